@@ -1,0 +1,72 @@
+# One library per module, with its tests beside it, and the layer rule: a module may use only modules
+# of lower layers. Breaking the rule stops the configuration (tools/check_layers.py does the same for
+# the includes themselves).
+#
+#   assay_module(store LAYER 3 SRCS a.cpp b.cpp DEPS base record LIBS SQLite::SQLite3
+#                TESTS a_test.cpp TEST_DEPS spec TEST_LIBS …)
+#
+# A module named engines/fake becomes the target assay_engines_fake, alias assay::engines_fake.
+
+function(_assay_target_name module out)
+  string(REPLACE "/" "_" name "${module}")
+  set(${out} "assay_${name}" PARENT_SCOPE)
+endfunction()
+
+function(_assay_check_layer module layer)
+  foreach(dep IN LISTS ARGN)
+    _assay_target_name(${dep} dep_target)
+    if(NOT TARGET ${dep_target})
+      message(FATAL_ERROR "module ${module} needs ${dep}, which is not declared before it; "
+                          "list src/assay/${dep} first in CMakeLists.txt")
+    endif()
+    get_target_property(dep_layer ${dep_target} ASSAY_LAYER)
+    if(NOT dep_layer LESS layer)
+      message(FATAL_ERROR "module ${module} (layer ${layer}) may not use ${dep} (layer ${dep_layer}): "
+                          "a module uses only modules of lower layers, see ARCHITECTURE.md")
+    endif()
+  endforeach()
+endfunction()
+
+function(assay_set_options target)
+  target_compile_features(${target} PUBLIC cxx_std_23)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Werror)
+  target_include_directories(${target} PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>")
+endfunction()
+
+# Tests with the label fast need no engine and no network; anything else says what it needs.
+function(assay_test target)
+  cmake_parse_arguments(ARG "" "LABEL" "SRCS;LIBS" ${ARGN})
+  if(NOT ARG_LABEL)
+    set(ARG_LABEL fast)
+  endif()
+  add_executable(${target} ${ARG_SRCS})
+  assay_set_options(${target})
+  target_link_libraries(${target} PRIVATE ${ARG_LIBS} GTest::gmock GTest::gtest_main)
+  gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 300)
+endfunction()
+
+function(assay_module module)
+  cmake_parse_arguments(ARG "" "LAYER" "SRCS;DEPS;LIBS;PRIVATE_LIBS;TESTS;TEST_DEPS;TEST_LIBS" ${ARGN})
+  if(NOT DEFINED ARG_LAYER OR ARG_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "assay_module(${module}): LAYER is missing, or not understood: ${ARG_UNPARSED_ARGUMENTS}")
+  endif()
+  _assay_check_layer(${module} ${ARG_LAYER} ${ARG_DEPS})
+  _assay_target_name(${module} target)
+  add_library(${target} STATIC ${ARG_SRCS})
+  set_target_properties(${target} PROPERTIES ASSAY_LAYER ${ARG_LAYER} ASSAY_DEPS "${ARG_DEPS}"
+                                             POSITION_INDEPENDENT_CODE ON)
+  assay_set_options(${target})
+  foreach(dep IN LISTS ARG_DEPS)
+    _assay_target_name(${dep} dep_target)
+    target_link_libraries(${target} PUBLIC ${dep_target})
+  endforeach()
+  target_link_libraries(${target} PUBLIC ${ARG_LIBS} PRIVATE ${ARG_PRIVATE_LIBS})
+  if(ARG_TESTS AND ASSAY_BUILD_TESTS)
+    set(test_libs ${target} ${ARG_TEST_LIBS})
+    foreach(dep IN LISTS ARG_TEST_DEPS)
+      _assay_target_name(${dep} dep_target)
+      list(APPEND test_libs ${dep_target})
+    endforeach()
+    assay_test(${target}_test SRCS ${ARG_TESTS} LIBS ${test_libs})
+  endif()
+endfunction()

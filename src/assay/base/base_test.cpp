@@ -1,0 +1,116 @@
+#include <filesystem>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "assay/base/digest.h"
+#include "assay/base/fs.h"
+#include "assay/base/json.h"
+#include "assay/base/suggest.h"
+#include "assay/base/units.h"
+#include "assay/base/uuid.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+
+std::span<const std::byte> bytes_of(std::string_view text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
+
+// The vectors of FIPS 180-4 and RFC 3720 B.4.
+TEST(Digest, MatchesPublishedVectors) {
+  EXPECT_EQ(sha256_hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(crc32c(bytes_of("123456789")), 0xE3069283U);
+  EXPECT_EQ(crc32c(bytes_of(std::string(32, '\0'))), 0x8A9136AAU);
+}
+
+TEST(Digest, ExtendsACrcAsIfTheBytesWereOnePiece) {
+  EXPECT_EQ(crc32c_extend(crc32c(bytes_of("12345")), bytes_of("6789")), crc32c(bytes_of("123456789")));
+}
+
+TEST(Digest, OfAFileEqualsDigestOfItsContent) {
+  const auto folder = TemporaryFolder::make("assay-test").value();
+  const auto path = folder.path() / "a" / "b.bin";
+  ASSERT_TRUE(write_file_atomically(path, "abc"));
+  EXPECT_EQ(sha256_hex_of_file(path).value(), sha256_hex("abc"));
+  EXPECT_EQ(sha256_hex_of_file(folder.path() / "none").error().code, ErrorCode::kNotFound);
+}
+
+TEST(Uuid7, HasVersionAndVariantAndSortsByTime) {
+  std::set<std::string> seen;
+  for (int i = 0; i < 1000; ++i) {
+    const auto id = make_uuid7();
+    ASSERT_EQ(id.size(), 36U);
+    EXPECT_EQ(id[14], '7');
+    EXPECT_THAT(std::string("89ab"), HasSubstr(std::string(1, id[19])));
+    seen.insert(id);
+  }
+  EXPECT_EQ(seen.size(), 1000U);
+}
+
+TEST(Json, CanonicalFormDoesNotDependOnOrderOrSpace) {
+  const auto a = parse_json(R"({"b": 1, "a": [1, 2]})", "a.json").value();
+  const auto b = parse_json("{\"a\":[1,2], // comment\n \"b\":1}", "b.json").value();
+  EXPECT_EQ(canonical_json(a), R"({"a":[1,2],"b":1})");
+  EXPECT_EQ(digest_of_json(a), digest_of_json(b));
+}
+
+TEST(Json, SaysWhereAFileIsBroken) {
+  const auto broken = parse_json("{\"a\": }", "x.json");
+  ASSERT_FALSE(broken);
+  EXPECT_THAT(broken.error().message, HasSubstr("x.json"));
+  EXPECT_THAT(broken.error().message, HasSubstr("line 1, column 7"));
+}
+
+TEST(Fs, ReplacesAFileWholeOrNotAtAll) {
+  const auto folder = TemporaryFolder::make("assay-test").value();
+  const auto path = folder.path() / "x";
+  ASSERT_TRUE(write_file_atomically(path, "one"));
+  ASSERT_TRUE(write_file_atomically(path, "two"));
+  EXPECT_EQ(read_file(path).value(), "two");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
+}
+
+TEST(Fs, RemovesATemporaryFolderWithItsContent) {
+  std::filesystem::path path;
+  {
+    const auto folder = TemporaryFolder::make("assay-test").value();
+    path = folder.path();
+    ASSERT_TRUE(write_file_atomically(path / "sub" / "x", "1"));
+  }
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST(Suggest, NamesTheNearestOrListsWhatThereIs) {
+  const std::vector<std::string> known = {"executorch/portable", "executorch/xnnpack-fp32"};
+  EXPECT_EQ(suggestion_for("executorch/xnnpak-fp32", known), "; did you mean 'executorch/xnnpack-fp32'?");
+  EXPECT_THAT(suggestion_for("zzz", known), HasSubstr("known: executorch/portable, "));
+}
+
+TEST(Units, ReadsADurationOnlyWithItsUnit) {
+  EXPECT_EQ(duration_ns_from_text("1.5ms").value(), 1'500'000);
+  EXPECT_EQ(duration_ns_from_text("2min").value(), 120'000'000'000);
+  for (const auto* bad : {"20", "ms", "", "-1s", "20 s", "1d"}) {
+    EXPECT_FALSE(duration_ns_from_text(bad)) << bad;
+  }
+}
+
+TEST(Units, ShowsThreeSignificantDigits) {
+  EXPECT_EQ(text_from_duration_ns(12'345'678), "12.3 ms");
+  EXPECT_EQ(text_from_duration_ns(950), "950 ns");
+  EXPECT_EQ(text_from_bytes(14'123'456), "14.1 MB");
+  EXPECT_EQ(text_from_bytes(0), "0 B");
+}
+
+TEST(Result, NamesOfCodesGoBothWays) {
+  EXPECT_EQ(error_code_from_name(name_from_error_code(ErrorCode::kTimeout)), ErrorCode::kTimeout);
+  EXPECT_EQ(error_code_from_name("nonsense"), ErrorCode::kInternal);
+}
+
+}  // namespace
+}  // namespace assay

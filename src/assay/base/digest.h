@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "assay/base/result.h"
+
+namespace assay {
+
+/// SHA-256 as 64 lower-case hexadecimal digits.
+std::string sha256_hex(std::string_view bytes);
+
+/// SHA-256 of a file's content, read in pieces. Errors: kNotFound, kUnavailable (cannot be read).
+Result<std::string> sha256_hex_of_file(const std::filesystem::path& path);
+
+/// CRC-32C (Castagnoli, RFC 3720 B.4), as the wire's frames carry it.
+std::uint32_t crc32c(std::span<const std::byte> bytes);
+
+/// CRC-32C of `bytes` appended to what `crc` already covers.
+std::uint32_t crc32c_extend(std::uint32_t crc, std::span<const std::byte> bytes);
+
+}  // namespace assay

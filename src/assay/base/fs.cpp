@@ -1,0 +1,149 @@
+#include "assay/base/fs.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+#include "assay/base/uuid.h"
+
+namespace assay {
+namespace {
+
+namespace stdfs = std::filesystem;
+
+class FileDescriptor {
+ public:
+  explicit FileDescriptor(int fd) : fd_(fd) {}
+  FileDescriptor(const FileDescriptor&) = delete;
+  FileDescriptor& operator=(const FileDescriptor&) = delete;
+  ~FileDescriptor() {
+    if (fd_ >= 0) {
+      ::close(fd_);
+    }
+  }
+  [[nodiscard]] int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+std::unexpected<Error> fail_from_errno(std::string_view doing, const stdfs::path& path) {
+  const int cause = errno;
+  const bool is_full = cause == ENOSPC || cause == EDQUOT;
+  const auto code = is_full ? ErrorCode::kExhausted
+                            : (cause == ENOENT ? ErrorCode::kNotFound : ErrorCode::kUnavailable);
+  return fail(code, fmt::format("cannot {} '{}': {}{}", doing, path.string(), std::strerror(cause),
+                                is_full ? "; free some space or choose another folder" : ""));
+}
+
+Status write_all(int fd, std::string_view content, const stdfs::path& path) {
+  while (!content.empty()) {
+    const auto written = ::write(fd, content.data(), content.size());
+    if (written < 0 && errno != EINTR) {
+      return fail_from_errno("write", path);
+    }
+    content.remove_prefix(written < 0 ? 0 : static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> read_file(const stdfs::path& path) {
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat info{};
+  if (file.get() < 0 || ::fstat(file.get(), &info) != 0) {
+    return fail_from_errno("read", path);
+  }
+  if (S_ISDIR(info.st_mode)) {
+    return fail(ErrorCode::kInvalidArgument, fmt::format("'{}' is a folder, a file is needed", path.string()));
+  }
+  std::string content;
+  content.reserve(static_cast<std::size_t>(info.st_size) + 1);
+  std::string buffer(1 << 16, '\0');
+  while (true) {
+    const auto read = ::read(file.get(), buffer.data(), buffer.size());
+    if (read == 0) {
+      return content;
+    }
+    if (read < 0 && errno != EINTR) {
+      return fail_from_errno("read", path);
+    }
+    content.append(buffer.data(), read < 0 ? 0 : static_cast<std::size_t>(read));
+  }
+}
+
+Status write_file_atomically(const stdfs::path& path, std::string_view content) {
+  std::error_code ignored;
+  if (path.has_parent_path()) {
+    stdfs::create_directories(path.parent_path(), ignored);
+  }
+  auto temporary = path;
+  temporary += ".tmp-" + make_uuid7();
+  {
+    const FileDescriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+    if (file.get() < 0) {
+      return fail_from_errno("write", path);
+    }
+    if (auto status = write_all(file.get(), content, path); !status) {
+      stdfs::remove(temporary, ignored);
+      return status;
+    }
+  }
+  if (::rename(temporary.c_str(), path.c_str()) != 0) {
+    auto failure = fail_from_errno("replace", path);
+    stdfs::remove(temporary, ignored);
+    return failure;
+  }
+  return {};
+}
+
+stdfs::path assay_home() {
+  if (const char* home = std::getenv("ASSAY_HOME"); home != nullptr && *home != '\0') {
+    return stdfs::absolute(home);
+  }
+  if (const char* data = std::getenv("XDG_DATA_HOME"); data != nullptr && *data != '\0') {
+    return stdfs::path(data) / "assay";
+  }
+  const char* user = std::getenv("HOME");
+  return stdfs::path(user != nullptr ? user : ".") / ".local" / "share" / "assay";
+}
+
+stdfs::path executable_folder() {
+  std::error_code error;
+  const auto executable = stdfs::read_symlink("/proc/self/exe", error);
+  return error ? stdfs::current_path() : executable.parent_path();
+}
+
+Result<TemporaryFolder> TemporaryFolder::make(std::string_view prefix) {
+  std::error_code error;
+  auto base = stdfs::temp_directory_path(error);
+  auto pattern = (error ? stdfs::path("/tmp") : base) / fmt::format("{}-XXXXXX", prefix);
+  std::string text = pattern.string();
+  if (::mkdtemp(text.data()) == nullptr) {
+    return fail_from_errno("make the folder", pattern);
+  }
+  return TemporaryFolder(stdfs::path(text));
+}
+
+TemporaryFolder::TemporaryFolder(TemporaryFolder&& other) noexcept
+    : path_(std::exchange(other.path_, {})) {}
+
+TemporaryFolder& TemporaryFolder::operator=(TemporaryFolder&& other) noexcept {
+  std::swap(path_, other.path_);
+  return *this;
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  if (!path_.empty()) {
+    std::error_code ignored;
+    stdfs::remove_all(path_, ignored);
+  }
+}
+
+}  // namespace assay

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "assay/base/result.h"
+
+namespace assay {
+
+/// The whole content. Errors: kNotFound, kUnavailable.
+Result<std::string> read_file(const std::filesystem::path& path);
+
+/// Writes beside the target and renames, so that a reader sees the old or the new content, never a
+/// part. Makes missing folders. Errors: kUnavailable, kExhausted (disk full).
+Status write_file_atomically(const std::filesystem::path& path, std::string_view content);
+
+/// Where Assay keeps its store, registered engines and cache: $ASSAY_HOME, else
+/// $XDG_DATA_HOME/assay, else ~/.local/share/assay.
+std::filesystem::path assay_home();
+
+/// Folder of the running executable, where the other programs of the installation stand.
+std::filesystem::path executable_folder();
+
+/// A folder under the system's temporary folder that is removed with the object.
+class TemporaryFolder {
+ public:
+  static Result<TemporaryFolder> make(std::string_view prefix);
+  TemporaryFolder(TemporaryFolder&& other) noexcept;
+  TemporaryFolder& operator=(TemporaryFolder&& other) noexcept;
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder();
+
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  explicit TemporaryFolder(std::filesystem::path path) : path_(std::move(path)) {}
+  std::filesystem::path path_;
+};
+
+}  // namespace assay

@@ -1,0 +1,46 @@
+#include "assay/base/log.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <string>
+
+#include <unistd.h>
+
+namespace assay {
+namespace {
+
+std::atomic<LogLevel>& threshold() {
+  static std::atomic<LogLevel> level{std::getenv("ASSAY_DEBUG") != nullptr ? LogLevel::kDebug
+                                                                           : LogLevel::kInfo};
+  return level;
+}
+
+std::string_view prefix_of(LogLevel level) {
+  switch (level) {
+    case LogLevel::kDebug:
+      return "debug: ";
+    case LogLevel::kInfo:
+      return "";
+    case LogLevel::kWarning:
+      return "warning: ";
+    case LogLevel::kError:
+      return "error: ";
+  }
+  return "";
+}
+
+}  // namespace
+
+void log_line(LogLevel level, std::string_view text) {
+  if (level < threshold().load()) {
+    return;
+  }
+  std::string line(prefix_of(level));
+  line.append(text).push_back('\n');
+  // stderr may be closed; there is nobody to tell then.
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
+}
+
+void set_log_threshold(LogLevel level) { threshold().store(level); }
+
+}  // namespace assay

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "assay/base/result.h"
+
+namespace assay {
+
+/// "20s", "1.5ms", "250us", "10ns", "2min", "1h" as nanoseconds; a unit is required ("0" is not).
+/// Errors: kInvalidArgument, naming the units.
+Result<std::int64_t> duration_ns_from_text(std::string_view text);
+
+/// "12.3 ms": three significant digits and the unit that fits.
+std::string text_from_duration_ns(double ns);
+
+/// "14.1 MB": decimal units, three significant digits.
+std::string text_from_bytes(double bytes);
+
+}  // namespace assay
