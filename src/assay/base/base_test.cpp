@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "assay/base/digest.h"
+#include "assay/base/error_code_names.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/suggest.h"
@@ -25,12 +26,12 @@ std::span<const std::byte> bytes_of(std::string_view text) {
 // The vectors of FIPS 180-4 and RFC 3720 B.4.
 TEST(Digest, MatchesPublishedVectors) {
   EXPECT_EQ(sha256_hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-  EXPECT_EQ(crc32c(bytes_of("123456789")), 0xE3069283U);
-  EXPECT_EQ(crc32c(bytes_of(std::string(32, '\0'))), 0x8A9136AAU);
+  EXPECT_EQ(crc32c({bytes_of("123456789")}), 0xE3069283U);
+  EXPECT_EQ(crc32c({bytes_of(std::string(32, '\0'))}), 0x8A9136AAU);
 }
 
-TEST(Digest, ExtendsACrcAsIfTheBytesWereOnePiece) {
-  EXPECT_EQ(crc32c_extend(crc32c(bytes_of("12345")), bytes_of("6789")), crc32c(bytes_of("123456789")));
+TEST(Digest, TakesTheCrcOfPartsAsIfTheyWereOnePiece) {
+  EXPECT_EQ(crc32c({bytes_of("12345"), bytes_of("6789")}), crc32c({bytes_of("123456789")}));
 }
 
 TEST(Digest, OfAFileEqualsDigestOfItsContent) {
@@ -88,7 +89,8 @@ TEST(Fs, RemovesATemporaryFolderWithItsContent) {
 
 TEST(Suggest, NamesTheNearestOrListsWhatThereIs) {
   const std::vector<std::string> known = {"executorch/portable", "executorch/xnnpack-fp32"};
-  EXPECT_EQ(suggestion_for("executorch/xnnpak-fp32", known), "; did you mean 'executorch/xnnpack-fp32'?");
+  EXPECT_EQ(suggestion_for("executorch/xnnpak-fp32", known),
+            "; did you mean 'executorch/xnnpack-fp32'?");
   EXPECT_THAT(suggestion_for("zzz", known), HasSubstr("known: executorch/portable, "));
 }
 
@@ -107,9 +109,11 @@ TEST(Units, ShowsThreeSignificantDigits) {
   EXPECT_EQ(text_from_bytes(0), "0 B");
 }
 
-TEST(Result, NamesOfCodesGoBothWays) {
-  EXPECT_EQ(error_code_from_name(name_from_error_code(ErrorCode::kTimeout)), ErrorCode::kTimeout);
-  EXPECT_EQ(error_code_from_name("nonsense"), ErrorCode::kInternal);
+TEST(EnumNames, GoBothWaysAndListThemselvesOnATypo) {
+  EXPECT_EQ(name_of(ErrorCode::kTimeout), "timeout");
+  EXPECT_EQ(enum_from_name<ErrorCode>("timeout").value(), ErrorCode::kTimeout);
+  EXPECT_THAT(enum_from_name<ErrorCode>("time_out").error().message,
+              HasSubstr("not_found, unsupported"));
 }
 
 }  // namespace

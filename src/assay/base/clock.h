@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+
 #include <time.h>
 
 namespace assay {

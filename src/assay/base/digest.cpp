@@ -1,5 +1,5 @@
-// The low-level SHA256_* calls, deprecated in OpenSSL 3, are meant: EVP pulls in the provider loader,
-// which a static assay-agent cannot carry (dlopen) and which costs milliseconds at start.
+// The low-level SHA256_* calls, deprecated in OpenSSL 3, are meant: EVP pulls in the provider
+// loader, which a static assay-agent cannot carry (dlopen) and which costs milliseconds at start.
 #define OPENSSL_SUPPRESS_DEPRECATED
 
 #include "assay/base/digest.h"
@@ -51,12 +51,12 @@ Result<std::string> sha256_hex_of_file(const std::filesystem::path& path) {
   return hex_from_digest(context);
 }
 
-std::uint32_t crc32c_extend(std::uint32_t crc, std::span<const std::byte> bytes) {
-  boost::crc_optimal<32, 0x1EDC6F41, 0, 0xFFFFFFFF, true, true> state(crc ^ 0xFFFFFFFF);
-  state.process_bytes(bytes.data(), bytes.size());
+std::uint32_t crc32c(std::initializer_list<std::span<const std::byte>> parts) {
+  boost::crc_optimal<32, 0x1EDC6F41, 0xFFFFFFFF, 0xFFFFFFFF, true, true> state;
+  for (const auto part : parts) {
+    state.process_bytes(part.data(), part.size());
+  }
   return state.checksum();
 }
-
-std::uint32_t crc32c(std::span<const std::byte> bytes) { return crc32c_extend(0, bytes); }
 
 }  // namespace assay

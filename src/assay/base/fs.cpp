@@ -3,11 +3,12 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
 #include <fmt/format.h>
+#include <utility>
+
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <utility>
 
 #include "assay/base/uuid.h"
 
@@ -61,7 +62,8 @@ Result<std::string> read_file(const stdfs::path& path) {
     return fail_from_errno("read", path);
   }
   if (S_ISDIR(info.st_mode)) {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("'{}' is a folder, a file is needed", path.string()));
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("'{}' is a folder, a file is needed", path.string()));
   }
   std::string content;
   content.reserve(static_cast<std::size_t>(info.st_size) + 1);
@@ -86,7 +88,8 @@ Status write_file_atomically(const stdfs::path& path, std::string_view content) 
   auto temporary = path;
   temporary += ".tmp-" + make_uuid7();
   {
-    const FileDescriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+    const FileDescriptor file(
+        ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
     if (file.get() < 0) {
       return fail_from_errno("write", path);
     }

@@ -26,18 +26,18 @@ std::string digest_of_json(const Json& value);
 
 }  // namespace assay
 
-/// In a .cpp: defines to_json and from_json of a struct, field by field; a field that is absent keeps
-/// its default, a field that is unknown is ignored. The header declares the two functions with
-/// ASSAY_DECLARE_JSON(Type). Both stand in the struct's namespace.
-#define ASSAY_DECLARE_JSON(Type)                                 \
+/// In a .cpp: defines to_json and from_json of a struct, field by field; a field that is absent
+/// keeps its default, a field that is unknown is ignored. The header declares the two functions
+/// with ASSAY_DECLARE_JSON(Type). Both stand in the struct's namespace.
+#define ASSAY_DECLARE_JSON(Type)                                              \
   void to_json(nlohmann::json& nlohmann_json_j, const Type& nlohmann_json_t); \
   void from_json(const nlohmann::json& nlohmann_json_j, Type& nlohmann_json_t)
 
-#define ASSAY_DEFINE_JSON(Type, ...)                                                          \
-  void to_json(nlohmann::json& nlohmann_json_j, const Type& nlohmann_json_t) {                \
-    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_TO, __VA_ARGS__))                  \
-  }                                                                                           \
-  void from_json(const nlohmann::json& nlohmann_json_j, Type& nlohmann_json_t) {              \
-    const Type nlohmann_json_default_obj{};                                                   \
-    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_FROM_WITH_DEFAULT, __VA_ARGS__))   \
+#define ASSAY_DEFINE_JSON(Type, ...)                                                        \
+  void to_json(nlohmann::json& nlohmann_json_j, const Type& nlohmann_json_t) {              \
+    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_TO, __VA_ARGS__))                \
+  }                                                                                         \
+  void from_json(const nlohmann::json& nlohmann_json_j, Type& nlohmann_json_t) {            \
+    const Type nlohmann_json_default_obj{};                                                 \
+    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_FROM_WITH_DEFAULT, __VA_ARGS__)) \
   }

@@ -23,12 +23,6 @@ enum class ErrorCode : std::uint8_t {
   kInternal,         ///< A bug of Assay.
 };
 
-/// snake_case name, the same in JSON and in SQL ("invalid_argument").
-std::string_view name_from_error_code(ErrorCode code);
-
-/// Inverse of name_from_error_code; an unknown name is kInternal.
-ErrorCode error_code_from_name(std::string_view name);
-
 struct Error {
   ErrorCode code = ErrorCode::kInternal;
   std::string message;
@@ -39,7 +33,8 @@ template <class T>
 using Result = std::expected<T, Error>;
 using Status = Result<void>;
 
-/// Builds the failure of a Result or Status: `return fail(ErrorCode::kNotFound, "no …; installed: …")`.
+/// Builds the failure of a Result or Status: `return fail(ErrorCode::kNotFound, "no …; installed:
+/// …")`.
 inline std::unexpected<Error> fail(ErrorCode code, std::string message,
                                    std::source_location where = std::source_location::current()) {
   return std::unexpected(Error{code, std::move(message), where});
@@ -57,19 +52,19 @@ inline std::unexpected<Error> fail_with_context(Error error, std::string_view co
 
 }  // namespace assay
 
-#define ASSAY_CHECK(condition)                        \
-  do {                                                \
-    if (!(condition)) {                               \
-      ::assay::abort_on_failed_check(#condition);     \
-    }                                                 \
+#define ASSAY_CHECK(condition)                    \
+  do {                                            \
+    if (!(condition)) {                           \
+      ::assay::abort_on_failed_check(#condition); \
+    }                                             \
   } while (false)
 
 /// Returns the failure of a Status expression to the caller.
-#define ASSAY_RETURN_IF_ERROR(expression)                           \
-  do {                                                              \
-    if (auto assay_status = (expression); !assay_status) {          \
-      return std::unexpected(std::move(assay_status).error());      \
-    }                                                               \
+#define ASSAY_RETURN_IF_ERROR(expression)                      \
+  do {                                                         \
+    if (auto assay_status = (expression); !assay_status) {     \
+      return std::unexpected(std::move(assay_status).error()); \
+    }                                                          \
   } while (false)
 
 #define ASSAY_CONCAT_INNER(a, b) a##b

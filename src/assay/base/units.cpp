@@ -49,7 +49,9 @@ Result<std::int64_t> duration_ns_from_text(std::string_view text) {
   const auto* found = std::ranges::find(kDurations, unit, &Unit::name);
   if (error != std::errc{} || found == kDurations.end() || value < 0) {
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("'{}' is not a duration; write a number and a unit (ns, us, ms, s, min, h), such as 20s", text));
+                fmt::format("'{}' is not a duration; write a number and a unit (ns, us, ms, s, "
+                            "min, h), such as 20s",
+                            text));
   }
   return static_cast<std::int64_t>(std::llround(value * found->factor));
 }

@@ -1,0 +1,57 @@
+#include "assay/engine/engine.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "assay/base/suggest.h"
+
+namespace assay {
+namespace {
+
+bool has_type(const Json& value, std::string_view type) {
+  return (type == "int" && value.is_number_integer()) || (type == "bool" && value.is_boolean()) ||
+         (type == "string" && value.is_string());
+}
+
+Status check_option(const Json& value, const OptionSchema& schema) {
+  if (!has_type(value, schema.type)) {
+    return fail(ErrorCode::kInvalidArgument, fmt::format("option '{}' takes {}, not {}",
+                                                         schema.name, schema.type, value.dump()));
+  }
+  if (!schema.values.empty() && std::ranges::find(schema.values, value) == schema.values.end()) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("option '{}' takes one of {}, not {}", schema.name,
+                            schema.values.dump(), value.dump()));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Json> validate_options(const Json& requested, const std::vector<OptionSchema>& schema) {
+  Json effective = Json::object();
+  std::vector<std::string> names;
+  for (const auto& option : schema) {
+    names.push_back(option.name);
+    if (!option.default_value.is_null()) {
+      effective[option.name] = option.default_value;
+    }
+  }
+  for (const auto& [name, value] : requested.items()) {
+    const auto found = std::ranges::find(schema, name, &OptionSchema::name);
+    if (found == schema.end()) {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("unknown option '{}'{}", name, suggestion_for(name, names)));
+    }
+    ASSAY_RETURN_IF_ERROR(check_option(value, *found));
+    effective[name] = value;
+  }
+  return effective;
+}
+
+ASSAY_DEFINE_JSON(OptionSchema, name, type, values, default_value, scope, description)
+ASSAY_DEFINE_JSON(BackendInfo, name, is_available, reason)
+ASSAY_DEFINE_JSON(EngineDescription, name, version, build_id, target, formats, options, backends,
+                  tags, notes)
+
+}  // namespace assay

@@ -1,0 +1,31 @@
+#include "assay/engine/engine.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+
+const std::vector<OptionSchema> kSchema = {
+    {.name = "threads", .type = "int", .default_value = 1, .scope = "load"},
+    {.name = "mode", .type = "string", .values = {"a", "b"}, .scope = "load"},
+};
+
+TEST(Options, FillDefaultsAndKeepWhatWasAsked) {
+  const auto options = validate_options({{"mode", "b"}}, kSchema).value();
+  EXPECT_EQ(options, Json({{"threads", 1}, {"mode", "b"}}));
+}
+
+TEST(Options, RefuseUnknownNamesTypesAndValues) {
+  EXPECT_THAT(validate_options({{"thread", 2}}, kSchema).error().message,
+              HasSubstr("did you mean 'threads'?"));
+  EXPECT_THAT(validate_options({{"threads", "2"}}, kSchema).error().message,
+              HasSubstr("takes int"));
+  EXPECT_THAT(validate_options({{"mode", "c"}}, kSchema).error().message,
+              HasSubstr(R"(["a","b"])"));
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/record/launch.h"
+#include "assay/tensor/tensor.h"
+
+namespace assay {
+
+/// A program loaded in an engine, ready to execute. Destroying it unloads the program.
+///
+/// The three steps are timed apart, in this order: bind | execute | fetch. When execute starts,
+/// inputs lie in the engine's memory; when it returns, the outputs are computed (asynchronous
+/// engines are synchronised); when fetch returns, the host can read them.
+class Session {
+ public:
+  virtual ~Session() = default;
+
+  /// Effective options, stage times, inputs and outputs; made once, at load.
+  [[nodiscard]] virtual const LoadReport& report() const = 0;
+
+  /// Gives the engine its inputs, one tensor for each of report().inputs. The caller keeps `inputs`
+  /// alive until the next bind. Errors: kInvalidArgument for count, shape or dtype, naming both.
+  virtual Status bind(std::span<const TensorView> inputs) = 0;
+
+  virtual Status execute() = 0;
+
+  /// Views of the outputs, valid until the next execute.
+  virtual Result<std::span<const TensorView>> fetch() = 0;
+
+  /// Forgets what earlier inferences left behind (mutable buffers). Errors: kUnsupported.
+  virtual Status reset_state() = 0;
+
+  /// The optional power with this tag, or null; use find_power<P>.
+  virtual void* find_power(std::string_view /*tag*/) { return nullptr; }
+};
+
+/// Asks a session for an optional power: `if (auto* profiler = find_power<Profiler>(session))`.
+template <class Power>
+Power* find_power(Session& session) {
+  return static_cast<Power*>(session.find_power(Power::kTag));
+}
+
+/// Times operators while it is switched on.
+class Profiler {
+ public:
+  static constexpr std::string_view kTag = "profiler";
+  virtual ~Profiler() = default;
+  virtual Status start() = 0;
+  /// Events since start, reduced by operator. `iterations`: how many inferences ran meanwhile.
+  virtual Result<ProfileReport> stop(int iterations) = 0;
+};
+
+/// Tells what the engine itself knows of its memory, now.
+class MemoryTeller {
+ public:
+  static constexpr std::string_view kTag = "memory";
+  virtual ~MemoryTeller() = default;
+  virtual std::vector<NamedBytes> declared_memory() = 0;
+};
+
+}  // namespace assay

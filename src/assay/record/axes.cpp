@@ -1,0 +1,44 @@
+#include "assay/record/axes.h"
+
+namespace assay {
+
+Verdict roll_up(Outcome outcome, Accuracy accuracy, Timing timing, bool has_broken_gate) {
+  if (outcome == Outcome::kUnsupported || outcome == Outcome::kSkipped) {
+    return has_broken_gate ? Verdict::kFail : Verdict::kSkipped;
+  }
+  const bool is_wrong =
+      accuracy == Accuracy::kFailNumeric || accuracy == Accuracy::kFailNondeterministic;
+  if (outcome != Outcome::kCompleted || is_wrong || has_broken_gate) {
+    return Verdict::kFail;
+  }
+  const bool is_undecided = accuracy == Accuracy::kVacuous || timing == Timing::kUnsteady ||
+                            timing == Timing::kInconclusive;
+  return is_undecided ? Verdict::kInconclusive : Verdict::kPass;
+}
+
+Outcome outcome_from_error(ErrorCode code, Stage stage) {
+  switch (code) {
+    case ErrorCode::kUnsupported:
+      return Outcome::kUnsupported;
+    case ErrorCode::kTimeout:
+      return Outcome::kTimedOut;
+    case ErrorCode::kCrashed:
+      return Outcome::kCrashed;
+    case ErrorCode::kExhausted:
+      return Outcome::kOutOfMemory;
+    case ErrorCode::kInternal:
+      return Outcome::kHarnessError;
+    case ErrorCode::kInvalidArgument:
+    case ErrorCode::kNotFound:
+    case ErrorCode::kUnavailable:
+    case ErrorCode::kCorrupt:
+    case ErrorCode::kEngine:
+      break;
+  }
+  if (stage < Stage::kPush) {
+    return Outcome::kAotError;
+  }
+  return stage <= Stage::kLoad ? Outcome::kLoadError : Outcome::kRunError;
+}
+
+}  // namespace assay

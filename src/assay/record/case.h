@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "assay/base/json.h"
+#include "assay/tensor/tensor.h"
+
+namespace assay {
+
+/// A network by reference: "torchvision:mobilenet_v2", "file.py:factory", "model.pt2",
+/// "program.pte".
+struct ModelReference {
+  std::string ref;
+  Json args = Json::object();
+  std::uint64_t seed = 0;          ///< Of random weights; unused for files.
+  std::string source_sha256;       ///< Of the file behind `ref`; empty for a library's model.
+  std::vector<TensorSpec> inputs;  ///< Empty: the model's own example inputs.
+};
+
+/// Quantization x lowering x format. A preset is known by name, an inline recipe by its content.
+struct Recipe {
+  std::string name;
+  bool is_preset = false;
+  std::string engine;               ///< "executorch"
+  Json quantization;                ///< Null: none.
+  Json lowering = Json::object();   ///< {flow, partitioner, options}
+  std::string produces;             ///< Program format: "pte".
+  Json tolerance = Json::object();  ///< See evaluate/tolerance.h; empty: by dtype.
+  std::string description;
+  std::string
+      runtime_unavailable;  ///< Why no engine here runs it; such a recipe stops after lower.
+};
+
+/// Inputs by generator and seed, or by file.
+struct InputSet {
+  std::string generator = "normal";  ///< "normal" or "file".
+  std::uint64_t seed = 1;
+  int count = 4;                    ///< Samples.
+  std::string role = "evaluation";  ///< "evaluation" or "calibration"; the two are never the same.
+  std::string file;                 ///< .npz or .safetensors, for "file".
+  std::string file_sha256;
+};
+
+/// One cell of the matrix.
+struct Case {
+  ModelReference model;
+  Recipe recipe;
+  std::string engine;             ///< Name without build: "executorch".
+  Json options = Json::object();  ///< Requested options of load and run.
+  std::string method = "forward";
+  Json scenario = Json::object();  ///< Empty: repeat one method on one sample.
+  InputSet inputs;
+  InputSet calibration;
+  std::string device_class;  ///< "linux-x86_64:amd-epyc:2cpu"
+
+  std::string engine_build;  ///< "executorch@1.5.1"; part of the subject, not of the key.
+  std::string device = "local";
+  Json require = Json::object();  ///< Gates: metric name to bound; not part of the key.
+};
+
+/// Identity across time: SHA-256 of canonical JSON of {model, weights, recipe, engine, options,
+/// method, scenario, inputs, device class}. Holds no version, program digest, host, path or serial.
+std::string case_key(const Case& cell);
+
+/// The document that case_key digests; kept in the store so that a key can be explained.
+Json identity_of(const Case& cell);
+
+/// "mobilenet_v2 executorch/xnnpack-int8 threads=1": for people; unique within most runs.
+std::string label_of(const Case& cell);
+
+/// "mobilenet_v2" from "torchvision:mobilenet_v2", "kws" from "models/kws.pte".
+std::string short_name_of(const ModelReference& model);
+
+ASSAY_DECLARE_JSON(ModelReference);
+ASSAY_DECLARE_JSON(Recipe);
+ASSAY_DECLARE_JSON(InputSet);
+ASSAY_DECLARE_JSON(Case);
+
+}  // namespace assay

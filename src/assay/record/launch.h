@@ -1,0 +1,173 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "assay/base/json.h"
+#include "assay/record/axes.h"
+#include "assay/tensor/tensor.h"
+
+namespace assay {
+
+/// How many iterations one launch takes. The budget covers warm-up and steady state together and is
+/// checked between iterations; the first inference and `min_iterations` always run.
+struct MeasurePlan {
+  int warmup_iterations = 10;
+  int iterations = 50;
+  int min_iterations = 3;
+  std::int64_t time_budget_ns = 20'000'000'000;
+  std::int64_t gap_ns = 0;  ///< Pause between inferences; 0: tight loop.
+};
+
+/// One inference: bind | execute | fetch, nanoseconds.
+struct PhaseTimes {
+  std::int64_t bind_ns = 0;
+  std::int64_t execute_ns = 0;
+  std::int64_t fetch_ns = 0;
+};
+
+/// Columns of PhaseTimes, one entry an iteration, warm-up first.
+struct PhaseSamples {
+  std::vector<std::int64_t> bind_ns;
+  std::vector<std::int64_t> execute_ns;
+  std::vector<std::int64_t> fetch_ns;
+};
+
+/// What `measure` answers; the samples travel as the frame's blob, never as JSON.
+struct Measurement {
+  PhaseTimes first;
+  int warmup_iterations = 0;  ///< Done, may be fewer than planned.
+  int iterations = 0;         ///< Steady iterations done.
+  std::string stopped_by;     ///< "count" or "time_budget".
+  std::int64_t wall_ns = 0;   ///< Of the steady part.
+  std::int64_t cpu_ns = 0;    ///< Of the process, in the steady part.
+  std::int64_t involuntary_switches = 0;
+  std::int64_t minor_faults = 0;
+  std::int64_t major_faults = 0;
+  std::int64_t clock_resolution_ns = 0;
+  std::int64_t timer_cost_ns = 0;  ///< Median of two readings in a row.
+  PhaseSamples samples;
+};
+
+struct StageTime {
+  std::string name;
+  std::int64_t ns = 0;
+};
+
+struct NamedBytes {
+  std::string name;
+  std::int64_t bytes = 0;
+};
+
+/// What `load` answers.
+struct LoadReport {
+  std::vector<StageTime> stages;  ///< "program", "method", … in order; their sum is the load time.
+  Json effective_options = Json::object();
+  std::vector<TensorSpec> inputs;
+  std::vector<TensorSpec> outputs;
+  std::vector<NamedBytes> declared_memory;  ///< What the engine tells: arenas, allocators.
+  std::vector<std::string> backends;
+  std::vector<std::string> notes;  ///< "the profiler of XNNPACK cannot be switched off", …
+};
+
+/// Memory of the runner process at one stage, bytes.
+struct MemoryStage {
+  std::string name;  ///< "start", "loaded", "first", "steady", "unloaded"
+  std::int64_t rss_bytes = 0;
+  std::int64_t pss_bytes = 0;
+  std::int64_t private_dirty_bytes = 0;
+  std::int64_t peak_rss_bytes = 0;
+  std::int64_t minor_faults = 0;
+  std::int64_t major_faults = 0;
+};
+
+struct MemoryReport {
+  std::vector<MemoryStage> stages;
+  std::vector<NamedBytes> declared;
+  std::int64_t unattributed_bytes = 0;  ///< Growth of private memory since start, less `declared`.
+  std::int64_t probe_ns = 0;            ///< What one reading costs.
+};
+
+/// Times of one operator or delegate over the profiled iterations.
+struct ProfileEvent {
+  std::string name;
+  std::string kind;  ///< "method", "operator", "delegate", "delegate_operator"
+  int instruction = -1;
+  std::int64_t count = 0;  ///< Calls over all iterations.
+  std::int64_t total_ns = 0;
+  std::int64_t min_ns = 0;
+  std::int64_t median_ns = 0;
+};
+
+struct ProfileReport {
+  int iterations = 0;
+  std::vector<ProfileEvent> events;
+  std::int64_t method_median_ns = 0;
+  std::vector<std::string> notes;
+};
+
+/// State of a device at one moment. What a system does not tell is absent.
+struct Conditions {
+  std::int64_t unix_ns = 0;
+  std::optional<double> load_average_1min;
+  std::optional<double> cpu_pressure_avg10;
+  std::optional<std::int64_t> steal_ticks;
+  std::optional<std::int64_t> total_ticks;
+  std::optional<double> frequency_hz;
+  std::optional<double> temperature_celsius;
+  std::optional<std::string> governor;
+  std::optional<std::int64_t> memory_available_bytes;
+};
+
+/// How a process ended and what it used.
+struct ProcessEnd {
+  int exit_code = -1;  ///< -1 when a signal ended it.
+  int signal = 0;
+  std::string signal_name;  ///< "SIGSEGV"
+  bool is_timed_out = false;
+  bool is_out_of_memory = false;
+  std::int64_t wall_ns = 0;
+  std::int64_t user_ns = 0;
+  std::int64_t system_ns = 0;
+  std::int64_t peak_rss_bytes = 0;
+  std::string last_words;  ///< Tail of its stderr.
+};
+
+/// One runner process: the unit of sampling.
+struct Launch {
+  std::string id;  ///< UUIDv7
+  std::string attempt;
+  int index = 0;  ///< Within its attempt.
+  int order = 0;  ///< Within the run, as executed.
+  bool is_fresh = true;
+  Outcome outcome = Outcome::kCompleted;
+  Stage stage = Stage::kDone;
+  std::string reason_code;
+  std::string text;
+  Conditions before;
+  Conditions after;
+  ProcessEnd end;
+  std::optional<LoadReport> load;
+  std::optional<Measurement> measurement;
+  std::optional<MemoryReport> memory;
+  std::optional<ProfileReport> profile;
+  std::int64_t overhead_ns = 0;  ///< Wall time of the launch outside load and inference.
+};
+
+ASSAY_DECLARE_JSON(MeasurePlan);
+ASSAY_DECLARE_JSON(PhaseTimes);
+ASSAY_DECLARE_JSON(Measurement);
+ASSAY_DECLARE_JSON(StageTime);
+ASSAY_DECLARE_JSON(NamedBytes);
+ASSAY_DECLARE_JSON(LoadReport);
+ASSAY_DECLARE_JSON(MemoryStage);
+ASSAY_DECLARE_JSON(MemoryReport);
+ASSAY_DECLARE_JSON(ProfileEvent);
+ASSAY_DECLARE_JSON(ProfileReport);
+ASSAY_DECLARE_JSON(Conditions);
+ASSAY_DECLARE_JSON(ProcessEnd);
+ASSAY_DECLARE_JSON(Launch);
+
+}  // namespace assay

@@ -1,0 +1,97 @@
+#include "assay/record/metric.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace assay {
+namespace {
+
+constexpr auto kDefinitions = std::to_array<MetricDefinition>({
+    {"first_ns", 1, "ns", Better::kLower, "case", "first"},
+    {"steady_ns", 1, "ns", Better::kLower, "case", "steady"},
+    {"steady_mean_ns", 1, "ns", Better::kLower, "case", "mean"},
+    {"steady_floor_ns", 1, "ns", Better::kLower, "case", "floor"},
+    {"steady_p90_ns", 1, "ns", Better::kLower, "case", "p90"},
+    {"steady_p99_ns", 1, "ns", Better::kLower, "case", "p99"},
+    {"bind_ns", 1, "ns", Better::kLower, "case", "bind"},
+    {"fetch_ns", 1, "ns", Better::kLower, "case", "fetch"},
+    {"launch_spread_ratio", 1, "ratio", Better::kLower, "case", "spread"},
+    {"load_ns", 1, "ns", Better::kLower, "case", "load"},
+    {"load_program_ns", 1, "ns", Better::kLower, "case", "load program"},
+    {"load_method_ns", 1, "ns", Better::kLower, "case", "load method"},
+    {"launch_overhead_ns", 1, "ns", Better::kLower, "case", "overhead"},
+    {"peak_rss_bytes", 1, "bytes", Better::kLower, "case", "memory"},
+    {"load_pss_bytes", 1, "bytes", Better::kLower, "case", "memory of load"},
+    {"steady_pss_bytes", 1, "bytes", Better::kLower, "case", "steady PSS"},
+    {"planned_arena_bytes", 1, "bytes", Better::kLower, "case", "planned arena"},
+    {"unattributed_bytes", 1, "bytes", Better::kLower, "case", "unattributed"},
+    {"program_bytes", 1, "bytes", Better::kLower, "case", "size"},
+    {"delegate_bytes", 1, "bytes", Better::kNone, "case", "delegate size"},
+    {"delegate_count", 1, "count", Better::kNone, "case", "delegates"},
+    {"delegated_ratio", 1, "ratio", Better::kHigher, "case", "delegated"},
+    {"aot_ns", 1, "ns", Better::kLower, "case", "ahead of time"},
+    {"aot_peak_rss_bytes", 1, "bytes", Better::kLower, "case", "ahead-of-time memory"},
+    {"sqnr_db", 1, "dB", Better::kHigher, "output", "SQNR"},
+    {"cosine_similarity", 1, "ratio", Better::kHigher, "output", "cosine"},
+    {"max_abs_error", 1, "", Better::kLower, "output", "max abs"},
+    {"mean_abs_error", 1, "", Better::kLower, "output", "mean abs"},
+    {"max_rel_error", 1, "ratio", Better::kLower, "output", "max rel"},
+    {"mean_rel_error", 1, "ratio", Better::kLower, "output", "mean rel"},
+    {"relative_l2_error", 1, "ratio", Better::kLower, "output", "relative L2"},
+    {"l2_error", 1, "", Better::kLower, "output", "L2"},
+    {"scaled_max_error", 1, "ratio", Better::kLower, "output", "max / scale"},
+    {"cross_entropy", 1, "nats", Better::kLower, "output", "cross-entropy"},
+    {"top1_agreement", 1, "ratio", Better::kHigher, "output", "top-1"},
+    {"top5_agreement", 1, "ratio", Better::kHigher, "output", "top-5"},
+    {"nan_count", 1, "count", Better::kLower, "output", "NaN"},
+    {"inf_count", 1, "count", Better::kLower, "output", "Inf"},
+    {"max_step_error", 1, "steps", Better::kLower, "output", "max steps"},
+    {"mean_step_error", 1, "steps", Better::kLower, "output", "mean steps"},
+});
+
+}  // namespace
+
+std::span<const MetricDefinition> metric_definitions() { return kDefinitions; }
+
+const MetricDefinition* find_metric(std::string_view name) {
+  const auto* found = std::ranges::find(kDefinitions, name, &MetricDefinition::name);
+  return found == kDefinitions.end() ? nullptr : found;
+}
+
+Metric make_metric(std::string_view name, double value, std::string scope) {
+  const auto* definition = find_metric(name);
+  Metric metric{.name = std::string(name),
+                .version = definition == nullptr ? 1 : definition->version,
+                .value = std::isfinite(value) ? value : 0,
+                .special = {},
+                .scope = std::move(scope)};
+  if (std::isnan(value)) {
+    metric.special = "nan";
+  } else if (std::isinf(value)) {
+    metric.special = value > 0 ? "inf" : "-inf";
+  }
+  return metric;
+}
+
+double double_from_metric(const Metric& metric) {
+  using Limits = std::numeric_limits<double>;
+  if (metric.special == "nan") {
+    return Limits::quiet_NaN();
+  }
+  if (metric.special.empty()) {
+    return metric.value;
+  }
+  return metric.special == "inf" ? Limits::infinity() : -Limits::infinity();
+}
+
+void to_json(nlohmann::json& j, const MetricDefinition& definition) {
+  j = {{"name", definition.name},     {"version", definition.version}, {"unit", definition.unit},
+       {"better", definition.better}, {"level", definition.level},     {"title", definition.title}};
+}
+
+ASSAY_DEFINE_JSON(Metric, name, version, value, special, scope)
+ASSAY_DEFINE_JSON(Estimate, value, low, high, confidence, count, special)
+
+}  // namespace assay

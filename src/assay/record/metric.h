@@ -1,0 +1,62 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "assay/base/enum_names.h"
+#include "assay/base/json.h"
+
+namespace assay {
+
+enum class Better : std::uint8_t { kLower, kHigher, kNone };
+
+template <>
+inline constexpr auto kEnumNames<Better> = std::to_array<EnumName<Better>>(
+    {{Better::kLower, "lower"}, {Better::kHigher, "higher"}, {Better::kNone, "none"}});
+
+/// A metric is data; its formula stands in docs/metrics.md under its name.
+struct MetricDefinition {
+  std::string_view name;  ///< "steady_ns"
+  int version = 1;        ///< Raised when the formula changes; series of two versions do not join.
+  std::string_view unit;  ///< "ns", "bytes", "ratio", "dB", "count", ""
+  Better better = Better::kLower;
+  std::string_view level;  ///< "case", "launch", "output"
+  std::string_view title;  ///< "steady"
+};
+
+std::span<const MetricDefinition> metric_definitions();
+const MetricDefinition* find_metric(std::string_view name);
+
+/// One number of one attempt. NaN and Inf have value 0 and `special` "nan", "inf" or "-inf".
+struct Metric {
+  std::string name;
+  int version = 1;
+  double value = 0;
+  std::string special;
+  std::string scope;  ///< "" for the case, "output:0", "against:float32", …
+};
+
+/// Splits a double into value and special mark.
+Metric make_metric(std::string_view name, double value, std::string scope = {});
+
+/// Inverse of the mark: the double, NaN and infinities included.
+double double_from_metric(const Metric& metric);
+
+/// A number with its interval and count, ready to be shown.
+struct Estimate {
+  double value = 0;
+  std::optional<double> low;
+  std::optional<double> high;
+  double confidence = 0;  ///< Coverage of [low, high], 0..1; 0 without an interval.
+  int count = 0;          ///< Launches (or samples) behind it.
+  std::string special;
+};
+
+void to_json(nlohmann::json& j, const MetricDefinition& definition);
+ASSAY_DECLARE_JSON(Metric);
+ASSAY_DECLARE_JSON(Estimate);
+
+}  // namespace assay

@@ -1,0 +1,13 @@
+#include "assay/record/run.h"
+
+namespace assay {
+
+ASSAY_DEFINE_JSON(Environment, id, device_class, cpu_model, cpus, memory_bytes, kernel, os,
+                  hypervisor, cpu_flags, details)
+ASSAY_DEFINE_JSON(Run, id, purpose, name, labels, seed, argv, spec_digest, spec, environment,
+                  started_unix_ns, finished_unix_ns)
+ASSAY_DEFINE_JSON(Attempt, id, run, case_key, subject, device, pass, worker, lease_until_unix_ns, n,
+                  is_finished, outcome, stage, reason_code, text)
+ASSAY_DEFINE_JSON(Reference, key, kind, folder, document)
+
+}  // namespace assay

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "assay/base/json.h"
+#include "assay/record/axes.h"
+#include "assay/record/launch.h"
+#include "assay/record/metric.h"
+#include "assay/record/run.h"
+
+namespace assay {
+
+struct GateResult {
+  std::string metric;
+  std::string bound;  ///< ">=0.99"
+  bool is_met = false;
+  std::string text;  ///< "delegated_ratio 0.93, required >=0.99"
+};
+
+/// Errors of one output over all samples of an input set; see docs/metrics.md for each formula.
+struct OutputError {
+  std::string output;
+  std::map<std::string, Metric> metrics;  ///< By name: max_abs_error, sqnr_db, …
+};
+
+/// One table of errors: the engine's outputs against one kind of reference.
+struct AccuracyTable {
+  std::string against;  ///< "float32", "qdq"
+  Accuracy accuracy = Accuracy::kNotChecked;
+  std::string reason;  ///< Which bound failed, or why it is vacuous.
+  std::vector<OutputError> outputs;
+  std::vector<std::string> controls;  ///< "all_zeros: fails, as it must", …
+};
+
+/// Steady iterations of one timing launch, for pictures.
+struct LaunchSeries {
+  std::string launch;
+  int index = 0;
+  int warmup_iterations = 0;
+  PhaseTimes first;
+  std::vector<std::int64_t> execute_ns;  ///< Warm-up first.
+  double median_ns = 0;                  ///< Of the steady part.
+};
+
+/// Everything a report shows of one case; writers only format it.
+struct CaseSummary {
+  std::string case_key;
+  std::string label;
+  std::string model;  ///< Short names for columns.
+  std::string recipe;
+  std::string engine;   ///< With build.
+  std::string options;  ///< "threads=1"
+  std::string shapes;   ///< "1x3x224x224"
+  Json identity;
+  std::string subject;
+  Outcome outcome = Outcome::kSkipped;
+  Stage stage = Stage::kNone;
+  std::string reason_code;
+  std::string text;
+  Accuracy accuracy = Accuracy::kNotChecked;
+  Timing timing = Timing::kNotMeasured;
+  Delegation delegation = Delegation::kUnknown;
+  Verdict verdict = Verdict::kSkipped;
+  std::map<std::string, Estimate> metrics;  ///< By name: first_ns, steady_ns, load_ns, …
+  std::vector<AccuracyTable> accuracy_tables;
+  std::vector<GateResult> gates;
+  std::vector<LaunchSeries> launches;
+  std::optional<MemoryReport> memory;
+  std::optional<ProfileReport> profile;
+  Json manifest;  ///< Null when the artifact was not made.
+  Json effective_options;
+  std::vector<std::string>
+      notes;  ///< Sentences a reader must know: "stopped by its time budget after 4 of 50", …
+  std::string reproduce;  ///< Command that runs this case alone.
+};
+
+struct RunSummary {
+  Run run;
+  Environment environment;
+  std::string baseline;  ///< Recipe name that ratios refer to; empty: none.
+  std::vector<CaseSummary> cases;
+};
+
+ASSAY_DECLARE_JSON(GateResult);
+ASSAY_DECLARE_JSON(OutputError);
+ASSAY_DECLARE_JSON(AccuracyTable);
+ASSAY_DECLARE_JSON(LaunchSeries);
+ASSAY_DECLARE_JSON(CaseSummary);
+ASSAY_DECLARE_JSON(RunSummary);
+
+}  // namespace assay

@@ -1,0 +1,1 @@
+#include "assay/store/result_store.h"

@@ -1,0 +1,31 @@
+#include "assay/tensor/tensor.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+namespace assay {
+
+std::int64_t count_elements(std::span<const std::int64_t> shape) {
+  return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+std::string text_from_shape(std::span<const std::int64_t> shape) {
+  return shape.empty() ? "scalar" : fmt::format("{}", fmt::join(shape, "x"));
+}
+
+Tensor Tensor::zeros(Dtype dtype, Shape shape) {
+  const auto bytes = static_cast<std::size_t>(count_elements(shape)) * size_of_dtype(dtype);
+  return {dtype, std::move(shape), std::vector<std::byte>(bytes)};
+}
+
+Tensor Tensor::copy_of(const TensorView& view) {
+  return {view.dtype, view.shape, {view.data.begin(), view.data.end()}};
+}
+
+ASSAY_DEFINE_JSON(Quantization, scales, zero_points, axis)
+ASSAY_DEFINE_JSON(TensorSpec, name, dtype, shape, quantization)
+
+}  // namespace assay

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/tensor/dtype.h"
+
+namespace assay {
+
+using Shape = std::vector<std::int64_t>;
+
+/// Product of the dimensions; 1 for a scalar, 0 when a dimension is 0.
+std::int64_t count_elements(std::span<const std::int64_t> shape);
+
+/// "1x3x224x224"; "scalar" for rank 0.
+std::string text_from_shape(std::span<const std::int64_t> shape);
+
+/// value = (stored - zero_point) * scale; one entry, or one for each index along `axis`.
+struct Quantization {
+  std::vector<double> scales;
+  std::vector<std::int64_t> zero_points;
+  int axis = -1;  ///< -1: per tensor.
+};
+
+/// What a program says of one input or output.
+struct TensorSpec {
+  std::string name;
+  Dtype dtype = Dtype::kFloat32;
+  Shape shape;
+  std::optional<Quantization> quantization;
+};
+
+/// Elements that somebody else owns: contiguous, row-major, `data.size()` bytes.
+struct TensorView {
+  Dtype dtype = Dtype::kFloat32;
+  Shape shape;
+  std::span<const std::byte> data;
+};
+
+/// Contiguous row-major elements, owned.
+struct Tensor {
+  Dtype dtype = Dtype::kFloat32;
+  Shape shape;
+  std::vector<std::byte> data;
+
+  /// All bits zero.
+  static Tensor zeros(Dtype dtype, Shape shape);
+  static Tensor copy_of(const TensorView& view);
+  [[nodiscard]] TensorView view() const { return {dtype, shape, data}; }
+};
+
+/// The elements converted to double; bool gives 0 and 1. O(n) time and memory.
+std::vector<double> doubles_from_tensor(const TensorView& tensor);
+
+/// Seeded random elements for a spec: floating types standard normal, integers uniform in [0, 10)
+/// or their range if smaller, bool fair. The same seed gives the same bits on every machine.
+Tensor random_tensor(const TensorSpec& spec, std::uint64_t seed);
+
+ASSAY_DECLARE_JSON(Quantization);
+ASSAY_DECLARE_JSON(TensorSpec);
+
+}  // namespace assay

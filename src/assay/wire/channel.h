@@ -1,0 +1,28 @@
+#pragma once
+
+#include <optional>
+
+#include "assay/base/result.h"
+#include "assay/wire/frame.h"
+
+namespace assay::wire {
+
+/// Frames over two file descriptors (pipes, sockets, files). Blocking; one reader, one writer.
+/// Does not own the descriptors.
+class Channel {
+ public:
+  Channel(int read_fd, int write_fd) : read_fd_(read_fd), write_fd_(write_fd) {}
+
+  /// Errors: kCrashed when the other side is gone, kExhausted on a full disk.
+  Status send(const Frame& frame);
+
+  /// The next frame; nullopt at a clean end. A frame with a type unknown here is delivered.
+  /// Errors: kCorrupt (not a frame, truncated), kTimeout after `timeout_ms` (-1: none).
+  Result<std::optional<Frame>> receive(int timeout_ms = -1);
+
+ private:
+  int read_fd_;
+  int write_fd_;
+};
+
+}  // namespace assay::wire
