@@ -1,0 +1,36 @@
+# The front door. Every target is complete on a fresh machine and quick when nothing is left to do.
+SHELL := /bin/bash
+BIN := build/release/bin
+CTEST := .venv/bin/ctest --test-dir build/release --output-on-failure -j 2
+PYTEST := .venv/bin/python -m pytest -q
+
+.PHONY: help build demo test check format fuzz bench clean
+help:            ## this list
+	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s:
+
+build: ##          set up what is missing and build
+	@tools/set_up.sh
+	@.venv/bin/cmake --build build/release | tail -1
+
+demo: build ##     MobileNets on ExecuTorch, measured and evaluated: a table, report.html, a store in .assay
+	ASSAY_HOME=$(CURDIR)/.assay $(BIN)/assay run specs/mobilenet.json --html report.html
+
+test: build ##     all tests
+	@tools/run_tests.sh
+
+check: build ##    what a developer runs before a commit: format, lint, layers, fast tests
+	@tools/check.sh
+
+format: ##         rewrite C++ and Python in the house format
+	@git ls-files '*.h' '*.cpp' | xargs .venv/bin/clang-format -i
+	@.venv/bin/ruff format -q python tools tests
+	@.venv/bin/ruff check -q --fix python tools tests
+
+fuzz: ##           each fuzz target for 60 s (needs clang-19)
+	@tools/run_fuzz.sh 60
+
+bench: build ##    what Assay itself costs
+	$(BIN)/assay_bench
+
+clean: ##          remove what was built; .venv and .assay stay
+	rm -rf build

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Makes a fresh machine ready: system packages, .venv, the build folder. Quick when nothing is left to do.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+install_system_packages() {
+  local missing=()
+  while read -r package; do
+    dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+  done < <(grep -v '^#' tools/system_packages.txt)
+  [ ${#missing[@]} -eq 0 ] && return
+  command -v apt-get >/dev/null || {
+    echo "set-up: install these by your system's own means: ${missing[*]}" >&2
+    exit 3
+  }
+  local as_root=()
+  [ "$(id -u)" -eq 0 ] || as_root=(sudo)
+  echo "set-up: installing system packages: ${missing[*]}"
+  "${as_root[@]}" apt-get update -qq
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+make_venv() {
+  local stamp=.venv/requirements.sha256 wanted
+  wanted=$(sha256sum requirements.txt)
+  [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted" ] && return
+  echo "set-up: making .venv (about 500 MB the first time)"
+  [ -x .venv/bin/python ] || "${PYTHON:-python3}" -m venv .venv
+  .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps -r requirements.txt
+  # The Python package in place, so that an edit needs no new installation.
+  local site
+  site=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+  echo "$PWD/python" >"$site/assay-in-place.pth"
+  echo "$wanted" >"$stamp"
+}
+
+configure() {
+  [ -f build/release/build.ninja ] && return
+  .venv/bin/cmake --preset release >build-configure.log 2>&1 || {
+    cat build-configure.log >&2
+    exit 3
+  }
+  mv build-configure.log build/release/configure.log
+}
+
+install_system_packages
+make_venv
+configure
