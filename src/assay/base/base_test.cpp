@@ -10,6 +10,7 @@
 #include "assay/base/error_code_names.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
+#include "assay/base/subprocess.h"
 #include "assay/base/suggest.h"
 #include "assay/base/units.h"
 #include "assay/base/uuid.h"
@@ -85,6 +86,39 @@ TEST(Fs, RemovesATemporaryFolderWithItsContent) {
     ASSERT_TRUE(write_file_atomically(path / "sub" / "x", "1"));
   }
   EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST(Subprocess, CollectsOutputAndExitCode) {
+  const auto output =
+      run_command({.argv = {"sh", "-c", "echo $GREETING; exit 3"}, .env = {{"GREETING", "hello"}}},
+                  std::chrono::seconds(10))
+          .value();
+  EXPECT_EQ(output.output, "hello\n");
+  EXPECT_EQ(output.exit_code, 3);
+}
+
+TEST(Subprocess, SaysWhatCannotBeRun) {
+  const auto missing = run_command({.argv = {"/no/such/program"}}, std::chrono::seconds(10));
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, ErrorCode::kNotFound);
+  EXPECT_THAT(missing.error().message, HasSubstr("/no/such/program"));
+}
+
+TEST(Subprocess, EndsACommandAtItsDeadline) {
+  const auto late = run_command({.argv = {"sleep", "60"}}, std::chrono::milliseconds(50));
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, ErrorCode::kTimeout);
+}
+
+TEST(Subprocess, TalksLineByLine) {
+  auto cat = Subprocess::start({.argv = {"cat"}}).value();
+  ASSERT_TRUE(cat.write("one\ntwo\n"));
+  EXPECT_EQ(cat.read_line(std::chrono::seconds(10)).value(), "one");
+  EXPECT_EQ(cat.read_line(std::chrono::seconds(10)).value(), "two");
+  cat.close_stdin();
+  EXPECT_EQ(cat.read_line(std::chrono::seconds(10)).value(), std::nullopt);
+  EXPECT_TRUE(cat.is_at_end());
+  EXPECT_EQ(cat.wait(), 0);
 }
 
 TEST(Suggest, NamesTheNearestOrListsWhatThereIs) {

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "assay/base/result.h"
+
+namespace assay {
+
+/// A child process with pipes to its stdin and from its stdout; stderr stays ours, or goes to a
+/// file. For the host's own helpers (a toolchain's Python, cmake); engines run under supervise
+/// instead. The child dies with the parent. Destroying the object kills and reaps it.
+class Subprocess {
+ public:
+  struct Options {
+    std::vector<std::string> argv;
+    std::map<std::string, std::string> env;  ///< Added to ours.
+    std::string stderr_file;                 ///< Empty: ours.
+  };
+
+  /// Errors: kNotFound when argv[0] cannot be executed.
+  static Result<Subprocess> start(const Options& options);
+  Subprocess(Subprocess&& other) noexcept;
+  Subprocess& operator=(Subprocess&& other) noexcept;
+  Subprocess(const Subprocess&) = delete;
+  Subprocess& operator=(const Subprocess&) = delete;
+  ~Subprocess();
+
+  /// Errors: kCrashed when the child no longer reads.
+  Status write(std::string_view text);
+  void close_stdin();
+  /// The next line without its end; nullopt at the end of stdout, or when `timeout` passed
+  /// (then is_at_end() is false).
+  Result<std::optional<std::string>> read_line(std::chrono::milliseconds timeout);
+  [[nodiscard]] bool is_at_end() const { return is_at_end_; }
+  void kill(int signal);
+  /// Waits for the end; the exit code, or 128 + signal.
+  int wait();
+
+ private:
+  Subprocess() = default;
+  pid_t pid_ = -1;
+  int stdin_fd_ = -1;
+  int stdout_fd_ = -1;
+  bool is_at_end_ = false;
+  std::string buffer_;
+};
+
+struct CommandOutput {
+  int exit_code = 0;
+  std::string output;
+};
+
+/// Runs a command to its end and collects stdout. Errors: kNotFound, kTimeout (the child is
+/// killed).
+Result<CommandOutput> run_command(const Subprocess::Options& options,
+                                  std::chrono::milliseconds timeout);
+
+}  // namespace assay
