@@ -17,6 +17,7 @@ constexpr auto kDefinitions = std::to_array<MetricDefinition>({
     {"steady_p99_ns", 1, "ns", Better::kLower, "case", "p99"},
     {"bind_ns", 1, "ns", Better::kLower, "case", "bind"},
     {"fetch_ns", 1, "ns", Better::kLower, "case", "fetch"},
+    {"speedup_ratio", 1, "ratio", Better::kHigher, "case", "speed-up"},
     {"launch_spread_ratio", 1, "ratio", Better::kLower, "case", "spread"},
     {"load_ns", 1, "ns", Better::kLower, "case", "load"},
     {"load_program_ns", 1, "ns", Better::kLower, "case", "load program"},

@@ -43,6 +43,9 @@ struct LaunchSeries {
   PhaseTimes first;
   std::vector<std::int64_t> execute_ns;  ///< Warm-up first.
   double median_ns = 0;                  ///< Of the steady part.
+  std::string stopped_by;                ///< "count" or "time_budget".
+  Conditions before;
+  Conditions after;
 };
 
 /// Everything a report shows of one case; writers only format it.
@@ -74,7 +77,8 @@ struct CaseSummary {
   Json effective_options;
   std::vector<std::string>
       notes;  ///< Sentences a reader must know: "stopped by its time budget after 4 of 50", …
-  std::string reproduce;  ///< Command that runs this case alone.
+  std::string reproduce;   ///< Command that runs this case alone.
+  std::string last_words;  ///< Tail of the stderr of the process that failed; empty when none did.
 };
 
 struct RunSummary {
