@@ -1,0 +1,109 @@
+#include "assay/artifact/aot_client.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "assay/base/enum_names.h"
+
+namespace assay {
+namespace {
+
+constexpr std::chrono::milliseconds kTick{200};
+constexpr int kStartTicks = 5 * 180;  // Three minutes: a cold disk reads torch slowly.
+
+Stage stage_from(const Json& event) {
+  return find_enum<Stage>(event.value("stage", "none")).value_or(Stage::kNone);
+}
+
+AotReply reply_from(const Json& event) {
+  const auto text_of = [&event](const char* name) {
+    const auto found = event.find(name);
+    return found != event.end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  return {.outcome = find_enum<Outcome>(text_of("outcome")).value_or(Outcome::kHarnessError),
+          .stage = stage_from(event),
+          .reason_code = text_of("reason_code"),
+          .text = text_of("text"),
+          .result = event.value("result", Json())};
+}
+
+std::unexpected<Error> server_died(const std::filesystem::path& python) {
+  return fail(
+      ErrorCode::kUnavailable,
+      fmt::format("the ahead-of-time server of '{}' did not start; try: {} -m assay.aot.server",
+                  python.string(), python.string()));
+}
+
+}  // namespace
+
+Result<AotClient> AotClient::start(const Toolchain& toolchain, int parallel_jobs,
+                                   const std::filesystem::path& log_file) {
+  ASSAY_ASSIGN_OR_RETURN(
+      auto process, Subprocess::start({.argv = {toolchain.python.string(), "-m", "assay.aot.server",
+                                                "--jobs", std::to_string(parallel_jobs)},
+                                       .env = {},
+                                       .stderr_file = log_file.string()}));
+  AotClient client(std::move(process));
+  for (int tick = 0; tick < kStartTicks && !client.process_.is_at_end(); ++tick) {
+    ASSAY_ASSIGN_OR_RETURN(const auto event, client.next_event());
+    if (event && event->value("event", "") == "ready") {
+      return client;
+    }
+  }
+  return server_died(toolchain.python);
+}
+
+Result<std::optional<Json>> AotClient::next_event() {
+  ASSAY_ASSIGN_OR_RETURN(const auto line, process_.read_line(kTick));
+  if (!line) {
+    return std::nullopt;
+  }
+  ASSAY_ASSIGN_OR_RETURN(auto event, parse_json(*line, "ahead-of-time server"));
+  return event;
+}
+
+Result<std::vector<AotReply>> AotClient::run(const std::vector<Json>& jobs, const OnStage& on_stage,
+                                             const OnDone& on_done,
+                                             const std::function<bool()>& should_stop) {
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    Json job = jobs[i];
+    job["id"] = std::to_string(i);
+    ASSAY_RETURN_IF_ERROR(process_.write(job.dump() + "\n"));
+  }
+  std::vector<AotReply> replies(jobs.size());
+  for (std::size_t left = jobs.size(); left > 0;) {
+    if (should_stop && should_stop()) {
+      return fail(ErrorCode::kTimeout, "stopped while artifacts were being made");
+    }
+    ASSAY_ASSIGN_OR_RETURN(const auto event, next_event());
+    if (!event) {
+      if (process_.is_at_end()) {
+        return fail(ErrorCode::kCrashed,
+                    "the ahead-of-time server died; its log lies in the cache folder");
+      }
+      continue;
+    }
+    const auto index = static_cast<std::size_t>(std::atoi(event->value("id", "-1").c_str()));
+    if (index >= jobs.size()) {
+      continue;
+    }
+    const auto job = static_cast<int>(index);
+    if (event->value("event", "") == "stage" && on_stage) {
+      on_stage(job, stage_from(*event));
+    } else if (event->value("event", "") == "done") {
+      replies[index] = reply_from(*event);
+      --left;
+      if (on_done) {
+        on_done(job, replies[index]);
+      }
+    }
+  }
+  return replies;
+}
+
+Result<AotReply> AotClient::run_one(const Json& job) {
+  ASSAY_ASSIGN_OR_RETURN(auto replies, run({job}, {}, {}, {}));
+  return replies.front();
+}
+
+}  // namespace assay

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "assay/artifact/toolchain.h"
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/base/subprocess.h"
+#include "assay/record/axes.h"
+
+namespace assay {
+
+/// What became of one ahead-of-time job; docs/aot.md has the contract.
+struct AotReply {
+  Outcome outcome = Outcome::kHarnessError;
+  Stage stage = Stage::kNone;
+  std::string reason_code;
+  std::string text;
+  Json result;
+};
+
+/// Client of a toolchain's fork server (python -m assay.aot.server): jobs out, replies in, JSON
+/// lines.
+class AotClient {
+ public:
+  /// Starts the server; it imports the toolchain once (seconds). Errors: kUnavailable.
+  static Result<AotClient> start(const Toolchain& toolchain, int parallel_jobs,
+                                 const std::filesystem::path& log_file);
+
+  using OnStage = std::function<void(int job, Stage stage)>;
+  using OnDone = std::function<void(int job, const AotReply& reply)>;
+
+  /// Runs all jobs, at most `parallel_jobs` at a time, and returns their replies in order. A job
+  /// that kills its process is one reply; only the server's own death is an error (kCrashed).
+  /// `should_stop` is asked several times a second; true ends it with kTimeout.
+  Result<std::vector<AotReply>> run(const std::vector<Json>& jobs, const OnStage& on_stage,
+                                    const OnDone& on_done,
+                                    const std::function<bool()>& should_stop);
+
+  /// One job without progress.
+  Result<AotReply> run_one(const Json& job);
+
+ private:
+  explicit AotClient(Subprocess process) : process_(std::move(process)) {}
+  Result<std::optional<Json>> next_event();
+  Subprocess process_;
+};
+
+}  // namespace assay

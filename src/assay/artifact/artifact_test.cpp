@@ -1,0 +1,151 @@
+#include <fstream>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "assay/artifact/cache.h"
+#include "assay/artifact/workshop.h"
+#include "assay/base/digest.h"
+#include "assay/base/fs.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+
+Case int8_case() {
+  Case cell;
+  cell.model.ref = "torchvision:mobilenet_v2";
+  cell.recipe = {.name = "executorch/xnnpack-int8", .is_preset = true};
+  cell.recipe.quantization = {{"flow", "pt2e"}};
+  cell.calibration = {.seed = 1000, .count = 8, .role = "calibration"};
+  return cell;
+}
+
+/// A toolchain whose interpreter is a shell script that speaks the server's protocol.
+struct ScriptedToolchain {
+  TemporaryFolder folder = TemporaryFolder::make("assay-test").value();
+  Toolchain toolchain;
+
+  explicit ScriptedToolchain(const std::string& body) {
+    const auto script = folder.path() / "python";
+    std::ofstream(script) << "#!/bin/bash\necho '{\"event\":\"ready\"}'\n" << body;
+    std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+    toolchain = {.python = script, .id = "t1", .packages = {}};
+  }
+  [[nodiscard]] ArtifactCache cache() const { return ArtifactCache(folder.path() / "cache"); }
+};
+
+/// Answers every build with a one-file artifact, and a reference with a failure.
+constexpr auto* kHonestServer = R"sh(
+while read -r line; do
+  id=$(sed 's/.*"id":"\([0-9]*\)".*
+                                /\1 /' <<<"$line") out =
+                                    $(sed 's/.*"out_dir":"\([^"]*\)".*/\1/' < < < "$line") if
+    [[$line == *'"job":"reference"' * ]]; then
+    echo "{\"event\":\"done\",\"id\":\"$id\",\"outcome\":\"crashed\",\"stage\":\"reference\",\"text\":\"SIGSEGV\"}"
+    continue
+  fi
+  echo "{\"event\":\"stage\",\"id\":\"$id\",\"stage\":\"lower\"}"
+  printf program >"$out/program.pte"
+  sum=$(sha256sum <"$out/program.pte" | cut -d' ' -f1)
+  echo "{\"entry\":\"program.pte\",\"files\":[{\"name\":\"program.pte\",\"role\":\"program\",\"bytes\":7,\"sha256\":\"$sum\"}]}" >"$out/manifest.json"
+  echo "{\"event\":\"done\",\"id\":\"$id\",\"outcome\":\"completed\",\"stage\":\"serialize\",\"result\":{}}"
+done
+)sh";
+
+TEST(ArtifactKey, ChangesWithWhateverChangesTheProgram) {
+  const auto key = artifact_key(int8_case(), "t1");
+  EXPECT_NE(artifact_key(int8_case(), "t2"), key);
+  auto other = int8_case();
+  other.calibration.seed = 1;
+  EXPECT_NE(artifact_key(other, "t1"), key);
+  other = int8_case();
+  other.recipe.lowering["options"] = {{"per_op_mode", true}};
+  EXPECT_NE(artifact_key(other, "t1"), key);
+}
+
+TEST(ArtifactKey, IsSharedByCasesThatDifferOnlyWhenRunning) {
+  auto other = int8_case();
+  other.options = {{"threads", 2}};
+  other.inputs.seed = 99;
+  EXPECT_EQ(artifact_key(other, "t1"), artifact_key(int8_case(), "t1"));
+}
+
+TEST(ReferenceKey, OfFloatIsSharedByAllRecipes) {
+  auto other = int8_case();
+  other.recipe = {.name = "executorch/portable", .is_preset = true};
+  EXPECT_EQ(reference_key(other, "float32", "t1"), reference_key(int8_case(), "float32", "t1"));
+  EXPECT_NE(reference_key(other, "qdq", "t1"), reference_key(int8_case(), "qdq", "t1"));
+}
+
+TEST(Workshop, MakesOnceAndTakesFromTheCacheAfterwards) {
+  const ScriptedToolchain scripted(kHonestServer);
+  const WorkshopRequest request{.cases = {int8_case(), int8_case()}, .reference_kinds = {}};
+  const auto first = make_workpieces(request, scripted.toolchain, scripted.cache(), {}).value();
+  EXPECT_EQ(first.made, 1);
+  const auto second = make_workpieces(request, scripted.toolchain, scripted.cache(), {}).value();
+  EXPECT_EQ(second.made, 0);
+  EXPECT_EQ(second.from_cache, 1);
+  const auto& artifact = second.artifacts.at(artifact_key(int8_case(), "t1")).artifact;
+  ASSERT_TRUE(artifact.has_value());
+  EXPECT_EQ(artifact->files.at(0).sha256, sha256_hex("program"));
+}
+
+TEST(Workshop, SaysWhetherASecondBuildGaveTheSameBytes) {
+  const ScriptedToolchain scripted(kHonestServer);
+  WorkshopRequest request{.cases = {int8_case()}, .reference_kinds = {}};
+  ASSERT_TRUE(make_workpieces(request, scripted.toolchain, scripted.cache(), {}));
+  request.is_rebuild = true;
+  const auto again = make_workpieces(request, scripted.toolchain, scripted.cache(), {}).value();
+  EXPECT_EQ(again.artifacts.begin()->second.artifact->manifest.at("reproducible"), true);
+}
+
+TEST(Workshop, KeepsAFailedJobApartFromTheOthers) {
+  const ScriptedToolchain scripted(kHonestServer);
+  const WorkshopRequest request{.cases = {int8_case()}, .reference_kinds = {"float32"}};
+  const auto pieces = make_workpieces(request, scripted.toolchain, scripted.cache(), {}).value();
+  EXPECT_TRUE(pieces.artifacts.begin()->second.artifact.has_value());
+  EXPECT_EQ(pieces.references.begin()->second.failure.outcome, Outcome::kCrashed);
+}
+
+TEST(Workshop, ReportsADeadServerAsAnError) {
+  const ScriptedToolchain scripted("read -r line; exit 1\n");
+  const auto died = make_workpieces({.cases = {int8_case()}, .reference_kinds = {}},
+                                    scripted.toolchain, scripted.cache(), {});
+  ASSERT_FALSE(died);
+  EXPECT_EQ(died.error().code, ErrorCode::kCrashed);
+}
+
+TEST(Cache, RefusesAFileWhoseDigestIsWrongAndMakesItAgain) {
+  const ScriptedToolchain scripted(kHonestServer);
+  const WorkshopRequest request{.cases = {int8_case()}, .reference_kinds = {}};
+  ASSERT_TRUE(make_workpieces(request, scripted.toolchain, scripted.cache(), {}));
+  const auto key = artifact_key(int8_case(), "t1");
+  const auto cache = scripted.cache();
+  const auto path = std::filesystem::path(cache.find_artifact(key).value()->folder) / "program.pte";
+  ASSERT_TRUE(write_file_atomically(path, "progrbm"));
+  EXPECT_EQ(cache.find_artifact(key).error().code, ErrorCode::kCorrupt);
+  const auto again = make_workpieces(request, scripted.toolchain, cache, {}).value();
+  EXPECT_EQ(again.made, 1);
+  EXPECT_TRUE(cache.find_artifact(key).value().has_value());
+}
+
+TEST(Toolchain, SaysHowToGetWhatIsMissing) {
+  const auto missing = query_toolchain("/no/such/python");
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(missing.error().message, HasSubstr("pip install"));
+}
+
+TEST(ProgramFile, IsItsOwnArtifact) {
+  const auto folder = TemporaryFolder::make("assay-test").value();
+  ASSERT_TRUE(write_file_atomically(folder.path() / "m.pte", "abc"));
+  const auto artifact = artifact_from_file(folder.path() / "m.pte").value();
+  EXPECT_EQ(artifact.entry, "m.pte");
+  EXPECT_EQ(artifact.files.at(0).sha256, sha256_hex("abc"));
+  EXPECT_FALSE(artifact_from_file(folder.path() / "none.pte"));
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,141 @@
+#include "assay/artifact/cache.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "assay/base/digest.h"
+#include "assay/base/fs.h"
+#include "assay/base/uuid.h"
+
+namespace assay {
+namespace {
+
+namespace stdfs = std::filesystem;
+
+constexpr std::string_view kManifest = "manifest.json";
+constexpr std::string_view kReference = "reference.json";
+
+Json model_part(const Case& cell) {
+  Json part = identity_of(cell).at("model");
+  part["path"] = cell.model.source_sha256.empty() ? cell.model.ref : "";
+  return part;
+}
+
+Json calibration_part(const Case& cell) {
+  return cell.recipe.quantization.is_null() ? Json(nullptr) : Json(cell.calibration);
+}
+
+Status check_files(const stdfs::path& folder, const Json& document) {
+  for (const auto& file : document.at("files")) {
+    const auto path = folder / file.at("name").get<std::string>();
+    const auto digest = sha256_hex_of_file(path);
+    if (!digest || *digest != file.at("sha256").get<std::string>()) {
+      return fail(ErrorCode::kCorrupt,
+                  fmt::format("'{}' {}; it must be made again", path.string(),
+                              digest ? "does not have the digest of its manifest" : "is missing"));
+    }
+  }
+  return {};
+}
+
+/// The document of a cached folder after its files were checked; null if the folder is absent.
+Result<Json> checked_document(const stdfs::path& folder, std::string_view name) {
+  if (!stdfs::exists(folder / name)) {
+    return Json(nullptr);
+  }
+  ASSAY_ASSIGN_OR_RETURN(auto document, read_json_file(folder / name));
+  try {
+    ASSAY_RETURN_IF_ERROR(check_files(folder, document));
+  } catch (const Json::exception& error) {
+    return fail(ErrorCode::kCorrupt, fmt::format("'{}' is not what this Assay writes: {}",
+                                                 (folder / name).string(), error.what()));
+  }
+  return document;
+}
+
+}  // namespace
+
+std::string artifact_key(const Case& cell, std::string_view toolchain_id) {
+  return digest_of_json({{"model", model_part(cell)},
+                         {"recipe",
+                          {{"quantization", cell.recipe.quantization},
+                           {"lowering", cell.recipe.lowering},
+                           {"name", cell.recipe.is_preset ? cell.recipe.name : ""}}},
+                         {"calibration", calibration_part(cell)},
+                         {"toolchain", toolchain_id}});
+}
+
+std::string reference_key(const Case& cell, std::string_view kind, std::string_view toolchain_id) {
+  const bool is_quantized = kind == "qdq";
+  return digest_of_json({{"model", model_part(cell)},
+                         {"kind", kind},
+                         {"quantization", is_quantized ? cell.recipe.quantization : Json(nullptr)},
+                         {"inputs", cell.inputs},
+                         {"calibration", is_quantized ? calibration_part(cell) : Json(nullptr)},
+                         {"toolchain", toolchain_id}});
+}
+
+Result<std::optional<Artifact>> ArtifactCache::find_artifact(std::string_view key) const {
+  const auto folder = folder_of(key);
+  ASSAY_ASSIGN_OR_RETURN(auto manifest, checked_document(folder, kManifest));
+  if (manifest.is_null()) {
+    return std::nullopt;
+  }
+  return Artifact{.key = std::string(key),
+                  .folder = folder.string(),
+                  .entry = manifest.at("entry").get<std::string>(),
+                  .files = manifest.at("files").get<std::vector<ArtifactFile>>(),
+                  .manifest = std::move(manifest)};
+}
+
+Result<std::optional<Reference>> ArtifactCache::find_reference(std::string_view key) const {
+  const auto folder = folder_of(key);
+  ASSAY_ASSIGN_OR_RETURN(auto document, checked_document(folder, kReference));
+  if (document.is_null()) {
+    return std::nullopt;
+  }
+  return Reference{.key = std::string(key),
+                   .kind = document.at("kind").get<std::string>(),
+                   .folder = folder.string(),
+                   .document = std::move(document)};
+}
+
+Result<stdfs::path> ArtifactCache::make_staging_folder(std::string_view key) const {
+  const auto staging = folder_ / "staging" / fmt::format("{}-{}", key.substr(0, 16), make_uuid7());
+  std::error_code error;
+  stdfs::create_directories(staging, error);
+  if (error) {
+    return fail(
+        ErrorCode::kUnavailable,
+        fmt::format(
+            "cannot make the cache folder '{}': {}; set ASSAY_HOME to a folder you may write",
+            staging.string(), error.message()));
+  }
+  return staging;
+}
+
+Result<std::optional<bool>> ArtifactCache::adopt(std::string_view key, const stdfs::path& staging,
+                                                 std::string_view document) const {
+  const auto folder = folder_of(key);
+  std::optional<bool> is_reproduced;
+  if (const auto before = read_json_file(folder / document)) {
+    ASSAY_ASSIGN_OR_RETURN(const auto after, read_json_file(staging / document));
+    is_reproduced = before->value("files", Json()) == after.value("files", Json());
+  }
+  std::error_code error;
+  stdfs::remove_all(folder, error);
+  stdfs::create_directories(folder.parent_path(), error);
+  stdfs::rename(staging, folder, error);
+  if (error) {
+    return fail(ErrorCode::kUnavailable, fmt::format("cannot move '{}' into the cache: {}",
+                                                     staging.string(), error.message()));
+  }
+  return is_reproduced;
+}
+
+stdfs::path ArtifactCache::folder_of(std::string_view key) const {
+  return folder_ / key.substr(0, 2) / key;
+}
+
+}  // namespace assay

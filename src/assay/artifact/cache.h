@@ -1,0 +1,51 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/record/case.h"
+#include "assay/record/run.h"
+#include "assay/record/subject.h"
+
+namespace assay {
+
+/// Key of an artifact: digest of model source, weights, recipe definition, calibration set,
+/// dimension bindings and toolchain. The program's own bytes do not enter: they are what the key
+/// finds.
+std::string artifact_key(const Case& cell, std::string_view toolchain_id);
+
+/// Key of a reference: digest of model, weights, kind, quantization (for "qdq"), inputs,
+/// calibration (for "qdq") and toolchain.
+std::string reference_key(const Case& cell, std::string_view kind, std::string_view toolchain_id);
+
+/// Folders of finished artifacts and references by key. What lies there is checked against the
+/// digests in its manifest whenever it is taken out; a wrong digest is an error, and the caller
+/// makes it again.
+class ArtifactCache {
+ public:
+  explicit ArtifactCache(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  /// nullopt if it was never made. Errors: kCorrupt when a file is missing or its digest is wrong.
+  Result<std::optional<Artifact>> find_artifact(std::string_view key) const;
+  Result<std::optional<Reference>> find_reference(std::string_view key) const;
+
+  /// A folder to make something in; it is outside what find_… looks at.
+  Result<std::filesystem::path> make_staging_folder(std::string_view key) const;
+
+  /// Moves a staging folder to its place, replacing what was there. Returns whether an earlier
+  /// build under this key had the same file digests; nullopt if there was none.
+  Result<std::optional<bool>> adopt(std::string_view key, const std::filesystem::path& staging,
+                                    std::string_view document) const;
+
+  [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
+
+ private:
+  [[nodiscard]] std::filesystem::path folder_of(std::string_view key) const;
+  std::filesystem::path folder_;
+};
+
+}  // namespace assay

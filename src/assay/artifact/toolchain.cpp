@@ -1,0 +1,60 @@
+#include "assay/artifact/toolchain.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "assay/base/fs.h"
+#include "assay/base/json.h"
+#include "assay/base/subprocess.h"
+
+namespace assay {
+namespace {
+
+constexpr std::chrono::seconds kQueryTimeout{30};
+
+std::string how_to_install(const std::filesystem::path& python) {
+  return fmt::format(
+      "the toolchain '{}' cannot make artifacts; install the package there (pip install "
+      "'assay[executorch]'), "
+      "or name another interpreter with --python or ASSAY_PYTHON",
+      python.string());
+}
+
+}  // namespace
+
+std::filesystem::path default_python(const std::filesystem::path& requested) {
+  if (!requested.empty()) {
+    return requested;
+  }
+  if (const char* named = std::getenv("ASSAY_PYTHON"); named != nullptr && *named != '\0') {
+    return named;
+  }
+  if (auto beside = executable_folder() / "python3"; std::filesystem::exists(beside)) {
+    return beside;
+  }
+  return ASSAY_DEFAULT_PYTHON;
+}
+
+Result<Toolchain> query_toolchain(const std::filesystem::path& python) {
+  const auto output = run_command({.argv = {python.string(), "-m", "assay.aot.toolchain"},
+                                   .env = {},
+                                   .stderr_file = "/dev/null"},
+                                  kQueryTimeout);
+  if (!output) {
+    return fail(ErrorCode::kUnavailable, how_to_install(python) + ": " + output.error().message);
+  }
+  const auto answer = parse_json(output->output, "toolchain");
+  if (output->exit_code != 0 || !answer || !answer->contains("id")) {
+    return fail(ErrorCode::kUnavailable, how_to_install(python));
+  }
+  Toolchain toolchain{.python = python, .id = answer->at("id").get<std::string>(), .packages = {}};
+  const Json packages = answer->value("packages", Json::object());
+  for (const auto& [name, version] : packages.items()) {
+    toolchain.packages[name] = version.is_string() ? version.get<std::string>() : "";
+  }
+  return toolchain;
+}
+
+}  // namespace assay

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "assay/base/result.h"
+
+namespace assay {
+
+/// The Python interpreter, with its torch and executorch, that makes artifacts.
+struct Toolchain {
+  std::filesystem::path python;
+  std::string id;                               ///< Digest of all versions; paths do not enter.
+  std::map<std::string, std::string> packages;  ///< "" for a package that is absent.
+};
+
+/// The interpreter to use: `requested` if not empty, else $ASSAY_PYTHON, else python3 beside the
+/// running executable, else the one this build was configured with.
+std::filesystem::path default_python(const std::filesystem::path& requested = {});
+
+/// Asks an interpreter for its versions, without importing torch (about 0.1 s).
+/// Errors: kUnavailable with the way to install what is missing.
+Result<Toolchain> query_toolchain(const std::filesystem::path& python);
+
+}  // namespace assay

@@ -1,0 +1,246 @@
+#include "assay/artifact/workshop.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "assay/base/digest.h"
+#include "assay/base/log.h"
+
+namespace assay {
+namespace {
+
+namespace stdfs = std::filesystem;
+
+/// One thing to make: the request for the server and where its result belongs.
+struct Job {
+  std::string key;
+  bool is_artifact = true;
+  std::string label;
+  stdfs::path staging;
+  Json request;
+};
+
+Json model_request(const ModelReference& model) {
+  Json inputs = nullptr;
+  if (!model.inputs.empty()) {
+    inputs = Json::array();
+    for (const auto& input : model.inputs) {
+      inputs.push_back({{"shape", input.shape}, {"dtype", input.dtype}});
+    }
+  }
+  return {{"ref", model.ref}, {"args", model.args}, {"seed", model.seed}, {"inputs", inputs}};
+}
+
+Json input_request(const InputSet& inputs) {
+  if (inputs.generator == "file") {
+    return {{"file", inputs.file}, {"role", inputs.role}};
+  }
+  return {{"generator", inputs.generator},
+          {"seed", inputs.seed},
+          {"count", inputs.count},
+          {"role", inputs.role}};
+}
+
+Json calibration_request(const InputSet& calibration) {
+  return {{"generator", calibration.generator},
+          {"seed", calibration.seed},
+          {"batches", calibration.count}};
+}
+
+Json build_request(const Case& cell, bool is_stop_after_lower) {
+  const bool stops = is_stop_after_lower || !cell.recipe.runtime_unavailable.empty();
+  return {{"job", "build"},
+          {"model", model_request(cell.model)},
+          {"recipe", cell.recipe},
+          {"calibration", calibration_request(cell.calibration)},
+          {"stop_after", stops ? Json("lower") : Json(nullptr)}};
+}
+
+Json reference_request(const Case& cell, const std::string& kind) {
+  return {{"job", "reference"},
+          {"model", model_request(cell.model)},
+          {"quantization", kind == "qdq" ? cell.recipe.quantization : Json(nullptr)},
+          {"lowering", kind == "lowered_eager" ? cell.recipe.lowering : Json(nullptr)},
+          {"kind", kind},
+          {"inputs", input_request(cell.inputs)},
+          {"calibration", calibration_request(cell.calibration)}};
+}
+
+bool needs_reference(const Case& cell, const std::string& kind) {
+  return kind != "qdq" || !cell.recipe.quantization.is_null();
+}
+
+/// Looks one key up; a damaged entry is told and made again.
+template <class Found>
+bool take_from_cache(Result<std::optional<Found>> found, std::optional<Found>& target) {
+  if (!found) {
+    log_line(LogLevel::kWarning, found.error().message);
+    return false;
+  }
+  target = std::move(*found);
+  return target.has_value();
+}
+
+class Planner {
+ public:
+  Planner(const WorkshopRequest& request, const Toolchain& toolchain, const ArtifactCache& cache)
+      : request_(request), toolchain_(toolchain), cache_(cache) {}
+
+  Status plan() {
+    for (const auto& cell : request_.cases) {
+      if (is_program_file(cell.model)) {
+        continue;
+      }
+      ASSAY_RETURN_IF_ERROR(plan_artifact(cell));
+      for (const auto& kind : request_.reference_kinds) {
+        if (needs_reference(cell, kind)) {
+          ASSAY_RETURN_IF_ERROR(plan_reference(cell, kind));
+        }
+      }
+    }
+    return {};
+  }
+
+  Workpieces pieces;
+  std::vector<Job> jobs;
+
+ private:
+  Status plan_artifact(const Case& cell) {
+    const auto key = artifact_key(cell, toolchain_.id);
+    if (pieces.artifacts.contains(key)) {
+      return {};
+    }
+    auto& outcome = pieces.artifacts[key];
+    if (!request_.is_rebuild && take_from_cache(cache_.find_artifact(key), outcome.artifact)) {
+      outcome.is_from_cache = true;
+      ++pieces.from_cache;
+      return {};
+    }
+    return add_job(key, true, fmt::format("{} {}", short_name_of(cell.model), cell.recipe.name),
+                   build_request(cell, request_.is_stop_after_lower));
+  }
+
+  Status plan_reference(const Case& cell, const std::string& kind) {
+    const auto key = reference_key(cell, kind, toolchain_.id);
+    if (pieces.references.contains(key)) {
+      return {};
+    }
+    auto& outcome = pieces.references[key];
+    if (take_from_cache(cache_.find_reference(key), outcome.reference)) {
+      ++pieces.from_cache;
+      return {};
+    }
+    return add_job(key, false, fmt::format("{} reference {}", short_name_of(cell.model), kind),
+                   reference_request(cell, kind));
+  }
+
+  Status add_job(const std::string& key, bool is_artifact, std::string label, Json request) {
+    ASSAY_ASSIGN_OR_RETURN(auto staging, cache_.make_staging_folder(key));
+    request["out_dir"] = staging.string();
+    jobs.push_back({key, is_artifact, std::move(label), std::move(staging), std::move(request)});
+    return {};
+  }
+
+  const WorkshopRequest& request_;
+  const Toolchain& toolchain_;
+  const ArtifactCache& cache_;
+};
+
+AotReply reply_from_error(const Error& error) {
+  return {.outcome = Outcome::kHarnessError,
+          .stage = Stage::kSerialize,
+          .reason_code = "cache",
+          .text = error.message,
+          .result = {}};
+}
+
+/// Moves what a finished job made into the cache and takes it out again, checked.
+void store_result(const Job& job, const AotReply& reply, const ArtifactCache& cache,
+                  Workpieces& pieces) {
+  const auto set_failure = [&](const AotReply& failure) {
+    (job.is_artifact ? pieces.artifacts[job.key].failure : pieces.references[job.key].failure) =
+        failure;
+  };
+  if (reply.outcome != Outcome::kCompleted) {
+    return set_failure(reply);
+  }
+  const auto adopted =
+      cache.adopt(job.key, job.staging, job.is_artifact ? "manifest.json" : "reference.json");
+  if (!adopted) {
+    return set_failure(reply_from_error(adopted.error()));
+  }
+  if (!job.is_artifact) {
+    auto found = cache.find_reference(job.key);
+    return found ? void(pieces.references[job.key].reference = std::move(*found))
+                 : set_failure(reply_from_error(found.error()));
+  }
+  auto found = cache.find_artifact(job.key);
+  if (!found) {
+    return set_failure(reply_from_error(found.error()));
+  }
+  if (found->has_value() && adopted->has_value()) {
+    (*found)->manifest["reproducible"] = **adopted;
+  }
+  pieces.artifacts[job.key].artifact = std::move(*found);
+}
+
+std::vector<Json> requests_of(const std::vector<Job>& jobs) {
+  std::vector<Json> requests;
+  for (const auto& job : jobs) {
+    requests.push_back(job.request);
+  }
+  return requests;
+}
+
+}  // namespace
+
+Result<Workpieces> make_workpieces(const WorkshopRequest& request, const Toolchain& toolchain,
+                                   const ArtifactCache& cache, const WorkshopListener& listener) {
+  Planner planner(request, toolchain, cache);
+  ASSAY_RETURN_IF_ERROR(planner.plan());
+  auto& pieces = planner.pieces;
+  const auto& jobs = planner.jobs;
+  if (listener.on_plan) {
+    listener.on_plan(static_cast<int>(jobs.size()), pieces.from_cache);
+  }
+  if (jobs.empty()) {
+    return std::move(pieces);
+  }
+  ASSAY_ASSIGN_OR_RETURN(auto client, AotClient::start(toolchain, request.parallel_jobs,
+                                                       cache.folder() / "server.log"));
+  const auto on_stage = [&](int index, Stage stage) {
+    if (listener.on_stage) {
+      listener.on_stage(jobs[static_cast<std::size_t>(index)].label, stage);
+    }
+  };
+  const auto on_done = [&](int index, const AotReply& reply) {
+    const auto& job = jobs[static_cast<std::size_t>(index)];
+    store_result(job, reply, cache, pieces);
+    ++pieces.made;
+    if (listener.on_done) {
+      listener.on_done(job.label, reply);
+    }
+  };
+  ASSAY_RETURN_IF_ERROR(client.run(requests_of(jobs), on_stage, on_done, listener.should_stop));
+  return std::move(pieces);
+}
+
+Result<Artifact> artifact_from_file(const stdfs::path& program) {
+  ASSAY_ASSIGN_OR_RETURN(const auto digest, sha256_hex_of_file(program));
+  Artifact artifact;
+  artifact.folder = program.has_parent_path() ? program.parent_path().string() : ".";
+  artifact.entry = program.filename().string();
+  std::error_code ignored;
+  artifact.files = {{.name = artifact.entry,
+                     .role = "program",
+                     .bytes = static_cast<std::int64_t>(stdfs::file_size(program, ignored)),
+                     .sha256 = digest}};
+  artifact.key = artifact.digest();
+  return artifact;
+}
+
+bool is_program_file(const ModelReference& model) { return model.ref.ends_with(".pte"); }
+
+}  // namespace assay

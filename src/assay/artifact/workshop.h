@@ -1,0 +1,70 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "assay/artifact/aot_client.h"
+#include "assay/artifact/cache.h"
+#include "assay/artifact/toolchain.h"
+#include "assay/base/result.h"
+#include "assay/record/case.h"
+#include "assay/record/run.h"
+#include "assay/record/subject.h"
+
+namespace assay {
+
+/// An artifact, or why there is none.
+struct ArtifactOutcome {
+  std::optional<Artifact> artifact;
+  AotReply failure;  ///< When there is none.
+  bool is_from_cache = false;
+};
+
+/// A reference, or why there is none.
+struct ReferenceOutcome {
+  std::optional<Reference> reference;
+  AotReply failure;
+};
+
+/// How the making goes on, for a progress display. `label` names the job for people.
+struct WorkshopListener {
+  std::function<void(int jobs, int from_cache)> on_plan;
+  std::function<void(const std::string& label, Stage stage)> on_stage;
+  std::function<void(const std::string& label, const AotReply& reply)> on_done;
+  std::function<bool()> should_stop;
+};
+
+struct WorkshopRequest {
+  std::vector<Case> cases;
+  std::vector<std::string>
+      reference_kinds;  ///< "float32", "qdq"; "qdq" only where a recipe quantizes.
+  int parallel_jobs = 2;
+  bool is_rebuild = false;  ///< Make again what the cache has, and compare.
+  bool is_stop_after_lower = false;
+};
+
+/// Everything a set of cases needs, by key.
+struct Workpieces {
+  std::map<std::string, ArtifactOutcome> artifacts;    ///< By artifact_key.
+  std::map<std::string, ReferenceOutcome> references;  ///< By reference_key.
+  int made = 0;
+  int from_cache = 0;
+};
+
+/// Takes artifacts and references from the cache and asks the toolchain's fork server for the rest.
+/// A job that fails is an outcome, not an error. Cases whose model is a program file need none.
+/// Errors: kUnavailable (no toolchain and something is missing), kTimeout (stopped).
+Result<Workpieces> make_workpieces(const WorkshopRequest& request, const Toolchain& toolchain,
+                                   const ArtifactCache& cache, const WorkshopListener& listener);
+
+/// The artifact of a case whose model is a program file: its own files, digested now.
+Result<Artifact> artifact_from_file(const std::filesystem::path& program);
+
+/// Whether the model is a finished program (.pte) that needs no toolchain.
+bool is_program_file(const ModelReference& model);
+
+}  // namespace assay
