@@ -1,0 +1,289 @@
+#include "assay/tensor/safetensors.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <fmt/format.h>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string_view>
+
+#include "assay/base/fs.h"
+
+namespace assay {
+namespace {
+
+constexpr std::size_t kLengthBytes = 8;
+constexpr std::uint64_t kMaxHeaderBytes = 16U << 20;
+constexpr std::string_view kMetadataKey = "__metadata__";
+
+constexpr auto kDtypeNames = std::to_array<std::pair<Dtype, std::string_view>>({
+    {Dtype::kFloat64, "F64"},
+    {Dtype::kFloat32, "F32"},
+    {Dtype::kFloat16, "F16"},
+    {Dtype::kBFloat16, "BF16"},
+    {Dtype::kInt64, "I64"},
+    {Dtype::kInt32, "I32"},
+    {Dtype::kInt16, "I16"},
+    {Dtype::kInt8, "I8"},
+    {Dtype::kUInt8, "U8"},
+    {Dtype::kUInt16, "U16"},
+    {Dtype::kBool, "BOOL"},
+});
+
+/// Where one tensor lies in the data, before its bytes are taken.
+struct Entry {
+  std::string name;
+  Dtype dtype = Dtype::kFloat32;
+  Shape shape;
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+};
+
+std::unexpected<Error> fail_corrupt(std::string what) {
+  return fail(ErrorCode::kCorrupt, fmt::format("not a valid safetensors document: {}", what));
+}
+
+/// nlohmann keeps the last of two equal keys; here a second one is an attack or a bug.
+class DuplicateKeys {
+ public:
+  bool operator()(int depth, Json::parse_event_t event, const Json& value) {
+    constexpr int kNameDepth = 1;
+    constexpr int kFieldDepth = 2;
+    if (event == Json::parse_event_t::key) {
+      auto& seen = depth == kNameDepth ? names_ : fields_;
+      if (depth == kNameDepth) {
+        fields_.clear();
+      }
+      if (depth <= kFieldDepth && !seen.insert(value.get<std::string>()).second) {
+        duplicate = value.get<std::string>();
+      }
+    }
+    return true;
+  }
+
+  std::optional<std::string> duplicate;
+
+ private:
+  std::set<std::string> names_;
+  std::set<std::string> fields_;
+};
+
+Result<Json> parse_header(std::string_view text) {
+  DuplicateKeys keys;
+  Json header;
+  try {
+    header = Json::parse(text, std::ref(keys));
+  } catch (const Json::exception& error) {
+    return fail_corrupt(fmt::format("its header is not JSON ({})", error.what()));
+  }
+  if (keys.duplicate) {
+    return fail_corrupt(fmt::format("its header names '{}' twice", *keys.duplicate));
+  }
+  if (!header.is_object()) {
+    return fail_corrupt("its header is not a JSON object");
+  }
+  return header;
+}
+
+Result<Dtype> dtype_from_header(const Json& entry, std::string_view name) {
+  const auto found = entry.find("dtype");
+  if (found == entry.end() || !found->is_string()) {
+    return fail_corrupt(fmt::format("tensor '{}' has no dtype", name));
+  }
+  const auto& text = found->get_ref<const std::string&>();
+  const auto* known =
+      std::ranges::find(kDtypeNames, text, &std::pair<Dtype, std::string_view>::second);
+  if (known == kDtypeNames.end()) {
+    return fail(ErrorCode::kUnsupported,
+                fmt::format("tensor '{}' has the dtype '{}'; known: F64, F32, F16, BF16, I64, I32, "
+                            "I16, I8, U8, U16, BOOL; convert it before saving",
+                            name, text));
+  }
+  return known->first;
+}
+
+Result<std::vector<std::uint64_t>> numbers_from_header(const Json& entry, std::string_view field,
+                                                       std::string_view name) {
+  const auto found = entry.find(field);
+  if (found == entry.end() || !found->is_array()) {
+    return fail_corrupt(fmt::format("tensor '{}' has no list '{}'", name, field));
+  }
+  std::vector<std::uint64_t> numbers;
+  for (const auto& number : *found) {
+    if (!number.is_number_unsigned()) {
+      return fail_corrupt(
+          fmt::format("'{}' of tensor '{}' holds {}, not a whole number of at least 0", field, name,
+                      number.dump(-1, ' ', true, Json::error_handler_t::replace)));
+    }
+    numbers.push_back(number.get<std::uint64_t>());
+  }
+  return numbers;
+}
+
+/// Absent when the product leaves 63 bits.
+std::optional<std::uint64_t> size_in_bytes(const std::vector<std::uint64_t>& shape, Dtype dtype) {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
+  std::uint64_t bytes = size_of_dtype(dtype);
+  for (const auto dimension : shape) {
+    if (dimension > kMost || (dimension != 0 && bytes > kMost / dimension)) {
+      return std::nullopt;
+    }
+    bytes *= dimension;
+  }
+  return bytes;
+}
+
+Result<Entry> entry_from_header(const std::string& name, const Json& json,
+                                std::uint64_t data_bytes) {
+  if (!json.is_object()) {
+    return fail_corrupt(fmt::format("the entry of tensor '{}' is not an object", name));
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto dtype, dtype_from_header(json, name));
+  ASSAY_ASSIGN_OR_RETURN(const auto shape, numbers_from_header(json, "shape", name));
+  ASSAY_ASSIGN_OR_RETURN(const auto offsets, numbers_from_header(json, "data_offsets", name));
+  const auto bytes = size_in_bytes(shape, dtype);
+  if (!bytes) {
+    return fail_corrupt(fmt::format("the shape of tensor '{}' is too large", name));
+  }
+  if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] > data_bytes) {
+    return fail_corrupt(fmt::format(
+        "the data_offsets of tensor '{}' lie outside the {} bytes of data", name, data_bytes));
+  }
+  if (offsets[1] - offsets[0] != *bytes) {
+    return fail_corrupt(fmt::format("tensor '{}' needs {} bytes, its data_offsets give {}", name,
+                                    *bytes, offsets[1] - offsets[0]));
+  }
+  return Entry{name, dtype, Shape(shape.begin(), shape.end()), offsets[0], offsets[1]};
+}
+
+/// The format allows neither overlap nor holes: sorted, each tensor begins where the last one ends.
+Status check_coverage(std::vector<const Entry*> entries, std::uint64_t data_bytes) {
+  std::ranges::sort(entries, {}, [](const Entry* e) { return std::pair(e->begin, e->end); });
+  std::uint64_t covered = 0;
+  for (const auto* entry : entries) {
+    if (entry->begin != covered) {
+      return fail_corrupt(fmt::format(
+          "tensor '{}' begins at byte {}, {} byte {}", entry->name, entry->begin,
+          entry->begin < covered ? "overlapping one that ends at" : "leaving a hole after",
+          covered));
+    }
+    covered = entry->end;
+  }
+  if (covered != data_bytes) {
+    return fail_corrupt(fmt::format("{} bytes of data belong to no tensor", data_bytes - covered));
+  }
+  return {};
+}
+
+std::uint64_t header_length(std::span<const std::byte> bytes) {
+  std::uint64_t length = 0;
+  for (std::size_t i = 0; i < kLengthBytes; ++i) {
+    length |= std::to_integer<std::uint64_t>(bytes[i]) << (8 * i);
+  }
+  return length;
+}
+
+std::string_view safetensors_name(Dtype dtype) {
+  return std::ranges::find(kDtypeNames, dtype, &std::pair<Dtype, std::string_view>::first)->second;
+}
+
+/// Wide elements first, so that every tensor is aligned to its element.
+std::vector<const NamedTensor*> in_file_order(std::span<const NamedTensor> tensors) {
+  std::vector<const NamedTensor*> order;
+  for (const auto& tensor : tensors) {
+    order.push_back(&tensor);
+  }
+  std::ranges::sort(order, [](const NamedTensor* a, const NamedTensor* b) {
+    const auto a_size = size_of_dtype(a->tensor.dtype);
+    const auto b_size = size_of_dtype(b->tensor.dtype);
+    return a_size != b_size ? a_size > b_size : a->name < b->name;
+  });
+  return order;
+}
+
+std::string header_of(std::span<const NamedTensor* const> order) {
+  Json header = Json::object();
+  std::uint64_t at = 0;
+  for (const auto* item : order) {
+    const auto& tensor = item->tensor;
+    const auto expected =
+        static_cast<std::size_t>(count_elements(tensor.shape)) * size_of_dtype(tensor.dtype);
+    ASSAY_CHECK(tensor.data.size() == expected);
+    ASSAY_CHECK(!header.contains(item->name) && item->name != kMetadataKey);
+    header[item->name] = {{"dtype", safetensors_name(tensor.dtype)},
+                          {"shape", tensor.shape},
+                          {"data_offsets", {at, at + expected}}};
+    at += expected;
+  }
+  auto text = header.dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
+  text.resize((text.size() + kLengthBytes - 1) / kLengthBytes * kLengthBytes, ' ');
+  return text;
+}
+
+}  // namespace
+
+Result<std::vector<NamedTensor>> tensors_from_safetensors(std::span<const std::byte> bytes) {
+  if (bytes.size() < kLengthBytes) {
+    return fail_corrupt(fmt::format("{} bytes are too few", bytes.size()));
+  }
+  const auto length = header_length(bytes);
+  const auto rest = bytes.subspan(kLengthBytes);
+  if (length > kMaxHeaderBytes || length > rest.size()) {
+    return fail_corrupt(
+        fmt::format("its header claims {} bytes; {} follow, and at most {} are read", length,
+                    rest.size(), kMaxHeaderBytes));
+  }
+  ASSAY_ASSIGN_OR_RETURN(
+      const auto header,
+      parse_header({reinterpret_cast<const char*>(rest.data()), static_cast<std::size_t>(length)}));
+  const auto data = rest.subspan(static_cast<std::size_t>(length));
+  std::vector<Entry> entries;
+  for (const auto& [name, json] : header.items()) {
+    if (name != kMetadataKey) {
+      ASSAY_ASSIGN_OR_RETURN(auto entry, entry_from_header(name, json, data.size()));
+      entries.push_back(std::move(entry));
+    }
+  }
+  std::vector<const Entry*> pointers;
+  for (const auto& entry : entries) {
+    pointers.push_back(&entry);
+  }
+  ASSAY_RETURN_IF_ERROR(check_coverage(std::move(pointers), data.size()));
+  std::vector<NamedTensor> tensors;
+  for (auto& entry : entries) {
+    const auto piece = data.subspan(entry.begin, entry.end - entry.begin);
+    tensors.push_back({std::move(entry.name),
+                       {entry.dtype, std::move(entry.shape), {piece.begin(), piece.end()}}});
+  }
+  return tensors;
+}
+
+Result<std::vector<NamedTensor>> read_safetensors(const std::filesystem::path& path) {
+  ASSAY_ASSIGN_OR_RETURN(const auto content, read_file(path));
+  auto tensors = tensors_from_safetensors(std::as_bytes(std::span(content)));
+  if (!tensors) {
+    return fail_with_context(std::move(tensors).error(), path.string());
+  }
+  return tensors;
+}
+
+std::vector<std::byte> safetensors_from_tensors(std::span<const NamedTensor> tensors) {
+  const auto order = in_file_order(tensors);
+  const auto header = header_of(order);
+  std::vector<std::byte> bytes;
+  for (std::size_t i = 0; i < kLengthBytes; ++i) {
+    bytes.push_back(static_cast<std::byte>((header.size() >> (8 * i)) & 0xff));
+  }
+  const auto header_bytes = std::as_bytes(std::span(header));
+  bytes.insert(bytes.end(), header_bytes.begin(), header_bytes.end());
+  for (const auto* item : order) {
+    bytes.insert(bytes.end(), item->tensor.data.begin(), item->tensor.data.end());
+  }
+  return bytes;
+}
+
+}  // namespace assay

@@ -1,0 +1,76 @@
+#include <algorithm>
+#include <charconv>
+#include <fmt/format.h>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+#include "assay/tensor/safetensors.h"
+
+namespace assay {
+namespace {
+
+struct SampleName {
+  int sample = 0;
+  int index = 0;
+};
+
+std::optional<int> number_from_text(std::string_view text) {
+  int number = 0;
+  const auto* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  constexpr int kMost = 1'000'000'000;
+  const bool is_whole = error == std::errc{} && rest == end && number >= 0 && number <= kMost;
+  return is_whole ? std::optional(number) : std::nullopt;
+}
+
+/// "3.1" is tensor 1 of sample 3; any other name belongs to no sample.
+std::optional<SampleName> sample_name_from_text(std::string_view text) {
+  const auto dot = text.find('.');
+  if (dot == std::string_view::npos) {
+    return std::nullopt;
+  }
+  const auto sample = number_from_text(text.substr(0, dot));
+  const auto index = number_from_text(text.substr(dot + 1));
+  return sample && index ? std::optional(SampleName{*sample, *index}) : std::nullopt;
+}
+
+}  // namespace
+
+Result<std::vector<Tensor>> sample_from_tensors(std::span<const NamedTensor> tensors, int sample) {
+  std::map<int, const Tensor*> by_index;
+  for (const auto& [name, tensor] : tensors) {
+    const auto parsed = sample_name_from_text(name);
+    if (parsed && parsed->sample == sample) {
+      by_index[parsed->index] = &tensor;
+    }
+  }
+  if (by_index.empty()) {
+    return fail(ErrorCode::kNotFound,
+                fmt::format("no sample {}; there are {}", sample, count_samples(tensors)));
+  }
+  if (by_index.rbegin()->first != static_cast<int>(by_index.size()) - 1) {
+    return fail(ErrorCode::kNotFound,
+                fmt::format("sample {} has {} tensors, the last of them {}.{}; "
+                            "one between is missing",
+                            sample, by_index.size(), sample, by_index.rbegin()->first));
+  }
+  std::vector<Tensor> ordered;
+  for (const auto& [index, tensor] : by_index) {
+    ordered.push_back(*tensor);
+  }
+  return ordered;
+}
+
+int count_samples(std::span<const NamedTensor> tensors) {
+  int count = 0;
+  for (const auto& tensor : tensors) {
+    if (const auto parsed = sample_name_from_text(tensor.name)) {
+      count = std::max(count, parsed->sample + 1);
+    }
+  }
+  return count;
+}
+
+}  // namespace assay
