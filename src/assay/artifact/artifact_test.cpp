@@ -39,10 +39,9 @@ struct ScriptedToolchain {
 /// Answers every build with a one-file artifact, and a reference with a failure.
 constexpr auto* kHonestServer = R"sh(
 while read -r line; do
-  id=$(sed 's/.*"id":"\([0-9]*\)".*
-                                /\1 /' <<<"$line") out =
-                                    $(sed 's/.*"out_dir":"\([^"]*\)".*/\1/' < < < "$line") if
-    [[$line == *'"job":"reference"' * ]]; then
+  id=$(sed 's/.*"id":"\([0-9]*\)".*/\1/' <<<"$line")
+  out=$(sed 's/.*"out_dir":"\([^"]*\)".*/\1/' <<<"$line")
+  if [[ $line == *'"job":"reference"'* ]]; then
     echo "{\"event\":\"done\",\"id\":\"$id\",\"outcome\":\"crashed\",\"stage\":\"reference\",\"text\":\"SIGSEGV\"}"
     continue
   fi
@@ -82,7 +81,9 @@ TEST(ReferenceKey, OfFloatIsSharedByAllRecipes) {
 TEST(Workshop, MakesOnceAndTakesFromTheCacheAfterwards) {
   const ScriptedToolchain scripted(kHonestServer);
   const WorkshopRequest request{.cases = {int8_case(), int8_case()}, .reference_kinds = {}};
-  const auto first = make_workpieces(request, scripted.toolchain, scripted.cache(), {}).value();
+  const auto made = make_workpieces(request, scripted.toolchain, scripted.cache(), {});
+  ASSERT_TRUE(made) << made.error().message;
+  const auto& first = *made;
   EXPECT_EQ(first.made, 1);
   const auto second = make_workpieces(request, scripted.toolchain, scripted.cache(), {}).value();
   EXPECT_EQ(second.made, 0);
