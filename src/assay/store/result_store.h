@@ -37,9 +37,14 @@ struct RunListing {
 };
 
 /// Keeps all that was measured. Every call is one transaction: what returned is on disk, and a
-/// process that dies loses nothing that returned. Errors: kUnavailable (cannot write), kExhausted
-/// (disk full), kCorrupt (damaged), kUnsupported (made by a newer Assay). Not thread-safe; several
-/// processes may write to one store.
+/// process that dies loses nothing that returned. A record that others refer to comes first:
+/// environment, run, case, subject, attempt, launch (an empty environment or subject refers to
+/// none). Text that is not UTF-8 is stored with U+FFFD in place of the wrong bytes. Environments,
+/// cases, subjects, artifacts, references, metrics and attachments may be added again.
+///
+/// Errors: kUnavailable (cannot write), kExhausted (disk full), kCorrupt (damaged), kNotFound (what
+/// the record refers to, or is asked for, is not there), kInvalidArgument (a run or launch whose id
+/// is there already). Not thread-safe; several processes may write to one store.
 class ResultStore {
  public:
   virtual ~ResultStore() = default;
@@ -60,7 +65,8 @@ class ResultStore {
 
   /// Newest first; at most `limit`.
   virtual Result<std::vector<RunListing>> list_runs(int limit) = 0;
-  /// By id, unique prefix of an id, or "latest". Errors: kNotFound, listing the newest.
+  /// By id, unique prefix of an id, or "latest". Errors: kNotFound, listing the newest;
+  /// kInvalidArgument for a prefix of several.
   virtual Result<Run> get_run(std::string_view reference) = 0;
   virtual Result<Environment> get_environment(std::string_view id) = 0;
   virtual Result<std::vector<Case>> cases_of_run(std::string_view run_id) = 0;
@@ -72,10 +78,13 @@ class ResultStore {
   virtual Result<std::vector<Attachment>> attachments_of(std::string_view owner) = 0;
   virtual Result<Subject> get_subject(std::string_view subject_key) = 0;
   virtual Result<Artifact> get_artifact(std::string_view digest) = 0;
+  virtual Result<Reference> get_reference(std::string_view key) = 0;
   /// Wall time that the case's passes took in its newest run, ns; 0 if it never ran.
   virtual Result<std::int64_t> past_duration_ns(std::string_view case_key) = 0;
 
-  /// Copies every row of another store that this one lacks; returns how many. Ids never clash.
+  /// Copies every row of another store that this one lacks, and the end of runs and attempts that
+  /// were unfinished here; returns how many rows. Ids never clash. All or nothing.
+  /// Errors: kNotFound, kInvalidArgument (itself), kUnsupported (made by a newer Assay).
   virtual Result<std::int64_t> merge_from(const std::filesystem::path& other) = 0;
 };
 

@@ -1,1 +1,0 @@
-#include "assay/store/result_store.h"

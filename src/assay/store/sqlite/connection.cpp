@@ -1,0 +1,247 @@
+#include "assay/store/sqlite/connection.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <sqlite3.h>
+#include <thread>
+
+#include "assay/base/json.h"
+
+namespace assay::sqlite {
+namespace {
+
+namespace stdfs = std::filesystem;
+
+constexpr int kBusyTimeoutMs = 20'000;
+
+std::unexpected<Error> fail_from_database(sqlite3* database) {
+  const int code = sqlite3_extended_errcode(database);
+  const char* file = sqlite3_db_filename(database, "main");
+  const auto what = file == nullptr || *file == '\0'
+                        ? std::string(sqlite3_errmsg(database))
+                        : fmt::format("store '{}': {}", file, sqlite3_errmsg(database));
+  const bool has_no_space =
+      (code & 0xff) == SQLITE_IOERR && sqlite3_system_errno(database) == ENOSPC;
+  if ((code & 0xff) == SQLITE_FULL || has_no_space) {
+    return fail(ErrorCode::kExhausted,
+                what + "; free some disk space: what was stored before is safe and readable");
+  }
+  switch (code & 0xff) {
+    case SQLITE_NOTADB:
+      return fail(ErrorCode::kCorrupt, what + "; move the file away or name another store");
+    case SQLITE_CORRUPT:
+      return fail(ErrorCode::kCorrupt,
+                  what + "; save what is left with `sqlite3 FILE .recover`, or restore a copy");
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return fail(ErrorCode::kUnavailable,
+                  what + "; another process has been writing for long, try again");
+    case SQLITE_CANTOPEN:
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+      return fail(ErrorCode::kUnavailable,
+                  what + "; the file and its folder must be writable, or name another store");
+    case SQLITE_IOERR:
+      return fail(ErrorCode::kUnavailable, what);
+    case SQLITE_NOMEM:
+      return fail(ErrorCode::kExhausted, what);
+    case SQLITE_TOOBIG:
+      return fail(ErrorCode::kInvalidArgument, what + "; a record may hold up to 1 GB");
+    case SQLITE_CONSTRAINT:
+      // A row of the schema names a row that does not exist; everything else is our own bug.
+      return code == SQLITE_CONSTRAINT_FOREIGNKEY
+                 ? fail(ErrorCode::kNotFound,
+                        "the record refers to a run, case, subject, environment or attempt that "
+                        "the store does not hold; add that one first")
+                 : fail(ErrorCode::kInvalidArgument, what);
+    default:
+      return fail(ErrorCode::kInternal, fmt::format("SQLite error {}: {}", code, what));
+  }
+}
+
+// The text with U+FFFD for wrong bytes; nothing when it is ASCII, as nearly always.
+std::optional<std::string> utf8_from_bytes(std::string_view bytes) {
+  if (std::ranges::all_of(bytes, [](char c) { return static_cast<unsigned char>(c) < 0x80; })) {
+    return std::nullopt;
+  }
+  const Json text = bytes;
+  return Json::parse(text.dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
+}
+
+}  // namespace
+
+Statement::Statement(sqlite3_stmt* statement) : statement_(statement, &sqlite3_finalize) {}
+
+Result<bool> Statement::step() {
+  switch (sqlite3_step(statement_.get())) {
+    case SQLITE_ROW:
+      return true;
+    case SQLITE_DONE:
+      return false;
+    default:
+      return fail_from_database(sqlite3_db_handle(statement_.get()));
+  }
+}
+
+Status Statement::run() {
+  while (true) {
+    ASSAY_ASSIGN_OR_RETURN(const bool has_row, step());
+    if (!has_row) {
+      return {};
+    }
+  }
+}
+
+bool Statement::is_null(int column) const {
+  return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL;
+}
+
+std::int64_t Statement::integer(int column) const {
+  return sqlite3_column_int64(statement_.get(), column);
+}
+
+double Statement::real(int column) const { return sqlite3_column_double(statement_.get(), column); }
+
+std::string Statement::text(int column) const {
+  const void* bytes = sqlite3_column_blob(statement_.get(), column);
+  const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column));
+  return bytes == nullptr ? std::string() : std::string(static_cast<const char*>(bytes), size);
+}
+
+void Statement::bind_value(std::int64_t value) {
+  ASSAY_CHECK(sqlite3_bind_int64(statement_.get(), next_parameter_++, value) == SQLITE_OK);
+}
+
+void Statement::bind_value(double value) {
+  ASSAY_CHECK(sqlite3_bind_double(statement_.get(), next_parameter_++, value) == SQLITE_OK);
+}
+
+// A text that is too big leaves NULL behind, which the schema's NOT NULL then refuses.
+void Statement::bind_value(std::string_view given) {
+  const auto mended = utf8_from_bytes(given);
+  const std::string_view value(mended ? *mended : given);
+  const int status = sqlite3_bind_text64(statement_.get(), next_parameter_++,
+                                         value.data() == nullptr ? "" : value.data(), value.size(),
+                                         SQLITE_TRANSIENT, SQLITE_UTF8);
+  ASSAY_CHECK(status == SQLITE_OK || status == SQLITE_TOOBIG || status == SQLITE_NOMEM);
+}
+
+void Statement::bind_value(Blob value) {
+  const int status = sqlite3_bind_blob64(statement_.get(), next_parameter_++,
+                                         value.bytes.data() == nullptr ? "" : value.bytes.data(),
+                                         value.bytes.size(), SQLITE_TRANSIENT);
+  ASSAY_CHECK(status == SQLITE_OK || status == SQLITE_TOOBIG || status == SQLITE_NOMEM);
+}
+
+void Statement::bind_value(std::nullptr_t) {
+  ASSAY_CHECK(sqlite3_bind_null(statement_.get(), next_parameter_++) == SQLITE_OK);
+}
+
+Connection::Connection(sqlite3* database) : database_(database, &sqlite3_close_v2) {}
+
+Result<Connection> Connection::open(const stdfs::path& path) {
+  const bool is_file = !path.empty() && path != ":memory:";
+  if (is_file && path.has_parent_path()) {
+    std::error_code ignored;  // Opening tells what is wrong.
+    stdfs::create_directories(path.parent_path(), ignored);
+  }
+  sqlite3* raw = nullptr;
+  const int status =
+      sqlite3_open_v2(path.c_str(), &raw, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+  Connection connection(raw);
+  if (status != SQLITE_OK) {
+    return raw == nullptr ? fail(ErrorCode::kExhausted, "out of memory") : fail_from_database(raw);
+  }
+  sqlite3_busy_timeout(raw, kBusyTimeoutMs);
+  ASSAY_RETURN_IF_ERROR(connection.run_script("PRAGMA foreign_keys = ON"));
+  if (is_file) {
+    ASSAY_RETURN_IF_ERROR(connection.switch_to_wal());
+    ASSAY_RETURN_IF_ERROR(connection.run_script("PRAGMA synchronous = FULL"));
+  }
+  return connection;
+}
+
+// SQLite does not call its busy handler while the journal mode changes, so two processes that make
+// one store together need a loop of their own.
+Status Connection::switch_to_wal() {
+  constexpr int kTries = 200;
+  Status status;
+  for (int i = 0; i < kTries; ++i) {
+    status = run("PRAGMA journal_mode = WAL");
+    if (status || (sqlite3_errcode(database_.get()) & 0xff) != SQLITE_BUSY) {
+      return status;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return status;
+}
+
+Result<Statement> Connection::prepare_only(std::string_view sql) {
+  sqlite3_stmt* statement = nullptr;
+  if (sqlite3_prepare_v2(database_.get(), sql.data(), static_cast<int>(sql.size()), &statement,
+                         nullptr) != SQLITE_OK) {
+    return fail_from_database(database_.get());
+  }
+  return Statement(statement);
+}
+
+Status Connection::run_script(const std::string& sql) {
+  if (sqlite3_exec(database_.get(), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) {
+    return fail_from_database(database_.get());
+  }
+  return {};
+}
+
+Result<std::int64_t> Connection::get_integer(std::string_view sql) {
+  ASSAY_ASSIGN_OR_RETURN(auto statement, prepare(sql));
+  ASSAY_ASSIGN_OR_RETURN(const bool has_row, statement.step());
+  if (!has_row) {
+    return fail(ErrorCode::kNotFound, "no row");
+  }
+  return statement.integer(0);
+}
+
+std::int64_t Connection::total_changes() const { return sqlite3_total_changes64(database_.get()); }
+
+Status Connection::copy_to(Connection& target) {
+  auto* backup = sqlite3_backup_init(target.database_.get(), "main", database_.get(), "main");
+  if (backup == nullptr) {
+    return fail_from_database(target.database_.get());
+  }
+  sqlite3_backup_step(backup, -1);
+  if (sqlite3_backup_finish(backup) != SQLITE_OK) {
+    return fail_from_database(target.database_.get());
+  }
+  return {};
+}
+
+Result<Transaction> Transaction::begin(Connection& connection) {
+  ASSAY_RETURN_IF_ERROR(connection.run("BEGIN IMMEDIATE"));
+  return Transaction(connection);
+}
+
+Transaction::~Transaction() {
+  if (connection_ != nullptr) {
+    // A failed commit may have rolled back already; then there is nothing to undo.
+    [[maybe_unused]] const auto ignored = connection_->run("ROLLBACK");
+  }
+}
+
+Status Transaction::commit() {
+  ASSAY_RETURN_IF_ERROR(connection_->run("COMMIT"));
+  connection_ = nullptr;
+  return {};
+}
+
+Status in_transaction(Connection& connection, const std::function<Status()>& work) {
+  ASSAY_ASSIGN_OR_RETURN(auto transaction, Transaction::begin(connection));
+  ASSAY_RETURN_IF_ERROR(work());
+  return transaction.commit();
+}
+
+}  // namespace assay::sqlite

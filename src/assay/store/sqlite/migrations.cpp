@@ -1,0 +1,222 @@
+#include "assay/store/sqlite/migrations.h"
+
+#include <array>
+#include <cstddef>
+#include <fmt/format.h>
+#include <string_view>
+
+namespace assay::sqlite {
+namespace {
+
+// Numbered by position; what was released is never edited, a change is a new entry at the end.
+// docs/store.md explains the tables, COMPATIBILITY.md says which version reads which.
+constexpr std::string_view kMigration1 = R"sql(
+CREATE TABLE environment (
+  id TEXT PRIMARY KEY NOT NULL,
+  device_class TEXT NOT NULL,
+  document TEXT NOT NULL);
+
+CREATE TABLE run (
+  id TEXT PRIMARY KEY NOT NULL,
+  purpose TEXT NOT NULL,
+  name TEXT NOT NULL,
+  labels TEXT NOT NULL,
+  seed INTEGER NOT NULL,
+  argv TEXT NOT NULL,
+  spec_digest TEXT NOT NULL,
+  spec TEXT NOT NULL,
+  environment TEXT REFERENCES environment (id),
+  started_unix_ns INTEGER NOT NULL,
+  finished_unix_ns INTEGER NOT NULL);
+CREATE INDEX run_by_start ON run (started_unix_ns);
+
+CREATE TABLE case_identity (
+  case_key TEXT PRIMARY KEY NOT NULL,
+  label TEXT NOT NULL,
+  identity TEXT NOT NULL);
+
+CREATE TABLE input_set (
+  digest TEXT PRIMARY KEY NOT NULL,
+  role TEXT NOT NULL,
+  document TEXT NOT NULL);
+
+CREATE TABLE run_case (
+  run TEXT NOT NULL REFERENCES run (id),
+  case_key TEXT NOT NULL REFERENCES case_identity (case_key),
+  input_set TEXT NOT NULL REFERENCES input_set (digest),
+  calibration_set TEXT NOT NULL REFERENCES input_set (digest),
+  document TEXT NOT NULL,
+  UNIQUE (run, case_key));
+CREATE INDEX run_case_by_case ON run_case (case_key);
+
+CREATE TABLE subject (
+  subject_key TEXT PRIMARY KEY NOT NULL,
+  engine_build TEXT NOT NULL,
+  engine_build_id TEXT NOT NULL,
+  toolchain_id TEXT NOT NULL,
+  artifact_digest TEXT NOT NULL);
+
+CREATE TABLE artifact (
+  digest TEXT PRIMARY KEY NOT NULL,
+  cache_key TEXT NOT NULL,
+  folder TEXT NOT NULL,
+  entry TEXT NOT NULL,
+  files TEXT NOT NULL,
+  manifest TEXT NOT NULL);
+
+CREATE TABLE reference (
+  reference_key TEXT PRIMARY KEY NOT NULL,
+  kind TEXT NOT NULL,
+  folder TEXT NOT NULL,
+  document TEXT NOT NULL);
+
+CREATE TABLE comparison (
+  id TEXT PRIMARY KEY NOT NULL,
+  a TEXT NOT NULL,
+  b TEXT NOT NULL,
+  design TEXT NOT NULL,
+  metric TEXT NOT NULL,
+  estimate REAL,
+  low REAL,
+  high REAL,
+  verdict TEXT NOT NULL,
+  looks INTEGER NOT NULL);
+
+CREATE TABLE attempt (
+  id TEXT PRIMARY KEY NOT NULL,
+  run TEXT NOT NULL REFERENCES run (id),
+  case_key TEXT NOT NULL,
+  subject TEXT REFERENCES subject (subject_key),
+  device TEXT NOT NULL,
+  pass TEXT NOT NULL,
+  worker TEXT NOT NULL,
+  lease_until_unix_ns INTEGER NOT NULL,
+  n INTEGER NOT NULL,
+  is_finished INTEGER NOT NULL,
+  outcome TEXT NOT NULL,
+  stage TEXT NOT NULL,
+  reason_code TEXT NOT NULL,
+  text TEXT NOT NULL,
+  FOREIGN KEY (run, case_key) REFERENCES run_case (run, case_key));
+CREATE INDEX attempt_by_run ON attempt (run, case_key);
+CREATE INDEX attempt_by_case ON attempt (case_key);
+
+CREATE TABLE launch (
+  id TEXT PRIMARY KEY NOT NULL,
+  attempt TEXT NOT NULL REFERENCES attempt (id),
+  launch_index INTEGER NOT NULL,
+  run_order INTEGER NOT NULL,
+  comparison TEXT REFERENCES comparison (id),
+  block INTEGER,
+  pair INTEGER,
+  side TEXT,
+  core_set TEXT,
+  is_fresh INTEGER NOT NULL,
+  outcome TEXT NOT NULL,
+  stage TEXT NOT NULL,
+  reason_code TEXT NOT NULL,
+  text TEXT NOT NULL,
+  wall_ns INTEGER NOT NULL,
+  overhead_ns INTEGER NOT NULL,
+  conditions_before TEXT NOT NULL,
+  conditions_after TEXT NOT NULL,
+  process_end TEXT NOT NULL,
+  load TEXT,
+  measurement TEXT,
+  memory TEXT,
+  profile TEXT);
+CREATE INDEX launch_by_attempt ON launch (attempt, launch_index);
+
+CREATE TABLE sample_block (
+  launch TEXT NOT NULL REFERENCES launch (id),
+  metric TEXT NOT NULL,
+  step INTEGER NOT NULL,
+  phase TEXT NOT NULL,
+  n INTEGER NOT NULL,
+  codec TEXT NOT NULL,
+  bytes BLOB NOT NULL,
+  PRIMARY KEY (launch, metric, step, phase)) WITHOUT ROWID;
+
+CREATE TABLE op_event (
+  launch TEXT NOT NULL REFERENCES launch (id),
+  position INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  instruction INTEGER NOT NULL,
+  calls INTEGER NOT NULL,
+  total_ns INTEGER NOT NULL,
+  min_ns INTEGER NOT NULL,
+  median_ns INTEGER NOT NULL,
+  PRIMARY KEY (launch, position)) WITHOUT ROWID;
+
+CREATE TABLE trace (
+  launch TEXT NOT NULL REFERENCES launch (id),
+  channel TEXT NOT NULL,
+  unit TEXT NOT NULL,
+  n INTEGER NOT NULL,
+  codec TEXT NOT NULL,
+  times_ns BLOB NOT NULL,
+  readings BLOB NOT NULL,
+  PRIMARY KEY (launch, channel)) WITHOUT ROWID;
+
+CREATE TABLE metric (
+  attempt TEXT NOT NULL REFERENCES attempt (id),
+  launch TEXT NOT NULL,
+  name TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  scope TEXT NOT NULL,
+  value REAL NOT NULL,
+  special TEXT NOT NULL,
+  UNIQUE (attempt, launch, name, version, scope));
+
+CREATE TABLE attachment (
+  owner TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  digest TEXT NOT NULL,
+  codec TEXT NOT NULL,
+  bytes BLOB NOT NULL,
+  UNIQUE (owner, kind, digest));
+)sql";
+
+constexpr auto kMigrations = std::to_array<std::string_view>({kMigration1});
+
+}  // namespace
+
+std::int64_t schema_version() { return static_cast<std::int64_t>(kMigrations.size()); }
+
+Result<std::int64_t> schema_of(Connection& connection) {
+  ASSAY_ASSIGN_OR_RETURN(const auto application, connection.get_integer("PRAGMA application_id"));
+  ASSAY_ASSIGN_OR_RETURN(const auto version, connection.get_integer("PRAGMA user_version"));
+  ASSAY_ASSIGN_OR_RETURN(const auto tables,
+                         connection.get_integer("SELECT count(*) FROM sqlite_schema"));
+  const bool is_new = application == 0 && version == 0 && tables == 0;
+  if (!is_new && application != kApplicationId) {
+    return fail(ErrorCode::kCorrupt,
+                "it is a database of another program; name another file for the store");
+  }
+  if (version > schema_version()) {
+    return fail(ErrorCode::kUnsupported,
+                fmt::format("a newer Assay made it (schema {}, this one reads up to {}); update "
+                            "Assay or name another store",
+                            version, schema_version()));
+  }
+  return version;
+}
+
+Status migrate(Connection& connection) {
+  ASSAY_ASSIGN_OR_RETURN(const auto found, schema_of(connection));
+  if (found == schema_version()) {
+    return {};
+  }
+  return in_transaction(connection, [&connection]() -> Status {
+    // Another process may have come first.
+    ASSAY_ASSIGN_OR_RETURN(const auto version, schema_of(connection));
+    for (auto i = static_cast<std::size_t>(version); i < kMigrations.size(); ++i) {
+      ASSAY_RETURN_IF_ERROR(connection.run_script(std::string(kMigrations.at(i))));
+    }
+    return connection.run_script(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}",
+                                             kApplicationId, schema_version()));
+  });
+}
+
+}  // namespace assay::sqlite

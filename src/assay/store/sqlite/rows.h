@@ -1,0 +1,81 @@
+#pragma once
+
+#include <concepts>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "assay/base/enum_names.h"
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/store/sqlite/connection.h"
+
+/// What the rows_*.cpp share: records to text columns and back.
+namespace assay::sqlite {
+
+/// JSON of a record for a text column. Bytes that are not UTF-8 are replaced: last words of a dead
+/// process may hold anything.
+template <class T>
+std::string text_from_record(const T& record) {
+  return Json(record).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// Errors: kCorrupt, naming `what`.
+template <class T>
+Result<T> record_from_text(const std::string& text, std::string_view what) {
+  try {
+    return Json::parse(text).get<T>();
+  } catch (const std::exception& error) {
+    return fail(ErrorCode::kCorrupt,
+                fmt::format("damaged {} in the store: {}", what, error.what()));
+  }
+}
+
+/// Errors: kCorrupt.
+template <NamedEnum E>
+Result<E> enum_from_text(const std::string& text) {
+  const auto found = find_enum<E>(text);
+  if (!found) {
+    return fail(ErrorCode::kCorrupt, fmt::format("unknown word '{}' in the store", text));
+  }
+  return *found;
+}
+
+/// An empty text refers to nothing: NULL.
+inline std::optional<std::string> text_or_null(const std::string& text) {
+  return text.empty() ? std::nullopt : std::optional(text);
+}
+
+/// All rows, each made by `read(statement)`, a Result<T>.
+template <class Read>
+auto collect(Result<Statement> statement, Read read)
+    -> Result<std::vector<typename std::invoke_result_t<Read, Statement&>::value_type>> {
+  std::vector<typename std::invoke_result_t<Read, Statement&>::value_type> rows;
+  if (!statement) {
+    return std::unexpected(std::move(statement).error());
+  }
+  while (true) {
+    ASSAY_ASSIGN_OR_RETURN(const bool has_row, statement->step());
+    if (!has_row) {
+      return rows;
+    }
+    ASSAY_ASSIGN_OR_RETURN(auto row, read(*statement));
+    rows.push_back(std::move(row));
+  }
+}
+
+/// The only row. Errors: kNotFound with `missing` as its message.
+template <class Read>
+auto get_one(Result<Statement> statement, Read read, std::string_view missing)
+    -> std::invoke_result_t<Read, Statement&> {
+  ASSAY_ASSIGN_OR_RETURN(auto rows, collect(std::move(statement), read));
+  if (rows.empty()) {
+    return fail(ErrorCode::kNotFound, std::string(missing));
+  }
+  return std::move(rows.front());
+}
+
+}  // namespace assay::sqlite

@@ -1,0 +1,296 @@
+// What running gave: attempts, launches with samples and operator events, metrics, attachments.
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "assay/base/digest.h"
+#include "assay/store/sqlite/rows.h"
+#include "assay/store/sqlite/sample_codec.h"
+#include "assay/store/sqlite/sqlite_store.h"
+
+namespace assay::sqlite {
+namespace {
+
+struct PhaseColumn {
+  std::string_view metric;
+  std::vector<std::int64_t> PhaseSamples::* values;
+};
+
+constexpr auto kPhaseColumns = std::to_array<PhaseColumn>({
+    {"bind_ns", &PhaseSamples::bind_ns},
+    {"execute_ns", &PhaseSamples::execute_ns},
+    {"fetch_ns", &PhaseSamples::fetch_ns},
+});
+
+Status add_block(Connection& connection, const std::string& launch, std::string_view metric,
+                 std::string_view phase, std::span<const std::int64_t> samples) {
+  if (samples.empty()) {
+    return {};
+  }
+  const auto packed = packed_from_samples(samples);
+  return connection.run("INSERT INTO sample_block VALUES (?, ?, 0, ?, ?, ?, ?)", launch, metric,
+                        phase, samples.size(), packed.codec, Blob{packed.bytes});
+}
+
+Status add_samples(Connection& connection, const Launch& launch) {
+  const auto warmup = static_cast<std::size_t>(std::max(0, launch.measurement->warmup_iterations));
+  for (const auto& column : kPhaseColumns) {
+    const std::span<const std::int64_t> all(launch.measurement->samples.*column.values);
+    const auto split = std::min(warmup, all.size());
+    ASSAY_RETURN_IF_ERROR(
+        add_block(connection, launch.id, column.metric, "warmup", all.first(split)));
+    ASSAY_RETURN_IF_ERROR(
+        add_block(connection, launch.id, column.metric, "steady", all.subspan(split)));
+  }
+  return {};
+}
+
+Status read_samples(Connection& connection, const std::string& launch, PhaseSamples& samples) {
+  for (const auto& column : kPhaseColumns) {
+    // "warmup" first, as it was measured.
+    ASSAY_ASSIGN_OR_RETURN(
+        const auto blocks,
+        collect(connection.prepare("SELECT codec, bytes, n FROM sample_block WHERE launch = ? AND "
+                                   "metric = ? AND step = 0 ORDER BY phase = 'steady'",
+                                   launch, column.metric),
+                [](Statement& row) {
+                  return samples_from_packed(row.text(0), row.text(1),
+                                             static_cast<std::size_t>(row.integer(2)));
+                }));
+    auto& values = samples.*column.values;
+    for (const auto& block : blocks) {
+      values.insert(values.end(), block.begin(), block.end());
+    }
+  }
+  return {};
+}
+
+Status add_events(Connection& connection, const Launch& launch) {
+  int position = 0;
+  for (const auto& event : launch.profile->events) {
+    ASSAY_RETURN_IF_ERROR(connection.run("INSERT INTO op_event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                                         launch.id, position++, event.name, event.kind,
+                                         event.instruction, event.count, event.total_ns,
+                                         event.min_ns, event.median_ns));
+  }
+  return {};
+}
+
+Result<std::vector<ProfileEvent>> read_events(Connection& connection, const std::string& launch) {
+  return collect(connection.prepare("SELECT name, kind, instruction, calls, total_ns, min_ns, "
+                                    "median_ns FROM op_event WHERE launch = ? ORDER BY position",
+                                    launch),
+                 [](Statement& row) -> Result<ProfileEvent> {
+                   return ProfileEvent{.name = row.text(0),
+                                       .kind = row.text(1),
+                                       .instruction = static_cast<int>(row.integer(2)),
+                                       .count = row.integer(3),
+                                       .total_ns = row.integer(4),
+                                       .min_ns = row.integer(5),
+                                       .median_ns = row.integer(6)};
+                 });
+}
+
+template <class T>
+std::optional<std::string> text_from_optional(const std::optional<T>& record) {
+  return record ? std::optional(text_from_record(*record)) : std::nullopt;
+}
+
+// Operators are rows of their own; the report keeps the rest.
+std::optional<std::string> text_from_profile(const Launch& launch) {
+  if (!launch.profile) {
+    return std::nullopt;
+  }
+  ProfileReport rest{.iterations = launch.profile->iterations,
+                     .events = {},
+                     .method_median_ns = launch.profile->method_median_ns,
+                     .notes = launch.profile->notes};
+  return text_from_record(rest);
+}
+
+Status add_launch_row(Connection& connection, const Launch& launch) {
+  return connection.run(
+      "INSERT INTO launch (id, attempt, launch_index, run_order, is_fresh, outcome, stage, "
+      "reason_code, text, wall_ns, overhead_ns, conditions_before, conditions_after, process_end, "
+      "load, measurement, memory, profile) "
+      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      launch.id, launch.attempt, launch.index, launch.order, launch.is_fresh,
+      name_of(launch.outcome), name_of(launch.stage), launch.reason_code, launch.text,
+      launch.end.wall_ns, launch.overhead_ns, text_from_record(launch.before),
+      text_from_record(launch.after), text_from_record(launch.end), text_from_optional(launch.load),
+      text_from_optional(launch.measurement), text_from_optional(launch.memory),
+      text_from_profile(launch));
+}
+
+template <class T>
+Status read_optional(Statement& row, int column, std::string_view what, std::optional<T>& target) {
+  if (!row.is_null(column)) {
+    ASSAY_ASSIGN_OR_RETURN(target, record_from_text<T>(row.text(column), what));
+  }
+  return {};
+}
+
+// Everything but samples and operators.
+Result<Launch> read_launch(Statement& row) {
+  Launch launch;
+  launch.id = row.text(0);
+  launch.attempt = row.text(1);
+  launch.index = static_cast<int>(row.integer(2));
+  launch.order = static_cast<int>(row.integer(3));
+  launch.is_fresh = row.integer(4) != 0;
+  ASSAY_ASSIGN_OR_RETURN(launch.outcome, enum_from_text<Outcome>(row.text(5)));
+  ASSAY_ASSIGN_OR_RETURN(launch.stage, enum_from_text<Stage>(row.text(6)));
+  launch.reason_code = row.text(7);
+  launch.text = row.text(8);
+  launch.overhead_ns = row.integer(9);
+  ASSAY_ASSIGN_OR_RETURN(launch.before, record_from_text<Conditions>(row.text(10), "conditions"));
+  ASSAY_ASSIGN_OR_RETURN(launch.after, record_from_text<Conditions>(row.text(11), "conditions"));
+  ASSAY_ASSIGN_OR_RETURN(launch.end, record_from_text<ProcessEnd>(row.text(12), "process end"));
+  ASSAY_RETURN_IF_ERROR(read_optional(row, 13, "load report", launch.load));
+  ASSAY_RETURN_IF_ERROR(read_optional(row, 14, "measurement", launch.measurement));
+  ASSAY_RETURN_IF_ERROR(read_optional(row, 15, "memory report", launch.memory));
+  ASSAY_RETURN_IF_ERROR(read_optional(row, 16, "profile", launch.profile));
+  return launch;
+}
+
+Result<Attempt> read_attempt(Statement& row) {
+  Attempt attempt;
+  attempt.id = row.text(0);
+  attempt.run = row.text(1);
+  attempt.case_key = row.text(2);
+  attempt.subject = row.text(3);
+  attempt.device = row.text(4);
+  ASSAY_ASSIGN_OR_RETURN(attempt.pass, enum_from_text<Pass>(row.text(5)));
+  attempt.worker = row.text(6);
+  attempt.lease_until_unix_ns = row.integer(7);
+  attempt.n = static_cast<int>(row.integer(8));
+  attempt.is_finished = row.integer(9) != 0;
+  ASSAY_ASSIGN_OR_RETURN(attempt.outcome, enum_from_text<Outcome>(row.text(10)));
+  ASSAY_ASSIGN_OR_RETURN(attempt.stage, enum_from_text<Stage>(row.text(11)));
+  attempt.reason_code = row.text(12);
+  attempt.text = row.text(13);
+  return attempt;
+}
+
+Status add_metric(Connection& connection, const MetricRow& row) {
+  // A caller that did not use make_metric must not turn NaN into NULL.
+  const bool is_finite = std::isfinite(row.metric.value);
+  const auto marked =
+      is_finite ? row.metric : make_metric(row.metric.name, row.metric.value, row.metric.scope);
+  return connection.run(
+      "INSERT INTO metric VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (attempt, launch, name, "
+      "version, scope) DO UPDATE SET value = excluded.value, special = excluded.special",
+      row.attempt, row.launch, row.metric.name, row.metric.version, row.metric.scope, marked.value,
+      marked.special);
+}
+
+}  // namespace
+
+Status SqliteResultStore::put_attempt(const Attempt& attempt) {
+  return connection_.run(
+      "INSERT INTO attempt VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+      "ON CONFLICT (id) DO UPDATE SET run = excluded.run, case_key = excluded.case_key, "
+      "subject = excluded.subject, device = excluded.device, pass = excluded.pass, "
+      "worker = excluded.worker, lease_until_unix_ns = excluded.lease_until_unix_ns, "
+      "n = excluded.n, is_finished = excluded.is_finished, outcome = excluded.outcome, "
+      "stage = excluded.stage, reason_code = excluded.reason_code, text = excluded.text",
+      attempt.id, attempt.run, attempt.case_key, text_or_null(attempt.subject), attempt.device,
+      name_of(attempt.pass), attempt.worker, attempt.lease_until_unix_ns, attempt.n,
+      attempt.is_finished, name_of(attempt.outcome), name_of(attempt.stage), attempt.reason_code,
+      attempt.text);
+}
+
+Status SqliteResultStore::add_launch(const Launch& launch) {
+  return in_transaction(connection_, [&]() -> Status {
+    ASSAY_RETURN_IF_ERROR(add_launch_row(connection_, launch));
+    if (launch.measurement) {
+      ASSAY_RETURN_IF_ERROR(add_samples(connection_, launch));
+    }
+    return launch.profile ? add_events(connection_, launch) : Status();
+  });
+}
+
+Status SqliteResultStore::add_metrics(std::span<const MetricRow> metrics) {
+  return in_transaction(connection_, [&]() -> Status {
+    for (const auto& row : metrics) {
+      ASSAY_RETURN_IF_ERROR(add_metric(connection_, row));
+    }
+    return {};
+  });
+}
+
+Status SqliteResultStore::add_attachment(const Attachment& attachment) {
+  const auto packed = packed_from_bytes(attachment.content);
+  return connection_.run("INSERT OR IGNORE INTO attachment VALUES (?, ?, ?, ?, ?)",
+                         attachment.owner, attachment.kind, sha256_hex(attachment.content),
+                         packed.codec, Blob{packed.bytes});
+}
+
+Result<std::vector<Attempt>> SqliteResultStore::attempts_of_run(std::string_view run_id) {
+  return collect(
+      connection_.prepare("SELECT id, run, case_key, subject, device, pass, worker, "
+                          "lease_until_unix_ns, n, is_finished, outcome, stage, reason_code, text "
+                          "FROM attempt WHERE run = ? ORDER BY rowid",
+                          run_id),
+      read_attempt);
+}
+
+Result<std::vector<Launch>> SqliteResultStore::launches_of_attempt(std::string_view attempt_id) {
+  ASSAY_ASSIGN_OR_RETURN(
+      auto launches,
+      collect(connection_.prepare(
+                  "SELECT id, attempt, launch_index, run_order, is_fresh, outcome, stage, "
+                  "reason_code, text, overhead_ns, conditions_before, conditions_after, "
+                  "process_end, load, measurement, memory, profile FROM launch WHERE attempt = ? "
+                  "ORDER BY launch_index, rowid",
+                  attempt_id),
+              read_launch));
+  for (auto& launch : launches) {
+    if (launch.measurement) {
+      ASSAY_RETURN_IF_ERROR(read_samples(connection_, launch.id, launch.measurement->samples));
+    }
+    if (launch.profile) {
+      ASSAY_ASSIGN_OR_RETURN(launch.profile->events, read_events(connection_, launch.id));
+    }
+  }
+  return launches;
+}
+
+Result<std::vector<MetricRow>> SqliteResultStore::metrics_of_attempt(std::string_view attempt_id) {
+  return collect(connection_.prepare("SELECT attempt, launch, name, version, value, special, scope "
+                                     "FROM metric WHERE attempt = ? ORDER BY rowid",
+                                     attempt_id),
+                 [](Statement& row) -> Result<MetricRow> {
+                   return MetricRow{.attempt = row.text(0),
+                                    .launch = row.text(1),
+                                    .metric = {.name = row.text(2),
+                                               .version = static_cast<int>(row.integer(3)),
+                                               .value = row.real(4),
+                                               .special = row.text(5),
+                                               .scope = row.text(6)}};
+                 });
+}
+
+Result<std::vector<Attachment>> SqliteResultStore::attachments_of(std::string_view owner) {
+  return collect(
+      connection_.prepare(
+          "SELECT owner, kind, codec, bytes FROM attachment WHERE owner = ? ORDER BY rowid", owner),
+      [](Statement& row) -> Result<Attachment> {
+        ASSAY_ASSIGN_OR_RETURN(auto content, bytes_from_packed(row.text(2), row.text(3)));
+        return Attachment{row.text(0), row.text(1), std::move(content)};
+      });
+}
+
+Result<std::int64_t> SqliteResultStore::past_duration_ns(std::string_view case_key) {
+  ASSAY_ASSIGN_OR_RETURN(
+      auto row,
+      connection_.prepare(
+          "SELECT sum(launch.wall_ns) FROM run JOIN attempt ON attempt.run = run.id "
+          "JOIN launch ON launch.attempt = attempt.id WHERE attempt.case_key = ? GROUP BY run.id "
+          "ORDER BY run.started_unix_ns DESC, run.id DESC LIMIT 1",
+          case_key));
+  ASSAY_ASSIGN_OR_RETURN(const bool has_row, row.step());
+  return has_row ? row.integer(0) : 0;
+}
+
+}  // namespace assay::sqlite

@@ -1,0 +1,197 @@
+// What is known before anything runs: runs, cases, subjects, artifacts, references.
+#include <fmt/ranges.h>
+
+#include "assay/store/sqlite/rows.h"
+#include "assay/store/sqlite/sqlite_store.h"
+
+namespace assay::sqlite {
+namespace {
+
+constexpr std::string_view kRunColumns =
+    "id, purpose, name, labels, seed, argv, spec_digest, spec, environment, started_unix_ns, "
+    "finished_unix_ns";
+
+Result<Run> read_run(Statement& row) {
+  Run run;
+  run.id = row.text(0);
+  run.purpose = row.text(1);
+  run.name = row.text(2);
+  ASSAY_ASSIGN_OR_RETURN(run.labels, record_from_text<decltype(run.labels)>(row.text(3), "labels"));
+  run.seed = static_cast<std::uint64_t>(row.integer(4));
+  ASSAY_ASSIGN_OR_RETURN(run.argv, record_from_text<decltype(run.argv)>(row.text(5), "argv"));
+  run.spec_digest = row.text(6);
+  ASSAY_ASSIGN_OR_RETURN(run.spec, record_from_text<Json>(row.text(7), "spec"));
+  run.environment = row.text(8);
+  run.started_unix_ns = row.integer(9);
+  run.finished_unix_ns = row.integer(10);
+  return run;
+}
+
+Status add_input_set(Connection& connection, const InputSet& inputs, const std::string& digest) {
+  return connection.run("INSERT OR IGNORE INTO input_set VALUES (?, ?, ?)", digest, inputs.role,
+                        text_from_record(inputs));
+}
+
+std::string describe_runs(const std::vector<Run>& runs) {
+  std::vector<std::string> names;
+  for (const auto& run : runs) {
+    names.push_back(run.name.empty() ? run.id : fmt::format("{} ({})", run.id, run.name));
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+}  // namespace
+
+Status SqliteResultStore::add_environment(const Environment& environment) {
+  return connection_.run("INSERT OR IGNORE INTO environment VALUES (?, ?, ?)", environment.id,
+                         environment.device_class, text_from_record(environment));
+}
+
+Status SqliteResultStore::add_run(const Run& run) {
+  return connection_.run(
+      fmt::format("INSERT INTO run ({}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", kRunColumns),
+      run.id, run.purpose, run.name, text_from_record(run.labels), run.seed,
+      text_from_record(run.argv), run.spec_digest, text_from_record(run.spec),
+      text_or_null(run.environment), run.started_unix_ns, run.finished_unix_ns);
+}
+
+Status SqliteResultStore::finish_run(std::string_view run_id, std::int64_t finished_unix_ns) {
+  const auto before = connection_.total_changes();
+  ASSAY_RETURN_IF_ERROR(connection_.run("UPDATE run SET finished_unix_ns = ? WHERE id = ?",
+                                        finished_unix_ns, run_id));
+  if (connection_.total_changes() == before) {
+    return fail(ErrorCode::kNotFound, fmt::format("no run '{}' in the store", run_id));
+  }
+  return {};
+}
+
+Status SqliteResultStore::add_case(std::string_view run_id, const Case& cell) {
+  return in_transaction(connection_, [&]() -> Status {
+    const auto key = case_key(cell);
+    const auto inputs = digest_of_json(cell.inputs);
+    const auto calibration = digest_of_json(cell.calibration);
+    ASSAY_RETURN_IF_ERROR(add_input_set(connection_, cell.inputs, inputs));
+    ASSAY_RETURN_IF_ERROR(add_input_set(connection_, cell.calibration, calibration));
+    ASSAY_RETURN_IF_ERROR(connection_.run("INSERT OR IGNORE INTO case_identity VALUES (?, ?, ?)",
+                                          key, label_of(cell),
+                                          text_from_record(identity_of(cell))));
+    return connection_.run(
+        "INSERT INTO run_case VALUES (?, ?, ?, ?, ?) ON CONFLICT (run, case_key) DO UPDATE SET "
+        "input_set = excluded.input_set, calibration_set = excluded.calibration_set, "
+        "document = excluded.document",
+        run_id, key, inputs, calibration, text_from_record(cell));
+  });
+}
+
+Status SqliteResultStore::add_subject(const Subject& subject) {
+  return connection_.run("INSERT OR IGNORE INTO subject VALUES (?, ?, ?, ?, ?)",
+                         subject_key(subject), subject.engine_build, subject.engine_build_id,
+                         subject.toolchain_id, subject.artifact_digest);
+}
+
+Status SqliteResultStore::add_artifact(const Artifact& artifact) {
+  return connection_.run(
+      "INSERT INTO artifact VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (digest) DO UPDATE SET "
+      "cache_key = excluded.cache_key, folder = excluded.folder, entry = excluded.entry, "
+      "files = excluded.files, manifest = excluded.manifest",
+      artifact.digest(), artifact.key, artifact.folder, artifact.entry,
+      text_from_record(artifact.files), text_from_record(artifact.manifest));
+}
+
+Status SqliteResultStore::add_reference(const Reference& reference) {
+  return connection_.run(
+      "INSERT INTO reference VALUES (?, ?, ?, ?) ON CONFLICT (reference_key) DO UPDATE SET "
+      "kind = excluded.kind, folder = excluded.folder, document = excluded.document",
+      reference.key, reference.kind, reference.folder, text_from_record(reference.document));
+}
+
+Result<std::vector<RunListing>> SqliteResultStore::list_runs(int limit) {
+  const auto sql = fmt::format(
+      "SELECT {}, (SELECT count(*) FROM run_case WHERE run = run.id), (SELECT count(*) FROM launch "
+      "JOIN attempt ON attempt.id = launch.attempt WHERE attempt.run = run.id) FROM run "
+      "ORDER BY started_unix_ns DESC, id DESC LIMIT ?",
+      kRunColumns);
+  return collect(connection_.prepare(sql, limit < 0 ? 0 : limit),
+                 [](Statement& row) -> Result<RunListing> {
+                   ASSAY_ASSIGN_OR_RETURN(auto run, read_run(row));
+                   return RunListing{.run = std::move(run),
+                                     .cases = static_cast<int>(row.integer(11)),
+                                     .launches = static_cast<int>(row.integer(12))};
+                 });
+}
+
+Result<Run> SqliteResultStore::get_run(std::string_view reference) {
+  const auto newest = fmt::format(
+      "SELECT {} FROM run WHERE substr(id, 1, length(?1)) = ?1 ORDER BY started_unix_ns DESC, id "
+      "DESC LIMIT 5",
+      kRunColumns);
+  const auto prefix = reference == "latest" ? std::string_view() : reference;
+  ASSAY_ASSIGN_OR_RETURN(auto found, collect(connection_.prepare(newest, prefix), read_run));
+  if (found.size() == 1 || (reference == "latest" && !found.empty())) {
+    return std::move(found.front());
+  }
+  if (!found.empty() && !reference.empty()) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("'{}' may be one of several runs: {}; give more of the id", reference,
+                            describe_runs(found)));
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto others, collect(connection_.prepare(newest, ""), read_run));
+  return fail(ErrorCode::kNotFound, others.empty() ? "the store holds no run yet"
+                                                   : fmt::format("no run '{}'; the newest are {}",
+                                                                 reference, describe_runs(others)));
+}
+
+Result<Environment> SqliteResultStore::get_environment(std::string_view id) {
+  return get_one(
+      connection_.prepare("SELECT document FROM environment WHERE id = ?", id),
+      [](Statement& row) { return record_from_text<Environment>(row.text(0), "environment"); },
+      fmt::format("no environment '{}' in the store", id));
+}
+
+Result<std::vector<Case>> SqliteResultStore::cases_of_run(std::string_view run_id) {
+  return collect(
+      connection_.prepare("SELECT document FROM run_case WHERE run = ? ORDER BY rowid", run_id),
+      [](Statement& row) { return record_from_text<Case>(row.text(0), "case"); });
+}
+
+Result<Subject> SqliteResultStore::get_subject(std::string_view subject_key) {
+  return get_one(
+      connection_.prepare("SELECT engine_build, engine_build_id, toolchain_id, artifact_digest "
+                          "FROM subject WHERE subject_key = ?",
+                          subject_key),
+      [](Statement& row) -> Result<Subject> {
+        return Subject{row.text(0), row.text(1), row.text(2), row.text(3)};
+      },
+      fmt::format("no subject '{}' in the store", subject_key));
+}
+
+Result<Artifact> SqliteResultStore::get_artifact(std::string_view digest) {
+  return get_one(
+      connection_.prepare("SELECT cache_key, folder, entry, files, manifest FROM artifact "
+                          "WHERE digest = ?",
+                          digest),
+      [](Statement& row) -> Result<Artifact> {
+        Artifact artifact{.key = row.text(0), .folder = row.text(1), .entry = row.text(2)};
+        ASSAY_ASSIGN_OR_RETURN(artifact.files,
+                               record_from_text<decltype(artifact.files)>(row.text(3), "artifact"));
+        ASSAY_ASSIGN_OR_RETURN(artifact.manifest, record_from_text<Json>(row.text(4), "manifest"));
+        return artifact;
+      },
+      fmt::format("no artifact '{}' in the store", digest));
+}
+
+Result<Reference> SqliteResultStore::get_reference(std::string_view key) {
+  return get_one(
+      connection_.prepare(
+          "SELECT reference_key, kind, folder, document FROM reference WHERE reference_key = ?",
+          key),
+      [](Statement& row) -> Result<Reference> {
+        Reference reference{.key = row.text(0), .kind = row.text(1), .folder = row.text(2)};
+        ASSAY_ASSIGN_OR_RETURN(reference.document,
+                               record_from_text<Json>(row.text(3), "reference"));
+        return reference;
+      },
+      fmt::format("no reference '{}' in the store", key));
+}
+
+}  // namespace assay::sqlite

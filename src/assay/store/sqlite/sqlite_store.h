@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "assay/store/result_store.h"
+#include "assay/store/sqlite/connection.h"
+
+namespace assay::sqlite {
+
+/// The store in one SQLite file; the schema is explained in docs/store.md. Methods are spread over
+/// rows_run.cpp (what is known before anything runs), rows_launch.cpp (what running gave) and
+/// merge.cpp.
+class SqliteResultStore final : public ResultStore {
+ public:
+  /// `path` as Connection::open takes it. Errors: those of ResultStore.
+  static Result<std::unique_ptr<SqliteResultStore>> open(const std::filesystem::path& path);
+
+  Status add_environment(const Environment& environment) override;
+  Status add_run(const Run& run) override;
+  Status finish_run(std::string_view run_id, std::int64_t finished_unix_ns) override;
+  Status add_case(std::string_view run_id, const Case& cell) override;
+  Status add_subject(const Subject& subject) override;
+  Status add_artifact(const Artifact& artifact) override;
+  Status add_reference(const Reference& reference) override;
+  Status put_attempt(const Attempt& attempt) override;
+  Status add_launch(const Launch& launch) override;
+  Status add_metrics(std::span<const MetricRow> metrics) override;
+  Status add_attachment(const Attachment& attachment) override;
+
+  Result<std::vector<RunListing>> list_runs(int limit) override;
+  Result<Run> get_run(std::string_view reference) override;
+  Result<Environment> get_environment(std::string_view id) override;
+  Result<std::vector<Case>> cases_of_run(std::string_view run_id) override;
+  Result<std::vector<Attempt>> attempts_of_run(std::string_view run_id) override;
+  Result<std::vector<Launch>> launches_of_attempt(std::string_view attempt_id) override;
+  Result<std::vector<MetricRow>> metrics_of_attempt(std::string_view attempt_id) override;
+  Result<std::vector<Attachment>> attachments_of(std::string_view owner) override;
+  Result<Subject> get_subject(std::string_view subject_key) override;
+  Result<Artifact> get_artifact(std::string_view digest) override;
+  Result<Reference> get_reference(std::string_view key) override;
+  Result<std::int64_t> past_duration_ns(std::string_view case_key) override;
+
+  Result<std::int64_t> merge_from(const std::filesystem::path& other) override;
+
+  /// For tests and tools that look below the interface.
+  Connection& connection() { return connection_; }
+
+ private:
+  SqliteResultStore(Connection connection, std::filesystem::path path)
+      : connection_(std::move(connection)), path_(std::move(path)) {}
+
+  Connection connection_;
+  std::filesystem::path path_;
+};
+
+}  // namespace assay::sqlite
