@@ -13,11 +13,13 @@ class Channel {
  public:
   Channel(int read_fd, int write_fd) : read_fd_(read_fd), write_fd_(write_fd) {}
 
-  /// Errors: kCrashed when the other side is gone, kExhausted on a full disk.
+  /// Errors: kCrashed when the other side is gone (never a SIGPIPE), kExhausted on a full disk,
+  /// kInvalidArgument for a frame beyond the limits.
   Status send(const Frame& frame);
 
   /// The next frame; nullopt at a clean end. A frame with a type unknown here is delivered.
-  /// Errors: kCorrupt (not a frame, truncated), kTimeout after `timeout_ms` (-1: none).
+  /// Errors: kCorrupt (not a frame, truncated), kTimeout after `timeout_ms` (-1: none; it covers
+  /// the whole frame, and a channel that timed out inside a frame is of no further use).
   Result<std::optional<Frame>> receive(int timeout_ms = -1);
 
  private:

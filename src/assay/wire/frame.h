@@ -48,10 +48,16 @@ struct Frame {
   std::vector<std::byte> blob;
 };
 
+/// Body nesting beyond this is refused: printing and copying JSON recurse.
+inline constexpr int kMaxJsonDepth = 64;
+
 /// Header, 32 bytes little-endian: magic u32 | version u16 | type u16 | request u32 | JSON bytes
 /// u32 | blob bytes u64 | crc32c of the payload u32 | crc32c of the 28 bytes before u32; then JSON,
-/// then blob.
+/// then blob. The body is an object; text in it that is not UTF-8 is replaced by U+FFFD.
 std::vector<std::byte> bytes_from_frame(const Frame& frame);
+
+/// The same without the blob, which the sender writes behind it.
+std::vector<std::byte> bytes_before_blob(const Frame& frame);
 
 struct FrameHeader {
   std::uint16_t version = 0;
@@ -68,8 +74,12 @@ Result<FrameHeader> header_from_bytes(std::span<const std::byte, kHeaderBytes> b
 /// Checks the payload's checksum and parses it. Errors: kCorrupt.
 Result<Frame> frame_from_payload(const FrameHeader& header, std::span<const std::byte> payload);
 
-/// Splits a whole byte string into frames. `rest`: what stands behind the last whole frame.
-/// A damaged frame ends the list; what was whole before it is kept.
+/// The same from its two parts; takes the blob without a copy.
+Result<Frame> frame_from_parts(const FrameHeader& header, std::span<const std::byte> json,
+                               std::vector<std::byte> blob);
+
+/// Splits a whole byte string into frames. A damaged frame ends the list; what was whole before it
+/// is kept.
 struct FrameSequence {
   std::vector<Frame> frames;
   Status status;  ///< Why the list ended early: kCorrupt; truncated is kCorrupt too.

@@ -87,7 +87,14 @@ struct ErrorBody {
   std::string message;
 };
 
+/// The protocol version that both sides speak: the highest of the overlap with kVersionMin to
+/// kVersionMax. Errors: kUnsupported, naming both ranges and which side to update.
+Result<int> agree_on_version(const Hello& theirs);
+
 Frame error_frame(std::uint32_t request, const Error& error, Stage stage);
+
+/// The failure that an error frame carries; the engine's own code is put into the text.
+/// kCorrupt when the frame is no error frame or malformed.
 Error error_from_frame(const Frame& frame);
 
 /// A frame whose body is `body` as JSON.
@@ -106,7 +113,8 @@ Result<Body> body_of(const Frame& frame) {
   }
 }
 
-/// Puts the three sample columns into a blob, and back. Errors: kCorrupt when lengths disagree.
+/// Puts the three sample columns, which have one length, into a blob: int64 little-endian, bind
+/// then execute then fetch. And back; errors: kCorrupt when the blob is not three equal columns.
 std::vector<std::byte> blob_from_samples(const PhaseSamples& samples);
 Result<PhaseSamples> samples_from_blob(std::span<const std::byte> blob);
 
