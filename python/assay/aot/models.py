@@ -1,0 +1,221 @@
+"""Models by reference: ``torchvision:NAME``, ``FILE.py:FACTORY``, ``FILE.pt2`` or a plug-in's name."""
+
+import hashlib
+import importlib.util
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from assay.aot import compat, healthy
+from assay.aot.errors import MissingDependency, RequestError
+from assay.aot.inputs import InputSet, InputSpec, Sample, generate_sample, input_spec_from_json
+from assay.aot.plugins import import_file, load_plugins
+from assay.aot.suggest import check_keys, unknown_name
+
+TORCHVISION = "torchvision:"
+_EXAMPLE = InputSet("normal", seed=0)
+_DEFAULT_INPUTS = (InputSpec((1, 3, 224, 224)),)
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """A model as a request names it. `is_healed` None: heal torchvision's, leave others alone."""
+
+    ref: str
+    args: dict[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    inputs: tuple[InputSpec, ...] | None = None
+    is_healed: bool | None = None
+
+    def should_heal(self) -> bool:
+        """Whether random weights are made healthy."""
+        return self.ref.startswith(TORCHVISION) if self.is_healed is None else self.is_healed
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model in memory, in evaluation mode, with inputs to export it by.
+
+    `exported` is set for a .pt2 file; `module` is callable in every case.
+    """
+
+    spec: ModelSpec
+    module: torch.nn.Module
+    inputs: tuple[InputSpec, ...]
+    example: Sample
+    health: dict[str, Any]
+    weights_sha256: str
+    parameters: int
+    exported: torch.export.ExportedProgram | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The manifest's account of the model."""
+        return {
+            "ref": self.spec.ref,
+            "args": self.spec.args,
+            "seed": self.spec.seed,
+            "inputs": [spec.to_json() for spec in self.inputs],
+            "weights_sha256": self.weights_sha256,
+            "parameters": self.parameters,
+            "health": self.health,
+        }
+
+
+def model_spec_from_json(document: Mapping[str, Any] | str) -> ModelSpec:
+    """Reads MODEL of docs/aot.md; a bare string is a reference."""
+    if isinstance(document, str):
+        return ModelSpec(document)
+    check_keys("key of a model", document, ("ref", "args", "seed", "inputs", "healthy"))
+    if not document.get("ref"):
+        raise RequestError('a model needs a "ref", such as "torchvision:mobilenet_v2"')
+    inputs = document.get("inputs")
+    specs = None if inputs is None else tuple(input_spec_from_json(entry) for entry in inputs)
+    return ModelSpec(
+        str(document["ref"]),
+        dict(document.get("args") or {}),
+        int(document.get("seed") or 0),
+        specs,
+        document.get("healthy"),
+    )
+
+
+def load_model(spec: ModelSpec) -> Model:
+    """Builds the model, seeds its weights and, where asked, makes them healthy.
+
+    Raises:
+        RequestError: the reference names nothing; the text has the nearest names.
+    """
+    torch.manual_seed(spec.seed)
+    made = _make(spec)
+    exported = made if isinstance(made, torch.export.ExportedProgram) else None
+    module, example = _module_and_example(made)
+    inputs = _input_specs(spec, example)
+    if spec.inputs is not None or example is None:
+        example = generate_sample(_EXAMPLE, inputs, 0)
+    if exported is None:
+        module.eval()
+    steps = healthy.heal(module, inputs, seed=spec.seed) if spec.should_heal() else []
+    health = healthy.measure(module, inputs, seed=spec.seed)
+    health = {"asked": spec.should_heal(), "steps": steps, **health}
+    count = sum(parameter.numel() for parameter in module.parameters())
+    return Model(spec, module, inputs, example, health, weights_sha256(module), count, exported)
+
+
+def weights_sha256(module: torch.nn.Module) -> str:
+    """Digest of names, dtypes, shapes and bytes of the state, in the order of names."""
+    digest = hashlib.sha256()
+    for name, tensor in sorted(module.state_dict().items()):
+        if isinstance(tensor, torch.Tensor):
+            digest.update(f"{name} {tensor.dtype} {list(tensor.shape)}\n".encode())
+            flat = tensor.detach().cpu().contiguous().reshape(-1)
+            digest.update(memoryview(flat.view(torch.uint8).numpy()))
+    return digest.hexdigest()
+
+
+@cache
+def listed_models() -> dict[str, dict[str, Any]]:
+    """The entries of data/models.json by reference."""
+    text = resources.files("assay").joinpath("data/models.json").read_text()
+    return {entry["ref"]: entry for entry in json.loads(text)["models"]}
+
+
+def torchvision_names() -> list[str]:
+    """The classification networks of the installed torchvision, without quantized variants.
+
+    Raises:
+        MissingDependency: torchvision is not installed.
+    """
+    if importlib.util.find_spec("torchvision") is None:
+        raise MissingDependency("torchvision is not installed; pip install --no-deps torchvision")
+    compat.prepare_torchvision()
+    import torchvision.models
+
+    return sorted(torchvision.models.list_models(module=torchvision.models))
+
+
+def _make(spec: ModelSpec) -> Any:
+    """Calls what the reference names: a module, (module, inputs) or an exported program."""
+    plugin_models = load_plugins().models
+    if spec.ref in plugin_models:
+        return plugin_models[spec.ref](**spec.args)
+    if spec.ref.startswith(TORCHVISION):
+        return _make_torchvision(spec)
+    path, _, factory = spec.ref.removeprefix("file:").partition(":")
+    if path.endswith(".pt2"):
+        return _load_exported(Path(path), spec)
+    if path.endswith(".py"):
+        return _factory(Path(path), factory)(**spec.args)
+    known = [*plugin_models, *listed_models(), "FILE.py:FACTORY", "FILE.pt2"]
+    raise RequestError(unknown_name("model", spec.ref, known))
+
+
+def _make_torchvision(spec: ModelSpec) -> torch.nn.Module:
+    name = spec.ref.removeprefix(TORCHVISION)
+    names = torchvision_names()
+    if name not in names:
+        raise RequestError(unknown_name("torchvision model", name, names))
+    import torchvision.models
+
+    if spec.args.get("weights") is not None:
+        raise RequestError("weights are not downloaded; leave 'weights' out of the arguments")
+    needs_init = name in ("googlenet", "inception_v3")
+    defaults = {"init_weights": True, "aux_logits": False} if needs_init else {}
+    module: torch.nn.Module = torchvision.models.get_model(
+        name, weights=None, **defaults | spec.args
+    )
+    return module
+
+
+def _factory(path: Path, name: str) -> Callable[..., Any]:
+    module = import_file(path)
+    found = getattr(module, name, None) if name else None
+    if callable(found):
+        return found  # type: ignore[no-any-return]
+    functions = [key for key, value in vars(module).items() if callable(value)]
+    raise RequestError(unknown_name(f"factory in {path.name}", name, functions))
+
+
+def _load_exported(path: Path, spec: ModelSpec) -> torch.export.ExportedProgram:
+    if not path.is_file():
+        raise RequestError(f"no exported program {path}")
+    if spec.args:
+        raise RequestError("a .pt2 file takes no arguments")
+    return torch.export.load(path)
+
+
+def _module_and_example(made: Any) -> tuple[torch.nn.Module, Sample | None]:
+    if isinstance(made, torch.export.ExportedProgram):
+        args = made.example_inputs[0] if made.example_inputs else None
+        return made.module(), None if args is None else tuple(args)
+    if isinstance(made, tuple) and len(made) == 2:
+        return made[0], tuple(made[1])
+    if not isinstance(made, torch.nn.Module):
+        kind = type(made).__name__
+        raise RequestError(f"a factory returns a module or (module, inputs), not {kind}")
+    return made, None
+
+
+def _input_specs(spec: ModelSpec, example: Sample | None) -> tuple[InputSpec, ...]:
+    if spec.inputs is not None:
+        return spec.inputs
+    if example is not None:
+        return tuple(_spec_of(tensor) for tensor in example)
+    listed = listed_models().get(spec.ref)
+    if listed is not None:
+        return tuple(input_spec_from_json(entry) for entry in listed["inputs"])
+    if spec.ref.startswith(TORCHVISION):
+        return _DEFAULT_INPUTS
+    raise RequestError(f'{spec.ref} has no example inputs; give the model\'s "inputs"')
+
+
+def _spec_of(tensor: torch.Tensor) -> InputSpec:
+    dtype = str(tensor.dtype).removeprefix("torch.")
+    if tensor.dtype.is_floating_point or tensor.dtype == torch.bool or not tensor.numel():
+        return InputSpec(tuple(tensor.shape), dtype)
+    return InputSpec(tuple(tensor.shape), dtype, int(tensor.min()), int(tensor.max()) + 1)

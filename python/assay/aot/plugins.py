@@ -1,0 +1,78 @@
+"""Plug-ins: Python modules outside the package that add models and recipes.
+
+Found through the entry point group ``assay.plugins`` and the paths in ``ASSAY_PLUGINS`` (separated
+like PATH). A module may define ``models: dict[str, Callable]`` and ``recipes: list[dict]``.
+"""
+
+import hashlib
+import importlib.metadata
+import importlib.util
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from assay.aot.errors import RequestError
+
+GROUP = "assay.plugins"
+VARIABLE = "ASSAY_PLUGINS"
+
+
+@dataclass(frozen=True)
+class Plugins:
+    """What all plug-ins together add, and those that could not be loaded with the reason."""
+
+    models: dict[str, Callable[..., Any]] = field(default_factory=dict)
+    recipes: tuple[dict[str, Any], ...] = ()
+    broken: dict[str, str] = field(default_factory=dict)
+
+
+def load_plugins() -> Plugins:
+    """Loads every plug-in; a broken one is kept with its reason and hides no other."""
+    models: dict[str, Callable[..., Any]] = {}
+    recipes: list[dict[str, Any]] = []
+    broken: dict[str, str] = {}
+    for name, load in _sources():
+        try:
+            module = load()
+            models.update(getattr(module, "models", {}))
+            recipes.extend(getattr(module, "recipes", []))
+        except Exception as error:
+            broken[name] = f"{type(error).__name__}: {error}"
+    return Plugins(models, tuple(recipes), broken)
+
+
+def _sources() -> list[tuple[str, Callable[[], Any]]]:
+    entries = importlib.metadata.entry_points(group=GROUP)
+    sources: list[tuple[str, Callable[[], Any]]] = [(entry.name, entry.load) for entry in entries]
+    for text in filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)):
+        sources.append((text, lambda text=text: import_file(Path(text))))  # type: ignore[misc]
+    return sources
+
+
+def import_file(path: Path) -> ModuleType:
+    """Imports a Python file; one path is one module, whatever its name.
+
+    Raises:
+        RequestError: there is no such file.
+    """
+    path = path.resolve()
+    if not path.is_file():
+        raise RequestError(f"no Python file {path}")
+    name = f"assay_user_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise RequestError(f"{path} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module

@@ -1,0 +1,145 @@
+"""Quantization flows: a float model in, the module that is exported and lowered out.
+
+The result depends on the model, the quantization and the calibration inputs only, so a build and a
+reference job get the same graph.
+"""
+
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+
+from assay.aot.errors import RequestError, Unsupported
+from assay.aot.inputs import DTYPES, InputSet, InputSpec, Sample, samples_of
+from assay.aot.models import Model
+from assay.aot.partitioners import import_object
+from assay.aot.suggest import check_keys, unknown_name
+
+DEFAULT_CALIBRATION = InputSet("normal", 1000, 8, "calibration")
+
+
+@dataclass(frozen=True)
+class Quantized:
+    """The module to export and the inputs that it takes."""
+
+    module: torch.nn.Module
+    inputs: tuple[InputSpec, ...]
+    example: Sample
+
+
+def quantize(model: Model, quantization: dict[str, Any] | None, calibration: InputSet) -> Quantized:
+    """Applies a quantization; None leaves the model as it is.
+
+    Raises:
+        RequestError: an unknown flow or option.
+        Unsupported: the flow declares that it does not do this.
+    """
+    if quantization is None:
+        return Quantized(model.module, model.inputs, model.example)
+    options = dict(quantization)
+    flow = options.pop("flow", None)
+    if flow not in _FLOWS:
+        raise RequestError(unknown_name("quantization flow", str(flow), _FLOWS))
+    return _FLOWS[flow](model, options, calibration)
+
+
+def _pt2e(model: Model, options: dict[str, Any], calibration: InputSet) -> Quantized:
+    """Post-training quantization of the exported graph, calibrated batch by batch."""
+    from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+
+    quantizer = _quantizer(options)
+    graph = _capture(model)
+    prepared = prepare_pt2e(graph, quantizer)
+    with torch.no_grad():
+        for batch in samples_of(calibration, model.inputs):
+            prepared(*batch)
+    return Quantized(convert_pt2e(prepared), model.inputs, model.example)
+
+
+def _capture(model: Model) -> torch.fx.GraphModule:
+    if model.exported is not None:
+        module: Any = model.exported.module()
+        return module  # type: ignore[no-any-return]
+    with torch.no_grad():
+        return torch.export.export(model.module, model.example, strict=True).module()
+
+
+def _quantizer(options: dict[str, Any]) -> Any:
+    """The quantizer that options name: "xnnpack", or "package.module:Class" with its arguments."""
+    name = options.pop("quantizer", "xnnpack")
+    if name == "xnnpack":
+        return _xnnpack_quantizer(options)
+    if ":" in name:
+        return import_object(name)(**options)
+    raise RequestError(unknown_name("quantizer", name, ("xnnpack", "package.module:Class")))
+
+
+def _xnnpack_quantizer(options: dict[str, Any]) -> Any:
+    from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import (
+        XNNPACKQuantizer,
+        get_symmetric_quantization_config,
+    )
+
+    known = "is_per_channel is_dynamic act_qmin act_qmax weight_qmin weight_qmax".split()
+    check_keys("option of the xnnpack quantizer", options, known)
+    return XNNPACKQuantizer().set_global(get_symmetric_quantization_config(**options))
+
+
+def _torchao(model: Model, options: dict[str, Any], calibration: InputSet) -> Quantized:
+    """torchao's quantize_: weights of linear layers, before export."""
+    from torchao.quantization import quantize_
+    from torchao.utils import unwrap_tensor_subclass
+
+    if model.exported is not None:
+        raise Unsupported("torchao quantizes modules; an exported program has none left")
+    config = _torchao_config(options)
+    module = copy.deepcopy(model.module)
+    quantize_(module, config)
+    return Quantized(unwrap_tensor_subclass(module), model.inputs, model.example)
+
+
+def _torchao_config(options: dict[str, Any]) -> Any:
+    from torchao.quantization.granularity import PerAxis, PerGroup
+    from torchao.quantization.quant_api import Int8DynamicActivationIntxWeightConfig
+
+    check_keys("option of torchao", options, ("config", "group_size"))
+    kinds = {"8da4w": torch.int4, "8da8w": torch.int8}
+    kind, group_size = options.get("config"), options.get("group_size")
+    if kind not in kinds:
+        raise RequestError(unknown_name("torchao config", str(kind), kinds))
+    granularity = PerAxis(0) if group_size is None else PerGroup(int(group_size))
+    return Int8DynamicActivationIntxWeightConfig(
+        weight_dtype=kinds[kind], weight_granularity=granularity
+    )
+
+
+def _cast(model: Model, options: dict[str, Any], calibration: InputSet) -> Quantized:
+    """Weights, activations and floating inputs in a smaller floating type."""
+    check_keys("option of cast", options, ("dtype",))
+    name = str(options.get("dtype"))
+    if name not in ("float16", "bfloat16"):
+        raise RequestError(unknown_name("dtype to cast to", name, ("float16", "bfloat16")))
+    if model.exported is not None:
+        raise Unsupported("an exported program has its types baked in; cast the module")
+    module = copy.deepcopy(model.module).to(DTYPES[name])
+    inputs = tuple(cast_spec(spec, name) for spec in model.inputs)
+    return Quantized(module, inputs, cast_sample(model.example, DTYPES[name]))
+
+
+def cast_spec(spec: InputSpec, dtype: str) -> InputSpec:
+    """The spec with `dtype` where it was floating."""
+    return replace(spec, dtype=dtype) if DTYPES[spec.dtype].is_floating_point else spec
+
+
+def cast_sample(sample: Sequence[torch.Tensor], dtype: torch.dtype) -> Sample:
+    """The sample with floating tensors as `dtype`."""
+    return tuple(t.to(dtype) if t.is_floating_point() else t for t in sample)
+
+
+_FLOWS: dict[str, Callable[[Model, dict[str, Any], InputSet], Quantized]] = {
+    "pt2e": _pt2e,
+    "torchao": _torchao,
+    "cast": _cast,
+}

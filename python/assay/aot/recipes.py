@@ -1,0 +1,111 @@
+"""Recipes: what quantizes and lowers a model. Presets are data/recipes.json."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from assay.aot.errors import RequestError
+from assay.aot.plugins import load_plugins
+from assay.aot.suggest import check_keys, unknown_name
+
+SCHEMA = "assay/recipes/1"
+NATIVE = "executorch/recipe:"
+"""Prefix of the export recipes that ExecuTorch's backends register themselves."""
+
+LOWERING_FLOWS = ("to_edge_transform_and_lower", "executorch_recipe")
+STOPS = (None, "lower")
+_KEYS = (
+    "name engine quantization lowering produces tolerance description stop_after runtime "
+    "runtime_reason requires"
+).split()
+
+
+@dataclass(frozen=True)
+class Lowering:
+    """How an exported program becomes a delegated one."""
+
+    flow: str = "to_edge_transform_and_lower"
+    partitioner: str | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A recipe with its names resolved. `document` is what was asked for, a preset in full."""
+
+    name: str
+    quantization: dict[str, Any] | None
+    lowering: Lowering
+    stop_after: str | None
+    document: dict[str, Any]
+
+
+@cache
+def preset_document() -> dict[str, Any]:
+    """data/recipes.json, with what plug-ins add."""
+    text = resources.files("assay").joinpath("data/recipes.json").read_text()
+    document: dict[str, Any] = json.loads(text)
+    document["recipes"] = [*document["recipes"], *load_plugins().recipes]
+    return document
+
+
+def recipe_from_json(document: Mapping[str, Any] | str) -> Recipe:
+    """Reads RECIPE of docs/aot.md, or the name of a preset.
+
+    Raises:
+        RequestError: an unknown name, key, engine, flow or product.
+    """
+    full = _preset(document) if isinstance(document, str) else dict(document)
+    check_keys("key of a recipe", full, _KEYS)
+    engine, produces = full.get("engine", "executorch"), full.get("produces", "pte")
+    if (engine, produces) != ("executorch", "pte"):
+        raise RequestError(f"this toolchain makes executorch's .pte, not {engine}'s {produces}")
+    stop_after = full.get("stop_after")
+    return Recipe(
+        str(full.get("name", "inline")),
+        quantization_from_json(full.get("quantization")),
+        lowering_from_json(full.get("lowering")),
+        check_stop(stop_after),
+        full,
+    )
+
+
+def quantization_from_json(document: Mapping[str, Any] | str | None) -> dict[str, Any] | None:
+    """Resolves a named quantization; the flow checks the keys when it runs."""
+    if not isinstance(document, str):
+        return None if document is None else dict(document)
+    known = preset_document()["quantizations"]
+    if document not in known:
+        raise RequestError(unknown_name("quantization", document, known))
+    return dict(known[document])
+
+
+def lowering_from_json(document: Mapping[str, Any] | None) -> Lowering:
+    """Reads {"flow", "partitioner", "options"}; None is the portable lowering."""
+    full = dict(document or {})
+    check_keys("key of a lowering", full, ("flow", "partitioner", "options", "recipe"))
+    flow = full.get("flow", "to_edge_transform_and_lower")
+    if flow not in LOWERING_FLOWS:
+        raise RequestError(unknown_name("lowering flow", flow, LOWERING_FLOWS))
+    partitioner = full.get("recipe") if flow == "executorch_recipe" else full.get("partitioner")
+    return Lowering(flow, partitioner, dict(full.get("options") or {}))
+
+
+def check_stop(stage: str | None) -> str | None:
+    """Returns `stage` when a build can stop after it."""
+    if stage not in STOPS:
+        raise RequestError(f"a build stops after 'lower' or not at all, not after '{stage}'")
+    return stage
+
+
+def _preset(name: str) -> dict[str, Any]:
+    if name.startswith(NATIVE):
+        lowering = {"flow": "executorch_recipe", "recipe": name.removeprefix(NATIVE)}
+        return {"name": name, "quantization": None, "lowering": lowering}
+    presets = {recipe["name"]: recipe for recipe in preset_document()["recipes"]}
+    if name not in presets:
+        raise RequestError(unknown_name("recipe", name, presets))
+    return dict(presets[name])

@@ -1,0 +1,50 @@
+"""What makes artifacts: the interpreter and the packages that shape a program.
+
+Runs on its own (``python -m assay.aot.toolchain``) and imports nothing but the standard library,
+because it is asked before every cache look-up.
+"""
+
+import hashlib
+import importlib.metadata
+import json
+import platform
+import sys
+from typing import Any
+
+SCHEMA = "assay/toolchain/1"
+
+AOT_VERSION = "1"
+"""Raise it when the same request would give another program: it is part of the toolchain's id."""
+
+PACKAGES = (
+    "torch",
+    "executorch",
+    "torchao",
+    "torchvision",
+    "numpy",
+    "coremltools",
+    "openvino",
+    "nncf",
+)
+
+
+def find_version(package: str) -> str | None:
+    """The installed version of `package`, or None when it is not installed."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def describe() -> dict[str, Any]:
+    """The toolchain document. Its id digests the versions only, never a path."""
+    packages: dict[str, str | None] = {name: find_version(name) for name in PACKAGES}
+    packages["assay_aot"] = AOT_VERSION
+    versions = {"python": platform.python_version(), "packages": packages}
+    canonical = json.dumps(versions, sort_keys=True, separators=(",", ":"))
+    identity = hashlib.sha256(canonical.encode()).hexdigest()
+    return {"schema": SCHEMA, "id": identity, **versions, "executable": sys.executable}
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(describe()) + "\n")

@@ -1,0 +1,45 @@
+"""What the fork server does once, so that its children start warm."""
+
+import torch
+
+from assay.aot import compat
+
+
+def import_toolchain() -> None:
+    """Imports what jobs need, with torch kept at one thread."""
+    compat.prepare_torch()
+    compat.prepare_torchvision()
+    import importlib
+    import importlib.util
+
+    from assay.aot import inspect_program, listing, lower, manifest, models  # noqa: F401
+    from assay.aot import quantize, recipes, reference  # noqa: F401
+
+    wanted = (
+        "torchvision.models",
+        "executorch.exir",
+        "executorch.backends.xnnpack.partition.xnnpack_partitioner",
+        "executorch.backends.xnnpack.quantizer.xnnpack_quantizer",
+        "torchao.quantization.pt2e.quantize_pt2e",
+        "safetensors.torch",
+    )
+    for name in wanted:
+        if importlib.util.find_spec(name.split(".")[0]) is not None:
+            importlib.import_module(name)
+
+
+class _One(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.relu(x)
+
+
+def lower_one_operator() -> None:
+    """Exports, lowers and serializes one operator through XNNPACK: the first time is slow."""
+    from executorch.exir import ExecutorchBackendConfig, to_edge_transform_and_lower
+
+    from assay.aot.partitioners import make_partitioner
+
+    exported = torch.export.export(_One(), (torch.ones(2),), strict=True)
+    partitioner = make_partitioner("xnnpack", {})
+    edge = to_edge_transform_and_lower(exported, partitioner=[partitioner])
+    assert edge.to_executorch(ExecutorchBackendConfig()).buffer
