@@ -1,5 +1,6 @@
+#include <algorithm>
 #include <cstring>
-#include <type_traits>
+#include <fmt/format.h>
 
 #include "assay/tensor/small_float.h"
 #include "assay/tensor/tensor.h"
@@ -23,7 +24,46 @@ std::vector<double> cast_each(std::span<const std::byte> data) {
   return decode_each<Stored>(data, [](Stored stored) { return static_cast<double>(stored); });
 }
 
+/// Number of consecutive elements that share one entry of the parameters.
+std::int64_t elements_per_entry(const Shape& shape, int axis) {
+  const auto inner = std::span(shape).subspan(static_cast<std::size_t>(axis) + 1);
+  return std::max<std::int64_t>(count_elements(inner), 1);
+}
+
+Status check_quantization(const TensorView& tensor, const Quantization& quantization) {
+  const auto rank = static_cast<int>(tensor.shape.size());
+  const bool is_per_tensor = quantization.axis < 0;
+  const auto entries = quantization.scales.size();
+  const bool has_entries = is_per_tensor
+                               ? entries == 1
+                               : quantization.axis < rank &&
+                                     static_cast<std::int64_t>(entries) ==
+                                         tensor.shape[static_cast<std::size_t>(quantization.axis)];
+  if (!has_entries || quantization.zero_points.size() != entries) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{} scales and {} zero points along axis {} do not fit the shape {}",
+                            entries, quantization.zero_points.size(), quantization.axis,
+                            text_from_shape(tensor.shape)));
+  }
+  return {};
+}
+
 }  // namespace
+
+Result<std::vector<double>> doubles_from_quantized(const TensorView& tensor,
+                                                   const Quantization& quantization) {
+  ASSAY_RETURN_IF_ERROR(check_quantization(tensor, quantization));
+  auto values = doubles_from_tensor(tensor);
+  const auto entries = quantization.scales.size();
+  const auto run = static_cast<std::size_t>(
+      quantization.axis < 0 ? 1 : elements_per_entry(tensor.shape, quantization.axis));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto entry = i / run % std::max<std::size_t>(entries, 1);
+    values[i] = (values[i] - static_cast<double>(quantization.zero_points[entry])) *
+                quantization.scales[entry];
+  }
+  return values;
+}
 
 std::vector<double> doubles_from_tensor(const TensorView& tensor) {
   switch (tensor.dtype) {

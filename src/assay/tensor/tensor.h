@@ -55,11 +55,18 @@ struct Tensor {
   [[nodiscard]] TensorView view() const { return {dtype, shape, data}; }
 };
 
-/// The elements converted to double; bool gives 0 and 1. O(n) time and memory.
+/// The elements converted to double; bool gives 0 and 1. Exact, but for int64 beyond 2^53.
+/// Takes as many whole elements as `data` holds, whatever the shape says. O(n) time and memory.
 std::vector<double> doubles_from_tensor(const TensorView& tensor);
 
-/// Seeded random elements for a spec: floating types standard normal, integers uniform in [0, 10)
-/// or their range if smaller, bool fair. The same seed gives the same bits on every machine.
+/// (stored - zero_point) * scale of each element. Errors: kInvalidArgument when the parameters do
+/// not fit the shape.
+Result<std::vector<double>> doubles_from_quantized(const TensorView& tensor,
+                                                   const Quantization& quantization);
+
+/// Seeded random elements for a spec: floating types standard normal, integers uniform in [0, 10),
+/// bool fair. The same seed gives the same bits on every machine: SplitMix64, for floating types
+/// the polar method in double with a logarithm of our own, then rounded to nearest.
 Tensor random_tensor(const TensorSpec& spec, std::uint64_t seed);
 
 ASSAY_DECLARE_JSON(Quantization);

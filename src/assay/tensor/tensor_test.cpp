@@ -52,6 +52,23 @@ TEST(DoublesFromTensor, KeepsNanAndInfinity) {
   EXPECT_EQ(values[1], -std::numeric_limits<double>::infinity());
 }
 
+TEST(DoublesFromQuantized, AppliesScaleAndZeroPointPerTensorAndPerChannel) {
+  const auto one = tensor_of<std::int8_t>(Dtype::kInt8, {-3, 7});
+  EXPECT_THAT(*doubles_from_quantized(one.view(), {{0.5}, {-3}, -1}), ElementsAre(0, 5));
+  auto channels = tensor_of<std::uint8_t>(Dtype::kUInt8, {1, 2, 3, 4, 5, 6, 7, 8});
+  channels.shape = {2, 2, 2};
+  EXPECT_THAT(*doubles_from_quantized(channels.view(), {{1, 10}, {0, 1}, 1}),
+              ElementsAre(1, 2, 20, 30, 5, 6, 60, 70));
+}
+
+TEST(DoublesFromQuantized, RefusesParametersThatDoNotFit) {
+  const auto tensor = tensor_of<std::int8_t>(Dtype::kInt8, {1, 2, 3});
+  EXPECT_FALSE(doubles_from_quantized(tensor.view(), {{1, 2}, {0, 0}, 0}));
+  EXPECT_FALSE(doubles_from_quantized(tensor.view(), {{1}, {}, -1}));
+  EXPECT_FALSE(doubles_from_quantized(tensor.view(), {{1}, {0}, 4}));
+  EXPECT_FALSE(doubles_from_quantized(tensor.view(), {{}, {}, -1}));
+}
+
 // The numbers of an independent implementation: SplitMix64 and the polar method in Python integers
 // and floats (math.log), seed 1.
 TEST(RandomTensor, GivesTheSameBitsEverywhere) {

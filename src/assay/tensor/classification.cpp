@@ -1,0 +1,86 @@
+#include "assay/tensor/classification.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "assay/base/result.h"
+
+namespace assay {
+namespace {
+
+constexpr std::int64_t kFirstRanks = 5;
+
+std::vector<double> log_softmax(std::span<const double> scores) {
+  const double largest = *std::ranges::max_element(scores);
+  double sum = 0;
+  for (const double score : scores) {
+    sum += std::exp(score - largest);
+  }
+  std::vector<double> logs(scores.size());
+  std::ranges::transform(scores, logs.begin(), [largest, log_sum = std::log(sum)](double score) {
+    return score - largest - log_sum;
+  });
+  return logs;
+}
+
+/// -sum exp(p) q; a class that the reference rules out adds nothing, whatever the result says.
+double cross_entropy_of(std::span<const double> log_p, std::span<const double> log_q) {
+  double sum = 0;
+  for (std::size_t i = 0; i < log_p.size(); ++i) {
+    const double p = std::exp(log_p[i]);
+    sum -= p == 0 ? 0 : p * log_q[i];
+  }
+  return sum;
+}
+
+/// How many classes rank above `chosen`.
+std::int64_t rank_of(std::span<const double> scores, std::size_t chosen) {
+  std::int64_t above = 0;
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    const bool is_above = scores[i] > scores[chosen] || (scores[i] == scores[chosen] && i < chosen);
+    above += is_above ? 1 : 0;
+  }
+  return above;
+}
+
+bool has_nan(std::span<const double> scores) {
+  return std::ranges::any_of(scores, [](double score) { return std::isnan(score); });
+}
+
+}  // namespace
+
+ClassificationDifference classification_difference(std::span<const double> result,
+                                                   std::span<const double> reference,
+                                                   std::int64_t classes) {
+  ASSAY_CHECK(classes >= 1 && result.size() == reference.size());
+  const auto width = static_cast<std::size_t>(classes);
+  ASSAY_CHECK(result.size() % width == 0);
+  ClassificationDifference out{.rows = static_cast<std::int64_t>(result.size() / width)};
+  const auto rows = static_cast<double>(std::max<std::int64_t>(out.rows, 1));
+  double first_hits = 0;
+  double five_hits = 0;
+  for (std::size_t at = 0; at < result.size(); at += width) {
+    const auto row = result.subspan(at, width);
+    const auto expected = reference.subspan(at, width);
+    const auto log_p = log_softmax(expected);
+    const double entropy = cross_entropy_of(log_p, log_p);
+    const double cross = cross_entropy_of(log_p, log_softmax(row));
+    out.cross_entropy += cross / rows;
+    out.kl_divergence += (cross - entropy) / rows;
+    if (!has_nan(row) && !has_nan(expected)) {
+      const auto chosen =
+          static_cast<std::size_t>(std::ranges::max_element(expected) - expected.begin());
+      const auto rank = rank_of(row, chosen);
+      first_hits += rank == 0 ? 1 : 0;
+      five_hits += rank < kFirstRanks ? 1 : 0;
+    }
+  }
+  out.top1_agreement = first_hits / rows;
+  if (classes > kFirstRanks) {
+    out.top5_agreement = five_hits / rows;
+  }
+  return out;
+}
+
+}  // namespace assay
