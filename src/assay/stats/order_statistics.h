@@ -1,0 +1,28 @@
+#pragma once
+
+#include <span>
+
+namespace assay::stats {
+
+/// An interval with the confidence that it truly has, which for few values is below what was asked.
+struct Interval {
+  double low = 0;
+  double high = 0;
+  double coverage = 0;  ///< Probability that it holds the quantity, 0..1.
+};
+
+/// Distribution-free interval of the median: two order statistics [x(k), x(n+1-k)] with the largest
+/// k whose coverage 1 - 2 P(Bin(n, 1/2) < k) reaches `confidence`; [min, max] when none does. Three
+/// values give at most 0.75, five 0.9375, six 0.96875: whoever shows the interval shows its
+/// coverage. Assumes independent values of one continuous distribution (ties only raise coverage).
+///
+/// `values`: at least one, any order, no NaN; a single value has coverage 0. `confidence` in (0,
+/// 1). Source: David, Nagaraja, Order Statistics, 3rd ed. (2003), section 7.1.
+Interval median_interval(std::span<const double> values, double confidence = 0.95);
+
+/// The same for any quantile: the narrowest ranks whose tails are each at most (1 - confidence) /
+/// 2; where no order statistic lies far enough out, the extreme one with what coverage that leaves.
+/// `q` in (0, 1).
+Interval quantile_interval(std::span<const double> values, double q, double confidence = 0.95);
+
+}  // namespace assay::stats
