@@ -36,6 +36,7 @@ def build(request: Request, stages: StageLog) -> dict[str, Any]:
         "key of a build", request, (*_COMMON, "model", "recipe", "calibration", "stop_after")
     )
     from assay.aot import lower, manifest, models, quantize, recipes
+    from assay.aot.delegation import describe_delegation
     from assay.aot.files import write_json
 
     folder = _folder(request)
@@ -51,6 +52,7 @@ def build(request: Request, stages: StageLog) -> dict[str, Any]:
         exported = lower.export(model, quantized)
     with stages.stage("lower"):
         lowered = lower.lower(exported, recipe.lowering)
+    delegation = describe_delegation(lowered)  # serializing rewrites the edge graph
     files: list[Path] = []
     if stop_after is None:
         with stages.stage("serialize"):
@@ -60,7 +62,7 @@ def build(request: Request, stages: StageLog) -> dict[str, Any]:
         recipe=recipe,
         calibration=calibration if recipe.quantization else None,
         exported=exported,
-        lowered=lowered,
+        delegation=delegation,
         files=files,
         stages=stages,
     )

@@ -48,7 +48,7 @@ def export(model: Model, quantized: Quantized) -> torch.export.ExportedProgram:
     if model.exported is not None and quantized.module is model.module:
         return model.exported
     with torch.no_grad():
-        return torch.export.export(quantized.module, quantized.example, strict=True)
+        return torch.export.export(quantized.module, quantized.example)
 
 
 def split_options(lowering: Lowering) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -7,10 +7,9 @@ from typing import Any
 import torch
 
 from assay.aot import toolchain
-from assay.aot.delegation import describe_delegation, verdict
+from assay.aot.delegation import verdict
 from assay.aot.files import describe_file
 from assay.aot.inputs import InputSet
-from assay.aot.lower import Lowered
 from assay.aot.models import Model
 from assay.aot.pte import ProgramFile, read_program, tensor_json
 from assay.aot.recipes import Recipe
@@ -25,13 +24,16 @@ def make_manifest(
     recipe: Recipe,
     calibration: InputSet | None,
     exported: torch.export.ExportedProgram,
-    lowered: Lowered,
+    delegation: dict[str, Any],
     files: Sequence[Path],
     stages: StageLog,
 ) -> dict[str, Any]:
-    """The whole document; `files` is empty when the build stopped after lowering."""
+    """The whole document; `files` is empty when the build stopped after lowering.
+
+    `delegation`: of describe_delegation.
+    """
     file = read_program(files[0]) if files else None
-    program = {**describe_program(exported, file), **describe_delegation(lowered)}
+    program = {**describe_program(exported, file), **delegation}
     return {
         "schema": SCHEMA,
         "model": model.to_json(),

@@ -63,7 +63,7 @@ def _capture(model: Model) -> torch.fx.GraphModule:
         module: Any = model.exported.module()
         return module  # type: ignore[no-any-return]
     with torch.no_grad():
-        return torch.export.export(model.module, model.example, strict=True).module()
+        return torch.export.export(model.module, model.example).module()
 
 
 def _quantizer(options: dict[str, Any]) -> Any:
