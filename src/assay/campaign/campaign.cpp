@@ -1,0 +1,400 @@
+#include "assay/campaign/campaign.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "assay/artifact/workshop.h"
+#include "assay/base/clock.h"
+#include "assay/base/uuid.h"
+#include "assay/campaign/judge.h"
+#include "assay/campaign/launch_order.h"
+#include "assay/campaign/plan.h"
+
+namespace assay {
+namespace {
+
+constexpr std::int64_t kDefaultAllowanceNs = 600'000'000'000;
+constexpr int kMemoryIterations = 5;
+constexpr int kProfileIterations = 10;
+
+/// A case with all that was made for it.
+struct Prepared {
+  Case cell;
+  EngineBuild build;
+  std::optional<Artifact> artifact;
+  AotReply failure;  ///< Why there is no artifact.
+  std::map<std::string, Reference> references;
+  std::map<std::string, AotReply> missing_references;
+  Subject subject;
+};
+
+/// One campaign under way: the request, and what was found out so far.
+class Campaign {
+ public:
+  Campaign(const CampaignRequest& request, const CampaignTools& tools)
+      : request_(request), tools_(tools) {}
+
+  Status run() {
+    ASSAY_RETURN_IF_ERROR(open_run());
+    ASSAY_RETURN_IF_ERROR(prepare());
+    ASSAY_RETURN_IF_ERROR(store_subjects());
+    ASSAY_RETURN_IF_ERROR(close_cases_without_artifact());
+    ASSAY_RETURN_IF_ERROR(execute_steps());
+    return tools_.store.finish_run(request_.run.id, unix_time_ns());
+  }
+
+ private:
+  Status open_run() {
+    ASSAY_RETURN_IF_ERROR(tools_.store.add_environment(request_.environment));
+    if (!request_.is_resumed) {
+      ASSAY_RETURN_IF_ERROR(tools_.store.add_run(request_.run));
+      for (const auto& cell : request_.cases) {
+        ASSAY_RETURN_IF_ERROR(tools_.store.add_case(request_.run.id, cell));
+      }
+      return {};
+    }
+    ASSAY_ASSIGN_OR_RETURN(const auto attempts, tools_.store.attempts_of_run(request_.run.id));
+    for (const auto& attempt : attempts) {
+      ASSAY_ASSIGN_OR_RETURN(const auto launches, tools_.store.launches_of_attempt(attempt.id));
+      states_.push_back({.attempt = attempt,
+                         .launches = static_cast<int>(launches.size()),
+                         .last_wall_ns = launches.empty() ? 0 : launches.back().end.wall_ns});
+    }
+    return {};
+  }
+
+  // ---- artifacts
+  // ------------------------------------------------------------------------------------
+
+  Status prepare() {
+    for (const auto& cell : request_.cases) {
+      prepared_.push_back({.cell = cell, .build = build_of(cell)});
+    }
+    const auto needs_toolchain = [](const Case& cell) { return !is_program_file(cell.model); };
+    if (std::ranges::any_of(request_.cases, needs_toolchain)) {
+      ASSAY_RETURN_IF_ERROR(make_artifacts());
+    }
+    for (auto& prepared : prepared_) {
+      if (is_program_file(prepared.cell.model)) {
+        ASSAY_ASSIGN_OR_RETURN(prepared.artifact, artifact_from_file(prepared.cell.model.ref));
+      }
+    }
+    return {};
+  }
+
+  EngineBuild build_of(const Case& cell) const {
+    const auto found =
+        std::ranges::find(request_.builds, cell.engine_build, &EngineBuild::reference);
+    return found == request_.builds.end() ? EngineBuild{.name = cell.engine} : *found;
+  }
+
+  Status make_artifacts() {
+    ASSAY_ASSIGN_OR_RETURN(const auto toolchain, tools_.toolchain());
+    const WorkshopRequest request{.cases = request_.cases,
+                                  .reference_kinds = reference_kinds(),
+                                  .parallel_jobs = request_.settings.parallel_jobs,
+                                  .is_rebuild = request_.settings.is_rebuild};
+    ASSAY_ASSIGN_OR_RETURN(const auto pieces,
+                           make_workpieces(request, toolchain, tools_.cache, workshop_listener()));
+    for (auto& prepared : prepared_) {
+      hand_out(pieces, toolchain, prepared);
+    }
+    return {};
+  }
+
+  /// Timing takes its inputs from the float32 reference, so that one is always made.
+  std::vector<std::string> reference_kinds() const {
+    auto kinds = request_.settings.against;
+    if (std::ranges::find(kinds, "float32") == kinds.end()) {
+      kinds.emplace_back("float32");
+    }
+    return kinds;
+  }
+
+  WorkshopListener workshop_listener() {
+    auto& listener = tools_.listener;
+    return {.on_plan = [&listener](int jobs,
+                                   int /*from_cache*/) { listener.on_phase("artifacts", jobs); },
+            .on_stage =
+                [&listener](const std::string& label, Stage stage) {
+                  listener.on_step_started(fmt::format("{} ({})", label, name_of(stage)));
+                },
+            .on_done =
+                [&listener](const std::string& label, const AotReply& reply) {
+                  listener.on_step_finished(label, reply.outcome, reply.text, -1);
+                },
+            .should_stop = [&listener] { return listener.should_stop(); }};
+  }
+
+  void hand_out(const Workpieces& pieces, const Toolchain& toolchain, Prepared& prepared) const {
+    if (is_program_file(prepared.cell.model)) {
+      return;
+    }
+    const auto& outcome = pieces.artifacts.at(artifact_key(prepared.cell, toolchain.id));
+    prepared.artifact = outcome.artifact;
+    prepared.failure = outcome.failure;
+    prepared.subject.toolchain_id = toolchain.id;
+    for (const auto& kind : reference_kinds()) {
+      const auto found = pieces.references.find(reference_key(prepared.cell, kind, toolchain.id));
+      if (found == pieces.references.end()) {
+        continue;
+      }
+      if (found->second.reference) {
+        prepared.references[kind] = *found->second.reference;
+      } else {
+        prepared.missing_references[kind] = found->second.failure;
+      }
+    }
+  }
+
+  Status store_subjects() {
+    for (auto& prepared : prepared_) {
+      prepared.subject.engine_build = prepared.build.reference();
+      prepared.subject.engine_build_id = prepared.build.build_id;
+      if (prepared.artifact) {
+        prepared.subject.artifact_digest = prepared.artifact->digest();
+        ASSAY_RETURN_IF_ERROR(tools_.store.add_artifact(*prepared.artifact));
+      }
+      ASSAY_RETURN_IF_ERROR(tools_.store.add_subject(prepared.subject));
+      for (const auto& [kind, reference] : prepared.references) {
+        ASSAY_RETURN_IF_ERROR(tools_.store.add_reference(reference));
+      }
+    }
+    return {};
+  }
+
+  // ---- attempts
+  // -------------------------------------------------------------------------------------
+
+  Attempt wanted_attempt(const Prepared& prepared, Pass pass) const {
+    return {.run = request_.run.id,
+            .case_key = case_key(prepared.cell),
+            .subject = subject_key(prepared.subject),
+            .device = prepared.cell.device,
+            .pass = pass,
+            .worker = "local"};
+  }
+
+  /// The state of an attempt; a new one is stored, so that a resumed run finds it.
+  Result<AttemptState*> state_of(const Prepared& prepared, Pass pass) {
+    auto wanted = wanted_attempt(prepared, pass);
+    if (const auto* found = find_attempt(states_, wanted)) {
+      return const_cast<AttemptState*>(found);
+    }
+    wanted.id = make_uuid7();
+    ASSAY_RETURN_IF_ERROR(tools_.store.put_attempt(wanted));
+    states_.push_back({.attempt = std::move(wanted)});
+    return &states_.back();
+  }
+
+  Status finish_attempt(AttemptState& state, Outcome outcome, Stage stage, std::string reason,
+                        std::string text) {
+    auto& attempt = state.attempt;
+    attempt.is_finished = true;
+    attempt.outcome = outcome;
+    attempt.stage = stage;
+    attempt.reason_code = std::move(reason);
+    attempt.text = std::move(text);
+    return tools_.store.put_attempt(attempt);
+  }
+
+  /// A case that could not be made, or that nothing here can run, is decided before any launch.
+  Status close_cases_without_artifact() {
+    for (const auto& prepared : prepared_) {
+      const bool is_made = prepared.artifact.has_value();
+      if (is_made && prepared.cell.recipe.runtime_unavailable.empty()) {
+        continue;
+      }
+      for (const auto pass : request_.settings.passes) {
+        ASSAY_ASSIGN_OR_RETURN(auto* state, state_of(prepared, pass));
+        if (state->attempt.is_finished) {
+          continue;
+        }
+        ASSAY_RETURN_IF_ERROR(
+            is_made
+                ? finish_attempt(*state, Outcome::kSkipped, Stage::kStart, "runtime_unavailable",
+                                 prepared.cell.recipe.runtime_unavailable)
+                : finish_attempt(*state, prepared.failure.outcome, prepared.failure.stage,
+                                 prepared.failure.reason_code, prepared.failure.text));
+      }
+    }
+    return {};
+  }
+
+  // ---- launches
+  // -------------------------------------------------------------------------------------
+
+  Status execute_steps() {
+    const auto steps = plan_steps(prepared_.size(), request_.settings.passes,
+                                  request_.settings.timing_launches, request_.run.seed);
+    std::optional<Pass> phase;
+    std::shared_ptr<void> lock;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      if (tools_.listener.should_stop()) {
+        return fail(ErrorCode::kTimeout, "stopped before all cases were measured");
+      }
+      const auto& step = steps[i];
+      if (!lock) {
+        ASSAY_ASSIGN_OR_RETURN(lock, tools_.lock_device());
+      }
+      if (phase != step.pass) {
+        phase = step.pass;
+        tools_.listener.on_phase(name_of(step.pass), count_open(steps, i, step.pass));
+      }
+      ASSAY_RETURN_IF_ERROR(execute_step(steps, i));
+    }
+    return {};
+  }
+
+  bool is_open(const Step& step) const {
+    const auto& prepared = prepared_[step.cell];
+    const auto* state = find_attempt(states_, wanted_attempt(prepared, step.pass));
+    return state == nullptr || (!state->attempt.is_finished && step.index >= state->launches);
+  }
+
+  int count_open(const std::vector<Step>& steps, std::size_t from, Pass pass) const {
+    return static_cast<int>(
+        std::count_if(steps.begin() + static_cast<std::ptrdiff_t>(from), steps.end(),
+                      [&](const Step& step) { return step.pass == pass && is_open(step); }));
+  }
+
+  /// Known wall times of the same cases' last launches, added up over the steps to come.
+  std::int64_t remaining_ns(const std::vector<Step>& steps, std::size_t from, Pass pass) const {
+    std::int64_t known = 0;
+    for (std::size_t i = from; i < steps.size() && steps[i].pass == pass; ++i) {
+      const auto* state = find_attempt(states_, wanted_attempt(prepared_[steps[i].cell], pass));
+      if (!is_open(steps[i])) {
+        continue;
+      }
+      if (state == nullptr || state->last_wall_ns == 0) {
+        return -1;
+      }
+      known += state->last_wall_ns;
+    }
+    return known;
+  }
+
+  Status execute_step(const std::vector<Step>& steps, std::size_t index) {
+    const auto& step = steps[index];
+    if (!is_open(step)) {
+      return {};
+    }
+    const auto& prepared = prepared_[step.cell];
+    const auto label = label_of(prepared.cell);
+    tools_.listener.on_step_started(label);
+    ASSAY_ASSIGN_OR_RETURN(auto* state, state_of(prepared, step.pass));
+    ASSAY_ASSIGN_OR_RETURN(auto yield, launch(order_for(prepared, step.pass)));
+    auto& launch = yield.launch;
+    launch.attempt = state->attempt.id;
+    launch.index = state->launches++;
+    launch.order = order_++;
+    state->last_wall_ns = launch.end.wall_ns;
+    ASSAY_RETURN_IF_ERROR(tools_.store.add_launch(launch));
+    ASSAY_RETURN_IF_ERROR(conclude(prepared, step, yield, *state));
+    tools_.listener.on_step_finished(label, launch.outcome, launch.text,
+                                     remaining_ns(steps, index + 1, step.pass));
+    return {};
+  }
+
+  /// Decides the attempt when its last launch, or its first failing one, is in.
+  Status conclude(const Prepared& prepared, const Step& step, const LaunchYield& yield,
+                  AttemptState& state) {
+    const auto& launch = yield.launch;
+    if (launch.outcome != Outcome::kCompleted) {
+      return finish_attempt(state, launch.outcome, launch.stage, launch.reason_code, launch.text);
+    }
+    if (step.pass == Pass::kTiming && state.launches < request_.settings.timing_launches) {
+      return {};
+    }
+    if (step.pass == Pass::kEvaluate) {
+      ASSAY_RETURN_IF_ERROR(evaluate(prepared, yield, state.attempt.id));
+    }
+    return finish_attempt(state, Outcome::kCompleted, Stage::kDone, {}, {});
+  }
+
+  Status evaluate(const Prepared& prepared, const LaunchYield& yield, const std::string& attempt) {
+    for (const auto& kind : request_.settings.against) {
+      const auto reference = prepared.references.find(kind);
+      if (reference == prepared.references.end()) {
+        note_missing_reference(prepared, kind);
+        continue;
+      }
+      ASSAY_ASSIGN_OR_RETURN(const auto table,
+                             judge_outputs(prepared.cell, yield.outputs, yield.differing_elements,
+                                           reference->second, request_.settings.tolerance));
+      ASSAY_RETURN_IF_ERROR(tools_.store.add_metrics(metric_rows_of(table, attempt)));
+      ASSAY_RETURN_IF_ERROR(tools_.store.add_attachment(
+          {.owner = attempt, .kind = "accuracy_table", .content = Json(table).dump()}));
+    }
+    return {};
+  }
+
+  void note_missing_reference(const Prepared& prepared, const std::string& kind) {
+    const auto missing = prepared.missing_references.find(kind);
+    if (missing != prepared.missing_references.end()) {
+      tools_.listener.on_note(fmt::format("{}: no {} reference: {}", label_of(prepared.cell), kind,
+                                          missing->second.text));
+    }
+  }
+
+  LaunchOrder order_for(const Prepared& prepared, Pass pass) const {
+    const auto& settings = request_.settings;
+    LaunchOrder order{.build = prepared.build,
+                      .artifact = *prepared.artifact,
+                      .method = prepared.cell.method,
+                      .options = prepared.cell.options,
+                      .libraries = settings.libraries,
+                      .pass = pass,
+                      .inputs = inputs_for(prepared, pass),
+                      .plan = settings.plan};
+    order.iterations = pass == Pass::kMemory ? kMemoryIterations : kProfileIterations;
+    order.limits.memory_bytes = settings.memory_limit_bytes;
+    order.limits.wall_ns = settings.launch_timeout_ns != 0
+                               ? settings.launch_timeout_ns
+                               : settings.plan.time_budget_ns + kDefaultAllowanceNs;
+    return order;
+  }
+
+  static wire::InputSource inputs_for(const Prepared& prepared, Pass pass) {
+    const int samples = pass == Pass::kEvaluate ? prepared.cell.inputs.count : 1;
+    const auto reference = prepared.references.find("float32");
+    if (reference == prepared.references.end()) {
+      return {.is_generated = true, .seed = prepared.cell.inputs.seed, .samples = samples};
+    }
+    const auto path = std::filesystem::path(reference->second.folder) / "inputs.safetensors";
+    return {.file = path.string(), .samples = samples};
+  }
+
+  /// Runs a launch; an agent that died meanwhile is started again once, and the launch with it.
+  Result<LaunchYield> launch(const LaunchOrder& order) {
+    for (int tries = 0;; ++tries) {
+      if (!agent_) {
+        ASSAY_ASSIGN_OR_RETURN(agent_, tools_.connect_agent());
+      }
+      auto yield = run_launch(*agent_, order);
+      if (yield || tries > 0) {
+        return yield;
+      }
+      agent_.reset();
+    }
+  }
+
+  const CampaignRequest& request_;
+  const CampaignTools& tools_;
+  std::vector<Prepared> prepared_;
+  std::vector<AttemptState> states_;
+  std::optional<AgentClient> agent_;
+  int order_ = 0;
+};
+
+}  // namespace
+
+Status run_campaign(const CampaignRequest& request, const CampaignTools& tools) {
+  return Campaign(request, tools).run();
+}
+
+}  // namespace assay

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "assay/artifact/cache.h"
+#include "assay/artifact/toolchain.h"
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/campaign/listener.h"
+#include "assay/record/axes.h"
+#include "assay/record/case.h"
+#include "assay/record/launch.h"
+#include "assay/record/run.h"
+#include "assay/record/subject.h"
+#include "assay/store/result_store.h"
+#include "assay/supervise/agent_client.h"
+
+namespace assay {
+
+/// How the cases of a campaign are measured and evaluated.
+struct CampaignSettings {
+  MeasurePlan plan;
+  int timing_launches = 3;
+  std::vector<Pass> passes = {Pass::kEvaluate, Pass::kMemory, Pass::kProfile, Pass::kTiming};
+  std::vector<std::string> against = {"float32", "qdq"};
+  Json tolerance = Json::object();  ///< Of the spec; overrides the recipe's.
+  int parallel_jobs = 2;            ///< Ahead of time.
+  bool is_rebuild = false;
+  std::int64_t launch_timeout_ns = 0;   ///< 0: time budget and ten minutes.
+  std::int64_t memory_limit_bytes = 0;  ///< Of a runner; 0: none.
+  std::vector<std::string> libraries;   ///< The user's delegate or kernel libraries.
+};
+
+/// A set of cases to run, and with what.
+struct CampaignRequest {
+  Run run;
+  Environment environment;
+  std::vector<Case> cases;
+  std::vector<EngineBuild> builds;
+  CampaignSettings settings;
+  bool is_resumed = false;  ///< `run` is in the store; go on where it stopped.
+};
+
+/// What a campaign works with; all outlive it.
+struct CampaignTools {
+  ResultStore& store;
+  const ArtifactCache& cache;
+  std::function<Result<Toolchain>()> toolchain;                ///< Asked once, if a case needs one.
+  std::function<Result<AgentClient>()> connect_agent;          ///< Asked again when an agent died.
+  std::function<Result<std::shared_ptr<void>>()> lock_device;  ///< Exclusive while launches run.
+  CampaignListener& listener;
+};
+
+/// Makes artifacts, then runs every pass of every case and stores each launch as it ends. A case
+/// that fails is a row; errors are only what stops the whole: the store, the device, the toolchain.
+/// kTimeout: asked to stop; all finished launches are stored, and the run can be resumed.
+Status run_campaign(const CampaignRequest& request, const CampaignTools& tools);
+
+}  // namespace assay

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/record/case.h"
+#include "assay/record/run.h"
+#include "assay/record/summary.h"
+#include "assay/store/result_store.h"
+
+namespace assay {
+
+/// Compares the outputs of an evaluation launch (safetensors) with one reference. `tolerance`: of
+/// the spec, empty to use the recipe's. Errors: kCorrupt (files), kInvalidArgument (tolerance).
+Result<AccuracyTable> judge_outputs(const Case& cell, std::span<const std::byte> outputs,
+                                    std::int64_t differing_elements, const Reference& reference,
+                                    const Json& tolerance);
+
+/// The table's numbers as rows, scoped "against:float32/output:0".
+std::vector<MetricRow> metric_rows_of(const AccuracyTable& table, const std::string& attempt);
+
+}  // namespace assay

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "assay/record/axes.h"
+#include "assay/record/launch.h"
+#include "assay/record/run.h"
+
+namespace assay {
+
+/// One launch to come.
+struct Step {
+  std::size_t cell = 0;  ///< Index into the campaign's cases.
+  Pass pass = Pass::kTiming;
+  int index = 0;  ///< Which launch of its attempt.
+};
+
+/// The order of all launches: what is not timed first, pass by pass; then timing round robin over
+/// the cases, so that no case gets the quiet minute, the cases of each round in a new seeded order.
+std::vector<Step> plan_steps(std::size_t cases, const std::vector<Pass>& passes,
+                             int timing_launches, std::uint64_t seed);
+
+/// Where one (case, pass) stands: what a resumed run finds in the store.
+struct AttemptState {
+  Attempt attempt;
+  int launches = 0;  ///< Finished ones.
+  std::int64_t last_wall_ns = 0;
+};
+
+/// The attempt of `run` that a resumed campaign goes on with: same case, subject, device and pass.
+const AttemptState* find_attempt(const std::vector<AttemptState>& states, const Attempt& wanted);
+
+}  // namespace assay

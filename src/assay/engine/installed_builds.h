@@ -1,0 +1,43 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/record/subject.h"
+
+namespace assay {
+
+/// An engine that could be here but is not, with the way to get it.
+struct MissingEngine {
+  std::string name;
+  std::string reason;
+};
+
+struct InstalledBuilds {
+  std::vector<EngineBuild> builds;
+  std::vector<MissingEngine> missing;
+};
+
+/// Every usable engine build: the runners beside the running executable, and those that `assay
+/// engine add` registered under `home`. Each runner is asked to describe itself (a few ms); one
+/// that cannot is listed as missing with its reason. `details` of a build is its EngineDescription
+/// as JSON.
+InstalledBuilds find_installed_builds(const std::filesystem::path& home);
+
+/// A build by "executorch@mine" or, for the first of that engine, "executorch".
+/// Errors: kNotFound with did-you-mean, kUnavailable with the reason for an engine that is missing.
+Result<EngineBuild> get_build(const InstalledBuilds& installed, const std::string& reference);
+
+/// Where registered builds are kept.
+std::filesystem::path engines_folder(const std::filesystem::path& home);
+
+/// Notes a build in the registry, replacing one of the same reference. Errors: kUnavailable,
+/// kExhausted.
+Status register_build(const std::filesystem::path& home, const EngineBuild& build);
+
+/// Asks a runner to describe itself. Errors: kUnavailable with what went wrong.
+Result<EngineBuild> describe_runner(const std::filesystem::path& runner);
+
+}  // namespace assay

@@ -1,0 +1,68 @@
+#include "assay/engine/installed_builds.h"
+
+#include <filesystem>
+#include <fstream>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "assay/base/fs.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+
+std::filesystem::path write_script(const std::filesystem::path& path, const std::string& body) {
+  std::ofstream(path) << "#!/bin/sh\n" << body;
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+  return path;
+}
+
+TEST(InstalledBuilds, FindARegisteredBuildByItsReference) {
+  const auto home = TemporaryFolder::make("assay-test").value();
+  const auto runner =
+      write_script(home.path() / "runner",
+                   R"(echo '{"name": "executorch", "version": "1.6.0", "build_id": "b1"}')");
+  ASSERT_TRUE(register_build(home.path(),
+                             {.name = "executorch", .label = "mine", .runner = runner.string()}));
+  const auto installed = find_installed_builds(home.path());
+  const auto build = get_build(installed, "executorch@mine").value();
+  EXPECT_EQ(build.build_id, "b1");
+  EXPECT_EQ(build.details.at("version"), "1.6.0");
+}
+
+TEST(InstalledBuilds, KeepABrokenRunnerListedWithItsReason) {
+  const auto home = TemporaryFolder::make("assay-test").value();
+  const auto runner = write_script(home.path() / "runner", "exit 127\n");
+  ASSERT_TRUE(register_build(home.path(),
+                             {.name = "executorch", .label = "broken", .runner = runner.string()}));
+  const auto build = get_build(find_installed_builds(home.path()), "executorch@broken");
+  ASSERT_FALSE(build);
+  EXPECT_EQ(build.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(build.error().message, HasSubstr("exit code 127"));
+}
+
+TEST(InstalledBuilds, ReplaceABuildOfTheSameReference) {
+  const auto home = TemporaryFolder::make("assay-test").value();
+  const auto runner =
+      write_script(home.path() / "runner", R"(echo '{"name": "executorch", "version": "1"}')");
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(register_build(home.path(),
+                               {.name = "executorch", .label = "mine", .runner = runner.string()}));
+  }
+  EXPECT_EQ(
+      std::ranges::count(find_installed_builds(home.path()).builds, "mine", &EngineBuild::label),
+      1);
+}
+
+TEST(InstalledBuilds, TellHowToGetAnEngineThatIsNotThere) {
+  const auto home = TemporaryFolder::make("assay-test").value();
+  InstalledBuilds none;
+  none.missing = {{"executorch", "pip install executorch"}};
+  EXPECT_THAT(get_build(none, "executorch").error().message, HasSubstr("pip install"));
+  EXPECT_EQ(get_build(none, "executorsh").error().code, ErrorCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace assay

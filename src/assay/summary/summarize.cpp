@@ -1,0 +1,295 @@
+#include "assay/summary/summarize.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <iterator>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
+
+#include "assay/evaluate/gates.h"
+#include "assay/record/case.h"
+#include "assay/summary/program.h"
+#include "assay/summary/timing.h"
+
+namespace assay {
+namespace {
+
+/// All rows of one case in one run, the newest attempt of each pass.
+struct CaseRows {
+  Case cell;
+  std::map<Pass, Attempt> attempts;
+  std::map<Pass, std::vector<Launch>> launches;
+  std::optional<Artifact> artifact;
+  std::vector<AccuracyTable> tables;
+};
+
+Status read_launches(ResultStore& store, CaseRows& rows) {
+  for (const auto& [pass, attempt] : rows.attempts) {
+    ASSAY_ASSIGN_OR_RETURN(rows.launches[pass], store.launches_of_attempt(attempt.id));
+  }
+  return {};
+}
+
+Status read_tables(ResultStore& store, CaseRows& rows) {
+  const auto attempt = rows.attempts.find(Pass::kEvaluate);
+  if (attempt == rows.attempts.end()) {
+    return {};
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto attachments, store.attachments_of(attempt->second.id));
+  for (const auto& attachment : attachments) {
+    if (attachment.kind == "accuracy_table") {
+      ASSAY_ASSIGN_OR_RETURN(const auto table, parse_json(attachment.content, "accuracy table"));
+      rows.tables.push_back(table.get<AccuracyTable>());
+    }
+  }
+  return {};
+}
+
+Status read_artifact(ResultStore& store, CaseRows& rows) {
+  if (rows.attempts.empty()) {
+    return {};
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto subject,
+                         store.get_subject(rows.attempts.begin()->second.subject));
+  if (!subject.artifact_digest.empty()) {
+    ASSAY_ASSIGN_OR_RETURN(rows.artifact, store.get_artifact(subject.artifact_digest));
+  }
+  return {};
+}
+
+Result<CaseRows> read_rows(ResultStore& store, const Case& cell,
+                           const std::vector<Attempt>& attempts) {
+  CaseRows rows{.cell = cell};
+  const auto key = case_key(cell);
+  for (const auto& attempt : attempts) {
+    if (attempt.case_key == key) {
+      rows.attempts[attempt.pass] = attempt;
+    }
+  }
+  ASSAY_RETURN_IF_ERROR(read_launches(store, rows));
+  ASSAY_RETURN_IF_ERROR(read_tables(store, rows));
+  ASSAY_RETURN_IF_ERROR(read_artifact(store, rows));
+  return rows;
+}
+
+std::string joined_options(const Json& options) {
+  std::string text;
+  for (const auto& [name, value] : options.items()) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name,
+                        value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  return text;
+}
+
+std::string joined_shapes(const std::vector<TensorSpec>& inputs) {
+  std::string text;
+  for (const auto& input : inputs) {
+    text += (text.empty() ? "" : " ") + text_from_shape(input.shape);
+  }
+  return text;
+}
+
+std::string reproduce_command(const Case& cell) {
+  std::string command = fmt::format("assay bench {}", cell.model.ref);
+  if (cell.recipe.is_preset) {
+    command += fmt::format(" --recipe {}", cell.recipe.name);
+  }
+  for (const auto& [name, value] : cell.options.items()) {
+    command += fmt::format(" --option {}={}", name,
+                           value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  return command + fmt::format(" --seed {}", cell.model.seed);
+}
+
+void describe_case(const CaseRows& rows, CaseSummary& summary) {
+  const auto& cell = rows.cell;
+  summary.case_key = case_key(cell);
+  summary.label = label_of(cell);
+  summary.model = short_name_of(cell.model);
+  summary.recipe = cell.recipe.name;
+  summary.engine = cell.engine_build;
+  summary.options = joined_options(cell.options);
+  summary.shapes = joined_shapes(cell.model.inputs);
+  summary.identity = identity_of(cell);
+  summary.reproduce = reproduce_command(cell);
+  if (!rows.attempts.empty()) {
+    summary.subject = rows.attempts.begin()->second.subject;
+  }
+}
+
+/// The outcome of a case is that of its first pass that did not complete; unfinished counts as
+/// skipped.
+void decide_outcome(const CaseRows& rows, CaseSummary& summary) {
+  for (const auto pass : {Pass::kTiming, Pass::kEvaluate, Pass::kMemory, Pass::kProfile}) {
+    const auto found = rows.attempts.find(pass);
+    if (found == rows.attempts.end()) {
+      continue;
+    }
+    const auto& attempt = found->second;
+    summary.outcome = attempt.is_finished ? attempt.outcome : Outcome::kSkipped;
+    summary.stage = attempt.stage;
+    summary.reason_code = attempt.is_finished ? attempt.reason_code : "unfinished";
+    summary.text =
+        attempt.is_finished
+            ? attempt.text
+            : "the run was stopped before this case was done; go on with assay run --resume";
+    if (summary.outcome != Outcome::kCompleted) {
+      const auto& launches = rows.launches.at(pass);
+      summary.last_words = launches.empty() ? "" : launches.back().end.last_words;
+      summary.notes.push_back(fmt::format("the {} pass did not complete", name_of(pass)));
+      return;
+    }
+  }
+}
+
+Accuracy worst_of(const std::vector<AccuracyTable>& tables) {
+  // Worst first; a case that was checked against nothing is not_checked.
+  for (const auto bad : {Accuracy::kFailNondeterministic, Accuracy::kFailNumeric,
+                         Accuracy::kVacuous, Accuracy::kPass}) {
+    if (std::ranges::find(tables, bad, &AccuracyTable::accuracy) != tables.end()) {
+      return bad;
+    }
+  }
+  return Accuracy::kNotChecked;
+}
+
+/// The worst output's number of each accuracy metric: "sqnr_db" against float32, "qdq.sqnr_db"
+/// against qdq.
+void add_accuracy(const std::vector<AccuracyTable>& tables, CaseSummary& summary) {
+  summary.accuracy = worst_of(tables);
+  summary.accuracy_tables = tables;
+  for (const auto& table : tables) {
+    const auto prefix = table.against == "float32" ? "" : table.against + ".";
+    for (const auto& output : table.outputs) {
+      for (const auto& [name, metric] : output.metrics) {
+        const auto* definition = find_metric(name);
+        const bool is_higher_better =
+            definition != nullptr && definition->better == Better::kHigher;
+        const auto key = prefix + name;
+        const auto known = summary.metrics.find(key);
+        const double value = double_from_metric(metric);
+        if (known == summary.metrics.end() ||
+            (is_higher_better ? value < known->second.value : value > known->second.value)) {
+          summary.metrics[key] = {.value = metric.value, .count = 1, .special = metric.special};
+        }
+      }
+    }
+  }
+}
+
+void add_timing(const CaseRows& rows, bool has_series, CaseSummary& summary) {
+  const auto found = rows.launches.find(Pass::kTiming);
+  if (found == rows.launches.end()) {
+    return;
+  }
+  auto timing = summarize_timing(found->second);
+  summary.timing = timing.timing;
+  summary.metrics.merge(timing.metrics);
+  std::ranges::move(timing.notes, std::back_inserter(summary.notes));
+  for (const auto& launch : found->second) {
+    if (launch.load && summary.effective_options.is_null()) {
+      summary.effective_options = launch.load->effective_options;
+      std::ranges::copy(launch.load->notes, std::back_inserter(summary.notes));
+    }
+    if (launch.measurement && has_series) {
+      const auto& measurement = *launch.measurement;
+      const auto alone = summarize_timing({launch});
+      const auto steady = alone.metrics.find("steady_ns");
+      summary.launches.push_back(
+          {.launch = launch.id,
+           .index = launch.index,
+           .warmup_iterations = measurement.warmup_iterations,
+           .first = measurement.first,
+           .execute_ns = measurement.samples.execute_ns,
+           .median_ns = steady == alone.metrics.end() ? 0 : steady->second.value,
+           .stopped_by = measurement.stopped_by,
+           .before = launch.before,
+           .after = launch.after});
+    }
+  }
+}
+
+void add_observations(const CaseRows& rows, CaseSummary& summary) {
+  if (const auto memory = rows.launches.find(Pass::kMemory); memory != rows.launches.end()) {
+    for (const auto& launch : memory->second) {
+      if (launch.memory) {
+        summary.memory = launch.memory;
+        summary.metrics.merge(summarize_memory(*launch.memory));
+      }
+    }
+  }
+  if (const auto profile = rows.launches.find(Pass::kProfile); profile != rows.launches.end()) {
+    for (const auto& launch : profile->second) {
+      summary.profile = launch.profile;
+    }
+  }
+}
+
+Status add_gates(const Case& cell, CaseSummary& summary) {
+  for (const auto& [metric, bound] : cell.require.items()) {
+    ASSAY_ASSIGN_OR_RETURN(auto gate,
+                           check_gate(metric, bound.get<std::string>(), summary.metrics));
+    summary.gates.push_back(std::move(gate));
+  }
+  return {};
+}
+
+Result<CaseSummary> summarize_case(const CaseRows& rows, const SummaryOptions& options) {
+  CaseSummary summary;
+  describe_case(rows, summary);
+  decide_outcome(rows, summary);
+  if (rows.artifact) {
+    auto program = summarize_program(*rows.artifact);
+    summary.delegation = program.delegation;
+    summary.metrics.merge(program.metrics);
+    summary.manifest = rows.artifact->manifest;
+  }
+  add_timing(rows, options.has_launch_series, summary);
+  add_observations(rows, summary);
+  add_accuracy(rows.tables, summary);
+  ASSAY_RETURN_IF_ERROR(add_gates(rows.cell, summary));
+  const bool has_broken_gate =
+      std::ranges::any_of(summary.gates, [](const GateResult& gate) { return !gate.is_met; });
+  summary.verdict = roll_up(summary.outcome, summary.accuracy, summary.timing, has_broken_gate);
+  return summary;
+}
+
+/// How many times faster than the baseline recipe on the same model, shapes and options.
+void add_speedups(RunSummary& run) {
+  for (auto& summary : run.cases) {
+    const auto is_baseline = [&](const CaseSummary& other) {
+      return other.recipe == run.baseline && other.model == summary.model &&
+             other.options == summary.options && other.shapes == summary.shapes;
+    };
+    const auto baseline = std::ranges::find_if(run.cases, is_baseline);
+    const auto own = summary.metrics.find("steady_ns");
+    if (baseline == run.cases.end() || own == summary.metrics.end() ||
+        !baseline->metrics.contains("steady_ns")) {
+      continue;
+    }
+    summary.metrics["speedup_ratio"] = {
+        .value = baseline->metrics.at("steady_ns").value / own->second.value,
+        .count = own->second.count};
+  }
+}
+
+}  // namespace
+
+Result<RunSummary> summarize_run(ResultStore& store, const Run& run,
+                                 const SummaryOptions& options) {
+  RunSummary summary{.run = run, .environment = {}, .baseline = options.baseline};
+  ASSAY_ASSIGN_OR_RETURN(summary.environment, store.get_environment(run.environment));
+  ASSAY_ASSIGN_OR_RETURN(const auto cases, store.cases_of_run(run.id));
+  ASSAY_ASSIGN_OR_RETURN(const auto attempts, store.attempts_of_run(run.id));
+  for (const auto& cell : cases) {
+    ASSAY_ASSIGN_OR_RETURN(const auto rows, read_rows(store, cell, attempts));
+    ASSAY_ASSIGN_OR_RETURN(auto one, summarize_case(rows, options));
+    summary.cases.push_back(std::move(one));
+  }
+  add_speedups(summary);
+  return summary;
+}
+
+}  // namespace assay

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "assay/base/result.h"
+#include "assay/record/summary.h"
+#include "assay/store/result_store.h"
+
+namespace assay {
+
+struct SummaryOptions {
+  std::string baseline;           ///< Recipe that ratios refer to; empty: none.
+  bool has_launch_series = true;  ///< Keep every iteration's time, for pictures.
+};
+
+/// Derives everything that a report shows of a run from what the store holds: the one place where
+/// raw samples become aggregates. Changes nothing. Errors: the store's.
+Result<RunSummary> summarize_run(ResultStore& store, const Run& run, const SummaryOptions& options);
+
+}  // namespace assay
