@@ -12,6 +12,16 @@ Json identity_of_inputs(const InputSet& inputs) {
   return {{"generator", inputs.generator}, {"seed", inputs.seed}, {"count", inputs.count}};
 }
 
+// A factory's file is code: its weights come from the seed.
+std::string weights_id_of(const ModelReference& model) {
+  const auto seed = fmt::format("seed:{}", model.seed);
+  if (model.source_sha256.empty()) {
+    return seed;
+  }
+  const bool is_factory = model.ref.find(".py:") != std::string::npos;
+  return "sha256:" + model.source_sha256 + (is_factory ? " " + seed : "");
+}
+
 Json identity_of_model(const ModelReference& model) {
   Json shapes = Json::array();
   for (const auto& input : model.inputs) {
@@ -19,11 +29,14 @@ Json identity_of_model(const ModelReference& model) {
   }
   // A file is known by its content, wherever it lies; its name stays for people.
   const bool is_file = !model.source_sha256.empty();
-  return {
-      {"ref", is_file ? short_name_of(model) : model.ref},
-      {"args", model.args},
-      {"inputs", shapes},
-      {"weights", is_file ? "sha256:" + model.source_sha256 : fmt::format("seed:{}", model.seed)}};
+  Json identity = {{"ref", is_file ? short_name_of(model) : model.ref},
+                   {"args", model.args},
+                   {"inputs", shapes},
+                   {"weights", weights_id_of(model)}};
+  if (model.healthy) {
+    identity["healthy"] = *model.healthy;
+  }
+  return identity;
 }
 
 Json identity_of_recipe(const Recipe& recipe) {
@@ -77,7 +90,7 @@ std::string label_of(const Case& cell) {
   return label;
 }
 
-ASSAY_DEFINE_JSON(ModelReference, ref, args, seed, source_sha256, inputs)
+ASSAY_DEFINE_JSON(ModelReference, ref, args, seed, source_sha256, inputs, healthy)
 ASSAY_DEFINE_JSON(Recipe, name, is_preset, engine, quantization, lowering, produces, tolerance,
                   description, runtime_unavailable)
 ASSAY_DEFINE_JSON(InputSet, generator, seed, count, role, file, file_sha256)

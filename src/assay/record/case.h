@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct ModelReference {
   std::uint64_t seed = 0;          ///< Of random weights; unused for files.
   std::string source_sha256;       ///< Of the file behind `ref`; empty for a library's model.
   std::vector<TensorSpec> inputs;  ///< Empty: the model's own example inputs.
+  std::optional<bool> healthy;     ///< Heal random weights, or not; absent: as the maker thinks.
 };
 
 /// Quantization x lowering x format. A preset is known by name, an inline recipe by its content.

@@ -61,6 +61,22 @@ TEST(CaseKey, KnowsAFileByContentNotByPath) {
   EXPECT_NE(case_key(here), case_key(there));
 }
 
+TEST(CaseKey, TellsSeedsOfAFactoryApartButNotOfAWeightsFile) {
+  auto factory = sample_case();
+  factory.model = {.ref = "net.py:make", .seed = 0, .source_sha256 = "ab"};
+  auto other = factory;
+  other.model.seed = 1;
+  EXPECT_NE(case_key(factory), case_key(other));
+  factory.model.ref = other.model.ref = "net.pt2";
+  EXPECT_EQ(case_key(factory), case_key(other));
+}
+
+TEST(CaseKey, TellsHealedWeightsApart) {
+  auto healed = sample_case();
+  healed.model.healthy = true;
+  EXPECT_NE(case_key(healed), case_key(sample_case()));
+}
+
 TEST(CaseKey, KnowsAnInlineRecipeByContentNotByName) {
   auto a = sample_case();
   a.recipe = {.name = "mine", .lowering = {{"partitioner", "xnnpack"}}};

@@ -18,12 +18,14 @@ namespace stdfs = std::filesystem;
 
 constexpr int kBusyTimeoutMs = 20'000;
 
+std::string name_of_database(sqlite3* database) {
+  const char* file = sqlite3_db_filename(database, "main");
+  return file == nullptr || *file == '\0' ? "store in memory" : fmt::format("store '{}'", file);
+}
+
 std::unexpected<Error> fail_from_database(sqlite3* database) {
   const int code = sqlite3_extended_errcode(database);
-  const char* file = sqlite3_db_filename(database, "main");
-  const auto what = file == nullptr || *file == '\0'
-                        ? std::string(sqlite3_errmsg(database))
-                        : fmt::format("store '{}': {}", file, sqlite3_errmsg(database));
+  const auto what = fmt::format("{}: {}", name_of_database(database), sqlite3_errmsg(database));
   const bool has_no_space =
       (code & 0xff) == SQLITE_IOERR && sqlite3_system_errno(database) == ENOSPC;
   if ((code & 0xff) == SQLITE_FULL || has_no_space) {
@@ -207,6 +209,8 @@ Result<std::int64_t> Connection::get_integer(std::string_view sql) {
 }
 
 std::int64_t Connection::total_changes() const { return sqlite3_total_changes64(database_.get()); }
+
+std::string Connection::name() const { return name_of_database(database_.get()); }
 
 Status Connection::copy_to(Connection& target) {
   auto* backup = sqlite3_backup_init(target.database_.get(), "main", database_.get(), "main");

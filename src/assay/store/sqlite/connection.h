@@ -94,6 +94,9 @@ class Connection {
   /// Rows changed since the connection was opened.
   [[nodiscard]] std::int64_t total_changes() const;
 
+  /// "store 'results.db'", for messages.
+  [[nodiscard]] std::string name() const;
+
   /// Copies the whole content into `target`, replacing its content.
   Status copy_to(Connection& target);
 

@@ -67,7 +67,7 @@ Result<stdfs::path> current_copy_of(const stdfs::path& other, const stdfs::path&
   ASSAY_ASSIGN_OR_RETURN(auto source, Connection::open(other));
   ASSAY_ASSIGN_OR_RETURN(const auto schema, schema_of(source));
   if (schema == 0) {
-    return fail(ErrorCode::kCorrupt, "it is empty, not a store");
+    return fail(ErrorCode::kCorrupt, source.name() + ": it is empty, not a store");
   }
   if (schema == schema_version()) {
     return other;
@@ -100,14 +100,11 @@ Result<std::int64_t> SqliteResultStore::merge_from(const stdfs::path& other) {
         fmt::format("'{}' cannot be merged into itself; name another store", other.string()));
   }
   ASSAY_ASSIGN_OR_RETURN(const auto folder, TemporaryFolder::make("assay-merge"));
-  const auto context = fmt::format("store '{}'", other.string());
-  const auto file = current_copy_of(other, folder.path());
-  if (!file) {
-    return fail_with_context(file.error(), context);
-  }
-  auto merged = merge_attached(connection_, *file);
+  ASSAY_ASSIGN_OR_RETURN(const auto file, current_copy_of(other, folder.path()));
+  auto merged = merge_attached(connection_, file);
   if (!merged) {
-    return fail_with_context(std::move(merged).error(), "merging " + context);
+    return fail_with_context(std::move(merged).error(),
+                             fmt::format("merging '{}'", other.string()));
   }
   return merged;
 }

@@ -43,10 +43,12 @@ CREATE TABLE input_set (
 CREATE TABLE run_case (
   run TEXT NOT NULL REFERENCES run (id),
   case_key TEXT NOT NULL REFERENCES case_identity (case_key),
+  engine_build TEXT NOT NULL,
+  device TEXT NOT NULL,
   input_set TEXT NOT NULL REFERENCES input_set (digest),
   calibration_set TEXT NOT NULL REFERENCES input_set (digest),
   document TEXT NOT NULL,
-  UNIQUE (run, case_key));
+  UNIQUE (run, case_key, engine_build, device));
 CREATE INDEX run_case_by_case ON run_case (case_key);
 
 CREATE TABLE subject (
@@ -85,7 +87,7 @@ CREATE TABLE comparison (
 CREATE TABLE attempt (
   id TEXT PRIMARY KEY NOT NULL,
   run TEXT NOT NULL REFERENCES run (id),
-  case_key TEXT NOT NULL,
+  case_key TEXT NOT NULL REFERENCES case_identity (case_key),
   subject TEXT REFERENCES subject (subject_key),
   device TEXT NOT NULL,
   pass TEXT NOT NULL,
@@ -96,8 +98,7 @@ CREATE TABLE attempt (
   outcome TEXT NOT NULL,
   stage TEXT NOT NULL,
   reason_code TEXT NOT NULL,
-  text TEXT NOT NULL,
-  FOREIGN KEY (run, case_key) REFERENCES run_case (run, case_key));
+  text TEXT NOT NULL);
 CREATE INDEX attempt_by_run ON attempt (run, case_key);
 CREATE INDEX attempt_by_case ON attempt (case_key);
 
@@ -191,14 +192,15 @@ Result<std::int64_t> schema_of(Connection& connection) {
                          connection.get_integer("SELECT count(*) FROM sqlite_schema"));
   const bool is_new = application == 0 && version == 0 && tables == 0;
   if (!is_new && application != kApplicationId) {
-    return fail(ErrorCode::kCorrupt,
-                "it is a database of another program; name another file for the store");
+    return fail(ErrorCode::kCorrupt, connection.name() +
+                                         ": it is a database of another program; name another "
+                                         "file for the store");
   }
   if (version > schema_version()) {
     return fail(ErrorCode::kUnsupported,
-                fmt::format("a newer Assay made it (schema {}, this one reads up to {}); update "
-                            "Assay or name another store",
-                            version, schema_version()));
+                fmt::format("{}: a newer Assay made it (schema {}, this one reads up to {}); "
+                            "update Assay or name another store",
+                            connection.name(), version, schema_version()));
   }
   return version;
 }

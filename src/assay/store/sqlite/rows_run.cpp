@@ -76,10 +76,10 @@ Status SqliteResultStore::add_case(std::string_view run_id, const Case& cell) {
                                           key, label_of(cell),
                                           text_from_record(identity_of(cell))));
     return connection_.run(
-        "INSERT INTO run_case VALUES (?, ?, ?, ?, ?) ON CONFLICT (run, case_key) DO UPDATE SET "
-        "input_set = excluded.input_set, calibration_set = excluded.calibration_set, "
-        "document = excluded.document",
-        run_id, key, inputs, calibration, text_from_record(cell));
+        "INSERT INTO run_case VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run, case_key, "
+        "engine_build, device) DO UPDATE SET input_set = excluded.input_set, "
+        "calibration_set = excluded.calibration_set, document = excluded.document",
+        run_id, key, cell.engine_build, cell.device, inputs, calibration, text_from_record(cell));
   });
 }
 

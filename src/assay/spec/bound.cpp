@@ -1,0 +1,92 @@
+#include "assay/spec/bound.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <fmt/format.h>
+#include <system_error>
+#include <utility>
+
+#include "assay/base/units.h"
+
+namespace assay {
+namespace {
+
+using Relation = Bound::Relation;
+
+// Longer signs first, so that "<=" is not read as "<".
+constexpr std::array<std::pair<std::string_view, Relation>, 5> kSigns = {
+    {{"<=", Relation::kAtMost},
+     {">=", Relation::kAtLeast},
+     {"==", Relation::kEqual},
+     {"<", Relation::kLess},
+     {">", Relation::kGreater}}};
+
+constexpr std::array<std::pair<std::string_view, double>, 5> kByteUnits = {
+    {{"", 1}, {"B", 1}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}}};
+
+std::unexpected<Error> refuse(std::string_view text, std::string_view example) {
+  return fail(
+      ErrorCode::kInvalidArgument,
+      fmt::format("'{}' is not a bound; write <, <=, >, >= or == and a value, such as \"{}\"", text,
+                  example));
+}
+
+std::string_view without_spaces_in_front(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  return text;
+}
+
+Result<double> value_from_text(std::string_view text, std::string_view unit) {
+  if (unit == "ns") {
+    ASSAY_ASSIGN_OR_RETURN(const auto ns, duration_ns_from_text(text));
+    return static_cast<double>(ns);
+  }
+  double value = 0;
+  const auto* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  const auto suffix = without_spaces_in_front({rest, static_cast<std::size_t>(end - rest)});
+  const auto* found =
+      std::ranges::find(kByteUnits, suffix, &decltype(kByteUnits)::value_type::first);
+  const bool is_unit_right = suffix.empty() || (unit == "bytes" && found != kByteUnits.end());
+  if (error != std::errc{} || !is_unit_right) {
+    return fail(ErrorCode::kInvalidArgument, "not a number");
+  }
+  return value * (suffix.empty() ? 1 : found->second);
+}
+
+}  // namespace
+
+bool Bound::is_met_by(double measured) const {
+  switch (relation) {
+    case Relation::kLess:
+      return measured < value;
+    case Relation::kAtMost:
+      return measured <= value;
+    case Relation::kGreater:
+      return measured > value;
+    case Relation::kAtLeast:
+      return measured >= value;
+    case Relation::kEqual:
+      return measured == value;
+  }
+  return false;
+}
+
+Result<Bound> bound_from_text(std::string_view text, std::string_view unit) {
+  const std::string_view example = unit == "ns" ? "<=12ms" : unit == "bytes" ? "<=14MB" : ">=0.99";
+  const auto trimmed = without_spaces_in_front(text);
+  const auto* sign = std::ranges::find_if(
+      kSigns, [trimmed](const auto& entry) { return trimmed.starts_with(entry.first); });
+  if (sign == kSigns.end()) {
+    return refuse(text, example);
+  }
+  const auto value =
+      value_from_text(without_spaces_in_front(trimmed.substr(sign->first.size())), unit);
+  if (!value) {
+    return refuse(text, example);
+  }
+  return Bound{.relation = sign->second, .value = *value};
+}
+
+}  // namespace assay

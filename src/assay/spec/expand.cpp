@@ -1,0 +1,449 @@
+#include "assay/spec/expand.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "assay/base/digest.h"
+#include "assay/base/suggest.h"
+#include "assay/spec/pairwise.h"
+#include "assay/spec/program_format.h"
+
+namespace assay {
+namespace {
+
+// Beyond this even counting what is legal takes long.
+constexpr std::int64_t kMaxCells = 200'000;
+
+/// One model with one binding of its inputs, files digested.
+struct BoundModel {
+  ModelReference model;
+  InputSet inputs;
+  std::string short_name;
+  std::optional<std::string> program_format;
+};
+
+/// A build that a cell may run on, or why there is none.
+struct ChosenEngine {
+  std::string name;
+  std::string reference;
+  std::string refusal;
+};
+
+/// One model, recipe and engine: a block of cells that differ in devices and options only.
+struct Block {
+  BoundModel model;
+  Recipe recipe;
+  std::string engine;
+  std::string engine_build;
+  Coordinates place;
+};
+
+using Options = Json;
+
+class Expander {
+ public:
+  Expander(const Spec& spec, const ExpansionContext& context) : spec_(spec), context_(context) {}
+
+  Result<Expansion> run();
+
+ private:
+  Status check_engines() const;
+  Status bind_models();
+  Status bind_model(const SpecModel& entry, std::size_t index);
+  Status check_size() const;
+  void collect_blocks();
+  void add_blocks_of(int model_index, int recipe_index, const Recipe& recipe);
+  std::vector<ChosenEngine> engines_for(const BoundModel& model, const Recipe& recipe) const;
+  void add_cells_of(const Block& block);
+  bool is_excluded(const Case& cell);
+  void keep_pairs();
+  void drop_repeated();
+  void warn_of_idle_rules();
+  Status check_count() const;
+
+  const Spec& spec_;
+  const ExpansionContext& context_;
+  std::vector<BoundModel> models_;
+  std::vector<Options> options_;
+  std::vector<Coordinates> option_places_;
+  std::vector<Block> blocks_;
+  std::vector<Coordinates> places_;  ///< Of expansion_.cases.
+  std::set<std::size_t> busy_rules_;
+  Expansion expansion_;
+};
+
+std::vector<std::string> installed_references(const ExpansionContext& context) {
+  std::vector<std::string> references;
+  for (const auto& build : context.installed) {
+    references.push_back(build.reference());
+  }
+  return references;
+}
+
+// Digests a file and compares it with what the spec promised.
+Result<std::string> digest_file(const std::string& file, const SpecModel& entry,
+                                const std::string& where) {
+  auto digest = sha256_hex_of_file(file);
+  if (!digest) {
+    const auto hint = entry.url.empty() ? "" : "; fetch it from " + entry.url;
+    return fail(digest.error().code, fmt::format("{}: {}{}", where, digest.error().message, hint));
+  }
+  if (!entry.sha256.empty() && *digest != entry.sha256) {
+    return fail(ErrorCode::kCorrupt,
+                fmt::format("{}: '{}' has SHA-256 {}, the spec says {}; fetch it again or mend the "
+                            "spec",
+                            where, file, *digest, entry.sha256));
+  }
+  return digest;
+}
+
+// Every combination of option values, the last name varying fastest.
+void add_combinations(const std::map<std::string, std::vector<Json>>& options,
+                      std::vector<Options>& combinations, std::vector<Coordinates>& places) {
+  combinations = {Json::object()};
+  places = {{}};
+  for (const auto& [name, values] : options) {
+    std::vector<Options> wider;
+    std::vector<Coordinates> wider_places;
+    for (std::size_t i = 0; i < combinations.size(); ++i) {
+      for (std::size_t value = 0; value < values.size(); ++value) {
+        wider.push_back(combinations[i]);
+        wider.back()[name] = values[value];
+        wider_places.push_back(places[i]);
+        wider_places.back().push_back(static_cast<int>(value));
+      }
+    }
+    combinations = std::move(wider);
+    places = std::move(wider_places);
+  }
+}
+
+Recipe program_recipe(const std::string& format) {
+  return {.name = std::string(kProgramRecipe),
+          .is_preset = true,
+          .quantization = nullptr,
+          .produces = format,
+          .description = "a finished program"};
+}
+
+bool matches(const SpecExclude& rule, const Case& cell) {
+  const auto is_same = [](const std::string& wanted, const std::string& a, const std::string& b) {
+    return wanted.empty() || wanted == a || wanted == b;
+  };
+  const auto has_option = [&cell](const auto& option) {
+    const auto found = cell.options.find(option.key());
+    return found != cell.options.end() && *found == option.value();
+  };
+  for (const auto& option : rule.options.items()) {
+    if (!has_option(option)) {
+      return false;
+    }
+  }
+  return is_same(rule.model, cell.model.ref, short_name_of(cell.model)) &&
+         is_same(rule.recipe, cell.recipe.name, cell.recipe.name) &&
+         is_same(rule.engine, cell.engine, cell.engine_build) &&
+         is_same(rule.device, cell.device, cell.device);
+}
+
+Result<Expansion> Expander::run() {
+  ASSAY_RETURN_IF_ERROR(check_engines());
+  ASSAY_RETURN_IF_ERROR(bind_models());
+  ASSAY_RETURN_IF_ERROR(check_size());
+  add_combinations(spec_.options, options_, option_places_);
+  collect_blocks();
+  for (const auto& block : blocks_) {
+    add_cells_of(block);
+  }
+  drop_repeated();
+  warn_of_idle_rules();
+  expansion_.legal_cells = static_cast<int>(expansion_.cases.size());
+  if (spec_.expand == Expand::kPairwise) {
+    keep_pairs();
+  }
+  ASSAY_RETURN_IF_ERROR(check_count());
+  return std::move(expansion_);
+}
+
+Status Expander::check_engines() const {
+  std::vector<std::string> known = known_engines();
+  for (const auto& build : context_.installed) {
+    known.push_back(build.name);
+  }
+  for (std::size_t i = 0; i < spec_.engines.size(); ++i) {
+    const auto& name = spec_.engines[i].name;
+    const bool is_foreign = context_.has_plugins || name.find(':') != std::string::npos;
+    if (!is_foreign && std::ranges::find(known, name) == known.end()) {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("{}: engines[{}]: unknown engine '{}'{}", spec_.origin, i, name,
+                              suggestion_for(name, known)));
+    }
+  }
+  return {};
+}
+
+Status Expander::bind_models() {
+  for (std::size_t i = 0; i < spec_.models.size(); ++i) {
+    ASSAY_RETURN_IF_ERROR(bind_model(spec_.models[i], i));
+  }
+  return {};
+}
+
+Status Expander::bind_model(const SpecModel& entry, std::size_t index) {
+  BoundModel bound{.model = entry.model,
+                   .inputs = {.seed = spec_.evaluate.seed, .count = spec_.evaluate.samples},
+                   .short_name = short_name_of(entry.model),
+                   .program_format = find_program_format(entry.model.ref)};
+  if (const auto file = find_model_file(entry.model.ref)) {
+    const auto where = fmt::format("{}: models[{}].ref", spec_.origin, index);
+    ASSAY_ASSIGN_OR_RETURN(bound.model.source_sha256, digest_file(*file, entry, where));
+  }
+  if (!entry.input_file.empty()) {
+    const auto where = fmt::format("{}: models[{}].inputs", spec_.origin, index);
+    bound.inputs.generator = "file";
+    bound.inputs.file = entry.input_file;
+    ASSAY_ASSIGN_OR_RETURN(bound.inputs.file_sha256, digest_file(entry.input_file, {}, where));
+  }
+  if (entry.bindings.empty()) {
+    models_.push_back(std::move(bound));
+    return {};
+  }
+  for (const auto& inputs : entry.bindings) {
+    models_.push_back(bound);
+    models_.back().model.inputs = inputs;
+  }
+  return {};
+}
+
+// Multiplies before anything is built, so that a slip of the pen does not eat the memory.
+Status Expander::check_size() const {
+  const auto axis = [](std::size_t size) { return std::max<std::size_t>(1, size); };
+  double cells = static_cast<double>(models_.size() * axis(spec_.recipes.size())) *
+                 static_cast<double>(axis(spec_.engines.size()) * axis(spec_.devices.size()));
+  for (const auto& [name, values] : spec_.options) {
+    cells *= static_cast<double>(axis(values.size()));
+  }
+  if (cells <= static_cast<double>(kMaxCells)) {
+    return {};
+  }
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("{}: the matrix has {:.0f} cells, the limit is {}; take values away",
+                          spec_.origin, cells, kMaxCells));
+}
+
+void Expander::collect_blocks() {
+  for (std::size_t m = 0; m < models_.size(); ++m) {
+    if (models_[m].program_format) {
+      add_blocks_of(static_cast<int>(m), 0, program_recipe(*models_[m].program_format));
+      continue;
+    }
+    for (std::size_t r = 0; r < spec_.recipes.size(); ++r) {
+      add_blocks_of(static_cast<int>(m), static_cast<int>(r) + 1, spec_.recipes[r]);
+    }
+  }
+}
+
+void Expander::add_blocks_of(int model_index, int recipe_index, const Recipe& recipe) {
+  const auto& model = models_[static_cast<std::size_t>(model_index)];
+  int engine_index = 0;
+  for (const auto& engine : engines_for(model, recipe)) {
+    if (!engine.refusal.empty()) {
+      const auto cells = spec_.devices.size() * options_.size();
+      expansion_.refused.push_back({.model = model.short_name,
+                                    .recipe = recipe.name,
+                                    .engine = engine.reference,
+                                    .reason = engine.refusal,
+                                    .cells = static_cast<int>(cells)});
+    } else {
+      blocks_.push_back({.model = model,
+                         .recipe = recipe,
+                         .engine = engine.name,
+                         .engine_build = engine.reference,
+                         .place = {model_index, recipe_index, engine_index}});
+    }
+    ++engine_index;
+  }
+}
+
+bool is_fit(const EngineBuild& build, const BoundModel& model, const Recipe& recipe) {
+  if (!model.program_format) {
+    return recipe.engine.empty() || recipe.engine == build.name;
+  }
+  const auto formats = formats_of(build);
+  return std::ranges::find(formats, *model.program_format) != formats.end();
+}
+
+std::string describe_misfit(const EngineBuild& build, const BoundModel& model,
+                            const Recipe& recipe) {
+  return model.program_format
+             ? fmt::format("{} does not load {} programs", build.name, *model.program_format)
+             : fmt::format("the recipe makes {} for {}, not for {}", recipe.produces, recipe.engine,
+                           build.name);
+}
+
+// The installed build that "name" or "name@label" means.
+const EngineBuild* find_build(const std::vector<EngineBuild>& installed, const SpecEngine& wanted) {
+  const auto found = std::ranges::find_if(installed, [&wanted](const EngineBuild& build) {
+    return build.name == wanted.name && (wanted.label.empty() || build.label == wanted.label);
+  });
+  return found == installed.end() ? nullptr : &*found;
+}
+
+std::string text_of(const SpecEngine& engine) {
+  return engine.label.empty() ? engine.name : engine.name + "@" + engine.label;
+}
+
+std::string describe_unavailable(const std::string& engine, const ExpansionContext& context) {
+  const auto references = installed_references(context);
+  return fmt::format("unavailable: {} is not installed; installed: {}", engine,
+                     references.empty() ? "none" : fmt::format("{}", fmt::join(references, ", ")));
+}
+
+ChosenEngine choose_engine(const SpecEngine& wanted, const BoundModel& model, const Recipe& recipe,
+                           const ExpansionContext& context) {
+  const auto* build = find_build(context.installed, wanted);
+  // Whether the parts fit is known without the build, and is the better reason.
+  const EngineBuild imagined{.name = wanted.name, .label = wanted.label};
+  const auto& judged = build == nullptr ? imagined : *build;
+  ChosenEngine chosen{.name = wanted.name,
+                      .reference = build == nullptr ? text_of(wanted) : build->reference(),
+                      .refusal = {}};
+  if (!is_fit(judged, model, recipe)) {
+    chosen.refusal = describe_misfit(judged, model, recipe);
+  } else if (build == nullptr) {
+    chosen.refusal = describe_unavailable(text_of(wanted), context);
+  }
+  return chosen;
+}
+
+// The engine that a cell takes when the spec names none.
+SpecEngine own_engine(const BoundModel& model, const Recipe& recipe,
+                      const ExpansionContext& context) {
+  if (!model.program_format && !recipe.engine.empty()) {
+    return {.name = recipe.engine, .label = {}};
+  }
+  for (const auto& build : context.installed) {
+    if (is_fit(build, model, recipe)) {
+      return {.name = build.name, .label = build.label};
+    }
+  }
+  for (const auto& name : known_engines()) {
+    if (is_fit({.name = name}, model, recipe)) {
+      return {.name = name, .label = {}};
+    }
+  }
+  return {.name = "any engine", .label = {}};
+}
+
+std::vector<ChosenEngine> Expander::engines_for(const BoundModel& model,
+                                                const Recipe& recipe) const {
+  if (spec_.engines.empty()) {
+    return {choose_engine(own_engine(model, recipe, context_), model, recipe, context_)};
+  }
+  std::vector<ChosenEngine> engines;
+  for (const auto& wanted : spec_.engines) {
+    engines.push_back(choose_engine(wanted, model, recipe, context_));
+  }
+  return engines;
+}
+
+void Expander::add_cells_of(const Block& block) {
+  Case cell{.model = block.model.model,
+            .recipe = block.recipe,
+            .engine = block.engine,
+            .inputs = block.model.inputs,
+            .calibration = {.seed = spec_.calibration.seed,
+                            .count = spec_.calibration.batches,
+                            .role = "calibration"},
+            .device_class = context_.device_class,
+            .engine_build = block.engine_build,
+            .require = spec_.require};
+  cell.recipe.tolerance.update(spec_.evaluate.tolerance);
+  for (std::size_t device = 0; device < spec_.devices.size(); ++device) {
+    cell.device = spec_.devices[device];
+    for (std::size_t i = 0; i < options_.size(); ++i) {
+      cell.options = options_[i];
+      if (is_excluded(cell)) {
+        ++expansion_.excluded_cells;
+        continue;
+      }
+      auto place = block.place;
+      place.push_back(static_cast<int>(device));
+      place.insert(place.end(), option_places_[i].begin(), option_places_[i].end());
+      expansion_.cases.push_back(cell);
+      places_.push_back(std::move(place));
+    }
+  }
+}
+
+bool Expander::is_excluded(const Case& cell) {
+  bool is_hit = false;
+  for (std::size_t i = 0; i < spec_.exclude.size(); ++i) {
+    if (matches(spec_.exclude[i], cell)) {
+      busy_rules_.insert(i);
+      is_hit = true;
+    }
+  }
+  return is_hit;
+}
+
+// Two entries of the spec may mean the same cell; it is one case.
+void Expander::drop_repeated() {
+  std::set<std::string> seen;
+  std::vector<Case> cases;
+  std::vector<Coordinates> places;
+  for (std::size_t i = 0; i < expansion_.cases.size(); ++i) {
+    auto& cell = expansion_.cases[i];
+    if (seen.insert(case_key(cell) + cell.engine_build + cell.device).second) {
+      cases.push_back(std::move(cell));
+      places.push_back(std::move(places_[i]));
+    } else {
+      expansion_.warnings.push_back(fmt::format(
+          "{}: '{}' stands in the matrix twice and is run once", spec_.origin, label_of(cell)));
+    }
+  }
+  expansion_.cases = std::move(cases);
+  places_ = std::move(places);
+}
+
+void Expander::warn_of_idle_rules() {
+  for (std::size_t i = 0; i < spec_.exclude.size(); ++i) {
+    if (!busy_rules_.contains(i)) {
+      expansion_.warnings.push_back(
+          fmt::format("{}: exclude[{}] matches no cell; mend it or take it away", spec_.origin, i));
+    }
+  }
+}
+
+void Expander::keep_pairs() {
+  std::vector<Case> kept;
+  for (const auto index : pick_pairwise(places_)) {
+    kept.push_back(std::move(expansion_.cases[index]));
+  }
+  expansion_.cases = std::move(kept);
+}
+
+Status Expander::check_count() const {
+  const auto count = expansion_.cases.size();
+  if (count <= static_cast<std::size_t>(spec_.max_cases)) {
+    return {};
+  }
+  const auto* advice = spec_.expand == Expand::kPairwise ? "" : "set \"expand\": \"pairwise\", ";
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("{}: {} cases, the limit is {}; take values away, {}or raise "
+                          "\"max_cases\"",
+                          spec_.origin, count, spec_.max_cases, advice));
+}
+
+}  // namespace
+
+Result<Expansion> expand(const Spec& spec, const ExpansionContext& context) {
+  return Expander(spec, context).run();
+}
+
+}  // namespace assay

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/record/case.h"
+#include "assay/record/subject.h"
+#include "assay/spec/spec.h"
+
+namespace assay {
+
+/// What a spec does not know: where it runs.
+struct ExpansionContext {
+  std::string device_class;
+  std::vector<EngineBuild> installed;  ///< A name without label takes the first of that name.
+  bool has_plugins = false;            ///< Unknown engine names may be a plug-in's.
+};
+
+/// Cells that are no cases: all options of one model, recipe and engine.
+struct RefusedCell {
+  std::string model;
+  std::string recipe;
+  std::string engine;
+  std::string reason;  ///< "unavailable: …" or why the parts do not fit.
+  int cells = 0;
+};
+
+struct Expansion {
+  std::vector<Case> cases;  ///< In the spec's order; options vary fastest, by name.
+  std::vector<RefusedCell> refused;
+  std::vector<std::string> warnings;  ///< An exclude that matches nothing, a case named twice.
+  int legal_cells = 0;                ///< Before pairwise reduction.
+  int excluded_cells = 0;
+};
+
+/// Makes the cases of a spec. Deterministic. Reads the files that models and input sets name, to
+/// digest them.
+/// Errors: kNotFound (a file, with its url), kCorrupt (a file with another digest),
+/// kInvalidArgument (unknown engine; more cases than max_cases, with the count).
+Result<Expansion> expand(const Spec& spec, const ExpansionContext& context);
+
+}  // namespace assay

@@ -1,0 +1,116 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/record/axes.h"
+#include "assay/record/case.h"
+#include "assay/record/launch.h"
+#include "assay/spec/recipes.h"
+#include "assay/tensor/tensor.h"
+
+namespace assay {
+
+/// One entry of "models".
+struct SpecModel {
+  ModelReference model;  ///< Without inputs; a file's path is absolute, its digest not yet there.
+  std::vector<std::vector<TensorSpec>> bindings;  ///< Alternatives; empty: the model's own inputs.
+  std::string input_file;                         ///< Inputs from .npz or .safetensors.
+  std::string url;                                ///< Where the file comes from, for people.
+  std::string sha256;                             ///< What the file must digest to; may be empty.
+};
+
+/// "executorch@1.5.1", or a name alone: its first installed build.
+struct SpecEngine {
+  std::string name;
+  std::string label;
+};
+
+struct SpecMeasure {
+  int launches = 3;
+  MeasurePlan plan;
+  std::vector<Pass> passes = {Pass::kTiming};  ///< And kEvaluate where "evaluate" is given.
+};
+
+struct SpecEvaluate {
+  std::vector<std::string> against = {"float32"};
+  int samples = 4;
+  std::uint64_t seed = 1;
+  Json tolerance = Json::object();  ///< Laid over the recipe's own.
+};
+
+struct SpecCalibration {
+  int batches = 8;
+  std::uint64_t seed = 1000;
+};
+
+/// One rule of "exclude": a cell goes when all that is given here is so. Empty parts match all.
+struct SpecExclude {
+  std::string model;  ///< Reference or short name.
+  std::string recipe;
+  std::string engine;  ///< Name, or name@label.
+  std::string device;
+  Json options = Json::object();
+};
+
+enum class Expand : std::uint8_t { kFull, kPairwise };
+
+/// A spec file that was read and checked; expand.h makes cases of it.
+struct Spec {
+  std::string origin;  ///< File name, for messages.
+  std::string name;
+  std::vector<SpecModel> models;
+  std::vector<Recipe> recipes;      ///< Resolved; empty when all models are programs.
+  std::vector<SpecEngine> engines;  ///< Empty: each recipe's own engine.
+  std::map<std::string, std::vector<Json>> options;
+  std::vector<std::string> devices = {"local"};
+  SpecMeasure measure;
+  SpecEvaluate evaluate;
+  SpecCalibration calibration;
+  Json require = Json::object();  ///< Metric name to bound; see bound.h.
+  std::vector<SpecExclude> exclude;
+  std::uint64_t seed = 0;  ///< Of the order of launches.
+  std::map<std::string, std::string> labels;
+  std::string baseline;  ///< Recipe that ratios refer to; empty: none.
+  Expand expand = Expand::kFull;
+  int max_cases = 500;
+  Json document;       ///< As read.
+  std::string digest;  ///< Of `document`.
+};
+
+struct SpecContext {
+  std::string origin = "spec";
+  std::filesystem::path folder;  ///< Relative paths in the spec start here.
+  const RecipeCatalog* catalog = &RecipeCatalog::built_in();
+  bool has_plugins = false;  ///< Unknown names of models, recipes and metrics are left to plug-ins.
+};
+
+/// Reads a spec file (JSON with comments, schema assay/spec/1, docs/specs.md); `context` gives all
+/// but origin and folder. Errors: kNotFound, kInvalidArgument with every problem on a line of its
+/// own: file, path in it, and the fix; kUnsupported for another schema version.
+Result<Spec> read_spec_file(const std::filesystem::path& path, SpecContext context = {});
+
+/// The same from a document in memory. Does not touch the file system.
+Result<Spec> spec_from_json(const Json& document, const SpecContext& context);
+
+/// Keys that an object of the spec may have; `path` is "models[]" and the like, "" for the top.
+/// What the JSON Schema must agree with.
+struct SpecKeys {
+  std::string_view path;
+  std::span<const std::string_view> keys;
+};
+std::span<const SpecKeys> spec_keys();
+
+}  // namespace assay
+
+template <>
+inline constexpr auto assay::kEnumNames<assay::Expand> =
+    std::to_array<assay::EnumName<assay::Expand>>(
+        {{assay::Expand::kFull, "full"}, {assay::Expand::kPairwise, "pairwise"}});

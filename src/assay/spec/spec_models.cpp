@@ -1,0 +1,180 @@
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+#include <set>
+
+#include "assay/spec/models.h"
+#include "assay/spec/program_format.h"
+#include "assay/spec/spec_parts.h"
+
+namespace assay::spec_parts {
+namespace {
+
+constexpr std::string_view kFilePrefix = "file:";
+constexpr std::size_t kSha256Digits = 64;
+
+Shape read_shape(const Node& node) {
+  Shape shape;
+  for (const auto& size : node.items()) {
+    shape.push_back(size.integer(1, 1));
+  }
+  return shape;
+}
+
+Dtype read_dtype(const Node& node) {
+  const auto dtype = enum_from_name<Dtype>(node.text());
+  if (!dtype) {
+    node.complain(dtype.error().message);
+  }
+  return dtype.value_or(Dtype::kFloat32);
+}
+
+// [1, 3, 224, 224] or {"shape": [1, 3, 224, 224], "dtype": "float32"}.
+TensorSpec read_input(const Node& node) {
+  TensorSpec input;
+  if (!node.json().is_object()) {
+    input.shape = read_shape(node);
+    return input;
+  }
+  if (!node.expect_object(kInputKeys)) {
+    return input;
+  }
+  if (const auto shape = node.find("shape")) {
+    input.shape = read_shape(*shape);
+  } else {
+    node.complain("needs a \"shape\", such as [1, 3, 224, 224]");
+  }
+  if (const auto dtype = node.find("dtype")) {
+    input.dtype = read_dtype(*dtype);
+  }
+  return input;
+}
+
+bool is_shape(const Json& json) { return json.is_array() && !json.empty() && json[0].is_number(); }
+
+// One alternative: a shape, an object, or a list of these for a model with several inputs.
+std::vector<TensorSpec> read_binding(const Node& node) {
+  if (node.json().is_object() || is_shape(node.json())) {
+    return {read_input(node)};
+  }
+  std::vector<TensorSpec> inputs;
+  if (node.json().is_array() && node.json().empty()) {
+    node.complain("is empty; write a shape, or {\"shape\": []} for a scalar");
+  }
+  for (const auto& input : node.items()) {
+    inputs.push_back(read_input(input));
+  }
+  return inputs;
+}
+
+std::string resolve_path(const std::string& path, const SpecContext& context) {
+  return (context.folder / path).lexically_normal().string();
+}
+
+void read_inputs(const Node& node, const SpecContext& context, SpecModel& model) {
+  if (node.json().is_string()) {
+    const auto file = node.text();
+    if (!file.ends_with(".npz") && !file.ends_with(".safetensors")) {
+      node.complain(
+          fmt::format("'{}' is no input set; give shapes, or a .npz or .safetensors file", file));
+    }
+    model.input_file = resolve_path(file, context);
+    return;
+  }
+  if (is_shape(node.json())) {
+    node.complain(
+        fmt::format("is a list of alternatives; for one shape write [{}]", node.json().dump()));
+    return;
+  }
+  for (const auto& binding : node.items()) {
+    model.bindings.push_back(read_binding(binding));
+  }
+  if (node.json().is_array() && node.json().empty()) {
+    node.complain("is empty; leave it out to take the model's own example inputs");
+  }
+}
+
+std::string read_reference(const Node& node, const SpecContext& context) {
+  auto ref = node.text();
+  if (ref.starts_with(kFilePrefix)) {
+    ref.erase(0, kFilePrefix.size());
+    if (!find_model_file(ref)) {
+      node.complain(
+          fmt::format("'{}' is no kind of file that is known; known: file.py:factory, "
+                      ".pt2, .onnx, .tflite, .pte",
+                      ref));
+    }
+  }
+  if (find_model_file(ref)) {
+    return resolve_path(ref, context);
+  }
+  const bool is_named_by_library = ref.find(':') != std::string::npos;
+  if (!is_named_by_library && !context.has_plugins && node.json().is_string()) {
+    node.complain(fmt::format("unknown model '{}'{}", ref, model_suggestion_for(ref)));
+  }
+  return ref;
+}
+
+std::string read_sha256(const Node& node) {
+  auto digest = node.text();
+  const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
+  if (node.json().is_string() &&
+      (digest.size() != kSha256Digits || !std::ranges::all_of(digest, is_digit))) {
+    node.complain("must be 64 lower-case hexadecimal digits, as sha256sum prints them");
+  }
+  return digest;
+}
+
+void read_model_fields(const Node& node, const SpecContext& context, SpecModel& model) {
+  if (const auto ref = node.find("ref")) {
+    model.model.ref = read_reference(*ref, context);
+  } else {
+    node.complain("needs a \"ref\", such as \"torchvision:mobilenet_v2\"");
+  }
+  model.model.seed = node.seed("seed", 0);
+  if (const auto args = node.find("args")) {
+    if (!args->json().is_object()) {
+      args->complain_of_type("an object of keyword arguments");
+    }
+    model.model.args = args->json();
+  }
+  if (const auto inputs = node.find("inputs")) {
+    read_inputs(*inputs, context, model);
+  }
+  model.url = node.text("url");
+  if (const auto sha256 = node.find("sha256")) {
+    model.sha256 = read_sha256(*sha256);
+  }
+  if (const auto healthy = node.find("healthy")) {
+    if (!healthy->json().is_boolean()) {
+      healthy->complain_of_type("true or false");
+    } else {
+      model.model.healthy = healthy->json().get<bool>();
+    }
+  }
+}
+
+SpecModel read_model(const Node& node, const SpecContext& context) {
+  SpecModel model;
+  if (node.json().is_string()) {
+    model.model.ref = read_reference(node, context);
+  } else if (node.expect_object(kModelKeys)) {
+    read_model_fields(node, context, model);
+  }
+  return model;
+}
+
+}  // namespace
+
+std::vector<SpecModel> read_models(const Node& node, const SpecContext& context) {
+  std::vector<SpecModel> models;
+  for (const auto& item : node.items()) {
+    models.push_back(read_model(item, context));
+  }
+  if (node.json().is_array() && models.empty()) {
+    node.complain("is empty; name a model, such as \"torchvision:mobilenet_v2\"");
+  }
+  return models;
+}
+
+}  // namespace assay::spec_parts

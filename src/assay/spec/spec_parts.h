@@ -1,0 +1,48 @@
+#pragma once
+
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "assay/spec/node.h"
+#include "assay/spec/spec.h"
+
+/// Readers of the parts of a spec, and the keys that each part knows. What is wrong is noted in the
+/// node's problems.
+namespace assay::spec_parts {
+
+inline constexpr auto kTopKeys = std::to_array<std::string_view>(
+    {"schema", "name", "models", "recipes", "engines", "options", "devices", "measure", "evaluate",
+     "calibration", "require", "exclude", "seed", "labels", "baseline", "expand", "max_cases"});
+inline constexpr auto kModelKeys =
+    std::to_array<std::string_view>({"ref", "seed", "args", "inputs", "url", "sha256", "healthy"});
+inline constexpr auto kInputKeys = std::to_array<std::string_view>({"shape", "dtype"});
+inline constexpr auto kRecipeKeys = std::to_array<std::string_view>(
+    {"name", "engine", "quantization", "lowering", "produces", "tolerance", "description"});
+inline constexpr auto kLoweringKeys =
+    std::to_array<std::string_view>({"flow", "partitioner", "options", "recipe"});
+inline constexpr auto kMeasureKeys = std::to_array<std::string_view>(
+    {"launches", "warmup", "iterations", "min_iterations", "time_budget", "gap", "passes"});
+inline constexpr auto kEvaluateKeys =
+    std::to_array<std::string_view>({"against", "samples", "seed", "tolerance"});
+inline constexpr auto kCalibrationKeys = std::to_array<std::string_view>({"batches", "seed"});
+inline constexpr auto kExcludeKeys =
+    std::to_array<std::string_view>({"model", "recipe", "engine", "device", "options"});
+
+std::vector<SpecModel> read_models(const Node& node, const SpecContext& context);
+std::vector<Recipe> read_recipes(const Node& node, const SpecContext& context);
+SpecMeasure read_measure(const Node& node);
+SpecEvaluate read_evaluate(const Node& node);
+SpecCalibration read_calibration(const Node& node);
+Json read_require(const Node& node, const SpecContext& context);
+std::vector<SpecExclude> read_exclude(const Node& node);
+std::map<std::string, std::vector<Json>> read_options(const Node& node);
+
+/// Bounds by metric, and a reason in words under "why".
+Json read_tolerance(const Node& node);
+
+/// A problem with did-you-mean unless `name` is one of `known`.
+void expect_one_of(const Node& node, std::string_view what, std::string_view name,
+                   const std::vector<std::string>& known);
+
+}  // namespace assay::spec_parts

@@ -1,0 +1,182 @@
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "assay/base/suggest.h"
+#include "assay/record/metric.h"
+#include "assay/spec/bound.h"
+#include "assay/spec/spec_parts.h"
+
+namespace assay::spec_parts {
+namespace {
+
+std::vector<std::string> metric_names() {
+  std::vector<std::string> names;
+  for (const auto& definition : metric_definitions()) {
+    names.emplace_back(definition.name);
+  }
+  return names;
+}
+
+std::vector<Pass> read_passes(const Node& node) {
+  std::vector<Pass> passes;
+  for (const auto& item : node.items()) {
+    const auto pass = enum_from_name<Pass>(item.text());
+    if (!pass) {
+      item.complain(pass.error().message);
+    } else if (std::ranges::find(passes, *pass) == passes.end()) {
+      passes.push_back(*pass);
+    }
+  }
+  return passes;
+}
+
+bool is_scalar(const Json& value) {
+  return value.is_string() || value.is_boolean() || value.is_number();
+}
+
+}  // namespace
+
+void expect_one_of(const Node& node, std::string_view what, std::string_view name,
+                   const std::vector<std::string>& known) {
+  if (std::ranges::find(known, name) == known.end()) {
+    node.complain(fmt::format("unknown {} '{}'{}", what, name, suggestion_for(name, known)));
+  }
+}
+
+SpecMeasure read_measure(const Node& node) {
+  SpecMeasure measure;
+  if (!node.expect_object(kMeasureKeys)) {
+    return measure;
+  }
+  auto& plan = measure.plan;
+  measure.launches = node.integer("launches", 1, measure.launches);
+  plan.warmup_iterations = node.integer("warmup", 0, plan.warmup_iterations);
+  plan.iterations = node.integer("iterations", 1, plan.iterations);
+  plan.min_iterations =
+      node.integer("min_iterations", 1, std::min(plan.min_iterations, plan.iterations));
+  plan.time_budget_ns = node.duration_ns("time_budget", plan.time_budget_ns);
+  plan.gap_ns = node.duration_ns("gap", plan.gap_ns);
+  if (plan.min_iterations > plan.iterations) {
+    node.complain(fmt::format("\"min_iterations\" {} is more than \"iterations\" {}",
+                              plan.min_iterations, plan.iterations));
+  }
+  if (const auto passes = node.find("passes")) {
+    measure.passes = read_passes(*passes);
+    if (passes->json().is_array() && passes->json().empty()) {
+      passes->complain("is empty; name at least one of: timing, evaluate, memory, profile");
+    }
+  }
+  return measure;
+}
+
+Json read_tolerance(const Node& node) {
+  for (const auto& [key, value] : node.members()) {
+    const bool is_text = key == "why";
+    if (is_text && !value.json().is_string()) {
+      value.complain_of_type("a string");
+    }
+  }
+  return node.json().is_object() ? node.json() : Json::object();
+}
+
+SpecEvaluate read_evaluate(const Node& node) {
+  SpecEvaluate evaluate;
+  if (!node.expect_object(kEvaluateKeys)) {
+    return evaluate;
+  }
+  if (const auto against = node.find("against")) {
+    evaluate.against.clear();
+    for (const auto& kind : against->items()) {
+      evaluate.against.push_back(kind.text());
+      expect_one_of(kind, "kind of reference", evaluate.against.back(),
+                    {"float32", "float64", "qdq", "lowered_eager"});
+    }
+  }
+  evaluate.samples = node.integer("samples", 1, evaluate.samples);
+  evaluate.seed = node.seed("seed", evaluate.seed);
+  if (const auto tolerance = node.find("tolerance")) {
+    evaluate.tolerance = read_tolerance(*tolerance);
+  }
+  return evaluate;
+}
+
+SpecCalibration read_calibration(const Node& node) {
+  SpecCalibration calibration;
+  if (node.expect_object(kCalibrationKeys)) {
+    calibration.batches = node.integer("batches", 1, calibration.batches);
+    calibration.seed = node.seed("seed", calibration.seed);
+  }
+  return calibration;
+}
+
+Json read_require(const Node& node, const SpecContext& context) {
+  for (const auto& [name, value] : node.members()) {
+    const auto* metric = find_metric(name);
+    const bool is_foreign = context.has_plugins || name.find(':') != std::string::npos;
+    if (metric == nullptr && !is_foreign) {
+      node.complain(
+          fmt::format("unknown metric '{}'{}", name, suggestion_for(name, metric_names())));
+      continue;
+    }
+    if (!value.json().is_string()) {
+      value.complain_of_type("a bound in quotes, such as \">=0.99\"");
+      continue;
+    }
+    const auto bound = bound_from_text(value.text(), metric == nullptr ? "" : metric->unit);
+    if (!bound) {
+      value.complain(bound.error().message);
+    }
+  }
+  return node.json().is_object() ? node.json() : Json::object();
+}
+
+std::vector<SpecExclude> read_exclude(const Node& node) {
+  std::vector<SpecExclude> rules;
+  for (const auto& item : node.items()) {
+    SpecExclude rule;
+    if (!item.expect_object(kExcludeKeys)) {
+      continue;
+    }
+    rule.model = item.text("model");
+    rule.recipe = item.text("recipe");
+    rule.engine = item.text("engine");
+    rule.device = item.text("device");
+    if (const auto options = item.find("options")) {
+      static_cast<void>(options->members());
+      rule.options = options->json().is_object() ? options->json() : Json::object();
+    }
+    if (item.json().empty()) {
+      item.complain(
+          "is empty and would exclude every case; name a model, recipe, engine, device "
+          "or options");
+    }
+    rules.push_back(std::move(rule));
+  }
+  return rules;
+}
+
+std::map<std::string, std::vector<Json>> read_options(const Node& node) {
+  std::map<std::string, std::vector<Json>> options;
+  for (const auto& [name, value] : node.members()) {
+    if (is_scalar(value.json())) {
+      options[name] = {value.json()};
+      continue;
+    }
+    auto& values = options[name];
+    for (const auto& item : value.items()) {
+      if (!is_scalar(item.json())) {
+        item.complain_of_type("a number, a string, true or false");
+      } else if (std::ranges::find(values, item.json()) != values.end()) {
+        item.complain(fmt::format("{} stands here twice", item.json().dump()));
+      } else {
+        values.push_back(item.json());
+      }
+    }
+    if (value.json().is_array() && value.json().empty()) {
+      value.complain("is empty; give at least one value, or leave the option out");
+    }
+  }
+  return options;
+}
+
+}  // namespace assay::spec_parts
