@@ -1,0 +1,109 @@
+#include "assay/engines/fake/fake_engine.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <string>
+#include <utility>
+
+#include "assay/base/clock.h"
+#include "assay/engines/fake/fake_program.h"
+#include "assay/engines/fake/fake_session.h"
+#include "assay/engines/fake/misbehavior.h"
+
+namespace assay::fake {
+namespace {
+
+constexpr int kMostThreads = 4;
+constexpr int kSlowdown = 10;
+
+std::vector<OptionSchema> option_schema() {
+  return {
+      {.name = "threads",
+       .type = "int",
+       .default_value = 1,
+       .scope = "load",
+       .description = "Threads it claims to use; at most 4 take effect."},
+      {.name = "mode",
+       .type = "string",
+       .values = {"fast", "slow"},
+       .default_value = "fast",
+       .scope = "load",
+       .description = "slow: ten times the execute time."},
+  };
+}
+
+void spin_for(std::int64_t ns) {
+  const std::int64_t end_ns = monotonic_ns() + ns;
+  while (ns > 0 && monotonic_ns() < end_ns) {
+  }
+}
+
+Result<Json> effective_options(const Json& requested) {
+  ASSAY_ASSIGN_OR_RETURN(Json options, validate_options(requested, option_schema()));
+  const int threads = options["threads"].get<int>();
+  if (threads < 1) {
+    return fail(ErrorCode::kInvalidArgument, fmt::format("{} threads: take at least 1", threads));
+  }
+  options["threads"] = std::min(threads, kMostThreads);
+  return options;
+}
+
+Status check_request(const LoadRequest& request) {
+  if (request.method != "forward") {
+    return fail(ErrorCode::kNotFound,
+                fmt::format("no method '{}'; the program has: forward", request.method));
+  }
+  if (!request.libraries.empty()) {
+    return fail(ErrorCode::kUnsupported, "the fake engine loads no libraries");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<EngineDescription> FakeEngine::describe() {
+  if (const char* order = std::getenv("ASSAY_FAKE_DESCRIBE"); order != nullptr) {
+    ASSAY_ASSIGN_OR_RETURN(const Json json, parse_json(order, "ASSAY_FAKE_DESCRIBE"));
+    ASSAY_ASSIGN_OR_RETURN(const auto misbehavior, misbehavior_from_json(json));
+    ASSAY_RETURN_IF_ERROR(misbehave(misbehavior));
+  }
+  return EngineDescription{.name = "fake",
+                           .version = "1",
+                           .build_id = "fake-1",
+                           .formats = {"fake"},
+                           .options = option_schema(),
+                           .backends = {{.name = "fakexla", .is_available = true},
+                                        {.name = "fakenpu",
+                                         .is_available = false,
+                                         .reason = "it exists only to be missing"}},
+                           .tags = {std::string(Profiler::kTag), std::string(MemoryTeller::kTag)},
+                           .notes = {"times and results of this engine mean nothing"}};
+}
+
+Result<std::unique_ptr<Session>> FakeEngine::load(const LoadRequest& request) {
+  ASSAY_RETURN_IF_ERROR(check_request(request));
+  LoadReport report;
+  ASSAY_ASSIGN_OR_RETURN(report.effective_options, effective_options(request.options));
+  const std::int64_t start_ns = monotonic_ns();
+  ASSAY_ASSIGN_OR_RETURN(FakeProgram program, read_fake_program(request.entry));
+  const std::int64_t read_ns = monotonic_ns();
+  if (program.misbehavior.at == Moment::kLoad) {
+    ASSAY_RETURN_IF_ERROR(misbehave(program.misbehavior));
+  }
+  if (std::ranges::find(program.delegates, "fakenpu") != program.delegates.end()) {
+    return fail(ErrorCode::kUnavailable,
+                "the program needs backend 'fakenpu', which is not available; available: fakexla");
+  }
+  spin_for(program.load_ns);
+  report.stages = {{"program", read_ns - start_ns}, {"method", monotonic_ns() - read_ns}};
+  report.inputs = program.inputs;
+  report.outputs = program.outputs;
+  report.declared_memory = program.declared_memory;
+  report.backends = program.delegates;
+  const int slowdown = report.effective_options["mode"] == "slow" ? kSlowdown : 1;
+  return std::make_unique<FakeSession>(std::move(program), std::move(report), slowdown);
+}
+
+}  // namespace assay::fake

@@ -1,0 +1,87 @@
+#include "assay/engines/fake/fake_program.h"
+
+#include <exception>
+#include <fmt/format.h>
+#include <utility>
+
+namespace assay::fake {
+namespace {
+
+bool is_supported(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::kFloat16:
+    case Dtype::kBFloat16:
+    case Dtype::kInt16:
+    case Dtype::kUInt16:
+      return false;
+    default:
+      return true;
+  }
+}
+
+Status check_specs(const std::vector<TensorSpec>& specs) {
+  for (const auto& spec : specs) {
+    if (!is_supported(spec.dtype)) {
+      return fail(ErrorCode::kUnsupported,
+                  fmt::format("the fake engine has no {}; it has float64, float32, int64, int32, "
+                              "int8, uint8, bool",
+                              name_of(spec.dtype)));
+    }
+    for (const auto size : spec.shape) {
+      if (size < 0) {
+        return fail(ErrorCode::kCorrupt, fmt::format("a dimension of '{}' is {}", spec.name, size));
+      }
+    }
+  }
+  return {};
+}
+
+Result<FakeProgram> program_from_json(const Json& json) {
+  FakeProgram program;
+  program.inputs = json.value("inputs", program.inputs);
+  program.outputs = json.value("outputs", program.outputs);
+  program.load_ns = json.value("load_ns", program.load_ns);
+  program.execute_ns = json.value("execute_ns", program.execute_ns);
+  const Json output = json.value("output", Json::object());
+  ASSAY_ASSIGN_OR_RETURN(program.rule, enum_from_name<Rule>(output.value("rule", "affine")));
+  program.a = output.value("a", program.a);
+  program.b = output.value("b", program.b);
+  program.wrong = json.value("wrong", program.wrong);
+  program.leak_bytes = json.value("leak_bytes", program.leak_bytes);
+  program.delegates = json.value("delegates", program.delegates);
+  program.declared_memory = json.value("declared_memory", program.declared_memory);
+  ASSAY_ASSIGN_OR_RETURN(program.misbehavior,
+                         misbehavior_from_json(json.value("misbehave", Json::object())));
+  ASSAY_RETURN_IF_ERROR(check_specs(program.inputs));
+  ASSAY_RETURN_IF_ERROR(check_specs(program.outputs));
+  return program;
+}
+
+/// A program that does not read well is a damaged file, not a wrong request.
+Error as_corrupt(Error error, const std::filesystem::path& path) {
+  if (error.code == ErrorCode::kInvalidArgument) {
+    error.code = ErrorCode::kCorrupt;
+    error.message = path.string() + ": " + error.message;
+  }
+  return error;
+}
+
+}  // namespace
+
+Result<FakeProgram> read_fake_program(const std::filesystem::path& path) {
+  try {
+    auto json = read_json_file(path);
+    if (!json) {
+      return std::unexpected(as_corrupt(std::move(json).error(), path));
+    }
+    auto program = program_from_json(*json);
+    if (!program) {
+      return std::unexpected(as_corrupt(std::move(program).error(), path));
+    }
+    return program;
+  } catch (const std::exception& error) {
+    return fail(ErrorCode::kCorrupt, fmt::format("{}: {}", path.string(), error.what()));
+  }
+}
+
+}  // namespace assay::fake

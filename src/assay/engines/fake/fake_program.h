@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "assay/base/enum_names.h"
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/engines/fake/misbehavior.h"
+#include "assay/record/launch.h"
+#include "assay/tensor/tensor.h"
+
+namespace assay::fake {
+
+enum class Rule : std::uint8_t {
+  kAffine,    ///< y = a * x + b over the flattened first input, repeated to fill each output.
+  kConstant,  ///< y = b
+  kRandom,    ///< Other numbers at every execute.
+};
+
+/// A program of the fake engine: JSON in a file named *.fake.json.
+///
+///     {"inputs": [{"name": "x", "dtype": "float32", "shape": [1, 4]}],
+///      "outputs": [{"name": "y", "dtype": "float32", "shape": [1, 4]}],
+///      "output": {"rule": "affine", "a": 2, "b": 1},
+///      "load_ns": 1000000, "execute_ns": 500000, "wrong": 0.5, "leak_bytes": 4096,
+///      "delegates": ["fakexla"], "declared_memory": [{"name": "arena", "bytes": 100}],
+///      "misbehave": {"at": "steady", "do": "segfault", "after": 3}}
+///
+/// All is optional. dtypes: float64, float32, int64, int32, int8, uint8, bool.
+struct FakeProgram {
+  std::vector<TensorSpec> inputs;
+  std::vector<TensorSpec> outputs;
+  std::int64_t load_ns = 0;
+  std::int64_t execute_ns = 0;
+  Rule rule = Rule::kAffine;
+  double a = 1;
+  double b = 0;
+  double wrong = 0;             ///< Added to every output element.
+  std::int64_t leak_bytes = 0;  ///< Lost at every execute.
+  std::vector<std::string> delegates;
+  std::vector<NamedBytes> declared_memory;
+  Misbehavior misbehavior;
+};
+
+/// Errors: kNotFound; kCorrupt when it is not such a program; kUnsupported for a dtype.
+Result<FakeProgram> read_fake_program(const std::filesystem::path& path);
+
+}  // namespace assay::fake
+
+template <>
+inline constexpr auto assay::kEnumNames<assay::fake::Rule> =
+    std::to_array<assay::EnumName<assay::fake::Rule>>({
+        {assay::fake::Rule::kAffine, "affine"},
+        {assay::fake::Rule::kConstant, "constant"},
+        {assay::fake::Rule::kRandom, "random"},
+    });

@@ -1,0 +1,219 @@
+#include "assay/engines/fake/fake_session.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <fmt/format.h>
+#include <string>
+#include <utility>
+
+#include "assay/base/clock.h"
+
+namespace assay::fake {
+namespace {
+
+/// Calls `use` with a value of the C++ type behind `dtype`.
+template <class Use>
+auto with_type(Dtype dtype, Use use) {
+  switch (dtype) {
+    case Dtype::kFloat64:
+      return use(double{});
+    case Dtype::kFloat32:
+      return use(float{});
+    case Dtype::kInt64:
+      return use(std::int64_t{});
+    case Dtype::kInt32:
+      return use(std::int32_t{});
+    case Dtype::kInt8:
+      return use(std::int8_t{});
+    case Dtype::kBool:
+      return use(bool{});
+    default:
+      return use(std::uint8_t{});
+  }
+}
+
+double load_element(const Tensor& tensor, std::size_t index) {
+  return with_type(tensor.dtype, [&]<class T>(T value) {
+    std::memcpy(&value, tensor.data.data() + index * sizeof(T), sizeof(T));
+    return static_cast<double>(value);
+  });
+}
+
+void store_element(Tensor& tensor, std::size_t index, double number) {
+  with_type(tensor.dtype, [&]<class T>(T value) {
+    value = static_cast<T>(number);
+    std::memcpy(tensor.data.data() + index * sizeof(T), &value, sizeof(T));
+  });
+}
+
+std::string text_of(Dtype dtype, std::span<const std::int64_t> shape) {
+  return fmt::format("{} {}", name_of(dtype), text_from_shape(shape));
+}
+
+Status check_input(const TensorSpec& spec, const TensorView& input, std::size_t index) {
+  if (spec.dtype == input.dtype && spec.shape == input.shape) [[likely]] {
+    return {};
+  }
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("input {} ('{}') is {}, the program takes {}", index, spec.name,
+                          text_of(input.dtype, input.shape), text_of(spec.dtype, spec.shape)));
+}
+
+std::vector<Tensor> zeros_for(const std::vector<TensorSpec>& specs) {
+  std::vector<Tensor> tensors;
+  tensors.reserve(specs.size());
+  for (const auto& spec : specs) {
+    tensors.push_back(Tensor::zeros(spec.dtype, spec.shape));
+  }
+  return tensors;
+}
+
+void spin_for(std::int64_t ns) {
+  if (ns <= 0) {
+    return;
+  }
+  const std::int64_t end_ns = monotonic_ns() + ns;
+  while (monotonic_ns() < end_ns) {
+  }
+}
+
+ProfileEvent event_of(std::string name, std::string kind, int instruction,
+                      const std::vector<std::int64_t>& sorted_ns) {
+  ProfileEvent event{.name = std::move(name), .kind = std::move(kind), .instruction = instruction};
+  event.count = static_cast<std::int64_t>(sorted_ns.size());
+  for (const auto ns : sorted_ns) {
+    event.total_ns += ns;
+  }
+  if (!sorted_ns.empty()) {
+    event.min_ns = sorted_ns.front();
+    event.median_ns = sorted_ns[sorted_ns.size() / 2];
+  }
+  return event;
+}
+
+}  // namespace
+
+FakeSession::FakeSession(FakeProgram program, LoadReport report, int slowdown)
+    : program_(std::move(program)),
+      report_(std::move(report)),
+      execute_ns_(program_.execute_ns * slowdown),
+      inputs_(zeros_for(program_.inputs)),
+      outputs_(zeros_for(program_.outputs)),
+      random_(static_cast<std::minstd_rand::result_type>(monotonic_ns())) {
+  for (const auto& output : outputs_) {
+    output_views_.push_back(output.view());
+  }
+}
+
+FakeSession::~FakeSession() {
+  if (program_.misbehavior.at == Moment::kUnload && program_.misbehavior.deed != Deed::kThrow) {
+    [[maybe_unused]] const auto status = misbehave(program_.misbehavior);
+  }
+}
+
+Status FakeSession::bind(std::span<const TensorView> inputs) {
+  if (inputs.size() != inputs_.size()) {
+    return fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("{} inputs are given, the program takes {}", inputs.size(), inputs_.size()));
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    ASSAY_RETURN_IF_ERROR(check_input(program_.inputs[i], inputs[i], i));
+    std::ranges::copy(inputs[i].data, inputs_[i].data.begin());
+  }
+  return {};
+}
+
+Status FakeSession::misbehave_if_due() {
+  const auto& misbehavior = program_.misbehavior;
+  const bool is_first = misbehavior.at == Moment::kFirst && executes_ == 0;
+  const bool is_steady =
+      misbehavior.at == Moment::kSteady && executes_ >= std::max(1, misbehavior.after);
+  return is_first || is_steady ? misbehave(misbehavior) : Status{};
+}
+
+Status FakeSession::execute() {
+  if (program_.misbehavior.at != Moment::kNever) [[unlikely]] {
+    ASSAY_RETURN_IF_ERROR(misbehave_if_due());
+  }
+  const std::int64_t start_ns = is_profiling_ ? monotonic_ns() : 0;
+  for (auto& output : outputs_) {
+    compute(output);
+  }
+  spin_for(execute_ns_);
+  if (program_.leak_bytes > 0) {
+    leak();
+  }
+  ++executes_;
+  if (is_profiling_) {
+    profiled_ns_.push_back(monotonic_ns() - start_ns);
+  }
+  return {};
+}
+
+void FakeSession::compute(Tensor& output) {
+  const std::size_t count = output.data.size() / size_of_dtype(output.dtype);
+  const Tensor* input =
+      inputs_.empty() || inputs_.front().data.empty() ? nullptr : &inputs_.front();
+  const std::size_t cycle = input == nullptr ? 1 : input->data.size() / size_of_dtype(input->dtype);
+  for (std::size_t i = 0; i < count; ++i) {
+    double value = program_.b;
+    if (program_.rule == Rule::kAffine && input != nullptr) {
+      value += program_.a * load_element(*input, i % cycle);
+    } else if (program_.rule == Rule::kRandom) {
+      value += static_cast<double>(random_() % 1000) / 100;
+    }
+    store_element(output, i, value + program_.wrong);
+  }
+}
+
+void FakeSession::leak() {
+  // Touched, so that it shows in the resident set; lost on purpose.
+  auto* lost = static_cast<char*>(std::malloc(static_cast<std::size_t>(program_.leak_bytes)));
+  if (lost != nullptr) {
+    std::memset(lost, 1, static_cast<std::size_t>(program_.leak_bytes));
+  }
+}
+
+Result<std::span<const TensorView>> FakeSession::fetch() {
+  const auto& misbehavior = program_.misbehavior;
+  if (misbehavior.at == Moment::kFetch && executes_ > misbehavior.after) [[unlikely]] {
+    ASSAY_RETURN_IF_ERROR(misbehave(misbehavior));
+  }
+  return std::span<const TensorView>(output_views_);
+}
+
+Status FakeSession::reset_state() {
+  executes_ = 0;
+  return {};
+}
+
+void* FakeSession::find_power(std::string_view tag) {
+  if (tag == Profiler::kTag) {
+    return static_cast<Profiler*>(this);
+  }
+  return tag == MemoryTeller::kTag ? static_cast<MemoryTeller*>(this) : nullptr;
+}
+
+Status FakeSession::start() {
+  is_profiling_ = true;
+  profiled_ns_.clear();
+  return {};
+}
+
+Result<ProfileReport> FakeSession::stop(int iterations) {
+  is_profiling_ = false;
+  std::ranges::sort(profiled_ns_);
+  ProfileReport report{.iterations = iterations};
+  report.events.push_back(event_of("execute", "method", -1, profiled_ns_));
+  report.method_median_ns = report.events.front().median_ns;
+  for (std::size_t i = 0; i < program_.delegates.size(); ++i) {
+    report.events.push_back(
+        event_of(program_.delegates[i], "delegate", static_cast<int>(i), profiled_ns_));
+  }
+  report.notes.emplace_back("the fake engine charges every delegate with the whole method");
+  return report;
+}
+
+}  // namespace assay::fake

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/engine/session.h"
+#include "assay/engines/fake/fake_program.h"
+#include "assay/record/launch.h"
+#include "assay/tensor/tensor.h"
+
+namespace assay::fake {
+
+/// Executes a FakeProgram. Has the powers Profiler and MemoryTeller.
+class FakeSession final : public Session, public Profiler, public MemoryTeller {
+ public:
+  FakeSession(FakeProgram program, LoadReport report, int slowdown);
+  FakeSession(const FakeSession&) = delete;
+  FakeSession& operator=(const FakeSession&) = delete;
+  ~FakeSession() override;
+
+  [[nodiscard]] const LoadReport& report() const override { return report_; }
+  Status bind(std::span<const TensorView> inputs) override;
+  Status execute() override;
+  Result<std::span<const TensorView>> fetch() override;
+  Status reset_state() override;
+  void* find_power(std::string_view tag) override;
+
+  Status start() override;
+  Result<ProfileReport> stop(int iterations) override;
+
+  std::vector<NamedBytes> declared_memory() override { return program_.declared_memory; }
+
+ private:
+  Status misbehave_if_due();
+  void compute(Tensor& output);
+  void leak();
+
+  FakeProgram program_;
+  LoadReport report_;
+  std::int64_t execute_ns_;
+  std::vector<Tensor> inputs_;
+  std::vector<Tensor> outputs_;
+  std::vector<TensorView> output_views_;
+  std::minstd_rand random_;
+  std::int64_t executes_ = 0;
+  bool is_profiling_ = false;
+  std::vector<std::int64_t> profiled_ns_;
+};
+
+}  // namespace assay::fake

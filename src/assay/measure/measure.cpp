@@ -1,0 +1,219 @@
+#include "assay/measure/measure.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <fmt/format.h>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <sys/resource.h>
+#include <time.h>
+
+#include "assay/base/clock.h"
+
+namespace assay {
+namespace {
+
+constexpr int kMaxIterations = 10'000'000;
+
+Status check_plan(const MeasurePlan& plan) {
+  const std::array<std::pair<std::string_view, std::int64_t>, 5> fields = {{
+      {"warmup_iterations", plan.warmup_iterations},
+      {"iterations", plan.iterations},
+      {"min_iterations", plan.min_iterations},
+      {"time_budget_ns", plan.time_budget_ns},
+      {"gap_ns", plan.gap_ns},
+  }};
+  for (const auto& [name, value] : fields) {
+    if (value < 0) {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("{} is {}; it cannot be negative", name, value));
+    }
+  }
+  if (plan.iterations < 1 || plan.iterations > kMaxIterations ||
+      plan.warmup_iterations > kMaxIterations) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{} warm-up and {} steady iterations: take 1 to {} steady ones",
+                            plan.warmup_iterations, plan.iterations, kMaxIterations));
+  }
+  return {};
+}
+
+/// What the process used up to now.
+struct Usage {
+  std::int64_t cpu_ns = 0;
+  rusage counters{};
+};
+
+Usage read_usage() {
+  Usage usage;
+  timespec cpu{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+  usage.cpu_ns = static_cast<std::int64_t>(cpu.tv_sec) * 1'000'000'000 + cpu.tv_nsec;
+  ::getrusage(RUSAGE_SELF, &usage.counters);
+  return usage;
+}
+
+std::int64_t median_timer_cost_ns() {
+  std::array<std::int64_t, 201> costs{};
+  for (auto& cost : costs) {
+    const std::int64_t before = monotonic_ns();
+    cost = monotonic_ns() - before;
+  }
+  auto* middle = costs.begin() + costs.size() / 2;
+  std::ranges::nth_element(costs, middle);
+  return *middle;
+}
+
+/// Waits before an inference; nothing for a tight loop.
+void pause_for(std::int64_t gap_ns) {
+  if (gap_ns <= 0) {
+    return;
+  }
+  const timespec gap{.tv_sec = gap_ns / 1'000'000'000, .tv_nsec = gap_ns % 1'000'000'000};
+  ::clock_nanosleep(CLOCK_MONOTONIC, 0, &gap, nullptr);
+}
+
+/// The timed region, and nothing else. Returns t3, or the failure.
+Result<std::int64_t> time_inference(Session& session, std::span<const TensorView> inputs,
+                                    PhaseTimes& times) {
+  const std::int64_t t0 = monotonic_ns();
+  const Status bound = session.bind(inputs);
+  const std::int64_t t1 = monotonic_ns();
+  if (!bound) [[unlikely]] {
+    return std::unexpected(bound.error());
+  }
+  const Status executed = session.execute();
+  const std::int64_t t2 = monotonic_ns();
+  if (!executed) [[unlikely]] {
+    return std::unexpected(executed.error());
+  }
+  const auto outputs = session.fetch();
+  const std::int64_t t3 = monotonic_ns();
+  if (!outputs) [[unlikely]] {
+    return std::unexpected(outputs.error());
+  }
+  times = {.bind_ns = t1 - t0, .execute_ns = t2 - t1, .fetch_ns = t3 - t2};
+  return t3;
+}
+
+/// The columns at full size, every page touched.
+PhaseSamples reserve_samples(std::size_t count) {
+  return {.bind_ns = std::vector<std::int64_t>(count),
+          .execute_ns = std::vector<std::int64_t>(count),
+          .fetch_ns = std::vector<std::int64_t>(count)};
+}
+
+void put_sample(PhaseSamples& samples, std::size_t index, const PhaseTimes& times) {
+  samples.bind_ns[index] = times.bind_ns;
+  samples.execute_ns[index] = times.execute_ns;
+  samples.fetch_ns[index] = times.fetch_ns;
+}
+
+struct LoopLimits {
+  int count = 0;
+  int minimum = 0;
+  std::int64_t deadline_ns = 0;
+  std::int64_t gap_ns = 0;
+};
+
+/// Runs inferences into samples[first…) and tells how many.
+Result<int> run_loop(Session& session, std::span<const TensorView> inputs, const LoopLimits& limits,
+                     PhaseSamples& samples, std::size_t first) {
+  int done = 0;
+  PhaseTimes times;
+  while (done < limits.count) {
+    pause_for(limits.gap_ns);
+    const auto end_ns = time_inference(session, inputs, times);
+    if (!end_ns) [[unlikely]] {
+      return fail_with_context(
+          end_ns.error(), fmt::format("inference {}", first + 2 + static_cast<std::size_t>(done)));
+    }
+    put_sample(samples, first + static_cast<std::size_t>(done), times);
+    ++done;
+    if (*end_ns >= limits.deadline_ns && done >= limits.minimum) {
+      break;
+    }
+  }
+  return done;
+}
+
+std::int64_t warmup_share_ns(const MeasurePlan& plan) {
+  const double share = static_cast<double>(plan.warmup_iterations) /
+                       (static_cast<double>(plan.warmup_iterations) + plan.iterations);
+  return static_cast<std::int64_t>(static_cast<double>(plan.time_budget_ns) * share);
+}
+
+void put_usage(Measurement& result, const Usage& before, const Usage& after) {
+  const auto& a = before.counters;
+  const auto& b = after.counters;
+  result.cpu_ns = after.cpu_ns - before.cpu_ns;
+  result.involuntary_switches = b.ru_nivcsw - a.ru_nivcsw;
+  result.minor_faults = b.ru_minflt - a.ru_minflt;
+  result.major_faults = b.ru_majflt - a.ru_majflt;
+}
+
+/// Drops the places that a time budget left unused.
+void shrink_samples(PhaseSamples& samples, std::size_t count) {
+  samples.bind_ns.resize(count);
+  samples.execute_ns.resize(count);
+  samples.fetch_ns.resize(count);
+}
+
+}  // namespace
+
+Result<Measurement> measure(Session& session, std::span<const TensorView> inputs,
+                            const MeasurePlan& plan, const StageListener& listener) {
+  ASSAY_RETURN_IF_ERROR(check_plan(plan));
+  Measurement result;
+  result.clock_resolution_ns = measure_clock_resolution_ns();
+  result.timer_cost_ns = median_timer_cost_ns();
+  result.samples = reserve_samples(static_cast<std::size_t>(plan.warmup_iterations) +
+                                   static_cast<std::size_t>(plan.iterations));
+  const auto note = [&listener](Stage stage) {
+    if (listener) {
+      listener(stage);
+    }
+  };
+
+  note(Stage::kFirst);
+  if (const auto end_ns = time_inference(session, inputs, result.first); !end_ns) {
+    return fail_with_context(end_ns.error(), "inference 1");
+  }
+  note(Stage::kSteady);
+
+  const std::int64_t start_ns = monotonic_ns();
+  const LoopLimits warmup{.count = plan.warmup_iterations,
+                          .deadline_ns = start_ns + warmup_share_ns(plan),
+                          .gap_ns = plan.gap_ns};
+  ASSAY_ASSIGN_OR_RETURN(result.warmup_iterations,
+                         run_loop(session, inputs, warmup, result.samples, 0));
+
+  const auto warm = static_cast<std::size_t>(result.warmup_iterations);
+  const LoopLimits steady{.count = plan.iterations,
+                          .minimum = plan.min_iterations,
+                          .deadline_ns = start_ns + plan.time_budget_ns,
+                          .gap_ns = plan.gap_ns};
+  const Usage before = read_usage();
+  const std::int64_t steady_start_ns = monotonic_ns();
+  ASSAY_ASSIGN_OR_RETURN(result.iterations,
+                         run_loop(session, inputs, steady, result.samples, warm));
+  result.wall_ns = monotonic_ns() - steady_start_ns;
+  put_usage(result, before, read_usage());
+
+  result.stopped_by = result.iterations == plan.iterations ? "count" : "time_budget";
+  shrink_samples(result.samples, warm + static_cast<std::size_t>(result.iterations));
+  return result;
+}
+
+Result<std::span<const TensorView>> infer_once(Session& session,
+                                               std::span<const TensorView> inputs) {
+  ASSAY_RETURN_IF_ERROR(session.bind(inputs));
+  ASSAY_RETURN_IF_ERROR(session.execute());
+  return session.fetch();
+}
+
+}  // namespace assay

@@ -1,0 +1,134 @@
+#include "assay/measure/measure.h"
+
+#include <algorithm>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
+#include "assay/measure/scripted_session.h"
+
+namespace assay {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(Measure, TimesBindExecuteFetchInThisOrderForEveryInference) {
+  ScriptedSession session;
+  const auto result =
+      measure(session, {}, {.warmup_iterations = 1, .iterations = 1, .min_iterations = 1}, {});
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_THAT(session.calls, ElementsAre("bind", "execute", "fetch", "bind", "execute", "fetch",
+                                         "bind", "execute", "fetch"));
+}
+
+TEST(Measure, CountsWarmUpAndSteadyIterationsApartFromTheFirst) {
+  ScriptedSession session;
+  const auto result = measure(session, {}, {.warmup_iterations = 4, .iterations = 7}, {});
+  ASSERT_TRUE(result);
+  EXPECT_EQ(session.executes, 12);
+  EXPECT_EQ(result->warmup_iterations, 4);
+  EXPECT_EQ(result->iterations, 7);
+  EXPECT_EQ(result->stopped_by, "count");
+  EXPECT_EQ(result->samples.bind_ns.size(), 11U);
+  EXPECT_EQ(result->samples.execute_ns.size(), 11U);
+  EXPECT_EQ(result->samples.fetch_ns.size(), 11U);
+}
+
+TEST(Measure, ChargesTheTimeOfExecuteToExecute) {
+  ScriptedSession session;
+  session.execute_ns = 200'000;
+  const auto result = measure(session, {}, {.warmup_iterations = 0, .iterations = 5}, {});
+  ASSERT_TRUE(result);
+  EXPECT_GE(result->first.execute_ns, 200'000);
+  EXPECT_GE(std::ranges::min(result->samples.execute_ns), 200'000);
+  EXPECT_GE(result->wall_ns, 5 * 200'000);
+  EXPECT_GE(result->cpu_ns, 4 * 200'000);
+  EXPECT_LT(std::ranges::min(result->samples.bind_ns), 200'000);
+}
+
+TEST(Measure, StopsAtTheBudgetButDoesTheMinimum) {
+  ScriptedSession session;
+  session.execute_ns = 1'000'000;
+  const MeasurePlan plan{
+      .warmup_iterations = 10, .iterations = 1000, .min_iterations = 3, .time_budget_ns = 1'000};
+  const auto result = measure(session, {}, plan, {});
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->warmup_iterations, 1);
+  EXPECT_EQ(result->iterations, 3);
+  EXPECT_EQ(result->stopped_by, "time_budget");
+  EXPECT_EQ(result->samples.execute_ns.size(), 4U);
+}
+
+TEST(Measure, LeavesMostOfTheBudgetToTheSteadyPart) {
+  ScriptedSession session;
+  session.execute_ns = 1'000'000;
+  const MeasurePlan plan{.warmup_iterations = 500,
+                         .iterations = 500,
+                         .min_iterations = 1,
+                         .time_budget_ns = 40'000'000};
+  const auto result = measure(session, {}, plan, {});
+  ASSERT_TRUE(result);
+  EXPECT_LE(result->warmup_iterations, 20);
+  EXPECT_GE(result->iterations, 1);
+}
+
+TEST(Measure, PausesBetweenInferencesOutsideTheTimedRegion) {
+  ScriptedSession session;
+  const MeasurePlan plan{.warmup_iterations = 0, .iterations = 4, .gap_ns = 1'000'000};
+  const auto result = measure(session, {}, plan, {});
+  ASSERT_TRUE(result);
+  EXPECT_GE(result->wall_ns, 4 * 1'000'000);
+  EXPECT_LT(std::ranges::min(result->samples.execute_ns), 1'000'000);
+}
+
+TEST(Measure, TellsStagesBeforeTheFirstAndAfterIt) {
+  ScriptedSession session;
+  std::vector<std::pair<Stage, int>> heard;
+  ASSERT_TRUE(measure(session, {}, {.iterations = 3},
+                      [&](Stage stage) { heard.emplace_back(stage, session.executes); }));
+  EXPECT_THAT(heard, ElementsAre(std::pair(Stage::kFirst, 0), std::pair(Stage::kSteady, 1)));
+}
+
+TEST(Measure, HandsOnAFailureWithTheNumberOfTheInference) {
+  for (const int failing : {1, 2, 9}) {
+    ScriptedSession session;
+    session.fail_at_execute = failing;
+    const auto result = measure(session, {}, {.warmup_iterations = 5, .iterations = 5}, {});
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code, ErrorCode::kEngine);
+    EXPECT_EQ(result.error().message,
+              "inference " + std::to_string(failing) + ": scripted failure");
+    EXPECT_EQ(session.calls.back(), "execute");
+  }
+}
+
+TEST(Measure, RefusesPlansThatMakeNoSense) {
+  ScriptedSession session;
+  for (const int iterations : {0, 100'000'000}) {
+    const auto result = measure(session, {}, {.iterations = iterations}, {});
+    ASSERT_FALSE(result);
+    EXPECT_THAT(result.error().message, HasSubstr(std::to_string(iterations) + " steady"));
+  }
+}
+
+TEST(Measure, RefusesNegativeFieldsByName) {
+  ScriptedSession session;
+  const auto result = measure(session, {}, {.gap_ns = -1}, {});
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(result.error().message, HasSubstr("gap_ns is -1"));
+  EXPECT_TRUE(session.calls.empty());
+}
+
+TEST(Measure, ReportsWhatItsOwnClockCosts) {
+  ScriptedSession session;
+  const auto result = measure(session, {}, {}, {});
+  ASSERT_TRUE(result);
+  EXPECT_GT(result->clock_resolution_ns, 0);
+  EXPECT_GT(result->timer_cost_ns, 0);
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,87 @@
+#include "assay/runner/input_loader.h"
+
+#include <fmt/format.h>
+#include <string>
+#include <utility>
+
+#include "assay/tensor/safetensors.h"
+
+namespace assay {
+namespace {
+
+Status check_source(const wire::InputSource& source) {
+  const int named =
+      (source.file.empty() ? 0 : 1) + (source.in_blob ? 1 : 0) + (source.is_generated ? 1 : 0);
+  if (named != 1) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("inputs come from exactly one of file, in_blob, is_generated; {} are "
+                            "given",
+                            named));
+  }
+  if (source.samples < 1) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{} samples: take at least one", source.samples));
+  }
+  return {};
+}
+
+Result<std::vector<Sample>> pick_samples(const std::vector<NamedTensor>& tensors, int count) {
+  std::vector<Sample> samples;
+  for (int i = 0; i < count; ++i) {
+    ASSAY_ASSIGN_OR_RETURN(Sample sample, sample_from_tensors(tensors, i));
+    samples.push_back(std::move(sample));
+  }
+  return samples;
+}
+
+std::vector<Sample> generate_samples(const wire::InputSource& source,
+                                     std::span<const TensorSpec> specs) {
+  std::vector<Sample> samples(static_cast<std::size_t>(source.samples));
+  for (std::size_t s = 0; s < samples.size(); ++s) {
+    for (std::size_t i = 0; i < specs.size(); ++i) {
+      samples[s].push_back(random_tensor(specs[i], seed_of_input(source.seed, s, i)));
+    }
+  }
+  return samples;
+}
+
+}  // namespace
+
+std::uint64_t seed_of_input(std::uint64_t seed, std::size_t sample, std::size_t input) {
+  constexpr std::uint64_t kSampleStep = 1'000'003;
+  constexpr std::uint64_t kInputStep = 7'919;
+  return seed + kSampleStep * sample + kInputStep * input;
+}
+
+Result<std::vector<Sample>> load_samples(const wire::InputSource& source,
+                                         std::span<const std::byte> blob,
+                                         std::span<const TensorSpec> specs) {
+  ASSAY_RETURN_IF_ERROR(check_source(source));
+  if (source.is_generated) {
+    return generate_samples(source, specs);
+  }
+  if (specs.empty()) {
+    return std::vector<Sample>(static_cast<std::size_t>(source.samples));
+  }
+  if (source.in_blob) {
+    ASSAY_ASSIGN_OR_RETURN(const auto tensors, tensors_from_safetensors(blob));
+    return pick_samples(tensors, source.samples);
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto tensors, read_safetensors(source.file));
+  auto samples = pick_samples(tensors, source.samples);
+  if (!samples) {
+    return fail_with_context(std::move(samples).error(), source.file);
+  }
+  return samples;
+}
+
+std::vector<TensorView> views_of(const Sample& sample) {
+  std::vector<TensorView> views;
+  views.reserve(sample.size());
+  for (const auto& tensor : sample) {
+    views.push_back(tensor.view());
+  }
+  return views;
+}
+
+}  // namespace assay

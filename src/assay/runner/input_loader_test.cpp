@@ -1,0 +1,84 @@
+#include "assay/runner/input_loader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "assay/base/fs.h"
+#include "assay/tensor/safetensors.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+
+const std::vector<TensorSpec> kSpecs = {{.name = "x", .shape = {2, 3}},
+                                        {.name = "i", .dtype = Dtype::kInt64, .shape = {4}}};
+
+std::vector<std::byte> two_samples() {
+  std::vector<NamedTensor> tensors;
+  for (const int sample : {0, 1}) {
+    Tensor tensor = Tensor::zeros(Dtype::kUInt8, {1});
+    tensor.data[0] = static_cast<std::byte>(40 + sample);
+    tensors.push_back({std::to_string(sample) + ".0", tensor});
+  }
+  return safetensors_from_tensors(tensors);
+}
+
+TEST(InputLoader, GeneratesWhatTheSignatureAsksForFromTheSeed) {
+  const wire::InputSource source{.is_generated = true, .seed = 5, .samples = 2};
+  const auto samples = load_samples(source, {}, kSpecs).value();
+  ASSERT_EQ(samples.size(), 2U);
+  ASSERT_EQ(samples[0].size(), 2U);
+  EXPECT_EQ(samples[0][0].shape, kSpecs[0].shape);
+  EXPECT_EQ(samples[0][1].dtype, Dtype::kInt64);
+  EXPECT_NE(samples[0][0].data, samples[1][0].data);
+  EXPECT_EQ(samples[1][0].data, load_samples(source, {}, kSpecs).value()[1][0].data);
+}
+
+TEST(InputLoader, SeedsEverySampleAndInputApart) {
+  std::set<std::uint64_t> seeds;
+  for (std::size_t sample = 0; sample < 50; ++sample) {
+    for (std::size_t input = 0; input < 20; ++input) {
+      seeds.insert(seed_of_input(1, sample, input));
+    }
+  }
+  EXPECT_EQ(seeds.size(), 1000U);
+}
+
+TEST(InputLoader, ReadsSamplesFromTheBlob) {
+  const auto blob = two_samples();
+  const auto samples = load_samples({.in_blob = true, .samples = 2}, blob, kSpecs).value();
+  EXPECT_EQ(samples[1][0].data[0], std::byte{41});
+}
+
+TEST(InputLoader, ReadsSamplesFromAFileAndNamesItWhenOneIsMissing) {
+  const auto folder = TemporaryFolder::make("inputs").value();
+  const auto path = folder.path() / "x.safetensors";
+  const auto blob = two_samples();
+  ASSERT_TRUE(
+      write_file_atomically(path, {reinterpret_cast<const char*>(blob.data()), blob.size()}));
+  EXPECT_EQ(load_samples({.file = path, .samples = 2}, {}, kSpecs).value().size(), 2U);
+
+  const auto missing = load_samples({.file = path, .samples = 3}, {}, kSpecs);
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, ErrorCode::kNotFound);
+  EXPECT_THAT(missing.error().message, HasSubstr(path.string()));
+}
+
+TEST(InputLoader, WantsExactlyOneSource) {
+  EXPECT_EQ(load_samples({}, {}, kSpecs).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(load_samples({.in_blob = true, .is_generated = true}, {}, kSpecs).error().code,
+            ErrorCode::kInvalidArgument);
+  EXPECT_EQ(load_samples({.is_generated = true, .samples = 0}, {}, kSpecs).error().code,
+            ErrorCode::kInvalidArgument);
+}
+
+TEST(InputLoader, GivesEmptySamplesToAProgramWithoutInputs) {
+  EXPECT_EQ(load_samples({.is_generated = true, .samples = 3}, {}, {}).value().size(), 3U);
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,113 @@
+#include "assay/runner/runner.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <unistd.h>
+
+#include "assay/base/log.h"
+#include "assay/device/process_memory.h"
+#include "assay/runner/service.h"
+#include "assay/runner/standard_streams.h"
+#include "assay/wire/channel.h"
+
+namespace assay {
+namespace {
+
+constexpr int kUsageError = 2;
+constexpr int kCouldNotRun = 3;
+constexpr int kOurBug = 4;
+
+struct Arguments {
+  bool is_describe = false;
+  const char* job = nullptr;
+  const char* out = nullptr;
+};
+
+Result<Arguments> parse_arguments(std::span<char*> arguments) {
+  Arguments result;
+  for (std::size_t i = 1; i < arguments.size(); ++i) {
+    const std::string_view argument = arguments[i];
+    const bool has_value = i + 1 < arguments.size();
+    if (argument == "--describe") {
+      result.is_describe = true;
+    } else if (argument == "--job" && has_value) {
+      result.job = arguments[++i];
+    } else if (argument == "--out" && has_value) {
+      result.out = arguments[++i];
+    } else {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("not understood: '{}'; use --describe, or --job IN --out OUT, or "
+                              "nothing to serve frames on stdin and stdout",
+                              argument));
+    }
+  }
+  if ((result.job == nullptr) != (result.out == nullptr)) {
+    return fail(ErrorCode::kInvalidArgument, "--job and --out go together");
+  }
+  return result;
+}
+
+int report_failure(const Error& error, int exit_code) {
+  log_line(LogLevel::kError, error.message);
+  return exit_code;
+}
+
+int print_description(Engine& engine, int fd) {
+  const auto description = describe_engine(engine);
+  if (!description) {
+    return report_failure(description.error(), kCouldNotRun);
+  }
+  const std::string text = Json(*description).dump(2) + "\n";
+  const auto written = ::write(fd, text.data(), text.size());
+  return written == static_cast<ssize_t>(text.size()) ? 0 : kCouldNotRun;
+}
+
+int serve(Engine& engine, const WireDescriptors& descriptors) {
+  ::setenv("ASSAY_WIRE_FD", std::to_string(descriptors.write_fd).c_str(), 1);
+  wire::Channel channel(descriptors.read_fd, descriptors.write_fd);
+  RunnerService service(engine, channel, read_process_memory);
+  const Status served = service.serve();
+  return served ? 0 : report_failure(served.error(), kCouldNotRun);
+}
+
+int run(Engine& engine, std::span<char*> argv) {
+  const auto standard = take_standard_streams();
+  if (!standard) {
+    return report_failure(standard.error(), kCouldNotRun);
+  }
+  const auto arguments = parse_arguments(argv);
+  if (!arguments) {
+    return report_failure(arguments.error(), kUsageError);
+  }
+  if (arguments->is_describe) {
+    return print_description(engine, standard->write_fd);
+  }
+  if (arguments->job == nullptr) {
+    return serve(engine, *standard);
+  }
+  const auto files = open_job_files(arguments->job, arguments->out);
+  if (!files) {
+    return report_failure(files.error(), kCouldNotRun);
+  }
+  return serve(engine, *files);
+}
+
+}  // namespace
+
+int run_runner(Engine& engine, int argc, char** argv) {
+  try {
+    return run(engine, {argv, static_cast<std::size_t>(argc)});
+  } catch (const std::exception& error) {
+    return report_failure({.code = ErrorCode::kInternal, .message = error.what()}, kOurBug);
+  }
+}
+
+}  // namespace assay

@@ -1,0 +1,314 @@
+#include "assay/runner/service.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <fmt/format.h>
+#include <new>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "assay/base/clock.h"
+#include "assay/runner/input_loader.h"
+#include "assay/runner/target.h"
+#include "assay/tensor/safetensors.h"
+
+namespace assay {
+namespace {
+
+using wire::Frame;
+using wire::MessageType;
+
+/// Calls what may throw, and makes a failure of it: an engine's exception must not end the runner.
+template <class Call>
+auto catch_all(Call call) -> decltype(call()) {
+  try {
+    return call();
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorCode::kExhausted, "out of memory");
+  } catch (const std::exception& error) {
+    return fail(ErrorCode::kEngine, fmt::format("the engine threw: {}", error.what()));
+  } catch (...) {
+    return fail(ErrorCode::kEngine, "the engine threw something that is no std::exception");
+  }
+}
+
+/// What several executions of one sample gave.
+struct RepeatedOutputs {
+  std::vector<Tensor> outputs;  ///< Of the first execution.
+  std::int64_t differing_elements = 0;
+};
+
+std::int64_t count_differing_elements(const Tensor& first, const TensorView& again) {
+  const std::size_t size = size_of_dtype(first.dtype);
+  if (again.dtype != first.dtype || again.data.size() != first.data.size()) {
+    return static_cast<std::int64_t>(std::max(again.data.size(), first.data.size()) / size);
+  }
+  std::int64_t differing = 0;
+  for (std::size_t at = 0; at < first.data.size(); at += size) {
+    differing += std::memcmp(first.data.data() + at, again.data.data() + at, size) != 0 ? 1 : 0;
+  }
+  return differing;
+}
+
+void take_outputs(std::span<const TensorView> outputs, RepeatedOutputs& result) {
+  if (result.outputs.empty()) {
+    for (const auto& output : outputs) {
+      result.outputs.push_back(Tensor::copy_of(output));
+    }
+    return;
+  }
+  for (std::size_t i = 0; i < std::min(outputs.size(), result.outputs.size()); ++i) {
+    result.differing_elements += count_differing_elements(result.outputs[i], outputs[i]);
+  }
+}
+
+void name_tensors(std::string_view prefix, std::size_t sample, std::vector<Tensor> tensors,
+                  std::vector<NamedTensor>& into) {
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    into.push_back({fmt::format("{}{}.{}", prefix, sample, i), std::move(tensors[i])});
+  }
+}
+
+Status check_protocol(const wire::Hello& hello) {
+  if (hello.protocol_min > wire::kVersionMax || hello.protocol_max < wire::kVersionMin) {
+    return fail(
+        ErrorCode::kUnsupported,
+        fmt::format("the host speaks protocol {} to {}, this runner {} to {}; use a runner "
+                    "and an assay of one version",
+                    hello.protocol_min, hello.protocol_max, wire::kVersionMin, wire::kVersionMax));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<EngineDescription> describe_engine(Engine& engine) {
+  auto description = catch_all([&engine] { return engine.describe(); });
+  if (description && description->target.empty()) {
+    description->target = kTargetTriple;
+  }
+  return description;
+}
+
+RunnerService::RunnerService(Engine& engine, wire::Channel& channel, MemoryReader reader)
+    : engine_(engine), channel_(channel), reader_(std::move(reader)) {
+  if (reader_) {
+    if (auto reading = reader_("start")) {
+      start_memory_ = *std::move(reading);
+    }
+  }
+}
+
+Status RunnerService::serve() {
+  for (;;) {
+    auto received = channel_.receive();
+    if (!received) {
+      [[maybe_unused]] const auto told =
+          channel_.send(wire::error_frame(0, received.error(), stage_));
+      return std::unexpected(std::move(received).error());
+    }
+    if (!received->has_value()) {
+      return {};
+    }
+    const Frame& request = **received;
+    request_ = request.request;
+    auto reply = answer_or_catch(request);
+    ASSAY_RETURN_IF_ERROR(wire_status_);
+    ASSAY_RETURN_IF_ERROR(
+        channel_.send(reply ? *reply : wire::error_frame(request.request, reply.error(), stage_)));
+    if (request.type == MessageType::kBye) {
+      return {};
+    }
+  }
+}
+
+Result<Frame> RunnerService::answer_or_catch(const Frame& request) {
+  return catch_all([&] { return answer(request); });
+}
+
+Result<Frame> RunnerService::answer(const Frame& request) {
+  switch (request.type) {
+    case MessageType::kHello:
+      return hello(request);
+    case MessageType::kDescribe: {
+      ASSAY_ASSIGN_OR_RETURN(const auto* description, describe());
+      return frame_of(request.type, request.request, *description);
+    }
+    case MessageType::kLoad:
+      return load(request);
+    case MessageType::kInfer:
+      return infer(request);
+    case MessageType::kMeasure:
+      return measure(request);
+    case MessageType::kProfile:
+      return profile(request);
+    case MessageType::kMemory:
+      return memory(request);
+    case MessageType::kResetState:
+      return reset_state(request);
+    case MessageType::kUnload:
+      return unload(request);
+    case MessageType::kBye:
+      return Frame{.type = request.type, .request = request.request};
+    default:
+      return fail(ErrorCode::kUnsupported,
+                  fmt::format("a runner does not answer messages of type {} ({})",
+                              name_of(request.type), static_cast<int>(request.type)));
+  }
+}
+
+Result<const EngineDescription*> RunnerService::describe() {
+  if (!description_) {
+    ASSAY_ASSIGN_OR_RETURN(description_, describe_engine(engine_));
+  }
+  return &*description_;
+}
+
+Result<Frame> RunnerService::hello(const Frame& request) {
+  ASSAY_ASSIGN_OR_RETURN(const auto theirs, wire::body_of<wire::Hello>(request));
+  ASSAY_RETURN_IF_ERROR(check_protocol(theirs));
+  ASSAY_ASSIGN_OR_RETURN(const auto* description, describe());
+  return frame_of(request.type, request.request,
+                  wire::Hello{.program = "assay-runner-" + description->name,
+                              .engine = description->name,
+                              .version = description->version,
+                              .build_id = description->build_id,
+                              .target = description->target,
+                              .clock_resolution_ns = measure_clock_resolution_ns()});
+}
+
+Result<Frame> RunnerService::load(const Frame& request) {
+  note(Stage::kLoad);
+  session_.reset();
+  load_failure_ = "the load request failed";
+  ASSAY_ASSIGN_OR_RETURN(auto body, wire::body_of<wire::Load>(request));
+  ASSAY_ASSIGN_OR_RETURN(const auto* description, describe());
+  LoadRequest what{.entry = std::move(body.entry), .method = std::move(body.method)};
+  what.data.assign(body.data.begin(), body.data.end());
+  what.libraries.assign(body.libraries.begin(), body.libraries.end());
+  ASSAY_ASSIGN_OR_RETURN(what.options, validate_options(body.options, description->options));
+  auto loaded = engine_.load(what);
+  if (!loaded) {
+    load_failure_ = loaded.error().message;
+    return std::unexpected(std::move(loaded).error());
+  }
+  session_ = *std::move(loaded);
+  if (reader_) {
+    if (auto reading = reader_("loaded")) {
+      loaded_memory_ = *std::move(reading);
+    }
+  }
+  return frame_of(request.type, request.request, session_->report());
+}
+
+Result<Session*> RunnerService::loaded_session() {
+  if (session_ == nullptr) {
+    return fail(ErrorCode::kInvalidArgument,
+                "no program is loaded: send load first" +
+                    (load_failure_.empty() ? "" : " (" + load_failure_ + ")"));
+  }
+  return session_.get();
+}
+
+Result<Frame> RunnerService::infer(const Frame& request) {
+  ASSAY_ASSIGN_OR_RETURN(const auto body, wire::body_of<wire::Infer>(request));
+  ASSAY_ASSIGN_OR_RETURN(auto* session, loaded_session());
+  ASSAY_ASSIGN_OR_RETURN(auto samples,
+                         load_samples(body.inputs, request.blob, session->report().inputs));
+  wire::InferReply reply{.samples = static_cast<int>(samples.size()),
+                         .repeat = std::max(1, body.repeat)};
+  std::vector<NamedTensor> tensors;
+  note(Stage::kFirst);
+  for (std::size_t s = 0; s < samples.size(); ++s) {
+    RepeatedOutputs repeated;
+    const auto views = views_of(samples[s]);
+    for (int r = 0; r < reply.repeat; ++r) {
+      ASSAY_ASSIGN_OR_RETURN(const auto outputs, infer_once(*session, views));
+      take_outputs(outputs, repeated);
+      if (s == 0 && r == 0) {
+        note(Stage::kSteady);
+      }
+    }
+    reply.differing_elements += repeated.differing_elements;
+    name_tensors("", s, std::move(repeated.outputs), tensors);
+    if (body.return_inputs) {
+      name_tensors("in.", s, std::move(samples[s]), tensors);
+    }
+  }
+  note(Stage::kFetch);
+  Frame answer = frame_of(request.type, request.request, reply);
+  answer.blob = safetensors_from_tensors(tensors);
+  return answer;
+}
+
+Result<Frame> RunnerService::measure(const Frame& request) {
+  ASSAY_ASSIGN_OR_RETURN(const auto body, wire::body_of<wire::Measure>(request));
+  ASSAY_ASSIGN_OR_RETURN(auto* session, loaded_session());
+  ASSAY_ASSIGN_OR_RETURN(const auto samples,
+                         load_samples(body.inputs, request.blob, session->report().inputs));
+  const auto inputs = views_of(samples.front());
+  ASSAY_ASSIGN_OR_RETURN(const auto measurement,
+                         assay::measure(*session, inputs, body.plan, listener()));
+  Frame answer = frame_of(request.type, request.request, measurement);
+  answer.blob = wire::blob_from_samples(measurement.samples);
+  return answer;
+}
+
+Result<Frame> RunnerService::profile(const Frame& request) {
+  ASSAY_ASSIGN_OR_RETURN(const auto body, wire::body_of<wire::Observe>(request));
+  ASSAY_ASSIGN_OR_RETURN(auto* session, loaded_session());
+  ASSAY_ASSIGN_OR_RETURN(const auto samples,
+                         load_samples(body.inputs, request.blob, session->report().inputs));
+  const auto inputs = views_of(samples.front());
+  ASSAY_ASSIGN_OR_RETURN(const auto report,
+                         observe_profile(*session, inputs, body.iterations, listener()));
+  return frame_of(request.type, request.request, report);
+}
+
+Result<Frame> RunnerService::memory(const Frame& request) {
+  ASSAY_ASSIGN_OR_RETURN(const auto body, wire::body_of<wire::Observe>(request));
+  ASSAY_ASSIGN_OR_RETURN(auto* session, loaded_session());
+  if (!start_memory_ || !loaded_memory_) {
+    return fail(ErrorCode::kUnavailable, "this system does not tell the memory of a process");
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto samples,
+                         load_samples(body.inputs, request.blob, session->report().inputs));
+  const auto inputs = views_of(samples.front());
+  load_failure_ = "the memory pass unloaded it";
+  ASSAY_ASSIGN_OR_RETURN(const auto report,
+                         observe_memory(std::move(session_), inputs, body.iterations,
+                                        *start_memory_, *loaded_memory_, reader_, listener()));
+  return frame_of(request.type, request.request, report);
+}
+
+Result<Frame> RunnerService::reset_state(const Frame& request) {
+  ASSAY_ASSIGN_OR_RETURN(auto* session, loaded_session());
+  ASSAY_RETURN_IF_ERROR(session->reset_state());
+  return Frame{.type = request.type, .request = request.request};
+}
+
+Result<Frame> RunnerService::unload(const Frame& request) {
+  ASSAY_RETURN_IF_ERROR(loaded_session());
+  note(Stage::kUnload);
+  session_.reset();
+  load_failure_ = "it was unloaded";
+  return Frame{.type = request.type, .request = request.request};
+}
+
+void RunnerService::note(Stage stage) {
+  stage_ = stage;
+  if (wire_status_) {
+    wire_status_ =
+        channel_.send(frame_of(MessageType::kStage, request_, wire::StageNote{.stage = stage}));
+  }
+}
+
+StageListener RunnerService::listener() {
+  return [this](Stage stage) { note(stage); };
+}
+
+}  // namespace assay
