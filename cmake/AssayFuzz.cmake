@@ -1,6 +1,6 @@
 # Fuzz targets: libFuzzer with AddressSanitizer, built only on request and with clang:
 #
-#   cmake -B build/fuzz -DCMAKE_CXX_COMPILER=clang++-19 -DASSAY_FUZZ=ON
+#   cmake -G Ninja -B build/fuzz -DCMAKE_CXX_COMPILER=clang++-19 -DCMAKE_CXX_SCAN_FOR_MODULES=OFF -DASSAY_FUZZ=ON
 #   cmake --build build/fuzz --target assay_wire_fuzz && build/fuzz/bin/assay_wire_fuzz -max_total_time=60
 #
 #   assay_fuzz(assay_wire_fuzz SRCS wire_fuzz.cpp LIBS assay_wire)

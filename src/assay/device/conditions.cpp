@@ -1,0 +1,106 @@
+#include "assay/device/conditions.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "assay/base/clock.h"
+#include "assay/device/text_fields.h"
+
+namespace assay {
+namespace {
+
+namespace stdfs = std::filesystem;
+
+/// Files `folder/<prefix>*/name`, in no order.
+std::vector<stdfs::path> files_in_each(const stdfs::path& folder, std::string_view prefix,
+                                       const stdfs::path& name) {
+  std::vector<stdfs::path> files;
+  std::error_code ignored;
+  for (stdfs::directory_iterator entry(folder, ignored), end; !ignored && entry != end;
+       entry.increment(ignored)) {
+    if (entry->path().filename().string().starts_with(prefix)) {
+      files.push_back(entry->path() / name);
+    }
+  }
+  return files;
+}
+
+std::optional<double> highest_number(const std::vector<stdfs::path>& files, double scale,
+                                     double low, double high) {
+  std::optional<double> highest;
+  for (const auto& file : files) {
+    const auto text = read_system_text(file);
+    const auto number = text ? leading_double(*text) : std::nullopt;
+    // Zones without a sensor tell values like -274000.
+    if (number && *number * scale > low && *number * scale < high) {
+      highest = std::max(highest.value_or(low), *number * scale);
+    }
+  }
+  return highest;
+}
+
+/// "some avg10=0.12 avg60=…": the share of time in which something waited for a processor, percent.
+std::optional<double> pressure_avg10(const std::optional<std::string>& text) {
+  constexpr std::string_view kMark = "some avg10=";
+  const auto at = text ? text->find(kMark) : std::string::npos;
+  return at == std::string::npos
+             ? std::nullopt
+             : leading_double(std::string_view(*text).substr(at + kMark.size()));
+}
+
+/// First line of /proc/stat: "cpu user nice system idle iowait irq softirq steal guest guest_nice";
+/// guest time is part of user time (proc(5)).
+void add_ticks(const std::optional<std::string>& text, Conditions& conditions) {
+  constexpr int kSteal = 7;
+  if (!text || !text->starts_with("cpu ")) {
+    return;
+  }
+  std::string_view rest = std::string_view(*text).substr(4);
+  rest = rest.substr(0, rest.find('\n'));
+  std::int64_t total = 0;
+  for (int field = 0; field <= kSteal; ++field) {
+    rest = trimmed(rest);
+    const auto ticks = leading_integer(rest);
+    if (!ticks) {
+      return;
+    }
+    total += *ticks;
+    if (field == kSteal) {
+      conditions.steal_ticks = *ticks;
+    }
+    rest = rest.substr(std::min(rest.find(' '), rest.size()));
+  }
+  conditions.total_ticks = total;
+}
+
+std::optional<std::int64_t> available_bytes(const std::optional<std::string>& meminfo) {
+  const auto kib = meminfo ? find_integer_field(*meminfo, "MemAvailable") : std::nullopt;
+  return kib ? std::optional(*kib * 1024) : std::nullopt;
+}
+
+}  // namespace
+
+Conditions read_conditions(const stdfs::path& root) {
+  const auto cpus = root / "sys/devices/system/cpu";
+  Conditions conditions;
+  conditions.unix_ns = unix_time_ns();
+  if (const auto text = read_system_text(root / "proc/loadavg")) {
+    conditions.load_average_1min = leading_double(*text);
+  }
+  conditions.cpu_pressure_avg10 = pressure_avg10(read_system_text(root / "proc/pressure/cpu"));
+  add_ticks(read_system_text(root / "proc/stat"), conditions);
+  conditions.frequency_hz =
+      highest_number(files_in_each(cpus, "cpu", "cpufreq/scaling_cur_freq"), 1e3, 0, 1e11);
+  conditions.temperature_celsius = highest_number(
+      files_in_each(root / "sys/class/thermal", "thermal_zone", "temp"), 1e-3, -60, 200);
+  conditions.governor = read_system_text(cpus / "cpu0/cpufreq/scaling_governor");
+  conditions.memory_available_bytes = available_bytes(read_system_text(root / "proc/meminfo"));
+  return conditions;
+}
+
+}  // namespace assay

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "assay/record/run.h"
+
+namespace assay {
+
+/// What the system tells by calls and not by files.
+struct SystemFacts {
+  std::string system;      ///< "Linux"
+  std::string machine;     ///< "x86_64"
+  std::string release;     ///< Kernel release.
+  int cpus = 0;            ///< On line, whatever this process may use.
+  std::string hypervisor;  ///< "kvm", "vmware", …; empty: none, or unknown.
+};
+
+SystemFacts read_system_facts();
+
+/// This machine: its class ("linux-x86_64:amd-epyc:2cpu"), processor, memory, kernel, system. Holds
+/// no host name, serial or address. The same machine gives the same id until it changes.
+Environment read_environment();
+
+/// The same from given facts and a folder that stands for "/"; for tests.
+Environment environment_from(const SystemFacts& facts, const std::filesystem::path& root);
+
+}  // namespace assay

@@ -1,0 +1,116 @@
+#include "assay/device/environment.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "assay/device/cpu_name.h"
+#include "assay/device/sample_root.h"
+
+namespace assay {
+namespace {
+
+using testing::ElementsAre;
+
+const SystemFacts kGuest{.system = "Linux",
+                         .machine = "x86_64",
+                         .release = "6.1.0-18-amd64",
+                         .cpus = 2,
+                         .hypervisor = "kvm"};
+
+constexpr const char* kEpyc =
+    "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t\t: 17\n"
+    "model name\t: AMD EPYC\nstepping\t: 1\nmicrocode\t: 0x1000065\ncache size\t: 1024 KB\n"
+    "flags\t\t: fpu vme avx fma avx2 avx512f avx512_vnni avx512_bf16 fsrm\n\nprocessor\t: 1\n";
+
+TEST(CpuName, LosesWhatSaysNothing) {
+  EXPECT_EQ(normalised_cpu_name("AMD EPYC"), "amd-epyc");
+  EXPECT_EQ(normalised_cpu_name("Intel(R) Xeon(R) Platinum 8375C CPU @ 2.90GHz"),
+            "intel-xeon-platinum-8375c");
+  EXPECT_EQ(normalised_cpu_name("AMD EPYC 7763 64-Core Processor"), "amd-epyc-7763");
+  EXPECT_EQ(normalised_cpu_name("12th Gen Intel(R) Core(TM) i7-1260P"), "intel-core-i7-1260p");
+  EXPECT_EQ(normalised_cpu_name("AMD Ryzen 7 7840U w/ Radeon  780M Graphics"), "amd-ryzen-7-7840u");
+  EXPECT_EQ(normalised_cpu_name("QEMU Virtual CPU version 2.5+"), "qemu-virtual-version-2.5+");
+  EXPECT_EQ(normalised_cpu_name("ARM Neoverse-N1"), "arm-neoverse-n1");
+  EXPECT_EQ(normalised_cpu_name("a:b/c"), "a-b-c");
+  EXPECT_EQ(normalised_cpu_name(""), "unknown");
+  EXPECT_EQ(normalised_cpu_name(" CPU @ 3 GHz"), "unknown");
+}
+
+TEST(CpuModel, IsReadFromEitherKindOfCpuinfo) {
+  EXPECT_EQ(cpu_model_from_cpuinfo(kEpyc), "AMD EPYC");
+  EXPECT_EQ(cpu_model_from_cpuinfo("CPU implementer\t: 0x41\nCPU part\t: 0xd0c\n"),
+            "ARM Neoverse-N1");
+  EXPECT_EQ(cpu_model_from_cpuinfo("CPU implementer\t: 0x41\nCPU part\t: 0xfff\n"),
+            "arm 0x41 0xfff");
+  EXPECT_EQ(cpu_model_from_cpuinfo("CPU implementer\t: 0x51\nCPU part\t: 0xd0c\n"),
+            "arm 0x51 0xd0c");
+  EXPECT_EQ(cpu_model_from_cpuinfo("processor : 0\n"), "");
+}
+
+TEST(Environment, DescribesAVirtualMachine) {
+  SampleRoot root;
+  root.with("proc/cpuinfo", kEpyc)
+      .with("proc/meminfo", "MemTotal:       24689664 kB\n")
+      .with("etc/os-release",
+            "PRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\nNAME=\"Debian GNU/Linux\"\n");
+  const auto environment = environment_from(kGuest, root.path());
+  EXPECT_EQ(environment.device_class, "linux-x86_64:amd-epyc:2cpu");
+  EXPECT_EQ(environment.cpu_model, "AMD EPYC");
+  EXPECT_EQ(environment.cpus, 2);
+  EXPECT_EQ(environment.memory_bytes, 24689664LL * 1024);
+  EXPECT_EQ(environment.kernel, "6.1.0-18-amd64");
+  EXPECT_EQ(environment.os, "Debian GNU/Linux 12 (bookworm)");
+  EXPECT_EQ(environment.hypervisor, "kvm");
+  EXPECT_THAT(environment.cpu_flags,
+              ElementsAre("avx", "fma", "avx2", "avx512f", "avx512_vnni", "avx512_bf16"));
+  EXPECT_EQ(environment.details["microcode"], "0x1000065");
+  EXPECT_EQ(environment.id.size(), 64U);
+}
+
+TEST(Environment, DescribesAnArmBoard) {
+  SampleRoot root;
+  root.with("proc/cpuinfo", "processor : 0\nFeatures : fp asimd asimddp aes\n")
+      .with("proc/device-tree/model", std::string("Raspberry Pi 4 Model B Rev 1.4\0", 31))
+      .with("sys/hypervisor/type", "xen\n")
+      .with("etc/os-release", "NAME=Yocto\nPRETTY_NAME=Yocto 5.0\n");
+  SystemFacts facts = kGuest;
+  facts.machine = "aarch64";
+  facts.hypervisor = "";
+  const auto environment = environment_from(facts, root.path());
+  EXPECT_EQ(environment.device_class, "linux-aarch64:raspberry-pi-4-model-b-rev-1.4:2cpu");
+  EXPECT_EQ(environment.os, "Yocto 5.0");
+  EXPECT_EQ(environment.hypervisor, "xen");
+  EXPECT_THAT(environment.cpu_flags, ElementsAre("asimd", "asimddp"));
+}
+
+TEST(Environment, HasTheSameIdUntilTheMachineChanges) {
+  SampleRoot root;
+  root.with("proc/cpuinfo", kEpyc);
+  const auto before = environment_from(kGuest, root.path());
+  EXPECT_EQ(environment_from(kGuest, root.path()).id, before.id);
+  auto updated = kGuest;
+  updated.release = "6.1.0-19-amd64";
+  const auto after = environment_from(updated, root.path());
+  EXPECT_NE(after.id, before.id);
+  EXPECT_EQ(after.device_class, before.device_class);
+}
+
+TEST(Environment, OfNothingIsStillWhole) {
+  const SampleRoot root;
+  const auto environment = environment_from({}, root.path());
+  EXPECT_EQ(environment.device_class, "-:unknown:0cpu");
+  EXPECT_TRUE(environment.cpu_flags.empty());
+}
+
+TEST(Environment, OfThisMachineIsStable) {
+  const auto environment = read_environment();
+  EXPECT_GT(environment.cpus, 0);
+  EXPECT_GT(environment.memory_bytes, 0);
+  EXPECT_FALSE(environment.kernel.empty());
+  EXPECT_EQ(read_environment().id, environment.id);
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+#include "assay/base/result.h"
+#include "assay/device/agent_process.h"
+
+namespace assay {
+
+/// The way to a device: starts an agent there. Not thread-safe.
+class Transport {
+ public:
+  virtual ~Transport() = default;
+
+  /// Errors: kUnavailable, telling how to install or reach the agent.
+  virtual Result<AgentProcess> start_agent() = 0;
+
+  /// The device as people write it: "local", "ssh:lab3".
+  [[nodiscard]] virtual std::string describe() const = 0;
+
+  /// Whether paths here are paths there, so that nothing needs to be sent.
+  [[nodiscard]] virtual bool shares_files() const = 0;
+};
+
+}  // namespace assay
