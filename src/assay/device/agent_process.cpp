@@ -1,7 +1,5 @@
 #include "assay/device/agent_process.h"
 
-#include <array>
-#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <fmt/format.h>
@@ -10,11 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "assay/device/pipe.h"
 
 namespace assay {
 namespace {
@@ -63,13 +62,6 @@ class SpawnPlan {
   posix_spawnattr_t attributes_{};
 };
 
-void close_fd(int& fd) {
-  if (fd >= 0) {
-    ::close(fd);
-  }
-  fd = -1;
-}
-
 std::string text_of_end(int status) {
   if (WIFSIGNALED(status)) {
     return fmt::format("was ended by signal {} ({})", WTERMSIG(status),
@@ -99,30 +91,24 @@ Result<AgentProcess> AgentProcess::start(const std::vector<std::string>& argv) {
   if (argv.empty()) {
     return fail(ErrorCode::kInvalidArgument, "an agent needs a program to start");
   }
-  std::array<int, 2> to_child{-1, -1};
-  std::array<int, 2> from_child{-1, -1};
+  ASSAY_ASSIGN_OR_RETURN(auto to_child, Pipe::make());
+  ASSAY_ASSIGN_OR_RETURN(auto from_child, Pipe::make());
   AgentProcess process;
-  if (::pipe2(to_child.data(), O_CLOEXEC) != 0 || ::pipe2(from_child.data(), O_CLOEXEC) != 0) {
-    close_fd(to_child[0]);
-    close_fd(to_child[1]);
-    return fail(ErrorCode::kExhausted, fmt::format("cannot make a pipe: {}", std::strerror(errno)));
-  }
-  process.write_fd_ = to_child[1];
-  process.read_fd_ = from_child[0];
-  const int cause = SpawnPlan(to_child[0], from_child[1]).spawn(argv, process.pid_);
-  close_fd(to_child[0]);
-  close_fd(from_child[1]);
+  const int cause =
+      SpawnPlan(to_child.read_end.get(), from_child.write_end.get()).spawn(argv, process.pid_);
   if (cause != 0) {
     process.pid_ = -1;
     return fail(ErrorCode::kUnavailable,
                 fmt::format("cannot start '{}': {}", argv[0], std::strerror(cause)));
   }
+  process.write_end_ = std::move(to_child.write_end);
+  process.read_end_ = std::move(from_child.read_end);
   return process;
 }
 
 std::string AgentProcess::close() {
-  close_fd(write_fd_);
-  close_fd(read_fd_);
+  write_end_.close();
+  read_end_.close();
   if (pid_ > 0) {
     end_ = text_of_end(reap(std::exchange(pid_, -1)));
   }

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "assay/base/result.h"
+#include "assay/device/file_descriptor.h"
 
 namespace assay {
 
@@ -27,8 +28,8 @@ class AgentProcess {
   AgentProcess& operator=(const AgentProcess&) = delete;
   ~AgentProcess() { close(); }
 
-  [[nodiscard]] int read_fd() const { return read_fd_; }
-  [[nodiscard]] int write_fd() const { return write_fd_; }
+  [[nodiscard]] int read_fd() const { return read_end_.get(); }
+  [[nodiscard]] int write_fd() const { return write_end_.get(); }
   [[nodiscard]] pid_t pid() const { return pid_; }
 
   /// Closes the pipes, which asks it to end; kills it if it lives on for two seconds. Returns how
@@ -39,14 +40,14 @@ class AgentProcess {
   AgentProcess() = default;
   void swap(AgentProcess& other) {
     std::swap(pid_, other.pid_);
-    std::swap(read_fd_, other.read_fd_);
-    std::swap(write_fd_, other.write_fd_);
+    std::swap(read_end_, other.read_end_);
+    std::swap(write_end_, other.write_end_);
     std::swap(end_, other.end_);
   }
 
   pid_t pid_ = -1;
-  int read_fd_ = -1;
-  int write_fd_ = -1;
+  FileDescriptor read_end_;
+  FileDescriptor write_end_;
   std::string end_ = "was never started";
 };
 

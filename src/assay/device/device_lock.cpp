@@ -134,29 +134,16 @@ Result<DeviceLock> DeviceLock::acquire(std::string_view device, const Options& o
   const auto folder = options.folder.empty() ? lock_folder() : options.folder;
   ASSAY_RETURN_IF_ERROR(prepare_folder(folder));
   const auto path = folder / lock_file_name(device);
-  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0) {
+  FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!file.is_open()) {
     return fail(ErrorCode::kUnavailable,
                 fmt::format("cannot open '{}': {}", path.string(), std::strerror(errno)));
   }
-  DeviceLock lock(fd);
-  ASSAY_RETURN_IF_ERROR(wait_for_lock(fd, device, options));
-  write_holder(fd);
-  return lock;
-}
-
-DeviceLock::DeviceLock(DeviceLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-
-DeviceLock& DeviceLock::operator=(DeviceLock&& other) noexcept {
-  std::swap(fd_, other.fd_);
-  return *this;
-}
-
-DeviceLock::~DeviceLock() {
-  if (fd_ >= 0) {
-    // The file stays: removing it would let two processes hold locks on two files of one name.
-    ::close(fd_);
-  }
+  // The file stays when the lock goes: removing it would let two processes lock two files of one
+  // name.
+  ASSAY_RETURN_IF_ERROR(wait_for_lock(file.get(), device, options));
+  write_holder(file.get());
+  return DeviceLock(std::move(file));
 }
 
 }  // namespace assay

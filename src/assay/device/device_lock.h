@@ -4,8 +4,10 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "assay/base/result.h"
+#include "assay/device/file_descriptor.h"
 
 namespace assay {
 
@@ -25,15 +27,9 @@ class DeviceLock {
   /// name the process that holds it. kUnavailable too when the folder cannot be used.
   static Result<DeviceLock> acquire(std::string_view device, const Options& options);
 
-  DeviceLock(DeviceLock&& other) noexcept;
-  DeviceLock& operator=(DeviceLock&& other) noexcept;
-  DeviceLock(const DeviceLock&) = delete;
-  DeviceLock& operator=(const DeviceLock&) = delete;
-  ~DeviceLock();
-
  private:
-  explicit DeviceLock(int fd) : fd_(fd) {}
-  int fd_;
+  explicit DeviceLock(FileDescriptor file) : file_(std::move(file)) {}
+  FileDescriptor file_;
 };
 
 /// $ASSAY_RUNTIME_DIR, else /tmp/assay-<uid>. Neither $XDG_RUNTIME_DIR nor $TMPDIR: a login shell
