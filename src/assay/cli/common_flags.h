@@ -1,0 +1,62 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/store/result_store.h"
+
+namespace assay::cli {
+
+/// Where results are kept: every verb that reads or writes them.
+struct StoreFlags {
+  std::string path;
+
+  void declare(CLI::App& app);
+  /// Errors: the store's, saying how to choose another place.
+  [[nodiscard]] Result<std::unique_ptr<ResultStore>> open() const;
+};
+
+/// Where a report goes: every verb that ends with one.
+struct ReportFlags {
+  std::string format = "console";
+  std::string out = "-";
+  std::vector<std::string> files;  ///< More reports; each file's extension names its format.
+  std::string baseline;
+
+  void declare(CLI::App& app);
+  /// Checks formats and that each file can be written, before anything is measured.
+  /// Errors: kNotFound (format), kUnavailable (file).
+  [[nodiscard]] Status check() const;
+  /// Writes the summary to stdout or --out, and to every file.
+  [[nodiscard]] Status write(const RunSummary& summary, bool has_accuracy_tables) const;
+};
+
+/// What makes artifacts: every verb that may need a toolchain.
+struct ToolchainFlags {
+  std::string python;
+  std::vector<std::string> plugins;
+  int jobs = 2;
+
+  void declare(CLI::App& app);
+  /// Hands the plug-ins to the toolchain through its environment.
+  void apply() const;
+};
+
+/// How a run is noted and shown.
+struct RunFlags {
+  bool is_quiet = false;
+  bool is_dry_run = false;
+  bool is_rebuild = false;
+  std::vector<std::string> labels;     ///< key=value
+  std::vector<std::string> libraries;  ///< Of delegates or kernels, loaded into every runner.
+  std::string only;                    ///< Part of a case's label or key.
+
+  void declare(CLI::App& app);
+};
+
+}  // namespace assay::cli

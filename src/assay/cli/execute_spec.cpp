@@ -1,0 +1,184 @@
+#include "assay/cli/execute_spec.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "assay/artifact/cache.h"
+#include "assay/artifact/toolchain.h"
+#include "assay/base/clock.h"
+#include "assay/base/fs.h"
+#include "assay/base/log.h"
+#include "assay/base/units.h"
+#include "assay/base/uuid.h"
+#include "assay/campaign/campaign.h"
+#include "assay/cli/interrupt.h"
+#include "assay/cli/progress.h"
+#include "assay/device/device_lock.h"
+#include "assay/device/environment.h"
+#include "assay/device/transport.h"
+#include "assay/engine/installed_builds.h"
+#include "assay/spec/expand.h"
+#include "assay/summary/summarize.h"
+
+namespace assay::cli {
+namespace {
+
+std::vector<std::string>& remembered_argv() {
+  static std::vector<std::string> argv;
+  return argv;
+}
+
+bool is_wanted(const Case& cell, const std::string& only) {
+  return only.empty() || label_of(cell).find(only) != std::string::npos || case_key(cell).starts_with(only);
+}
+
+void tell_refused(const Expansion& expansion) {
+  for (const auto& warning : expansion.warnings) {
+    log_line(LogLevel::kWarning, warning);
+  }
+  for (const auto& refused : expansion.refused) {
+    log_line(LogLevel::kInfo, fmt::format("not a case ({}): {} {} on {}: {}", refused.cells, refused.model,
+                                          refused.recipe, refused.engine, refused.reason));
+  }
+}
+
+Status print_plan(const std::vector<Case>& cases, const CampaignFlags& flags) {
+  ASSAY_ASSIGN_OR_RETURN(const auto store, flags.store.open());
+  for (const auto& cell : cases) {
+    ASSAY_ASSIGN_OR_RETURN(const auto past_ns, store->past_duration_ns(case_key(cell)));
+    fmt::print("{}  {:<60} {}\n", case_key(cell).substr(0, 12), label_of(cell),
+               past_ns == 0 ? "never run" : "last time " + text_from_duration_ns(static_cast<double>(past_ns)));
+  }
+  fmt::print("{} case{}\n", cases.size(), cases.size() == 1 ? "" : "s");
+  return {};
+}
+
+Result<std::map<std::string, std::string>> labels_from(const std::vector<std::string>& texts) {
+  std::map<std::string, std::string> labels;
+  for (const auto& text : texts) {
+    const auto equals = text.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      return fail(ErrorCode::kInvalidArgument, fmt::format("--label {}: write key=value", text));
+    }
+    labels[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  return labels;
+}
+
+CampaignSettings settings_of(const Spec& spec, const CampaignFlags& flags) {
+  return {.plan = spec.measure.plan,
+          .timing_launches = spec.measure.launches,
+          .passes = spec.measure.passes,
+          .against = spec.evaluate.against,
+          .tolerance = spec.evaluate.tolerance,
+          .parallel_jobs = flags.toolchain.jobs,
+          .is_rebuild = flags.run.is_rebuild,
+          .libraries = flags.run.libraries};
+}
+
+Result<Run> new_run(const Spec& spec, const CampaignFlags& flags, const Environment& environment) {
+  Run run{.id = make_uuid7(),
+          .name = spec.name,
+          .labels = spec.labels,
+          .seed = spec.seed,
+          .argv = remembered_argv(),
+          .spec_digest = spec.digest,
+          .spec = spec.document,
+          .environment = environment.id,
+          .started_unix_ns = unix_time_ns()};
+  ASSAY_ASSIGN_OR_RETURN(auto labels, labels_from(flags.run.labels));
+  labels.merge(run.labels);
+  run.labels = std::move(labels);
+  return run;
+}
+
+Result<std::shared_ptr<void>> lock_local_device() {
+  const auto tell = [](std::int64_t holder) {
+    log_line(LogLevel::kInfo, fmt::format("waiting for the device: process {} is measuring", holder));
+    return !is_interrupted();
+  };
+  ASSAY_ASSIGN_OR_RETURN(auto lock, DeviceLock::wait("local", tell));
+  return std::make_shared<DeviceLock>(std::move(lock));
+}
+
+Result<AgentClient> connect_local_agent() {
+  ASSAY_ASSIGN_OR_RETURN(auto transport, LocalTransport::start());
+  return AgentClient::connect(std::move(transport));
+}
+
+/// Runs the campaign; being asked to stop is no failure here: what was measured is reported.
+Result<bool> run_to_end_or_stop(const CampaignRequest& request, ResultStore& store, const CampaignFlags& flags) {
+  Progress progress(flags.run.is_quiet);
+  const ArtifactCache cache(assay_home() / "cache");
+  const CampaignTools tools{
+      .store = store,
+      .cache = cache,
+      .toolchain = [&flags] { return query_toolchain(default_python(flags.toolchain.python)); },
+      .connect_agent = connect_local_agent,
+      .lock_device = lock_local_device,
+      .listener = progress};
+  const auto status = run_campaign(request, tools);
+  if (status) {
+    return true;
+  }
+  if (is_interrupted()) {
+    return false;
+  }
+  return std::unexpected(status.error());
+}
+
+}  // namespace
+
+void remember_argv(int argc, char** argv) { remembered_argv().assign(argv, argv + argc); }
+
+void CampaignFlags::declare(CLI::App& app) {
+  report.declare(app);
+  run.declare(app);
+  toolchain.declare(app);
+  store.declare(app);
+}
+
+Result<ExitCode> execute_spec(const Spec& spec, const CampaignFlags& flags, const std::optional<Run>& resumed) {
+  ASSAY_RETURN_IF_ERROR(flags.report.check());
+  if (flags.report.format == "list") {
+    return ExitCode::kOk;
+  }
+  flags.toolchain.apply();
+  const auto environment = read_environment();
+  const auto installed = find_installed_builds(assay_home());
+  ASSAY_ASSIGN_OR_RETURN(auto expansion, expand(spec, {.device_class = environment.device_class,
+                                                       .installed = installed.builds,
+                                                       .has_plugins = !flags.toolchain.plugins.empty()}));
+  tell_refused(expansion);
+  std::erase_if(expansion.cases, [&flags](const Case& cell) { return !is_wanted(cell, flags.run.only); });
+  if (expansion.cases.empty()) {
+    log_line(LogLevel::kError, "no case matched; assay run --dry-run lists them, assay doctor says what is missing");
+    return ExitCode::kNothingMatched;
+  }
+  if (flags.run.is_dry_run) {
+    ASSAY_RETURN_IF_ERROR(print_plan(expansion.cases, flags));
+    return ExitCode::kOk;
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto store, flags.store.open());
+  ASSAY_ASSIGN_OR_RETURN(auto run, resumed ? Result<Run>(*resumed) : new_run(spec, flags, environment));
+  const CampaignRequest request{.run = run,
+                                .environment = environment,
+                                .cases = expansion.cases,
+                                .builds = installed.builds,
+                                .settings = settings_of(spec, flags),
+                                .is_resumed = resumed.has_value()};
+  ASSAY_ASSIGN_OR_RETURN(const bool is_done, run_to_end_or_stop(request, *store, flags));
+  ASSAY_ASSIGN_OR_RETURN(run, store->get_run(run.id));
+  ASSAY_ASSIGN_OR_RETURN(
+      const auto summary,
+      summarize_run(*store, run, {.baseline = flags.report.baseline.empty() ? spec.baseline : flags.report.baseline}));
+  ASSAY_RETURN_IF_ERROR(flags.report.write(summary, flags.has_accuracy_tables));
+  if (!is_done) {
+    log_line(LogLevel::kInfo, fmt::format("stopped; go on with: assay run --resume {}", run.id));
+    return ExitCode::kInterrupted;
+  }
+  return exit_code_from_summary(summary);
+}
+
+}  // namespace assay::cli

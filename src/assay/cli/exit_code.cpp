@@ -1,0 +1,37 @@
+#include "assay/cli/exit_code.h"
+
+#include <algorithm>
+
+namespace assay::cli {
+
+ExitCode exit_code_from_error(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kInvalidArgument:
+    case ErrorCode::kNotFound:
+      return ExitCode::kUsage;
+    case ErrorCode::kInternal:
+      return ExitCode::kInternal;
+    case ErrorCode::kTimeout:
+      return ExitCode::kTimedOut;
+    case ErrorCode::kUnsupported:
+    case ErrorCode::kUnavailable:
+    case ErrorCode::kCrashed:
+    case ErrorCode::kCorrupt:
+    case ErrorCode::kExhausted:
+    case ErrorCode::kEngine:
+      break;
+  }
+  return ExitCode::kUnavailable;
+}
+
+ExitCode exit_code_from_summary(const RunSummary& summary) {
+  const auto has = [&summary](Verdict verdict) {
+    return std::ranges::find(summary.cases, verdict, &CaseSummary::verdict) != summary.cases.end();
+  };
+  if (has(Verdict::kFail)) {
+    return ExitCode::kFindings;
+  }
+  return has(Verdict::kPass) || has(Verdict::kInconclusive) ? ExitCode::kOk : ExitCode::kNothingMatched;
+}
+
+}  // namespace assay::cli

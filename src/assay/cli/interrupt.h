@@ -1,0 +1,11 @@
+#pragma once
+
+namespace assay::cli {
+
+/// Turns the first SIGINT or SIGTERM into a flag, so that work stops after the step at hand and reports
+/// what it has; the second one ends the program at once.
+void catch_interrupts();
+
+bool is_interrupted();
+
+}  // namespace assay::cli

@@ -1,0 +1,77 @@
+#include <CLI/CLI.hpp>
+#include <exception>
+#include <fmt/format.h>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "assay/base/log.h"
+#include "assay/base/suggest.h"
+#include "assay/cli/execute_spec.h"
+#include "assay/cli/interrupt.h"
+#include "assay/cli/verb.h"
+
+namespace assay::cli {
+namespace {
+
+/// CLI11 tells an unknown verb as an unexpected argument; a name near to it helps more.
+void suggest_verb(int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') {
+    return;
+  }
+  std::vector<std::string> names;
+  for (const auto& verb : all_verbs()) {
+    names.emplace_back(verb.name);
+  }
+  if (std::ranges::find(names, argv[1]) == names.end()) {
+    log_line(LogLevel::kError, fmt::format("no verb '{}'{}", argv[1], suggestion_for(argv[1], names)));
+  }
+}
+
+int finish(const Result<ExitCode>& result) {
+  if (result) {
+    return static_cast<int>(*result);
+  }
+  log_line(LogLevel::kError, result.error().message);
+  return static_cast<int>(exit_code_from_error(result.error().code));
+}
+
+int run_program(int argc, char** argv) {
+  CLI::App app("Measures, evaluates and conformance-tests on-device AI models on every inference engine.", "assay");
+  app.set_version_flag("--version", ASSAY_VERSION);
+  app.require_subcommand(1);
+  std::vector<std::pair<CLI::App*, Execute>> verbs;
+  for (const auto& verb : all_verbs()) {
+    auto* sub = app.add_subcommand(verb.name, verb.help);
+    verbs.emplace_back(sub, verb.declare(*sub));
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() != 0) {
+      suggest_verb(argc, argv);
+    }
+    return app.exit(error) == 0 ? 0 : static_cast<int>(ExitCode::kUsage);
+  }
+  for (const auto& [sub, execute] : verbs) {
+    if (sub->parsed()) {
+      return finish(execute());
+    }
+  }
+  return static_cast<int>(ExitCode::kUsage);
+}
+
+}  // namespace
+}  // namespace assay::cli
+
+int main(int argc, char** argv) {
+  assay::cli::catch_interrupts();
+  assay::cli::remember_argv(argc, argv);
+  try {
+    return assay::cli::run_program(argc, argv);
+  } catch (const std::exception& error) {
+    // Nothing should be thrown this far: whatever is, is a bug of Assay.
+    fmt::print(stderr, "assay: internal error: {}\n", error.what());
+    return static_cast<int>(assay::cli::ExitCode::kInternal);
+  }
+}

@@ -1,0 +1,126 @@
+#include "assay/cli/quick_spec.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "assay/spec/program_format.h"
+
+namespace assay::cli {
+namespace {
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, separator);) {
+    parts.push_back(part);
+  }
+  return parts;
+}
+
+/// "2" is a number, "true" a boolean, "mmap" a string.
+Json value_from_text(const std::string& text) {
+  auto value = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  return value.is_discarded() || value.is_structured() ? Json(text) : value;
+}
+
+Status add_option(const std::string& text, Json& options) {
+  const auto equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    return fail(ErrorCode::kInvalidArgument, fmt::format("--option {}: write name=value or name=value,value", text));
+  }
+  for (const auto& value : split(text.substr(equals + 1), ',')) {
+    options[text.substr(0, equals)].push_back(value_from_text(value));
+  }
+  return {};
+}
+
+Status add_gate(const std::string& text, Json& require) {
+  const auto start = text.find_first_of("<>=");
+  if (start == std::string::npos || start == 0) {
+    return fail(ErrorCode::kInvalidArgument, fmt::format("--require {}: write a bound such as 'sqnr_db>=30'", text));
+  }
+  require[text.substr(0, start)] = text.substr(start);
+  return {};
+}
+
+Result<Json> shape_from_text(const std::string& text) {
+  Json shape = Json::array();
+  for (const auto& dimension : split(text, ',')) {
+    const auto value = value_from_text(dimension);
+    if (!value.is_number_integer()) {
+      return fail(ErrorCode::kInvalidArgument, fmt::format("--input-shape {}: write dimensions such as 1,3,224,224", text));
+    }
+    shape.push_back(value);
+  }
+  return shape;
+}
+
+}  // namespace
+
+void QuickSpec::declare_model(CLI::App& app) {
+  app.add_option("model", model, "torchvision:NAME, file.py:FACTORY, model.pt2 or program.pte")->required();
+  app.add_option("--recipe", recipes, "Recipes; assay list recipes")->delimiter(',');
+  app.add_option("--engine", engines, "Engines, with build if wanted; assay list engines")->delimiter(',');
+  app.add_option("--option", options, "name=value[,value]: an engine's option");
+  app.add_option("--threads", threads, "Short for --option threads=…")->delimiter(',');
+  app.add_option("--input-shape", input_shapes, "1,3,224,224; once for each input");
+  app.add_option("--require", require, "A gate such as 'sqnr_db>=30': a broken one exits 1");
+  app.add_option("--seed", seed, "Of weights and of the order of launches")->capture_default_str();
+}
+
+void QuickSpec::declare_timing(CLI::App& app) {
+  app.add_option("--launches", launches, "Processes, each one sample")->capture_default_str()->check(CLI::Range(1, 1000));
+  app.add_option("--warmup", warmup, "Iterations before steady state")->capture_default_str();
+  app.add_option("--iterations", iterations, "Steady iterations of a launch")->capture_default_str();
+  app.add_option("--time-budget", time_budget, "Of a launch, with unit")->capture_default_str();
+}
+
+void QuickSpec::declare_evaluation(CLI::App& app) {
+  app.add_option("--against", against, "References: float32, float64, qdq")->delimiter(',')->capture_default_str();
+  app.add_option("--samples", samples, "Inputs to compare on")->capture_default_str()->check(CLI::Range(1, 100000));
+}
+
+Result<Json> QuickSpec::document(const std::vector<std::string>& passes) const {
+  Json entry = {{"ref", model}};
+  const bool is_program = find_program_format(model).has_value();
+  if (!is_program) {
+    entry["seed"] = seed;
+  }
+  if (!input_shapes.empty()) {
+    Json shapes = Json::array();
+    for (const auto& text : input_shapes) {
+      ASSAY_ASSIGN_OR_RETURN(auto shape, shape_from_text(text));
+      shapes.push_back(std::move(shape));
+    }
+    entry["inputs"] = Json::array({shapes.size() == 1 ? shapes.front() : shapes});
+  }
+  Json document = {{"schema", "assay/spec/1"},
+                   {"models", Json::array({entry})},
+                   {"seed", seed},
+                   {"measure", {{"launches", launches}, {"warmup", warmup}, {"iterations", iterations},
+                                {"time_budget", time_budget}, {"passes", passes}}}};
+  if (!is_program) {
+    document["recipes"] = recipes.empty() ? std::vector<std::string>{"executorch/xnnpack-fp32"} : recipes;
+    document["evaluate"] = {{"against", against}, {"samples", samples}};
+  }
+  if (!engines.empty()) {
+    document["engines"] = engines;
+  }
+  Json all_options = Json::object();
+  for (const auto& value : threads) {
+    ASSAY_RETURN_IF_ERROR(add_option("threads=" + value, all_options));
+  }
+  for (const auto& text : options) {
+    ASSAY_RETURN_IF_ERROR(add_option(text, all_options));
+  }
+  if (!all_options.empty()) {
+    document["options"] = all_options;
+  }
+  for (const auto& text : require) {
+    ASSAY_RETURN_IF_ERROR(add_gate(text, document["require"]));
+  }
+  return document;
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/spec/spec.h"
+
+namespace assay::cli {
+
+/// The flags that describe one model and a small matrix, for verbs that need no spec file. Lists make a
+/// matrix, as in a spec.
+struct QuickSpec {
+  std::string model;
+  std::vector<std::string> recipes;
+  std::vector<std::string> engines;
+  std::vector<std::string> options;      ///< name=value[,value]
+  std::vector<std::string> threads;      ///< Short for --option threads=…
+  std::vector<std::string> input_shapes; ///< "1,3,224,224", one per input
+  std::vector<std::string> require;      ///< metric>=bound
+  std::uint64_t seed = 0;
+  int samples = 4;
+  std::vector<std::string> against = {"float32", "qdq"};
+  int launches = 3;
+  int warmup = 10;
+  int iterations = 50;
+  std::string time_budget = "20s";
+
+  void declare_model(CLI::App& app);
+  void declare_timing(CLI::App& app);
+  void declare_evaluation(CLI::App& app);
+
+  /// The same as a spec document with these passes. Errors: kInvalidArgument for a malformed flag.
+  [[nodiscard]] Result<Json> document(const std::vector<std::string>& passes) const;
+};
+
+}  // namespace assay::cli

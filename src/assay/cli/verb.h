@@ -1,0 +1,37 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <span>
+
+#include "assay/base/result.h"
+#include "assay/cli/exit_code.h"
+
+namespace assay::cli {
+
+/// What runs once the command line was understood.
+using Execute = std::function<Result<ExitCode>()>;
+
+/// One verb of the command line: `declare` adds its flags to `app` and returns what executes it.
+struct Verb {
+  const char* name;
+  const char* help;
+  Execute (*declare)(CLI::App& app);
+};
+
+/// All verbs, in the order of --help.
+std::span<const Verb> all_verbs();
+
+// One file each: verb_<name>.cpp.
+Execute declare_run(CLI::App& app);
+Execute declare_bench(CLI::App& app);
+Execute declare_eval(CLI::App& app);
+Execute declare_aot(CLI::App& app);
+Execute declare_inspect(CLI::App& app);
+Execute declare_list(CLI::App& app);
+Execute declare_engine(CLI::App& app);
+Execute declare_doctor(CLI::App& app);
+Execute declare_report(CLI::App& app);
+Execute declare_merge(CLI::App& app);
+
+}  // namespace assay::cli

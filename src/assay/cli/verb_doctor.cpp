@@ -1,0 +1,114 @@
+#include <array>
+#include <filesystem>
+#include <fmt/format.h>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "assay/artifact/toolchain.h"
+#include "assay/base/fs.h"
+#include "assay/base/units.h"
+#include "assay/cli/common_flags.h"
+#include "assay/cli/verb.h"
+#include "assay/device/conditions.h"
+#include "assay/device/environment.h"
+#include "assay/device/local_transport.h"
+#include "assay/engine/installed_builds.h"
+#include "assay/supervise/agent_client.h"
+
+namespace assay::cli {
+namespace {
+
+struct Options {
+  StoreFlags store;
+  ToolchainFlags toolchain;
+};
+
+/// Prints one line and remembers whether anything that Assay needs is missing.
+class Checklist {
+ public:
+  void tell(bool is_good, std::string_view what, std::string_view text) {
+    fmt::print("{} {:<12} {}\n", is_good ? "ok  " : "MISS", what, text);
+    is_complete_ = is_complete_ && is_good;
+  }
+  static void note(std::string_view what, std::string_view text) { fmt::print("     {:<12} {}\n", what, text); }
+  [[nodiscard]] bool is_complete() const { return is_complete_; }
+
+ private:
+  bool is_complete_ = true;
+};
+
+void check_machine(Checklist& /*list*/) {
+  const auto environment = read_environment();
+  Checklist::note("machine", fmt::format("{}, {} CPUs, {} ({})", environment.cpu_model, environment.cpus,
+                                         text_from_bytes(static_cast<double>(environment.memory_bytes)), environment.device_class));
+  Checklist::note("cpu flags", fmt::format("{}", fmt::join(environment.cpu_flags, " ")));
+  const auto conditions = read_conditions();
+  Checklist::note("conditions",
+                  fmt::format("load {}, governor {}, temperature {}",
+                              conditions.load_average_1min ? fmt::format("{:.2f}", *conditions.load_average_1min) : "not told",
+                              conditions.governor.value_or("not told"),
+                              conditions.temperature_celsius ? fmt::format("{:.0f} °C", *conditions.temperature_celsius) : "not told"));
+}
+
+void check_engines(Checklist& list) {
+  const auto installed = find_installed_builds(assay_home());
+  for (const auto& build : installed.builds) {
+    list.tell(true, "engine", fmt::format("{}  {}", build.reference(), build.runner));
+    const Json backends = build.details.value("backends", Json::array());
+    for (const auto& backend : backends) {
+      const bool is_available = backend.value("is_available", false);
+      Checklist::note("", fmt::format("backend {}: {}", backend.value("name", ""),
+                                      is_available ? "available" : "not available: " + backend.value("reason", "")));
+    }
+  }
+  for (const auto& missing : installed.missing) {
+    list.tell(false, "engine", missing.name + ": " + missing.reason);
+  }
+}
+
+void check_toolchain(const Options& options, Checklist& list) {
+  const auto toolchain = query_toolchain(default_python(options.toolchain.python));
+  if (!toolchain) {
+    list.tell(false, "toolchain", toolchain.error().message);
+    return;
+  }
+  list.tell(true, "toolchain", toolchain->python.string());
+  for (const auto& [name, version] : toolchain->packages) {
+    Checklist::note("", fmt::format("{} {}", name, version.empty() ? "not installed" : version));
+  }
+}
+
+void check_agent(Checklist& list) {
+  LocalTransport transport;
+  const auto agent = AgentClient::connect(transport);
+  list.tell(agent.has_value(), "agent", agent ? "answers on this machine" : agent.error().message);
+}
+
+void check_store(const Options& options, Checklist& list) {
+  const auto store = options.store.open();
+  list.tell(store.has_value(), "store",
+            store ? (options.store.path.empty() ? (assay_home() / "assay.db").string() : options.store.path)
+                  : store.error().message);
+}
+
+Result<ExitCode> execute(const Options& options) {
+  Checklist list;
+  check_machine(list);
+  check_agent(list);
+  check_engines(list);
+  check_toolchain(options, list);
+  check_store(options, list);
+  return list.is_complete() ? ExitCode::kOk : ExitCode::kUnavailable;
+}
+
+}  // namespace
+
+Execute declare_doctor(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  options->store.declare(app);
+  options->toolchain.declare(app);
+  return [options] { return execute(*options); };
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,38 @@
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "assay/cli/execute_spec.h"
+#include "assay/cli/quick_spec.h"
+#include "assay/cli/verb.h"
+#include "assay/spec/spec.h"
+
+namespace assay::cli {
+namespace {
+
+struct Options {
+  QuickSpec quick;
+  CampaignFlags flags;
+};
+
+Result<ExitCode> execute(const Options& options) {
+  ASSAY_ASSIGN_OR_RETURN(const auto document, options.quick.document({"evaluate"}));
+  ASSAY_ASSIGN_OR_RETURN(const auto spec,
+                         spec_from_json(document, {.origin = "assay eval",
+                                                   .folder = ".",
+                                                   .has_plugins = !options.flags.toolchain.plugins.empty()}));
+  return execute_spec(spec, options.flags);
+}
+
+}  // namespace
+
+Execute declare_eval(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  options->quick.declare_model(app);
+  options->quick.declare_evaluation(app);
+  options->flags.declare(app);
+  options->flags.has_accuracy_tables = true;
+  return [options] { return execute(*options); };
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,161 @@
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "assay/base/clock.h"
+#include "assay/base/fs.h"
+#include "assay/base/suggest.h"
+#include "assay/cli/common_flags.h"
+#include "assay/cli/verb.h"
+#include "assay/device/environment.h"
+#include "assay/engine/installed_builds.h"
+#include "assay/record/metric.h"
+#include "assay/spec/models.h"
+#include "assay/spec/recipes.h"
+
+namespace assay::cli {
+namespace {
+
+struct Options {
+  std::string what;
+  bool is_json = false;
+  int limit = 20;
+  StoreFlags store;
+};
+
+/// One thing of a list: what it is called, and a sentence.
+struct Item {
+  std::string name;
+  std::string text;
+};
+using Items = std::vector<Item>;
+
+Result<Items> list_engines(const Options& /*options*/) {
+  Items items;
+  const auto installed = find_installed_builds(assay_home());
+  for (const auto& build : installed.builds) {
+    std::vector<std::string> backends;
+    const Json known = build.details.value("backends", Json::array());
+    for (const auto& backend : known) {
+      if (backend.value("is_available", false)) {
+        backends.push_back(backend.value("name", ""));
+      }
+    }
+    items.push_back({build.reference(), fmt::format("formats {}; backends {}",
+                                                    build.details.value("formats", Json::array()).dump(),
+                                                    backends.empty() ? "none" : fmt::format("{}", fmt::join(backends, ", ")))});
+  }
+  for (const auto& missing : installed.missing) {
+    items.push_back({missing.name, "not available: " + missing.reason});
+  }
+  return items;
+}
+
+Result<Items> list_models(const Options& /*options*/) {
+  Items items;
+  for (const auto& model : listed_models()) {
+    items.push_back({model.ref, model.description});
+  }
+  items.push_back({"file.py:FACTORY", "a function that returns a torch.nn.Module, or (module, example inputs)"});
+  items.push_back({"model.pt2", "a saved torch.export program"});
+  items.push_back({"program.pte", "a finished ExecuTorch program; needs no recipe"});
+  return items;
+}
+
+Result<Items> list_recipes(const Options& /*options*/) {
+  Items items;
+  for (const auto& recipe : RecipeCatalog::built_in().recipes()) {
+    items.push_back({recipe.name, recipe.runtime_unavailable.empty()
+                                      ? recipe.description
+                                      : recipe.description + " (lowers only: " + recipe.runtime_unavailable + ")"});
+  }
+  return items;
+}
+
+Result<Items> list_devices(const Options& /*options*/) {
+  const auto environment = read_environment();
+  return Items{{"local", fmt::format("{} ({}, {} CPUs)", environment.device_class, environment.cpu_model, environment.cpus)}};
+}
+
+Result<Items> list_metrics(const Options& /*options*/) {
+  Items items;
+  for (const auto& metric : metric_definitions()) {
+    items.push_back({std::string(metric.name), fmt::format("{}{}{}", metric.title, metric.unit.empty() ? "" : ", ", metric.unit)});
+  }
+  return items;
+}
+
+Result<Items> list_runs(const Options& options) {
+  ASSAY_ASSIGN_OR_RETURN(const auto store, options.store.open());
+  ASSAY_ASSIGN_OR_RETURN(const auto runs, store->list_runs(options.limit));
+  Items items;
+  for (const auto& listing : runs) {
+    items.push_back({listing.run.id, fmt::format("{}  {}{} cases, {} launches{}",
+                                                 iso8601_from_unix_ns(listing.run.started_unix_ns),
+                                                 listing.run.name.empty() ? "" : listing.run.name + ", ", listing.cases,
+                                                 listing.launches, listing.run.finished_unix_ns == 0 ? ", not finished" : "")});
+  }
+  return items;
+}
+
+struct List {
+  const char* name;
+  Result<Items> (*make)(const Options&);
+};
+
+constexpr std::array<List, 6> kLists = {{{"engines", list_engines},
+                                         {"models", list_models},
+                                         {"recipes", list_recipes},
+                                         {"devices", list_devices},
+                                         {"metrics", list_metrics},
+                                         {"runs", list_runs}}};
+
+void print_items(const Items& items, bool is_json) {
+  if (is_json) {
+    Json document = {{"schema", "assay/list/1"}, {"items", Json::array()}};
+    for (const auto& item : items) {
+      document["items"].push_back({{"name", item.name}, {"text", item.text}});
+    }
+    std::cout << document.dump(2) << "\n";
+    return;
+  }
+  std::size_t width = 0;
+  for (const auto& item : items) {
+    width = std::max(width, item.name.size());
+  }
+  for (const auto& item : items) {
+    fmt::print("{:<{}}  {}\n", item.name, width, item.text);
+  }
+}
+
+Result<ExitCode> execute(const Options& options) {
+  const auto* list = std::ranges::find(kLists, options.what, [](const List& one) { return std::string(one.name); });
+  if (list == kLists.end()) {
+    std::vector<std::string> names;
+    std::ranges::transform(kLists, std::back_inserter(names), &List::name);
+    return fail(ErrorCode::kNotFound, fmt::format("nothing to list by the name '{}'{}", options.what,
+                                                  suggestion_for(options.what, names)));
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto items, list->make(options));
+  print_items(items, options.is_json);
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+Execute declare_list(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("what", options->what, "engines, models, recipes, devices, metrics or runs")->required();
+  app.add_flag("--json", options->is_json, "As a JSON document");
+  app.add_option("--limit", options->limit, "Newest runs shown")->capture_default_str();
+  options->store.declare(app);
+  return [options] { return execute(*options); };
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,34 @@
+#include <fmt/format.h>
+#include <memory>
+#include <string>
+
+#include "assay/cli/common_flags.h"
+#include "assay/cli/verb.h"
+
+namespace assay::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> others;
+  StoreFlags store;
+};
+
+Result<ExitCode> execute(const Options& options) {
+  ASSAY_ASSIGN_OR_RETURN(const auto store, options.store.open());
+  for (const auto& other : options.others) {
+    ASSAY_ASSIGN_OR_RETURN(const auto rows, store->merge_from(other));
+    fmt::print("{}: {} rows taken over\n", other, rows);
+  }
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+Execute declare_merge(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("stores", options->others, "Stores to take rows from; they stay as they are")->required();
+  options->store.declare(app);
+  return [options] { return execute(*options); };
+}
+
+}  // namespace assay::cli

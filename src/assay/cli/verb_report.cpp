@@ -1,0 +1,45 @@
+#include <memory>
+#include <string>
+
+#include "assay/cli/common_flags.h"
+#include "assay/cli/verb.h"
+#include "assay/summary/summarize.h"
+
+namespace assay::cli {
+namespace {
+
+struct Options {
+  std::string run = "latest";
+  bool has_accuracy_tables = false;
+  StoreFlags store;
+  ReportFlags report;
+};
+
+Result<ExitCode> execute(const Options& options) {
+  ASSAY_RETURN_IF_ERROR(options.report.check());
+  if (options.report.format == "list") {
+    return ExitCode::kOk;
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto store, options.store.open());
+  ASSAY_ASSIGN_OR_RETURN(const auto run, store->get_run(options.run));
+  auto baseline = options.report.baseline;
+  if (baseline.empty() && run.spec.is_object()) {
+    baseline = run.spec.value("baseline", "");
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto summary, summarize_run(*store, run, {.baseline = baseline}));
+  ASSAY_RETURN_IF_ERROR(options.report.write(summary, options.has_accuracy_tables));
+  return exit_code_from_summary(summary);
+}
+
+}  // namespace
+
+Execute declare_report(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("run", options->run, "Id, the beginning of one, or latest")->capture_default_str();
+  app.add_flag("--accuracy", options->has_accuracy_tables, "Also the errors of each output");
+  options->report.declare(app);
+  options->store.declare(app);
+  return [options] { return execute(*options); };
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,47 @@
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "assay/cli/execute_spec.h"
+#include "assay/cli/verb.h"
+#include "assay/spec/spec.h"
+
+namespace assay::cli {
+namespace {
+
+struct Options {
+  std::string spec_file;
+  std::string resume;
+  CampaignFlags flags;
+};
+
+/// The newest run, or the one named, goes on with the spec that it was started with.
+Result<ExitCode> resume_run(const Options& options) {
+  ASSAY_ASSIGN_OR_RETURN(const auto store, options.flags.store.open());
+  ASSAY_ASSIGN_OR_RETURN(const auto run, store->get_run(options.resume));
+  ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_from_json(run.spec, {.origin = "run " + run.id, .folder = "."}));
+  return execute_spec(spec, options.flags, run);
+}
+
+Result<ExitCode> execute(const Options& options) {
+  if (!options.resume.empty()) {
+    return resume_run(options);
+  }
+  if (options.spec_file.empty()) {
+    return fail(ErrorCode::kInvalidArgument, "name a spec file, such as specs/mobilenet.json, or --resume latest");
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto spec, read_spec_file(options.spec_file));
+  return execute_spec(spec, options.flags);
+}
+
+}  // namespace
+
+Execute declare_run(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("spec", options->spec_file, "Spec file (docs/specs.md)");
+  app.add_option("--resume", options->resume, "Go on with a run: its id, or latest")->expected(0, 1)->default_str("latest");
+  options->flags.declare(app);
+  return [options] { return execute(*options); };
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,23 @@
+#include "assay/cli/verb.h"
+
+#include <array>
+
+namespace assay::cli {
+
+std::span<const Verb> all_verbs() {
+  static constexpr std::array<Verb, 10> kVerbs = {{
+      {"run", "Measure and evaluate the cases of a spec", declare_run},
+      {"bench", "How fast is one model or program", declare_bench},
+      {"eval", "How far is one model from its reference", declare_eval},
+      {"aot", "Make artifacts only", declare_aot},
+      {"inspect", "What is in a program file", declare_inspect},
+      {"list", "Engines, models, recipes, devices, metrics or runs", declare_list},
+      {"engine", "Add an engine build", declare_engine},
+      {"doctor", "What is available here, and how to get what is not", declare_doctor},
+      {"report", "Show a stored run again, in any format", declare_report},
+      {"merge", "Join another store into this one", declare_merge},
+  }};
+  return kVerbs;
+}
+
+}  // namespace assay::cli
