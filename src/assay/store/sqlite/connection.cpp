@@ -18,14 +18,17 @@ namespace stdfs = std::filesystem;
 
 constexpr int kBusyTimeoutMs = 20'000;
 
-std::string name_of_database(sqlite3* database) {
+// Empty for a store in memory, and while no file is open.
+std::string_view file_of(sqlite3* database) {
   const char* file = sqlite3_db_filename(database, "main");
-  return file == nullptr || *file == '\0' ? "store in memory" : fmt::format("store '{}'", file);
+  return file == nullptr ? "" : file;
 }
 
 std::unexpected<Error> fail_from_database(sqlite3* database) {
   const int code = sqlite3_extended_errcode(database);
-  const auto what = fmt::format("{}: {}", name_of_database(database), sqlite3_errmsg(database));
+  const auto file = file_of(database);
+  const auto what = file.empty() ? std::string(sqlite3_errmsg(database))
+                                 : fmt::format("store '{}': {}", file, sqlite3_errmsg(database));
   const bool has_no_space =
       (code & 0xff) == SQLITE_IOERR && sqlite3_system_errno(database) == ENOSPC;
   if ((code & 0xff) == SQLITE_FULL || has_no_space) {
@@ -157,7 +160,9 @@ Result<Connection> Connection::open(const stdfs::path& path) {
       sqlite3_open_v2(path.c_str(), &raw, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
   Connection connection(raw);
   if (status != SQLITE_OK) {
-    return raw == nullptr ? fail(ErrorCode::kExhausted, "out of memory") : fail_from_database(raw);
+    return raw == nullptr ? fail(ErrorCode::kExhausted, "out of memory")
+                          : fail_with_context(fail_from_database(raw).error(),
+                                              fmt::format("store '{}'", path.string()));
   }
   sqlite3_busy_timeout(raw, kBusyTimeoutMs);
   ASSAY_RETURN_IF_ERROR(connection.run_script("PRAGMA foreign_keys = ON"));
@@ -210,7 +215,10 @@ Result<std::int64_t> Connection::get_integer(std::string_view sql) {
 
 std::int64_t Connection::total_changes() const { return sqlite3_total_changes64(database_.get()); }
 
-std::string Connection::name() const { return name_of_database(database_.get()); }
+std::string Connection::name() const {
+  const auto file = file_of(database_.get());
+  return file.empty() ? "store in memory" : fmt::format("store '{}'", file);
+}
 
 Status Connection::copy_to(Connection& target) {
   auto* backup = sqlite3_backup_init(target.database_.get(), "main", database_.get(), "main");

@@ -1,0 +1,378 @@
+// What every store must do, run on each of them.
+#include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <limits>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "assay/base/fs.h"
+#include "assay/base/result.h"
+#include "assay/store/result_store.h"
+#include "assay/store/sample_records.h"
+
+namespace assay {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+template <class T>
+nlohmann::json json_of(const T& record) {
+  return nlohmann::json(record);
+}
+
+enum class Kind : std::uint8_t { kMemory, kSqlite };
+
+class StoreContract : public testing::TestWithParam<Kind> {
+ protected:
+  void SetUp() override {
+    auto folder = TemporaryFolder::make("assay-store");
+    ASSERT_TRUE(folder.has_value());
+    folder_ = std::make_unique<TemporaryFolder>(*std::move(folder));
+    if (GetParam() == Kind::kMemory) {
+      store_ = make_memory_store();
+      return;
+    }
+    auto store = open_sqlite_store(folder_->path() / "deep" / "results.db");
+    ASSERT_TRUE(store.has_value()) << store.error().message;
+    store_ = *std::move(store);
+  }
+
+  ResultStore& store() { return *store_; }
+  [[nodiscard]] std::filesystem::path file(std::string_view name) const {
+    return folder_->path() / name;
+  }
+
+  std::unique_ptr<TemporaryFolder> folder_;
+  std::unique_ptr<ResultStore> store_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Stores, StoreContract, testing::Values(Kind::kMemory, Kind::kSqlite),
+                         [](const auto& param_info) {
+                           return param_info.param == Kind::kMemory ? "Memory" : "Sqlite";
+                         });
+
+TEST_P(StoreContract, GivesBackARunAsItWasAdded) {
+  const auto records = add_sample_run(store());
+  const auto run = store().get_run(records.run.id);
+  ASSERT_TRUE(run.has_value()) << run.error().message;
+  EXPECT_EQ(json_of(*run), json_of(records.run));
+  EXPECT_EQ(run->seed, std::numeric_limits<std::uint64_t>::max());
+}
+
+TEST_P(StoreContract, GivesBackEveryOtherRecordAsItWasAdded) {
+  const auto records = add_sample_run(store());
+  EXPECT_EQ(json_of(store().get_environment(records.environment.id).value()),
+            json_of(records.environment));
+  EXPECT_EQ(json_of(store().get_subject(records.attempt.subject).value()),
+            json_of(records.subject));
+  EXPECT_EQ(json_of(store().get_artifact(records.artifact.digest()).value()),
+            json_of(records.artifact));
+  EXPECT_EQ(json_of(store().get_reference(records.reference.key).value()),
+            json_of(records.reference));
+  EXPECT_EQ(json_of(store().cases_of_run(records.run.id).value()),
+            json_of(std::vector{records.cell}));
+  EXPECT_EQ(json_of(store().attempts_of_run(records.run.id).value()),
+            json_of(std::vector{records.attempt}));
+}
+
+TEST_P(StoreContract, GivesBackALaunchWithItsSamplesBitByBit) {
+  const auto records = add_sample_run(store());
+  const auto launches = store().launches_of_attempt(records.attempt.id);
+  ASSERT_TRUE(launches.has_value()) << launches.error().message;
+  ASSERT_THAT(*launches, SizeIs(1));
+  EXPECT_EQ(json_of(launches->front()), json_of(records.launch));
+  const auto& samples = launches->front().measurement->samples;
+  EXPECT_EQ(samples.bind_ns, records.launch.measurement->samples.bind_ns);
+  EXPECT_EQ(samples.execute_ns, records.launch.measurement->samples.execute_ns);
+  EXPECT_EQ(samples.fetch_ns, records.launch.measurement->samples.fetch_ns);
+  EXPECT_EQ(launches->front().measurement->first.execute_ns, 123'456'789);
+}
+
+TEST_P(StoreContract, KeepsExtremeSamplesAndColumnsThatAreShorterThanTheWarmUp) {
+  const auto records = add_sample_run(store());
+  auto launch = make_launch(records.attempt.id, 1);
+  using Limits = std::numeric_limits<std::int64_t>;
+  launch.measurement->warmup_iterations = 10;
+  launch.measurement->samples = {
+      .bind_ns = {}, .execute_ns = {Limits::min(), -1, 0, 1, Limits::max()}, .fetch_ns = {7}};
+  ASSERT_TRUE(store().add_launch(launch).has_value());
+  const auto back = store().launches_of_attempt(records.attempt.id).value().at(1);
+  EXPECT_THAT(back.measurement->samples.execute_ns,
+              ElementsAre(Limits::min(), -1, 0, 1, Limits::max()));
+  EXPECT_THAT(back.measurement->samples.bind_ns, SizeIs(0));
+  EXPECT_THAT(back.measurement->samples.fetch_ns, ElementsAre(7));
+}
+
+TEST_P(StoreContract, KeepsTheLaunchOfAProcessThatDiedWithAnyLastWords) {
+  const auto records = add_sample_run(store());
+  Launch dead{.id = make_id(), .attempt = records.attempt.id, .index = 1};
+  dead.outcome = Outcome::kCrashed;
+  dead.stage = Stage::kSteady;
+  dead.reason_code = "SIGSEGV";
+  dead.text = "caf\xe9";
+  dead.end = {.signal = 11, .signal_name = "SIGSEGV", .last_words = std::string("a\xff\0b", 4)};
+  ASSERT_TRUE(store().add_launch(dead).has_value());
+  const auto back = store().launches_of_attempt(records.attempt.id).value().at(1);
+  EXPECT_EQ(back.outcome, Outcome::kCrashed);
+  EXPECT_EQ(back.stage, Stage::kSteady);
+  EXPECT_EQ(back.text, "caf\xef\xbf\xbd");
+  EXPECT_EQ(back.end.last_words, std::string("a\xef\xbf\xbd\0b", 6));
+  EXPECT_FALSE(back.load || back.measurement || back.memory || back.profile);
+}
+
+TEST_P(StoreContract, OrdersLaunchesByIndexAndAttemptsByMaking) {
+  auto records = add_sample_run(store());
+  for (const int index : {3, 1, 2}) {
+    ASSERT_TRUE(store().add_launch(make_launch(records.attempt.id, index)).has_value());
+  }
+  std::vector<int> indices;
+  const auto launches = store().launches_of_attempt(records.attempt.id).value();
+  for (const auto& launch : launches) {
+    indices.push_back(launch.index);
+  }
+  EXPECT_THAT(indices, ElementsAre(0, 1, 2, 3));
+  Attempt later = records.attempt;
+  later.id = "0-sorts-first";
+  later.pass = Pass::kMemory;
+  ASSERT_TRUE(store().put_attempt(later).has_value());
+  ASSERT_TRUE(store().put_attempt(records.attempt).has_value());
+  const auto attempts = store().attempts_of_run(records.run.id).value();
+  ASSERT_THAT(attempts, SizeIs(2));
+  EXPECT_EQ(attempts[1].id, later.id);
+}
+
+TEST_P(StoreContract, ReplacesAnAttemptWithItsId) {
+  auto records = add_sample_run(store());
+  auto attempt = records.attempt;
+  attempt.is_finished = true;
+  attempt.outcome = Outcome::kTimedOut;
+  attempt.stage = Stage::kSteady;
+  attempt.text = "after 20 s";
+  attempt.lease_until_unix_ns = 0;
+  ASSERT_TRUE(store().put_attempt(attempt).has_value());
+  EXPECT_EQ(json_of(store().attempts_of_run(records.run.id).value()),
+            json_of(std::vector{attempt}));
+  EXPECT_THAT(store().launches_of_attempt(attempt.id).value(), SizeIs(1));
+}
+
+TEST_P(StoreContract, KeepsTwoBuildsOfOneCaseApart) {
+  const auto records = add_sample_run(store());
+  auto other = records.cell;
+  other.engine_build = "executorch@mine";
+  ASSERT_EQ(case_key(other), case_key(records.cell));
+  ASSERT_TRUE(store().add_case(records.run.id, other).has_value());
+  ASSERT_TRUE(store().add_case(records.run.id, other).has_value());
+  EXPECT_EQ(json_of(store().cases_of_run(records.run.id).value()),
+            json_of(std::vector{records.cell, other}));
+}
+
+TEST_P(StoreContract, CarriesNanAndInfinityOfMetrics) {
+  const auto records = add_sample_run(store());
+  const double infinity = std::numeric_limits<double>::infinity();
+  std::vector<MetricRow> rows;
+  for (const double value : {1.0 / 3, std::nan(""), infinity, -infinity}) {
+    const auto scope = "output:" + std::to_string(rows.size());
+    rows.push_back({records.attempt.id, "", make_metric("sqnr_db", value, scope)});
+  }
+  // A caller that forgot make_metric.
+  rows.push_back({records.attempt.id, records.launch.id, {.name = "x", .value = std::nan("")}});
+  ASSERT_TRUE(store().add_metrics(rows).has_value());
+  const auto back = store().metrics_of_attempt(records.attempt.id).value();
+  ASSERT_THAT(back, SizeIs(5));
+  EXPECT_EQ(double_from_metric(back[0].metric), 1.0 / 3);
+  EXPECT_TRUE(std::isnan(double_from_metric(back[1].metric)));
+  EXPECT_EQ(double_from_metric(back[2].metric), infinity);
+  EXPECT_EQ(double_from_metric(back[3].metric), -infinity);
+  EXPECT_EQ(back[4].metric.special, "nan");
+  EXPECT_EQ(back[4].launch, records.launch.id);
+  EXPECT_EQ(back[1].metric.scope, "output:1");
+}
+
+TEST_P(StoreContract, ReplacesAMetricThatIsDerivedAgain) {
+  const auto records = add_sample_run(store());
+  for (const double value : {5.0, 6.0}) {
+    const std::vector<MetricRow> rows = {{records.attempt.id, "", make_metric("steady_ns", value)}};
+    ASSERT_TRUE(store().add_metrics(rows).has_value());
+  }
+  const auto back = store().metrics_of_attempt(records.attempt.id).value();
+  ASSERT_THAT(back, SizeIs(1));
+  EXPECT_EQ(back[0].metric.value, 6.0);
+}
+
+TEST_P(StoreContract, KeepsAttachmentsOfAnyBytes) {
+  std::string binary;
+  for (int i = 0; i < 1000; ++i) {
+    binary.push_back(static_cast<char>(i * 7));
+  }
+  for (const auto& content : {binary, std::string(), std::string(100'000, 'x')}) {
+    ASSERT_TRUE(store().add_attachment({"owner", "log", content}).has_value());
+  }
+  ASSERT_TRUE(store().add_attachment({"another", "log", "y"}).has_value());
+  const auto back = store().attachments_of("owner").value();
+  ASSERT_THAT(back, SizeIs(3));
+  EXPECT_EQ(back[0].content, binary);
+  EXPECT_EQ(back[1].content, "");
+  EXPECT_EQ(back[2].content, std::string(100'000, 'x'));
+  EXPECT_EQ(back[2].kind, "log");
+}
+
+TEST_P(StoreContract, RefusesARecordWithoutWhatItRefersTo) {
+  Attempt orphan{.id = make_id(), .run = "no run", .case_key = "no case"};
+  EXPECT_EQ(store().put_attempt(orphan).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(store().add_launch(make_launch("no attempt", 0)).error().code, ErrorCode::kNotFound);
+  assay::Run run{.id = make_id(), .environment = "no environment"};
+  EXPECT_EQ(store().add_run(run).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(store().finish_run("no run", 1).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(store().add_case("no run", Case{}).error().code, ErrorCode::kNotFound);
+}
+
+TEST_P(StoreContract, RefusesALaunchWithAnIdThatIsThereAndKeepsTheFirst) {
+  const auto records = add_sample_run(store());
+  auto twin = make_launch(records.attempt.id, 9);
+  twin.id = records.launch.id;
+  EXPECT_EQ(store().add_launch(twin).error().code, ErrorCode::kInvalidArgument);
+  const auto launches = store().launches_of_attempt(records.attempt.id).value();
+  ASSERT_THAT(launches, SizeIs(1));
+  EXPECT_EQ(json_of(launches[0]), json_of(records.launch));
+}
+
+TEST_P(StoreContract, FindsRunsByIdPrefixAndAsLatest) {
+  for (const auto* id : {"aa11", "aa22", "bb33"}) {
+    assay::Run run{.id = id, .name = std::string("run ") + id};
+    run.started_unix_ns = id[0] == 'b' ? 1 : 5;
+    ASSERT_TRUE(store().add_run(run).has_value());
+  }
+  EXPECT_EQ(store().get_run("aa11").value().id, "aa11");
+  EXPECT_EQ(store().get_run("bb").value().id, "bb33");
+  EXPECT_EQ(store().get_run("latest").value().id, "aa22");
+  const auto ambiguous = store().get_run("aa");
+  ASSERT_FALSE(ambiguous.has_value());
+  EXPECT_EQ(ambiguous.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(ambiguous.error().message, HasSubstr("aa11"));
+  const auto absent = store().get_run("cc");
+  ASSERT_FALSE(absent.has_value());
+  EXPECT_EQ(absent.error().code, ErrorCode::kNotFound);
+  EXPECT_THAT(absent.error().message, HasSubstr("aa22 (run aa22)"));
+  EXPECT_EQ(store().get_run("").error().code, ErrorCode::kNotFound);
+}
+
+TEST_P(StoreContract, SaysThatNoRunIsThereYet) {
+  EXPECT_EQ(store().get_run("latest").error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(store().get_environment("x").error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(store().get_artifact("x").error().code, ErrorCode::kNotFound);
+  EXPECT_THAT(store().list_runs(10).value(), SizeIs(0));
+  EXPECT_THAT(store().launches_of_attempt("x").value(), SizeIs(0));
+}
+
+TEST_P(StoreContract, ListsRunsNewestFirstWithCounts) {
+  const auto records = add_sample_run(store());
+  assay::Run empty{.id = make_id(), .started_unix_ns = records.run.started_unix_ns + 1};
+  ASSERT_TRUE(store().add_run(empty).has_value());
+  const auto runs = store().list_runs(10).value();
+  ASSERT_THAT(runs, SizeIs(2));
+  EXPECT_EQ(runs[0].run.id, empty.id);
+  EXPECT_EQ(runs[0].cases, 0);
+  EXPECT_EQ(runs[1].cases, 1);
+  EXPECT_EQ(runs[1].launches, 1);
+  EXPECT_THAT(store().list_runs(1).value(), SizeIs(1));
+}
+
+TEST_P(StoreContract, FinishesARun) {
+  const auto records = add_sample_run(store());
+  ASSERT_TRUE(store().finish_run(records.run.id, 77).has_value());
+  EXPECT_EQ(store().get_run(records.run.id).value().finished_unix_ns, 77);
+}
+
+TEST_P(StoreContract, TellsHowLongACaseTookInItsNewestRun) {
+  const auto first = add_sample_run(store());
+  const auto key = case_key(first.cell);
+  EXPECT_EQ(store().past_duration_ns(key).value(), first.launch.end.wall_ns);
+  auto second = first;
+  second.run.id = make_id();
+  second.run.started_unix_ns += 1;
+  second.attempt.id = make_id();
+  second.attempt.run = second.run.id;
+  ASSERT_TRUE(store().add_run(second.run).has_value());
+  ASSERT_TRUE(store().put_attempt(second.attempt).has_value());
+  EXPECT_EQ(store().past_duration_ns(key).value(), first.launch.end.wall_ns) << "no launch yet";
+  for (const int index : {0, 1}) {
+    auto launch = make_launch(second.attempt.id, index);
+    launch.end.wall_ns = 100;
+    ASSERT_TRUE(store().add_launch(launch).has_value());
+  }
+  EXPECT_EQ(store().past_duration_ns(key).value(), 200);
+  EXPECT_EQ(store().past_duration_ns("never ran").value(), 0);
+}
+
+TEST_P(StoreContract, MergesAnotherStoreOnce) {
+  const auto own = add_sample_run(store());
+  SampleRun theirs;
+  {
+    auto other = open_sqlite_store(file("other.db")).value();
+    theirs = add_sample_run(*other);
+    ASSERT_TRUE(other->add_attachment({theirs.launch.id, "log", "text"}).has_value());
+    const std::vector<MetricRow> rows = {{theirs.attempt.id, "", make_metric("first_ns", 5)}};
+    ASSERT_TRUE(other->add_metrics(rows).has_value());
+  }
+  const auto copied = store().merge_from(file("other.db"));
+  ASSERT_TRUE(copied.has_value()) << copied.error().message;
+  EXPECT_GT(*copied, 0);
+  EXPECT_EQ(store().merge_from(file("other.db")).value(), 0);
+  EXPECT_THAT(store().list_runs(10).value(), SizeIs(2));
+  const auto launches = store().launches_of_attempt(theirs.attempt.id).value();
+  ASSERT_THAT(launches, SizeIs(1));
+  EXPECT_EQ(json_of(launches[0]), json_of(theirs.launch));
+  EXPECT_EQ(launches[0].measurement->samples.execute_ns,
+            theirs.launch.measurement->samples.execute_ns);
+  EXPECT_THAT(store().attachments_of(theirs.launch.id).value(), SizeIs(1));
+  EXPECT_THAT(store().metrics_of_attempt(theirs.attempt.id).value(), SizeIs(1));
+  EXPECT_THAT(store().launches_of_attempt(own.attempt.id).value(), SizeIs(1));
+}
+
+TEST_P(StoreContract, BringsUnfinishedRunsUpToDateWhenMergingAndNeverBack) {
+  SampleRun theirs;
+  {
+    auto other = open_sqlite_store(file("other.db")).value();
+    theirs = add_sample_run(*other);
+  }
+  ASSERT_TRUE(store().merge_from(file("other.db")).has_value());
+  {
+    auto other = open_sqlite_store(file("other.db")).value();
+    theirs.attempt.is_finished = true;
+    theirs.attempt.outcome = Outcome::kCompleted;
+    ASSERT_TRUE(other->put_attempt(theirs.attempt).has_value());
+    ASSERT_TRUE(other->finish_run(theirs.run.id, 99).has_value());
+  }
+  EXPECT_EQ(store().merge_from(file("other.db")).value(), 2);
+  EXPECT_EQ(store().get_run(theirs.run.id).value().finished_unix_ns, 99);
+  EXPECT_TRUE(store().attempts_of_run(theirs.run.id).value().at(0).is_finished);
+  {
+    auto other = open_sqlite_store(file("other.db")).value();
+    theirs.attempt.is_finished = false;
+    ASSERT_TRUE(other->put_attempt(theirs.attempt).has_value());
+  }
+  EXPECT_EQ(store().merge_from(file("other.db")).value(), 0);
+  EXPECT_TRUE(store().attempts_of_run(theirs.run.id).value().at(0).is_finished);
+}
+
+TEST_P(StoreContract, RefusesToMergeWhatIsNoStore) {
+  EXPECT_EQ(store().merge_from(file("absent.db")).error().code, ErrorCode::kNotFound);
+  EXPECT_FALSE(std::filesystem::exists(file("absent.db")));
+  ASSERT_TRUE(write_file_atomically(file("text.db"), "this is a text, not a database").has_value());
+  const auto merged = store().merge_from(file("text.db"));
+  ASSERT_FALSE(merged.has_value());
+  EXPECT_EQ(merged.error().code, ErrorCode::kCorrupt);
+  EXPECT_THAT(merged.error().message, HasSubstr("text.db"));
+}
+
+}  // namespace
+}  // namespace assay
