@@ -128,6 +128,7 @@ struct ProcessEnd {
   std::string signal_name;  ///< "SIGSEGV"
   bool is_timed_out = false;
   bool is_out_of_memory = false;
+  bool is_output_exceeded = false;  ///< It wrote more than its limit, and was ended.
   std::int64_t wall_ns = 0;
   std::int64_t user_ns = 0;
   std::int64_t system_ns = 0;
