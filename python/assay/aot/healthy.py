@@ -3,7 +3,7 @@
 Networks with their initial weights often answer (almost) zero, or the same to every input; a
 comparison of such outputs passes whatever the program does. The rules here look at parameters and
 activations, never at a model's name: re-draw what is zero and multiplies, settle the statistics of
-normalization, and where that is not enough scale each layer by its response to different inputs.
+normalization, and where that is not enough center and scale each layer by its response to inputs.
 """
 
 import math
@@ -27,6 +27,7 @@ SMALL_SCALE = 1e-3
 """A constant factor up to this size keeps its branch out of the output (layer scale)."""
 
 SETTLE_BATCHES, SETTLE_BATCH_SIZE = 4, 4
+_LAYERS = (torch.nn.Linear, torch.nn.Conv1d, torch.nn.Conv2d, torch.nn.Conv3d)
 _SEED_OFFSET = 0x48454154  # keeps these inputs apart from any a request would name
 
 
@@ -42,7 +43,7 @@ def heal(
     _add(steps, redraw_zero_factors(module, seed=seed))
     _add(steps, settle_batch_norm(module, inputs, seed=seed))
     if not measure(module, inputs, seed=seed)["is_healthy"]:
-        _add(steps, scale_layers(module, inputs, seed=seed))
+        _add(steps, center_layers(module, inputs, seed=seed))
         _add(steps, settle_batch_norm(module, inputs, seed=seed))
     return steps
 
@@ -104,18 +105,19 @@ def settle_batch_norm(
     return {"step": "settle_batch_norm", "layers": len(layers), "batches": SETTLE_BATCHES}
 
 
-def scale_layers(
+def center_layers(
     module: torch.nn.Module, inputs: Sequence[InputSpec], *, seed: int
 ) -> dict[str, Any] | None:
-    """Scales convolution and linear weights so that each layer answers inputs with unit spread.
+    """Makes each convolution and linear layer answer inputs with zero mean and unit spread.
 
-    In one forward pass, each layer in turn is divided by the standard deviation of its output
-    across different inputs. Source: Krähenbühl et al., Data-dependent initializations of
-    convolutional neural networks, 2016; differs in: one factor a layer, spread over inputs only.
+    In one forward pass, each layer in turn has the mean of its channels taken out of its bias
+    (where it has one) and is divided by the spread of its output across different inputs.
+    Source: Krähenbühl et al., Data-dependent initializations of convolutional neural networks,
+    2016; differs in: one factor a layer, its spread taken over inputs and not over positions.
     """
-    layers = [layer for layer in module.modules() if _is_scalable(layer)]
-    scaled: list[torch.nn.Module] = []
-    hooks = [layer.register_forward_hook(_scaling_hook(scaled)) for layer in layers]
+    centered: list[torch.nn.Module] = []
+    layers = [layer for layer in module.modules() if type(layer) in _LAYERS]
+    hooks = [layer.register_forward_hook(_centering_hook(centered)) for layer in layers]
     try:
         batch = _settle_samples(_batched(inputs), seed + 2, count=1)[0]
         with torch.no_grad():
@@ -123,36 +125,29 @@ def scale_layers(
     finally:
         for hook in hooks:
             hook.remove()
-    return {"step": "scale_layers", "layers": len(scaled)} if scaled else None
+    return {"step": "center_layers", "layers": len(centered)} if centered else None
 
 
-def _scaling_hook(scaled: list[torch.nn.Module]) -> Any:
+def _centering_hook(centered: list[torch.nn.Module]) -> Any:
+    """A hook that rewrites a layer at its first call and corrects the output it has just made."""
+
     def hook(layer: Any, _: Any, output: torch.Tensor) -> torch.Tensor:
-        if layer in scaled or output.shape[0] < 2:
+        if layer in centered or output.shape[0] < 2:
             return output
         spread = float(output.std(dim=0).square().mean().sqrt())
         if not math.isfinite(spread) or spread == 0.0:
             return output
-        scaled.append(layer)
+        centered.append(layer)
         layer.weight.div_(spread)
-        bias = _bias_of(layer, output)
-        return (output - bias) / spread + bias
+        if layer.bias is None:
+            return output / spread
+        channel = -1 if isinstance(layer, torch.nn.Linear) else 1
+        others = [axis for axis in range(output.dim()) if axis != channel % output.dim()]
+        mean = output.mean(dim=others, keepdim=True)
+        layer.bias.sub_(mean.reshape(-1)).div_(spread)
+        return (output - mean) / spread
 
     return hook
-
-
-def _bias_of(layer: Any, output: torch.Tensor) -> torch.Tensor:
-    """The layer's bias in a shape that broadcasts against its output."""
-    if layer.bias is None:
-        return torch.zeros(())
-    if isinstance(layer, torch.nn.Linear):
-        return layer.bias  # type: ignore[no-any-return]
-    return layer.bias.reshape(-1, *[1] * (output.dim() - 2))  # type: ignore[no-any-return]
-
-
-def _is_scalable(layer: torch.nn.Module) -> bool:
-    kinds = (torch.nn.Linear, torch.nn.Conv1d, torch.nn.Conv2d, torch.nn.Conv3d)
-    return type(layer) in kinds
 
 
 def _has_statistics(layer: torch.nn.Module) -> bool:

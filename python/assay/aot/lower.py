@@ -3,18 +3,20 @@
 import contextlib
 import logging
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from assay.aot import native
 from assay.aot.errors import RequestError
 from assay.aot.models import Model
 from assay.aot.partitioners import PARTITIONERS, make_partitioner
 from assay.aot.quantize import Quantized
 from assay.aot.recipes import Lowering
+from assay.aot.suggest import check_keys
 
 PROGRAM = "program.pte"
 BACKEND_OPTIONS = {
@@ -34,19 +36,25 @@ class Lowered:
     """An edge program, and why operators stayed out of the delegates.
 
     `rejections` counts (node name, operator, reason); `rules` are the operators that the
-    partitioner has a rule for, None where it does not tell.
+    partitioner has a rule for, None where it does not tell; `config` is what an executorch recipe
+    wants of the last step.
     """
 
     edge: Any
     partitioner: str | None
     rejections: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     rules: frozenset[str] | None = None
+    config: Any = None
 
 
-def export(model: Model, quantized: Quantized) -> torch.export.ExportedProgram:
+def export(
+    model: Model, quantized: Quantized, lowering: Lowering | None = None
+) -> torch.export.ExportedProgram:
     """Exports the quantized module; an exported model that nothing quantized stays as it is."""
     if model.exported is not None and quantized.module is model.module:
         return model.exported
+    if lowering is not None and lowering.flow == native.FLOW:
+        return native.run_export(_recipe(lowering), quantized.module, quantized.example)
     with torch.no_grad():
         return torch.export.export(quantized.module, quantized.example)
 
@@ -67,18 +75,21 @@ def split_options(lowering: Lowering) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def check_lowering(lowering: Lowering) -> None:
     """Refuses unknown names and options before any work is done."""
+    if lowering.flow == native.FLOW:
+        _recipe(lowering)
+        return
     options, _ = split_options(lowering)
     if lowering.partitioner is None or ":" in lowering.partitioner:
         return
     if lowering.partitioner in PARTITIONERS:
-        from assay.aot.suggest import check_keys
-
         known = PARTITIONERS[lowering.partitioner].options
         check_keys(f"option of the {lowering.partitioner} partitioner", options, known)
 
 
 def lower(exported: torch.export.ExportedProgram, lowering: Lowering) -> Lowered:
     """Decomposes to the edge dialect and hands what the partitioner takes to its backend."""
+    if lowering.flow == native.FLOW:
+        return _lower_native(exported, lowering)
     from executorch.exir import EdgeCompileConfig, to_edge_transform_and_lower
 
     partitioner = make_partitioner(lowering.partitioner, split_options(lowering)[0])
@@ -88,10 +99,28 @@ def lower(exported: torch.export.ExportedProgram, lowering: Lowering) -> Lowered
             partitioner=None if partitioner is None else [partitioner],
             compile_config=EdgeCompileConfig(_check_ir_validity=False),
         )
-    rules = getattr(partitioner, "target_partitioner_configs", None)
-    return Lowered(
-        edge, lowering.partitioner, rejections, None if rules is None else frozenset(rules)
-    )
+    return Lowered(edge, lowering.partitioner, rejections, _rules([partitioner]))
+
+
+def _lower_native(exported: torch.export.ExportedProgram, lowering: Lowering) -> Lowered:
+    recipe = _recipe(lowering)
+    with collect_rejections() as rejections:
+        edge = native.run_lower(recipe, exported)
+    partitioners = getattr(recipe.lowering_recipe, "partitioners", None) or []
+    rules = _rules(partitioners if isinstance(partitioners, list) else [])
+    config = recipe.executorch_backend_config
+    return Lowered(edge, lowering.partitioner, rejections, rules, config)
+
+
+def _recipe(lowering: Lowering) -> Any:
+    return native.make_recipe(str(lowering.partitioner), lowering.options)
+
+
+def _rules(partitioners: Sequence[Any]) -> frozenset[str] | None:
+    """The operators that the partitioners have rules for; None when one does not tell."""
+    rules = [getattr(one, "target_partitioner_configs", None) for one in partitioners]
+    known = [frozenset(names) for names in rules if names is not None]
+    return frozenset().union(*known) if known and len(known) == len(rules) else None
 
 
 def serialize(lowered: Lowered, lowering: Lowering, folder: Path) -> list[Path]:
@@ -102,13 +131,16 @@ def serialize(lowered: Lowered, lowering: Lowering, folder: Path) -> list[Path]:
     """
     from executorch.exir import ExecutorchBackendConfig
 
-    program = lowered.edge.to_executorch(ExecutorchBackendConfig(**split_options(lowering)[1]))
+    config = lowered.config
+    if config is None:
+        options = {} if lowering.flow == native.FLOW else split_options(lowering)[1]
+        config = ExecutorchBackendConfig(**options)
+    for stale in folder.glob("*.ptd"):
+        stale.unlink()
+    program = lowered.edge.to_executorch(config)
     path = folder / PROGRAM
     with path.open("wb") as file:
         program.write_to_file(file)
-    before = set(folder.glob("*.ptd"))
-    for stale in before:
-        stale.unlink()
     program.write_tensor_data_to_file(str(folder))
     return [path, *sorted(folder.glob("*.ptd"))]
 

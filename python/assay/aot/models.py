@@ -1,4 +1,4 @@
-"""Models by reference: ``torchvision:NAME``, ``FILE.py:FACTORY``, ``FILE.pt2`` or a plug-in's name."""
+"""Models by reference: torchvision:NAME, FILE.py:FACTORY, FILE.pt2, or what a plug-in adds."""
 
 import hashlib
 import importlib.util

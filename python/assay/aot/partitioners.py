@@ -80,7 +80,7 @@ def _xnnpack(options: dict[str, Any]) -> Any:
 
 
 def _coreml(options: dict[str, Any]) -> Any:
-    import coremltools as ct
+    ct: Any = importlib.import_module("coremltools")
     from executorch.backends.apple.coreml.compiler import CoreMLBackend
     from executorch.backends.apple.coreml.partition import CoreMLPartitioner
 

@@ -63,7 +63,7 @@ def dtype_name(tensor: Any) -> str:
 
     names = {"BYTE": "uint8", "CHAR": "int8", "SHORT": "int16", "INT": "int32", "LONG": "int64"}
     names |= {"HALF": "float16", "FLOAT": "float32", "DOUBLE": "float64"}
-    name = ScalarType(tensor.scalar_type).name
+    name = str(ScalarType(tensor.scalar_type).name)
     return names.get(name, name.lower())
 
 

@@ -5,19 +5,21 @@ reference job get the same graph.
 """
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 
+from assay.aot import native
 from assay.aot.errors import RequestError, Unsupported
-from assay.aot.inputs import DTYPES, InputSet, InputSpec, Sample, samples_of
+from assay.aot.inputs import DTYPES, InputSet, InputSpec, Sample, input_set_from_json, samples_of
 from assay.aot.models import Model
 from assay.aot.partitioners import import_object
 from assay.aot.suggest import check_keys, unknown_name
 
 DEFAULT_CALIBRATION = InputSet("normal", 1000, 8, "calibration")
+"""Eight batches: what a request without calibration gets."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,13 @@ class Quantized:
     module: torch.nn.Module
     inputs: tuple[InputSpec, ...]
     example: Sample
+
+
+def calibration_from_json(document: Mapping[str, Any] | None) -> InputSet:
+    """Reads a request's calibration inputs."""
+    if document is None:
+        return DEFAULT_CALIBRATION
+    return input_set_from_json(document, role="calibration")
 
 
 def quantize(model: Model, quantization: dict[str, Any] | None, calibration: InputSet) -> Quantized:
@@ -61,7 +70,7 @@ def _pt2e(model: Model, options: dict[str, Any], calibration: InputSet) -> Quant
 def _capture(model: Model) -> torch.fx.GraphModule:
     if model.exported is not None:
         module: Any = model.exported.module()
-        return module  # type: ignore[no-any-return]
+        return module
     with torch.no_grad():
         return torch.export.export(model.module, model.example).module()
 
@@ -82,13 +91,13 @@ def _xnnpack_quantizer(options: dict[str, Any]) -> Any:
         get_symmetric_quantization_config,
     )
 
-    known = "is_per_channel is_dynamic act_qmin act_qmax weight_qmin weight_qmax".split()
+    known = ["is_per_channel", "is_dynamic", "act_qmin", "act_qmax", "weight_qmin", "weight_qmax"]
     check_keys("option of the xnnpack quantizer", options, known)
     return XNNPACKQuantizer().set_global(get_symmetric_quantization_config(**options))
 
 
 def _torchao(model: Model, options: dict[str, Any], calibration: InputSet) -> Quantized:
-    """torchao's quantize_: weights of linear layers, before export."""
+    """Torchao's quantize_: weights of linear layers, before export."""
     from torchao.quantization import quantize_
     from torchao.utils import unwrap_tensor_subclass
 
@@ -128,6 +137,14 @@ def _cast(model: Model, options: dict[str, Any], calibration: InputSet) -> Quant
     return Quantized(module, inputs, cast_sample(model.example, DTYPES[name]))
 
 
+def _native(model: Model, options: dict[str, Any], calibration: InputSet) -> Quantized:
+    """The quantization of one of executorch's own recipes."""
+    check_keys("key of an executorch recipe", options, ("recipe", "options"))
+    recipe = native.make_recipe(str(options.get("recipe")), dict(options.get("options") or {}))
+    module = native.run_quantize(recipe, model, samples_of(calibration, model.inputs))
+    return Quantized(module, model.inputs, model.example)
+
+
 def cast_spec(spec: InputSpec, dtype: str) -> InputSpec:
     """The spec with `dtype` where it was floating."""
     return replace(spec, dtype=dtype) if DTYPES[spec.dtype].is_floating_point else spec
@@ -142,4 +159,5 @@ _FLOWS: dict[str, Callable[[Model, dict[str, Any], InputSet], Quantized]] = {
     "pt2e": _pt2e,
     "torchao": _torchao,
     "cast": _cast,
+    native.FLOW: _native,
 }

@@ -7,6 +7,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from assay.aot import native
 from assay.aot.errors import RequestError
 from assay.aot.plugins import load_plugins
 from assay.aot.suggest import check_keys, unknown_name
@@ -15,17 +16,28 @@ SCHEMA = "assay/recipes/1"
 NATIVE = "executorch/recipe:"
 """Prefix of the export recipes that ExecuTorch's backends register themselves."""
 
-LOWERING_FLOWS = ("to_edge_transform_and_lower", "executorch_recipe")
+LOWERING_FLOWS = ("to_edge_transform_and_lower", native.FLOW)
 STOPS = (None, "lower")
 _KEYS = (
-    "name engine quantization lowering produces tolerance description stop_after runtime "
-    "runtime_reason requires"
-).split()
+    "name",
+    "engine",
+    "description",
+    "quantization",
+    "lowering",
+    "produces",
+    "tolerance",
+    "stop_after",
+    "runtime",
+    "runtime_reason",
+)
 
 
 @dataclass(frozen=True)
 class Lowering:
-    """How an exported program becomes a delegated one."""
+    """How an exported program becomes a delegated one.
+
+    `partitioner` is the recipe's name where the flow runs one of executorch's own recipes.
+    """
 
     flow: str = "to_edge_transform_and_lower"
     partitioner: str | None = None
@@ -63,14 +75,12 @@ def recipe_from_json(document: Mapping[str, Any] | str) -> Recipe:
     engine, produces = full.get("engine", "executorch"), full.get("produces", "pte")
     if (engine, produces) != ("executorch", "pte"):
         raise RequestError(f"this toolchain makes executorch's .pte, not {engine}'s {produces}")
-    stop_after = full.get("stop_after")
-    return Recipe(
-        str(full.get("name", "inline")),
-        quantization_from_json(full.get("quantization")),
-        lowering_from_json(full.get("lowering")),
-        check_stop(stop_after),
-        full,
-    )
+    lowering = lowering_from_json(full.get("lowering"))
+    quantization = quantization_from_json(full.get("quantization"))
+    if lowering.flow == native.FLOW:
+        quantization = _native_quantization(lowering, quantization)
+    stop_after = check_stop(full.get("stop_after"))
+    return Recipe(str(full.get("name", "inline")), quantization, lowering, stop_after, full)
 
 
 def quantization_from_json(document: Mapping[str, Any] | str | None) -> dict[str, Any] | None:
@@ -90,7 +100,9 @@ def lowering_from_json(document: Mapping[str, Any] | None) -> Lowering:
     flow = full.get("flow", "to_edge_transform_and_lower")
     if flow not in LOWERING_FLOWS:
         raise RequestError(unknown_name("lowering flow", flow, LOWERING_FLOWS))
-    partitioner = full.get("recipe") if flow == "executorch_recipe" else full.get("partitioner")
+    partitioner = full.get("recipe" if flow == native.FLOW else "partitioner")
+    if flow == native.FLOW and not partitioner:
+        raise RequestError(f'a lowering of flow {flow} needs a "recipe"')
     return Lowering(flow, partitioner, dict(full.get("options") or {}))
 
 
@@ -103,9 +115,19 @@ def check_stop(stage: str | None) -> str | None:
 
 def _preset(name: str) -> dict[str, Any]:
     if name.startswith(NATIVE):
-        lowering = {"flow": "executorch_recipe", "recipe": name.removeprefix(NATIVE)}
-        return {"name": name, "quantization": None, "lowering": lowering}
+        lowering = {"flow": native.FLOW, "recipe": name.removeprefix(NATIVE), "options": {}}
+        return {"name": name, "engine": "executorch", "lowering": lowering, "produces": "pte"}
     presets = {recipe["name"]: recipe for recipe in preset_document()["recipes"]}
     if name not in presets:
         raise RequestError(unknown_name("recipe", name, presets))
     return dict(presets[name])
+
+
+def _native_quantization(lowering: Lowering, given: dict[str, Any] | None) -> dict[str, Any] | None:
+    """An executorch recipe brings its own quantization, which no other can replace."""
+    if given is not None:
+        raise RequestError("an executorch recipe has its own quantization; leave it null")
+    name = str(lowering.partitioner)
+    if not native.is_quantizing(native.make_recipe(name, lowering.options)):
+        return None
+    return {"flow": native.FLOW, "recipe": name, "options": lowering.options}

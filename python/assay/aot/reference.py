@@ -1,17 +1,26 @@
 """References: expected outputs of a model, by several ways of computing them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from assay.aot import toolchain
+from assay.aot import lower, recipes, toolchain
 from assay.aot.errors import RequestError, Unsupported
 from assay.aot.files import describe_file, number, write_json
-from assay.aot.inputs import InputSet, Sample
-from assay.aot.models import Model
-from assay.aot.quantize import Quantized, cast_sample
+from assay.aot.inputs import (
+    DTYPES,
+    InputSet,
+    Sample,
+    input_set_from_json,
+    refuse_shared,
+    samples_of,
+)
+from assay.aot.models import Model, load_model, model_spec_from_json
+from assay.aot.quantize import Quantized, calibration_from_json, cast_sample, quantize
+from assay.aot.stages import StageLog
+from assay.aot.suggest import unknown_name
 
 SCHEMA = "assay/reference/1"
 KINDS = ("float32", "float64", "qdq", "lowered_eager")
@@ -20,14 +29,81 @@ INPUTS, OUTPUTS, DOCUMENT = "inputs.safetensors", "outputs.safetensors", "refere
 Outputs = list[torch.Tensor]
 
 
-def check_kind(kind: str, quantization: dict[str, Any] | None) -> None:
-    """Refuses kinds that make no sense of the request.
+def make_reference(
+    *,
+    model: Mapping[str, Any] | str,
+    quantization: Mapping[str, Any] | str | None,
+    lowering: Mapping[str, Any] | None,
+    kind: str,
+    inputs: Mapping[str, Any],
+    calibration: Mapping[str, Any] | None,
+    folder: Path,
+    stages: StageLog,
+) -> dict[str, Any]:
+    """Computes the outputs of one kind of reference and writes its three files.
 
     Raises:
-        RequestError: qdq without a quantization.
+        RequestError: an unknown kind, or inputs that also calibrate.
+        Unsupported: this model has no reference of this kind.
     """
-    if kind == "qdq" and quantization is None:
+    used = choose_quantization(kind, recipes.quantization_from_json(quantization))
+    plan = recipes.lowering_from_json(lowering)
+    evaluation = input_set_from_json(inputs, role="evaluation")
+    calibration_set = calibration_from_json(calibration)
+    refuse_shared(evaluation, calibration_set)
+    with stages.stage("model"):
+        made = load_model(model_spec_from_json(model))
+    with stages.stage("quantize"):
+        quantized = quantize(made, used, calibration_set)
+    samples = [_fit(sample, quantized) for sample in samples_of(evaluation, made.inputs)]
+    function: Callable[..., Any] = quantized.module
+    if kind == "lowered_eager":
+        function = lowered_function(made, quantized, plan, stages)
+    with stages.stage("reference"):
+        is_double = kind == "float64"
+        outputs = evaluate_double(made, samples) if is_double else evaluate(function, samples)
+        return write_reference(
+            folder,
+            model=made,
+            quantized=quantized,
+            kind=kind,
+            quantization=used,
+            inputs=evaluation,
+            samples=samples,
+            outputs=outputs,
+        )
+
+
+def choose_quantization(kind: str, given: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The quantization that a kind of reference applies: the float kinds apply none.
+
+    Raises:
+        RequestError: an unknown kind, or qdq without a quantization.
+    """
+    if kind not in KINDS:
+        raise RequestError(unknown_name("kind of reference", kind, KINDS))
+    if kind == "qdq" and given is None:
         raise RequestError("a qdq reference needs a quantization")
+    return given if kind in ("qdq", "lowered_eager") else None
+
+
+def lowered_function(
+    model: Model, quantized: Quantized, lowering: recipes.Lowering, stages: StageLog
+) -> Callable[..., Any]:
+    """The lowered edge program as a function; delegates run their original graphs."""
+    lower.check_lowering(lowering)
+    with stages.stage("export"):
+        exported = lower.export(model, quantized, lowering)
+    with stages.stage("lower"):
+        lowered = lower.lower(exported, lowering)
+    module: Callable[..., Any] = lowered.edge.exported_program().module()
+    return module
+
+
+def _fit(sample: Sample, quantized: Quantized) -> Sample:
+    """The sample in the types that the quantized module takes (a cast changes them)."""
+    dtypes = [DTYPES[spec.dtype] for spec in quantized.inputs]
+    return tuple(tensor.to(dtype) for tensor, dtype in zip(sample, dtypes, strict=True))
 
 
 def evaluate(module: Callable[..., Any], samples: Sequence[Sample]) -> list[Outputs]:

@@ -1,5 +1,6 @@
 """A running child as the server sees it: its events, its deadline and the cause of its death."""
 
+import contextlib
 import json
 import os
 import signal
@@ -43,15 +44,14 @@ class Running:
         return self.deadline_ns is not None and time.monotonic_ns() >= self.deadline_ns
 
     def kill(self) -> None:
-        """Ends the child and all that it started."""
-        try:
+        """Ends the child, which has not been waited for, and all that it started."""
+        os.kill(self.pid, signal.SIGKILL)
+        self.kill_group()
+
+    def kill_group(self) -> None:
+        """Ends what the child started and left behind."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            pass
-        try:
-            os.kill(self.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
 
     def conclude(self, status: int) -> dict[str, Any]:
         """The done event, from the child or from the way it died.

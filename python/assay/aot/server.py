@@ -171,7 +171,7 @@ class Server:
                 self._finish(pipe, child, status)
 
     def _finish(self, pipe: int, child: Running, status: int) -> None:
-        child.kill()  # what it started and left behind
+        child.kill_group()
         self._relay(pipe)
         self._forget(pipe)
         os.close(pipe)

@@ -12,8 +12,16 @@ def import_toolchain() -> None:
     import importlib
     import importlib.util
 
-    from assay.aot import inspect_program, listing, lower, manifest, models  # noqa: F401
-    from assay.aot import quantize, recipes, reference  # noqa: F401
+    from assay.aot import (  # noqa: F401  # noqa: F401
+        inspect_program,
+        listing,
+        lower,
+        manifest,
+        models,
+        quantize,
+        recipes,
+        reference,
+    )
 
     wanted = (
         "torchvision.models",
@@ -28,7 +36,7 @@ def import_toolchain() -> None:
             importlib.import_module(name)
 
 
-class _One(torch.nn.Module):
+class _One(torch.nn.Module):  # type: ignore[misc]
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return torch.relu(x)
 
