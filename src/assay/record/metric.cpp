@@ -44,6 +44,7 @@ constexpr auto kDefinitions = std::to_array<MetricDefinition>({
     {"l2_error", 1, "", Better::kLower, "output", "L2"},
     {"scaled_max_error", 1, "ratio", Better::kLower, "output", "max / scale"},
     {"cross_entropy", 1, "nats", Better::kLower, "output", "cross-entropy"},
+    {"kl_divergence", 1, "nats", Better::kLower, "output", "KL"},
     {"top1_agreement", 1, "ratio", Better::kHigher, "output", "top-1"},
     {"top5_agreement", 1, "ratio", Better::kHigher, "output", "top-5"},
     {"nan_count", 1, "count", Better::kLower, "output", "NaN"},

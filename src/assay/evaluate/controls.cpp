@@ -1,0 +1,92 @@
+#include "assay/evaluate/controls.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "assay/tensor/difference.h"
+
+namespace assay {
+namespace {
+
+Control absent(std::string name, bool is_mandatory, std::string why) {
+  return {.name = std::move(name), .is_mandatory = is_mandatory, .why_absent = std::move(why)};
+}
+
+Control all_zeros(const OutputValues& values) {
+  const bool is_zero = std::ranges::all_of(values.reference, [](double x) { return x == 0; });
+  if (is_zero) {
+    return absent("all_zeros", true, "the reference is all zeros");
+  }
+  return {.name = "all_zeros",
+          .is_mandatory = true,
+          .candidate = std::vector<double>(values.reference.size(), 0.0)};
+}
+
+/// The next sample, in a circle, with the same shape; the sample itself when there is none.
+std::size_t neighbour_of(const OutputValues& values, std::size_t sample) {
+  const auto n = values.samples();
+  for (std::size_t step = 1; step < n; ++step) {
+    const auto other = (sample + step) % n;
+    if (values.shapes[other] == values.shapes[sample]) {
+      return other;
+    }
+  }
+  return sample;
+}
+
+bool is_same_number(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+Control other_sample(const OutputValues& values) {
+  if (values.samples() < 2) {
+    return absent("other_sample", true, "there is one sample; give two or more");
+  }
+  std::vector<double> candidate;
+  for (std::size_t sample = 0; sample < values.samples(); ++sample) {
+    const auto other = values.reference_of(neighbour_of(values, sample));
+    candidate.insert(candidate.end(), other.begin(), other.end());
+  }
+  if (std::ranges::equal(candidate, values.reference, is_same_number)) {
+    return absent("other_sample", true, "the reference is the same for every sample");
+  }
+  return {.name = "other_sample", .is_mandatory = true, .candidate = std::move(candidate)};
+}
+
+Control rolled(const OutputValues& values) {
+  auto candidate = values.reference;
+  for (std::size_t sample = 0; sample < values.samples(); ++sample) {
+    const auto& shape = values.shapes[sample];
+    const auto width = shape.empty() ? std::size_t{1} : static_cast<std::size_t>(shape.back());
+    for (auto at = values.begin[sample]; at + width <= values.begin[sample + 1] && width > 0;
+         at += width) {
+      const auto row = candidate.begin() + static_cast<std::ptrdiff_t>(at);
+      std::rotate(row, row + static_cast<std::ptrdiff_t>(width) - 1,
+                  row + static_cast<std::ptrdiff_t>(width));
+    }
+  }
+  if (std::ranges::equal(candidate, values.reference, is_same_number)) {
+    return absent("rolled", false, "rolling changes nothing");
+  }
+  return {.name = "rolled", .candidate = std::move(candidate)};
+}
+
+Control one_element(const OutputValues& values) {
+  const double rms = difference_between(values.reference, values.reference).reference_rms;
+  if (values.reference.empty() || rms == 0) {
+    return absent("one_element", false, "the reference has no scale");
+  }
+  auto candidate = values.reference;
+  const auto largest = std::ranges::max_element(
+      candidate.begin(), candidate.begin() + static_cast<std::ptrdiff_t>(values.begin[1]), {},
+      [](double x) { return std::isfinite(x) ? std::abs(x) : -1.0; });
+  *largest += rms;
+  return {.name = "one_element", .candidate = std::move(candidate)};
+}
+
+}  // namespace
+
+std::vector<Control> make_controls(const OutputValues& values) {
+  return {all_zeros(values), other_sample(values), rolled(values), one_element(values)};
+}
+
+}  // namespace assay

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "assay/evaluate/output_values.h"
+
+namespace assay {
+
+/// A wrong answer made on purpose, put in the place of the result: a check that lets it pass proves
+/// nothing.
+struct Control {
+  std::string name;  ///< "all_zeros", "other_sample", "rolled", "one_element"
+  bool is_mandatory = false;
+  /// What stands for the result; absent when the control is no wrong answer for this output.
+  std::optional<std::vector<double>> candidate;
+  std::string why_absent;
+};
+
+/// The controls of one output, always all four in this order:
+/// - all_zeros (mandatory): absent when the reference is all zeros itself;
+/// - other_sample (mandatory): the reference of the next sample with the same shape; absent with
+///   one sample, or when the reference is the same for all of them;
+/// - rolled: every sample's elements moved on by one along the last axis;
+/// - one_element: the largest element of the first sample off by the reference's rms.
+std::vector<Control> make_controls(const OutputValues& values);
+
+}  // namespace assay

@@ -1,0 +1,251 @@
+#include "assay/evaluate/evaluate.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "assay/evaluate/controls.h"
+#include "assay/evaluate/output_values.h"
+
+namespace assay {
+namespace {
+
+using Measured = std::map<std::string, double>;
+
+constexpr std::string_view kOtherSample = "other_sample";
+
+/// A control put in the place of one output, and what came of it.
+struct Trial {
+  std::string name;
+  bool is_mandatory = false;
+  std::string why_absent;  ///< Empty: it was tried.
+  std::vector<std::string> broken;
+};
+
+struct JudgedOutput {
+  std::string name;
+  Measured metrics;
+  std::vector<std::string> held;
+  std::vector<std::string> broken;
+  bool is_inseparable = false;  ///< The bounds hold, the separation does not.
+  std::string separation;
+  std::vector<Trial> trials;
+};
+
+/// The SQNR that the separation asks for; absent when it asks for nothing.
+std::optional<double> separation_limit(const Tolerance& tolerance, const Measured* other_sample) {
+  const bool is_asked = tolerance.separation_db && other_sample != nullptr;
+  return is_asked ? std::optional(other_sample->at("sqnr_db") + *tolerance.separation_db)
+                  : std::nullopt;
+}
+
+void apply_bounds(const Tolerance& tolerance, const Measured& metrics,
+                  std::vector<std::string>& held, std::vector<std::string>& broken) {
+  for (const auto& [name, limit] : tolerance.bounds) {
+    if (const auto found = metrics.find(name); found != metrics.end()) {
+      const bool is_held = is_bound_held(name, found->second, limit);
+      (is_held ? held : broken).push_back(text_of_bound(name, found->second, limit));
+    }
+  }
+}
+
+Trial try_control(const Control& control, const Tolerance& tolerance,
+                  std::optional<double> separation, const Measured& metrics) {
+  Trial trial{.name = control.name, .is_mandatory = control.is_mandatory};
+  std::vector<std::string> held;
+  apply_bounds(tolerance, metrics, held, trial.broken);
+  const double sqnr = metrics.at("sqnr_db");
+  if (trial.broken.empty() && separation && !(sqnr >= *separation)) {
+    trial.broken.push_back(
+        fmt::format("sqnr_db {:.4g} (>= {:.4g} for the separation)", sqnr, *separation));
+  }
+  return trial;
+}
+
+void judge_separation(const Tolerance& tolerance, std::optional<double> limit, JudgedOutput& out) {
+  if (!limit) {
+    return;
+  }
+  const double sqnr = out.metrics.at("sqnr_db");
+  out.is_inseparable = !(sqnr >= *limit);
+  out.separation =
+      fmt::format("sqnr_db {:.4g}, another sample's output {:.4g}, {:g} dB apart required", sqnr,
+                  *limit - *tolerance.separation_db, *tolerance.separation_db);
+}
+
+JudgedOutput judge_output(const OutputValues& values, const Tolerance& tolerance) {
+  JudgedOutput out{.name = values.name, .metrics = measure_output(values, values.result)};
+  apply_bounds(tolerance, out.metrics, out.held, out.broken);
+  const auto controls = make_controls(values);
+  std::map<std::string, Measured> measured;
+  for (const auto& control : controls) {
+    if (control.candidate) {
+      measured[control.name] = measure_output(values, *control.candidate);
+    }
+  }
+  const auto other = measured.find(std::string(kOtherSample));
+  const auto limit =
+      separation_limit(tolerance, other == measured.end() ? nullptr : &other->second);
+  judge_separation(tolerance, limit, out);
+  for (const auto& control : controls) {
+    out.trials.push_back(control.candidate
+                             ? try_control(control, tolerance, limit, measured.at(control.name))
+                             : Trial{.name = control.name,
+                                     .is_mandatory = control.is_mandatory,
+                                     .why_absent = control.why_absent,
+                                     .broken = {}});
+  }
+  return out;
+}
+
+/// One control over all outputs.
+struct ControlVerdict {
+  std::string line;
+  bool is_vacuous = false;
+};
+
+ControlVerdict judge_control(const std::vector<JudgedOutput>& outputs, std::size_t which,
+                             std::size_t samples) {
+  std::vector<std::string> passing;
+  std::string failing;
+  std::string why_absent;
+  for (const auto& output : outputs) {
+    const auto& trial = output.trials[which];
+    if (!trial.why_absent.empty()) {
+      why_absent = trial.why_absent;
+    } else if (trial.broken.empty()) {
+      passing.push_back(output.name);
+    } else if (failing.empty()) {
+      failing = fmt::format("output {}: {}", output.name, trial.broken.front());
+    }
+  }
+  const auto& trial = outputs.front().trials[which];
+  if (!passing.empty()) {
+    return {fmt::format("{}: passes for output {}{}", trial.name, fmt::join(passing, ", "),
+                        trial.is_mandatory ? ", though it must fail" : ", for information"),
+            trial.is_mandatory};
+  }
+  if (failing.empty()) {
+    // With one sample there is nothing to swap; that is no fault of the tolerance.
+    const bool is_excused = trial.name == kOtherSample && samples < 2;
+    return {fmt::format("{}: not applicable, {}", trial.name, why_absent),
+            trial.is_mandatory && !is_excused};
+  }
+  return {fmt::format("{}: fails{} ({})", trial.name, trial.is_mandatory ? ", as it must" : "",
+                      failing),
+          false};
+}
+
+std::string joined_with_names(const std::vector<JudgedOutput>& outputs,
+                              std::vector<std::string> JudgedOutput::* list) {
+  std::vector<std::string> parts;
+  for (const auto& output : outputs) {
+    if (!(output.*list).empty()) {
+      parts.push_back(fmt::format("output {}: {}", output.name, fmt::join(output.*list, ", ")));
+    }
+  }
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+/// Metrics that are bounded, and that no output has.
+std::string unmeasured_bounds(const std::vector<JudgedOutput>& outputs,
+                              const std::vector<const Tolerance*>& tolerances) {
+  std::set<std::string> missing;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    for (const auto& [name, limit] : tolerances[i]->bounds) {
+      const bool is_measured = std::ranges::any_of(
+          outputs, [&name](const JudgedOutput& output) { return output.metrics.contains(name); });
+      if (!is_measured) {
+        missing.insert(text_of_bound(name, std::nullopt, limit));
+      }
+    }
+  }
+  return fmt::format("{}", fmt::join(missing, ", "));
+}
+
+/// The numeric verdict and its reason, before nondeterminism is looked at.
+void decide_numeric(const std::vector<JudgedOutput>& outputs, const std::string& unmeasured,
+                    const std::string& vacuous_control, AccuracyTable& table) {
+  const auto broken = joined_with_names(outputs, &JudgedOutput::broken);
+  const auto inseparable = std::ranges::find_if(outputs, &JudgedOutput::is_inseparable);
+  if (!broken.empty() || !unmeasured.empty()) {
+    table.accuracy = Accuracy::kFailNumeric;
+    table.reason = broken.empty() ? unmeasured : broken;
+  } else if (!vacuous_control.empty()) {
+    table.accuracy = Accuracy::kVacuous;
+    table.reason = "the check proves nothing: " + vacuous_control;
+  } else if (inseparable != outputs.end()) {
+    table.accuracy = Accuracy::kVacuous;
+    table.reason = fmt::format("output {} cannot be told from the output for another input: {}",
+                               inseparable->name, inseparable->separation);
+  } else {
+    table.accuracy = Accuracy::kPass;
+    table.reason = "every bound holds: " + joined_with_names(outputs, &JudgedOutput::held);
+  }
+}
+
+void apply_nondeterminism(std::int64_t differing_elements, bool is_allowed, AccuracyTable& table) {
+  if (differing_elements == 0) {
+    return;
+  }
+  const auto text =
+      fmt::format("{} elements differ between executions on the same input", differing_elements);
+  if (is_allowed) {
+    table.reason += fmt::format("; {}, which the tolerance allows", text);
+    return;
+  }
+  table.reason = table.accuracy == Accuracy::kFailNumeric ? text + "; " + table.reason : text;
+  table.accuracy = Accuracy::kFailNondeterministic;
+}
+
+OutputError output_error_of(const JudgedOutput& output) {
+  OutputError error{.output = output.name, .metrics = {}};
+  for (const auto& [name, value] : output.metrics) {
+    error.metrics[name] = make_metric(name, value, "output:" + output.name);
+  }
+  return error;
+}
+
+AccuracyTable unjudged(const Evaluation& evaluation, Accuracy accuracy, std::string reason) {
+  return {.against = evaluation.against, .accuracy = accuracy, .reason = std::move(reason)};
+}
+
+}  // namespace
+
+Result<AccuracyTable> evaluate_outputs(const Evaluation& evaluation,
+                                       const ToleranceSet& tolerances) {
+  if (auto difference = find_shape_difference(evaluation.results, evaluation.references)) {
+    return unjudged(evaluation, Accuracy::kFailNumeric, *std::move(difference));
+  }
+  if (evaluation.references.empty() || evaluation.references.front().empty()) {
+    return unjudged(evaluation, Accuracy::kNotChecked,
+                    "there is no sample or no output to compare");
+  }
+  std::vector<JudgedOutput> outputs;
+  std::vector<const Tolerance*> applied;
+  for (std::size_t i = 0; i < evaluation.references.front().size(); ++i) {
+    const auto* spec = i < evaluation.outputs.size() ? &evaluation.outputs[i] : nullptr;
+    ASSAY_ASSIGN_OR_RETURN(const auto values,
+                           gather_output(evaluation.results, evaluation.references, i, spec));
+    applied.push_back(&tolerances.for_output(values.dtype, values.is_quantized));
+    outputs.push_back(judge_output(values, *applied.back()));
+  }
+  AccuracyTable table{.against = evaluation.against};
+  std::string vacuous_control;
+  for (std::size_t which = 0; which < outputs.front().trials.size(); ++which) {
+    const auto verdict = judge_control(outputs, which, evaluation.references.size());
+    table.controls.push_back(verdict.line);
+    vacuous_control =
+        vacuous_control.empty() && verdict.is_vacuous ? verdict.line : vacuous_control;
+  }
+  std::ranges::transform(outputs, std::back_inserter(table.outputs), output_error_of);
+  decide_numeric(outputs, unmeasured_bounds(outputs, applied), vacuous_control, table);
+  const bool is_allowed =
+      std::ranges::all_of(applied, [](const auto* t) { return t->allows_nondeterminism; });
+  apply_nondeterminism(evaluation.differing_elements, is_allowed, table);
+  return table;
+}
+
+}  // namespace assay

@@ -1,0 +1,256 @@
+#include "assay/evaluate/evaluate.h"
+
+#include <cmath>
+#include <cstring>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+namespace assay {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+using Samples = std::vector<std::vector<Tensor>>;
+
+Tensor floats(const std::vector<float>& values, Shape shape = {}) {
+  if (shape.empty()) {
+    shape = {1, static_cast<std::int64_t>(values.size())};
+  }
+  auto tensor = Tensor::zeros(Dtype::kFloat32, std::move(shape));
+  std::memcpy(tensor.data.data(), values.data(), tensor.data.size());
+  return tensor;
+}
+
+Tensor integers(const std::vector<std::int64_t>& values) {
+  auto tensor = Tensor::zeros(Dtype::kInt64, {static_cast<std::int64_t>(values.size())});
+  std::memcpy(tensor.data.data(), values.data(), tensor.data.size());
+  return tensor;
+}
+
+Samples samples_of(const std::vector<std::vector<float>>& values) {
+  Samples samples;
+  for (const auto& sample : values) {
+    samples.push_back({floats(sample)});
+  }
+  return samples;
+}
+
+ToleranceSet tolerances(const Json& document) {
+  const auto set = tolerances_for(Recipe{}, document, "float32");
+  EXPECT_TRUE(set) << set.error().message;
+  return *set;
+}
+
+ToleranceSet quantized_defaults() {
+  return *tolerances_for(Recipe{.quantization = "xnnpack-int8"}, Json::object(), "float32");
+}
+
+AccuracyTable evaluate(const Samples& results, const Samples& references,
+                       const ToleranceSet& set = tolerances(Json::object()),
+                       std::int64_t differing = 0) {
+  const auto table = evaluate_outputs({.against = "float32",
+                                       .results = results,
+                                       .references = references,
+                                       .outputs = {},
+                                       .differing_elements = differing},
+                                      set);
+  EXPECT_TRUE(table) << table.error().message;
+  return table ? *table : AccuracyTable{};
+}
+
+double metric_of(const AccuracyTable& table, const std::string& name, std::size_t output = 0) {
+  return double_from_metric(table.outputs.at(output).metrics.at(name));
+}
+
+const Samples kReference = samples_of({{1, -2, 3, 0.5F}, {-1, 2, 0.25F, 4}});
+
+TEST(Evaluate, PassesWhatIsRightAndNamesTheBounds) {
+  const auto table = evaluate(kReference, kReference);
+  EXPECT_EQ(table.accuracy, Accuracy::kPass);
+  EXPECT_EQ(table.against, "float32");
+  EXPECT_THAT(table.reason, HasSubstr("relative_l2_error 0 (<= 0.0001)"));
+  EXPECT_THAT(table.controls,
+              ElementsAre(StartsWith("all_zeros: fails, as it must"),
+                          StartsWith("other_sample: fails, as it must"),
+                          StartsWith("rolled: fails"), StartsWith("one_element: fails")));
+  EXPECT_EQ(metric_of(table, "sqnr_db"), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(metric_of(table, "top1_agreement"), 1);
+  EXPECT_EQ(table.outputs.front().metrics.at("sqnr_db").scope, "output:0");
+}
+
+TEST(Evaluate, PoolsAllSamplesAsOneTensor) {
+  const auto results = samples_of({{1, -2, 3, 0.5F}, {-1, 2, 0.25F, 4.5F}});
+  const auto table = evaluate(results, kReference);
+  EXPECT_EQ(table.accuracy, Accuracy::kFailNumeric);
+  const double signal = 1 + 4 + 9 + 0.25 + 1 + 4 + 0.0625 + 16;
+  EXPECT_NEAR(metric_of(table, "sqnr_db"), 10 * std::log10(signal / 0.25), 1e-12);
+  EXPECT_EQ(metric_of(table, "max_abs_error"), 0.5);
+  EXPECT_EQ(metric_of(table, "mean_abs_error"), 0.5 / 8);
+  EXPECT_THAT(table.reason, HasSubstr("output 0: relative_l2_error"));
+}
+
+TEST(Evaluate, FailsOnAnyDifferenceInNumberOrShape) {
+  const auto fewer = samples_of({{1, -2, 3, 0.5F}});
+  EXPECT_EQ(evaluate(fewer, kReference).accuracy, Accuracy::kFailNumeric);
+  EXPECT_THAT(evaluate(fewer, kReference).reason, HasSubstr("1 samples"));
+  Samples flat = {{floats({1, -2, 3, 0.5F}, {4})}, {floats({-1, 2, 0.25F, 4}, {4})}};
+  const auto table = evaluate(flat, kReference);
+  EXPECT_EQ(table.accuracy, Accuracy::kFailNumeric);
+  EXPECT_EQ(table.reason, "sample 0, output 0: the shape is 4, the reference has 1x4");
+  flat[0].clear();
+  EXPECT_THAT(evaluate(flat, kReference).reason, HasSubstr("0 outputs"));
+}
+
+TEST(Evaluate, WithoutSamplesOrOutputsChecksNothing) {
+  EXPECT_EQ(evaluate({}, {}).accuracy, Accuracy::kNotChecked);
+  EXPECT_EQ(evaluate({{}}, {{}}).accuracy, Accuracy::kNotChecked);
+}
+
+TEST(Evaluate, AStrayNanFailsWhateverTheBound) {
+  auto results = samples_of({{1, -2, 3, 0.5F}, {-1, 2, 0.25F, NAN}});
+  const auto set = tolerances({{"max_abs_error", 1e30}, {"why", "anything goes"}});
+  const auto table = evaluate(results, kReference, set);
+  EXPECT_EQ(table.accuracy, Accuracy::kFailNumeric);
+  EXPECT_EQ(metric_of(table, "nan_count"), 1);
+  EXPECT_EQ(table.outputs.front().metrics.at("max_abs_error").special, "nan");
+}
+
+TEST(Evaluate, NanWhereTheReferenceHasItIsCountedAndPasses) {
+  const auto both = samples_of({{1, NAN, 3, 0.5F}, {-1, 2, 0.25F, 4}});
+  const auto table = evaluate(both, both);
+  EXPECT_EQ(table.accuracy, Accuracy::kPass);
+  EXPECT_EQ(metric_of(table, "nan_count"), 1);
+}
+
+// Random weights: the outputs are tiny, and a fixed absolute tolerance lets anything pass.
+TEST(Evaluate, ATinyOutputUnderAnAbsoluteToleranceIsVacuous) {
+  const auto tiny = samples_of({{1e-9F, -2e-9F, 3e-9F}, {2e-9F, 1e-9F, -1e-9F}});
+  const auto set = tolerances({{"max_abs_error", 1e-3}, {"why", "copied from somewhere"}});
+  const auto table = evaluate(tiny, tiny, set);
+  EXPECT_EQ(table.accuracy, Accuracy::kVacuous);
+  EXPECT_THAT(table.reason, HasSubstr("all_zeros: passes for output 0, though it must fail"));
+  // The default, relative to the output's scale, does tell.
+  EXPECT_EQ(evaluate(tiny, tiny).accuracy, Accuracy::kPass);
+}
+
+TEST(Evaluate, AnAllZeroReferenceIsVacuous) {
+  const auto zeros = samples_of({{0, 0, 0}, {0, 0, 0}});
+  const auto table = evaluate(zeros, zeros);
+  EXPECT_EQ(table.accuracy, Accuracy::kVacuous);
+  EXPECT_THAT(table.reason, HasSubstr("the reference is all zeros"));
+}
+
+TEST(Evaluate, AnAnswerThatIgnoresItsInputIsVacuous) {
+  const auto constant = samples_of({{1, 2, 3}, {1, 2, 3}});
+  const auto table = evaluate(constant, constant);
+  EXPECT_EQ(table.accuracy, Accuracy::kVacuous);
+  EXPECT_THAT(table.reason, HasSubstr("the same for every sample"));
+}
+
+TEST(Evaluate, AToleranceThatAnotherSamplesOutputMeetsIsVacuous) {
+  const auto near = samples_of({{10, 20, 30}, {10.5F, 20, 29.5F}});
+  const auto set = tolerances({{"sqnr_db", 8}, {"why", "int8"}});
+  const auto table = evaluate(near, near, set);
+  EXPECT_EQ(table.accuracy, Accuracy::kVacuous);
+  EXPECT_THAT(table.reason, HasSubstr("other_sample: passes for output 0"));
+}
+
+TEST(Evaluate, SeparationTellsARightAnswerFromAnotherSamplesUnderALowBound) {
+  const auto reference = samples_of({{10, 20, 30}, {13, 20, 26}});
+  const auto right = samples_of({{10.5F, 20, 30}, {13, 20.5F, 26}});
+  const auto table = evaluate(right, reference, quantized_defaults());
+  EXPECT_EQ(table.accuracy, Accuracy::kPass) << table.reason;
+  EXPECT_THAT(table.controls.at(1), HasSubstr("separation"));
+  // Half way to the other sample: above 8 dB, yet not 3 dB better than a wrong input's output.
+  const auto mixed = samples_of({{12.5F, 20, 26.5F}, {10.5F, 20, 29.5F}});
+  const auto doubtful = evaluate(mixed, reference, quantized_defaults());
+  EXPECT_EQ(doubtful.accuracy, Accuracy::kVacuous);
+  EXPECT_THAT(doubtful.reason, HasSubstr("cannot be told from the output for another input"));
+}
+
+TEST(Evaluate, OneSampleHasNoOtherAndSaysSo) {
+  const auto one = samples_of({{1, 2, 3}});
+  const auto table = evaluate(one, one);
+  EXPECT_EQ(table.accuracy, Accuracy::kPass);
+  EXPECT_THAT(table.controls.at(1), HasSubstr("not applicable, there is one sample"));
+}
+
+TEST(Evaluate, EveryOutputMustBeCheckableByItself) {
+  // Output 1 is tiny: zeros would pass there, whatever output 0 does.
+  Samples both = {{floats({100, 200}), floats({1e-6F, 2e-6F})},
+                  {floats({-50, 70}), floats({3e-6F, -1e-6F})}};
+  const auto set = tolerances({{"max_abs_error", 1e-3}, {"why", "x"}});
+  const auto table = evaluate(both, both, set);
+  EXPECT_EQ(table.accuracy, Accuracy::kVacuous);
+  EXPECT_THAT(table.controls.at(0), HasSubstr("output 1"));
+}
+
+TEST(Evaluate, AConstantSecondOutputDoesNotSpoilTheFirst) {
+  Samples both = {{floats({1, 2}), floats({5, 6})}, {floats({-1, 3}), floats({5, 6})}};
+  EXPECT_EQ(evaluate(both, both).accuracy, Accuracy::kPass);
+}
+
+TEST(Evaluate, RepeatsThatDifferFailUnlessAllowed) {
+  const auto table = evaluate(kReference, kReference, tolerances(Json::object()), 3);
+  EXPECT_EQ(table.accuracy, Accuracy::kFailNondeterministic);
+  EXPECT_THAT(table.reason, HasSubstr("3 elements differ"));
+  const auto set =
+      tolerances({{"sqnr_db", 60}, {"allow_nondeterminism", true}, {"why", "atomic sums"}});
+  const auto allowed = evaluate(kReference, kReference, set, 3);
+  EXPECT_EQ(allowed.accuracy, Accuracy::kPass);
+  EXPECT_THAT(allowed.reason, HasSubstr("which the tolerance allows"));
+}
+
+TEST(Evaluate, ABoundThatNoOutputMeasuresFails) {
+  Samples images = {{floats({1, 2, 3, 4}, {1, 1, 2, 2})}, {floats({4, 1, 0, 2}, {1, 1, 2, 2})}};
+  const auto set = tolerances({{"top1_agreement", 0.9}, {"why", "x"}});
+  const auto table = evaluate(images, images, set);
+  EXPECT_EQ(table.accuracy, Accuracy::kFailNumeric);
+  EXPECT_EQ(table.reason, "top1_agreement not measured (>= 0.9)");
+}
+
+TEST(Evaluate, IntegerOutputsAreExact) {
+  const Samples reference = {{integers({3, 7})}, {integers({4, 1})}};
+  EXPECT_EQ(evaluate(reference, reference).accuracy, Accuracy::kPass);
+  const Samples off = {{integers({3, 7})}, {integers({4, 2})}};
+  EXPECT_EQ(evaluate(off, reference).accuracy, Accuracy::kFailNumeric);
+  EXPECT_EQ(evaluate(off, reference, quantized_defaults()).accuracy, Accuracy::kFailNumeric);
+}
+
+TEST(Evaluate, QuantizedOutputsAreComparedByValueAndInSteps) {
+  auto stored = Tensor::zeros(Dtype::kInt8, {1, 3});
+  stored.data = {std::byte{12}, std::byte{2}, std::byte{22}};  // (q - 2) * 0.1 = 1, 0, 2
+  const Samples results = {{stored}};
+  const Samples references = {{floats({1, 0.1F, 2})}};
+  const std::vector<TensorSpec> outputs = {{.name = "scores",
+                                            .dtype = Dtype::kInt8,
+                                            .shape = {1, 3},
+                                            .quantization = Quantization{{0.1}, {2}, -1}}};
+  const auto table = evaluate_outputs(
+      {.against = "qdq", .results = results, .references = references, .outputs = outputs},
+      quantized_defaults());
+  ASSERT_TRUE(table) << table.error().message;
+  EXPECT_EQ(table->accuracy, Accuracy::kPass) << table->reason;
+  EXPECT_EQ(table->outputs.front().output, "scores");
+  EXPECT_NEAR(metric_of(*table, "max_step_error"), 1, 1e-6);
+  EXPECT_NEAR(metric_of(*table, "mean_step_error"), 1.0 / 3, 1e-6);
+}
+
+TEST(Evaluate, AQuantizationThatDoesNotFitIsAnError) {
+  auto stored = Tensor::zeros(Dtype::kInt8, {1, 3});
+  const Samples both = {{stored}};
+  const std::vector<TensorSpec> outputs = {
+      {.name = "y", .shape = {1, 3}, .quantization = Quantization{{1, 2}, {0, 0}, -1}}};
+  const auto table =
+      evaluate_outputs({.against = "qdq", .results = both, .references = both, .outputs = outputs},
+                       quantized_defaults());
+  ASSERT_FALSE(table);
+  EXPECT_EQ(table.error().code, ErrorCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,82 @@
+#include "assay/evaluate/gates.h"
+
+#include <cmath>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace assay {
+namespace {
+
+using ::testing::HasSubstr;
+
+const std::map<std::string, Estimate> kMetrics = {
+    {"steady_ns", {.value = 12.4e6, .count = 3}},
+    {"delegated_ratio", {.value = 0.93, .count = 1}},
+    {"program_bytes", {.value = 14e6, .count = 1}},
+    {"sqnr_db", {.value = 0, .count = 1, .special = "inf"}},
+    {"qdq.sqnr_db", {.value = 31.25, .count = 1}},
+    {"max_abs_error", {.value = 0, .count = 1, .special = "nan"}},
+};
+
+GateResult gate(std::string_view metric, std::string_view bound) {
+  const auto result = check_gate(metric, bound, kMetrics);
+  EXPECT_TRUE(result) << result.error().message;
+  return result ? *result : GateResult{};
+}
+
+TEST(Gates, HoldBoundsInTheMetricsUnit) {
+  EXPECT_TRUE(gate("steady_ns", "<=13ms").is_met);
+  EXPECT_FALSE(gate("steady_ns", "<=12ms").is_met);
+  EXPECT_TRUE(gate("program_bytes", "<= 14MB").is_met);
+  EXPECT_FALSE(gate("program_bytes", "<14MB").is_met);
+  EXPECT_TRUE(gate("qdq.sqnr_db", ">=31.25").is_met);
+  EXPECT_TRUE(gate("float32.sqnr_db", ">= 30").is_met);
+}
+
+TEST(Gates, SayWhatWasMeasuredAndWhatIsRequired) {
+  EXPECT_EQ(gate("delegated_ratio", ">=0.99").text, "delegated_ratio 0.93, required >=0.99");
+  EXPECT_EQ(gate("steady_ns", "<=12ms").text, "steady_ns 12.4 ms, required <=12ms");
+  EXPECT_EQ(gate("program_bytes", "<10MB").text, "program_bytes 14 MB, required <10MB");
+  EXPECT_EQ(gate("qdq.sqnr_db", ">=40").text, "qdq.sqnr_db 31.25 dB, required >=40");
+}
+
+TEST(Gates, WhatIsNotMeasuredIsNotMet) {
+  const auto result = gate("first_ns", "<=1s");
+  EXPECT_FALSE(result.is_met);
+  EXPECT_EQ(result.text, "first_ns not measured, required <=1s");
+}
+
+TEST(Gates, InfinityIsANumberAndNanIsNone) {
+  EXPECT_TRUE(gate("sqnr_db", ">=30").is_met);
+  EXPECT_EQ(gate("sqnr_db", ">=30").text, "sqnr_db inf, required >=30");
+  EXPECT_FALSE(gate("max_abs_error", "<=1").is_met);
+  EXPECT_FALSE(gate("max_abs_error", ">=0").is_met);
+}
+
+TEST(Gates, RefuseUnknownMetricsAndUnreadableBounds) {
+  const auto unknown = check_gate("steady", "<=1ms", kMetrics);
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(unknown.error().message, HasSubstr("unknown metric 'steady'"));
+  EXPECT_THAT(check_gate("stedy_ns", "<=1ms", kMetrics).error().message,
+              HasSubstr("did you mean 'steady_ns'"));
+  EXPECT_THAT(check_gate("steady_ns", "<=12", kMetrics).error().message, HasSubstr("steady_ns"));
+  EXPECT_FALSE(check_gate("steady_ns", "12ms", kMetrics));
+  EXPECT_FALSE(check_gate("delegated_ratio", ">=high", kMetrics));
+}
+
+TEST(Gates, AreReadFromTheRequireObject) {
+  const auto results =
+      check_gates({{"steady_ns", "<=13ms"}, {"delegated_ratio", ">=0.99"}}, kMetrics);
+  ASSERT_TRUE(results);
+  ASSERT_EQ(results->size(), 2U);
+  EXPECT_FALSE(results->front().is_met);
+  EXPECT_TRUE(results->back().is_met);
+  EXPECT_TRUE(check_gates(Json::object(), kMetrics)->empty());
+  EXPECT_THAT(check_gates({{"steady_ns", 12}}, kMetrics).error().message,
+              HasSubstr("must be text"));
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/tensor/tensor.h"
+
+namespace assay {
+
+/// One output over all samples as numbers, ready to be compared: quantized integers are
+/// dequantized, the samples stand one after another.
+struct OutputValues {
+  std::string name;
+  Dtype dtype = Dtype::kFloat32;  ///< Of the result; floating when only the reference is.
+  bool is_quantized = false;
+  std::optional<double> step;      ///< Size of one quantization step, where it is known.
+  std::vector<Shape> shapes;       ///< Of each sample.
+  std::vector<double> result;      ///< Concatenated over samples,
+  std::vector<double> reference;   ///< as is this.
+  std::vector<std::size_t> begin;  ///< Where each sample begins, and the end: samples + 1 entries.
+
+  [[nodiscard]] std::size_t samples() const { return shapes.size(); }
+  [[nodiscard]] std::span<const double> reference_of(std::size_t sample) const;
+};
+
+/// Output `index` of every sample. The tensors exist and agree in shape (check_same_shapes).
+/// `spec`: its name and quantization, if known. Errors: kInvalidArgument when the quantization does
+/// not fit.
+Result<OutputValues> gather_output(std::span<const std::vector<Tensor>> results,
+                                   std::span<const std::vector<Tensor>> references,
+                                   std::size_t index, const TensorSpec* spec);
+
+/// A sentence on the first difference in the number of samples, of outputs, or in shape; absent
+/// when there is none.
+std::optional<std::string> find_shape_difference(std::span<const std::vector<Tensor>> results,
+                                                 std::span<const std::vector<Tensor>> references);
+
+/// Every metric of level "output" that applies, by name, pooled over the samples: as if they were
+/// one tensor. Class metrics only where the rank is 1 to 3 and the last axis has two or more
+/// entries; step metrics only where the step is known. `candidate`: what takes the result's place,
+/// result itself or a control.
+std::map<std::string, double> measure_output(const OutputValues& values,
+                                             std::span<const double> candidate);
+
+}  // namespace assay

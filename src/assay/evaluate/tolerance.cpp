@@ -1,0 +1,260 @@
+#include "assay/evaluate/tolerance.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "assay/base/suggest.h"
+#include "assay/record/metric.h"
+
+namespace assay {
+namespace {
+
+constexpr auto kKinds =
+    std::to_array<std::string_view>({"float32", "float64", "qdq", "lowered_eager"});
+constexpr std::string_view kIntegerKey = "integer";
+constexpr std::string_view kSeparationKey = "separation_db";
+constexpr std::string_view kNondeterminismKey = "allow_nondeterminism";
+constexpr std::string_view kWhyKey = "why";
+
+bool is_kind(std::string_view key) { return std::ranges::find(kKinds, key) != kKinds.end(); }
+
+const MetricDefinition* find_output_metric(std::string_view name) {
+  const auto* definition = find_metric(name);
+  const bool is_usable =
+      definition != nullptr && definition->level == "output" && definition->better != Better::kNone;
+  return is_usable ? definition : nullptr;
+}
+
+bool is_minimum(std::string_view metric) {
+  const auto* definition = find_metric(metric);
+  return definition != nullptr && definition->better == Better::kHigher;
+}
+
+std::vector<std::string> known_keys() {
+  std::vector<std::string> keys;
+  for (const auto& definition : metric_definitions()) {
+    if (find_output_metric(definition.name) != nullptr) {
+      keys.emplace_back(definition.name);
+    }
+  }
+  for (const auto key : {kSeparationKey, kNondeterminismKey, kWhyKey, kIntegerKey}) {
+    keys.emplace_back(key);
+  }
+  keys.insert(keys.end(), kKinds.begin(), kKinds.end());
+  return keys;
+}
+
+std::unexpected<Error> refuse(std::string message) {
+  return fail(ErrorCode::kInvalidArgument, "tolerance: " + std::move(message));
+}
+
+Status read_key(std::string_view key, const Json& value, Tolerance& tolerance) {
+  if (key == kWhyKey) {
+    if (!value.is_string() || value.get_ref<const std::string&>().empty()) {
+      return refuse("\"why\" must be a sentence: the reason for these numbers");
+    }
+    tolerance.why = value.get<std::string>();
+    return {};
+  }
+  if (key == kNondeterminismKey) {
+    if (!value.is_boolean()) {
+      return refuse(fmt::format("\"{}\" must be true or false", key));
+    }
+    tolerance.allows_nondeterminism = value.get<bool>();
+    return {};
+  }
+  const bool is_metric = find_output_metric(key) != nullptr;
+  if (!is_metric && key != kSeparationKey) {
+    return refuse(fmt::format("unknown key '{}'{}", key, suggestion_for(key, known_keys())));
+  }
+  if (!value.is_number()) {
+    return refuse(
+        fmt::format("\"{}\" must be a number, such as {}", key, is_minimum(key) ? "30" : "0.001"));
+  }
+  if (is_metric) {
+    tolerance.bounds[std::string(key)] = value.get<double>();
+  } else {
+    tolerance.separation_db = value.get<double>();
+  }
+  return {};
+}
+
+bool is_part(std::string_view key) { return is_kind(key) || key == kIntegerKey; }
+
+/// One document without its parts. `outer_why`: the reason of the document around it, if any.
+Result<Tolerance> read_flat(const Json& document, const std::string& outer_why) {
+  if (!document.is_object()) {
+    return refuse("must be an object such as {\"sqnr_db\": 20, \"why\": \"int8 activations\"}");
+  }
+  Tolerance tolerance{.why = outer_why};
+  for (const auto& [key, value] : document.items()) {
+    if (is_part(key) && value.is_object()) {
+      continue;
+    }
+    if (is_part(key)) {
+      return refuse(fmt::format("\"{}\" must be an object of bounds", key));
+    }
+    ASSAY_RETURN_IF_ERROR(read_key(key, value, tolerance));
+  }
+  const bool has_bounds = !tolerance.bounds.empty() || tolerance.separation_db;
+  if (has_bounds && tolerance.why.empty()) {
+    return refuse("\"why\" is missing: say in a sentence where these numbers come from");
+  }
+  return tolerance;
+}
+
+/// A document and the parts of it that hold for one kind or for integers.
+struct Parsed {
+  Tolerance flat;
+  std::map<std::string, Tolerance, std::less<>> nested;
+};
+
+Result<Parsed> parse_document(const Json& document) {
+  Parsed parsed;
+  ASSAY_ASSIGN_OR_RETURN(parsed.flat, read_flat(document, {}));
+  for (const auto& [key, value] : document.items()) {
+    if (!is_part(key)) {
+      continue;
+    }
+    if (std::ranges::any_of(value.items(), [](const auto& item) { return is_part(item.key()); })) {
+      return refuse(fmt::format("\"{}\" holds another part; write both side by side", key));
+    }
+    auto part = read_flat(value, parsed.flat.why);
+    if (!part) {
+      return fail_with_context(std::move(part).error(), key);
+    }
+    if (part->bounds.empty()) {
+      return refuse(fmt::format("\"{}\" names no metric; write for example \"sqnr_db\": 20", key));
+    }
+    parsed.nested[key] = *std::move(part);
+  }
+  if (!document.empty() && parsed.flat.bounds.empty() && parsed.nested.empty()) {
+    return refuse("names no metric; write for example \"sqnr_db\": 20");
+  }
+  return parsed;
+}
+
+bool is_absent(const Json& document) { return document.is_null() || document.empty(); }
+
+/// "float16" or "bfloat16" where the recipe only casts; empty otherwise.
+std::string cast_dtype_of(const Json& quantization) {
+  const auto name = quantization.is_string()   ? quantization.get<std::string>()
+                    : quantization.is_object() ? quantization.value("dtype", std::string())
+                                               : std::string();
+  return name == "float16" || name == "bfloat16" ? name : std::string();
+}
+
+Tolerance default_float32() {
+  return {.bounds = {{"relative_l2_error", 1e-4}, {"scaled_max_error", 1e-3}},
+          .why = "default for float32: rounding accumulated over a deep network, with a margin"};
+}
+
+Tolerance default_float16() {
+  return {.bounds = {{"relative_l2_error", 1e-2}, {"scaled_max_error", 1e-1}},
+          .why = "default for float16: 11 bits of precision over a deep network"};
+}
+
+Tolerance default_bfloat16() {
+  return {.bounds = {{"relative_l2_error", 3e-2}, {"scaled_max_error", 3e-1}},
+          .why = "default for bfloat16: 8 bits of precision over a deep network"};
+}
+
+Tolerance default_quantized() {
+  return {.bounds = {{"sqnr_db", 8}},
+          .separation_db = 3,
+          .why =
+              "default for quantized models: right int8 kernels were measured at 13 to 33 dB on "
+              "whole networks, all zeros have 0 dB, and another sample's output must lie 3 dB "
+              "lower"};
+}
+
+Tolerance default_integer() {
+  return {.bounds = {{"max_abs_error", 0}}, .why = "default for integers: exact"};
+}
+
+ToleranceSet default_tolerances(const Json& quantization) {
+  const auto cast = cast_dtype_of(quantization);
+  ToleranceSet set{.floating = default_float32(),
+                   .float16 = default_float16(),
+                   .bfloat16 = default_bfloat16(),
+                   .integer = default_integer()};
+  if (!cast.empty()) {
+    set.floating = cast == "float16" ? set.float16 : set.bfloat16;
+  } else if (!quantization.is_null()) {
+    set.floating = set.float16 = set.bfloat16 = default_quantized();
+  }
+  return set;
+}
+
+void lay_over(const Parsed& parsed, std::string_view kind, ToleranceSet& set) {
+  const auto for_kind = parsed.nested.find(kind);
+  const auto& chosen = for_kind == parsed.nested.end() ? parsed.flat : for_kind->second;
+  const auto for_integers = parsed.nested.find(kIntegerKey);
+  if (!chosen.bounds.empty()) {
+    set.floating = set.float16 = set.bfloat16 = chosen;
+  }
+  if (for_integers != parsed.nested.end()) {
+    set.integer = for_integers->second;
+  }
+  for (auto* tolerance : {&set.floating, &set.float16, &set.bfloat16, &set.integer}) {
+    tolerance->allows_nondeterminism |= parsed.flat.allows_nondeterminism;
+  }
+}
+
+}  // namespace
+
+const Tolerance& ToleranceSet::for_output(Dtype dtype, bool is_quantized) const {
+  switch (dtype) {
+    case Dtype::kFloat16:
+      return float16;
+    case Dtype::kBFloat16:
+      return bfloat16;
+    default:
+      return is_floating(dtype) || is_quantized ? floating : integer;
+  }
+}
+
+Result<ToleranceSet> tolerances_for(const Recipe& recipe, const Json& spec_tolerance,
+                                    std::string_view kind) {
+  auto set = default_tolerances(recipe.quantization);
+  const std::pair<const Json*, std::string> documents[] = {
+      {&recipe.tolerance, "recipe " + recipe.name}, {&spec_tolerance, "spec"}};
+  for (const auto& [document, origin] : documents) {
+    if (is_absent(*document)) {
+      continue;
+    }
+    auto parsed = parse_document(*document);
+    if (!parsed) {
+      return fail_with_context(std::move(parsed).error(), origin);
+    }
+    lay_over(*parsed, kind, set);
+  }
+  return set;
+}
+
+Status check_tolerance(const Json& document, std::string_view origin) {
+  if (is_absent(document)) {
+    return {};
+  }
+  if (auto parsed = parse_document(document); !parsed) {
+    return fail_with_context(std::move(parsed).error(), origin);
+  }
+  return {};
+}
+
+std::string text_of_bound(std::string_view metric, std::optional<double> value, double limit) {
+  const auto sign = is_minimum(metric) ? ">=" : "<=";
+  return value ? fmt::format("{} {:.4g} ({} {:g})", metric, *value, sign, limit)
+               : fmt::format("{} not measured ({} {:g})", metric, sign, limit);
+}
+
+bool is_bound_held(std::string_view metric, double value, double limit) {
+  return is_minimum(metric) ? value >= limit : value <= limit;
+}
+
+}  // namespace assay

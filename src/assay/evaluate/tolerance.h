@@ -1,0 +1,56 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/record/case.h"
+#include "assay/tensor/dtype.h"
+
+namespace assay {
+
+/// What an output may differ from its reference. docs/accuracy.md explains it to users.
+struct Tolerance {
+  /// Metric of level "output" to its limit: a minimum where higher is better, else a maximum.
+  std::map<std::string, double> bounds;
+  /// The result's SQNR must exceed by this much the SQNR of another sample's reference, so that a
+  /// low bound on a weak signal still tells a right output from the output for a wrong input.
+  std::optional<double> separation_db;
+  bool allows_nondeterminism = false;  ///< Of two executions on one input, in one process.
+  std::string why;
+};
+
+/// The tolerances of one case against one kind of reference, by type of output.
+struct ToleranceSet {
+  Tolerance floating;  ///< float32, float64, and integers with quantization parameters.
+  Tolerance float16;
+  Tolerance bfloat16;
+  Tolerance integer;  ///< Integers and bool that stand for themselves: exact by default.
+
+  [[nodiscard]] const Tolerance& for_output(Dtype dtype, bool is_quantized) const;
+};
+
+/// The tolerance that holds: the spec's document, else the recipe's, else the default for the
+/// recipe's quantization. The nearest that bounds this kind wins whole, bounds are not mixed.
+///
+/// A document is {metric: number, …, "separation_db", "allow_nondeterminism", "why"}; "why" is
+/// required. An object under a kind of reference ("float32", "float64", "qdq", "lowered_eager")
+/// holds for that kind alone, one under "integer" for integer outputs.
+/// Errors: kInvalidArgument, with did-you-mean for a key that is unknown.
+Result<ToleranceSet> tolerances_for(const Recipe& recipe, const Json& spec_tolerance,
+                                    std::string_view kind);
+
+/// Reads the document and throws the result away: for whoever checks a spec before it runs.
+/// `origin` opens the message ("spec", "recipe mine"). Errors: as tolerances_for.
+Status check_tolerance(const Json& document, std::string_view origin);
+
+/// "sqnr_db 13.2 (>= 8)"; `value` absent: "sqnr_db not measured (>= 8)".
+std::string text_of_bound(std::string_view metric, std::optional<double> value, double limit);
+
+/// NaN holds no bound.
+bool is_bound_held(std::string_view metric, double value, double limit);
+
+}  // namespace assay

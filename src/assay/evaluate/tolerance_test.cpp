@@ -1,0 +1,129 @@
+#include "assay/evaluate/tolerance.h"
+
+#include <cmath>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace assay {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+
+const Json kNone = Json::object();
+
+Recipe recipe_with(Json quantization, Json tolerance = Json::object()) {
+  return {
+      .name = "mine", .quantization = std::move(quantization), .tolerance = std::move(tolerance)};
+}
+
+Tolerance floating(const Recipe& recipe, const Json& spec, std::string_view kind = "float32") {
+  const auto set = tolerances_for(recipe, spec, kind);
+  EXPECT_TRUE(set) << set.error().message;
+  return set ? set->floating : Tolerance{};
+}
+
+std::string refusal(const Json& document) {
+  const auto status = check_tolerance(document, "spec");
+  EXPECT_FALSE(status) << document;
+  if (status) {
+    return {};
+  }
+  EXPECT_EQ(status.error().code, ErrorCode::kInvalidArgument);
+  return status.error().message;
+}
+
+TEST(Tolerance, DefaultsFollowTheQuantization) {
+  EXPECT_THAT(floating(recipe_with(nullptr), kNone).bounds,
+              ElementsAre(Pair("relative_l2_error", 1e-4), Pair("scaled_max_error", 1e-3)));
+  EXPECT_THAT(floating(recipe_with("float16"), kNone).bounds,
+              ElementsAre(Pair("relative_l2_error", 1e-2), Pair("scaled_max_error", 1e-1)));
+  const auto quantized = floating(recipe_with("xnnpack-int8"), kNone);
+  EXPECT_THAT(quantized.bounds, ElementsAre(Pair("sqnr_db", 8)));
+  EXPECT_EQ(quantized.separation_db, 3);
+  for (const auto& recipe : {recipe_with(nullptr), recipe_with("xnnpack-int8")}) {
+    EXPECT_FALSE(floating(recipe, kNone).why.empty());
+  }
+}
+
+TEST(Tolerance, DependsOnTheOutputsType) {
+  const auto set = *tolerances_for(recipe_with(nullptr), kNone, "float32");
+  EXPECT_THAT(set.for_output(Dtype::kInt64, false).bounds, ElementsAre(Pair("max_abs_error", 0)));
+  EXPECT_EQ(&set.for_output(Dtype::kInt8, true), &set.floating);
+  EXPECT_EQ(&set.for_output(Dtype::kFloat16, false), &set.float16);
+  EXPECT_EQ(&set.for_output(Dtype::kBFloat16, false), &set.bfloat16);
+  EXPECT_EQ(&set.for_output(Dtype::kFloat64, false), &set.floating);
+}
+
+TEST(Tolerance, TheNearestDocumentWinsWhole) {
+  const auto recipe = recipe_with("xnnpack-int8", {{"sqnr_db", 15}, {"why", "measured"}});
+  EXPECT_THAT(floating(recipe, kNone).bounds, ElementsAre(Pair("sqnr_db", 15)));
+  EXPECT_FALSE(floating(recipe, kNone).separation_db.has_value());
+  const Json spec = {{"max_abs_error", 0.5}, {"separation_db", 6}, {"why", "told so"}};
+  EXPECT_THAT(floating(recipe, spec).bounds, ElementsAre(Pair("max_abs_error", 0.5)));
+  EXPECT_EQ(floating(recipe, spec).separation_db, 6);
+  EXPECT_EQ(floating(recipe, spec).why, "told so");
+}
+
+TEST(Tolerance, APartHoldsForItsKindAlone) {
+  const Json spec = {{"sqnr_db", 10},
+                     {"why", "kernels round"},
+                     {"qdq", {{"sqnr_db", 30}}},
+                     {"integer", {{"max_abs_error", 1}, {"why", "argmax of a tie"}}}};
+  const auto recipe = recipe_with("xnnpack-int8");
+  EXPECT_THAT(floating(recipe, spec, "float32").bounds, ElementsAre(Pair("sqnr_db", 10)));
+  EXPECT_THAT(floating(recipe, spec, "qdq").bounds, ElementsAre(Pair("sqnr_db", 30)));
+  EXPECT_EQ(floating(recipe, spec, "qdq").why, "kernels round");
+  EXPECT_THAT(tolerances_for(recipe, spec, "qdq")->integer.bounds,
+              ElementsAre(Pair("max_abs_error", 1)));
+}
+
+TEST(Tolerance, AKindThatTheSpecLeavesOutFallsToTheRecipe) {
+  const auto recipe = recipe_with("xnnpack-int8", {{"sqnr_db", 15}, {"why", "measured"}});
+  const Json spec = {{"qdq", {{"sqnr_db", 30}, {"why", "one layer"}}}};
+  EXPECT_THAT(floating(recipe, spec, "float32").bounds, ElementsAre(Pair("sqnr_db", 15)));
+}
+
+TEST(Tolerance, NondeterminismIsAllowedInWords) {
+  const Json spec = {{"sqnr_db", 10}, {"allow_nondeterminism", true}, {"why", "atomics"}};
+  const auto set = *tolerances_for(recipe_with(nullptr), spec, "float32");
+  EXPECT_TRUE(set.floating.allows_nondeterminism);
+  EXPECT_TRUE(set.integer.allows_nondeterminism);
+}
+
+TEST(Tolerance, RefusesWhatItDoesNotUnderstand) {
+  EXPECT_THAT(refusal({{"sqnr_bd", 10}, {"why", "x"}}), HasSubstr("did you mean 'sqnr_db'"));
+  EXPECT_THAT(refusal({{"steady_ns", 10}, {"why", "x"}}), HasSubstr("unknown key"));
+  EXPECT_THAT(refusal({{"sqnr_db", ">=10"}, {"why", "x"}}), HasSubstr("must be a number"));
+  EXPECT_THAT(refusal({{"sqnr_db", 10}}), HasSubstr("\"why\" is missing"));
+  EXPECT_THAT(refusal({{"sqnr_db", 10}, {"why", ""}}), HasSubstr("\"why\""));
+  EXPECT_THAT(refusal({{"why", "x"}}), HasSubstr("names no metric"));
+  EXPECT_THAT(refusal({{"qdq", {{"why", "x"}}}}), HasSubstr("names no metric"));
+  EXPECT_THAT(refusal({{"qdq", 3}}), HasSubstr("must be an object"));
+  EXPECT_THAT(refusal({{"qdq", {{"integer", {{"max_abs_error", 1}}}}}}), HasSubstr("another part"));
+  EXPECT_THAT(refusal(Json::array({1})), HasSubstr("must be an object"));
+  EXPECT_THAT(refusal({{"sqnr_db", 1}, {"allow_nondeterminism", 1}, {"why", "x"}}),
+              HasSubstr("true or false"));
+  EXPECT_TRUE(check_tolerance(kNone, "spec"));
+  EXPECT_TRUE(check_tolerance(nullptr, "spec"));
+}
+
+TEST(Tolerance, ErrorsSayWhichDocument) {
+  const auto result = tolerances_for(recipe_with(nullptr, {{"sqnr_db", 1}}), kNone, "float32");
+  ASSERT_FALSE(result);
+  EXPECT_THAT(result.error().message, HasSubstr("recipe mine: tolerance"));
+}
+
+TEST(Bounds, NanHoldsNone) {
+  EXPECT_FALSE(is_bound_held("sqnr_db", std::nan(""), 8));
+  EXPECT_FALSE(is_bound_held("max_abs_error", std::nan(""), 8));
+  EXPECT_TRUE(is_bound_held("sqnr_db", INFINITY, 8));
+  EXPECT_TRUE(is_bound_held("max_abs_error", 8, 8));
+  EXPECT_EQ(text_of_bound("sqnr_db", 3.25, 8), "sqnr_db 3.25 (>= 8)");
+  EXPECT_EQ(text_of_bound("max_abs_error", std::nullopt, 8), "max_abs_error not measured (<= 8)");
+}
+
+}  // namespace
+}  // namespace assay
