@@ -1,0 +1,224 @@
+#include "assay/report/case_text.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <utility>
+
+#include "assay/base/clock.h"
+#include "assay/base/enum_names.h"
+#include "assay/base/units.h"
+#include "assay/report/format.h"
+
+namespace assay::report {
+namespace {
+
+bool has_broken_gate(const CaseSummary& cell) {
+  return std::ranges::any_of(cell.gates, [](const GateResult& gate) { return !gate.is_met; });
+}
+
+std::string with_spaces(std::string_view name) {
+  std::string text(name);
+  std::ranges::replace(text, '_', ' ');
+  return text;
+}
+
+/// "crashed at first (sigsegv): the runner ended by SIGSEGV".
+std::string outcome_sentence(const CaseSummary& cell) {
+  auto text = with_spaces(name_of(cell.outcome));
+  if (cell.stage != Stage::kNone) {
+    text += fmt::format(" at {}", name_of(cell.stage));
+  }
+  if (!cell.reason_code.empty()) {
+    text += fmt::format(" ({})", printable(cell.reason_code));
+  }
+  return cell.text.empty() ? text : fmt::format("{}: {}", text, printable(cell.text));
+}
+
+/// "timing inconclusive: 4.91 ms, 75 % interval [3.88, 6.25] of 3 launches".
+std::string timing_sentence(const CaseSummary& cell) {
+  auto text = fmt::format("timing {}", with_spaces(name_of(cell.timing)));
+  const auto* steady = find_estimate(cell, "steady_ns");
+  if (steady == nullptr) {
+    return text;
+  }
+  text += ": " + text_from_metric("steady_ns", *steady);
+  const auto interval = text_from_interval(*steady, scale_for("ns", {steady->value}));
+  if (!interval.empty()) {
+    text += fmt::format(", {:.3g} % interval {}", steady->confidence * 100, interval);
+  }
+  return fmt::format("{} of {}", text,
+                     counted(static_cast<std::size_t>(steady->count), "launch", "launches"));
+}
+
+/// How bad a value is: higher is worse, whatever the metric's sense.
+double badness(const Metric& metric) {
+  const auto* definition = find_metric(metric.name);
+  const double value = double_from_metric(metric);
+  if (std::isnan(value)) {
+    return HUGE_VAL;
+  }
+  return definition != nullptr && definition->better == Better::kHigher ? -value : value;
+}
+
+}  // namespace
+
+std::string_view mark_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kPass:
+      return "✓";
+    case Verdict::kFail:
+      return "✗";
+    case Verdict::kInconclusive:
+      return "?";
+    case Verdict::kSkipped:
+      break;
+  }
+  return "–";
+}
+
+std::string cause_of(const CaseSummary& cell) {
+  if (cell.verdict == Verdict::kPass) {
+    return {};
+  }
+  if (cell.outcome != Outcome::kCompleted) {
+    return with_spaces(name_of(cell.outcome));
+  }
+  if (cell.accuracy == Accuracy::kFailNumeric) {
+    return "accuracy";
+  }
+  if (cell.accuracy == Accuracy::kFailNondeterministic) {
+    return "nondeterministic";
+  }
+  if (has_broken_gate(cell)) {
+    return "gate";
+  }
+  if (cell.accuracy == Accuracy::kVacuous) {
+    return "vacuous";
+  }
+  return cell.timing == Timing::kSteady ? "" : with_spaces(name_of(cell.timing));
+}
+
+std::string result_of(const CaseSummary& cell) {
+  const auto cause = cause_of(cell);
+  const auto verdict = name_of(cell.verdict);
+  return cause.empty() || cause == verdict ? std::string(verdict)
+                                           : fmt::format("{}: {}", verdict, cause);
+}
+
+std::string title_of(const CaseSummary& cell) {
+  if (!cell.label.empty()) {
+    return printable(cell.label);
+  }
+  return printable(fmt::format("{} {} {}", cell.model, cell.recipe, cell.options));
+}
+
+std::vector<std::string> findings_of(const CaseSummary& cell) {
+  std::vector<std::string> findings;
+  if (cell.outcome != Outcome::kCompleted) {
+    findings.push_back(outcome_sentence(cell));
+  } else if (!cell.text.empty()) {
+    findings.push_back(printable(cell.text));
+  }
+  if (const auto words = last_line(cell.last_words); !words.empty()) {
+    findings.push_back(fmt::format("last words: \"{}\"", words));
+  }
+  for (const auto& table : cell.accuracy_tables) {
+    if (table.accuracy != Accuracy::kPass && table.accuracy != Accuracy::kNotChecked) {
+      findings.push_back(fmt::format("accuracy against {}: {}{}{}", printable(table.against),
+                                     with_spaces(name_of(table.accuracy)),
+                                     table.reason.empty() ? "" : ": ", printable(table.reason)));
+    }
+  }
+  for (const auto& gate : cell.gates) {
+    if (!gate.is_met) {
+      findings.push_back("gate: " + printable(gate.text));
+    }
+  }
+  if (cell.timing == Timing::kUnsteady || cell.timing == Timing::kInconclusive) {
+    findings.push_back(timing_sentence(cell));
+  }
+  return findings;
+}
+
+const Estimate* find_estimate(const CaseSummary& cell, std::string_view name) {
+  const auto found = cell.metrics.find(std::string(name));
+  return found == cell.metrics.end() ? nullptr : &found->second;
+}
+
+const Metric* find_worst(const CaseSummary& cell, std::string_view against,
+                         std::string_view metric) {
+  const Metric* worst = nullptr;
+  for (const auto& table : cell.accuracy_tables) {
+    for (const auto& output : table.outputs) {
+      const auto found = output.metrics.find(std::string(metric));
+      if (table.against == against && found != output.metrics.end() &&
+          (worst == nullptr || badness(found->second) > badness(*worst))) {
+        worst = &found->second;
+      }
+    }
+  }
+  return worst;
+}
+
+std::string tally_of(const std::vector<CaseSummary>& cases) {
+  std::vector<std::string> parts;
+  for (const auto& [verdict, name] : kEnumNames<Verdict>) {
+    const auto count = std::ranges::count(cases, verdict, &CaseSummary::verdict);
+    if (count > 0) {
+      parts.push_back(fmt::format("{} {}", count, name));
+    }
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string when_of(const Run& run) {
+  std::vector<std::string> parts;
+  if (run.started_unix_ns > 0) {
+    parts.push_back(iso8601_from_unix_ns(run.started_unix_ns));
+  }
+  if (run.finished_unix_ns > run.started_unix_ns) {
+    const auto ns = static_cast<double>(run.finished_unix_ns - run.started_unix_ns);
+    parts.push_back(ns < 120e9 ? text_from_duration_ns(ns) : text_from_number(ns / 60e9) + " min");
+  } else {
+    parts.emplace_back("not finished");
+  }
+  parts.push_back(fmt::format("seed {}", run.seed));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string machine_of(const Environment& environment) {
+  std::vector<std::string> parts;
+  const auto add = [&parts](const std::string& text) {
+    if (!text.empty()) {
+      parts.push_back(printable(text));
+    }
+  };
+  add(environment.cpu_model);
+  add(environment.cpus > 0 ? counted(static_cast<std::size_t>(environment.cpus), "CPU") : "");
+  add(environment.memory_bytes > 0 ? text_from_bytes(static_cast<double>(environment.memory_bytes))
+                                   : "");
+  add(environment.os);
+  add(environment.kernel);
+  add(environment.hypervisor);
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::vector<SharedNote> shared_notes(const std::vector<CaseSummary>& cases) {
+  std::vector<SharedNote> notes;
+  for (const auto& cell : cases) {
+    for (const auto& note : cell.notes) {
+      const auto text = printable(note);
+      const auto found = std::ranges::find(notes, text, &SharedNote::text);
+      auto& shared =
+          found == notes.end() ? notes.emplace_back(SharedNote{.text = text, .cases = {}}) : *found;
+      shared.cases.push_back(&cell);
+    }
+  }
+  return notes;
+}
+
+}  // namespace assay::report

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "assay/record/summary.h"
+#include "assay/report/text_table.h"
+
+/// A case in words and cells, the same in every text format.
+namespace assay::report {
+
+/// "✓", "✗", "?", "–".
+std::string_view mark_of(Verdict verdict);
+
+/// Why the verdict is not pass, in a word or two: "crashed", "accuracy", "gate", "vacuous",
+/// "unsteady", "unsupported"; empty for a pass.
+std::string cause_of(const CaseSummary& cell);
+
+/// "pass", "fail: crashed", "skipped: unsupported".
+std::string result_of(const CaseSummary& cell);
+
+/// "mobilenet_v2 executorch/xnnpack-int8 threads=1".
+std::string title_of(const CaseSummary& cell);
+
+/// Everything that keeps the case from a plain pass, one sentence each: what happened at which
+/// stage, the last words, what disagreed with a reference, the gates that broke.
+std::vector<std::string> findings_of(const CaseSummary& cell);
+
+/// The metric, or null when it was not measured.
+const Estimate* find_estimate(const CaseSummary& cell, std::string_view name);
+
+/// The worst over the outputs of the table against that reference, by the metric's sense; null when
+/// there is none. NaN is worst of all.
+const Metric* find_worst(const CaseSummary& cell, std::string_view against,
+                         std::string_view metric);
+
+/// "2 pass, 1 fail", in the order of the verdicts; verdicts that nobody has are left out.
+std::string tally_of(const std::vector<CaseSummary>& cases);
+
+/// "2026-01-31T09:05:00Z, 4.2 min, seed 42" and what else is known of the run as a whole.
+std::string when_of(const Run& run);
+
+/// "AMD EPYC 7B13, 2 CPUs, 25.3 GB, Linux 6.1.0, kvm".
+std::string machine_of(const Environment& environment);
+
+/// A note with the cases that have it, in the order of their first appearance.
+struct SharedNote {
+  std::string text;
+  std::vector<const CaseSummary*> cases;
+};
+std::vector<SharedNote> shared_notes(const std::vector<CaseSummary>& cases);
+
+/// The main table, a row a case, models together; `common` takes what all rows share ("engine
+/// executorch@1.5.1") and therefore is no column.
+TextTable case_table(const RunSummary& summary, std::vector<std::string>& common);
+
+/// Errors of each output against one kind of reference; a row an output.
+TextTable accuracy_table(const AccuracyTable& table);
+
+}  // namespace assay::report

@@ -1,0 +1,170 @@
+#include <algorithm>
+#include <cstddef>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/record/axes.h"
+#include "assay/record/summary.h"
+#include "assay/report/case_text.h"
+#include "assay/report/format.h"
+#include "assay/report/formats.h"
+#include "assay/report/text_table.h"
+#include "assay/report/writer.h"
+
+namespace assay::report {
+namespace {
+
+/// Collects the page: every line goes through here, so none is longer than the style allows.
+class Page {
+ public:
+  explicit Page(const ReportStyle& style)
+      : width_(static_cast<std::size_t>(std::max(style.width_columns, 40))),
+        has_colour_(style.is_terminal) {}
+
+  void line(std::string_view text, std::size_t indent = 0, std::size_t hanging = 0) {
+    const std::string space(indent, ' ');
+    out_ += space + wrapped(text, width_ - indent, indent + hanging) + "\n";
+  }
+  void heading(const std::string& text) { out_ += "\n" + coloured(text, "1", has_colour_) + "\n"; }
+  void blank() { out_ += "\n"; }
+  std::vector<std::string> table(const TextTable& table) {
+    auto layout = table.lay_out(width_, has_colour_);
+    out_ += layout.text;
+    return layout.dropped;
+  }
+  [[nodiscard]] const std::string& text() const { return out_; }
+
+ private:
+  std::size_t width_;
+  bool has_colour_;
+  std::string out_;
+};
+
+void add_title(Page& page, const RunSummary& summary) {
+  const auto& run = summary.run;
+  page.line(fmt::format("{} — {}: {}", run.name.empty() ? run.purpose : printable(run.name),
+                        counted(summary.cases.size(), "case"),
+                        summary.cases.empty() ? "nothing was measured" : tally_of(summary.cases)));
+  page.line(when_of(run));
+  if (const auto machine = machine_of(summary.environment); !machine.empty()) {
+    page.line(machine);
+  }
+}
+
+void add_main_table(Page& page, const RunSummary& summary) {
+  std::vector<std::string> common;
+  const auto table = case_table(summary, common);
+  if (!common.empty()) {
+    page.line(fmt::format("all cases: {}", fmt::join(common, ", ")));
+  }
+  page.blank();
+  const auto dropped = page.table(table);
+  if (!dropped.empty()) {
+    page.line(fmt::format("No room for: {}. A wider terminal, csv or html shows them.",
+                          fmt::join(dropped, ", ")),
+              2);
+  }
+}
+
+void add_legend(Page& page, const RunSummary& summary) {
+  const bool has_steady = std::ranges::any_of(summary.cases, [](const CaseSummary& cell) {
+    return find_estimate(cell, "steady_ns") != nullptr;
+  });
+  if (!has_steady) {
+    return;
+  }
+  std::string legend = "steady: median over n launches, after warm-up";
+  const bool has_speedup = std::ranges::any_of(summary.cases, [](const CaseSummary& cell) {
+    return find_estimate(cell, "speedup_ratio") != nullptr;
+  });
+  if (has_speedup && !summary.baseline.empty()) {
+    legend += fmt::format("; speedup: over {}", printable(summary.baseline));
+  }
+  page.line(legend, 2);
+}
+
+void add_findings(Page& page, const RunSummary& summary) {
+  bool is_first = true;
+  for (const auto& cell : summary.cases) {
+    const auto findings = findings_of(cell);
+    if (cell.verdict == Verdict::kPass || findings.empty()) {
+      continue;
+    }
+    if (is_first) {
+      page.heading("Findings");
+      is_first = false;
+    }
+    page.line(
+        fmt::format("{} {}: {}", mark_of(cell.verdict), title_of(cell), fmt::join(findings, "; ")),
+        2, 2);
+  }
+}
+
+void add_notes(Page& page, const RunSummary& summary) {
+  const auto notes = shared_notes(summary.cases);
+  if (notes.empty()) {
+    return;
+  }
+  page.heading("Notes");
+  for (const auto& note : notes) {
+    std::vector<std::string> names;
+    std::ranges::transform(note.cases, std::back_inserter(names),
+                           [](const CaseSummary* cell) { return title_of(*cell); });
+    const auto whose = names.size() == summary.cases.size() && names.size() > 1
+                           ? "all cases"
+                           : fmt::format("{}", fmt::join(names, ", "));
+    page.line(fmt::format("{} ({})", note.text, whose), 2, 2);
+  }
+}
+
+/// How many held; those that broke stand under the findings.
+void add_gates(Page& page, const RunSummary& summary) {
+  std::size_t all = 0;
+  std::size_t met = 0;
+  for (const auto& cell : summary.cases) {
+    all += cell.gates.size();
+    met += static_cast<std::size_t>(std::ranges::count(cell.gates, true, &GateResult::is_met));
+  }
+  if (all > 0) {
+    page.heading(fmt::format("Gates: {} of {} met", met, all));
+  }
+}
+
+void add_accuracy(Page& page, const RunSummary& summary) {
+  for (const auto& cell : summary.cases) {
+    for (const auto& table : cell.accuracy_tables) {
+      page.heading(fmt::format("Accuracy of {} against {}: {}", title_of(cell),
+                               printable(table.against), name_of(table.accuracy)));
+      page.table(accuracy_table(table));
+      for (const auto& control : table.controls) {
+        page.line("control " + printable(control), 4, 2);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Status write_console(const RunSummary& summary, const ReportStyle& style, std::ostream& out) {
+  Page page(style);
+  add_title(page, summary);
+  if (!summary.cases.empty()) {
+    add_main_table(page, summary);
+    add_legend(page, summary);
+  }
+  add_findings(page, summary);
+  add_gates(page, summary);
+  if (style.has_accuracy_tables) {
+    add_accuracy(page, summary);
+  }
+  add_notes(page, summary);
+  out << page.text();
+  return {};
+}
+
+}  // namespace assay::report

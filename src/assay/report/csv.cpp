@@ -1,0 +1,123 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "assay/base/enum_names.h"
+#include "assay/base/result.h"
+#include "assay/record/metric.h"
+#include "assay/record/summary.h"
+#include "assay/report/case_text.h"
+#include "assay/report/format.h"
+#include "assay/report/formats.h"
+#include "assay/report/writer.h"
+
+namespace assay::report {
+namespace {
+
+/// One row as name and value, so that head and rows cannot differ.
+using Row = std::vector<std::pair<std::string, std::string>>;
+
+/// Source: RFC 4180, section 2.
+std::string quoted(const std::string& field) {
+  if (field.find_first_of(",\"\r\n") == std::string::npos) {
+    return field;
+  }
+  std::string text = "\"";
+  for (const char c : field) {
+    text += c == '"' ? "\"\"" : std::string(1, c);
+  }
+  return text + "\"";
+}
+
+/// Shortest text that reads back as the same double.
+std::string exact(double value, std::string_view special) {
+  return special.empty() ? fmt::format("{}", value) : std::string(special);
+}
+
+void add_identity(Row& row, const RunSummary& summary, const CaseSummary& cell) {
+  row.insert(row.end(), {{"run", summary.run.id},
+                         {"case_key", cell.case_key},
+                         {"subject", cell.subject},
+                         {"environment", summary.environment.id},
+                         {"model", cell.model},
+                         {"recipe", cell.recipe},
+                         {"engine", cell.engine},
+                         {"options", cell.options},
+                         {"shapes", cell.shapes},
+                         {"verdict", std::string(name_of(cell.verdict))},
+                         {"outcome", std::string(name_of(cell.outcome))},
+                         {"stage", std::string(name_of(cell.stage))},
+                         {"reason_code", cell.reason_code},
+                         {"accuracy", std::string(name_of(cell.accuracy))},
+                         {"timing", std::string(name_of(cell.timing))},
+                         {"delegation", std::string(name_of(cell.delegation))}});
+}
+
+/// Every metric of a case; the headline brings its interval and count.
+void add_metrics(Row& row, const CaseSummary& cell) {
+  for (const auto& definition : metric_definitions()) {
+    if (definition.level != "case") {
+      continue;
+    }
+    const std::string name(definition.name);
+    const auto* estimate = find_estimate(cell, name);
+    row.emplace_back(name, estimate == nullptr ? "" : exact(estimate->value, estimate->special));
+    if (name == "steady_ns") {
+      const Estimate none;
+      const auto& steady = estimate == nullptr ? none : *estimate;
+      row.emplace_back("steady_low_ns", steady.low ? exact(*steady.low, {}) : "");
+      row.emplace_back("steady_high_ns", steady.high ? exact(*steady.high, {}) : "");
+      row.emplace_back("steady_confidence_ratio",
+                       steady.confidence > 0 ? exact(steady.confidence, {}) : "");
+      row.emplace_back("steady_launches", estimate == nullptr ? "" : fmt::to_string(steady.count));
+    }
+  }
+}
+
+/// The worst over the outputs, against the references that most runs have.
+void add_errors(Row& row, const CaseSummary& cell) {
+  for (const std::string_view against : {"float32", "qdq"}) {
+    for (const std::string_view metric :
+         {"sqnr_db", "cosine_similarity", "max_abs_error", "relative_l2_error", "nan_count"}) {
+      const auto* worst = find_worst(cell, against, metric);
+      row.emplace_back(fmt::format("{}_{}", against, metric),
+                       worst == nullptr ? "" : exact(worst->value, worst->special));
+    }
+  }
+}
+
+Row row_of(const RunSummary& summary, const CaseSummary& cell) {
+  Row row;
+  add_identity(row, summary, cell);
+  add_metrics(row, cell);
+  add_errors(row, cell);
+  row.emplace_back("text", printable_lines(cell.text));
+  row.emplace_back("notes", fmt::format("{}", fmt::join(cell.notes, "; ")));
+  row.emplace_back("reproduce", cell.reproduce);
+  return row;
+}
+
+template <class Part>
+void write_line(const Row& row, Part part, std::ostream& out) {
+  std::vector<std::string> fields;
+  for (const auto& entry : row) {
+    fields.push_back(quoted(entry.*part));
+  }
+  out << fmt::format("{}\n", fmt::join(fields, ","));
+}
+
+}  // namespace
+
+Status write_csv(const RunSummary& summary, const ReportStyle& /*style*/, std::ostream& out) {
+  write_line(row_of(summary, {}), &Row::value_type::first, out);
+  for (const auto& cell : summary.cases) {
+    write_line(row_of(summary, cell), &Row::value_type::second, out);
+  }
+  return {};
+}
+
+}  // namespace assay::report

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "assay/base/json.h"
+#include "assay/record/summary.h"
+
+namespace assay::report {
+
+/// Raised when a field changes its meaning or goes; new fields do not raise it.
+inline constexpr std::string_view kReportSchema = "assay/report/1";
+inline constexpr std::string_view kCaseSchema = "assay/report-case/1";
+
+/// The whole summary with the definitions of the metrics: {schema, run, environment, baseline,
+/// metrics, cases}.
+Json document_of(const RunSummary& summary);
+
+/// The same on one line, always valid UTF-8.
+std::string compact_document(const RunSummary& summary);
+
+}  // namespace assay::report

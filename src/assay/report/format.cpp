@@ -1,0 +1,344 @@
+#include "assay/report/format.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <sstream>
+
+namespace assay::report {
+namespace {
+
+constexpr auto kDurations = std::to_array<Scale>({{"ns", 1}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}});
+constexpr auto kSizes =
+    std::to_array<Scale>({{"B", 1, true}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}});
+constexpr double kWidestSpan = 1e4;
+
+std::span<const Scale> scales_of(std::string_view unit) {
+  if (unit == "ns") {
+    return kDurations;
+  }
+  return unit == "bytes" ? std::span<const Scale>(kSizes) : std::span<const Scale>();
+}
+
+/// Decimals that show `digits` significant digits of `value`; negative: digits before the point
+/// that are rounded away.
+int decimals_for(double value, int digits) {
+  if (value == 0) {
+    return 0;
+  }
+  return digits - 1 - static_cast<int>(std::floor(std::log10(std::abs(value))));
+}
+
+std::string fixed(double value, int decimals) {
+  if (decimals >= 0) {
+    return fmt::format("{:.{}f}", value, decimals);
+  }
+  const double step = std::pow(10.0, -decimals);
+  return fmt::format("{:.0f}", std::round(value / step) * step);
+}
+
+std::string text_from_special(std::string_view special) {
+  return special == "inf" ? "∞" : special == "-inf" ? "−∞" : "NaN";
+}
+
+Scale scale_of_value(const Scale& scale, double value) {
+  return scale.raw_unit.empty() ? scale : scale_for(scale.raw_unit, {value});
+}
+
+struct CodePoint {
+  std::uint32_t value = 0xFFFD;  ///< The replacement character for bytes that are no UTF-8.
+  std::size_t bytes = 1;
+};
+
+/// Source: RFC 3629, section 3; overlong forms and surrogates are no UTF-8.
+CodePoint first_code_point(std::string_view text) {
+  const auto lead = static_cast<unsigned char>(text[0]);
+  if (lead < 0x80) {
+    return {lead, 1};
+  }
+  const std::size_t bytes = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4 || text.size() < bytes) {
+    return {};
+  }
+  std::uint32_t value = lead & (0x7FU >> bytes);
+  for (std::size_t i = 1; i < bytes; ++i) {
+    const auto next = static_cast<unsigned char>(text[i]);
+    if ((next & 0xC0U) != 0x80U) {
+      return {};
+    }
+    value = (value << 6U) | (next & 0x3FU);
+  }
+  constexpr auto kSmallest = std::to_array<std::uint32_t>({0, 0, 0x80, 0x800, 0x10000});
+  const bool is_surrogate = value >= 0xD800 && value <= 0xDFFF;
+  return value < kSmallest.at(bytes) || value > 0x10FFFF || is_surrogate ? CodePoint{}
+                                                                         : CodePoint{value, bytes};
+}
+
+/// The blocks that terminals show two columns wide; a subset of Unicode's East Asian Width.
+std::size_t width_of(std::uint32_t code_point) {
+  using Range = std::pair<std::uint32_t, std::uint32_t>;
+  constexpr auto kZero = std::to_array<Range>({{0x300, 0x36F}, {0x200B, 0x200F}, {0xFE00, 0xFE0F}});
+  constexpr auto kWide = std::to_array<Range>({{0x1100, 0x115F},
+                                               {0x2E80, 0xA4CF},
+                                               {0xAC00, 0xD7A3},
+                                               {0xF900, 0xFAFF},
+                                               {0xFE30, 0xFE4F},
+                                               {0xFF00, 0xFF60},
+                                               {0x1F300, 0x1FAFF},
+                                               {0x20000, 0x3FFFD}});
+  const auto is_in = [code_point](const Range& range) {
+    return code_point >= range.first && code_point <= range.second;
+  };
+  return std::ranges::any_of(kZero, is_in) ? 0 : std::ranges::any_of(kWide, is_in) ? 2 : 1;
+}
+
+/// The longest part from the front (or back) that takes at most `width` columns.
+std::string_view part_of_width(std::string_view text, std::size_t width, bool is_from_back) {
+  std::vector<std::size_t> starts;
+  for (std::size_t at = 0; at < text.size(); at += first_code_point(text.substr(at)).bytes) {
+    starts.push_back(at);
+  }
+  starts.push_back(text.size());
+  if (is_from_back) {
+    const auto found = std::ranges::find_if(
+        starts, [&](std::size_t at) { return display_width(text.substr(at)) <= width; });
+    return text.substr(*found);
+  }
+  std::size_t end = 0;
+  for (const auto at : starts) {
+    end = display_width(text.substr(0, at)) <= width ? at : end;
+  }
+  return text.substr(0, end);
+}
+
+bool is_control(std::uint32_t value) {
+  const bool is_bidirectional_override =
+      (value >= 0x202A && value <= 0x202E) || (value >= 0x2066 && value <= 0x2069);
+  return value < 0x20 || (value >= 0x7F && value < 0xA0) || is_bidirectional_override;
+}
+
+}  // namespace
+
+Scale scale_for(std::string_view unit, std::vector<double> values) {
+  const auto scales = scales_of(unit);
+  if (scales.empty()) {
+    const bool is_count = unit == "count";
+    return {is_count || unit == "ratio" ? "" : unit, 1, is_count};
+  }
+  std::erase_if(values, [](double value) { return !std::isfinite(value) || value == 0; });
+  if (values.empty()) {
+    return scales.front();
+  }
+  std::ranges::sort(values, {}, [](double value) { return std::abs(value); });
+  if (std::abs(values.back()) > kWidestSpan * std::abs(values.front())) {
+    return {.raw_unit = unit};
+  }
+  const double middle = std::abs(values[values.size() / 2]);
+  Scale best = scales.front();
+  for (const auto& scale : scales) {
+    best = middle >= scale.divisor ? scale : best;
+  }
+  return best;
+}
+
+std::string text_from_number(double value, int digits) {
+  if (std::isnan(value)) {
+    return text_from_special("nan");
+  }
+  if (std::isinf(value)) {
+    return text_from_special(value > 0 ? "inf" : "-inf");
+  }
+  const double size = std::abs(value);
+  if (size != 0 && (size < 1e-3 || size >= 1e7)) {
+    return fmt::format("{:.{}e}", value, digits - 1);
+  }
+  if (size == 0) {
+    return "0";
+  }
+  // 9.996 has its last digit one place further left once it is rounded to 10.0.
+  const double rounded = std::stod(fixed(value, decimals_for(value, digits)));
+  return fixed(value, decimals_for(rounded, digits));
+}
+
+std::string text_from_similarity(double value) {
+  constexpr double kSmallestGap = 1e-7;
+  const double gap = 1 - value;
+  if (!(gap > 0) || gap > 0.005) {
+    return text_from_number(value);
+  }
+  return gap < kSmallestGap ? ">0.9999999" : fixed(value, decimals_for(gap, 2));
+}
+
+std::string text_from_error(const Metric& metric) {
+  const auto* definition = find_metric(metric.name);
+  const double value = double_from_metric(metric);
+  if (definition == nullptr) {
+    return text_from_number(value);
+  }
+  if (definition->unit == "count" && std::isfinite(value)) {
+    return fmt::format("{:.0f}", value);
+  }
+  return definition->unit == "ratio" && definition->better == Better::kHigher
+             ? text_from_similarity(value)
+             : text_from_number(value);
+}
+
+std::string text_from_estimate(const Estimate& estimate, const Scale& scale) {
+  if (!estimate.special.empty()) {
+    return text_from_special(estimate.special);
+  }
+  const auto own = scale_of_value(scale, estimate.value);
+  const double value = estimate.value / own.divisor;
+  const auto text =
+      own.is_whole && value == std::round(value) ? fixed(value, 0) : text_from_number(value);
+  return scale.raw_unit.empty() ? text : fmt::format("{} {}", text, own.unit);
+}
+
+std::string text_from_interval(const Estimate& estimate, const Scale& scale) {
+  if (!estimate.low || !estimate.high || !estimate.special.empty()) {
+    return {};
+  }
+  const double divisor = scale_of_value(scale, estimate.value).divisor;
+  const double low = *estimate.low / divisor;
+  const double high = *estimate.high / divisor;
+  const auto value = text_from_number(estimate.value / divisor);
+  const auto point = value.find('.');
+  if (value.find('e') != std::string::npos || !std::isfinite(low) || !std::isfinite(high)) {
+    return fmt::format("[{}, {}]", text_from_number(low), text_from_number(high));
+  }
+  const int whole = std::min(0, decimals_for(estimate.value / divisor, 3));
+  const int decimals =
+      point == std::string::npos ? whole : static_cast<int>(value.size() - point - 1);
+  return fmt::format("[{}, {}]", fixed(low, decimals), fixed(high, decimals));
+}
+
+std::string text_from_share(double ratio) {
+  if (!std::isfinite(ratio)) {
+    return text_from_number(ratio);
+  }
+  const double percent = ratio * 100;
+  if (percent > 99.9 && percent < 100) {
+    return ">99.9";
+  }
+  if (percent > 0 && percent < 0.1) {
+    return "<0.1";
+  }
+  return percent == 100 ? "100" : text_from_number(percent);
+}
+
+std::string text_from_metric(std::string_view name, const Estimate& estimate) {
+  const auto* definition = find_metric(name);
+  const std::string_view unit = definition == nullptr ? "" : definition->unit;
+  if (name.ends_with("speedup_ratio")) {
+    return text_from_estimate(estimate, {}) + "×";
+  }
+  if (name == "delegated_ratio" && estimate.special.empty()) {
+    return text_from_share(estimate.value) + " %";
+  }
+  const auto scale = scale_for(unit, {estimate.value});
+  const auto text = text_from_estimate(estimate, scale);
+  return scale.unit.empty() || !estimate.special.empty() ? text
+                                                         : fmt::format("{} {}", text, scale.unit);
+}
+
+std::string printable_lines(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    if (text.starts_with("\x1b[")) {
+      const auto end = std::ranges::find_if(text.substr(2), [](char c) { return c >= '@'; });
+      text.remove_prefix(std::min(text.size(), static_cast<std::size_t>(end - text.data()) + 1));
+      continue;
+    }
+    const auto [value, bytes] = first_code_point(text);
+    if (value == 0xFFFD) {
+      out += "\xEF\xBF\xBD";
+    } else if (value == '\n' || value == '\t' || !is_control(value)) {
+      out += text.substr(0, bytes);
+    } else {
+      out += value == '\r' ? "" : "·";
+    }
+    text.remove_prefix(bytes);
+  }
+  return out;
+}
+
+std::string printable(std::string_view text) {
+  std::string out;
+  for (const char c : printable_lines(text)) {
+    const bool is_space = c == ' ' || c == '\n' || c == '\t';
+    if (!is_space) {
+      out += c;
+    } else if (!out.empty() && out.back() != ' ') {
+      out += ' ';
+    }
+  }
+  if (out.ends_with(' ')) {
+    out.pop_back();
+  }
+  return out;
+}
+
+std::size_t display_width(std::string_view text) {
+  std::size_t width = 0;
+  while (!text.empty()) {
+    const auto [value, bytes] = first_code_point(text);
+    width += width_of(value);
+    text.remove_prefix(bytes);
+  }
+  return width;
+}
+
+std::string shortened(std::string_view text, std::size_t width) {
+  if (display_width(text) <= width) {
+    return std::string(text);
+  }
+  if (width < 2) {
+    return width == 1 ? "…" : "";
+  }
+  const std::size_t back = (width - 1) / 2;
+  return fmt::format("{}…{}", part_of_width(text, width - 1 - back, false),
+                     part_of_width(text, back, true));
+}
+
+std::string wrapped(std::string_view text, std::size_t width, std::size_t indent) {
+  std::istringstream words{std::string(text)};
+  std::string out;
+  std::size_t at = 0;
+  for (std::string word; words >> word;) {
+    word = shortened(word, width > indent ? width - indent : 1);
+    const std::size_t length = display_width(word);
+    if (at > 0 && at + 1 + length > width) {
+      out += "\n" + std::string(indent, ' ');
+      at = indent;
+    } else if (at > 0) {
+      out += ' ';
+      ++at;
+    }
+    out += word;
+    at += length;
+  }
+  return out;
+}
+
+std::string last_line(std::string_view text) {
+  std::istringstream lines{std::string(text)};
+  std::string last;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find_first_not_of(" \t\r") != std::string::npos) {
+      last = line;
+    }
+  }
+  return printable(last);
+}
+
+std::string counted(std::size_t count, std::string_view noun, std::string_view plural) {
+  if (count == 1) {
+    return fmt::format("1 {}", noun);
+  }
+  return plural.empty() ? fmt::format("{} {}s", count, noun) : fmt::format("{} {}", count, plural);
+}
+
+}  // namespace assay::report

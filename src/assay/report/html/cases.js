@@ -1,0 +1,137 @@
+// The table of all cases: sorted by any column, filtered by text and result.
+
+/** Columns of numbers: {key, title, unit, text(cell), value(cell)}; those that nobody measured go. */
+function numberColumns() {
+  const metricColumn = (name, title, extra = {}) => {
+    const measured = CASES.map((cell) => valueOf(cell.metrics[name])).filter((value) => value !== undefined);
+    const scale = scaleFor(METRICS.get(name)?.unit ?? "", measured);
+    return {
+      key: name, title, unit: scale.unit, isMeasured: measured.length > 0,
+      value: (cell) => valueOf(cell.metrics[name]),
+      text: (cell) => textFromNumber(valueOf(cell.metrics[name]) / scale.divisor),
+      scale, ...extra,
+    };
+  };
+  const sqnrColumn = (against, unit) => ({
+    key: `sqnr_${against}`, title: `SQNR, ${unit}`, unit: "dB", isMeasured: CASES.some((cell) => worstOf(cell, against, "sqnr_db") !== undefined),
+    value: (cell) => worstOf(cell, against, "sqnr_db"),
+    text: (cell) => textFromNumber(worstOf(cell, against, "sqnr_db")),
+  });
+  const steady = metricColumn("steady_ns", "Steady");
+  steady.detail = (cell) => {
+    const { count } = cell.metrics.steady_ns;
+    const interval = textFromInterval(cell.metrics.steady_ns, steady.scale);
+    return [interval, count ? `n=${count}` : ""].filter(Boolean).join("  ");
+  };
+  return [
+    metricColumn("first_ns", "First"), steady, metricColumn("steady_mean_ns", "Mean"), metricColumn("load_ns", "Load"),
+    metricColumn("peak_rss_bytes", "Memory"), metricColumn("program_bytes", "Size"),
+    metricColumn("delegated_ratio", "Delegated", { unit: "%", text: (cell) => textFromShare(valueOf(cell.metrics.delegated_ratio)) }),
+    sqnrColumn("float32", "float32"), sqnrColumn("qdq", "qdq"),
+    metricColumn("speedup_ratio", "Speed-up", { unit: "×" }),
+  ].filter((column) => column.isMeasured);
+}
+
+const VERDICT_ORDER = ["fail", "inconclusive", "skipped", "pass"];
+
+function textColumns() {
+  const textColumn = (key, title) => ({ key, title, isText: true, value: (cell) => cell[key], text: (cell) => cell[key] || NOT_MEASURED });
+  const extras = [["engine", "Engine"], ["options", "Options"], ["shapes", "Shapes"]].filter(([key]) => varies(CASES, key));
+  return [
+    { ...textColumn("recipe", "Case"), isName: true, value: (cell) => `${cell.model} ${cell.recipe}` },
+    ...extras.map(([key, title]) => textColumn(key, title)),
+    { key: "verdict", title: "Result", isText: true, value: (cell) => VERDICT_ORDER.indexOf(cell.verdict), text: (cell) => pill(cell.verdict, resultOf(cell)) },
+  ];
+}
+
+/** Numbers ascending, what was not measured last either way; text by the reader's alphabet. */
+function compare(a, b, direction) {
+  const isMissing = (value) => value === undefined || Number.isNaN(value);
+  if (isMissing(a) || isMissing(b)) return isMissing(a) - isMissing(b);
+  return direction * (typeof a === "string" ? a.localeCompare(b, undefined, { numeric: true }) : a - b || 0);
+}
+
+function caseRow(cell, columns) {
+  const name = () => [
+    h("a", { href: `#${cell.id}` }, recipeOf(cell)), h("span", { class: "model" }, cell.model),
+  ];
+  return h("tr", { class: cell.verdict, "data-id": cell.id }, columns.map((column) => {
+    if (column.isName) return h("th", { scope: "row", role: "rowheader" }, name());
+    const isMissing = column.value(cell) === undefined;
+    const content = isMissing ? NOT_MEASURED : column.text(cell);
+    const detail = isMissing ? "" : column.detail?.(cell);
+    const label = column.unit ? `${column.title}, ${column.unit}` : column.title;
+    return h("td", { role: "cell", "data-label": label, class: [column.isText ? "" : "number", isMissing ? "missing" : "", `of-${column.key}`].join(" ").trim() },
+      content, detail ? h("span", { class: "detail" }, detail) : null);
+  }));
+}
+
+/** The section; `onFilter(ids)` hears which cases are left. */
+function casesSection(onFilter) {
+  const [name, ...texts] = textColumns();
+  const columns = [name, texts.at(-1), ...texts.slice(0, -1), ...numberColumns()];
+  const rows = CASES.map((cell) => ({ cell, element: caseRow(cell, columns), text: `${titleOf(cell)} ${cell.engine} ${cell.options} ${resultOf(cell)} ${cell.verdict}`.toLowerCase() }));
+  const body = h("tbody", { role: "rowgroup" }, rows.map((row) => row.element));
+  const status = h("p", { class: "muted count", role: "status" });
+  const state = { key: null, direction: 1, text: "", verdicts: new Set() };
+
+  const show = () => {
+    const column = columns.find((one) => one.key === state.key);
+    const sorted = column ? [...rows].sort((a, b) => compare(column.value(a.cell), column.value(b.cell), state.direction)) : rows;
+    body.append(...sorted.map((row) => row.element));
+    const words = state.text.split(/\s+/).filter(Boolean);
+    for (const row of rows) {
+      row.element.hidden = !words.every((word) => row.text.includes(word)) ||
+        (state.verdicts.size > 0 && !state.verdicts.has(row.cell.verdict));
+    }
+    for (const [key, head] of heads) {
+      head.setAttribute("aria-sort", key !== state.key ? "none" : state.direction > 0 ? "ascending" : "descending");
+    }
+    picker.value = state.key ? `${state.key} ${state.direction}` : "";
+    const left = rows.filter((row) => !row.element.hidden);
+    status.textContent = left.length === rows.length ? counted(rows.length, "case") : `${left.length} of ${counted(rows.length, "case")}`;
+    onFilter(new Set(left.map((row) => row.cell.id)));
+  };
+  const sortBy = (key, direction) => {
+    Object.assign(state, { key: direction ? key : null, direction: direction || 1 });
+    show();
+  };
+  // Third press: back to the run's own order.
+  const next = (key) => sortBy(key, state.key !== key ? 1 : state.direction > 0 ? -1 : 0);
+  const heads = new Map(columns.map((column) => [column.key, h("th", { scope: "col", role: "columnheader", "aria-sort": "none", class: column.isText ? undefined : "number" },
+    h("button", { type: "button", onclick: () => next(column.key) }, column.title,
+      column.unit ? h("span", { class: "unit" }, column.unit) : null, h("span", { class: "arrow", "aria-hidden": "true" })))]));
+  const picker = h("select", { "aria-label": "Sort by", onchange: () => { const [key, direction] = picker.value.split(" "); sortBy(key, Number(direction)); } },
+    h("option", { value: "" }, "Run order"), columns.map((column) => [
+      h("option", { value: `${column.key} 1` }, `${column.title} ↑`), h("option", { value: `${column.key} -1` }, `${column.title} ↓`)]));
+  const search = h("input", { type: "search", placeholder: "Filter: model, recipe, option, result", "aria-label": "Filter the cases", oninput: () => { state.text = search.value.toLowerCase(); show(); } });
+  const chips = ["pass", "fail", "inconclusive", "skipped"].filter((verdict) => CASES.some((cell) => cell.verdict === verdict)).map((verdict) => {
+    const count = CASES.filter((cell) => cell.verdict === verdict).length;
+    const chip = h("button", {
+      type: "button", class: `chip ${verdict}`, "aria-pressed": "false", onclick: () => {
+        const isOn = !state.verdicts.delete(verdict) && Boolean(state.verdicts.add(verdict));
+        chip.setAttribute("aria-pressed", String(isOn));
+        show();
+      },
+    }, h("span", { class: "mark", "aria-hidden": "true" }, MARKS[verdict]), `${count} ${verdict}`);
+    return chip;
+  });
+  const table = h("table", { class: "cases", role: "table" }, h("caption", { class: "hidden" }, "All cases; the buttons in the head sort"),
+    h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, [...heads.values()])), body);
+  show();
+  return h("section", { id: "cases" }, h("h2", {}, "Cases"),
+    h("div", { class: "tools" }, search, h("div", { class: "chips" }, chips), h("label", { class: "picker" }, "Sort by ", picker), status),
+    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Cases" }, table), tableNote());
+}
+
+function tableNote() {
+  const confidences = new Set(CASES.map((cell) => cell.metrics.steady_ns?.confidence).filter(Boolean));
+  const common = ["engine", "options", "shapes"].filter((key) => !varies(CASES, key) && CASES[0]?.[key]).map((key) => `${key} ${CASES[0][key]}`);
+  const sentences = [
+    CASES.some((cell) => cell.metrics.steady_ns) ? `Steady: median after warm-up over n launches${confidences.size === 1 ? `, with its ${textFromShare([...confidences][0])} % interval` : ""}.` : "",
+    CASES.some((cell) => cell.metrics.speedup_ratio) && DATA.baseline ? `Speed-up: over ${DATA.baseline}.` : "",
+    CASES.some((cell) => cell.accuracy_tables.length) ? "SQNR: worst output." : "",
+    common.length ? `All cases: ${common.join(", ")}.` : "", `${NOT_MEASURED} not measured.`,
+  ];
+  return h("p", { class: "muted note" }, sentences.filter(Boolean).join(" "));
+}

@@ -1,0 +1,82 @@
+// What the page derives from the data: names, groups and the sentences of its findings.
+
+const DATA = JSON.parse(document.getElementById("assay-data").textContent);
+const CASES = DATA.cases.map((cell, index) => ({ ...cell, index, id: `case-${index}` }));
+const METRICS = new Map(DATA.metrics.map((metric) => [metric.name, metric]));
+
+/** "executorch/" when all recipes begin so and there is more than one case. */
+const RECIPE_PREFIX = (() => {
+  const first = CASES[0]?.recipe ?? "";
+  const prefix = first.slice(0, first.indexOf("/") + 1);
+  return CASES.length > 1 && CASES.every((cell) => cell.recipe.startsWith(prefix)) ? prefix : "";
+})();
+
+const recipeOf = (cell) => cell.recipe.slice(RECIPE_PREFIX.length);
+const varies = (cells, field) => new Set(cells.map((cell) => cell[field])).size > 1;
+const titleOf = (cell) => cell.label || `${cell.model} ${cell.recipe} ${cell.options}`;
+
+/** What tells a case from its neighbours under the same model. */
+function nameWithin(cells, cell) {
+  const extras = ["options", "shapes", "engine"].filter((field) => varies(cells, field));
+  return [recipeOf(cell), ...extras.map((field) => cell[field])].join("  ");
+}
+
+/** Cases by model, in the order of their first appearance. */
+function casesByModel(cases) {
+  const groups = new Map();
+  for (const cell of cases) {
+    if (!groups.has(cell.model)) groups.set(cell.model, []);
+    groups.get(cell.model).push(cell);
+  }
+  return groups;
+}
+
+/** Why the verdict is not pass, in a word or two. */
+function causeOf(cell) {
+  if (cell.verdict === "pass") return "";
+  if (cell.outcome !== "completed") return wordsOf(cell.outcome);
+  if (cell.accuracy === "fail_numeric") return "accuracy";
+  if (cell.accuracy === "fail_nondeterministic") return "nondeterministic";
+  if (cell.gates.some((gate) => !gate.is_met)) return "gate";
+  if (cell.accuracy === "vacuous") return "vacuous";
+  return cell.timing === "steady" ? "" : wordsOf(cell.timing);
+}
+
+const resultOf = (cell) => causeOf(cell) || cell.verdict;
+
+/** Everything that keeps a case from a plain pass, one sentence each. */
+function findingsOf(cell) {
+  const findings = [];
+  if (cell.outcome !== "completed") {
+    findings.push(`${wordsOf(cell.outcome)}${cell.stage === "none" ? "" : ` at ${cell.stage}`}` +
+      `${cell.reason_code ? ` (${cell.reason_code})` : ""}${cell.text ? `: ${printable(cell.text)}` : ""}`);
+  } else if (cell.text) {
+    findings.push(printable(cell.text));
+  }
+  for (const table of cell.accuracy_tables) {
+    if (!["pass", "not_checked"].includes(table.accuracy)) {
+      findings.push(`accuracy against ${table.against}: ${wordsOf(table.accuracy)}` +
+        `${table.reason ? `: ${table.reason}` : ""}`);
+    }
+  }
+  findings.push(...cell.gates.filter((gate) => !gate.is_met).map((gate) => `gate: ${gate.text}`));
+  if (cell.timing === "unsteady") findings.push("timing unsteady: the iterations still drift, no steady state was reached");
+  if (cell.timing === "inconclusive") findings.push("timing inconclusive: the launches disagree by more than they allow to tell");
+  return findings;
+}
+
+/** The worst value of a metric over all outputs against one reference; NaN is worst. */
+function worstOf(cell, against, name) {
+  const isHigherBetter = METRICS.get(name)?.better === "higher";
+  const badness = (value) => (Number.isNaN(value) ? Infinity : isHigherBetter ? -value : value);
+  const values = cell.accuracy_tables.filter((table) => table.against === against)
+    .flatMap((table) => table.outputs).map((output) => valueOf(output.metrics[name]))
+    .filter((value) => value !== undefined);
+  return values.length ? values.reduce((a, b) => (badness(b) > badness(a) ? b : a)) : undefined;
+}
+
+const dateText = (unixNs) => new Date(unixNs / 1e6).toISOString().slice(0, 16).replace("T", " ") + " UTC";
+
+function durationText(ns) {
+  return ns < 120e9 ? textFromQuantity("ns", ns) : `${textFromNumber(ns / 60e9)} min`;
+}

@@ -1,0 +1,35 @@
+/// Writes the sample run: `assay_report_sample FORMAT [sample|empty]`. The golden tests compare
+/// what it prints, tools/approve.py accepts it.
+
+#include <cstdio>
+#include <exception>
+#include <fmt/format.h>
+#include <iostream>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "assay/report/sample_summary.h"
+#include "assay/report/writer.h"
+
+int main(int argc, char** argv) {
+  try {
+    const std::vector<std::string_view> arguments(argv + 1, argv + argc);
+    if (arguments.empty()) {
+      fmt::print(stderr, "usage: assay_report_sample FORMAT [sample|empty]\n");
+      return 2;
+    }
+    const bool is_empty = arguments.size() > 1 && arguments[1] == "empty";
+    const auto summary =
+        is_empty ? assay::report::empty_summary() : assay::report::sample_summary();
+    const assay::ReportStyle style{.has_accuracy_tables = true};
+    if (const auto status = assay::write_report(arguments[0], summary, style, std::cout); !status) {
+      fmt::print(stderr, "{}\n", status.error().message);
+      return 2;
+    }
+    return 0;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return 4;
+  }
+}

@@ -1,0 +1,396 @@
+#include "assay/report/sample_summary.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "assay/base/json.h"
+#include "assay/record/axes.h"
+#include "assay/record/launch.h"
+#include "assay/record/metric.h"
+
+namespace assay::report {
+namespace {
+
+constexpr std::int64_t kStart = 1'769'850'300'000'000'000;
+
+Estimate plain(double value) { return {.value = value, .count = 1}; }
+
+Estimate with_interval(double value, double low, double high) {
+  return {.value = value, .low = low, .high = high, .confidence = 0.75, .count = 3};
+}
+
+/// A fixed little generator: the page must be the same on every machine.
+class Noise {
+ public:
+  explicit Noise(std::uint32_t seed) : state_(seed) {}
+  double next() {
+    state_ = state_ * 1664525U + 1013904223U;
+    return static_cast<double>(state_ >> 8U) / static_cast<double>(1U << 24U);
+  }
+
+ private:
+  std::uint32_t state_;
+};
+
+LaunchSeries launch(int index, double steady_ns, int warmup, int iterations,
+                    std::string_view stop) {
+  Noise noise(static_cast<std::uint32_t>(index * 977 + iterations));
+  const double level = steady_ns * (1 + 0.012 * (index - 1));
+  LaunchSeries series{.launch = "0198f1c2-0000-7000-8000-00000000000" + std::to_string(index),
+                      .index = index,
+                      .warmup_iterations = warmup,
+                      .median_ns = level * 1.01,
+                      .stopped_by = std::string(stop)};
+  series.first.execute_ns = std::llround(level * 2.6);
+  for (int i = 0; i < warmup + iterations; ++i) {
+    const double warm = i < warmup ? 0.25 / (i + 1) : 0;
+    const double spike = noise.next() > 0.97 ? 0.35 : 0;
+    series.execute_ns.push_back(
+        std::llround(level * (1 + warm + spike + 0.02 * noise.next() * noise.next())));
+  }
+  series.before = {.unix_ns = kStart + index * 5'000'000'000LL,
+                   .load_average_1min = 0.21 + 0.1 * index,
+                   .cpu_pressure_avg10 = 0.4,
+                   .steal_ticks = 12,
+                   .total_ticks = 481'200,
+                   .memory_available_bytes = 21'400'000'000};
+  series.after = series.before;
+  series.after.load_average_1min = 0.98;
+  series.after.steal_ticks = 14 + index;
+  return series;
+}
+
+void add_timing(CaseSummary& cell, double steady_ns, double spread, int warmup, int iterations) {
+  const std::string_view stop = iterations < 50 ? "time_budget" : "count";
+  for (int index = 0; index < 3; ++index) {
+    cell.launches.push_back(launch(index, steady_ns, warmup, iterations, stop));
+  }
+  cell.timing = Timing::kSteady;
+  cell.metrics["first_ns"] =
+      with_interval(steady_ns * 2.6, steady_ns * 2.51, steady_ns * (2.63 + spread));
+  cell.metrics["steady_ns"] =
+      with_interval(steady_ns, steady_ns * (1 - spread), steady_ns * (1 + spread * 1.3));
+  cell.metrics["steady_mean_ns"] = plain(steady_ns * 1.013);
+  cell.metrics["steady_p90_ns"] = plain(steady_ns * 1.06);
+  cell.metrics["load_ns"] = plain(2.1e6 + steady_ns / 4);
+}
+
+MemoryStage stage(std::string name, std::int64_t rss_bytes, std::int64_t faults) {
+  return {.name = std::move(name),
+          .rss_bytes = rss_bytes,
+          .pss_bytes = rss_bytes - 3'100'000,
+          .private_dirty_bytes = rss_bytes - 9'800'000,
+          .peak_rss_bytes = rss_bytes + 240'000,
+          .minor_faults = faults};
+}
+
+void add_memory(CaseSummary& cell, std::int64_t program_bytes) {
+  constexpr std::int64_t kProcess = 12'300'000;
+  const std::int64_t loaded = kProcess + program_bytes * 2;
+  cell.memory =
+      MemoryReport{.stages = {stage("start", kProcess, 1'204), stage("loaded", loaded, 5'310),
+                              stage("first", loaded + 5'600'000, 7'020),
+                              stage("steady", loaded + 5'700'000, 7'055),
+                              stage("unloaded", kProcess + 900'000, 7'055)},
+                   .declared = {{"method allocator", 1'048'576}, {"planned arena 0", 4'816'896}},
+                   .unattributed_bytes = program_bytes * 2 - 400'000,
+                   .probe_ns = 410'000};
+  cell.metrics["peak_rss_bytes"] = plain(static_cast<double>(loaded + 5'940'000));
+  cell.metrics["program_bytes"] = plain(static_cast<double>(program_bytes));
+  cell.metrics["unattributed_bytes"] = plain(static_cast<double>(cell.memory->unattributed_bytes));
+}
+
+void add_delegation(CaseSummary& cell, int taken, const Json& left) {
+  int left_count = 0;
+  for (const auto& entry : left) {
+    left_count += entry.at("count").get<int>();
+  }
+  cell.delegation = taken == 0        ? Delegation::kNone
+                    : left_count == 0 ? Delegation::kFull
+                                      : Delegation::kPartial;
+  cell.metrics["delegated_ratio"] = plain(static_cast<double>(taken) / (taken + left_count));
+  Json delegates = Json::array();
+  if (taken > 0) {
+    delegates.push_back({{"backend", "XnnpackBackend"},
+                         {"count", left_count == 0 ? 1 : 3},
+                         {"processed_bytes", 61'008},
+                         {"named_data_bytes", 13'900'000}});
+  }
+  cell.manifest = {
+      {"schema", "assay/manifest/1"},
+      {"delegation", cell.delegation},
+      {"stages",
+       {{{"name", "export"}, {"wall_ns", 4'100'000'000}, {"peak_rss_bytes", 810'000'000}},
+        {{"name", "lower"}, {"wall_ns", 6'350'000'000}, {"peak_rss_bytes", 1'120'000'000}}}},
+      {"program",
+       {{"delegates", delegates},
+        {"nodes_delegated", taken},
+        {"nodes_not_delegated", left_count},
+        {"operators_left", left}}}};
+}
+
+void add_profile(CaseSummary& cell, double steady_ns) {
+  constexpr auto kNames = std::to_array<std::string_view>(
+      {"Convolution (NHWC, F32) IGEMM", "Convolution (NHWC, F32) DWConv",
+       "Fully Connected (NC, F32) GEMM", "Global Average Pooling (NWC, F32)", "Add (ND, F32)",
+       "Clamp (NC, F32)", "Copy (NC, X32)"});
+  cell.profile = ProfileReport{.iterations = 20,
+                               .events = {},
+                               .method_median_ns = std::llround(steady_ns * 1.04),
+                               .notes = {"profiling adds 4 % to this method"}};
+  auto& events = cell.profile->events;
+  events.push_back({"forward", "method", -1, 20, std::llround(steady_ns * 20.8),
+                    std::llround(steady_ns), std::llround(steady_ns * 1.04)});
+  double share = 0.22;
+  for (int i = 0; i < 26; ++i, share *= 0.82) {
+    const auto median = std::llround(steady_ns * share);
+    events.push_back({std::string(kNames.at(static_cast<std::size_t>(i) % kNames.size())) + " #" +
+                          std::to_string(i + 1),
+                      "delegate_operator", 0, 20, median * 20, median * 9 / 10, median});
+  }
+}
+
+OutputError output_error(std::string name, double sqnr_db, double max_abs) {
+  OutputError error{.output = std::move(name), .metrics = {}};
+  for (const auto& [metric, value] : {std::pair{"sqnr_db", sqnr_db},
+                                      {"max_abs_error", max_abs},
+                                      {"cosine_similarity", 1 - max_abs / 40},
+                                      {"relative_l2_error", max_abs / 9},
+                                      {"top1_agreement", max_abs > 0.05 ? 0.75 : 1.0}}) {
+    error.metrics[metric] = make_metric(metric, value, "output:0");
+  }
+  return error;
+}
+
+/// Rounded, so that it is the same with every mathematical library.
+double error_at(double db) { return std::round(std::pow(10, -db / 20) * 1e9) / 1e9; }
+
+void add_accuracy(CaseSummary& cell, double float_db, double qdq_db) {
+  cell.accuracy = Accuracy::kPass;
+  const std::vector<std::string> controls = {"all_zeros: fails, as it must",
+                                             "other_input: fails, as it must"};
+  cell.accuracy_tables.push_back({.against = "float32",
+                                  .accuracy = Accuracy::kPass,
+                                  .outputs = {output_error("logits", float_db, error_at(float_db))},
+                                  .controls = controls});
+  cell.accuracy_tables.push_back({.against = "qdq",
+                                  .accuracy = Accuracy::kPass,
+                                  .outputs = {output_error("logits", qdq_db, error_at(qdq_db))},
+                                  .controls = controls});
+}
+
+CaseSummary new_case(std::string model, std::string recipe) {
+  CaseSummary cell{.case_key = digest_of_json({model, recipe}),
+                   .label = model + " " + recipe,
+                   .model = std::move(model),
+                   .recipe = std::move(recipe),
+                   .engine = "executorch@1.5.1",
+                   .options = "threads=1",
+                   .shapes = "1x3x224x224",
+                   .subject = "c3ab8ff1"};
+  cell.outcome = Outcome::kCompleted;
+  cell.stage = Stage::kDone;
+  cell.verdict = Verdict::kPass;
+  cell.effective_options = {{"threads", 1}, {"flush_to_zero", false}};
+  cell.reproduce = "assay run specs/mobilenet.json --case " + cell.case_key.substr(0, 12);
+  return cell;
+}
+
+CaseSummary portable() {
+  auto cell = new_case("mobilenet_v2", "executorch/portable-fp32");
+  add_timing(cell, 3.187e9, 0.012, 1, 4);
+  add_memory(cell, 14'212'345);
+  add_delegation(
+      cell, 0,
+      {{{"name", "aten.convolution.default"},
+        {"count", 52},
+        {"reason", "the recipe has no partitioner"}},
+       {{"name", "aten.hardtanh.default"},
+        {"count", 35},
+        {"reason", "the recipe has no partitioner"}},
+       {{"name", "aten.add.Tensor"}, {"count", 10}, {"reason", "the recipe has no partitioner"}}});
+  add_accuracy(cell, 128.4, 128.4);
+  cell.metrics["speedup_ratio"] = plain(1);
+  cell.notes = {"stopped by its time budget after 4 of 50 iterations",
+                "the profiler of XNNPACK cannot be switched off"};
+  return cell;
+}
+
+CaseSummary xnnpack_fp32() {
+  auto cell = new_case("mobilenet_v2", "executorch/xnnpack-fp32");
+  add_timing(cell, 11.62e6, 0.018, 10, 50);
+  add_memory(cell, 14'012'960);
+  add_delegation(cell, 100, Json::array());
+  add_profile(cell, 11.62e6);
+  add_accuracy(cell, 121.7, 121.7);
+  cell.metrics["speedup_ratio"] = plain(274.3);
+  cell.gates = {{"delegated_ratio", ">=0.99", true, "delegated_ratio 1, required >=0.99"},
+                {"steady_ns", "<=12ms", true, "steady_ns 11.6 ms, required <=12ms"}};
+  cell.notes = {"the profiler of XNNPACK cannot be switched off"};
+  return cell;
+}
+
+CaseSummary partly_delegated() {
+  auto cell = new_case("mobilenet_v2", "executorch/xnnpack-int8-dynamic");
+  add_timing(cell, 9.04e6, 0.03, 10, 50);
+  add_memory(cell, 3'710'208);
+  add_delegation(
+      cell, 61,
+      {{{"name", "aten.mean.dim"},
+        {"count", 1},
+        {"reason", "dim must be [-2, -1] and keepdim true"}},
+       {{"name", "dim_order_ops._to_dim_order_copy.default"}, {"count", 2}, {"reason", nullptr}},
+       {{"name", "quantized_decomposed.quantize_per_token.default"},
+        {"count", 11},
+        {"reason", "the xnnpack partitioner has no rule for this operator"}}});
+  add_accuracy(cell, 34.2, 61.8);
+  cell.metrics["speedup_ratio"] = plain(352.5);
+  return cell;
+}
+
+CaseSummary inconclusive() {
+  auto cell = new_case("mobilenet_v2", "executorch/xnnpack-int8");
+  add_timing(cell, 4.91e6, 0.21, 10, 50);
+  add_memory(cell, 3'655'104);
+  add_delegation(cell, 99,
+                 {{{"name", "aten.view_copy.default"}, {"count", 1}, {"reason", nullptr}}});
+  add_accuracy(cell, 27.9, 48.3);
+  cell.timing = Timing::kInconclusive;
+  cell.verdict = Verdict::kInconclusive;
+  cell.notes = {"4 more launches would decide steady_ns"};
+  return cell;
+}
+
+CaseSummary crashed() {
+  auto cell = new_case("mobilenet_v3_large", "executorch/xnnpack-int8");
+  add_delegation(cell, 120, Json::array());
+  cell.metrics["program_bytes"] = plain(5'480'112);
+  cell.outcome = Outcome::kCrashed;
+  cell.stage = Stage::kFirst;
+  cell.reason_code = "sigsegv";
+  cell.text = "the runner was ended by SIGSEGV in its first inference";
+  cell.last_words =
+      "I 00:00:00.004 executorch:XNNPACKBackend.cpp:47] Creating XNN workspace\n"
+      "\x1b[31mF 00:00:00.812 executorch:XNNExecutor.cpp:88] Check failed: \"ptr\" != NULL "
+      "\xff\x1b[0m\n\n";
+  cell.verdict = Verdict::kFail;
+  return cell;
+}
+
+CaseSummary aot_error() {
+  auto cell = new_case("mobilenet_v3_large", "executorch/vulkan-fp16");
+  cell.outcome = Outcome::kAotError;
+  cell.stage = Stage::kLower;
+  cell.reason_code = "partitioner_raised";
+  cell.text =
+      "RuntimeError: expected hardswish to have 1 user, has 2\n  at vulkan_partitioner.py:211";
+  cell.verdict = Verdict::kFail;
+  return cell;
+}
+
+CaseSummary unsupported() {
+  auto cell = new_case("mobilenet_v3_large", "executorch/coreml-fp16");
+  cell.outcome = Outcome::kUnsupported;
+  cell.stage = Stage::kLoad;
+  cell.reason_code = "no_runtime";
+  cell.text = "Core ML runs on Apple's systems only; the program was made, not executed";
+  cell.verdict = Verdict::kSkipped;
+  return cell;
+}
+
+CaseSummary wrong_numbers() {
+  auto cell = new_case("mobilenet_v3_large", "executorch/fixedpoint-int8");
+  add_timing(cell, 18.3e6, 0.01, 10, 50);
+  add_memory(cell, 5'601'280);
+  add_delegation(cell, 9'999, {{{"name", "aten.cat.default"}, {"count", 1}, {"reason", nullptr}}});
+  add_accuracy(cell, 3.1, 8.2);
+  cell.accuracy = Accuracy::kFailNumeric;
+  auto& against_float = cell.accuracy_tables[0];
+  against_float.accuracy = Accuracy::kFailNumeric;
+  against_float.reason = "nan_count 3, required <=0";
+  auto broken = output_error("features", std::nan(""), HUGE_VAL);
+  broken.metrics["nan_count"] = make_metric("nan_count", 3);
+  broken.metrics["cosine_similarity"] = make_metric("cosine_similarity", -HUGE_VAL);
+  against_float.outputs.push_back(std::move(broken));
+  cell.accuracy_tables[1].accuracy = Accuracy::kFailNumeric;
+  cell.accuracy_tables[1].reason = "sqnr_db 8.2, required >=20";
+  cell.gates = {{"sqnr_db", ">=20", false, "sqnr_db NaN, required >=20"},
+                {"delegated_ratio", ">=0.99", true, "delegated_ratio 0.9999, required >=0.99"}};
+  cell.verdict = Verdict::kFail;
+  return cell;
+}
+
+CaseSummary vacuous() {
+  auto cell = new_case("constant_net", "executorch/xnnpack-fp32");
+  cell.shapes = "8";
+  add_timing(cell, 850.0, 0.02, 10, 50);
+  add_memory(cell, 2'048);
+  add_accuracy(cell, HUGE_VAL, HUGE_VAL);
+  cell.accuracy = Accuracy::kVacuous;
+  cell.accuracy_tables.pop_back();
+  auto& table = cell.accuracy_tables.front();
+  table.accuracy = Accuracy::kVacuous;
+  table.reason = "the outputs do not depend on the input, so any input passes";
+  table.controls = {"all_zeros: fails, as it must", "other_input: passes, and must not"};
+  cell.verdict = Verdict::kInconclusive;
+  return cell;
+}
+
+CaseSummary hostile() {
+  auto cell = new_case(
+      "</script><script>alert(1)</script>",
+      "executorch/"
+      "a-recipe-with-a-name-that-is-much-longer-than-any-table-could-hold-per-channel-w4a8");
+  cell.options = "threads=2,schedule=\"<b>&amp;|*_`\"";
+  cell.label = cell.model + " <!-- <img src=x onerror=alert(2)> | 日本語モデル";
+  cell.outcome = Outcome::kTimedOut;
+  cell.stage = Stage::kSteady;
+  cell.reason_code = "deadline";
+  cell.text = "no answer within 60 s; =HYPERLINK(\"http://example.org\"), \"quoted\"";
+  cell.last_words = "]]> --> </textarea> ${x} {{y}}\r\n@everyone";
+  cell.notes = {"<script>alert(3)</script>"};
+  cell.verdict = Verdict::kFail;
+  return cell;
+}
+
+}  // namespace
+
+RunSummary empty_summary() {
+  RunSummary summary;
+  summary.run = {.id = "0198f1c2-7c51-7000-8000-2f1d54a0b3c4",
+                 .purpose = "measure",
+                 .seed = 42,
+                 .argv = {"assay", "run", "specs/nothing.json"},
+                 .started_unix_ns = kStart,
+                 .finished_unix_ns = kStart + 1'400'000'000};
+  summary.environment = {.id = "e1f3",
+                         .device_class = "linux-x86_64:amd-epyc-7b13:2cpu",
+                         .cpu_model = "AMD EPYC 7B13",
+                         .cpus = 2,
+                         .memory_bytes = 25'300'000'000,
+                         .kernel = "6.1.0-18-amd64",
+                         .os = "Debian GNU/Linux 12",
+                         .hypervisor = "kvm",
+                         .cpu_flags = {"avx2", "fma"}};
+  return summary;
+}
+
+RunSummary sample_summary() {
+  auto summary = empty_summary();
+  summary.run.name = "MobileNets on ExecuTorch";
+  summary.run.labels = {{"branch", "main"}, {"commit", "4f6f3d1"}};
+  summary.run.argv = {"assay", "run", "specs/mobilenet.json", "--seed", "42"};
+  summary.run.finished_unix_ns = kStart + 252'000'000'000;
+  summary.baseline = "executorch/portable-fp32";
+  summary.cases = {portable(),  xnnpack_fp32(), partly_delegated(), inconclusive(), crashed(),
+                   aot_error(), unsupported(),  wrong_numbers(),    vacuous(),      hostile()};
+  return summary;
+}
+
+}  // namespace assay::report

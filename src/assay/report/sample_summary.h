@@ -1,0 +1,16 @@
+#pragma once
+
+#include "assay/record/summary.h"
+
+namespace assay::report {
+
+/// A run that has everything a report must show: a pass at full and at partial delegation, a
+/// time budget that ran out, an inconclusive time, a crash with last words, an error ahead of
+/// time, a refusal, a vacuous check, a numeric failure with NaN and infinities and a broken gate,
+/// very long names and hostile text. The numbers are made up and always the same.
+RunSummary sample_summary();
+
+/// A run that found nothing to do.
+RunSummary empty_summary();
+
+}  // namespace assay::report

@@ -1,0 +1,64 @@
+#include "assay/report/writer.h"
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <ostream>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/record/summary.h"
+#include "assay/report/formats.h"
+
+namespace assay {
+namespace {
+
+constexpr auto kFormats = std::to_array<ReportFormat>({
+    {"console", ".txt", "a table for terminals", report::write_console},
+    {"json", ".json", "the whole summary as one document", report::write_json},
+    {"jsonl", ".jsonl", "one case a line", report::write_jsonl},
+    {"csv", ".csv", "one row a case, raw numbers, units in the head", report::write_csv},
+    {"md", ".md", "a table for GitHub", report::write_markdown},
+    {"junit", ".xml", "test results for CI", report::write_junit},
+    {"html", ".html", "one page with tables and charts, no network", report::write_html},
+});
+
+}  // namespace
+
+std::span<const ReportFormat> report_formats() { return kFormats; }
+
+Result<ReportFormat> get_report_format(std::string_view name) {
+  const auto* const found = std::ranges::find(kFormats, name, &ReportFormat::name);
+  if (found != kFormats.end()) {
+    return *found;
+  }
+  std::vector<std::string_view> names;
+  std::ranges::transform(kFormats, std::back_inserter(names), &ReportFormat::name);
+  return fail(ErrorCode::kNotFound,
+              fmt::format("no report format '{}'; there are: {}", name, fmt::join(names, ", ")));
+}
+
+Status write_report(std::string_view format, const RunSummary& summary, const ReportStyle& style,
+                    std::ostream& out) {
+  ASSAY_ASSIGN_OR_RETURN(const auto found, get_report_format(format));
+  try {
+    ASSAY_RETURN_IF_ERROR(found.write(summary, style, out));
+    out.flush();
+  } catch (const std::exception& error) {
+    return fail(ErrorCode::kInternal,
+                fmt::format("the {} report failed: {}", format, error.what()));
+  }
+  if (!out) {
+    return fail(ErrorCode::kUnavailable,
+                fmt::format("could not write the {} report: is the disk full, or the pipe closed?",
+                            format));
+  }
+  return {};
+}
+
+}  // namespace assay

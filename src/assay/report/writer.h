@@ -1,0 +1,43 @@
+#pragma once
+
+#include <filesystem>
+#include <ostream>
+#include <span>
+#include <string_view>
+
+#include "assay/base/result.h"
+#include "assay/record/summary.h"
+
+namespace assay {
+
+/// What a reader chooses; each format takes what concerns it.
+struct ReportStyle {
+  int width_columns = 120;   ///< Console: no line is longer; the least important columns go first.
+  bool is_terminal = false;  ///< Console: colours.
+  bool has_accuracy_tables = false;   ///< Console and Markdown: errors of each output.
+  std::filesystem::path data_folder;  ///< HTML: where vega.js lies; empty: looked for.
+};
+
+/// Writes a summary in one format. Formats only: every number comes from the summary.
+/// Errors: kUnavailable when the stream refuses.
+using WriteReport = Status (*)(const RunSummary& summary, const ReportStyle& style,
+                               std::ostream& out);
+
+struct ReportFormat {
+  std::string_view name;       ///< "console"
+  std::string_view extension;  ///< ".txt"
+  std::string_view title;      ///< One line for `--format list`.
+  WriteReport write = nullptr;
+};
+
+/// All formats, in the order in which they are listed.
+std::span<const ReportFormat> report_formats();
+
+/// Errors: kNotFound, naming the formats.
+Result<ReportFormat> get_report_format(std::string_view name);
+
+/// Looks the format up, writes and checks the stream.
+Status write_report(std::string_view format, const RunSummary& summary, const ReportStyle& style,
+                    std::ostream& out);
+
+}  // namespace assay
