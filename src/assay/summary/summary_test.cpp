@@ -1,0 +1,225 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "assay/store/result_store.h"
+#include "assay/summary/program.h"
+#include "assay/summary/summarize.h"
+#include "assay/summary/timing.h"
+
+namespace assay {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// A launch of two warm-up iterations and three steady ones around `level_ns`.
+Launch timing_launch(int index, std::int64_t level_ns) {
+  Launch launch{.id = "launch-" + std::to_string(index), .index = index};
+  launch.load = LoadReport{.stages = {{"program", 100}, {"method", 900}},
+                           .effective_options = {{"threads", 1}}};
+  Measurement measurement{.first = {.bind_ns = 1, .execute_ns = 10 * level_ns, .fetch_ns = 1},
+                          .warmup_iterations = 2,
+                          .iterations = 3,
+                          .stopped_by = "count"};
+  measurement.samples.execute_ns = {5 * level_ns, 2 * level_ns, level_ns - 1, level_ns,
+                                    level_ns + 10};
+  measurement.samples.bind_ns.assign(5, 7);
+  measurement.samples.fetch_ns.assign(5, 3);
+  launch.measurement = measurement;
+  return launch;
+}
+
+TEST(Timing, TakesTheMedianOfLaunchMediansWithoutWarmUp) {
+  const auto summary =
+      summarize_timing({timing_launch(0, 1000), timing_launch(1, 1020), timing_launch(2, 1010)});
+  const auto& steady = summary.metrics.at("steady_ns");
+  EXPECT_EQ(steady.value, 1010);
+  EXPECT_EQ(steady.low, 1000);
+  EXPECT_EQ(steady.high, 1020);
+  EXPECT_EQ(steady.count, 3);
+  EXPECT_DOUBLE_EQ(steady.confidence, 0.75);
+  EXPECT_EQ(summary.metrics.at("first_ns").value, 10'100);
+  EXPECT_EQ(summary.metrics.at("steady_floor_ns").value, 1009);
+  EXPECT_EQ(summary.metrics.at("bind_ns").value, 7);
+  EXPECT_EQ(summary.metrics.at("load_ns").value, 1000);
+  EXPECT_EQ(summary.metrics.at("load_method_ns").value, 900);
+  EXPECT_EQ(summary.timing, Timing::kSteady);
+}
+
+TEST(Timing, IsInconclusiveWhenLaunchesDisagreeOrAreTooFew) {
+  const auto apart =
+      summarize_timing({timing_launch(0, 1000), timing_launch(1, 1200), timing_launch(2, 1010)});
+  EXPECT_EQ(apart.timing, Timing::kInconclusive);
+  EXPECT_THAT(apart.notes, Contains(HasSubstr("20 % apart")));
+  EXPECT_EQ(summarize_timing({timing_launch(0, 1000)}).timing, Timing::kInconclusive);
+  EXPECT_EQ(summarize_timing({}).timing, Timing::kNotMeasured);
+}
+
+TEST(Timing, SaysWhenATimeBudgetEndedALaunch) {
+  auto launches =
+      std::vector{timing_launch(0, 1000), timing_launch(1, 1000), timing_launch(2, 1000)};
+  launches[1].measurement->stopped_by = "time_budget";
+  EXPECT_THAT(
+      summarize_timing(launches).notes,
+      ElementsAre(HasSubstr("1 of 3 launches ended at their time budget, the shortest after 3")));
+}
+
+TEST(Timing, LeavesOutALaunchThatDidNotComplete) {
+  auto crashed = timing_launch(1, 9999);
+  crashed.outcome = Outcome::kCrashed;
+  EXPECT_EQ(summarize_timing({timing_launch(0, 1000), crashed}).metrics.at("steady_ns").count, 1);
+}
+
+TEST(Program, CountsSharesAndBytesFromTheManifest) {
+  Artifact artifact{.files = {{"p.pte", "program", 100, "aa"}, {"w.ptd", "data", 50, "bb"}}};
+  artifact.manifest = {
+      {"delegation", "partial"},
+      {"peak_rss_bytes", 7},
+      {"stages", {{{"name", "export"}, {"wall_ns", 2}}, {{"name", "lower"}, {"wall_ns", 3}}}},
+      {"program",
+       {{"nodes_delegated", 3},
+        {"nodes_not_delegated", 1},
+        {"delegates",
+         {{{"backend", "X"}, {"count", 2}, {"processed_bytes", 10}, {"named_data_bytes", 20}}}},
+        {"methods", {{{"name", "forward"}, {"planned_arena_bytes", {64, 32}}}}}}}};
+  const auto summary = summarize_program(artifact);
+  EXPECT_EQ(summary.delegation, Delegation::kPartial);
+  EXPECT_EQ(summary.metrics.at("program_bytes").value, 150);
+  EXPECT_EQ(summary.metrics.at("delegated_ratio").value, 0.75);
+  EXPECT_EQ(summary.metrics.at("delegate_count").value, 2);
+  EXPECT_EQ(summary.metrics.at("delegate_bytes").value, 30);
+  EXPECT_EQ(summary.metrics.at("planned_arena_bytes").value, 96);
+  EXPECT_EQ(summary.metrics.at("aot_ns").value, 5);
+}
+
+TEST(Memory, IsRelativeToTheStartOfTheProcess) {
+  const MemoryReport memory{.stages = {{.name = "start", .pss_bytes = 5},
+                                       {.name = "loaded", .pss_bytes = 25},
+                                       {.name = "steady", .pss_bytes = 30, .peak_rss_bytes = 40}}};
+  const auto metrics = summarize_memory(memory);
+  EXPECT_EQ(metrics.at("load_pss_bytes").value, 20);
+  EXPECT_EQ(metrics.at("peak_rss_bytes").value, 40);
+}
+
+/// A run of one model under two recipes in a store.
+class StoredRun {
+ public:
+  std::unique_ptr<ResultStore> store = make_memory_store();
+  Run run{.id = "run-1", .environment = "env-1"};
+
+  StoredRun() {
+    EXPECT_TRUE(store->add_environment({.id = "env-1"}));
+    EXPECT_TRUE(store->add_run(run));
+  }
+
+  Case add_case(const std::string& recipe, Json require = Json::object()) {
+    Case cell;
+    cell.model.ref = "torchvision:mobilenet_v2";
+    cell.recipe = {.name = recipe, .is_preset = true};
+    cell.engine_build = "executorch@1.5.1";
+    cell.require = std::move(require);
+    EXPECT_TRUE(store->add_case(run.id, cell));
+    return cell;
+  }
+
+  void add_attempt(const Case& cell, Pass pass, const std::vector<Launch>& launches,
+                   Outcome outcome = Outcome::kCompleted) {
+    const Subject subject{.engine_build = cell.engine_build};
+    EXPECT_TRUE(store->add_subject(subject));
+    Attempt attempt{.id = case_key(cell) + std::string(name_of(pass)),
+                    .run = run.id,
+                    .case_key = case_key(cell),
+                    .subject = subject_key(subject),
+                    .pass = pass,
+                    .is_finished = true,
+                    .outcome = outcome};
+    EXPECT_TRUE(store->put_attempt(attempt));
+    for (auto launch : launches) {
+      launch.id = attempt.id + launch.id;
+      launch.attempt = attempt.id;
+      EXPECT_TRUE(store->add_launch(launch));
+    }
+  }
+
+  RunSummary summary(const std::string& baseline = {}) {
+    return summarize_run(*store, run, {.baseline = baseline}).value();
+  }
+};
+
+std::vector<Launch> three_launches(std::int64_t level_ns) {
+  return {timing_launch(0, level_ns), timing_launch(1, level_ns), timing_launch(2, level_ns)};
+}
+
+TEST(SummarizeRun, TellsHowMuchFasterThanTheBaseline) {
+  StoredRun stored;
+  stored.add_attempt(stored.add_case("executorch/portable"), Pass::kTiming, three_launches(8000));
+  stored.add_attempt(stored.add_case("executorch/xnnpack-fp32"), Pass::kTiming,
+                     three_launches(1000));
+  const auto summary = stored.summary("executorch/portable");
+  ASSERT_EQ(summary.cases.size(), 2U);
+  EXPECT_DOUBLE_EQ(summary.cases[1].metrics.at("speedup_ratio").value, 8.0);
+  EXPECT_EQ(summary.cases[1].verdict, Verdict::kPass);
+}
+
+TEST(SummarizeRun, TakesTheOutcomeOfThePassThatFailed) {
+  StoredRun stored;
+  const auto cell = stored.add_case("executorch/portable");
+  stored.add_attempt(cell, Pass::kTiming, three_launches(1000));
+  Launch crashed{.id = "c", .outcome = Outcome::kCrashed};
+  crashed.end.last_words = "stack smashed";
+  stored.add_attempt(cell, Pass::kMemory, {crashed}, Outcome::kCrashed);
+  const auto summary = stored.summary();
+  EXPECT_EQ(summary.cases[0].outcome, Outcome::kCrashed);
+  EXPECT_EQ(summary.cases[0].last_words, "stack smashed");
+  EXPECT_EQ(summary.cases[0].verdict, Verdict::kFail);
+  EXPECT_TRUE(summary.cases[0].metrics.contains("steady_ns"));
+}
+
+TEST(SummarizeRun, FailsACaseWhoseGateBroke) {
+  StoredRun stored;
+  stored.add_attempt(stored.add_case("executorch/portable", {{"steady_ns", "<=1us"}}),
+                     Pass::kTiming, three_launches(5000));
+  const auto summary = stored.summary();
+  ASSERT_EQ(summary.cases[0].gates.size(), 1U);
+  EXPECT_FALSE(summary.cases[0].gates[0].is_met);
+  EXPECT_EQ(summary.cases[0].verdict, Verdict::kFail);
+}
+
+TEST(SummarizeRun, ShowsTheWorstOutputAgainstEachReference) {
+  StoredRun stored;
+  const auto cell = stored.add_case("executorch/xnnpack-int8");
+  stored.add_attempt(cell, Pass::kEvaluate, {});
+  AccuracyTable table{.against = "float32", .accuracy = Accuracy::kPass};
+  table.outputs = {{"a", {{"sqnr_db", make_metric("sqnr_db", 30)}}},
+                   {"b", {{"sqnr_db", make_metric("sqnr_db", 12)}}}};
+  const auto attempt = case_key(cell) + "evaluate";
+  ASSERT_TRUE(stored.store->add_attachment(
+      {.owner = attempt, .kind = "accuracy_table", .content = Json(table).dump()}));
+  table.against = "qdq";
+  table.accuracy = Accuracy::kFailNumeric;
+  ASSERT_TRUE(stored.store->add_attachment(
+      {.owner = attempt, .kind = "accuracy_table", .content = Json(table).dump()}));
+  const auto summary = stored.summary();
+  EXPECT_EQ(summary.cases[0].metrics.at("sqnr_db").value, 12);
+  EXPECT_EQ(summary.cases[0].metrics.at("qdq.sqnr_db").value, 12);
+  EXPECT_EQ(summary.cases[0].accuracy, Accuracy::kFailNumeric);
+}
+
+TEST(SummarizeRun, CallsAnUnfinishedCaseSkippedAndSaysHowToGoOn) {
+  StoredRun stored;
+  const auto cell = stored.add_case("executorch/portable");
+  const Subject subject{.engine_build = cell.engine_build};
+  ASSERT_TRUE(stored.store->add_subject(subject));
+  ASSERT_TRUE(stored.store->put_attempt({.id = "a",
+                                         .run = stored.run.id,
+                                         .case_key = case_key(cell),
+                                         .subject = subject_key(subject)}));
+  const auto summary = stored.summary();
+  EXPECT_EQ(summary.cases[0].outcome, Outcome::kSkipped);
+  EXPECT_THAT(summary.cases[0].text, HasSubstr("--resume"));
+}
+
+}  // namespace
+}  // namespace assay
