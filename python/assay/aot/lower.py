@@ -18,7 +18,9 @@ from assay.aot.quantize import Quantized
 from assay.aot.recipes import Lowering
 from assay.aot.suggest import check_keys
 
-PROGRAM = "program.pte"
+PROGRAM, DATA = "program.pte", "weights"
+"""Names of the program, and of the .ptd file that external constants go to."""
+
 BACKEND_OPTIONS = {
     "external_constants": bool,
     "do_quant_fusion_and_const_prop": bool,
@@ -56,7 +58,23 @@ def export(
     if lowering is not None and lowering.flow == native.FLOW:
         return native.run_export(_recipe(lowering), quantized.module, quantized.example)
     with torch.no_grad():
-        return torch.export.export(quantized.module, quantized.example)
+        exported = torch.export.export(quantized.module, quantized.example)
+        if lowering is not None and lowering.options.get("external_constants"):
+            return _tag_constants(exported, quantized)
+        return exported
+
+
+def _tag_constants(
+    exported: torch.export.ExportedProgram, quantized: Quantized
+) -> torch.export.ExportedProgram:
+    """Marks constants so that delegates, too, put them outside of the program."""
+    from executorch.exir.passes.external_constants_pass import (
+        delegate_external_constants_pass_unlifted,
+    )
+
+    module = exported.module()
+    delegate_external_constants_pass_unlifted(module, gen_tag_fn=lambda node: DATA)
+    return torch.export.export(module, quantized.example)
 
 
 def split_options(lowering: Lowering) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -134,6 +152,8 @@ def serialize(lowered: Lowered, lowering: Lowering, folder: Path) -> list[Path]:
     config = lowered.config
     if config is None:
         options = {} if lowering.flow == native.FLOW else split_options(lowering)[1]
+        if options.get("external_constants"):
+            options["external_constants"] = lambda node: DATA
         config = ExecutorchBackendConfig(**options)
     for stale in folder.glob("*.ptd"):
         stale.unlink()
