@@ -1,0 +1,292 @@
+#include "assay/spec/expand.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "assay/base/digest.h"
+#include "assay/base/fs.h"
+
+namespace assay {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+class ExpandSpec : public testing::Test {
+ protected:
+  ExpandSpec() : folder_(TemporaryFolder::make("assay-expand").value()) {
+    context_.device_class = "linux-x86_64:test:2cpu";
+    context_.installed = {{.name = "executorch", .label = "1.5.1"},
+                          {.name = "executorch", .label = "mine"},
+                          {.name = "onnxruntime", .label = "1.27.0"}};
+  }
+
+  std::string add_file(const std::string& name, const std::string& content) {
+    const auto path = folder_.path() / name;
+    EXPECT_TRUE(write_file_atomically(path, content).has_value());
+    return path.string();
+  }
+
+  [[nodiscard]] Spec spec_of(const Json& fields) const {
+    Json document = {{"schema", "assay/spec/1"},
+                     {"models", {"torchvision:mobilenet_v2"}},
+                     {"recipes", {"executorch/xnnpack-fp32"}}};
+    document.update(fields);
+    auto spec = spec_from_json(document, {.origin = "x.json", .folder = folder_.path()});
+    EXPECT_TRUE(spec.has_value()) << spec.error().message;
+    return *std::move(spec);
+  }
+
+  [[nodiscard]] Expansion expansion_of(const Json& fields) const {
+    auto expansion = expand(spec_of(fields), context_);
+    EXPECT_TRUE(expansion.has_value()) << expansion.error().message;
+    return *std::move(expansion);
+  }
+
+  [[nodiscard]] Error error_of(const Json& fields) const {
+    const auto expansion = expand(spec_of(fields), context_);
+    return expansion ? Error{.message = "it expanded"} : expansion.error();
+  }
+
+  TemporaryFolder folder_;
+  ExpansionContext context_;
+};
+
+std::vector<std::string> labels_of(const Expansion& expansion) {
+  std::vector<std::string> labels;
+  for (const auto& cell : expansion.cases) {
+    labels.push_back(label_of(cell) + " " + cell.engine_build);
+  }
+  return labels;
+}
+
+std::set<std::string> reasons_of(const Expansion& expansion) {
+  std::set<std::string> reasons;
+  for (const auto& cell : expansion.refused) {
+    reasons.insert(cell.reason);
+  }
+  return reasons;
+}
+
+const Json& design_example() {
+  static const Json example = Json::parse(R"({
+    "models": [{"ref": "torchvision:mobilenet_v2", "seed": 0, "inputs": [[1,3,224,224], [1,3,192,192]]},
+               {"ref": "file:kws.onnx", "url": "https://example.org/kws.onnx", "inputs": "kws_inputs.npz"}],
+    "recipes": ["executorch/xnnpack-fp32", "executorch/xnnpack-int8",
+                {"name": "mine", "quantization": "xnnpack-int8-dynamic", "lowering":
+                 {"flow": "to_edge_transform_and_lower", "partitioner": "xnnpack",
+                  "options": {"per_op_mode": true}}}],
+    "engines": ["executorch@1.5.1", "onnxruntime"],
+    "options": {"threads": [1, 2]},
+    "devices": ["local"],
+    "measure": {"launches": 3, "time_budget": "20s"},
+    "evaluate": {"against": ["float32", "qdq"], "tolerance": {"sqnr_db": 20, "why": "int8 activations"}},
+    "require": {"delegated_ratio": ">=0.99"},
+    "exclude": [{"recipe": "mine", "options": {"threads": 2}}]})");
+  return example;
+}
+
+TEST_F(ExpandSpec, MakesTheCasesOfTheDesignsExample) {
+  add_file("kws.onnx", "model");
+  add_file("kws_inputs.npz", "inputs");
+  const auto expansion = expansion_of(design_example());
+  EXPECT_THAT(
+      labels_of(expansion),
+      ElementsAre("mobilenet_v2 executorch/xnnpack-fp32 1x3x224x224 threads=1 executorch@1.5.1",
+                  "mobilenet_v2 executorch/xnnpack-fp32 1x3x224x224 threads=2 executorch@1.5.1",
+                  "mobilenet_v2 executorch/xnnpack-int8 1x3x224x224 threads=1 executorch@1.5.1",
+                  "mobilenet_v2 executorch/xnnpack-int8 1x3x224x224 threads=2 executorch@1.5.1",
+                  "mobilenet_v2 mine 1x3x224x224 threads=1 executorch@1.5.1",
+                  "mobilenet_v2 executorch/xnnpack-fp32 1x3x192x192 threads=1 executorch@1.5.1",
+                  "mobilenet_v2 executorch/xnnpack-fp32 1x3x192x192 threads=2 executorch@1.5.1",
+                  "mobilenet_v2 executorch/xnnpack-int8 1x3x192x192 threads=1 executorch@1.5.1",
+                  "mobilenet_v2 executorch/xnnpack-int8 1x3x192x192 threads=2 executorch@1.5.1",
+                  "mobilenet_v2 mine 1x3x192x192 threads=1 executorch@1.5.1",
+                  "kws program threads=1 onnxruntime@1.27.0",
+                  "kws program threads=2 onnxruntime@1.27.0"));
+  EXPECT_EQ(expansion.legal_cells, 12);
+  EXPECT_EQ(expansion.excluded_cells, 2);
+  EXPECT_THAT(expansion.warnings, SizeIs(0));
+  EXPECT_THAT(expansion.refused, SizeIs(7))
+      << "2 shapes x 3 recipes on onnxruntime, kws on executorch";
+  EXPECT_THAT(reasons_of(expansion),
+              ElementsAre("executorch does not load onnx programs",
+                          "the recipe makes pte for executorch, not for onnxruntime"));
+  EXPECT_EQ(expansion.refused[0].cells, 2);
+}
+
+TEST_F(ExpandSpec, FillsEveryPartOfACase) {
+  add_file("kws.onnx", "model");
+  add_file("kws_inputs.npz", "inputs");
+  const auto expansion = expansion_of(design_example());
+  const auto& cell = expansion.cases.front();
+  EXPECT_EQ(cell.engine, "executorch");
+  EXPECT_EQ(cell.options, (Json{{"threads", 1}}));
+  EXPECT_EQ(cell.device, "local");
+  EXPECT_EQ(cell.device_class, context_.device_class);
+  EXPECT_EQ(cell.require, (Json{{"delegated_ratio", ">=0.99"}}));
+  EXPECT_EQ(cell.recipe.tolerance.at("sqnr_db"), 20);
+  EXPECT_EQ(cell.inputs.seed, 1U);
+  EXPECT_EQ(cell.inputs.role, "evaluation");
+  EXPECT_EQ(cell.calibration.seed, 1000U);
+  EXPECT_EQ(cell.calibration.count, 8);
+  EXPECT_EQ(cell.calibration.role, "calibration");
+  const auto& kws = expansion.cases.back();
+  EXPECT_EQ(kws.model.source_sha256, sha256_hex("model"));
+  EXPECT_EQ(kws.inputs.generator, "file");
+  EXPECT_EQ(kws.inputs.file_sha256, sha256_hex("inputs"));
+  EXPECT_EQ(kws.recipe.name, "program");
+  EXPECT_EQ(kws.recipe.produces, "onnx");
+}
+
+TEST_F(ExpandSpec, GivesEveryCaseAKeyOfItsOwnThatStaysTheSame) {
+  add_file("kws.onnx", "model");
+  add_file("kws_inputs.npz", "inputs");
+  std::set<std::string> keys;
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    const auto expansion = expansion_of(design_example());
+    for (const auto& cell : expansion.cases) {
+      keys.insert(case_key(cell));
+    }
+  }
+  EXPECT_THAT(keys, SizeIs(12));
+}
+
+TEST_F(ExpandSpec, TakesARecipesOwnEngineWhenNoneIsNamed) {
+  EXPECT_THAT(labels_of(expansion_of(Json::object())),
+              ElementsAre("mobilenet_v2 executorch/xnnpack-fp32 executorch@1.5.1"));
+}
+
+TEST_F(ExpandSpec, RunsOneCaseOnSeveralBuilds) {
+  const auto expansion = expansion_of({{"engines", {"executorch@1.5.1", "executorch@mine"}}});
+  ASSERT_THAT(expansion.cases, SizeIs(2));
+  EXPECT_EQ(case_key(expansion.cases[0]), case_key(expansion.cases[1]));
+  EXPECT_EQ(expansion.cases[1].engine_build, "executorch@mine");
+}
+
+TEST_F(ExpandSpec, FindsTheEngineOfAProgramByItsFormat) {
+  add_file("net.pte", "p");
+  add_file("net.fake.json", "{}");
+  context_.installed.push_back({.name = "fake", .label = "1", .details = {{"formats", {"fake"}}}});
+  const auto expansion =
+      expansion_of({{"models", {"net.pte", "net.fake.json"}}, {"recipes", Json::array()}});
+  ASSERT_THAT(expansion.cases, SizeIs(2));
+  EXPECT_EQ(expansion.cases[0].engine_build, "executorch@1.5.1");
+  EXPECT_EQ(expansion.cases[1].engine_build, "fake@1");
+}
+
+TEST_F(ExpandSpec, ListsWhatIsNotInstalledWithTheReason) {
+  const auto expansion = expansion_of(
+      {{"engines", {"executorch@9.9", "executorch@mine"}}, {"options", {{"threads", {1, 2, 4}}}}});
+  EXPECT_THAT(expansion.cases, SizeIs(3));
+  ASSERT_THAT(expansion.refused, SizeIs(1));
+  EXPECT_EQ(expansion.refused[0].engine, "executorch@9.9");
+  EXPECT_EQ(expansion.refused[0].cells, 3);
+  EXPECT_THAT(expansion.refused[0].reason,
+              AllOf(HasSubstr("unavailable: executorch@9.9"), HasSubstr("executorch@1.5.1")));
+  context_.installed.clear();
+  const auto bare = expansion_of(Json::object());
+  EXPECT_THAT(bare.cases, SizeIs(0));
+  EXPECT_THAT(bare.refused.at(0).reason, HasSubstr("installed: none"));
+}
+
+TEST_F(ExpandSpec, RefusesAnUnknownEngineByName) {
+  const auto error = error_of({{"engines", {"executorhc"}}});
+  EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(error.message,
+            "x.json: engines[0]: unknown engine 'executorhc'; did you mean 'executorch'?");
+  context_.has_plugins = true;
+  EXPECT_THAT(expansion_of({{"engines", {"executorhc"}}}).cases, SizeIs(0));
+}
+
+TEST_F(ExpandSpec, WarnsOfAnExcludeThatMatchesNothing) {
+  const auto expansion =
+      expansion_of({{"exclude", {{{"recipe", "mine"}}, {{"options", {{"threads", 1}}}}}}});
+  EXPECT_THAT(expansion.warnings, ElementsAre(HasSubstr("exclude[0]"), HasSubstr("exclude[1]")));
+  EXPECT_THAT(expansion.cases, SizeIs(1));
+}
+
+TEST_F(ExpandSpec, ExcludesByModelEngineAndDevice) {
+  const Json matrix = {{"models", {"torchvision:resnet18", "torchvision:resnet50"}},
+                       {"engines", {"executorch@1.5.1", "executorch@mine"}},
+                       {"devices", {"local", "ssh:lab"}}};
+  const auto count_without = [&](const Json& rule) {
+    auto fields = matrix;
+    fields["exclude"] = {rule};
+    return expansion_of(fields).cases.size();
+  };
+  EXPECT_EQ(expansion_of(matrix).cases.size(), 8U);
+  EXPECT_EQ(count_without({{"model", "resnet18"}}), 4U);
+  EXPECT_EQ(count_without({{"model", "torchvision:resnet18"}, {"device", "local"}}), 6U);
+  EXPECT_EQ(count_without({{"engine", "executorch@mine"}}), 4U);
+  EXPECT_EQ(count_without({{"engine", "executorch"}}), 0U);
+}
+
+TEST_F(ExpandSpec, CountsBeforeItRuns) {
+  const auto error = error_of({{"options", {{"a", {1, 2, 3}}, {"b", {1, 2}}}}, {"max_cases", 5}});
+  EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(error.message, AllOf(HasSubstr("6 cases, the limit is 5"), HasSubstr("pairwise")));
+  Json options = Json::object();
+  for (const auto* name : {"a", "b", "c", "d", "e", "f", "g"}) {
+    options[name] = {1, 2, 3, 4, 5, 6, 7, 8};
+  }
+  EXPECT_THAT(error_of({{"options", options}}).message, HasSubstr("2097152 cells"));
+}
+
+TEST_F(ExpandSpec, ReducesToPairsOnRequest) {
+  const Json options = {{"a", {1, 2, 3}}, {"b", {1, 2, 3}}, {"c", {1, 2, 3}}, {"d", {1, 2, 3}}};
+  const auto expansion =
+      expansion_of({{"options", options}, {"expand", "pairwise"}, {"max_cases", 20}});
+  EXPECT_EQ(expansion.legal_cells, 81);
+  EXPECT_LE(expansion.cases.size(), 15U);
+  std::set<std::string> pairs;
+  for (const auto& cell : expansion.cases) {
+    pairs.insert(cell.options.at("a").dump() + cell.options.at("d").dump());
+  }
+  EXPECT_THAT(pairs, SizeIs(9));
+}
+
+TEST_F(ExpandSpec, RunsWhatStandsTwiceOnce) {
+  const auto expansion =
+      expansion_of({{"models", {"torchvision:resnet18", "torchvision:resnet18"}}});
+  EXPECT_THAT(expansion.cases, SizeIs(1));
+  EXPECT_THAT(expansion.warnings, ElementsAre(HasSubstr("stands in the matrix twice")));
+}
+
+TEST_F(ExpandSpec, SaysWhereAMissingFileComesFrom) {
+  const auto error =
+      error_of({{"models", {{{"ref", "gone.pte"}, {"url", "https://example.org/gone.pte"}}}}});
+  EXPECT_EQ(error.code, ErrorCode::kNotFound);
+  EXPECT_THAT(error.message, AllOf(HasSubstr("x.json: models[0].ref"), HasSubstr("gone.pte"),
+                                   HasSubstr("https://example.org/gone.pte")));
+  EXPECT_EQ(error_of({{"models", {{{"ref", "a:b"}, {"inputs", "gone.npz"}}}}}).code,
+            ErrorCode::kNotFound);
+}
+
+TEST_F(ExpandSpec, RefusesAFileWithAnotherDigest) {
+  add_file("net.pte", "content");
+  const auto model = [](const std::string& digest) -> Json {
+    return {{"models", {{{"ref", "net.pte"}, {"sha256", digest}}}}};
+  };
+  EXPECT_THAT(expansion_of(model(sha256_hex("content"))).cases, SizeIs(1));
+  const auto error = error_of(model(sha256_hex("other")));
+  EXPECT_EQ(error.code, ErrorCode::kCorrupt);
+  EXPECT_THAT(error.message, HasSubstr(sha256_hex("content")));
+}
+
+TEST_F(ExpandSpec, LaysTheSpecsToleranceOverTheRecipes) {
+  const auto recipe = Json::parse(
+      R"({"name": "m", "lowering": {}, "tolerance": {"sqnr_db": 10, "max_abs_error": 1}})");
+  const auto expansion =
+      expansion_of({{"recipes", {recipe}}, {"evaluate", {{"tolerance", {{"sqnr_db", 20}}}}}});
+  EXPECT_EQ(expansion.cases.at(0).recipe.tolerance, (Json{{"sqnr_db", 20}, {"max_abs_error", 1}}));
+}
+
+}  // namespace
+}  // namespace assay
