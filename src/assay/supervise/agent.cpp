@@ -1,0 +1,136 @@
+#include "assay/supervise/agent.h"
+
+#include <array>
+#include <cerrno>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+
+#include <poll.h>
+
+#include "assay/base/clock.h"
+#include "assay/base/log.h"
+#include "assay/device/conditions.h"
+#include "assay/supervise/blob_folder.h"
+#include "assay/wire/messages.h"
+
+namespace assay {
+namespace {
+
+using wire::Frame;
+using wire::MessageType;
+
+Result<std::string> sha256_of(const Frame& request) {
+  const auto field = request.body.find("sha256");
+  if (field == request.body.end() || !field->is_string()) {
+    return fail(ErrorCode::kInvalidArgument, "the field 'sha256' is missing, or not text");
+  }
+  return field->get<std::string>();
+}
+
+Frame reply_of(const Frame& request, Json body) {
+  return {.type = request.type, .request = request.request, .body = std::move(body)};
+}
+
+/// False: told to stop.
+bool wait_for_input(int read_fd, int stop_fd) {
+  while (true) {
+    std::array<pollfd, 2> fds{
+        {{.fd = read_fd, .events = POLLIN}, {.fd = stop_fd, .events = POLLIN}}};
+    if (::poll(fds.data(), fds.size(), -1) > 0) {
+      return fds[1].revents == 0;
+    }
+    if (errno != EINTR) {
+      return false;
+    }
+  }
+}
+
+}  // namespace
+
+Frame Agent::answer(Frame request) {
+  auto reply = dispatch(request);
+  return reply ? *std::move(reply)
+               : wire::error_frame(request.request, reply.error(), Stage::kStart);
+}
+
+Result<Frame> Agent::dispatch(Frame& request) {
+  switch (request.type) {
+    case MessageType::kHello:
+      return greet(request);
+    case MessageType::kHas:
+      return has(request);
+    case MessageType::kPut:
+      return put(request);
+    case MessageType::kSpawn:
+      return spawn(request);
+    case MessageType::kConditions:
+      return reply_of(request, Json(read_conditions()));
+    case MessageType::kBye:
+      return reply_of(request, Json::object());
+    default:
+      return fail(ErrorCode::kUnsupported,
+                  fmt::format("assay-agent does not know message '{}' (type {}); it knows hello, "
+                              "has, put, spawn, conditions, bye",
+                              name_of(request.type), static_cast<int>(request.type)));
+  }
+}
+
+Result<Frame> Agent::greet(const Frame& request) {
+  ASSAY_ASSIGN_OR_RETURN(const auto theirs, wire::body_of<wire::Hello>(request));
+  ASSAY_RETURN_IF_ERROR(wire::agree_on_version(theirs));
+  const wire::Hello hello{.program = "assay-agent",
+                          .version = ASSAY_VERSION,
+                          .target = ASSAY_TARGET,
+                          .clock_resolution_ns = measure_clock_resolution_ns()};
+  return wire::frame_of(MessageType::kHello, request.request, hello);
+}
+
+Result<Frame> Agent::has(const Frame& request) {
+  ASSAY_ASSIGN_OR_RETURN(const auto sha256, sha256_of(request));
+  ASSAY_ASSIGN_OR_RETURN(const bool is_there, blobs_.has(sha256));
+  ASSAY_ASSIGN_OR_RETURN(const auto path, blobs_.path_of(sha256));
+  return reply_of(request, {{"has", is_there}, {"path", path.string()}});
+}
+
+Result<Frame> Agent::put(const Frame& request) {
+  ASSAY_ASSIGN_OR_RETURN(const auto sha256, sha256_of(request));
+  ASSAY_ASSIGN_OR_RETURN(const auto path, blobs_.put(sha256, request.blob));
+  return reply_of(request, {{"path", path.string()}});
+}
+
+Result<Frame> Agent::spawn(Frame& request) {
+  ASSAY_ASSIGN_OR_RETURN(auto spawn_request, wire::body_of<SpawnRequest>(request));
+  spawn_request.input = std::move(request.blob);
+  ASSAY_ASSIGN_OR_RETURN(auto result, spawn_and_wait(spawn_request, cancel_));
+  auto reply = reply_of(request, Json(result));
+  reply.blob = std::move(result.output);
+  return reply;
+}
+
+AgentEnd serve_agent(int read_fd, int write_fd, const SpawnCancel& cancel) {
+  wire::Channel channel(read_fd, write_fd);
+  Agent agent(BlobFolder(default_blob_folder()), cancel);
+  while (true) {
+    if (!wait_for_input(read_fd, cancel.readable_fd)) {
+      return AgentEnd::kSignal;
+    }
+    auto request = channel.receive();
+    if (!request) {
+      log_line(LogLevel::kError, "assay-agent: " + request.error().message);
+      (void)channel.send(wire::error_frame(0, request.error(), Stage::kStart));
+      return AgentEnd::kCorrupt;
+    }
+    if (!*request) {
+      return AgentEnd::kBye;
+    }
+    const bool is_bye = (*request)->type == MessageType::kBye;
+    const auto sent = channel.send(agent.answer(**std::move(request)));
+    if (is_bye || !sent) {
+      return AgentEnd::kBye;
+    }
+  }
+}
+
+}  // namespace assay

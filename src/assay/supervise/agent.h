@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+
+#include "assay/base/result.h"
+#include "assay/supervise/blob_folder.h"
+#include "assay/supervise/spawn.h"
+#include "assay/wire/channel.h"
+#include "assay/wire/frame.h"
+
+namespace assay {
+
+/// The far end on a device: runs processes and keeps blobs for a host. Messages:
+///   hello Hello -> Hello · conditions -> Conditions · bye -> bye
+///   has {sha256} -> {has, path} · put {sha256} + blob -> {path}
+///   spawn SpawnRequest + blob (stdin) -> SpawnResult + blob (stdout)
+/// Whatever else is answered with an error. One request at a time.
+class Agent {
+ public:
+  Agent(BlobFolder blobs, const SpawnCancel& cancel) : blobs_(std::move(blobs)), cancel_(cancel) {}
+
+  /// The answer to one request; never fails, an error is an answer too.
+  wire::Frame answer(wire::Frame request);
+
+ private:
+  Result<wire::Frame> dispatch(wire::Frame& request);
+  Result<wire::Frame> greet(const wire::Frame& request);
+  Result<wire::Frame> has(const wire::Frame& request);
+  Result<wire::Frame> put(const wire::Frame& request);
+  Result<wire::Frame> spawn(wire::Frame& request);
+
+  BlobFolder blobs_;
+  SpawnCancel cancel_;
+};
+
+enum class AgentEnd : std::uint8_t {
+  kBye,      ///< Bye, or the end of the stream: all well.
+  kSignal,   ///< Told to stop.
+  kCorrupt,  ///< What came was no frame; it was answered with an error of request 0.
+};
+
+/// Answers requests until bye, the end of the stream, or data on cancel.readable_fd.
+AgentEnd serve_agent(int read_fd, int write_fd, const SpawnCancel& cancel);
+
+}  // namespace assay

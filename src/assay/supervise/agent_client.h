@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "assay/base/result.h"
+#include "assay/device/agent_process.h"
+#include "assay/device/transport.h"
+#include "assay/record/launch.h"
+#include "assay/record/spawn.h"
+#include "assay/wire/channel.h"
+#include "assay/wire/frame.h"
+#include "assay/wire/messages.h"
+
+namespace assay {
+
+/// The host's side of an agent. Needs the transport only while it connects. Not thread-safe.
+///
+/// Every call may fail with kCrashed when the agent is gone (the message tells how it ended) or
+/// kTimeout when it does not answer; the client is of no further use then, and a new one must
+/// connect.
+class AgentClient {
+ public:
+  /// Starts an agent and greets it. Errors: also kUnavailable, kUnsupported (it speaks another
+  /// protocol).
+  static Result<AgentClient> connect(Transport& transport);
+
+  /// Runs a program there to its end; waits 30 s longer than its deadline. Errors: kNotFound,
+  /// kInvalidArgument, kUnavailable, kExhausted when it could not be started; how it ended is no
+  /// error.
+  Result<SpawnResult> spawn(const SpawnRequest& request);
+
+  /// Whether the device holds the blob, undamaged.
+  Result<bool> has(std::string_view sha256);
+
+  /// Stores a blob; its path there. Errors: kCorrupt when the content has another digest.
+  Result<std::string> put(std::string_view sha256, std::span<const std::byte> content);
+
+  /// Path on the device of a file here; sent only if the device lacks it. A device that shares our
+  /// files gets the path itself. Errors: kNotFound.
+  Result<std::string> push_file(const std::filesystem::path& path, std::string_view sha256);
+
+  Result<Conditions> conditions();
+
+  /// What the agent said of itself.
+  [[nodiscard]] const wire::Hello& hello() const { return hello_; }
+  [[nodiscard]] const std::string& device() const { return device_; }
+
+ private:
+  AgentClient(AgentProcess process, std::string device, bool shares_files)
+      : process_(std::move(process)),
+        channel_(process_.read_fd(), process_.write_fd()),
+        device_(std::move(device)),
+        shares_files_(shares_files) {}
+
+  /// Sends a request and waits for its answer.
+  Result<wire::Frame> ask(wire::Frame request, std::int64_t timeout_ns, std::string_view doing);
+  Result<wire::Frame> receive_answer(std::uint32_t request, std::int64_t timeout_ns);
+
+  AgentProcess process_;
+  wire::Channel channel_;
+  wire::Hello hello_;
+  std::string device_;
+  bool shares_files_;
+  std::uint32_t last_request_ = 0;
+};
+
+}  // namespace assay

@@ -1,0 +1,136 @@
+// assay-agent: runs processes and keeps blobs on a device, for a host that speaks frames with it
+// over stdin and stdout, or through two files. Links no engine, and no shared library.
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <fmt/core.h>
+#include <getopt.h>
+#include <string>
+
+#include <fcntl.h>
+#include <malloc.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "assay/device/file_descriptor.h"
+#include "assay/supervise/agent.h"
+
+namespace assay {
+namespace {
+
+constexpr int kAllWell = 0;
+constexpr int kUsage = 2;
+constexpr int kCouldNotRun = 3;
+constexpr int kInterrupted = 130;
+
+constexpr const char* kHelp =
+    "assay-agent {}: runs processes on a device for assay, which starts it itself.\n"
+    "\n"
+    "  assay-agent                       frames on stdin and stdout, until bye or their end;\n"
+    "                                    a process that still runs then is killed\n"
+    "  assay-agent --job FILE --out FILE frames from one file to another\n"
+    "  assay-agent --version | --help\n"
+    "\n"
+    "Blobs are kept in $ASSAY_AGENT_HOME, or ~/.cache/assay-agent.\n";
+
+struct Options {
+  std::string job;
+  std::string out;
+  bool is_help = false;
+  bool is_version = false;
+  bool is_wrong = false;
+};
+
+Options parse(int argc, char** argv) {
+  constexpr std::array<option, 5> kFlags = {{{"job", required_argument, nullptr, 'j'},
+                                             {"out", required_argument, nullptr, 'o'},
+                                             {"help", no_argument, nullptr, 'h'},
+                                             {"version", no_argument, nullptr, 'v'},
+                                             {}}};
+  Options options;
+  int flag = 0;
+  while ((flag = ::getopt_long(argc, argv, "h", kFlags.data(), nullptr)) != -1) {
+    options.job = flag == 'j' ? optarg : options.job;
+    options.out = flag == 'o' ? optarg : options.out;
+    options.is_help = options.is_help || flag == 'h';
+    options.is_version = options.is_version || flag == 'v';
+    options.is_wrong = options.is_wrong || flag == '?';
+  }
+  options.is_wrong =
+      options.is_wrong || optind != argc || options.job.empty() != options.out.empty();
+  return options;
+}
+
+/// Readable when a signal asks us to stop, so that a running child is killed first.
+FileDescriptor stop_descriptor() {
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+    ::sigaddset(&signals, signal);
+  }
+  ::sigprocmask(SIG_BLOCK, &signals, nullptr);
+  return FileDescriptor(::signalfd(-1, &signals, SFD_CLOEXEC));
+}
+
+int exit_code_of(AgentEnd end) {
+  switch (end) {
+    case AgentEnd::kBye:
+      return kAllWell;
+    case AgentEnd::kSignal:
+      return kInterrupted;
+    case AgentEnd::kCorrupt:
+      break;
+  }
+  return kCouldNotRun;
+}
+
+int run_job(const Options& options, int stop_fd) {
+  const FileDescriptor job(::open(options.job.c_str(), O_RDONLY | O_CLOEXEC));
+  const FileDescriptor out(
+      ::open(options.out.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (!job.is_open() || !out.is_open()) {
+    fmt::print(stderr, "assay-agent: cannot open '{}': {}\n",
+               job.is_open() ? options.out : options.job, std::strerror(errno));
+    return kCouldNotRun;
+  }
+  return exit_code_of(serve_agent(job.get(), out.get(), {.readable_fd = stop_fd}));
+}
+
+int run(int argc, char** argv) {
+  const auto options = parse(argc, argv);
+  if (options.is_wrong || options.is_help) {
+    fmt::print(options.is_wrong ? stderr : stdout, kHelp, ASSAY_VERSION);
+    return options.is_wrong ? kUsage : kAllWell;
+  }
+  if (options.is_version) {
+    fmt::print("assay-agent {}\n", ASSAY_VERSION);
+    return kAllWell;
+  }
+  // Large blobs go back to the system when they are freed: the peak memory that the kernel tells of
+  // a child begins with what we hold when we fork.
+  constexpr int kLargeBytes = 128 << 10;
+  ::mallopt(M_MMAP_THRESHOLD, kLargeBytes);
+  const auto stop = stop_descriptor();
+  if (!options.job.empty()) {
+    return run_job(options, stop.get());
+  }
+  return exit_code_of(serve_agent(STDIN_FILENO, STDOUT_FILENO,
+                                  {.hang_up_fd = STDIN_FILENO, .readable_fd = stop.get()}));
+}
+
+}  // namespace
+}  // namespace assay
+
+int main(int argc, char** argv) {
+  try {
+    return assay::run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "assay-agent: %s\n", error.what());
+    constexpr int kOurBug = 4;
+    return kOurBug;
+  }
+}

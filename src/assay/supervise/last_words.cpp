@@ -1,0 +1,52 @@
+#include "assay/supervise/last_words.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "assay/base/json.h"
+
+namespace assay {
+namespace {
+
+std::string_view without_first_line(std::string_view text) {
+  const auto end = text.find('\n');
+  return end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
+}
+
+std::string_view without_cpuinfo_lines(std::string_view text) {
+  while (text.substr(0, text.find('\n')).find(" in cpuinfo: ") != std::string_view::npos) {
+    text = without_first_line(text);
+  }
+  return text;
+}
+
+/// A terminal or a data base must be able to take it: invalid UTF-8 is replaced on the way through
+/// JSON.
+std::string valid_utf8(std::string_view text) {
+  return Json::parse(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace))
+      .get<std::string>();
+}
+
+}  // namespace
+
+void LastWords::append(std::string_view bytes) {
+  tail_.append(bytes);
+  if (tail_.size() > 4 * kKeptBytes) {
+    tail_.erase(0, tail_.size() - 2 * kKeptBytes);
+    is_cut_ = true;
+  }
+}
+
+std::string LastWords::text() const {
+  auto kept = is_cut_ ? std::string_view(tail_) : without_cpuinfo_lines(tail_);
+  if (!is_cut_ && kept.size() <= kKeptBytes) {
+    return valid_utf8(kept);
+  }
+  kept = kept.substr(kept.size() - std::min(kept.size(), kKeptBytes));
+  const auto from_line = without_first_line(kept);
+  return "…" + valid_utf8(from_line.empty() ? kept : from_line);
+}
+
+}  // namespace assay

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "assay/base/result.h"
+#include "assay/record/spawn.h"
+
+namespace assay {
+
+/// What ends a child before its time, besides its limits.
+struct SpawnCancel {
+  int hang_up_fd = -1;   ///< A pipe or socket: cancelled when its other side closes.
+  int readable_fd = -1;  ///< Cancelled when there is something to read; it is not read.
+};
+
+/// Runs a program to its end and tells how it ended. Feeds it request.input, collects its stdout
+/// and the tail of its stderr, keeps its limits, and kills its whole process group at the end.
+/// Conditions are read before and after, never while it runs; resident memory is looked at every 20
+/// ms, and only if there is a limit for it. Blocks; any number of threads may do it at once.
+/// Errors: those of start_child; kUnavailable when cancelled. A child that fails in any way is a
+/// result.
+Result<SpawnResult> spawn_and_wait(const SpawnRequest& request, const SpawnCancel& cancel = {});
+
+}  // namespace assay
