@@ -123,7 +123,11 @@ Result<Frame> AgentClient::ask(Frame request, std::int64_t timeout_ns, std::stri
   }
   request.request = ++last_request_;
   auto answer = [&]() -> Result<Frame> {
-    ASSAY_RETURN_IF_ERROR(channel_.send(request));
+    const auto sent = channel_.send(request);
+    if (!sent && sent.error().code != ErrorCode::kCrashed) {
+      return std::unexpected(sent.error());
+    }
+    // If it is gone: what it said before tells why.
     return receive_answer(request.request, timeout_ns);
   }();
   if (!answer && is_agent_lost(answer.error().code)) {
@@ -146,7 +150,8 @@ Result<Frame> AgentClient::receive_answer(std::uint32_t request, std::int64_t ti
     if (!frame) {
       return fail(ErrorCode::kCrashed, "the stream ended");
     }
-    if (frame->request == request) {
+    const bool is_about_stream = frame->request == 0 && frame->type == MessageType::kError;
+    if (frame->request == request || is_about_stream) {
       return *std::move(frame);
     }
   }

@@ -1,0 +1,221 @@
+#include "assay/supervise/agent_client.h"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdlib>
+#include <filesystem>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <signal.h>
+#include <unistd.h>
+
+#include "assay/base/digest.h"
+#include "assay/base/fs.h"
+#include "assay/base/subprocess.h"
+#include "assay/device/local_transport.h"
+#include "assay/supervise/process_probe.h"
+#include "assay/wire/messages.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+
+/// An agent on this machine that is treated as if it did not share our files, or any program in its
+/// place.
+class RemoteTransport final : public Transport {
+ public:
+  explicit RemoteTransport(std::vector<std::string> argv) : argv_(std::move(argv)) {}
+  Result<AgentProcess> start_agent() override { return AgentProcess::start(argv_); }
+  [[nodiscard]] std::string describe() const override { return "test"; }
+  [[nodiscard]] bool shares_files() const override { return false; }
+
+ private:
+  std::vector<std::string> argv_;
+};
+
+std::string agent_path() { return (executable_folder() / "assay-agent").string(); }
+
+AgentClient connect_local() {
+  LocalTransport transport;
+  auto client = AgentClient::connect(transport);
+  EXPECT_TRUE(client) << (client ? "" : client.error().message);
+  return *std::move(client);
+}
+
+std::string text_of(const std::vector<std::byte>& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+TEST(AgentClient, GreetsTheAgent) {
+  const auto client = connect_local();
+  EXPECT_EQ(client.hello().program, "assay-agent");
+  EXPECT_GT(client.hello().clock_resolution_ns, 0);
+  EXPECT_EQ(client.device(), "local");
+}
+
+TEST(AgentClient, RunsProgramsOneAfterAnother) {
+  auto client = connect_local();
+  for (int i = 0; i < 3; ++i) {
+    SpawnRequest request{.argv = {"/bin/sh", "-c", fmt::format("cat; exit {}", i)}};
+    request.input = {std::byte{'a'}, std::byte{'b'}};
+    const auto result = client.spawn(request);
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_EQ(result->end.exit_code, i);
+    EXPECT_EQ(text_of(result->output), "ab");
+  }
+  ASSERT_TRUE(client.conditions());
+}
+
+TEST(AgentClient, StaysUsableAfterARefusal) {
+  auto client = connect_local();
+  const auto missing = client.spawn({.argv = {"/no/such/program"}});
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(client.spawn({}).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_TRUE(client.spawn({.argv = {"true"}}));
+}
+
+TEST(AgentClient, TellsHowTheAgentDiedAndCanConnectAgain) {
+  auto client = connect_local();
+  // The agent is the parent of what it runs.
+  const auto lost = client.spawn({.argv = {"/bin/sh", "-c", "kill -9 $PPID; sleep 100"}});
+  ASSERT_FALSE(lost);
+  EXPECT_EQ(lost.error().code, ErrorCode::kCrashed);
+  EXPECT_THAT(lost.error().message, HasSubstr("while it ran '/bin/sh'"));
+  EXPECT_THAT(lost.error().message, HasSubstr("signal 9"));
+  const auto later = client.conditions();
+  ASSERT_FALSE(later);
+  EXPECT_THAT(later.error().message, HasSubstr("connect again"));
+  client = connect_local();
+  EXPECT_TRUE(client.conditions());
+}
+
+TEST(AgentClient, TakesItsChildrenWithIt) {
+  const auto folder = TemporaryFolder::make("assay-client").value();
+  const auto pid_file = folder.path() / "pid";
+  const auto script = fmt::format("echo $$ > {}; sleep 100", pid_file.string());
+  auto process = AgentProcess::start({agent_path()});
+  ASSERT_TRUE(process);
+  wire::Channel channel(process->read_fd(), process->write_fd());
+  const SpawnRequest request{.argv = {"/bin/sh", "-c", script}};
+  ASSERT_TRUE(channel.send(wire::frame_of(wire::MessageType::kSpawn, 1, request)));
+  const auto pid = wait_for_pid(pid_file);
+  ASSERT_GT(pid, 0);
+  EXPECT_EQ(process->close(), "exited with 0");
+  EXPECT_TRUE(is_soon_gone(pid));
+}
+
+TEST(AgentClient, TakesItsChildrenWithItWhenToldToStop) {
+  const auto folder = TemporaryFolder::make("assay-client").value();
+  const auto pid_file = folder.path() / "pid";
+  const auto script = fmt::format("echo $$ > {}; sleep 100", pid_file.string());
+  auto process = AgentProcess::start({agent_path()});
+  ASSERT_TRUE(process);
+  wire::Channel channel(process->read_fd(), process->write_fd());
+  const SpawnRequest request{.argv = {"/bin/sh", "-c", script}};
+  ASSERT_TRUE(channel.send(wire::frame_of(wire::MessageType::kSpawn, 1, request)));
+  const auto pid = wait_for_pid(pid_file);
+  ASSERT_GT(pid, 0);
+  ::kill(process->pid(), SIGTERM);
+  const auto reply = channel.receive(10'000);
+  ASSERT_TRUE(reply && *reply);
+  EXPECT_EQ((*reply)->type, wire::MessageType::kError);
+  EXPECT_TRUE(is_soon_gone(pid));
+  EXPECT_FALSE((*channel.receive(10'000)).has_value());
+  EXPECT_EQ(process->close(), "exited with 130");
+}
+
+TEST(AgentClient, LeavesFilesWhereTheyAreOnADeviceThatSharesThem) {
+  auto client = connect_local();
+  const auto folder = TemporaryFolder::make("assay-client").value();
+  const auto file = folder.path() / "m.pte";
+  ASSERT_TRUE(write_file_atomically(file, "program"));
+  EXPECT_EQ(client.push_file(file, sha256_hex("program")).value(), file.string());
+  EXPECT_EQ(client.push_file(folder.path() / "none", "").error().code, ErrorCode::kNotFound);
+}
+
+TEST(AgentClient, SendsFilesToADeviceThatDoesNot) {
+  const auto folder = TemporaryFolder::make("assay-client").value();
+  ::setenv("ASSAY_AGENT_HOME", folder.path().c_str(), 1);
+  RemoteTransport transport({agent_path()});
+  auto client = AgentClient::connect(transport);
+  ::unsetenv("ASSAY_AGENT_HOME");
+  ASSERT_TRUE(client);
+  const std::string content(3 << 20, 'p');
+  const auto sha256 = sha256_hex(content);
+  const auto file = folder.path() / "m.pte";
+  ASSERT_TRUE(write_file_atomically(file, content));
+  EXPECT_FALSE(client->has(sha256).value());
+  const auto path = client->push_file(file, sha256);
+  ASSERT_TRUE(path);
+  EXPECT_EQ(*path, (folder.path() / "blobs" / sha256).string());
+  EXPECT_TRUE(read_file(*path).value() == content);
+  EXPECT_TRUE(client->has(sha256).value());
+  EXPECT_EQ(client->push_file(file, sha256).value(), *path);
+  EXPECT_EQ(client->push_file(file, sha256_hex("other")).error().code, ErrorCode::kCorrupt);
+}
+
+TEST(AgentClient, RefusesAProgramThatIsNoAgent) {
+  RemoteTransport talker({"/bin/sh", "-c", "echo Welcome to this machine, have a nice long day"});
+  const auto client = AgentClient::connect(talker);
+  ASSERT_FALSE(client);
+  EXPECT_EQ(client.error().code, ErrorCode::kCrashed);
+  EXPECT_THAT(client.error().message, HasSubstr("not a frame"));
+  RemoteTransport silent({"/bin/true"});
+  EXPECT_EQ(AgentClient::connect(silent).error().code, ErrorCode::kCrashed);
+}
+
+TEST(AgentProgram, AnswersFramesFromAFile) {
+  const auto folder = TemporaryFolder::make("assay-job").value();
+  const SpawnRequest echo{.argv = {"/bin/echo", "done"}};
+  std::string job;
+  for (const auto& frame : {wire::frame_of(wire::MessageType::kHello, 1, wire::Hello{}),
+                            wire::frame_of(wire::MessageType::kSpawn, 2, echo)}) {
+    const auto bytes = wire::bytes_from_frame(frame);
+    job.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  }
+  ASSERT_TRUE(write_file_atomically(folder.path() / "in", job));
+  const auto out = folder.path() / "out";
+  const auto run = run_command(
+      {.argv = {agent_path(), "--job", (folder.path() / "in").string(), "--out", out.string()}},
+      std::chrono::seconds(20));
+  ASSERT_TRUE(run);
+  EXPECT_EQ(run->exit_code, 0);
+  const auto answers = read_file(out);
+  ASSERT_TRUE(answers);
+  const auto sequence = wire::frames_from_bytes(std::as_bytes(std::span(*answers)));
+  ASSERT_TRUE(sequence.status);
+  ASSERT_EQ(sequence.frames.size(), 2U);
+  EXPECT_EQ(text_of(sequence.frames[1].blob), "done\n");
+}
+
+TEST(AgentProgram, RefusesWrongUse) {
+  for (const auto& flags : std::vector<std::vector<std::string>>{
+           {"--nonsense"}, {"stray"}, {"--job", "x"}, {"--out", "x"}}) {
+    Subprocess::Options options{.argv = {agent_path()}, .stderr_file = "/dev/null"};
+    options.argv.insert(options.argv.end(), flags.begin(), flags.end());
+    EXPECT_EQ(run_command(options, std::chrono::seconds(20))->exit_code, 2) << flags[0];
+  }
+}
+
+TEST(AgentProgram, AnswersGarbageWithAnErrorAndEnds) {
+  auto process = AgentProcess::start({agent_path()});
+  ASSERT_TRUE(process);
+  const std::string garbage(64, 'x');
+  ASSERT_EQ(::write(process->write_fd(), garbage.data(), garbage.size()), 64);
+  wire::Channel channel(process->read_fd(), process->write_fd());
+  const auto reply = channel.receive(10'000);
+  ASSERT_TRUE(reply && *reply);
+  EXPECT_EQ(wire::error_from_frame(**reply).code, ErrorCode::kCorrupt);
+  EXPECT_EQ(process->close(), "exited with 3");
+}
+
+}  // namespace
+}  // namespace assay

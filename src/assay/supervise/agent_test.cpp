@@ -1,0 +1,140 @@
+#include "assay/supervise/agent.h"
+
+#include <cstddef>
+#include <cstdlib>
+#include <filesystem>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "assay/base/digest.h"
+#include "assay/base/fs.h"
+#include "assay/supervise/blob_folder.h"
+#include "assay/wire/messages.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+using wire::Frame;
+using wire::MessageType;
+
+std::vector<std::byte> bytes_of(std::string_view text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+class AgentTest : public testing::Test {
+ protected:
+  Frame answer(Frame request) {
+    request.request = 17;
+    auto reply = agent_.answer(std::move(request));
+    EXPECT_EQ(reply.request, 17U);
+    return reply;
+  }
+  ErrorCode refusal_of(Frame request) {
+    const auto reply = answer(std::move(request));
+    EXPECT_EQ(reply.type, MessageType::kError);
+    return wire::error_from_frame(reply).code;
+  }
+
+  TemporaryFolder folder_ = TemporaryFolder::make("assay-agent").value();
+  Agent agent_{BlobFolder(folder_.path() / "blobs"), {}};
+  const std::string sha256_ = sha256_hex("a program");
+};
+
+TEST_F(AgentTest, GreetsAndRefusesStrangers) {
+  const auto reply =
+      answer(wire::frame_of(MessageType::kHello, 0, wire::Hello{.program = "assay"}));
+  const auto hello = wire::body_of<wire::Hello>(reply);
+  ASSERT_TRUE(hello);
+  EXPECT_EQ(hello->program, "assay-agent");
+  EXPECT_FALSE(hello->version.empty());
+  const wire::Hello future{.protocol_min = 77, .protocol_max = 78};
+  EXPECT_EQ(refusal_of(wire::frame_of(MessageType::kHello, 0, future)), ErrorCode::kUnsupported);
+}
+
+TEST_F(AgentTest, KeepsBlobsByTheirDigest) {
+  const Json body = {{"sha256", sha256_}};
+  EXPECT_EQ(answer({.type = MessageType::kHas, .body = body}).body["has"], false);
+  const auto put = answer({.type = MessageType::kPut, .body = body, .blob = bytes_of("a program")});
+  const std::string path = put.body.value("path", "");
+  EXPECT_EQ(read_file(path).value(), "a program");
+  const auto has = answer({.type = MessageType::kHas, .body = body});
+  EXPECT_EQ(has.body["has"], true);
+  EXPECT_EQ(has.body["path"], path);
+}
+
+TEST_F(AgentTest, RefusesABlobOfAnotherDigest) {
+  const Json body = {{"sha256", sha256_}};
+  EXPECT_EQ(refusal_of({.type = MessageType::kPut, .body = body, .blob = bytes_of("a programme")}),
+            ErrorCode::kCorrupt);
+  EXPECT_EQ(answer({.type = MessageType::kHas, .body = body}).body["has"], false);
+}
+
+TEST_F(AgentTest, RefusesDigestsThatAreNone) {
+  for (const auto& digest : {Json("../../etc/passwd"), Json(""), Json(7), Json(nullptr),
+                             Json(std::string(64, 'G')), Json(std::string(63, 'a'))}) {
+    const Json body = {{"sha256", digest}};
+    EXPECT_EQ(refusal_of({.type = MessageType::kHas, .body = body}), ErrorCode::kInvalidArgument);
+    EXPECT_EQ(refusal_of({.type = MessageType::kPut, .body = body}), ErrorCode::kInvalidArgument);
+  }
+  EXPECT_EQ(refusal_of({.type = MessageType::kHas}), ErrorCode::kInvalidArgument);
+}
+
+TEST_F(AgentTest, RunsAProgram) {
+  auto request = wire::frame_of(MessageType::kSpawn, 0, SpawnRequest{.argv = {"/bin/cat"}});
+  request.blob = bytes_of("hello");
+  const auto reply = answer(std::move(request));
+  EXPECT_EQ(reply.type, MessageType::kSpawn);
+  EXPECT_EQ(reply.blob, bytes_of("hello"));
+  const auto result = wire::body_of<SpawnResult>(reply);
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->end.exit_code, 0);
+  EXPECT_TRUE(result->after.total_ticks);
+}
+
+TEST_F(AgentTest, AnswersWithTheErrorOfAStart) {
+  const SpawnRequest missing{.argv = {"/no/such/program"}};
+  EXPECT_EQ(refusal_of(wire::frame_of(MessageType::kSpawn, 0, missing)), ErrorCode::kNotFound);
+  EXPECT_EQ(refusal_of({.type = MessageType::kSpawn, .body = {{"argv", 3}}}), ErrorCode::kCorrupt);
+}
+
+TEST_F(AgentTest, TellsItsConditions) {
+  const auto conditions = wire::body_of<Conditions>(answer({.type = MessageType::kConditions}));
+  ASSERT_TRUE(conditions);
+  EXPECT_GT(conditions->unix_ns, 0);
+}
+
+TEST_F(AgentTest, RefusesWhatItDoesNotKnow) {
+  const auto reply = answer({.type = MessageType::kLoad});
+  EXPECT_EQ(wire::error_from_frame(reply).code, ErrorCode::kUnsupported);
+  EXPECT_THAT(wire::error_from_frame(reply).message, HasSubstr("'load' (type 16)"));
+  EXPECT_EQ(refusal_of({.type = static_cast<MessageType>(999)}), ErrorCode::kUnsupported);
+}
+
+TEST(BlobFolder, NoticesDamageOnTheDisk) {
+  const auto folder = TemporaryFolder::make("assay-blobs").value();
+  const auto sha256 = sha256_hex("whole");
+  const auto path = BlobFolder(folder.path()).put(sha256, bytes_of("whole"));
+  ASSERT_TRUE(path);
+  ASSERT_TRUE(write_file_atomically(*path, "whale"));
+  BlobFolder later(folder.path());
+  EXPECT_FALSE(later.has(sha256).value());
+  EXPECT_FALSE(std::filesystem::exists(*path));
+  EXPECT_TRUE(later.put(sha256, bytes_of("whole")));
+  EXPECT_TRUE(later.has(sha256).value());
+}
+
+TEST(BlobFolder, IsWhereTheVariableSays) {
+  ::setenv("ASSAY_AGENT_HOME", "/data/local/tmp/assay", 1);
+  EXPECT_EQ(default_blob_folder(), "/data/local/tmp/assay/blobs");
+  ::unsetenv("ASSAY_AGENT_HOME");
+  EXPECT_THAT(default_blob_folder().string(), HasSubstr("assay-agent/blobs"));
+}
+
+}  // namespace
+}  // namespace assay
