@@ -2,24 +2,62 @@
 
 function accuracyPart(cell) {
   if (!cell.accuracy_tables.length) return null;
-  return part("Accuracy", cell.accuracy_tables.map((table) => {
-    const names = [...METRICS.keys()].filter((name) => table.outputs.some((output) => output.metrics[name]));
-    const columns = [{ title: "Output", isHead: true, text: (output) => output.output },
-      ...names.map((name) => {
-        const { title, unit } = METRICS.get(name);
-        return { title, unit: ["ratio", "count"].includes(unit) ? "" : unit, numeric: true, text: (output) => output.metrics[name] && textFromNumber(valueOf(output.metrics[name])) };
-      })];
-    return [
-      simpleTable(`Against ${table.against}: ${wordsOf(table.accuracy)}${table.reason ? `, ${table.reason}` : ""}`, columns, table.outputs),
-      table.controls.length ? h("p", { class: "muted note" }, `Controls that must fail: ${table.controls.join("; ")}.`) : null,
-    ];
-  }));
+  return part(
+    "Accuracy",
+    {},
+    cell.accuracy_tables.map((table) => {
+      const names = [...METRICS.keys()].filter((name) =>
+        table.outputs.some((output) => output.metrics[name]),
+      );
+      const columns = [
+        { title: "Output", isHead: true, text: (output) => output.output },
+        ...names.map((name) => {
+          const { title, unit } = METRICS.get(name);
+          return {
+            title,
+            unit: ["ratio", "count"].includes(unit) ? "" : unit,
+            numeric: true,
+            text: (output) => output.metrics[name] && textFromError(output.metrics[name]),
+          };
+        }),
+      ];
+      return [
+        simpleTable(
+          `Against ${table.against}: ${wordsOf(table.accuracy)}${table.reason ? `, ${table.reason}` : ""}`,
+          columns,
+          table.outputs,
+        ),
+        table.controls.length
+          ? h(
+              "p",
+              { class: "muted note" },
+              `Controls that must fail: ${table.controls.join("; ")}.`,
+            )
+          : null,
+      ];
+    }),
+  );
 }
 
 function gatesPart(cell) {
   if (!cell.gates.length) return null;
-  return part("Gates", h("ul", { class: "bare" }, cell.gates.map((gate) =>
-    h("li", {}, pill(gate.is_met ? "pass" : "fail", gate.is_met ? "met" : "broken"), " ", gate.text))));
+  return part(
+    "Gates",
+    {},
+    h(
+      "ul",
+      { class: "bare" },
+      cell.gates.map((gate) =>
+        h(
+          "li",
+          {},
+          pill(gate.is_met ? "pass" : "fail", gate.is_met ? "met" : "broken"),
+          " ",
+          gate.text,
+        ),
+      ),
+    ),
+  );
 }
 
 function memoryPart(cell) {
@@ -27,38 +65,86 @@ function memoryPart(cell) {
   const bytes = (field) => (stage) => textFromQuantity("bytes", stage[field]);
   const columns = [
     { title: "Stage", isHead: true, text: (stage) => stage.name },
-    { title: "RSS", numeric: true, text: bytes("rss_bytes") }, { title: "PSS", numeric: true, text: bytes("pss_bytes") },
-    { title: "Private dirty", numeric: true, text: bytes("private_dirty_bytes") }, { title: "Peak RSS", numeric: true, text: bytes("peak_rss_bytes") },
-    { title: "Page faults", numeric: true, text: (stage) => `${stage.minor_faults}${stage.major_faults ? ` + ${stage.major_faults} major` : ""}` },
+    { title: "RSS", numeric: true, text: bytes("rss_bytes") },
+    { title: "PSS", numeric: true, text: bytes("pss_bytes") },
+    { title: "Private dirty", numeric: true, text: bytes("private_dirty_bytes") },
+    { title: "Peak RSS", numeric: true, text: bytes("peak_rss_bytes") },
+    {
+      title: "Page faults",
+      numeric: true,
+      text: (stage) =>
+        `${stage.minor_faults}${stage.major_faults ? ` + ${stage.major_faults} major` : ""}`,
+    },
   ];
-  const declared = [...cell.memory.declared, { name: "unattributed", bytes: cell.memory.unattributed_bytes }];
-  return part("Memory", simpleTable("Of the runner process, by stage", columns, cell.memory.stages),
-    simpleTable("What the engine declares, and the growth that nobody declares", [
-      { title: "Owner", isHead: true, text: (entry) => entry.name },
-      { title: "Size", numeric: true, text: (entry) => textFromQuantity("bytes", entry.bytes) }], declared));
+  const declared = [
+    ...cell.memory.declared,
+    { name: "unattributed", bytes: cell.memory.unattributed_bytes },
+  ];
+  return part(
+    "Memory",
+    {},
+    simpleTable("Of the runner process, by stage", columns, cell.memory.stages),
+    simpleTable(
+      "Declared by the engine, and growth that nobody declares",
+      [
+        { title: "Owner", isHead: true, text: (entry) => entry.name },
+        { title: "Size", numeric: true, text: (entry) => textFromQuantity("bytes", entry.bytes) },
+      ],
+      declared,
+    ),
+  );
 }
 
 function operatorsLeftTable(cell) {
   const left = cell.manifest?.program?.operators_left ?? [];
   if (!left.length) return null;
   const rows = [...left].sort((a, b) => b.count - a.count);
-  return simpleTable(`Operators left to the engine: ${rows.reduce((sum, row) => sum + row.count, 0)} nodes`, [
-    { title: "Operator", isHead: true, text: (row) => row.name },
-    { title: "Nodes", numeric: true, text: (row) => String(row.count) },
-    { title: "Reason", text: (row) => row.reason ?? "not told" },
-  ], rows);
+  return simpleTable(
+    `Operators left to the engine: ${rows.reduce((sum, row) => sum + row.count, 0)} nodes`,
+    [
+      { title: "Operator", isHead: true, text: (row) => row.name },
+      { title: "Nodes", numeric: true, text: (row) => String(row.count) },
+      { title: "Reason", text: (row) => row.reason ?? "not told" },
+    ],
+    rows,
+  );
 }
 
 function delegationPart(cell) {
   const program = cell.manifest?.program;
   if (!program) return null;
   const delegates = program.delegates ?? [];
-  return part("Delegation", delegates.length ? simpleTable("Delegates", [
-    { title: "Backend", isHead: true, text: (row) => row.backend },
-    { title: "Calls", numeric: true, text: (row) => isPresent(row.count) && String(row.count) },
-    { title: "Processed", numeric: true, text: (row) => isPresent(row.processed_bytes) && textFromQuantity("bytes", row.processed_bytes) },
-    { title: "Weights", numeric: true, text: (row) => isPresent(row.named_data_bytes) && textFromQuantity("bytes", row.named_data_bytes) },
-  ], delegates) : h("p", {}, "Nothing was delegated."), operatorsLeftTable(cell));
+  return part(
+    "Delegation",
+    {},
+    delegates.length
+      ? simpleTable(
+          "Delegates",
+          [
+            { title: "Backend", isHead: true, text: (row) => row.backend },
+            {
+              title: "Calls",
+              numeric: true,
+              text: (row) => isPresent(row.count) && String(row.count),
+            },
+            {
+              title: "Processed",
+              numeric: true,
+              text: (row) =>
+                isPresent(row.processed_bytes) && textFromQuantity("bytes", row.processed_bytes),
+            },
+            {
+              title: "Weights",
+              numeric: true,
+              text: (row) =>
+                isPresent(row.named_data_bytes) && textFromQuantity("bytes", row.named_data_bytes),
+            },
+          ],
+          delegates,
+        )
+      : h("p", {}, "Nothing was delegated."),
+    operatorsLeftTable(cell),
+  );
 }
 
 /** Ticks stolen by the hypervisor between the two readings, as a share of all. */
@@ -66,23 +152,52 @@ function conditionsPart(cell) {
   if (!cell.launches.length) return null;
   const pair = (field, show) => (launch) => {
     const [before, after] = [launch.before?.[field], launch.after?.[field]];
-    return isPresent(before) || isPresent(after) ? `${isPresent(before) ? show(before) : NOT_MEASURED} → ${isPresent(after) ? show(after) : NOT_MEASURED}` : undefined;
+    if (isPresent(before) && isPresent(after) && show(before) === show(after)) return show(before);
+    return isPresent(before) || isPresent(after)
+      ? `${isPresent(before) ? show(before) : NOT_MEASURED} → ${isPresent(after) ? show(after) : NOT_MEASURED}`
+      : undefined;
   };
   const number = (value) => textFromNumber(value);
   const columns = [
-    { title: "Median", numeric: true, text: (launch) => launch.median_ns > 0 && textFromQuantity("ns", launch.median_ns) },
-    { title: "Iterations", numeric: true, text: (launch) => `${launch.warmup_iterations} + ${launch.execute_ns.length - launch.warmup_iterations}` },
+    {
+      title: "Median",
+      numeric: true,
+      text: (launch) => launch.median_ns > 0 && textFromQuantity("ns", launch.median_ns),
+    },
+    {
+      title: "Iterations",
+      numeric: true,
+      text: (launch) =>
+        `${launch.warmup_iterations} + ${launch.execute_ns.length - launch.warmup_iterations}`,
+    },
     { title: "Stopped by", text: (launch) => wordsOf(launch.stopped_by ?? "") },
     { title: "Load average", numeric: true, text: pair("load_average_1min", number) },
     { title: "CPU pressure, %", numeric: true, text: pair("cpu_pressure_avg10", number) },
     { title: "Steal, ticks", numeric: true, text: pair("steal_ticks", String) },
-    { title: "Frequency", numeric: true, text: pair("frequency_hz", (hz) => `${textFromNumber(hz / 1e9)} GHz`) },
+    {
+      title: "Frequency",
+      numeric: true,
+      text: pair("frequency_hz", (hz) => `${textFromNumber(hz / 1e9)} GHz`),
+    },
     { title: "Temperature, °C", numeric: true, text: pair("temperature_celsius", number) },
     { title: "Governor", text: pair("governor", String) },
-    { title: "Memory free", numeric: true, text: pair("memory_available_bytes", (bytes) => textFromQuantity("bytes", bytes)) },
-  ].filter((column) => cell.launches.some((launch) => isPresent(column.text(launch)) && column.text(launch) !== false));
-  return part("Launches and conditions", simpleTable("Each launch is a process of its own; before → after", [
-    { title: "Launch", isHead: true, text: (launch) => String(launch.index + 1) }, ...columns], cell.launches));
+    {
+      title: "Memory free",
+      numeric: true,
+      text: pair("memory_available_bytes", (bytes) => textFromQuantity("bytes", bytes)),
+    },
+  ].filter((column) =>
+    cell.launches.some((launch) => isPresent(column.text(launch)) && column.text(launch) !== false),
+  );
+  return part(
+    "Launches and conditions",
+    { isWide: true },
+    simpleTable(
+      "Each launch is a process of its own; before → after",
+      [{ title: "Launch", isHead: true, text: (launch) => String(launch.index + 1) }, ...columns],
+      cell.launches,
+    ),
+  );
 }
 
 function metricsPart(cell) {
@@ -90,49 +205,136 @@ function metricsPart(cell) {
   if (!names.length) return null;
   const order = [...METRICS.keys()];
   names.sort((a, b) => order.indexOf(a) - order.indexOf(b));
-  const show = (name, value) => (name.endsWith("_ratio") && !name.includes("speedup") ? `${textFromShare(value)} %` : textFromQuantity(METRICS.get(name)?.unit ?? "", value));
-  return part("All metrics", simpleTable("As measured", [
-    { title: "Metric", isHead: true, text: (name) => h("code", {}, name) },
-    { title: "Value", numeric: true, text: (name) => show(name, valueOf(cell.metrics[name])) },
-    { title: "Interval", numeric: true, text: (name) => { const { low, high } = cell.metrics[name]; return low != null && high != null && `${show(name, low)} to ${show(name, high)}`; } },
-    { title: "Coverage", numeric: true, text: (name) => cell.metrics[name].confidence > 0 && `${textFromShare(cell.metrics[name].confidence)} %` },
-    { title: "n", numeric: true, text: (name) => cell.metrics[name].count > 0 && String(cell.metrics[name].count) },
-  ], names));
+  const show = (name, value) =>
+    name.endsWith("_ratio") && !name.includes("speedup")
+      ? `${textFromShare(value)} %`
+      : textFromQuantity(METRICS.get(name)?.unit ?? "", value);
+  return part(
+    "All metrics",
+    {},
+    simpleTable(
+      "As measured",
+      [
+        { title: "Metric", isHead: true, text: (name) => h("code", {}, name) },
+        { title: "Value", numeric: true, text: (name) => show(name, valueOf(cell.metrics[name])) },
+        {
+          title: "Interval",
+          numeric: true,
+          text: (name) => {
+            const { low, high } = cell.metrics[name];
+            return low != null && high != null && `${show(name, low)} to ${show(name, high)}`;
+          },
+        },
+        {
+          title: "Coverage",
+          numeric: true,
+          text: (name) =>
+            cell.metrics[name].confidence > 0 &&
+            `${textFromCoverage(cell.metrics[name].confidence)} %`,
+        },
+        {
+          title: "n",
+          numeric: true,
+          text: (name) => cell.metrics[name].count > 0 && String(cell.metrics[name].count),
+        },
+      ],
+      names,
+    ),
+  );
 }
 
 function buildPart(cell) {
   const stages = cell.manifest?.stages ?? [];
   if (!stages.length) return null;
-  return part("Ahead of time", simpleTable("What making the program cost", [
-    { title: "Stage", isHead: true, text: (stage) => stage.name },
-    { title: "Time", numeric: true, text: (stage) => isPresent(stage.wall_ns) && textFromQuantity("ns", stage.wall_ns) },
-    { title: "Peak memory", numeric: true, text: (stage) => isPresent(stage.peak_rss_bytes) && textFromQuantity("bytes", stage.peak_rss_bytes) },
-  ], stages));
+  return part(
+    "Ahead of time",
+    {},
+    simpleTable(
+      "What making the program cost",
+      [
+        { title: "Stage", isHead: true, text: (stage) => stage.name },
+        {
+          title: "Time",
+          numeric: true,
+          text: (stage) => isPresent(stage.wall_ns) && textFromQuantity("ns", stage.wall_ns),
+        },
+        {
+          title: "Peak memory",
+          numeric: true,
+          text: (stage) =>
+            isPresent(stage.peak_rss_bytes) && textFromQuantity("bytes", stage.peak_rss_bytes),
+        },
+      ],
+      stages,
+    ),
+  );
 }
 
 function failurePart(cell) {
   const findings = findingsOf(cell);
   if (!findings.length && !cell.last_words) return null;
-  return part(cell.verdict === "pass" ? "Findings" : "Why", h("ul", { class: "plainlist" }, findings.map((finding) => h("li", {}, finding))),
-    cell.last_words ? [h("p", { class: "muted note" }, "Last words of the process:"), h("pre", { class: "words", tabindex: "0" }, printable(cell.last_words).trim())] : null);
+  return part(
+    cell.verdict === "pass" ? "Findings" : "Why",
+    { isWide: true },
+    h(
+      "ul",
+      { class: "plainlist" },
+      findings.map((finding) => h("li", {}, finding)),
+    ),
+    cell.last_words
+      ? [
+          h("p", { class: "muted note" }, "Last words of the process:"),
+          h("pre", { class: "words", tabindex: "0" }, printable(cell.last_words).trim()),
+        ]
+      : null,
+  );
 }
 
 function profilePart(cell) {
   if (!cell.profile) return null;
   const figure = profileChart(cell.profile);
   const notes = cell.profile.notes.map((note) => h("p", { class: "muted note" }, note));
-  if (figure) return part("Profile", figure, notes);
+  if (figure) return part("Profile", { isWide: true }, figure, notes);
   const rows = [...cell.profile.events].sort((a, b) => b.total_ns - a.total_ns).slice(0, 20);
-  return part("Profile", simpleTable("The twenty entries that take most", [
-    { title: "Entry", isHead: true, text: (event) => event.name }, { title: "Kind", text: (event) => wordsOf(event.kind) },
-    { title: "Median", numeric: true, text: (event) => textFromQuantity("ns", event.median_ns) },
-    { title: "Total", numeric: true, text: (event) => textFromQuantity("ns", event.total_ns) }], rows), notes);
+  return part(
+    "Profile",
+    { isWide: true },
+    simpleTable(
+      "The twenty entries that take most",
+      [
+        { title: "Entry", isHead: true, text: (event) => event.name },
+        { title: "Kind", text: (event) => wordsOf(event.kind) },
+        {
+          title: "Median",
+          numeric: true,
+          text: (event) => textFromQuantity("ns", event.median_ns),
+        },
+        { title: "Total", numeric: true, text: (event) => textFromQuantity("ns", event.total_ns) },
+      ],
+      rows,
+    ),
+    notes,
+  );
 }
 
 function identityPart(cell) {
-  const options = Object.entries(cell.effective_options ?? {}).map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`);
-  return part("Identity", facts([["Engine", cell.engine], ["Input", cell.shapes], ["Asked for", cell.options], ["In effect", options.join("  ")],
-    ["Case", h("code", { class: "long" }, cell.case_key)], ["Subject", isPresent(cell.subject) && h("code", { class: "long" }, cell.subject)]].filter(([, value]) => value)));
+  const options = Object.entries(cell.effective_options ?? {}).map(
+    ([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`,
+  );
+  return part(
+    "Identity",
+    {},
+    facts(
+      [
+        ["Engine", cell.engine],
+        ["Input", cell.shapes],
+        ["Asked for", cell.options],
+        ["In effect", options.join("  ")],
+        ["Case", h("code", { class: "long" }, cell.case_key)],
+        ["Subject", isPresent(cell.subject) && h("code", { class: "long" }, cell.subject)],
+      ].filter(([, value]) => value),
+    ),
+  );
 }
 
 /** <details> of one case; its content is made when it first opens. */
@@ -141,11 +343,47 @@ function caseDetails(cells, cell) {
   const body = h("div", { class: "body" });
   const fill = () => {
     if (body.childElementCount) return;
-    body.append(...[failurePart(cell), cell.notes.length ? part("Notes", h("ul", { class: "plainlist" }, cell.notes.map((note) => h("li", {}, note)))) : null,
-      gatesPart(cell), accuracyPart(cell), delegationPart(cell), profilePart(cell), memoryPart(cell), conditionsPart(cell), buildPart(cell),
-      metricsPart(cell), identityPart(cell), cell.reproduce ? part("Reproduce", commandLine(cell.reproduce)) : null].filter(Boolean));
+    body.append(
+      ...[
+        failurePart(cell),
+        cell.notes.length
+          ? part(
+              "Notes",
+              { isWide: true },
+              h(
+                "ul",
+                { class: "plainlist" },
+                cell.notes.map((note) => h("li", {}, note)),
+              ),
+            )
+          : null,
+        gatesPart(cell),
+        accuracyPart(cell),
+        delegationPart(cell),
+        memoryPart(cell),
+        profilePart(cell),
+        conditionsPart(cell),
+        buildPart(cell),
+        metricsPart(cell),
+        identityPart(cell),
+        cell.reproduce ? part("Reproduce", { isWide: true }, commandLine(cell.reproduce)) : null,
+      ].filter(Boolean),
+    );
   };
-  return h("details", { id: cell.id, class: `case ${cell.verdict}`, ontoggle: (event) => event.target.open && fill() },
-    h("summary", {}, h("span", { class: "name" }, nameWithin(cells, cell)), pill(cell.verdict, resultOf(cell)),
-      steady ? h("span", { class: "figure" }, textFromQuantity("ns", valueOf(steady))) : null), body);
+  return h(
+    "details",
+    {
+      id: cell.id,
+      class: `case ${cell.verdict}`,
+      ontoggle: (event) => event.target.open && fill(),
+    },
+    h(
+      "summary",
+      {},
+      h("span", { class: "name" }, nameWithin(cells, cell)),
+      pill(cell.verdict, resultOf(cell)),
+      steady ? h("span", { class: "figure" }, textFromQuantity("ns", valueOf(steady))) : null,
+    ),
+    body,
+  );
 }

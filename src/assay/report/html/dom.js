@@ -15,8 +15,12 @@ function h(tag, attributes = {}, ...children) {
 
 /** A result as mark and word; never by colour alone. */
 function pill(verdict, text) {
-  return h("span", { class: `pill ${verdict}` },
-    h("span", { class: "mark", "aria-hidden": "true" }, MARKS[verdict]), text);
+  return h(
+    "span",
+    { class: `pill ${verdict}` },
+    h("span", { class: "mark", "aria-hidden": "true" }, MARKS[verdict]),
+    text,
+  );
 }
 
 /** A table from columns {title, unit, numeric, text(row)} that scrolls on its own when too wide. */
@@ -24,57 +28,98 @@ function simpleTable(caption, columns, rows, footer = []) {
   const cell = (column, row) => {
     const content = column.text(row);
     const attributes = { class: column.numeric ? "number" : undefined };
-    return column.isHead ? h("th", { scope: "row", ...attributes }, content)
-      : h("td", attributes, isPresent(content) ? content : NOT_MEASURED);
+    return column.isHead
+      ? h("th", { scope: "row", ...attributes }, content)
+      : h("td", attributes, isPresent(content) && content !== false ? content : NOT_MEASURED);
   };
   const head = columns.map((column) =>
-    h("th", { scope: "col", class: column.numeric ? "number" : undefined }, column.title,
-      column.unit ? h("span", { class: "unit" }, column.unit) : null));
-  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
-    h("table", { class: "plain" }, h("caption", {}, caption), h("thead", {}, h("tr", {}, head)),
-      h("tbody", {}, rows.map((row) => h("tr", {}, columns.map((column) => cell(column, row)))), footer)));
+    h(
+      "th",
+      { scope: "col", class: column.numeric ? "number" : undefined },
+      column.title,
+      column.unit ? h("span", { class: "unit" }, column.unit) : null,
+    ),
+  );
+  return h(
+    "div",
+    { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+    h(
+      "table",
+      { class: "plain" },
+      h("caption", {}, caption),
+      h("thead", {}, h("tr", {}, head)),
+      h(
+        "tbody",
+        {},
+        rows.map((row) =>
+          h(
+            "tr",
+            {},
+            columns.map((column) => cell(column, row)),
+          ),
+        ),
+        footer,
+      ),
+    ),
+  );
 }
 
 /** Name and value pairs; empty values are left out. */
 function facts(pairs) {
-  return h("dl", { class: "facts" }, pairs.filter(([, value]) => isPresent(value)).map(([name, value]) =>
-    h("div", {}, h("dt", {}, name), h("dd", {}, value))));
+  return h(
+    "dl",
+    { class: "facts" },
+    pairs
+      .filter(([, value]) => isPresent(value))
+      .map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))),
+  );
 }
 
 /** A command with a button that copies it. */
 function commandLine(text) {
   const code = h("code", {}, text);
-  const button = h("button", {
-    type: "button", class: "copy", onclick: async () => {
-      try {
-        await navigator.clipboard.writeText(text);
-        button.textContent = "Copied";
-      } catch {
-        getSelection().selectAllChildren(code);
-        button.textContent = "Selected";
-      }
-      setTimeout(() => { button.textContent = "Copy"; }, 1500);
+  const button = h(
+    "button",
+    {
+      type: "button",
+      class: "copy",
+      onclick: async () => {
+        try {
+          await navigator.clipboard.writeText(text);
+          button.textContent = "Copied";
+        } catch {
+          getSelection().selectAllChildren(code);
+          button.textContent = "Selected";
+        }
+        setTimeout(() => {
+          button.textContent = "Copy";
+        }, 1500);
+      },
     },
-  }, "Copy");
+    "Copy",
+  );
   return h("div", { class: "command" }, h("pre", { tabindex: "0" }, code), button);
 }
 
-/** A part of a case's details. */
-function part(title, ...children) {
-  return h("section", { class: "part" }, h("h4", {}, title), children);
+/** A part of a case's details; a wide one takes the whole row. */
+function part(title, { isWide = false }, ...children) {
+  return h("section", { class: isWide ? "part wide" : "part" }, h("h4", {}, title), children);
 }
 
 /** Fills `element` when it first comes near the screen. */
 const whenNear = (() => {
   const pending = new Map();
-  const observer = new IntersectionObserver((entries) => {
-    for (const entry of entries.filter((one) => one.isIntersecting)) {
-      observer.unobserve(entry.target);
-      const fill = pending.get(entry.target);
-      pending.delete(entry.target);
-      fill(entry.target);
-    }
-  }, { rootMargin: "600px" });
+  const observer = new IntersectionObserver(
+    (entries) => {
+      for (const entry of entries.filter((one) => one.isIntersecting)) {
+        observer.unobserve(entry.target);
+        const fill = pending.get(entry.target);
+        pending.delete(entry.target);
+        fill(entry.target);
+      }
+    },
+    { rootMargin: "600px" },
+  );
   return (element, fill) => {
     pending.set(element, fill);
     observer.observe(element);

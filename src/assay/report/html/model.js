@@ -15,6 +15,9 @@ const recipeOf = (cell) => cell.recipe.slice(RECIPE_PREFIX.length);
 const varies = (cells, field) => new Set(cells.map((cell) => cell[field])).size > 1;
 const titleOf = (cell) => cell.label || `${cell.model} ${cell.recipe} ${cell.options}`;
 
+/** Shapes stand beside the model's name, unless one model has several. */
+const HAS_SHAPES = [...casesByModel(CASES).values()].some((cells) => varies(cells, "shapes"));
+
 /** What tells a case from its neighbours under the same model. */
 function nameWithin(cells, cell) {
   const extras = ["options", "shapes", "engine"].filter((field) => varies(cells, field));
@@ -44,24 +47,38 @@ function causeOf(cell) {
 
 const resultOf = (cell) => causeOf(cell) || cell.verdict;
 
+/** "timing inconclusive: 4.91 ms, 75 % interval [3.88, 6.25] of 3 launches". */
+function timingSentence(cell) {
+  const steady = cell.metrics.steady_ns;
+  if (!steady) return `timing ${cell.timing}`;
+  const interval = textFromInterval(steady, unitFor("ns", [steady.value]));
+  return (
+    `timing ${cell.timing}: ${textFromQuantity("ns", valueOf(steady))}` +
+    `${interval ? `, ${textFromCoverage(steady.confidence)} % interval ${interval}` : ""} of ${counted(steady.count, "launch", "launches")}`
+  );
+}
+
 /** Everything that keeps a case from a plain pass, one sentence each. */
 function findingsOf(cell) {
   const findings = [];
   if (cell.outcome !== "completed") {
-    findings.push(`${wordsOf(cell.outcome)}${cell.stage === "none" ? "" : ` at ${cell.stage}`}` +
-      `${cell.reason_code ? ` (${cell.reason_code})` : ""}${cell.text ? `: ${printable(cell.text)}` : ""}`);
+    findings.push(
+      `${wordsOf(cell.outcome)}${cell.stage === "none" ? "" : ` at ${cell.stage}`}` +
+        `${cell.reason_code ? ` (${cell.reason_code})` : ""}${cell.text ? `: ${printable(cell.text)}` : ""}`,
+    );
   } else if (cell.text) {
     findings.push(printable(cell.text));
   }
   for (const table of cell.accuracy_tables) {
     if (!["pass", "not_checked"].includes(table.accuracy)) {
-      findings.push(`accuracy against ${table.against}: ${wordsOf(table.accuracy)}` +
-        `${table.reason ? `: ${table.reason}` : ""}`);
+      findings.push(
+        `accuracy against ${table.against}: ${wordsOf(table.accuracy)}` +
+          `${table.reason ? `: ${table.reason}` : ""}`,
+      );
     }
   }
   findings.push(...cell.gates.filter((gate) => !gate.is_met).map((gate) => `gate: ${gate.text}`));
-  if (cell.timing === "unsteady") findings.push("timing unsteady: the iterations still drift, no steady state was reached");
-  if (cell.timing === "inconclusive") findings.push("timing inconclusive: the launches disagree by more than they allow to tell");
+  if (["unsteady", "inconclusive"].includes(cell.timing)) findings.push(timingSentence(cell));
   return findings;
 }
 
@@ -69,13 +86,26 @@ function findingsOf(cell) {
 function worstOf(cell, against, name) {
   const isHigherBetter = METRICS.get(name)?.better === "higher";
   const badness = (value) => (Number.isNaN(value) ? Infinity : isHigherBetter ? -value : value);
-  const values = cell.accuracy_tables.filter((table) => table.against === against)
-    .flatMap((table) => table.outputs).map((output) => valueOf(output.metrics[name]))
+  const values = cell.accuracy_tables
+    .filter((table) => table.against === against)
+    .flatMap((table) => table.outputs)
+    .map((output) => valueOf(output.metrics[name]))
     .filter((value) => value !== undefined);
   return values.length ? values.reduce((a, b) => (badness(b) > badness(a) ? b : a)) : undefined;
 }
 
-const dateText = (unixNs) => new Date(unixNs / 1e6).toISOString().slice(0, 16).replace("T", " ") + " UTC";
+/** One error of an output, by the metric's unit and sense. */
+function textFromError(metric) {
+  const { unit, better } = METRICS.get(metric.name) ?? {};
+  const value = valueOf(metric);
+  if (unit === "count" && Number.isFinite(value)) return String(value);
+  return unit === "ratio" && better === "higher"
+    ? textFromSimilarity(value)
+    : textFromNumber(value);
+}
+
+const dateText = (unixNs) =>
+  new Date(unixNs / 1e6).toISOString().slice(0, 16).replace("T", " ") + " UTC";
 
 function durationText(ns) {
   return ns < 120e9 ? textFromQuantity("ns", ns) : `${textFromNumber(ns / 60e9)} min`;

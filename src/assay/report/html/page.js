@@ -5,82 +5,249 @@ function masthead() {
   const name = run.name || run.purpose;
   const isFinished = run.finished_unix_ns > run.started_unix_ns;
   const facts_ = [
-    counted(CASES.length, "case"), run.started_unix_ns ? dateText(run.started_unix_ns) : "",
-    isFinished ? durationText(run.finished_unix_ns - run.started_unix_ns) : "not finished", environment.cpu_model,
-    environment.cpus ? counted(environment.cpus, "CPU") : "", ...new Set(CASES.map((cell) => cell.engine)),
+    counted(CASES.length, "case"),
+    run.started_unix_ns ? dateText(run.started_unix_ns) : "",
+    isFinished ? durationText(run.finished_unix_ns - run.started_unix_ns) : "not finished",
+    environment.cpu_model,
+    environment.cpus ? counted(environment.cpus, "CPU") : "",
+    ...new Set(CASES.map((cell) => cell.engine)),
   ].filter(Boolean);
   const models = [...casesByModel(CASES).keys()];
   document.getElementById("masthead").append(
     h("p", { class: "brand" }, "Assay", h("span", {}, run.purpose)),
-    h("h1", {}, name), h("p", { class: "lede" }, facts_.map((fact) => h("span", {}, fact))),
-    models.length > 1 ? h("nav", { "aria-label": "Models" }, models.map((model, index) => h("a", { href: `#model-${index}` }, model)), h("a", { href: "#run" }, "Run and machine")) : "");
+    h("h1", {}, name),
+    h(
+      "p",
+      { class: "lede" },
+      facts_.map((fact) => h("span", {}, fact)),
+    ),
+    models.length > 1
+      ? h(
+          "nav",
+          { "aria-label": "Models" },
+          models.map((model, index) => h("a", { href: `#model-${index}` }, model)),
+          h("a", { href: "#run" }, "Run and machine"),
+        )
+      : "",
+  );
 }
 
 function emptyNotice() {
-  return h("section", {}, h("h2", {}, "Nothing was measured"),
-    h("p", {}, "This run has no cases. Check the spec's filters and exclusions; ", h("code", {}, "assay run --dry-run"), " prints the plan."));
+  return h(
+    "section",
+    {},
+    h("h2", {}, "Nothing was measured"),
+    h(
+      "p",
+      {},
+      "This run has no cases. Check the spec's filters and exclusions; ",
+      h("code", {}, "assay run --dry-run"),
+      " prints the plan.",
+    ),
+  );
 }
 
 function chartsNotice() {
   if (HAS_CHARTS || !CASES.length) return null;
-  return h("p", { class: "notice" }, "The charts are missing: this installation has no Vega-Lite bundle. ",
-    "Install vl-convert-python and build again, or point ASSAY_DATA_DIR to a folder with vega.js; everything else is here.");
+  return h(
+    "p",
+    { class: "notice" },
+    "The charts are missing: this installation has no Vega-Lite bundle. ",
+    "Install vl-convert-python and build again, or point ASSAY_DATA_DIR to a folder with vega.js; everything else is here.",
+  );
 }
 
 function findingsSection() {
-  const found = CASES.filter((cell) => cell.verdict !== "pass").map((cell) => ({ cell, findings: findingsOf(cell) }));
+  const found = CASES.filter((cell) => cell.verdict !== "pass").map((cell) => ({
+    cell,
+    findings: findingsOf(cell),
+  }));
   if (!found.length) return null;
-  found.sort((a, b) => VERDICT_ORDER.indexOf(a.cell.verdict) - VERDICT_ORDER.indexOf(b.cell.verdict));
-  return h("section", { id: "findings" }, h("h2", {}, "Findings"), h("ul", { class: "findings" }, found.map(({ cell, findings }) => {
-    const words = lastLine(cell.last_words ?? "");
-    return h("li", { class: cell.verdict }, pill(cell.verdict, resultOf(cell)), h("div", {},
-      h("a", { href: `#${cell.id}` }, titleOf(cell)), findings.map((finding) => h("p", {}, finding)),
-      words ? h("p", { class: "words" }, h("span", { class: "muted" }, "last words "), h("code", {}, words)) : null));
-  })));
+  found.sort(
+    (a, b) => VERDICT_ORDER.indexOf(a.cell.verdict) - VERDICT_ORDER.indexOf(b.cell.verdict),
+  );
+  return h(
+    "section",
+    { id: "findings" },
+    h("h2", {}, "Findings"),
+    h(
+      "ul",
+      { class: "findings" },
+      found.map(({ cell, findings }) => {
+        const words = lastLine(cell.last_words ?? "");
+        return h(
+          "li",
+          { class: cell.verdict },
+          pill(cell.verdict, resultOf(cell)),
+          h(
+            "div",
+            {},
+            h("a", { href: `#${cell.id}` }, titleOf(cell)),
+            findings.map((finding) => h("p", {}, finding)),
+            words
+              ? h(
+                  "p",
+                  { class: "words" },
+                  h("span", { class: "muted" }, "last words "),
+                  h("code", {}, words),
+                )
+              : null,
+          ),
+        );
+      }),
+    ),
+  );
 }
 
 /** Same sentences once, with whom they concern. */
 function notesSection() {
   const notes = new Map();
-  for (const cell of CASES) for (const note of cell.notes) notes.set(note, [...(notes.get(note) ?? []), cell]);
+  for (const cell of CASES)
+    for (const note of cell.notes) notes.set(note, [...(notes.get(note) ?? []), cell]);
   if (!notes.size) return null;
-  return h("section", { id: "notes" }, h("h2", {}, "Notes"), h("ul", { class: "plainlist" }, [...notes].map(([note, cells]) =>
-    h("li", {}, note, " ", h("span", { class: "muted" }, cells.length === CASES.length && cells.length > 1 ? "(all cases)" : `(${cells.map(titleOf).join(", ")})`)))));
+  return h(
+    "section",
+    { id: "notes" },
+    h("h2", {}, "Notes"),
+    h(
+      "ul",
+      { class: "plainlist" },
+      [...notes].map(([note, cells]) =>
+        h(
+          "li",
+          {},
+          note,
+          " ",
+          h(
+            "span",
+            { class: "muted" },
+            cells.length === CASES.length && cells.length > 1
+              ? "(all cases)"
+              : `(${cells.map(titleOf).join(", ")})`,
+          ),
+        ),
+      ),
+    ),
+  );
 }
 
 function modelSection(model, cells, index) {
   const strips = cells.map((cell) => inferenceChart(cells, cell)).filter(Boolean);
-  const charts = [steadyChart(cells), delegationChart(cells), barChart(cells, "peak_rss_bytes", "Memory", "peak resident set of the process"),
-    barChart(cells, "program_bytes", "Size", "of the program's files")].filter(Boolean);
+  const charts = [
+    steadyChart(cells),
+    delegationChart(cells),
+    barChart(cells, "peak_rss_bytes", "Memory", "peak resident set of the process"),
+    barChart(cells, "program_bytes", "Size", "of the program's files"),
+  ].filter(Boolean);
   const left = cells.filter((cell) => cell.manifest?.program?.operators_left?.length);
-  const legend = h("p", { class: "legend muted" }, h("span", { class: "key first" }, "◆"), "first", h("span", { class: "key warm" }, "○"), "warm-up",
-    h("span", { class: "key steady" }, "●"), "steady", h("span", { class: "key line" }, "—"), "median of the launch");
-  return h("section", { id: `model-${index}`, class: "model" }, h("h2", {}, model),
+  const legend = h(
+    "p",
+    { class: "legend muted" },
+    h("span", { class: "key first" }, "◆"),
+    "first",
+    h("span", { class: "key warm" }, "○"),
+    "warm-up",
+    h("span", { class: "key steady" }, "●"),
+    "steady",
+    h("span", { class: "key line" }, "—"),
+    "median of the launch",
+  );
+  return h(
+    "section",
+    { id: `model-${index}`, class: "model" },
+    h(
+      "h2",
+      {},
+      model,
+      !HAS_SHAPES && cells[0].shapes ? h("span", { class: "shape" }, cells[0].shapes) : null,
+    ),
     charts.length ? h("div", { class: "charts" }, charts) : null,
-    left.length ? h("details", { class: "fold" }, h("summary", {}, `Operators left to the engine in ${counted(left.length, "case")}`),
-      left.map((cell) => h("div", { class: "fold-part" }, h("h4", {}, nameWithin(cells, cell)), operatorsLeftTable(cell)))) : null,
-    strips.length ? [h("h3", {}, "Every inference"), legend, h("div", { class: "charts strips" }, strips)] : null,
-    h("h3", {}, "Cases in full"), cells.map((cell) => caseDetails(cells, cell)));
+    left.length
+      ? h(
+          "details",
+          { class: "fold" },
+          h("summary", {}, `Operators left to the engine in ${counted(left.length, "case")}`),
+          left.map((cell) =>
+            h(
+              "div",
+              { class: "fold-part" },
+              h("h4", {}, nameWithin(cells, cell)),
+              operatorsLeftTable(cell),
+            ),
+          ),
+        )
+      : null,
+    strips.length
+      ? [h("h3", {}, "Every inference"), legend, h("div", { class: "charts strips" }, strips)]
+      : null,
+    h("h3", {}, "Cases in full"),
+    cells.map((cell) => caseDetails(cells, cell)),
+  );
 }
 
 function runSection() {
   const { run, environment } = DATA;
-  const labels = Object.entries(run.labels ?? {}).map(([name, value]) => `${name}=${value}`).join("  ");
-  return h("section", { id: "run" }, h("h2", {}, "Run and machine"), facts([
-    ["Run", h("code", { class: "long" }, run.id)], ["Labels", labels], ["Seed", String(run.seed)], ["Spec", run.spec_digest && h("code", { class: "long" }, run.spec_digest)],
-    ["Processor", environment.cpu_model], ["CPUs", environment.cpus ? String(environment.cpus) : ""],
-    ["Memory", environment.memory_bytes ? textFromQuantity("bytes", environment.memory_bytes) : ""], ["System", environment.os], ["Kernel", environment.kernel],
-    ["Hypervisor", environment.hypervisor], ["CPU features", (environment.cpu_flags ?? []).join("  ")], ["Device class", environment.device_class],
-  ]), run.argv?.length ? h("div", { class: "part" }, h("h4", {}, "Command"), commandLine(run.argv.join(" "))) : null);
+  const labels = Object.entries(run.labels ?? {})
+    .map(([name, value]) => `${name}=${value}`)
+    .join("  ");
+  return h(
+    "section",
+    { id: "run" },
+    h("h2", {}, "Run and machine"),
+    facts([
+      ["Run", h("code", { class: "long" }, run.id)],
+      ["Labels", labels],
+      ["Seed", String(run.seed)],
+      ["Spec", run.spec_digest && h("code", { class: "long" }, run.spec_digest)],
+      ["Processor", environment.cpu_model],
+      ["CPUs", environment.cpus ? String(environment.cpus) : ""],
+      [
+        "Memory",
+        environment.memory_bytes ? textFromQuantity("bytes", environment.memory_bytes) : "",
+      ],
+      ["System", environment.os],
+      ["Kernel", environment.kernel],
+      ["Hypervisor", environment.hypervisor],
+      ["CPU features", (environment.cpu_flags ?? []).join("  ")],
+      ["Device class", environment.device_class],
+    ]),
+    run.argv?.length
+      ? h("div", { class: "part" }, h("h4", {}, "Command"), commandLine(run.argv.join(" ")))
+      : null,
+  );
 }
 
 function definitionsSection() {
-  const used = [...METRICS.values()].filter((metric) => CASES.some((cell) => cell.metrics[metric.name] || cell.accuracy_tables.some((table) => table.outputs.some((output) => output.metrics[metric.name]))));
+  const used = [...METRICS.values()].filter((metric) =>
+    CASES.some(
+      (cell) =>
+        cell.metrics[metric.name] ||
+        cell.accuracy_tables.some((table) =>
+          table.outputs.some((output) => output.metrics[metric.name]),
+        ),
+    ),
+  );
   if (!used.length) return null;
-  return h("section", { id: "metrics" }, h("details", { class: "fold" }, h("summary", {}, "What the metrics are called"), simpleTable("Formulas stand in docs/metrics.md", [
-    { title: "Shown as", isHead: true, text: (metric) => metric.title }, { title: "Name", text: (metric) => h("code", {}, metric.name) },
-    { title: "Unit", text: (metric) => metric.unit || "of the value" }, { title: "Better", text: (metric) => metric.better }, { title: "Version", numeric: true, text: (metric) => String(metric.version) },
-  ], used)));
+  return h(
+    "section",
+    { id: "metrics" },
+    h(
+      "details",
+      { class: "fold" },
+      h("summary", {}, "What the metrics are called"),
+      simpleTable(
+        "Formulas stand in docs/metrics.md",
+        [
+          { title: "Shown as", isHead: true, text: (metric) => metric.title },
+          { title: "Name", text: (metric) => h("code", {}, metric.name) },
+          { title: "Unit", text: (metric) => metric.unit || "of the value" },
+          { title: "Better", text: (metric) => metric.better },
+          { title: "Version", numeric: true, text: (metric) => String(metric.version) },
+        ],
+        used,
+      ),
+    ),
+  );
 }
 
 /** Opens the case that the address names. */
@@ -94,16 +261,44 @@ function openTarget() {
 
 function start() {
   masthead();
-  const models = [...casesByModel(CASES)].map(([model, cells], index) => ({ cells, element: modelSection(model, cells, index) }));
+  const models = [...casesByModel(CASES)].map(([model, cells], index) => ({
+    cells,
+    element: modelSection(model, cells, index),
+  }));
   const onFilter = (ids) => {
-    for (const { cells, element } of models) element.hidden = !cells.some((cell) => ids.has(cell.id));
+    for (const { cells, element } of models)
+      element.hidden = !cells.some((cell) => ids.has(cell.id));
   };
-  const sections = CASES.length ? [chartsNotice(), findingsSection(), casesSection(onFilter), ...models.map((model) => model.element), notesSection()] : [emptyNotice()];
-  document.getElementById("main").replaceChildren(...[...sections, runSection(), definitionsSection()].filter(Boolean));
-  document.getElementById("footer").append(h("p", { class: "muted" }, `Assay report, ${DATA.schema}. `,
-    HAS_CHARTS ? "Charts by Vega-Lite; the licences of what draws them stand at the head of its script in this file." : ""));
+  const sections = CASES.length
+    ? [
+        chartsNotice(),
+        findingsSection(),
+        casesSection(onFilter),
+        ...models.map((model) => model.element),
+        notesSection(),
+      ]
+    : [emptyNotice()];
+  document
+    .getElementById("main")
+    .replaceChildren(...[...sections, runSection(), definitionsSection()].filter(Boolean));
+  document
+    .getElementById("footer")
+    .append(
+      h(
+        "p",
+        { class: "muted" },
+        `Assay report, ${DATA.schema}. `,
+        HAS_CHARTS
+          ? "Charts by Vega-Lite; the licences of what draws them stand at the head of its script in this file."
+          : "",
+      ),
+    );
   addEventListener("hashchange", openTarget);
-  addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((one) => { one.open = true; }));
+  addEventListener("beforeprint", () =>
+    document.querySelectorAll("details").forEach((one) => {
+      one.open = true;
+    }),
+  );
   openTarget();
 }
 
