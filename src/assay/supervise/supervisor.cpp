@@ -26,7 +26,7 @@ constexpr std::int64_t kNsPerMs = 1'000'000;
 constexpr std::int64_t kMemoryPollMs = 20;
 constexpr std::int64_t kExitPollMs = 5;         // Without a pidfd.
 constexpr std::int64_t kDrainNs = 200'000'000;  // For descendants that left the group.
-constexpr std::size_t kBufferBytes = 1 << 16;
+constexpr std::size_t kBufferBytes = 1 << 18;
 
 std::int64_t ns_from_timeval(const timeval& time) {
   return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 +

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "assay/base/digest.h"
+#include "assay/wire/checksum.h"
 
 namespace assay::wire {
 namespace {
@@ -82,8 +82,8 @@ std::vector<std::byte> bytes_before_blob(const Frame& frame) {
   append_little_endian(bytes, frame.request);
   append_little_endian(bytes, static_cast<std::uint32_t>(json.size()));
   append_little_endian(bytes, static_cast<std::uint64_t>(frame.blob.size()));
-  append_little_endian(bytes, crc32c({bytes_of(json), frame.blob}));
-  append_little_endian(bytes, crc32c({bytes}));
+  append_little_endian(bytes, frame_checksum({bytes_of(json), frame.blob}));
+  append_little_endian(bytes, frame_checksum({bytes}));
   const auto text = bytes_of(json);
   bytes.insert(bytes.end(), text.begin(), text.end());
   return bytes;
@@ -100,7 +100,7 @@ Result<FrameHeader> header_from_bytes(std::span<const std::byte, kHeaderBytes> b
     return fail(ErrorCode::kCorrupt, "not a frame: something else was written into the stream");
   }
   if (read_little_endian<std::uint32_t>(bytes, kCheckedHeaderBytes) !=
-      crc32c({bytes.first<kCheckedHeaderBytes>()})) {
+      frame_checksum({bytes.first<kCheckedHeaderBytes>()})) {
     return fail(ErrorCode::kCorrupt, "damaged frame: the header's checksum is wrong");
   }
   const FrameHeader header{.version = read_little_endian<std::uint16_t>(bytes, 4),
@@ -118,7 +118,7 @@ Result<Frame> frame_from_parts(const FrameHeader& header, std::span<const std::b
   if (json.size() != header.json_bytes || blob.size() != header.blob_bytes) {
     return fail(ErrorCode::kCorrupt, "truncated frame");
   }
-  if (crc32c({json, blob}) != header.payload_crc) {
+  if (frame_checksum({json, blob}) != header.payload_crc) {
     return fail(ErrorCode::kCorrupt, "damaged frame: the payload's checksum is wrong");
   }
   ASSAY_ASSIGN_OR_RETURN(auto body, body_from_bytes(json));
