@@ -1,0 +1,77 @@
+"""Job files for runners: the wire's frames written and read in Python (src/assay/wire/frame.h)."""
+
+from __future__ import annotations
+
+import json
+import struct
+from pathlib import Path
+from typing import Any
+
+MAGIC = 0x59415341
+VERSION = 1
+TYPES = {
+    "hello": 1,
+    "load": 16,
+    "infer": 17,
+    "measure": 18,
+    "profile": 19,
+    "memory": 20,
+    "reset_state": 21,
+    "unload": 22,
+    "stage": 32,
+    "log": 33,
+    "error": 34,
+    "bye": 35,
+}
+NAMES = {number: name for name, number in TYPES.items()}
+
+
+def _crc_table() -> list[int]:
+    table = []
+    for byte in range(256):
+        value = byte
+        for _ in range(8):
+            value = (value >> 1) ^ (0x82F63B78 if value & 1 else 0)
+        table.append(value)
+    return table
+
+
+_TABLE = _crc_table()
+
+
+def crc32c(data: bytes) -> int:
+    """CRC-32C (Castagnoli); a few MB a second, enough for job files."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = (crc >> 8) ^ _TABLE[(crc ^ byte) & 0xFF]
+    return crc ^ 0xFFFFFFFF
+
+
+def frame(kind: str, request: int, body: Any) -> bytes:
+    """One frame without a blob."""
+    payload = json.dumps(body).encode()
+    head = struct.pack(
+        "<IHHIIQI", MAGIC, VERSION, TYPES[kind], request, len(payload), 0, crc32c(payload)
+    )
+    return head + struct.pack("<I", crc32c(head)) + payload
+
+
+def write_job(path: Path, requests: list[tuple[str, Any]]) -> None:
+    """Writes requests, numbered from 1, and a bye."""
+    frames = [frame(kind, i + 1, body) for i, (kind, body) in enumerate(requests)]
+    path.write_bytes(b"".join([*frames, frame("bye", len(requests) + 1, {})]))
+
+
+def read_frames(path: Path) -> list[tuple[str, Any, bytes]]:
+    """(type, body, blob) of every frame in a file; checksums are not checked."""
+    data = path.read_bytes()
+    at = 0
+    frames = []
+    while at + 32 <= len(data):
+        _, _, kind, _, json_bytes, blob_bytes, _, _ = struct.unpack_from("<IHHIIQII", data, at)
+        at += 32
+        body = json.loads(data[at : at + json_bytes] or b"null")
+        blob = data[at + json_bytes : at + json_bytes + blob_bytes]
+        at += json_bytes + blob_bytes
+        frames.append((NAMES.get(kind, str(kind)), body, blob))
+    return frames

@@ -1,0 +1,165 @@
+#include "assay/engines/executorch/executorch_engine.h"
+
+#include <algorithm>
+#include <executorch/runtime/backend/interface.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <dlfcn.h>
+
+#include "assay/base/clock.h"
+#include "assay/base/suggest.h"
+#include "assay/engines/executorch/executorch_session.h"
+#include "assay/engines/executorch/loaded_method.h"
+#include "assay/engines/executorch/loaded_program.h"
+#include "assay/engines/executorch/runtime_error.h"
+#include "assay/engines/executorch/runtime_log.h"
+#include "assay/engines/executorch/runtime_options.h"
+#include "assay/engines/executorch/signature.h"
+
+namespace assay::et {
+namespace {
+
+using ::executorch::runtime::MethodMeta;
+
+constexpr std::string_view kProfilerNote =
+    "XNNPACK in ExecuTorch's wheel always runs with its own profiler: times include it";
+
+std::vector<std::string> registered_backends() {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < ::executorch::runtime::get_num_registered_backends(); ++i) {
+    if (const auto name = ::executorch::runtime::get_backend_name(i); name.ok()) {
+      names.emplace_back(*name);
+    }
+  }
+  return names;
+}
+
+std::vector<BackendInfo> backend_infos() {
+  std::vector<BackendInfo> infos;
+  for (const auto& name : registered_backends()) {
+    const auto* backend = ::executorch::runtime::get_backend_class(name.c_str());
+    const bool is_available = backend != nullptr && backend->is_available();
+    infos.push_back({.name = name,
+                     .is_available = is_available,
+                     .reason = is_available ? "" : "it is registered but says it cannot run here"});
+  }
+  return infos;
+}
+
+/// Whatever the libraries register belongs to this process from now on.
+Status open_libraries(const std::vector<std::filesystem::path>& libraries) {
+  for (const auto& library : libraries) {
+    if (!std::filesystem::exists(library)) {
+      return fail(ErrorCode::kNotFound, fmt::format("no library {}", library.string()));
+    }
+    if (::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL) == nullptr) {
+      const char* reason = ::dlerror();
+      return fail(ErrorCode::kUnavailable,
+                  fmt::format("library {} does not load: {}", library.string(),
+                              reason != nullptr ? reason : "no reason given"));
+    }
+  }
+  return {};
+}
+
+Result<MethodMeta> find_method(const LoadedProgram& program, const std::string& name) {
+  const auto names = program.method_names();
+  if (std::ranges::find(names, name) == names.end()) {
+    return fail(ErrorCode::kNotFound,
+                fmt::format("the program has no method '{}'{}", name, suggestion_for(name, names)));
+  }
+  auto meta = program.program().method_meta(name.c_str());
+  if (!meta.ok()) {
+    return fail_with_runtime_error(fmt::format("method '{}'", name), meta.error());
+  }
+  return *meta;
+}
+
+Status check_backends(std::span<const std::string> needed) {
+  for (const auto& name : needed) {
+    const auto* backend = ::executorch::runtime::get_backend_class(name.c_str());
+    if (backend == nullptr) {
+      return fail(
+          ErrorCode::kUnavailable,
+          fmt::format("the program needs backend '{}', which is not registered; registered: "
+                      "{}; give a library that registers it, or lower the model for another "
+                      "backend",
+                      name, fmt::join(registered_backends(), ", ")));
+    }
+    if (!backend->is_available()) {
+      return fail(ErrorCode::kUnavailable,
+                  fmt::format("the program needs backend '{}', which is registered but says it "
+                              "cannot run here",
+                              name));
+    }
+  }
+  return {};
+}
+
+LoadMode load_mode_from(const Json& options) {
+  return options.value("load_mode", "file") == "mmap" ? LoadMode::kMmap : LoadMode::kFile;
+}
+
+Result<std::unique_ptr<Session>> load_session(const LoadRequest& request, const Json& options) {
+  ExecutorchSession::Parts parts{.method_name = request.method,
+                                 .etdump = options.value("etdump", "")};
+  LoadReport& report = parts.report;
+  const std::int64_t start_ns = monotonic_ns();
+  ASSAY_ASSIGN_OR_RETURN(parts.program,
+                         LoadedProgram::open({.entry = request.entry,
+                                              .data = request.data,
+                                              .mode = load_mode_from(options),
+                                              .is_verified = options.value("verify", false)}));
+  report.stages.push_back({"program", monotonic_ns() - start_ns});
+
+  ASSAY_ASSIGN_OR_RETURN(const MethodMeta meta, find_method(*parts.program, request.method));
+  ASSAY_ASSIGN_OR_RETURN(report.inputs, inputs_of(meta));
+  ASSAY_ASSIGN_OR_RETURN(report.outputs, outputs_of(meta));
+  report.backends = backends_of(meta);
+  ASSAY_RETURN_IF_ERROR(check_backends(report.backends));
+
+  const std::int64_t method_start_ns = monotonic_ns();
+  ASSAY_ASSIGN_OR_RETURN(parts.method, LoadedMethod::load(*parts.program, request.method,
+                                                          report.inputs, report.outputs, nullptr));
+  report.stages.push_back({"method", monotonic_ns() - method_start_ns});
+
+  report.effective_options = effective_options(options);
+  report.declared_memory = parts.method->memory();
+  report.declared_memory.push_back({"program_and_constants", parts.program->heap_bytes()});
+  if (std::ranges::find(report.backends, "XnnpackBackend") != report.backends.end()) {
+    report.notes.emplace_back(kProfilerNote);
+  }
+  return std::make_unique<ExecutorchSession>(std::move(parts));
+}
+
+}  // namespace
+
+ExecutorchEngine::ExecutorchEngine() { capture_runtime_log(); }
+
+Result<EngineDescription> ExecutorchEngine::describe() {
+  return EngineDescription{.name = "executorch",
+                           .version = ASSAY_EXECUTORCH_VERSION,
+                           .build_id = ASSAY_EXECUTORCH_BUILD_ID,
+                           .formats = {"pte"},
+                           .options = option_schema(),
+                           .backends = backend_infos(),
+                           .tags = {std::string(Profiler::kTag), std::string(MemoryTeller::kTag)},
+                           .notes = {fmt::format("full version: {}", ASSAY_EXECUTORCH_FULL_VERSION),
+                                     std::string(kProfilerNote)}};
+}
+
+Result<std::unique_ptr<Session>> ExecutorchEngine::load(const LoadRequest& request) {
+  ASSAY_ASSIGN_OR_RETURN(const Json options, validate_options(request.options, option_schema()));
+  ASSAY_RETURN_IF_ERROR(open_libraries(request.libraries));
+  ASSAY_RETURN_IF_ERROR(apply_process_options(options));
+  static_cast<void>(take_error_log());
+  return load_session(request, options);
+}
+
+}  // namespace assay::et

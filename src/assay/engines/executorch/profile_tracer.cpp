@@ -1,0 +1,181 @@
+#include "assay/engines/executorch/profile_tracer.h"
+
+#include <algorithm>
+#include <executorch/runtime/platform/platform.h>
+#include <fmt/format.h>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "assay/base/clock.h"
+
+namespace assay::et {
+namespace {
+
+using ::executorch::runtime::EventTracerEntry;
+
+constexpr std::int64_t kIgnored = -1;
+constexpr std::string_view kMethod = "Method::execute";
+constexpr std::string_view kOperator = "OPERATOR_CALL";
+constexpr std::string_view kDelegate = "DELEGATE_CALL";
+constexpr std::string_view kKernelPrefix = "native_call_";
+constexpr std::size_t kReservedEvents = std::size_t{1} << 16;
+
+EventTracerEntry entry_of(std::int64_t id) {
+  EventTracerEntry entry{};
+  entry.event_id = id;
+  return entry;
+}
+
+/// "method", "operator", "delegate" or "delegate_operator"; empty for what is not reported.
+std::string_view kind_of(std::string_view name, bool is_of_delegate) {
+  if (is_of_delegate) {
+    return "delegate_operator";
+  }
+  if (name == kMethod) {
+    return "method";
+  }
+  if (name == kDelegate) {
+    return "delegate";
+  }
+  return name == kOperator || name.starts_with(kOperator) ? "operator" : std::string_view{};
+}
+
+ProfileEvent reduce(std::string name, std::string_view kind, int instruction,
+                    std::vector<std::int64_t> durations_ns) {
+  ProfileEvent event{
+      .name = std::move(name), .kind = std::string(kind), .instruction = instruction};
+  std::ranges::sort(durations_ns);
+  event.count = static_cast<std::int64_t>(durations_ns.size());
+  for (const auto ns : durations_ns) {
+    event.total_ns += ns;
+  }
+  event.min_ns = durations_ns.front();
+  event.median_ns = durations_ns[durations_ns.size() / 2];
+  return event;
+}
+
+}  // namespace
+
+ProfileTracer::ProfileTracer() {
+  const auto ratio = ::executorch::runtime::pal_ticks_to_ns_multiplier();
+  ns_per_tick_ = static_cast<double>(ratio.numerator) / static_cast<double>(ratio.denominator);
+  events_.reserve(kReservedEvents);
+}
+
+void ProfileTracer::start() {
+  events_.clear();
+  is_collecting_ = true;
+}
+
+int ProfileTracer::intern(std::string_view name) {
+  const auto [at, is_new] =
+      name_ids_.try_emplace(std::string(name), static_cast<int>(names_.size()));
+  if (is_new) {
+    names_.emplace_back(name);
+  }
+  return at->second;
+}
+
+int ProfileTracer::current_instruction() const {
+  return chain_id_ == ::executorch::runtime::kUnsetChainId ? -1 : static_cast<int>(debug_handle_);
+}
+
+std::int64_t ProfileTracer::open_event(std::string_view name, int instruction,
+                                       bool is_of_delegate) {
+  if (!is_collecting_) {
+    return kIgnored;
+  }
+  events_.push_back(
+      {.name = intern(name), .instruction = instruction, .is_of_delegate = is_of_delegate});
+  events_.back().start_ns = monotonic_ns();
+  return static_cast<std::int64_t>(events_.size()) - 1;
+}
+
+void ProfileTracer::close_event(std::int64_t id) {
+  const std::int64_t now_ns = monotonic_ns();
+  if (id >= 0 && static_cast<std::size_t>(id) < events_.size()) {
+    events_[static_cast<std::size_t>(id)].end_ns = now_ns;
+  }
+}
+
+EventTracerEntry ProfileTracer::start_profiling(const char* name,
+                                                ::executorch::runtime::ChainID chain_id,
+                                                ::executorch::runtime::DebugHandle debug_handle) {
+  const int instruction = chain_id == ::executorch::runtime::kUnsetChainId
+                              ? current_instruction()
+                              : static_cast<int>(debug_handle);
+  return entry_of(open_event(name, instruction, false));
+}
+
+void ProfileTracer::end_profiling(EventTracerEntry entry) { close_event(entry.event_id); }
+
+EventTracerEntry ProfileTracer::start_profiling_delegate(
+    const char* name, ::executorch::runtime::DelegateDebugIntId delegate_debug_index) {
+  const std::string text = name != nullptr ? name : fmt::format("#{}", delegate_debug_index);
+  return entry_of(open_event(text, current_instruction(), true));
+}
+
+void ProfileTracer::end_profiling_delegate(EventTracerEntry entry, const void* /*metadata*/,
+                                           std::size_t /*metadata_len*/) {
+  close_event(entry.event_id);
+}
+
+void ProfileTracer::log_profiling_delegate(
+    const char* name, ::executorch::runtime::DelegateDebugIntId delegate_debug_index,
+    et_timestamp_t start_time, et_timestamp_t end_time, const void* /*metadata*/,
+    std::size_t /*metadata_len*/) {
+  const std::string text = name != nullptr ? name : fmt::format("#{}", delegate_debug_index);
+  const auto id = open_event(text, current_instruction(), true);
+  if (id == kIgnored) {
+    return;
+  }
+  auto& event = events_[static_cast<std::size_t>(id)];
+  const double ticks = end_time > start_time ? static_cast<double>(end_time - start_time) : 0;
+  event.end_ns = event.start_ns + static_cast<std::int64_t>(ticks * ns_per_tick_);
+}
+
+/// Gives each OPERATOR_CALL the name of the kernel call inside it; the inner events are not
+/// reported themselves.
+void ProfileTracer::adopt_kernel_names() {
+  for (std::size_t i = 1; i < events_.size(); ++i) {
+    const std::string_view name = names_[static_cast<std::size_t>(events_[i].name)];
+    auto& outer = events_[i - 1];
+    if (name.starts_with(kKernelPrefix) &&
+        names_[static_cast<std::size_t>(outer.name)] == kOperator) {
+      outer.name = intern(std::string(kOperator) + std::string(name.substr(kKernelPrefix.size())));
+    }
+  }
+}
+
+ProfileReport ProfileTracer::finish(int iterations, const std::string& delegate_name) {
+  is_collecting_ = false;
+  adopt_kernel_names();
+  using Key = std::tuple<int, bool, int>;  // instruction (the method's first), of delegate, name
+  std::map<Key, std::vector<std::int64_t>> groups;
+  for (const auto& event : events_) {
+    groups[{event.instruction, event.is_of_delegate, event.name}].push_back(event.end_ns -
+                                                                            event.start_ns);
+  }
+  ProfileReport report{.iterations = iterations};
+  for (auto& [key, durations] : groups) {
+    const auto& [instruction, is_of_delegate, name_id] = key;
+    std::string name = names_[static_cast<std::size_t>(name_id)];
+    const auto kind = kind_of(name, is_of_delegate);
+    if (kind.empty()) {
+      continue;
+    }
+    if (kind == "delegate") {
+      name = delegate_name;
+    } else if (kind == "operator" && name.size() > kOperator.size()) {
+      name.erase(0, kOperator.size());
+    }
+    report.events.push_back(reduce(std::move(name), kind, instruction, std::move(durations)));
+    if (kind == "method") {
+      report.method_median_ns = report.events.back().median_ns;
+    }
+  }
+  return report;
+}
+
+}  // namespace assay::et
