@@ -317,15 +317,19 @@ class Campaign {
   }
 
   Status evaluate(const Prepared& prepared, const LaunchYield& yield, const std::string& attempt) {
+    const EvaluationYield brought{
+        .outputs = yield.outputs,
+        .specs = yield.launch.load ? yield.launch.load->outputs : std::vector<TensorSpec>{},
+        .differing_elements = yield.differing_elements};
     for (const auto& kind : request_.settings.against) {
       const auto reference = prepared.references.find(kind);
       if (reference == prepared.references.end()) {
         note_missing_reference(prepared, kind);
         continue;
       }
-      ASSAY_ASSIGN_OR_RETURN(const auto table,
-                             judge_outputs(prepared.cell, yield.outputs, yield.differing_elements,
-                                           reference->second, request_.settings.tolerance));
+      ASSAY_ASSIGN_OR_RETURN(
+          const auto table,
+          judge_outputs(prepared.cell, brought, reference->second, request_.settings.tolerance));
       ASSAY_RETURN_IF_ERROR(tools_.store.add_metrics(metric_rows_of(table, attempt)));
       ASSAY_RETURN_IF_ERROR(tools_.store.add_attachment(
           {.owner = attempt, .kind = "accuracy_table", .content = Json(table).dump()}));

@@ -15,11 +15,17 @@
 
 namespace assay {
 
-/// Compares the outputs of an evaluation launch (safetensors) with one reference. `tolerance`: of
-/// the spec, empty to use the recipe's. Errors: kCorrupt (files), kInvalidArgument (tolerance).
-Result<AccuracyTable> judge_outputs(const Case& cell, std::span<const std::byte> outputs,
-                                    std::int64_t differing_elements, const Reference& reference,
-                                    const Json& tolerance);
+/// What an evaluation launch brought back.
+struct EvaluationYield {
+  std::span<const std::byte> outputs;  ///< safetensors "<sample>.<index>"
+  std::vector<TensorSpec> specs;       ///< Of the outputs, as the program tells.
+  std::int64_t differing_elements = 0;
+};
+
+/// Compares the outputs with one reference. `tolerance`: of the spec, empty to use the recipe's.
+/// Errors: kCorrupt (files), kInvalidArgument (tolerance).
+Result<AccuracyTable> judge_outputs(const Case& cell, const EvaluationYield& yield,
+                                    const Reference& reference, const Json& tolerance);
 
 /// The table's numbers as rows, scoped "against:float32/output:0".
 std::vector<MetricRow> metric_rows_of(const AccuracyTable& table, const std::string& attempt);

@@ -86,23 +86,29 @@ Status take_body(const Frame& frame, std::optional<Body>& target) {
   return {};
 }
 
+Status take_measurement(const Frame& reply, Launch& launch) {
+  ASSAY_RETURN_IF_ERROR(take_body(reply, launch.measurement));
+  ASSAY_ASSIGN_OR_RETURN(launch.measurement->samples, wire::samples_from_blob(reply.blob));
+  return {};
+}
+
+Status take_outputs(const Frame& reply, LaunchYield& yield) {
+  ASSAY_ASSIGN_OR_RETURN(const auto body, wire::body_of<wire::InferReply>(reply));
+  yield.differing_elements = body.differing_elements;
+  yield.outputs = reply.blob;
+  return {};
+}
+
 Status take_pass_reply(const Frame& reply, Pass pass, LaunchYield& yield) {
-  auto& launch = yield.launch;
   switch (pass) {
     case Pass::kTiming:
-      ASSAY_RETURN_IF_ERROR(take_body(reply, launch.measurement));
-      ASSAY_ASSIGN_OR_RETURN(launch.measurement->samples, wire::samples_from_blob(reply.blob));
-      return {};
-    case Pass::kEvaluate: {
-      ASSAY_ASSIGN_OR_RETURN(const auto body, wire::body_of<wire::InferReply>(reply));
-      yield.differing_elements = body.differing_elements;
-      yield.outputs = reply.blob;
-      return {};
-    }
+      return take_measurement(reply, yield.launch);
+    case Pass::kEvaluate:
+      return take_outputs(reply, yield);
     case Pass::kMemory:
-      return take_body(reply, launch.memory);
+      return take_body(reply, yield.launch.memory);
     case Pass::kProfile:
-      return take_body(reply, launch.profile);
+      return take_body(reply, yield.launch.profile);
   }
   return {};
 }

@@ -5,11 +5,11 @@
 #include <fstream>
 #include <iostream>
 
-#include "assay/base/fs.h"
-#include "assay/report/writer.h"
-
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+#include "assay/base/fs.h"
+#include "assay/report/writer.h"
 
 namespace assay::cli {
 namespace {
@@ -24,7 +24,8 @@ Result<ReportFormat> format_of_file(const std::string& file) {
     }
   }
   return fail(ErrorCode::kInvalidArgument,
-              fmt::format("--report {}: no format has the extension '{}'; use .html, .json, .jsonl, .csv, .md or .xml",
+              fmt::format("--report {}: no format has the extension '{}'; use .html, .json, "
+                          ".jsonl, .csv, .md or .xml",
                           file, extension));
 }
 
@@ -32,7 +33,8 @@ Status check_writable(const std::string& file) {
   // Appending opens without destroying what an earlier run left, should this one fail.
   const std::ofstream target(file, std::ios::app);
   if (!target) {
-    return fail(ErrorCode::kUnavailable, fmt::format("cannot write '{}'; choose a file in a folder you may write", file));
+    return fail(ErrorCode::kUnavailable,
+                fmt::format("cannot write '{}'; choose a file in a folder you may write", file));
   }
   return {};
 }
@@ -49,13 +51,14 @@ ReportStyle style_of(bool is_stdout, bool has_accuracy_tables) {
   return style;
 }
 
-Status write_to_file(const ReportFormat& format, const RunSummary& summary, const ReportStyle& style,
-                     const std::string& file) {
+Status write_to_file(const ReportFormat& format, const RunSummary& summary,
+                     const ReportStyle& style, const std::string& file) {
   std::ofstream target(file);
   ASSAY_RETURN_IF_ERROR(write_report(format.name, summary, style, target));
   target.close();
   if (!target) {
-    return fail(ErrorCode::kExhausted, fmt::format("cannot write '{}'; the results are in the store: assay report", file));
+    return fail(ErrorCode::kExhausted,
+                fmt::format("cannot write '{}'; the results are in the store: assay report", file));
   }
   return {};
 }
@@ -63,7 +66,8 @@ Status write_to_file(const ReportFormat& format, const RunSummary& summary, cons
 }  // namespace
 
 void StoreFlags::declare(CLI::App& app) {
-  app.add_option("--store", path, "Where results are kept [default: " + default_store().string() + "]");
+  app.add_option("--store", path,
+                 "Where results are kept [default: " + default_store().string() + "]");
 }
 
 Result<std::unique_ptr<ResultStore>> StoreFlags::open() const {
@@ -77,7 +81,8 @@ Result<std::unique_ptr<ResultStore>> StoreFlags::open() const {
 void ReportFlags::declare(CLI::App& app) {
   app.add_option("--format", format, "Of the report on stdout, or list")->capture_default_str();
   app.add_option("--out", out, "File instead of stdout (-)")->capture_default_str();
-  app.add_option("--report", files, "One more report; its extension names the format (.html, .json, …)");
+  app.add_option("--report", files,
+                 "One more report; its extension names the format (.html, .json, …)");
   app.add_option("--baseline", baseline, "Recipe that ratios refer to");
 }
 
@@ -108,7 +113,8 @@ Status ReportFlags::write(const RunSummary& summary, bool has_accuracy_tables) c
   std::cout.flush();
   for (const auto& file : files) {
     ASSAY_ASSIGN_OR_RETURN(const auto file_format, format_of_file(file));
-    ASSAY_RETURN_IF_ERROR(write_to_file(file_format, summary, style_of(false, has_accuracy_tables), file));
+    ASSAY_RETURN_IF_ERROR(
+        write_to_file(file_format, summary, style_of(false, has_accuracy_tables), file));
   }
   return {};
 }
@@ -116,7 +122,9 @@ Status ReportFlags::write(const RunSummary& summary, bool has_accuracy_tables) c
 void ToolchainFlags::declare(CLI::App& app) {
   app.add_option("--python", python, "Interpreter whose torch and executorch make artifacts");
   app.add_option("--plugin", plugins, "Python file with models, recipes, engines or metrics");
-  app.add_option("--jobs", jobs, "Artifacts made at a time")->capture_default_str()->check(CLI::Range(1, 64));
+  app.add_option("--jobs", jobs, "Artifacts made at a time")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 64));
 }
 
 void ToolchainFlags::apply() const {
@@ -133,9 +141,11 @@ void ToolchainFlags::apply() const {
 void RunFlags::declare(CLI::App& app) {
   app.add_flag("--quiet,-q", is_quiet, "No progress on stderr");
   app.add_flag("--dry-run", is_dry_run, "Print the cases and what each took last time, and stop");
-  app.add_flag("--rebuild", is_rebuild, "Make artifacts again, and say whether the bytes are the same");
+  app.add_flag("--rebuild", is_rebuild,
+               "Make artifacts again, and say whether the bytes are the same");
   app.add_option("--label", labels, "key=value, kept with the run");
-  app.add_option("--library", libraries, "Shared library with delegates or kernels, loaded into every runner");
+  app.add_option("--library", libraries,
+                 "Shared library with delegates or kernels, loaded into every runner");
   app.add_option("--only", only, "Only cases whose label or key contains this text");
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "assay/base/result.h"
+#include "assay/record/summary.h"
 #include "assay/store/result_store.h"
 
 namespace assay::cli {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "assay/artifact/cache.h"
 #include "assay/artifact/toolchain.h"
@@ -16,7 +17,7 @@
 #include "assay/cli/progress.h"
 #include "assay/device/device_lock.h"
 #include "assay/device/environment.h"
-#include "assay/device/transport.h"
+#include "assay/device/local_transport.h"
 #include "assay/engine/installed_builds.h"
 #include "assay/spec/expand.h"
 #include "assay/summary/summarize.h"
@@ -30,7 +31,8 @@ std::vector<std::string>& remembered_argv() {
 }
 
 bool is_wanted(const Case& cell, const std::string& only) {
-  return only.empty() || label_of(cell).find(only) != std::string::npos || case_key(cell).starts_with(only);
+  return only.empty() || label_of(cell).find(only) != std::string::npos ||
+         case_key(cell).starts_with(only);
 }
 
 void tell_refused(const Expansion& expansion) {
@@ -38,8 +40,9 @@ void tell_refused(const Expansion& expansion) {
     log_line(LogLevel::kWarning, warning);
   }
   for (const auto& refused : expansion.refused) {
-    log_line(LogLevel::kInfo, fmt::format("not a case ({}): {} {} on {}: {}", refused.cells, refused.model,
-                                          refused.recipe, refused.engine, refused.reason));
+    log_line(LogLevel::kInfo,
+             fmt::format("not a case ({}): {} {} on {}: {}", refused.cells, refused.model,
+                         refused.recipe, refused.engine, refused.reason));
   }
 }
 
@@ -48,7 +51,8 @@ Status print_plan(const std::vector<Case>& cases, const CampaignFlags& flags) {
   for (const auto& cell : cases) {
     ASSAY_ASSIGN_OR_RETURN(const auto past_ns, store->past_duration_ns(case_key(cell)));
     fmt::print("{}  {:<60} {}\n", case_key(cell).substr(0, 12), label_of(cell),
-               past_ns == 0 ? "never run" : "last time " + text_from_duration_ns(static_cast<double>(past_ns)));
+               past_ns == 0 ? "never run"
+                            : "last time " + text_from_duration_ns(static_cast<double>(past_ns)));
   }
   fmt::print("{} case{}\n", cases.size(), cases.size() == 1 ? "" : "s");
   return {};
@@ -94,21 +98,25 @@ Result<Run> new_run(const Spec& spec, const CampaignFlags& flags, const Environm
 }
 
 Result<std::shared_ptr<void>> lock_local_device() {
-  const auto tell = [](std::int64_t holder) {
-    log_line(LogLevel::kInfo, fmt::format("waiting for the device: process {} is measuring", holder));
+  bool is_told = false;
+  const auto keep_waiting = [&is_told](const std::string& holder) {
+    if (!std::exchange(is_told, true)) {
+      log_line(LogLevel::kInfo, "waiting for the device: " + holder);
+    }
     return !is_interrupted();
   };
-  ASSAY_ASSIGN_OR_RETURN(auto lock, DeviceLock::wait("local", tell));
+  ASSAY_ASSIGN_OR_RETURN(auto lock, DeviceLock::acquire("local", {.keep_waiting = keep_waiting}));
   return std::make_shared<DeviceLock>(std::move(lock));
 }
 
 Result<AgentClient> connect_local_agent() {
-  ASSAY_ASSIGN_OR_RETURN(auto transport, LocalTransport::start());
-  return AgentClient::connect(std::move(transport));
+  LocalTransport transport;
+  return AgentClient::connect(transport);
 }
 
 /// Runs the campaign; being asked to stop is no failure here: what was measured is reported.
-Result<bool> run_to_end_or_stop(const CampaignRequest& request, ResultStore& store, const CampaignFlags& flags) {
+Result<bool> run_to_end_or_stop(const CampaignRequest& request, ResultStore& store,
+                                const CampaignFlags& flags) {
   Progress progress(flags.run.is_quiet);
   const ArtifactCache cache(assay_home() / "cache");
   const CampaignTools tools{
@@ -139,7 +147,8 @@ void CampaignFlags::declare(CLI::App& app) {
   store.declare(app);
 }
 
-Result<ExitCode> execute_spec(const Spec& spec, const CampaignFlags& flags, const std::optional<Run>& resumed) {
+Result<ExitCode> execute_spec(const Spec& spec, const CampaignFlags& flags,
+                              const std::optional<Run>& resumed) {
   ASSAY_RETURN_IF_ERROR(flags.report.check());
   if (flags.report.format == "list") {
     return ExitCode::kOk;
@@ -147,13 +156,16 @@ Result<ExitCode> execute_spec(const Spec& spec, const CampaignFlags& flags, cons
   flags.toolchain.apply();
   const auto environment = read_environment();
   const auto installed = find_installed_builds(assay_home());
-  ASSAY_ASSIGN_OR_RETURN(auto expansion, expand(spec, {.device_class = environment.device_class,
-                                                       .installed = installed.builds,
-                                                       .has_plugins = !flags.toolchain.plugins.empty()}));
+  ASSAY_ASSIGN_OR_RETURN(auto expansion,
+                         expand(spec, {.device_class = environment.device_class,
+                                       .installed = installed.builds,
+                                       .has_plugins = !flags.toolchain.plugins.empty()}));
   tell_refused(expansion);
-  std::erase_if(expansion.cases, [&flags](const Case& cell) { return !is_wanted(cell, flags.run.only); });
+  std::erase_if(expansion.cases,
+                [&flags](const Case& cell) { return !is_wanted(cell, flags.run.only); });
   if (expansion.cases.empty()) {
-    log_line(LogLevel::kError, "no case matched; assay run --dry-run lists them, assay doctor says what is missing");
+    log_line(LogLevel::kError,
+             "no case matched; assay run --dry-run lists them, assay doctor says what is missing");
     return ExitCode::kNothingMatched;
   }
   if (flags.run.is_dry_run) {
@@ -161,7 +173,8 @@ Result<ExitCode> execute_spec(const Spec& spec, const CampaignFlags& flags, cons
     return ExitCode::kOk;
   }
   ASSAY_ASSIGN_OR_RETURN(const auto store, flags.store.open());
-  ASSAY_ASSIGN_OR_RETURN(auto run, resumed ? Result<Run>(*resumed) : new_run(spec, flags, environment));
+  ASSAY_ASSIGN_OR_RETURN(auto run,
+                         resumed ? Result<Run>(*resumed) : new_run(spec, flags, environment));
   const CampaignRequest request{.run = run,
                                 .environment = environment,
                                 .cases = expansion.cases,
@@ -172,7 +185,9 @@ Result<ExitCode> execute_spec(const Spec& spec, const CampaignFlags& flags, cons
   ASSAY_ASSIGN_OR_RETURN(run, store->get_run(run.id));
   ASSAY_ASSIGN_OR_RETURN(
       const auto summary,
-      summarize_run(*store, run, {.baseline = flags.report.baseline.empty() ? spec.baseline : flags.report.baseline}));
+      summarize_run(
+          *store, run,
+          {.baseline = flags.report.baseline.empty() ? spec.baseline : flags.report.baseline}));
   ASSAY_RETURN_IF_ERROR(flags.report.write(summary, flags.has_accuracy_tables));
   if (!is_done) {
     log_line(LogLevel::kInfo, fmt::format("stopped; go on with: assay run --resume {}", run.id));

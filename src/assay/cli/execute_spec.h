@@ -23,7 +23,8 @@ struct CampaignFlags {
 
 /// Expands the spec, runs the campaign and writes the reports. `resumed`: the run to go on with.
 /// An interruption still reports what was measured, and says how to go on.
-Result<ExitCode> execute_spec(const Spec& spec, const CampaignFlags& flags, const std::optional<Run>& resumed = {});
+Result<ExitCode> execute_spec(const Spec& spec, const CampaignFlags& flags,
+                              const std::optional<Run>& resumed = {});
 
 /// Name and arguments of the running program, as it was called; kept with each run.
 void remember_argv(int argc, char** argv);

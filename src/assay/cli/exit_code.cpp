@@ -31,7 +31,8 @@ ExitCode exit_code_from_summary(const RunSummary& summary) {
   if (has(Verdict::kFail)) {
     return ExitCode::kFindings;
   }
-  return has(Verdict::kPass) || has(Verdict::kInconclusive) ? ExitCode::kOk : ExitCode::kNothingMatched;
+  return has(Verdict::kPass) || has(Verdict::kInconclusive) ? ExitCode::kOk
+                                                            : ExitCode::kNothingMatched;
 }
 
 }  // namespace assay::cli

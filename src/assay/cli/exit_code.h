@@ -10,9 +10,9 @@ namespace assay::cli {
 /// What a script can rely on; README.md has the list.
 enum class ExitCode : std::uint8_t {
   kOk = 0,
-  kFindings = 1,       ///< Done, and something failed or a gate broke.
+  kFindings = 1,  ///< Done, and something failed or a gate broke.
   kUsage = 2,
-  kUnavailable = 3,    ///< Engine, device, store or file could not be used.
+  kUnavailable = 3,  ///< Engine, device, store or file could not be used.
   kInternal = 4,
   kNothingMatched = 5,
   kInconclusive = 6,

@@ -19,8 +19,9 @@ void on_signal(int signal) {
 }  // namespace
 
 void catch_interrupts() {
-  struct sigaction action {};
-  action.sa_handler = on_signal;  // No SA_RESTART: a waiting read returns, and the flag is looked at.
+  struct sigaction action{};
+  action.sa_handler =
+      on_signal;  // No SA_RESTART: a waiting read returns, and the flag is looked at.
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);
 }

@@ -24,7 +24,8 @@ void suggest_verb(int argc, char** argv) {
     names.emplace_back(verb.name);
   }
   if (std::ranges::find(names, argv[1]) == names.end()) {
-    log_line(LogLevel::kError, fmt::format("no verb '{}'{}", argv[1], suggestion_for(argv[1], names)));
+    log_line(LogLevel::kError,
+             fmt::format("no verb '{}'{}", argv[1], suggestion_for(argv[1], names)));
   }
 }
 
@@ -37,7 +38,9 @@ int finish(const Result<ExitCode>& result) {
 }
 
 int run_program(int argc, char** argv) {
-  CLI::App app("Measures, evaluates and conformance-tests on-device AI models on every inference engine.", "assay");
+  CLI::App app(
+      "Measures, evaluates and conformance-tests on-device AI models on every inference engine.",
+      "assay");
   app.set_version_flag("--version", ASSAY_VERSION);
   app.require_subcommand(1);
   std::vector<std::pair<CLI::App*, Execute>> verbs;

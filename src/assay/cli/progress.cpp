@@ -4,10 +4,10 @@
 #include <cstdio>
 #include <fmt/format.h>
 
-#include "assay/cli/interrupt.h"
-
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+#include "assay/cli/interrupt.h"
 
 namespace assay::cli {
 namespace {
@@ -19,7 +19,8 @@ std::size_t terminal_width() {
 
 std::string text_from_remaining(std::int64_t ns) {
   const auto seconds = ns / 1'000'000'000;
-  return seconds < 60 ? fmt::format("{} s left", seconds) : fmt::format("{} min {} s left", seconds / 60, seconds % 60);
+  return seconds < 60 ? fmt::format("{} s left", seconds)
+                      : fmt::format("{} min {} s left", seconds / 60, seconds % 60);
 }
 
 std::string bar(int done, int total) {
@@ -34,7 +35,8 @@ std::string bar(int done, int total) {
 
 }  // namespace
 
-Progress::Progress(bool is_quiet) : is_quiet_(is_quiet), is_terminal_(::isatty(STDERR_FILENO) == 1) {}
+Progress::Progress(bool is_quiet)
+    : is_quiet_(is_quiet), is_terminal_(::isatty(STDERR_FILENO) == 1) {}
 
 Progress::~Progress() { clear_line(); }
 
@@ -77,8 +79,9 @@ void Progress::show_line() {
   if (is_quiet_ || !is_terminal_ || total_ == 0) {
     return;
   }
-  auto line = fmt::format("{:<9} {} {}/{} {}{}", phase_, bar(done_, total_), done_, total_,
-                          remaining_ns_ < 0 ? "" : text_from_remaining(remaining_ns_) + "  ", running_);
+  auto line =
+      fmt::format("{:<9} {} {}/{} {}{}", phase_, bar(done_, total_), done_, total_,
+                  remaining_ns_ < 0 ? "" : text_from_remaining(remaining_ns_) + "  ", running_);
   // The bar's 20 cells take three bytes each; the rest is one byte a column.
   line.resize(std::min(line.size(), terminal_width() - 1 + 40));
   fmt::print(stderr, "\r\033[K{}", line);

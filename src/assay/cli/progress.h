@@ -8,8 +8,8 @@
 
 namespace assay::cli {
 
-/// Shows on stderr how a campaign goes on: one line that changes on a terminal, a line per finished step
-/// otherwise, nothing with `is_quiet`.
+/// Shows on stderr how a campaign goes on: one line that changes on a terminal, a line per finished
+/// step otherwise, nothing with `is_quiet`.
 class Progress : public CampaignListener {
  public:
   explicit Progress(bool is_quiet);

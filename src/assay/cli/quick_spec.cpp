@@ -27,7 +27,8 @@ Json value_from_text(const std::string& text) {
 Status add_option(const std::string& text, Json& options) {
   const auto equals = text.find('=');
   if (equals == std::string::npos || equals == 0) {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("--option {}: write name=value or name=value,value", text));
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("--option {}: write name=value or name=value,value", text));
   }
   for (const auto& value : split(text.substr(equals + 1), ',')) {
     options[text.substr(0, equals)].push_back(value_from_text(value));
@@ -38,7 +39,8 @@ Status add_option(const std::string& text, Json& options) {
 Status add_gate(const std::string& text, Json& require) {
   const auto start = text.find_first_of("<>=");
   if (start == std::string::npos || start == 0) {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("--require {}: write a bound such as 'sqnr_db>=30'", text));
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("--require {}: write a bound such as 'sqnr_db>=30'", text));
   }
   require[text.substr(0, start)] = text.substr(start);
   return {};
@@ -49,7 +51,8 @@ Result<Json> shape_from_text(const std::string& text) {
   for (const auto& dimension : split(text, ',')) {
     const auto value = value_from_text(dimension);
     if (!value.is_number_integer()) {
-      return fail(ErrorCode::kInvalidArgument, fmt::format("--input-shape {}: write dimensions such as 1,3,224,224", text));
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("--input-shape {}: write dimensions such as 1,3,224,224", text));
     }
     shape.push_back(value);
   }
@@ -59,9 +62,11 @@ Result<Json> shape_from_text(const std::string& text) {
 }  // namespace
 
 void QuickSpec::declare_model(CLI::App& app) {
-  app.add_option("model", model, "torchvision:NAME, file.py:FACTORY, model.pt2 or program.pte")->required();
+  app.add_option("model", model, "torchvision:NAME, file.py:FACTORY, model.pt2 or program.pte")
+      ->required();
   app.add_option("--recipe", recipes, "Recipes; assay list recipes")->delimiter(',');
-  app.add_option("--engine", engines, "Engines, with build if wanted; assay list engines")->delimiter(',');
+  app.add_option("--engine", engines, "Engines, with build if wanted; assay list engines")
+      ->delimiter(',');
   app.add_option("--option", options, "name=value[,value]: an engine's option");
   app.add_option("--threads", threads, "Short for --option threads=…")->delimiter(',');
   app.add_option("--input-shape", input_shapes, "1,3,224,224; once for each input");
@@ -70,15 +75,22 @@ void QuickSpec::declare_model(CLI::App& app) {
 }
 
 void QuickSpec::declare_timing(CLI::App& app) {
-  app.add_option("--launches", launches, "Processes, each one sample")->capture_default_str()->check(CLI::Range(1, 1000));
+  app.add_option("--launches", launches, "Processes, each one sample")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
   app.add_option("--warmup", warmup, "Iterations before steady state")->capture_default_str();
-  app.add_option("--iterations", iterations, "Steady iterations of a launch")->capture_default_str();
+  app.add_option("--iterations", iterations, "Steady iterations of a launch")
+      ->capture_default_str();
   app.add_option("--time-budget", time_budget, "Of a launch, with unit")->capture_default_str();
 }
 
 void QuickSpec::declare_evaluation(CLI::App& app) {
-  app.add_option("--against", against, "References: float32, float64, qdq")->delimiter(',')->capture_default_str();
-  app.add_option("--samples", samples, "Inputs to compare on")->capture_default_str()->check(CLI::Range(1, 100000));
+  app.add_option("--against", against, "References: float32, float64, qdq")
+      ->delimiter(',')
+      ->capture_default_str();
+  app.add_option("--samples", samples, "Inputs to compare on")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100000));
 }
 
 Result<Json> QuickSpec::document(const std::vector<std::string>& passes) const {
@@ -98,10 +110,15 @@ Result<Json> QuickSpec::document(const std::vector<std::string>& passes) const {
   Json document = {{"schema", "assay/spec/1"},
                    {"models", Json::array({entry})},
                    {"seed", seed},
-                   {"measure", {{"launches", launches}, {"warmup", warmup}, {"iterations", iterations},
-                                {"time_budget", time_budget}, {"passes", passes}}}};
+                   {"measure",
+                    {{"launches", launches},
+                     {"warmup", warmup},
+                     {"iterations", iterations},
+                     {"time_budget", time_budget},
+                     {"passes", passes}}}};
   if (!is_program) {
-    document["recipes"] = recipes.empty() ? std::vector<std::string>{"executorch/xnnpack-fp32"} : recipes;
+    document["recipes"] =
+        recipes.empty() ? std::vector<std::string>{"executorch/xnnpack-fp32"} : recipes;
     document["evaluate"] = {{"against", against}, {"samples", samples}};
   }
   if (!engines.empty()) {

@@ -11,16 +11,16 @@
 
 namespace assay::cli {
 
-/// The flags that describe one model and a small matrix, for verbs that need no spec file. Lists make a
-/// matrix, as in a spec.
+/// The flags that describe one model and a small matrix, for verbs that need no spec file. Lists
+/// make a matrix, as in a spec.
 struct QuickSpec {
   std::string model;
   std::vector<std::string> recipes;
   std::vector<std::string> engines;
-  std::vector<std::string> options;      ///< name=value[,value]
-  std::vector<std::string> threads;      ///< Short for --option threads=…
-  std::vector<std::string> input_shapes; ///< "1,3,224,224", one per input
-  std::vector<std::string> require;      ///< metric>=bound
+  std::vector<std::string> options;       ///< name=value[,value]
+  std::vector<std::string> threads;       ///< Short for --option threads=…
+  std::vector<std::string> input_shapes;  ///< "1,3,224,224", one per input
+  std::vector<std::string> require;       ///< metric>=bound
   std::uint64_t seed = 0;
   int samples = 4;
   std::vector<std::string> against = {"float32", "qdq"};

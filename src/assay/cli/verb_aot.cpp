@@ -30,11 +30,14 @@ struct Options {
 
 Result<std::vector<Case>> cases_of(const Options& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto document, options.quick.document({"timing"}));
-  ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_from_json(document, {.origin = "assay aot", .folder = "."}));
-  ASSAY_ASSIGN_OR_RETURN(auto expansion, expand(spec, {.device_class = read_environment().device_class,
-                                                       .installed = find_installed_builds(assay_home()).builds}));
+  ASSAY_ASSIGN_OR_RETURN(const auto spec,
+                         spec_from_json(document, {.origin = "assay aot", .folder = "."}));
+  ASSAY_ASSIGN_OR_RETURN(auto expansion,
+                         expand(spec, {.device_class = read_environment().device_class,
+                                       .installed = find_installed_builds(assay_home()).builds}));
   for (const auto& refused : expansion.refused) {
-    return fail(ErrorCode::kUnavailable, fmt::format("{} {}: {}", refused.model, refused.recipe, refused.reason));
+    return fail(ErrorCode::kUnavailable,
+                fmt::format("{} {}: {}", refused.model, refused.recipe, refused.reason));
   }
   return std::move(expansion.cases);
 }
@@ -42,24 +45,31 @@ Result<std::vector<Case>> cases_of(const Options& options) {
 void print_artifact(const Artifact& artifact, bool is_from_cache) {
   const auto& manifest = artifact.manifest;
   const Json program = manifest.value("program", Json::object());
-  fmt::print("  {}/{}{}\n", artifact.folder, artifact.entry, is_from_cache ? " (from the cache)" : "");
+  fmt::print("  {}/{}{}\n", artifact.folder, artifact.entry,
+             is_from_cache ? " (from the cache)" : "");
   for (const auto& file : artifact.files) {
-    fmt::print("  {} {}  sha256 {}\n", file.name, text_from_bytes(static_cast<double>(file.bytes)), file.sha256);
+    fmt::print("  {} {}  sha256 {}\n", file.name, text_from_bytes(static_cast<double>(file.bytes)),
+               file.sha256);
   }
-  fmt::print("  delegation {}: {} nodes delegated, {} not\n", manifest.value("delegation", "unknown"),
-             program.value("nodes_delegated", 0), program.value("nodes_not_delegated", 0));
+  fmt::print("  delegation {}: {} nodes delegated, {} not\n",
+             manifest.value("delegation", "unknown"), program.value("nodes_delegated", 0),
+             program.value("nodes_not_delegated", 0));
   const Json left = program.value("operators_left", Json::array());
   for (const auto& op : left) {
     fmt::print("    left: {} x {}{}\n", op.value("count", 0), op.value("name", ""),
-               op.contains("reason") && op["reason"].is_string() ? ": " + op["reason"].get<std::string>() : "");
+               op.contains("reason") && op["reason"].is_string()
+                   ? ": " + op["reason"].get<std::string>()
+                   : "");
   }
   const Json stages = manifest.value("stages", Json::array());
   for (const auto& stage : stages) {
-    fmt::print("  {:<10} {:>8}  peak {}\n", stage.value("name", ""), text_from_duration_ns(stage.value("wall_ns", 0.0)),
+    fmt::print("  {:<10} {:>8}  peak {}\n", stage.value("name", ""),
+               text_from_duration_ns(stage.value("wall_ns", 0.0)),
                text_from_bytes(stage.value("peak_rss_bytes", 0.0)));
   }
   if (manifest.contains("reproducible")) {
-    fmt::print("  a second build gave {} bytes\n", manifest["reproducible"] == true ? "the same" : "other");
+    fmt::print("  a second build gave {} bytes\n",
+               manifest["reproducible"] == true ? "the same" : "other");
   }
 }
 
@@ -67,10 +77,12 @@ Status copy_files(const Artifact& artifact, const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   for (const auto& file : artifact.files) {
-    std::filesystem::copy_file(std::filesystem::path(artifact.folder) / file.name, std::filesystem::path(folder) / file.name,
+    std::filesystem::copy_file(std::filesystem::path(artifact.folder) / file.name,
+                               std::filesystem::path(folder) / file.name,
                                std::filesystem::copy_options::overwrite_existing, error);
     if (error) {
-      return fail(ErrorCode::kUnavailable, fmt::format("cannot copy {} to '{}': {}", file.name, folder, error.message()));
+      return fail(ErrorCode::kUnavailable,
+                  fmt::format("cannot copy {} to '{}': {}", file.name, folder, error.message()));
     }
   }
   return {};
@@ -79,12 +91,13 @@ Status copy_files(const Artifact& artifact, const std::string& folder) {
 Result<ExitCode> execute(const Options& options) {
   options.toolchain.apply();
   ASSAY_ASSIGN_OR_RETURN(const auto cases, cases_of(options));
-  ASSAY_ASSIGN_OR_RETURN(const auto toolchain, query_toolchain(default_python(options.toolchain.python)));
+  ASSAY_ASSIGN_OR_RETURN(const auto toolchain,
+                         query_toolchain(default_python(options.toolchain.python)));
   const ArtifactCache cache(assay_home() / "cache");
-  const WorkshopListener listener{.on_stage = [](const std::string& label, Stage stage) {
-                                    fmt::print(stderr, "{}: {}\n", label, name_of(stage));
-                                  },
-                                  .should_stop = is_interrupted};
+  const WorkshopListener listener{
+      .on_stage = [](const std::string& label,
+                     Stage stage) { fmt::print(stderr, "{}: {}\n", label, name_of(stage)); },
+      .should_stop = is_interrupted};
   ASSAY_ASSIGN_OR_RETURN(const auto pieces,
                          make_workpieces({.cases = cases,
                                           .reference_kinds = {},
@@ -98,7 +111,8 @@ Result<ExitCode> execute(const Options& options) {
     fmt::print("{}\n", label_of(cell));
     if (!outcome.artifact) {
       has_failure = true;
-      fmt::print("  {} while {}: {}\n", name_of(outcome.failure.outcome), name_of(outcome.failure.stage), outcome.failure.text);
+      fmt::print("  {} while {}: {}\n", name_of(outcome.failure.outcome),
+                 name_of(outcome.failure.stage), outcome.failure.text);
       continue;
     }
     print_artifact(*outcome.artifact, outcome.is_from_cache);
@@ -115,8 +129,10 @@ Execute declare_aot(CLI::App& app) {
   auto options = std::make_shared<Options>();
   options->quick.declare_model(app);
   app.add_option("--out", options->out, "Folder that gets the program's files");
-  app.add_option("--stop-after", options->stop_after, "lower: for backends that run elsewhere")->check(CLI::IsMember({"lower"}));
-  app.add_flag("--rebuild", options->is_rebuild, "Make it again, and say whether the bytes are the same");
+  app.add_option("--stop-after", options->stop_after, "lower: for backends that run elsewhere")
+      ->check(CLI::IsMember({"lower"}));
+  app.add_flag("--rebuild", options->is_rebuild,
+               "Make it again, and say whether the bytes are the same");
   options->toolchain.declare(app);
   return [options] { return execute(*options); };
 }

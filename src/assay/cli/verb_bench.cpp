@@ -23,10 +23,11 @@ Result<ExitCode> execute(const Options& options) {
     passes.emplace_back("profile");
   }
   ASSAY_ASSIGN_OR_RETURN(const auto document, options.quick.document(passes));
-  ASSAY_ASSIGN_OR_RETURN(const auto spec,
-                         spec_from_json(document, {.origin = "assay bench",
-                                                   .folder = ".",
-                                                   .has_plugins = !options.flags.toolchain.plugins.empty()}));
+  ASSAY_ASSIGN_OR_RETURN(
+      const auto spec,
+      spec_from_json(document, {.origin = "assay bench",
+                                .folder = ".",
+                                .has_plugins = !options.flags.toolchain.plugins.empty()}));
   return execute_spec(spec, options.flags);
 }
 

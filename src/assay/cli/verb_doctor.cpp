@@ -31,7 +31,9 @@ class Checklist {
     fmt::print("{} {:<12} {}\n", is_good ? "ok  " : "MISS", what, text);
     is_complete_ = is_complete_ && is_good;
   }
-  static void note(std::string_view what, std::string_view text) { fmt::print("     {:<12} {}\n", what, text); }
+  static void note(std::string_view what, std::string_view text) {
+    fmt::print("     {:<12} {}\n", what, text);
+  }
   [[nodiscard]] bool is_complete() const { return is_complete_; }
 
  private:
@@ -40,15 +42,21 @@ class Checklist {
 
 void check_machine(Checklist& /*list*/) {
   const auto environment = read_environment();
-  Checklist::note("machine", fmt::format("{}, {} CPUs, {} ({})", environment.cpu_model, environment.cpus,
-                                         text_from_bytes(static_cast<double>(environment.memory_bytes)), environment.device_class));
+  Checklist::note("machine",
+                  fmt::format("{}, {} CPUs, {} ({})", environment.cpu_model, environment.cpus,
+                              text_from_bytes(static_cast<double>(environment.memory_bytes)),
+                              environment.device_class));
   Checklist::note("cpu flags", fmt::format("{}", fmt::join(environment.cpu_flags, " ")));
   const auto conditions = read_conditions();
   Checklist::note("conditions",
                   fmt::format("load {}, governor {}, temperature {}",
-                              conditions.load_average_1min ? fmt::format("{:.2f}", *conditions.load_average_1min) : "not told",
+                              conditions.load_average_1min
+                                  ? fmt::format("{:.2f}", *conditions.load_average_1min)
+                                  : "not told",
                               conditions.governor.value_or("not told"),
-                              conditions.temperature_celsius ? fmt::format("{:.0f} °C", *conditions.temperature_celsius) : "not told"));
+                              conditions.temperature_celsius
+                                  ? fmt::format("{:.0f} °C", *conditions.temperature_celsius)
+                                  : "not told"));
 }
 
 void check_engines(Checklist& list) {
@@ -58,8 +66,10 @@ void check_engines(Checklist& list) {
     const Json backends = build.details.value("backends", Json::array());
     for (const auto& backend : backends) {
       const bool is_available = backend.value("is_available", false);
-      Checklist::note("", fmt::format("backend {}: {}", backend.value("name", ""),
-                                      is_available ? "available" : "not available: " + backend.value("reason", "")));
+      Checklist::note(
+          "", fmt::format(
+                  "backend {}: {}", backend.value("name", ""),
+                  is_available ? "available" : "not available: " + backend.value("reason", "")));
     }
   }
   for (const auto& missing : installed.missing) {
@@ -88,7 +98,8 @@ void check_agent(Checklist& list) {
 void check_store(const Options& options, Checklist& list) {
   const auto store = options.store.open();
   list.tell(store.has_value(), "store",
-            store ? (options.store.path.empty() ? (assay_home() / "assay.db").string() : options.store.path)
+            store ? (options.store.path.empty() ? (assay_home() / "assay.db").string()
+                                                : options.store.path)
                   : store.error().message);
 }
 

@@ -30,10 +30,12 @@ std::filesystem::path find_cmake(const std::string& requested) {
 Result<ExitCode> execute(const Options& options) {
   const auto at = options.reference.find('@');
   if (at == std::string::npos || at == 0 || at + 1 == options.reference.size()) {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("'{}': write ENGINE@NAME, such as executorch@mine", options.reference));
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("'{}': write ENGINE@NAME, such as executorch@mine", options.reference));
   }
   if (options.prefix.empty() == options.python.empty()) {
-    return fail(ErrorCode::kInvalidArgument, "say where it is installed: --prefix DIR, or --python VENV/bin/python");
+    return fail(ErrorCode::kInvalidArgument,
+                "say where it is installed: --prefix DIR, or --python VENV/bin/python");
   }
   ASSAY_ASSIGN_OR_RETURN(const auto source, find_source_folder());
   log_line(LogLevel::kInfo, "building the runner, a minute or two…");
@@ -53,8 +55,10 @@ Result<ExitCode> execute(const Options& options) {
 Execute declare_engine(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.require_subcommand(1);
-  auto* add = app.add_subcommand("add", "Build the runner against another installation of an engine");
-  add->add_option("reference", options->reference, "ENGINE@NAME, such as executorch@mine")->required();
+  auto* add =
+      app.add_subcommand("add", "Build the runner against another installation of an engine");
+  add->add_option("reference", options->reference, "ENGINE@NAME, such as executorch@mine")
+      ->required();
   add->add_option("--prefix", options->prefix, "Folder that the engine was installed to");
   add->add_option("--python", options->python, "Or an interpreter whose packages hold it");
   add->add_option("--cmake", options->cmake, "CMake 3.28 or newer");

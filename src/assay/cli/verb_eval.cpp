@@ -17,10 +17,11 @@ struct Options {
 
 Result<ExitCode> execute(const Options& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto document, options.quick.document({"evaluate"}));
-  ASSAY_ASSIGN_OR_RETURN(const auto spec,
-                         spec_from_json(document, {.origin = "assay eval",
-                                                   .folder = ".",
-                                                   .has_plugins = !options.flags.toolchain.plugins.empty()}));
+  ASSAY_ASSIGN_OR_RETURN(
+      const auto spec,
+      spec_from_json(document, {.origin = "assay eval",
+                                .folder = ".",
+                                .has_plugins = !options.flags.toolchain.plugins.empty()}));
   return execute_spec(spec, options.flags);
 }
 

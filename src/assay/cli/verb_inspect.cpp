@@ -27,8 +27,9 @@ void print_tensors(const Json& method, const char* which) {
   const Json tensors = method.value(which, Json::array());
   for (const auto& tensor : tensors) {
     const Json quantization = tensor.value("quantization", Json());
-    fmt::print("  {:<8} {:<20} {} {}{}\n", which == std::string_view("inputs") ? "input" : "output", tensor.value("name", ""),
-               tensor.value("dtype", ""), tensor.value("shape", Json::array()).dump(),
+    fmt::print("  {:<8} {:<20} {} {}{}\n", which == std::string_view("inputs") ? "input" : "output",
+               tensor.value("name", ""), tensor.value("dtype", ""),
+               tensor.value("shape", Json::array()).dump(),
                quantization.is_null() ? "" : "  " + quantization.dump());
   }
 }
@@ -43,8 +44,10 @@ void print_method(const Json& method) {
   }
   const Json delegates = method.value("delegates", Json::array());
   for (const auto& delegate : delegates) {
-    fmt::print("  delegate {} x {}, {} + {} of named data\n", delegate.value("count", 0), delegate.value("backend", ""),
-               text_from_bytes(delegate.value("processed_bytes", 0.0)), text_from_bytes(delegate.value("named_data_bytes", 0.0)));
+    fmt::print("  delegate {} x {}, {} + {} of named data\n", delegate.value("count", 0),
+               delegate.value("backend", ""),
+               text_from_bytes(delegate.value("processed_bytes", 0.0)),
+               text_from_bytes(delegate.value("named_data_bytes", 0.0)));
   }
   const Json left = method.value("operators_left", Json::array());
   for (const auto& op : left) {
@@ -67,7 +70,8 @@ Result<ExitCode> execute(const Options& options) {
   if (!std::filesystem::exists(options.file)) {
     return fail(ErrorCode::kNotFound, fmt::format("no file '{}'", options.file));
   }
-  ASSAY_ASSIGN_OR_RETURN(const auto toolchain, query_toolchain(default_python(options.toolchain.python)));
+  ASSAY_ASSIGN_OR_RETURN(const auto toolchain,
+                         query_toolchain(default_python(options.toolchain.python)));
   ASSAY_ASSIGN_OR_RETURN(auto client, AotClient::start(toolchain, 1, "/dev/null"));
   ASSAY_ASSIGN_OR_RETURN(const auto folder, TemporaryFolder::make("assay-inspect"));
   ASSAY_ASSIGN_OR_RETURN(const auto reply,

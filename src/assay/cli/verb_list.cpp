@@ -47,9 +47,11 @@ Result<Items> list_engines(const Options& /*options*/) {
         backends.push_back(backend.value("name", ""));
       }
     }
-    items.push_back({build.reference(), fmt::format("formats {}; backends {}",
-                                                    build.details.value("formats", Json::array()).dump(),
-                                                    backends.empty() ? "none" : fmt::format("{}", fmt::join(backends, ", ")))});
+    items.push_back(
+        {build.reference(),
+         fmt::format("formats {}; backends {}",
+                     build.details.value("formats", Json::array()).dump(),
+                     backends.empty() ? "none" : fmt::format("{}", fmt::join(backends, ", ")))});
   }
   for (const auto& missing : installed.missing) {
     items.push_back({missing.name, "not available: " + missing.reason});
@@ -62,7 +64,8 @@ Result<Items> list_models(const Options& /*options*/) {
   for (const auto& model : listed_models()) {
     items.push_back({model.ref, model.description});
   }
-  items.push_back({"file.py:FACTORY", "a function that returns a torch.nn.Module, or (module, example inputs)"});
+  items.push_back({"file.py:FACTORY",
+                   "a function that returns a torch.nn.Module, or (module, example inputs)"});
   items.push_back({"model.pt2", "a saved torch.export program"});
   items.push_back({"program.pte", "a finished ExecuTorch program; needs no recipe"});
   return items;
@@ -73,20 +76,24 @@ Result<Items> list_recipes(const Options& /*options*/) {
   for (const auto& recipe : RecipeCatalog::built_in().recipes()) {
     items.push_back({recipe.name, recipe.runtime_unavailable.empty()
                                       ? recipe.description
-                                      : recipe.description + " (lowers only: " + recipe.runtime_unavailable + ")"});
+                                      : recipe.description +
+                                            " (lowers only: " + recipe.runtime_unavailable + ")"});
   }
   return items;
 }
 
 Result<Items> list_devices(const Options& /*options*/) {
   const auto environment = read_environment();
-  return Items{{"local", fmt::format("{} ({}, {} CPUs)", environment.device_class, environment.cpu_model, environment.cpus)}};
+  return Items{{"local", fmt::format("{} ({}, {} CPUs)", environment.device_class,
+                                     environment.cpu_model, environment.cpus)}};
 }
 
 Result<Items> list_metrics(const Options& /*options*/) {
   Items items;
   for (const auto& metric : metric_definitions()) {
-    items.push_back({std::string(metric.name), fmt::format("{}{}{}", metric.title, metric.unit.empty() ? "" : ", ", metric.unit)});
+    items.push_back(
+        {std::string(metric.name),
+         fmt::format("{}{}{}", metric.title, metric.unit.empty() ? "" : ", ", metric.unit)});
   }
   return items;
 }
@@ -96,10 +103,12 @@ Result<Items> list_runs(const Options& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto runs, store->list_runs(options.limit));
   Items items;
   for (const auto& listing : runs) {
-    items.push_back({listing.run.id, fmt::format("{}  {}{} cases, {} launches{}",
-                                                 iso8601_from_unix_ns(listing.run.started_unix_ns),
-                                                 listing.run.name.empty() ? "" : listing.run.name + ", ", listing.cases,
-                                                 listing.launches, listing.run.finished_unix_ns == 0 ? ", not finished" : "")});
+    items.push_back(
+        {listing.run.id,
+         fmt::format("{}  {}{} cases, {} launches{}",
+                     iso8601_from_unix_ns(listing.run.started_unix_ns),
+                     listing.run.name.empty() ? "" : listing.run.name + ", ", listing.cases,
+                     listing.launches, listing.run.finished_unix_ns == 0 ? ", not finished" : "")});
   }
   return items;
 }
@@ -135,12 +144,14 @@ void print_items(const Items& items, bool is_json) {
 }
 
 Result<ExitCode> execute(const Options& options) {
-  const auto* list = std::ranges::find(kLists, options.what, [](const List& one) { return std::string(one.name); });
+  const auto* list = std::ranges::find(kLists, options.what,
+                                       [](const List& one) { return std::string(one.name); });
   if (list == kLists.end()) {
     std::vector<std::string> names;
     std::ranges::transform(kLists, std::back_inserter(names), &List::name);
-    return fail(ErrorCode::kNotFound, fmt::format("nothing to list by the name '{}'{}", options.what,
-                                                  suggestion_for(options.what, names)));
+    return fail(ErrorCode::kNotFound,
+                fmt::format("nothing to list by the name '{}'{}", options.what,
+                            suggestion_for(options.what, names)));
   }
   ASSAY_ASSIGN_OR_RETURN(const auto items, list->make(options));
   print_items(items, options.is_json);
@@ -151,7 +162,8 @@ Result<ExitCode> execute(const Options& options) {
 
 Execute declare_list(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("what", options->what, "engines, models, recipes, devices, metrics or runs")->required();
+  app.add_option("what", options->what, "engines, models, recipes, devices, metrics or runs")
+      ->required();
   app.add_flag("--json", options->is_json, "As a JSON document");
   app.add_option("--limit", options->limit, "Newest runs shown")->capture_default_str();
   options->store.declare(app);

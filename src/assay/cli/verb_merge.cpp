@@ -26,7 +26,8 @@ Result<ExitCode> execute(const Options& options) {
 
 Execute declare_merge(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("stores", options->others, "Stores to take rows from; they stay as they are")->required();
+  app.add_option("stores", options->others, "Stores to take rows from; they stay as they are")
+      ->required();
   options->store.declare(app);
   return [options] { return execute(*options); };
 }

@@ -19,7 +19,8 @@ struct Options {
 Result<ExitCode> resume_run(const Options& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto store, options.flags.store.open());
   ASSAY_ASSIGN_OR_RETURN(const auto run, store->get_run(options.resume));
-  ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_from_json(run.spec, {.origin = "run " + run.id, .folder = "."}));
+  ASSAY_ASSIGN_OR_RETURN(const auto spec,
+                         spec_from_json(run.spec, {.origin = "run " + run.id, .folder = "."}));
   return execute_spec(spec, options.flags, run);
 }
 
@@ -28,7 +29,8 @@ Result<ExitCode> execute(const Options& options) {
     return resume_run(options);
   }
   if (options.spec_file.empty()) {
-    return fail(ErrorCode::kInvalidArgument, "name a spec file, such as specs/mobilenet.json, or --resume latest");
+    return fail(ErrorCode::kInvalidArgument,
+                "name a spec file, such as specs/mobilenet.json, or --resume latest");
   }
   ASSAY_ASSIGN_OR_RETURN(const auto spec, read_spec_file(options.spec_file));
   return execute_spec(spec, options.flags);
@@ -39,7 +41,9 @@ Result<ExitCode> execute(const Options& options) {
 Execute declare_run(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("spec", options->spec_file, "Spec file (docs/specs.md)");
-  app.add_option("--resume", options->resume, "Go on with a run: its id, or latest")->expected(0, 1)->default_str("latest");
+  app.add_option("--resume", options->resume, "Go on with a run: its id, or latest")
+      ->expected(0, 1)
+      ->default_str("latest");
   options->flags.declare(app);
   return [options] { return execute(*options); };
 }

@@ -1,6 +1,6 @@
-#include "assay/cli/verb.h"
-
 #include <array>
+
+#include "assay/cli/verb.h"
 
 namespace assay::cli {
 

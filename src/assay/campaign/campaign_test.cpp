@@ -1,0 +1,148 @@
+#include "assay/campaign/campaign.h"
+
+#include <algorithm>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "assay/base/uuid.h"
+#include "assay/campaign/launch_order.h"
+#include "assay/campaign/plan.h"
+#include "assay/wire/frame.h"
+#include "assay/wire/messages.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+using wire::Frame;
+using wire::MessageType;
+
+// ---- plan --------------------------------------------------------------------------------------
+
+TEST(Plan, PutsTimingLastAndGoesRoundRobin) {
+  const auto steps = plan_steps(3, {Pass::kTiming, Pass::kEvaluate}, 2, 7);
+  ASSERT_EQ(steps.size(), 3U + 6U);
+  EXPECT_TRUE(std::all_of(steps.begin(), steps.begin() + 3,
+                          [](const Step& s) { return s.pass == Pass::kEvaluate; }));
+  for (int round = 0; round < 2; ++round) {
+    std::vector<std::size_t> cells;
+    for (int i = 0; i < 3; ++i) {
+      const auto& step = steps[static_cast<std::size_t>(3 + round * 3 + i)];
+      EXPECT_EQ(step.pass, Pass::kTiming);
+      EXPECT_EQ(step.index, round);
+      cells.push_back(step.cell);
+    }
+    EXPECT_THAT(cells, testing::UnorderedElementsAre(0, 1, 2));
+  }
+}
+
+TEST(Plan, IsReplayedByItsSeedAndChangedByAnother) {
+  const auto cells = [](std::uint64_t seed) {
+    std::vector<std::size_t> order;
+    for (const auto& step : plan_steps(20, {Pass::kTiming}, 1, seed)) {
+      order.push_back(step.cell);
+    }
+    return order;
+  };
+  EXPECT_EQ(cells(1), cells(1));
+  EXPECT_NE(cells(1), cells(2));
+}
+
+// ---- answers -----------------------------------------------------------------------------------
+
+void append(std::vector<std::byte>& bytes, const Frame& frame) {
+  const auto added = wire::bytes_from_frame(frame);
+  bytes.insert(bytes.end(), added.begin(), added.end());
+}
+
+/// What a healthy runner sends for a timing launch, up to `frames` frames.
+SpawnResult timing_answer(int frames = 5) {
+  Measurement measurement{
+      .first = {1, 50, 1}, .warmup_iterations = 1, .iterations = 1, .stopped_by = "count"};
+  auto measure = wire::frame_of(MessageType::kMeasure, 3, measurement);
+  measure.blob =
+      wire::blob_from_samples({.bind_ns = {1, 1}, .execute_ns = {20, 10}, .fetch_ns = {1, 1}});
+  const std::vector<Frame> all = {
+      wire::frame_of(MessageType::kHello, 1, wire::Hello{.program = "fake"}),
+      wire::frame_of(MessageType::kLoad, 2, LoadReport{.stages = {{"program", 30}}}),
+      measure,
+      wire::frame_of(MessageType::kUnload, 4, Json::object()),
+      wire::frame_of(MessageType::kBye, 5, Json::object()),
+  };
+  SpawnResult result;
+  result.end.exit_code = 0;
+  result.end.wall_ns = 1000;
+  for (int i = 0; i < frames; ++i) {
+    append(result.output, all[static_cast<std::size_t>(i)]);
+  }
+  return result;
+}
+
+TEST(Answer, BringsSamplesAndOverheadBack) {
+  const auto launch = yield_from_answer(timing_answer(), Pass::kTiming).launch;
+  EXPECT_EQ(launch.outcome, Outcome::kCompleted);
+  ASSERT_TRUE(launch.measurement.has_value());
+  EXPECT_EQ(launch.measurement->samples.execute_ns, (std::vector<std::int64_t>{20, 10}));
+  // 1000 less 30 for loading, 52 for the first inference and 34 for the others.
+  EXPECT_EQ(launch.overhead_ns, 1000 - 30 - 52 - 34);
+}
+
+TEST(Answer, ThatBreaksOffIsACrashAtTheStageThatWasTold) {
+  auto result = timing_answer(2);
+  append(result.output,
+         wire::frame_of(MessageType::kStage, 3, wire::StageNote{.stage = Stage::kSteady}));
+  result.end.exit_code = -1;
+  result.end.signal = 11;
+  result.end.signal_name = "SIGSEGV";
+  const auto launch = yield_from_answer(result, Pass::kTiming).launch;
+  EXPECT_EQ(launch.outcome, Outcome::kCrashed);
+  EXPECT_EQ(launch.stage, Stage::kSteady);
+  EXPECT_EQ(launch.reason_code, "SIGSEGV");
+  EXPECT_TRUE(launch.load.has_value());
+}
+
+TEST(Answer, OfAnErrorIsItsOutcome) {
+  SpawnResult result = timing_answer(1);
+  append(result.output,
+         wire::error_frame(2, {.code = ErrorCode::kCorrupt, .message = "not a program"},
+                           Stage::kLoad));
+  append(result.output, wire::frame_of(MessageType::kBye, 5, Json::object()));
+  const auto launch = yield_from_answer(result, Pass::kTiming).launch;
+  EXPECT_EQ(launch.outcome, Outcome::kLoadError);
+  EXPECT_EQ(launch.stage, Stage::kLoad);
+  EXPECT_EQ(launch.text, "not a program");
+}
+
+TEST(Answer, WithMalformedSamplesIsOurFault) {
+  SpawnResult result;
+  result.end.exit_code = 0;
+  append(result.output, wire::frame_of(MessageType::kLoad, 2, LoadReport{}));
+  auto measure = wire::frame_of(MessageType::kMeasure, 3, Measurement{});
+  measure.blob.resize(5);
+  append(result.output, measure);
+  append(result.output, wire::frame_of(MessageType::kBye, 5, Json::object()));
+  EXPECT_EQ(yield_from_answer(result, Pass::kTiming).launch.outcome, Outcome::kHarnessError);
+}
+
+TEST(Job, AsksForOneProgramAndOnePassInOneGo) {
+  LaunchOrder order;
+  order.artifact = {.folder = "/a",
+                    .entry = "p.pte",
+                    .files = {{"p.pte", "program", 1, ""}, {"w.ptd", "data", 1, ""}}};
+  order.pass = Pass::kEvaluate;
+  const auto sequence = wire::frames_from_bytes(job_bytes(order));
+  ASSERT_TRUE(sequence.status);
+  ASSERT_EQ(sequence.frames.size(), 5U);
+  const auto load = wire::body_of<wire::Load>(sequence.frames[1]).value();
+  EXPECT_EQ(load.entry, "/a/p.pte");
+  EXPECT_EQ(load.data, std::vector<std::string>{"/a/w.ptd"});
+  EXPECT_EQ(sequence.frames[2].type, MessageType::kInfer);
+  EXPECT_EQ(sequence.frames[4].type, MessageType::kBye);
+}
+
+}  // namespace
+}  // namespace assay

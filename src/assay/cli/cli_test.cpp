@@ -1,0 +1,81 @@
+#include <CLI/CLI.hpp>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+
+#include "assay/cli/exit_code.h"
+#include "assay/cli/quick_spec.h"
+#include "assay/cli/verb.h"
+#include "assay/spec/spec.h"
+
+namespace assay::cli {
+namespace {
+
+using testing::HasSubstr;
+
+RunSummary summary_of(std::vector<Verdict> verdicts) {
+  RunSummary summary;
+  for (const auto verdict : verdicts) {
+    summary.cases.push_back({.verdict = verdict});
+  }
+  return summary;
+}
+
+TEST(ExitCode, PutsAFailureFirstAndNothingAtAllApart) {
+  EXPECT_EQ(exit_code_from_summary(summary_of({Verdict::kPass, Verdict::kFail})),
+            ExitCode::kFindings);
+  EXPECT_EQ(exit_code_from_summary(summary_of({Verdict::kPass, Verdict::kSkipped})), ExitCode::kOk);
+  EXPECT_EQ(exit_code_from_summary(summary_of({Verdict::kSkipped})), ExitCode::kNothingMatched);
+  EXPECT_EQ(exit_code_from_summary({}), ExitCode::kNothingMatched);
+}
+
+TEST(ExitCode, TellsAUsersMistakeFromWhatIsMissing) {
+  EXPECT_EQ(exit_code_from_error(ErrorCode::kInvalidArgument), ExitCode::kUsage);
+  EXPECT_EQ(exit_code_from_error(ErrorCode::kUnavailable), ExitCode::kUnavailable);
+  EXPECT_EQ(exit_code_from_error(ErrorCode::kInternal), ExitCode::kInternal);
+}
+
+TEST(QuickSpec, OfFlagsIsAValidSpec) {
+  QuickSpec quick{.model = "torchvision:mobilenet_v2",
+                  .recipes = {"executorch/portable", "executorch/xnnpack-fp32"},
+                  .options = {"xnnpack_weight_cache=true,false"},
+                  .threads = {"1", "2"},
+                  .input_shapes = {"1,3,192,192"},
+                  .require = {"sqnr_db>=30"}};
+  const auto document = quick.document({"timing", "evaluate"}).value();
+  const auto spec = spec_from_json(document, {.origin = "flags", .folder = "."});
+  ASSERT_TRUE(spec) << spec.error().message;
+  EXPECT_EQ(spec->recipes.size(), 2U);
+  EXPECT_EQ(spec->options.at("threads"), (std::vector<Json>{1, 2}));
+  EXPECT_EQ(spec->options.at("xnnpack_weight_cache"), (std::vector<Json>{true, false}));
+  EXPECT_EQ(spec->models.at(0).bindings.at(0).at(0).shape, (Shape{1, 3, 192, 192}));
+  EXPECT_EQ(spec->require.at("sqnr_db"), ">=30");
+}
+
+TEST(QuickSpec, TakesAProgramWithoutRecipe) {
+  const auto document = QuickSpec{.model = "net.pte"}.document({"timing"}).value();
+  EXPECT_FALSE(document.contains("recipes"));
+}
+
+TEST(QuickSpec, SaysHowToWriteAMalformedFlag) {
+  EXPECT_THAT(QuickSpec({.model = "m", .options = {"threads"}}).document({}).error().message,
+              HasSubstr("name=value"));
+  EXPECT_THAT(QuickSpec({.model = "m", .input_shapes = {"1,x"}}).document({}).error().message,
+              HasSubstr("1,3,224,224"));
+  EXPECT_THAT(QuickSpec({.model = "m", .require = {"sqnr_db"}}).document({}).error().message,
+              HasSubstr("sqnr_db>=30"));
+}
+
+TEST(Verbs, AreUniqueAndEachDeclaresItsFlags) {
+  std::set<std::string> names;
+  for (const auto& verb : all_verbs()) {
+    CLI::App app;
+    EXPECT_TRUE(static_cast<bool>(verb.declare(app))) << verb.name;
+    EXPECT_TRUE(names.insert(verb.name).second) << verb.name;
+  }
+}
+
+}  // namespace
+}  // namespace assay::cli
