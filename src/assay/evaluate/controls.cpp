@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "assay/evaluate/output_values.h"
 #include "assay/tensor/difference.h"
 
 namespace assay {

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "assay/base/enum_names.h"
 #include "assay/base/fs.h"
 #include "assay/record/metric.h"
 

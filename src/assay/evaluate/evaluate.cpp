@@ -1,13 +1,25 @@
 #include "assay/evaluate/evaluate.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <fmt/format.h>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
+#include "assay/base/result.h"
 #include "assay/evaluate/controls.h"
 #include "assay/evaluate/output_values.h"
+#include "assay/evaluate/tolerance.h"
+#include "assay/record/axes.h"
+#include "assay/record/metric.h"
+#include "assay/record/summary.h"
 
 namespace assay {
 namespace {
@@ -65,7 +77,7 @@ Trial try_control(const Control& control, const Tolerance& tolerance,
 }
 
 void judge_separation(const Tolerance& tolerance, std::optional<double> limit, JudgedOutput& out) {
-  if (!limit) {
+  if (!limit || !tolerance.separation_db) {
     return;
   }
   const double sqnr = out.metrics.at("sqnr_db");

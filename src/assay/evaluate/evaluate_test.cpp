@@ -1,11 +1,26 @@
 #include "assay/evaluate/evaluate.h"
 
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/evaluate/tolerance.h"
+#include "assay/record/axes.h"
+#include "assay/record/case.h"
+#include "assay/record/metric.h"
+#include "assay/record/summary.h"
+#include "assay/tensor/dtype.h"
+#include "assay/tensor/tensor.h"
 
 namespace assay {
 namespace {

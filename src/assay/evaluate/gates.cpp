@@ -3,10 +3,19 @@
 #include <array>
 #include <cmath>
 #include <fmt/format.h>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
+#include "assay/base/json.h"
+#include "assay/base/result.h"
 #include "assay/base/suggest.h"
 #include "assay/base/units.h"
+#include "assay/record/metric.h"
+#include "assay/record/summary.h"
 #include "assay/spec/bound.h"
 
 namespace assay {

@@ -3,7 +3,14 @@
 #include <cmath>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "assay/base/result.h"
+#include "assay/record/metric.h"
+#include "assay/record/summary.h"
 
 namespace assay {
 namespace {

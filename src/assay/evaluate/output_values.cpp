@@ -1,10 +1,20 @@
 #include "assay/evaluate/output_values.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <fmt/format.h>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
 
+#include "assay/base/result.h"
 #include "assay/tensor/classification.h"
 #include "assay/tensor/difference.h"
+#include "assay/tensor/dtype.h"
+#include "assay/tensor/tensor.h"
 
 namespace assay {
 namespace {

@@ -2,14 +2,23 @@
 
 #include <algorithm>
 #include <array>
+#include <expected>
 #include <fmt/format.h>
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "assay/base/json.h"
+#include "assay/base/result.h"
 #include "assay/base/suggest.h"
+#include "assay/record/case.h"
 #include "assay/record/metric.h"
+#include "assay/tensor/dtype.h"
 
 namespace assay {
 namespace {

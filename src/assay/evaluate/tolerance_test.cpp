@@ -4,6 +4,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/record/case.h"
+#include "assay/tensor/dtype.h"
 
 namespace assay {
 namespace {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <boost/math/distributions/binomial.hpp>
 #include <cstddef>
+#include <iterator>
+#include <span>
 
 #include "assay/base/result.h"
 #include "assay/stats/quantile.h"

@@ -1,6 +1,7 @@
 #include "assay/stats/order_statistics.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <gtest/gtest.h>
 #include <numeric>
 #include <random>

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <gtest/gtest.h>
 #include <random>
+#include <vector>
 
 namespace assay::stats {
 namespace {

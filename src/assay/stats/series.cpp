@@ -1,6 +1,7 @@
 #include "assay/stats/series.h"
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "assay/stats/quantile.h"

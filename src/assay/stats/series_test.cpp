@@ -1,6 +1,7 @@
 #include "assay/stats/series.h"
 
 #include <cmath>
+#include <cstddef>
 #include <gtest/gtest.h>
 #include <random>
 #include <vector>

@@ -1,6 +1,8 @@
 #include "assay/stats/steady_state.h"
 
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <gtest/gtest.h>
 #include <random>
 #include <vector>

@@ -1,7 +1,13 @@
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <fmt/format.h>
+#include <span>
+#include <vector>
 
+#include "assay/base/result.h"
+#include "assay/tensor/dtype.h"
 #include "assay/tensor/small_float.h"
 #include "assay/tensor/tensor.h"
 

@@ -3,16 +3,26 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <filesystem>
 #include <fmt/format.h>
+#include <functional>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
 
+#include "assay/base/enum_names.h"
 #include "assay/base/fs.h"
+#include "assay/base/result.h"
+#include "assay/tensor/dtype.h"
+#include "assay/tensor/tensor.h"
 
 namespace assay {
 namespace {
@@ -100,38 +110,58 @@ class HeaderReader {
 };
 
 struct Header {
-  std::optional<std::string_view> description;
-  std::optional<bool> is_fortran;
-  std::optional<Shape> shape;
+  std::string_view description;
+  bool is_fortran = false;
+  Shape shape;
 };
 
-bool take_field(HeaderReader& reader, Header& header) {
+bool take_description(HeaderReader& reader, Header& header) {
+  const auto text = reader.take_string();
+  header.description = text.value_or(std::string_view());
+  return text.has_value();
+}
+
+bool take_order(HeaderReader& reader, Header& header) {
+  header.is_fortran = reader.take("True");
+  return header.is_fortran || reader.take("False");
+}
+
+bool take_shape(HeaderReader& reader, Header& header) {
+  auto shape = reader.take_shape();
+  header.shape = std::move(shape).value_or(Shape());
+  return shape.has_value();
+}
+
+struct Field {
+  std::string_view key;
+  bool (*take)(HeaderReader&, Header&);
+};
+
+constexpr auto kFields = std::to_array<Field>(
+    {{"descr", take_description}, {"fortran_order", take_order}, {"shape", take_shape}});
+
+/// Takes one field; `seen` tells which have been taken, each of them once.
+bool take_field(HeaderReader& reader, Header& header, std::array<bool, kFields.size()>& seen) {
   const auto key = reader.take_string();
-  if (!key || !reader.take(":")) {
+  const auto* field = std::ranges::find(kFields, key.value_or(std::string_view()), &Field::key);
+  if (field == kFields.end() || !reader.take(":")) {
     return false;
   }
-  if (*key == "descr") {
-    header.description = reader.take_string();
-    return header.description.has_value();
-  }
-  if (*key == "fortran_order") {
-    header.is_fortran = reader.take("True");
-    return *header.is_fortran || reader.take("False");
-  }
-  header.shape = *key == "shape" ? reader.take_shape() : std::nullopt;
-  return header.shape.has_value();
+  const auto index = static_cast<std::size_t>(field - kFields.begin());
+  return !std::exchange(seen.at(index), true) && field->take(reader, header);
 }
 
 Result<Header> parse_header(std::string_view text) {
   HeaderReader reader(text);
   Header header;
+  std::array<bool, kFields.size()> seen{};
   bool is_well_formed = reader.take("{");
   while (is_well_formed && !reader.take("}")) {
-    is_well_formed = take_field(reader, header);
+    is_well_formed = take_field(reader, header, seen);
     reader.take(",");
   }
-  if (!is_well_formed || !reader.is_at_end() || !header.description || !header.is_fortran ||
-      !header.shape) {
+  const bool is_complete = std::ranges::all_of(seen, std::identity());
+  if (!is_well_formed || !is_complete || !reader.is_at_end()) {
     return fail_corrupt("its header is not {'descr': …, 'fortran_order': …, 'shape': …}");
   }
   return header;
@@ -146,7 +176,7 @@ Result<std::pair<std::string_view, std::span<const std::byte>>> split_document(
   if (!text.starts_with(kMagic) || text.size() < length_at) {
     return fail_corrupt("it does not begin with \\x93NUMPY");
   }
-  const int version = text[kMagic.size()];
+  const auto version = std::to_integer<int>(bytes[kMagic.size()]);
   const std::size_t length_bytes = version == 1 ? 2 : 4;
   if (version < 1 || version > 3 || text.size() < length_at + length_bytes) {
     return fail_corrupt("its version is not 1, 2 or 3");
@@ -179,24 +209,24 @@ std::optional<std::size_t> size_in_bytes(const Shape& shape, Dtype dtype) {
 Result<Tensor> tensor_from_npy(std::span<const std::byte> bytes) {
   ASSAY_ASSIGN_OR_RETURN(const auto parts, split_document(bytes));
   ASSAY_ASSIGN_OR_RETURN(auto header, parse_header(parts.first));
-  const auto* known = std::ranges::find(kDescriptions, *header.description,
+  const auto* known = std::ranges::find(kDescriptions, header.description,
                                         &std::pair<Dtype, std::string_view>::second);
   if (known == kDescriptions.end()) {
     return fail(ErrorCode::kUnsupported,
                 fmt::format("numpy's dtype '{}' is not read; convert it, for example with "
                             "array.astype('<f4')",
-                            *header.description));
+                            header.description));
   }
-  const auto size = size_in_bytes(*header.shape, known->first);
+  const auto size = size_in_bytes(header.shape, known->first);
   if (size != parts.second.size()) {
     return fail_corrupt(fmt::format("the shape {} does not fit {} bytes of data",
-                                    text_from_shape(*header.shape), parts.second.size()));
+                                    text_from_shape(header.shape), parts.second.size()));
   }
-  if (*header.is_fortran && header.shape->size() > 1) {
+  if (header.is_fortran && header.shape.size() > 1) {
     return fail(ErrorCode::kUnsupported,
                 "Fortran order is not read; save numpy.ascontiguousarray(array) instead");
   }
-  return Tensor{known->first, *std::move(header.shape), {parts.second.begin(), parts.second.end()}};
+  return Tensor{known->first, std::move(header.shape), {parts.second.begin(), parts.second.end()}};
 }
 
 Result<Tensor> read_npy(const std::filesystem::path& path) {

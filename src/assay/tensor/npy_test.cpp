@@ -1,10 +1,17 @@
 #include "assay/tensor/npy.h"
 
+#include <cstddef>
 #include <cstring>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/tensor/dtype.h"
+#include "assay/tensor/tensor.h"
 
 namespace assay {
 namespace {

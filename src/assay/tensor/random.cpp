@@ -1,9 +1,13 @@
 // Compiled with -ffp-contract=off: a fused multiply-add would round differently from machine to
 // machine. Only +, -, *, / and sqrt are used, which IEEE 754 rounds correctly; libm's log is not.
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <numbers>
+#include <vector>
 
+#include "assay/tensor/dtype.h"
 #include "assay/tensor/small_float.h"
 #include "assay/tensor/tensor.h"
 

@@ -2,16 +2,28 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <expected>
+#include <filesystem>
 #include <fmt/format.h>
+#include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <span>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "assay/base/fs.h"
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/tensor/dtype.h"
+#include "assay/tensor/tensor.h"
 
 namespace assay {
 namespace {
@@ -113,6 +125,7 @@ Result<std::vector<std::uint64_t>> numbers_from_header(const Json& entry, std::s
     return fail_corrupt(fmt::format("tensor '{}' has no list '{}'", name, field));
   }
   std::vector<std::uint64_t> numbers;
+  numbers.reserve(found->size());
   for (const auto& number : *found) {
     if (!number.is_number_unsigned()) {
       return fail_corrupt(
@@ -161,10 +174,13 @@ Result<Entry> entry_from_header(const std::string& name, const Json& json,
 }
 
 /// The format allows neither overlap nor holes: sorted, each tensor begins where the last one ends.
-Status check_coverage(std::vector<const Entry*> entries, std::uint64_t data_bytes) {
-  std::ranges::sort(entries, {}, [](const Entry* e) { return std::pair(e->begin, e->end); });
+Status check_coverage(const std::vector<Entry>& entries, std::uint64_t data_bytes) {
+  std::vector<const Entry*> order;
+  order.reserve(entries.size());
+  std::ranges::transform(entries, std::back_inserter(order), [](const Entry& e) { return &e; });
+  std::ranges::sort(order, {}, [](const Entry* e) { return std::pair(e->begin, e->end); });
   std::uint64_t covered = 0;
-  for (const auto* entry : entries) {
+  for (const auto* entry : order) {
     if (entry->begin != covered) {
       return fail_corrupt(fmt::format(
           "tensor '{}' begins at byte {}, {} byte {}", entry->name, entry->begin,
@@ -194,6 +210,7 @@ std::string_view safetensors_name(Dtype dtype) {
 /// Wide elements first, so that every tensor is aligned to its element.
 std::vector<const NamedTensor*> in_file_order(std::span<const NamedTensor> tensors) {
   std::vector<const NamedTensor*> order;
+  order.reserve(tensors.size());
   for (const auto& tensor : tensors) {
     order.push_back(&tensor);
   }
@@ -248,12 +265,9 @@ Result<std::vector<NamedTensor>> tensors_from_safetensors(std::span<const std::b
       entries.push_back(std::move(entry));
     }
   }
-  std::vector<const Entry*> pointers;
-  for (const auto& entry : entries) {
-    pointers.push_back(&entry);
-  }
-  ASSAY_RETURN_IF_ERROR(check_coverage(std::move(pointers), data.size()));
+  ASSAY_RETURN_IF_ERROR(check_coverage(entries, data.size()));
   std::vector<NamedTensor> tensors;
+  tensors.reserve(entries.size());
   for (auto& entry : entries) {
     const auto piece = data.subspan(entry.begin, entry.end - entry.begin);
     tensors.push_back({std::move(entry.name),

@@ -1,11 +1,21 @@
 #include "assay/tensor/safetensors.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <span>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "assay/base/fs.h"
+#include "assay/base/result.h"
+#include "assay/tensor/dtype.h"
+#include "assay/tensor/tensor.h"
 
 namespace assay {
 namespace {

@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 #include <map>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
+#include "assay/base/result.h"
 #include "assay/tensor/safetensors.h"
+#include "assay/tensor/tensor.h"
 
 namespace assay {
 namespace {
@@ -57,6 +61,7 @@ Result<std::vector<Tensor>> sample_from_tensors(std::span<const NamedTensor> ten
                             sample, by_index.size(), sample, by_index.rbegin()->first));
   }
   std::vector<Tensor> ordered;
+  ordered.reserve(by_index.size());
   for (const auto& [index, tensor] : by_index) {
     ordered.push_back(*tensor);
   }

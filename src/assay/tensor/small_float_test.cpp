@@ -1,6 +1,7 @@
 #include "assay/tensor/small_float.h"
 
 #include <cmath>
+#include <cstdint>
 #include <gtest/gtest.h>
 #include <limits>
 

@@ -1,10 +1,18 @@
 #include "assay/tensor/tensor.h"
 
-#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <fmt/format.h>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "assay/base/json.h"
+#include "assay/tensor/dtype.h"
 
 namespace assay {
 

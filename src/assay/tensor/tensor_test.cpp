@@ -1,12 +1,16 @@
 #include "assay/tensor/tensor.h"
 
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <initializer_list>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
+
+#include "assay/tensor/dtype.h"
 
 namespace assay {
 namespace {
@@ -128,8 +132,7 @@ TEST(TensorSpec, SurvivesJson) {
   const auto back = nlohmann::json::parse(nlohmann::json(spec).dump()).get<TensorSpec>();
   EXPECT_EQ(back.dtype, Dtype::kInt8);
   EXPECT_EQ(back.shape, spec.shape);
-  ASSERT_TRUE(back.quantization.has_value());
-  EXPECT_THAT(back.quantization->zero_points, ElementsAre(-3));
+  EXPECT_THAT(back.quantization.value().zero_points, ElementsAre(-3));
 }
 
 }  // namespace
