@@ -2,6 +2,8 @@
 
 import re
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +48,15 @@ class MissingDependency(JobError):
     """The toolchain lacks a package that the request needs."""
 
     reason_code = "missing_dependency"
+
+
+@contextmanager
+def reading(what: str) -> Iterator[None]:
+    """Blames the request for values of the wrong type or form; also works as a decorator."""
+    try:
+        yield
+    except (TypeError, ValueError, KeyError, AttributeError) as error:
+        raise RequestError(f"{what} cannot be read: {readable_error(error)}") from error
 
 
 def readable_error(error: BaseException) -> str:

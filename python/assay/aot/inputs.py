@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from assay.aot.errors import RequestError
+from assay.aot.errors import RequestError, reading
 from assay.aot.suggest import check_keys, unknown_name
 
 GENERATORS = ("normal", "uniform", "zeros", "ones")
@@ -61,6 +61,7 @@ class InputSet:
     document: dict[str, Any] = field(default_factory=dict, compare=False)
 
 
+@reading("an input")
 def input_spec_from_json(document: Mapping[str, Any] | Sequence[int]) -> InputSpec:
     """Reads {"shape", "dtype", "low", "high"} or a bare list of dimensions (float32)."""
     if not isinstance(document, Mapping):
@@ -75,6 +76,7 @@ def input_spec_from_json(document: Mapping[str, Any] | Sequence[int]) -> InputSp
     return InputSpec(shape, dtype, int(document.get("low", 0)), int(document.get("high", 8)))
 
 
+@reading("an input set")
 def input_set_from_json(document: Mapping[str, Any], *, role: str) -> InputSet:
     """Reads an input set; `role` is evaluation or calibration, and a given one must agree."""
     check_keys(

@@ -2,6 +2,7 @@
 
 import hashlib
 import importlib.util
+import inspect
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from typing import Any
 import torch
 
 from assay.aot import compat, healthy
-from assay.aot.errors import MissingDependency, RequestError
+from assay.aot.errors import MissingDependency, RequestError, reading
 from assay.aot.inputs import InputSet, InputSpec, Sample, generate_sample, input_spec_from_json
 from assay.aot.plugins import import_file, load_plugins
 from assay.aot.suggest import check_keys, unknown_name
@@ -67,6 +68,7 @@ class Model:
         }
 
 
+@reading("the model")
 def model_spec_from_json(document: Mapping[str, Any] | str) -> ModelSpec:
     """Reads MODEL of docs/aot.md; a bare string is a reference."""
     if isinstance(document, str):
@@ -143,14 +145,14 @@ def _make(spec: ModelSpec) -> Any:
     """Calls what the reference names: a module, (module, inputs) or an exported program."""
     plugin_models = load_plugins().models
     if spec.ref in plugin_models:
-        return plugin_models[spec.ref](**spec.args)
+        return _call(plugin_models[spec.ref], spec)
     if spec.ref.startswith(TORCHVISION):
         return _make_torchvision(spec)
     path, _, factory = spec.ref.removeprefix("file:").partition(":")
     if path.endswith(".pt2"):
         return _load_exported(Path(path), spec)
     if path.endswith(".py"):
-        return _factory(Path(path), factory)(**spec.args)
+        return _call(_factory(Path(path), factory), spec)
     known = [*plugin_models, *listed_models(), "FILE.py:FACTORY", "FILE.pt2"]
     raise RequestError(unknown_name("model", spec.ref, known))
 
@@ -170,6 +172,17 @@ def _make_torchvision(spec: ModelSpec) -> torch.nn.Module:
         name, weights=None, **defaults | spec.args
     )
     return module
+
+
+def _call(factory: Callable[..., Any], spec: ModelSpec) -> Any:
+    """Calls the factory; arguments that it does not take are the request's fault."""
+    try:
+        inspect.signature(factory).bind(**spec.args)
+    except ValueError:  # a builtin that does not tell
+        pass
+    except TypeError as error:
+        raise RequestError(f"{spec.ref} does not take these arguments: {error}") from error
+    return factory(**spec.args)
 
 
 def _factory(path: Path, name: str) -> Callable[..., Any]:

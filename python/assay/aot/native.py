@@ -9,11 +9,13 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from assay.aot.errors import MissingDependency, RequestError, Unsupported
-from assay.aot.inputs import Sample
 from assay.aot.suggest import unknown_name
+
+if TYPE_CHECKING:
+    from assay.aot.inputs import Sample
 
 FLOW = "executorch_recipe"
 PROVIDERS = ("xnnpack", "apple.coreml", "apple.coreai", "arm", "qualcomm")
@@ -75,14 +77,14 @@ def is_quantizing(recipe: Any) -> bool:
     )
 
 
-def run_quantize(recipe: Any, model: Any, calibration: list[Sample]) -> Any:
+def run_quantize(recipe: Any, model: Any, calibration: "list[Sample]") -> Any:
     """The quantized module; the first calibration sample is what the graph is captured with."""
     if model.exported is not None:
         raise Unsupported("executorch's recipes quantize modules, not exported programs")
     return _run(recipe, _QUANTIZE, model.module, calibration)
 
 
-def run_export(recipe: Any, module: Any, example: Sample) -> Any:
+def run_export(recipe: Any, module: Any, example: "Sample") -> Any:
     """The exported program."""
     return _run(recipe, _EXPORT, module, [example])
 
@@ -94,12 +96,12 @@ def run_lower(recipe: Any, exported: Any) -> Any:
     return _run_stages([s for name, s in session_stages if name not in others], exported, [])
 
 
-def _run(recipe: Any, names: tuple[str, ...], module: Any, samples: list[Sample]) -> Any:
+def _run(recipe: Any, names: tuple[str, ...], module: Any, samples: "list[Sample]") -> Any:
     stages = [stage for name, stage in _stages(recipe, module, samples) if name in names]
     return _run_stages(stages, module, samples)
 
 
-def _run_stages(stages: list[Any], data: Any, samples: list[Sample]) -> Any:
+def _run_stages(stages: list[Any], data: Any, samples: "list[Sample]") -> Any:
     from executorch.export.stages import PipelineArtifact
 
     artifact = PipelineArtifact({"forward": data}, {"example_inputs": {"forward": samples}})
@@ -110,7 +112,7 @@ def _run_stages(stages: list[Any], data: Any, samples: list[Sample]) -> Any:
     return result["forward"] if isinstance(result, dict) else result
 
 
-def _stages(recipe: Any, module: Any, samples: list[Sample]) -> list[tuple[str, Any]]:
+def _stages(recipe: Any, module: Any, samples: "list[Sample]") -> list[tuple[str, Any]]:
     """The session's stages in their order, each with its name."""
     import torch
     from executorch.export import ExportSession
@@ -119,23 +121,26 @@ def _stages(recipe: Any, module: Any, samples: list[Sample]) -> list[tuple[str, 
     return [(str(kind.value), s) for kind, s in session.get_all_registered_stages().items()]
 
 
+class _IgnoredOptions(logging.Handler):
+    """Keeps executorch's warnings about options that a recipe does not read."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.messages: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if "ignoring unexpected" in record.getMessage():
+            self.messages.append(record.getMessage())
+
+
 @contextmanager
 def _refuse_ignored_options() -> Iterator[None]:
-    """Turns executorch's warning about options that it ignores into an error."""
-    ignored: list[str] = []
-
-    def watch(record: logging.LogRecord) -> bool:
-        if "ignoring unexpected" in record.getMessage():
-            ignored.append(record.getMessage())
-        return True
-
-    root = logging.getLogger()
-    handler = logging.Handler()
-    handler.addFilter(watch)
+    """Turns the warnings into an error: no option is swallowed."""
+    root, handler = logging.getLogger(), _IgnoredOptions()
     root.addHandler(handler)
     try:
         yield
     finally:
         root.removeHandler(handler)
-    if ignored:
-        raise RequestError(ignored[0])
+    if handler.messages:
+        raise RequestError(handler.messages[0])

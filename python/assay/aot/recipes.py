@@ -8,7 +8,7 @@ from importlib import resources
 from typing import Any
 
 from assay.aot import native
-from assay.aot.errors import RequestError
+from assay.aot.errors import RequestError, reading
 from assay.aot.plugins import load_plugins
 from assay.aot.suggest import check_keys, unknown_name
 
@@ -64,6 +64,7 @@ def preset_document() -> dict[str, Any]:
     return document
 
 
+@reading("the recipe")
 def recipe_from_json(document: Mapping[str, Any] | str) -> Recipe:
     """Reads RECIPE of docs/aot.md, or the name of a preset.
 
@@ -83,6 +84,7 @@ def recipe_from_json(document: Mapping[str, Any] | str) -> Recipe:
     return Recipe(str(full.get("name", "inline")), quantization, lowering, stop_after, full)
 
 
+@reading("the quantization")
 def quantization_from_json(document: Mapping[str, Any] | str | None) -> dict[str, Any] | None:
     """Resolves a named quantization; the flow checks the keys when it runs."""
     if not isinstance(document, str):
@@ -93,6 +95,7 @@ def quantization_from_json(document: Mapping[str, Any] | str | None) -> dict[str
     return dict(known[document])
 
 
+@reading("the lowering")
 def lowering_from_json(document: Mapping[str, Any] | None) -> Lowering:
     """Reads {"flow", "partitioner", "options"}; None is the portable lowering."""
     full = dict(document or {})

@@ -44,7 +44,7 @@ class Server:
     def serve(self) -> int:
         """Serves until the requests end; returns the exit status."""
         self._watch_signals()
-        self._watch(self._requests)
+        self._watch_requests()
         self._watch(self._wakeup_read)
         while self._stopped_by is None and (self._is_open or self._queue or self._running):
             self._start_queued()
@@ -74,12 +74,16 @@ class Server:
     def _stop(self, number: int, frame: FrameType | None) -> None:
         self._stopped_by = number
 
+    def _watch_requests(self) -> None:
+        try:
+            self._selector.register(self._requests, selectors.EVENT_READ)
+        except PermissionError:  # a regular file is always ready, and epoll refuses it
+            while self._is_open:
+                self._read_requests()
+
     def _watch(self, descriptor: int) -> None:
         os.set_blocking(descriptor, False)
-        try:
-            self._selector.register(descriptor, selectors.EVENT_READ)
-        except PermissionError:  # a regular file is always ready, and epoll refuses it
-            self._read_requests()
+        self._selector.register(descriptor, selectors.EVENT_READ)
 
     def _patience_seconds(self) -> float | None:
         if not self._running:
@@ -97,18 +101,14 @@ class Server:
             self._relay(descriptor)
 
     def _read_requests(self) -> None:
-        while self._is_open:
-            try:
-                chunk = os.read(self._requests, 1 << 16)
-            except BlockingIOError:
-                return
-            *lines, self._buffer = (self._buffer + chunk).split(b"\n")
-            if not chunk:
-                self._is_open = False
-                lines, self._buffer = [self._buffer], b""
-                self._forget(self._requests)
-            for line in filter(bytes.strip, lines):
-                self._accept(line)
+        chunk = os.read(self._requests, 1 << 16)  # never more than is there: stdin may be shared
+        *lines, self._buffer = (self._buffer + chunk).split(b"\n")
+        if not chunk:
+            self._is_open = False
+            lines, self._buffer = [self._buffer], b""
+            self._forget(self._requests)
+        for line in filter(bytes.strip, lines):
+            self._accept(line)
 
     def _accept(self, line: bytes) -> None:
         try:

@@ -1,0 +1,102 @@
+"""Model factories: small nets, and ones that end their process in every way."""
+
+import ctypes
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import torch
+from torch import nn
+
+
+class Small(nn.Module):
+    """Convolution with batch normalization, and a linear classifier."""
+
+    def __init__(self, classes: int = 10) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(3, 8, 3, stride=2, padding=1)
+        self.norm = nn.BatchNorm2d(8)
+        self.pool = nn.AdaptiveAvgPool2d(1)
+        self.head = nn.Linear(8, classes)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = torch.relu(self.norm(self.conv(x)))
+        return self.head(self.pool(y).flatten(1))
+
+
+class Partial(Small):
+    """Has an operator that XNNPACK's partitioner has no rule for."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.cumsum(super().forward(x), dim=1)
+
+
+class TwoInputs(nn.Module):
+    def forward(self, x: torch.Tensor, index: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return x * 2.0, x.index_select(1, index)
+
+
+class Dead(nn.Module):
+    """Answers zero to everything, and no rule can mend it."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.mean(dim=(2, 3)) * 0.0
+
+
+def image() -> tuple[torch.Tensor, ...]:
+    return (torch.zeros(1, 3, 16, 16),)
+
+
+def small(classes: int = 10):
+    return Small(classes), image()
+
+
+def partial():
+    return Partial(), image()
+
+
+def two_inputs():
+    return TwoInputs(), (torch.zeros(1, 8), torch.tensor([0, 3, 5]))
+
+
+def dead():
+    return Dead(), image()
+
+
+def bare():
+    return Small()
+
+
+def not_a_model():
+    return 42
+
+
+def raises():
+    raise ValueError("no such weights")
+
+
+def exits():
+    os._exit(0)
+
+
+def segfaults():
+    print("about to fall", flush=True)
+    ctypes.string_at(0)
+
+
+def aborts():
+    os.kill(os.getpid(), signal.SIGABRT)
+
+
+def loops(pid_file: str | None = None):
+    if pid_file is not None:
+        child = subprocess.Popen(["sleep", "600"])
+        Path(pid_file).write_text(str(child.pid))
+    while True:
+        time.sleep(0.1)
+
+
+def hogs():
+    return torch.zeros(1 << 40)

@@ -1,0 +1,35 @@
+"""The fork server with stub jobs and no toolchain, for tests of the process contract."""
+
+import os
+import sys
+import time
+
+from assay.aot import jobs
+from assay.aot.errors import Unsupported
+from assay.aot.server import Server, take_stdout
+
+
+def echo(request, stages):
+    with stages.stage("model"):
+        print("noise on stdout")
+        time.sleep(request.get("seconds", 0))
+    return {"value": request.get("value"), "text": "x" * request.get("size", 0)}
+
+
+def refuse(request, stages):
+    with stages.stage("lower"):
+        raise Unsupported("this backend does not do that")
+
+
+def bug(request, stages):
+    raise KeyError("a bug of ours")
+
+
+def leave(request, stages):
+    with stages.stage("export"):
+        os._exit(7)
+
+
+jobs.JOBS.clear()
+jobs.JOBS.update(echo=echo, refuse=refuse, bug=bug, leave=leave)
+sys.exit(Server(jobs=int(sys.argv[1]), requests=0, wire=take_stdout()).serve())

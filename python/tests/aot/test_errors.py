@@ -1,0 +1,52 @@
+import pytest
+
+from assay.aot.errors import MissingDependency, RequestError, Unsupported, failure_of, reading
+from assay.aot.suggest import unknown_name
+
+
+def raised(function):
+    try:
+        function()
+    except BaseException as error:
+        return error
+    raise AssertionError("nothing was raised")
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome", "reason"),
+    [
+        (RequestError("x"), "harness_error", "invalid_request"),
+        (Unsupported("x"), "unsupported", "unsupported"),
+        (MissingDependency("x"), "aot_error", "missing_dependency"),
+        (MemoryError(), "out_of_memory", "allocation_failed"),
+        (RuntimeError("can't allocate memory: you tried"), "out_of_memory", "allocation_failed"),
+    ],
+)
+def test_outcome_of_an_error(error, outcome, reason):
+    failure = failure_of(error, "lower")
+    assert (failure["outcome"], failure["reason_code"]) == (outcome, reason)
+
+
+def test_foreign_exceptions_blame_the_toolchain_and_name_the_stage():
+    failure = failure_of(raised(lambda: int("x")), "lower")
+    assert (failure["outcome"], failure["reason_code"]) == ("aot_error", "lower_failed")
+    assert failure["text"].startswith("lower failed: ValueError: invalid literal")
+
+
+def test_exceptions_of_our_own_code_are_ours():
+    failure = failure_of(raised(lambda: unknown_name("x", "y", None)), "lower")
+    assert (failure["outcome"], failure["reason_code"]) == ("harness_error", "internal_error")
+
+
+def test_text_is_short():
+    error = raised(lambda: (_ for _ in ()).throw(ValueError("long " * 1000)))
+    assert len(failure_of(error, "export")["text"]) < 600
+
+
+def test_reading_blames_the_request():
+    with pytest.raises(RequestError, match="the seed cannot be read"), reading("the seed"):
+        int("abc")
+
+
+def test_unknown_name_lists_when_nothing_is_near():
+    assert unknown_name("colour", "zzz", ["red", "blue"]).endswith("known: blue, red")
