@@ -1,7 +1,9 @@
 #include "assay/artifact/aot_client.h"
 
+#include <charconv>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "assay/base/enum_names.h"
 
@@ -11,20 +13,31 @@ namespace {
 constexpr std::chrono::milliseconds kTick{200};
 constexpr int kStartTicks = 5 * 180;  // Three minutes: a cold disk reads torch slowly.
 
+/// A field of an event as text; "" when it is absent or null.
+std::string text_of(const Json& event, const char* name) {
+  const auto found = event.find(name);
+  return found != event.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
 Stage stage_from(const Json& event) {
-  return find_enum<Stage>(event.value("stage", "none")).value_or(Stage::kNone);
+  return find_enum<Stage>(text_of(event, "stage")).value_or(Stage::kNone);
 }
 
 AotReply reply_from(const Json& event) {
-  const auto text_of = [&event](const char* name) {
-    const auto found = event.find(name);
-    return found != event.end() && found->is_string() ? found->get<std::string>() : std::string();
-  };
-  return {.outcome = find_enum<Outcome>(text_of("outcome")).value_or(Outcome::kHarnessError),
+  return {.outcome = find_enum<Outcome>(text_of(event, "outcome")).value_or(Outcome::kHarnessError),
           .stage = stage_from(event),
-          .reason_code = text_of("reason_code"),
-          .text = text_of("text"),
+          .reason_code = text_of(event, "reason_code"),
+          .text = text_of(event, "text"),
           .result = event.value("result", Json())};
+}
+
+/// Which of our jobs an event is about; an event about none (a line that it could not read) has no
+/// id.
+std::optional<std::size_t> find_job(const Json& event, std::size_t jobs) {
+  const auto id = text_of(event, "id");
+  std::size_t index = 0;
+  const auto [end, error] = std::from_chars(id.data(), id.data() + id.size(), index);
+  return error == std::errc{} && index < jobs ? std::optional(index) : std::nullopt;
 }
 
 std::unexpected<Error> server_died(const std::filesystem::path& python) {
@@ -46,7 +59,7 @@ Result<AotClient> AotClient::start(const Toolchain& toolchain, int parallel_jobs
   AotClient client(std::move(process));
   for (int tick = 0; tick < kStartTicks && !client.process_.is_at_end(); ++tick) {
     ASSAY_ASSIGN_OR_RETURN(const auto event, client.next_event());
-    if (event && event->value("event", "") == "ready") {
+    if (event && text_of(*event, "event") == "ready") {
       return client;
     }
   }
@@ -83,18 +96,18 @@ Result<std::vector<AotReply>> AotClient::run(const std::vector<Json>& jobs, cons
       }
       continue;
     }
-    const auto index = static_cast<std::size_t>(std::atoi(event->value("id", "-1").c_str()));
-    if (index >= jobs.size()) {
+    const auto index = find_job(*event, jobs.size());
+    if (!index) {
       continue;
     }
-    const auto job = static_cast<int>(index);
-    if (event->value("event", "") == "stage" && on_stage) {
+    const auto job = static_cast<int>(*index);
+    if (text_of(*event, "event") == "stage" && on_stage) {
       on_stage(job, stage_from(*event));
-    } else if (event->value("event", "") == "done") {
-      replies[index] = reply_from(*event);
+    } else if (text_of(*event, "event") == "done") {
+      replies[*index] = reply_from(*event);
       --left;
       if (on_done) {
-        on_done(job, replies[index]);
+        on_done(job, replies[*index]);
       }
     }
   }

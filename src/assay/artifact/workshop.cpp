@@ -49,11 +49,20 @@ Json calibration_request(const InputSet& calibration) {
           {"batches", calibration.count}};
 }
 
+/// What the toolchain knows of a recipe; identity and tolerance are ours.
+Json recipe_request(const Recipe& recipe) {
+  return {{"name", recipe.name},
+          {"engine", recipe.engine},
+          {"quantization", recipe.quantization},
+          {"lowering", recipe.lowering},
+          {"produces", recipe.produces}};
+}
+
 Json build_request(const Case& cell, bool is_stop_after_lower) {
   const bool stops = is_stop_after_lower || !cell.recipe.runtime_unavailable.empty();
   return {{"job", "build"},
           {"model", model_request(cell.model)},
-          {"recipe", cell.recipe},
+          {"recipe", recipe_request(cell.recipe)},
           {"calibration", calibration_request(cell.calibration)},
           {"stop_after", stops ? Json("lower") : Json(nullptr)}};
 }
