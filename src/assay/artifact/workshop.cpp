@@ -7,6 +7,7 @@
 
 #include "assay/base/digest.h"
 #include "assay/base/log.h"
+#include "assay/spec/program_format.h"
 
 namespace assay {
 namespace {
@@ -250,6 +251,6 @@ Result<Artifact> artifact_from_file(const stdfs::path& program) {
   return artifact;
 }
 
-bool is_program_file(const ModelReference& model) { return model.ref.ends_with(".pte"); }
+bool is_program_file(const ModelReference& model) { return find_program_format(model.ref).has_value(); }
 
 }  // namespace assay

@@ -64,7 +64,7 @@ Result<Workpieces> make_workpieces(const WorkshopRequest& request, const Toolcha
 /// The artifact of a case whose model is a program file: its own files, digested now.
 Result<Artifact> artifact_from_file(const std::filesystem::path& program);
 
-/// Whether the model is a finished program (.pte) that needs no toolchain.
+/// Whether the model is a finished program (.pte, …) that needs no toolchain.
 bool is_program_file(const ModelReference& model);
 
 }  // namespace assay

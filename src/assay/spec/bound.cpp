@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstddef>
+#include <expected>
 #include <fmt/format.h>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
+#include "assay/base/result.h"
 #include "assay/base/units.h"
 
 namespace assay {

@@ -1,18 +1,26 @@
 #include "assay/spec/expand.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "assay/base/digest.h"
+#include "assay/base/json.h"
+#include "assay/base/result.h"
 #include "assay/base/suggest.h"
+#include "assay/record/case.h"
 #include "assay/spec/pairwise.h"
 #include "assay/spec/program_format.h"
+#include "assay/spec/spec.h"
 
 namespace assay {
 namespace {
@@ -363,7 +371,6 @@ void Expander::add_cells_of(const Block& block) {
             .device_class = context_.device_class,
             .engine_build = block.engine_build,
             .require = spec_.require};
-  cell.recipe.tolerance.update(spec_.evaluate.tolerance);
   for (std::size_t device = 0; device < spec_.devices.size(); ++device) {
     cell.device = spec_.devices[device];
     for (std::size_t i = 0; i < options_.size(); ++i) {

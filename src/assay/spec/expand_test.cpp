@@ -5,10 +5,15 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "assay/base/digest.h"
 #include "assay/base/fs.h"
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/record/case.h"
+#include "assay/spec/spec.h"
 
 namespace assay {
 namespace {
@@ -131,7 +136,6 @@ TEST_F(ExpandSpec, FillsEveryPartOfACase) {
   EXPECT_EQ(cell.device, "local");
   EXPECT_EQ(cell.device_class, context_.device_class);
   EXPECT_EQ(cell.require, (Json{{"delegated_ratio", ">=0.99"}}));
-  EXPECT_EQ(cell.recipe.tolerance.at("sqnr_db"), 20);
   EXPECT_EQ(cell.inputs.seed, 1U);
   EXPECT_EQ(cell.inputs.role, "evaluation");
   EXPECT_EQ(cell.calibration.seed, 1000U);
@@ -278,14 +282,6 @@ TEST_F(ExpandSpec, RefusesAFileWithAnotherDigest) {
   const auto error = error_of(model(sha256_hex("other")));
   EXPECT_EQ(error.code, ErrorCode::kCorrupt);
   EXPECT_THAT(error.message, HasSubstr(sha256_hex("content")));
-}
-
-TEST_F(ExpandSpec, LaysTheSpecsToleranceOverTheRecipes) {
-  const auto recipe = Json::parse(
-      R"({"name": "m", "lowering": {}, "tolerance": {"sqnr_db": 10, "max_abs_error": 1}})");
-  const auto expansion =
-      expansion_of({{"recipes", {recipe}}, {"evaluate", {{"tolerance", {{"sqnr_db", 20}}}}}});
-  EXPECT_EQ(expansion.cases.at(0).recipe.tolerance, (Json{{"sqnr_db", 20}, {"max_abs_error", 1}}));
 }
 
 }  // namespace

@@ -5,11 +5,15 @@
 #include <fmt/format.h>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/base/suggest.h"
+#include "assay/tensor/tensor.h"
 
 namespace assay {
 namespace {

@@ -1,8 +1,11 @@
 #include "assay/spec/pairwise.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <unordered_set>
+#include <vector>
 
 namespace assay {
 namespace {

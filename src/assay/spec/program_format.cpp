@@ -3,6 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "assay/record/subject.h"
 
 namespace assay {
 namespace {

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "assay/base/json.h"
+#include "assay/base/result.h"
 #include "assay/spec/models.h"
 
 namespace assay {

@@ -1,10 +1,22 @@
 #include "assay/spec/spec.h"
 
 #include <algorithm>
+#include <array>
+#include <filesystem>
 #include <fmt/format.h>
+#include <map>
 #include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
+#include <vector>
 
+#include "assay/base/enum_names.h"
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/record/axes.h"
 #include "assay/spec/node.h"
 #include "assay/spec/program_format.h"
 #include "assay/spec/spec_parts.h"

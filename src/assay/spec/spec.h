@@ -36,14 +36,15 @@ struct SpecEngine {
 struct SpecMeasure {
   int launches = 3;
   MeasurePlan plan;
-  std::vector<Pass> passes = {Pass::kTiming};  ///< And kEvaluate where "evaluate" is given.
+  std::vector<Pass> passes = {Pass::kTiming,
+                              Pass::kMemory};  ///< And kEvaluate where "evaluate" is given.
 };
 
 struct SpecEvaluate {
   std::vector<std::string> against = {"float32"};
   int samples = 4;
   std::uint64_t seed = 1;
-  Json tolerance = Json::object();  ///< Laid over the recipe's own.
+  Json tolerance = Json::object();  ///< Overrides the recipe's; see evaluate/tolerance.h.
 };
 
 struct SpecCalibration {

@@ -1,11 +1,19 @@
 #include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <fmt/format.h>
-#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
 
+#include "assay/base/enum_names.h"
 #include "assay/spec/models.h"
+#include "assay/spec/node.h"
 #include "assay/spec/program_format.h"
+#include "assay/spec/spec.h"
 #include "assay/spec/spec_parts.h"
+#include "assay/tensor/dtype.h"
+#include "assay/tensor/tensor.h"
 
 namespace assay::spec_parts {
 namespace {

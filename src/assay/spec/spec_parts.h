@@ -38,7 +38,7 @@ Json read_require(const Node& node, const SpecContext& context);
 std::vector<SpecExclude> read_exclude(const Node& node);
 std::map<std::string, std::vector<Json>> read_options(const Node& node);
 
-/// Bounds by metric, and a reason in words under "why".
+/// Bounds by metric and a reason in words under "why"; see docs/accuracy.md.
 Json read_tolerance(const Node& node);
 
 /// A problem with did-you-mean unless `name` is one of `known`.

@@ -1,9 +1,20 @@
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
+#include "assay/base/enum_names.h"
+#include "assay/base/json.h"
 #include "assay/base/suggest.h"
+#include "assay/record/axes.h"
 #include "assay/record/metric.h"
 #include "assay/spec/bound.h"
+#include "assay/spec/node.h"
+#include "assay/spec/spec.h"
 #include "assay/spec/spec_parts.h"
 
 namespace assay::spec_parts {
@@ -28,6 +39,70 @@ std::vector<Pass> read_passes(const Node& node) {
     }
   }
   return passes;
+}
+
+constexpr auto kKinds =
+    std::to_array<std::string_view>({"float32", "float64", "qdq", "lowered_eager"});
+
+std::vector<std::string> kind_names() { return {kKinds.begin(), kKinds.end()}; }
+
+// "qdq.sqnr_db" is the metric against one kind of reference.
+std::string_view without_kind(std::string_view name) {
+  const auto dot = name.find('.');
+  const bool has_kind = dot != std::string_view::npos &&
+                        std::ranges::find(kKinds, name.substr(0, dot)) != kKinds.end();
+  return has_kind ? name.substr(dot + 1) : name;
+}
+
+// Parts of a tolerance that hold for one kind of reference, or for integer outputs.
+std::vector<std::string> tolerance_parts() {
+  auto parts = kind_names();
+  parts.emplace_back("integer");
+  return parts;
+}
+
+std::vector<std::string> tolerance_keys() {
+  std::vector<std::string> keys = {"separation_db", "allow_nondeterminism", "why"};
+  for (const auto& definition : metric_definitions()) {
+    if (definition.level == "output" && definition.better != Better::kNone) {
+      keys.emplace_back(definition.name);
+    }
+  }
+  return keys;
+}
+
+void check_tolerance_value(const std::string& key, const Node& value) {
+  if (key == "why" && !value.json().is_string()) {
+    value.complain_of_type("a string: the reason for these numbers");
+  } else if (key == "allow_nondeterminism" && !value.json().is_boolean()) {
+    value.complain_of_type("true or false");
+  } else if (key != "why" && key != "allow_nondeterminism" && !value.json().is_number()) {
+    value.complain_of_type("a number");
+  }
+}
+
+// As evaluate/tolerance.h reads it, but before anything runs, and with the path of what is wrong.
+// `has_reason`: the document around this part says why.
+void check_tolerance_part(const Node& node, bool is_part, bool has_reason) {
+  const auto parts = is_part ? std::vector<std::string>() : tolerance_parts();
+  const auto keys = tolerance_keys();
+  const bool is_reasoned = has_reason || node.find("why").has_value();
+  bool has_bounds = false;
+  for (const auto& [key, value] : node.members()) {
+    if (std::ranges::find(parts, key) != parts.end()) {
+      check_tolerance_part(value, /*is_part=*/true, is_reasoned);
+      continue;
+    }
+    if (std::ranges::find(keys, key) == keys.end()) {
+      node.complain(fmt::format("unknown key '{}'{}", key, suggestion_for(key, keys)));
+      continue;
+    }
+    check_tolerance_value(key, value);
+    has_bounds = has_bounds || value.json().is_number();
+  }
+  if (has_bounds && !is_reasoned) {
+    node.complain("needs a \"why\": a sentence on where these numbers come from");
+  }
 }
 
 bool is_scalar(const Json& value) {
@@ -70,12 +145,7 @@ SpecMeasure read_measure(const Node& node) {
 }
 
 Json read_tolerance(const Node& node) {
-  for (const auto& [key, value] : node.members()) {
-    const bool is_text = key == "why";
-    if (is_text && !value.json().is_string()) {
-      value.complain_of_type("a string");
-    }
-  }
+  check_tolerance_part(node, /*is_part=*/false, /*has_reason=*/false);
   return node.json().is_object() ? node.json() : Json::object();
 }
 
@@ -88,8 +158,7 @@ SpecEvaluate read_evaluate(const Node& node) {
     evaluate.against.clear();
     for (const auto& kind : against->items()) {
       evaluate.against.push_back(kind.text());
-      expect_one_of(kind, "kind of reference", evaluate.against.back(),
-                    {"float32", "float64", "qdq", "lowered_eager"});
+      expect_one_of(kind, "kind of reference", evaluate.against.back(), kind_names());
     }
   }
   evaluate.samples = node.integer("samples", 1, evaluate.samples);
@@ -111,7 +180,7 @@ SpecCalibration read_calibration(const Node& node) {
 
 Json read_require(const Node& node, const SpecContext& context) {
   for (const auto& [name, value] : node.members()) {
-    const auto* metric = find_metric(name);
+    const auto* metric = find_metric(without_kind(name));
     const bool is_foreign = context.has_plugins || name.find(':') != std::string::npos;
     if (metric == nullptr && !is_foreign) {
       node.complain(

@@ -1,6 +1,12 @@
 #include <fmt/format.h>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "assay/record/case.h"
+#include "assay/spec/node.h"
+#include "assay/spec/spec.h"
 #include "assay/spec/spec_parts.h"
 
 namespace assay::spec_parts {

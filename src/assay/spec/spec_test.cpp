@@ -9,10 +9,14 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/record/axes.h"
+#include "assay/tensor/dtype.h"
 
 namespace assay {
 namespace {
@@ -169,7 +173,7 @@ TEST(Spec, ReadsPlansAndTheRest) {
 TEST(Spec, HasDefaultsForAllThatIsAbsent) {
   const auto spec = spec_from_json(minimal(), {}).value();
   EXPECT_EQ(spec.measure.launches, 3);
-  EXPECT_THAT(spec.measure.passes, ElementsAre(Pass::kTiming));
+  EXPECT_THAT(spec.measure.passes, ElementsAre(Pass::kTiming, Pass::kMemory));
   EXPECT_THAT(spec.devices, ElementsAre("local"));
   EXPECT_THAT(spec.evaluate.against, ElementsAre("float32"));
   EXPECT_NE(spec.evaluate.seed, spec.calibration.seed);
@@ -180,7 +184,7 @@ TEST(Spec, EvaluatesWhenAskedWithoutNamingThePass) {
   auto document = minimal();
   document["evaluate"] = Json::object();
   EXPECT_THAT(spec_from_json(document, {}).value().measure.passes,
-              ElementsAre(Pass::kTiming, Pass::kEvaluate));
+              ElementsAre(Pass::kTiming, Pass::kMemory, Pass::kEvaluate));
 }
 
 TEST(Spec, NeedsNoRecipeForFinishedPrograms) {
@@ -299,6 +303,28 @@ TEST(SpecErrors, AskForUnits) {
   EXPECT_THAT(message_with("require", R"({"steady_ns": "<=12"})"),
               HasSubstr("require.steady_ns: '<=12' is not a bound"));
   EXPECT_THAT(message_with("require", R"({"sqnr_db": 30})"), HasSubstr("a bound in quotes"));
+}
+
+TEST(SpecErrors, NameWrongTolerances) {
+  const auto with_tolerance = [](std::string_view tolerance) {
+    return message_with("evaluate", R"({"tolerance": )" + std::string(tolerance) + "}");
+  };
+  EXPECT_EQ(with_tolerance(R"({"sqnr_bd": 20, "why": "x"})"),
+            "x.json: evaluate.tolerance: unknown key 'sqnr_bd'; did you mean 'sqnr_db'?");
+  EXPECT_THAT(with_tolerance(R"({"sqnr_db": 20})"),
+              HasSubstr("evaluate.tolerance: needs a \"why\""));
+  EXPECT_THAT(with_tolerance(R"({"sqnr_db": "20", "why": "x"})"),
+              HasSubstr("evaluate.tolerance.sqnr_db: must be a number"));
+  EXPECT_THAT(with_tolerance(R"({"qdq": {"sqnr": 20}, "why": "x"})"),
+              HasSubstr("evaluate.tolerance.qdq: unknown key 'sqnr'"));
+  EXPECT_THAT(with_tolerance(R"({"qdq": {"float32": {}}, "why": "x"})"),
+              HasSubstr("evaluate.tolerance.qdq: unknown key 'float32'"));
+  EXPECT_THAT(with_tolerance("3"), HasSubstr("must be an object"));
+  EXPECT_EQ(with_tolerance(R"({"why": "x", "allow_nondeterminism": true, "separation_db": 2,
+                               "qdq": {"sqnr_db": 30}, "integer": {"max_abs_error": 1}})"),
+            "");
+  EXPECT_EQ(message_with("require", R"({"qdq.sqnr_db": ">=30"})"), "");
+  EXPECT_THAT(message_with("require", R"({"qbq.sqnr_db": ">=30"})"), HasSubstr("unknown metric"));
 }
 
 TEST(SpecErrors, SeeContradictions) {
