@@ -61,8 +61,13 @@ Status LoadedMethod::allocate_arenas(const MethodMeta& meta) {
       return fail_with_runtime_error(fmt::format("planned buffer {}", i), size.error());
     }
     const auto bytes = static_cast<std::size_t>(*size);
-    arena_memory_.push_back(std::make_unique<std::byte[]>(bytes));
-    arenas_.emplace_back(reinterpret_cast<std::uint8_t*>(arena_memory_.back().get()), bytes);
+    // calloc: mutable buffers start at zero, and pages that nobody writes cost no memory.
+    auto* memory = static_cast<std::uint8_t*>(std::calloc(std::max<std::size_t>(bytes, 1), 1));
+    if (memory == nullptr) {
+      return fail(ErrorCode::kExhausted, fmt::format("no memory for an arena of {} bytes", bytes));
+    }
+    arena_memory_.emplace_back(memory);
+    arenas_.emplace_back(memory, bytes);
   }
   planned_.emplace(::executorch::runtime::Span(arenas_.data(), arenas_.size()));
   memory_manager_.emplace(&method_allocator_, &*planned_, &temp_allocator_);

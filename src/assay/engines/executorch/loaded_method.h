@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <executorch/runtime/core/event_tracer.h>
 #include <executorch/runtime/core/hierarchical_allocator.h>
 #include <executorch/runtime/core/span.h>
@@ -57,6 +58,10 @@ class LoadedMethod {
     std::vector<std::byte> buffer;  ///< For other layouts, unplanned outputs and scalars.
   };
 
+  struct FreeMemory {
+    void operator()(void* memory) const { std::free(memory); }
+  };
+
   LoadedMethod() = default;
   Status allocate_arenas(const ::executorch::runtime::MethodMeta& meta);
   Status prepare_slots(const ::executorch::runtime::MethodMeta& meta,
@@ -68,7 +73,7 @@ class LoadedMethod {
 
   CountingAllocator method_allocator_;
   CountingAllocator temp_allocator_;
-  std::vector<std::unique_ptr<std::byte[]>> arena_memory_;
+  std::vector<std::unique_ptr<std::uint8_t, FreeMemory>> arena_memory_;
   std::vector<::executorch::runtime::Span<std::uint8_t>> arenas_;
   std::optional<::executorch::runtime::HierarchicalAllocator> planned_;
   std::optional<::executorch::runtime::MemoryManager> memory_manager_;

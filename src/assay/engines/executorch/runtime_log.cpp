@@ -1,31 +1,34 @@
 #include "assay/engines/executorch/runtime_log.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
-#include <deque>
 #include <executorch/runtime/platform/platform.h>
 #include <executorch/runtime/platform/runtime.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <mutex>
 #include <string_view>
+#include <utility>
 
 #include "assay/base/log.h"
 
 namespace assay::et {
 namespace {
 
-constexpr std::size_t kMostLines = 6;
+constexpr std::size_t kMostLines = 64;
 
 std::mutex g_mutex;
-std::deque<std::string> g_error_lines;  // NOLINT(bugprone-throwing-static-initialization)
+std::vector<std::string> g_error_lines;
 
-void keep_line(std::string_view message) {
+/// False when the line is known or there are too many: it is not worth showing.
+bool keep_line(std::string_view message) {
   const std::lock_guard lock(g_mutex);
-  g_error_lines.emplace_back(message);
-  if (g_error_lines.size() > kMostLines) {
-    g_error_lines.pop_front();
+  if (g_error_lines.size() >= kMostLines ||
+      std::ranges::find(g_error_lines, message) != g_error_lines.end()) {
+    return false;
   }
+  g_error_lines.emplace_back(message);
+  return true;
 }
 
 void emit_log_message(et_timestamp_t /*timestamp*/, et_pal_log_level_t level,
@@ -33,8 +36,9 @@ void emit_log_message(et_timestamp_t /*timestamp*/, et_pal_log_level_t level,
                       const char* message, std::size_t length) {
   const std::string_view text(message, length);
   if (level == kError || level == kFatal) {
-    keep_line(text);
-    log_line(LogLevel::kError, fmt::format("executorch: {}", text));
+    if (keep_line(text)) {
+      log_line(LogLevel::kError, fmt::format("executorch: {}", text));
+    }
   } else {
     log_line(LogLevel::kDebug, fmt::format("executorch: {}", text));
   }
@@ -52,11 +56,9 @@ void capture_runtime_log() {
   static_cast<void>(is_registered);
 }
 
-std::string take_error_log() {
+std::vector<std::string> take_error_log() {
   const std::lock_guard lock(g_mutex);
-  std::string text = fmt::format("{}", fmt::join(g_error_lines, "; "));
-  g_error_lines.clear();
-  return text;
+  return std::exchange(g_error_lines, {});
 }
 
 }  // namespace assay::et

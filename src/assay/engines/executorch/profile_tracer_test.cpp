@@ -1,0 +1,92 @@
+#include "assay/engines/executorch/profile_tracer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <string>
+
+#include "assay/engines/executorch/runtime_log.h"
+
+namespace assay::et {
+namespace {
+
+using ::executorch::runtime::kUnsetChainId;
+using ::executorch::runtime::kUnsetDebugHandle;
+
+class ProfileTracerTest : public testing::Test {
+ protected:
+  ProfileTracerTest() { capture_runtime_log(); }
+
+  /// One operator call as the runtime tells it: the kernel nests in the call.
+  void call_operator(::executorch::runtime::DebugHandle instruction, const std::string& kernel) {
+    tracer_.set_chain_debug_handle(0, instruction);
+    const auto outer = tracer_.start_profiling("OPERATOR_CALL", kUnsetChainId, kUnsetDebugHandle);
+    const auto inner = tracer_.start_profiling(("native_call_" + kernel).c_str(), kUnsetChainId,
+                                               kUnsetDebugHandle);
+    tracer_.end_profiling(inner);
+    tracer_.end_profiling(outer);
+    tracer_.set_chain_debug_handle(kUnsetChainId, kUnsetDebugHandle);
+  }
+
+  ProfileTracer tracer_;
+};
+
+TEST_F(ProfileTracerTest, ReportsAKernelOnceWithTheTimeOfItsCall) {
+  tracer_.start();
+  call_operator(3, "add.out");
+  call_operator(4, "add.out");
+  call_operator(3, "add.out");
+  const auto report = tracer_.finish(2, "delegate");
+  ASSERT_EQ(report.events.size(), 2U);
+  EXPECT_EQ(report.events[0].name, "add.out");
+  EXPECT_EQ(report.events[0].kind, "operator");
+  EXPECT_EQ(report.events[0].instruction, 3);
+  EXPECT_EQ(report.events[0].count, 2);
+  EXPECT_EQ(report.events[1].instruction, 4);
+}
+
+TEST_F(ProfileTracerTest, IgnoresWhatHappensBeforeStartAndAfterFinish) {
+  call_operator(1, "mul.out");
+  tracer_.start();
+  const auto empty = tracer_.finish(1, "delegate");
+  call_operator(1, "mul.out");
+  EXPECT_TRUE(empty.events.empty());
+  tracer_.start();
+  EXPECT_TRUE(tracer_.finish(1, "delegate").events.empty());
+}
+
+TEST_F(ProfileTracerTest, TakesTheTimesThatADelegateTells) {
+  tracer_.start();
+  tracer_.set_chain_debug_handle(0, 7);
+  for (const et_timestamp_t ticks : {10, 30, 20}) {
+    tracer_.log_profiling_delegate("Convolution #1", -1, 1000, 1000 + ticks, nullptr, 0);
+  }
+  tracer_.log_profiling_delegate(nullptr, 5, 1000, 1001, nullptr, 0);
+  const auto report = tracer_.finish(3, "delegate");
+  ASSERT_EQ(report.events.size(), 2U);
+  EXPECT_EQ(report.events[0].kind, "delegate_operator");
+  EXPECT_EQ(report.events[0].instruction, 7);
+  EXPECT_EQ(report.events[0].median_ns, 20);
+  EXPECT_EQ(report.events[0].min_ns, 10);
+  EXPECT_EQ(report.events[0].total_ns, 60);
+  EXPECT_EQ(report.events[1].name, "#5");
+}
+
+TEST_F(ProfileTracerTest, NamesDelegateCallsAndTheMethod) {
+  tracer_.start();
+  const auto method = tracer_.start_profiling("Method::execute", kUnsetChainId, kUnsetDebugHandle);
+  tracer_.set_chain_debug_handle(0, 0);
+  const auto call = tracer_.start_profiling("DELEGATE_CALL", kUnsetChainId, kUnsetDebugHandle);
+  tracer_.end_profiling(call);
+  tracer_.set_chain_debug_handle(kUnsetChainId, kUnsetDebugHandle);
+  tracer_.end_profiling(method);
+  const auto report = tracer_.finish(1, "XnnpackBackend");
+  ASSERT_EQ(report.events.size(), 2U);
+  EXPECT_EQ(report.events[0].kind, "method");
+  EXPECT_EQ(report.events[0].instruction, -1);
+  EXPECT_GE(report.method_median_ns, report.events[1].median_ns);
+  EXPECT_EQ(report.events[1].name, "XnnpackBackend");
+  EXPECT_EQ(report.events[1].instruction, 0);
+}
+
+}  // namespace
+}  // namespace assay::et
