@@ -20,7 +20,8 @@ constexpr std::chrono::minutes kQueryTimeout{1};
 
 /// Where installations keep executorch-config.cmake.
 constexpr std::array<const char*, 6> kPackageFolders = {
-    ".", "share/cmake", "lib/cmake/ExecuTorch", "lib/cmake/executorch", "executorch/share/cmake", "cmake"};
+    ".",    "share/cmake", "lib/cmake/ExecuTorch", "lib/cmake/executorch", "executorch/share/cmake",
+    "cmake"};
 
 Result<stdfs::path> prefix_of_python(const stdfs::path& python) {
   constexpr auto* kScript =
@@ -28,10 +29,13 @@ Result<stdfs::path> prefix_of_python(const stdfs::path& python) {
       "print(p.Path(next(iter(s.submodule_search_locations))) if s else '')";
   ASSAY_ASSIGN_OR_RETURN(
       const auto output,
-      run_command({.argv = {python.string(), "-c", kScript}, .env = {}, .stderr_file = "/dev/null"}, kQueryTimeout));
+      run_command({.argv = {python.string(), "-c", kScript}, .env = {}, .stderr_file = "/dev/null"},
+                  kQueryTimeout));
   const auto folder = output.output.substr(0, output.output.find('\n'));
   if (folder.empty()) {
-    return fail(ErrorCode::kNotFound, fmt::format("'{}' has no executorch; install it there, or give --prefix", python.string()));
+    return fail(
+        ErrorCode::kNotFound,
+        fmt::format("'{}' has no executorch; install it there, or give --prefix", python.string()));
   }
   return stdfs::path(folder);
 }
@@ -45,17 +49,22 @@ Result<stdfs::path> find_cmake_package(const stdfs::path& prefix) {
     }
   }
   return fail(ErrorCode::kNotFound,
-              fmt::format("no executorch-config.cmake in '{}' (looked in {}); give the folder that ExecuTorch was installed to",
+              fmt::format("no executorch-config.cmake in '{}' (looked in {}); give the folder that "
+                          "ExecuTorch was installed to",
                           prefix.string(), fmt::join(kPackageFolders, ", ")));
 }
 
 Status run_step(const std::vector<std::string>& argv, const stdfs::path& log) {
   // Both streams of cmake belong into the log: its stdout is collected and appended.
-  ASSAY_ASSIGN_OR_RETURN(const auto output, run_command({.argv = argv, .env = {}, .stderr_file = log.string()}, kBuildTimeout));
+  ASSAY_ASSIGN_OR_RETURN(
+      const auto output,
+      run_command({.argv = argv, .env = {}, .stderr_file = log.string()}, kBuildTimeout));
   const auto before = read_file(log).value_or("");
   ASSAY_RETURN_IF_ERROR(write_file_atomically(log, before + output.output));
   if (output.exit_code != 0) {
-    return fail(ErrorCode::kUnavailable, fmt::format("the runner does not build against this installation; see '{}'", log.string()));
+    return fail(
+        ErrorCode::kUnavailable,
+        fmt::format("the runner does not build against this installation; see '{}'", log.string()));
   }
   return {};
 }
@@ -64,8 +73,9 @@ Status run_step(const std::vector<std::string>& argv, const stdfs::path& log) {
 
 Result<EngineBuild> build_runner(const RunnerBuildRequest& request) {
   if (request.name != "executorch") {
-    return fail(ErrorCode::kUnsupported,
-                fmt::format("engine builds can be added for executorch, not for '{}'", request.name));
+    return fail(
+        ErrorCode::kUnsupported,
+        fmt::format("engine builds can be added for executorch, not for '{}'", request.name));
   }
   auto prefix = Result<stdfs::path>(request.prefix);
   if (request.prefix.empty()) {
@@ -73,16 +83,19 @@ Result<EngineBuild> build_runner(const RunnerBuildRequest& request) {
   }
   ASSAY_RETURN_IF_ERROR(prefix);
   ASSAY_ASSIGN_OR_RETURN(const auto package, find_cmake_package(*prefix));
-  const auto folder = engines_folder(request.home) / fmt::format("{}@{}", request.name, request.label);
+  const auto folder =
+      engines_folder(request.home) / fmt::format("{}@{}", request.name, request.label);
   const auto log = folder / "build.log";
   ASSAY_RETURN_IF_ERROR(write_file_atomically(log, ""));
   const auto build = (folder / "build").string();
   const auto target = fmt::format("assay-runner-{}", request.name);
-  ASSAY_RETURN_IF_ERROR(run_step({request.cmake.string(), "-S", request.source.string(), "-B", build, "-G", "Ninja",
-                                  "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-Dexecutorch_DIR=" + package.string(),
-                                  "-DASSAY_BUILD_TESTS=OFF", "-DASSAY_BUILD_BENCH=OFF", "-DASSAY_PYTHON_EXTENSION=OFF"},
-                                 log));
-  ASSAY_RETURN_IF_ERROR(run_step({request.cmake.string(), "--build", build, "--target", target}, log));
+  ASSAY_RETURN_IF_ERROR(run_step(
+      {request.cmake.string(), "-S", request.source.string(), "-B", build, "-G", "Ninja",
+       "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-Dexecutorch_DIR=" + package.string(),
+       "-DASSAY_BUILD_TESTS=OFF", "-DASSAY_BUILD_BENCH=OFF", "-DASSAY_PYTHON_EXTENSION=OFF"},
+      log));
+  ASSAY_RETURN_IF_ERROR(
+      run_step({request.cmake.string(), "--build", build, "--target", target}, log));
   ASSAY_ASSIGN_OR_RETURN(auto described, describe_runner(stdfs::path(build) / "bin" / target));
   described.label = request.label;
   ASSAY_RETURN_IF_ERROR(register_build(request.home, described));
@@ -91,13 +104,15 @@ Result<EngineBuild> build_runner(const RunnerBuildRequest& request) {
 
 Result<stdfs::path> find_source_folder() {
   const char* named = std::getenv("ASSAY_SOURCE_DIR");
-  for (const auto& folder : {stdfs::path(named == nullptr ? "" : named), executable_folder() / "../share/assay/source",
-                             stdfs::path(ASSAY_BUILT_FROM)}) {
+  for (const auto& folder :
+       {stdfs::path(named == nullptr ? "" : named), executable_folder() / "../share/assay/source",
+        stdfs::path(ASSAY_BUILT_FROM)}) {
     if (!folder.empty() && stdfs::exists(folder / "cmake" / "AssayModule.cmake")) {
       return stdfs::weakly_canonical(folder);
     }
   }
-  return fail(ErrorCode::kUnavailable, "Assay's source tree is not there; name it with ASSAY_SOURCE_DIR");
+  return fail(ErrorCode::kUnavailable,
+              "Assay's source tree is not there; name it with ASSAY_SOURCE_DIR");
 }
 
 }  // namespace assay

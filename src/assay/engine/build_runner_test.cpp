@@ -12,14 +12,16 @@ using testing::HasSubstr;
 
 TEST(BuildRunner, SaysWhereItLookedForTheEngine) {
   const auto home = TemporaryFolder::make("assay-test").value();
-  const auto built = build_runner({.name = "executorch", .label = "mine", .prefix = home.path(), .home = home.path()});
+  const auto built = build_runner(
+      {.name = "executorch", .label = "mine", .prefix = home.path(), .home = home.path()});
   ASSERT_FALSE(built);
   EXPECT_EQ(built.error().code, ErrorCode::kNotFound);
   EXPECT_THAT(built.error().message, HasSubstr("lib/cmake/ExecuTorch"));
 }
 
 TEST(BuildRunner, RefusesAnEngineWithoutRunnerSource) {
-  EXPECT_EQ(build_runner({.name = "onnxruntime", .label = "mine"}).error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(build_runner({.name = "onnxruntime", .label = "mine"}).error().code,
+            ErrorCode::kUnsupported);
 }
 
 TEST(BuildRunner, NamesTheLogWhenTheRunnerDoesNotBuild) {
