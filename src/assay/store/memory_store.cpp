@@ -1,3 +1,6 @@
+#include <memory>
+#include <utility>
+
 #include "assay/base/result.h"
 #include "assay/store/result_store.h"
 #include "assay/store/sqlite/sqlite_store.h"

@@ -5,6 +5,13 @@
 
 #include "assay/base/result.h"
 #include "assay/base/uuid.h"
+#include "assay/record/case.h"
+#include "assay/record/launch.h"
+#include "assay/record/run.h"
+#include "assay/record/subject.h"
+#include "assay/store/result_store.h"
+#include "assay/tensor/dtype.h"
+#include "assay/tensor/tensor.h"
 
 namespace assay {
 namespace {

@@ -14,6 +14,9 @@
 
 #include "assay/base/fs.h"
 #include "assay/base/result.h"
+#include "assay/record/axes.h"
+#include "assay/record/case.h"
+#include "assay/record/metric.h"
 #include "assay/store/result_store.h"
 #include "assay/store/sample_records.h"
 

@@ -4,12 +4,21 @@
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <filesystem>
 #include <fmt/format.h>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sqlite3.h>
+#include <string>
+#include <string_view>
+#include <system_error>
 #include <thread>
 
 #include "assay/base/json.h"
+#include "assay/base/result.h"
 
 namespace assay::sqlite {
 namespace {

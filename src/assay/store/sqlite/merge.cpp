@@ -1,7 +1,14 @@
 #include <array>
+#include <cstdint>
+#include <filesystem>
 #include <fmt/format.h>
+#include <string_view>
+#include <system_error>
+#include <utility>
 
 #include "assay/base/fs.h"
+#include "assay/base/result.h"
+#include "assay/store/sqlite/connection.h"
 #include "assay/store/sqlite/migrations.h"
 #include "assay/store/sqlite/sqlite_store.h"
 

@@ -2,8 +2,13 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <fmt/format.h>
+#include <string>
 #include <string_view>
+
+#include "assay/base/result.h"
+#include "assay/store/sqlite/connection.h"
 
 namespace assay::sqlite {
 namespace {

@@ -1,9 +1,25 @@
 // What running gave: attempts, launches with samples and operator events, metrics, attachments.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "assay/base/digest.h"
+#include "assay/base/enum_names.h"
+#include "assay/base/result.h"
+#include "assay/record/axes.h"
+#include "assay/record/launch.h"
+#include "assay/record/metric.h"
+#include "assay/record/run.h"
+#include "assay/store/result_store.h"
+#include "assay/store/sqlite/connection.h"
 #include "assay/store/sqlite/rows.h"
 #include "assay/store/sqlite/sample_codec.h"
 #include "assay/store/sqlite/sqlite_store.h"

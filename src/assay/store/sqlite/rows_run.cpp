@@ -1,6 +1,17 @@
 // What is known before anything runs: runs, cases, subjects, artifacts, references.
+#include <cstdint>
 #include <fmt/ranges.h>
+#include <string_view>
+#include <utility>
+#include <vector>
 
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/record/case.h"
+#include "assay/record/run.h"
+#include "assay/record/subject.h"
+#include "assay/store/result_store.h"
+#include "assay/store/sqlite/connection.h"
 #include "assay/store/sqlite/rows.h"
 #include "assay/store/sqlite/sqlite_store.h"
 

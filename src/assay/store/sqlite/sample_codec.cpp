@@ -1,7 +1,16 @@
 #include "assay/store/sqlite/sample_codec.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <fmt/format.h>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 #include <zstd.h>
+
+#include "assay/base/result.h"
 
 namespace assay::sqlite {
 namespace {

@@ -1,12 +1,16 @@
 #include "assay/store/sqlite/sample_codec.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <limits>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "assay/base/result.h"
 
 namespace assay::sqlite {
 namespace {

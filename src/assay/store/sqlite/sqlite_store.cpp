@@ -1,7 +1,12 @@
 #include "assay/store/sqlite/sqlite_store.h"
 
+#include <filesystem>
+#include <memory>
 #include <utility>
 
+#include "assay/base/result.h"
+#include "assay/store/result_store.h"
+#include "assay/store/sqlite/connection.h"
 #include "assay/store/sqlite/migrations.h"
 
 namespace assay {

@@ -2,6 +2,7 @@
 #include "assay/store/sqlite/sqlite_store.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -12,8 +13,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
+#include <stdlib.h>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <signal.h>
@@ -22,6 +23,8 @@
 #include <unistd.h>
 
 #include "assay/base/fs.h"
+#include "assay/base/result.h"
+#include "assay/store/result_store.h"
 #include "assay/store/sample_records.h"
 #include "assay/store/sqlite/migrations.h"
 
