@@ -30,7 +30,9 @@ class Page {
     const std::string space(indent, ' ');
     out_ += space + wrapped(text, width_ - indent, indent + hanging) + "\n";
   }
-  void heading(const std::string& text) { out_ += "\n" + coloured(text, "1", has_colour_) + "\n"; }
+  void heading(const std::string& text) {
+    out_ += "\n" + coloured(wrapped(text, width_, 2), "1", has_colour_) + "\n";
+  }
   void blank() { out_ += "\n"; }
   std::vector<std::string> table(const TextTable& table) {
     auto layout = table.lay_out(width_, has_colour_);

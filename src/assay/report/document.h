@@ -3,7 +3,6 @@
 #include <string>
 #include <string_view>
 
-#include "assay/base/json.h"
 #include "assay/record/summary.h"
 
 namespace assay::report {
@@ -13,10 +12,7 @@ inline constexpr std::string_view kReportSchema = "assay/report/1";
 inline constexpr std::string_view kCaseSchema = "assay/report-case/1";
 
 /// The whole summary with the definitions of the metrics: {schema, run, environment, baseline,
-/// metrics, cases}.
-Json document_of(const RunSummary& summary);
-
-/// The same on one line, always valid UTF-8.
-std::string compact_document(const RunSummary& summary);
+/// metrics, cases}; the schema comes first and each case has a line of its own. Always valid UTF-8.
+std::string document_of(const RunSummary& summary);
 
 }  // namespace assay::report

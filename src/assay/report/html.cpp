@@ -81,7 +81,7 @@ Status write_html(const RunSummary& summary, const ReportStyle& style, std::ostr
   const auto values = std::to_array<std::pair<std::string_view, std::string>>({
       {"@TITLE@", escaped(name) + " – Assay"},
       {"@CSS@", std::string(report_page("page.css"))},
-      {"@DATA@", script_safe(compact_document(summary))},
+      {"@DATA@", script_safe(document_of(summary))},
       {"@CHARTS@", charts_element(style)},
       {"@SCRIPT@", script()},
   });

@@ -14,39 +14,46 @@ namespace assay::report {
 namespace {
 
 /// Bytes that are no UTF-8 (an engine's stderr) become U+FFFD rather than an exception.
-std::string dumped(const Json& document, int indent) {
-  return document.dump(indent, ' ', false, Json::error_handler_t::replace);
+template <class Document>
+std::string dumped(const Document& document) {
+  return document.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace
 
-Json document_of(const RunSummary& summary) {
+std::string document_of(const RunSummary& summary) {
   Json definitions = Json::array();
   for (const auto& definition : metric_definitions()) {
     definitions.push_back(definition);
   }
-  return {{"schema", kReportSchema},
-          {"run", summary.run},
-          {"environment", summary.environment},
-          {"baseline", summary.baseline},
-          {"metrics", definitions},
-          {"cases", summary.cases}};
+  nlohmann::ordered_json head;
+  head["schema"] = kReportSchema;
+  head["run"] = Json(summary.run);
+  head["environment"] = Json(summary.environment);
+  head["baseline"] = summary.baseline;
+  head["metrics"] = definitions;
+  auto text = dumped(head);
+  text.pop_back();
+  text += ",\n\"cases\":[";
+  for (std::size_t i = 0; i < summary.cases.size(); ++i) {
+    text += (i == 0 ? "\n" : ",\n") + dumped(Json(summary.cases[i]));
+  }
+  return text + "\n]}";
 }
 
-std::string compact_document(const RunSummary& summary) { return dumped(document_of(summary), -1); }
-
 Status write_json(const RunSummary& summary, const ReportStyle& /*style*/, std::ostream& out) {
-  out << dumped(document_of(summary), 1) << "\n";
+  out << document_of(summary) << "\n";
   return {};
 }
 
 Status write_jsonl(const RunSummary& summary, const ReportStyle& /*style*/, std::ostream& out) {
   for (const auto& cell : summary.cases) {
-    Json line = cell;
+    nlohmann::ordered_json line;
     line["schema"] = kCaseSchema;
     line["run"] = summary.run.id;
     line["environment"] = summary.environment.id;
-    out << dumped(line, -1) << "\n";
+    line.update(nlohmann::ordered_json(Json(cell)));
+    out << dumped(line) << "\n";
   }
   return {};
 }

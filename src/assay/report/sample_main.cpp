@@ -5,7 +5,7 @@
 #include <exception>
 #include <fmt/format.h>
 #include <iostream>
-#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,13 +16,16 @@ int main(int argc, char** argv) {
   try {
     const std::vector<std::string_view> arguments(argv + 1, argv + argc);
     if (arguments.empty()) {
-      fmt::print(stderr, "usage: assay_report_sample FORMAT [sample|empty]\n");
+      fmt::print(stderr, "usage: assay_report_sample FORMAT [sample|empty] [WIDTH]\n");
       return 2;
     }
     const bool is_empty = arguments.size() > 1 && arguments[1] == "empty";
     const auto summary =
         is_empty ? assay::report::empty_summary() : assay::report::sample_summary();
-    const assay::ReportStyle style{.has_accuracy_tables = true};
+    assay::ReportStyle style{.has_accuracy_tables = true};
+    if (arguments.size() > 2) {
+      style.width_columns = std::stoi(std::string(arguments[2]));
+    }
     if (const auto status = assay::write_report(arguments[0], summary, style, std::cout); !status) {
       fmt::print(stderr, "{}\n", status.error().message);
       return 2;

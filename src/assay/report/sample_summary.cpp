@@ -21,8 +21,15 @@ constexpr std::int64_t kStart = 1'769'850'300'000'000'000;
 
 Estimate plain(double value) { return {.value = value, .count = 1}; }
 
+/// Whole nanoseconds, so that a fused multiply and add makes no difference.
+Estimate nanoseconds(double value) { return plain(std::round(value)); }
+
 Estimate with_interval(double value, double low, double high) {
-  return {.value = value, .low = low, .high = high, .confidence = 0.75, .count = 3};
+  return {.value = std::round(value),
+          .low = std::round(low),
+          .high = std::round(high),
+          .confidence = 0.75,
+          .count = 3};
 }
 
 /// A fixed little generator: the page must be the same on every machine.
@@ -45,7 +52,7 @@ LaunchSeries launch(int index, double steady_ns, int warmup, int iterations,
   LaunchSeries series{.launch = "0198f1c2-0000-7000-8000-00000000000" + std::to_string(index),
                       .index = index,
                       .warmup_iterations = warmup,
-                      .median_ns = level * 1.01,
+                      .median_ns = std::round(level * 1.01),
                       .stopped_by = std::string(stop)};
   series.first.execute_ns = std::llround(level * 2.6);
   for (int i = 0; i < warmup + iterations; ++i) {
@@ -76,9 +83,9 @@ void add_timing(CaseSummary& cell, double steady_ns, double spread, int warmup, 
       with_interval(steady_ns * 2.6, steady_ns * 2.51, steady_ns * (2.63 + spread));
   cell.metrics["steady_ns"] =
       with_interval(steady_ns, steady_ns * (1 - spread), steady_ns * (1 + spread * 1.3));
-  cell.metrics["steady_mean_ns"] = plain(steady_ns * 1.013);
-  cell.metrics["steady_p90_ns"] = plain(steady_ns * 1.06);
-  cell.metrics["load_ns"] = plain(2.1e6 + steady_ns / 4);
+  cell.metrics["steady_mean_ns"] = nanoseconds(steady_ns * 1.013);
+  cell.metrics["steady_p90_ns"] = nanoseconds(steady_ns * 1.06);
+  cell.metrics["load_ns"] = nanoseconds(2.1e6 + steady_ns / 4);
 }
 
 MemoryStage stage(std::string name, std::int64_t rss_bytes, std::int64_t faults) {

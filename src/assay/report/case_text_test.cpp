@@ -1,0 +1,168 @@
+#include "assay/report/case_text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
+#include "assay/record/axes.h"
+#include "assay/record/metric.h"
+#include "assay/record/summary.h"
+#include "assay/report/sample_summary.h"
+
+namespace assay::report {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+CaseSummary completed(Verdict verdict) {
+  CaseSummary cell;
+  cell.outcome = Outcome::kCompleted;
+  cell.verdict = verdict;
+  cell.timing = Timing::kSteady;
+  return cell;
+}
+
+std::vector<std::string> titles_of(const TextTable& table) {
+  std::vector<std::string> titles;
+  std::ranges::transform(table.columns, std::back_inserter(titles), &TextColumn::title);
+  return titles;
+}
+
+TEST(Cause, NamesTheAxisThatDecided) {
+  EXPECT_EQ(cause_of(completed(Verdict::kPass)), "");
+  auto cell = completed(Verdict::kFail);
+  cell.gates = {{.is_met = false}};
+  EXPECT_EQ(cause_of(cell), "gate");
+  cell.accuracy = Accuracy::kFailNumeric;
+  EXPECT_EQ(cause_of(cell), "accuracy");
+  cell.outcome = Outcome::kOutOfMemory;
+  EXPECT_EQ(cause_of(cell), "out of memory");
+  EXPECT_EQ(result_of(cell), "fail: out of memory");
+}
+
+TEST(Cause, TellsVacuousFromUnsteady) {
+  auto cell = completed(Verdict::kInconclusive);
+  cell.timing = Timing::kUnsteady;
+  EXPECT_EQ(cause_of(cell), "unsteady");
+  cell.accuracy = Accuracy::kVacuous;
+  EXPECT_EQ(cause_of(cell), "vacuous");
+}
+
+TEST(Findings, TellOutcomeStageReasonTextAndLastWords) {
+  const auto summary = sample_summary();
+  const auto crashed = *std::ranges::find(summary.cases, Outcome::kCrashed, &CaseSummary::outcome);
+  const auto findings = findings_of(crashed);
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_EQ(findings[0],
+            "crashed at first (sigsegv): the runner was ended by SIGSEGV in its first inference");
+  EXPECT_THAT(findings[1], HasSubstr("Check failed"));
+  EXPECT_THAT(findings[1], testing::Not(HasSubstr("\x1b")));
+}
+
+TEST(Findings, ShowTheIntervalOfAnInconclusiveTime) {
+  auto cell = completed(Verdict::kInconclusive);
+  cell.timing = Timing::kInconclusive;
+  cell.metrics["steady_ns"] = {
+      .value = 4.91e6, .low = 3.88e6, .high = 6.25e6, .confidence = 0.75, .count = 3};
+  EXPECT_THAT(
+      findings_of(cell),
+      ElementsAre("timing inconclusive: 4.91 ms, 75 % interval [3.88, 6.25] of 3 launches"));
+}
+
+TEST(Findings, AreEmptyForAPlainPass) {
+  EXPECT_TRUE(findings_of(completed(Verdict::kPass)).empty());
+}
+
+TEST(Worst, FollowsTheSenseOfTheMetricAndNanIsWorst) {
+  auto cell = completed(Verdict::kPass);
+  const auto output = [](double db) {
+    OutputError error;
+    error.metrics["sqnr_db"] = make_metric("sqnr_db", db);
+    return error;
+  };
+  cell.accuracy_tables = {{.against = "float32", .outputs = {output(40), output(20)}},
+                          {.against = "qdq", .outputs = {output(60), output(std::nan(""))}}};
+  EXPECT_EQ(find_worst(cell, "float32", "sqnr_db")->value, 20);
+  EXPECT_EQ(find_worst(cell, "qdq", "sqnr_db")->special, "nan");
+  EXPECT_EQ(find_worst(cell, "float64", "sqnr_db"), nullptr);
+}
+
+TEST(Notes, StandOnceWithTheCasesThatHaveThem) {
+  const auto summary = sample_summary();
+  const auto notes = shared_notes(summary.cases);
+  const auto profiler =
+      std::ranges::find(notes, "the profiler of XNNPACK cannot be switched off", &SharedNote::text);
+  ASSERT_NE(profiler, notes.end());
+  EXPECT_EQ(profiler->cases.size(), 2U);
+}
+
+TEST(Tally, CountsVerdictsThatOccur) {
+  EXPECT_EQ(
+      tally_of({completed(Verdict::kFail), completed(Verdict::kPass), completed(Verdict::kFail)}),
+      "1 pass, 2 fail");
+}
+
+TEST(When, SaysThatARunIsNotFinished) { EXPECT_EQ(when_of({.seed = 7}), "not finished, seed 7"); }
+
+TEST(CaseTable, LeavesOutWhatNobodyMeasured) {
+  RunSummary summary;
+  summary.cases = {completed(Verdict::kPass)};
+  std::vector<std::string> common;
+  EXPECT_THAT(titles_of(case_table(summary, common)), ElementsAre("recipe", "steady", "result"));
+}
+
+TEST(CaseTable, SaysOnceWhatAllRowsShare) {
+  RunSummary summary;
+  summary.cases = {completed(Verdict::kPass), completed(Verdict::kPass)};
+  for (auto& cell : summary.cases) {
+    cell.engine = "executorch@1.5.1";
+    cell.recipe = "executorch/a";
+  }
+  summary.cases[0].options = "threads=1";
+  summary.cases[1].options = "threads=2";
+  std::vector<std::string> common;
+  const auto table = case_table(summary, common);
+  EXPECT_THAT(common, ElementsAre("engine executorch@1.5.1"));
+  EXPECT_THAT(titles_of(table), Contains("options"));
+  EXPECT_EQ(table.columns[0].unit, "executorch/…");
+  EXPECT_EQ(table.columns[0].cells[0].text, "a");
+}
+
+TEST(CaseTable, KeepsModelsTogether) {
+  RunSummary summary;
+  summary.cases = {completed(Verdict::kPass), completed(Verdict::kPass), completed(Verdict::kPass)};
+  summary.cases[0].model = "a";
+  summary.cases[1].model = "b";
+  summary.cases[2].model = "a";
+  std::vector<std::string> common;
+  const auto table = case_table(summary, common);
+  ASSERT_EQ(table.groups.size(), 2U);
+  EXPECT_EQ(table.groups[1].first_row, 2U);
+  EXPECT_EQ(table.groups[1].title, "b");
+}
+
+TEST(CaseTable, TellsCoverageAndCountInEachRowWhenTheyDiffer) {
+  RunSummary summary;
+  for (const int count : {3, 6}) {
+    auto cell = completed(Verdict::kPass);
+    cell.metrics["steady_ns"] = {.value = 5e6,
+                                 .low = 4e6,
+                                 .high = 6e6,
+                                 .confidence = count == 3 ? 0.75 : 0.96875,
+                                 .count = count};
+    summary.cases.push_back(cell);
+  }
+  std::vector<std::string> common;
+  const auto table = case_table(summary, common);
+  EXPECT_THAT(titles_of(table), Contains("n"));
+  const auto interval = std::ranges::find(table.columns, "interval", &TextColumn::title);
+  EXPECT_EQ(interval->cells[1].text, "[4.00, 6.00] 96.9 %");
+}
+
+}  // namespace
+}  // namespace assay::report

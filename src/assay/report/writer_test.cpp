@@ -1,0 +1,318 @@
+#include "assay/report/writer.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <fstream>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "assay/base/fs.h"
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/record/metric.h"
+#include "assay/record/summary.h"
+#include "assay/report/format.h"
+#include "assay/report/sample_summary.h"
+
+namespace assay {
+namespace {
+
+using report::empty_summary;
+using report::sample_summary;
+using testing::HasSubstr;
+using testing::Not;
+
+std::string written(std::string_view format, const RunSummary& summary,
+                    const ReportStyle& style = {}) {
+  std::ostringstream out;
+  const auto status = write_report(format, summary, style, out);
+  EXPECT_TRUE(status) << status.error().message;
+  return out.str();
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) {
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+/// Reads RFC 4180, so that the test does not believe the writer.
+std::vector<std::vector<std::string>> parsed_csv(const std::string& text) {
+  std::vector<std::vector<std::string>> rows(1);
+  std::string field;
+  bool is_quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"' && is_quoted && text[i + 1] == '"') {
+      field += text[++i];
+    } else if (c == '"') {
+      is_quoted = !is_quoted;
+    } else if (!is_quoted && (c == ',' || c == '\n')) {
+      rows.back().push_back(std::exchange(field, {}));
+      if (c == '\n') {
+        rows.emplace_back();
+      }
+    } else {
+      field += c;
+    }
+  }
+  rows.pop_back();
+  return rows;
+}
+
+std::size_t count_of(std::string_view text, std::string_view part) {
+  std::size_t count = 0;
+  for (auto at = text.find(part); at != std::string_view::npos; at = text.find(part, at + 1)) {
+    ++count;
+  }
+  return count;
+}
+
+/// A stream that takes `room` bytes and then is full.
+class FullDisk : public std::streambuf {
+ public:
+  explicit FullDisk(std::streamsize room) : room_(room) {}
+
+ protected:
+  int_type overflow(int_type c) override {
+    return room_-- > 0 ? traits_type::not_eof(c) : traits_type::eof();
+  }
+
+ private:
+  std::streamsize room_;
+};
+
+TEST(ReportFormats, AreNamedOnce) {
+  std::set<std::string_view> names;
+  for (const auto& format : report_formats()) {
+    EXPECT_TRUE(names.insert(format.name).second) << format.name;
+    EXPECT_TRUE(format.extension.starts_with('.')) << format.name;
+  }
+  EXPECT_EQ(names,
+            (std::set<std::string_view>{"console", "json", "jsonl", "csv", "md", "junit", "html"}));
+}
+
+TEST(ReportFormats, ListTheNamesWhenOneIsUnknown) {
+  const auto found = get_report_format("htm");
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().code, ErrorCode::kNotFound);
+  EXPECT_THAT(found.error().message, HasSubstr("html"));
+}
+
+TEST(ReportFormats, AllWriteARunWithoutCases) {
+  for (const auto& format : report_formats()) {
+    // A file of no lines is how JSON Lines says that there are no cases.
+    EXPECT_EQ(written(format.name, empty_summary()).empty(), format.name == "jsonl") << format.name;
+  }
+}
+
+TEST(ReportFormats, AllTellAFullDisk) {
+  for (const auto& format : report_formats()) {
+    FullDisk disk(16);
+    std::ostream out(&disk);
+    const auto status = write_report(format.name, sample_summary(), {}, out);
+    ASSERT_FALSE(status) << format.name;
+    EXPECT_EQ(status.error().code, ErrorCode::kUnavailable);
+  }
+}
+
+TEST(Console, FitsTheWidthAtAnySize) {
+  for (const int width : {40, 60, 80, 100, 120, 200}) {
+    const auto text =
+        written("console", sample_summary(), {.width_columns = width, .has_accuracy_tables = true});
+    for (const auto& line : lines_of(text)) {
+      EXPECT_LE(report::display_width(line), static_cast<std::size_t>(width)) << line;
+    }
+  }
+}
+
+TEST(Console, SaysWhichColumnsFoundNoRoom) {
+  EXPECT_THAT(written("console", sample_summary(), {.width_columns = 80}),
+              HasSubstr("No room for: mean"));
+  EXPECT_THAT(written("console", sample_summary(), {.width_columns = 250}),
+              Not(HasSubstr("No room")));
+}
+
+TEST(Console, SaysThatNothingWasMeasured) {
+  EXPECT_THAT(written("console", empty_summary()), HasSubstr("0 cases: nothing was measured"));
+}
+
+TEST(Console, HasNoColourUnlessOnATerminal) {
+  EXPECT_THAT(written("console", sample_summary()), Not(HasSubstr("\x1b")));
+  EXPECT_THAT(written("console", sample_summary(), {.is_terminal = true}), HasSubstr("\x1b[1;31m"));
+}
+
+TEST(Console, HasAccuracyTablesOnRequest) {
+  EXPECT_THAT(written("console", sample_summary()), Not(HasSubstr("Accuracy of")));
+  EXPECT_THAT(written("console", sample_summary(), {.has_accuracy_tables = true}),
+              HasSubstr("Accuracy of mobilenet_v2"));
+}
+
+TEST(JsonReport, BeginsWithItsSchemaAndHoldsTheWholeSummary) {
+  const auto summary = sample_summary();
+  const auto text = written("json", summary);
+  EXPECT_TRUE(text.starts_with(R"({"schema":"assay/report/1",)"));
+  const auto document = Json::parse(text);
+  const auto back = document.get<RunSummary>();
+  EXPECT_EQ(back.cases.size(), summary.cases.size());
+  EXPECT_EQ(Json(back.cases[1]), Json(summary.cases[1]));
+  EXPECT_EQ(back.environment.cpu_model, summary.environment.cpu_model);
+  EXPECT_EQ(document.at("metrics").size(), metric_definitions().size());
+}
+
+TEST(JsonReport, MarksNanAndInfinityInsteadOfLosingThem) {
+  const auto document = Json::parse(written("json", sample_summary()));
+  const auto& tables = document.at("cases").at(7).at("accuracy_tables");
+  const auto& features = tables.at(0).at("outputs").at(1).at("metrics");
+  EXPECT_EQ(features.at("sqnr_db").at("special"), "nan");
+  EXPECT_EQ(features.at("cosine_similarity").at("special"), "-inf");
+}
+
+TEST(JsonlReport, HasOneDocumentPerCase) {
+  const auto summary = sample_summary();
+  const auto lines = lines_of(written("jsonl", summary));
+  ASSERT_EQ(lines.size(), summary.cases.size());
+  for (const auto& line : lines) {
+    EXPECT_TRUE(line.starts_with(R"({"schema":"assay/report-case/1",)"));
+    EXPECT_EQ(Json::parse(line).at("run"), summary.run.id);
+  }
+}
+
+TEST(CsvReport, GivesEveryRowTheFieldsOfTheHead) {
+  const auto summary = sample_summary();
+  const auto rows = parsed_csv(written("csv", summary));
+  ASSERT_EQ(rows.size(), summary.cases.size() + 1);
+  for (const auto& row : rows) {
+    EXPECT_EQ(row.size(), rows[0].size());
+  }
+}
+
+TEST(CsvReport, KeepsRawNumbersAndQuotedText) {
+  const auto summary = sample_summary();
+  const auto rows = parsed_csv(written("csv", summary));
+  const auto field = [&](std::size_t row, std::string_view name) {
+    const auto found = std::ranges::find(rows[0], name);
+    EXPECT_NE(found, rows[0].end()) << name;
+    return rows[row].at(static_cast<std::size_t>(std::distance(rows[0].begin(), found)));
+  };
+  EXPECT_EQ(field(2, "steady_ns"), "11620000");
+  EXPECT_EQ(field(2, "steady_launches"), "3");
+  EXPECT_EQ(field(5, "steady_ns"), "") << "not measured is empty, never 0";
+  EXPECT_EQ(field(8, "float32_sqnr_db"), "nan");
+  EXPECT_EQ(field(10, "text"), summary.cases[9].text);
+}
+
+TEST(CsvReport, HasItsHeadEvenWithoutCases) {
+  EXPECT_EQ(parsed_csv(written("csv", empty_summary())).size(), 1U);
+}
+
+TEST(MarkdownReport, KeepsItsTableWholeWhateverTheNames) {
+  const auto lines = lines_of(written("md", sample_summary()));
+  std::set<std::size_t> bars;
+  for (const auto& line : lines) {
+    if (line.starts_with('|')) {
+      bars.insert(count_of(line, "|") - count_of(line, "\\|"));
+    }
+  }
+  EXPECT_EQ(bars.size(), 1U) << "all rows have the same number of cells";
+}
+
+TEST(MarkdownReport, LetsNoMarkupThrough) {
+  const auto text = written("md", sample_summary());
+  EXPECT_THAT(text, Not(HasSubstr("<script")));
+  EXPECT_THAT(text, Not(HasSubstr("<img")));
+  EXPECT_THAT(text, Not(HasSubstr("@everyone")));
+}
+
+TEST(JunitReport, CountsFailuresErrorsAndSkips) {
+  const auto text = written("junit", sample_summary());
+  EXPECT_THAT(text, HasSubstr(R"(tests="10" failures="1" errors="3" skipped="3")"));
+  EXPECT_EQ(count_of(text, "<testcase "), 10U);
+  EXPECT_EQ(count_of(text, "<failure "), 1U);
+  EXPECT_EQ(count_of(text, "<error "), 3U);
+  EXPECT_EQ(count_of(text, "<skipped "), 3U);
+  EXPECT_THAT(text, HasSubstr(R"(message="inconclusive: vacuous")"));
+}
+
+TEST(JunitReport, GivesTimesInSeconds) {
+  EXPECT_THAT(written("junit", sample_summary()), HasSubstr(R"(time="0.011620000")"));
+}
+
+TEST(JunitReport, HoldsNoCharacterThatXmlForbids) {
+  const auto text = written("junit", sample_summary());
+  EXPECT_TRUE(std::ranges::none_of(
+      text, [](char c) { return static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t'; }));
+  EXPECT_THAT(text, Not(HasSubstr("<script")));
+}
+
+TEST(JunitReport, CallsARunWithoutCasesAnError) {
+  EXPECT_THAT(written("junit", empty_summary()), HasSubstr("nothing was measured"));
+}
+
+/// A page with a stand-in for the charts' script, so that the test needs no bundle.
+std::string page_with(const std::string& script, const RunSummary& summary) {
+  const auto folder = TemporaryFolder::make("assay-report-test");
+  EXPECT_TRUE(folder);
+  std::ofstream(folder->path() / "vega.js") << script;
+  return written("html", summary, {.data_folder = folder->path()});
+}
+
+TEST(HtmlReport, HoldsTheDataSoThatNothingInItEndsTheScript) {
+  const auto page = page_with("/*charts*/", sample_summary());
+  const std::string open = R"(<script type="application/json" id="assay-data">)";
+  const auto from = page.find(open) + open.size();
+  const auto data = page.substr(from, page.find("</script>", from) - from);
+  EXPECT_EQ(data.find('<'), std::string::npos);
+  const auto document = Json::parse(data);
+  EXPECT_EQ(document.at("cases").size(), 10U);
+  EXPECT_EQ(document.at("cases").at(9).at("model"), "</script><script>alert(1)</script>");
+  EXPECT_EQ(count_of(page, "<script"), 3U);
+  EXPECT_EQ(count_of(page, "</script>"), 3U);
+}
+
+TEST(HtmlReport, EscapesItsTitle) {
+  auto summary = empty_summary();
+  summary.run.name = "</title><b>&";
+  EXPECT_THAT(page_with("", summary), HasSubstr("<title>&lt;/title>&lt;b>&amp; – Assay</title>"));
+}
+
+TEST(HtmlReport, DoesNotTakeDataForAPlaceInItsTemplate) {
+  auto summary = empty_summary();
+  summary.run.name = "@SCRIPT@ @DATA@";
+  const auto page = page_with("", summary);
+  EXPECT_THAT(page, HasSubstr("<title>@SCRIPT@ @DATA@ – Assay</title>"));
+}
+
+TEST(HtmlReport, LoadsNothingFromANetwork) {
+  const auto page = page_with("", sample_summary());
+  EXPECT_THAT(page, HasSubstr("default-src 'none'"));
+  EXPECT_THAT(page, Not(HasSubstr("src=\"http")));
+  EXPECT_THAT(page, Not(HasSubstr("href=\"http")));
+  EXPECT_THAT(page, Not(HasSubstr("@import")));
+}
+
+TEST(HtmlReport, IsWrittenWithoutChartsWhenTheBundleIsMissing) {
+  const auto folder = TemporaryFolder::make("assay-report-test");
+  ASSERT_TRUE(folder);
+  const auto page = written("html", sample_summary(), {.data_folder = folder->path()});
+  EXPECT_THAT(page, HasSubstr("vega.js was not found"));
+  EXPECT_THAT(page, HasSubstr("The charts are missing"));
+}
+
+TEST(HtmlReport, RefusesABundleThatWouldEndItsElement) {
+  EXPECT_THAT(page_with("var x = '</script><b>';", sample_summary()),
+              HasSubstr("vega.js was not found"));
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,196 @@
+"""Opens the HTML report of the sample run in headless Chromium: do the charts draw, does it sort?
+
+    ASSAY_BIN=build/release/bin python -m pytest tests/report/test_page.py
+
+The page is a file and has no server, so each check is a script put at its end that plays the reader
+and writes what it sees into the document, which Chromium then prints.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+
+BIN = Path(os.environ.get("ASSAY_BIN", "build/release/bin"))
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+FLAGS = [
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+    *("--hide-scrollbars", "--enable-logging=stderr", "--virtual-time-budget=6000", "--dump-dom"),
+]
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="no chromium here"),
+    pytest.mark.skipif(not (BIN / "assay_report_sample").exists(), reason="set ASSAY_BIN"),
+]
+
+OBSERVER = """
+<script>
+if (%s) document.querySelectorAll("details").forEach((one) => { one.open = true; });
+window.addEventListener("load", () => setTimeout(() => {
+  const all = (selector) => [...document.querySelectorAll(selector)];
+  const seen = (() => { %s })();
+  const result = document.createElement("output");
+  result.id = "seen";
+  result.textContent = encodeURIComponent(JSON.stringify(seen));
+  document.body.append(result);
+}, 4000));
+</script>
+"""
+
+
+def page_of(run: str, env: dict[str, str] | None = None) -> str:
+    """The page that assay_report_sample writes."""
+    command = [str(BIN / "assay_report_sample"), "html", run]
+    result = subprocess.run(command, capture_output=True, check=True, env=env)
+    return result.stdout.decode()
+
+
+def look(
+    page: str, script: str, *, width: int = 1400, is_unfolded: bool = False
+) -> tuple[Any, list[str]]:
+    """What `script` returns in the opened page, and the console's lines.
+
+    `script` is the body of a function in which `all(selector)` is at hand. Chromium draws no frames
+    once a page is at rest, so what must be seen drawn is unfolded before.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "page.html"
+        before, _, after = page.rpartition("</body>")
+        path.write_text(
+            before + OBSERVER % (json.dumps(is_unfolded), script) + "</body>" + after,
+            encoding="utf-8",
+        )
+        command = [str(CHROMIUM), *FLAGS, f"--user-data-dir={folder}/profile"]
+        command += [f"--window-size={width},12000", path.as_uri()]
+        result = subprocess.run(command, capture_output=True, check=True, timeout=120)
+    found = re.search(r'<output id="seen">(.*?)</output>', result.stdout.decode())
+    if found is None:
+        raise AssertionError("the page's script did not end:\n" + result.stderr.decode()[-2000:])
+    console = [line for line in result.stderr.decode().splitlines() if "CONSOLE" in line]
+    return json.loads(unquote(found.group(1))), console
+
+
+READER = """
+const names = () => all(".cases tbody tr").map((row) => row.dataset.id);
+const left = () => all(".cases tbody tr:not([hidden])").map((row) => row.dataset.id);
+const models = () => all("section.model:not([hidden])").length;
+const seen = {};
+
+const canvases = all(".canvas");
+const marks = "svg .mark-symbol path, svg .mark-rect path";
+seen.charts = canvases.map((one) => one.querySelectorAll(marks).length);
+seen.profile = all("#case-1 .canvas[data-drawn] svg").length;
+
+seen.parts = all("details.case").map((one) =>
+  [...one.querySelectorAll("h4")].map((head) => head.textContent));
+seen.words = all("pre.words").map((one) => one.textContent);
+seen.left = document.getElementById("case-2").textContent;
+seen.markup = all("img, main script, main b").length;
+
+const head = all(".cases thead th").find((one) => one.textContent.startsWith("Steady"));
+seen.sorts = [[names(), head.getAttribute("aria-sort")]];
+for (let i = 0; i < 3; ++i) {
+  head.querySelector("button").click();
+  seen.sorts.push([names(), head.getAttribute("aria-sort")]);
+}
+
+const search = all("input[type=search]")[0];
+const type = (text) => { search.value = text; search.dispatchEvent(new Event("input")); };
+type("MOBILENET_V2 int8");
+seen.byText = [left(), models(), all(".count")[0].textContent];
+type("");
+const chip = all(".chip.skipped")[0];
+chip.click();
+seen.byResult = [left(), chip.getAttribute("aria-pressed")];
+chip.click();
+seen.back = left().length;
+return seen;
+"""
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return page_of("sample")
+
+
+@pytest.fixture(scope="module")
+def visit(page: str) -> tuple[Any, list[str]]:
+    """What a reader sees who unfolds everything, sorts and filters; one Chromium for all of it."""
+    return look(page, READER, is_unfolded=True)
+
+
+def test_draws_every_chart(visit: tuple[Any, list[str]]) -> None:
+    charts = visit[0]["charts"]
+    assert len(charts) >= 15
+    assert all(marks > 0 for marks in charts), charts
+    assert visit[0]["profile"] == 1
+
+
+def test_says_nothing_on_the_console(visit: tuple[Any, list[str]]) -> None:
+    assert visit[1] == []
+
+
+def test_sorts_by_a_column_and_back(visit: tuple[Any, list[str]]) -> None:
+    orders = [order for order, _ in visit[0]["sorts"]]
+    directions = [direction for _, direction in visit[0]["sorts"]]
+    assert directions == ["none", "ascending", "descending", "none"]
+    # From 850 ns to 3.19 s, whatever the units; what was not measured is last either way.
+    measured = ["case-8", "case-3", "case-2", "case-1", "case-7", "case-0"]
+    assert orders[1][:6] == measured
+    assert orders[2][:6] == measured[::-1]
+    assert set(orders[2][6:]) == {"case-4", "case-5", "case-6", "case-9"}
+    assert orders[3] == orders[0]
+
+
+def test_filters_by_text_and_by_result(visit: tuple[Any, list[str]]) -> None:
+    seen = visit[0]
+    assert seen["byText"] == [["case-2", "case-3"], 1, "2 of 10 cases"]
+    assert seen["byResult"] == [["case-6"], "true"]
+    assert seen["back"] == 10
+
+
+def test_shows_every_case_in_full(visit: tuple[Any, list[str]]) -> None:
+    seen = visit[0]
+    assert {"Gates", "Accuracy", "Delegation", "Memory", "Profile"} <= set(seen["parts"][1])
+    assert "Why" in seen["parts"][4]
+    assert all("Reproduce" in parts for parts in seen["parts"])
+    assert "Check failed" in seen["words"][0]
+    assert "\x1b" not in seen["words"][0]
+    assert "has no rule for this operator" in seen["left"]
+
+
+def test_takes_no_text_for_markup(visit: tuple[Any, list[str]]) -> None:
+    assert visit[0]["markup"] == 0
+
+
+def test_fits_a_narrow_window(page: str) -> None:
+    script = "return [document.documentElement.scrollWidth, innerWidth];"
+    seen, _ = look(page, script, width=500, is_unfolded=True)
+    assert seen[0] <= seen[1]
+
+
+def test_keeps_its_tables_without_charts(tmp_path: Path) -> None:
+    script = """return {
+      rows: all(".cases tbody tr").length,
+      notice: all(".notice").map((one) => one.textContent),
+      figures: all("figure").length,
+    };"""
+    seen, console = look(page_of("sample", env={"ASSAY_DATA_DIR": str(tmp_path)}), script)
+    assert console == []
+    assert (seen["rows"], seen["figures"]) == (10, 0)
+    assert "ASSAY_DATA_DIR" in seen["notice"][0]
+
+
+def test_says_that_nothing_was_measured() -> None:
+    seen, console = look(page_of("empty"), 'return all("h2").map((one) => one.textContent);')
+    assert console == []
+    assert seen[0] == "Nothing was measured"
