@@ -47,9 +47,9 @@ Result<double> value_from_text(std::string_view text, std::string_view unit) {
     return static_cast<double>(ns);
   }
   double value = 0;
-  const auto* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
-  const auto suffix = without_spaces_in_front({rest, static_cast<std::size_t>(end - rest)});
+  const auto [rest, error] = std::from_chars(text.begin(), text.end(), value);
+  const auto used = static_cast<std::size_t>(rest - text.begin());
+  const auto suffix = without_spaces_in_front(text.substr(used));
   const auto* found =
       std::ranges::find(kByteUnits, suffix, &decltype(kByteUnits)::value_type::first);
   const bool is_unit_right = suffix.empty() || (unit == "bytes" && found != kByteUnits.end());
