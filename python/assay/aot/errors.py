@@ -9,9 +9,32 @@ from typing import Any
 
 MAX_TEXT_CHARACTERS = 500
 _PACKAGE = str(Path(__file__).parent)
+_REFUSED = re.compile(r"not implemented for '(Half|BFloat16|Char|Byte|Bool|Long|Int|Short)'")
 _OUT_OF_MEMORY = re.compile(
     r"can't allocate memory|not enough memory|std::bad_alloc", re.IGNORECASE
 )
+
+
+HINTS = (
+    (
+        "Missing out variants",
+        "no kernel executes these operators: let a partitioner take them, or use a quantization "
+        "that the lowering knows",
+    ),
+    (
+        "data-dependent|Could not guard",
+        "the model's control flow depends on values: use torch.cond, or bound it by torch._check",
+    ),
+    (
+        "per_op mode expects no overlaps",
+        "per_op_mode wants partitions that share no node: turn it off for this model",
+    ),
+    (
+        "No module named",
+        "the toolchain lacks this package: install it beside executorch",
+    ),
+)
+"""Known errors of the toolchain (a pattern) and what mends them."""
 
 
 class JobError(Exception):
@@ -72,11 +95,19 @@ def failure_of(error: BaseException, stage: str | None) -> dict[str, Any]:
         return _failure(error.outcome, error.reason_code, error.text)
     if _is_out_of_memory(error):
         return _failure("out_of_memory", "allocation_failed", readable_error(error))
+    if isinstance(error, RuntimeError) and _REFUSED.search(str(error)):
+        return _failure("unsupported", "dtype_not_implemented", readable_error(error))
     if _is_ours(error):
         text = f"a bug in assay.aot: {readable_error(error)}; the log has the traceback"
         return _failure("harness_error", "internal_error", text)
     where = stage or "job"
-    return _failure("aot_error", f"{where}_failed", f"{where} failed: {readable_error(error)}")
+    text = f"{where} failed: {readable_error(error)}{find_hint(str(error))}"
+    return _failure("aot_error", f"{where}_failed", text)
+
+
+def find_hint(message: str) -> str:
+    """What is known to mend an error, to be put behind its text; empty when nothing is."""
+    return next((f"\n{hint}" for pattern, hint in HINTS if re.search(pattern, message)), "")
 
 
 def _failure(outcome: str, reason_code: str, text: str) -> dict[str, Any]:

@@ -45,6 +45,7 @@ def make_manifest(
             describe_file(path, "data" if path.suffix == ".ptd" else "program") for path in files
         ],
         "stages": stages.to_json(),
+        "start_rss_bytes": stages.start_rss_bytes,
         "peak_rss_bytes": stages.peak_rss_bytes(),
         "program": program,
         "delegation": verdict(program["nodes_delegated"], program["nodes_not_delegated"]),

@@ -4,6 +4,7 @@ import hashlib
 import importlib.util
 import inspect
 import json
+import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -11,6 +12,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from assay.aot import compat, healthy
@@ -93,6 +95,8 @@ def load_model(spec: ModelSpec) -> Model:
     Raises:
         RequestError: the reference names nothing; the text has the nearest names.
     """
+    random.seed(spec.seed)
+    np.random.seed(spec.seed % 2**32)
     torch.manual_seed(spec.seed)
     made = _make(spec)
     exported = made if isinstance(made, torch.export.ExportedProgram) else None

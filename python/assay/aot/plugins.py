@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -30,6 +31,7 @@ class Plugins:
     broken: dict[str, str] = field(default_factory=dict)
 
 
+@cache
 def load_plugins() -> Plugins:
     """Loads every plug-in; a broken one is kept with its reason and hides no other."""
     models: dict[str, Callable[..., Any]] = {}

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import shutil
 import signal
 import time
 from dataclasses import dataclass, field
@@ -27,6 +28,7 @@ class Running:
     stage: str | None = None
     done: dict[str, Any] | None = None
     is_timed_out: bool = False
+    is_log_kept: bool = True
     oom_kills: int = field(default_factory=lambda: oom_kills())
 
     def read_events(self) -> list[dict[str, Any]]:
@@ -69,6 +71,11 @@ class Running:
             "text": text,
             "result": {},
         }
+
+    def remove_log(self) -> None:
+        """Removes the log of a job that has no out_dir."""
+        if not self.is_log_kept:
+            shutil.rmtree(self.log.parent, ignore_errors=True)
 
     def _cause_of_death(self, status: int) -> tuple[str, str, str]:
         where = f"in stage {self.stage}" if self.stage else "before its first stage"

@@ -53,6 +53,7 @@ class Server:
             self._reap()
         for child in self._running.values():
             child.kill()
+            child.remove_log()
         return 0 if self._stopped_by is None else 128 + self._stopped_by
 
     def send(self, event: dict[str, Any]) -> None:
@@ -148,7 +149,9 @@ class Server:
         os.close(write)
         self._watch(read)
         deadline = None if timeout is None else time.monotonic_ns() + timeout
-        self._running[read] = Running(request["id"], pid, read, log, deadline)
+        child = Running(request["id"], pid, read, log, deadline)
+        child.is_log_kept = request.get("out_dir") is not None
+        self._running[read] = child
 
     def _descriptors(self, read: int) -> list[int]:
         """What a child must not keep open."""
@@ -177,6 +180,7 @@ class Server:
         os.close(pipe)
         del self._running[pipe]
         self.send({"id": child.id, **child.conclude(status)})
+        child.remove_log()
 
     def _forget(self, descriptor: int) -> None:
         if descriptor in self._selector.get_map():

@@ -26,11 +26,15 @@ class StageRecord:
 
 @dataclass
 class StageLog:
-    """Announces stages as they begin and keeps what each took."""
+    """Announces stages as they begin and keeps what each took.
+
+    `start_rss_bytes`: resident memory at the start, most of it shared with the fork server.
+    """
 
     emit: Emit = field(default=lambda event: None)
     records: list[StageRecord] = field(default_factory=list)
     current: str | None = None
+    start_rss_bytes: int = field(default_factory=lambda: rss_bytes())
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:

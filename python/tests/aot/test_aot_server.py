@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import Client
+from aot_client import Client
 
-STUB = [sys.executable, str(Path(__file__).parent / "stub_server.py")]
+STUB = [sys.executable, str(Path(__file__).parent / "aot_stub_server.py")]
 
 
 @pytest.fixture
@@ -25,6 +25,14 @@ def test_answers_with_the_result_and_keeps_stdout_clean(stub, tmp_path):
     assert (done["outcome"], done["stage"], done["result"]["value"]) == ("completed", "model", 3)
     assert stub.stages["job"] == ["model"]
     assert "noise on stdout" in (tmp_path / "log.txt").read_text()
+
+
+def test_temporary_logs_are_removed(stub, tmp_path):
+    client = Client([*STUB, "1"], TMPDIR=str(tmp_path))
+    assert client.run(job="echo")["outcome"] == "completed"
+    assert client.run(job="leave")["text"].endswith("a result")
+    assert client.close() == 0
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_relays_a_result_larger_than_a_pipe(stub):

@@ -38,6 +38,16 @@ def test_exceptions_of_our_own_code_are_ours():
     assert (failure["outcome"], failure["reason_code"]) == ("harness_error", "internal_error")
 
 
+def test_known_errors_come_with_the_mend():
+    failure = failure_of(raised(lambda: int("Missing out variants")), "serialize")
+    assert "let a partitioner take them" in failure["text"].splitlines()[-1]
+
+
+def test_a_kernel_that_refuses_a_type_is_a_refusal():
+    failure = failure_of(RuntimeError("\"foo\" not implemented for 'Half'"), "quantize")
+    assert (failure["outcome"], failure["reason_code"]) == ("unsupported", "dtype_not_implemented")
+
+
 def test_text_is_short():
     error = raised(lambda: (_ for _ in ()).throw(ValueError("long " * 1000)))
     assert len(failure_of(error, "export")["text"]) < 600

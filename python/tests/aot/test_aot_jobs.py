@@ -405,7 +405,7 @@ def test_corrupt_programs_are_told_apart(server, built, tmp_path, damage):
 
 def test_an_exported_program_builds_and_inspects(server, tmp_path):
     import torch
-    from factories import image, small
+    from aot_factories import image, small
 
     torch.manual_seed(0)
     path = tmp_path / "small.pt2"
