@@ -70,7 +70,7 @@ def look(
             encoding="utf-8",
         )
         command = [str(CHROMIUM), *FLAGS, f"--user-data-dir={folder}/profile"]
-        command += [f"--window-size={width},12000", path.as_uri()]
+        command += [f"--window-size={width},24000", path.as_uri()]
         result = subprocess.run(command, capture_output=True, check=True, timeout=120)
     found = re.search(r'<output id="seen">(.*?)</output>', result.stdout.decode())
     if found is None:
