@@ -147,6 +147,11 @@ void RunFlags::declare(CLI::App& app) {
   app.add_option("--library", libraries,
                  "Shared library with delegates or kernels, loaded into every runner");
   app.add_option("--only", only, "Only cases whose label or key contains this text");
+  app.add_option("--launch-timeout", launch_timeout,
+                 "Then a runner is killed, with unit [default: time budget and 10 min]");
+  app.add_option("--memory-limit", memory_limit_bytes,
+                 "Resident memory at which a runner is killed: 500MB [default: none]")
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true));
 }
 
 }  // namespace assay::cli

@@ -53,9 +53,11 @@ struct RunFlags {
   bool is_quiet = false;
   bool is_dry_run = false;
   bool is_rebuild = false;
-  std::vector<std::string> labels;     ///< key=value
-  std::vector<std::string> libraries;  ///< Of delegates or kernels, loaded into every runner.
-  std::string only;                    ///< Part of a case's label or key.
+  std::vector<std::string> labels;       ///< key=value
+  std::vector<std::string> libraries;    ///< Of delegates or kernels, loaded into every runner.
+  std::string only;                      ///< Part of a case's label or key.
+  std::string launch_timeout;            ///< With unit; empty: time budget and ten minutes.
+  std::uint64_t memory_limit_bytes = 0;  ///< 0: none.
 
   void declare(CLI::App& app);
 };

@@ -70,15 +70,30 @@ Result<std::map<std::string, std::string>> labels_from(const std::vector<std::st
   return labels;
 }
 
-CampaignSettings settings_of(const Spec& spec, const CampaignFlags& flags) {
-  return {.plan = spec.measure.plan,
-          .timing_launches = spec.measure.launches,
-          .passes = spec.measure.passes,
-          .against = spec.evaluate.against,
-          .tolerance = spec.evaluate.tolerance,
-          .parallel_jobs = flags.toolchain.jobs,
-          .is_rebuild = flags.run.is_rebuild,
-          .libraries = flags.run.libraries};
+Result<std::int64_t> launch_timeout_from(const std::string& text) {
+  if (text.empty()) {
+    return 0;
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto timeout_ns, duration_ns_from_text(text));
+  if (timeout_ns == 0) {
+    return fail(ErrorCode::kInvalidArgument, "--launch-timeout: no launch takes no time at all");
+  }
+  return timeout_ns;
+}
+
+Result<CampaignSettings> settings_of(const Spec& spec, const CampaignFlags& flags) {
+  ASSAY_ASSIGN_OR_RETURN(const auto timeout_ns, launch_timeout_from(flags.run.launch_timeout));
+  return CampaignSettings{
+      .plan = spec.measure.plan,
+      .timing_launches = spec.measure.launches,
+      .passes = spec.measure.passes,
+      .against = spec.evaluate.against,
+      .tolerance = spec.evaluate.tolerance,
+      .parallel_jobs = flags.toolchain.jobs,
+      .is_rebuild = flags.run.is_rebuild,
+      .launch_timeout_ns = timeout_ns,
+      .memory_limit_bytes = static_cast<std::int64_t>(flags.run.memory_limit_bytes),
+      .libraries = flags.run.libraries};
 }
 
 Result<Run> new_run(const Spec& spec, const CampaignFlags& flags, const Environment& environment) {
@@ -153,6 +168,7 @@ Result<ExitCode> execute_spec(const Spec& spec, const CampaignFlags& flags,
   if (flags.report.format == "list") {
     return ExitCode::kOk;
   }
+  ASSAY_ASSIGN_OR_RETURN(const auto settings, settings_of(spec, flags));
   flags.toolchain.apply();
   const auto environment = read_environment();
   const auto installed = find_installed_builds(assay_home());
@@ -179,7 +195,7 @@ Result<ExitCode> execute_spec(const Spec& spec, const CampaignFlags& flags,
                                 .environment = environment,
                                 .cases = expansion.cases,
                                 .builds = installed.builds,
-                                .settings = settings_of(spec, flags),
+                                .settings = settings,
                                 .is_resumed = resumed.has_value()};
   ASSAY_ASSIGN_OR_RETURN(const bool is_done, run_to_end_or_stop(request, *store, flags));
   ASSAY_ASSIGN_OR_RETURN(run, store->get_run(run.id));

@@ -1,0 +1,156 @@
+"""Drives the real `assay` as a user does: files in a folder, a command line, what it prints.
+
+Each Workplace has a home, a store and a device lock of its own, so tests disturb neither each other
+nor what the user has measured.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+BIN = Path(os.environ.get("ASSAY_BIN_DIR", ROOT / "build" / "release" / "bin"))
+
+Document = dict[str, Any]
+
+VECTOR: Document = {"dtype": "float32", "shape": [1, 4]}
+
+FAST_MEASURE: Document = {
+    **{"launches": 1, "warmup": 1, "iterations": 4, "time_budget": "2s"},
+    "passes": ["timing"],
+}
+
+
+@dataclass(frozen=True)
+class Finished:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+    def json(self) -> Document:
+        """What it printed, as JSON."""
+        return json.loads(self.out)
+
+    def __str__(self) -> str:
+        return f"exit code {self.code}\n--- stdout\n{self.out}\n--- stderr\n{self.err}"
+
+
+class Workplace:
+    """A folder with a home for Assay, and the files of one test."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.home = folder / "home"
+        self.store = self.home / "assay.db"
+        self.env = {
+            **{name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")},
+            "ASSAY_HOME": str(self.home),
+            "ASSAY_RUNTIME_DIR": str(folder / "runtime"),
+            "NO_COLOR": "1",
+        }
+
+    # ---- files
+
+    def program(self, name: str, **fields: Any) -> Path:
+        """A program of the fake engine; one float32 vector in and out unless said otherwise."""
+        path = self.folder / f"{name}.fake.json"
+        described = {"inputs": [VECTOR], "outputs": [VECTOR], **fields}
+        path.write_text(json.dumps(described), encoding="utf-8")
+        return path
+
+    def spec(self, *models: Path | Document, name: str = "spec", **fields: Any) -> Path:
+        """A spec over fake programs that measures next to nothing."""
+        document = {
+            "schema": "assay/spec/1",
+            "models": [
+                model if isinstance(model, dict) else {"ref": str(model)} for model in models
+            ],
+            "engines": ["fake"],
+            "measure": FAST_MEASURE,
+            **fields,
+        }
+        path = self.folder / f"{name}.json"
+        path.write_text(json.dumps(document), encoding="utf-8")
+        return path
+
+    # ---- commands
+
+    def start(self, *arguments: str | Path, cwd: Path | None = None) -> subprocess.Popen[str]:
+        """`assay` in a process group of its own, as from a shell."""
+        return subprocess.Popen(
+            [str(BIN / "assay"), *map(str, arguments)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=self.env,
+            cwd=cwd or self.folder,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+
+    def run(
+        self, *arguments: str | Path, cwd: Path | None = None, timeout_s: float = 120
+    ) -> Finished:
+        """Runs `assay` to its end. A command that does not end is a failure."""
+        return wait_for_end(self.start(*arguments, cwd=cwd), timeout_s)
+
+    def report(self, run: str = "latest") -> Document:
+        """The JSON report of a stored run."""
+        finished = self.run("report", run, "--format", "json")
+        assert finished.code in (0, 1, 5, 6), finished
+        return finished.json()
+
+    # ---- what is left
+
+    def query(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Rows of the store."""
+        with contextlib.closing(sqlite3.connect(self.store, timeout=20)) as connection:
+            return connection.execute(sql, values).fetchall()
+
+    def processes(self) -> list[str]:
+        """Command lines of living processes that were started for this workplace."""
+        return [command for _, command in self._processes()]
+
+    def _processes(self) -> Iterator[tuple[int, str]]:
+        mark = f"ASSAY_HOME={self.home}".encode()
+        for entry in Path("/proc").iterdir():
+            if not entry.name.isdigit() or int(entry.name) == os.getpid():
+                continue
+            with contextlib.suppress(OSError):
+                if mark in (entry / "environ").read_bytes().split(b"\0"):
+                    command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+                    yield int(entry.name), command.strip()
+
+    def clean_up(self) -> None:
+        """Ends what a failed test left running."""
+        for pid, _ in list(self._processes()):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def wait_for_end(process: subprocess.Popen[str], timeout_s: float = 120) -> Finished:
+    """Collects what it prints until it ends."""
+    try:
+        out, err = process.communicate(timeout=timeout_s)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        out, err = process.communicate()
+        raise AssertionError(f"did not end in {timeout_s} s\n{out}\n{err}") from None
+    return Finished(process.returncode, out, err)
+
+
+def case_of(report: Document, model: str) -> Document:
+    """The one case of a model in a JSON report."""
+    cases = [case for case in report["cases"] if case["model"] == model]
+    assert len(cases) == 1, f"{len(cases)} cases of {model}: {report['cases']}"
+    return cases[0]
