@@ -7,30 +7,20 @@
 #include <optional>
 #include <utility>
 
-#include "assay/artifact/workshop.h"
 #include "assay/base/clock.h"
 #include "assay/base/uuid.h"
 #include "assay/campaign/judge.h"
 #include "assay/campaign/launch_order.h"
 #include "assay/campaign/plan.h"
+#include "assay/campaign/preparation.h"
 
 namespace assay {
 namespace {
 
 constexpr std::int64_t kDefaultAllowanceNs = 600'000'000'000;
-constexpr int kMemoryIterations = 5;
-constexpr int kProfileIterations = 10;
-
-/// A case with all that was made for it.
-struct Prepared {
-  Case cell;
-  EngineBuild build;
-  std::optional<Artifact> artifact;
-  AotReply failure;  ///< Why there is no artifact.
-  std::map<std::string, Reference> references;
-  std::map<std::string, AotReply> missing_references;
-  Subject subject;
-};
+constexpr int kRepeats = 2;  ///< Of each evaluated sample, to tell a nondeterministic program.
+constexpr int kMostIterations = 10;
+constexpr std::int64_t kObserveBudgetNs = 5'000'000'000;
 
 /// One campaign under way: the request, and what was found out so far.
 class Campaign {
@@ -40,8 +30,7 @@ class Campaign {
 
   Status run() {
     ASSAY_RETURN_IF_ERROR(open_run());
-    ASSAY_RETURN_IF_ERROR(prepare());
-    ASSAY_RETURN_IF_ERROR(store_subjects());
+    ASSAY_ASSIGN_OR_RETURN(prepared_, prepare_cases(request_, tools_));
     ASSAY_RETURN_IF_ERROR(close_cases_without_artifact());
     ASSAY_RETURN_IF_ERROR(execute_steps());
     return tools_.store.finish_run(request_.run.id, unix_time_ns());
@@ -67,110 +56,10 @@ class Campaign {
     return {};
   }
 
-  // ---- artifacts
-  // ------------------------------------------------------------------------------------
-
-  Status prepare() {
-    for (const auto& cell : request_.cases) {
-      prepared_.push_back({.cell = cell, .build = build_of(cell)});
-    }
-    const auto needs_toolchain = [](const Case& cell) { return !is_program_file(cell.model); };
-    if (std::ranges::any_of(request_.cases, needs_toolchain)) {
-      ASSAY_RETURN_IF_ERROR(make_artifacts());
-    }
-    for (auto& prepared : prepared_) {
-      if (is_program_file(prepared.cell.model)) {
-        ASSAY_ASSIGN_OR_RETURN(prepared.artifact, artifact_from_file(prepared.cell.model.ref));
-      }
-    }
-    return {};
-  }
-
-  EngineBuild build_of(const Case& cell) const {
-    const auto found =
-        std::ranges::find(request_.builds, cell.engine_build, &EngineBuild::reference);
-    return found == request_.builds.end() ? EngineBuild{.name = cell.engine} : *found;
-  }
-
-  Status make_artifacts() {
-    ASSAY_ASSIGN_OR_RETURN(const auto toolchain, tools_.toolchain());
-    const WorkshopRequest request{.cases = request_.cases,
-                                  .reference_kinds = reference_kinds(),
-                                  .parallel_jobs = request_.settings.parallel_jobs,
-                                  .is_rebuild = request_.settings.is_rebuild};
-    ASSAY_ASSIGN_OR_RETURN(const auto pieces,
-                           make_workpieces(request, toolchain, tools_.cache, workshop_listener()));
-    for (auto& prepared : prepared_) {
-      hand_out(pieces, toolchain, prepared);
-    }
-    return {};
-  }
-
-  /// Timing takes its inputs from the float32 reference, so that one is always made.
-  std::vector<std::string> reference_kinds() const {
-    auto kinds = request_.settings.against;
-    if (std::ranges::find(kinds, "float32") == kinds.end()) {
-      kinds.emplace_back("float32");
-    }
-    return kinds;
-  }
-
-  WorkshopListener workshop_listener() {
-    auto& listener = tools_.listener;
-    return {.on_plan = [&listener](int jobs,
-                                   int /*from_cache*/) { listener.on_phase("artifacts", jobs); },
-            .on_stage =
-                [&listener](const std::string& label, Stage stage) {
-                  listener.on_step_started(fmt::format("{} ({})", label, name_of(stage)));
-                },
-            .on_done =
-                [&listener](const std::string& label, const AotReply& reply) {
-                  listener.on_step_finished(label, reply.outcome, reply.text, -1);
-                },
-            .should_stop = [&listener] { return listener.should_stop(); }};
-  }
-
-  void hand_out(const Workpieces& pieces, const Toolchain& toolchain, Prepared& prepared) const {
-    if (is_program_file(prepared.cell.model)) {
-      return;
-    }
-    const auto& outcome = pieces.artifacts.at(artifact_key(prepared.cell, toolchain.id));
-    prepared.artifact = outcome.artifact;
-    prepared.failure = outcome.failure;
-    prepared.subject.toolchain_id = toolchain.id;
-    for (const auto& kind : reference_kinds()) {
-      const auto found = pieces.references.find(reference_key(prepared.cell, kind, toolchain.id));
-      if (found == pieces.references.end()) {
-        continue;
-      }
-      if (found->second.reference) {
-        prepared.references[kind] = *found->second.reference;
-      } else {
-        prepared.missing_references[kind] = found->second.failure;
-      }
-    }
-  }
-
-  Status store_subjects() {
-    for (auto& prepared : prepared_) {
-      prepared.subject.engine_build = prepared.build.reference();
-      prepared.subject.engine_build_id = prepared.build.build_id;
-      if (prepared.artifact) {
-        prepared.subject.artifact_digest = prepared.artifact->digest();
-        ASSAY_RETURN_IF_ERROR(tools_.store.add_artifact(*prepared.artifact));
-      }
-      ASSAY_RETURN_IF_ERROR(tools_.store.add_subject(prepared.subject));
-      for (const auto& [kind, reference] : prepared.references) {
-        ASSAY_RETURN_IF_ERROR(tools_.store.add_reference(reference));
-      }
-    }
-    return {};
-  }
-
   // ---- attempts
   // -------------------------------------------------------------------------------------
 
-  Attempt wanted_attempt(const Prepared& prepared, Pass pass) const {
+  Attempt wanted_attempt(const PreparedCase& prepared, Pass pass) const {
     return {.run = request_.run.id,
             .case_key = case_key(prepared.cell),
             .subject = subject_key(prepared.subject),
@@ -180,10 +69,10 @@ class Campaign {
   }
 
   /// The state of an attempt; a new one is stored, so that a resumed run finds it.
-  Result<AttemptState*> state_of(const Prepared& prepared, Pass pass) {
+  Result<AttemptState*> state_of(const PreparedCase& prepared, Pass pass) {
     auto wanted = wanted_attempt(prepared, pass);
-    if (const auto* found = find_attempt(states_, wanted)) {
-      return const_cast<AttemptState*>(found);
+    if (auto* found = find_attempt(states_, wanted)) {
+      return found;
     }
     wanted.id = make_uuid7();
     ASSAY_RETURN_IF_ERROR(tools_.store.put_attempt(wanted));
@@ -301,7 +190,7 @@ class Campaign {
   }
 
   /// Decides the attempt when its last launch, or its first failing one, is in.
-  Status conclude(const Prepared& prepared, const Step& step, const LaunchYield& yield,
+  Status conclude(const PreparedCase& prepared, const Step& step, const LaunchYield& yield,
                   AttemptState& state) {
     const auto& launch = yield.launch;
     if (launch.outcome != Outcome::kCompleted) {
@@ -316,7 +205,8 @@ class Campaign {
     return finish_attempt(state, Outcome::kCompleted, Stage::kDone, {}, {});
   }
 
-  Status evaluate(const Prepared& prepared, const LaunchYield& yield, const std::string& attempt) {
+  Status evaluate(const PreparedCase& prepared, const LaunchYield& yield,
+                  const std::string& attempt) {
     const EvaluationYield brought{
         .outputs = yield.outputs,
         .specs = yield.launch.load ? yield.launch.load->outputs : std::vector<TensorSpec>{},
@@ -337,7 +227,7 @@ class Campaign {
     return {};
   }
 
-  void note_missing_reference(const Prepared& prepared, const std::string& kind) {
+  void note_missing_reference(const PreparedCase& prepared, const std::string& kind) {
     const auto missing = prepared.missing_references.find(kind);
     if (missing != prepared.missing_references.end()) {
       tools_.listener.on_note(fmt::format("{}: no {} reference: {}", label_of(prepared.cell), kind,
@@ -345,7 +235,7 @@ class Campaign {
     }
   }
 
-  LaunchOrder order_for(const Prepared& prepared, Pass pass) const {
+  LaunchOrder order_for(const PreparedCase& prepared, Pass pass) const {
     const auto& settings = request_.settings;
     LaunchOrder order{.build = prepared.build,
                       .artifact = *prepared.artifact,
@@ -354,8 +244,9 @@ class Campaign {
                       .libraries = settings.libraries,
                       .pass = pass,
                       .inputs = inputs_for(prepared, pass),
-                      .plan = settings.plan};
-    order.iterations = pass == Pass::kMemory ? kMemoryIterations : kProfileIterations;
+                      .plan = settings.plan,
+                      .repeat = kRepeats};
+    order.iterations = observed_iterations(prepared);
     order.limits.memory_bytes = settings.memory_limit_bytes;
     order.limits.wall_ns = settings.launch_timeout_ns != 0
                                ? settings.launch_timeout_ns
@@ -363,9 +254,25 @@ class Campaign {
     return order;
   }
 
-  static wire::InputSource inputs_for(const Prepared& prepared, Pass pass) {
+  /// Iterations of a memory or profile pass: as many as fit its budget by the pace of the
+  /// evaluation.
+  int observed_iterations(const PreparedCase& prepared) const {
+    const auto* evaluated = find_attempt(states_, wanted_attempt(prepared, Pass::kEvaluate));
+    if (evaluated == nullptr || evaluated->last_wall_ns == 0) {
+      return kMostIterations;
+    }
+    const auto inferences = std::max(1, prepared.cell.inputs.count * kRepeats);
+    const auto inference_ns = std::max<std::int64_t>(evaluated->last_wall_ns / inferences, 1);
+    return static_cast<int>(
+        std::clamp<std::int64_t>(kObserveBudgetNs / inference_ns, 1, kMostIterations));
+  }
+
+  static wire::InputSource inputs_for(const PreparedCase& prepared, Pass pass) {
     const int samples = pass == Pass::kEvaluate ? prepared.cell.inputs.count : 1;
     const auto reference = prepared.references.find("float32");
+    if (reference == prepared.references.end() && prepared.cell.inputs.generator == "file") {
+      return {.file = prepared.cell.inputs.file, .samples = samples};
+    }
     if (reference == prepared.references.end()) {
       return {.is_generated = true, .seed = prepared.cell.inputs.seed, .samples = samples};
     }
@@ -389,8 +296,8 @@ class Campaign {
 
   const CampaignRequest& request_;
   const CampaignTools& tools_;
-  std::vector<Prepared> prepared_;
-  std::vector<AttemptState> states_;
+  std::vector<PreparedCase> prepared_;
+  AttemptStates states_;
   std::optional<AgentClient> agent_;
   int order_ = 0;
 };

@@ -44,7 +44,7 @@ std::vector<Step> plan_steps(std::size_t cases, const std::vector<Pass>& passes,
   return steps;
 }
 
-const AttemptState* find_attempt(const std::vector<AttemptState>& states, const Attempt& wanted) {
+AttemptState* find_attempt(AttemptStates& states, const Attempt& wanted) {
   const auto matches = [&wanted](const AttemptState& state) {
     const auto& attempt = state.attempt;
     return attempt.case_key == wanted.case_key && attempt.subject == wanted.subject &&
@@ -52,6 +52,12 @@ const AttemptState* find_attempt(const std::vector<AttemptState>& states, const 
   };
   const auto found = std::ranges::find_if(states, matches);
   return found == states.end() ? nullptr : &*found;
+}
+
+const AttemptState* find_attempt(const AttemptStates& states, const Attempt& wanted) {
+  // The search changes nothing; one body serves both.
+  return find_attempt(const_cast<AttemptStates&>(states),
+                      wanted);  // NOLINT(cppcoreguidelines-pro-type-const-cast)
 }
 
 }  // namespace assay

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,12 @@ struct AttemptState {
   std::int64_t last_wall_ns = 0;
 };
 
-/// The attempt of `run` that a resumed campaign goes on with: same case, subject, device and pass.
-const AttemptState* find_attempt(const std::vector<AttemptState>& states, const Attempt& wanted);
+/// The attempts of a campaign. References to its elements stay good while others are added.
+using AttemptStates = std::deque<AttemptState>;
+
+/// The attempt that a campaign goes on with: same case, subject, device and pass; null if there is
+/// none.
+AttemptState* find_attempt(AttemptStates& states, const Attempt& wanted);
+const AttemptState* find_attempt(const AttemptStates& states, const Attempt& wanted);
 
 }  // namespace assay

@@ -1,0 +1,114 @@
+#include "assay/campaign/preparation.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "assay/artifact/workshop.h"
+
+namespace assay {
+namespace {
+
+EngineBuild build_of(const Case& cell, const std::vector<EngineBuild>& builds) {
+  const auto found = std::ranges::find(builds, cell.engine_build, &EngineBuild::reference);
+  return found == builds.end() ? EngineBuild{.name = cell.engine} : *found;
+}
+
+/// Timing takes its inputs from the float32 reference, so that one is always made.
+std::vector<std::string> reference_kinds(const CampaignSettings& settings) {
+  auto kinds = settings.against;
+  if (std::ranges::find(kinds, "float32") == kinds.end()) {
+    kinds.emplace_back("float32");
+  }
+  return kinds;
+}
+
+WorkshopListener workshop_listener(CampaignListener& listener) {
+  return {.on_plan = [&listener](int jobs,
+                                 int /*from_cache*/) { listener.on_phase("artifacts", jobs); },
+          .on_stage =
+              [&listener](const std::string& label, Stage stage) {
+                listener.on_step_started(fmt::format("{} ({})", label, name_of(stage)));
+              },
+          .on_done =
+              [&listener](const std::string& label, const AotReply& reply) {
+                listener.on_step_finished(label, reply.outcome, reply.text, -1);
+              },
+          .should_stop = [&listener] { return listener.should_stop(); }};
+}
+
+void hand_out(const Workpieces& pieces, const Toolchain& toolchain,
+              const CampaignSettings& settings, PreparedCase& prepared) {
+  const auto& outcome = pieces.artifacts.at(artifact_key(prepared.cell, toolchain.id));
+  prepared.artifact = outcome.artifact;
+  prepared.failure = outcome.failure;
+  prepared.subject.toolchain_id = toolchain.id;
+  for (const auto& kind : reference_kinds(settings)) {
+    const auto found = pieces.references.find(reference_key(prepared.cell, kind, toolchain.id));
+    if (found == pieces.references.end()) {
+      continue;
+    }
+    if (found->second.reference) {
+      prepared.references[kind] = *found->second.reference;
+    } else {
+      prepared.missing_references[kind] = found->second.failure;
+    }
+  }
+}
+
+Status make_artifacts(const CampaignRequest& request, const CampaignTools& tools,
+                      std::vector<PreparedCase>& prepared) {
+  ASSAY_ASSIGN_OR_RETURN(const auto toolchain, tools.toolchain());
+  ASSAY_ASSIGN_OR_RETURN(
+      const auto pieces,
+      make_workpieces({.cases = request.cases,
+                       .reference_kinds = reference_kinds(request.settings),
+                       .parallel_jobs = request.settings.parallel_jobs,
+                       .is_rebuild = request.settings.is_rebuild},
+                      toolchain, tools.cache, workshop_listener(tools.listener)));
+  for (auto& one : prepared) {
+    if (!is_program_file(one.cell.model)) {
+      hand_out(pieces, toolchain, request.settings, one);
+    }
+  }
+  return {};
+}
+
+/// Artifacts and references before the subjects that name them.
+Status store_prepared(ResultStore& store, PreparedCase& prepared) {
+  prepared.subject.engine_build = prepared.build.reference();
+  prepared.subject.engine_build_id = prepared.build.build_id;
+  if (prepared.artifact) {
+    prepared.subject.artifact_digest = prepared.artifact->digest();
+    ASSAY_RETURN_IF_ERROR(store.add_artifact(*prepared.artifact));
+  }
+  for (const auto& [kind, reference] : prepared.references) {
+    ASSAY_RETURN_IF_ERROR(store.add_reference(reference));
+  }
+  return store.add_subject(prepared.subject);
+}
+
+}  // namespace
+
+Result<std::vector<PreparedCase>> prepare_cases(const CampaignRequest& request,
+                                                const CampaignTools& tools) {
+  std::vector<PreparedCase> prepared;
+  bool needs_toolchain = false;
+  for (const auto& cell : request.cases) {
+    prepared.push_back({.cell = cell, .build = build_of(cell, request.builds)});
+    if (is_program_file(cell.model)) {
+      ASSAY_ASSIGN_OR_RETURN(prepared.back().artifact, artifact_from_file(cell.model.ref));
+    } else {
+      needs_toolchain = true;
+    }
+  }
+  if (needs_toolchain) {
+    ASSAY_RETURN_IF_ERROR(make_artifacts(request, tools, prepared));
+  }
+  for (auto& one : prepared) {
+    ASSAY_RETURN_IF_ERROR(store_prepared(tools.store, one));
+  }
+  return prepared;
+}
+
+}  // namespace assay

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "assay/artifact/aot_client.h"
+#include "assay/base/result.h"
+#include "assay/campaign/campaign.h"
+#include "assay/record/case.h"
+#include "assay/record/run.h"
+#include "assay/record/subject.h"
+
+namespace assay {
+
+/// A case with all that was made for it, ready to launch; or with the reason why not.
+struct PreparedCase {
+  Case cell;
+  EngineBuild build;
+  Subject subject;
+  std::optional<Artifact> artifact;
+  AotReply failure;                                    ///< Why there is no artifact.
+  std::map<std::string, Reference> references;         ///< By kind.
+  std::map<std::string, AotReply> missing_references;  ///< By kind: why it could not be made.
+};
+
+/// Takes artifacts and references from the cache, has the rest made, and stores them with the
+/// subjects. A case whose artifact cannot be made is prepared with its failure. Errors: what stops
+/// everything (no toolchain, the store, a program file that is not there).
+Result<std::vector<PreparedCase>> prepare_cases(const CampaignRequest& request,
+                                                const CampaignTools& tools);
+
+}  // namespace assay
