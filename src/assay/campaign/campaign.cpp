@@ -41,23 +41,41 @@ class Campaign {
     ASSAY_RETURN_IF_ERROR(tools_.store.add_environment(request_.environment));
     if (!request_.is_resumed) {
       ASSAY_RETURN_IF_ERROR(tools_.store.add_run(request_.run));
-      for (const auto& cell : request_.cases) {
-        ASSAY_RETURN_IF_ERROR(tools_.store.add_case(request_.run.id, cell));
-      }
-      return {};
     }
+    for (const auto& cell : request_.cases) {
+      ASSAY_RETURN_IF_ERROR(tools_.store.add_case(request_.run.id, cell));
+    }
+    return request_.is_resumed ? read_attempts() : Status();
+  }
+
+  Status read_attempts() {
     ASSAY_ASSIGN_OR_RETURN(const auto attempts, tools_.store.attempts_of_run(request_.run.id));
     for (const auto& attempt : attempts) {
       ASSAY_ASSIGN_OR_RETURN(const auto launches, tools_.store.launches_of_attempt(attempt.id));
-      states_.push_back({.attempt = attempt,
-                         .launches = static_cast<int>(launches.size()),
-                         .last_wall_ns = launches.empty() ? 0 : launches.back().end.wall_ns});
+      auto& state = states_.emplace_back(
+          AttemptState{.attempt = attempt, .launches = static_cast<int>(launches.size())});
+      for (const auto& launch : launches) {
+        order_ = std::max(order_, launch.order + 1);
+        state.last_wall_ns = launch.end.wall_ns;
+      }
+      ASSAY_RETURN_IF_ERROR(settle(state, launches));
     }
     return {};
   }
 
-  // ---- attempts
-  // -------------------------------------------------------------------------------------
+  /// Decides an attempt whose last launch was stored, but which was stopped before its verdict was.
+  Status settle(AttemptState& state, const std::vector<Launch>& launches) {
+    if (state.attempt.is_finished || launches.empty()) {
+      return {};
+    }
+    const auto& last = launches.back();
+    if (last.outcome != Outcome::kCompleted) {
+      return finish_attempt(state, last.outcome, last.stage, last.reason_code, last.text);
+    }
+    const bool is_enough =
+        state.attempt.pass == Pass::kTiming && state.launches >= request_.settings.timing_launches;
+    return is_enough ? finish_attempt(state, Outcome::kCompleted, Stage::kDone, {}, {}) : Status();
+  }
 
   Attempt wanted_attempt(const PreparedCase& prepared, Pass pass) const {
     return {.run = request_.run.id,
@@ -114,9 +132,6 @@ class Campaign {
     return {};
   }
 
-  // ---- launches
-  // -------------------------------------------------------------------------------------
-
   Status execute_steps() {
     const auto steps = plan_steps(prepared_.size(), request_.settings.passes,
                                   request_.settings.timing_launches, request_.run.seed);
@@ -142,7 +157,9 @@ class Campaign {
   bool is_open(const Step& step) const {
     const auto& prepared = prepared_[step.cell];
     const auto* state = find_attempt(states_, wanted_attempt(prepared, step.pass));
-    return state == nullptr || (!state->attempt.is_finished && step.index >= state->launches);
+    // What is not timed is one launch and its judgement: without the judgement it is done again.
+    return state == nullptr || (!state->attempt.is_finished &&
+                                (step.pass != Pass::kTiming || step.index >= state->launches));
   }
 
   int count_open(const std::vector<Step>& steps, std::size_t from, Pass pass) const {
