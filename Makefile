@@ -13,7 +13,7 @@ build: ##          set up what is missing and build
 	@.venv/bin/cmake --build build/release | tail -1
 
 demo: build ##     MobileNets on ExecuTorch, measured and evaluated: a table, report.html, a store in .assay
-	ASSAY_HOME=$(CURDIR)/.assay $(BIN)/assay run specs/mobilenet.json --html report.html
+	ASSAY_HOME=$(CURDIR)/.assay $(BIN)/assay run specs/mobilenet.json --report report.html
 
 test: build ##     all tests
 	@tools/run_tests.sh

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# make fuzz: builds every fuzz target with clang and runs each for some seconds (default 60).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+seconds=${1:-60}
+command -v clang++-19 >/dev/null || {
+  echo "fuzz: install clang-19 and libclang-rt-19-dev" >&2
+  exit 3
+}
+.venv/bin/cmake --preset fuzz >/dev/null
+mapfile -t targets < <(.venv/bin/cmake --build build/fuzz --target help | grep -oE 'assay_[a-z_]+_fuzz' | sort -u)
+.venv/bin/cmake --build build/fuzz --target "${targets[@]}" | tail -1
+for target in "${targets[@]}"; do
+  mkdir -p "build/fuzz/corpus/$target"
+  echo "fuzz: $target for $seconds s"
+  "build/fuzz/bin/$target" -max_total_time="$seconds" -print_final_stats=0 -verbosity=0 "build/fuzz/corpus/$target"
+done
