@@ -164,13 +164,17 @@ Tolerance default_float32() {
 }
 
 Tolerance default_float16() {
-  return {.bounds = {{"relative_l2_error", 1e-2}, {"scaled_max_error", 1e-1}},
-          .why = "default for float16: 11 bits of precision over a deep network"};
+  return {.bounds = {{"relative_l2_error", 5e-2}, {"scaled_max_error", 3e-1}},
+          .why =
+              "default for float16: right kernels were measured at 0.002 to 0.022 (relative L2) on "
+              "whole networks"};
 }
 
 Tolerance default_bfloat16() {
-  return {.bounds = {{"relative_l2_error", 3e-2}, {"scaled_max_error", 3e-1}},
-          .why = "default for bfloat16: 8 bits of precision over a deep network"};
+  return {
+      .bounds = {{"relative_l2_error", 2e-1}, {"scaled_max_error", 1}},
+      .separation_db = 3,
+      .why = "default for bfloat16: three bits less than float16, so up to eight times its error"};
 }
 
 Tolerance default_quantized() {

@@ -48,7 +48,7 @@ TEST(Tolerance, DefaultsFollowTheQuantization) {
   EXPECT_THAT(floating(recipe_with(nullptr), kNone).bounds,
               ElementsAre(Pair("relative_l2_error", 1e-4), Pair("scaled_max_error", 1e-3)));
   EXPECT_THAT(floating(recipe_with("float16"), kNone).bounds,
-              ElementsAre(Pair("relative_l2_error", 1e-2), Pair("scaled_max_error", 1e-1)));
+              ElementsAre(Pair("relative_l2_error", 5e-2), Pair("scaled_max_error", 3e-1)));
   const auto quantized = floating(recipe_with("xnnpack-int8"), kNone);
   EXPECT_THAT(quantized.bounds, ElementsAre(Pair("sqnr_db", 8)));
   EXPECT_EQ(quantized.separation_db, 3);

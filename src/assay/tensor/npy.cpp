@@ -127,8 +127,8 @@ bool take_order(HeaderReader& reader, Header& header) {
 }
 
 bool take_shape(HeaderReader& reader, Header& header) {
-  auto shape = reader.take_shape();
-  header.shape = std::move(shape).value_or(Shape());
+  const auto shape = reader.take_shape();
+  header.shape = shape.value_or(Shape());
   return shape.has_value();
 }
 

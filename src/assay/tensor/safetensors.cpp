@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -288,9 +289,9 @@ Result<std::vector<NamedTensor>> read_safetensors(const std::filesystem::path& p
 std::vector<std::byte> safetensors_from_tensors(std::span<const NamedTensor> tensors) {
   const auto order = in_file_order(tensors);
   const auto header = header_of(order);
-  std::vector<std::byte> bytes;
+  std::vector<std::byte> bytes(kLengthBytes);
   for (std::size_t i = 0; i < kLengthBytes; ++i) {
-    bytes.push_back(static_cast<std::byte>((header.size() >> (8 * i)) & 0xff));
+    bytes[i] = static_cast<std::byte>((header.size() >> (8 * i)) & 0xff);
   }
   const auto header_bytes = std::as_bytes(std::span(header));
   bytes.insert(bytes.end(), header_bytes.begin(), header_bytes.end());

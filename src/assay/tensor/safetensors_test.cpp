@@ -52,6 +52,7 @@ Tensor counting_tensor(Dtype dtype, Shape shape) {
 
 TEST(Safetensors, KeepsEveryDtypeAndShape) {
   std::vector<NamedTensor> tensors;
+  tensors.reserve(kEnumNames<Dtype>.size() + 2);
   for (const auto& [dtype, name] : kEnumNames<Dtype>) {
     tensors.push_back({std::string(name), counting_tensor(dtype, {3, 2})});
   }
@@ -173,6 +174,7 @@ TEST(Safetensors, ReadsFilesAndNamesThemInErrors) {
 
 TEST(Samples, AreOrderedByNumberNotByText) {
   std::vector<NamedTensor> tensors;
+  tensors.reserve(13);
   for (int index = 0; index < 11; ++index) {
     tensors.push_back({"1." + std::to_string(index), counting_tensor(Dtype::kUInt8, {index})});
   }

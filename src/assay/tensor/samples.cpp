@@ -22,8 +22,9 @@ struct SampleName {
 
 std::optional<int> number_from_text(std::string_view text) {
   int number = 0;
-  const auto* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  const std::span<const char> digits(text);
+  const auto* end = digits.data() + digits.size();
+  const auto [rest, error] = std::from_chars(digits.data(), end, number);
   constexpr int kMost = 1'000'000'000;
   const bool is_whole = error == std::errc{} && rest == end && number >= 0 && number <= kMost;
   return is_whole ? std::optional(number) : std::nullopt;
