@@ -12,6 +12,22 @@ import fcntl
 import hashlib
 import sys
 from pathlib import Path
+from typing import Any
+
+
+def is_made(folder: Path) -> bool:
+    """Whether this very script has made the programs in the folder."""
+    stamp = folder / "stamp"
+    return stamp.exists() and stamp.read_text() == digest_of_this()
+
+
+def digest_of_this() -> str:
+    """SHA-256 of this script."""
+    return hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
+
+
+if __name__ == "__main__" and is_made(Path(sys.argv[1])):
+    sys.exit(0)  # before PyTorch is imported, which takes seconds
 
 try:
     import torch
@@ -27,11 +43,16 @@ except ImportError as missing:
 
 
 class Add(torch.nn.Module):
+    """x + 2 y."""
+
     def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        """Computes."""
         return x + 2 * y
 
 
 class Mlp(torch.nn.Module):
+    """Two linear layers."""
+
     def __init__(self) -> None:
         super().__init__()
         self.layers = torch.nn.Sequential(
@@ -39,38 +60,62 @@ class Mlp(torch.nn.Module):
         )
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Computes."""
         return self.layers(x)
 
 
 class ManyTypes(torch.nn.Module):
+    """Inputs and outputs of other types than float32."""
+
     def forward(
         self, mask: torch.Tensor, index: torch.Tensor, half: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Computes."""
         return torch.logical_not(mask), index + 1, half * 2
 
 
 class Counter(torch.nn.Module):
+    """State that is kept between inferences."""
+
     def __init__(self) -> None:
         super().__init__()
         self.register_buffer("count", torch.zeros(1))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Computes."""
         self.count.add_(1)
         return x + self.count
 
 
 class ChannelsLast(torch.nn.Module):
+    """An input whose channels lie innermost."""
+
     def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Computes."""
         return torch.relu(x)
 
 
-def lower(module, inputs, partitioners=(), dynamic_shapes=None, config=None):
+def lower(
+    module: torch.nn.Module,
+    inputs: tuple[torch.Tensor, ...],
+    partitioners: tuple[Any, ...] = (),
+    dynamic_shapes: dict[str, Any] | None = None,
+    config: ExecutorchBackendConfig | None = None,
+) -> Any:
+    """The module as an ExecuTorch program."""
     program = torch.export.export(module.eval(), inputs, dynamic_shapes=dynamic_shapes)
     edge = to_edge_transform_and_lower(program, partitioner=list(partitioners))
     return edge.to_executorch(config or ExecutorchBackendConfig())
 
 
-def save(folder: Path, name: str, module, inputs, **options) -> None:
+def save(
+    folder: Path,
+    name: str,
+    module: torch.nn.Module,
+    inputs: tuple[torch.Tensor, ...],
+    **options: Any,
+) -> None:
+    """Writes the program, its data files, inputs and eager outputs."""
     lowered = lower(module, inputs, **options)
     (folder / f"{name}.pte").write_bytes(lowered.buffer)
     if options.get("config") is not None:
@@ -83,13 +128,14 @@ def save(folder: Path, name: str, module, inputs, **options) -> None:
 
 
 def make_all(folder: Path) -> None:
+    """Makes every program."""
     torch.manual_seed(0)
     torch.set_num_threads(1)
     vector = (torch.randn(2, 3), torch.randn(2, 3))
     save(folder, "add_portable", Add(), vector)
     mlp = Mlp()
     save(folder, "mlp_portable", mlp, (torch.randn(4, 8),))
-    save(folder, "mlp_xnnpack", mlp, (torch.randn(4, 8),), partitioners=[XnnpackPartitioner()])
+    save(folder, "mlp_xnnpack", mlp, (torch.randn(4, 8),), partitioners=(XnnpackPartitioner(),))
     types = (
         torch.tensor([True, False, True]),
         torch.tensor([3, -4], dtype=torch.int64),
@@ -121,15 +167,14 @@ def make_all(folder: Path) -> None:
 
 
 def main() -> int:
+    """Makes the programs if nobody else has."""
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    stamp = folder / "stamp"
-    digest = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not stamp.exists() or stamp.read_text() != digest:
+        if not is_made(folder):
             make_all(folder)
-            stamp.write_text(digest)
+            (folder / "stamp").write_text(digest_of_this())
     return 0
 
 
