@@ -1,0 +1,32 @@
+# What a Python wheel carries: the programs in the environment's bin, the extension module in the
+# package, and under share/assay what the programs look for there. Only rules of the component
+# python are installed by pip (pyproject.toml); other rules of the tree are for `cmake --install`.
+if(NOT SKBUILD)
+  return()
+endif()
+set(_component COMPONENT python)
+
+set(_programs assay assay-agent assay-runner-fake)
+if(TARGET assay-runner-executorch)
+  list(APPEND _programs assay-runner-executorch)
+  # Beside bin, in the same environment: the libraries of the executorch wheel.
+  set_target_properties(assay-runner-executorch PROPERTIES INSTALL_RPATH
+    "$ORIGIN/../lib/python${Python_VERSION_MAJOR}.${Python_VERSION_MINOR}/site-packages/executorch/lib")
+endif()
+install(TARGETS ${_programs} RUNTIME DESTINATION "${SKBUILD_SCRIPTS_DIR}" ${_component})
+if(TARGET assay_python)
+  install(TARGETS assay_python LIBRARY DESTINATION "${SKBUILD_PLATLIB_DIR}/assay" ${_component})
+endif()
+
+set(_share "${SKBUILD_DATA_DIR}/share/assay")
+find_file(ASSAY_VEGA_BUNDLE vega.js PATHS "${PROJECT_SOURCE_DIR}/build" "${PROJECT_SOURCE_DIR}/build/share/assay"
+          NO_DEFAULT_PATH)
+if(ASSAY_VEGA_BUNDLE)
+  install(FILES "${ASSAY_VEGA_BUNDLE}" DESTINATION "${_share}" ${_component})
+endif()
+
+# The sources that `assay engine add` builds a runner from.
+install(FILES CMakeLists.txt DESTINATION "${_share}/source" ${_component})
+install(DIRECTORY cmake DESTINATION "${_share}/source" ${_component})
+install(DIRECTORY src/assay DESTINATION "${_share}/source/src" ${_component})
+install(DIRECTORY python/assay/data DESTINATION "${_share}/source/python/assay" ${_component})

@@ -1,0 +1,47 @@
+"""Runs the `assay` program."""
+
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from assay._errors import AssayError
+from assay._paths import child_environment, find_program
+
+EXIT_OK = 0
+EXIT_FINDINGS = 1
+EXIT_INTERRUPTED = 130
+_CODES = {
+    2: "invalid_argument",
+    3: "unavailable",
+    4: "internal",
+    5: "not_found",
+    6: "unavailable",
+    124: "timeout",
+}
+
+
+def run_assay(arguments: Sequence[str | Path]) -> subprocess.CompletedProcess[str]:
+    """Runs `assay ARGUMENTS` to its end. Its exit code is the caller's to judge.
+
+    Raises:
+        AssayError: the program is not installed.
+        KeyboardInterrupt: it was interrupted.
+    """
+    argv = [str(find_program("assay")), *(str(argument) for argument in arguments)]
+    done = subprocess.run(
+        argv, capture_output=True, text=True, errors="replace", env=child_environment(), check=False
+    )
+    if done.returncode == EXIT_INTERRUPTED:
+        raise KeyboardInterrupt
+    return done
+
+
+def error_from(done: subprocess.CompletedProcess[str]) -> AssayError:
+    """The failure that a finished `assay` told of on stderr."""
+    prefix = "error: "
+    lines = [line for line in done.stderr.splitlines() if line.strip()]
+    errors = [line.removeprefix(prefix) for line in lines if line.startswith(prefix)]
+    text = "\n".join(errors or lines[-3:]) or f"assay ended with exit code {done.returncode}"
+    if done.returncode < 0:
+        return AssayError(f"assay died of signal {-done.returncode}: {text}", code="crashed")
+    return AssayError(text, code=_CODES.get(done.returncode, "internal"))
