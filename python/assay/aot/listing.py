@@ -44,7 +44,7 @@ def list_recipes() -> list[Item]:
     for name, kind in native.recipe_types().items():
         text = f"executorch's own recipe of its {kind.get_backend_name()} backend"
         items.append(_item(recipes.NATIVE + name, text, _why_not_native(name)))
-    for backend, reason in native.load_providers().items():
+    for backend, reason in native.broken_providers().items():
         text = f"recipes of executorch's {backend} backend"
         items.append(_item(recipes.NATIVE + backend, text, reason))
     return items

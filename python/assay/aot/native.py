@@ -25,24 +25,43 @@ _SERIALIZE = ("to_executorch",)
 
 
 @cache
-def load_providers() -> dict[str, str]:
-    """Lets every backend register its recipes; returns those that cannot, with the reason."""
-    broken = {}
+def load_provider(name: str) -> str | None:
+    """Lets a backend register its recipes; returns why it cannot, or None."""
+    try:
+        importlib.import_module(f"executorch.backends.{name}.recipes")
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return None
+
+
+def broken_providers() -> dict[str, str]:
+    """The backends that cannot register their recipes, with the reason."""
+    reasons = {name: load_provider(name) for name in PROVIDERS}
+    return {name: reason for name, reason in reasons.items() if reason is not None}
+
+
+def recipe_types(until: str | None = None) -> dict[str, Any]:
+    """The recipe types by name, of every backend or of those up to the one that has `until`.
+
+    Importing all backends takes seconds.
+
+    Raises:
+        MissingDependency: executorch or its recipes are not installed.
+    """
+    found: dict[str, Any] = {}
     for name in PROVIDERS:
-        try:
-            importlib.import_module(f"executorch.backends.{name}.recipes")
-        except Exception as error:
-            broken[name] = f"{type(error).__name__}: {error}"
-    return broken
+        load_provider(name)
+        found = _registered_types()
+        if until in found:
+            break
+    return found
 
 
-def recipe_types() -> dict[str, Any]:
-    """The registered recipe types by name."""
-    broken = load_providers()
+def _registered_types() -> dict[str, Any]:
     try:
         from executorch.export import recipe_registry
     except ImportError as error:
-        raise MissingDependency(f"executorch has no export recipes here: {broken}") from error
+        raise MissingDependency(f"executorch has no export recipes here: {error}") from error
     return {
         kind.value: kind
         for backend in recipe_registry.list_backends()
@@ -57,11 +76,11 @@ def make_recipe(name: str, options: dict[str, Any]) -> Any:
         RequestError: no such recipe, or it does not read an option.
         MissingDependency: the backend cannot make it here.
     """
-    from executorch.export import ExportRecipe
-
-    kinds = recipe_types()
+    kinds = recipe_types(until=name)
     if name not in kinds:
         raise RequestError(unknown_name("executorch recipe", name, kinds))
+    from executorch.export import ExportRecipe
+
     with _refuse_ignored_options():
         try:
             return ExportRecipe.get_recipe(kinds[name], **options)

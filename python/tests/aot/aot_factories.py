@@ -98,5 +98,6 @@ def loops(pid_file: str | None = None):
         time.sleep(0.1)
 
 
-def hogs():
-    return torch.zeros(1 << 40)
+def hogs(size: int = 1 << 40):
+    torch.zeros(size, dtype=torch.uint8)
+    return small()

@@ -297,10 +297,11 @@ def test_a_deadline_ends_a_model_and_what_it_started(server, factory, tmp_path):
 
 
 def test_a_memory_limit_is_the_jobs_own(server, factory, tmp_path):
-    limit = 8 << 20
-    done = build(server, factory("small"), INT8, tmp_path, memory_limit_bytes=limit)
-    assert done["outcome"] == "out_of_memory", done["text"]
-    assert build(server, factory("small"), PORTABLE, tmp_path)["outcome"] == "completed"
+    model = {"ref": factory("hogs"), "args": {"size": 256 << 20}}
+    more = {"stop_after": "lower", "memory_limit_bytes": 64 << 20}
+    done = build(server, model, PORTABLE, tmp_path, **more)
+    assert (done["outcome"], done["stage"]) == ("out_of_memory", "model")
+    assert build(server, model, PORTABLE, tmp_path, stop_after="lower")["outcome"] == "completed"
 
 
 @pytest.mark.parametrize(
