@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <fmt/format.h>
 #include <set>
 #include <string>
@@ -7,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "assay/base/enum_names.h"
+#include "assay/record/axes.h"
 #include "assay/record/metric.h"
 #include "assay/record/summary.h"
 #include "assay/report/case_text.h"
@@ -36,6 +39,9 @@ constexpr auto kAfter = std::to_array<MetricColumn>({
 
 constexpr std::size_t kNameWidth = 36;
 constexpr std::size_t kTextWidth = 20;
+
+/// SGR parameters by verdict.
+constexpr auto kColours = std::to_array<std::string_view>({"32", "1;31", "33", "2"});
 
 /// Models together, in the order in which they first appear.
 Rows rows_by_model(const std::vector<CaseSummary>& cases) {
@@ -178,7 +184,6 @@ TextColumn speedup_column(const Rows& rows) {
 TextColumn result_column(const Rows& rows) {
   TextColumn column{.title = "result", .is_left = true, .importance = 90};
   for (const auto* cell : rows) {
-    constexpr auto kColours = std::to_array<std::string_view>({"32", "1;31", "33", "2"});
     const auto cause = cause_of(*cell);
     column.cells.push_back({fmt::format("{} {}", mark_of(cell->verdict),
                                         cause.empty() ? name_of(cell->verdict) : cause),

@@ -1,16 +1,22 @@
 #include "assay/report/case_text.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdint>
+#include <cstddef>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "assay/base/clock.h"
 #include "assay/base/enum_names.h"
 #include "assay/base/units.h"
+#include "assay/record/axes.h"
+#include "assay/record/metric.h"
+#include "assay/record/run.h"
+#include "assay/record/summary.h"
 #include "assay/report/format.h"
 
 namespace assay::report {

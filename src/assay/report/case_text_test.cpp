@@ -4,6 +4,7 @@
 #include <cmath>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "assay/record/metric.h"
 #include "assay/record/summary.h"
 #include "assay/report/sample_summary.h"
+#include "assay/report/text_table.h"
 
 namespace assay::report {
 namespace {

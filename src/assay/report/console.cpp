@@ -2,11 +2,13 @@
 #include <cstddef>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <iterator>
 #include <ostream>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "assay/base/enum_names.h"
 #include "assay/base/result.h"
 #include "assay/record/axes.h"
 #include "assay/record/summary.h"

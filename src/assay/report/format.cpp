@@ -3,10 +3,18 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <fmt/format.h>
+#include <span>
 #include <sstream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "assay/record/metric.h"
 
 namespace assay::report {
 namespace {
@@ -15,6 +23,7 @@ constexpr auto kDurations = std::to_array<Scale>({{"ns", 1}, {"µs", 1e3}, {"ms"
 constexpr auto kSizes =
     std::to_array<Scale>({{"B", 1, true}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}});
 constexpr double kWidestSpan = 1e4;
+constexpr double kSmallestGap = 1e-7;
 
 std::span<const Scale> scales_of(std::string_view unit) {
   if (unit == "ns") {
@@ -53,6 +62,9 @@ struct CodePoint {
   std::size_t bytes = 1;
 };
 
+/// The smallest code point that needs so many bytes.
+constexpr auto kSmallest = std::to_array<std::uint32_t>({0, 0, 0x80, 0x800, 0x10000});
+
 /// Source: RFC 3629, section 3; overlong forms and surrogates are no UTF-8.
 CodePoint first_code_point(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text[0]);
@@ -71,24 +83,24 @@ CodePoint first_code_point(std::string_view text) {
     }
     value = (value << 6U) | (next & 0x3FU);
   }
-  constexpr auto kSmallest = std::to_array<std::uint32_t>({0, 0, 0x80, 0x800, 0x10000});
   const bool is_surrogate = value >= 0xD800 && value <= 0xDFFF;
   return value < kSmallest.at(bytes) || value > 0x10FFFF || is_surrogate ? CodePoint{}
                                                                          : CodePoint{value, bytes};
 }
 
-/// The blocks that terminals show two columns wide; a subset of Unicode's East Asian Width.
+/// The blocks that terminals show in no column and in two; a subset of Unicode's East Asian Width.
+using Range = std::pair<std::uint32_t, std::uint32_t>;
+constexpr auto kZero = std::to_array<Range>({{0x300, 0x36F}, {0x200B, 0x200F}, {0xFE00, 0xFE0F}});
+constexpr auto kWide = std::to_array<Range>({{0x1100, 0x115F},
+                                             {0x2E80, 0xA4CF},
+                                             {0xAC00, 0xD7A3},
+                                             {0xF900, 0xFAFF},
+                                             {0xFE30, 0xFE4F},
+                                             {0xFF00, 0xFF60},
+                                             {0x1F300, 0x1FAFF},
+                                             {0x20000, 0x3FFFD}});
+
 std::size_t width_of(std::uint32_t code_point) {
-  using Range = std::pair<std::uint32_t, std::uint32_t>;
-  constexpr auto kZero = std::to_array<Range>({{0x300, 0x36F}, {0x200B, 0x200F}, {0xFE00, 0xFE0F}});
-  constexpr auto kWide = std::to_array<Range>({{0x1100, 0x115F},
-                                               {0x2E80, 0xA4CF},
-                                               {0xAC00, 0xD7A3},
-                                               {0xF900, 0xFAFF},
-                                               {0xFE30, 0xFE4F},
-                                               {0xFF00, 0xFF60},
-                                               {0x1F300, 0x1FAFF},
-                                               {0x20000, 0x3FFFD}});
   const auto is_in = [code_point](const Range& range) {
     return code_point >= range.first && code_point <= range.second;
   };
@@ -164,7 +176,6 @@ std::string text_from_number(double value, int digits) {
 }
 
 std::string text_from_similarity(double value) {
-  constexpr double kSmallestGap = 1e-7;
   const double gap = 1 - value;
   if (!(gap > 0) || gap > 0.005) {
     return text_from_number(value);

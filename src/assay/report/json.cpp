@@ -1,7 +1,9 @@
 #include "assay/base/json.h"
 
+#include <cstddef>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <string>
 
 #include "assay/base/result.h"
 #include "assay/record/metric.h"

@@ -21,9 +21,10 @@
 namespace assay::report {
 namespace {
 
+constexpr std::string_view kSpecial = "\\`*_[]<>|~#@";
+
 /// Text that stays text inside a table cell of GitHub's Markdown, whatever an engine printed.
 std::string escaped(std::string_view text) {
-  constexpr std::string_view kSpecial = "\\`*_[]<>|~#@";
   std::string out;
   for (const char c : printable(text)) {
     if (c == '<') {
