@@ -137,13 +137,7 @@ Result<Parsed> parse_document(const Json& document) {
     if (!part) {
       return fail_with_context(std::move(part).error(), key);
     }
-    if (part->bounds.empty()) {
-      return refuse(fmt::format("\"{}\" names no metric; write for example \"sqnr_db\": 20", key));
-    }
     parsed.nested[key] = *std::move(part);
-  }
-  if (!document.empty() && parsed.flat.bounds.empty() && parsed.nested.empty()) {
-    return refuse("names no metric; write for example \"sqnr_db\": 20");
   }
   return parsed;
 }
@@ -204,15 +198,27 @@ ToleranceSet default_tolerances(const Json& quantization) {
   return set;
 }
 
+/// Bounds replace all that was there; a part without bounds changes only what it names.
+void lay_part_over(const Tolerance& part, Tolerance& tolerance) {
+  if (!part.bounds.empty()) {
+    tolerance = part;
+    return;
+  }
+  if (part.separation_db) {
+    tolerance.separation_db = part.separation_db;
+  }
+  tolerance.allows_nondeterminism |= part.allows_nondeterminism;
+}
+
 void lay_over(const Parsed& parsed, std::string_view kind, ToleranceSet& set) {
   const auto for_kind = parsed.nested.find(kind);
   const auto& chosen = for_kind == parsed.nested.end() ? parsed.flat : for_kind->second;
   const auto for_integers = parsed.nested.find(kIntegerKey);
-  if (!chosen.bounds.empty()) {
-    set.floating = set.float16 = set.bfloat16 = chosen;
+  for (auto* tolerance : {&set.floating, &set.float16, &set.bfloat16}) {
+    lay_part_over(chosen, *tolerance);
   }
   if (for_integers != parsed.nested.end()) {
-    set.integer = for_integers->second;
+    lay_part_over(for_integers->second, set.integer);
   }
   for (auto* tolerance : {&set.floating, &set.float16, &set.bfloat16, &set.integer}) {
     tolerance->allows_nondeterminism |= parsed.flat.allows_nondeterminism;

@@ -34,7 +34,8 @@ struct ToleranceSet {
 };
 
 /// The tolerance that holds: the spec's document, else the recipe's, else the default for the
-/// recipe's quantization. The nearest that bounds this kind wins whole, bounds are not mixed.
+/// recipe's quantization. The nearest that bounds this kind wins whole, bounds are not mixed;
+/// a document without bounds changes only what it names.
 ///
 /// A document is {metric: number, …, "separation_db", "allow_nondeterminism", "why"}; "why" is
 /// required. An object under a kind of reference ("float32", "float64", "qdq", "lowered_eager")
