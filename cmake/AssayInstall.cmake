@@ -19,8 +19,8 @@ if(TARGET assay_python)
 endif()
 
 set(_share "${SKBUILD_DATA_DIR}/share/assay")
-find_file(ASSAY_VEGA_BUNDLE vega.js PATHS "${PROJECT_SOURCE_DIR}/build" "${PROJECT_SOURCE_DIR}/build/share/assay"
-          NO_DEFAULT_PATH)
+find_file(ASSAY_VEGA_BUNDLE vega.js NO_DEFAULT_PATH
+          PATHS "${PROJECT_BINARY_DIR}/share/assay" "${PROJECT_SOURCE_DIR}/build/release/share/assay")
 if(ASSAY_VEGA_BUNDLE)
   install(FILES "${ASSAY_VEGA_BUNDLE}" DESTINATION "${_share}" ${_component})
 endif()
