@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.driver import BIN, Workplace
+from driver import BIN, Workplace
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
