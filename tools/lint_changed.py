@@ -1,8 +1,9 @@
 #!/usr/bin/env -S .venv/bin/python
 """Runs clang-tidy, two files at a time, on sources that changed since it last passed on them.
 
-A file's fingerprint covers its text, the project's headers and .clang-tidy, so a header change lints all
-that could depend on it. Fingerprints lie in build/release/lint; a fresh checkout lints everything.
+A file's fingerprint covers its text, the project's headers and .clang-tidy, so a header change
+lints all that could depend on it. Fingerprints lie in build/release/lint; a fresh checkout lints
+everything.
 Usage: lint_changed.py FILE...
 """
 

@@ -1,11 +1,25 @@
 #include "assay/artifact/aot_client.h"
 
 #include <charconv>
+#include <chrono>
+#include <cstddef>
+#include <expected>
+#include <filesystem>
 #include <fmt/format.h>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
 #include <system_error>
+#include <utility>
+#include <vector>
 
+#include "assay/artifact/toolchain.h"
 #include "assay/base/enum_names.h"
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/base/subprocess.h"
+#include "assay/record/axes.h"
 
 namespace assay {
 namespace {

@@ -1,12 +1,21 @@
 #include "assay/artifact/cache.h"
 
+#include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "assay/base/digest.h"
-#include "assay/base/fs.h"
+#include "assay/base/json.h"
+#include "assay/base/result.h"
 #include "assay/base/uuid.h"
+#include "assay/record/case.h"
+#include "assay/record/run.h"
+#include "assay/record/subject.h"
 
 namespace assay {
 namespace {

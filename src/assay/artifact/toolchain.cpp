@@ -2,11 +2,14 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
+#include "assay/base/result.h"
 #include "assay/base/subprocess.h"
 
 namespace assay {

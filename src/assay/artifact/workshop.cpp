@@ -1,12 +1,26 @@
 #include "assay/artifact/workshop.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <set>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
 
+#include "assay/artifact/aot_client.h"
+#include "assay/artifact/cache.h"
+#include "assay/artifact/toolchain.h"
 #include "assay/base/digest.h"
+#include "assay/base/json.h"
 #include "assay/base/log.h"
+#include "assay/base/result.h"
+#include "assay/record/axes.h"
+#include "assay/record/case.h"
 #include "assay/spec/program_format.h"
 
 namespace assay {
@@ -251,6 +265,8 @@ Result<Artifact> artifact_from_file(const stdfs::path& program) {
   return artifact;
 }
 
-bool is_program_file(const ModelReference& model) { return find_program_format(model.ref).has_value(); }
+bool is_program_file(const ModelReference& model) {
+  return find_program_format(model.ref).has_value();
+}
 
 }  // namespace assay

@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <ctime>
 #include <limits>
+#include <string>
+
+#include <time.h>
 
 namespace assay {
 

@@ -1,8 +1,15 @@
 // The low-level SHA256_* calls, deprecated in OpenSSL 3, are meant: EVP pulls in the provider
 // loader, which a static assay-agent cannot carry (dlopen) and which costs milliseconds at start.
-#define OPENSSL_SUPPRESS_DEPRECATED
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
 
-#include "assay/base/digest.h"
+#include "assay/base/result.h"
+#define OPENSSL_SUPPRESS_DEPRECATED
 
 #include <array>
 #include <boost/crc.hpp>
@@ -11,6 +18,8 @@
 #include <memory>
 #include <openssl/sha.h>
 #include <vector>
+
+#include "assay/base/digest.h"
 
 namespace assay {
 namespace {

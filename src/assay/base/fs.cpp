@@ -1,15 +1,24 @@
 #include "assay/base/fs.h"
 
+#include <asm-generic/errno.h>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <expected>
+#include <filesystem>
 #include <fmt/format.h>
+#include <stdlib.h>
+#include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "assay/base/result.h"
 #include "assay/base/uuid.h"
 
 namespace assay {

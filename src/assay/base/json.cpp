@@ -1,10 +1,14 @@
 #include "assay/base/json.h"
 
+#include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
 
 #include "assay/base/digest.h"
 #include "assay/base/fs.h"
+#include "assay/base/result.h"
 
 namespace assay {
 

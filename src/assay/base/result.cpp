@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fmt/core.h>
+#include <source_location>
+#include <string_view>
 
 namespace assay {
 

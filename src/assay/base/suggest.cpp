@@ -4,6 +4,9 @@
 #include <cstddef>
 #include <fmt/format.h>
 #include <numeric>
+#include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace assay {

@@ -4,10 +4,15 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <fmt/format.h>
 #include <span>
+#include <string>
+#include <string_view>
 #include <system_error>
-#include <utility>
+
+#include "assay/base/result.h"
 
 namespace assay {
 namespace {

@@ -1,9 +1,9 @@
 #include "assay/base/uuid.h"
 
-#include <array>
 #include <cstdint>
 #include <fmt/format.h>
 #include <random>
+#include <string>
 
 #include "assay/base/clock.h"
 

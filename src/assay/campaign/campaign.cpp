@@ -1,18 +1,31 @@
 #include "assay/campaign/campaign.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
 #include <fmt/format.h>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "assay/base/clock.h"
+#include "assay/base/enum_names.h"
+#include "assay/base/result.h"
 #include "assay/base/uuid.h"
 #include "assay/campaign/judge.h"
 #include "assay/campaign/launch_order.h"
 #include "assay/campaign/plan.h"
 #include "assay/campaign/preparation.h"
+#include "assay/record/axes.h"
+#include "assay/record/case.h"
+#include "assay/record/subject.h"
+#include "assay/supervise/agent_client.h"
+#include "assay/tensor/tensor.h"
+#include "assay/wire/messages.h"
 
 namespace assay {
 namespace {

@@ -3,10 +3,20 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "assay/base/json.h"
+#include "assay/base/result.h"
 #include "assay/evaluate/evaluate.h"
 #include "assay/evaluate/tolerance.h"
+#include "assay/record/case.h"
+#include "assay/record/run.h"
+#include "assay/record/summary.h"
+#include "assay/store/result_store.h"
 #include "assay/tensor/safetensors.h"
+#include "assay/tensor/tensor.h"
 
 namespace assay {
 namespace {

@@ -1,15 +1,30 @@
 #include "assay/campaign/launch_order.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
 
-#include "assay/base/error_code_names.h"
+#include "assay/base/enum_names.h"
+#include "assay/base/error_code_names.h"  // IWYU pragma: keep
+#include "assay/base/json.h"
+#include "assay/base/result.h"
 #include "assay/base/uuid.h"
+#include "assay/record/axes.h"
+#include "assay/record/launch.h"
+#include "assay/record/spawn.h"
+#include "assay/supervise/agent_client.h"
 #include "assay/supervise/cause_of_death.h"
 #include "assay/wire/frame.h"
+#include "assay/wire/messages.h"
 
 namespace assay {
 namespace {

@@ -1,8 +1,14 @@
 #include "assay/campaign/plan.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <numeric>
 #include <random>
+#include <vector>
+
+#include "assay/record/axes.h"
+#include "assay/record/run.h"
 
 namespace assay {
 namespace {

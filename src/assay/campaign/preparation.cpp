@@ -3,8 +3,21 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
+#include "assay/artifact/aot_client.h"
+#include "assay/artifact/cache.h"
+#include "assay/artifact/toolchain.h"
 #include "assay/artifact/workshop.h"
+#include "assay/base/enum_names.h"
+#include "assay/base/result.h"
+#include "assay/campaign/campaign.h"
+#include "assay/campaign/listener.h"
+#include "assay/record/axes.h"
+#include "assay/record/case.h"
+#include "assay/record/subject.h"
+#include "assay/store/result_store.h"
 
 namespace assay {
 namespace {

@@ -1,15 +1,24 @@
 #include "assay/cli/common_flags.h"
 
+#include <asm-generic/ioctls.h>
 #include <cstdlib>
+#include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
 #include <iostream>
+#include <memory>
+#include <stdlib.h>
+#include <string>
+#include <utility>
 
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "assay/base/fs.h"
+#include "assay/base/result.h"
+#include "assay/record/summary.h"
 #include "assay/report/writer.h"
+#include "assay/store/result_store.h"
 
 namespace assay::cli {
 namespace {

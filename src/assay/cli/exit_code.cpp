@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include "assay/base/result.h"
+#include "assay/record/axes.h"
+#include "assay/record/summary.h"
+
 namespace assay::cli {
 
 ExitCode exit_code_from_error(ErrorCode code) {

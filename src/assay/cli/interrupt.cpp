@@ -3,6 +3,7 @@
 #include <atomic>
 #include <csignal>
 
+#include <signal.h>
 #include <unistd.h>
 
 namespace assay::cli {

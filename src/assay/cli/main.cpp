@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <exception>
 #include <fmt/format.h>
 #include <string>
@@ -6,8 +7,10 @@
 #include <vector>
 
 #include "assay/base/log.h"
+#include "assay/base/result.h"
 #include "assay/base/suggest.h"
 #include "assay/cli/execute_spec.h"
+#include "assay/cli/exit_code.h"
 #include "assay/cli/interrupt.h"
 #include "assay/cli/verb.h"
 

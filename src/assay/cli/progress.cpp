@@ -1,13 +1,19 @@
 #include "assay/cli/progress.h"
 
 #include <algorithm>
+#include <asm-generic/ioctls.h>
+#include <cstdint>
 #include <cstdio>
 #include <fmt/format.h>
+#include <string>
+#include <string_view>
 
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "assay/base/enum_names.h"
 #include "assay/cli/interrupt.h"
+#include "assay/record/axes.h"
 
 namespace assay::cli {
 namespace {

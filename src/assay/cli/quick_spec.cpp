@@ -3,7 +3,12 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "assay/base/json.h"
+#include "assay/base/result.h"
 #include "assay/spec/program_format.h"
 
 namespace assay::cli {

@@ -1,19 +1,30 @@
+#include <filesystem>
 #include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
 
 #include "assay/artifact/cache.h"
 #include "assay/artifact/toolchain.h"
 #include "assay/artifact/workshop.h"
+#include "assay/base/enum_names.h"
 #include "assay/base/fs.h"
+#include "assay/base/json.h"
+#include "assay/base/result.h"
 #include "assay/base/units.h"
 #include "assay/cli/common_flags.h"
+#include "assay/cli/exit_code.h"
 #include "assay/cli/interrupt.h"
 #include "assay/cli/quick_spec.h"
 #include "assay/cli/verb.h"
 #include "assay/device/environment.h"
 #include "assay/engine/installed_builds.h"
+#include "assay/record/axes.h"
+#include "assay/record/case.h"
+#include "assay/record/subject.h"
 #include "assay/spec/expand.h"
 #include "assay/spec/spec.h"
 

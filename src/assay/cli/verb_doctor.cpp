@@ -4,11 +4,15 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
 #include "assay/artifact/toolchain.h"
 #include "assay/base/fs.h"
+#include "assay/base/json.h"
+#include "assay/base/result.h"
 #include "assay/base/units.h"
 #include "assay/cli/common_flags.h"
+#include "assay/cli/exit_code.h"
 #include "assay/cli/verb.h"
 #include "assay/device/conditions.h"
 #include "assay/device/environment.h"

@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <fmt/format.h>
 #include <memory>
 #include <string>
@@ -5,6 +6,8 @@
 #include "assay/artifact/toolchain.h"
 #include "assay/base/fs.h"
 #include "assay/base/log.h"
+#include "assay/base/result.h"
+#include "assay/cli/exit_code.h"
 #include "assay/cli/verb.h"
 #include "assay/engine/build_runner.h"
 

@@ -4,14 +4,18 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
 #include "assay/artifact/aot_client.h"
 #include "assay/artifact/toolchain.h"
 #include "assay/base/fs.h"
-#include "assay/base/subprocess.h"
+#include "assay/base/json.h"
+#include "assay/base/result.h"
 #include "assay/base/units.h"
 #include "assay/cli/common_flags.h"
+#include "assay/cli/exit_code.h"
 #include "assay/cli/verb.h"
+#include "assay/record/axes.h"
 
 namespace assay::cli {
 namespace {

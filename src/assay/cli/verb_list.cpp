@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <fmt/format.h>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -10,8 +12,11 @@
 
 #include "assay/base/clock.h"
 #include "assay/base/fs.h"
+#include "assay/base/json.h"
+#include "assay/base/result.h"
 #include "assay/base/suggest.h"
 #include "assay/cli/common_flags.h"
+#include "assay/cli/exit_code.h"
 #include "assay/cli/verb.h"
 #include "assay/device/environment.h"
 #include "assay/engine/installed_builds.h"

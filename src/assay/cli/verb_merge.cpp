@@ -1,8 +1,11 @@
 #include <fmt/format.h>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "assay/base/result.h"
 #include "assay/cli/common_flags.h"
+#include "assay/cli/exit_code.h"
 #include "assay/cli/verb.h"
 
 namespace assay::cli {

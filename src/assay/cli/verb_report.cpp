@@ -1,7 +1,9 @@
 #include <memory>
 #include <string>
 
+#include "assay/base/result.h"
 #include "assay/cli/common_flags.h"
+#include "assay/cli/exit_code.h"
 #include "assay/cli/verb.h"
 #include "assay/summary/summarize.h"
 

@@ -2,7 +2,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "assay/base/result.h"
 #include "assay/cli/execute_spec.h"
+#include "assay/cli/exit_code.h"
 #include "assay/cli/verb.h"
 #include "assay/spec/spec.h"
 

@@ -1,4 +1,5 @@
 #include <array>
+#include <span>
 
 #include "assay/cli/verb.h"
 

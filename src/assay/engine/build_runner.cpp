@@ -3,12 +3,15 @@
 #include <array>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <fmt/format.h>
 #include <vector>
 
 #include "assay/base/fs.h"
+#include "assay/base/result.h"
 #include "assay/base/subprocess.h"
 #include "assay/engine/installed_builds.h"
+#include "assay/record/subject.h"
 
 namespace assay {
 namespace {

@@ -2,7 +2,12 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <string>
+#include <string_view>
+#include <vector>
 
+#include "assay/base/json.h"
+#include "assay/base/result.h"
 #include "assay/base/suggest.h"
 
 namespace assay {

@@ -3,13 +3,20 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <filesystem>
 #include <fmt/format.h>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
+#include "assay/base/result.h"
 #include "assay/base/subprocess.h"
 #include "assay/base/suggest.h"
+#include "assay/record/subject.h"
 
 namespace assay {
 namespace {

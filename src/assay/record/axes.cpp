@@ -1,5 +1,7 @@
 #include "assay/record/axes.h"
 
+#include "assay/base/result.h"
+
 namespace assay {
 
 Verdict roll_up(Outcome outcome, Accuracy accuracy, Timing timing, bool has_broken_gate) {

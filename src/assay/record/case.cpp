@@ -1,6 +1,10 @@
 #include "assay/record/case.h"
 
 #include <fmt/format.h>
+#include <string>
+
+#include "assay/base/json.h"
+#include "assay/tensor/tensor.h"
 
 namespace assay {
 namespace {

@@ -1,5 +1,7 @@
 #include "assay/record/launch.h"
 
+#include "assay/base/json.h"
+
 namespace assay {
 
 ASSAY_DEFINE_JSON(MeasurePlan, warmup_iterations, iterations, min_iterations, time_budget_ns,

@@ -4,6 +4,12 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "assay/base/json.h"
 
 namespace assay {
 namespace {

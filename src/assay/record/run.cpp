@@ -1,5 +1,7 @@
 #include "assay/record/run.h"
 
+#include "assay/base/json.h"
+
 namespace assay {
 
 ASSAY_DEFINE_JSON(Environment, id, device_class, cpu_model, cpus, memory_bytes, kernel, os,

@@ -1,5 +1,7 @@
 #include "assay/record/spawn.h"
 
+#include "assay/base/json.h"
+
 namespace assay {
 
 ASSAY_DEFINE_JSON(SpawnLimits, wall_ns, memory_bytes, output_bytes)

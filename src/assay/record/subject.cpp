@@ -1,6 +1,9 @@
 #include "assay/record/subject.h"
 
 #include <algorithm>
+#include <string>
+
+#include "assay/base/json.h"
 
 namespace assay {
 

@@ -1,5 +1,7 @@
 #include "assay/record/summary.h"
 
+#include "assay/base/json.h"
+
 namespace assay {
 
 ASSAY_DEFINE_JSON(GateResult, metric, bound, is_met, text)

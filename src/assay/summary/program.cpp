@@ -1,7 +1,17 @@
 #include "assay/summary/program.h"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "assay/base/enum_names.h"
+#include "assay/base/json.h"
+#include "assay/record/axes.h"
+#include "assay/record/launch.h"
+#include "assay/record/metric.h"
+#include "assay/record/subject.h"
 
 namespace assay {
 namespace {

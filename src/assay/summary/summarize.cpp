@@ -1,17 +1,30 @@
 #include "assay/summary/summarize.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "assay/base/enum_names.h"
+#include "assay/base/json.h"
+#include "assay/base/result.h"
 #include "assay/evaluate/gates.h"
+#include "assay/record/axes.h"
 #include "assay/record/case.h"
+#include "assay/record/launch.h"
+#include "assay/record/metric.h"
+#include "assay/record/run.h"
+#include "assay/record/subject.h"
+#include "assay/record/summary.h"
+#include "assay/store/result_store.h"
 #include "assay/summary/program.h"
 #include "assay/summary/timing.h"
+#include "assay/tensor/tensor.h"
 
 namespace assay {
 namespace {
@@ -155,27 +168,36 @@ Accuracy worst_of(const std::vector<AccuracyTable>& tables) {
   return Accuracy::kNotChecked;
 }
 
+/// NaN is worse than any number; otherwise the metric's own sense decides.
+bool is_worse(const Metric& metric, double value, double known) {
+  if (std::isnan(value) || std::isnan(known)) {
+    return std::isnan(value);
+  }
+  const auto* definition = find_metric(metric.name);
+  return definition != nullptr && definition->better == Better::kHigher ? value < known
+                                                                        : value > known;
+}
+
 /// The worst output's number of each accuracy metric: "sqnr_db" against float32, "qdq.sqnr_db"
 /// against qdq.
 void add_accuracy(const std::vector<AccuracyTable>& tables, CaseSummary& summary) {
   summary.accuracy = worst_of(tables);
   summary.accuracy_tables = tables;
+  std::map<std::string, Metric> worst;
   for (const auto& table : tables) {
     const auto prefix = table.against == "float32" ? "" : table.against + ".";
     for (const auto& output : table.outputs) {
       for (const auto& [name, metric] : output.metrics) {
-        const auto* definition = find_metric(name);
-        const bool is_higher_better =
-            definition != nullptr && definition->better == Better::kHigher;
-        const auto key = prefix + name;
-        const auto known = summary.metrics.find(key);
-        const double value = double_from_metric(metric);
-        if (known == summary.metrics.end() ||
-            (is_higher_better ? value < known->second.value : value > known->second.value)) {
-          summary.metrics[key] = {.value = metric.value, .count = 1, .special = metric.special};
+        const auto [known, is_new] = worst.try_emplace(prefix + name, metric);
+        if (!is_new &&
+            is_worse(metric, double_from_metric(metric), double_from_metric(known->second))) {
+          known->second = metric;
         }
       }
     }
+  }
+  for (const auto& [name, metric] : worst) {
+    summary.metrics[name] = {.value = metric.value, .count = 1, .special = metric.special};
   }
 }
 

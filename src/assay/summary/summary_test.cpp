@@ -1,5 +1,7 @@
+#include <cmath>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "assay/store/result_store.h"
@@ -205,6 +207,24 @@ TEST(SummarizeRun, ShowsTheWorstOutputAgainstEachReference) {
   EXPECT_EQ(summary.cases[0].metrics.at("sqnr_db").value, 12);
   EXPECT_EQ(summary.cases[0].metrics.at("qdq.sqnr_db").value, 12);
   EXPECT_EQ(summary.cases[0].accuracy, Accuracy::kFailNumeric);
+}
+
+TEST(SummarizeRun, LetsNeitherInfinityNorNanHideAWorseOutput) {
+  StoredRun stored;
+  const auto cell = stored.add_case("executorch/xnnpack-int8");
+  stored.add_attempt(cell, Pass::kEvaluate, {});
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  AccuracyTable table{.against = "float32"};
+  table.outputs = {{"a", {{"sqnr_db", make_metric("sqnr_db", kInfinity)}}},
+                   {"b", {{"sqnr_db", make_metric("sqnr_db", 13)}}}};
+  table.outputs[0].metrics["max_abs_error"] = make_metric("max_abs_error", std::nan(""));
+  table.outputs[1].metrics["max_abs_error"] = make_metric("max_abs_error", 1);
+  ASSERT_TRUE(stored.store->add_attachment({.owner = case_key(cell) + "evaluate",
+                                            .kind = "accuracy_table",
+                                            .content = Json(table).dump()}));
+  const auto summary = stored.summary();
+  EXPECT_EQ(summary.cases[0].metrics.at("sqnr_db").value, 13);
+  EXPECT_EQ(summary.cases[0].metrics.at("max_abs_error").special, "nan");
 }
 
 TEST(SummarizeRun, CallsAnUnfinishedCaseSkippedAndSaysHowToGoOn) {

@@ -1,10 +1,21 @@
 #include "assay/summary/timing.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <fmt/format.h>
 #include <functional>
+#include <iterator>
+#include <map>
 #include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
+#include "assay/record/axes.h"
+#include "assay/record/launch.h"
+#include "assay/record/metric.h"
 #include "assay/stats/order_statistics.h"
 #include "assay/stats/quantile.h"
 
