@@ -5,6 +5,7 @@ if(NOT SKBUILD)
   return()
 endif()
 set(_component COMPONENT python)
+find_package(Python 3.10 REQUIRED COMPONENTS Interpreter)
 
 set(_programs assay assay-agent assay-runner-fake)
 if(TARGET assay-runner-executorch)
