@@ -111,7 +111,7 @@ Result<std::optional<Reference>> ArtifactCache::find_reference(std::string_view 
 }
 
 Result<stdfs::path> ArtifactCache::make_staging_folder(std::string_view key) const {
-  const auto staging = folder_ / "staging" / fmt::format("{}-{}", key.substr(0, 16), make_uuid7());
+  auto staging = folder_ / "staging" / fmt::format("{}-{}", key.substr(0, 16), make_uuid7());
   std::error_code error;
   stdfs::create_directories(staging, error);
   if (error) {

@@ -204,14 +204,16 @@ void store_result(const Job& job, const AotReply& reply, const ArtifactCache& ca
   if (!found) {
     return set_failure(reply_from_error(found.error()));
   }
-  if (found->has_value() && adopted->has_value()) {
-    (*found)->manifest["reproducible"] = **adopted;
+  auto& artifact = pieces.artifacts[job.key].artifact;
+  artifact = std::move(*found);
+  if (const auto& is_same = *adopted; artifact && is_same) {
+    artifact->manifest["reproducible"] = *is_same;
   }
-  pieces.artifacts[job.key].artifact = std::move(*found);
 }
 
 std::vector<Json> requests_of(const std::vector<Job>& jobs) {
   std::vector<Json> requests;
+  requests.reserve(jobs.size());
   for (const auto& job : jobs) {
     requests.push_back(job.request);
   }

@@ -69,6 +69,13 @@ TEST(Json, SaysWhereAFileIsBroken) {
   EXPECT_THAT(broken.error().message, HasSubstr("line 1, column 7"));
 }
 
+TEST(Json, RefusesANumberThatIsTooBigWithoutThrowing) {
+  const auto huge = parse_json("{\"a\": 1e999}", "x.json");
+  ASSERT_FALSE(huge);
+  EXPECT_EQ(huge.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(huge.error().message, HasSubstr("number overflow"));
+}
+
 TEST(Fs, ReplacesAFileWholeOrNotAtAll) {
   const auto folder = TemporaryFolder::make("assay-test").value();
   const auto path = folder.path() / "x";

@@ -15,7 +15,7 @@ namespace assay {
 Result<Json> parse_json(std::string_view text, std::string_view origin) {
   try {
     return Json::parse(text, nullptr, /*allow_exceptions=*/true, /*ignore_comments=*/true);
-  } catch (const Json::parse_error& error) {
+  } catch (const Json::exception& error) {  // Also for a number that is too big.
     std::string_view what = error.what();
     if (const auto bracket = what.find("] "); bracket != std::string_view::npos) {
       what.remove_prefix(bracket + 2);

@@ -66,13 +66,14 @@ std::vector<std::string> merged_environment(const std::map<std::string, std::str
     }
   }
   for (const auto& [name, value] : added) {
-    merged.push_back(name + "=" + value);
+    merged.push_back(fmt::format("{}={}", name, value));
   }
   return merged;
 }
 
 std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
   for (auto& text : texts) {
     pointers.push_back(text.data());
   }
@@ -213,7 +214,7 @@ Result<CommandOutput> run_command(const Subprocess::Options& options,
     if (left.count() <= 0) {
       return fail(ErrorCode::kTimeout,
                   fmt::format("'{}' took longer than {} s", fmt::join(options.argv, " "),
-                              timeout.count() / 1000.0));
+                              std::chrono::duration<double>(timeout).count()));
     }
     ASSAY_ASSIGN_OR_RETURN(
         const auto line,

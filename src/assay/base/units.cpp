@@ -49,6 +49,7 @@ std::string text_from_quantity(double value, std::span<const Unit> units) {
 Result<std::int64_t> duration_ns_from_text(std::string_view text) {
   double value = 0;
   const auto* end = text.data() + text.size();
+  // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): `end` bounds it.
   const auto [rest, error] = std::from_chars(text.data(), end, value);
   const std::string_view unit(rest, static_cast<std::size_t>(end - rest));
   const auto* found = std::ranges::find(kDurations, unit, &Unit::name);

@@ -268,7 +268,7 @@ class Campaign {
   LaunchOrder order_for(const PreparedCase& prepared, Pass pass) const {
     const auto& settings = request_.settings;
     LaunchOrder order{.build = prepared.build,
-                      .artifact = *prepared.artifact,
+                      .artifact = prepared.artifact.value_or(Artifact{}),
                       .method = prepared.cell.method,
                       .options = prepared.cell.options,
                       .libraries = settings.libraries,

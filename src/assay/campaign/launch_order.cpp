@@ -102,8 +102,9 @@ Status take_body(const Frame& frame, std::optional<Body>& target) {
 }
 
 Status take_measurement(const Frame& reply, Launch& launch) {
-  ASSAY_RETURN_IF_ERROR(take_body(reply, launch.measurement));
-  ASSAY_ASSIGN_OR_RETURN(launch.measurement->samples, wire::samples_from_blob(reply.blob));
+  ASSAY_ASSIGN_OR_RETURN(auto measurement, wire::body_of<Measurement>(reply));
+  ASSAY_ASSIGN_OR_RETURN(measurement.samples, wire::samples_from_blob(reply.blob));
+  launch.measurement = std::move(measurement);
   return {};
 }
 

@@ -61,8 +61,8 @@ void hand_out(const Workpieces& pieces, const Toolchain& toolchain,
     if (found == pieces.references.end()) {
       continue;
     }
-    if (found->second.reference) {
-      prepared.references[kind] = *found->second.reference;
+    if (const auto& reference = found->second.reference) {
+      prepared.references[kind] = *reference;
     } else {
       prepared.missing_references[kind] = found->second.failure;
     }
