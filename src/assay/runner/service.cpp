@@ -123,8 +123,7 @@ Status RunnerService::serve() {
   for (;;) {
     auto received = channel_.receive();
     if (!received) {
-      [[maybe_unused]] const auto told =
-          channel_.send(failure_frame(0, received.error(), stage_));
+      [[maybe_unused]] const auto told = channel_.send(failure_frame(0, received.error(), stage_));
       return std::unexpected(std::move(received).error());
     }
     if (!received->has_value()) {

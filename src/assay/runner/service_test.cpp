@@ -212,6 +212,12 @@ TEST_F(ServiceTest, AnswersErrorsWithTheirStageAndStaysAlive) {
   EXPECT_EQ(replies.back().type, MessageType::kBye);
 }
 
+TEST_F(ServiceTest, HandsOnTheEnginesOwnCode) {
+  const auto program = write_program(
+      R"({"misbehave": {"at": "load", "do": "error", "message": "load: NotFound (0x20): why"}})");
+  EXPECT_EQ(error_in(serve({load_frame(program)}).back()).engine_code, "0x20");
+}
+
 TEST_F(ServiceTest, SurvivesAnEngineThatThrows) {
   const auto program = write_program(R"({"misbehave": {"at": "first", "do": "throw"}})");
   const auto replies = serve(

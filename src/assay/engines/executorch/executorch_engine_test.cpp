@@ -1,7 +1,6 @@
 #include "assay/engines/executorch/executorch_engine.h"
 
-#include <cmath>
-#include <cstdlib>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
@@ -29,8 +28,10 @@ const std::filesystem::path kPrograms = ASSAY_TEST_PROGRAMS;
 /// Lets Python make the programs once; false when it has no PyTorch or ExecuTorch.
 bool make_programs() {
   static const bool has_programs = [] {
+    std::filesystem::create_directories(kPrograms);
     const auto made = run_command({.argv = {ASSAY_TEST_PYTHON, ASSAY_TEST_SCRIPT, kPrograms},
-                                   .env = {{"OMP_NUM_THREADS", "1"}, {"PYTHONWARNINGS", "ignore"}}},
+                                   .env = {{"OMP_NUM_THREADS", "1"}, {"PYTHONWARNINGS", "ignore"}},
+                                   .stderr_file = kPrograms / "make.log"},
                                   std::chrono::minutes(4));
     return made && made->exit_code == 0;
   }();

@@ -38,7 +38,7 @@ class FakeSession final : public Session, public Profiler, public MemoryTeller {
  private:
   Status misbehave_if_due();
   void compute(Tensor& output);
-  void leak();
+  void leak() const;
 
   FakeProgram program_;
   LoadReport report_;

@@ -24,7 +24,7 @@ constexpr std::string_view kPrinted = "a library prints to stdout\n";
 
 Status fail_as_ordered(const Misbehavior& misbehavior) {
   ASSAY_ASSIGN_OR_RETURN(const auto code, enum_from_name<ErrorCode>(misbehavior.code));
-  return fail(code, "failure on order");
+  return fail(code, misbehavior.message);
 }
 
 [[noreturn]] void die_of_signal(int signal) {
@@ -111,6 +111,7 @@ Result<Misbehavior> misbehavior_from_json(const Json& json) {
   ASSAY_ASSIGN_OR_RETURN(result.deed, enum_from_name<Deed>(json.value("do", "error")));
   result.after = json.value("after", 0);
   result.code = json.value("code", result.code);
+  result.message = json.value("message", result.message);
   result.most_bytes = json.value("most_bytes", result.most_bytes);
   return result;
 }

@@ -32,8 +32,9 @@ enum class Deed : std::uint8_t {
 struct Misbehavior {
   Moment at = Moment::kNever;
   Deed deed = Deed::kError;
-  int after = 0;                        ///< For steady and fetch: executes that go well before.
-  std::string code = "engine";          ///< For "error": name of the ErrorCode.
+  int after = 0;                ///< For steady and fetch: executes that go well before.
+  std::string code = "engine";  ///< For "error": name of the ErrorCode.
+  std::string message = "failure on order";
   std::int64_t most_bytes = 4LL << 30;  ///< For "eat_memory": give up there.
 };
 
