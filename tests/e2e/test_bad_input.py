@@ -1,0 +1,292 @@
+"""What a user gets wrong: each is named, with what to do, and nothing is measured in vain."""
+
+import json
+import os
+import sqlite3
+import struct
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from driver import Document, Finished, Workplace, case_of
+
+USAGE, UNAVAILABLE, NOTHING_MATCHED = 2, 3, 5
+
+
+def assert_told(finished: Finished, code: int, *parts: str) -> None:
+    """It ended with the code, said all the parts on stderr, and no more than a few lines."""
+    assert finished.code == code, finished
+    for part in parts:
+        assert part in finished.err, finished
+    assert len(finished.err.splitlines()) <= 8, finished
+
+
+# ---- the command line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (["bensh", "x"], ["no verb 'bensh'; did you mean 'bench'?"]),
+        ([], ["A subcommand is required", "--help"]),
+        (["run", "--drry-run"], ["--drry-run", "--help"]),
+        (["run"], ["name a spec file", "--resume latest"]),
+        (["list", "engins"], ["'engins'; did you mean 'engines'?"]),
+        (["report", "--format", "jsn"], ["no report format 'jsn'; there are: console, json"]),
+        (["report", "--report", "x.doc"], ["no format has the extension '.doc'", ".html"]),
+        (["report", "0000"], ["the store holds no run yet"]),
+        (["report"], ["no run"]),
+    ],
+    ids=lambda value: " ".join(value)[:30] if isinstance(value, list) else None,
+)
+def test_command_line_that_cannot_be_meant(
+    place: Workplace, arguments: list[str], parts: list[str]
+) -> None:
+    assert_told(place.run(*arguments), USAGE, *parts)
+
+
+@pytest.mark.parametrize(
+    ("flags", "parts"),
+    [
+        (["--jobs", "many"], ["--jobs", "many"]),
+        (["--jobs", "0"], ["--jobs", "range"]),
+        (["--launch-timeout", "5"], ["'5' is not a duration", "20s"]),
+        (["--launch-timeout", "0s"], ["--launch-timeout"]),
+        (["--memory-limit", "500 MBit"], ["--memory-limit"]),
+        (["--label", "nightly"], ["--label nightly: write key=value"]),
+        (["--format", "jsn"], ["no report format 'jsn'", "html"]),
+    ],
+    ids=lambda value: " ".join(value)[:30] if isinstance(value, list) else None,
+)
+def test_flag_with_a_value_that_cannot_be_used(
+    place: Workplace, flags: list[str], parts: list[str]
+) -> None:
+    spec = place.spec(place.program("net"))
+    assert_told(place.run("run", spec, *flags), USAGE, *parts)
+    assert not place.store.exists() or place.query("select * from launch") == []
+
+
+# ---- spec files
+
+
+@pytest.mark.parametrize(
+    ("fields", "parts"),
+    [
+        ({"measur": {}}, ["spec.json: unknown key 'measur'; did you mean 'measure'?"]),
+        (
+            {"measure": {"lanches": 3}},
+            ["spec.json: measure: unknown key 'lanches'; did you mean 'launches'?"],
+        ),
+        ({"recipes": ["executorch/xnnpack-fp23"]}, ["did you mean 'executorch/xnnpack-fp32'?"]),
+        ({"engines": ["fakee"]}, ["engines[0]: unknown engine 'fakee'; did you mean 'fake'?"]),
+        ({"schema": "assay/spec/9"}, ["this Assay reads 'assay/spec/1'", "update Assay"]),
+        ({"schema": "mlperf"}, ["'mlperf' cannot be read, this Assay reads 'assay/spec/1'"]),
+        ({"measure": {"launches": "three"}}, ["measure.launches", "number"]),
+        ({"measure": {"time_budget": "20"}}, ["measure.time_budget", "'20' is not a duration"]),
+        ({"require": {"steady_nz": "<1s"}}, ["'steady_nz'; did you mean 'steady_ns'?"]),
+        ({"require": {"steady_ns": "fast"}}, ["require.steady_ns"]),
+        ({"models": []}, ["models", "is empty"]),
+        ({"models": ["mobilenet_v2"]}, ["did you mean 'torchvision:mobilenet_v2'?"]),
+    ],
+    ids=lambda value: json.dumps(value)[:40] if isinstance(value, dict) else None,
+)
+def test_spec_with_a_mistake(place: Workplace, fields: Document, parts: list[str]) -> None:
+    spec = place.spec(place.program("net"), **fields)
+    code = UNAVAILABLE if fields.get("schema") == "assay/spec/9" else USAGE
+    assert_told(place.run("run", spec), code, *parts)
+    assert not place.store.exists()
+
+
+def test_all_mistakes_of_a_spec_are_told_at_once(place: Workplace) -> None:
+    spec = place.spec(place.program("net"), measur={}, require={"steady_nz": "<1s"})
+    assert_told(place.run("run", spec), USAGE, "'measur'", "'steady_nz'")
+
+
+def test_spec_that_is_no_json_or_not_there(place: Workplace) -> None:
+    spec = place.folder / "spec.json"
+    spec.write_text('{"schema": "assay/spec/1",\n "models": [}', encoding="utf-8")
+    assert_told(place.run("run", spec), USAGE, "spec.json", "line 2")
+    assert_told(place.run("run", "nothing.json"), USAGE, "nothing.json")
+
+
+def test_model_file_that_is_missing(place: Workplace) -> None:
+    spec = place.spec(
+        {"ref": "absent.fake.json", "url": "https://example.org/net"}, place.program("net")
+    )
+    finished = place.run("run", spec)
+    assert_told(finished, USAGE, "models[0].ref", "absent.fake.json", "https://example.org/net")
+
+
+def test_model_file_with_another_digest(place: Workplace) -> None:
+    spec = place.spec({"ref": str(place.program("net")), "sha256": "0" * 64})
+    finished = place.run("run", spec)
+    assert_told(finished, UNAVAILABLE, "the spec says 0000", "fetch it again or mend the spec")
+
+
+def test_engine_that_is_known_but_not_installed(place: Workplace) -> None:
+    spec = place.spec(place.program("net"), engines=["fake@7"])
+    finished = place.run("run", spec)
+    assert_told(finished, NOTHING_MATCHED, "fake@7 is not installed; installed:", "fake@1")
+
+
+# ---- what only the engine knows: a row, not an end
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"thread": 1}, "'thread'; did you mean 'threads'?"),
+        ({"threads": "two"}, "threads"),
+        ({"threads": 0}, "0 threads: take at least 1"),
+        ({"mode": "slw"}, "slw"),
+    ],
+    ids=str,
+)
+def test_option_that_the_engine_refuses(place: Workplace, options: Document, text: str) -> None:
+    spec = place.spec(place.program("net"), options=options)
+    finished = place.run("run", spec, "--format", "json")
+    assert finished.code == 1, finished
+    row = case_of(finished.json(), "net")
+    assert (row["outcome"], row["stage"]) == ("load_error", "load")
+    assert text in row["text"]
+
+
+def safetensors(path: Path, dtype: str, shape: list[int], item_bytes: int) -> Path:
+    """One sample with one input of zeros."""
+    size = item_bytes
+    for length in shape:
+        size *= length
+    tensor = {"dtype": dtype, "shape": shape, "data_offsets": [0, size]}
+    header = json.dumps({"0.0": tensor}).encode()
+    header += b" " * (-len(header) % 8)
+    path.write_bytes(struct.pack("<Q", len(header)) + header + bytes(size))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("dtype", "shape", "item_bytes", "text"),
+    [
+        ("F32", [1, 5], 4, "float32 1x5, the program takes float32 1x4"),
+        ("I64", [1, 4], 8, "int64 1x4, the program takes float32 1x4"),
+    ],
+)
+def test_inputs_that_do_not_fit_name_both(
+    place: Workplace, dtype: str, shape: list[int], item_bytes: int, text: str
+) -> None:
+    file = safetensors(place.folder / "inputs.safetensors", dtype, shape, item_bytes)
+    model = {"ref": str(place.program("net")), "inputs": str(file)}
+    finished = place.run("run", place.spec(model), "--format", "json")
+    assert finished.code == 1, finished
+    assert text in case_of(finished.json(), "net")["text"]
+
+
+def test_inputs_that_fit_are_taken(place: Workplace) -> None:
+    file = safetensors(place.folder / "inputs.safetensors", "F32", [1, 4], 4)
+    model = {"ref": str(place.program("net")), "inputs": str(file)}
+    finished = place.run("run", place.spec(model), "--format", "json")
+    assert finished.code == 0, finished
+
+
+def test_inputs_cut_short_are_an_error_of_the_case(place: Workplace) -> None:
+    file = safetensors(place.folder / "inputs.safetensors", "F32", [1, 4], 4)
+    file.write_bytes(file.read_bytes()[:-3])
+    model = {"ref": str(place.program("net")), "inputs": str(file)}
+    finished = place.run("run", place.spec(model), "--format", "json")
+    assert finished.code == 1, finished
+    assert "inputs.safetensors" in case_of(finished.json(), "net")["text"]
+
+
+# ---- the store and the reports
+
+
+def test_store_that_cannot_be_written(place: Workplace) -> None:
+    blocker = place.folder / "file"
+    blocker.write_text("in the way", encoding="utf-8")
+    spec = place.spec(place.program("net"))
+    finished = place.run("run", spec, "--store", blocker / "assay.db")
+    assert_told(finished, UNAVAILABLE, "assay.db", "must be writable, or name another store")
+
+
+def test_store_that_is_no_database(place: Workplace) -> None:
+    notes = place.folder / "notes.db"
+    notes.write_text("my notes, never to be overwritten\n" * 200, encoding="utf-8")
+    before = notes.read_bytes()
+    finished = place.run("run", place.spec(place.program("net")), "--store", notes)
+    assert_told(finished, UNAVAILABLE, "notes.db", "the store")
+    assert notes.read_bytes() == before
+
+
+def test_store_that_is_a_database_of_something_else(place: Workplace) -> None:
+    other = place.folder / "photos.db"
+    with sqlite3.connect(other) as connection:
+        connection.execute("create table photo (id integer)")
+    finished = place.run("run", place.spec(place.program("net")), "--store", other)
+    assert_told(finished, UNAVAILABLE, "photos.db")
+    with sqlite3.connect(other) as connection:
+        tables = connection.execute("select name from sqlite_master").fetchall()
+    assert tables == [("photo",)]
+
+
+def test_store_of_a_newer_assay_is_left_alone(place: Workplace) -> None:
+    spec = place.spec(place.program("net"))
+    assert place.run("run", spec).code == 0
+    with sqlite3.connect(place.store) as connection:
+        (version,) = connection.execute("pragma user_version").fetchone()
+        connection.execute(f"pragma user_version = {version + 1}")
+    assert_told(place.run("run", spec), UNAVAILABLE, "assay.db", "newer")
+    assert place.query("select count(*) from run") == [(1,)]
+
+
+def test_report_that_cannot_be_written_is_told_before_anything_is_measured(
+    place: Workplace,
+) -> None:
+    spec = place.spec(place.program("net"))
+    for flag, target in (("--report", "absent/report.html"), ("--out", "absent/report.txt")):
+        finished = place.run("run", spec, flag, target)
+        assert_told(finished, UNAVAILABLE, f"cannot write '{target}'", "choose a file")
+    assert not place.store.exists()
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of two megabytes."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(folder)]
+    mounted = subprocess.run(mount, capture_output=True, text=True, check=False)
+    if mounted.returncode != 0:
+        pytest.skip(f"no small disk here: {mounted.stderr.strip()}")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def test_full_disk_keeps_what_was_measured_before(place: Workplace, small_disk: Path) -> None:
+    store = small_disk / "assay.db"
+    spec = place.spec(place.program("net"))
+    assert place.run("run", spec, "--store", store).code == 0
+    free = os.statvfs(small_disk)
+    filler = small_disk / "filler"
+    filler.write_bytes(bytes((free.f_bavail - 60) * free.f_bsize))
+    many = place.spec(
+        *(place.program(f"net{i}") for i in range(8)),
+        name="many",
+        measure={"launches": 3, "warmup": 0, "iterations": 600, "time_budget": "2s"},
+    )
+
+    finished = place.run("run", many, "--store", store, "--quiet")
+
+    assert_told(finished, UNAVAILABLE, "full", str(store))
+    filler.unlink()
+    launches = rows(store, "select outcome from launch")
+    assert launches, "what was measured before is gone"
+    assert rows(store, "pragma integrity_check") == [("ok",)]
+    resumed = place.run("run", "--resume", "latest", "--store", store, "--format", "json")
+    assert resumed.code == 0, resumed
+    assert len(resumed.json()["cases"]) == 8
+
+
+def rows(store: Path, sql: str) -> list[tuple[Any, ...]]:
+    with sqlite3.connect(store) as connection:
+        return connection.execute(sql).fetchall()

@@ -1,0 +1,157 @@
+"""A run that is stopped, or killed, loses nothing that it had finished, and can go on."""
+
+import os
+import random
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from driver import Document, Workplace, wait_for_end
+
+INTERRUPTED = 130
+
+# Thirty short launches, so that there is always something under way.
+SLOW: Document = {"execute_ns": 2_000_000}
+ROUNDS: Document = {
+    **{"launches": 5, "warmup": 1, "iterations": 4, "time_budget": "2s"},
+    "passes": ["timing", "memory"],
+}
+LAUNCHES = 30
+
+
+def long_spec(place: Workplace) -> Path:
+    """Five cases: five timing launches and one of memory each."""
+    return place.spec(*(place.program(f"net{i}", **SLOW) for i in range(5)), measure=ROUNDS)
+
+
+def wait_until(is_so: Callable[[], bool], timeout_s: float = 20) -> None:
+    """Looks again every few milliseconds."""
+    end = time.monotonic() + timeout_s
+    while not is_so():
+        assert time.monotonic() < end, "it did not come to this"
+        time.sleep(0.005)
+
+
+def launch_ids(place: Workplace) -> set[str]:
+    if not place.store.exists():
+        return set()
+    return {id_ for (id_,) in place.query("select id from launch")}
+
+
+def assert_each_launch_was_done_once(place: Workplace) -> None:
+    assert place.query("select count(*) from launch") == [(LAUNCHES,)]
+    assert place.query("select count(distinct attempt || ':' || launch_index) from launch") == [
+        (LAUNCHES,)
+    ]
+    # One attempt for each case and pass: none was begun twice.
+    assert place.query("select count(*), sum(is_finished) from attempt") == [(10, 10)]
+    assert place.query("pragma integrity_check") == [("ok",)]
+
+
+def has_launches(place: Workplace, count: int) -> Callable[[], bool]:
+    return lambda: place.store.exists() and len(launch_ids(place)) >= count
+
+
+def test_ctrl_c_reports_what_was_measured_and_resume_does_the_rest(place: Workplace) -> None:
+    process = place.start("run", long_spec(place), "--format", "json")
+    line = [process.stderr.readline() for _ in range(8)][-1]
+    assert line.startswith("timing"), line
+    # As a terminal does: to the whole group, so to whatever Assay started there too.
+    os.killpg(process.pid, signal.SIGINT)
+    stopped = wait_for_end(process)
+
+    assert stopped.code == INTERRUPTED, stopped
+    done = launch_ids(place)
+    assert 8 <= len(done) < LAUNCHES
+    assert len(stopped.json()["cases"]) == 5
+    assert "stopped; go on with: assay run --resume" in stopped.err
+    assert place.query("select count(*) from launch where outcome <> 'completed'") == [(0,)]
+    assert place.processes() == []
+
+    (run,) = re.findall(r"--resume (\S+)", stopped.err)
+    resumed = place.run("run", "--resume", run, "--format", "json")
+
+    assert resumed.code == 0, resumed
+    assert {case["outcome"] for case in resumed.json()["cases"]} == {"completed"}
+    assert done < launch_ids(place)
+    assert_each_launch_was_done_once(place)
+
+
+def test_sigterm_stops_as_ctrl_c_does(place: Workplace) -> None:
+    process = place.start("run", long_spec(place))
+    process.stderr.readline()
+    process.terminate()
+    assert wait_for_end(process).code == INTERRUPTED
+    assert place.processes() == []
+
+
+def test_second_ctrl_c_ends_it_at_once(place: Workplace) -> None:
+    hanging = place.program("hanging", misbehave={"at": "first", "do": "hang"})
+    process = place.start("run", place.spec(hanging))
+    wait_until(lambda: any("assay-runner-fake" in command for command in place.processes()))
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    assert wait_for_end(process, timeout_s=10).code == INTERRUPTED
+    wait_until(lambda: place.processes() == [])
+
+
+def test_resuming_a_finished_run_measures_nothing(place: Workplace) -> None:
+    spec = place.spec(place.program("net"))
+    first = place.run("run", spec, "--format", "csv")
+    done = launch_ids(place)
+    again = place.run("run", "--resume", "latest", "--format", "csv")
+    assert again.code == 0, again
+    assert again.out == first.out
+    assert launch_ids(place) == done
+
+
+def test_resume_finds_the_files_of_the_spec_from_any_folder(place: Workplace) -> None:
+    place.program("net")
+    spec = place.spec({"ref": "net.fake.json"})
+    assert place.run("run", spec, cwd=Path("/")).code == 0
+    resumed = place.run("run", "--resume", "latest", cwd=Path("/"))
+    assert resumed.code == 0, resumed
+    assert place.query("select count(*) from launch") == [(1,)]
+
+
+def test_killed_twenty_times_no_finished_launch_is_lost_or_done_twice(place: Workplace) -> None:
+    moments = random.Random(20)
+    spec = long_spec(place)
+    seen: set[str] = set()
+    for kill in range(20):
+        arguments = ["run", "--resume", "latest"] if seen else ["run", str(spec)]
+        if not seen and kill > 0:
+            place.store.unlink(missing_ok=True)
+        process = place.start(*arguments, "--quiet")
+        kill_at_random(process, moments.uniform(0.02, 0.25))
+        # What was started dies with whoever started it.
+        wait_until(lambda: place.processes() == [])
+        present = launch_ids_or_none(place)
+        assert seen <= present, f"kill {kill}: lost {seen - present}"
+        seen = present
+    while True:
+        finished = place.run("run", *(["--resume", "latest"] if seen else [spec]))
+        assert finished.code == 0, finished
+        break
+    assert seen <= launch_ids(place)
+    assert_each_launch_was_done_once(place)
+
+
+def kill_at_random(process: subprocess.Popen[str], delay_s: float) -> None:
+    try:
+        process.wait(delay_s)
+    except subprocess.TimeoutExpired:
+        process.kill()
+    process.communicate()
+
+
+def launch_ids_or_none(place: Workplace) -> set[str]:
+    """Killed before it had made its tables, it leaves none."""
+    is_made = place.store.exists() and place.query(
+        "select 1 from sqlite_master where name = 'launch'"
+    )
+    return launch_ids(place) if is_made else set()
