@@ -57,9 +57,8 @@ std::span<const std::byte> span_of(const Bytes& bytes) {
 /// Hands the bytes over to numpy without a copy.
 OwnedBytes array_from_bytes(std::vector<std::byte> bytes) {
   auto* owned = new std::vector<std::byte>(std::move(bytes));
-  const nb::capsule owner(owned, [](void* pointer) noexcept {
-    delete static_cast<std::vector<std::byte>*>(pointer);
-  });
+  const nb::capsule owner(
+      owned, [](void* pointer) noexcept { delete static_cast<std::vector<std::byte>*>(pointer); });
   return OwnedBytes(reinterpret_cast<std::uint8_t*>(owned->data()), {owned->size()}, owner);
 }
 
