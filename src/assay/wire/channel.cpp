@@ -7,7 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <expected>
 #include <fmt/format.h>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -15,6 +17,8 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "assay/base/result.h"
+#include "assay/wire/frame.h"
 #include "assay/wire/sigpipe_guard.h"
 
 namespace assay::wire {

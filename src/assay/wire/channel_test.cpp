@@ -6,10 +6,10 @@
 #include <cstdio>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
+#include <stdio.h>
 #include <thread>
 #include <vector>
 
@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "assay/base/digest.h"
+#include "assay/base/result.h"
 #include "assay/wire/frame.h"
 
 namespace assay::wire {

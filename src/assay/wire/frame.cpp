@@ -1,11 +1,18 @@
 #include "assay/wire/frame.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <expected>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "assay/base/json.h"
+#include "assay/base/result.h"
 #include "assay/wire/checksum.h"
 
 namespace assay::wire {

@@ -1,6 +1,5 @@
 #include "assay/wire/frame.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <gmock/gmock.h>
@@ -8,9 +7,12 @@
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "assay/base/digest.h"
+#include "assay/base/enum_names.h"
+#include "assay/base/result.h"
 
 namespace assay::wire {
 namespace {

@@ -3,12 +3,17 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <fmt/format.h>
 #include <span>
 #include <vector>
 
-#include "assay/base/error_code_names.h"
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/record/axes.h"
+#include "assay/record/launch.h"
+#include "assay/wire/frame.h"
 
 namespace assay::wire {
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/error_code_names.h"  // IWYU pragma: keep
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/record/axes.h"

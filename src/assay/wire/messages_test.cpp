@@ -6,6 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "assay/base/result.h"
+#include "assay/record/axes.h"
+#include "assay/record/launch.h"
 #include "assay/wire/frame.h"
 
 namespace assay::wire {
