@@ -18,7 +18,7 @@ Json identity_of_inputs(const InputSet& inputs) {
 
 // A factory's file is code: its weights come from the seed.
 std::string weights_id_of(const ModelReference& model) {
-  const auto seed = fmt::format("seed:{}", model.seed);
+  auto seed = fmt::format("seed:{}", model.seed);
   if (model.source_sha256.empty()) {
     return seed;
   }
