@@ -4,7 +4,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <expected>
 #include <fmt/format.h>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -13,6 +15,11 @@
 #include <time.h>
 
 #include "assay/base/clock.h"
+#include "assay/base/result.h"
+#include "assay/engine/session.h"
+#include "assay/record/axes.h"
+#include "assay/record/launch.h"
+#include "assay/tensor/tensor.h"
 
 namespace assay {
 namespace {

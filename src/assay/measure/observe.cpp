@@ -4,10 +4,19 @@
 #include <cstdint>
 #include <fmt/format.h>
 #include <limits>
+#include <memory>
+#include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "assay/base/clock.h"
+#include "assay/base/result.h"
+#include "assay/engine/session.h"
+#include "assay/measure/measure.h"
+#include "assay/record/axes.h"
+#include "assay/record/launch.h"
+#include "assay/tensor/tensor.h"
 
 namespace assay {
 namespace {

@@ -1,10 +1,17 @@
 #include "assay/runner/input_loader.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <fmt/format.h>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "assay/base/result.h"
 #include "assay/tensor/safetensors.h"
+#include "assay/tensor/tensor.h"
+#include "assay/wire/messages.h"
 
 namespace assay {
 namespace {

@@ -5,15 +5,17 @@
 #include <exception>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <span>
+#include <stdlib.h>
 #include <string>
 #include <string_view>
 
 #include <unistd.h>
 
 #include "assay/base/log.h"
+#include "assay/base/result.h"
 #include "assay/device/process_memory.h"
+#include "assay/engine/engine.h"
 #include "assay/runner/service.h"
 #include "assay/runner/standard_streams.h"
 #include "assay/wire/channel.h"

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <exception>
+#include <expected>
 #include <fmt/format.h>
 #include <new>
 #include <span>
@@ -14,9 +15,20 @@
 #include <vector>
 
 #include "assay/base/clock.h"
+#include "assay/base/enum_names.h"
+#include "assay/base/result.h"
+#include "assay/engine/engine.h"
+#include "assay/measure/measure.h"
+#include "assay/measure/observe.h"
+#include "assay/record/axes.h"
 #include "assay/runner/input_loader.h"
 #include "assay/runner/target.h"
+#include "assay/tensor/dtype.h"
 #include "assay/tensor/safetensors.h"
+#include "assay/tensor/tensor.h"
+#include "assay/wire/channel.h"
+#include "assay/wire/frame.h"
+#include "assay/wire/messages.h"
 
 namespace assay {
 namespace {

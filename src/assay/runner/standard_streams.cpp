@@ -2,10 +2,13 @@
 
 #include <cerrno>
 #include <fmt/format.h>
+#include <string>
 #include <system_error>
 
 #include <fcntl.h>
 #include <unistd.h>
+
+#include "assay/base/result.h"
 
 namespace assay {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <asm-generic/errno.h>
 #include <cerrno>
 #include <chrono>
 #include <cstddef>

@@ -1,9 +1,13 @@
 #include "assay/engines/executorch/executorch_engine.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <executorch/runtime/backend/interface.h>
+#include <filesystem>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,7 +17,11 @@
 #include <dlfcn.h>
 
 #include "assay/base/clock.h"
+#include "assay/base/json.h"
+#include "assay/base/result.h"
 #include "assay/base/suggest.h"
+#include "assay/engine/engine.h"
+#include "assay/engine/session.h"
 #include "assay/engines/executorch/executorch_session.h"
 #include "assay/engines/executorch/loaded_method.h"
 #include "assay/engines/executorch/loaded_program.h"
@@ -21,6 +29,7 @@
 #include "assay/engines/executorch/runtime_log.h"
 #include "assay/engines/executorch/runtime_options.h"
 #include "assay/engines/executorch/signature.h"
+#include "assay/record/launch.h"
 
 namespace assay::et {
 namespace {

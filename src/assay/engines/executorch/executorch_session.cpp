@@ -5,9 +5,18 @@
 #include <executorch/devtools/etdump/etdump_flatcc.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "assay/base/fs.h"
+#include "assay/base/result.h"
+#include "assay/engine/session.h"
+#include "assay/record/launch.h"
+#include "assay/tensor/tensor.h"
 
 namespace assay::et {
 namespace {

@@ -1,17 +1,29 @@
 #include "assay/engines/executorch/loaded_method.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <executorch/runtime/core/evalue.h>
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
 #include <executorch/runtime/core/portable_type/tensor_impl.h>
 #include <executorch/runtime/executor/program.h>
 #include <fmt/format.h>
+#include <memory>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "assay/base/enum_names.h"
+#include "assay/base/result.h"
 #include "assay/engines/executorch/runtime_error.h"
 #include "assay/engines/executorch/signature.h"
 #include "assay/engines/executorch/tensor_layout.h"
+#include "assay/record/launch.h"
+#include "assay/tensor/dtype.h"
+#include "assay/tensor/tensor.h"
 
 namespace assay::et {
 namespace {

@@ -1,11 +1,17 @@
 #include "assay/engines/executorch/loaded_program.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <executorch/extension/data_loader/file_data_loader.h>
 #include <executorch/extension/data_loader/mmap_data_loader.h>
+#include <filesystem>
 #include <fmt/format.h>
+#include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "assay/base/result.h"
 #include "assay/engines/executorch/program_file.h"
 #include "assay/engines/executorch/runtime_error.h"
 

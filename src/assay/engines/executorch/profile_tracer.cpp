@@ -1,13 +1,19 @@
 #include "assay/engines/executorch/profile_tracer.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <executorch/runtime/platform/platform.h>
 #include <fmt/format.h>
 #include <map>
+#include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "assay/base/clock.h"
+#include "assay/record/launch.h"
 
 namespace assay::et {
 namespace {

@@ -5,10 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
+#include <ios>
 #include <string_view>
 #include <system_error>
+
+#include "assay/base/result.h"
 
 namespace assay::et {
 namespace {

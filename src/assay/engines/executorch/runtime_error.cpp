@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <expected>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <span>
@@ -10,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "assay/base/result.h"
 #include "assay/engines/executorch/runtime_log.h"
 
 namespace assay::et {

@@ -7,8 +7,10 @@
 #include <executorch/runtime/platform/runtime.h>
 #include <fmt/format.h>
 #include <mutex>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "assay/base/log.h"
 

@@ -8,9 +8,14 @@
 #include <executorch/runtime/backend/options.h>
 #include <fmt/format.h>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/engine/engine.h"
 #include "assay/engines/executorch/runtime_error.h"
 
 #if defined(__SSE__)

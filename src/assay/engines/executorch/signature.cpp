@@ -8,8 +8,12 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "assay/base/result.h"
 #include "assay/engines/executorch/runtime_error.h"
+#include "assay/tensor/dtype.h"
+#include "assay/tensor/tensor.h"
 
 namespace assay::et {
 namespace {

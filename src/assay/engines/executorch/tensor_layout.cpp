@@ -1,7 +1,10 @@
 #include "assay/engines/executorch/tensor_layout.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <span>
 #include <vector>
 
 namespace assay::et {

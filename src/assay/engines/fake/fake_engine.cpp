@@ -4,13 +4,20 @@
 #include <cstdint>
 #include <cstdlib>
 #include <fmt/format.h>
+#include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "assay/base/clock.h"
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/engine/engine.h"
+#include "assay/engine/session.h"
 #include "assay/engines/fake/fake_program.h"
 #include "assay/engines/fake/fake_session.h"
 #include "assay/engines/fake/misbehavior.h"
+#include "assay/record/launch.h"
 
 namespace assay::fake {
 namespace {

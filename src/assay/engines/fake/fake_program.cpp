@@ -1,8 +1,18 @@
 #include "assay/engines/fake/fake_program.h"
 
 #include <exception>
+#include <expected>
+#include <filesystem>
 #include <fmt/format.h>
 #include <utility>
+#include <vector>
+
+#include "assay/base/enum_names.h"
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/engines/fake/misbehavior.h"
+#include "assay/tensor/dtype.h"
+#include "assay/tensor/tensor.h"
 
 namespace assay::fake {
 namespace {

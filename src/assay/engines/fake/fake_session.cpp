@@ -1,13 +1,25 @@
 #include "assay/engines/fake/fake_session.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <fmt/format.h>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "assay/base/clock.h"
+#include "assay/base/enum_names.h"
+#include "assay/base/result.h"
+#include "assay/engine/session.h"
+#include "assay/engines/fake/fake_program.h"
+#include "assay/engines/fake/misbehavior.h"
+#include "assay/record/launch.h"
+#include "assay/tensor/dtype.h"
+#include "assay/tensor/tensor.h"
 
 namespace assay::fake {
 namespace {
