@@ -1,8 +1,13 @@
 #include "assay/store/sample_records.h"
 
 #include <cstdint>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <utility>
 
+#include <unistd.h>
+
+#include "assay/base/fs.h"
 #include "assay/base/result.h"
 #include "assay/base/uuid.h"
 #include "assay/record/case.h"
@@ -85,6 +90,15 @@ Run make_run(const std::string& environment) {
 }  // namespace
 
 std::string make_id() { return make_uuid7(); }
+
+TemporaryFolder make_store_folder() {
+  if (::access("/dev/shm", W_OK) == 0) {
+    ::setenv("TMPDIR", "/dev/shm", 1);
+  }
+  auto folder = TemporaryFolder::make("assay-store");
+  ASSAY_CHECK(folder.has_value());
+  return *std::move(folder);
+}
 
 Launch make_launch(const std::string& attempt, int index) {
   Launch launch{.id = make_id(), .attempt = attempt, .index = index, .order = 40 + index};

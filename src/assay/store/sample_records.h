@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "assay/base/fs.h"
 #include "assay/record/case.h"
 #include "assay/record/launch.h"
 #include "assay/record/run.h"
@@ -29,5 +30,9 @@ SampleRun add_sample_run(ResultStore& store);
 Launch make_launch(const std::string& attempt, int index);
 
 std::string make_id();
+
+/// A temporary folder, in memory where the system has such a place: hundreds of syncs of a busy
+/// disk would make the tests slow and prove nothing.
+TemporaryFolder make_store_folder();
 
 }  // namespace assay

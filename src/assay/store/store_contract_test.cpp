@@ -37,24 +37,21 @@ enum class Kind : std::uint8_t { kMemory, kSqlite };
 class StoreContract : public testing::TestWithParam<Kind> {
  protected:
   void SetUp() override {
-    auto folder = TemporaryFolder::make("assay-store");
-    ASSERT_TRUE(folder.has_value());
-    folder_ = std::make_unique<TemporaryFolder>(*std::move(folder));
     if (GetParam() == Kind::kMemory) {
       store_ = make_memory_store();
       return;
     }
-    auto store = open_sqlite_store(folder_->path() / "deep" / "results.db");
+    auto store = open_sqlite_store(folder_.path() / "deep" / "results.db");
     ASSERT_TRUE(store.has_value()) << store.error().message;
     store_ = *std::move(store);
   }
 
   ResultStore& store() { return *store_; }
   [[nodiscard]] std::filesystem::path file(std::string_view name) const {
-    return folder_->path() / name;
+    return folder_.path() / name;
   }
 
-  std::unique_ptr<TemporaryFolder> folder_;
+  TemporaryFolder folder_ = make_store_folder();
   std::unique_ptr<ResultStore> store_;
 };
 

@@ -36,7 +36,7 @@ using testing::SizeIs;
 
 class SqliteStore : public testing::Test {
  protected:
-  SqliteStore() : folder_(TemporaryFolder::make("assay-sqlite").value()) {}
+  SqliteStore() : folder_(make_store_folder()) {}
 
   [[nodiscard]] std::filesystem::path file(std::string_view name = "results.db") const {
     return folder_.path() / name;
