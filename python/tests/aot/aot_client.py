@@ -4,7 +4,9 @@ import json
 import os
 import subprocess
 import threading
-from queue import Queue
+from queue import Empty, Queue
+
+import pytest
 
 
 class Client:
@@ -39,8 +41,12 @@ class Client:
         self.process.stdin.write(line + "\n")
         self.process.stdin.flush()
 
-    def next_event(self, timeout: float = 120.0) -> dict:
-        line = self._lines.get(timeout=timeout)
+    def next_event(self, timeout: float = 400.0) -> dict:
+        """The next line; the patience is for machines that do other work as well."""
+        try:
+            line = self._lines.get(timeout=timeout)
+        except Empty:
+            pytest.fail(f"no event in {timeout} s; stderr: {''.join(self.stderr[-5:])}")
         assert line, "the server closed its output: " + "".join(self.stderr[-5:])
         return json.loads(line)
 

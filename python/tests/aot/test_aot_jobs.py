@@ -418,3 +418,12 @@ def test_an_exported_program_builds_and_inspects(server, tmp_path):
     assert "conv2d" in server.run(job="inspect", file=str(path))["result"]["text"]
     cast = build(server, {"ref": str(path)}, "executorch/xnnpack-fp16", tmp_path / "cast")
     assert (cast["outcome"], cast["stage"]) == ("unsupported", "quantize")
+
+
+def test_a_backend_without_a_runtime_here_is_lowered_only(server, factory, tmp_path):
+    manifest = build(server, factory("small"), "executorch/vulkan-fp32", tmp_path)["result"]
+    assert [delegate["backend"] for delegate in manifest["program"]["delegates"]] == [
+        "VulkanBackend"
+    ]
+    assert manifest["recipe"]["runtime"] == "unavailable here"
+    assert manifest["files"] == []
