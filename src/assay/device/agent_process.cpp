@@ -3,6 +3,8 @@
 #include <chrono>
 #include <cstring>
 #include <fmt/format.h>
+#include <stdlib.h>
+#include <string.h>
 #include <string>
 #include <thread>
 #include <utility>
@@ -13,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "assay/base/result.h"
 #include "assay/device/pipe.h"
 
 namespace assay {
@@ -50,6 +53,7 @@ class SpawnPlan {
   /// 0 or an errno.
   int spawn(const std::vector<std::string>& argv, pid_t& pid) const {
     std::vector<char*> pointers;
+    pointers.reserve(argv.size() + 1);
     for (const auto& argument : argv) {
       pointers.push_back(const_cast<char*>(argument.c_str()));
     }

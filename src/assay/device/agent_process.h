@@ -38,7 +38,7 @@ class AgentProcess {
 
  private:
   AgentProcess() = default;
-  void swap(AgentProcess& other) {
+  void swap(AgentProcess& other) noexcept {
     std::swap(pid_, other.pid_);
     std::swap(read_end_, other.read_end_);
     std::swap(write_end_, other.write_end_);

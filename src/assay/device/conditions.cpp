@@ -6,10 +6,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "assay/base/clock.h"
 #include "assay/device/text_fields.h"
+#include "assay/record/launch.h"
 
 namespace assay {
 namespace {

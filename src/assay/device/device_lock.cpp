@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -18,6 +19,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "assay/base/result.h"
+#include "assay/device/file_descriptor.h"
 #include "assay/device/text_fields.h"
 
 namespace assay {

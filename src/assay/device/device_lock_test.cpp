@@ -5,7 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <optional>
+#include <stdlib.h>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <signal.h>
@@ -13,6 +15,7 @@
 #include <unistd.h>
 
 #include "assay/base/fs.h"
+#include "assay/base/result.h"
 
 namespace assay {
 namespace {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
@@ -16,6 +15,8 @@
 
 #include <sys/utsname.h>
 #include <unistd.h>
+
+#include "assay/record/run.h"
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>

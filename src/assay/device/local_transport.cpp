@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "assay/base/fs.h"
+#include "assay/base/result.h"
+#include "assay/device/agent_process.h"
 
 namespace assay {
 

@@ -4,12 +4,14 @@
 #include <cstdlib>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
 #include <string>
 #include <string_view>
 
 #include <unistd.h>
 
 #include "assay/base/fs.h"
+#include "assay/base/result.h"
 #include "assay/device/agent_process.h"
 
 namespace assay {

@@ -8,6 +8,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "assay/base/result.h"
+#include "assay/device/file_descriptor.h"
+
 namespace assay {
 
 namespace {

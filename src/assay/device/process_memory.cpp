@@ -8,7 +8,9 @@
 
 #include <sys/resource.h>
 
+#include "assay/base/result.h"
 #include "assay/device/text_fields.h"
+#include "assay/record/launch.h"
 
 namespace assay {
 namespace {

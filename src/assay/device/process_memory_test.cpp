@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <thread>
 #include <vector>
+
+#include "assay/base/result.h"
 
 namespace assay {
 namespace {

@@ -2,6 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <system_error>
 
 #include "assay/base/fs.h"

@@ -10,9 +10,16 @@
 #include <poll.h>
 
 #include "assay/base/clock.h"
+#include "assay/base/enum_names.h"
 #include "assay/base/log.h"
+#include "assay/base/result.h"
 #include "assay/device/conditions.h"
+#include "assay/record/axes.h"
+#include "assay/record/spawn.h"
 #include "assay/supervise/blob_folder.h"
+#include "assay/supervise/spawn.h"
+#include "assay/wire/channel.h"
+#include "assay/wire/frame.h"
 #include "assay/wire/messages.h"
 
 namespace assay {
@@ -116,17 +123,20 @@ AgentEnd serve_agent(int read_fd, int write_fd, const SpawnCancel& cancel) {
     if (!wait_for_input(read_fd, cancel.readable_fd)) {
       return AgentEnd::kSignal;
     }
-    auto request = channel.receive();
-    if (!request) {
-      log_line(LogLevel::kError, "assay-agent: " + request.error().message);
-      (void)channel.send(wire::error_frame(0, request.error(), Stage::kStart));
+    auto received = channel.receive();
+    if (!received) {
+      log_line(LogLevel::kError, "assay-agent: " + received.error().message);
+      // The host may be gone as well; there is nobody to tell then.
+      [[maybe_unused]] const auto told =
+          channel.send(wire::error_frame(0, received.error(), Stage::kStart));
       return AgentEnd::kCorrupt;
     }
-    if (!*request) {
+    auto& request = *received;
+    if (!request) {
       return AgentEnd::kBye;
     }
-    const bool is_bye = (*request)->type == MessageType::kBye;
-    const auto sent = channel.send(agent.answer(**std::move(request)));
+    const bool is_bye = request->type == MessageType::kBye;
+    const auto sent = channel.send(agent.answer(*std::move(request)));
     if (is_bye || !sent) {
       return AgentEnd::kBye;
     }

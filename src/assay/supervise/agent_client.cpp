@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <expected>
 #include <filesystem>
 #include <fmt/format.h>
 #include <limits>
@@ -16,6 +17,11 @@
 
 #include "assay/base/clock.h"
 #include "assay/base/fs.h"
+#include "assay/base/result.h"
+#include "assay/device/transport.h"
+#include "assay/record/launch.h"
+#include "assay/record/spawn.h"
+#include "assay/wire/frame.h"
 #include "assay/wire/messages.h"
 
 namespace assay {

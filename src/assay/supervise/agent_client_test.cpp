@@ -9,7 +9,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <stdlib.h>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <signal.h>
@@ -17,9 +19,15 @@
 
 #include "assay/base/digest.h"
 #include "assay/base/fs.h"
+#include "assay/base/result.h"
 #include "assay/base/subprocess.h"
+#include "assay/device/agent_process.h"
 #include "assay/device/local_transport.h"
+#include "assay/device/transport.h"
+#include "assay/record/spawn.h"
 #include "assay/supervise/process_probe.h"
+#include "assay/wire/channel.h"
+#include "assay/wire/frame.h"
 #include "assay/wire/messages.h"
 
 namespace assay {

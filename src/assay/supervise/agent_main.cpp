@@ -8,11 +8,12 @@
 #include <cstring>
 #include <exception>
 #include <fmt/core.h>
-#include <getopt.h>
+#include <getopt.h>  // IWYU pragma: keep
 #include <string>
 
 #include <fcntl.h>
 #include <malloc.h>
+#include <signal.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 

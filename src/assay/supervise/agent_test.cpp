@@ -7,12 +7,19 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <stdlib.h>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "assay/base/digest.h"
 #include "assay/base/fs.h"
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/record/spawn.h"
 #include "assay/supervise/blob_folder.h"
+#include "assay/wire/frame.h"
 #include "assay/wire/messages.h"
 
 namespace assay {

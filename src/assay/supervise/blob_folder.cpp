@@ -6,12 +6,12 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <span>
-#include <string>
 #include <string_view>
 #include <system_error>
 
 #include "assay/base/digest.h"
 #include "assay/base/fs.h"
+#include "assay/base/result.h"
 
 namespace assay {
 namespace {

@@ -6,9 +6,13 @@
 #include <string_view>
 #include <utility>
 
-#include "assay/base/error_code_names.h"
+#include "assay/base/enum_names.h"
+#include "assay/base/error_code_names.h"  // IWYU pragma: keep
 #include "assay/base/units.h"
 #include "assay/device/text_fields.h"
+#include "assay/record/axes.h"
+#include "assay/record/launch.h"
+#include "assay/wire/frame.h"
 #include "assay/wire/messages.h"
 
 namespace assay {

@@ -1,11 +1,15 @@
 #include "assay/supervise/cause_of_death.h"
 
+#include <cstddef>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-#include <utility>
 #include <vector>
 
+#include "assay/base/result.h"
+#include "assay/record/axes.h"
+#include "assay/record/launch.h"
+#include "assay/wire/frame.h"
 #include "assay/wire/messages.h"
 
 namespace assay {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <expected>
 #include <fmt/format.h>
 #include <map>
 #include <optional>
@@ -27,7 +28,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "assay/base/result.h"
 #include "assay/device/pipe.h"
+#include "assay/record/spawn.h"
 
 namespace assay {
 namespace {
@@ -72,6 +75,7 @@ class ChildPlan {
  private:
   static std::vector<char*> pointers_to(std::vector<std::string>& texts) {
     std::vector<char*> pointers;
+    pointers.reserve(texts.size() + 1);
     for (auto& text : texts) {
       pointers.push_back(text.data());
     }

@@ -1,5 +1,6 @@
 #include "assay/supervise/process_tree.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <fmt/format.h>
 #include <optional>

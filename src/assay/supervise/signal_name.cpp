@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <fmt/format.h>
+#include <string.h>
 #include <string>
 
 namespace assay {

@@ -3,7 +3,9 @@
 #include <utility>
 
 #include "assay/base/clock.h"
+#include "assay/base/result.h"
 #include "assay/device/conditions.h"
+#include "assay/record/spawn.h"
 #include "assay/supervise/child_process.h"
 #include "assay/supervise/supervisor.h"
 #include "assay/wire/sigpipe_guard.h"

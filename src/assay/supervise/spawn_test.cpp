@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <iterator>
+#include <stdlib.h>
 #include <string>
 #include <thread>
 #include <utility>
@@ -20,7 +21,9 @@
 #include <unistd.h>
 
 #include "assay/base/fs.h"
+#include "assay/base/result.h"
 #include "assay/device/pipe.h"
+#include "assay/record/spawn.h"
 #include "assay/supervise/process_probe.h"
 
 namespace assay {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <stdlib.h>
 #include <string_view>
 #include <utility>
 
@@ -16,8 +17,13 @@
 #include <unistd.h>
 
 #include "assay/base/clock.h"
+#include "assay/base/result.h"
+#include "assay/device/file_descriptor.h"
+#include "assay/record/spawn.h"
+#include "assay/supervise/child_process.h"
 #include "assay/supervise/process_tree.h"
 #include "assay/supervise/signal_name.h"
+#include "assay/supervise/spawn.h"
 
 namespace assay {
 namespace {
