@@ -186,8 +186,8 @@ TEST(FrameBody, NestedBeyondTheLimitIsRefused) {
   };
   EXPECT_EQ(frames_from_bytes(frame_with_json(nested(kMaxJsonDepth - 1))).frames.size(), 1U);
   EXPECT_EQ(code_of(frame_with_json(nested(kMaxJsonDepth + 1))), ErrorCode::kCorrupt);
-  EXPECT_EQ(code_of(frame_with_json(nested(1'000'000))), ErrorCode::kCorrupt);
-  EXPECT_EQ(code_of(frame_with_json("{\"a\":" + std::string(1'000'000, '['))), ErrorCode::kCorrupt);
+  EXPECT_EQ(code_of(frame_with_json(nested(100'000))), ErrorCode::kCorrupt);
+  EXPECT_EQ(code_of(frame_with_json("{\"a\":" + std::string(100'000, '['))), ErrorCode::kCorrupt);
 }
 
 }  // namespace
