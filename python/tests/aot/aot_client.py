@@ -65,4 +65,4 @@ class Client:
 
     def close(self) -> int:
         self.process.stdin.close()
-        return self.process.wait(timeout=60)
+        return self.process.wait(timeout=300)
