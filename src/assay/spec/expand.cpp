@@ -25,8 +25,8 @@
 namespace assay {
 namespace {
 
-// Beyond this even counting what is legal takes long.
-constexpr std::int64_t kMaxCells = 200'000;
+// Before reduction. Nobody runs as many, and finding pairs among more takes seconds.
+constexpr std::int64_t kMaxCells = 20'000;
 
 /// One model with one binding of its inputs, files digested.
 struct BoundModel {
