@@ -44,7 +44,7 @@ std::string outcome_sentence(const CaseSummary& cell) {
   return cell.text.empty() ? text : fmt::format("{}: {}", text, printable(cell.text));
 }
 
-/// "timing inconclusive: 4.91 ms, 75 % interval [3.88, 6.25] of 3 launches".
+/// "timing inconclusive: 4.91 ms, 75 % interval [3.88, 6.25], 3 launches".
 std::string timing_sentence(const CaseSummary& cell) {
   auto text = fmt::format("timing {}", with_spaces(name_of(cell.timing)));
   const auto* steady = find_estimate(cell, "steady_ns");
@@ -56,7 +56,7 @@ std::string timing_sentence(const CaseSummary& cell) {
   if (!interval.empty()) {
     text += fmt::format(", {:.3g} % interval {}", steady->confidence * 100, interval);
   }
-  return fmt::format("{} of {}", text,
+  return fmt::format("{}, {}", text,
                      counted(static_cast<std::size_t>(steady->count), "launch", "launches"));
 }
 

@@ -71,9 +71,8 @@ TEST(Findings, ShowTheIntervalOfAnInconclusiveTime) {
   cell.timing = Timing::kInconclusive;
   cell.metrics["steady_ns"] = {
       .value = 4.91e6, .low = 3.88e6, .high = 6.25e6, .confidence = 0.75, .count = 3};
-  EXPECT_THAT(
-      findings_of(cell),
-      ElementsAre("timing inconclusive: 4.91 ms, 75 % interval [3.88, 6.25] of 3 launches"));
+  EXPECT_THAT(findings_of(cell),
+              ElementsAre("timing inconclusive: 4.91 ms, 75 % interval [3.88, 6.25], 3 launches"));
 }
 
 TEST(Findings, AreEmptyForAPlainPass) {

@@ -1,8 +1,8 @@
 #include "assay/report/sample_summary.h"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -13,11 +13,19 @@
 #include "assay/record/axes.h"
 #include "assay/record/launch.h"
 #include "assay/record/metric.h"
+#include "assay/record/run.h"
+#include "assay/record/summary.h"
 
 namespace assay::report {
 namespace {
 
 constexpr std::int64_t kStart = 1'769'850'300'000'000'000;
+constexpr std::int64_t kProcess = 12'300'000;
+
+constexpr auto kNames = std::to_array<std::string_view>(
+    {"Convolution (NHWC, F32) IGEMM", "Convolution (NHWC, F32) DWConv",
+     "Fully Connected (NC, F32) GEMM", "Global Average Pooling (NWC, F32)", "Add (ND, F32)",
+     "Clamp (NC, F32)", "Copy (NC, X32)"});
 
 Estimate plain(double value) { return {.value = value, .count = 1}; }
 
@@ -98,7 +106,6 @@ MemoryStage stage(std::string name, std::int64_t rss_bytes, std::int64_t faults)
 }
 
 void add_memory(CaseSummary& cell, std::int64_t program_bytes) {
-  constexpr std::int64_t kProcess = 12'300'000;
   const std::int64_t loaded = kProcess + program_bytes * 2;
   cell.memory =
       MemoryReport{.stages = {stage("start", kProcess, 1'204), stage("loaded", loaded, 5'310),
@@ -143,10 +150,6 @@ void add_delegation(CaseSummary& cell, int taken, const Json& left) {
 }
 
 void add_profile(CaseSummary& cell, double steady_ns) {
-  constexpr auto kNames = std::to_array<std::string_view>(
-      {"Convolution (NHWC, F32) IGEMM", "Convolution (NHWC, F32) DWConv",
-       "Fully Connected (NC, F32) GEMM", "Global Average Pooling (NWC, F32)", "Add (ND, F32)",
-       "Clamp (NC, F32)", "Copy (NC, X32)"});
   cell.profile = ProfileReport{.iterations = 20,
                                .events = {},
                                .method_median_ns = std::llround(steady_ns * 1.04),

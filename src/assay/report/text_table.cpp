@@ -1,9 +1,12 @@
 #include "assay/report/text_table.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
 #include <numeric>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "assay/report/format.h"
 
@@ -98,6 +101,7 @@ std::string coloured(const std::string& text, const std::string& colour, bool ha
 
 TextTable::Layout TextTable::lay_out(std::size_t width, bool has_colour) const {
   std::vector<const TextColumn*> all;
+  all.reserve(columns.size());
   for (const auto& column : columns) {
     all.push_back(&column);
   }

@@ -1,5 +1,6 @@
 #include "assay/report/text_table.h"
 
+#include <cstddef>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sstream>

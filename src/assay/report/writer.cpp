@@ -5,9 +5,9 @@
 #include <exception>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <iterator>
 #include <ostream>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 

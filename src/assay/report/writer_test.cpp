@@ -5,12 +5,16 @@
 #include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <ios>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <ostream>
 #include <set>
 #include <sstream>
+#include <streambuf>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "assay/base/fs.h"

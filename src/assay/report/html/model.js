@@ -47,14 +47,14 @@ function causeOf(cell) {
 
 const resultOf = (cell) => causeOf(cell) || cell.verdict;
 
-/** "timing inconclusive: 4.91 ms, 75 % interval [3.88, 6.25] of 3 launches". */
+/** "timing inconclusive: 4.91 ms, 75 % interval [3.88, 6.25], 3 launches". */
 function timingSentence(cell) {
   const steady = cell.metrics.steady_ns;
   if (!steady) return `timing ${cell.timing}`;
   const interval = textFromInterval(steady, unitFor("ns", [steady.value]));
   return (
     `timing ${cell.timing}: ${textFromQuantity("ns", valueOf(steady))}` +
-    `${interval ? `, ${textFromCoverage(steady.confidence)} % interval ${interval}` : ""} of ${counted(steady.count, "launch", "launches")}`
+    `${interval ? `, ${textFromCoverage(steady.confidence)} % interval ${interval}` : ""}, ${counted(steady.count, "launch", "launches")}`
   );
 }
 
