@@ -1,5 +1,6 @@
 #include "assay/cli/execute_spec.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <expected>
 #include <fmt/format.h>
@@ -15,6 +16,7 @@
 #include "assay/artifact/toolchain.h"
 #include "assay/base/clock.h"
 #include "assay/base/fs.h"
+#include "assay/base/json.h"
 #include "assay/base/log.h"
 #include "assay/base/result.h"
 #include "assay/base/units.h"
@@ -108,6 +110,21 @@ Result<CampaignSettings> settings_of(const Spec& spec, const CampaignFlags& flag
       .libraries = flags.run.libraries};
 }
 
+/// The spec with its files by absolute path: a resumed run finds them from any folder.
+Json resumable_document(const Spec& spec) {
+  Json document = spec.document;
+  auto& entries = document["models"];
+  for (std::size_t i = 0; i < spec.models.size(); ++i) {
+    const auto& model = spec.models[i];
+    auto& entry = entries[i];
+    (entry.is_object() ? entry["ref"] : entry) = model.model.ref;
+    if (!model.input_file.empty()) {
+      entry["inputs"] = model.input_file;
+    }
+  }
+  return document;
+}
+
 Result<Run> new_run(const Spec& spec, const CampaignFlags& flags, const Environment& environment) {
   Run run{.id = make_uuid7(),
           .name = spec.name,
@@ -115,7 +132,7 @@ Result<Run> new_run(const Spec& spec, const CampaignFlags& flags, const Environm
           .seed = spec.seed,
           .argv = remembered_argv(),
           .spec_digest = spec.digest,
-          .spec = spec.document,
+          .spec = resumable_document(spec),
           .environment = environment.id,
           .started_unix_ns = unix_time_ns()};
   ASSAY_ASSIGN_OR_RETURN(auto labels, labels_from(flags.run.labels));

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "assay/base/enum_names.h"
+#include "assay/base/error_code_names.h"  // IWYU pragma: keep
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 

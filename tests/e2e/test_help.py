@@ -1,0 +1,47 @@
+"""The text of every --help is kept as a golden: pytest tests/e2e/test_help.py --approve"""
+
+import re
+
+import pytest
+from driver import ROOT, Workplace
+
+GOLDEN = ROOT / "tests" / "golden" / "help"
+PAGES = {
+    "assay": [],
+    **{
+        verb: [verb]
+        for verb in (
+            *("run", "bench", "eval", "aot", "inspect", "list", "engine", "doctor", "report"),
+            "merge",
+        )
+    },
+    "engine_add": ["engine", "add"],
+}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_help_is_as_approved(page: str, place: Workplace, request: pytest.FixtureRequest) -> None:
+    shown = place.run(*PAGES[page], "--help")
+    assert shown.code == 0, shown
+    assert shown.err == ""
+    text = shown.out.replace(str(place.home), "$ASSAY_HOME")
+    golden = GOLDEN / f"{page}.txt"
+    if request.config.getoption("--approve"):
+        golden.parent.mkdir(parents=True, exist_ok=True)
+        golden.write_text(text, encoding="utf-8")
+    assert golden.exists(), "run pytest tests/e2e/test_help.py --approve"
+    assert text == golden.read_text(encoding="utf-8"), (
+        "if that is right: pytest tests/e2e/test_help.py --approve"
+    )
+
+
+def test_every_verb_has_a_page(place: Workplace) -> None:
+    listed = place.run("--help").out.split("Subcommands:")[1]
+    verbs = re.findall(r"^  (\w+) ", listed, re.MULTILINE)
+    assert set(verbs) <= set(PAGES)
+
+
+def test_version_is_one_line(place: Workplace) -> None:
+    shown = place.run("--version")
+    assert shown.code == 0
+    assert re.fullmatch(r"\d+\.\d+\.\d+\n", shown.out), shown
