@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -18,6 +17,7 @@
 #include "assay/base/result.h"
 #include "assay/base/suggest.h"
 #include "assay/record/case.h"
+#include "assay/spec/engine_choice.h"
 #include "assay/spec/pairwise.h"
 #include "assay/spec/program_format.h"
 #include "assay/spec/spec.h"
@@ -34,13 +34,6 @@ struct BoundModel {
   InputSet inputs;
   std::string short_name;
   std::optional<std::string> program_format;
-};
-
-/// A build that a cell may run on, or why there is none.
-struct ChosenEngine {
-  std::string name;
-  std::string reference;
-  std::string refusal;
 };
 
 /// One model, recipe and engine: a block of cells that differ in devices and options only.
@@ -67,7 +60,6 @@ class Expander {
   Status check_size() const;
   void collect_blocks();
   void add_blocks_of(int model_index, int recipe_index, const Recipe& recipe);
-  std::vector<ChosenEngine> engines_for(const BoundModel& model, const Recipe& recipe) const;
   void add_cells_of(const Block& block);
   bool is_excluded(const Case& cell);
   void keep_pairs();
@@ -85,14 +77,6 @@ class Expander {
   std::set<std::size_t> busy_rules_;
   Expansion expansion_;
 };
-
-std::vector<std::string> installed_references(const ExpansionContext& context) {
-  std::vector<std::string> references;
-  for (const auto& build : context.installed) {
-    references.push_back(build.reference());
-  }
-  return references;
-}
 
 // Digests a file and compares it with what the spec promised.
 Result<std::string> digest_file(const std::string& file, const SpecModel& entry,
@@ -246,8 +230,8 @@ Status Expander::check_size() const {
 
 void Expander::collect_blocks() {
   for (std::size_t m = 0; m < models_.size(); ++m) {
-    if (models_[m].program_format) {
-      add_blocks_of(static_cast<int>(m), 0, program_recipe(*models_[m].program_format));
+    if (const auto& format = models_[m].program_format) {
+      add_blocks_of(static_cast<int>(m), 0, program_recipe(*format));
       continue;
     }
     for (std::size_t r = 0; r < spec_.recipes.size(); ++r) {
@@ -259,7 +243,7 @@ void Expander::collect_blocks() {
 void Expander::add_blocks_of(int model_index, int recipe_index, const Recipe& recipe) {
   const auto& model = models_[static_cast<std::size_t>(model_index)];
   int engine_index = 0;
-  for (const auto& engine : engines_for(model, recipe)) {
+  for (const auto& engine : choose_engines(spec_.engines, recipe, context_.installed)) {
     if (!engine.refusal.empty()) {
       const auto cells = spec_.devices.size() * options_.size();
       expansion_.refused.push_back({.model = model.short_name,
@@ -276,88 +260,6 @@ void Expander::add_blocks_of(int model_index, int recipe_index, const Recipe& re
     }
     ++engine_index;
   }
-}
-
-bool is_fit(const EngineBuild& build, const BoundModel& model, const Recipe& recipe) {
-  if (!model.program_format) {
-    return recipe.engine.empty() || recipe.engine == build.name;
-  }
-  const auto formats = formats_of(build);
-  return std::ranges::find(formats, *model.program_format) != formats.end();
-}
-
-std::string describe_misfit(const EngineBuild& build, const BoundModel& model,
-                            const Recipe& recipe) {
-  return model.program_format
-             ? fmt::format("{} does not load {} programs", build.name, *model.program_format)
-             : fmt::format("the recipe makes {} for {}, not for {}", recipe.produces, recipe.engine,
-                           build.name);
-}
-
-// The installed build that "name" or "name@label" means.
-const EngineBuild* find_build(const std::vector<EngineBuild>& installed, const SpecEngine& wanted) {
-  const auto found = std::ranges::find_if(installed, [&wanted](const EngineBuild& build) {
-    return build.name == wanted.name && (wanted.label.empty() || build.label == wanted.label);
-  });
-  return found == installed.end() ? nullptr : &*found;
-}
-
-std::string text_of(const SpecEngine& engine) {
-  return engine.label.empty() ? engine.name : engine.name + "@" + engine.label;
-}
-
-std::string describe_unavailable(const std::string& engine, const ExpansionContext& context) {
-  const auto references = installed_references(context);
-  return fmt::format("unavailable: {} is not installed; installed: {}", engine,
-                     references.empty() ? "none" : fmt::format("{}", fmt::join(references, ", ")));
-}
-
-ChosenEngine choose_engine(const SpecEngine& wanted, const BoundModel& model, const Recipe& recipe,
-                           const ExpansionContext& context) {
-  const auto* build = find_build(context.installed, wanted);
-  // Whether the parts fit is known without the build, and is the better reason.
-  const EngineBuild imagined{.name = wanted.name, .label = wanted.label};
-  const auto& judged = build == nullptr ? imagined : *build;
-  ChosenEngine chosen{.name = wanted.name,
-                      .reference = build == nullptr ? text_of(wanted) : build->reference(),
-                      .refusal = {}};
-  if (!is_fit(judged, model, recipe)) {
-    chosen.refusal = describe_misfit(judged, model, recipe);
-  } else if (build == nullptr) {
-    chosen.refusal = describe_unavailable(text_of(wanted), context);
-  }
-  return chosen;
-}
-
-// The engine that a cell takes when the spec names none.
-SpecEngine own_engine(const BoundModel& model, const Recipe& recipe,
-                      const ExpansionContext& context) {
-  if (!model.program_format && !recipe.engine.empty()) {
-    return {.name = recipe.engine, .label = {}};
-  }
-  for (const auto& build : context.installed) {
-    if (is_fit(build, model, recipe)) {
-      return {.name = build.name, .label = build.label};
-    }
-  }
-  for (const auto& name : known_engines()) {
-    if (is_fit({.name = name}, model, recipe)) {
-      return {.name = name, .label = {}};
-    }
-  }
-  return {.name = "any engine", .label = {}};
-}
-
-std::vector<ChosenEngine> Expander::engines_for(const BoundModel& model,
-                                                const Recipe& recipe) const {
-  if (spec_.engines.empty()) {
-    return {choose_engine(own_engine(model, recipe, context_), model, recipe, context_)};
-  }
-  std::vector<ChosenEngine> engines;
-  for (const auto& wanted : spec_.engines) {
-    engines.push_back(choose_engine(wanted, model, recipe, context_));
-  }
-  return engines;
 }
 
 void Expander::add_cells_of(const Block& block) {
