@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -225,6 +226,27 @@ std::vector<SharedNote> shared_notes(const std::vector<CaseSummary>& cases) {
     }
   }
   return notes;
+}
+
+std::string concerned_by(const SharedNote& note, const std::vector<CaseSummary>& cases) {
+  std::vector<std::string> names;
+  std::set<std::string> recipes;
+  for (const auto* cell : note.cases) {
+    names.push_back(title_of(*cell));
+    recipes.insert(printable(cell->recipe));
+  }
+  if (names.size() == cases.size() && names.size() > 1) {
+    return "all cases";
+  }
+  if (names.size() <= 2) {
+    return fmt::format("{}", fmt::join(names, ", "));
+  }
+  const auto of_these_recipes = std::ranges::count_if(
+      cases, [&](const CaseSummary& cell) { return recipes.contains(printable(cell.recipe)); });
+  if (static_cast<std::size_t>(of_these_recipes) == names.size()) {
+    return fmt::format("all of {}", fmt::join(recipes, ", "));
+  }
+  return fmt::format("{} of {}", names.size(), counted(cases.size(), "case"));
 }
 
 }  // namespace assay::report

@@ -52,6 +52,10 @@ struct SharedNote {
 };
 std::vector<SharedNote> shared_notes(const std::vector<CaseSummary>& cases);
 
+/// Whom a note concerns, briefly: "all cases", the recipes when it is all cases of theirs, one or
+/// two cases by name, else "6 of 9 cases".
+std::string concerned_by(const SharedNote& note, const std::vector<CaseSummary>& cases);
+
 /// The main table, a row a case, models together; `common` takes what all rows share ("engine
 /// executorch@1.5.1") and therefore is no column.
 TextTable case_table(const RunSummary& summary, std::vector<std::string>& common);

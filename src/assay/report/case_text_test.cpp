@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <iterator>
@@ -100,6 +101,25 @@ TEST(Notes, StandOnceWithTheCasesThatHaveThem) {
       std::ranges::find(notes, "the profiler of XNNPACK cannot be switched off", &SharedNote::text);
   ASSERT_NE(profiler, notes.end());
   EXPECT_EQ(profiler->cases.size(), 2U);
+}
+
+TEST(Notes, NameWhomTheyConcernBriefly) {
+  std::vector<CaseSummary> cases(6, completed(Verdict::kPass));
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    cases[i].label = "case " + std::to_string(i);
+    cases[i].recipe = i % 2 == 0 ? "even" : "odd";
+  }
+  const auto concerned = [&](const std::vector<std::size_t>& indices) {
+    SharedNote note;
+    for (const auto index : indices) {
+      note.cases.push_back(&cases[index]);
+    }
+    return concerned_by(note, cases);
+  };
+  EXPECT_EQ(concerned({0, 1, 2, 3, 4, 5}), "all cases");
+  EXPECT_EQ(concerned({0, 3}), "case 0, case 3");
+  EXPECT_EQ(concerned({0, 2, 4}), "all of even");
+  EXPECT_EQ(concerned({0, 1, 2}), "3 of 6 cases");
 }
 
 TEST(Tally, CountsVerdictsThatOccur) {

@@ -2,7 +2,6 @@
 #include <cstddef>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <iterator>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -116,13 +115,7 @@ void add_notes(Page& page, const RunSummary& summary) {
   }
   page.heading("Notes");
   for (const auto& note : notes) {
-    std::vector<std::string> names;
-    std::ranges::transform(note.cases, std::back_inserter(names),
-                           [](const CaseSummary* cell) { return title_of(*cell); });
-    const auto whose = names.size() == summary.cases.size() && names.size() > 1
-                           ? "all cases"
-                           : fmt::format("{}", fmt::join(names, ", "));
-    page.line(fmt::format("{} ({})", note.text, whose), 2, 2);
+    page.line(fmt::format("{} ({})", note.text, concerned_by(note, summary.cases)), 2, 2);
   }
 }
 

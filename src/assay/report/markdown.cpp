@@ -87,8 +87,7 @@ void write_notes(const RunSummary& summary, std::ostream& out) {
   }
   for (const auto& note : notes) {
     out << fmt::format("- {} ({})\n", escaped(note.text),
-                       note.cases.size() == 1 ? escaped(title_of(*note.cases.front()))
-                                              : counted(note.cases.size(), "case"));
+                       escaped(concerned_by(note, summary.cases)));
   }
 }
 

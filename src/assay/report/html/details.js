@@ -4,7 +4,7 @@ function accuracyPart(cell) {
   if (!cell.accuracy_tables.length) return null;
   return part(
     "Accuracy",
-    {},
+    { isWide: true },
     cell.accuracy_tables.map((table) => {
       const names = [...METRICS.keys()].filter((name) =>
         table.outputs.some((output) => output.metrics[name]),
@@ -22,16 +22,13 @@ function accuracyPart(cell) {
         }),
       ];
       return [
-        simpleTable(
-          `Against ${table.against}: ${wordsOf(table.accuracy)}${table.reason ? `, ${table.reason}` : ""}`,
-          columns,
-          table.outputs,
-        ),
+        simpleTable(`Against ${table.against}: ${wordsOf(table.accuracy)}`, columns, table.outputs),
+        table.reason ? h("p", { class: "muted note" }, table.reason) : null,
         table.controls.length
           ? h(
               "p",
               { class: "muted note" },
-              `Controls that must fail: ${table.controls.join("; ")}.`,
+              `Controls: ${table.controls.join("; ")}.`,
             )
           : null,
       ];

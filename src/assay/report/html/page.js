@@ -99,6 +99,17 @@ function findingsSection() {
   );
 }
 
+/** "all cases", the recipes when it is all cases of theirs, one or two by name, else "6 of 9 cases". */
+function concernedBy(cells) {
+  if (cells.length === CASES.length && cells.length > 1) return "all cases";
+  if (cells.length <= 2) return cells.map(titleOf).join(", ");
+  const recipes = new Set(cells.map((cell) => cell.recipe));
+  const isAllOfThem = CASES.filter((cell) => recipes.has(cell.recipe)).length === cells.length;
+  return isAllOfThem
+    ? `all of ${[...recipes].join(", ")}`
+    : `${cells.length} of ${counted(CASES.length, "case")}`;
+}
+
 /** Same sentences once, with whom they concern. */
 function notesSection() {
   const notes = new Map();
@@ -113,19 +124,7 @@ function notesSection() {
       "ul",
       { class: "plainlist" },
       [...notes].map(([note, cells]) =>
-        h(
-          "li",
-          {},
-          note,
-          " ",
-          h(
-            "span",
-            { class: "muted" },
-            cells.length === CASES.length && cells.length > 1
-              ? "(all cases)"
-              : `(${cells.map(titleOf).join(", ")})`,
-          ),
-        ),
+        h("li", {}, note, " ", h("span", { class: "muted" }, `(${concernedBy(cells)})`)),
       ),
     ),
   );
