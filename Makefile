@@ -30,7 +30,7 @@ fuzz: ##           each fuzz target for 60 s (needs clang-19)
 	@tools/run_fuzz.sh 60
 
 bench: build ##    what Assay itself costs
-	$(BIN)/assay_bench
+	$(BIN)/assay-bench
 
 clean: ##          remove what was built; .venv and .assay stay
 	rm -rf build

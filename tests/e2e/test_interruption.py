@@ -1,9 +1,11 @@
 """A run that is stopped, or killed, loses nothing that it had finished, and can go on."""
 
+import contextlib
 import os
 import random
 import re
 import signal
+import sqlite3
 import subprocess
 import time
 from collections.abc import Callable
@@ -118,35 +120,71 @@ def test_resume_finds_the_files_of_the_spec_from_any_folder(place: Workplace) ->
     assert place.query("select count(*) from launch") == [(1,)]
 
 
+def test_resume_adds_no_cases_that_only_had_left_out(place: Workplace) -> None:
+    spec = place.spec(place.program("one"), place.program("two"))
+    assert place.run("run", spec, "--only", "two").code == 0
+    resumed = place.run("run", "--resume", "latest", "--format", "json")
+    assert [case["model"] for case in resumed.json()["cases"]] == ["two.fake"]
+    assert place.query("select count(*) from launch") == [(1,)]
+
+
+def test_run_that_died_while_it_listed_its_cases_resumes_with_all(place: Workplace) -> None:
+    assert place.run("run", place.spec(place.program("one"), place.program("two"))).code == 0
+    with contextlib.closing(sqlite3.connect(place.store)) as store, store:
+        for table in ("sample_block", "launch", "attempt"):
+            store.execute(f"delete from {table}")
+        store.execute("delete from run_case where rowid = (select max(rowid) from run_case)")
+    resumed = place.run("run", "--resume", "latest", "--format", "json")
+    assert resumed.code == 0, resumed
+    assert len(resumed.json()["cases"]) == 2
+    assert place.query("select count(*) from launch") == [(2,)]
+
+
+def test_resume_tells_of_files_that_have_changed_since(place: Workplace) -> None:
+    changed = place.program("one")
+    assert place.run("run", place.spec(changed, place.program("two"))).code == 0
+    place.program("one", execute_ns=5)
+    resumed = place.run("run", "--resume", "latest", "--format", "json")
+    assert "warning: 1 of the run's 2 cases cannot go on: a model file" in resumed.err
+    assert len(resumed.json()["cases"]) == 2
+    assert place.query("select count(*) from launch") == [(2,)]
+
+
 def test_killed_twenty_times_no_finished_launch_is_lost_or_done_twice(place: Workplace) -> None:
     moments = random.Random(20)
-    spec = long_spec(place)
+    # Longer launches than elsewhere: all kills are to hit a campaign that is under way.
+    programs = (place.program(f"net{i}", execute_ns=10_000_000) for i in range(5))
+    spec = place.spec(*programs, measure=ROUNDS)
     seen: set[str] = set()
+    hits = 0
     for kill in range(20):
-        arguments = ["run", "--resume", "latest"] if seen else ["run", str(spec)]
-        if not seen and kill > 0:
-            place.store.unlink(missing_ok=True)
-        process = place.start(*arguments, "--quiet")
-        kill_at_random(process, moments.uniform(0.02, 0.25))
+        process = place.start("run", *(["--resume", "latest"] if seen else [spec]), "--quiet")
+        hits += kill_unless_done(process, moments.uniform(0.02, 0.2))
         # What was started dies with whoever started it.
         wait_until(lambda: place.processes() == [])
         present = launch_ids_or_none(place)
         assert seen <= present, f"kill {kill}: lost {seen - present}"
         seen = present
-    while True:
-        finished = place.run("run", *(["--resume", "latest"] if seen else [spec]))
-        assert finished.code == 0, finished
-        break
+        if not seen:
+            place.store.unlink(missing_ok=True)
+    assert hits >= 15, "the campaign was over before it was killed"
+
+    finished = place.run("run", *(["--resume", "latest"] if seen else [spec]))
+
+    assert finished.code == 0, finished
     assert seen <= launch_ids(place)
     assert_each_launch_was_done_once(place)
 
 
-def kill_at_random(process: subprocess.Popen[str], delay_s: float) -> None:
+def kill_unless_done(process: subprocess.Popen[str], delay_s: float) -> bool:
+    """Whether it was still running after the delay, and was killed."""
     try:
-        process.wait(delay_s)
+        process.communicate(timeout=delay_s)
     except subprocess.TimeoutExpired:
         process.kill()
-    process.communicate()
+        process.communicate()
+        return True
+    return False
 
 
 def launch_ids_or_none(place: Workplace) -> set[str]:

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <expected>
 #include <fmt/format.h>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -69,6 +71,29 @@ Status print_plan(const std::vector<Case>& cases, const CampaignFlags& flags) {
                             : "last time " + text_from_duration_ns(static_cast<double>(past_ns)));
   }
   fmt::print("{} case{}\n", cases.size(), cases.size() == 1 ? "" : "s");
+  return {};
+}
+
+/// A resumed run gets no cases that it did not begin with: those that --only left out, or those of
+/// a file that has changed since. A run without attempts may have died while it listed its cases.
+Status keep_cases_of_run(const Run& run, const CampaignFlags& flags, std::vector<Case>& cases) {
+  ASSAY_ASSIGN_OR_RETURN(const auto store, flags.store.open());
+  ASSAY_ASSIGN_OR_RETURN(const auto attempts, store->attempts_of_run(run.id));
+  if (attempts.empty()) {
+    return {};
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto begun, store->cases_of_run(run.id));
+  const auto name_of_cell = [](const Case& cell) { return case_key(cell) + cell.engine_build; };
+  std::set<std::string> names;
+  std::ranges::transform(begun, std::inserter(names, names.end()), name_of_cell);
+  std::erase_if(cases, [&](const Case& cell) { return names.erase(name_of_cell(cell)) == 0; });
+  if (!names.empty()) {
+    log_line(
+        LogLevel::kWarning,
+        fmt::format("{} of the run's {} cases cannot go on: a model file, an engine build or a "
+                    "recipe has changed since",
+                    names.size(), begun.size()));
+  }
   return {};
 }
 
@@ -206,6 +231,9 @@ Result<ExitCode> execute_spec(const Spec& spec, const CampaignFlags& flags,
                                        .installed = installed.builds,
                                        .has_plugins = !flags.toolchain.plugins.empty()}));
   tell_refused(expansion);
+  if (resumed) {
+    ASSAY_RETURN_IF_ERROR(keep_cases_of_run(*resumed, flags, expansion.cases));
+  }
   std::erase_if(expansion.cases,
                 [&flags](const Case& cell) { return !is_wanted(cell, flags.run.only); });
   if (expansion.cases.empty()) {
