@@ -68,8 +68,9 @@ struct Input {
 bool infer(Method& method, std::vector<Input>& inputs) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     auto& input = inputs[i];
-    TensorImpl tensor(executorch::aten::ScalarType::Float, static_cast<ssize_t>(input.sizes.size()),
-                      input.sizes.data(), input.values.data(), input.dim_order.data());
+    TensorImpl tensor(executorch::aten::ScalarType::Float,
+                      static_cast<std::ptrdiff_t>(input.sizes.size()), input.sizes.data(),
+                      input.values.data(), input.dim_order.data());
     if (method.set_input(EValue(Tensor(&tensor)), i) != Error::Ok) {
       return false;
     }
@@ -96,6 +97,7 @@ int run(const char* path, int count) {
     return 3;
   }
   std::vector<Input> inputs;
+  inputs.reserve(meta->num_inputs());
   for (std::size_t i = 0; i < meta->num_inputs(); ++i) {
     inputs.emplace_back(*meta->input_tensor_meta(i));
   }

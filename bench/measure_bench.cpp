@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "assay/base/fs.h"
+#include "assay/engine/session.h"
 #include "assay/engines/fake/fake_engine.h"
 #include "assay/measure/measure.h"
+#include "assay/tensor/dtype.h"
 #include "assay/tensor/tensor.h"
 
 namespace assay {

@@ -1,7 +1,6 @@
 // Frames to bytes and back, with small and large blobs.
 #include <benchmark/benchmark.h>
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <vector>
 

@@ -23,7 +23,7 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = [
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-    *("--hide-scrollbars", "--enable-logging=stderr", "--virtual-time-budget=6000", "--dump-dom"),
+    *("--hide-scrollbars", "--enable-logging=stderr", "--virtual-time-budget=45000", "--dump-dom"),
 ]
 
 pytestmark = [
@@ -34,15 +34,23 @@ pytestmark = [
 
 OBSERVER = """
 <script>
-if (%s) document.querySelectorAll("details").forEach((one) => { one.open = true; });
-window.addEventListener("load", () => setTimeout(() => {
-  const all = (selector) => [...document.querySelectorAll(selector)];
+const isUnfolded = %s;
+if (isUnfolded) document.querySelectorAll("details").forEach((one) => { one.open = true; });
+const all = (selector) => [...document.querySelectorAll(selector)];
+const observe = () => {
   const seen = (() => { %s })();
   const result = document.createElement("output");
   result.id = "seen";
   result.textContent = encodeURIComponent(JSON.stringify(seen));
   document.body.append(result);
-}, 4000));
+};
+// Chromium's virtual time runs ahead of its frames, and a chart is drawn when a frame shows it: so
+// what is waited for is the charts, up to 40 s of virtual time.
+const wait = (left) => {
+  const isDrawn = !isUnfolded || all(".canvas").every((one) => one.querySelector("svg"));
+  isDrawn || left === 0 ? observe() : setTimeout(wait, 500, left - 1);
+};
+window.addEventListener("load", () => setTimeout(wait, 4000, 72));
 </script>
 """
 

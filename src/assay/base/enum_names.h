@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -55,6 +56,7 @@ Result<E> enum_from_name(std::string_view name) {
     return *found;
   }
   std::vector<std::string_view> names;
+  names.reserve(std::size(kEnumNames<E>));
   for (const auto& entry : kEnumNames<E>) {
     names.push_back(entry.second);
   }

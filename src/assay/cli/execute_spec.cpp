@@ -1,5 +1,6 @@
 #include "assay/cli/execute_spec.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <expected>

@@ -49,10 +49,10 @@ std::optional<double> highest_number(const std::vector<stdfs::path>& files, doub
 /// "some avg10=0.12 avg60=…": the share of time in which something waited for a processor, percent.
 std::optional<double> pressure_avg10(const std::optional<std::string>& text) {
   constexpr std::string_view kMark = "some avg10=";
-  const auto at = text ? text->find(kMark) : std::string::npos;
-  return at == std::string::npos
-             ? std::nullopt
-             : leading_double(std::string_view(*text).substr(at + kMark.size()));
+  const std::string_view line = text ? std::string_view(*text) : std::string_view{};
+  const auto at = line.find(kMark);
+  return at == std::string_view::npos ? std::nullopt
+                                      : leading_double(line.substr(at + kMark.size()));
 }
 
 /// First line of /proc/stat: "cpu user nice system idle iowait irq softirq steal guest guest_nice";
@@ -73,7 +73,7 @@ void add_ticks(const std::optional<std::string>& text, Conditions& conditions) {
     }
     total += *ticks;
     if (field == kSteal) {
-      conditions.steal_ticks = *ticks;
+      conditions.steal_ticks = ticks;
     }
     rest = rest.substr(std::min(rest.find(' '), rest.size()));
   }

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "assay/base/enum_names.h"
-#include "assay/record/axes.h"
 #include "assay/record/metric.h"
 #include "assay/record/summary.h"
 #include "assay/report/case_text.h"

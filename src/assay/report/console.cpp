@@ -29,12 +29,12 @@ class Page {
 
   void line(std::string_view text, std::size_t indent = 0, std::size_t hanging = 0) {
     const std::string space(indent, ' ');
-    out_ += space + wrapped(text, width_ - indent, indent + hanging) + "\n";
+    out_ += space + wrapped(text, width_ - indent, indent + hanging) + '\n';
   }
   void heading(const std::string& text) {
-    out_ += "\n" + coloured(wrapped(text, width_, 2), "1", has_colour_) + "\n";
+    out_ += "\n" + coloured(wrapped(text, width_, 2), "1", has_colour_) + '\n';
   }
-  void blank() { out_ += "\n"; }
+  void blank() { out_ += '\n'; }
   std::vector<std::string> table(const TextTable& table) {
     auto layout = table.lay_out(width_, has_colour_);
     out_ += layout.text;

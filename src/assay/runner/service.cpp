@@ -141,7 +141,7 @@ Status RunnerService::serve() {
     if (!received->has_value()) {
       return {};
     }
-    const Frame& request = **received;
+    const Frame& request = received->value();
     request_ = request.request;
     auto reply = answer_or_catch(request);
     ASSAY_RETURN_IF_ERROR(wire_status_);

@@ -114,6 +114,7 @@ Result<Json> RecipeCatalog::get_quantization(std::string_view name) const {
     return found->second;
   }
   std::vector<std::string> names;
+  names.reserve(quantizations_.size());
   for (const auto& [known, ignored] : quantizations_) {
     names.push_back(known);
   }
@@ -123,6 +124,7 @@ Result<Json> RecipeCatalog::get_quantization(std::string_view name) const {
 
 std::vector<std::string> RecipeCatalog::recipe_names() const {
   std::vector<std::string> names;
+  names.reserve(recipes_.size());
   for (const auto& recipe : recipes_) {
     names.push_back(recipe.name);
   }

@@ -148,6 +148,7 @@ void check_whole(const Node& top, const Spec& spec) {
                     spec.evaluate.seed));
   }
   std::vector<std::string> names;
+  names.reserve(spec.recipes.size());
   for (const auto& recipe : spec.recipes) {
     names.push_back(recipe.name);
   }

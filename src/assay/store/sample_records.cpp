@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <stdlib.h>  // setenv is POSIX, not in cstdlib.
 #include <utility>
 
 #include <unistd.h>

@@ -46,7 +46,7 @@ struct NamedReduction {
 
 /// Every time metric and how one launch becomes one number.
 const std::vector<NamedReduction>& reductions() {
-  static const std::vector<NamedReduction> kReductions = {
+  static const std::vector<NamedReduction> table = {
       {"first_ns", [](const Measurement& m) { return static_cast<double>(m.first.execute_ns); }},
       {"steady_ns", quantile_of_execute(0.5)},
       {"steady_mean_ns", [](const Measurement& m) { return stats::mean(steady_execute(m)); }},
@@ -62,12 +62,12 @@ const std::vector<NamedReduction>& reductions() {
          return stats::quantile(steady_part(m, m.samples.fetch_ns), 0.5);
        }},
   };
-  return kReductions;
+  return table;
 }
 
-double load_ns_of(const Launch& launch) {
+double load_ns_of(const LoadReport& load) {
   double total = 0;
-  for (const auto& stage : launch.load->stages) {
+  for (const auto& stage : load.stages) {
     total += static_cast<double>(stage.ns);
   }
   return total;
@@ -81,7 +81,7 @@ void add_load_metrics(const std::vector<const Launch*>& launches,
     if (!launch->load) {
       continue;
     }
-    columns["load_ns"].push_back(load_ns_of(*launch));
+    columns["load_ns"].push_back(load_ns_of(*launch->load));
     for (const auto& stage : launch->load->stages) {
       columns["load_" + stage.name + "_ns"].push_back(static_cast<double>(stage.ns));
     }
@@ -95,9 +95,9 @@ void note_time_budget(const std::vector<const Launch*>& launches, std::vector<st
   int stopped = 0;
   int fewest = 0;
   for (const auto* launch : launches) {
-    const auto& measurement = *launch->measurement;
-    if (measurement.stopped_by == "time_budget") {
-      fewest = stopped++ == 0 ? measurement.iterations : std::min(fewest, measurement.iterations);
+    const auto& measurement = launch->measurement;
+    if (measurement && measurement->stopped_by == "time_budget") {
+      fewest = stopped++ == 0 ? measurement->iterations : std::min(fewest, measurement->iterations);
     }
   }
   if (stopped > 0) {

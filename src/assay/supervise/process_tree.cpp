@@ -1,5 +1,6 @@
 #include "assay/supervise/process_tree.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <fmt/format.h>
@@ -18,12 +19,9 @@ namespace {
 /// Second field of /proc/<pid>/statm, in pages.
 std::int64_t resident_bytes(pid_t pid) {
   const auto text = read_system_text(fmt::format("/proc/{}/statm", pid));
-  const auto blank = text ? text->find(' ') : std::string::npos;
-  if (blank == std::string::npos) {
-    return 0;
-  }
-  return leading_integer(std::string_view(*text).substr(blank)).value_or(0) *
-         ::sysconf(_SC_PAGESIZE);
+  const std::string_view fields = text ? std::string_view(*text) : std::string_view{};
+  const auto blank = std::min(fields.find(' '), fields.size());
+  return leading_integer(fields.substr(blank)).value_or(0) * ::sysconf(_SC_PAGESIZE);
 }
 
 void append_children(pid_t pid, std::vector<pid_t>& pids) {

@@ -88,7 +88,7 @@ class HeaderReader {
       }
       rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
       shape.push_back(dimension);
-      if (!take(",") && !rest_.starts_with(")")) {
+      if (!take(",") && !rest_.starts_with(')')) {
         return std::nullopt;
       }
     }

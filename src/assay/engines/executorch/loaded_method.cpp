@@ -31,6 +31,9 @@ namespace {
 using ::executorch::aten::Tensor;
 using ::executorch::aten::TensorImpl;
 using ::executorch::runtime::EValue;
+using ::executorch::runtime::HierarchicalAllocator;
+using ::executorch::runtime::MemoryManager;
+using ::executorch::runtime::Method;
 using ::executorch::runtime::MethodMeta;
 using ::executorch::runtime::Tag;
 
@@ -55,12 +58,12 @@ Result<std::unique_ptr<LoadedMethod>> LoadedMethod::load(
   }
   std::unique_ptr<LoadedMethod> loaded(new LoadedMethod());
   ASSAY_RETURN_IF_ERROR(loaded->allocate_arenas(*meta));
-  auto method = program.program().load_method(name.c_str(), &*loaded->memory_manager_, tracer,
+  auto method = program.program().load_method(name.c_str(), loaded->memory_manager_.get(), tracer,
                                               program.data_map());
   if (!method.ok()) {
     return fail_with_runtime_error(fmt::format("method '{}' does not load", name), method.error());
   }
-  loaded->method_.emplace(std::move(method.get()));
+  loaded->method_ = std::make_unique<Method>(std::move(method.get()));
   ASSAY_RETURN_IF_ERROR(loaded->prepare_slots(*meta, inputs, outputs));
   ASSAY_RETURN_IF_ERROR(loaded->give_output_buffers(*meta));
   return loaded;
@@ -81,8 +84,10 @@ Status LoadedMethod::allocate_arenas(const MethodMeta& meta) {
     arena_memory_.emplace_back(memory);
     arenas_.emplace_back(memory, bytes);
   }
-  planned_.emplace(::executorch::runtime::Span(arenas_.data(), arenas_.size()));
-  memory_manager_.emplace(&method_allocator_, &*planned_, &temp_allocator_);
+  planned_ = std::make_unique<HierarchicalAllocator>(
+      ::executorch::runtime::Span(arenas_.data(), arenas_.size()));
+  memory_manager_ =
+      std::make_unique<MemoryManager>(&method_allocator_, planned_.get(), &temp_allocator_);
   return {};
 }
 

@@ -9,7 +9,6 @@
 #include <executorch/runtime/executor/memory_manager.h>
 #include <executorch/runtime/executor/method.h>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -75,13 +74,13 @@ class LoadedMethod {
   CountingAllocator temp_allocator_;
   std::vector<std::unique_ptr<std::uint8_t, FreeMemory>> arena_memory_;
   std::vector<::executorch::runtime::Span<std::uint8_t>> arenas_;
-  std::optional<::executorch::runtime::HierarchicalAllocator> planned_;
-  std::optional<::executorch::runtime::MemoryManager> memory_manager_;
+  std::unique_ptr<::executorch::runtime::HierarchicalAllocator> planned_;
+  std::unique_ptr<::executorch::runtime::MemoryManager> memory_manager_;
   std::vector<Slot> inputs_;
   std::vector<Slot> outputs_;
   std::vector<TensorView> output_views_;
   std::vector<std::vector<std::byte>> unplanned_outputs_;
-  std::optional<::executorch::runtime::Method> method_;
+  std::unique_ptr<::executorch::runtime::Method> method_;
 };
 
 }  // namespace assay::et

@@ -66,7 +66,7 @@ Status LoadedProgram::open_program(const Request& request) {
     return fail_with_runtime_error(fmt::format("{} does not load", request.entry.string()),
                                    program.error());
   }
-  program_.emplace(std::move(program.get()));
+  program_ = std::make_unique<Program>(std::move(program.get()));
   return {};
 }
 
@@ -92,6 +92,7 @@ Status LoadedProgram::merge_data() {
     return {};
   }
   std::vector<const NamedDataMap*> maps;
+  maps.reserve(data_maps_.size());
   for (const auto& map : data_maps_) {
     maps.push_back(map.get());
   }
@@ -99,13 +100,13 @@ Status LoadedProgram::merge_data() {
   if (!merged.ok()) {
     return fail_with_runtime_error("the data files cannot be used together", merged.error());
   }
-  merged_.emplace(std::move(merged.get()));
+  merged_ = std::make_unique<MergedDataMap>(std::move(merged.get()));
   return {};
 }
 
 const NamedDataMap* LoadedProgram::data_map() const {
   if (merged_) {
-    return &*merged_;
+    return merged_.get();
   }
   return data_maps_.empty() ? nullptr : data_maps_.front().get();
 }

@@ -7,7 +7,6 @@
 #include <executorch/runtime/executor/program.h>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,10 +45,10 @@ class LoadedProgram {
 
   LoadMode mode_ = LoadMode::kFile;
   std::unique_ptr<CountingLoader> loader_;
-  std::optional<::executorch::runtime::Program> program_;
+  std::unique_ptr<::executorch::runtime::Program> program_;
   std::vector<std::unique_ptr<CountingLoader>> data_loaders_;
   std::vector<std::unique_ptr<::executorch::extension::FlatTensorDataMap>> data_maps_;
-  std::optional<::executorch::extension::merged_data_map::MergedDataMap> merged_;
+  std::unique_ptr<::executorch::extension::merged_data_map::MergedDataMap> merged_;
 };
 
 }  // namespace assay::et

@@ -48,15 +48,15 @@ Status add_block(Connection& connection, const std::string& launch, std::string_
                         phase, samples.size(), packed.codec, Blob{packed.bytes});
 }
 
-Status add_samples(Connection& connection, const Launch& launch) {
-  const auto warmup = static_cast<std::size_t>(std::max(0, launch.measurement->warmup_iterations));
+Status add_samples(Connection& connection, const std::string& launch,
+                   const Measurement& measurement) {
+  const auto warmup = static_cast<std::size_t>(std::max(0, measurement.warmup_iterations));
   for (const auto& column : kPhaseColumns) {
-    const std::span<const std::int64_t> all(launch.measurement->samples.*column.values);
+    const std::span<const std::int64_t> all(measurement.samples.*column.values);
     const auto split = std::min(warmup, all.size());
+    ASSAY_RETURN_IF_ERROR(add_block(connection, launch, column.metric, "warmup", all.first(split)));
     ASSAY_RETURN_IF_ERROR(
-        add_block(connection, launch.id, column.metric, "warmup", all.first(split)));
-    ASSAY_RETURN_IF_ERROR(
-        add_block(connection, launch.id, column.metric, "steady", all.subspan(split)));
+        add_block(connection, launch, column.metric, "steady", all.subspan(split)));
   }
   return {};
 }
@@ -81,13 +81,13 @@ Status read_samples(Connection& connection, const std::string& launch, PhaseSamp
   return {};
 }
 
-Status add_events(Connection& connection, const Launch& launch) {
+Status add_events(Connection& connection, const std::string& launch,
+                  const std::vector<ProfileEvent>& events) {
   int position = 0;
-  for (const auto& event : launch.profile->events) {
-    ASSAY_RETURN_IF_ERROR(connection.run("INSERT INTO op_event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                                         launch.id, position++, event.name, event.kind,
-                                         event.instruction, event.count, event.total_ns,
-                                         event.min_ns, event.median_ns));
+  for (const auto& event : events) {
+    ASSAY_RETURN_IF_ERROR(connection.run(
+        "INSERT INTO op_event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", launch, position++, event.name,
+        event.kind, event.instruction, event.count, event.total_ns, event.min_ns, event.median_ns));
   }
   return {};
 }
@@ -220,9 +220,9 @@ Status SqliteResultStore::add_launch(const Launch& launch) {
   return in_transaction(connection_, [&]() -> Status {
     ASSAY_RETURN_IF_ERROR(add_launch_row(connection_, launch));
     if (launch.measurement) {
-      ASSAY_RETURN_IF_ERROR(add_samples(connection_, launch));
+      ASSAY_RETURN_IF_ERROR(add_samples(connection_, launch.id, *launch.measurement));
     }
-    return launch.profile ? add_events(connection_, launch) : Status();
+    return launch.profile ? add_events(connection_, launch.id, launch.profile->events) : Status();
   });
 }
 

@@ -45,6 +45,7 @@ Status add_input_set(Connection& connection, const InputSet& inputs, const std::
 
 std::string describe_runs(const std::vector<Run>& runs) {
   std::vector<std::string> names;
+  names.reserve(runs.size());
   for (const auto& run : runs) {
     names.push_back(run.name.empty() ? run.id : fmt::format("{} ({})", run.id, run.name));
   }
