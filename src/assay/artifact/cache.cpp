@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "assay/artifact/manifest.h"
 #include "assay/base/digest.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
@@ -48,19 +49,20 @@ Status check_files(const stdfs::path& folder, const Json& document) {
   return {};
 }
 
-/// The document of a cached folder after its files were checked; null if the folder is absent.
-Result<Json> checked_document(const stdfs::path& folder, std::string_view name) {
+/// What `parse` makes of the document of a cached folder, whose files are then checked; nullopt if
+/// the folder is absent.
+template <class T>
+Result<std::optional<T>> find_entry(std::string_view key, const stdfs::path& folder,
+                                    std::string_view name, Json T::* document,
+                                    Result<T> (*parse)(std::string_view, const stdfs::path&,
+                                                       Json)) {
   if (!stdfs::exists(folder / name)) {
-    return Json(nullptr);
+    return std::nullopt;
   }
-  ASSAY_ASSIGN_OR_RETURN(auto document, read_json_file(folder / name));
-  try {
-    ASSAY_RETURN_IF_ERROR(check_files(folder, document));
-  } catch (const Json::exception& error) {
-    return fail(ErrorCode::kCorrupt, fmt::format("'{}' is not what this Assay writes: {}",
-                                                 (folder / name).string(), error.what()));
-  }
-  return document;
+  ASSAY_ASSIGN_OR_RETURN(auto json, read_json_file(folder / name));
+  ASSAY_ASSIGN_OR_RETURN(auto entry, parse(key, folder, std::move(json)));
+  ASSAY_RETURN_IF_ERROR(check_files(folder, entry.*document));
+  return entry;
 }
 
 }  // namespace
@@ -86,28 +88,11 @@ std::string reference_key(const Case& cell, std::string_view kind, std::string_v
 }
 
 Result<std::optional<Artifact>> ArtifactCache::find_artifact(std::string_view key) const {
-  const auto folder = folder_of(key);
-  ASSAY_ASSIGN_OR_RETURN(auto manifest, checked_document(folder, kManifest));
-  if (manifest.is_null()) {
-    return std::nullopt;
-  }
-  return Artifact{.key = std::string(key),
-                  .folder = folder.string(),
-                  .entry = manifest.at("entry").get<std::string>(),
-                  .files = manifest.at("files").get<std::vector<ArtifactFile>>(),
-                  .manifest = std::move(manifest)};
+  return find_entry(key, folder_of(key), kManifest, &Artifact::manifest, artifact_from_manifest);
 }
 
 Result<std::optional<Reference>> ArtifactCache::find_reference(std::string_view key) const {
-  const auto folder = folder_of(key);
-  ASSAY_ASSIGN_OR_RETURN(auto document, checked_document(folder, kReference));
-  if (document.is_null()) {
-    return std::nullopt;
-  }
-  return Reference{.key = std::string(key),
-                   .kind = document.at("kind").get<std::string>(),
-                   .folder = folder.string(),
-                   .document = std::move(document)};
+  return find_entry(key, folder_of(key), kReference, &Reference::document, reference_from_document);
 }
 
 Result<stdfs::path> ArtifactCache::make_staging_folder(std::string_view key) const {

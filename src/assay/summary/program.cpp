@@ -63,7 +63,9 @@ ProgramSummary summarize_program(const Artifact& artifact) {
   for (const auto& file : artifact.files) {
     bytes += static_cast<double>(file.bytes);
   }
-  summary.metrics["program_bytes"] = exact(bytes);
+  if (!artifact.files.empty()) {  // What only lowers has no program.
+    summary.metrics["program_bytes"] = exact(bytes);
+  }
   const auto& manifest = artifact.manifest;
   if (!manifest.is_object()) {
     return summary;

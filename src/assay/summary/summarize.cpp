@@ -151,7 +151,9 @@ void decide_outcome(const CaseRows& rows, CaseSummary& summary) {
     if (summary.outcome != Outcome::kCompleted) {
       const auto& launches = rows.launches.at(pass);
       summary.last_words = launches.empty() ? "" : launches.back().end.last_words;
-      summary.notes.push_back(fmt::format("the {} pass did not complete", name_of(pass)));
+      if (summary.outcome != Outcome::kSkipped) {
+        summary.notes.push_back(fmt::format("the {} pass did not complete", name_of(pass)));
+      }
       return;
     }
   }
