@@ -300,14 +300,16 @@ class Campaign {
   static wire::InputSource inputs_for(const PreparedCase& prepared, Pass pass) {
     const int samples = pass == Pass::kEvaluate ? prepared.cell.inputs.count : 1;
     const auto reference = prepared.references.find("float32");
+    // The model's own inputs, for a program that may have been cast.
+    const bool converts = !prepared.cell.recipe.quantization.is_null();
     if (reference == prepared.references.end() && prepared.cell.inputs.generator == "file") {
-      return {.file = prepared.cell.inputs.file, .samples = samples};
+      return {.file = prepared.cell.inputs.file, .samples = samples, .converts_floating = converts};
     }
     if (reference == prepared.references.end()) {
       return {.is_generated = true, .seed = prepared.cell.inputs.seed, .samples = samples};
     }
     const auto path = std::filesystem::path(reference->second.folder) / "inputs.safetensors";
-    return {.file = path.string(), .samples = samples};
+    return {.file = path.string(), .samples = samples, .converts_floating = converts};
   }
 
   /// Runs a launch; an agent that died meanwhile is started again once, and the launch with it.

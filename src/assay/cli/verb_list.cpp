@@ -84,6 +84,9 @@ Result<Items> list_recipes(const Options& /*options*/) {
                                       : recipe.description +
                                             " (lowers only: " + recipe.runtime_unavailable + ")"});
   }
+  items.push_back(
+      {"executorch/recipe:NAME",
+       "a recipe that one of ExecuTorch's backends registers; a wrong NAME lists them"});
   return items;
 }
 

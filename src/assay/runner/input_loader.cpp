@@ -1,5 +1,6 @@
 #include "assay/runner/input_loader.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "assay/base/result.h"
+#include "assay/tensor/dtype.h"
 #include "assay/tensor/safetensors.h"
 #include "assay/tensor/tensor.h"
 #include "assay/wire/messages.h"
@@ -52,6 +54,32 @@ std::vector<Sample> generate_samples(const wire::InputSource& source,
   return samples;
 }
 
+/// Other mismatches are left for the engine to refuse, which names both sides.
+void convert_floating(std::span<const TensorSpec> specs, Sample& sample) {
+  for (std::size_t i = 0; i < std::min(specs.size(), sample.size()); ++i) {
+    auto& tensor = sample[i];
+    if (is_floating(tensor.dtype) && is_floating(specs[i].dtype) &&
+        tensor.dtype != specs[i].dtype) {
+      tensor =
+          tensor_from_doubles(doubles_from_tensor(tensor.view()), tensor.shape, specs[i].dtype);
+    }
+  }
+}
+
+Result<std::vector<Sample>> read_samples(const wire::InputSource& source,
+                                         std::span<const std::byte> blob) {
+  if (source.in_blob) {
+    ASSAY_ASSIGN_OR_RETURN(const auto tensors, tensors_from_safetensors(blob));
+    return pick_samples(tensors, source.samples);
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto tensors, read_safetensors(source.file));
+  auto samples = pick_samples(tensors, source.samples);
+  if (!samples) {
+    return fail_with_context(std::move(samples).error(), source.file);
+  }
+  return samples;
+}
+
 }  // namespace
 
 std::uint64_t seed_of_input(std::uint64_t seed, std::size_t sample, std::size_t input) {
@@ -70,14 +98,11 @@ Result<std::vector<Sample>> load_samples(const wire::InputSource& source,
   if (specs.empty()) {
     return std::vector<Sample>(static_cast<std::size_t>(source.samples));
   }
-  if (source.in_blob) {
-    ASSAY_ASSIGN_OR_RETURN(const auto tensors, tensors_from_safetensors(blob));
-    return pick_samples(tensors, source.samples);
-  }
-  ASSAY_ASSIGN_OR_RETURN(const auto tensors, read_safetensors(source.file));
-  auto samples = pick_samples(tensors, source.samples);
-  if (!samples) {
-    return fail_with_context(std::move(samples).error(), source.file);
+  ASSAY_ASSIGN_OR_RETURN(auto samples, read_samples(source, blob));
+  if (source.converts_floating) {
+    for (auto& sample : samples) {
+      convert_floating(specs, sample);
+    }
   }
   return samples;
 }

@@ -1,5 +1,6 @@
 #include "assay/runner/input_loader.h"
 
+#include <array>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <set>
@@ -12,6 +13,7 @@
 namespace assay {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 const std::vector<TensorSpec> kSpecs = {{.name = "x", .shape = {2, 3}},
@@ -74,6 +76,23 @@ TEST(InputLoader, WantsExactlyOneSource) {
             ErrorCode::kInvalidArgument);
   EXPECT_EQ(load_samples({.is_generated = true, .samples = 0}, {}, kSpecs).error().code,
             ErrorCode::kInvalidArgument);
+}
+
+TEST(InputLoader, ConvertsFloatingInputsOnlyWhereThatIsAskedFor) {
+  const std::vector<TensorSpec> half = {{.name = "x", .dtype = Dtype::kFloat16, .shape = {2}},
+                                        {.name = "i", .dtype = Dtype::kFloat16, .shape = {1}}};
+  const std::vector<NamedTensor> given = {
+      {"0.0", tensor_from_doubles(std::array{1.5, -2.0}, {2}, Dtype::kFloat32)},
+      {"0.1", Tensor::zeros(Dtype::kInt64, {1})}};
+  const auto blob = safetensors_from_tensors(given);
+  const auto as_given = load_samples({.in_blob = true}, blob, half).value().front();
+  EXPECT_EQ(as_given[0].dtype, Dtype::kFloat32);
+
+  const auto converted =
+      load_samples({.in_blob = true, .converts_floating = true}, blob, half).value().front();
+  EXPECT_EQ(converted[0].dtype, Dtype::kFloat16);
+  EXPECT_THAT(doubles_from_tensor(converted[0].view()), ElementsAre(1.5, -2.0));
+  EXPECT_EQ(converted[1].dtype, Dtype::kInt64) << "no integer becomes a float";
 }
 
 TEST(InputLoader, GivesEmptySamplesToAProgramWithoutInputs) {

@@ -44,6 +44,17 @@ Recipe recipe_from_entry(const Json& entry) {
   return recipe;
 }
 
+/// What such a recipe does inside is its backend's affair; its name says whether it quantizes.
+Json native_tolerance(std::string_view name) {
+  const auto has = [name](const char* part) { return name.find(part) != std::string_view::npos; };
+  if (!has("int8") && !has("int4") && !has("codebook")) {
+    return Json::object();
+  }
+  return {{"sqnr_db", 8},
+          {"separation_db", 3},
+          {"why", "by its name this recipe quantizes, so the bounds of quantized models hold"}};
+}
+
 Recipe native_recipe(std::string_view name) {
   return {
       .name = std::string(name),
@@ -52,6 +63,7 @@ Recipe native_recipe(std::string_view name) {
       .quantization = nullptr,
       .lowering = {{"flow", "executorch_recipe"}, {"recipe", name.substr(kNativePrefix.size())}},
       .produces = "pte",
+      .tolerance = native_tolerance(name),
       .description = "a recipe that ExecuTorch's own backends register"};
 }
 

@@ -45,6 +45,9 @@ TEST(RecipeCatalog, SuggestsNames) {
 
 TEST(RecipeCatalog, PassesExecutorchsOwnRecipesThrough) {
   const auto recipe = RecipeCatalog().get_recipe("executorch/recipe:xnnpack_fp32").value();
+  EXPECT_TRUE(recipe.tolerance.empty());
+  const auto quantized = RecipeCatalog().get_recipe("executorch/recipe:x_pt2e_int8_static").value();
+  EXPECT_EQ(quantized.tolerance.at("sqnr_db"), 8);
   EXPECT_TRUE(recipe.is_preset);
   EXPECT_EQ(recipe.engine, "executorch");
   EXPECT_EQ(recipe.lowering, (Json{{"flow", "executorch_recipe"}, {"recipe", "xnnpack_fp32"}}));

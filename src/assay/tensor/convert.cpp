@@ -4,6 +4,7 @@
 #include <cstring>
 #include <fmt/format.h>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "assay/base/result.h"
@@ -28,6 +29,15 @@ std::vector<double> decode_each(std::span<const std::byte> data, Decode decode) 
 template <class Stored>
 std::vector<double> cast_each(std::span<const std::byte> data) {
   return decode_each<Stored>(data, [](Stored stored) { return static_cast<double>(stored); });
+}
+
+template <class Stored, class Encode>
+void encode_each(std::span<const double> values, std::vector<std::byte>& data, Encode encode) {
+  data.resize(values.size() * sizeof(Stored));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const Stored stored = encode(values[i]);
+    std::memcpy(data.data() + i * sizeof(Stored), &stored, sizeof(Stored));
+  }
 }
 
 /// Number of consecutive elements that share one entry of the parameters.
@@ -98,6 +108,27 @@ std::vector<double> doubles_from_tensor(const TensorView& tensor) {
                                        [](std::uint8_t stored) { return stored == 0 ? 0.0 : 1.0; });
   }
   return {};
+}
+
+Tensor tensor_from_doubles(std::span<const double> values, Shape shape, Dtype floating) {
+  ASSAY_CHECK(is_floating(floating));
+  ASSAY_CHECK(count_elements(shape) == static_cast<std::int64_t>(values.size()));
+  Tensor tensor{.dtype = floating, .shape = std::move(shape), .data = {}};
+  switch (floating) {
+    case Dtype::kFloat16:
+      encode_each<std::uint16_t>(values, tensor.data, float16_from_double);
+      break;
+    case Dtype::kBFloat16:
+      encode_each<std::uint16_t>(values, tensor.data, bfloat16_from_double);
+      break;
+    case Dtype::kFloat32:
+      encode_each<float>(values, tensor.data,
+                         [](double value) { return static_cast<float>(value); });
+      break;
+    default:
+      encode_each<double>(values, tensor.data, [](double value) { return value; });
+  }
+  return tensor;
 }
 
 }  // namespace assay

@@ -59,6 +59,10 @@ struct Tensor {
 /// Takes as many whole elements as `data` holds, whatever the shape says. O(n) time and memory.
 std::vector<double> doubles_from_tensor(const TensorView& tensor);
 
+/// A tensor of a floating type with these values, each rounded to nearest, ties to even.
+/// `values`: row-major, as many as `shape` has elements.
+Tensor tensor_from_doubles(std::span<const double> values, Shape shape, Dtype floating);
+
 /// (stored - zero_point) * scale of each element. Errors: kInvalidArgument when the parameters do
 /// not fit the shape.
 Result<std::vector<double>> doubles_from_quantized(const TensorView& tensor,

@@ -1,5 +1,6 @@
 #include "assay/tensor/tensor.h"
 
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -45,6 +46,19 @@ TEST(DoublesFromTensor, ConvertsEveryDtype) {
   EXPECT_THAT(doubles(tensor_of<std::uint8_t>(Dtype::kUInt8, {255})), ElementsAre(255));
   EXPECT_THAT(doubles(tensor_of<std::uint16_t>(Dtype::kUInt16, {65535})), ElementsAre(65535));
   EXPECT_THAT(doubles(tensor_of<std::uint8_t>(Dtype::kBool, {0, 1, 7})), ElementsAre(0, 1, 1));
+}
+
+TEST(TensorFromDoubles, RoundsToEachFloatingType) {
+  // 1 + 2^-11 lies between two float16, 1 + 2^-8 between two bfloat16: ties go to the even one.
+  const auto cast = [](double value, Dtype dtype) {
+    return doubles_from_tensor(tensor_from_doubles(std::array{value}, {1, 1}, dtype).view());
+  };
+  EXPECT_THAT(cast(1 + 0x1p-11, Dtype::kFloat16), ElementsAre(1));
+  EXPECT_THAT(cast(1 + 0x1p-10, Dtype::kFloat16), ElementsAre(1 + 0x1p-10));
+  EXPECT_THAT(cast(1 + 0x1p-8, Dtype::kBFloat16), ElementsAre(1));
+  EXPECT_THAT(cast(0.1, Dtype::kFloat32), ElementsAre(double{0.1F}));
+  EXPECT_THAT(cast(0.1, Dtype::kFloat64), ElementsAre(0.1));
+  EXPECT_THAT(cast(1e6, Dtype::kFloat16), ElementsAre(std::numeric_limits<double>::infinity()));
 }
 
 TEST(DoublesFromTensor, KeepsNanAndInfinity) {

@@ -44,6 +44,8 @@ struct InputSource {
   bool is_generated = false;  ///< From the program's own signature, seeded.
   std::uint64_t seed = 1;
   int samples = 1;  ///< How many samples to take or to make.
+  /// Floating inputs become the program's floating type, as when a recipe casts a model to float16.
+  bool converts_floating = false;
 };
 
 /// measure -> Measurement; blob: bind, execute, fetch samples, each (warm-up + steady) int64, in
