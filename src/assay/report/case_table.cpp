@@ -271,7 +271,7 @@ TextTable case_table(const RunSummary& summary, std::vector<std::string>& common
   for (const auto& column : kBefore) {
     add_if_measured(table, metric_column(rows, column));
   }
-  table.columns.push_back(metric_column(rows, {"steady_ns", "steady", 95}));
+  add_if_measured(table, metric_column(rows, {"steady_ns", "steady", 95}));
   const auto common_part = common_interval(rows);
   add_if_measured(table, interval_column(rows, common_part));
   if (common_part.count == 0 || common_part.confidence == 0) {

@@ -1,0 +1,72 @@
+"""Finds what README and docs show: blocks of code, the commands in them, links."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+
+PROGRAMS = ("assay", "python", "jq", "make", "build/release/bin/", "source", "export", "pip")
+"""What a line of a block begins with when it is a command for a shell."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of code; `language` is empty where a page indents it instead of fencing it."""
+
+    page: str
+    line: int
+    language: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.page}:{self.line}"
+
+    def commands(self) -> list[str]:
+        """The lines that a reader would type, without their comments."""
+        lines = [line.removeprefix("$ ") for line in self.text.splitlines()]
+        typed = [re.sub(r"\s{2,}# .*", "", line).strip() for line in lines]
+        return [
+            line for line in typed if re.match(rf"({'|'.join(PROGRAMS)})\b|{PROGRAMS[3]}", line)
+        ]
+
+
+def blocks_of(page: Path) -> Iterator[Block]:
+    """Fenced blocks, and blocks indented by four that stand alone."""
+    name = str(page.relative_to(ROOT))
+    language: str | None = None
+    held: list[str] = []
+    start = 0
+    for number, line in enumerate([*page.read_text(encoding="utf-8").splitlines(), ""], 1):
+        fence = re.match(r"```(\w*)", line)
+        if language is not None and not fence:
+            held.append(line)
+        elif fence and language is None:
+            language, start = fence[1] or "text", number + 1
+        elif fence:
+            yield Block(name, start, str(language), "\n".join(held))
+            language, held = None, []
+        elif line.startswith("    ") or (held and not line):
+            start = start if held else number
+            held.append(line[4:])
+        elif held:
+            yield Block(name, start, "", "\n".join(held).rstrip())
+            held = []
+    if held:
+        yield Block(name, start, "", "\n".join(held).rstrip())
+
+
+BLOCKS = [block for page in PAGES for block in blocks_of(page)]
+
+
+def links_of(page: Path) -> set[str]:
+    """Files of this project that a page names: links, and paths in backticks."""
+    text = page.read_text(encoding="utf-8")
+    links = {
+        str((page.parent / target).resolve().relative_to(ROOT))
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text)
+    }
+    named = re.findall(r"`((?:docs|src|tests|tools|specs|python|bench|cmake)/[\w./-]+)`", text)
+    return links | set(named)

@@ -1,0 +1,167 @@
+"""Whatever README and docs show a reader to type is typed here; what they link to is there."""
+
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from blocks import BLOCKS, PAGES, ROOT, Block, links_of
+
+BIN = Path(os.environ.get("ASSAY_BIN_DIR", ROOT / "build" / "release" / "bin"))
+pytestmark = pytest.mark.skipif(not (BIN / "assay").exists(), reason="build first")
+
+NOT_TYPED = {
+    "make demo": "minutes; its command is the last but one of the README's",
+    "make test": "runs this test",
+    "make check": "the other half of .ci/run",
+    "source .venv/bin/activate; export PATH=$PWD/build/release/bin:$PATH": "see Reader.env",
+    "python tools/approve.py": "writes the goldens",
+}
+TYPED_OTHERWISE = {
+    # All nine cases would take minutes.
+    "assay run specs/mobilenet.json --report report.html --report results.csv": " --dry-run",
+    "python -m assay.aot.server --jobs 2": " < /dev/null",
+}
+EXIT_CODES = {
+    # Three of its programs fail on order; resumed, they have failed before.
+    "assay run robust.json --launch-timeout 1s --memory-limit 200MB": 1,
+    "assay run --resume latest": 1,
+}
+
+NET = """
+import torch
+
+def make():
+    return torch.nn.Sequential(torch.nn.Linear(8, 4), torch.nn.ReLU()), (torch.randn(2, 8),)
+"""
+FAKE = """{"inputs": [{"dtype": "float32", "shape": [1, 4]}],
+ "outputs": [{"dtype": "float32", "shape": [1, 4]}]%s}"""
+FAKES = {
+    "crash": ', "misbehave": {"at": "steady", "do": "segfault"}',
+    "hang": ', "misbehave": {"at": "steady", "do": "hang"}',
+    "greedy": ', "misbehave": {"at": "steady", "do": "eat_memory"}',
+    "fine": "",
+}
+SPEC = """{"schema": "assay/spec/1", "engines": ["fake"], "models": ["fine.fake.json"],
+ "measure": {"launches": 1, "passes": ["timing"], "time_budget": "1s"}}"""
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Somebody with the files that the pages speak of, and with a store of their own."""
+
+    folder: Path
+
+    @property
+    def env(self) -> dict[str, str]:
+        paths = [str(BIN), str(Path(sys.executable).parent), os.environ["PATH"]]
+        return {**os.environ, "PATH": ":".join(paths), "ASSAY_HOME": str(self.folder / "home")}
+
+    def type(self, command: str) -> subprocess.CompletedProcess[str]:
+        is_of_project = re.search(r"\btools/|\bbuild/release/", command)
+        return subprocess.run(
+            ["bash", "-c", command],
+            cwd=ROOT if is_of_project else self.folder,
+            env=self.env,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=600,
+        )
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
+    reader = Reader(tmp_path_factory.mktemp("reader"))
+    (reader.folder / "specs").symlink_to(ROOT / "specs")
+    (reader.folder / "net.py").write_text(NET)
+    (reader.folder / "spec.json").write_text(SPEC)
+    for name, fields in FAKES.items():
+        (reader.folder / f"{name}.fake.json").write_text(FAKE % fields)
+    (reader.folder / "robust.json").write_text(
+        next(block.text for block in BLOCKS if '"crash.fake.json"' in block.text)
+    )
+    for line in (
+        "assay aot net.py:make --recipe executorch/portable --out made",
+        "cp made/program.pte .",
+        "assay run spec.json --report report.json",
+    ):
+        result = reader.type(line)
+        assert result.returncode == 0, result.stderr
+    return reader
+
+
+def commands() -> list[object]:
+    return [
+        pytest.param(command, id=f"{block}: {command}")
+        for block in BLOCKS
+        for command in block.commands()
+        if command not in NOT_TYPED
+    ]
+
+
+@pytest.mark.parametrize("command", commands())
+def test_command_does_what_the_page_says(reader: Reader, command: str) -> None:
+    if command.startswith("jq") and shutil.which("jq") is None:
+        pytest.skip("no jq here")
+    if command.endswith("page.html"):
+        command = command.replace("page.html", str(reader.folder / "page.html"))
+    result = reader.type(command + TYPED_OTHERWISE.get(command, ""))
+    assert result.returncode == EXIT_CODES.get(command, 0), result.stdout + result.stderr
+
+
+def test_no_exception_outlives_its_page() -> None:
+    typed = {command for block in BLOCKS for command in block.commands()}
+    assert {*NOT_TYPED, *TYPED_OTHERWISE, *EXIT_CODES} <= typed
+
+
+def python_blocks() -> list[object]:
+    return [
+        pytest.param(block, id=str(block))
+        for block in BLOCKS
+        if block.language == "python" or block.text.startswith("import assay")
+    ]
+
+
+@pytest.mark.parametrize("block", python_blocks())
+def test_python_runs(reader: Reader, block: Block) -> None:
+    given = "import torch\nx = torch.randn(1, 3, 224, 224)\n"
+    result = subprocess.run(
+        [sys.executable, "-c", given + block.text],
+        cwd=reader.folder,
+        env={**reader.env, "ASSAY_BIN_DIR": str(BIN)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+@pytest.mark.parametrize(
+    "block", [block for block in BLOCKS if '"assay/spec/1"' in block.text], ids=str
+)
+def test_spec_is_one(reader: Reader, block: Block) -> None:
+    path = reader.folder / "shown.json"
+    path.write_text(block.text)
+    result = reader.type(f"assay run {path} --dry-run")
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_queries_of_the_store_answer(reader: Reader) -> None:
+    query = next(block.text for block in BLOCKS if block.text.startswith("SELECT"))
+    with sqlite3.connect(reader.folder / "home" / "assay.db") as store:
+        rows = store.execute(query).fetchall()
+    assert rows
+    assert all(seconds > 0 for _, seconds in rows)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    missing = [link for link in links_of(page) if not (ROOT / link).exists()]
+    assert missing == []
