@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <fmt/format.h>
 #include <map>
 #include <memory>
@@ -16,6 +15,7 @@
 #include "assay/base/enum_names.h"
 #include "assay/base/result.h"
 #include "assay/base/uuid.h"
+#include "assay/campaign/case_order.h"
 #include "assay/campaign/judge.h"
 #include "assay/campaign/launch_order.h"
 #include "assay/campaign/plan.h"
@@ -25,12 +25,10 @@
 #include "assay/record/subject.h"
 #include "assay/supervise/agent_client.h"
 #include "assay/tensor/tensor.h"
-#include "assay/wire/messages.h"
 
 namespace assay {
 namespace {
 
-constexpr std::int64_t kDefaultAllowanceNs = 600'000'000'000;
 constexpr int kRepeats = 2;  ///< Of each evaluated sample, to tell a nondeterministic program.
 constexpr int kMostIterations = 10;
 constexpr std::int64_t kObserveBudgetNs = 5'000'000'000;
@@ -266,21 +264,9 @@ class Campaign {
   }
 
   LaunchOrder order_for(const PreparedCase& prepared, Pass pass) const {
-    const auto& settings = request_.settings;
-    LaunchOrder order{.build = prepared.build,
-                      .artifact = prepared.artifact.value_or(Artifact{}),
-                      .method = prepared.cell.method,
-                      .options = prepared.cell.options,
-                      .libraries = settings.libraries,
-                      .pass = pass,
-                      .inputs = inputs_for(prepared, pass),
-                      .plan = settings.plan,
-                      .repeat = kRepeats};
+    auto order = order_of_case(prepared, pass, request_.settings);
+    order.repeat = kRepeats;
     order.iterations = observed_iterations(prepared);
-    order.limits.memory_bytes = settings.memory_limit_bytes;
-    order.limits.wall_ns = settings.launch_timeout_ns != 0
-                               ? settings.launch_timeout_ns
-                               : settings.plan.time_budget_ns + kDefaultAllowanceNs;
     return order;
   }
 
@@ -295,21 +281,6 @@ class Campaign {
     const auto inference_ns = std::max<std::int64_t>(evaluated->last_wall_ns / inferences, 1);
     return static_cast<int>(
         std::clamp<std::int64_t>(kObserveBudgetNs / inference_ns, 1, kMostIterations));
-  }
-
-  static wire::InputSource inputs_for(const PreparedCase& prepared, Pass pass) {
-    const int samples = pass == Pass::kEvaluate ? prepared.cell.inputs.count : 1;
-    const auto reference = prepared.references.find("float32");
-    // The model's own inputs, for a program that may have been cast.
-    const bool converts = !prepared.cell.recipe.quantization.is_null();
-    if (reference == prepared.references.end() && prepared.cell.inputs.generator == "file") {
-      return {.file = prepared.cell.inputs.file, .samples = samples, .converts_floating = converts};
-    }
-    if (reference == prepared.references.end()) {
-      return {.is_generated = true, .seed = prepared.cell.inputs.seed, .samples = samples};
-    }
-    const auto path = std::filesystem::path(reference->second.folder) / "inputs.safetensors";
-    return {.file = path.string(), .samples = samples, .converts_floating = converts};
   }
 
   /// Runs a launch; an agent that died meanwhile is started again once, and the launch with it.

@@ -2,11 +2,13 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "assay/base/json.h"
 #include "assay/record/axes.h"
+#include "assay/record/comparison.h"
 #include "assay/tensor/tensor.h"
 
 namespace assay {
@@ -41,8 +43,11 @@ struct Measurement {
   int warmup_iterations = 0;  ///< Done, may be fewer than planned.
   int iterations = 0;         ///< Steady iterations done.
   std::string stopped_by;     ///< "count" or "time_budget".
+  std::int64_t gap_ns = 0;    ///< Pause between inferences, as planned.
   std::int64_t wall_ns = 0;   ///< Of the steady part.
   std::int64_t cpu_ns = 0;    ///< Of the process, in the steady part.
+  /// In which its threads were ready but had no processor, in the steady part, summed over them.
+  std::optional<std::int64_t> run_queue_wait_ns;
   std::int64_t involuntary_switches = 0;
   std::int64_t minor_faults = 0;
   std::int64_t major_faults = 0;
@@ -112,11 +117,14 @@ struct ProfileReport {
 struct Conditions {
   std::int64_t unix_ns = 0;
   std::optional<double> load_average_1min;
-  std::optional<double> cpu_pressure_avg10;
+  std::optional<double> cpu_pressure_avg10;  ///< Percent of 10 s in which something waited for it.
+  std::optional<double> memory_pressure_avg10;
+  std::optional<double> io_pressure_avg10;
   std::optional<std::int64_t> steal_ticks;
   std::optional<std::int64_t> total_ticks;
   std::optional<double> frequency_hz;
   std::optional<double> temperature_celsius;
+  std::optional<std::int64_t> throttle_count;  ///< Thermal throttling since boot, all cores.
   std::optional<std::string> governor;
   std::optional<std::int64_t> memory_available_bytes;
 };
@@ -143,6 +151,7 @@ struct Launch {
   int index = 0;  ///< Within its attempt.
   int order = 0;  ///< Within the run, as executed.
   bool is_fresh = true;
+  std::optional<PairPlace> place;  ///< In a comparison, if it belongs to one.
   Outcome outcome = Outcome::kCompleted;
   Stage stage = Stage::kDone;
   std::string reason_code;

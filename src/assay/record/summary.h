@@ -35,6 +35,13 @@ struct AccuracyTable {
   std::vector<std::string> controls;  ///< "all_zeros: fails, as it must", …
 };
 
+/// A sign that something else than the program shaped a launch's times; see docs/metrics.md.
+struct Disturbance {
+  std::string flag;  ///< "steal", "run_queue_wait", …
+  double value = 0;  ///< In the flag's own unit, above its threshold.
+  std::string text;  ///< "the machine lost 12 % of its time to its host (steal)"
+};
+
 /// Steady iterations of one timing launch, for pictures.
 struct LaunchSeries {
   std::string launch;
@@ -46,6 +53,7 @@ struct LaunchSeries {
   std::string stopped_by;                ///< "count" or "time_budget".
   Conditions before;
   Conditions after;
+  std::vector<Disturbance> disturbances;  ///< Empty: no sign of any.
 };
 
 /// Everything a report shows of one case; writers only format it.
@@ -91,6 +99,7 @@ struct RunSummary {
 ASSAY_DECLARE_JSON(GateResult);
 ASSAY_DECLARE_JSON(OutputError);
 ASSAY_DECLARE_JSON(AccuracyTable);
+ASSAY_DECLARE_JSON(Disturbance);
 ASSAY_DECLARE_JSON(LaunchSeries);
 ASSAY_DECLARE_JSON(CaseSummary);
 ASSAY_DECLARE_JSON(RunSummary);

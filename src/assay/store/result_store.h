@@ -9,6 +9,7 @@
 
 #include "assay/base/result.h"
 #include "assay/record/case.h"
+#include "assay/record/comparison.h"
 #include "assay/record/launch.h"
 #include "assay/record/metric.h"
 #include "assay/record/run.h"
@@ -58,6 +59,8 @@ class ResultStore {
   virtual Status add_reference(const Reference& reference) = 0;
   /// Inserts the attempt, or replaces the one with its id (to extend a lease, to finish it).
   virtual Status put_attempt(const Attempt& attempt) = 0;
+  /// Inserts the comparison, or replaces the one with its id; its launches come after it.
+  virtual Status put_comparison(const Comparison& comparison) = 0;
   /// The launch with its raw samples, which are compressed.
   virtual Status add_launch(const Launch& launch) = 0;
   virtual Status add_metrics(std::span<const MetricRow> metrics) = 0;
@@ -72,6 +75,7 @@ class ResultStore {
   virtual Result<std::vector<Case>> cases_of_run(std::string_view run_id) = 0;
   /// In order of making.
   virtual Result<std::vector<Attempt>> attempts_of_run(std::string_view run_id) = 0;
+  virtual Result<std::vector<Comparison>> comparisons_of_run(std::string_view run_id) = 0;
   /// In order of index, samples included.
   virtual Result<std::vector<Launch>> launches_of_attempt(std::string_view attempt_id) = 0;
   virtual Result<std::vector<MetricRow>> metrics_of_attempt(std::string_view attempt_id) = 0;

@@ -175,6 +175,24 @@ TEST_P(StoreContract, KeepsTwoBuildsOfOneCaseApart) {
             json_of(std::vector{records.cell, other}));
 }
 
+TEST_P(StoreContract, KeepsAComparisonWithThePlacesOfItsLaunches) {
+  const auto records = add_sample_run(store());
+  Comparison comparison{.id = make_id(), .run = records.run.id, .a_case = "a", .b_case = "b"};
+  ASSERT_TRUE(store().put_comparison(comparison));
+  auto launch = make_launch(records.attempt.id, 1);
+  launch.place = {.comparison = comparison.id, .block = 2, .pair = 5, .side = Side::kCanary};
+  ASSERT_TRUE(store().add_launch(launch));
+  comparison.verdict = ComparisonVerdict::kSlower;
+  comparison.metrics = {{.metric = "floor_ns", .pairs = 10, .ratio = 0.02, .low = 0.01}};
+  ASSERT_TRUE(store().put_comparison(comparison));
+
+  EXPECT_EQ(json_of(store().comparisons_of_run(records.run.id).value()),
+            json_of(std::vector{comparison}));
+  const auto back = store().launches_of_attempt(records.attempt.id).value();
+  EXPECT_FALSE(back.at(0).place);
+  EXPECT_EQ(Json(*back.at(1).place), Json(*launch.place));
+}
+
 TEST_P(StoreContract, CarriesNanAndInfinityOfMetrics) {
   const auto records = add_sample_run(store());
   const double infinity = std::numeric_limits<double>::infinity();

@@ -36,7 +36,10 @@ constexpr auto kMergedTables = std::to_array<MergedTable>({
     {"subject", "rowid", ""},
     {"artifact", "rowid", ""},
     {"reference", "rowid", ""},
-    {"comparison", "rowid", ""},
+    {"comparison", "rowid",
+     "ON CONFLICT (id) DO UPDATE SET verdict = excluded.verdict, document = excluded.document "
+     "WHERE comparison.document <> excluded.document AND "
+     "json_extract(comparison.document, '$.text') = ''"},
     {"attempt", "rowid",
      "ON CONFLICT (id) DO UPDATE SET subject = excluded.subject, worker = excluded.worker, "
      "lease_until_unix_ns = excluded.lease_until_unix_ns, is_finished = excluded.is_finished, "

@@ -184,7 +184,20 @@ CREATE TABLE attachment (
   UNIQUE (owner, kind, digest));
 )sql";
 
-constexpr auto kMigrations = std::to_array<std::string_view>({kMigration1});
+// The table was reserved before, and empty.
+constexpr std::string_view kMigration2 = R"sql(
+DROP TABLE comparison;
+CREATE TABLE comparison (
+  id TEXT PRIMARY KEY NOT NULL,
+  run TEXT NOT NULL REFERENCES run (id),
+  a_case TEXT NOT NULL,
+  b_case TEXT NOT NULL,
+  verdict TEXT NOT NULL,
+  document TEXT NOT NULL);
+CREATE INDEX comparison_by_run ON comparison (run);
+)sql";
+
+constexpr auto kMigrations = std::to_array<std::string_view>({kMigration1, kMigration2});
 
 }  // namespace
 

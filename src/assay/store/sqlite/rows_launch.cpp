@@ -15,6 +15,7 @@
 #include "assay/base/enum_names.h"
 #include "assay/base/result.h"
 #include "assay/record/axes.h"
+#include "assay/record/comparison.h"
 #include "assay/record/launch.h"
 #include "assay/record/metric.h"
 #include "assay/record/run.h"
@@ -124,13 +125,22 @@ std::optional<std::string> text_from_profile(const Launch& launch) {
   return text_from_record(rest);
 }
 
+template <class T>
+std::optional<T> in_place(const Launch& launch, T PairPlace::* field) {
+  return launch.place ? std::optional((*launch.place).*field) : std::nullopt;
+}
+
 Status add_launch_row(Connection& connection, const Launch& launch) {
   return connection.run(
-      "INSERT INTO launch (id, attempt, launch_index, run_order, is_fresh, outcome, stage, "
-      "reason_code, text, wall_ns, overhead_ns, conditions_before, conditions_after, process_end, "
-      "load, measurement, memory, profile) "
-      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      "INSERT INTO launch (id, attempt, launch_index, run_order, is_fresh, comparison, block, "
+      "pair, "
+      "side, outcome, stage, reason_code, text, wall_ns, overhead_ns, conditions_before, "
+      "conditions_after, process_end, load, measurement, memory, profile) "
+      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
       launch.id, launch.attempt, launch.index, launch.order, launch.is_fresh,
+      in_place(launch, &PairPlace::comparison), in_place(launch, &PairPlace::block),
+      in_place(launch, &PairPlace::pair),
+      launch.place ? std::optional(std::string(name_of(launch.place->side))) : std::nullopt,
       name_of(launch.outcome), name_of(launch.stage), launch.reason_code, launch.text,
       launch.end.wall_ns, launch.overhead_ns, text_from_record(launch.before),
       text_from_record(launch.after), text_from_record(launch.end), text_from_optional(launch.load),
@@ -166,6 +176,13 @@ Result<Launch> read_launch(Statement& row) {
   ASSAY_RETURN_IF_ERROR(read_optional(row, 14, "measurement", launch.measurement));
   ASSAY_RETURN_IF_ERROR(read_optional(row, 15, "memory report", launch.memory));
   ASSAY_RETURN_IF_ERROR(read_optional(row, 16, "profile", launch.profile));
+  if (!row.is_null(17)) {
+    ASSAY_ASSIGN_OR_RETURN(const auto side, enum_from_text<Side>(row.text(20)));
+    launch.place = {.comparison = row.text(17),
+                    .block = static_cast<int>(row.integer(18)),
+                    .pair = static_cast<int>(row.integer(19)),
+                    .side = side};
+  }
   return launch;
 }
 
@@ -216,6 +233,20 @@ Status SqliteResultStore::put_attempt(const Attempt& attempt) {
       attempt.text);
 }
 
+Status SqliteResultStore::put_comparison(const Comparison& comparison) {
+  return connection_.run(
+      "INSERT INTO comparison VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
+      "verdict = excluded.verdict, document = excluded.document",
+      comparison.id, comparison.run, comparison.a_case, comparison.b_case,
+      name_of(comparison.verdict), text_from_record(comparison));
+}
+
+Result<std::vector<Comparison>> SqliteResultStore::comparisons_of_run(std::string_view run_id) {
+  return collect(
+      connection_.prepare("SELECT document FROM comparison WHERE run = ? ORDER BY rowid", run_id),
+      [](Statement& row) { return record_from_text<Comparison>(row.text(0), "comparison"); });
+}
+
 Status SqliteResultStore::add_launch(const Launch& launch) {
   return in_transaction(connection_, [&]() -> Status {
     ASSAY_RETURN_IF_ERROR(add_launch_row(connection_, launch));
@@ -257,7 +288,8 @@ Result<std::vector<Launch>> SqliteResultStore::launches_of_attempt(std::string_v
       collect(connection_.prepare(
                   "SELECT id, attempt, launch_index, run_order, is_fresh, outcome, stage, "
                   "reason_code, text, overhead_ns, conditions_before, conditions_after, "
-                  "process_end, load, measurement, memory, profile FROM launch WHERE attempt = ? "
+                  "process_end, load, measurement, memory, profile, comparison, block, pair, side "
+                  "FROM launch WHERE attempt = ? "
                   "ORDER BY launch_index, rowid",
                   attempt_id),
               read_launch));

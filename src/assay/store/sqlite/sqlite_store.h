@@ -28,6 +28,7 @@ class SqliteResultStore final : public ResultStore {
   Status add_artifact(const Artifact& artifact) override;
   Status add_reference(const Reference& reference) override;
   Status put_attempt(const Attempt& attempt) override;
+  Status put_comparison(const Comparison& comparison) override;
   Status add_launch(const Launch& launch) override;
   Status add_metrics(std::span<const MetricRow> metrics) override;
   Status add_attachment(const Attachment& attachment) override;
@@ -37,6 +38,7 @@ class SqliteResultStore final : public ResultStore {
   Result<Environment> get_environment(std::string_view id) override;
   Result<std::vector<Case>> cases_of_run(std::string_view run_id) override;
   Result<std::vector<Attempt>> attempts_of_run(std::string_view run_id) override;
+  Result<std::vector<Comparison>> comparisons_of_run(std::string_view run_id) override;
   Result<std::vector<Launch>> launches_of_attempt(std::string_view attempt_id) override;
   Result<std::vector<MetricRow>> metrics_of_attempt(std::string_view attempt_id) override;
   Result<std::vector<Attachment>> attachments_of(std::string_view owner) override;
