@@ -46,7 +46,20 @@ std::optional<double> highest_number(const std::vector<stdfs::path>& files, doub
   return highest;
 }
 
-/// "some avg10=0.12 avg60=…": the share of time in which something waited for a processor, percent.
+/// The sum of what the files tell; nullopt when none tells anything.
+std::optional<std::int64_t> sum_of_numbers(const std::vector<stdfs::path>& files) {
+  std::optional<std::int64_t> sum;
+  for (const auto& file : files) {
+    const auto text = read_system_text(file);
+    if (const auto number = text ? leading_integer(*text) : std::nullopt) {
+      sum = sum.value_or(0) + *number;
+    }
+  }
+  return sum;
+}
+
+/// "some avg10=0.12 avg60=…": the share of time in which something waited for the resource,
+/// percent.
 std::optional<double> pressure_avg10(const std::optional<std::string>& text) {
   constexpr std::string_view kMark = "some avg10=";
   const std::string_view line = text ? std::string_view(*text) : std::string_view{};
@@ -95,11 +108,16 @@ Conditions read_conditions(const stdfs::path& root) {
     conditions.load_average_1min = leading_double(*text);
   }
   conditions.cpu_pressure_avg10 = pressure_avg10(read_system_text(root / "proc/pressure/cpu"));
+  conditions.memory_pressure_avg10 =
+      pressure_avg10(read_system_text(root / "proc/pressure/memory"));
+  conditions.io_pressure_avg10 = pressure_avg10(read_system_text(root / "proc/pressure/io"));
   add_ticks(read_system_text(root / "proc/stat"), conditions);
   conditions.frequency_hz =
       highest_number(files_in_each(cpus, "cpu", "cpufreq/scaling_cur_freq"), 1e3, 0, 1e11);
   conditions.temperature_celsius = highest_number(
       files_in_each(root / "sys/class/thermal", "thermal_zone", "temp"), 1e-3, -60, 200);
+  conditions.throttle_count =
+      sum_of_numbers(files_in_each(cpus, "cpu", "thermal_throttle/core_throttle_count"));
   conditions.governor = read_system_text(cpus / "cpu0/cpufreq/scaling_governor");
   conditions.memory_available_bytes = available_bytes(read_system_text(root / "proc/meminfo"));
   return conditions;

@@ -21,6 +21,9 @@ TEST(Conditions, AreAbsentWhereTheSystemTellsNothing) {
   EXPECT_FALSE(conditions.total_ticks);
   EXPECT_FALSE(conditions.frequency_hz);
   EXPECT_FALSE(conditions.temperature_celsius);
+  EXPECT_FALSE(conditions.throttle_count);
+  EXPECT_FALSE(conditions.memory_pressure_avg10);
+  EXPECT_FALSE(conditions.io_pressure_avg10);
   EXPECT_FALSE(conditions.governor);
   EXPECT_FALSE(conditions.memory_available_bytes);
 }
@@ -31,6 +34,8 @@ TEST(Conditions, AreReadFromAVirtualMachine) {
       .with("proc/pressure/cpu",
             "some avg10=1.25 avg60=0.08 avg300=3.09 total=57051524\n"
             "full avg10=9.00 avg60=0.00 avg300=0.00 total=0\n")
+      .with("proc/pressure/memory", "some avg10=0.50 avg60=0.00 avg300=0.00 total=1\n")
+      .with("proc/pressure/io", "some avg10=7.75 avg60=0.00 avg300=0.00 total=1\n")
       .with("proc/stat",
             "cpu  102265 1 13891 556229 1944 2 135 69 40 5\n"
             "cpu0 46343 0 6051 284197 553 0 7 30 0 0\n")
@@ -38,6 +43,8 @@ TEST(Conditions, AreReadFromAVirtualMachine) {
   const auto conditions = read_conditions(root.path());
   EXPECT_EQ(conditions.load_average_1min, 0.53);
   EXPECT_EQ(conditions.cpu_pressure_avg10, 1.25);
+  EXPECT_EQ(conditions.memory_pressure_avg10, 0.5);
+  EXPECT_EQ(conditions.io_pressure_avg10, 7.75);
   EXPECT_EQ(conditions.steal_ticks, 69);
   EXPECT_EQ(conditions.total_ticks, 102265 + 1 + 13891 + 556229 + 1944 + 2 + 135 + 69);
   EXPECT_EQ(conditions.memory_available_bytes, 23000000LL * 1024);
@@ -57,6 +64,14 @@ TEST(Conditions, TakeTheHighestFrequencyAndTemperature) {
   EXPECT_EQ(conditions.frequency_hz, 2'841'600'000.0);
   EXPECT_EQ(conditions.temperature_celsius, 41.5);
   EXPECT_EQ(conditions.governor, "schedutil");
+}
+
+TEST(Conditions, SumTheThrottleCountersOfAllCores) {
+  SampleRoot root;
+  root.with("sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count", "3\n")
+      .with("sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "0\n")
+      .with("sys/devices/system/cpu/cpu11/thermal_throttle/core_throttle_count", "4\n");
+  EXPECT_EQ(read_conditions(root.path()).throttle_count, 7);
 }
 
 TEST(Conditions, AreAbsentWhereFilesHoldNonsense) {

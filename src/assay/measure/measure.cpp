@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <expected>
 #include <fmt/format.h>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -16,6 +17,7 @@
 
 #include "assay/base/clock.h"
 #include "assay/base/result.h"
+#include "assay/device/run_queue.h"
 #include "assay/engine/session.h"
 #include "assay/record/axes.h"
 #include "assay/record/launch.h"
@@ -154,6 +156,13 @@ std::int64_t warmup_share_ns(const MeasurePlan& plan) {
   return static_cast<std::int64_t>(static_cast<double>(plan.time_budget_ns) * share);
 }
 
+/// Threads that ended in between took their share along; then nothing is known.
+std::optional<std::int64_t> wait_between(std::optional<std::int64_t> before,
+                                         std::optional<std::int64_t> after) {
+  const bool is_known = before && after && *after >= *before;
+  return is_known ? std::optional(*after - *before) : std::nullopt;
+}
+
 void put_usage(Measurement& result, const Usage& before, const Usage& after) {
   const auto& a = before.counters;
   const auto& b = after.counters;
@@ -175,7 +184,7 @@ void shrink_samples(PhaseSamples& samples, std::size_t count) {
 Result<Measurement> measure(Session& session, std::span<const TensorView> inputs,
                             const MeasurePlan& plan, const StageListener& listener) {
   ASSAY_RETURN_IF_ERROR(check_plan(plan));
-  Measurement result;
+  Measurement result{.gap_ns = plan.gap_ns};
   result.clock_resolution_ns = measure_clock_resolution_ns();
   result.timer_cost_ns = median_timer_cost_ns();
   result.samples = reserve_samples(static_cast<std::size_t>(plan.warmup_iterations) +
@@ -204,12 +213,15 @@ Result<Measurement> measure(Session& session, std::span<const TensorView> inputs
                           .minimum = plan.min_iterations,
                           .deadline_ns = start_ns + plan.time_budget_ns,
                           .gap_ns = plan.gap_ns};
+  // The wait is read around the counters, so that its page faults are not counted.
+  const auto wait_before = read_run_queue_wait_ns();
   const Usage before = read_usage();
   const std::int64_t steady_start_ns = monotonic_ns();
   ASSAY_ASSIGN_OR_RETURN(result.iterations,
                          run_loop(session, inputs, steady, result.samples, warm));
   result.wall_ns = monotonic_ns() - steady_start_ns;
   put_usage(result, before, read_usage());
+  result.run_queue_wait_ns = wait_between(wait_before, read_run_queue_wait_ns());
 
   result.stopped_by = result.iterations == plan.iterations ? "count" : "time_budget";
   shrink_samples(result.samples, warm + static_cast<std::size_t>(result.iterations));

@@ -48,6 +48,15 @@ TEST(Measure, ChargesTheTimeOfExecuteToExecute) {
   EXPECT_LT(std::ranges::min(result->samples.bind_ns), 200'000);
 }
 
+TEST(Measure, TellsItsGapAndHowLongItsThreadsWaitedForAProcessor) {
+  ScriptedSession session;
+  const auto result =
+      measure(session, {}, {.warmup_iterations = 0, .iterations = 2, .gap_ns = 1'000}, {});
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->gap_ns, 1'000);
+  EXPECT_GE(result->run_queue_wait_ns.value_or(0), 0);
+}
+
 TEST(Measure, StopsAtTheBudgetButDoesTheMinimum) {
   ScriptedSession session;
   session.execute_ns = 1'000'000;

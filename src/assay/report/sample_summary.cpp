@@ -273,6 +273,8 @@ CaseSummary inconclusive() {
   add_accuracy(cell, 27.9, 48.3);
   cell.timing = Timing::kInconclusive;
   cell.verdict = Verdict::kInconclusive;
+  cell.launches[1].disturbances = {
+      {"steal", 0.12, "the machine lost 12 % of its time to its host (steal)"}};
   cell.notes = {"4 more launches would decide steady_ns"};
   return cell;
 }

@@ -22,6 +22,7 @@
 #include "assay/record/subject.h"
 #include "assay/record/summary.h"
 #include "assay/store/result_store.h"
+#include "assay/summary/disturbance.h"
 #include "assay/summary/program.h"
 #include "assay/summary/timing.h"
 #include "assay/tensor/tensor.h"
@@ -230,7 +231,8 @@ void add_timing(const CaseRows& rows, bool has_series, CaseSummary& summary) {
            .median_ns = steady == alone.metrics.end() ? 0 : steady->second.value,
            .stopped_by = measurement.stopped_by,
            .before = launch.before,
-           .after = launch.after});
+           .after = launch.after,
+           .disturbances = find_disturbances(launch)});
     }
   }
 }

@@ -16,8 +16,10 @@
 #include "assay/record/axes.h"
 #include "assay/record/launch.h"
 #include "assay/record/metric.h"
+#include "assay/record/summary.h"
 #include "assay/stats/order_statistics.h"
 #include "assay/stats/quantile.h"
+#include "assay/summary/disturbance.h"
 
 namespace assay {
 namespace {
@@ -91,6 +93,13 @@ void add_load_metrics(const std::vector<const Launch*>& launches,
   }
 }
 
+std::vector<std::vector<Disturbance>> disturbances_of(const std::vector<const Launch*>& launches) {
+  std::vector<std::vector<Disturbance>> found;
+  std::ranges::transform(launches, std::back_inserter(found),
+                         [](const Launch* launch) { return find_disturbances(*launch); });
+  return found;
+}
+
 void note_time_budget(const std::vector<const Launch*>& launches, std::vector<std::string>& notes) {
   int stopped = 0;
   int fewest = 0;
@@ -107,17 +116,26 @@ void note_time_budget(const std::vector<const Launch*>& launches, std::vector<st
   }
 }
 
-Timing judge_spread(const Estimate& steady, double spread, std::vector<std::string>& notes) {
+/// What disturbed the launches: the reason of their spread where there is one, else a note.
+Timing judge_spread(const Estimate& steady, double spread, const DisturbedLaunches& disturbed,
+                    std::vector<std::string>& notes) {
+  const bool is_wide = steady.count >= 3 && spread > kMaxLaunchSpread;
+  const bool is_explained =
+      is_wide && disturbed.disturbed > kMaxDisturbedShare * disturbed.launches;
+  if (disturbed.disturbed > 0 && !is_explained) {
+    notes.push_back(note_of(disturbed));
+  }
   if (steady.count < 3) {
     notes.push_back(
         fmt::format("{} launch{} cannot show how far launches differ; three or more can",
                     steady.count, steady.count == 1 ? "" : "es"));
     return Timing::kInconclusive;
   }
-  if (spread > kMaxLaunchSpread) {
-    notes.push_back(fmt::format(
-        "launch medians lie {:.0f} % apart; more launches or a quieter machine would narrow that",
-        spread * 100));
+  if (is_wide) {
+    notes.push_back(fmt::format("launch medians lie {:.0f} % apart; {}", spread * 100,
+                                is_explained
+                                    ? note_of(disturbed)
+                                    : "more launches or a quieter machine would narrow that"));
     return Timing::kInconclusive;
   }
   return Timing::kSteady;
@@ -166,8 +184,9 @@ TimingSummary summarize_timing(const std::vector<Launch>& launches) {
   }
   add_load_metrics(measured, summary.metrics);
   note_time_budget(measured, summary.notes);
-  summary.timing = judge_spread(summary.metrics["steady_ns"],
-                                summary.metrics["launch_spread_ratio"].value, summary.notes);
+  summary.timing =
+      judge_spread(summary.metrics["steady_ns"], summary.metrics["launch_spread_ratio"].value,
+                   gather_disturbances(disturbances_of(measured)), summary.notes);
   return summary;
 }
 

@@ -168,6 +168,10 @@ function conditionsPart(cell) {
         `${launch.warmup_iterations} + ${launch.execute_ns.length - launch.warmup_iterations}`,
     },
     { title: "Stopped by", text: (launch) => wordsOf(launch.stopped_by ?? "") },
+    {
+      title: "Disturbed",
+      text: (launch) => (launch.disturbances ?? []).map(({ text }) => text).join("; ") || undefined,
+    },
     { title: "Load average", numeric: true, text: pair("load_average_1min", number) },
     { title: "CPU pressure, %", numeric: true, text: pair("cpu_pressure_avg10", number) },
     { title: "Steal, ticks", numeric: true, text: pair("steal_ticks", String) },
