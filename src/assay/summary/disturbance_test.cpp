@@ -34,7 +34,8 @@ Launch quiet_launch(std::int64_t level_ns = 1000) {
                                    .cpu_ns = 990'000'000,
                                    .run_queue_wait_ns = 1'000'000,
                                    .involuntary_switches = 5};
-  launch.measurement->samples.execute_ns.assign(3, level_ns);
+  launch.measurement->samples = {
+      .bind_ns = {1, 1, 1}, .execute_ns = {level_ns, level_ns, level_ns}, .fetch_ns = {1, 1, 1}};
   return launch;
 }
 
