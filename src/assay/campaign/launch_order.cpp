@@ -201,6 +201,8 @@ LaunchYield yield_from_answer(const SpawnResult& result, Pass pass) {
 Result<LaunchYield> run_launch(AgentClient& agent, const LaunchOrder& order) {
   SpawnRequest request;
   request.argv = {order.build.runner};
+  request.env = order.env;
+  request.cpus = order.cpus;
   request.limits = order.limits;
   request.input = job_bytes(order);
   ASSAY_ASSIGN_OR_RETURN(const auto result, agent.spawn(request));

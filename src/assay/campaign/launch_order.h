@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,8 @@ struct LaunchOrder {
   int repeat = 2;       ///< For kEvaluate: executions of each sample.
   int iterations = 10;  ///< For kMemory and kProfile.
   SpawnLimits limits;
+  std::map<std::string, std::string> env;  ///< Added to the agent's own.
+  std::vector<int> cpus;                   ///< Affinity; empty: all.
 };
 
 /// What came back. A runner that died is a launch with its outcome, not an error.

@@ -9,7 +9,7 @@
 #include "assay/base/log.h"
 #include "assay/base/result.h"
 #include "assay/base/suggest.h"
-#include "assay/cli/execute_spec.h"
+#include "assay/cli/campaign_setup.h"
 #include "assay/cli/exit_code.h"
 #include "assay/cli/interrupt.h"
 #include "assay/cli/verb.h"

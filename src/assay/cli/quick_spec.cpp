@@ -83,6 +83,10 @@ void QuickSpec::declare_timing(CLI::App& app) {
   app.add_option("--launches", launches, "Processes, each one sample")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));
+  declare_iterations(app);
+}
+
+void QuickSpec::declare_iterations(CLI::App& app) {
   app.add_option("--warmup", warmup, "Iterations before steady state")->capture_default_str();
   app.add_option("--iterations", iterations, "Steady iterations of a launch")
       ->capture_default_str();

@@ -31,6 +31,8 @@ struct QuickSpec {
 
   void declare_model(CLI::App& app);
   void declare_timing(CLI::App& app);
+  /// The part of it that concerns one launch.
+  void declare_iterations(CLI::App& app);
   void declare_evaluation(CLI::App& app);
 
   /// The same as a spec document with these passes. Errors: kInvalidArgument for a malformed flag.

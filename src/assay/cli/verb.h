@@ -25,6 +25,7 @@ std::span<const Verb> all_verbs();
 // One file each: verb_<name>.cpp.
 Execute declare_run(CLI::App& app);
 Execute declare_bench(CLI::App& app);
+Execute declare_compare(CLI::App& app);
 Execute declare_eval(CLI::App& app);
 Execute declare_aot(CLI::App& app);
 Execute declare_inspect(CLI::App& app);

@@ -6,10 +6,11 @@
 namespace assay::cli {
 
 std::span<const Verb> all_verbs() {
-  static constexpr std::array<Verb, 10> kVerbs = {{
+  static constexpr std::array<Verb, 11> kVerbs = {{
       {"run", "Measure and evaluate the cases of a spec", declare_run},
       {"bench", "How fast is one model or program", declare_bench},
       {"eval", "How far is one model from its reference", declare_eval},
+      {"compare", "Is B faster or slower than A", declare_compare},
       {"aot", "Make artifacts only", declare_aot},
       {"inspect", "What is in a program file", declare_inspect},
       {"list", "Engines, models, recipes, devices, metrics or runs", declare_list},

@@ -4,7 +4,7 @@
 
 namespace assay {
 
-ASSAY_DEFINE_JSON(PairPlace, comparison, block, pair, side)
+ASSAY_DEFINE_JSON(PairPlace, comparison, block, pair, side, cpus)
 ASSAY_DEFINE_JSON(PairEstimate, metric, pairs, ratio, low, high, confidence, p_value, alpha,
                   verdict, a_median, b_median)
 ASSAY_DEFINE_JSON(Comparison, id, run, design, a_case, b_case, a_label, b_label, seed, gate_ratio,

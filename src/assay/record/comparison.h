@@ -50,6 +50,7 @@ struct PairPlace {
   int block = 0;  ///< Two pairs, in the order ABBA or BAAB.
   int pair = 0;   ///< From 0; those of a confirmation come after the others.
   Side side = Side::kA;
+  std::vector<int> cpus;  ///< Where it ran; empty: anywhere.
 };
 
 /// What some pairs say of one metric. Ratios are B / A - 1: 0.02 is 2 % more time.

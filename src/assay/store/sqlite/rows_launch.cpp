@@ -134,13 +134,14 @@ Status add_launch_row(Connection& connection, const Launch& launch) {
   return connection.run(
       "INSERT INTO launch (id, attempt, launch_index, run_order, is_fresh, comparison, block, "
       "pair, "
-      "side, outcome, stage, reason_code, text, wall_ns, overhead_ns, conditions_before, "
+      "side, core_set, outcome, stage, reason_code, text, wall_ns, overhead_ns, conditions_before, "
       "conditions_after, process_end, load, measurement, memory, profile) "
-      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
       launch.id, launch.attempt, launch.index, launch.order, launch.is_fresh,
       in_place(launch, &PairPlace::comparison), in_place(launch, &PairPlace::block),
       in_place(launch, &PairPlace::pair),
       launch.place ? std::optional(std::string(name_of(launch.place->side))) : std::nullopt,
+      launch.place ? std::optional(text_from_record(launch.place->cpus)) : std::nullopt,
       name_of(launch.outcome), name_of(launch.stage), launch.reason_code, launch.text,
       launch.end.wall_ns, launch.overhead_ns, text_from_record(launch.before),
       text_from_record(launch.after), text_from_record(launch.end), text_from_optional(launch.load),
@@ -181,7 +182,10 @@ Result<Launch> read_launch(Statement& row) {
     launch.place = {.comparison = row.text(17),
                     .block = static_cast<int>(row.integer(18)),
                     .pair = static_cast<int>(row.integer(19)),
-                    .side = side};
+                    .side = side,
+                    .cpus = {}};
+    ASSAY_ASSIGN_OR_RETURN(launch.place->cpus,
+                           record_from_text<std::vector<int>>(row.text(21), "core set"));
   }
   return launch;
 }
@@ -288,7 +292,8 @@ Result<std::vector<Launch>> SqliteResultStore::launches_of_attempt(std::string_v
       collect(connection_.prepare(
                   "SELECT id, attempt, launch_index, run_order, is_fresh, outcome, stage, "
                   "reason_code, text, overhead_ns, conditions_before, conditions_after, "
-                  "process_end, load, measurement, memory, profile, comparison, block, pair, side "
+                  "process_end, load, measurement, memory, profile, comparison, block, pair, side, "
+                  "core_set "
                   "FROM launch WHERE attempt = ? "
                   "ORDER BY launch_index, rowid",
                   attempt_id),

@@ -1,0 +1,173 @@
+#include "assay/cli/campaign_setup.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <fmt/format.h>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "assay/artifact/cache.h"
+#include "assay/artifact/toolchain.h"
+#include "assay/base/clock.h"
+#include "assay/base/fs.h"
+#include "assay/base/json.h"
+#include "assay/base/log.h"
+#include "assay/base/result.h"
+#include "assay/base/units.h"
+#include "assay/base/uuid.h"
+#include "assay/campaign/campaign.h"
+#include "assay/campaign/listener.h"
+#include "assay/cli/common_flags.h"
+#include "assay/cli/interrupt.h"
+#include "assay/device/device_lock.h"
+#include "assay/device/environment.h"
+#include "assay/device/local_transport.h"
+#include "assay/engine/installed_builds.h"
+#include "assay/record/run.h"
+#include "assay/spec/expand.h"
+#include "assay/spec/spec.h"
+#include "assay/store/result_store.h"
+#include "assay/supervise/agent_client.h"
+
+namespace assay::cli {
+namespace {
+
+std::vector<std::string>& remembered_argv() {
+  static std::vector<std::string> argv;
+  return argv;
+}
+
+void tell_refused(const Expansion& expansion) {
+  for (const auto& warning : expansion.warnings) {
+    log_line(LogLevel::kWarning, warning);
+  }
+  for (const auto& refused : expansion.refused) {
+    log_line(LogLevel::kInfo,
+             fmt::format("not a case ({}): {} {} on {}: {}", refused.cells, refused.model,
+                         refused.recipe, refused.engine, refused.reason));
+  }
+}
+
+Result<std::map<std::string, std::string>> labels_from(const std::vector<std::string>& texts) {
+  std::map<std::string, std::string> labels;
+  for (const auto& text : texts) {
+    const auto equals = text.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      return fail(ErrorCode::kInvalidArgument, fmt::format("--label {}: write key=value", text));
+    }
+    labels[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  return labels;
+}
+
+Result<std::int64_t> launch_timeout_from(const std::string& text) {
+  if (text.empty()) {
+    return 0;
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto timeout_ns, duration_ns_from_text(text));
+  if (timeout_ns == 0) {
+    return fail(ErrorCode::kInvalidArgument, "--launch-timeout: no launch takes no time at all");
+  }
+  return timeout_ns;
+}
+
+Result<CampaignSettings> settings_of(const Spec& spec, const CampaignFlags& flags) {
+  ASSAY_ASSIGN_OR_RETURN(const auto timeout_ns, launch_timeout_from(flags.run.launch_timeout));
+  return CampaignSettings{
+      .plan = spec.measure.plan,
+      .timing_launches = spec.measure.launches,
+      .passes = spec.measure.passes,
+      .against = spec.evaluate.against,
+      .tolerance = spec.evaluate.tolerance,
+      .parallel_jobs = flags.toolchain.jobs,
+      .is_rebuild = flags.run.is_rebuild,
+      .launch_timeout_ns = timeout_ns,
+      .memory_limit_bytes = static_cast<std::int64_t>(flags.run.memory_limit_bytes),
+      .libraries = flags.run.libraries};
+}
+
+/// The spec with its files by absolute path: a resumed run finds them from any folder.
+Json resumable_document(const Spec& spec) {
+  Json document = spec.document;
+  auto& entries = document["models"];
+  for (std::size_t i = 0; i < spec.models.size(); ++i) {
+    const auto& model = spec.models[i];
+    auto& entry = entries[i];
+    (entry.is_object() ? entry["ref"] : entry) = model.model.ref;
+    if (!model.input_file.empty()) {
+      entry["inputs"] = model.input_file;
+    }
+  }
+  return document;
+}
+
+Result<Run> new_run(const Spec& spec, const CampaignFlags& flags, const Environment& environment) {
+  Run run{.id = make_uuid7(),
+          .name = spec.name,
+          .labels = spec.labels,
+          .seed = spec.seed,
+          .argv = remembered_argv(),
+          .spec_digest = spec.digest,
+          .spec = resumable_document(spec),
+          .environment = environment.id,
+          .started_unix_ns = unix_time_ns()};
+  ASSAY_ASSIGN_OR_RETURN(auto labels, labels_from(flags.run.labels));
+  labels.merge(run.labels);
+  run.labels = std::move(labels);
+  return run;
+}
+
+Result<std::shared_ptr<void>> lock_local_device() {
+  bool is_told = false;
+  const auto keep_waiting = [&is_told](const std::string& holder) {
+    if (!std::exchange(is_told, true)) {
+      log_line(LogLevel::kInfo, "waiting for the device: " + holder);
+    }
+    return !is_interrupted();
+  };
+  ASSAY_ASSIGN_OR_RETURN(auto lock, DeviceLock::acquire("local", {.keep_waiting = keep_waiting}));
+  return std::make_shared<DeviceLock>(std::move(lock));
+}
+
+Result<AgentClient> connect_local_agent() {
+  LocalTransport transport;
+  return AgentClient::connect(transport);
+}
+
+}  // namespace
+
+void remember_argv(int argc, char** argv) { remembered_argv().assign(argv, argv + argc); }
+
+Result<CampaignRequest> plan_campaign(const Spec& spec, const CampaignFlags& flags) {
+  ASSAY_ASSIGN_OR_RETURN(auto settings, settings_of(spec, flags));
+  flags.toolchain.apply();
+  auto environment = read_environment();
+  auto installed = find_installed_builds(assay_home());
+  ASSAY_ASSIGN_OR_RETURN(auto expansion,
+                         expand(spec, {.device_class = environment.device_class,
+                                       .installed = installed.builds,
+                                       .has_plugins = !flags.toolchain.plugins.empty()}));
+  tell_refused(expansion);
+  ASSAY_ASSIGN_OR_RETURN(auto run, new_run(spec, flags, environment));
+  return CampaignRequest{.run = std::move(run),
+                         .environment = std::move(environment),
+                         .cases = std::move(expansion.cases),
+                         .builds = std::move(installed.builds),
+                         .settings = std::move(settings)};
+}
+
+CampaignTools local_tools(ResultStore& store, const ArtifactCache& cache,
+                          const ToolchainFlags& flags, CampaignListener& listener) {
+  return {.store = store,
+          .cache = cache,
+          .toolchain = [&flags] { return query_toolchain(default_python(flags.python)); },
+          .connect_agent = connect_local_agent,
+          .lock_device = lock_local_device,
+          .listener = listener};
+}
+
+}  // namespace assay::cli

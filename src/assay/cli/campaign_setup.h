@@ -1,0 +1,37 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "assay/artifact/cache.h"
+#include "assay/base/result.h"
+#include "assay/campaign/campaign.h"
+#include "assay/campaign/listener.h"
+#include "assay/cli/common_flags.h"
+#include "assay/spec/spec.h"
+#include "assay/store/result_store.h"
+
+namespace assay::cli {
+
+/// All flags of a verb that ends in a campaign.
+struct CampaignFlags {
+  StoreFlags store;
+  ReportFlags report;
+  ToolchainFlags toolchain;
+  RunFlags run;
+  bool has_accuracy_tables = false;
+
+  void declare(CLI::App& app);
+};
+
+/// What the spec and the flags ask for on this machine: a new run with its cases; cells that were
+/// refused are told. Errors: as expand; kInvalidArgument for a malformed flag.
+Result<CampaignRequest> plan_campaign(const Spec& spec, const CampaignFlags& flags);
+
+/// Tools that work on this machine; all arguments outlive them.
+CampaignTools local_tools(ResultStore& store, const ArtifactCache& cache,
+                          const ToolchainFlags& flags, CampaignListener& listener);
+
+/// Name and arguments of the running program, as it was called; kept with each run.
+void remember_argv(int argc, char** argv);
+
+}  // namespace assay::cli

@@ -1,0 +1,80 @@
+#include "assay/compare/answer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <string>
+
+#include "assay/record/comparison.h"
+#include "assay/record/launch.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+
+Comparison with_look(ComparisonVerdict verdict, double ratio, double low, double high) {
+  Comparison comparison{.a_label = "old", .b_label = "new", .gate_ratio = 0.02};
+  comparison.verdict = verdict;
+  comparison.looks = {{.pairs = 20, .ratio = ratio, .low = low, .high = high, .verdict = verdict}};
+  comparison.metrics = {{.metric = "steady_floor_ns"}};
+  return comparison;
+}
+
+TEST(Answer, NamesAChangeThatWasFoundAgain) {
+  auto slower = with_look(ComparisonVerdict::kSlower, 0.05, 0.04, 0.063);
+  slower.confirmation = {.pairs = 20, .ratio = 0.048};
+  slower.is_confirmed = true;
+  settle_verdict(slower);
+  EXPECT_EQ(slower.verdict, ComparisonVerdict::kSlower);
+  EXPECT_EQ(slower.metrics.front().verdict, ComparisonVerdict::kSlower);
+  EXPECT_EQ(
+      slower.text,
+      "B is 5 % slower than A [+4.0 %, +6.3 %], found on 20 pairs and again on 20 fresh ones");
+}
+
+TEST(Answer, IsInconclusiveWhenAChangeIsNotFoundAgain) {
+  auto slower = with_look(ComparisonVerdict::kSlower, 0.05, 0.04, 0.063);
+  slower.confirmation = {.pairs = 20, .ratio = 0.004};
+  settle_verdict(slower);
+  EXPECT_EQ(slower.verdict, ComparisonVerdict::kInconclusive);
+  EXPECT_THAT(slower.text, HasSubstr("but 20 fresh ones say +0.40 %"));
+}
+
+TEST(Answer, TrustsNothingOnceACopyOfADiffersFromA) {
+  auto equal = with_look(ComparisonVerdict::kEquivalent, 0.001, -0.01, 0.01);
+  equal.canary = {.pairs = 10, .ratio = -0.04, .verdict = ComparisonVerdict::kFaster};
+  settle_verdict(equal);
+  EXPECT_EQ(equal.verdict, ComparisonVerdict::kInconclusive);
+  EXPECT_THAT(equal.text, HasSubstr("a copy of A came out -4.0 % of A itself"));
+}
+
+TEST(Answer, BoundsWhatADifferenceCanBe) {
+  auto equal = with_look(ComparisonVerdict::kEquivalent, 0.001, -0.004, 0.007);
+  settle_verdict(equal);
+  EXPECT_EQ(equal.text, "no difference larger than 0.7 % (20 pairs)");
+  auto less = with_look(ComparisonVerdict::kChangedLess, 0.008, 0.003, 0.012);
+  settle_verdict(less);
+  EXPECT_THAT(less.text, HasSubstr("less than the 2 % that matter"));
+}
+
+TEST(Answer, SaysHowManyMorePairsWouldTell) {
+  auto open = with_look(ComparisonVerdict::kInconclusive, 0.01, -0.05, 0.07);
+  open.pairs_needed = 90;
+  settle_verdict(open);
+  EXPECT_THAT(open.text, HasSubstr("about 70 more pairs would tell"));
+  Comparison none;
+  settle_verdict(none);
+  EXPECT_THAT(none.text, HasSubstr("too few pairs"));
+}
+
+TEST(Answer, NamesTheSideThatFailed) {
+  Launch launch;
+  launch.outcome = Outcome::kCrashed;
+  launch.text = "ended by SIGSEGV";
+  launch.place = {.pair = 2, .side = Side::kB};
+  EXPECT_EQ(text_of_failure({.a_label = "old", .b_label = "new"}, launch),
+            "B (new) crashed in pair 3: ended by SIGSEGV");
+}
+
+}  // namespace
+}  // namespace assay

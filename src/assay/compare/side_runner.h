@@ -1,0 +1,59 @@
+#pragma once
+
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "assay/base/fs.h"
+#include "assay/base/result.h"
+#include "assay/campaign/campaign.h"
+#include "assay/campaign/launch_order.h"
+#include "assay/campaign/preparation.h"
+#include "assay/compare/pair_order.h"
+#include "assay/record/comparison.h"
+#include "assay/record/launch.h"
+#include "assay/record/run.h"
+#include "assay/supervise/agent_client.h"
+
+namespace assay {
+
+/// Runs and stores the launches of a comparison's sides.
+class SideRunner {
+ public:
+  /// Prepares both cases, copies A's files for the canary, and stores the attempts. Errors: as
+  /// prepare_cases; kUnavailable when a side has no program, saying why.
+  static Result<SideRunner> prepare(const CampaignRequest& request, const CampaignTools& tools,
+                                    bool has_canary);
+
+  /// One process on these cores, stored. A launch that failed is no error.
+  Result<Launch> launch(const PairStep& step, const PairPlace& place);
+
+  /// Ends both attempts with the outcome of their last launch.
+  Status finish();
+
+ private:
+  SideRunner(const CampaignRequest& request, const CampaignTools& tools)
+      : request_(request), tools_(tools) {}
+
+  Status add_side(Side side, const PreparedCase& prepared);
+  Status add_canary(const PreparedCase& prepared);
+
+  /// A side's launches; the canary's belong to A's attempt.
+  struct Place {
+    LaunchOrder order;
+    std::string attempt;
+  };
+
+  const CampaignRequest& request_;
+  const CampaignTools& tools_;
+  std::map<Side, Place> places_;
+  std::map<std::string, Attempt> attempts_;  ///< By id.
+  std::map<std::string, int> counts_;        ///< Launches of each attempt.
+  std::optional<TemporaryFolder> canary_files_;
+  std::optional<AgentClient> agent_;
+  int launched_ = 0;
+};
+
+}  // namespace assay

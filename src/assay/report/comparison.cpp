@@ -1,0 +1,129 @@
+#include "assay/report/comparison.h"
+
+#include <cmath>
+#include <cstddef>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "assay/base/enum_names.h"
+#include "assay/base/json.h"
+#include "assay/base/units.h"
+#include "assay/record/comparison.h"
+#include "assay/record/metric.h"
+#include "assay/report/format.h"
+#include "assay/report/text_table.h"
+
+namespace assay::report {
+namespace {
+
+std::string colour_of(ComparisonVerdict verdict) {
+  switch (verdict) {
+    case ComparisonVerdict::kFaster:
+      return "32";
+    case ComparisonVerdict::kSlower:
+      return "1;31";
+    case ComparisonVerdict::kInconclusive:
+      return "33";
+    default:
+      return "";
+  }
+}
+
+std::string words_of(ComparisonVerdict verdict) {
+  switch (verdict) {
+    case ComparisonVerdict::kChangedLess:
+      return "changed, less than matters";
+    case ComparisonVerdict::kEquivalent:
+      return "no difference that matters";
+    case ComparisonVerdict::kInconclusive:
+      return "cannot tell";
+    default:
+      return std::string(name_of(verdict));
+  }
+}
+
+std::string percent(double ratio) {
+  return fmt::format("{:+.{}f}", ratio * 100, std::abs(ratio) < 0.01 ? 2 : 1);
+}
+
+std::string bounds(const PairEstimate& estimate) {
+  return estimate.low && estimate.high
+             ? fmt::format("[{}, {}]", percent(*estimate.low), percent(*estimate.high))
+             : std::string(kNotMeasured);
+}
+
+std::string p_text(double p_value) {
+  return p_value < 0.0005 ? "<0.001" : fmt::format("{:.3f}", p_value);
+}
+
+TextTable table_of(const std::vector<PairEstimate>& estimates) {
+  TextColumn name{.title = "metric", .is_left = true, .importance = 100};
+  TextColumn a{.title = "A", .importance = 70};
+  TextColumn b{.title = "B", .importance = 70};
+  TextColumn ratio{.title = "B / A", .unit = "%", .importance = 95};
+  TextColumn interval{.title = "interval", .unit = "95 %", .importance = 90};
+  TextColumn p{.title = "p", .importance = 40};
+  TextColumn answer{.title = "answer", .is_left = true, .importance = 80};
+  for (const auto& estimate : estimates) {
+    const auto* metric = find_metric(estimate.metric);
+    name.cells.push_back({metric == nullptr ? estimate.metric : std::string(metric->title)});
+    a.cells.push_back(
+        {text_from_metric(estimate.metric, {.value = estimate.a_median, .count = 1})});
+    b.cells.push_back(
+        {text_from_metric(estimate.metric, {.value = estimate.b_median, .count = 1})});
+    ratio.cells.push_back({percent(estimate.ratio)});
+    interval.cells.push_back({bounds(estimate)});
+    p.cells.push_back({p_text(estimate.p_value)});
+    answer.cells.push_back({words_of(estimate.verdict), colour_of(estimate.verdict)});
+  }
+  TextTable table{.indent = 2};
+  table.columns = {std::move(name),     std::move(a), std::move(b),     std::move(ratio),
+                   std::move(interval), std::move(p), std::move(answer)};
+  return table;
+}
+
+std::string line_of(const std::string& what, const PairEstimate& estimate) {
+  return fmt::format("  {:<14}{:>3} pairs  {} %  {}  p {} of {:.3g}\n", what, estimate.pairs,
+                     percent(estimate.ratio), bounds(estimate), p_text(estimate.p_value),
+                     estimate.alpha);
+}
+
+}  // namespace
+
+std::string console_from_comparison(const Comparison& comparison, std::size_t width,
+                                    bool has_colour) {
+  std::string out =
+      fmt::format("A  {}\nB  {}\n\n", printable(comparison.a_label), printable(comparison.b_label));
+  out += coloured(wrapped(printable(comparison.text), width, 0), colour_of(comparison.verdict),
+                  has_colour) +
+         "\n";
+  const auto pairs = comparison.metrics.empty() ? 0 : comparison.metrics.front().pairs;
+  out += fmt::format("{} of fresh launches in {}, seed {}; what matters: {:.3g} %\n\n",
+                     counted(static_cast<std::size_t>(pairs), "pair"),
+                     text_from_duration_ns(static_cast<double>(comparison.wall_ns)),
+                     comparison.seed, comparison.gate_ratio * 100);
+  if (!comparison.metrics.empty()) {
+    out += table_of(comparison.metrics).lay_out(width, has_colour).text + "\n";
+  }
+  for (const auto& look : comparison.looks) {
+    out += line_of("look at", look);
+  }
+  if (comparison.confirmation) {
+    out += line_of("confirmation", *comparison.confirmation);
+  }
+  if (comparison.canary) {
+    out += line_of("canary A / A", *comparison.canary);
+  }
+  return out;
+}
+
+Json document_from_comparison(const Comparison& comparison) {
+  Json document = {{"schema", "assay/comparison/1"}};
+  document.update(Json(comparison));
+  return document;
+}
+
+}  // namespace assay::report

@@ -1,0 +1,98 @@
+"""assay compare: two sides, pairs of fresh launches, an answer that can be recomputed."""
+
+from driver import Workplace
+
+QUICK = ["--most-pairs", "10", "--iterations", "3", "--warmup", "1", "--quiet", "--format", "json"]
+MILLISECOND = 1_000_000
+
+
+def test_twice_the_time_is_slower_and_confirmed_on_fresh_pairs(place: Workplace) -> None:
+    a = place.program("old", execute_ns=MILLISECOND)
+    b = place.program("new", execute_ns=2 * MILLISECOND)
+    result = place.run("compare", a, b, *QUICK)
+    answer = result.json()
+    assert (result.code, answer["verdict"]) == (1, "slower"), result
+    assert answer["is_confirmed"]
+    assert 0.8 < answer["metrics"][0]["ratio"] < 1.2
+    assert "B is " in answer["text"]
+    assert "slower than A" in answer["text"]
+    assert (answer["looks"][0]["pairs"], answer["confirmation"]["pairs"]) == (10, 20)
+
+
+def test_half_the_time_is_faster_and_no_finding(place: Workplace) -> None:
+    a = place.program("old", execute_ns=2 * MILLISECOND)
+    b = place.program("new", execute_ns=MILLISECOND)
+    result = place.run("compare", a, b, *QUICK)
+    assert (result.code, result.json()["verdict"]) == (0, "faster"), result
+
+
+def test_a_program_does_not_differ_from_its_copy(place: Workplace) -> None:
+    a = place.program("old", execute_ns=MILLISECOND)
+    b = place.program("new", execute_ns=MILLISECOND)
+    result = place.run("compare", a, b, *QUICK)
+    # A busy machine may leave it open; a difference it must not find.
+    assert result.json()["verdict"] in {"equivalent", "changed_less", "inconclusive"}, result
+    assert result.code in {0, 6}
+
+
+def test_every_launch_is_stored_with_its_place(place: Workplace) -> None:
+    a = place.program("old", execute_ns=MILLISECOND)
+    b = place.program("new", execute_ns=2 * MILLISECOND)
+    answer = place.run("compare", a, b, *QUICK).json()
+    rows = place.query("select comparison, block, pair, side from launch order by run_order")
+    assert {comparison for comparison, *_ in rows} == {answer["id"]}
+    blocks: dict[int, str] = {}
+    for _, block, pair, side in rows:
+        assert pair // 2 == block
+        blocks[block] = blocks.get(block, "") + side[0]
+    assert len(blocks) == (10 + 20) / 2
+    assert set(blocks.values()) <= {"cabba", "abbac", "bacab"}
+    assert place.query("select count(*) from comparison where verdict = 'slower'") == [(1,)]
+
+
+def test_without_canary_a_block_is_four_launches(place: Workplace) -> None:
+    a = place.program("old", execute_ns=MILLISECOND)
+    b = place.program("new", execute_ns=2 * MILLISECOND)
+    answer = place.run("compare", a, b, *QUICK, "--no-canary").json()
+    assert answer["canary"] is None
+    assert place.query("select count(*) from launch") == [(60,)]
+
+
+def test_a_side_that_crashes_leaves_no_answer(place: Workplace) -> None:
+    a = place.program("old", execute_ns=MILLISECOND)
+    b = place.program("new", misbehave={"at": "steady", "do": "segfault"})
+    result = place.run("compare", a, b, *QUICK)
+    assert result.code == 6
+    assert result.json()["text"].startswith("B (new.fake")
+    assert "SIGSEGV" in result.json()["text"]
+
+
+def test_one_model_and_two_of_an_axis_are_two_sides(place: Workplace) -> None:
+    program = place.program("one", execute_ns=MILLISECOND)
+    result = place.run("compare", program, "--threads", "1,2", "--dry-run")
+    assert result.code == 0, result
+    assert "threads=1" in result.out.splitlines()[0]
+    assert "threads=2" in result.out.splitlines()[1]
+
+
+def test_more_or_fewer_than_two_sides_are_refused(place: Workplace) -> None:
+    program = place.program("one")
+    alone = place.run("compare", program)
+    assert alone.code == 2
+    assert "a comparison has two sides; this names 1" in alone.err
+    three = place.run("compare", program, "--threads", "1,2,3")
+    assert three.code == 2
+    assert "this names 3" in three.err
+    wrong = place.run("compare", program, program, "--metric", "speed")
+    assert wrong.code == 2
+    assert "one of steady_floor_ns" in wrong.err
+
+
+def test_budget_ends_the_pairs_and_still_answers(place: Workplace) -> None:
+    a = place.program("old", execute_ns=20 * MILLISECOND)
+    b = place.program("new", execute_ns=20 * MILLISECOND)
+    options = ["--iterations", "3", "--warmup", "1", "--quiet", "--format", "json"]
+    result = place.run("compare", a, b, *options, "--budget", "10ms")
+    answer = result.json()
+    assert 6 <= answer["metrics"][0]["pairs"] < 10
+    assert answer["text"]
