@@ -52,10 +52,11 @@ struct LookResult {
 ///
 /// `a`, `b`: log times by pair, in the order they were measured, at least plan.pairs[look] each;
 /// see pair_swap_p_value. `look` from 0, below plan.pairs.size() == plan.alpha.size(). Pure; the
-/// cost of one pair_shift and three tests. Source: two one-sided tests for equivalence: Schuirmann,
-/// J. Pharmacokinet. Biopharm. 15 (1987); spending alpha over planned looks: Lan, DeMets,
-/// Biometrika 70 (1983), here as a plain Bonferroni split, which needs no assumption on how the
-/// looks depend.
+/// cost of one pair_shift and three tests.
+///
+/// Source: two tests for equivalence: Schuirmann, J. Pharmacokinet. Biopharm. 15 (1987), here each
+/// two-sided at alpha, so stricter; alpha spent over planned looks: Lan, DeMets, Biometrika 70
+/// (1983), here as a plain Bonferroni split, which needs no assumption on how the looks depend.
 LookResult judge_look(std::span<const double> a, std::span<const double> b, std::size_t look,
                       const LookPlan& plan, const PairSwapPlan& swaps);
 

@@ -124,6 +124,20 @@ TEST(Looks, TheForecastGrowsWithTheSquareOfTheNoise) {
   EXPECT_NEAR(static_cast<double>(twice.pairs_needed) / once.pairs_needed, 4, 0.1);
 }
 
+TEST(Looks, SwappingTheSidesMirrorsTheVerdictAndKeepsTheForecast) {
+  for (const double change : {0.01, 0.03}) {
+    auto [a, b] = noisy_pairs(40, 0, 0.1, 7);
+    const double estimate = judge_look(a, b, 2, {}, {}).shift.estimate;
+    std::ranges::for_each(b, [=](double& value) { value += change - estimate; });
+    const auto there = judge_look(a, b, 2, {}, {});
+    const auto back = judge_look(b, a, 2, {}, {});
+    ASSERT_EQ(there.verdict, PairVerdict::kInconclusive);
+    EXPECT_EQ(back.verdict, PairVerdict::kInconclusive);
+    EXPECT_EQ(back.p_value, there.p_value);
+    EXPECT_NEAR(back.pairs_needed, there.pairs_needed, 0.01 * there.pairs_needed);
+  }
+}
+
 TEST(Looks, TheForecastIsAboutRight) {
   int answered = 0;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
