@@ -27,9 +27,11 @@ bool is_canary_off(const Comparison& comparison) {
          std::abs(comparison.canary->ratio) >= comparison.gate_ratio / 2;
 }
 
+/// The size is that of all pairs: the look's own interval is as wide as its small alpha asks for.
 std::string text_of_change(const Comparison& comparison, const PairEstimate& look) {
+  const auto& all = comparison.metrics.empty() ? look : comparison.metrics.front();
   return fmt::format("B is {} {} than A{}, found on {} pairs and again on {} fresh ones",
-                     percent(look.ratio), look.ratio > 0 ? "slower" : "faster", interval_text(look),
+                     percent(all.ratio), all.ratio > 0 ? "slower" : "faster", interval_text(all),
                      look.pairs, comparison.confirmation ? comparison.confirmation->pairs : 0);
 }
 

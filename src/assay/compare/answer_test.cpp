@@ -24,12 +24,14 @@ TEST(Answer, NamesAChangeThatWasFoundAgain) {
   auto slower = with_look(ComparisonVerdict::kSlower, 0.05, 0.04, 0.063);
   slower.confirmation = {.pairs = 20, .ratio = 0.048};
   slower.is_confirmed = true;
+  slower.metrics = {
+      {.metric = "steady_floor_ns", .pairs = 40, .ratio = 0.049, .low = 0.043, .high = 0.055}};
   settle_verdict(slower);
   EXPECT_EQ(slower.verdict, ComparisonVerdict::kSlower);
   EXPECT_EQ(slower.metrics.front().verdict, ComparisonVerdict::kSlower);
   EXPECT_EQ(
       slower.text,
-      "B is 5 % slower than A [+4.0 %, +6.3 %], found on 20 pairs and again on 20 fresh ones");
+      "B is 4.9 % slower than A [+4.3 %, +5.5 %], found on 20 pairs and again on 20 fresh ones");
 }
 
 TEST(Answer, IsInconclusiveWhenAChangeIsNotFoundAgain) {
