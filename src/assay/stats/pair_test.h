@@ -47,10 +47,12 @@ struct Shift {
 /// swaps; always contains the estimate.
 ///
 /// Approximated in this: a min-p test need not reject on a connected set. Each side is scanned
-/// outwards from the estimate at the 1st, 2nd, 4th, 8th, … pair difference from it, the last one
-/// and where the sides separate wholly; the end lies behind the outermost of these that is not
-/// rejected, found by bisection to 0.1 % of the half-width and returned on its rejected side. What
-/// is not rejected beyond that would have to lie wholly between two rejected points of the scan.
+/// inwards from where the sides lie wholly apart, over the last and the …, 8th, 4th, 2nd, 1st pair
+/// difference from the estimate; between the outermost of these that is not rejected and its outer
+/// neighbor, bisection finds an end to 0.1 % of its distance from the estimate, returned on its
+/// rejected side. An island of shifts that are not rejected may remain beyond, between two rejected
+/// points: in 8 of 300 simulated samples of 20 pairs, reaching a tenth of the width at most. Shifts
+/// inside may be rejected: 12 of 300.
 ///
 /// Arguments as for pair_swap_p_value; `alpha` in (0, 1). Swapping a and b mirrors the interval.
 /// Pure; some 40 tests.
