@@ -48,13 +48,13 @@ class ModelOptions(RunOptions, total=False):
 
 
 class BenchOptions(ModelOptions, total=False):
-    """What `assay bench` takes besides; `time_budget` has a unit ("5s")."""
+    """What `assay bench` takes besides; `time_budget` has a unit ("5s"), `warmup` may be "auto"."""
 
     iterations: int
     launches: int
     profile: bool
     time_budget: str
-    warmup: int
+    warmup: int | str
 
 
 class EvaluateOptions(ModelOptions, total=False):

@@ -87,7 +87,8 @@ void QuickSpec::declare_timing(CLI::App& app) {
 }
 
 void QuickSpec::declare_iterations(CLI::App& app) {
-  app.add_option("--warmup", warmup, "Iterations before steady state")->capture_default_str();
+  app.add_option("--warmup", warmup, "Iterations before steady state, or auto: seen from the times")
+      ->capture_default_str();
   app.add_option("--iterations", iterations, "Steady iterations of a launch")
       ->capture_default_str();
   app.add_option("--time-budget", time_budget, "Of a launch, with unit")->capture_default_str();
@@ -121,7 +122,7 @@ Result<Json> QuickSpec::document(const std::vector<std::string>& passes) const {
                    {"seed", seed},
                    {"measure",
                     {{"launches", launches},
-                     {"warmup", warmup},
+                     {"warmup", value_from_text(warmup)},
                      {"iterations", iterations},
                      {"time_budget", time_budget},
                      {"passes", passes}}}};

@@ -25,7 +25,7 @@ struct QuickSpec {
   int samples = 4;
   std::vector<std::string> against = {"float32", "qdq"};
   int launches = 3;
-  int warmup = 10;
+  std::string warmup = "auto";  ///< Or a number.
   int iterations = 50;
   std::string time_budget = "20s";
 

@@ -150,6 +150,15 @@ Result<int> run_loop(Session& session, std::span<const TensorView> inputs, const
   return done;
 }
 
+/// The plan as the loops take it: a warm-up that is detected is part of the steady loop.
+MeasurePlan loop_plan(MeasurePlan plan) {
+  if (plan.detects_warmup) {
+    plan.iterations += plan.warmup_iterations;
+    plan.warmup_iterations = 0;
+  }
+  return plan;
+}
+
 std::int64_t warmup_share_ns(const MeasurePlan& plan) {
   const double share = static_cast<double>(plan.warmup_iterations) /
                        (static_cast<double>(plan.warmup_iterations) + plan.iterations);
@@ -182,9 +191,10 @@ void shrink_samples(PhaseSamples& samples, std::size_t count) {
 }  // namespace
 
 Result<Measurement> measure(Session& session, std::span<const TensorView> inputs,
-                            const MeasurePlan& plan, const StageListener& listener) {
-  ASSAY_RETURN_IF_ERROR(check_plan(plan));
-  Measurement result{.gap_ns = plan.gap_ns};
+                            const MeasurePlan& asked, const StageListener& listener) {
+  ASSAY_RETURN_IF_ERROR(check_plan(asked));
+  const auto plan = loop_plan(asked);
+  Measurement result{.detects_warmup = plan.detects_warmup, .gap_ns = plan.gap_ns};
   result.clock_resolution_ns = measure_clock_resolution_ns();
   result.timer_cost_ns = median_timer_cost_ns();
   result.samples = reserve_samples(static_cast<std::size_t>(plan.warmup_iterations) +

@@ -22,7 +22,8 @@ using StageListener = std::function<void(Stage)>;
 /// allocated or logged in the loop. Warm-up gets the share of the budget that it has of the
 /// iterations, so that a slow program still reaches its steady part. The budget is checked between
 /// iterations: it is overrun by at most one inference, and by `min_iterations` of them when warm-up
-/// used it up.
+/// used it up. A plan that detects warm-up takes warm-up and steady iterations as one series with
+/// no warm-up done: where it becomes steady is seen afterwards (summary/steady_part.h).
 ///
 /// `inputs`: one tensor for each input of the program, alive during the call.
 /// The listener hears kFirst, then kSteady right after the first inference.

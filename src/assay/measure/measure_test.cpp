@@ -57,6 +57,18 @@ TEST(Measure, TellsItsGapAndHowLongItsThreadsWaitedForAProcessor) {
   EXPECT_GE(result->run_queue_wait_ns.value_or(0), 0);
 }
 
+TEST(Measure, TakesOneSeriesWhereWarmUpIsDetected) {
+  ScriptedSession session;
+  const MeasurePlan plan{.warmup_iterations = 4, .iterations = 7, .detects_warmup = true};
+  const auto result = measure(session, {}, plan, {});
+  ASSERT_TRUE(result);
+  EXPECT_TRUE(result->detects_warmup);
+  EXPECT_EQ(result->warmup_iterations, 0);
+  EXPECT_EQ(result->iterations, 11);
+  EXPECT_EQ(result->stopped_by, "count");
+  EXPECT_EQ(result->samples.execute_ns.size(), 11U);
+}
+
 TEST(Measure, StopsAtTheBudgetButDoesTheMinimum) {
   ScriptedSession session;
   session.execute_ns = 1'000'000;

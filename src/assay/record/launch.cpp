@@ -5,11 +5,11 @@
 namespace assay {
 
 ASSAY_DEFINE_JSON(MeasurePlan, warmup_iterations, iterations, min_iterations, time_budget_ns,
-                  gap_ns)
+                  gap_ns, detects_warmup)
 ASSAY_DEFINE_JSON(PhaseTimes, bind_ns, execute_ns, fetch_ns)
-ASSAY_DEFINE_JSON(Measurement, first, warmup_iterations, iterations, stopped_by, gap_ns, wall_ns,
-                  cpu_ns, run_queue_wait_ns, involuntary_switches, minor_faults, major_faults,
-                  clock_resolution_ns, timer_cost_ns)
+ASSAY_DEFINE_JSON(Measurement, first, warmup_iterations, iterations, detects_warmup, stopped_by,
+                  gap_ns, wall_ns, cpu_ns, run_queue_wait_ns, involuntary_switches, minor_faults,
+                  major_faults, clock_resolution_ns, timer_cost_ns)
 ASSAY_DEFINE_JSON(StageTime, name, ns)
 ASSAY_DEFINE_JSON(NamedBytes, name, bytes)
 ASSAY_DEFINE_JSON(LoadReport, stages, effective_options, inputs, outputs, declared_memory, backends,

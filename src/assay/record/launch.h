@@ -21,6 +21,8 @@ struct MeasurePlan {
   int min_iterations = 3;
   std::int64_t time_budget_ns = 20'000'000'000;
   std::int64_t gap_ns = 0;  ///< Pause between inferences; 0: tight loop.
+  /// Warm-up and steady iterations are one series, whose steady part the summary finds.
+  bool detects_warmup = false;
 };
 
 /// One inference: bind | execute | fetch, nanoseconds.
@@ -40,12 +42,13 @@ struct PhaseSamples {
 /// What `measure` answers; the samples travel as the frame's blob, never as JSON.
 struct Measurement {
   PhaseTimes first;
-  int warmup_iterations = 0;  ///< Done, may be fewer than planned.
-  int iterations = 0;         ///< Steady iterations done.
-  std::string stopped_by;     ///< "count" or "time_budget".
-  std::int64_t gap_ns = 0;    ///< Pause between inferences, as planned.
-  std::int64_t wall_ns = 0;   ///< Of the steady part.
-  std::int64_t cpu_ns = 0;    ///< Of the process, in the steady part.
+  int warmup_iterations = 0;  ///< Done, may be fewer than planned; 0 where they are detected.
+  int iterations = 0;         ///< Steady iterations done, or all where warm-up is detected.
+  bool detects_warmup = false;
+  std::string stopped_by;    ///< "count" or "time_budget".
+  std::int64_t gap_ns = 0;   ///< Pause between inferences, as planned.
+  std::int64_t wall_ns = 0;  ///< Of `iterations`, which are the steady part in what follows.
+  std::int64_t cpu_ns = 0;   ///< Of the process, in the steady part.
   /// In which its threads were ready but had no processor, in the steady part, summed over them.
   std::optional<std::int64_t> run_queue_wait_ns;
   std::int64_t involuntary_switches = 0;

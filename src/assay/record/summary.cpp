@@ -8,8 +8,8 @@ ASSAY_DEFINE_JSON(GateResult, metric, bound, is_met, text)
 ASSAY_DEFINE_JSON(OutputError, output, metrics)
 ASSAY_DEFINE_JSON(AccuracyTable, against, accuracy, reason, outputs, controls)
 ASSAY_DEFINE_JSON(Disturbance, flag, value, text)
-ASSAY_DEFINE_JSON(LaunchSeries, launch, index, warmup_iterations, first, execute_ns, median_ns,
-                  stopped_by, before, after, disturbances)
+ASSAY_DEFINE_JSON(LaunchSeries, launch, index, warmup_iterations, warmup, first, execute_ns,
+                  median_ns, stopped_by, before, after, disturbances)
 ASSAY_DEFINE_JSON(CaseSummary, case_key, label, model, recipe, engine, options, shapes, identity,
                   subject, outcome, stage, reason_code, text, accuracy, timing, delegation, verdict,
                   metrics, accuracy_tables, gates, launches, memory, profile, manifest,

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "assay/base/enum_names.h"
 #include "assay/base/json.h"
 #include "assay/record/axes.h"
 #include "assay/record/launch.h"
@@ -42,11 +44,28 @@ struct Disturbance {
   std::string text;  ///< "the machine lost 12 % of its time to its host (steal)"
 };
 
+/// How it is known where the warm-up of a launch ends.
+enum class WarmupFinding : std::uint8_t {
+  kGiven,     ///< The plan said how many iterations.
+  kFound,     ///< The times became steady there.
+  kUnsteady,  ///< They never did; the second half is shown as steady.
+  kTooFew,    ///< Too few to tell: half of them, ten at most, count as warm-up.
+};
+
+template <>
+inline constexpr auto kEnumNames<WarmupFinding> = std::to_array<EnumName<WarmupFinding>>({
+    {WarmupFinding::kGiven, "given"},
+    {WarmupFinding::kFound, "found"},
+    {WarmupFinding::kUnsteady, "unsteady"},
+    {WarmupFinding::kTooFew, "too_few"},
+});
+
 /// Steady iterations of one timing launch, for pictures.
 struct LaunchSeries {
   std::string launch;
   int index = 0;
-  int warmup_iterations = 0;
+  int warmup_iterations = 0;  ///< As given, or as found.
+  WarmupFinding warmup = WarmupFinding::kGiven;
   PhaseTimes first;
   std::vector<std::int64_t> execute_ns;  ///< Warm-up first.
   double median_ns = 0;                  ///< Of the steady part.

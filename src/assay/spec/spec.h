@@ -35,7 +35,7 @@ struct SpecEngine {
 
 struct SpecMeasure {
   int launches = 3;
-  MeasurePlan plan;
+  MeasurePlan plan{.detects_warmup = true};
   std::vector<Pass> passes = {Pass::kTiming,
                               Pass::kMemory};  ///< And kEvaluate where "evaluate" is given.
 };

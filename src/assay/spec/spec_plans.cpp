@@ -11,6 +11,7 @@
 #include "assay/base/json.h"
 #include "assay/base/suggest.h"
 #include "assay/record/axes.h"
+#include "assay/record/launch.h"
 #include "assay/record/metric.h"
 #include "assay/spec/bound.h"
 #include "assay/spec/node.h"
@@ -105,6 +106,20 @@ void check_tolerance_part(const Node& node, bool is_part, bool has_reason) {
   }
 }
 
+// "auto", which is the default, or how many.
+void read_warmup(const Node& node, MeasurePlan& plan) {
+  const auto warmup = node.find("warmup");
+  if (!warmup || warmup->json() == "auto") {
+    return;
+  }
+  if (!warmup->json().is_number_integer()) {
+    warmup->complain_of_type("\"auto\" or a whole number of at least 0");
+    return;
+  }
+  plan.warmup_iterations = node.integer("warmup", 0, plan.warmup_iterations);
+  plan.detects_warmup = false;
+}
+
 bool is_scalar(const Json& value) {
   return value.is_string() || value.is_boolean() || value.is_number();
 }
@@ -125,7 +140,7 @@ SpecMeasure read_measure(const Node& node) {
   }
   auto& plan = measure.plan;
   measure.launches = node.integer("launches", 1, measure.launches);
-  plan.warmup_iterations = node.integer("warmup", 0, plan.warmup_iterations);
+  read_warmup(node, plan);
   plan.iterations = node.integer("iterations", 1, plan.iterations);
   plan.min_iterations =
       node.integer("min_iterations", 1, std::min(plan.min_iterations, plan.iterations));

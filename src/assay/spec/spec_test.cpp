@@ -142,6 +142,7 @@ TEST(Spec, ReadsPlansAndTheRest) {
   const auto spec = whole_spec();
   EXPECT_EQ(spec.measure.launches, 5);
   EXPECT_EQ(spec.measure.plan.warmup_iterations, 0);
+  EXPECT_FALSE(spec.measure.plan.detects_warmup);
   EXPECT_EQ(spec.measure.plan.iterations, 20);
   EXPECT_EQ(spec.measure.plan.min_iterations, 2);
   EXPECT_EQ(spec.measure.plan.time_budget_ns, 20'000'000'000);
@@ -173,6 +174,7 @@ TEST(Spec, ReadsPlansAndTheRest) {
 TEST(Spec, HasDefaultsForAllThatIsAbsent) {
   const auto spec = spec_from_json(minimal(), {}).value();
   EXPECT_EQ(spec.measure.launches, 3);
+  EXPECT_TRUE(spec.measure.plan.detects_warmup);
   EXPECT_THAT(spec.measure.passes, ElementsAre(Pass::kTiming, Pass::kMemory));
   EXPECT_THAT(spec.devices, ElementsAre("local"));
   EXPECT_THAT(spec.evaluate.against, ElementsAre("float32"));
@@ -293,6 +295,15 @@ TEST(SpecErrors, NameWrongModels) {
   EXPECT_THAT(with_model(R"({"ref": "a:b", "sha256": "ABC"})"), HasSubstr("64 lower-case"));
   EXPECT_THAT(with_model(R"({"ref": "a:b", "healthy": "yes"})"), HasSubstr("true or false"));
   EXPECT_THAT(with_model(R"({"ref": "a:b", "args": [1]})"), HasSubstr("keyword arguments"));
+}
+
+TEST(SpecErrors, NameAWarmUpThatIsNeitherAutoNorANumber) {
+  EXPECT_EQ(message_with("measure", R"({"warmup": "auto"})"), "");
+  for (const char* wrong : {R"({"warmup": "atuo"})", R"({"warmup": 2.5})", R"({"warmup": true})"}) {
+    EXPECT_THAT(message_with("measure", wrong),
+                HasSubstr("measure.warmup: must be \"auto\" or a whole number of at least 0"));
+  }
+  EXPECT_THAT(message_with("measure", R"({"warmup": -1})"), HasSubstr("measure.warmup: must be"));
 }
 
 TEST(SpecErrors, AskForUnits) {

@@ -24,6 +24,7 @@
 #include "assay/store/result_store.h"
 #include "assay/summary/disturbance.h"
 #include "assay/summary/program.h"
+#include "assay/summary/steady_part.h"
 #include "assay/summary/timing.h"
 #include "assay/tensor/tensor.h"
 
@@ -222,10 +223,12 @@ void add_timing(const CaseRows& rows, bool has_series, CaseSummary& summary) {
       const auto& measurement = *launch.measurement;
       const auto alone = summarize_timing({launch});
       const auto steady = alone.metrics.find("steady_ns");
+      const auto part = find_steady_part(measurement);
       summary.launches.push_back(
           {.launch = launch.id,
            .index = launch.index,
-           .warmup_iterations = measurement.warmup_iterations,
+           .warmup_iterations = static_cast<int>(part.first),
+           .warmup = part.finding,
            .first = measurement.first,
            .execute_ns = measurement.samples.execute_ns,
            .median_ns = steady == alone.metrics.end() ? 0 : steady->second.value,

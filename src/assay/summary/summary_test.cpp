@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -163,6 +164,32 @@ TEST(SummarizeRun, TellsHowMuchFasterThanTheBaseline) {
   ASSERT_EQ(summary.cases.size(), 2U);
   EXPECT_DOUBLE_EQ(summary.cases[1].metrics.at("speedup_ratio").value, 8.0);
   EXPECT_EQ(summary.cases[1].verdict, Verdict::kPass);
+}
+
+TEST(SummarizeRun, ShowsOfEachLaunchItsWarmUpAndWhatDisturbedIt) {
+  StoredRun stored;
+  auto launches = three_launches(1000);
+  auto& detecting = *launches[1].measurement;
+  detecting.detects_warmup = true;
+  detecting.warmup_iterations = 0;
+  detecting.iterations = 60;
+  detecting.samples = {.bind_ns = std::vector<std::int64_t>(60, 7),
+                       .execute_ns = std::vector<std::int64_t>(60, 1000),
+                       .fetch_ns = std::vector<std::int64_t>(60, 3)};
+  std::ranges::fill_n(detecting.samples.execute_ns.begin(), 7, 3000);
+  detecting.major_faults = 1;
+  stored.add_attempt(stored.add_case("executorch/portable"), Pass::kTiming, launches);
+  const auto summary = stored.summary();
+  const auto& series = summary.cases[0].launches;
+  ASSERT_EQ(series.size(), 3U);
+  EXPECT_EQ(series[0].warmup_iterations, 2);
+  EXPECT_EQ(series[0].warmup, WarmupFinding::kGiven);
+  EXPECT_THAT(series[0].disturbances, testing::IsEmpty());
+  EXPECT_EQ(series[1].warmup_iterations, 5);
+  EXPECT_EQ(series[1].warmup, WarmupFinding::kFound);
+  EXPECT_EQ(series[1].median_ns, 1000);
+  ASSERT_EQ(series[1].disturbances.size(), 1U);
+  EXPECT_EQ(series[1].disturbances[0].flag, "major_faults");
 }
 
 TEST(SummarizeRun, TakesTheOutcomeOfThePassThatFailed) {

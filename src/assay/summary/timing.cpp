@@ -20,25 +20,33 @@
 #include "assay/stats/order_statistics.h"
 #include "assay/stats/quantile.h"
 #include "assay/summary/disturbance.h"
+#include "assay/summary/steady_part.h"
+#include "assay/summary/timing_verdict.h"
 
 namespace assay {
 namespace {
 
-using Reduction = std::function<double(const Measurement&)>;
+/// A launch with its steady part, which every reduction needs.
+struct MeasuredLaunch {
+  const Launch* launch;
+  const Measurement* measurement;
+  SteadyPart steady;
+};
 
-std::vector<double> steady_part(const Measurement& measurement,
-                                const std::vector<std::int64_t>& column) {
-  const auto warmup =
-      std::min<std::size_t>(static_cast<std::size_t>(measurement.warmup_iterations), column.size());
-  return {column.begin() + static_cast<std::ptrdiff_t>(warmup), column.end()};
-}
+using Reduction = std::function<double(const MeasuredLaunch&)>;
 
-std::vector<double> steady_execute(const Measurement& m) {
-  return steady_part(m, m.samples.execute_ns);
+std::vector<double> steady_execute(const MeasuredLaunch& launch) {
+  return steady_values(launch.steady, launch.measurement->samples.execute_ns);
 }
 
 Reduction quantile_of_execute(double q) {
-  return [q](const Measurement& m) { return stats::quantile(steady_execute(m), q); };
+  return [q](const MeasuredLaunch& launch) { return stats::quantile(steady_execute(launch), q); };
+}
+
+Reduction median_of(std::vector<std::int64_t> PhaseSamples::* column) {
+  return [column](const MeasuredLaunch& launch) {
+    return stats::median(steady_values(launch.steady, launch.measurement->samples.*column));
+  };
 }
 
 struct NamedReduction {
@@ -49,20 +57,18 @@ struct NamedReduction {
 /// Every time metric and how one launch becomes one number.
 const std::vector<NamedReduction>& reductions() {
   static const std::vector<NamedReduction> table = {
-      {"first_ns", [](const Measurement& m) { return static_cast<double>(m.first.execute_ns); }},
+      {"first_ns",
+       [](const MeasuredLaunch& launch) {
+         return static_cast<double>(launch.measurement->first.execute_ns);
+       }},
       {"steady_ns", quantile_of_execute(0.5)},
-      {"steady_mean_ns", [](const Measurement& m) { return stats::mean(steady_execute(m)); }},
+      {"steady_mean_ns",
+       [](const MeasuredLaunch& launch) { return stats::mean(steady_execute(launch)); }},
       {"steady_floor_ns", quantile_of_execute(0)},
       {"steady_p90_ns", quantile_of_execute(0.9)},
       {"steady_p99_ns", quantile_of_execute(0.99)},
-      {"bind_ns",
-       [](const Measurement& m) {
-         return stats::quantile(steady_part(m, m.samples.bind_ns), 0.5);
-       }},
-      {"fetch_ns",
-       [](const Measurement& m) {
-         return stats::quantile(steady_part(m, m.samples.fetch_ns), 0.5);
-       }},
+      {"bind_ns", median_of(&PhaseSamples::bind_ns)},
+      {"fetch_ns", median_of(&PhaseSamples::fetch_ns)},
   };
   return table;
 }
@@ -75,16 +81,17 @@ double load_ns_of(const LoadReport& load) {
   return total;
 }
 
-void add_load_metrics(const std::vector<const Launch*>& launches,
+void add_load_metrics(const std::vector<MeasuredLaunch>& launches,
                       std::map<std::string, Estimate>& metrics) {
   std::map<std::string, std::vector<double>> columns;
-  for (const auto* launch : launches) {
-    columns["launch_overhead_ns"].push_back(static_cast<double>(launch->overhead_ns));
-    if (!launch->load) {
+  for (const auto& measured : launches) {
+    const auto& launch = *measured.launch;
+    columns["launch_overhead_ns"].push_back(static_cast<double>(launch.overhead_ns));
+    if (!launch.load) {
       continue;
     }
-    columns["load_ns"].push_back(load_ns_of(*launch->load));
-    for (const auto& stage : launch->load->stages) {
+    columns["load_ns"].push_back(load_ns_of(*launch.load));
+    for (const auto& stage : launch.load->stages) {
       columns["load_" + stage.name + "_ns"].push_back(static_cast<double>(stage.ns));
     }
   }
@@ -93,20 +100,14 @@ void add_load_metrics(const std::vector<const Launch*>& launches,
   }
 }
 
-std::vector<std::vector<Disturbance>> disturbances_of(const std::vector<const Launch*>& launches) {
-  std::vector<std::vector<Disturbance>> found;
-  std::ranges::transform(launches, std::back_inserter(found),
-                         [](const Launch* launch) { return find_disturbances(*launch); });
-  return found;
-}
-
-void note_time_budget(const std::vector<const Launch*>& launches, std::vector<std::string>& notes) {
+void note_time_budget(const std::vector<MeasuredLaunch>& launches,
+                      std::vector<std::string>& notes) {
   int stopped = 0;
-  int fewest = 0;
-  for (const auto* launch : launches) {
-    const auto& measurement = launch->measurement;
-    if (measurement && measurement->stopped_by == "time_budget") {
-      fewest = stopped++ == 0 ? measurement->iterations : std::min(fewest, measurement->iterations);
+  std::size_t fewest = 0;
+  for (const auto& launch : launches) {
+    if (launch.measurement->stopped_by == "time_budget") {
+      const auto steady = launch.measurement->samples.execute_ns.size() - launch.steady.first;
+      fewest = stopped++ == 0 ? steady : std::min(fewest, steady);
     }
   }
   if (stopped > 0) {
@@ -116,29 +117,34 @@ void note_time_budget(const std::vector<const Launch*>& launches, std::vector<st
   }
 }
 
-/// What disturbed the launches: the reason of their spread where there is one, else a note.
-Timing judge_spread(const Estimate& steady, double spread, const DisturbedLaunches& disturbed,
-                    std::vector<std::string>& notes) {
-  const bool is_wide = steady.count >= 3 && spread > kMaxLaunchSpread;
-  const bool is_explained =
-      is_wide && disturbed.disturbed > kMaxDisturbedShare * disturbed.launches;
-  if (disturbed.disturbed > 0 && !is_explained) {
-    notes.push_back(note_of(disturbed));
+/// Those that completed and have steady iterations.
+std::vector<MeasuredLaunch> measured_of(const std::vector<Launch>& launches) {
+  std::vector<MeasuredLaunch> measured;
+  for (const auto& launch : launches) {
+    if (launch.outcome != Outcome::kCompleted || !launch.measurement ||
+        launch.measurement->iterations <= 0) {
+      continue;
+    }
+    const auto& measurement = *launch.measurement;
+    const auto steady = find_steady_part(measurement);
+    if (steady.first < measurement.samples.execute_ns.size()) {
+      measured.push_back({.launch = &launch, .measurement = &measurement, .steady = steady});
+    }
   }
-  if (steady.count < 3) {
-    notes.push_back(
-        fmt::format("{} launch{} cannot show how far launches differ; three or more can",
-                    steady.count, steady.count == 1 ? "" : "es"));
-    return Timing::kInconclusive;
+  return measured;
+}
+
+TimingEvidence evidence_of(const std::vector<MeasuredLaunch>& launches, double spread_ratio) {
+  TimingEvidence evidence{.launches = static_cast<int>(launches.size()),
+                          .spread_ratio = spread_ratio};
+  std::vector<std::vector<Disturbance>> disturbances;
+  for (const auto& launch : launches) {
+    evidence.unsteady += launch.steady.finding == WarmupFinding::kUnsteady ? 1 : 0;
+    evidence.too_few += launch.steady.finding == WarmupFinding::kTooFew ? 1 : 0;
+    disturbances.push_back(find_disturbances(*launch.launch));
   }
-  if (is_wide) {
-    notes.push_back(fmt::format("launch medians lie {:.0f} % apart; {}", spread * 100,
-                                is_explained
-                                    ? note_of(disturbed)
-                                    : "more launches or a quieter machine would narrow that"));
-    return Timing::kInconclusive;
-  }
-  return Timing::kSteady;
+  evidence.disturbed = gather_disturbances(disturbances);
+  return evidence;
 }
 
 }  // namespace
@@ -160,21 +166,13 @@ Estimate estimate_over_launches(std::vector<double> values) {
 
 TimingSummary summarize_timing(const std::vector<Launch>& launches) {
   TimingSummary summary;
-  std::vector<const Launch*> measured;
-  for (const auto& launch : launches) {
-    if (launch.outcome == Outcome::kCompleted && launch.measurement &&
-        launch.measurement->iterations > 0) {
-      measured.push_back(&launch);
-    }
-  }
+  const auto measured = measured_of(launches);
   if (measured.empty()) {
     return summary;
   }
   for (const auto& [metric, reduce] : reductions()) {
     std::vector<double> values;
-    std::ranges::transform(measured, std::back_inserter(values), [&reduce](const Launch* launch) {
-      return reduce(*launch->measurement);
-    });
+    std::ranges::transform(measured, std::back_inserter(values), reduce);
     if (std::string_view(metric) == "steady_ns") {
       const auto [low, high] = std::ranges::minmax(values);
       summary.metrics["launch_spread_ratio"] = {.value = (high - low) / stats::median(values),
@@ -184,9 +182,9 @@ TimingSummary summarize_timing(const std::vector<Launch>& launches) {
   }
   add_load_metrics(measured, summary.metrics);
   note_time_budget(measured, summary.notes);
-  summary.timing =
-      judge_spread(summary.metrics["steady_ns"], summary.metrics["launch_spread_ratio"].value,
-                   gather_disturbances(disturbances_of(measured)), summary.notes);
+  auto verdict = judge_timing(evidence_of(measured, summary.metrics["launch_spread_ratio"].value));
+  summary.timing = verdict.timing;
+  std::ranges::move(verdict.notes, std::back_inserter(summary.notes));
   return summary;
 }
 

@@ -10,12 +10,6 @@
 
 namespace assay {
 
-/// Launch medians farther apart than this (largest less smallest, over their median) are no answer.
-inline constexpr double kMaxLaunchSpread = 0.10;
-
-/// A larger share of disturbed launches than this is named as the reason of a wide spread.
-inline constexpr double kMaxDisturbedShare = 0.20;
-
 /// The times of one case, each launch being one sample: an estimate is the median over launches of
 /// the launch's own reduction, its interval the exact order-statistic interval of that median (with
 /// three launches the smallest and the largest, which cover it in 75 % of cases). docs/metrics.md

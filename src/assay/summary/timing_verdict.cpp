@@ -1,0 +1,73 @@
+#include "assay/summary/timing_verdict.h"
+
+#include <fmt/format.h>
+#include <string>
+#include <string_view>
+
+#include "assay/record/axes.h"
+#include "assay/summary/disturbance.h"
+
+namespace assay {
+namespace {
+
+constexpr int kFewestLaunches = 3;
+
+Timing decide(const TimingEvidence& evidence) {
+  if (evidence.unsteady > kMaxUnsteadyShare * evidence.launches) {
+    return Timing::kUnsteady;
+  }
+  const bool is_undecided =
+      evidence.launches < kFewestLaunches || evidence.spread_ratio > kMaxLaunchSpread;
+  return is_undecided ? Timing::kInconclusive : Timing::kSteady;
+}
+
+std::string unsteady_sentence(const TimingEvidence& evidence, std::string_view remedy) {
+  return fmt::format("{} of {} launches never became steady{}{}", evidence.unsteady,
+                     evidence.launches, remedy.empty() ? "" : "; ", remedy);
+}
+
+/// The one sentence that says why a time is no answer.
+std::string reason_of(const TimingEvidence& evidence, Timing timing, bool is_explained) {
+  if (timing == Timing::kUnsteady) {
+    return unsteady_sentence(evidence, is_explained
+                                           ? note_of(evidence.disturbed)
+                                           : "more iterations or a quieter machine may help");
+  }
+  if (evidence.launches < kFewestLaunches) {
+    return fmt::format("{} launch{} cannot show how far launches differ; three or more can",
+                       evidence.launches, evidence.launches == 1 ? "" : "es");
+  }
+  return fmt::format("launch medians lie {:.0f} % apart; {}", evidence.spread_ratio * 100,
+                     is_explained ? note_of(evidence.disturbed)
+                                  : "more launches or a quieter machine would narrow that");
+}
+
+}  // namespace
+
+TimingVerdict judge_timing(const TimingEvidence& evidence) {
+  TimingVerdict verdict{.timing = decide(evidence)};
+  auto& notes = verdict.notes;
+  const auto& disturbed = evidence.disturbed;
+  const bool is_bad =
+      verdict.timing == Timing::kUnsteady ||
+      (verdict.timing == Timing::kInconclusive && evidence.launches >= kFewestLaunches);
+  const bool is_explained = is_bad && disturbed.disturbed > kMaxDisturbedShare * disturbed.launches;
+  if (disturbed.disturbed > 0 && !is_explained) {
+    notes.push_back(note_of(disturbed));
+  }
+  if (evidence.unsteady > 0 && verdict.timing != Timing::kUnsteady) {
+    notes.push_back(unsteady_sentence(evidence, ""));
+  }
+  if (evidence.too_few > 0) {
+    notes.push_back(
+        fmt::format("{} of {} launches had too few iterations to see when they became steady; "
+                    "half of them count as warm-up",
+                    evidence.too_few, evidence.launches));
+  }
+  if (verdict.timing != Timing::kSteady) {
+    notes.push_back(reason_of(evidence, verdict.timing, is_explained));
+  }
+  return verdict;
+}
+
+}  // namespace assay

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "assay/record/axes.h"
+#include "assay/summary/disturbance.h"
+
+namespace assay {
+
+/// Launch medians farther apart than this (largest less smallest, over their median) are no answer.
+inline constexpr double kMaxLaunchSpread = 0.10;
+
+/// A larger share of disturbed launches than this is named as the reason of a bad time.
+inline constexpr double kMaxDisturbedShare = 0.20;
+
+/// A larger share of launches that never became steady than this makes the case unsteady.
+inline constexpr double kMaxUnsteadyShare = 0.25;
+
+/// What the launches of a case say of how far its time can be trusted.
+struct TimingEvidence {
+  int launches = 0;
+  double spread_ratio = 0;  ///< Of the launch medians.
+  int unsteady = 0;         ///< Launches that never became steady.
+  int too_few = 0;          ///< Launches with too few iterations to tell.
+  DisturbedLaunches disturbed;
+};
+
+struct TimingVerdict {
+  Timing timing = Timing::kNotMeasured;
+  std::vector<std::string> notes;  ///< What a reader must know of it, in plain words.
+};
+
+/// Unsteady before inconclusive before steady; disturbances never change the verdict, they are
+/// named as its reason. Pure. Source: docs/metrics.md, Times.
+TimingVerdict judge_timing(const TimingEvidence& evidence);
+
+}  // namespace assay
