@@ -1,43 +1,30 @@
 #include "assay/cli/execute_spec.h"
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <expected>
 #include <fmt/format.h>
 #include <iterator>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "assay/artifact/cache.h"
-#include "assay/artifact/toolchain.h"
-#include "assay/base/clock.h"
 #include "assay/base/fs.h"
-#include "assay/base/json.h"
 #include "assay/base/log.h"
 #include "assay/base/result.h"
 #include "assay/base/units.h"
-#include "assay/base/uuid.h"
 #include "assay/campaign/campaign.h"
+#include "assay/cli/campaign_setup.h"
 #include "assay/cli/exit_code.h"
 #include "assay/cli/interrupt.h"
 #include "assay/cli/progress.h"
-#include "assay/device/device_lock.h"
-#include "assay/device/environment.h"
-#include "assay/device/local_transport.h"
-#include "assay/engine/installed_builds.h"
 #include "assay/record/case.h"
 #include "assay/record/run.h"
-#include "assay/spec/expand.h"
 #include "assay/spec/spec.h"
 #include "assay/summary/summarize.h"
-#include "assay/supervise/agent_client.h"
 
 namespace assay::cli {
 namespace {

@@ -75,8 +75,11 @@ void QuickSpec::declare_model(CLI::App& app) {
   app.add_option("--option", options, "name=value[,value]: an engine's option");
   app.add_option("--threads", threads, "Short for --option threads=…")->delimiter(',');
   app.add_option("--input-shape", input_shapes, "1,3,224,224; once for each input");
-  app.add_option("--require", require, "A gate such as 'sqnr_db>=30': a broken one exits 1");
   app.add_option("--seed", seed, "Of weights and of the order of launches")->capture_default_str();
+}
+
+void QuickSpec::declare_gates(CLI::App& app) {
+  app.add_option("--require", require, "A gate such as 'sqnr_db>=30': a broken one exits 1");
 }
 
 void QuickSpec::declare_timing(CLI::App& app) {

@@ -30,6 +30,7 @@ struct QuickSpec {
   std::string time_budget = "20s";
 
   void declare_model(CLI::App& app);
+  void declare_gates(CLI::App& app);
   void declare_timing(CLI::App& app);
   /// The part of it that concerns one launch.
   void declare_iterations(CLI::App& app);

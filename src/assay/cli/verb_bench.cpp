@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "assay/base/result.h"
+#include "assay/cli/campaign_setup.h"
 #include "assay/cli/execute_spec.h"
 #include "assay/cli/exit_code.h"
 #include "assay/cli/quick_spec.h"
@@ -38,6 +39,7 @@ Result<ExitCode> execute(const Options& options) {
 Execute declare_bench(CLI::App& app) {
   auto options = std::make_shared<Options>();
   options->quick.declare_model(app);
+  options->quick.declare_gates(app);
   options->quick.declare_timing(app);
   app.add_flag("--profile", options->is_profiled, "Also times each operator, in a pass of its own");
   options->flags.declare(app);

@@ -1,5 +1,4 @@
 #include <cstddef>
-#include <cstdint>
 #include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -12,6 +11,7 @@
 
 #include "assay/artifact/cache.h"
 #include "assay/base/fs.h"
+#include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/base/units.h"
 #include "assay/cli/campaign_setup.h"
@@ -162,6 +162,7 @@ Execute declare_compare(CLI::App& app) {
       ->capture_default_str()
       ->check(CLI::IsMember({"console", "json"}));
   options->flags.run.declare(app);
+  app.remove_option(app.get_option("--only"));  // Both sides are always wanted.
   options->flags.toolchain.declare(app);
   options->flags.store.declare(app);
   return [options] { return execute(*options); };

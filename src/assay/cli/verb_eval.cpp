@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "assay/base/result.h"
+#include "assay/cli/campaign_setup.h"
 #include "assay/cli/execute_spec.h"
 #include "assay/cli/exit_code.h"
 #include "assay/cli/quick_spec.h"
@@ -31,6 +32,7 @@ Result<ExitCode> execute(const Options& options) {
 Execute declare_eval(CLI::App& app) {
   auto options = std::make_shared<Options>();
   options->quick.declare_model(app);
+  options->quick.declare_gates(app);
   options->quick.declare_evaluation(app);
   options->flags.declare(app);
   options->flags.has_accuracy_tables = true;

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "assay/base/result.h"
+#include "assay/cli/campaign_setup.h"
 #include "assay/cli/execute_spec.h"
 #include "assay/cli/exit_code.h"
 #include "assay/cli/verb.h"

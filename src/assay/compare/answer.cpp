@@ -4,10 +4,8 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <string>
-#include <string_view>
 
 #include "assay/base/enum_names.h"
-#include "assay/record/axes.h"
 #include "assay/record/comparison.h"
 #include "assay/record/launch.h"
 
@@ -22,9 +20,12 @@ std::string interval_text(const PairEstimate& estimate) {
 
 std::string percent(double ratio) { return fmt::format("{:.2g} %", std::abs(ratio) * 100); }
 
-bool is_canary_off(const Comparison& comparison) {
-  return comparison.canary && is_change(comparison.canary->verdict) &&
-         std::abs(comparison.canary->ratio) >= comparison.gate_ratio / 2;
+/// The canary's estimate if it differs from A; else null.
+const PairEstimate* find_wrong_canary(const Comparison& comparison) {
+  const auto& canary = comparison.canary;
+  const bool is_off =
+      canary && is_change(canary->verdict) && std::abs(canary->ratio) >= comparison.gate_ratio / 2;
+  return is_off ? &*canary : nullptr;
 }
 
 /// The size is that of all pairs: the look's own interval is as wide as its small alpha asks for.
@@ -79,12 +80,12 @@ void settle_verdict(Comparison& comparison) {
     return;
   }
   const auto& look = comparison.looks.back();
-  if (is_canary_off(comparison)) {
+  if (const auto* canary = find_wrong_canary(comparison)) {
     comparison.verdict = ComparisonVerdict::kInconclusive;
     comparison.text = fmt::format(
         "cannot tell: a copy of A came out {} of A itself, so this machine is not fit "
         "to compare on now",
-        text_from_ratio(comparison.canary->ratio));
+        text_from_ratio(canary->ratio));
   } else if (is_change(comparison.verdict) && comparison.is_confirmed) {
     comparison.text = text_of_change(comparison, look);
   } else if (is_change(comparison.verdict)) {

@@ -6,13 +6,10 @@
 #include <cstdint>
 #include <expected>
 #include <fmt/format.h>
-#include <map>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "assay/base/clock.h"
@@ -28,6 +25,7 @@
 #include "assay/record/comparison.h"
 #include "assay/record/launch.h"
 #include "assay/stats/looks.h"
+#include "assay/stats/pair_test.h"
 
 namespace assay {
 namespace {

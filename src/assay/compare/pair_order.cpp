@@ -1,6 +1,7 @@
 #include "assay/compare/pair_order.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <random>
 #include <vector>
@@ -44,6 +45,7 @@ std::vector<int> cores_of_pair(int pair, int threads, int cores) {
     return {};
   }
   std::vector<int> set;
+  set.reserve(static_cast<std::size_t>(threads));
   for (int i = 0; i < threads; ++i) {
     set.push_back((pair * threads + i) % cores);
   }

@@ -1,5 +1,7 @@
 #include "assay/compare/side_runner.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <fmt/format.h>
 #include <random>
@@ -21,7 +23,6 @@
 #include "assay/record/launch.h"
 #include "assay/record/run.h"
 #include "assay/record/subject.h"
-#include "assay/supervise/agent_client.h"
 
 namespace assay {
 namespace {
@@ -62,7 +63,7 @@ Result<SideRunner> SideRunner::prepare(const CampaignRequest& request, const Cam
   ASSAY_RETURN_IF_ERROR(runner.add_side(Side::kA, prepared.at(0)));
   ASSAY_RETURN_IF_ERROR(runner.add_side(Side::kB, prepared.at(1)));
   if (has_canary) {
-    ASSAY_RETURN_IF_ERROR(runner.add_canary(prepared.at(0)));
+    ASSAY_RETURN_IF_ERROR(runner.add_canary());
   }
   return runner;
 }
@@ -83,11 +84,11 @@ Status SideRunner::add_side(Side side, const PreparedCase& prepared) {
   return {};
 }
 
-Status SideRunner::add_canary(const PreparedCase& prepared) {
+Status SideRunner::add_canary() {
   ASSAY_ASSIGN_OR_RETURN(canary_files_, TemporaryFolder::make("assay-canary"));
   auto place = places_.at(Side::kA);
-  const stdfs::path from(prepared.artifact->folder);
-  for (const auto& file : prepared.artifact->files) {
+  const stdfs::path from(place.order.artifact.folder);
+  for (const auto& file : place.order.artifact.files) {
     std::error_code error;
     stdfs::copy_file(from / file.name, canary_files_->path() / file.name, error);
     if (error) {

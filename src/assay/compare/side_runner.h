@@ -38,7 +38,7 @@ class SideRunner {
       : request_(request), tools_(tools) {}
 
   Status add_side(Side side, const PreparedCase& prepared);
-  Status add_canary(const PreparedCase& prepared);
+  Status add_canary();
 
   /// A side's launches; the canary's belong to A's attempt.
   struct Place {
