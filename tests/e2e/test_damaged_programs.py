@@ -149,3 +149,15 @@ def test_damaged_artifact_in_the_cache_is_made_again_with_a_warning(workshop: Wo
     entry = next(file for file in manifest["files"] if file["name"] == renewed.name)
     assert entry["sha256"] == digest(renewed)
     assert make(workshop).err.count("warning") == 0
+
+
+@pytest.mark.parametrize("has_manifest", [True, False])
+def test_inspect_gives_names_where_the_manifest_lies_beside(
+    workshop: Workplace, place: Workplace, program: Path, has_manifest: bool
+) -> None:
+    if has_manifest:
+        shutil.copy(workshop.folder / "made" / "manifest.json", program.parent)
+    finished = place.run("inspect", program, "--python", sys.executable)
+    assert finished.code == 0, finished
+    (line,) = [line for line in finished.out.splitlines() if line.startswith("  input")]
+    assert line.split() == ["input", "input" if has_manifest else "-", "float32", "[1,8]"]

@@ -84,16 +84,19 @@ void print_artifact(const Artifact& artifact, bool is_from_cache) {
   }
 }
 
+/// The manifest too: `assay inspect` finds names and quantization in it.
 Status copy_files(const Artifact& artifact, const std::string& folder) {
+  std::vector<std::string> names{"manifest.json"};
+  std::ranges::transform(artifact.files, std::back_inserter(names), &ArtifactFile::name);
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  for (const auto& file : artifact.files) {
-    std::filesystem::copy_file(std::filesystem::path(artifact.folder) / file.name,
-                               std::filesystem::path(folder) / file.name,
+  for (const auto& name : names) {
+    std::filesystem::copy_file(std::filesystem::path(artifact.folder) / name,
+                               std::filesystem::path(folder) / name,
                                std::filesystem::copy_options::overwrite_existing, error);
     if (error) {
       return fail(ErrorCode::kUnavailable,
-                  fmt::format("cannot copy {} to '{}': {}", file.name, folder, error.message()));
+                  fmt::format("cannot copy {} to '{}': {}", name, folder, error.message()));
     }
   }
   return {};
@@ -139,7 +142,7 @@ Result<ExitCode> execute(const Options& options) {
 Execute declare_aot(CLI::App& app) {
   auto options = std::make_shared<Options>();
   options->quick.declare_model(app);
-  app.add_option("--out", options->out, "Folder that gets the program's files");
+  app.add_option("--out", options->out, "Folder that gets the program's files and its manifest");
   app.add_option("--stop-after", options->stop_after, "lower: for backends that run elsewhere")
       ->check(CLI::IsMember({"lower"}));
   app.add_flag("--rebuild", options->is_rebuild,

@@ -27,19 +27,32 @@ struct Options {
   ToolchainFlags toolchain;
 };
 
+/// A program without its manifest has no names, and one with two backends does not say whose named
+/// data it holds: these are null.
+std::string text_of(const Json& json, const char* key, const char* absent = "") {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_string() ? found->get<std::string>() : absent;
+}
+
+std::string bytes_of(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_number() ? text_from_bytes(found->get<double>())
+                                                   : "unknown";
+}
+
 void print_tensors(const Json& method, const char* which) {
   const Json tensors = method.value(which, Json::array());
   for (const auto& tensor : tensors) {
     const Json quantization = tensor.value("quantization", Json());
     fmt::print("  {:<8} {:<20} {} {}{}\n", which == std::string_view("inputs") ? "input" : "output",
-               tensor.value("name", ""), tensor.value("dtype", ""),
+               text_of(tensor, "name", "-"), text_of(tensor, "dtype"),
                tensor.value("shape", Json::array()).dump(),
                quantization.is_null() ? "" : "  " + quantization.dump());
   }
 }
 
 void print_method(const Json& method) {
-  fmt::print("method {}\n", method.value("name", ""));
+  fmt::print("method {}\n", text_of(method, "name"));
   print_tensors(method, "inputs");
   print_tensors(method, "outputs");
   const Json arenas = method.value("planned_arena_bytes", Json::array());
@@ -49,24 +62,23 @@ void print_method(const Json& method) {
   const Json delegates = method.value("delegates", Json::array());
   for (const auto& delegate : delegates) {
     fmt::print("  delegate {} x {}, {} + {} of named data\n", delegate.value("count", 0),
-               delegate.value("backend", ""),
-               text_from_bytes(delegate.value("processed_bytes", 0.0)),
-               text_from_bytes(delegate.value("named_data_bytes", 0.0)));
+               text_of(delegate, "backend"), bytes_of(delegate, "processed_bytes"),
+               bytes_of(delegate, "named_data_bytes"));
   }
   const Json left = method.value("operators_left", Json::array());
   for (const auto& op : left) {
-    fmt::print("  operator {} x {}\n", op.value("count", 0), op.value("name", ""));
+    fmt::print("  operator {} x {}\n", op.value("count", 0), text_of(op, "name"));
   }
 }
 
 void print_program(const Json& program, bool has_graph) {
-  fmt::print("{}\n", text_from_bytes(program.value("bytes", 0.0)));
+  fmt::print("{}\n", bytes_of(program, "bytes"));
   const Json methods = program.value("methods", Json::array());
   for (const auto& method : methods) {
     print_method(method);
   }
   if (has_graph) {
-    fmt::print("{}\n", program.value("graph", program.value("text", "")));
+    fmt::print("{}\n", text_of(program, program.contains("graph") ? "graph" : "text"));
   }
 }
 

@@ -180,6 +180,7 @@ class Session {
   void conclude() {
     comparison_.wall_ns = start_ns_ == 0 ? 0 : monotonic_ns() - start_ns_;
     comparison_.metrics = pairs_.estimate_all(plan_.metric, plan_.gate_ratio, swaps());
+    comparison_.pairs_disturbed = pairs_.count_disturbed();
     comparison_.canary = pairs_.estimate_canary(plan_.metric, swaps());
     if (comparison_.text.empty()) {
       settle_verdict(comparison_);

@@ -17,6 +17,7 @@
 #include "assay/stats/multiplicity.h"
 #include "assay/stats/pair_test.h"
 #include "assay/stats/quantile.h"
+#include "assay/summary/disturbance.h"
 
 namespace assay {
 namespace {
@@ -90,6 +91,9 @@ void Pairs::add(const Launch& launch) {
     if (const auto value = reduce_launch(launch, metric); value && *value > 0) {
       values[std::string(metric)] = *value;
     }
+  }
+  if (!find_disturbances(launch).empty()) {
+    disturbed_.insert(launch.place->pair);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,8 @@ class Pairs {
 
   /// Pairs that have both A and B.
   [[nodiscard]] int count() const;
+  /// Pairs of which at least one launch was disturbed (assay/summary/disturbance.h).
+  [[nodiscard]] int count_disturbed() const { return static_cast<int>(disturbed_.size()); }
 
   /// Natural logarithms of a metric of the pairs that have both sides, in order of their number.
   struct Sides {
@@ -45,6 +48,7 @@ class Pairs {
  private:
   using Values = std::map<std::string, double, std::less<>>;  ///< By metric.
   std::map<int, std::map<Side, Values>> pairs_;
+  std::set<int> disturbed_;
 };
 
 }  // namespace assay

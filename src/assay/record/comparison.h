@@ -80,10 +80,10 @@ struct Comparison {
   std::uint64_t seed = 0;
   double gate_ratio = 0;  ///< The least change that matters.
   ComparisonVerdict verdict = ComparisonVerdict::kInconclusive;
-  std::string text;           ///< The answer as a sentence.
-  bool is_confirmed = false;  ///< A change was found again on fresh pairs.
-  int pairs_needed = 0;       ///< About how many would decide; 0: it is decided.
-  int pairs_disturbed = 0;
+  std::string text;                   ///< The answer as a sentence.
+  bool is_confirmed = false;          ///< A change was found again on fresh pairs.
+  int pairs_needed = 0;               ///< About how many would decide; 0: it is decided.
+  int pairs_disturbed = 0;            ///< Kept: disturbances are shown, never dropped.
   std::vector<PairEstimate> looks;    ///< At the primary metric, in order.
   std::vector<PairEstimate> metrics;  ///< All metrics, over all pairs; the first is the primary.
   std::optional<PairEstimate> confirmation;

@@ -101,10 +101,13 @@ std::string console_from_comparison(const Comparison& comparison, std::size_t wi
                   has_colour) +
          "\n";
   const auto pairs = comparison.metrics.empty() ? 0 : comparison.metrics.front().pairs;
-  out += fmt::format("{} of fresh launches in {}, seed {}; what matters: {:.3g} %\n\n",
+  out += fmt::format("{} of fresh launches in {}, seed {}; what matters: {:.3g} %{}\n\n",
                      counted(static_cast<std::size_t>(pairs), "pair"),
                      text_from_duration_ns(static_cast<double>(comparison.wall_ns)),
-                     comparison.seed, comparison.gate_ratio * 100);
+                     comparison.seed, comparison.gate_ratio * 100,
+                     comparison.pairs_disturbed == 0
+                         ? ""
+                         : fmt::format("; {} disturbed by other work", comparison.pairs_disturbed));
   if (!comparison.metrics.empty()) {
     out += table_of(comparison.metrics).lay_out(width, has_colour).text + "\n";
   }
