@@ -1,5 +1,6 @@
 """What a user calls a model, as a reference that the `assay` program takes, and as a program."""
 
+import json
 import re
 import sys
 from collections.abc import Sequence
@@ -77,14 +78,12 @@ def make_program(reference: str, *, recipe: str, seed: int, folder: Path) -> Pro
         outcome, stage, text = failed.groups()
         code = "unsupported" if outcome == "unsupported" else "engine"
         raise AssayError(f"{reference} with {recipe}: {outcome}: {text}", code=code, stage=stage)
-    files = sorted(path for path in out.iterdir() if path.is_file())
-    entries = [path for path in files if program_ending(path.name)]
-    if len(entries) != 1:
-        raise AssayError(
-            f"{recipe} made {', '.join(p.name for p in files) or 'no files'}: not one program",
-            code="unsupported",
-        )
-    return Program(entries[0], tuple(path for path in files if path != entries[0]))
+    manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
+    entry = manifest.get("entry")
+    if entry is None:
+        raise AssayError(f"{recipe} only lowers: it made no program to run", code="unsupported")
+    names = [file["name"] for file in manifest["files"]]
+    return Program(out / entry, tuple(out / name for name in names if name != entry))
 
 
 def _exported(model: Any, example_inputs: Sequence[Any] | None) -> Any:
