@@ -13,6 +13,7 @@
 
 #include "assay/base/clock.h"
 #include "assay/base/enum_names.h"
+#include "assay/base/fs.h"
 #include "assay/base/result.h"
 #include "assay/base/uuid.h"
 #include "assay/campaign/case_order.h"
@@ -20,6 +21,7 @@
 #include "assay/campaign/launch_order.h"
 #include "assay/campaign/plan.h"
 #include "assay/campaign/preparation.h"
+#include "assay/campaign/surroundings.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/subject.h"
@@ -41,6 +43,7 @@ class Campaign {
 
   Status run() {
     ASSAY_RETURN_IF_ERROR(open_run());
+    ASSAY_ASSIGN_OR_RETURN(jobs_, TemporaryFolder::make("assay-jobs"));
     ASSAY_ASSIGN_OR_RETURN(prepared_, prepare_cases(request_, tools_));
     ASSAY_RETURN_IF_ERROR(close_cases_without_artifact());
     ASSAY_RETURN_IF_ERROR(execute_steps());
@@ -204,7 +207,8 @@ class Campaign {
     const auto label = label_of(prepared.cell);
     tools_.listener.on_step_started(label);
     ASSAY_ASSIGN_OR_RETURN(auto* state, state_of(prepared, step.pass));
-    ASSAY_ASSIGN_OR_RETURN(auto yield, launch(order_for(prepared, step.pass)));
+    ASSAY_ASSIGN_OR_RETURN(const auto order, order_for(prepared, step.pass, state->launches));
+    ASSAY_ASSIGN_OR_RETURN(auto yield, launch(order));
     auto& launch = yield.launch;
     launch.attempt = state->attempt.id;
     launch.index = state->launches++;
@@ -263,10 +267,14 @@ class Campaign {
     }
   }
 
-  LaunchOrder order_for(const PreparedCase& prepared, Pass pass) const {
+  Result<LaunchOrder> order_for(const PreparedCase& prepared, Pass pass, int turn) const {
     auto order = order_of_case(prepared, pass, request_.settings);
     order.repeat = kRepeats;
     order.iterations = observed_iterations(prepared);
+    if (pass == Pass::kTiming) {
+      ASSAY_RETURN_IF_ERROR(apply_scenario(prepared.cell, turn, request_.environment.cpus,
+                                           request_.builds, jobs_->path(), order));
+    }
     return order;
   }
 
@@ -302,6 +310,7 @@ class Campaign {
   std::vector<PreparedCase> prepared_;
   AttemptStates states_;
   std::optional<AgentClient> agent_;
+  std::optional<TemporaryFolder> jobs_;  ///< Of programs that run beside.
   int order_ = 0;
 };
 

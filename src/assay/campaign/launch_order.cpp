@@ -167,6 +167,7 @@ LaunchYield yield_from_answer(const SpawnResult& result, Pass pass) {
   launch.before = result.before;
   launch.after = result.after;
   launch.end = result.end;
+  launch.cached_ratio = result.cached_ratio;
   const auto sequence = wire::frames_from_bytes(result.output);
   const auto* load = find_reply(sequence.frames, kLoadRequest);
   const auto* reply = find_reply(sequence.frames, kPassRequest);
@@ -180,6 +181,11 @@ LaunchYield yield_from_answer(const SpawnResult& result, Pass pass) {
       set_failure_from_error(launch, *frame);
       return yield;
     }
+  }
+  if (!result.companion_failure.empty()) {
+    set_failure(launch, Outcome::kHarnessError, Stage::kSteady, "companion_ended",
+                result.companion_failure);
+    return yield;
   }
   const auto death = find_cause_of_death(result.end, sequence);
   if (death.outcome != Outcome::kCompleted) {
@@ -204,6 +210,7 @@ Result<LaunchYield> run_launch(AgentClient& agent, const LaunchOrder& order) {
   request.env = order.env;
   request.cpus = order.cpus;
   request.limits = order.limits;
+  request.surroundings = order.surroundings;
   request.input = job_bytes(order);
   ASSAY_ASSIGN_OR_RETURN(const auto result, agent.spawn(request));
   return yield_from_answer(result, order.pass);

@@ -31,6 +31,7 @@ struct LaunchOrder {
   SpawnLimits limits;
   std::map<std::string, std::string> env;  ///< Added to the agent's own.
   std::vector<int> cpus;                   ///< Affinity; empty: all.
+  Surroundings surroundings;
 };
 
 /// What came back. A runner that died is a launch with its outcome, not an error.

@@ -102,6 +102,12 @@ Json resumable_document(const Spec& spec) {
       entry["inputs"] = model.input_file;
     }
   }
+  if (const auto beside = spec.scenario.find("beside"); beside != spec.scenario.end()) {
+    document["scenario"]["beside"] = Json::array();
+    for (const auto& path : beside->second) {
+      document["scenario"]["beside"].push_back(path.is_null() ? Json("none") : path);
+    }
+  }
   return document;
 }
 

@@ -41,6 +41,21 @@ Status add_option(const std::string& text, Json& options) {
   return {};
 }
 
+/// "gap=0ms,5ms" are two values; "cores=0,2-3" is one, and the flag is given again for another.
+Status add_condition(const std::string& text, Json& scenario) {
+  const auto equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("--scenario {}: write name=value, such as gap=5ms", text));
+  }
+  const auto name = text.substr(0, equals);
+  const auto values = text.substr(equals + 1);
+  for (const auto& value : name == "cores" ? std::vector{values} : split(values, ',')) {
+    scenario[name].push_back(name == "cores" ? Json(value) : value_from_text(value));
+  }
+  return {};
+}
+
 Status add_gate(const std::string& text, Json& require) {
   const auto start = text.find_first_of("<>=");
   if (start == std::string::npos || start == 0) {
@@ -92,6 +107,9 @@ void QuickSpec::declare_timing(CLI::App& app) {
 void QuickSpec::declare_iterations(CLI::App& app) {
   app.add_option("--warmup", warmup, "Iterations before steady state, or auto: seen from the times")
       ->capture_default_str();
+  app.add_option("--scenario", scenario,
+                 "name=value[,value]: gap, streams, page_cache, cores, background, cool_below, "
+                 "beside; docs/scenarios.md");
   app.add_option("--iterations", iterations, "Steady iterations of a launch")
       ->capture_default_str();
   app.add_option("--time-budget", time_budget, "Of a launch, with unit")->capture_default_str();
@@ -146,6 +164,9 @@ Result<Json> QuickSpec::document(const std::vector<std::string>& passes) const {
   }
   if (!all_options.empty()) {
     document["options"] = all_options;
+  }
+  for (const auto& text : scenario) {
+    ASSAY_RETURN_IF_ERROR(add_condition(text, document["scenario"]));
   }
   for (const auto& text : require) {
     ASSAY_RETURN_IF_ERROR(add_gate(text, document["require"]));

@@ -18,6 +18,7 @@ struct QuickSpec {
   std::vector<std::string> recipes;
   std::vector<std::string> engines;
   std::vector<std::string> options;       ///< name=value[,value]
+  std::vector<std::string> scenario;      ///< name=value[,value]: conditions of timing
   std::vector<std::string> threads;       ///< Short for --option threads=…
   std::vector<std::string> input_shapes;  ///< "1,3,224,224", one per input
   std::vector<std::string> require;       ///< metric>=bound

@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>

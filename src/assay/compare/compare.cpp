@@ -16,6 +16,7 @@
 #include "assay/base/result.h"
 #include "assay/base/uuid.h"
 #include "assay/campaign/campaign.h"
+#include "assay/campaign/surroundings.h"
 #include "assay/compare/answer.h"
 #include "assay/compare/pair_order.h"
 #include "assay/compare/pairs.h"
@@ -29,11 +30,6 @@
 
 namespace assay {
 namespace {
-
-int threads_of(const Case& cell) {
-  const auto threads = cell.options.find("threads");
-  return threads != cell.options.end() && threads->is_number_integer() ? threads->get<int>() : 0;
-}
 
 /// One comparison under way.
 class Session {
@@ -163,7 +159,7 @@ class Session {
                           .pair = step.pair,
                           .side = step.side,
                           .cpus = plan_.is_pinned
-                                      ? cores_of_pair(step.pair, threads, request_.environment.cpus)
+                                      ? own_cores(step.pair, threads, request_.environment.cpus)
                                       : std::vector<int>{}};
     tools_.listener.on_step_started(label_of(cell));
     ASSAY_ASSIGN_OR_RETURN(const auto launch, runner.launch(step, place));

@@ -40,17 +40,4 @@ std::vector<PairStep> block_order(std::uint64_t seed, int block, bool has_canary
   return order;
 }
 
-std::vector<int> cores_of_pair(int pair, int threads, int cores) {
-  if (threads < 1 || threads >= cores) {
-    return {};
-  }
-  std::vector<int> set;
-  set.reserve(static_cast<std::size_t>(threads));
-  for (int i = 0; i < threads; ++i) {
-    set.push_back((pair * threads + i) % cores);
-  }
-  std::ranges::sort(set);
-  return set;
-}
-
 }  // namespace assay

@@ -20,9 +20,4 @@ struct PairStep {
 /// `block`: from 0; holds pairs 2 block and 2 block + 1. Deterministic for a given seed.
 std::vector<PairStep> block_order(std::uint64_t seed, int block, bool has_canary);
 
-/// The cores of a pair, the same for both of its launches, another set for the next pair, so that
-/// cores of unequal speed fall on both sides alike. Empty (anywhere) where threads are not fewer
-/// than cores, or their number is not known (0).
-std::vector<int> cores_of_pair(int pair, int threads, int cores);
-
 }  // namespace assay

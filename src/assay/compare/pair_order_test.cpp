@@ -14,7 +14,6 @@ namespace {
 
 using testing::AnyOf;
 using testing::ElementsAre;
-using testing::IsEmpty;
 
 std::string sides_of(const std::vector<PairStep>& order) {
   std::string sides;
@@ -65,14 +64,6 @@ TEST(BlockOrder, IsTheSeedsAlone) {
   }
   EXPECT_EQ(one, again);
   EXPECT_NE(one, other);
-}
-
-TEST(CoresOfPair, AlternateBetweenPairsAndAreNoneWhereAllAreNeeded) {
-  EXPECT_THAT(cores_of_pair(0, 1, 2), ElementsAre(0));
-  EXPECT_THAT(cores_of_pair(1, 1, 2), ElementsAre(1));
-  EXPECT_THAT(cores_of_pair(1, 3, 4), ElementsAre(0, 1, 3));
-  EXPECT_THAT(cores_of_pair(5, 2, 2), IsEmpty());
-  EXPECT_THAT(cores_of_pair(5, 0, 2), IsEmpty());
 }
 
 }  // namespace

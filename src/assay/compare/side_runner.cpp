@@ -16,6 +16,7 @@
 #include "assay/campaign/case_order.h"
 #include "assay/campaign/launch_order.h"
 #include "assay/campaign/preparation.h"
+#include "assay/campaign/surroundings.h"
 #include "assay/compare/pair_order.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
@@ -60,6 +61,7 @@ Result<SideRunner> SideRunner::prepare(const CampaignRequest& request, const Cam
   ASSAY_CHECK(request.cases.size() == 2);
   ASSAY_ASSIGN_OR_RETURN(const auto prepared, prepare_cases(request, tools));
   SideRunner runner(request, tools);
+  ASSAY_ASSIGN_OR_RETURN(runner.files_, TemporaryFolder::make("assay-compare"));
   ASSAY_RETURN_IF_ERROR(runner.add_side(Side::kA, prepared.at(0)));
   ASSAY_RETURN_IF_ERROR(runner.add_side(Side::kB, prepared.at(1)));
   if (has_canary) {
@@ -78,33 +80,39 @@ Status SideRunner::add_side(Side side, const PreparedCase& prepared) {
                   .pass = Pass::kTiming,
                   .worker = "local"};
   ASSAY_RETURN_IF_ERROR(tools_.store.put_attempt(attempt));
-  places_[side] = {.order = order_of_case(prepared, Pass::kTiming, request_.settings),
-                   .attempt = attempt.id};
+  auto order = order_of_case(prepared, Pass::kTiming, request_.settings);
+  ASSAY_RETURN_IF_ERROR(apply_scenario(prepared.cell, 0, request_.environment.cpus, request_.builds,
+                                       files_->path(), order));
+  places_[side] = {.order = std::move(order), .attempt = attempt.id};
   attempts_[attempt.id] = std::move(attempt);
   return {};
 }
 
 Status SideRunner::add_canary() {
-  ASSAY_ASSIGN_OR_RETURN(canary_files_, TemporaryFolder::make("assay-canary"));
   auto place = places_.at(Side::kA);
   const stdfs::path from(place.order.artifact.folder);
   for (const auto& file : place.order.artifact.files) {
     std::error_code error;
-    stdfs::copy_file(from / file.name, canary_files_->path() / file.name, error);
+    stdfs::copy_file(from / file.name, files_->path() / file.name, error);
     if (error) {
       return fail(ErrorCode::kExhausted,
                   fmt::format("cannot copy '{}' for the canary: {}; --no-canary does without",
                               (from / file.name).string(), error.message()));
     }
   }
-  place.order.artifact.folder = canary_files_->path().string();
+  place.order.artifact.folder = files_->path().string();
+  for (auto& file : place.order.surroundings.files) {
+    file = (files_->path() / stdfs::path(file).filename()).string();
+  }
   places_[Side::kCanary] = std::move(place);
   return {};
 }
 
 Result<Launch> SideRunner::launch(const PairStep& step, const PairPlace& place) {
   auto& [order, attempt] = places_.at(step.side);
-  order.cpus = place.cpus;
+  if (!place.cpus.empty()) {
+    order.cpus = place.cpus;
+  }
   order.env = {{"ASSAY_PADDING", random_padding(request_.run.seed, launched_)}};
   if (!agent_) {
     ASSAY_ASSIGN_OR_RETURN(agent_, tools_.connect_agent());

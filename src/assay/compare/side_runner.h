@@ -51,7 +51,7 @@ class SideRunner {
   std::map<Side, Place> places_;
   std::map<std::string, Attempt> attempts_;  ///< By id.
   std::map<std::string, int> counts_;        ///< Launches of each attempt.
-  std::optional<TemporaryFolder> canary_files_;
+  std::optional<TemporaryFolder> files_;     ///< The canary's copies; jobs of programs beside.
   std::optional<AgentClient> agent_;
   int launched_ = 0;
 };

@@ -17,8 +17,9 @@
 
 #include "assay/base/clock.h"
 #include "assay/base/result.h"
-#include "assay/device/run_queue.h"
+#include "assay/device/thread_times.h"
 #include "assay/engine/session.h"
+#include "assay/measure/streams.h"
 #include "assay/record/axes.h"
 #include "assay/record/launch.h"
 #include "assay/tensor/tensor.h"
@@ -41,6 +42,10 @@ Status check_plan(const MeasurePlan& plan) {
       return fail(ErrorCode::kInvalidArgument,
                   fmt::format("{} is {}; it cannot be negative", name, value));
     }
+  }
+  if (plan.streams < 1) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{} streams: at least one is needed", plan.streams));
   }
   if (plan.iterations < 1 || plan.iterations > kMaxIterations ||
       plan.warmup_iterations > kMaxIterations) {
@@ -165,11 +170,17 @@ std::int64_t warmup_share_ns(const MeasurePlan& plan) {
   return static_cast<std::int64_t>(static_cast<double>(plan.time_budget_ns) * share);
 }
 
-/// Threads that ended in between took their share along; then nothing is known.
-std::optional<std::int64_t> wait_between(std::optional<std::int64_t> before,
-                                         std::optional<std::int64_t> after) {
-  const bool is_known = before && after && *after >= *before;
-  return is_known ? std::optional(*after - *before) : std::nullopt;
+/// How many inferences the other streams have done by now.
+std::int64_t count_of(const Streams* others) { return others == nullptr ? 0 : others->count(); }
+
+/// Of the steady part, `wall_ns` long.
+void put_thread_work(Measurement& result, const std::optional<std::vector<ThreadTimes>>& before,
+                     const std::optional<std::vector<ThreadTimes>>& after) {
+  constexpr std::int64_t kLeastShare = 20;  // One twentieth: less is a helper, no worker.
+  if (const auto work = work_between(before, after, result.wall_ns / kLeastShare)) {
+    result.run_queue_wait_ns = work->waiting_ns;
+    result.busy_threads = work->busy;
+  }
 }
 
 void put_usage(Measurement& result, const Usage& before, const Usage& after) {
@@ -191,10 +202,12 @@ void shrink_samples(PhaseSamples& samples, std::size_t count) {
 }  // namespace
 
 Result<Measurement> measure(Session& session, std::span<const TensorView> inputs,
-                            const MeasurePlan& asked, const StageListener& listener) {
+                            const MeasurePlan& asked, const StageListener& listener,
+                            const Streams* others) {
   ASSAY_RETURN_IF_ERROR(check_plan(asked));
   const auto plan = loop_plan(asked);
-  Measurement result{.detects_warmup = plan.detects_warmup, .gap_ns = plan.gap_ns};
+  Measurement result{
+      .detects_warmup = plan.detects_warmup, .gap_ns = plan.gap_ns, .streams = plan.streams};
   result.clock_resolution_ns = measure_clock_resolution_ns();
   result.timer_cost_ns = median_timer_cost_ns();
   result.samples = reserve_samples(static_cast<std::size_t>(plan.warmup_iterations) +
@@ -211,6 +224,7 @@ Result<Measurement> measure(Session& session, std::span<const TensorView> inputs
   }
   note(Stage::kSteady);
 
+  const std::int64_t others_before = count_of(others);
   const std::int64_t start_ns = monotonic_ns();
   const LoopLimits warmup{.count = plan.warmup_iterations,
                           .deadline_ns = start_ns + warmup_share_ns(plan),
@@ -223,15 +237,18 @@ Result<Measurement> measure(Session& session, std::span<const TensorView> inputs
                           .minimum = plan.min_iterations,
                           .deadline_ns = start_ns + plan.time_budget_ns,
                           .gap_ns = plan.gap_ns};
-  // The wait is read around the counters, so that its page faults are not counted.
-  const auto wait_before = read_run_queue_wait_ns();
+  // The threads are read around the counters, so that their page faults are not counted.
+  const auto threads_before = read_thread_times();
   const Usage before = read_usage();
   const std::int64_t steady_start_ns = monotonic_ns();
   ASSAY_ASSIGN_OR_RETURN(result.iterations,
                          run_loop(session, inputs, steady, result.samples, warm));
   result.wall_ns = monotonic_ns() - steady_start_ns;
   put_usage(result, before, read_usage());
-  result.run_queue_wait_ns = wait_between(wait_before, read_run_queue_wait_ns());
+  result.inferences_ns = steady_start_ns + result.wall_ns - start_ns;
+  result.inferences =
+      static_cast<std::int64_t>(warm) + result.iterations + count_of(others) - others_before;
+  put_thread_work(result, threads_before, read_thread_times());
 
   result.stopped_by = result.iterations == plan.iterations ? "count" : "time_budget";
   shrink_samples(result.samples, warm + static_cast<std::size_t>(result.iterations));

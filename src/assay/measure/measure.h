@@ -5,6 +5,7 @@
 
 #include "assay/base/result.h"
 #include "assay/engine/session.h"
+#include "assay/measure/streams.h"
 #include "assay/record/axes.h"
 #include "assay/record/launch.h"
 #include "assay/tensor/tensor.h"
@@ -26,11 +27,13 @@ using StageListener = std::function<void(Stage)>;
 /// no warm-up done: where it becomes steady is seen afterwards (summary/steady_part.h).
 ///
 /// `inputs`: one tensor for each input of the program, alive during the call.
+/// `others`: streams that infer meanwhile, whose inferences are counted; null: none.
 /// The listener hears kFirst, then kSteady right after the first inference.
 /// Cost: four clock readings an inference, about 0.1 us.
 /// Errors: kInvalidArgument for a plan that makes no sense, or what the session returns.
 Result<Measurement> measure(Session& session, std::span<const TensorView> inputs,
-                            const MeasurePlan& plan, const StageListener& listener);
+                            const MeasurePlan& plan, const StageListener& listener,
+                            const Streams* others = nullptr);
 
 /// One untimed inference. The views live until the next execute.
 Result<std::span<const TensorView>> infer_once(Session& session,

@@ -1,7 +1,13 @@
 #include "assay/record/case.h"
 
+#include <array>
+#include <cstdint>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "assay/base/json.h"
 #include "assay/tensor/tensor.h"
@@ -52,6 +58,37 @@ Json identity_of_recipe(const Recipe& recipe) {
           {"produces", recipe.produces}};
 }
 
+// A program is known by its content, wherever it lies.
+Json identity_of_scenario(Json scenario) {
+  scenario.erase("beside");
+  return scenario;
+}
+
+std::string text_of_value(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+// The largest unit that keeps it whole: "5ms".
+std::string exact_duration(std::int64_t ns) {
+  constexpr auto kUnits = std::to_array<std::pair<std::int64_t, std::string_view>>(
+      {{1'000'000'000, "s"}, {1'000'000, "ms"}, {1'000, "us"}});
+  for (const auto& [unit_ns, name] : kUnits) {
+    if (ns % unit_ns == 0) {
+      return fmt::format("{}{}", ns / unit_ns, name);
+    }
+  }
+  return fmt::format("{}ns", ns);
+}
+
+// As a spec and --scenario take it.
+std::string text_of_condition(const std::string& name, const Json& value) {
+  if (name == "gap_ns") {
+    return "gap=" + exact_duration(value.get<std::int64_t>());
+  }
+  return fmt::format("{}={}", name == "cool_below_celsius" ? "cool_below" : name,
+                     text_of_value(value));
+}
+
 }  // namespace
 
 Json identity_of(const Case& cell) {
@@ -60,7 +97,7 @@ Json identity_of(const Case& cell) {
           {"engine", cell.engine},
           {"options", cell.options},
           {"method", cell.method},
-          {"scenario", cell.scenario},
+          {"scenario", identity_of_scenario(cell.scenario)},
           {"inputs", identity_of_inputs(cell.inputs)},
           {"device_class", cell.device_class}};
 }
@@ -82,14 +119,27 @@ std::string short_name_of(const ModelReference& model) {
                                : ref.substr(colon + 1);
 }
 
+std::vector<std::string> condition_texts_of(const Case& cell) {
+  std::vector<std::string> texts;
+  for (const auto& [name, value] : cell.scenario.items()) {
+    if (name != "beside_sha256") {
+      texts.push_back(text_of_condition(name, value));
+    }
+  }
+  return texts;
+}
+
 std::string label_of(const Case& cell) {
   std::string label = fmt::format("{} {}", short_name_of(cell.model), cell.recipe.name);
   for (const auto& input : cell.model.inputs) {
     label += " " + text_from_shape(input.shape);
   }
   for (const auto& [name, value] : cell.options.items()) {
-    label +=
-        fmt::format(" {}={}", name, value.is_string() ? value.get<std::string>() : value.dump());
+    label += fmt::format(" {}={}", name, text_of_value(value));
+  }
+  for (const auto& text : condition_texts_of(cell)) {
+    const auto slash = text.find_last_of('/');
+    label += " " + (slash == std::string::npos ? text : "beside=" + text.substr(slash + 1));
   }
   return label;
 }

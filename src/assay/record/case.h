@@ -53,7 +53,7 @@ struct Case {
   std::string engine;             ///< Name without build: "executorch".
   Json options = Json::object();  ///< Requested options of load and run.
   std::string method = "forward";
-  Json scenario = Json::object();  ///< Empty: repeat one method on one sample.
+  Json scenario = Json::object();  ///< What differs from a Scenario's defaults: scenario.h.
   InputSet inputs;
   InputSet calibration;
   std::string device_class;  ///< "linux-x86_64:amd-epyc:2cpu"
@@ -72,6 +72,10 @@ Json identity_of(const Case& cell);
 
 /// "mobilenet_v2 executorch/xnnpack-int8 threads=1": for people; unique within most runs.
 std::string label_of(const Case& cell);
+
+/// The scenario as a spec and --scenario take it: "gap=5ms", "streams=2"; empty for the default
+/// one.
+std::vector<std::string> condition_texts_of(const Case& cell);
 
 /// "mobilenet_v2" from "torchvision:mobilenet_v2", "kws" from "models/kws.pte".
 std::string short_name_of(const ModelReference& model);

@@ -21,6 +21,7 @@ struct MeasurePlan {
   int min_iterations = 3;
   std::int64_t time_budget_ns = 20'000'000'000;
   std::int64_t gap_ns = 0;  ///< Pause between inferences; 0: tight loop.
+  int streams = 1;          ///< Inferences in flight, each in a session of its own.
   /// Warm-up and steady iterations are one series, whose steady part the summary finds.
   bool detects_warmup = false;
 };
@@ -45,8 +46,14 @@ struct Measurement {
   int warmup_iterations = 0;  ///< Done, may be fewer than planned; 0 where they are detected.
   int iterations = 0;         ///< Steady iterations done, or all where warm-up is detected.
   bool detects_warmup = false;
-  std::string stopped_by;    ///< "count" or "time_budget".
-  std::int64_t gap_ns = 0;   ///< Pause between inferences, as planned.
+  std::string stopped_by;   ///< "count" or "time_budget".
+  std::int64_t gap_ns = 0;  ///< Pause between inferences, as planned.
+  int streams = 1;          ///< As planned; the samples are those of the first one.
+  /// Of all streams, while the first one took its samples; and how long that was.
+  std::int64_t inferences = 0;
+  std::int64_t inferences_ns = 0;
+  /// Threads that computed for at least 5 % of the steady part; absent where it is not told.
+  std::optional<int> busy_threads;
   std::int64_t wall_ns = 0;  ///< Of `iterations`, which are the steady part in what follows.
   std::int64_t cpu_ns = 0;   ///< Of the process, in the steady part.
   /// In which its threads were ready but had no processor, in the steady part, summed over them.
@@ -155,6 +162,8 @@ struct Launch {
   int order = 0;  ///< Within the run, as executed.
   bool is_fresh = true;
   std::optional<PairPlace> place;  ///< In a comparison, if it belongs to one.
+  /// Of the program's files in the page cache, before it started; absent where it is not told.
+  std::optional<double> cached_ratio;
   Outcome outcome = Outcome::kCompleted;
   Stage stage = Stage::kDone;
   std::string reason_code;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,12 +19,28 @@ struct SpawnLimits {
   std::int64_t output_bytes = 1LL << 30;   ///< Of stdout; more ends the process.
 };
 
+/// A process that keeps the machine busy while another one is measured.
+struct Companion {
+  std::vector<std::string> argv;  ///< "assay-agent" as its program is the agent itself.
+  std::string input_file;         ///< Its standard input; empty: none.
+};
+
+/// What is made of the machine before a process starts, and goes on while it runs.
+struct Surroundings {
+  std::vector<std::string> files;  ///< Of the program; how much of them is cached is told.
+  std::string page_cache;          ///< "cold": dropped from it. "warm": read. Empty: as found.
+  double cool_below_celsius = 0;   ///< Waited for; 0: not.
+  std::int64_t cool_timeout_ns = 600'000'000'000;
+  std::vector<Companion> companions;  ///< From before its start to after its end.
+};
+
 /// What an agent is asked to run: {argv, env, limits} and the bytes of its standard input.
 struct SpawnRequest {
   std::vector<std::string> argv;
   std::map<std::string, std::string> env;  ///< Added to the agent's own.
   std::vector<int> cpus;                   ///< Affinity; empty: all.
   SpawnLimits limits;
+  Surroundings surroundings;
   std::vector<std::byte> input;  ///< Travels as the frame's blob.
 };
 
@@ -31,10 +48,14 @@ struct SpawnResult {
   ProcessEnd end;
   Conditions before;
   Conditions after;
-  std::vector<std::byte> output;  ///< stdout; travels as the frame's blob.
+  std::optional<double> cached_ratio;  ///< Of surroundings.files, just before the start.
+  std::string companion_failure;       ///< What happened to a companion that ended too early.
+  std::vector<std::byte> output;       ///< stdout; travels as the frame's blob.
 };
 
 ASSAY_DECLARE_JSON(SpawnLimits);
+ASSAY_DECLARE_JSON(Companion);
+ASSAY_DECLARE_JSON(Surroundings);
 ASSAY_DECLARE_JSON(SpawnRequest);
 ASSAY_DECLARE_JSON(SpawnResult);
 

@@ -20,6 +20,7 @@
 #include "assay/engine/engine.h"
 #include "assay/measure/measure.h"
 #include "assay/measure/observe.h"
+#include "assay/measure/streams.h"
 #include "assay/record/axes.h"
 #include "assay/runner/input_loader.h"
 #include "assay/runner/target.h"
@@ -224,6 +225,7 @@ Result<Frame> RunnerService::load(const Frame& request) {
     return std::unexpected(std::move(loaded).error());
   }
   session_ = *std::move(loaded);
+  load_request_ = std::move(what);
   if (reader_) {
     if (auto reading = reader_("loaded")) {
       loaded_memory_ = *std::move(reading);
@@ -239,6 +241,15 @@ Result<Session*> RunnerService::loaded_session() {
                     (load_failure_.empty() ? "" : " (" + load_failure_ + ")"));
   }
   return session_.get();
+}
+
+Result<std::vector<std::unique_ptr<Session>>> RunnerService::load_again(int count) {
+  std::vector<std::unique_ptr<Session>> sessions;
+  for (int i = 0; i < count; ++i) {
+    ASSAY_ASSIGN_OR_RETURN(auto session, engine_.load(load_request_));
+    sessions.push_back(std::move(session));
+  }
+  return sessions;
 }
 
 Result<Frame> RunnerService::infer(const Frame& request) {
@@ -278,8 +289,16 @@ Result<Frame> RunnerService::measure(const Frame& request) {
   ASSAY_ASSIGN_OR_RETURN(const auto samples,
                          load_samples(body.inputs, request.blob, session->report().inputs));
   const auto inputs = views_of(samples.front());
+  std::unique_ptr<Streams> others;
+  if (body.plan.streams > 1) {
+    ASSAY_ASSIGN_OR_RETURN(auto sessions, load_again(body.plan.streams - 1));
+    ASSAY_ASSIGN_OR_RETURN(others, Streams::start(std::move(sessions), inputs));
+  }
   ASSAY_ASSIGN_OR_RETURN(const auto measurement,
-                         assay::measure(*session, inputs, body.plan, listener()));
+                         assay::measure(*session, inputs, body.plan, listener(), others.get()));
+  if (others) {
+    ASSAY_RETURN_IF_ERROR(others->stop());
+  }
   Frame answer = frame_of(request.type, request.request, measurement);
   answer.blob = wire::blob_from_samples(measurement.samples);
   return answer;

@@ -46,6 +46,7 @@ class RunnerService {
 
   Result<const EngineDescription*> describe();
   Result<Session*> loaded_session();
+  Result<std::vector<std::unique_ptr<Session>>> load_again(int count);
   void note(Stage stage);
   StageListener listener();
 
@@ -54,6 +55,7 @@ class RunnerService {
   MemoryReader reader_;
   std::optional<EngineDescription> description_;
   std::unique_ptr<Session> session_;
+  LoadRequest load_request_;  ///< Of session_.
   std::string load_failure_;
   std::optional<MemoryStage> start_memory_;
   std::optional<MemoryStage> loaded_memory_;

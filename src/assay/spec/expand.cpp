@@ -58,9 +58,11 @@ class Expander {
   Status bind_models();
   Status bind_model(const SpecModel& entry, std::size_t index);
   Status check_size() const;
+  Status digest_neighbors();
   void collect_blocks();
   void add_blocks_of(int model_index, int recipe_index, const Recipe& recipe);
   void add_cells_of(const Block& block);
+  void add_scenarios_of(Case& cell, const Coordinates& base);
   bool is_excluded(const Case& cell);
   void keep_pairs();
   void drop_repeated();
@@ -72,6 +74,8 @@ class Expander {
   std::vector<BoundModel> models_;
   std::vector<Options> options_;
   std::vector<Coordinates> option_places_;
+  std::vector<Json> scenarios_;
+  std::vector<Coordinates> scenario_places_;
   std::vector<Block> blocks_;
   std::vector<Coordinates> places_;  ///< Of expansion_.cases.
   std::set<std::size_t> busy_rules_;
@@ -95,7 +99,7 @@ Result<std::string> digest_file(const std::string& file, const SpecModel& entry,
   return digest;
 }
 
-// Every combination of option values, the last name varying fastest.
+// Every combination of values, the last name varying fastest; null leaves its name out.
 void add_combinations(const std::map<std::string, std::vector<Json>>& options,
                       std::vector<Options>& combinations, std::vector<Coordinates>& places) {
   combinations = {Json::object()};
@@ -106,7 +110,9 @@ void add_combinations(const std::map<std::string, std::vector<Json>>& options,
     for (std::size_t i = 0; i < combinations.size(); ++i) {
       for (std::size_t value = 0; value < values.size(); ++value) {
         wider.push_back(combinations[i]);
-        wider.back()[name] = values[value];
+        if (!values[value].is_null()) {
+          wider.back()[name] = values[value];
+        }
         wider_places.push_back(places[i]);
         wider_places.back().push_back(static_cast<int>(value));
       }
@@ -148,6 +154,8 @@ Result<Expansion> Expander::run() {
   ASSAY_RETURN_IF_ERROR(bind_models());
   ASSAY_RETURN_IF_ERROR(check_size());
   add_combinations(spec_.options, options_, option_places_);
+  add_combinations(spec_.scenario, scenarios_, scenario_places_);
+  ASSAY_RETURN_IF_ERROR(digest_neighbors());
   collect_blocks();
   for (const auto& block : blocks_) {
     add_cells_of(block);
@@ -217,8 +225,10 @@ Status Expander::check_size() const {
   const auto axis = [](std::size_t size) { return std::max<std::size_t>(1, size); };
   double cells = static_cast<double>(models_.size() * axis(spec_.recipes.size())) *
                  static_cast<double>(axis(spec_.engines.size()) * axis(spec_.devices.size()));
-  for (const auto& [name, values] : spec_.options) {
-    cells *= static_cast<double>(axis(values.size()));
+  for (const auto* axes : {&spec_.options, &spec_.scenario}) {
+    for (const auto& [name, values] : *axes) {
+      cells *= static_cast<double>(axis(values.size()));
+    }
   }
   if (cells <= static_cast<double>(kMaxCells)) {
     return {};
@@ -245,7 +255,7 @@ void Expander::add_blocks_of(int model_index, int recipe_index, const Recipe& re
   int engine_index = 0;
   for (const auto& engine : choose_engines(spec_.engines, recipe, context_.installed)) {
     if (!engine.refusal.empty()) {
-      const auto cells = spec_.devices.size() * options_.size();
+      const auto cells = spec_.devices.size() * options_.size() * scenarios_.size();
       expansion_.refused.push_back({.model = model.short_name,
                                     .recipe = recipe.name,
                                     .engine = engine.reference,
@@ -277,17 +287,38 @@ void Expander::add_cells_of(const Block& block) {
     cell.device = spec_.devices[device];
     for (std::size_t i = 0; i < options_.size(); ++i) {
       cell.options = options_[i];
-      if (is_excluded(cell)) {
-        ++expansion_.excluded_cells;
-        continue;
-      }
       auto place = block.place;
       place.push_back(static_cast<int>(device));
       place.insert(place.end(), option_places_[i].begin(), option_places_[i].end());
-      expansion_.cases.push_back(cell);
-      places_.push_back(std::move(place));
+      add_scenarios_of(cell, place);
     }
   }
+}
+
+void Expander::add_scenarios_of(Case& cell, const Coordinates& base) {
+  for (std::size_t i = 0; i < scenarios_.size(); ++i) {
+    cell.scenario = scenarios_[i];
+    if (is_excluded(cell)) {
+      ++expansion_.excluded_cells;
+      continue;
+    }
+    auto place = base;
+    place.insert(place.end(), scenario_places_[i].begin(), scenario_places_[i].end());
+    expansion_.cases.push_back(cell);
+    places_.push_back(std::move(place));
+  }
+}
+
+// The programs that run beside.
+Status Expander::digest_neighbors() {
+  for (auto& scenario : scenarios_) {
+    if (const auto beside = scenario.find("beside"); beside != scenario.end()) {
+      ASSAY_ASSIGN_OR_RETURN(auto digest, digest_file(beside->get<std::string>(), {},
+                                                      spec_.origin + ": scenario.beside"));
+      scenario["beside_sha256"] = std::move(digest);
+    }
+  }
+  return {};
 }
 
 bool Expander::is_excluded(const Case& cell) {

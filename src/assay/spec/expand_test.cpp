@@ -162,6 +162,22 @@ TEST_F(ExpandSpec, GivesEveryCaseAKeyOfItsOwnThatStaysTheSame) {
   EXPECT_THAT(keys, SizeIs(12));
 }
 
+TEST_F(ExpandSpec, MakesConditionsAnAxisWhoseDefaultLeavesTheKeyAlone) {
+  add_file("other.pte", "program");
+  Json document = Json::parse(R"({"models": ["torchvision:resnet18"],
+                                  "recipes": ["executorch/xnnpack-fp32"]})");
+  const auto plain = expansion_of(document);
+  document["scenario"] = {{"gap", {"0ms", "5ms"}}, {"beside", {"none", "other.pte"}}};
+  const auto expansion = expansion_of(document);
+  ASSERT_THAT(plain.cases, SizeIs(1));
+  ASSERT_THAT(expansion.cases, SizeIs(4));
+  EXPECT_EQ(case_key(expansion.cases[0]), case_key(plain.cases[0]));
+  EXPECT_EQ(label_of(expansion.cases[3]),
+            "resnet18 executorch/xnnpack-fp32 beside=other.pte gap=5ms");
+  EXPECT_EQ(identity_of(expansion.cases[3]).at("scenario"),
+            Json({{"gap_ns", 5'000'000}, {"beside_sha256", sha256_hex("program")}}));
+}
+
 TEST_F(ExpandSpec, TakesARecipesOwnEngineWhenNoneIsNamed) {
   EXPECT_THAT(labels_of(expansion_of(Json::object())),
               ElementsAre("mobilenet_v2 executorch/xnnpack-fp32 executorch@1.5.1"));

@@ -33,6 +33,7 @@ constexpr auto kKeys = std::to_array<SpecKeys>({
     {"models[].inputs[]", spec_parts::kInputKeys},
     {"recipes[]", spec_parts::kRecipeKeys},
     {"recipes[].lowering", spec_parts::kLoweringKeys},
+    {"scenario", spec_parts::kScenarioKeys},
     {"measure", spec_parts::kMeasureKeys},
     {"evaluate", spec_parts::kEvaluateKeys},
     {"calibration", spec_parts::kCalibrationKeys},
@@ -97,6 +98,8 @@ void read_matrix(const Node& top, const SpecContext& context, Spec& spec) {
               [&](const Node& node) { return spec_parts::read_recipes(node, context); });
   read_member(top, "engines", spec.engines, read_engines);
   read_member(top, "options", spec.options, spec_parts::read_options);
+  read_member(top, "scenario", spec.scenario,
+              [&](const Node& node) { return spec_parts::read_scenario(node, context); });
   spec.devices = top.texts("devices", spec.devices);
   read_member(top, "exclude", spec.exclude, spec_parts::read_exclude);
   read_member(top, "expand", spec.expand, [](const Node& node) {

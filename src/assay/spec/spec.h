@@ -71,6 +71,7 @@ struct Spec {
   std::vector<Recipe> recipes;      ///< Resolved; empty when all models are programs.
   std::vector<SpecEngine> engines;  ///< Empty: each recipe's own engine.
   std::map<std::string, std::vector<Json>> options;
+  std::map<std::string, std::vector<Json>> scenario;  ///< By field of record/scenario.h.
   std::vector<std::string> devices = {"local"};
   SpecMeasure measure;
   SpecEvaluate evaluate;

@@ -12,8 +12,9 @@
 namespace assay::spec_parts {
 
 inline constexpr auto kTopKeys = std::to_array<std::string_view>(
-    {"schema", "name", "models", "recipes", "engines", "options", "devices", "measure", "evaluate",
-     "calibration", "require", "exclude", "seed", "labels", "baseline", "expand", "max_cases"});
+    {"schema", "name", "models", "recipes", "engines", "options", "scenario", "devices", "measure",
+     "evaluate", "calibration", "require", "exclude", "seed", "labels", "baseline", "expand",
+     "max_cases"});
 inline constexpr auto kModelKeys =
     std::to_array<std::string_view>({"ref", "seed", "args", "inputs", "url", "sha256", "healthy"});
 inline constexpr auto kInputKeys = std::to_array<std::string_view>({"shape", "dtype"});
@@ -22,10 +23,12 @@ inline constexpr auto kRecipeKeys = std::to_array<std::string_view>(
 inline constexpr auto kLoweringKeys =
     std::to_array<std::string_view>({"flow", "partitioner", "options", "recipe"});
 inline constexpr auto kMeasureKeys = std::to_array<std::string_view>(
-    {"launches", "warmup", "iterations", "min_iterations", "time_budget", "gap", "passes"});
+    {"launches", "warmup", "iterations", "min_iterations", "time_budget", "passes"});
 inline constexpr auto kEvaluateKeys =
     std::to_array<std::string_view>({"against", "samples", "seed", "tolerance"});
 inline constexpr auto kCalibrationKeys = std::to_array<std::string_view>({"batches", "seed"});
+inline constexpr auto kScenarioKeys = std::to_array<std::string_view>(
+    {"gap", "streams", "page_cache", "cores", "background", "cool_below", "beside"});
 inline constexpr auto kExcludeKeys =
     std::to_array<std::string_view>({"model", "recipe", "engine", "device", "options"});
 
@@ -37,6 +40,10 @@ SpecCalibration read_calibration(const Node& node);
 Json read_require(const Node& node, const SpecContext& context);
 std::vector<SpecExclude> read_exclude(const Node& node);
 std::map<std::string, std::vector<Json>> read_options(const Node& node);
+
+/// Values by field of record/scenario.h; null is the field's default.
+std::map<std::string, std::vector<Json>> read_scenario(const Node& node,
+                                                       const SpecContext& context);
 
 /// Bounds by metric and a reason in words under "why"; see docs/accuracy.md.
 Json read_tolerance(const Node& node);

@@ -145,7 +145,6 @@ SpecMeasure read_measure(const Node& node) {
   plan.min_iterations =
       node.integer("min_iterations", 1, std::min(plan.min_iterations, plan.iterations));
   plan.time_budget_ns = node.duration_ns("time_budget", plan.time_budget_ns);
-  plan.gap_ns = node.duration_ns("gap", plan.gap_ns);
   if (plan.min_iterations > plan.iterations) {
     node.complain(fmt::format("\"min_iterations\" {} is more than \"iterations\" {}",
                               plan.min_iterations, plan.iterations));

@@ -43,9 +43,11 @@ constexpr std::string_view kWholeSpec = R"json({
                 "options": {"per_op_mode": true}}, "tolerance": {"sqnr_db": 10, "why": "dynamic"}}],
   "engines": ["executorch@1.5.1", "onnxruntime"],
   "options": {"threads": [1, 2], "fast_math": true},
+  "scenario": {"gap": ["0ms", "5ms"], "streams": [1, 2], "page_cache": "cold", "cores": ["own", "0-1"],
+               "background": ["none", "cpu:1"], "cool_below": 45, "beside": "other.pte"},
   "devices": ["local"],
   "measure": {"launches": 5, "warmup": 0, "iterations": 20, "min_iterations": 2,
-              "time_budget": "20s", "gap": "5ms", "passes": ["timing", "memory", "timing"]},
+              "time_budget": "20s", "passes": ["timing", "memory", "timing"]},
   "evaluate": {"against": ["float32", "qdq"], "samples": 8, "seed": 2,
                "tolerance": {"sqnr_db": 20, "why": "int8 activations"}},
   "calibration": {"batches": 16, "seed": 99},
@@ -146,7 +148,6 @@ TEST(Spec, ReadsPlansAndTheRest) {
   EXPECT_EQ(spec.measure.plan.iterations, 20);
   EXPECT_EQ(spec.measure.plan.min_iterations, 2);
   EXPECT_EQ(spec.measure.plan.time_budget_ns, 20'000'000'000);
-  EXPECT_EQ(spec.measure.plan.gap_ns, 5'000'000);
   EXPECT_THAT(spec.measure.passes, ElementsAre(Pass::kTiming, Pass::kMemory));
   EXPECT_THAT(spec.evaluate.against, ElementsAre("float32", "qdq"));
   EXPECT_EQ(spec.evaluate.samples, 8);
@@ -306,11 +307,41 @@ TEST(SpecErrors, NameAWarmUpThatIsNeitherAutoNorANumber) {
   EXPECT_THAT(message_with("measure", R"({"warmup": -1})"), HasSubstr("measure.warmup: must be"));
 }
 
+TEST(Spec, ReadsTheConditionsOfTiming) {
+  const auto axes = whole_spec().scenario;
+  const auto values = [&axes](const char* name) { return Json(axes.at(name)); };
+  EXPECT_EQ(values("gap_ns"), Json::parse("[null, 5000000]")) << "the default is no part of a case";
+  EXPECT_EQ(values("streams"), Json::parse("[null, 2]"));
+  EXPECT_EQ(values("page_cache"), Json::parse(R"(["cold"])"));
+  EXPECT_EQ(values("cores"), Json::parse(R"(["own", "0-1"])"));
+  EXPECT_EQ(values("background"), Json::parse(R"([null, "cpu:1"])"));
+  EXPECT_EQ(values("cool_below_celsius"), Json::parse("[45]"));
+  EXPECT_TRUE(axes.at("beside").at(0).get<std::string>().ends_with("/other.pte"));
+}
+
+TEST(SpecErrors, NameWrongConditions) {
+  const std::vector<std::pair<const char*, const char*>> wrong = {
+      {R"({"gap": 5})", "scenario.gap: must be"},
+      {R"({"gap": "5"})", "scenario.gap: '5' is not a duration"},
+      {R"({"streams": 0})", "scenario.streams: must be"},
+      {R"({"streams": [1, 99]})", "scenario.streams[1]: 99 streams are more than 64"},
+      {R"({"page_cache": "hot"})", "unknown state of the page cache 'hot'"},
+      {R"({"cores": "0,b"})", "'0,b' is no list of processors"},
+      {R"({"cores": "3-1"})", "'3-1' is no list of processors"},
+      {R"({"background": "disk:1"})", "'disk:1' is no background"},
+      {R"({"background": "cpu:0"})", "'cpu:0' is no background"},
+      {R"({"cool_below": "45"})", "a temperature in degrees Celsius"},
+      {R"({"beside": "torchvision:resnet18"})", "is no finished program"},
+      {R"({"gaps": "5ms"})", "unknown key 'gaps'"},
+      {R"({"gap": []})", "scenario.gap: is empty"}};
+  for (const auto& [scenario, message] : wrong) {
+    EXPECT_THAT(message_with("scenario", scenario), HasSubstr(message)) << scenario;
+  }
+}
+
 TEST(SpecErrors, AskForUnits) {
   EXPECT_THAT(message_with("measure", R"({"time_budget": "20"})"),
               AllOf(HasSubstr("measure.time_budget: '20' is not a duration"), HasSubstr("20s")));
-  EXPECT_THAT(message_with("measure", R"({"gap": 5})"),
-              HasSubstr("measure.gap: must be a duration"));
   EXPECT_THAT(message_with("require", R"({"steady_ns": "<=12"})"),
               HasSubstr("require.steady_ns: '<=12' is not a bound"));
   EXPECT_THAT(message_with("require", R"({"sqnr_db": 30})"), HasSubstr("a bound in quotes"));

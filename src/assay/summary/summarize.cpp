@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -24,6 +25,7 @@
 #include "assay/store/result_store.h"
 #include "assay/summary/disturbance.h"
 #include "assay/summary/program.h"
+#include "assay/summary/scenario_notes.h"
 #include "assay/summary/steady_part.h"
 #include "assay/summary/timing.h"
 #include "assay/tensor/tensor.h"
@@ -89,13 +91,14 @@ Result<CaseRows> read_rows(ResultStore& store, const Case& cell,
   return rows;
 }
 
-std::string joined_options(const Json& options) {
-  std::string text;
-  for (const auto& [name, value] : options.items()) {
-    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name,
-                        value.is_string() ? value.get<std::string>() : value.dump());
+std::string joined_options(const Case& cell) {
+  std::vector<std::string> texts;
+  for (const auto& [name, value] : cell.options.items()) {
+    texts.push_back(
+        fmt::format("{}={}", name, value.is_string() ? value.get<std::string>() : value.dump()));
   }
-  return text;
+  std::ranges::move(condition_texts_of(cell), std::back_inserter(texts));
+  return fmt::format("{}", fmt::join(texts, " "));
 }
 
 std::string joined_shapes(const std::vector<TensorSpec>& inputs) {
@@ -115,6 +118,9 @@ std::string reproduce_command(const Case& cell) {
     command += fmt::format(" --option {}={}", name,
                            value.is_string() ? value.get<std::string>() : value.dump());
   }
+  for (const auto& text : condition_texts_of(cell)) {
+    command += " --scenario " + text;
+  }
   return command + fmt::format(" --seed {}", cell.model.seed);
 }
 
@@ -125,7 +131,7 @@ void describe_case(const CaseRows& rows, CaseSummary& summary) {
   summary.model = short_name_of(cell.model);
   summary.recipe = cell.recipe.name;
   summary.engine = cell.engine_build;
-  summary.options = joined_options(cell.options);
+  summary.options = joined_options(cell);
   summary.shapes = joined_shapes(cell.model.inputs);
   summary.identity = identity_of(cell);
   summary.reproduce = reproduce_command(cell);
@@ -214,6 +220,7 @@ void add_timing(const CaseRows& rows, bool has_series, CaseSummary& summary) {
   summary.timing = timing.timing;
   summary.metrics.merge(timing.metrics);
   std::ranges::move(timing.notes, std::back_inserter(summary.notes));
+  std::ranges::move(notes_of_scenario(rows.cell, found->second), std::back_inserter(summary.notes));
   for (const auto& launch : found->second) {
     if (launch.load && summary.effective_options.is_null()) {
       summary.effective_options = launch.load->effective_options;

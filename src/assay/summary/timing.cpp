@@ -100,6 +100,27 @@ void add_load_metrics(const std::vector<MeasuredLaunch>& launches,
   }
 }
 
+/// Conditions that the device tells of each launch; what it does not tell is left out.
+void add_condition_metrics(const std::vector<MeasuredLaunch>& launches,
+                           std::map<std::string, Estimate>& metrics) {
+  std::map<std::string, std::vector<double>> columns;
+  for (const auto& [launch, measurement, steady] : launches) {
+    if (measurement->inferences_ns > 0) {
+      columns["throughput_per_s"].push_back(1e9 * static_cast<double>(measurement->inferences) /
+                                            static_cast<double>(measurement->inferences_ns));
+    }
+    if (measurement->busy_threads) {
+      columns["busy_threads"].push_back(*measurement->busy_threads);
+    }
+    if (launch->cached_ratio) {
+      columns["cached_ratio"].push_back(*launch->cached_ratio);
+    }
+  }
+  for (auto& [name, values] : columns) {
+    metrics[name] = estimate_over_launches(std::move(values));
+  }
+}
+
 void note_time_budget(const std::vector<MeasuredLaunch>& launches,
                       std::vector<std::string>& notes) {
   int stopped = 0;
@@ -181,6 +202,7 @@ TimingSummary summarize_timing(const std::vector<Launch>& launches) {
     summary.metrics[metric] = estimate_over_launches(std::move(values));
   }
   add_load_metrics(measured, summary.metrics);
+  add_condition_metrics(measured, summary.metrics);
   note_time_budget(measured, summary.notes);
   auto verdict = judge_timing(evidence_of(measured, summary.metrics["launch_spread_ratio"].value));
   summary.timing = verdict.timing;

@@ -17,8 +17,10 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "assay/base/result.h"
 #include "assay/device/file_descriptor.h"
 #include "assay/supervise/agent.h"
+#include "assay/supervise/companions.h"
 
 namespace assay {
 namespace {
@@ -34,6 +36,7 @@ constexpr const char* kHelp =
     "  assay-agent                       frames on stdin and stdout, until bye or their end;\n"
     "                                    a process that still runs then is killed\n"
     "  assay-agent --job FILE --out FILE frames from one file to another\n"
+    "  assay-agent --keep-busy cpu|memory work that disturbs others, until it is killed\n"
     "  assay-agent --version | --help\n"
     "\n"
     "Blobs are kept in $ASSAY_AGENT_HOME, or ~/.cache/assay-agent.\n";
@@ -41,14 +44,16 @@ constexpr const char* kHelp =
 struct Options {
   std::string job;
   std::string out;
+  std::string busy;
   bool is_help = false;
   bool is_version = false;
   bool is_wrong = false;
 };
 
 Options parse(int argc, char** argv) {
-  constexpr std::array<option, 5> kFlags = {{{"job", required_argument, nullptr, 'j'},
+  constexpr std::array<option, 6> kFlags = {{{"job", required_argument, nullptr, 'j'},
                                              {"out", required_argument, nullptr, 'o'},
+                                             {"keep-busy", required_argument, nullptr, 'k'},
                                              {"help", no_argument, nullptr, 'h'},
                                              {"version", no_argument, nullptr, 'v'},
                                              {}}};
@@ -57,6 +62,7 @@ Options parse(int argc, char** argv) {
   while ((flag = ::getopt_long(argc, argv, "h", kFlags.data(), nullptr)) != -1) {
     options.job = flag == 'j' ? optarg : options.job;
     options.out = flag == 'o' ? optarg : options.out;
+    options.busy = flag == 'k' ? optarg : options.busy;
     options.is_help = options.is_help || flag == 'h';
     options.is_version = options.is_version || flag == 'v';
     options.is_wrong = options.is_wrong || flag == '?';
@@ -110,6 +116,11 @@ int run(int argc, char** argv) {
   if (options.is_version) {
     fmt::print("assay-agent {}\n", ASSAY_VERSION);
     return kAllWell;
+  }
+  if (!options.busy.empty()) {
+    const auto status = keep_busy(options.busy, STDOUT_FILENO);
+    fmt::print(stderr, "assay-agent: {}\n", status ? "" : status.error().message);
+    return kUsage;
   }
   // Large blobs go back to the system when they are freed: the peak memory that the kernel tells of
   // a child begins with what we hold when we fork.

@@ -1,19 +1,76 @@
 #include "assay/supervise/spawn.h"
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <fmt/core.h>
 #include <utility>
+
+#include <poll.h>
 
 #include "assay/base/clock.h"
 #include "assay/base/result.h"
 #include "assay/device/conditions.h"
+#include "assay/device/page_cache.h"
 #include "assay/record/spawn.h"
 #include "assay/supervise/child_process.h"
+#include "assay/supervise/companions.h"
 #include "assay/supervise/supervisor.h"
 #include "assay/wire/sigpipe_guard.h"
 
 namespace assay {
+namespace {
+
+constexpr int kCoolPollMs = 500;
+
+/// False: cancelled.
+bool sleep_or_cancel(const SpawnCancel& cancel, int timeout_ms) {
+  std::array<pollfd, 2> fds{
+      {{.fd = cancel.hang_up_fd, .events = 0}, {.fd = cancel.readable_fd, .events = POLLIN}}};
+  return ::poll(fds.data(), fds.size(), timeout_ms) == 0;
+}
+
+Status wait_until_cool(const Surroundings& wanted, const SpawnCancel& cancel) {
+  const auto end_ns = monotonic_ns() + wanted.cool_timeout_ns;
+  while (wanted.cool_below_celsius > 0) {
+    const auto celsius = read_conditions().temperature_celsius;
+    if (!celsius) {
+      return fail(ErrorCode::kUnsupported,
+                  "cannot wait until the device is cool: it has no temperature sensor that "
+                  "/sys/class/thermal tells; leave \"cool_below\" out");
+    }
+    if (*celsius < wanted.cool_below_celsius) {
+      return {};
+    }
+    if (monotonic_ns() >= end_ns) {
+      return fail(ErrorCode::kTimeout,
+                  fmt::format("the device is at {:.1f} C and does not get below {:.1f} C; cool it, "
+                              "or allow more with \"cool_below\"",
+                              *celsius, wanted.cool_below_celsius));
+    }
+    if (!sleep_or_cancel(cancel, kCoolPollMs)) {
+      return fail(ErrorCode::kUnavailable, "cancelled while the device cooled down");
+    }
+  }
+  return {};
+}
+
+Status prepare_page_cache(const Surroundings& wanted) {
+  if (wanted.page_cache == "cold") {
+    return drop_from_page_cache(wanted.files);
+  }
+  return wanted.page_cache == "warm" ? read_into_page_cache(wanted.files) : Status();
+}
+
+}  // namespace
 
 Result<SpawnResult> spawn_and_wait(const SpawnRequest& request, const SpawnCancel& cancel) {
   const wire::SigpipeGuard guard;
+  const auto& surroundings = request.surroundings;
+  ASSAY_RETURN_IF_ERROR(wait_until_cool(surroundings, cancel));
+  ASSAY_RETURN_IF_ERROR(prepare_page_cache(surroundings));
+  const auto cached_ratio = cached_ratio_of(surroundings.files);
+  ASSAY_ASSIGN_OR_RETURN(auto companions, Companions::start(surroundings.companions));
   auto before = read_conditions();
   const auto start_ns = monotonic_ns();
   ASSAY_ASSIGN_OR_RETURN(auto child, start_child(request));
@@ -22,6 +79,8 @@ Result<SpawnResult> spawn_and_wait(const SpawnRequest& request, const SpawnCance
   auto result = supervisor.take_result();
   result.before = std::move(before);
   result.after = read_conditions();
+  result.cached_ratio = cached_ratio;
+  result.companion_failure = companions.find_failure();
   return result;
 }
 

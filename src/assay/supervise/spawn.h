@@ -13,10 +13,12 @@ struct SpawnCancel {
 
 /// Runs a program to its end and tells how it ended. Feeds it request.input, collects its stdout
 /// and the tail of its stderr, keeps its limits, and kills its whole process group at the end.
+/// request.surroundings come first: cool, then page cache, then companions, which work to its end.
 /// Conditions are read before and after, never while it runs; resident memory is looked at every 20
 /// ms, and only if there is a limit for it. Blocks; any number of threads may do it at once.
-/// Errors: those of start_child; kUnavailable when cancelled. A child that fails in any way is a
-/// result.
+/// Errors: those of start_child and of the surroundings (kUnsupported: no temperature sensor;
+/// kTimeout: it stays hot; kUnavailable: a companion does not start); kUnavailable when cancelled.
+/// A child that fails in any way is a result.
 Result<SpawnResult> spawn_and_wait(const SpawnRequest& request, const SpawnCancel& cancel = {});
 
 }  // namespace assay

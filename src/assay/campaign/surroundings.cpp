@@ -1,0 +1,121 @@
+#include "assay/campaign/surroundings.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <fmt/format.h>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "assay/base/fs.h"
+#include "assay/base/result.h"
+#include "assay/campaign/launch_order.h"
+#include "assay/record/axes.h"
+#include "assay/record/case.h"
+#include "assay/record/scenario.h"
+#include "assay/record/spawn.h"
+#include "assay/record/subject.h"
+#include "assay/spec/program_format.h"
+
+namespace assay {
+namespace {
+
+namespace stdfs = std::filesystem;
+
+Result<EngineBuild> build_for(const std::string& program, const std::vector<EngineBuild>& builds) {
+  const auto format = find_program_format(program).value_or("");
+  const auto loads = [&format](const EngineBuild& build) {
+    const auto formats = formats_of(build);
+    return std::ranges::find(formats, format) != formats.end();
+  };
+  const auto found = std::ranges::find_if(builds, loads);
+  if (found == builds.end()) {
+    return fail(ErrorCode::kUnavailable,
+                fmt::format("no installed engine executes '{}', which is to run beside; "
+                            "`assay list engines` shows what is there",
+                            program));
+  }
+  return *found;
+}
+
+/// A process that executes the program until it is killed.
+Result<Companion> neighbor(const Scenario& scenario, const std::vector<EngineBuild>& builds,
+                           const stdfs::path& folder) {
+  ASSAY_ASSIGN_OR_RETURN(const auto build, build_for(scenario.beside, builds));
+  const stdfs::path path(scenario.beside);
+  LaunchOrder order{
+      .build = build,
+      .artifact = {.folder = path.parent_path().string(), .entry = path.filename().string()},
+      .pass = Pass::kTiming,
+      .inputs = {.is_generated = true}};
+  constexpr int kEndless = 10'000'000;
+  order.plan = {.warmup_iterations = 0,
+                .iterations = kEndless,
+                .time_budget_ns = std::numeric_limits<std::int64_t>::max() / 2};
+  const auto job = job_bytes(order);
+  const auto file = folder / (scenario.beside_sha256 + ".job");
+  ASSAY_RETURN_IF_ERROR(write_file_atomically(
+      file, std::string_view(reinterpret_cast<const char*>(job.data()), job.size())));
+  return Companion{.argv = {build.runner}, .input_file = file.string()};
+}
+
+std::vector<std::string> program_files(const Artifact& artifact) {
+  const stdfs::path folder(artifact.folder);
+  std::vector<std::string> files;
+  for (const auto& file : artifact.files) {
+    files.push_back((folder / file.name).string());
+  }
+  return files;
+}
+
+}  // namespace
+
+std::vector<int> own_cores(int turn, int threads, int cores) {
+  if (threads < 1 || threads >= cores) {
+    return {};
+  }
+  std::vector<int> set;
+  set.reserve(static_cast<std::size_t>(threads));
+  for (int i = 0; i < threads; ++i) {
+    set.push_back((turn * threads + i) % cores);
+  }
+  std::ranges::sort(set);
+  return set;
+}
+
+int threads_of(const Case& cell) {
+  const auto threads = cell.options.find("threads");
+  return threads != cell.options.end() && threads->is_number_integer() ? threads->get<int>() : 0;
+}
+
+Status apply_scenario(const Case& cell, int turn, int cores, const std::vector<EngineBuild>& builds,
+                      const stdfs::path& folder, LaunchOrder& order) {
+  const auto scenario = cell.scenario.get<Scenario>();
+  order.plan.gap_ns = scenario.gap_ns;
+  order.plan.streams = scenario.streams;
+  if (scenario.cores == "own") {
+    order.cpus = own_cores(turn, threads_of(cell), cores);
+  } else if (!scenario.cores.empty()) {
+    ASSAY_ASSIGN_OR_RETURN(order.cpus, cores_from_text(scenario.cores));
+  }
+  auto& surroundings = order.surroundings;
+  surroundings.files = program_files(order.artifact);
+  surroundings.page_cache = scenario.page_cache;
+  surroundings.cool_below_celsius = scenario.cool_below_celsius;
+  if (!scenario.background.empty()) {
+    ASSAY_ASSIGN_OR_RETURN(const auto background, background_from_text(scenario.background));
+    surroundings.companions.assign(static_cast<std::size_t>(background.count),
+                                   {.argv = {"assay-agent", "--keep-busy", background.kind}});
+  }
+  if (!scenario.beside.empty()) {
+    ASSAY_ASSIGN_OR_RETURN(auto companion, neighbor(scenario, builds, folder));
+    surroundings.companions.push_back(std::move(companion));
+  }
+  return {};
+}
+
+}  // namespace assay

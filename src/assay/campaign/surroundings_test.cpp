@@ -1,0 +1,109 @@
+#include "assay/campaign/surroundings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "assay/base/fs.h"
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/campaign/launch_order.h"
+#include "assay/record/case.h"
+#include "assay/record/subject.h"
+#include "assay/wire/frame.h"
+#include "assay/wire/messages.h"
+
+namespace assay {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST(OwnCores, AlternateBetweenTurnsAndAreNoneWhereAllAreNeeded) {
+  EXPECT_THAT(own_cores(0, 1, 2), ElementsAre(0));
+  EXPECT_THAT(own_cores(1, 1, 2), ElementsAre(1));
+  EXPECT_THAT(own_cores(1, 3, 4), ElementsAre(0, 1, 3));
+  EXPECT_THAT(own_cores(5, 2, 2), IsEmpty());
+  EXPECT_THAT(own_cores(5, 0, 2), IsEmpty());
+}
+
+class ApplyScenario : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto folder = TemporaryFolder::make("assay-surroundings");
+    ASSERT_TRUE(folder);
+    folder_ = *std::move(folder);
+    order_.artifact = {.folder = "/cache/1", .entry = "net.pte", .files = {{.name = "net.pte"}}};
+  }
+
+  Status apply(const Json& scenario, int turn = 0) {
+    Case cell{.options = {{"threads", 1}}, .scenario = scenario};
+    return apply_scenario(cell, turn, 2, {{.name = "executorch", .runner = "/bin/runner"}},
+                          folder_->path(), order_);
+  }
+
+  std::optional<TemporaryFolder> folder_;
+  LaunchOrder order_;
+};
+
+TEST_F(ApplyScenario, AsksForNothingButWhatIsCachedWhenItIsEmpty) {
+  ASSERT_TRUE(apply(Json::object()));
+  EXPECT_EQ(order_.plan.gap_ns, 0);
+  EXPECT_EQ(order_.plan.streams, 1);
+  EXPECT_THAT(order_.cpus, IsEmpty());
+  EXPECT_THAT(order_.surroundings.files, ElementsAre("/cache/1/net.pte"));
+  EXPECT_EQ(order_.surroundings.page_cache, "");
+  EXPECT_THAT(order_.surroundings.companions, IsEmpty());
+}
+
+TEST_F(ApplyScenario, ReachesPlanAndSurroundings) {
+  ASSERT_TRUE(apply({{"gap_ns", 5'000'000},
+                     {"streams", 2},
+                     {"page_cache", "cold"},
+                     {"cores", "0,2-3"},
+                     {"background", "memory:2"},
+                     {"cool_below_celsius", 45}}));
+  EXPECT_EQ(order_.plan.gap_ns, 5'000'000);
+  EXPECT_EQ(order_.plan.streams, 2);
+  EXPECT_THAT(order_.cpus, ElementsAre(0, 2, 3));
+  EXPECT_EQ(order_.surroundings.page_cache, "cold");
+  EXPECT_EQ(order_.surroundings.cool_below_celsius, 45);
+  ASSERT_EQ(order_.surroundings.companions.size(), 2U);
+  EXPECT_THAT(order_.surroundings.companions[1].argv,
+              ElementsAre("assay-agent", "--keep-busy", "memory"));
+}
+
+TEST_F(ApplyScenario, GivesEachLaunchOwnCoresInTurn) {
+  ASSERT_TRUE(apply({{"cores", "own"}}, 0));
+  EXPECT_THAT(order_.cpus, ElementsAre(0));
+  ASSERT_TRUE(apply({{"cores", "own"}}, 1));
+  EXPECT_THAT(order_.cpus, ElementsAre(1));
+}
+
+TEST_F(ApplyScenario, WritesTheJobOfAProgramThatRunsBeside) {
+  ASSERT_TRUE(apply({{"beside", "/models/kws.pte"}, {"beside_sha256", "12ab"}}));
+  ASSERT_EQ(order_.surroundings.companions.size(), 1U);
+  const auto& companion = order_.surroundings.companions[0];
+  EXPECT_THAT(companion.argv, ElementsAre("/bin/runner"));
+  const auto job = read_file(companion.input_file);
+  ASSERT_TRUE(job) << job.error().message;
+  const auto bytes = std::as_bytes(std::span(*job));
+  const auto frames = wire::frames_from_bytes({bytes.begin(), bytes.end()}).frames;
+  ASSERT_GE(frames.size(), 3U);
+  EXPECT_EQ(frames[1].body.at("entry"), "/models/kws.pte");
+  EXPECT_GT(frames[2].body.at("plan").at("iterations"), 1'000'000);
+}
+
+TEST_F(ApplyScenario, NamesAProgramThatNothingHereExecutes) {
+  const auto status = apply({{"beside", "/models/kws.tflite"}});
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(status.error().message,
+              HasSubstr("no installed engine executes '/models/kws.tflite'"));
+}
+
+}  // namespace
+}  // namespace assay

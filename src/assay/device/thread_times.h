@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+namespace assay {
+
+/// One thread of this process, since it began.
+struct ThreadTimes {
+  int id = 0;
+  std::int64_t on_cpu_ns = 0;
+  std::int64_t waiting_ns = 0;  ///< Ready to run, but without a processor.
+};
+
+/// The threads that live now. nullopt where the kernel does not count (without CONFIG_SCHED_INFO).
+/// `root`: where /proc is found. About 10 us a thread.
+/// Source: /proc/self/task/*/schedstat, Linux Documentation/scheduler/sched-stats.rst.
+std::optional<std::vector<ThreadTimes>> read_thread_times(const std::filesystem::path& root = "/");
+
+/// What the threads did between two readings.
+struct ThreadWork {
+  std::int64_t waiting_ns = 0;  ///< Summed: how much other work delayed them.
+  int busy = 0;                 ///< Threads that were on a processor for at least `busy_ns`.
+};
+
+/// nullopt when a reading is missing, or when a thread ended in between and took its times along.
+std::optional<ThreadWork> work_between(const std::optional<std::vector<ThreadTimes>>& before,
+                                       const std::optional<std::vector<ThreadTimes>>& after,
+                                       std::int64_t busy_ns);
+
+}  // namespace assay

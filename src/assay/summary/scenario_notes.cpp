@@ -1,0 +1,76 @@
+#include "assay/summary/scenario_notes.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "assay/record/case.h"
+#include "assay/record/launch.h"
+#include "assay/record/scenario.h"
+
+namespace assay {
+namespace {
+
+constexpr double kColdRatio = 0.05;  ///< Of the pages: a header that was read to find the rest.
+
+/// Threads of the option in effect, where an engine tells it.
+std::optional<int> threads_in_effect(const Launch& launch) {
+  if (!launch.load) {
+    return std::nullopt;
+  }
+  const auto threads = launch.load->effective_options.find("threads");
+  return threads != launch.load->effective_options.end() && threads->is_number_integer()
+             ? std::optional(threads->get<int>())
+             : std::nullopt;
+}
+
+/// Counts what runs, whatever an option promises.
+std::string note_of_threads(std::span<const Launch> launches) {
+  for (const auto& launch : launches) {
+    const auto asked = threads_in_effect(launch);
+    const auto& measured = launch.measurement;
+    if (!asked || !measured || !measured->busy_threads || measured->streams > 1 ||
+        measured->gap_ns > 0 || *measured->busy_threads == *asked) {
+      continue;
+    }
+    return fmt::format("{} thread{} computed, where {} {} asked for", *measured->busy_threads,
+                       *measured->busy_threads == 1 ? "" : "s", *asked,
+                       *asked == 1 ? "was" : "were");
+  }
+  return {};
+}
+
+std::string note_of_page_cache(std::span<const Launch> launches) {
+  double most = 0;
+  for (const auto& launch : launches) {
+    most = std::max(most, launch.cached_ratio.value_or(0));
+  }
+  return most <= kColdRatio
+             ? ""
+             : fmt::format(
+                   "up to {:.0f} % of the program's files were in the page cache, which was "
+                   "to be cold; something else keeps them there",
+                   most * 100);
+}
+
+}  // namespace
+
+std::vector<std::string> notes_of_scenario(const Case& cell, std::span<const Launch> launches) {
+  std::vector<std::string> notes;
+  const auto add = [&notes](std::string note) {
+    if (!note.empty()) {
+      notes.push_back(std::move(note));
+    }
+  };
+  add(note_of_threads(launches));
+  if (cell.scenario.get<Scenario>().page_cache == "cold") {
+    add(note_of_page_cache(launches));
+  }
+  return notes;
+}
+
+}  // namespace assay

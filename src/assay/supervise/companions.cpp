@@ -1,0 +1,194 @@
+#include "assay/supervise/companions.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <fmt/core.h>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "assay/base/clock.h"
+#include "assay/base/fs.h"
+#include "assay/base/result.h"
+#include "assay/base/subprocess.h"
+#include "assay/record/axes.h"
+#include "assay/record/spawn.h"
+#include "assay/supervise/child_process.h"
+#include "assay/supervise/last_words.h"
+#include "assay/wire/frame.h"
+#include "assay/wire/messages.h"
+
+namespace assay {
+namespace {
+
+constexpr std::int64_t kStartNs = 60'000'000'000;
+constexpr int kPollMs = 20;
+constexpr std::size_t kBufferBytes = 1 << 16;
+
+bool is_steady(const wire::Frame& frame) {
+  const auto note = frame.type == wire::MessageType::kStage
+                        ? wire::body_of<wire::StageNote>(frame).value_or(wire::StageNote{})
+                        : wire::StageNote{};
+  return note.stage == Stage::kSteady;
+}
+
+}  // namespace
+
+class Companions::Process {
+ public:
+  static Result<std::unique_ptr<Process>> start(const Companion& companion) {
+    SpawnRequest request{.argv = companion.argv};
+    if (!request.argv.empty() && request.argv[0] == "assay-agent") {
+      request.argv[0] = (executable_folder() / "assay-agent").string();
+    }
+    if (!companion.input_file.empty()) {
+      ASSAY_ASSIGN_OR_RETURN(const auto content, read_file(companion.input_file));
+      const auto bytes = std::as_bytes(std::span(content));
+      request.input.assign(bytes.begin(), bytes.end());
+    }
+    auto process = std::make_unique<Process>();
+    process->name_ = request.argv.empty() ? std::string() : request.argv[0];
+    ASSAY_ASSIGN_OR_RETURN(process->child_, start_child(request));
+    process->input_ = std::move(request.input);
+    return process;
+  }
+
+  Process() = default;
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+  ~Process() {
+    if (child_.pid > 0) {
+      ::kill(-child_.pid, SIGKILL);
+      while (::waitpid(child_.pid, nullptr, 0) < 0 && errno == EINTR) {
+      }
+    }
+  }
+
+  Status wait_until_at_work() {
+    const auto end_ns = monotonic_ns() + kStartNs;
+    while (!std::ranges::any_of(wire::frames_from_bytes(output_).frames, is_steady)) {
+      if (has_ended()) {
+        return fail(ErrorCode::kUnavailable, failure());
+      }
+      if (monotonic_ns() >= end_ns) {
+        return fail(ErrorCode::kUnavailable,
+                    fmt::format("'{}' was to run beside, but was not at work after a minute: {}",
+                                name_, words_.text()));
+      }
+      exchange(kPollMs);
+    }
+    return {};
+  }
+
+  [[nodiscard]] bool has_ended() const {
+    siginfo_t info{};
+    return ::waitid(P_PID, static_cast<id_t>(child_.pid), &info, WEXITED | WNOHANG | WNOWAIT) ==
+               0 &&
+           info.si_pid == child_.pid;
+  }
+
+  std::string failure() {
+    exchange(0);
+    const auto words = words_.text();
+    return fmt::format("'{}' was to run beside, but ended{}{}", name_, words.empty() ? "" : ": ",
+                       words);
+  }
+
+ private:
+  void exchange(int timeout_ms) {
+    std::array<pollfd, 3> fds{
+        {{.fd = input_.empty() ? -1 : child_.stdin_fd.get(), .events = POLLOUT},
+         {.fd = child_.stdout_fd.get(), .events = POLLIN},
+         {.fd = child_.stderr_fd.get(), .events = POLLIN}}};
+    if (::poll(fds.data(), fds.size(), timeout_ms) <= 0) {
+      return;
+    }
+    if (fds[0].revents != 0) {
+      const auto written = ::write(child_.stdin_fd.get(), input_.data(), input_.size());
+      const auto count = written > 0 ? written : 0;
+      input_.erase(input_.begin(), input_.begin() + count);
+    }
+    if (fds[1].revents != 0) {
+      const auto bytes = read_into(child_.stdout_fd);
+      output_.insert(output_.end(), bytes.begin(), bytes.end());
+    }
+    if (fds[2].revents != 0) {
+      const auto bytes = read_into(child_.stderr_fd);
+      words_.append({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    }
+  }
+
+  std::span<const std::byte> read_into(const FileDescriptor& fd) {
+    buffer_.resize(kBufferBytes);
+    const auto count = ::read(fd.get(), buffer_.data(), buffer_.size());
+    return std::span(buffer_).first(count > 0 ? static_cast<std::size_t>(count) : 0);
+  }
+
+  std::string name_;
+  ChildProcess child_;
+  std::vector<std::byte> input_;   ///< Not yet written.
+  std::vector<std::byte> output_;  ///< Of its start; afterwards it says nothing.
+  std::vector<std::byte> buffer_;
+  LastWords words_;
+};
+
+Companions::Companions() = default;
+Companions::Companions(Companions&&) noexcept = default;
+Companions& Companions::operator=(Companions&&) noexcept = default;
+Companions::~Companions() = default;
+
+Result<Companions> Companions::start(const std::vector<Companion>& companions) {
+  Companions started;
+  for (const auto& companion : companions) {
+    ASSAY_ASSIGN_OR_RETURN(auto process, Process::start(companion));
+    started.processes_.push_back(std::move(process));
+  }
+  for (auto& process : started.processes_) {
+    ASSAY_RETURN_IF_ERROR(process->wait_until_at_work());
+  }
+  return started;
+}
+
+std::string Companions::find_failure() {
+  for (auto& process : processes_) {
+    if (process->has_ended()) {
+      return process->failure();
+    }
+  }
+  return {};
+}
+
+Status keep_busy(const std::string& kind, int write_fd) {
+  constexpr std::size_t kCpuWords = 1 << 9;      // 4 KiB: in the first cache.
+  constexpr std::size_t kMemoryWords = 1 << 23;  // 64 MiB: in no cache.
+  if (kind != "cpu" && kind != "memory") {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("cannot keep '{}' busy; it is cpu or memory", kind));
+  }
+  std::vector<std::uint64_t> words(kind == "cpu" ? kCpuWords : kMemoryWords, 1);
+  const auto note = wire::bytes_from_frame(
+      wire::frame_of(wire::MessageType::kStage, 0, wire::StageNote{.stage = Stage::kSteady}));
+  if (::write(write_fd, note.data(), note.size()) != static_cast<ssize_t>(note.size())) {
+    return fail(ErrorCode::kUnavailable, "nobody listens");
+  }
+  volatile std::uint64_t seen = 0;
+  while (true) {
+    for (auto& word : words) {
+      word = word * 6364136223846793005ULL + 1442695040888963407ULL;
+    }
+    seen = seen + words.back();
+  }
+}
+
+}  // namespace assay

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/record/spawn.h"
+
+namespace assay {
+
+/// Processes that keep the machine busy while another one is measured; they die with the object.
+///
+/// A companion speaks frames on its stdout, as runners do: it is at work when it has told the stage
+/// kSteady.
+class Companions {
+ public:
+  /// Starts all and waits until each is at work. `program_of`'s "assay-agent" is the agent that
+  /// lies beside the running program. Errors: those of start_child; kUnavailable when one ends, or
+  /// is not at work within a minute, with its last words.
+  static Result<Companions> start(const std::vector<Companion>& companions);
+
+  Companions(Companions&&) noexcept;
+  Companions& operator=(Companions&&) noexcept;
+  ~Companions();
+
+  /// What happened to the first one that has ended by itself; empty while all work.
+  [[nodiscard]] std::string find_failure();
+
+ private:
+  class Process;
+  Companions();
+  std::vector<std::unique_ptr<Process>> processes_;
+};
+
+/// What `assay-agent --keep-busy KIND` does: tells that it is at work, and computes ("cpu") or
+/// streams over 64 MiB ("memory") until it is killed. Errors: kInvalidArgument for another kind.
+Status keep_busy(const std::string& kind, int write_fd);
+
+}  // namespace assay

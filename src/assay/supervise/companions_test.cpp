@@ -1,0 +1,106 @@
+#include "assay/supervise/companions.h"
+
+#include <cstddef>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <iterator>
+#include <optional>
+#include <sstream>
+#include <string>
+
+#include <unistd.h>
+
+#include "assay/base/fs.h"
+#include "assay/base/result.h"
+#include "assay/device/conditions.h"
+#include "assay/record/spawn.h"
+#include "assay/supervise/spawn.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+
+const Companion kSpinner{.argv = {"assay-agent", "--keep-busy", "cpu"}};
+
+/// Processes that this one has started and that have not ended.
+std::size_t count_children() {
+  const auto text = read_file(fmt::format("/proc/self/task/{}/children", ::getpid()));
+  std::istringstream stream(text.value_or(""));
+  return static_cast<std::size_t>(
+      std::distance(std::istream_iterator<int>(stream), std::istream_iterator<int>()));
+}
+
+TEST(Companions, WorkUntilTheyAreLetGo) {
+  {
+    auto companions =
+        Companions::start({kSpinner, {.argv = {"assay-agent", "--keep-busy", "memory"}}});
+    ASSERT_TRUE(companions) << companions.error().message;
+    EXPECT_EQ(count_children(), 2U);
+    EXPECT_EQ(companions->find_failure(), "");
+  }
+  EXPECT_EQ(count_children(), 0U);
+}
+
+TEST(Companions, ThatEndAreTold) {
+  const auto companions = Companions::start({{.argv = {"/bin/sh", "-c", "echo no luck >&2"}}});
+  ASSERT_FALSE(companions);
+  EXPECT_EQ(companions.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(companions.error().message, HasSubstr("'/bin/sh' was to run beside, but ended"));
+  EXPECT_THAT(companions.error().message, HasSubstr("no luck"));
+}
+
+TEST(Companions, OfAnUnknownKindAreRefused) {
+  const auto companions = Companions::start({{.argv = {"assay-agent", "--keep-busy", "disk"}}});
+  ASSERT_FALSE(companions);
+  EXPECT_THAT(companions.error().message, HasSubstr("it is cpu or memory"));
+}
+
+TEST(Spawn, RunsBesideItsCompanions) {
+  SpawnRequest request{.argv = {"/bin/sh", "-c", "cat /proc/[0-9]*/cmdline | tr '\\0' ' '"}};
+  request.surroundings.companions = {kSpinner};
+  const auto result = spawn_and_wait(request);
+  ASSERT_TRUE(result) << result.error().message;
+  const std::string seen(reinterpret_cast<const char*>(result->output.data()),
+                         result->output.size());
+  EXPECT_THAT(seen, HasSubstr("--keep-busy cpu"));
+  EXPECT_EQ(result->companion_failure, "");
+}
+
+TEST(Spawn, TellsOfACompanionThatDied) {
+  const auto agent = (executable_folder() / "assay-agent").string();
+  const auto script = fmt::format("timeout -s KILL 0.3 {} --keep-busy cpu; exit 3", agent);
+  SpawnRequest request{.argv = {"/bin/sleep", "1"}};
+  request.surroundings.companions = {{.argv = {"/bin/sh", "-c", script}}};
+  const auto result = spawn_and_wait(request);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_THAT(result->companion_failure, HasSubstr("'/bin/sh' was to run beside, but ended"));
+}
+
+TEST(Spawn, TellsHowMuchOfItsFilesIsCached) {
+  SpawnRequest request{.argv = {"/bin/true"}};
+  const auto before = spawn_and_wait(request);
+  ASSERT_TRUE(before);
+  EXPECT_EQ(before->cached_ratio, std::nullopt) << "no files were named";
+  request.surroundings = {.files = {(executable_folder() / "assay-agent").string()},
+                          .page_cache = "warm"};
+  const auto warm = spawn_and_wait(request);
+  ASSERT_TRUE(warm) << warm.error().message;
+  EXPECT_EQ(warm->cached_ratio, 1.0);
+}
+
+TEST(Spawn, RefusesToWaitForATemperatureThatNothingTells) {
+  if (read_conditions().temperature_celsius) {
+    GTEST_SKIP() << "this machine has a sensor";
+  }
+  SpawnRequest request{.argv = {"/bin/true"}};
+  request.surroundings.cool_below_celsius = 45;
+  const auto result = spawn_and_wait(request);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::kUnsupported);
+  EXPECT_THAT(result.error().message, HasSubstr("no temperature sensor"));
+}
+
+}  // namespace
+}  // namespace assay
