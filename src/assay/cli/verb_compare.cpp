@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,9 +22,11 @@
 #include "assay/cli/verb.h"
 #include "assay/compare/compare.h"
 #include "assay/compare/reduction.h"
+#include "assay/compare/stored.h"
 #include "assay/record/case.h"
 #include "assay/record/comparison.h"
 #include "assay/report/comparison.h"
+#include "assay/report/stored_comparison.h"
 #include "assay/spec/spec.h"
 
 namespace assay::cli {
@@ -106,8 +109,31 @@ ExitCode exit_code_of(ComparisonVerdict verdict) {
   }
 }
 
+constexpr std::string_view kRunPrefix = "run:";
+
+/// "run:latest run:01a2": two runs of the store, which decide nothing.
+Result<ExitCode> compare_stored(const Options& options) {
+  if (!options.other.starts_with(kRunPrefix)) {
+    return fail(ErrorCode::kInvalidArgument,
+                "a stored run is compared with another one: assay compare run:ID run:ID");
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto store, options.flags.store.open());
+  ASSAY_ASSIGN_OR_RETURN(
+      const auto found,
+      compare_stored_runs(*store, std::string_view(options.quick.model).substr(kRunPrefix.size()),
+                          std::string_view(options.other).substr(kRunPrefix.size()),
+                          options.metric));
+  fmt::print("{}", options.format == "json"
+                       ? report::document_from_stored(found).dump() + "\n"
+                       : report::console_from_stored(found, kWidth, ::isatty(STDOUT_FILENO) != 0));
+  return ExitCode::kOk;
+}
+
 Result<ExitCode> execute(const Options& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto plan, plan_from(options));
+  if (options.quick.model.starts_with(kRunPrefix)) {
+    return compare_stored(options);
+  }
   ASSAY_ASSIGN_OR_RETURN(const auto document, document_of(options));
   ASSAY_ASSIGN_OR_RETURN(
       const auto spec,
@@ -145,7 +171,8 @@ Result<ExitCode> execute(const Options& options) {
 Execute declare_compare(CLI::App& app) {
   auto options = std::make_shared<Options>();
   options->quick.declare_model(app);
-  app.add_option("other", options->other, "B, where it is another model or program");
+  app.add_option("other", options->other,
+                 "B, where it is another model or program; or two runs: run:ID run:ID");
   options->quick.declare_iterations(app);
   app.add_option("--metric", options->metric, std::string("Which decides: ") + kMetrics)
       ->capture_default_str();

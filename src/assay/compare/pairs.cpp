@@ -92,14 +92,15 @@ void Pairs::add(const Launch& launch) {
       values[std::string(metric)] = *value;
     }
   }
-  if (!find_disturbances(launch).empty()) {
+  if (launch.place->side != Side::kCanary && !find_disturbances(launch).empty()) {
     disturbed_.insert(launch.place->pair);
   }
 }
 
 int Pairs::count() const {
-  return static_cast<int>(std::ranges::count_if(pairs_, [](const auto& entry) {
-    return entry.second.contains(Side::kA) && entry.second.contains(Side::kB);
+  return static_cast<int>(std::ranges::count_if(pairs_, [this](const auto& entry) {
+    return !replaced_.contains(entry.first) && entry.second.contains(Side::kA) &&
+           entry.second.contains(Side::kB);
   }));
 }
 
@@ -108,7 +109,7 @@ Pairs::Sides Pairs::logs(std::string_view metric, Side other) const {
   for (const auto& [pair, launches] : pairs_) {
     const auto a = launches.find(Side::kA);
     const auto b = launches.find(other);
-    if (a == launches.end() || b == launches.end()) {
+    if (a == launches.end() || b == launches.end() || replaced_.contains(pair)) {
       continue;
     }
     const auto value_a = a->second.find(metric);

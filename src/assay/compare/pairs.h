@@ -20,12 +20,21 @@ class Pairs {
   /// A launch that was completed, with its place.
   void add(const Launch& launch);
 
-  /// Pairs that have both A and B.
+  /// Pairs that have both A and B and were not replaced.
   [[nodiscard]] int count() const;
-  /// Pairs of which at least one launch was disturbed (assay/summary/disturbance.h).
+
+  /// Takes a pair out because another one is launched in its place.
+  void replace(int pair) { replaced_.insert(pair); }
+  [[nodiscard]] const std::set<int>& replaced() const { return replaced_; }
+
+  /// Whether a launch of the pair was disturbed.
+  [[nodiscard]] bool is_disturbed(int pair) const { return disturbed_.contains(pair); }
+  /// Pairs of which at least one launch was disturbed (assay/summary/disturbance.h), replaced ones
+  /// included.
   [[nodiscard]] int count_disturbed() const { return static_cast<int>(disturbed_.size()); }
 
-  /// Natural logarithms of a metric of the pairs that have both sides, in order of their number.
+  /// Natural logarithms of a metric of the pairs that have both sides, in order of their number,
+  /// without those that were replaced.
   struct Sides {
     std::vector<double> a;
     std::vector<double> b;
@@ -49,6 +58,7 @@ class Pairs {
   using Values = std::map<std::string, double, std::less<>>;  ///< By metric.
   std::map<int, std::map<Side, Values>> pairs_;
   std::set<int> disturbed_;
+  std::set<int> replaced_;
 };
 
 }  // namespace assay

@@ -83,7 +83,8 @@ struct Comparison {
   std::string text;                   ///< The answer as a sentence.
   bool is_confirmed = false;          ///< A change was found again on fresh pairs.
   int pairs_needed = 0;               ///< About how many would decide; 0: it is decided.
-  int pairs_disturbed = 0;            ///< Kept: disturbances are shown, never dropped.
+  int pairs_disturbed = 0;            ///< Of all that were launched.
+  std::vector<int> replaced_pairs;    ///< Disturbed ones that others stand for; stored as all are.
   std::vector<PairEstimate> looks;    ///< At the primary metric, in order.
   std::vector<PairEstimate> metrics;  ///< All metrics, over all pairs; the first is the primary.
   std::optional<PairEstimate> confirmation;

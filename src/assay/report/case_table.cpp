@@ -2,7 +2,10 @@
 #include <array>
 #include <cstddef>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <iterator>
 #include <set>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -217,6 +220,46 @@ void add_text(TextTable& table, std::vector<std::string>& common, const Rows& ro
   }
 }
 
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream stream(text);
+  return {std::istream_iterator<std::string>(stream), std::istream_iterator<std::string>()};
+}
+
+/// Options that all rows have are a phrase of `common`; the column has the others.
+void add_options(TextTable& table, std::vector<std::string>& common, const Rows& rows) {
+  const auto is_everywhere = [&rows](const std::string& word) {
+    return std::ranges::all_of(rows, [&word](const CaseSummary* cell) {
+      const auto words = words_of(cell->options);
+      return std::ranges::find(words, word) != words.end();
+    });
+  };
+  TextColumn column{.title = "options",
+                    .is_left = true,
+                    .importance = 85,
+                    .most_width = kTextWidth,
+                    .least_width = 12};
+  for (const auto* cell : rows) {
+    auto words = words_of(cell->options);
+    std::erase_if(words, is_everywhere);
+    column.cells.push_back({words.empty() ? std::string(kNotMeasured)
+                                          : printable(fmt::format("{}", fmt::join(words, " ")))});
+  }
+  auto shared = words_of(rows.front()->options);
+  std::erase_if(shared, [&](const std::string& word) { return !is_everywhere(word); });
+  if (!shared.empty()) {
+    common.push_back(printable(fmt::format("options {}", fmt::join(shared, " "))));
+  }
+  if (is_measured(column)) {
+    table.columns.push_back(std::move(column));
+  }
+}
+
+bool has_streams(const Rows& rows) {
+  return std::ranges::any_of(rows, [](const CaseSummary* cell) {
+    return cell->options.find("streams=") != std::string::npos;
+  });
+}
+
 void add_if_measured(TextTable& table, TextColumn column) {
   if (is_measured(column)) {
     table.columns.push_back(std::move(column));
@@ -264,7 +307,7 @@ TextTable case_table(const RunSummary& summary, std::vector<std::string>& common
   name.unit = prefix.empty() ? "" : prefix + "…";
   table.columns.push_back(std::move(name));
   add_text(table, common, rows, "engine", &CaseSummary::engine, 70);
-  add_text(table, common, rows, "options", &CaseSummary::options, 85);
+  add_options(table, common, rows);
   if (has_shapes_column(rows)) {
     table.columns.push_back(text_column(rows, "shapes", &CaseSummary::shapes, 0, 84));
   }
@@ -276,6 +319,9 @@ TextTable case_table(const RunSummary& summary, std::vector<std::string>& common
   add_if_measured(table, interval_column(rows, common_part));
   if (common_part.count == 0 || common_part.confidence == 0) {
     add_if_measured(table, count_column(rows));
+  }
+  if (has_streams(rows)) {
+    add_if_measured(table, metric_column(rows, {"throughput_per_s", "throughput", 88}));
   }
   for (const auto& column : kAfter) {
     add_if_measured(table, metric_column(rows, column));

@@ -91,6 +91,16 @@ std::string line_of(const std::string& what, const PairEstimate& estimate) {
                      estimate.alpha);
 }
 
+/// "; 7 disturbed by other work, 2 of them replaced"
+std::string text_of_disturbed(const Comparison& comparison) {
+  if (comparison.pairs_disturbed == 0) {
+    return "";
+  }
+  const auto replaced = comparison.replaced_pairs.size();
+  return fmt::format("; {} disturbed by other work{}", comparison.pairs_disturbed,
+                     replaced == 0 ? "" : fmt::format(", {} of them replaced", replaced));
+}
+
 }  // namespace
 
 std::string console_from_comparison(const Comparison& comparison, std::size_t width,
@@ -104,10 +114,7 @@ std::string console_from_comparison(const Comparison& comparison, std::size_t wi
   out += fmt::format("{} of fresh launches in {}, seed {}; what matters: {:.3g} %{}\n\n",
                      counted(static_cast<std::size_t>(pairs), "pair"),
                      text_from_duration_ns(static_cast<double>(comparison.wall_ns)),
-                     comparison.seed, comparison.gate_ratio * 100,
-                     comparison.pairs_disturbed == 0
-                         ? ""
-                         : fmt::format("; {} disturbed by other work", comparison.pairs_disturbed));
+                     comparison.seed, comparison.gate_ratio * 100, text_of_disturbed(comparison));
   if (!comparison.metrics.empty()) {
     out += table_of(comparison.metrics).lay_out(width, has_colour).text + "\n";
   }

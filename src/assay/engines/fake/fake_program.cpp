@@ -46,12 +46,16 @@ Status check_specs(const std::vector<TensorSpec>& specs) {
   return {};
 }
 
+constexpr std::int64_t kMostBytes = 4LL << 30;
+
 Result<FakeProgram> program_from_json(const Json& json) {
   FakeProgram program;
   program.inputs = json.value("inputs", program.inputs);
   program.outputs = json.value("outputs", program.outputs);
   program.load_ns = json.value("load_ns", program.load_ns);
   program.execute_ns = json.value("execute_ns", program.execute_ns);
+  program.multiply_adds = json.value("multiply_adds", program.multiply_adds);
+  program.stream_bytes = json.value("stream_bytes", program.stream_bytes);
   const Json output = json.value("output", Json::object());
   ASSAY_ASSIGN_OR_RETURN(program.rule, enum_from_name<Rule>(output.value("rule", "affine")));
   program.a = output.value("a", program.a);
@@ -62,6 +66,10 @@ Result<FakeProgram> program_from_json(const Json& json) {
   program.declared_memory = json.value("declared_memory", program.declared_memory);
   ASSAY_ASSIGN_OR_RETURN(program.misbehavior,
                          misbehavior_from_json(json.value("misbehave", Json::object())));
+  if (program.multiply_adds < 0 || program.stream_bytes < 0 || program.stream_bytes > kMostBytes) {
+    return fail(ErrorCode::kCorrupt,
+                "\"multiply_adds\" and \"stream_bytes\" are 0 or more, the latter up to 4 GiB");
+  }
   ASSAY_RETURN_IF_ERROR(check_specs(program.inputs));
   ASSAY_RETURN_IF_ERROR(check_specs(program.outputs));
   return program;

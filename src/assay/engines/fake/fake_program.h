@@ -27,6 +27,7 @@ enum class Rule : std::uint8_t {
 ///      "outputs": [{"name": "y", "dtype": "float32", "shape": [1, 4]}],
 ///      "output": {"rule": "affine", "a": 2, "b": 1},
 ///      "load_ns": 1000000, "execute_ns": 500000, "wrong": 0.5, "leak_bytes": 4096,
+///      "multiply_adds": 1000000, "stream_bytes": 67108864,
 ///      "delegates": ["fakexla"], "declared_memory": [{"name": "arena", "bytes": 100}],
 ///      "misbehave": {"at": "steady", "do": "segfault", "after": 3}}
 ///
@@ -35,7 +36,9 @@ struct FakeProgram {
   std::vector<TensorSpec> inputs;
   std::vector<TensorSpec> outputs;
   std::int64_t load_ns = 0;
-  std::int64_t execute_ns = 0;
+  std::int64_t execute_ns = 0;     ///< Spun away.
+  std::int64_t multiply_adds = 0;  ///< Worked off; see work.h.
+  std::int64_t stream_bytes = 0;
   Rule rule = Rule::kAffine;
   double a = 1;
   double b = 0;

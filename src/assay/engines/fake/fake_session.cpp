@@ -91,17 +91,42 @@ void spin_for(std::int64_t ns) {
 }
 
 ProfileEvent event_of(std::string name, std::string kind, int instruction,
-                      const std::vector<std::int64_t>& sorted_ns) {
+                      const std::vector<ProfiledInference>& profiled, std::int64_t parts) {
   ProfileEvent event{.name = std::move(name), .kind = std::move(kind), .instruction = instruction};
-  event.count = static_cast<std::int64_t>(sorted_ns.size());
-  for (const auto ns : sorted_ns) {
-    event.total_ns += ns;
+  std::vector<std::int64_t> times;
+  for (const auto& inference : profiled) {
+    times.push_back(inference.times.execute_ns / parts);
+    event.total_ns += times.back();
   }
-  if (!sorted_ns.empty()) {
-    event.min_ns = sorted_ns.front();
-    event.median_ns = sorted_ns[sorted_ns.size() / 2];
+  event.count = static_cast<std::int64_t>(times.size());
+  if (!times.empty()) {
+    std::ranges::sort(times);
+    event.min_ns = times.front();
+    event.median_ns = times[times.size() / 2];
   }
   return event;
+}
+
+/// The method, then its delegates one after the other, each of the same length.
+void add_spans(const std::vector<ProfiledInference>& profiled, ProfileReport& report) {
+  const auto delegates = static_cast<int>(report.events.size()) - 1;
+  int iteration = 0;
+  for (const auto& inference : profiled) {
+    if (iteration >= Profiler::kMostSpanIterations ||
+        static_cast<int>(report.spans.size()) + delegates >= Profiler::kMostSpans) {
+      return;
+    }
+    const auto all_ns = inference.times.execute_ns;
+    report.spans.push_back(
+        {.iteration = iteration, .start_ns = inference.start_ns, .duration_ns = all_ns});
+    for (int i = 0; i < delegates; ++i) {
+      report.spans.push_back({.event = i + 1,
+                              .iteration = iteration,
+                              .start_ns = inference.start_ns + i * (all_ns / delegates),
+                              .duration_ns = all_ns / delegates});
+    }
+    ++iteration;
+  }
 }
 
 }  // namespace
@@ -110,6 +135,7 @@ FakeSession::FakeSession(FakeProgram program, LoadReport report, int slowdown)
     : program_(std::move(program)),
       report_(std::move(report)),
       execute_ns_(program_.execute_ns * slowdown),
+      work_(program_.multiply_adds * slowdown, program_.stream_bytes),
       inputs_(zeros_for(program_.inputs)),
       outputs_(zeros_for(program_.outputs)),
       random_(static_cast<std::minstd_rand::result_type>(monotonic_ns())) {
@@ -153,13 +179,14 @@ Status FakeSession::execute() {
   for (auto& output : outputs_) {
     compute(output);
   }
+  work_.run();
   spin_for(execute_ns_);
   if (program_.leak_bytes > 0) {
     leak();
   }
   ++executes_;
   if (is_profiling_) {
-    profiled_ns_.push_back(monotonic_ns() - start_ns);
+    profiled_.push_back({.start_ns = start_ns, .times = {.execute_ns = monotonic_ns() - start_ns}});
   }
   return {};
 }
@@ -210,21 +237,22 @@ void* FakeSession::find_power(std::string_view tag) {
 
 Status FakeSession::start() {
   is_profiling_ = true;
-  profiled_ns_.clear();
+  profiled_.clear();
   return {};
 }
 
 Result<ProfileReport> FakeSession::stop(int iterations) {
   is_profiling_ = false;
-  std::ranges::sort(profiled_ns_);
   ProfileReport report{.iterations = iterations};
-  report.events.push_back(event_of("execute", "method", -1, profiled_ns_));
+  report.events.push_back(event_of("execute", "method", -1, profiled_, 1));
   report.method_median_ns = report.events.front().median_ns;
-  for (std::size_t i = 0; i < program_.delegates.size(); ++i) {
-    report.events.push_back(
-        event_of(program_.delegates[i], "delegate", static_cast<int>(i), profiled_ns_));
+  const auto delegates = static_cast<int>(program_.delegates.size());
+  for (int i = 0; i < delegates; ++i) {
+    report.events.push_back(event_of(program_.delegates[static_cast<std::size_t>(i)], "delegate", i,
+                                     profiled_, delegates));
   }
-  report.notes.emplace_back("the fake engine charges every delegate with the whole method");
+  add_spans(profiled_, report);
+  report.notes.emplace_back("the fake engine shares the method's time equally among its delegates");
   return report;
 }
 

@@ -10,6 +10,7 @@
 #include "assay/base/result.h"
 #include "assay/engine/session.h"
 #include "assay/engines/fake/fake_program.h"
+#include "assay/engines/fake/work.h"
 #include "assay/record/launch.h"
 #include "assay/tensor/tensor.h"
 
@@ -43,13 +44,14 @@ class FakeSession final : public Session, public Profiler, public MemoryTeller {
   FakeProgram program_;
   LoadReport report_;
   std::int64_t execute_ns_;
+  Work work_;
   std::vector<Tensor> inputs_;
   std::vector<Tensor> outputs_;
   std::vector<TensorView> output_views_;
   std::minstd_rand random_;
   std::int64_t executes_ = 0;
   bool is_profiling_ = false;
-  std::vector<std::int64_t> profiled_ns_;
+  std::vector<ProfiledInference> profiled_;  ///< Executes while profiling, by the clock.
 };
 
 }  // namespace assay::fake

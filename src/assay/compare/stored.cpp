@@ -1,0 +1,140 @@
+#include "assay/compare/stored.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <fmt/format.h>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/compare/reduction.h"
+#include "assay/record/axes.h"
+#include "assay/record/case.h"
+#include "assay/record/run.h"
+#include "assay/record/stored_comparison.h"
+#include "assay/stats/multiplicity.h"
+#include "assay/stats/quantile.h"
+#include "assay/stats/rank_sum.h"
+#include "assay/store/result_store.h"
+
+namespace assay {
+namespace {
+
+constexpr double kAlpha = 0.05;
+constexpr double kFalseDiscoveryRate = 0.05;
+/// The exact test is cubic in them; more tell nothing new.
+constexpr std::size_t kMostLaunches = 40;
+
+struct MeasuredCase {
+  std::string label;
+  std::vector<double> logs;  ///< Of the metric, one a launch.
+};
+
+using MeasuredCases = std::map<std::string, MeasuredCase>;
+
+Result<MeasuredCases> measured_cases(ResultStore& store, const Run& run, std::string_view metric) {
+  MeasuredCases measured;
+  ASSAY_ASSIGN_OR_RETURN(const auto cases, store.cases_of_run(run.id));
+  for (const auto& cell : cases) {
+    measured[case_key(cell)].label = label_of(cell);
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto attempts, store.attempts_of_run(run.id));
+  for (const auto& attempt : attempts) {
+    if (attempt.pass != Pass::kTiming) {
+      continue;
+    }
+    auto& logs = measured[attempt.case_key].logs;
+    ASSAY_ASSIGN_OR_RETURN(const auto launches, store.launches_of_attempt(attempt.id));
+    for (const auto& launch : launches) {
+      const auto value = reduce_launch(launch, metric);
+      if (value && *value > 0 && logs.size() < kMostLaunches) {
+        logs.push_back(std::log(*value));
+      }
+    }
+  }
+  std::erase_if(measured, [](const auto& entry) { return entry.second.logs.empty(); });
+  return measured;
+}
+
+std::optional<double> ratio_from_log(double log) {
+  return std::isfinite(log) ? std::optional(std::expm1(log)) : std::nullopt;
+}
+
+StoredChange change_between(const MeasuredCase& a, const MeasuredCase& b) {
+  const auto shift = stats::unpaired_shift(a.logs, b.logs, kAlpha);
+  return {.label = a.label,
+          .a_launches = static_cast<int>(a.logs.size()),
+          .b_launches = static_cast<int>(b.logs.size()),
+          .a_median = std::exp(stats::median(a.logs)),
+          .b_median = std::exp(stats::median(b.logs)),
+          .ratio = std::expm1(shift.estimate),
+          .low = ratio_from_log(shift.low),
+          .high = ratio_from_log(shift.high),
+          .confidence = shift.confidence,
+          .p_value = stats::rank_sum_p_value(a.logs, b.logs)};
+}
+
+void nominate(std::vector<StoredChange>& changes) {
+  std::vector<double> p_values;
+  for (const auto& change : changes) {
+    p_values.push_back(change.p_value);
+  }
+  const auto is_found = stats::benjamini_hochberg(p_values, kFalseDiscoveryRate);
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    changes[i].is_nominated = is_found[i];
+  }
+  std::ranges::stable_sort(changes, std::greater{},
+                           [](const StoredChange& change) { return std::abs(change.ratio); });
+}
+
+/// The fewest launches a side at which the test can say anything at all: below four against four
+/// its smallest p is above 0.028, and of many cases the correction asks for less.
+void note_few_launches(StoredComparison& comparison) {
+  constexpr int kFewest = 4;
+  const bool is_few = std::ranges::any_of(comparison.changes, [](const StoredChange& change) {
+    return std::min(change.a_launches, change.b_launches) < kFewest;
+  });
+  if (is_few) {
+    comparison.notes.emplace_back(
+        "fewer than four launches a side cannot show a change, whatever its size; "
+        "`assay bench --launches 6` or more can");
+  }
+}
+
+}  // namespace
+
+Result<StoredComparison> compare_stored_runs(ResultStore& store, std::string_view a,
+                                             std::string_view b, std::string_view metric) {
+  ASSAY_ASSIGN_OR_RETURN(const auto a_run, store.get_run(a));
+  ASSAY_ASSIGN_OR_RETURN(const auto b_run, store.get_run(b));
+  ASSAY_ASSIGN_OR_RETURN(const auto a_cases, measured_cases(store, a_run, metric));
+  ASSAY_ASSIGN_OR_RETURN(const auto b_cases, measured_cases(store, b_run, metric));
+  StoredComparison comparison{.a_run = a_run.id, .b_run = b_run.id, .metric = std::string(metric)};
+  for (const auto& [key, measured] : a_cases) {
+    const auto other = b_cases.find(key);
+    if (other == b_cases.end()) {
+      ++comparison.only_in_a;
+    } else {
+      comparison.changes.push_back(change_between(measured, other->second));
+    }
+  }
+  const auto shared = comparison.changes.size();
+  comparison.only_in_b = static_cast<int>(b_cases.size() - shared);
+  if (shared == 0) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("the runs {} and {} have no timed case in common", a_run.id, b_run.id));
+  }
+  nominate(comparison.changes);
+  if (a_run.environment != b_run.environment) {
+    comparison.notes.emplace_back("the two runs have different environments");
+  }
+  note_few_launches(comparison);
+  return comparison;
+}
+
+}  // namespace assay

@@ -1,0 +1,29 @@
+#include "assay/engines/fake/work.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace assay::fake {
+namespace {
+
+constexpr std::size_t kSmallWords = 1024;
+
+}  // namespace
+
+Work::Work(std::int64_t multiply_adds, std::int64_t stream_bytes)
+    : multiply_adds_(multiply_adds),
+      small_(multiply_adds > 0 ? kSmallWords : 0, 1.0F),
+      large_(static_cast<std::size_t>(stream_bytes) / sizeof(std::uint64_t), 1) {}
+
+void Work::run() {
+  std::size_t at = 0;
+  for (std::int64_t i = 0; i < multiply_adds_; ++i) {
+    small_[at] = small_[at] * 0.999F + 0.001F;  // Stays 1, never denormal.
+    at = at + 1 == small_.size() ? 0 : at + 1;
+  }
+  for (auto& word : large_) {
+    word += 1;
+  }
+}
+
+}  // namespace assay::fake

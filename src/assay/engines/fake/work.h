@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace assay::fake {
+
+/// Real work for an execute, so much that its instructions can be counted: what times are compared
+/// on. Unlike a spin until a clock, one hundredth more of it is one hundredth more instructions.
+class Work {
+ public:
+  /// `multiply_adds`: dependent chains over 4 KiB. `stream_bytes`: read and written once, in a
+  /// buffer of this size. 0: none.
+  Work(std::int64_t multiply_adds, std::int64_t stream_bytes);
+
+  void run();
+
+ private:
+  std::int64_t multiply_adds_;
+  std::vector<float> small_;
+  std::vector<std::uint64_t> large_;
+};
+
+}  // namespace assay::fake

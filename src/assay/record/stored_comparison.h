@@ -1,0 +1,43 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "assay/base/enum_names.h"  // IWYU pragma: keep: JSON of optional values
+#include "assay/base/json.h"
+
+namespace assay {
+
+/// One case that two runs have measured. Ratios are B / A - 1.
+struct StoredChange {
+  std::string label;
+  int a_launches = 0;
+  int b_launches = 0;
+  double a_median = 0;  ///< In the metric's unit, over the launches.
+  double b_median = 0;
+  double ratio = 0;
+  std::optional<double> low;  ///< Absent: too few launches to bound it.
+  std::optional<double> high;
+  double confidence = 0;
+  double p_value = 1;
+  bool is_nominated = false;  ///< Worth a comparison in pairs.
+};
+
+/// Two runs of the past, case by case. Their launches were not interleaved, so what differs may be
+/// the hour and not the program: this nominates, and never decides.
+struct StoredComparison {
+  std::string a_run;
+  std::string b_run;
+  std::string metric;
+  std::vector<StoredChange> changes;  ///< Largest |ratio| first.
+  int only_in_a = 0;                  ///< Cases that were measured in one of them only.
+  int only_in_b = 0;
+  std::vector<std::string> notes;  ///< Another environment, and the like.
+};
+
+ASSAY_DECLARE_JSON(StoredChange);
+ASSAY_DECLARE_JSON(StoredComparison);
+
+}  // namespace assay

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "assay/base/json.h"
+#include "assay/record/stored_comparison.h"
+
+namespace assay::report {
+
+/// What may have changed between two runs, case by case, and how weak that evidence is. Lines are
+/// at most `width` columns wide.
+std::string console_from_stored(const StoredComparison& comparison, std::size_t width,
+                                bool has_colour);
+
+/// Schema assay/stored-comparison/1: all of the record.
+Json document_from_stored(const StoredComparison& comparison);
+
+}  // namespace assay::report

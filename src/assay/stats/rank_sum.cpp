@@ -1,0 +1,115 @@
+#include "assay/stats/rank_sum.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/stats/robust.h"
+
+namespace assay::stats {
+namespace {
+
+/// Twice the midranks, which are whole numbers.
+std::vector<std::int64_t> doubled_midranks(const std::vector<double>& values) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&values](std::size_t i) { return values[i]; });
+  std::vector<std::int64_t> ranks(values.size());
+  for (std::size_t first = 0; first < order.size();) {
+    std::size_t last = first;
+    while (last + 1 < order.size() && values[order[last + 1]] == values[order[first]]) {
+      ++last;
+    }
+    for (std::size_t i = first; i <= last; ++i) {
+      ranks[order[i]] = static_cast<std::int64_t>(first + last) + 2;
+    }
+    first = last + 1;
+  }
+  return ranks;
+}
+
+/// How many ways there are to choose `count` of the ranks, by their sum; as shares of all ways.
+std::vector<double> distribution_of_sums(const std::vector<std::int64_t>& ranks,
+                                         std::size_t count) {
+  const auto total =
+      static_cast<std::size_t>(std::accumulate(ranks.begin(), ranks.end(), std::int64_t{0}));
+  std::vector<std::vector<double>> ways(count + 1, std::vector<double>(total + 1, 0.0));
+  ways[0][0] = 1;
+  for (const auto rank : ranks) {
+    const auto step = static_cast<std::size_t>(rank);
+    for (std::size_t chosen = count; chosen-- > 0;) {
+      for (std::size_t sum = 0; sum + step <= total; ++sum) {
+        ways[chosen + 1][sum + step] += ways[chosen][sum];
+      }
+    }
+  }
+  auto& sums = ways[count];
+  const double all = std::accumulate(sums.begin(), sums.end(), 0.0);
+  std::ranges::for_each(sums, [all](double& share) { share /= all; });
+  return sums;
+}
+
+double p_value_of(const std::vector<double>& shares, double mean, std::int64_t seen) {
+  const double distance = std::abs(static_cast<double>(seen) - mean);
+  double p = 0;
+  for (std::size_t sum = 0; sum < shares.size(); ++sum) {
+    if (std::abs(static_cast<double>(sum) - mean) >= distance) {
+      p += shares[sum];
+    }
+  }
+  return std::min(p, 1.0);
+}
+
+}  // namespace
+
+double rank_sum_p_value(std::span<const double> a, std::span<const double> b) {
+  ASSAY_CHECK(!a.empty() && !b.empty());
+  std::vector<double> values(b.begin(), b.end());
+  values.insert(values.end(), a.begin(), a.end());
+  const auto ranks = doubled_midranks(values);
+  const auto last = ranks.begin() + static_cast<std::ptrdiff_t>(b.size());
+  const auto seen = std::accumulate(ranks.begin(), last, std::int64_t{0});
+  const double mean = static_cast<double>(b.size()) * static_cast<double>(values.size() + 1);
+  return p_value_of(distribution_of_sums(ranks, b.size()), mean, seen);
+}
+
+UnpairedShift unpaired_shift(std::span<const double> a, std::span<const double> b, double alpha) {
+  ASSAY_CHECK(!a.empty() && !b.empty() && alpha > 0 && alpha < 1);
+  std::vector<double> differences;
+  for (const double y : b) {
+    for (const double x : a) {
+      differences.push_back(y - x);
+    }
+  }
+  std::ranges::sort(differences);
+  std::vector<std::int64_t> ranks(a.size() + b.size());
+  std::iota(ranks.begin(), ranks.end(), std::int64_t{1});
+  const auto shares = distribution_of_sums(ranks, b.size());
+  const auto least = b.size() * (b.size() + 1) / 2;  // The smallest sum; above it is U.
+  // The most differences that can be left out at each end: P(U < cut) <= alpha / 2.
+  std::size_t cut = 0;
+  double tail = shares[least];
+  while (tail <= alpha / 2 && cut < differences.size() / 2) {
+    ++cut;
+    tail += shares[least + cut];
+  }
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  UnpairedShift shift{.estimate = hodges_lehmann_shift(a, b),
+                      .low = -kInfinity,
+                      .high = kInfinity,
+                      .confidence = 1};
+  if (cut > 0) {
+    shift.low = differences[cut - 1];
+    shift.high = differences[differences.size() - cut];
+    shift.confidence = 1 - 2 * (tail - shares[least + cut]);
+  }
+  return shift;
+}
+
+}  // namespace assay::stats
