@@ -12,7 +12,7 @@ PAGES = {
         verb: [verb]
         for verb in (
             *("run", "bench", "eval", "compare", "aot", "inspect", "list", "engine", "doctor"),
-            *("report", "merge"),
+            *("report", "merge", "profile"),
         )
     },
     "engine_add": ["engine", "add"],

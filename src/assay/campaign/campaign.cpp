@@ -21,6 +21,7 @@
 #include "assay/campaign/launch_order.h"
 #include "assay/campaign/plan.h"
 #include "assay/campaign/preparation.h"
+#include "assay/campaign/stopping.h"
 #include "assay/campaign/surroundings.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
@@ -70,11 +71,34 @@ class Campaign {
           AttemptState{.attempt = attempt, .launches = static_cast<int>(launches.size())});
       for (const auto& launch : launches) {
         order_ = std::max(order_, launch.order + 1);
-        state.last_wall_ns = launch.end.wall_ns;
+        count_launch(launch, state);
       }
       ASSAY_RETURN_IF_ERROR(settle(state, launches));
     }
     return {};
+  }
+
+  static void count_launch(const Launch& launch, AttemptState& state) {
+    state.last_wall_ns = launch.end.wall_ns;
+    state.spent_ns += launch.end.wall_ns;
+    if (launch.measurement) {
+      state.levels.push_back(level_of(*launch.measurement));
+    }
+  }
+
+  /// Whether a timed case needs no further launch; one that stays wide at its end is told.
+  bool has_enough(const AttemptState& state, const std::string& label) const {
+    const auto& plan = request_.settings.launches;
+    if (!has_enough_launches(plan, state.levels, state.spent_ns)) {
+      return false;
+    }
+    const double reached = interval_ratio_of(state.levels);
+    if (plan.interval_ratio > 0 && reached > plan.interval_ratio) {
+      tools_.listener.on_note(fmt::format(
+          "{}: {} launches give an interval of ±{:.2g} %, where ±{:.2g} % was asked for", label,
+          state.levels.size(), reached * 100, plan.interval_ratio * 100));
+    }
+    return true;
   }
 
   /// Decides an attempt whose last launch was stored, but which was stopped before its verdict was.
@@ -87,7 +111,8 @@ class Campaign {
       return finish_attempt(state, last.outcome, last.stage, last.reason_code, last.text);
     }
     const bool is_enough =
-        state.attempt.pass == Pass::kTiming && state.launches >= request_.settings.timing_launches;
+        state.attempt.pass == Pass::kTiming &&
+        has_enough_launches(request_.settings.launches, state.levels, state.spent_ns);
     return is_enough ? finish_attempt(state, Outcome::kCompleted, Stage::kDone, {}, {}) : Status();
   }
 
@@ -148,7 +173,7 @@ class Campaign {
 
   Status execute_steps() {
     const auto steps = plan_steps(prepared_.size(), request_.settings.passes,
-                                  request_.settings.timing_launches, request_.run.seed);
+                                  request_.settings.launches.most, request_.run.seed);
     std::optional<Pass> phase;
     std::shared_ptr<void> lock;
     for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -213,7 +238,7 @@ class Campaign {
     launch.attempt = state->attempt.id;
     launch.index = state->launches++;
     launch.order = order_++;
-    state->last_wall_ns = launch.end.wall_ns;
+    count_launch(launch, *state);
     ASSAY_RETURN_IF_ERROR(tools_.store.add_launch(launch));
     ASSAY_RETURN_IF_ERROR(conclude(prepared, step, yield, *state));
     tools_.listener.on_step_finished(label, launch.outcome, launch.text,
@@ -228,7 +253,7 @@ class Campaign {
     if (launch.outcome != Outcome::kCompleted) {
       return finish_attempt(state, launch.outcome, launch.stage, launch.reason_code, launch.text);
     }
-    if (step.pass == Pass::kTiming && state.launches < request_.settings.timing_launches) {
+    if (step.pass == Pass::kTiming && !has_enough(state, label_of(prepared.cell))) {
       return {};
     }
     if (step.pass == Pass::kEvaluate) {
@@ -271,6 +296,15 @@ class Campaign {
     auto order = order_of_case(prepared, pass, request_.settings);
     order.repeat = kRepeats;
     order.iterations = observed_iterations(prepared);
+    if (pass == Pass::kProfile && request_.settings.profile_iterations > 0) {
+      order.iterations = request_.settings.profile_iterations;
+      order.time_budget_ns = request_.settings.plan.time_budget_ns;
+    }
+    if (pass == Pass::kMemory) {
+      order.leak_loads = request_.settings.leak_loads;
+      order.leak_inferences = request_.settings.leak_inferences;
+      order.time_budget_ns = request_.settings.plan.time_budget_ns;
+    }
     if (pass == Pass::kTiming) {
       ASSAY_RETURN_IF_ERROR(apply_scenario(prepared.cell, turn, request_.environment.cpus,
                                            request_.builds, jobs_->path(), order));

@@ -12,6 +12,7 @@
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/campaign/listener.h"
+#include "assay/campaign/stopping.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/launch.h"
@@ -25,7 +26,10 @@ namespace assay {
 /// How the cases of a campaign are measured and evaluated.
 struct CampaignSettings {
   MeasurePlan plan;
-  int timing_launches = 3;
+  LaunchPlan launches;
+  int profile_iterations = 0;  ///< Within the plan's time budget; 0: what fits five seconds, 10.
+  int leak_loads = 0;          ///< Of the memory pass's leak check, and its inferences; 0: none.
+  int leak_inferences = 0;
   std::vector<Pass> passes = {Pass::kEvaluate, Pass::kMemory, Pass::kProfile, Pass::kTiming};
   std::vector<std::string> against = {"float32", "qdq"};
   Json tolerance = Json::object();  ///< Of the spec; overrides the recipe's.

@@ -25,6 +25,7 @@
 #include "assay/supervise/cause_of_death.h"
 #include "assay/wire/frame.h"
 #include "assay/wire/messages.h"
+#include "assay/wire/runner_environment.h"
 
 namespace assay {
 namespace {
@@ -68,7 +69,11 @@ Frame pass_frame(const LaunchOrder& order) {
   }
   return wire::frame_of(order.pass == Pass::kMemory ? MessageType::kMemory : MessageType::kProfile,
                         kPassRequest,
-                        wire::Observe{.inputs = order.inputs, .iterations = order.iterations});
+                        wire::Observe{.inputs = order.inputs,
+                                      .iterations = order.iterations,
+                                      .time_budget_ns = order.time_budget_ns,
+                                      .leak_loads = order.leak_loads,
+                                      .leak_inferences = order.leak_inferences});
 }
 
 const Frame* find_reply(const std::vector<Frame>& frames, std::uint32_t request) {
@@ -167,7 +172,6 @@ LaunchYield yield_from_answer(const SpawnResult& result, Pass pass) {
   launch.before = result.before;
   launch.after = result.after;
   launch.end = result.end;
-  launch.cached_ratio = result.cached_ratio;
   const auto sequence = wire::frames_from_bytes(result.output);
   const auto* load = find_reply(sequence.frames, kLoadRequest);
   const auto* reply = find_reply(sequence.frames, kPassRequest);
@@ -206,8 +210,12 @@ LaunchYield yield_from_answer(const SpawnResult& result, Pass pass) {
 
 Result<LaunchYield> run_launch(AgentClient& agent, const LaunchOrder& order) {
   SpawnRequest request;
-  request.argv = {order.build.runner};
+  request.argv = order.prefix;
+  request.argv.push_back(order.build.runner);
   request.env = order.env;
+  if (order.pass == Pass::kMemory) {
+    request.env.emplace(wire::kCountAllocations, "1");
+  }
   request.cpus = order.cpus;
   request.limits = order.limits;
   request.surroundings = order.surroundings;

@@ -28,6 +28,11 @@ struct LaunchOrder {
   MeasurePlan plan;     ///< For kTiming.
   int repeat = 2;       ///< For kEvaluate: executions of each sample.
   int iterations = 10;  ///< For kMemory and kProfile.
+  /// For kProfile: of the profiled inferences. For kMemory: of each leak series. 0: none.
+  std::int64_t time_budget_ns = 0;
+  int leak_loads = 0;               ///< For kMemory: cycles of a leak check; 0: none.
+  int leak_inferences = 0;          ///< Likewise.
+  std::vector<std::string> prefix;  ///< What the runner runs under: valgrind and its arguments.
   SpawnLimits limits;
   std::map<std::string, std::string> env;  ///< Added to the agent's own.
   std::vector<int> cpus;                   ///< Affinity; empty: all.

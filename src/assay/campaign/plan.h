@@ -28,6 +28,8 @@ struct AttemptState {
   Attempt attempt;
   int launches = 0;  ///< Finished ones.
   std::int64_t last_wall_ns = 0;
+  std::int64_t spent_ns = 0;   ///< Wall time of all launches.
+  std::vector<double> levels;  ///< Of the timed ones, see stopping.h.
 };
 
 /// The attempts of a campaign. References to its elements stay good while others are added.

@@ -79,7 +79,13 @@ Result<CampaignSettings> settings_of(const Spec& spec, const CampaignFlags& flag
   ASSAY_ASSIGN_OR_RETURN(const auto timeout_ns, launch_timeout_from(flags.run.launch_timeout));
   return CampaignSettings{
       .plan = spec.measure.plan,
-      .timing_launches = spec.measure.launches,
+      .launches = {.least = spec.measure.launches,
+                   .most = spec.measure.interval_ratio > 0 ? spec.measure.most_launches
+                                                           : spec.measure.launches,
+                   .interval_ratio = spec.measure.interval_ratio,
+                   .budget_ns = spec.measure.case_budget_ns},
+      .leak_loads = spec.measure.leak_check.loads,
+      .leak_inferences = spec.measure.leak_check.inferences,
       .passes = spec.measure.passes,
       .against = spec.evaluate.against,
       .tolerance = spec.evaluate.tolerance,

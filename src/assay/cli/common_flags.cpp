@@ -48,8 +48,7 @@ Status check_writable(const std::string& file) {
   return {};
 }
 
-ReportStyle style_of(bool is_stdout, bool has_accuracy_tables) {
-  ReportStyle style{.has_accuracy_tables = has_accuracy_tables};
+ReportStyle style_of(bool is_stdout, ReportStyle style) {
   if (is_stdout && ::isatty(STDOUT_FILENO) == 1) {
     winsize size{};
     style.is_terminal = std::getenv("NO_COLOR") == nullptr;
@@ -116,14 +115,15 @@ Status ReportFlags::check() const {
 Status ReportFlags::write(const RunSummary& summary, bool has_accuracy_tables) const {
   ASSAY_ASSIGN_OR_RETURN(const auto main_format, get_report_format(format));
   const bool is_stdout = out == "-";
-  const auto style = style_of(is_stdout, has_accuracy_tables);
+  const ReportStyle plain{.has_accuracy_tables = has_accuracy_tables,
+                          .has_memory_tables = has_memory_tables};
+  const auto style = style_of(is_stdout, plain);
   ASSAY_RETURN_IF_ERROR(is_stdout ? write_report(format, summary, style, std::cout)
                                   : write_to_file(main_format, summary, style, out));
   std::cout.flush();
   for (const auto& file : files) {
     ASSAY_ASSIGN_OR_RETURN(const auto file_format, format_of_file(file));
-    ASSAY_RETURN_IF_ERROR(
-        write_to_file(file_format, summary, style_of(false, has_accuracy_tables), file));
+    ASSAY_RETURN_IF_ERROR(write_to_file(file_format, summary, plain, file));
   }
   return {};
 }

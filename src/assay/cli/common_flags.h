@@ -26,6 +26,7 @@ struct StoreFlags {
 struct ReportFlags {
   std::string format = "console";
   std::string out = "-";
+  bool has_memory_tables = false;
   std::vector<std::string> files;  ///< More reports; each file's extension names its format.
   std::string baseline;
 

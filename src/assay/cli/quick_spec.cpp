@@ -66,6 +66,8 @@ Status add_gate(const std::string& text, Json& require) {
   return {};
 }
 
+constexpr int kFewestForInterval = 6;
+
 Result<Json> shape_from_text(const std::string& text) {
   Json shape = Json::array();
   for (const auto& dimension : split(text, ',')) {
@@ -101,6 +103,8 @@ void QuickSpec::declare_timing(CLI::App& app) {
   app.add_option("--launches", launches, "Processes, each one sample")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));
+  app.add_option("--interval", interval,
+                 "1%: launches go on, up to 40, until the interval is so narrow");
   declare_iterations(app);
 }
 
@@ -147,6 +151,12 @@ Result<Json> QuickSpec::document(const std::vector<std::string>& passes) const {
                      {"iterations", iterations},
                      {"time_budget", time_budget},
                      {"passes", passes}}}};
+  if (!interval.empty()) {
+    document["measure"]["interval"] = interval;
+    if (launches < kFewestForInterval) {
+      document["measure"].erase("launches");
+    }
+  }
   if (!is_program) {
     document["recipes"] =
         recipes.empty() ? std::vector<std::string>{"executorch/xnnpack-fp32"} : recipes;

@@ -25,6 +25,7 @@ std::span<const Verb> all_verbs();
 // One file each: verb_<name>.cpp.
 Execute declare_run(CLI::App& app);
 Execute declare_bench(CLI::App& app);
+Execute declare_calibrate(CLI::App& app);
 Execute declare_compare(CLI::App& app);
 Execute declare_eval(CLI::App& app);
 Execute declare_aot(CLI::App& app);
@@ -32,6 +33,7 @@ Execute declare_inspect(CLI::App& app);
 Execute declare_list(CLI::App& app);
 Execute declare_engine(CLI::App& app);
 Execute declare_doctor(CLI::App& app);
+Execute declare_profile(CLI::App& app);
 Execute declare_report(CLI::App& app);
 Execute declare_merge(CLI::App& app);
 

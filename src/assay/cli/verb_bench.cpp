@@ -14,10 +14,14 @@
 namespace assay::cli {
 namespace {
 
+constexpr int kLeakLoads = 20;
+constexpr int kLeakInferences = 200;
+
 struct Options {
   QuickSpec quick;
   CampaignFlags flags;
   bool is_profiled = false;
+  bool is_leak_checked = false;
 };
 
 Result<ExitCode> execute(const Options& options) {
@@ -25,13 +29,18 @@ Result<ExitCode> execute(const Options& options) {
   if (options.is_profiled) {
     passes.emplace_back("profile");
   }
-  ASSAY_ASSIGN_OR_RETURN(const auto document, options.quick.document(passes));
+  ASSAY_ASSIGN_OR_RETURN(auto document, options.quick.document(passes));
+  if (options.is_leak_checked) {
+    document["measure"]["leak_check"] = {{"loads", kLeakLoads}, {"inferences", kLeakInferences}};
+  }
   ASSAY_ASSIGN_OR_RETURN(
       const auto spec,
       spec_from_json(document, {.origin = "assay bench",
                                 .folder = ".",
                                 .has_plugins = !options.flags.toolchain.plugins.empty()}));
-  return execute_spec(spec, options.flags);
+  auto flags = options.flags;
+  flags.report.has_memory_tables = options.is_leak_checked;
+  return execute_spec(spec, flags);
 }
 
 }  // namespace
@@ -42,6 +51,8 @@ Execute declare_bench(CLI::App& app) {
   options->quick.declare_gates(app);
   options->quick.declare_timing(app);
   app.add_flag("--profile", options->is_profiled, "Also times each operator, in a pass of its own");
+  app.add_flag("--leak-check", options->is_leak_checked,
+               "Also whether memory grows over 20 loads and 200 inferences");
   options->flags.declare(app);
   return [options] { return execute(*options); };
 }

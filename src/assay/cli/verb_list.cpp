@@ -21,6 +21,7 @@
 #include "assay/device/environment.h"
 #include "assay/engine/installed_builds.h"
 #include "assay/record/metric.h"
+#include "assay/report/format.h"
 #include "assay/spec/models.h"
 #include "assay/spec/recipes.h"
 
@@ -113,10 +114,12 @@ Result<Items> list_runs(const Options& options) {
   for (const auto& listing : runs) {
     items.push_back(
         {listing.run.id,
-         fmt::format("{}  {}{} cases, {} launches{}",
+         fmt::format("{}  {}{}, {}{}",
                      iso8601_from_unix_ns(listing.run.started_unix_ns),
-                     listing.run.name.empty() ? "" : listing.run.name + ", ", listing.cases,
-                     listing.launches, listing.run.finished_unix_ns == 0 ? ", not finished" : "")});
+                     listing.run.name.empty() ? "" : listing.run.name + ", ",
+                     report::counted(static_cast<std::size_t>(listing.cases), "case"),
+                     report::counted(static_cast<std::size_t>(listing.launches), "launch", "launches"),
+                     listing.run.finished_unix_ns == 0 ? ", not finished" : "")});
   }
   return items;
 }

@@ -39,6 +39,8 @@ Execute declare_report(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("run", options->run, "Id, the beginning of one, or latest")->capture_default_str();
   app.add_flag("--accuracy", options->has_accuracy_tables, "Also the errors of each output");
+  app.add_flag("--memory", options->report.has_memory_tables,
+               "Also the memory of each case by part and stage, and its leak check");
   options->report.declare(app);
   options->store.declare(app);
   return [options] { return execute(*options); };

@@ -6,11 +6,13 @@
 namespace assay::cli {
 
 std::span<const Verb> all_verbs() {
-  static constexpr std::array<Verb, 11> kVerbs = {{
+  static constexpr std::array<Verb, 13> kVerbs = {{
       {"run", "Measure and evaluate the cases of a spec", declare_run},
       {"bench", "How fast is one model or program", declare_bench},
       {"eval", "How far is one model from its reference", declare_eval},
       {"compare", "Is B faster or slower than A", declare_compare},
+      {"profile", "Where the time of an inference goes, operator by operator", declare_profile},
+      {"calibrate", "What this machine can tell apart today", declare_calibrate},
       {"aot", "Make artifacts only", declare_aot},
       {"inspect", "What is in a program file", declare_inspect},
       {"list", "Engines, models, recipes, devices, metrics or runs", declare_list},

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "assay/base/clock.h"
@@ -40,8 +41,10 @@ class Session {
     comparison_.run = request.run.id;
     comparison_.a_case = case_key(request.cases.at(0));
     comparison_.b_case = case_key(request.cases.at(1));
-    comparison_.a_label = label_of(request.cases.at(0));
-    comparison_.b_label = label_of(request.cases.at(1));
+    const auto& [a, b] = std::tie(request.cases.at(0), request.cases.at(1));
+    const bool is_alike = label_of(a) == label_of(b);  // One case on two builds of its engine.
+    comparison_.a_label = label_of(a) + (is_alike ? " " + a.engine_build : "");
+    comparison_.b_label = label_of(b) + (is_alike ? " " + b.engine_build : "");
     comparison_.seed = request.run.seed;
     comparison_.gate_ratio = plan.gate_ratio;
   }

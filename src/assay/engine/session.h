@@ -50,13 +50,17 @@ Power* find_power(Session& session) {
 class Profiler {
  public:
   static constexpr std::string_view kTag = "profiler";
+  /// Spans are kept of whole inferences, of so many and of so many spans at most.
+  static constexpr int kMostSpanIterations = 5;
+  static constexpr int kMostSpans = 20'000;
   virtual ~Profiler() = default;
   virtual Status start() = 0;
-  /// Events since start, reduced by operator. `iterations`: how many inferences ran meanwhile.
+  /// Events since start, reduced by operator; spans at times of monotonic_ns(), those inside of
+  /// others after them. `iterations`: how many inferences ran meanwhile.
   virtual Result<ProfileReport> stop(int iterations) = 0;
 };
 
-/// Tells what the engine itself knows of its memory, now.
+/// Tells what the engine itself knows of its memory, now; what was freed again is marked as a peak.
 class MemoryTeller {
  public:
   static constexpr std::string_view kTag = "memory";

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -12,16 +13,16 @@
 
 #include "assay/base/clock.h"
 #include "assay/base/result.h"
+#include "assay/device/memory_parts.h"
 #include "assay/engine/session.h"
 #include "assay/measure/measure.h"
+#include "assay/measure/memory_probe.h"
 #include "assay/record/axes.h"
 #include "assay/record/launch.h"
 #include "assay/tensor/tensor.h"
 
 namespace assay {
 namespace {
-
-constexpr int kProfileWarmup = 3;
 
 void note(const StageListener& listener, Stage stage) {
   if (listener) {
@@ -37,13 +38,6 @@ Status check_iterations(int iterations) {
   return {};
 }
 
-Status infer_times(Session& session, std::span<const TensorView> inputs, int count) {
-  for (int i = 0; i < count; ++i) {
-    ASSAY_RETURN_IF_ERROR(infer_once(session, inputs));
-  }
-  return {};
-}
-
 std::vector<NamedBytes> declared_memory_of(Session& session) {
   if (auto* teller = find_power<MemoryTeller>(session)) {
     return teller->declared_memory();
@@ -51,83 +45,75 @@ std::vector<NamedBytes> declared_memory_of(Session& session) {
   return session.report().declared_memory;
 }
 
-/// Takes readings into a report, and keeps the cheapest reading's time.
+/// Takes readings into a report, and keeps what the cheapest of them cost.
 class Recorder {
  public:
-  Recorder(MemoryReport& report, const MemoryReader& reader) : report_(report), reader_(reader) {}
+  Recorder(MemoryReport& report, const MemoryPass& pass, const MemoryProbe& probe)
+      : report_(report), pass_(pass), probe_(probe) {}
 
-  Status take(std::string_view name) {
-    const std::int64_t before = monotonic_ns();
-    ASSAY_ASSIGN_OR_RETURN(MemoryStage stage, reader_(name));
-    report_.probe_ns = std::min(report_.probe_ns, monotonic_ns() - before);
+  /// `session` may be null.
+  Status take(std::string_view name, Session* session) {
+    const auto allocations = probe_.read_allocations();
+    const auto before_ns = monotonic_ns();
+    ASSAY_ASSIGN_OR_RETURN(MemoryStage stage, probe_.read_stage(name, pass_.program_files));
+    report_.probe_ns = std::min(report_.probe_ns, monotonic_ns() - before_ns);
+    if (const auto after = probe_.read_allocations(); allocations && after) {
+      const auto bytes = after->total_bytes - allocations->total_bytes;
+      report_.probe_bytes = std::min(report_.probe_bytes.value_or(bytes), bytes);
+    }
+    if (session != nullptr) {
+      report_.declared = declared_memory_of(*session);
+      split_declared(report_.declared, stage.parts);
+    }
     report_.stages.push_back(std::move(stage));
     return {};
   }
 
  private:
   MemoryReport& report_;
-  const MemoryReader& reader_;
+  const MemoryPass& pass_;
+  const MemoryProbe& probe_;
 };
 
-std::int64_t sum_of(const std::vector<NamedBytes>& parts) {
-  std::int64_t sum = 0;
-  for (const auto& part : parts) {
-    sum += part.bytes;
+/// Runs the inferences between "first" and "steady" and counts what they allocate.
+Status infer_counted(Session& session, std::span<const TensorView> inputs, int count,
+                     const MemoryProbe& probe, MemoryReport& report) {
+  const auto before = probe.read_allocations();
+  for (int i = 0; i < count; ++i) {
+    ASSAY_RETURN_IF_ERROR(infer_once(session, inputs));
   }
-  return sum;
-}
-
-Status profile_loop(Session& session, Profiler& profiler, std::span<const TensorView> inputs,
-                    int iterations, ProfileReport& report) {
-  ASSAY_RETURN_IF_ERROR(profiler.start());
-  const Status ran = infer_times(session, inputs, iterations);
-  auto stopped = profiler.stop(iterations);
-  ASSAY_RETURN_IF_ERROR(ran);
-  ASSAY_ASSIGN_OR_RETURN(report, std::move(stopped));
+  if (const auto after = probe.read_allocations(); before && after) {
+    report.inference_allocations = after->count - before->count;
+  }
+  report.inferences = count;
   return {};
 }
 
 }  // namespace
 
 Result<MemoryReport> observe_memory(std::unique_ptr<Session> session,
-                                    std::span<const TensorView> inputs, int iterations,
-                                    const MemoryStage& start, const MemoryStage& loaded,
-                                    const MemoryReader& reader, const StageListener& listener) {
-  ASSAY_RETURN_IF_ERROR(check_iterations(iterations));
+                                    std::span<const TensorView> inputs, const MemoryPass& pass,
+                                    const MemoryProbe& probe, const StageListener& listener) {
+  ASSAY_RETURN_IF_ERROR(check_iterations(pass.iterations));
   MemoryReport report;
-  report.stages = {start, loaded};
+  report.stages = {pass.start, pass.loaded};
   report.probe_ns = std::numeric_limits<std::int64_t>::max();
-  Recorder recorder(report, reader);
+  report.allocations_unavailable = probe.allocations_unavailable;
+  split_declared(declared_memory_of(*session), report.stages.back().parts);
+  Recorder recorder(report, pass, probe);
 
   note(listener, Stage::kFirst);
   ASSAY_RETURN_IF_ERROR(infer_once(*session, inputs));
-  ASSAY_RETURN_IF_ERROR(recorder.take("first"));
+  ASSAY_RETURN_IF_ERROR(recorder.take("first", session.get()));
 
   note(listener, Stage::kSteady);
-  ASSAY_RETURN_IF_ERROR(infer_times(*session, inputs, iterations));
-  ASSAY_RETURN_IF_ERROR(recorder.take("steady"));
-  report.declared = declared_memory_of(*session);
-  report.unattributed_bytes = report.stages.back().private_dirty_bytes - start.private_dirty_bytes -
-                              sum_of(report.declared);
+  ASSAY_RETURN_IF_ERROR(infer_counted(*session, inputs, pass.iterations, probe, report));
+  ASSAY_RETURN_IF_ERROR(recorder.take("steady", session.get()));
+  report.unattributed_bytes = bytes_of_part(report.stages.back().parts, "unattributed");
 
   note(listener, Stage::kUnload);
   session.reset();
-  ASSAY_RETURN_IF_ERROR(recorder.take("unloaded"));
-  return report;
-}
-
-Result<ProfileReport> observe_profile(Session& session, std::span<const TensorView> inputs,
-                                      int iterations, const StageListener& listener) {
-  ASSAY_RETURN_IF_ERROR(check_iterations(iterations));
-  auto* profiler = find_power<Profiler>(session);
-  if (profiler == nullptr) {
-    return fail(ErrorCode::kUnsupported, "this engine has no profiler");
-  }
-  ProfileReport report;
-  note(listener, Stage::kFirst);
-  ASSAY_RETURN_IF_ERROR(profile_loop(session, *profiler, inputs, kProfileWarmup, report));
-  note(listener, Stage::kSteady);
-  ASSAY_RETURN_IF_ERROR(profile_loop(session, *profiler, inputs, iterations, report));
+  ASSAY_RETURN_IF_ERROR(recorder.take("unloaded", nullptr));
   return report;
 }
 

@@ -1,11 +1,17 @@
 #include "assay/measure/observe.h"
 
+#include <cstdint>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "assay/device/memory_parts.h"
 #include "assay/measure/scripted_session.h"
 
 namespace assay {
@@ -14,116 +20,125 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// Grows by 1000 bytes a reading.
-MemoryReader growing_reader(std::int64_t first) {
-  return [next = first](std::string_view name) mutable -> Result<MemoryStage> {
-    MemoryStage stage{.name = std::string(name), .rss_bytes = next, .private_dirty_bytes = next};
-    next += 1000;
-    return stage;
-  };
+MemoryStage stage_of(std::string_view name, std::int64_t bytes) {
+  return {.name = std::string(name),
+          .rss_bytes = bytes,
+          .parts = {{"malloc", bytes - 300}, {"unattributed", 300}}};
 }
 
-const MemoryStage kStart{.name = "start", .private_dirty_bytes = 1000};
-const MemoryStage kLoaded{.name = "loaded", .private_dirty_bytes = 2000};
+/// Grows by 1000 bytes a reading, which itself takes 50 bytes of malloc; every inference takes 7.
+class ObserveMemoryTest : public testing::Test {
+ protected:
+  MemoryProbe probe() {
+    return {.read_stage = [this](std::string_view name,
+                                 std::span<const std::string> files) -> Result<MemoryStage> {
+              files_.assign(files.begin(), files.end());
+              destroyed_at_reading_.push_back(is_destroyed_);
+              ++readings_;
+              return stage_of(name, 2000 + readings_ * 1000);
+            },
+            .read_allocations = [this]() -> std::optional<AllocationCounts> {
+              return AllocationCounts{.total_bytes = readings_ * 50, .count = inferences_ * 7};
+            },
+            .read_private_dirty_bytes = []() -> Result<std::int64_t> { return 0; }};
+  }
 
-std::vector<std::string> names_of(const MemoryReport& report) {
+  Result<MemoryReport> observe(int iterations, const StageListener& listener = {}) {
+    return observe_with(probe(), iterations, listener);
+  }
+  Result<MemoryReport> observe_with(const MemoryProbe& probe, int iterations,
+                                    const StageListener& listener = {}) {
+    session_->is_destroyed = &is_destroyed_;
+    session_->execute_counter = &inferences_;
+    return observe_memory(std::move(session_), {},
+                          {.iterations = iterations,
+                           .start = stage_of("start", 1000),
+                           .loaded = stage_of("loaded", 2000),
+                           .program_files = {"/data/model.pte"}},
+                          probe, listener);
+  }
+
+  std::unique_ptr<ScriptedSession> session_ = std::make_unique<ScriptedSession>();
+  int readings_ = 0;
+  int inferences_ = 0;
+  bool is_destroyed_ = false;
+  std::vector<bool> destroyed_at_reading_;
+  std::vector<std::string> files_;
+};
+
+TEST_F(ObserveMemoryTest, ReadsAtFiveStagesAndDestroysTheSessionBeforeTheLast) {
+  const auto report = observe(4);
+  ASSERT_TRUE(report) << report.error().message;
   std::vector<std::string> names;
-  for (const auto& stage : report.stages) {
+  for (const auto& stage : report->stages) {
     names.push_back(stage.name);
   }
-  return names;
+  EXPECT_THAT(names, ElementsAre("start", "loaded", "first", "steady", "unloaded"));
+  EXPECT_THAT(destroyed_at_reading_, ElementsAre(false, false, true));
+  EXPECT_THAT(files_, ElementsAre("/data/model.pte"));
+  EXPECT_EQ(report->unattributed_bytes, 300);
 }
 
-TEST(ObserveMemory, ReadsAtFiveStagesAndDestroysTheSessionBeforeTheLast) {
-  auto session = std::make_unique<ScriptedSession>();
-  bool is_destroyed = false;
-  std::vector<bool> destroyed_at_reading;
-  session->is_destroyed = &is_destroyed;
-  auto grow = growing_reader(3000);
-  const MemoryReader reader = [&](std::string_view name) {
-    destroyed_at_reading.push_back(is_destroyed);
-    return grow(name);
-  };
-  const auto report = observe_memory(std::move(session), {}, 4, kStart, kLoaded, reader, {});
-  ASSERT_TRUE(report) << report.error().message;
-  EXPECT_THAT(names_of(*report), ElementsAre("start", "loaded", "first", "steady", "unloaded"));
-  EXPECT_THAT(destroyed_at_reading, ElementsAre(false, false, true));
-}
-
-TEST(ObserveMemory, SubtractsWhatTheEngineDeclares) {
-  auto session = std::make_unique<ScriptedSession>();
-  session->has_powers = true;
-  const auto report =
-      observe_memory(std::move(session), {}, 1, kStart, kLoaded, growing_reader(3000), {});
+TEST_F(ObserveMemoryTest, SplitsOffWhatTheEngineDeclaresWhileItsSessionLives) {
+  session_->has_powers = true;
+  const auto report = observe(1);
   ASSERT_TRUE(report);
   EXPECT_EQ(report->declared.size(), 2U);
-  EXPECT_EQ(report->unattributed_bytes, 4000 - 1000 - 120);
-  EXPECT_GE(report->probe_ns, 0);
-  EXPECT_LT(report->probe_ns, 1'000'000'000);
+  for (std::size_t i = 0; i < report->stages.size(); ++i) {
+    const auto& parts = report->stages[i].parts;
+    const bool is_alive = i >= 1 && i <= 3;
+    EXPECT_EQ(bytes_of_part(parts, "declared.arena"), is_alive ? 100 : 0) << i;
+    const auto all = static_cast<std::int64_t>(i + 1) * 1000 - 300;
+    EXPECT_EQ(bytes_of_part(parts, is_alive ? "malloc_other" : "malloc"),
+              is_alive ? all - 120 : all);
+  }
 }
 
-TEST(ObserveMemory, UsesTheLoadReportWithoutTheirPower) {
-  auto session = std::make_unique<ScriptedSession>();
-  session->load_report.declared_memory = {{"arena", 500}};
-  const auto report =
-      observe_memory(std::move(session), {}, 1, kStart, kLoaded, growing_reader(3000), {});
+TEST_F(ObserveMemoryTest, UsesTheLoadReportWithoutTheirPower) {
+  session_->load_report.declared_memory = {{"arena", 500}};
+  const auto report = observe(1);
   ASSERT_TRUE(report);
-  EXPECT_EQ(report->unattributed_bytes, 4000 - 1000 - 500);
+  EXPECT_EQ(bytes_of_part(report->stages.at(3).parts, "declared.arena"), 500);
 }
 
-TEST(ObserveMemory, RunsAsManyInferencesAsAskedAndTellsStages) {
-  auto session = std::make_unique<ScriptedSession>();
-  auto* seen = session.get();
+TEST_F(ObserveMemoryTest, TellsWhatAReadingAndWhatTheInferencesAllocate) {
+  const auto report = observe(6);
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->probe_bytes, 50);
+  EXPECT_GE(report->probe_ns, 0);
+  EXPECT_EQ(report->inferences, 6);
+  EXPECT_EQ(report->inference_allocations, 42);
+}
+
+TEST_F(ObserveMemoryTest, SaysWhyMallocIsNotCounted) {
+  auto uncounted = probe();
+  uncounted.read_allocations = [] { return std::optional<AllocationCounts>(); };
+  uncounted.allocations_unavailable = "no glibc";
+  const auto report = observe_with(uncounted, 1);
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->allocations_unavailable, "no glibc");
+  EXPECT_FALSE(report->probe_bytes);
+  EXPECT_FALSE(report->inference_allocations);
+}
+
+TEST_F(ObserveMemoryTest, RunsAsManyInferencesAsAskedAndTellsStages) {
   std::vector<int> executes;
-  const auto report = observe_memory(std::move(session), {}, 6, kStart, kLoaded, growing_reader(0),
-                                     [&](Stage stage) {
-                                       EXPECT_NE(stage, Stage::kNone);
-                                       executes.push_back(seen->executes);
-                                     });
+  const auto report = observe(6, [&](Stage stage) {
+    EXPECT_NE(stage, Stage::kNone);
+    executes.push_back(inferences_);
+  });
   ASSERT_TRUE(report);
   EXPECT_THAT(executes, ElementsAre(0, 1, 7));
 }
 
-TEST(ObserveMemory, HandsOnTheReadersFailure) {
-  const MemoryReader reader = [](std::string_view) -> Result<MemoryStage> {
+TEST_F(ObserveMemoryTest, HandsOnTheProbesFailure) {
+  auto broken = probe();
+  broken.read_stage = [](std::string_view, std::span<const std::string>) -> Result<MemoryStage> {
     return fail(ErrorCode::kUnavailable, "no /proc here");
   };
-  const auto report =
-      observe_memory(std::make_unique<ScriptedSession>(), {}, 1, kStart, kLoaded, reader, {});
+  const auto report = observe_with(broken, 1);
   ASSERT_FALSE(report);
-  EXPECT_EQ(report.error().message, "no /proc here");
-}
-
-TEST(ObserveProfile, ThrowsTheFirstInferencesAwayAndCountsTheRest) {
-  ScriptedSession session;
-  session.has_powers = true;
-  const auto report = observe_profile(session, {}, 5, {});
-  ASSERT_TRUE(report);
-  EXPECT_EQ(report->iterations, 5);
-  EXPECT_EQ(session.executes, 3 + 5);
-  EXPECT_EQ(std::ranges::count(session.calls, "start"), 2);
-  EXPECT_EQ(session.calls.back(), "stop");
-}
-
-TEST(ObserveProfile, StopsTheProfilerWhenAnInferenceFails) {
-  ScriptedSession session;
-  session.has_powers = true;
-  session.fail_at_execute = 5;
-  const auto report = observe_profile(session, {}, 5, {});
-  ASSERT_FALSE(report);
-  EXPECT_THAT(report.error().message, HasSubstr("scripted failure"));
-  EXPECT_EQ(session.calls.back(), "stop");
-}
-
-TEST(ObserveProfile, IsUnsupportedWithoutAProfiler) {
-  ScriptedSession session;
-  EXPECT_EQ(observe_profile(session, {}, 5, {}).error().code, ErrorCode::kUnsupported);
-}
-
-TEST(Observe, RefusesZeroIterations) {
-  ScriptedSession session;
-  session.has_powers = true;
-  EXPECT_EQ(observe_profile(session, {}, 0, {}).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(report.error().message, HasSubstr("no /proc here"));
 }
 
 }  // namespace

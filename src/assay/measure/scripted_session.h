@@ -23,6 +23,7 @@ class ScriptedSession : public Session, public Profiler, public MemoryTeller {
   std::int64_t execute_ns = 0;  ///< Spins.
   bool has_powers = false;
   bool* is_destroyed = nullptr;
+  int* execute_counter = nullptr;  ///< Counts over several sessions.
   LoadReport load_report;
 
   ScriptedSession() = default;
@@ -44,6 +45,7 @@ class ScriptedSession : public Session, public Profiler, public MemoryTeller {
     const std::int64_t end_ns = monotonic_ns() + execute_ns;
     while (execute_ns > 0 && monotonic_ns() < end_ns) {
     }
+    *(execute_counter == nullptr ? &discarded_ : execute_counter) += 1;
     if (++executes == fail_at_execute) {
       return fail(ErrorCode::kEngine, "scripted failure");
     }
@@ -75,6 +77,7 @@ class ScriptedSession : public Session, public Profiler, public MemoryTeller {
   std::vector<NamedBytes> declared_memory() override { return {{"arena", 100}, {"method", 20}}; }
 
  private:
+  int discarded_ = 0;
   static constexpr std::size_t kMostCalls = 1000;
   void write_down(std::string_view call) {
     if (calls.size() < kMostCalls) {

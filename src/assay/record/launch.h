@@ -74,6 +74,7 @@ struct StageTime {
 struct NamedBytes {
   std::string name;
   std::int64_t bytes = 0;
+  bool is_peak = false;  ///< The most it was so far; nothing of it is held now.
 };
 
 /// What `load` answers.
@@ -87,6 +88,14 @@ struct LoadReport {
   std::vector<std::string> notes;  ///< "the profiler of XNNPACK cannot be switched off", …
 };
 
+/// What malloc and its kin handed out to the whole process, by usable size.
+struct AllocationCounts {
+  std::int64_t live_bytes = 0;       ///< Not freed yet.
+  std::int64_t peak_live_bytes = 0;  ///< The most it was.
+  std::int64_t total_bytes = 0;      ///< Since the process began, freed or not.
+  std::int64_t count = 0;            ///< Allocations so far; a realloc is one.
+};
+
 /// Memory of the runner process at one stage, bytes.
 struct MemoryStage {
   std::string name;  ///< "start", "loaded", "first", "steady", "unloaded"
@@ -96,13 +105,32 @@ struct MemoryStage {
   std::int64_t peak_rss_bytes = 0;
   std::int64_t minor_faults = 0;
   std::int64_t major_faults = 0;
+  /// Of `rss_bytes`, and they add up to it: docs/memory.md. Empty where mappings are not told.
+  std::vector<NamedBytes> parts;
+  std::optional<AllocationCounts> allocations;  ///< Absent where malloc is not counted.
+};
+
+/// Memory after each cycle of one kind in one process: the raw data of a leak check.
+struct LeakSeries {
+  std::string cycle;   ///< "load": load, inferences, unload. "inference": one, in one session.
+  int inferences = 1;  ///< Of a cycle.
+  std::vector<std::int64_t> malloc_live_bytes;  ///< Empty where malloc is not counted.
+  std::vector<std::int64_t> private_dirty_bytes;
+  std::string stopped_by;  ///< "count" or "time_budget".
 };
 
 struct MemoryReport {
   std::vector<MemoryStage> stages;
   std::vector<NamedBytes> declared;
-  std::int64_t unattributed_bytes = 0;  ///< Growth of private memory since start, less `declared`.
+  std::int64_t unattributed_bytes = 0;  ///< The part of that name at "steady".
   std::int64_t probe_ns = 0;            ///< What one reading costs.
+  /// What malloc handed out for one reading, most of it freed again; absent where not counted.
+  std::optional<std::int64_t> probe_bytes;
+  int inferences = 0;  ///< Between "first" and "steady".
+  /// In these inferences; absent where malloc is not counted.
+  std::optional<std::int64_t> inference_allocations;
+  std::string allocations_unavailable;  ///< Why malloc is not counted; empty where it is.
+  std::vector<LeakSeries> leak_series;  ///< Where a leak check was asked for.
 };
 
 /// Times of one operator or delegate over the profiled iterations.
@@ -116,11 +144,38 @@ struct ProfileEvent {
   std::int64_t median_ns = 0;
 };
 
+/// One occurrence of an event, for pictures over time. As JSON an array of these four.
+struct ProfileSpan {
+  int event = 0;              ///< Index into ProfileReport::events.
+  int iteration = 0;          ///< Which profiled inference, from 0.
+  std::int64_t start_ns = 0;  ///< Since the first profiled inference began.
+  std::int64_t duration_ns = 0;
+};
+
+/// A whole inference under the profiler.
+struct ProfiledInference {
+  std::int64_t start_ns = 0;  ///< Since the first one began.
+  PhaseTimes times;
+};
+
+/// What the kernel counted in all threads of the runner while inferences ran.
+struct EventCount {
+  std::string name;             ///< "instructions", "page-faults", as perf_event names it.
+  std::optional<double> value;  ///< Over all counted inferences; absent where it is unavailable.
+  double running_ratio = 0;     ///< Share of the time that was counted; `value` is scaled by it.
+  std::string unavailable;      ///< Why, and what to set.
+};
+
 struct ProfileReport {
   int iterations = 0;
   std::vector<ProfileEvent> events;
   std::int64_t method_median_ns = 0;
+  std::int64_t execute_median_ns = 0;  ///< As the timing pass takes it, but under the profiler.
   std::vector<std::string> notes;
+  std::vector<ProfileSpan> spans;             ///< Of the first inferences only, in order of start.
+  std::vector<ProfiledInference> inferences;  ///< Those that `spans` tells of.
+  int counted_iterations = 0;  ///< Inferences behind `counters`; no profiler in them.
+  std::vector<EventCount> counters;
 };
 
 /// State of a device at one moment. What a system does not tell is absent.
@@ -137,6 +192,7 @@ struct Conditions {
   std::optional<std::int64_t> throttle_count;  ///< Thermal throttling since boot, all cores.
   std::optional<std::string> governor;
   std::optional<std::int64_t> memory_available_bytes;
+  std::optional<double> cached_ratio;  ///< Of the program's files, in the page cache.
 };
 
 /// How a process ended and what it used.
@@ -162,8 +218,6 @@ struct Launch {
   int order = 0;  ///< Within the run, as executed.
   bool is_fresh = true;
   std::optional<PairPlace> place;  ///< In a comparison, if it belongs to one.
-  /// Of the program's files in the page cache, before it started; absent where it is not told.
-  std::optional<double> cached_ratio;
   Outcome outcome = Outcome::kCompleted;
   Stage stage = Stage::kDone;
   std::string reason_code;
@@ -184,9 +238,14 @@ ASSAY_DECLARE_JSON(Measurement);
 ASSAY_DECLARE_JSON(StageTime);
 ASSAY_DECLARE_JSON(NamedBytes);
 ASSAY_DECLARE_JSON(LoadReport);
+ASSAY_DECLARE_JSON(AllocationCounts);
 ASSAY_DECLARE_JSON(MemoryStage);
+ASSAY_DECLARE_JSON(LeakSeries);
 ASSAY_DECLARE_JSON(MemoryReport);
 ASSAY_DECLARE_JSON(ProfileEvent);
+ASSAY_DECLARE_JSON(ProfileSpan);
+ASSAY_DECLARE_JSON(ProfiledInference);
+ASSAY_DECLARE_JSON(EventCount);
 ASSAY_DECLARE_JSON(ProfileReport);
 ASSAY_DECLARE_JSON(Conditions);
 ASSAY_DECLARE_JSON(ProcessEnd);

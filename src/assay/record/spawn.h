@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,7 +47,6 @@ struct SpawnResult {
   ProcessEnd end;
   Conditions before;
   Conditions after;
-  std::optional<double> cached_ratio;  ///< Of surroundings.files, just before the start.
   std::string companion_failure;       ///< What happened to a companion that ended too early.
   std::vector<std::byte> output;       ///< stdout; travels as the frame's blob.
 };

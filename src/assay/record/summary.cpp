@@ -10,10 +10,11 @@ ASSAY_DEFINE_JSON(AccuracyTable, against, accuracy, reason, outputs, controls)
 ASSAY_DEFINE_JSON(Disturbance, flag, value, text)
 ASSAY_DEFINE_JSON(LaunchSeries, launch, index, warmup_iterations, warmup, first, execute_ns,
                   median_ns, stopped_by, before, after, disturbances)
+ASSAY_DEFINE_JSON(LeakFinding, cycle, source, cycles, bytes_per_cycle, verdict, text)
 ASSAY_DEFINE_JSON(CaseSummary, case_key, label, model, recipe, engine, options, shapes, identity,
                   subject, outcome, stage, reason_code, text, accuracy, timing, delegation, verdict,
-                  metrics, accuracy_tables, gates, launches, memory, profile, manifest,
-                  effective_options, notes, reproduce, last_words)
-ASSAY_DEFINE_JSON(RunSummary, run, environment, baseline, cases)
+                  metrics, accuracy_tables, gates, launches, memory, leaks, profile, instructions,
+                  manifest, effective_options, notes, reproduce, last_words)
+ASSAY_DEFINE_JSON(RunSummary, run, environment, calibration, baseline, cases)
 
 }  // namespace assay

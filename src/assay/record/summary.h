@@ -9,8 +9,10 @@
 #include "assay/base/enum_names.h"
 #include "assay/base/json.h"
 #include "assay/record/axes.h"
+#include "assay/record/calibration.h"
 #include "assay/record/launch.h"
 #include "assay/record/metric.h"
+#include "assay/record/profile.h"
 #include "assay/record/run.h"
 
 namespace assay {
@@ -75,6 +77,29 @@ struct LaunchSeries {
   std::vector<Disturbance> disturbances;  ///< Empty: no sign of any.
 };
 
+enum class LeakVerdict : std::uint8_t {
+  kLeak,        ///< The interval lies above 0.
+  kNone,        ///< The interval ends within a page a cycle: no leak larger than that end.
+  kCannotTell,  ///< Too few cycles, or too much noise.
+};
+
+template <>
+inline constexpr auto kEnumNames<LeakVerdict> = std::to_array<EnumName<LeakVerdict>>({
+    {LeakVerdict::kLeak, "leak"},
+    {LeakVerdict::kNone, "none"},
+    {LeakVerdict::kCannotTell, "cannot_tell"},
+});
+
+/// Growth of memory from cycle to cycle of a leak check; see docs/memory.md.
+struct LeakFinding {
+  std::string cycle;   ///< "load", "inference"
+  std::string source;  ///< "malloc": live bytes; "private_dirty": pages of the whole process.
+  int cycles = 0;      ///< Behind the slope; the first ones are left out.
+  Estimate bytes_per_cycle;
+  LeakVerdict verdict = LeakVerdict::kCannotTell;
+  std::string text;  ///< "no leak larger than 0 bytes a load (malloc, 16 loads)"
+};
+
 /// Everything a report shows of one case; writers only format it.
 struct CaseSummary {
   std::string case_key;
@@ -99,8 +124,10 @@ struct CaseSummary {
   std::vector<GateResult> gates;
   std::vector<LaunchSeries> launches;
   std::optional<MemoryReport> memory;
+  std::vector<LeakFinding> leaks;
   std::optional<ProfileReport> profile;
-  Json manifest;  ///< Null when the artifact was not made.
+  std::optional<InstructionReport> instructions;  ///< When callgrind was asked for.
+  Json manifest;                                  ///< Null when the artifact was not made.
   Json effective_options;
   std::vector<std::string>
       notes;  ///< Sentences a reader must know: "stopped by its time budget after 4 of 50", …
@@ -111,7 +138,8 @@ struct CaseSummary {
 struct RunSummary {
   Run run;
   Environment environment;
-  std::string baseline;  ///< Recipe name that ratios refer to; empty: none.
+  std::optional<Calibration> calibration;  ///< The newest of this environment.
+  std::string baseline;                    ///< Recipe name that ratios refer to; empty: none.
   std::vector<CaseSummary> cases;
 };
 
@@ -120,6 +148,7 @@ ASSAY_DECLARE_JSON(OutputError);
 ASSAY_DECLARE_JSON(AccuracyTable);
 ASSAY_DECLARE_JSON(Disturbance);
 ASSAY_DECLARE_JSON(LaunchSeries);
+ASSAY_DECLARE_JSON(LeakFinding);
 ASSAY_DECLARE_JSON(CaseSummary);
 ASSAY_DECLARE_JSON(RunSummary);
 

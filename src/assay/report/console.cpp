@@ -11,9 +11,11 @@
 #include "assay/base/result.h"
 #include "assay/record/axes.h"
 #include "assay/record/summary.h"
+#include "assay/report/calibration.h"
 #include "assay/report/case_text.h"
 #include "assay/report/format.h"
 #include "assay/report/formats.h"
+#include "assay/report/memory.h"
 #include "assay/report/text_table.h"
 #include "assay/report/writer.h"
 
@@ -48,6 +50,12 @@ class Page {
   std::string out_;
 };
 
+/// What this machine can tell apart, if it was calibrated.
+std::string told_apart_by(const RunSummary& summary) {
+  const auto line = summary.calibration ? line_from_calibration(*summary.calibration) : "";
+  return line.empty() ? "" : "a difference of " + line;
+}
+
 void add_title(Page& page, const RunSummary& summary) {
   const auto& run = summary.run;
   page.line(fmt::format("{} — {}: {}", run.name.empty() ? run.purpose : printable(run.name),
@@ -56,6 +64,9 @@ void add_title(Page& page, const RunSummary& summary) {
   page.line(when_of(run));
   if (const auto machine = machine_of(summary.environment); !machine.empty()) {
     page.line(machine);
+  }
+  if (const auto told = told_apart_by(summary); !told.empty()) {
+    page.line(told);
   }
 }
 
@@ -145,6 +156,21 @@ void add_accuracy(Page& page, const RunSummary& summary) {
   }
 }
 
+void add_memory(Page& page, const RunSummary& summary) {
+  for (const auto& cell : summary.cases) {
+    if (!cell.memory) {
+      continue;
+    }
+    page.heading("Memory of " + title_of(cell));
+    if (const auto table = memory_table(*cell.memory); !table.columns.empty()) {
+      page.table(table);
+    }
+    for (const auto& line : memory_lines(cell)) {
+      page.line(line, 2, 2);
+    }
+  }
+}
+
 }  // namespace
 
 Status write_console(const RunSummary& summary, const ReportStyle& style, std::ostream& out) {
@@ -158,6 +184,9 @@ Status write_console(const RunSummary& summary, const ReportStyle& style, std::o
   add_gates(page, summary);
   if (style.has_accuracy_tables) {
     add_accuracy(page, summary);
+  }
+  if (style.has_memory_tables) {
+    add_memory(page, summary);
   }
   add_notes(page, summary);
   out << page.text();

@@ -32,6 +32,9 @@ std::string document_of(const RunSummary& summary) {
   head["schema"] = kReportSchema;
   head["run"] = Json(summary.run);
   head["environment"] = Json(summary.environment);
+  if (summary.calibration) {
+    head["calibration"] = Json(*summary.calibration);
+  }
   head["baseline"] = summary.baseline;
   head["metrics"] = definitions;
   auto text = dumped(head);

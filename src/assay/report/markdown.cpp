@@ -12,9 +12,11 @@
 #include "assay/base/result.h"
 #include "assay/record/axes.h"
 #include "assay/record/summary.h"
+#include "assay/report/calibration.h"
 #include "assay/report/case_text.h"
 #include "assay/report/format.h"
 #include "assay/report/formats.h"
+#include "assay/report/memory.h"
 #include "assay/report/text_table.h"
 #include "assay/report/writer.h"
 
@@ -101,6 +103,22 @@ void write_accuracy(const RunSummary& summary, std::ostream& out) {
   }
 }
 
+void write_memory(const RunSummary& summary, std::ostream& out) {
+  for (const auto& cell : summary.cases) {
+    if (!cell.memory) {
+      continue;
+    }
+    out << fmt::format("\n#### Memory of {}\n\n", escaped(title_of(cell)));
+    if (const auto table = memory_table(*cell.memory); !table.columns.empty()) {
+      write_table(table, out);
+      out << '\n';
+    }
+    for (const auto& line : memory_lines(cell)) {
+      out << fmt::format("- {}\n", escaped(line));
+    }
+  }
+}
+
 }  // namespace
 
 Status write_markdown(const RunSummary& summary, const ReportStyle& style, std::ostream& out) {
@@ -120,9 +138,15 @@ Status write_markdown(const RunSummary& summary, const ReportStyle& style, std::
   if (style.has_accuracy_tables) {
     write_accuracy(summary, out);
   }
+  if (style.has_memory_tables) {
+    write_memory(summary, out);
+  }
   write_notes(summary, out);
-  out << fmt::format("\n<sub>{} · {} · run {}</sub>\n", escaped(when_of(run)),
-                     escaped(machine_of(summary.environment)), escaped(run.id));
+  const auto told = summary.calibration
+                        ? " · a difference of " + line_from_calibration(*summary.calibration)
+                        : "";
+  out << fmt::format("\n<sub>{} · {}{} · run {}</sub>\n", escaped(when_of(run)),
+                     escaped(machine_of(summary.environment)), escaped(told), escaped(run.id));
   return {};
 }
 

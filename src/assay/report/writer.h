@@ -15,6 +15,7 @@ struct ReportStyle {
   int width_columns = 120;   ///< Console: no line is longer; the least important columns go first.
   bool is_terminal = false;  ///< Console: colours.
   bool has_accuracy_tables = false;   ///< Console and Markdown: errors of each output.
+  bool has_memory_tables = false;     ///< Console and Markdown: the memory of each case by part.
   std::filesystem::path data_folder;  ///< HTML: where vega.js lies; empty: looked for.
 };
 

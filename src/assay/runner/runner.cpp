@@ -12,13 +12,17 @@
 
 #include <unistd.h>
 
+#include "assay/allocation/counting_malloc.h"
 #include "assay/base/log.h"
 #include "assay/base/result.h"
+#include "assay/device/memory_parts.h"
 #include "assay/device/process_memory.h"
 #include "assay/engine/engine.h"
+#include "assay/measure/memory_probe.h"
 #include "assay/runner/service.h"
 #include "assay/runner/standard_streams.h"
 #include "assay/wire/channel.h"
+#include "assay/wire/runner_environment.h"
 
 namespace assay {
 namespace {
@@ -72,10 +76,34 @@ int print_description(Engine& engine, int fd) {
   return written == static_cast<ssize_t>(text.size()) ? 0 : kCouldNotRun;
 }
 
+/// The parts of the memory are read where malloc is to be counted: in the memory pass. Others take
+/// the few figures that cost least, as a host may ask for them all the same.
+MemoryProbe memory_probe() {
+  const char* const wanted = std::getenv(std::string(wire::kCountAllocations).c_str());
+  MemoryProbe probe{.read_allocations = read_allocation_counts,
+                    .read_private_dirty_bytes = read_private_dirty_bytes,
+                    .allocations_unavailable = allocation_counting_unavailable()};
+  if (wanted == nullptr || std::string_view(wanted) != "1") {
+    probe.read_stage = [](std::string_view stage, std::span<const std::string> /*files*/) {
+      return read_process_memory_totals(stage);
+    };
+    return probe;
+  }
+  probe.read_stage = [](std::string_view stage, std::span<const std::string> files) {
+    const auto counts = read_allocation_counts();
+    if (!counts) {
+      return read_process_memory(stage, nullptr, files);
+    }
+    const MallocState malloc{.counts = *counts, .large_blocks = read_large_blocks()};
+    return read_process_memory(stage, &malloc, files);
+  };
+  return probe;
+}
+
 int serve(Engine& engine, const WireDescriptors& descriptors) {
   ::setenv("ASSAY_WIRE_FD", std::to_string(descriptors.write_fd).c_str(), 1);
   wire::Channel channel(descriptors.read_fd, descriptors.write_fd);
-  RunnerService service(engine, channel, read_process_memory);
+  RunnerService service(engine, channel, memory_probe());
   const Status served = service.serve();
   return served ? 0 : report_failure(served.error(), kCouldNotRun);
 }

@@ -6,11 +6,14 @@
 #include <cstring>
 #include <exception>
 #include <expected>
+#include <filesystem>
 #include <fmt/format.h>
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -18,8 +21,11 @@
 #include "assay/base/enum_names.h"
 #include "assay/base/result.h"
 #include "assay/engine/engine.h"
+#include "assay/measure/leak_check.h"
 #include "assay/measure/measure.h"
+#include "assay/measure/memory_probe.h"
 #include "assay/measure/observe.h"
+#include "assay/measure/observe_profile.h"
 #include "assay/measure/streams.h"
 #include "assay/record/axes.h"
 #include "assay/runner/input_loader.h"
@@ -102,6 +108,19 @@ void name_tensors(std::string_view prefix, std::size_t sample, std::vector<Tenso
   }
 }
 
+/// As the kernel names mapped files.
+std::vector<std::string> program_files_of(const LoadRequest& request) {
+  std::vector<std::string> files;
+  std::error_code error;
+  if (!request.entry.empty()) {
+    files.push_back(std::filesystem::weakly_canonical(request.entry, error).string());
+  }
+  for (const auto& path : request.data) {
+    files.push_back(std::filesystem::weakly_canonical(path, error).string());
+  }
+  return files;
+}
+
 Status check_protocol(const wire::Hello& hello) {
   if (hello.protocol_min > wire::kVersionMax || hello.protocol_max < wire::kVersionMin) {
     return fail(
@@ -123,13 +142,18 @@ Result<EngineDescription> describe_engine(Engine& engine) {
   return description;
 }
 
-RunnerService::RunnerService(Engine& engine, wire::Channel& channel, MemoryReader reader)
-    : engine_(engine), channel_(channel), reader_(std::move(reader)) {
-  if (reader_) {
-    if (auto reading = reader_("start")) {
-      start_memory_ = *std::move(reading);
-    }
+RunnerService::RunnerService(Engine& engine, wire::Channel& channel, MemoryProbe probe)
+    : engine_(engine), channel_(channel), probe_(std::move(probe)) {
+  read_memory("start");  // So that what the probe itself keeps is there at every stage.
+  start_memory_ = read_memory("start");
+}
+
+std::optional<MemoryStage> RunnerService::read_memory(std::string_view stage) const {
+  if (!probe_.read_stage) {
+    return std::nullopt;
   }
+  auto reading = probe_.read_stage(stage, program_files_of(load_request_));
+  return reading ? std::optional(*std::move(reading)) : std::nullopt;
 }
 
 Status RunnerService::serve() {
@@ -226,11 +250,7 @@ Result<Frame> RunnerService::load(const Frame& request) {
   }
   session_ = *std::move(loaded);
   load_request_ = std::move(what);
-  if (reader_) {
-    if (auto reading = reader_("loaded")) {
-      loaded_memory_ = *std::move(reading);
-    }
-  }
+  loaded_memory_ = read_memory("loaded");
   return frame_of(request.type, request.request, session_->report());
 }
 
@@ -310,8 +330,10 @@ Result<Frame> RunnerService::profile(const Frame& request) {
   ASSAY_ASSIGN_OR_RETURN(const auto samples,
                          load_samples(body.inputs, request.blob, session->report().inputs));
   const auto inputs = views_of(samples.front());
-  ASSAY_ASSIGN_OR_RETURN(const auto report,
-                         observe_profile(*session, inputs, body.iterations, listener()));
+  ASSAY_ASSIGN_OR_RETURN(const auto report, observe_profile(*session, inputs,
+                                                            {.iterations = body.iterations,
+                                                             .time_budget_ns = body.time_budget_ns},
+                                                            listener()));
   return frame_of(request.type, request.request, report);
 }
 
@@ -325,9 +347,21 @@ Result<Frame> RunnerService::memory(const Frame& request) {
                          load_samples(body.inputs, request.blob, session->report().inputs));
   const auto inputs = views_of(samples.front());
   load_failure_ = "the memory pass unloaded it";
-  ASSAY_ASSIGN_OR_RETURN(const auto report,
-                         observe_memory(std::move(session_), inputs, body.iterations,
-                                        *start_memory_, *loaded_memory_, reader_, listener()));
+  const MemoryPass pass{.iterations = body.iterations,
+                        .start = *start_memory_,
+                        .loaded = *loaded_memory_,
+                        .program_files = program_files_of(load_request_)};
+  ASSAY_ASSIGN_OR_RETURN(auto report,
+                         observe_memory(std::move(session_), inputs, pass, probe_, listener()));
+  if (body.leak_loads > 0 || body.leak_inferences > 0) {
+    note(Stage::kSteady);
+    const LeakPlan plan{.loads = body.leak_loads,
+                        .inferences = body.leak_inferences,
+                        .time_budget_ns = body.time_budget_ns};
+    ASSAY_ASSIGN_OR_RETURN(
+        report.leak_series,
+        check_leaks(plan, [this] { return engine_.load(load_request_); }, inputs, probe_));
+  }
   return frame_of(request.type, request.request, report);
 }
 

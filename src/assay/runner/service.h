@@ -8,7 +8,7 @@
 #include "assay/engine/engine.h"
 #include "assay/engine/session.h"
 #include "assay/measure/measure.h"
-#include "assay/measure/observe.h"
+#include "assay/measure/memory_probe.h"
 #include "assay/record/axes.h"
 #include "assay/record/launch.h"
 #include "assay/wire/channel.h"
@@ -23,9 +23,9 @@ namespace assay {
 /// a stage note goes out, so that the host knows where this process died; never inside timing.
 class RunnerService {
  public:
-  /// `reader` may be empty: then memory requests are unavailable. Engine and channel outlive this.
+  /// `probe` may be empty: then memory requests are unavailable. Engine and channel outlive this.
   /// Takes the "start" reading at once: make the service before anything big happens.
-  RunnerService(Engine& engine, wire::Channel& channel, MemoryReader reader);
+  RunnerService(Engine& engine, wire::Channel& channel, MemoryProbe probe);
 
   /// Serves until bye or the end of input. Errors: a broken wire; it was told to the host if
   /// possible.
@@ -47,12 +47,14 @@ class RunnerService {
   Result<const EngineDescription*> describe();
   Result<Session*> loaded_session();
   Result<std::vector<std::unique_ptr<Session>>> load_again(int count);
+  /// Absent where the system does not tell.
+  std::optional<MemoryStage> read_memory(std::string_view stage) const;
   void note(Stage stage);
   StageListener listener();
 
   Engine& engine_;
   wire::Channel& channel_;
-  MemoryReader reader_;
+  MemoryProbe probe_;
   std::optional<EngineDescription> description_;
   std::unique_ptr<Session> session_;
   LoadRequest load_request_;  ///< Of session_.

@@ -25,8 +25,13 @@ using wire::Frame;
 using wire::frame_of;
 using wire::MessageType;
 
-Result<MemoryStage> fake_reading(std::string_view name) {
-  return MemoryStage{.name = std::string(name), .private_dirty_bytes = 10};
+MemoryProbe fake_probe() {
+  return {.read_stage = [](std::string_view name,
+                           std::span<const std::string> /*files*/) -> Result<MemoryStage> {
+            return MemoryStage{.name = std::string(name), .private_dirty_bytes = 10};
+          },
+          .read_allocations = [] { return std::optional<AllocationCounts>(); },
+          .read_private_dirty_bytes = []() -> Result<std::int64_t> { return 10; }};
 }
 
 /// Serves frames through files, as --job does.
@@ -38,14 +43,14 @@ class ServiceTest : public testing::Test {
     return path;
   }
 
-  std::vector<Frame> serve(const std::vector<Frame>& requests, MemoryReader reader = fake_reading) {
+  std::vector<Frame> serve(const std::vector<Frame>& requests, MemoryProbe probe = fake_probe()) {
     const auto in = folder_.path() / "in";
     const auto out = folder_.path() / "out";
     write_requests(in, requests);
     const int read_fd = ::open(in.c_str(), O_RDONLY);
     const int write_fd = ::open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     wire::Channel channel(read_fd, write_fd);
-    status_ = RunnerService(engine_, channel, std::move(reader)).serve();
+    status_ = RunnerService(engine_, channel, std::move(probe)).serve();
     ::close(read_fd);
     ::close(write_fd);
     const auto bytes = read_file(out).value();

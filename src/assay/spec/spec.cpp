@@ -35,6 +35,7 @@ constexpr auto kKeys = std::to_array<SpecKeys>({
     {"recipes[].lowering", spec_parts::kLoweringKeys},
     {"scenario", spec_parts::kScenarioKeys},
     {"measure", spec_parts::kMeasureKeys},
+    {"measure.leak_check", spec_parts::kLeakCheckKeys},
     {"evaluate", spec_parts::kEvaluateKeys},
     {"calibration", spec_parts::kCalibrationKeys},
     {"exclude[]", spec_parts::kExcludeKeys},

@@ -33,11 +33,21 @@ struct SpecEngine {
   std::string label;
 };
 
+/// What the memory pass repeats; 0: not that.
+struct SpecLeakCheck {
+  int loads = 0;
+  int inferences = 0;
+};
+
 struct SpecMeasure {
   int launches = 3;
+  double interval_ratio = 0;        ///< Launches go on until the interval is so narrow; 0: fixed.
+  int most_launches = 40;           ///< With an interval.
+  std::int64_t case_budget_ns = 0;  ///< Likewise: of all launches of a case; 0: none.
   MeasurePlan plan{.detects_warmup = true};
   std::vector<Pass> passes = {Pass::kTiming,
                               Pass::kMemory};  ///< And kEvaluate where "evaluate" is given.
+  SpecLeakCheck leak_check;
 };
 
 struct SpecEvaluate {

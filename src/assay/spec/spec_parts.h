@@ -23,7 +23,9 @@ inline constexpr auto kRecipeKeys = std::to_array<std::string_view>(
 inline constexpr auto kLoweringKeys =
     std::to_array<std::string_view>({"flow", "partitioner", "options", "recipe"});
 inline constexpr auto kMeasureKeys = std::to_array<std::string_view>(
-    {"launches", "warmup", "iterations", "min_iterations", "time_budget", "passes"});
+    {"launches", "interval", "most_launches", "case_budget", "warmup", "iterations",
+     "min_iterations", "time_budget", "passes", "leak_check"});
+inline constexpr auto kLeakCheckKeys = std::to_array<std::string_view>({"loads", "inferences"});
 inline constexpr auto kEvaluateKeys =
     std::to_array<std::string_view>({"against", "samples", "seed", "tolerance"});
 inline constexpr auto kCalibrationKeys = std::to_array<std::string_view>({"batches", "seed"});

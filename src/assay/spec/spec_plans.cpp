@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <fmt/format.h>
 #include <map>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -120,6 +122,56 @@ void read_warmup(const Node& node, MeasurePlan& plan) {
   plan.detects_warmup = false;
 }
 
+/// "1%" is 0.01.
+double ratio_from_percent(const Node& node) {
+  const auto text = node.text();
+  double percent = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
+  if (error != std::errc() || std::string_view(end) != "%" || percent <= 0 || percent > 100) {
+    node.complain_of_type("a share of the median such as \"1%\"");
+    return 0;
+  }
+  return percent / 100;
+}
+
+// An interval needs six launches to be one of 95 %.
+void read_launches(const Node& node, SpecMeasure& measure) {
+  constexpr int kFewestForInterval = 6;
+  if (const auto interval = node.find("interval")) {
+    measure.interval_ratio = ratio_from_percent(*interval);
+    measure.launches = kFewestForInterval;
+  }
+  measure.launches = node.integer("launches", 1, measure.launches);
+  measure.most_launches = node.integer("most_launches", 1, measure.most_launches);
+  measure.case_budget_ns = node.duration_ns("case_budget", 0);
+  const bool is_sequential = measure.interval_ratio > 0;
+  if (is_sequential && measure.launches > measure.most_launches) {
+    node.complain(fmt::format("\"launches\" {} is more than \"most_launches\" {}", measure.launches,
+                              measure.most_launches));
+  }
+  for (const char* key : {"most_launches", "case_budget"}) {
+    if (!is_sequential && node.find(key)) {
+      node.complain(fmt::format("\"{}\" needs an \"interval\" to work towards", key));
+    }
+  }
+}
+
+SpecLeakCheck read_leak_check(const Node& node, const std::vector<Pass>& passes) {
+  SpecLeakCheck check;
+  if (!node.expect_object(kLeakCheckKeys)) {
+    return check;
+  }
+  check.loads = node.integer("loads", 0, check.loads);
+  check.inferences = node.integer("inferences", 0, check.inferences);
+  if (check.loads == 0 && check.inferences == 0) {
+    node.complain("repeats nothing; give \"loads\", such as 20, or \"inferences\", such as 200");
+  }
+  if (std::ranges::find(passes, Pass::kMemory) == passes.end()) {
+    node.complain("is made in the memory pass: name \"memory\" in \"passes\"");
+  }
+  return check;
+}
+
 bool is_scalar(const Json& value) {
   return value.is_string() || value.is_boolean() || value.is_number();
 }
@@ -139,7 +191,7 @@ SpecMeasure read_measure(const Node& node) {
     return measure;
   }
   auto& plan = measure.plan;
-  measure.launches = node.integer("launches", 1, measure.launches);
+  read_launches(node, measure);
   read_warmup(node, plan);
   plan.iterations = node.integer("iterations", 1, plan.iterations);
   plan.min_iterations =
@@ -154,6 +206,9 @@ SpecMeasure read_measure(const Node& node) {
     if (passes->json().is_array() && passes->json().empty()) {
       passes->complain("is empty; name at least one of: timing, evaluate, memory, profile");
     }
+  }
+  if (const auto check = node.find("leak_check")) {
+    measure.leak_check = read_leak_check(*check, measure.passes);
   }
   return measure;
 }

@@ -46,8 +46,9 @@ constexpr std::string_view kWholeSpec = R"json({
   "scenario": {"gap": ["0ms", "5ms"], "streams": [1, 2], "page_cache": "cold", "cores": ["own", "0-1"],
                "background": ["none", "cpu:1"], "cool_below": 45, "beside": "other.pte"},
   "devices": ["local"],
-  "measure": {"launches": 5, "warmup": 0, "iterations": 20, "min_iterations": 2,
-              "time_budget": "20s", "passes": ["timing", "memory", "timing"]},
+  "measure": {"launches": 5, "interval": "1.5%", "most_launches": 30, "case_budget": "2min", "warmup": 0, "iterations": 20, "min_iterations": 2,
+              "time_budget": "20s", "passes": ["timing", "memory", "timing"],
+              "leak_check": {"loads": 20, "inferences": 200}},
   "evaluate": {"against": ["float32", "qdq"], "samples": 8, "seed": 2,
                "tolerance": {"sqnr_db": 20, "why": "int8 activations"}},
   "calibration": {"batches": 16, "seed": 99},
@@ -143,6 +144,9 @@ TEST(Spec, ResolvesRecipesByNameAndInline) {
 TEST(Spec, ReadsPlansAndTheRest) {
   const auto spec = whole_spec();
   EXPECT_EQ(spec.measure.launches, 5);
+  EXPECT_DOUBLE_EQ(spec.measure.interval_ratio, 0.015);
+  EXPECT_EQ(spec.measure.most_launches, 30);
+  EXPECT_EQ(spec.measure.case_budget_ns, 120'000'000'000);
   EXPECT_EQ(spec.measure.plan.warmup_iterations, 0);
   EXPECT_FALSE(spec.measure.plan.detects_warmup);
   EXPECT_EQ(spec.measure.plan.iterations, 20);
@@ -248,6 +252,15 @@ TEST(SpecErrors, SuggestNames) {
               HasSubstr("measure.passes[0]: 'time' is not one of: timing"));
 }
 
+TEST(SpecErrors, NameALeakCheckThatChecksNothing) {
+  EXPECT_THAT(message_with("measure", R"({"leak_check": {}})"),
+              HasSubstr("measure.leak_check: repeats nothing"));
+  EXPECT_THAT(message_with("measure", R"({"passes": ["timing"], "leak_check": {"loads": 20}})"),
+              HasSubstr("measure.leak_check: is made in the memory pass"));
+  EXPECT_THAT(message_with("measure", R"({"leak_check": {"loads": -1, "inferences": 5}})"),
+              HasSubstr("measure.leak_check.loads: must be from 0 to"));
+}
+
 TEST(SpecErrors, NameWrongTypes) {
   EXPECT_EQ(message_with("models", R"("torchvision:resnet18")"),
             "x.json: models: must be a list, not a string");
@@ -337,6 +350,18 @@ TEST(SpecErrors, NameWrongConditions) {
   for (const auto& [scenario, message] : wrong) {
     EXPECT_THAT(message_with("scenario", scenario), HasSubstr(message)) << scenario;
   }
+}
+
+TEST(SpecErrors, NameAWrongPlanOfLaunches) {
+  EXPECT_EQ(message_with("measure", R"({"interval": "1%"})"), "");
+  for (const char* wrong :
+       {R"({"interval": "1"})", R"({"interval": "0%"})", R"({"interval": 1})"}) {
+    EXPECT_THAT(message_with("measure", wrong), HasSubstr("measure.interval: must be")) << wrong;
+  }
+  EXPECT_THAT(message_with("measure", R"({"most_launches": 9})"),
+              HasSubstr("\"most_launches\" needs an \"interval\""));
+  EXPECT_THAT(message_with("measure", R"({"interval": "1%", "launches": 9, "most_launches": 8})"),
+              HasSubstr("\"launches\" 9 is more than \"most_launches\" 8"));
 }
 
 TEST(SpecErrors, AskForUnits) {

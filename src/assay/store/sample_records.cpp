@@ -105,7 +105,7 @@ Launch make_launch(const std::string& attempt, int index) {
   Launch launch{.id = make_id(), .attempt = attempt, .index = index, .order = 40 + index};
   launch.is_fresh = false;
   launch.text = "fine";
-  launch.before = {.unix_ns = 5, .load_average_1min = 0.1, .governor = "performance"};
+  launch.before = {.unix_ns = 5, .load_average_1min = 0.1, .governor = "performance", .cached_ratio = 0.5};
   launch.after = {.unix_ns = 6, .temperature_celsius = 51.5};
   launch.end = {.exit_code = 0, .wall_ns = 2'000'000'000, .peak_rss_bytes = 90'000'000};
   launch.load = make_load();

@@ -12,6 +12,7 @@
 #include "assay/record/launch.h"
 #include "assay/record/metric.h"
 #include "assay/record/subject.h"
+#include "assay/summary/leaks.h"
 
 namespace assay {
 namespace {
@@ -48,6 +49,15 @@ void add_arenas(const Json& program, std::map<std::string, Estimate>& metrics) {
     }
   }
   metrics["planned_arena_bytes"] = exact(arena);
+}
+
+void add_leaks(const MemoryReport& memory, std::map<std::string, Estimate>& metrics) {
+  const auto leaks = find_leaks(memory);
+  for (const auto* cycle : {"load", "inference"}) {
+    if (const auto* leak = find_deciding_leak(leaks, cycle)) {
+      metrics[std::string("leak_bytes_per_") + cycle] = leak->bytes_per_cycle;
+    }
+  }
 }
 
 const MemoryStage* find_stage(const MemoryReport& memory, std::string_view name) {
@@ -93,7 +103,17 @@ std::map<std::string, Estimate> summarize_memory(const MemoryReport& memory) {
   metrics["peak_rss_bytes"] = exact(static_cast<double>(steady->peak_rss_bytes));
   metrics["load_pss_bytes"] = exact(static_cast<double>(loaded->pss_bytes - start->pss_bytes));
   metrics["steady_pss_bytes"] = exact(static_cast<double>(steady->pss_bytes));
-  metrics["unattributed_bytes"] = exact(static_cast<double>(memory.unattributed_bytes));
+  if (!steady->parts.empty()) {
+    metrics["unattributed_bytes"] = exact(static_cast<double>(memory.unattributed_bytes));
+  }
+  if (steady->allocations) {
+    metrics["malloc_peak_bytes"] = exact(static_cast<double>(steady->allocations->peak_live_bytes));
+  }
+  if (memory.inference_allocations && memory.inferences > 0) {
+    metrics["allocations_per_inference"] =
+        exact(static_cast<double>(*memory.inference_allocations) / memory.inferences);
+  }
+  add_leaks(memory, metrics);
   return metrics;
 }
 

@@ -47,7 +47,7 @@ std::string note_of_threads(std::span<const Launch> launches) {
 std::string note_of_page_cache(std::span<const Launch> launches) {
   double most = 0;
   for (const auto& launch : launches) {
-    most = std::max(most, launch.cached_ratio.value_or(0));
+    most = std::max(most, launch.before.cached_ratio.value_or(0));
   }
   return most <= kColdRatio
              ? ""

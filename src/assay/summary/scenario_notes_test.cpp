@@ -39,9 +39,9 @@ TEST(ScenarioNotes, CountThreadsInsteadOfBelievingTheOption) {
 TEST(ScenarioNotes, TellOfColdFilesThatWereWarm) {
   const Case cold{.scenario = {{"page_cache", "cold"}}};
   std::vector<Launch> launches(2);
-  launches[0].cached_ratio = 0.01;
+  launches[0].before.cached_ratio = 0.01;
   EXPECT_THAT(notes_of_scenario(cold, launches), IsEmpty());
-  launches[1].cached_ratio = 0.4;
+  launches[1].before.cached_ratio = 0.4;
   EXPECT_THAT(notes_of_scenario(cold, launches),
               ElementsAre(HasSubstr("up to 40 % of the program's files")));
   EXPECT_THAT(notes_of_scenario({}, launches), IsEmpty()) << "nobody asked for cold ones";

@@ -16,14 +16,17 @@
 #include "assay/base/result.h"
 #include "assay/evaluate/gates.h"
 #include "assay/record/axes.h"
+#include "assay/record/calibration.h"
 #include "assay/record/case.h"
 #include "assay/record/launch.h"
 #include "assay/record/metric.h"
+#include "assay/record/profile.h"
 #include "assay/record/run.h"
 #include "assay/record/subject.h"
 #include "assay/record/summary.h"
 #include "assay/store/result_store.h"
 #include "assay/summary/disturbance.h"
+#include "assay/summary/leaks.h"
 #include "assay/summary/program.h"
 #include "assay/summary/scenario_notes.h"
 #include "assay/summary/steady_part.h"
@@ -40,6 +43,7 @@ struct CaseRows {
   std::map<Pass, std::vector<Launch>> launches;
   std::optional<Artifact> artifact;
   std::vector<AccuracyTable> tables;
+  std::optional<InstructionReport> instructions;
 };
 
 Status read_launches(ResultStore& store, CaseRows& rows) {
@@ -59,6 +63,21 @@ Status read_tables(ResultStore& store, CaseRows& rows) {
     if (attachment.kind == "accuracy_table") {
       ASSAY_ASSIGN_OR_RETURN(const auto table, parse_json(attachment.content, "accuracy table"));
       rows.tables.push_back(table.get<AccuracyTable>());
+    }
+  }
+  return {};
+}
+
+Status read_instructions(ResultStore& store, CaseRows& rows) {
+  const auto attempt = rows.attempts.find(Pass::kProfile);
+  if (attempt == rows.attempts.end()) {
+    return {};
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto attachments, store.attachments_of(attempt->second.id));
+  for (const auto& attachment : attachments) {
+    if (attachment.kind == "instructions") {
+      ASSAY_ASSIGN_OR_RETURN(const auto report, parse_json(attachment.content, "instructions"));
+      rows.instructions = report.get<InstructionReport>();
     }
   }
   return {};
@@ -87,6 +106,7 @@ Result<CaseRows> read_rows(ResultStore& store, const Case& cell,
   }
   ASSAY_RETURN_IF_ERROR(read_launches(store, rows));
   ASSAY_RETURN_IF_ERROR(read_tables(store, rows));
+  ASSAY_RETURN_IF_ERROR(read_instructions(store, rows));
   ASSAY_RETURN_IF_ERROR(read_artifact(store, rows));
   return rows;
 }
@@ -247,18 +267,32 @@ void add_timing(const CaseRows& rows, bool has_series, CaseSummary& summary) {
   }
 }
 
+void add_profile(const CaseRows& rows, bool has_spans, CaseSummary& summary) {
+  if (const auto profile = rows.launches.find(Pass::kProfile); profile != rows.launches.end()) {
+    for (const auto& launch : profile->second) {
+      summary.profile = launch.profile;
+    }
+  }
+  if (summary.profile && !has_spans) {
+    summary.profile->spans.clear();
+    summary.profile->inferences.clear();
+  }
+  summary.instructions = rows.instructions;
+  if (rows.instructions && rows.instructions->unavailable.empty()) {
+    summary.metrics["instructions_per_inference"] = {
+        .value = rows.instructions->instructions_per_inference, .count = 1};
+  }
+}
+
 void add_observations(const CaseRows& rows, CaseSummary& summary) {
   if (const auto memory = rows.launches.find(Pass::kMemory); memory != rows.launches.end()) {
     for (const auto& launch : memory->second) {
       if (launch.memory) {
         summary.memory = launch.memory;
         summary.metrics.merge(summarize_memory(*launch.memory));
+        summary.leaks = find_leaks(*launch.memory);
+        std::ranges::move(notes_of_leaks(summary.leaks), std::back_inserter(summary.notes));
       }
-    }
-  }
-  if (const auto profile = rows.launches.find(Pass::kProfile); profile != rows.launches.end()) {
-    for (const auto& launch : profile->second) {
-      summary.profile = launch.profile;
     }
   }
 }
@@ -284,6 +318,7 @@ Result<CaseSummary> summarize_case(const CaseRows& rows, const SummaryOptions& o
   }
   add_timing(rows, options.has_launch_series, summary);
   add_observations(rows, summary);
+  add_profile(rows, options.has_spans, summary);
   add_accuracy(rows.tables, summary);
   ASSAY_RETURN_IF_ERROR(add_gates(rows.cell, summary));
   const bool has_broken_gate =
@@ -311,12 +346,31 @@ void add_speedups(RunSummary& run) {
   }
 }
 
+/// The newest one of the machine, as of today: an old run may be read with a later calibration.
+Result<std::optional<Calibration>> newest_calibration(ResultStore& store,
+                                                      const std::string& environment) {
+  std::optional<Calibration> newest;
+  ASSAY_ASSIGN_OR_RETURN(const auto attachments, store.attachments_of(environment));
+  for (const auto& attachment : attachments) {
+    if (attachment.kind != kCalibrationKind) {
+      continue;
+    }
+    ASSAY_ASSIGN_OR_RETURN(const auto json, parse_json(attachment.content, "a calibration"));
+    auto calibration = json.get<Calibration>();
+    if (!newest || calibration.unix_ns > newest->unix_ns) {
+      newest = std::move(calibration);
+    }
+  }
+  return newest;
+}
+
 }  // namespace
 
 Result<RunSummary> summarize_run(ResultStore& store, const Run& run,
                                  const SummaryOptions& options) {
   RunSummary summary{.run = run, .environment = {}, .baseline = options.baseline};
   ASSAY_ASSIGN_OR_RETURN(summary.environment, store.get_environment(run.environment));
+  ASSAY_ASSIGN_OR_RETURN(summary.calibration, newest_calibration(store, run.environment));
   ASSAY_ASSIGN_OR_RETURN(const auto cases, store.cases_of_run(run.id));
   ASSAY_ASSIGN_OR_RETURN(const auto attempts, store.attempts_of_run(run.id));
   for (const auto& cell : cases) {

@@ -12,6 +12,7 @@ namespace assay {
 struct SummaryOptions {
   std::string baseline;           ///< Recipe that ratios refer to; empty: none.
   bool has_launch_series = true;  ///< Keep every iteration's time, for pictures.
+  bool has_spans = false;         ///< Keep every profiled event's time, for pictures.
 };
 
 /// Derives everything that a report shows of a run from what the store holds: the one place where

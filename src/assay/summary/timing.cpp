@@ -112,8 +112,8 @@ void add_condition_metrics(const std::vector<MeasuredLaunch>& launches,
     if (measurement->busy_threads) {
       columns["busy_threads"].push_back(*measurement->busy_threads);
     }
-    if (launch->cached_ratio) {
-      columns["cached_ratio"].push_back(*launch->cached_ratio);
+    if (launch->before.cached_ratio) {
+      columns["cached_ratio"].push_back(*launch->before.cached_ratio);
     }
   }
   for (auto& [name, values] : columns) {

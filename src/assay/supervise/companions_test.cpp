@@ -82,12 +82,12 @@ TEST(Spawn, TellsHowMuchOfItsFilesIsCached) {
   SpawnRequest request{.argv = {"/bin/true"}};
   const auto before = spawn_and_wait(request);
   ASSERT_TRUE(before);
-  EXPECT_EQ(before->cached_ratio, std::nullopt) << "no files were named";
+  EXPECT_EQ(before->before.cached_ratio, std::nullopt) << "no files were named";
   request.surroundings = {.files = {(executable_folder() / "assay-agent").string()},
                           .page_cache = "warm"};
   const auto warm = spawn_and_wait(request);
   ASSERT_TRUE(warm) << warm.error().message;
-  EXPECT_EQ(warm->cached_ratio, 1.0);
+  EXPECT_EQ(warm->before.cached_ratio, 1.0);
 }
 
 TEST(Spawn, RefusesToWaitForATemperatureThatNothingTells) {

@@ -78,8 +78,8 @@ Result<SpawnResult> spawn_and_wait(const SpawnRequest& request, const SpawnCance
   ASSAY_RETURN_IF_ERROR(supervisor.run());
   auto result = supervisor.take_result();
   result.before = std::move(before);
+  result.before.cached_ratio = cached_ratio;
   result.after = read_conditions();
-  result.cached_ratio = cached_ratio;
   result.companion_failure = companions.find_failure();
   return result;
 }

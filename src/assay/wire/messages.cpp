@@ -86,7 +86,7 @@ ASSAY_DEFINE_JSON(InputSource, file, in_blob, is_generated, seed, samples, conve
 ASSAY_DEFINE_JSON(Measure, inputs, plan)
 ASSAY_DEFINE_JSON(Infer, inputs, repeat, return_inputs)
 ASSAY_DEFINE_JSON(InferReply, samples, repeat, differing_elements)
-ASSAY_DEFINE_JSON(Observe, inputs, iterations)
+ASSAY_DEFINE_JSON(Observe, inputs, iterations, time_budget_ns, leak_loads, leak_inferences)
 ASSAY_DEFINE_JSON(StageNote, stage)
 ASSAY_DEFINE_JSON(ErrorBody, code, stage, engine_code, message)
 

@@ -75,6 +75,10 @@ struct InferReply {
 struct Observe {
   InputSource inputs;
   int iterations = 10;
+  std::int64_t time_budget_ns =
+      0;                    ///< Of the profiled inferences, or of each leak series; 0: none.
+  int leak_loads = 0;       ///< Memory only: cycles of load, inferences, unload.
+  int leak_inferences = 0;  ///< Memory only: inferences of one session.
 };
 
 /// Tells how far a runner came; the last one before its death is the stage of death.

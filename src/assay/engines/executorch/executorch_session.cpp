@@ -27,7 +27,9 @@ void note_limits(ProfileReport& report, const std::vector<std::string>& backends
   const bool has_delegate_operators = std::ranges::find(report.events, "delegate_operator",
                                                         &ProfileEvent::kind) != report.events.end();
   if (has_delegate_operators && std::ranges::find(backends, kXnnpack) != backends.end()) {
-    report.notes.emplace_back("XNNPACK tells its operators in whole microseconds");
+    report.notes.emplace_back(
+        "XNNPACK tells its operators in whole microseconds, rounded down: what that cuts off is in "
+        "the rest of its delegate");
   }
   if (backends.size() > 1) {
     report.notes.emplace_back(

@@ -235,7 +235,7 @@ std::vector<NamedBytes> LoadedMethod::memory() const {
   }
   return {{"planned_arenas", arena_bytes},
           {"method_allocator", method_allocator_.peak_bytes()},
-          {"temp_allocator_peak", temp_allocator_.peak_bytes()}};
+          {"temp_allocator_peak", temp_allocator_.peak_bytes(), /*is_peak=*/true}};
 }
 
 }  // namespace assay::et

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "assay/base/clock.h"
+#include "assay/engine/session.h"
 #include "assay/record/launch.h"
 
 namespace assay::et {
@@ -69,8 +70,16 @@ ProfileTracer::ProfileTracer() {
   events_.reserve(kReservedEvents);
 }
 
+/// The two clocks drift apart, by up to 0.5 ms a second: compared again at every delegate call.
+void ProfileTracer::note_clocks() {
+  const auto ticks = ::executorch::runtime::pal_current_ticks();
+  clock_offset_ns_ =
+      monotonic_ns() - static_cast<std::int64_t>(static_cast<double>(ticks) * ns_per_tick_);
+}
+
 void ProfileTracer::start() {
   events_.clear();
+  note_clocks();
   is_collecting_ = true;
 }
 
@@ -94,6 +103,9 @@ std::int64_t ProfileTracer::open_event(std::string_view name, int instruction,
   }
   events_.push_back(
       {.name = intern(name), .instruction = instruction, .is_of_delegate = is_of_delegate});
+  if (name == kDelegate) {
+    note_clocks();
+  }
   events_.back().start_ns = monotonic_ns();
   return static_cast<std::int64_t>(events_.size()) - 1;
 }
@@ -138,6 +150,9 @@ void ProfileTracer::log_profiling_delegate(
   }
   auto& event = events_[static_cast<std::size_t>(id)];
   const double ticks = end_time > start_time ? static_cast<double>(end_time - start_time) : 0;
+  event.is_told = true;
+  event.start_ns =
+      clock_offset_ns_ + static_cast<std::int64_t>(static_cast<double>(start_time) * ns_per_tick_);
   event.end_ns = event.start_ns + static_cast<std::int64_t>(ticks * ns_per_tick_);
 }
 
@@ -154,20 +169,67 @@ void ProfileTracer::adopt_kernel_names() {
   }
 }
 
+/// Makes each told span lie within its delegate's call and behind the one before it.
+void ProfileTracer::place_delegate_operators() {
+  const Event* call = nullptr;
+  std::int64_t free_ns = 0;
+  for (auto& event : events_) {
+    if (names_[static_cast<std::size_t>(event.name)] == kDelegate && !event.is_of_delegate) {
+      call = &event;
+      free_ns = event.start_ns;
+    } else if (event.is_told && call != nullptr) {
+      const auto duration_ns = event.end_ns - event.start_ns;
+      if (event.start_ns < free_ns || event.end_ns > call->end_ns) {
+        event.start_ns = std::min(free_ns, call->end_ns);
+        event.end_ns = std::min(event.start_ns + duration_ns, call->end_ns);
+      }
+      free_ns = event.end_ns;
+    }
+  }
+}
+
+/// `report_index`: for each event its index in report.events, or -1.
+void ProfileTracer::add_spans(const std::vector<int>& report_index, ProfileReport& report) const {
+  int iteration = -1;
+  std::size_t whole = 0;  // Spans of inferences that are complete.
+  for (std::size_t i = 0; i < events_.size(); ++i) {
+    const auto& event = events_[i];
+    if (report_index[i] < 0) {
+      continue;
+    }
+    if (names_[static_cast<std::size_t>(event.name)] == kMethod) {
+      ++iteration;
+      whole = report.spans.size();
+    }
+    if (iteration >= Profiler::kMostSpanIterations || report.spans.size() >= Profiler::kMostSpans) {
+      report.spans.resize(whole);
+      return;
+    }
+    report.spans.push_back({.event = report_index[i],
+                            .iteration = std::max(iteration, 0),
+                            .start_ns = event.start_ns,
+                            .duration_ns = event.end_ns - event.start_ns});
+  }
+}
+
 ProfileReport ProfileTracer::finish(int iterations, const std::string& delegate_name) {
   is_collecting_ = false;
   adopt_kernel_names();
   using Key = std::tuple<int, bool, int>;  // instruction (the method's first), of delegate, name
+  const auto key_of = [](const Event& event) {
+    return Key{event.instruction, event.is_of_delegate, event.name};
+  };
   std::map<Key, std::vector<std::int64_t>> groups;
   for (const auto& event : events_) {
-    groups[{event.instruction, event.is_of_delegate, event.name}].push_back(event.end_ns -
-                                                                            event.start_ns);
+    groups[key_of(event)].push_back(event.end_ns - event.start_ns);
   }
   ProfileReport report{.iterations = iterations};
+  std::map<Key, int> report_index;
   for (auto& [key, durations] : groups) {
     const auto& [instruction, is_of_delegate, name_id] = key;
     std::string name = names_[static_cast<std::size_t>(name_id)];
     const auto kind = kind_of(name, is_of_delegate);
+    report_index[key] = kind.empty() ? -1 : static_cast<int>(report.events.size());
     if (kind.empty()) {
       continue;
     }
@@ -181,6 +243,13 @@ ProfileReport ProfileTracer::finish(int iterations, const std::string& delegate_
       report.method_median_ns = report.events.back().median_ns;
     }
   }
+  place_delegate_operators();
+  std::vector<int> indices;
+  indices.reserve(events_.size());
+  for (const auto& event : events_) {
+    indices.push_back(report_index.at(key_of(event)));
+  }
+  add_spans(indices, report);
   return report;
 }
 

@@ -18,8 +18,9 @@ namespace assay::et {
 /// delegate), "delegate_operator" (what the delegate tells of its inside). The runtime nests
 /// native_call_<kernel> in OPERATOR_CALL: the outer time is taken with the inner name, so that
 /// operators and delegates add up to the method and nothing counts twice; delegate operators are
-/// parts of their delegate. Collects only between start() and finish(). Not thread-safe: the
-/// runtime calls from the executing thread.
+/// parts of their delegate. A delegate that tells times on the runtime's clock has its operators
+/// placed by them, or one after the other where they lie outside of its call. Collects only between
+/// start() and finish(). Not thread-safe: the runtime calls from the executing thread.
 class ProfileTracer final : public ::executorch::runtime::EventTracer {
  public:
   ProfileTracer();
@@ -85,6 +86,7 @@ class ProfileTracer final : public ::executorch::runtime::EventTracer {
     int name = 0;
     int instruction = -1;
     bool is_of_delegate = false;
+    bool is_told = false;  ///< The delegate told the times itself, afterwards.
     std::int64_t start_ns = 0;
     std::int64_t end_ns = 0;
   };
@@ -94,9 +96,13 @@ class ProfileTracer final : public ::executorch::runtime::EventTracer {
   std::int64_t open_event(std::string_view name, int instruction, bool is_of_delegate);
   void close_event(std::int64_t id);
   void adopt_kernel_names();
+  void place_delegate_operators();
+  void add_spans(const std::vector<int>& report_index, ProfileReport& report) const;
+  void note_clocks();
 
   bool is_collecting_ = false;
   double ns_per_tick_ = 1;
+  std::int64_t clock_offset_ns_ = 0;  ///< monotonic_ns() less the runtime's clock.
   std::vector<Event> events_;
   std::vector<std::string> names_;
   std::unordered_map<std::string, int> name_ids_;

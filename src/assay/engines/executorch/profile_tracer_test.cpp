@@ -1,9 +1,13 @@
 #include "assay/engines/executorch/profile_tracer.h"
 
+#include <cstddef>
+#include <executorch/runtime/platform/platform.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <string>
+#include <tuple>
 
+#include "assay/engine/session.h"
 #include "assay/engines/executorch/runtime_log.h"
 
 namespace assay::et {
@@ -69,6 +73,61 @@ TEST_F(ProfileTracerTest, TakesTheTimesThatADelegateTells) {
   EXPECT_EQ(report.events[0].min_ns, 10);
   EXPECT_EQ(report.events[0].total_ns, 60);
   EXPECT_EQ(report.events[1].name, "#5");
+}
+
+TEST_F(ProfileTracerTest, PlacesWhatADelegateTellsInsideItsCall) {
+  const auto infer = [this](bool is_on_own_clock) {
+    const auto method =
+        tracer_.start_profiling("Method::execute", kUnsetChainId, kUnsetDebugHandle);
+    tracer_.set_chain_debug_handle(0, 0);
+    const auto call = tracer_.start_profiling("DELEGATE_CALL", kUnsetChainId, kUnsetDebugHandle);
+    const auto now = ::executorch::runtime::pal_current_ticks();
+    const auto start = is_on_own_clock ? 5 : now;
+    tracer_.log_profiling_delegate("first", -1, start, start + 2, nullptr, 0);
+    tracer_.log_profiling_delegate("second", -1, start + 2, start + 4, nullptr, 0);
+    while (::executorch::runtime::pal_current_ticks() < now + 100'000) {
+    }
+    tracer_.end_profiling(call);
+    tracer_.set_chain_debug_handle(kUnsetChainId, kUnsetDebugHandle);
+    tracer_.end_profiling(method);
+  };
+  for (const bool is_on_own_clock : {false, true}) {
+    tracer_.start();
+    infer(is_on_own_clock);
+    infer(is_on_own_clock);
+    const auto report = tracer_.finish(2, "XnnpackBackend");
+    ASSERT_EQ(report.spans.size(), 8U);
+    for (std::size_t at = 0; at < 8; at += 4) {
+      const auto& [call, first, second] =
+          std::tie(report.spans[at + 1], report.spans[at + 2], report.spans[at + 3]);
+      EXPECT_EQ(report.events[static_cast<std::size_t>(first.event)].name, "first");
+      EXPECT_EQ(first.iteration, at == 0 ? 0 : 1);
+      EXPECT_EQ(first.duration_ns, 2);
+      EXPECT_GE(first.start_ns, call.start_ns);
+      EXPECT_GE(second.start_ns, first.start_ns + first.duration_ns);
+      EXPECT_LE(second.start_ns + second.duration_ns, call.start_ns + call.duration_ns);
+    }
+  }
+}
+
+TEST_F(ProfileTracerTest, KeepsSpansOfWholeInferencesOnly) {
+  tracer_.start();
+  for (int i = 0; i < Profiler::kMostSpanIterations + 2; ++i) {
+    const auto method =
+        tracer_.start_profiling("Method::execute", kUnsetChainId, kUnsetDebugHandle);
+    call_operator(1, "mul.out");
+    tracer_.end_profiling(method);
+  }
+  const auto report = tracer_.finish(Profiler::kMostSpanIterations + 2, "delegate");
+  EXPECT_EQ(report.spans.size(), 2U * Profiler::kMostSpanIterations);
+  EXPECT_EQ(report.spans.back().iteration, Profiler::kMostSpanIterations - 1);
+  tracer_.start();
+  const auto method = tracer_.start_profiling("Method::execute", kUnsetChainId, kUnsetDebugHandle);
+  for (int i = 0; i < Profiler::kMostSpans; ++i) {
+    call_operator(1, "mul.out");
+  }
+  tracer_.end_profiling(method);
+  EXPECT_TRUE(tracer_.finish(1, "delegate").spans.empty());
 }
 
 TEST_F(ProfileTracerTest, NamesDelegateCallsAndTheMethod) {

@@ -62,6 +62,7 @@ Result<FakeProgram> program_from_json(const Json& json) {
   program.b = output.value("b", program.b);
   program.wrong = json.value("wrong", program.wrong);
   program.leak_bytes = json.value("leak_bytes", program.leak_bytes);
+  program.leak_load_bytes = json.value("leak_load_bytes", program.leak_load_bytes);
   program.delegates = json.value("delegates", program.delegates);
   program.declared_memory = json.value("declared_memory", program.declared_memory);
   ASSAY_ASSIGN_OR_RETURN(program.misbehavior,

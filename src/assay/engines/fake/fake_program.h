@@ -27,6 +27,7 @@ enum class Rule : std::uint8_t {
 ///      "outputs": [{"name": "y", "dtype": "float32", "shape": [1, 4]}],
 ///      "output": {"rule": "affine", "a": 2, "b": 1},
 ///      "load_ns": 1000000, "execute_ns": 500000, "wrong": 0.5, "leak_bytes": 4096,
+///      "leak_load_bytes": 4096,
 ///      "multiply_adds": 1000000, "stream_bytes": 67108864,
 ///      "delegates": ["fakexla"], "declared_memory": [{"name": "arena", "bytes": 100}],
 ///      "misbehave": {"at": "steady", "do": "segfault", "after": 3}}
@@ -42,8 +43,9 @@ struct FakeProgram {
   Rule rule = Rule::kAffine;
   double a = 1;
   double b = 0;
-  double wrong = 0;             ///< Added to every output element.
-  std::int64_t leak_bytes = 0;  ///< Lost at every execute.
+  double wrong = 0;                  ///< Added to every output element.
+  std::int64_t leak_bytes = 0;       ///< Lost at every execute.
+  std::int64_t leak_load_bytes = 0;  ///< Lost at every load.
   std::vector<std::string> delegates;
   std::vector<NamedBytes> declared_memory;
   Misbehavior misbehavior;

@@ -81,6 +81,13 @@ std::vector<Tensor> zeros_for(const std::vector<TensorSpec>& specs) {
   return tensors;
 }
 
+/// Kept reachable for ever, so that leak checkers stay quiet about what is on purpose; touched, so
+/// that it shows in the resident set.
+void leak(std::int64_t bytes) {
+  static auto* const lost = new std::vector<std::unique_ptr<std::vector<char>>>();
+  lost->push_back(std::make_unique<std::vector<char>>(static_cast<std::size_t>(bytes), 'x'));
+}
+
 void spin_for(std::int64_t ns) {
   if (ns <= 0) {
     return;
@@ -139,6 +146,9 @@ FakeSession::FakeSession(FakeProgram program, LoadReport report, int slowdown)
       inputs_(zeros_for(program_.inputs)),
       outputs_(zeros_for(program_.outputs)),
       random_(static_cast<std::minstd_rand::result_type>(monotonic_ns())) {
+  if (program_.leak_load_bytes > 0) {
+    leak(program_.leak_load_bytes);
+  }
   for (const auto& output : outputs_) {
     output_views_.push_back(output.view());
   }
@@ -182,7 +192,7 @@ Status FakeSession::execute() {
   work_.run();
   spin_for(execute_ns_);
   if (program_.leak_bytes > 0) {
-    leak();
+    leak(program_.leak_bytes);
   }
   ++executes_;
   if (is_profiling_) {
@@ -205,14 +215,6 @@ void FakeSession::compute(Tensor& output) {
     }
     store_element(output, i, value + program_.wrong);
   }
-}
-
-/// Kept reachable for ever, so that leak checkers stay quiet about what is on purpose; touched, so
-/// that it shows in the resident set.
-void FakeSession::leak() const {
-  static auto* const lost = new std::vector<std::unique_ptr<std::vector<char>>>();
-  lost->push_back(
-      std::make_unique<std::vector<char>>(static_cast<std::size_t>(program_.leak_bytes), 'x'));
 }
 
 Result<std::span<const TensorView>> FakeSession::fetch() {

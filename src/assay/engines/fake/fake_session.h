@@ -39,7 +39,6 @@ class FakeSession final : public Session, public Profiler, public MemoryTeller {
  private:
   Status misbehave_if_due();
   void compute(Tensor& output);
-  void leak() const;
 
   FakeProgram program_;
   LoadReport report_;

@@ -73,23 +73,65 @@ function memoryPart(cell) {
         `${stage.minor_faults}${stage.major_faults ? ` + ${stage.major_faults} major` : ""}`,
     },
   ];
-  const declared = [
-    ...cell.memory.declared,
-    { name: "unattributed", bytes: cell.memory.unattributed_bytes },
-  ];
   return part(
     "Memory",
     {},
     simpleTable("Of the runner process, by stage", columns, cell.memory.stages),
-    simpleTable(
-      "Declared by the engine, and growth that nobody declares",
-      [
-        { title: "Owner", isHead: true, text: (entry) => entry.name },
-        { title: "Size", numeric: true, text: (entry) => textFromQuantity("bytes", entry.bytes) },
-      ],
-      declared,
+    memoryPartsTable(cell.memory),
+    cell.memory.allocations_unavailable
+      ? h("p", { class: "muted note" }, `malloc: ${cell.memory.allocations_unavailable}`)
+      : null,
+    (cell.leaks ?? []).map((leak) => h("p", { class: "muted note" }, leak.text)),
+    h(
+      "p",
+      { class: "muted note" },
+      `A reading costs ${textFromQuantity("ns", cell.memory.probe_ns)}` +
+        (isPresent(cell.memory.probe_bytes)
+          ? ` and ${textFromQuantity("bytes", cell.memory.probe_bytes)} of malloc.`
+          : "."),
     ),
   );
+}
+
+const MEMORY_PARTS = {
+  program_files: "Program files, mapped",
+  libraries: "Executable and libraries",
+  other_files: "Other files, mapped",
+  shared_memory: "Shared memory",
+  stack: "Stack of the main thread",
+  malloc: "malloc, live",
+  malloc_other: "malloc, live, not declared",
+  never_touched: "Of live malloc, never touched",
+  malloc_unused: "malloc, free and overhead",
+  unattributed: "Unattributed",
+};
+
+/** Parts of the resident set, a row each, and their sum; null where they are not told. */
+function memoryPartsTable(memory) {
+  const stages = memory.stages.filter((stage) => stage.parts?.length);
+  if (!stages.length) return null;
+  const most = stages.reduce((a, b) => (b.parts.length > a.parts.length ? b : a));
+  const names = [...new Set([most, ...stages].flatMap((stage) => stage.parts ?? []).map((p) => p.name))];
+  const bytesOf = (stage, name) => stage.parts.find((p) => p.name === name)?.bytes;
+  const columns = [
+    { title: "Part", isHead: true, text: (row) => row.title },
+    ...stages.map((stage) => ({
+      title: stage.name,
+      numeric: true,
+      text: (row) => {
+        const bytes = row.name ? bytesOf(stage, row.name) : stage.rss_bytes;
+        return isPresent(bytes) ? textFromQuantity("bytes", bytes) : "";
+      },
+    })),
+  ];
+  const rows = names.map((name) => ({
+    name,
+    title: MEMORY_PARTS[name] ?? name.replace(/^declared\./, "Declared: "),
+  }));
+  return simpleTable("Resident set by part: the parts add up to it", columns, [
+    ...rows,
+    { name: "", title: "Sum: resident set" },
+  ]);
 }
 
 function operatorsLeftTable(cell) {

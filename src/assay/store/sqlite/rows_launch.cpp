@@ -118,10 +118,8 @@ std::optional<std::string> text_from_profile(const Launch& launch) {
   if (!launch.profile) {
     return std::nullopt;
   }
-  ProfileReport rest{.iterations = launch.profile->iterations,
-                     .events = {},
-                     .method_median_ns = launch.profile->method_median_ns,
-                     .notes = launch.profile->notes};
+  ProfileReport rest = *launch.profile;
+  rest.events.clear();
   return text_from_record(rest);
 }
 

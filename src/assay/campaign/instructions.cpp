@@ -1,0 +1,207 @@
+#include "assay/campaign/instructions.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fmt/format.h>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <unistd.h>
+
+#include "assay/base/fs.h"
+#include "assay/base/result.h"
+#include "assay/campaign/callgrind_file.h"
+#include "assay/campaign/campaign.h"
+#include "assay/campaign/case_order.h"
+#include "assay/campaign/launch_order.h"
+#include "assay/campaign/preparation.h"
+#include "assay/record/axes.h"
+#include "assay/record/case.h"
+#include "assay/record/metric.h"
+#include "assay/record/profile.h"
+#include "assay/record/run.h"
+#include "assay/store/result_store.h"
+#include "assay/supervise/agent_client.h"
+
+namespace assay {
+namespace {
+
+namespace stdfs = std::filesystem;
+
+constexpr std::int64_t kLaunchLimitNs = 3'600'000'000'000;
+constexpr std::size_t kMostFunctions = 100;
+constexpr const char* kNoValgrind =
+    "valgrind is not installed (Debian, Ubuntu: apt install valgrind; Fedora: dnf install "
+    "valgrind)";
+
+struct CountedLaunch {
+  CallgrindCosts costs;
+  int threads = 1;  ///< Option in effect, where the engine has it.
+};
+
+/// One launch of so many inferences under callgrind, and what its file says.
+Result<CountedLaunch> count_launch(AgentClient& agent, LaunchOrder order, const std::string& tool,
+                                   int inferences, const stdfs::path& file) {
+  order.plan = {.warmup_iterations = 0,
+                .iterations = inferences - 1,
+                .min_iterations = inferences - 1,
+                .time_budget_ns = kLaunchLimitNs};
+  order.limits.wall_ns = kLaunchLimitNs;
+  order.prefix = {tool, "--tool=callgrind", "--callgrind-out-file=" + file.string(), "-q"};
+  ASSAY_ASSIGN_OR_RETURN(const auto yield, run_launch(agent, order));
+  const auto& launch = yield.launch;
+  if (launch.outcome != Outcome::kCompleted || !launch.measurement || !launch.load) {
+    return fail(ErrorCode::kUnavailable,
+                fmt::format("the program did not end well under callgrind: {} {}", launch.text,
+                            launch.end.last_words));
+  }
+  if (launch.measurement->iterations != inferences - 1) {
+    return fail(ErrorCode::kUnavailable,
+                fmt::format("callgrind saw {} of {} inferences within {} s",
+                            launch.measurement->iterations + 1, inferences,
+                            kLaunchLimitNs / 1'000'000'000));
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto text, read_file(file));
+  CountedLaunch counted;
+  ASSAY_ASSIGN_OR_RETURN(counted.costs, callgrind_costs_from_text(text));
+  const auto& options = launch.load->effective_options;
+  counted.threads = options.is_object() ? options.value("threads", 1) : 1;
+  return counted;
+}
+
+std::vector<FunctionCost> functions_of(const CallgrindCosts& few, const CallgrindCosts& many,
+                                       int inferences) {
+  std::vector<FunctionCost> functions;
+  for (const auto& [name, cost] : many.own_by_function) {
+    const auto before = few.own_by_function.find(name);
+    const auto more = cost - (before == few.own_by_function.end() ? 0 : before->second);
+    if (more != 0) {
+      functions.push_back({.name = name, .instructions = static_cast<double>(more) / inferences});
+    }
+  }
+  std::ranges::stable_sort(functions, std::ranges::greater{}, &FunctionCost::instructions);
+  functions.resize(std::min(functions.size(), kMostFunctions));
+  return functions;
+}
+
+/// Kernels are chosen by what the processor says it can; under valgrind it says less.
+void note_processor(const std::vector<std::string>& cpu_flags, InstructionReport& report) {
+  const auto unknown = std::ranges::find_if(
+      cpu_flags, [](std::string_view flag) { return flag.starts_with("avx512"); });
+  if (unknown != cpu_flags.end()) {
+    report.notes.emplace_back(
+        "valgrind knows no AVX-512 and hides it from the program: kernels for AVX2 were counted, "
+        "not those that were timed on this processor");
+  }
+}
+
+Result<InstructionReport> count_case(AgentClient& agent, const LaunchOrder& order,
+                                     const InstructionPlan& plan) {
+  ASSAY_ASSIGN_OR_RETURN(const auto folder, TemporaryFolder::make("assay-callgrind"));
+  ASSAY_ASSIGN_OR_RETURN(const auto few, count_launch(agent, order, *plan.valgrind, plan.few,
+                                                      folder.path() / "few.out"));
+  ASSAY_ASSIGN_OR_RETURN(const auto many, count_launch(agent, order, *plan.valgrind, plan.many,
+                                                       folder.path() / "many.out"));
+  const int more = plan.many - plan.few;
+  InstructionReport report{
+      .unavailable = {},
+      .tool = many.costs.tool,
+      .few = plan.few,
+      .many = plan.many,
+      .few_instructions = few.costs.total,
+      .many_instructions = many.costs.total,
+      .instructions_per_inference = static_cast<double>(many.costs.total - few.costs.total) / more,
+      .functions = functions_of(few.costs, many.costs, more)};
+  if (many.threads > 1) {
+    report.notes.push_back(
+        fmt::format("{} threads took turns under valgrind: what they spin away while they wait for "
+                    "each other is counted; count with --threads 1",
+                    many.threads));
+  }
+  return report;
+}
+
+Status store_report(ResultStore& store, const std::string& attempt,
+                    const InstructionReport& report) {
+  if (report.unavailable.empty()) {
+    const std::vector<MetricRow> rows = {
+        {.attempt = attempt,
+         .launch = {},
+         .metric = make_metric("instructions_per_inference", report.instructions_per_inference)}};
+    ASSAY_RETURN_IF_ERROR(store.add_metrics(rows));
+  }
+  return store.add_attachment(
+      {.owner = attempt, .kind = "instructions", .content = Json(report).dump()});
+}
+
+/// The profile pass of each case, by case key.
+Result<std::map<std::string, std::string>> profile_attempts(const CampaignRequest& request,
+                                                            const CampaignTools& tools) {
+  std::map<std::string, std::string> attempts;
+  ASSAY_ASSIGN_OR_RETURN(const auto all, tools.store.attempts_of_run(request.run.id));
+  for (const auto& attempt : all) {
+    if (attempt.pass == Pass::kProfile) {
+      attempts[attempt.case_key] = attempt.id;
+    }
+  }
+  return attempts;
+}
+
+}  // namespace
+
+std::optional<std::string> find_valgrind() {
+  const char* path = std::getenv("PATH");
+  std::string_view folders = path == nullptr ? "" : path;
+  while (!folders.empty()) {
+    const auto colon = std::min(folders.find(':'), folders.size());
+    const auto file = stdfs::path(folders.substr(0, colon)) / "valgrind";
+    if (::access(file.c_str(), X_OK) == 0) {
+      return file.string();
+    }
+    folders.remove_prefix(std::min(colon + 1, folders.size()));
+  }
+  return std::nullopt;
+}
+
+Status count_instructions(const CampaignRequest& request, const CampaignTools& tools,
+                          const InstructionPlan& plan) {
+  ASSAY_CHECK(plan.few >= 1 && plan.many > plan.few);
+  ASSAY_ASSIGN_OR_RETURN(const auto attempts, profile_attempts(request, tools));
+  ASSAY_ASSIGN_OR_RETURN(const auto prepared, prepare_cases(request, tools));
+  ASSAY_ASSIGN_OR_RETURN(const auto lock, tools.lock_device());
+  std::optional<AgentClient> agent;
+  tools.listener.on_phase("instructions", static_cast<int>(prepared.size()));
+  for (const auto& one : prepared) {
+    const auto attempt = attempts.find(case_key(one.cell));
+    if (!one.artifact || attempt == attempts.end() || tools.listener.should_stop()) {
+      continue;
+    }
+    const auto label = label_of(one.cell);
+    tools.listener.on_step_started(label);
+    InstructionReport report{.unavailable = kNoValgrind};
+    if (plan.valgrind) {
+      ASSAY_ASSIGN_OR_RETURN(agent, tools.connect_agent());  // A fresh one: the last may have died.
+      auto counted = count_case(*agent, order_of_case(one, Pass::kTiming, request.settings), plan);
+      report =
+          counted ? *std::move(counted) : InstructionReport{.unavailable = counted.error().message};
+      if (report.unavailable.empty()) {
+        note_processor(request.environment.cpu_flags, report);
+      }
+    }
+    ASSAY_RETURN_IF_ERROR(store_report(tools.store, attempt->second, report));
+    tools.listener.on_step_finished(
+        label, report.unavailable.empty() ? Outcome::kCompleted : Outcome::kSkipped,
+        report.unavailable, -1);
+  }
+  return {};
+}
+
+}  // namespace assay

@@ -1,0 +1,220 @@
+#include <algorithm>
+#include <cstddef>
+#include <fmt/format.h>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <unistd.h>
+
+#include "assay/artifact/cache.h"
+#include "assay/base/enum_names.h"
+#include "assay/base/fs.h"
+#include "assay/base/json.h"
+#include "assay/base/log.h"
+#include "assay/base/result.h"
+#include "assay/campaign/campaign.h"
+#include "assay/campaign/instructions.h"
+#include "assay/cli/campaign_setup.h"
+#include "assay/cli/common_flags.h"
+#include "assay/cli/exit_code.h"
+#include "assay/cli/progress.h"
+#include "assay/cli/quick_spec.h"
+#include "assay/cli/verb.h"
+#include "assay/record/axes.h"
+#include "assay/record/case.h"
+#include "assay/record/profile.h"
+#include "assay/record/summary.h"
+#include "assay/report/profile.h"
+#include "assay/report/trace.h"
+#include "assay/spec/spec.h"
+#include "assay/store/result_store.h"
+#include "assay/summary/profile_breakdown.h"
+#include "assay/summary/profile_difference.h"
+#include "assay/summary/summarize.h"
+
+namespace assay::cli {
+namespace {
+
+constexpr std::size_t kWidth = 120;
+constexpr std::string_view kRunPrefix = "run:";
+
+struct Options {
+  QuickSpec quick;
+  CampaignFlags flags;
+  std::string other;
+  std::string format = "console";
+  std::string trace;
+  int profile_iterations = 30;
+  int top = 15;
+  bool has_instructions = false;
+};
+
+/// Cases with a profile, whatever run they are of.
+struct Profiles {
+  std::string run;
+  std::vector<CaseSummary> cases;
+};
+
+Result<Json> document_of(const Options& options) {
+  ASSAY_ASSIGN_OR_RETURN(auto document, options.quick.document({"timing", "profile"}));
+  document["name"] = "profile";
+  document.erase("evaluate");
+  if (!options.other.empty()) {
+    auto second = document["models"][0];
+    second["ref"] = options.other;
+    document["models"].push_back(std::move(second));
+  }
+  return document;
+}
+
+Result<CampaignRequest> request_from(const Options& options) {
+  ASSAY_ASSIGN_OR_RETURN(const auto document, document_of(options));
+  ASSAY_ASSIGN_OR_RETURN(
+      const auto spec,
+      spec_from_json(document, {.origin = "assay profile",
+                                .folder = ".",
+                                .has_plugins = !options.flags.toolchain.plugins.empty()}));
+  ASSAY_ASSIGN_OR_RETURN(auto request, plan_campaign(spec, options.flags));
+  request.run.purpose = "profile";
+  request.settings.against.clear();
+  request.settings.profile_iterations = options.profile_iterations;
+  return request;
+}
+
+/// A case that failed is told, and left out.
+Status add_profiles(ResultStore& store, std::string_view id, Profiles& profiles) {
+  ASSAY_ASSIGN_OR_RETURN(const auto run, store.get_run(id));
+  ASSAY_ASSIGN_OR_RETURN(
+      auto summary, summarize_run(store, run, {.has_launch_series = false, .has_spans = true}));
+  for (auto& one : summary.cases) {
+    if (one.profile) {
+      profiles.cases.push_back(std::move(one));
+    } else {
+      log_line(LogLevel::kWarning,
+               fmt::format("no profile of {}: {} {}", one.label, name_of(one.outcome), one.text));
+    }
+  }
+  profiles.run += (profiles.run.empty() ? "" : " ") + run.id;
+  return {};
+}
+
+Result<Profiles> measure_profiles(const Options& options, const CampaignRequest& request) {
+  ASSAY_ASSIGN_OR_RETURN(const auto store, options.flags.store.open());
+  {
+    Progress progress(options.flags.run.is_quiet);
+    const ArtifactCache cache(assay_home() / "cache");
+    const auto tools = local_tools(*store, cache, options.flags.toolchain, progress);
+    ASSAY_RETURN_IF_ERROR(run_campaign(request, tools));
+    if (options.has_instructions) {
+      ASSAY_RETURN_IF_ERROR(count_instructions(request, tools, {.valgrind = find_valgrind()}));
+    }
+  }
+  Profiles profiles;
+  ASSAY_RETURN_IF_ERROR(add_profiles(*store, request.run.id, profiles));
+  return profiles;
+}
+
+/// "run:latest", or two of them.
+Result<Profiles> stored_profiles(const Options& options) {
+  ASSAY_ASSIGN_OR_RETURN(const auto store, options.flags.store.open());
+  Profiles profiles;
+  for (const std::string_view text : {options.quick.model, options.other}) {
+    if (text.empty()) {
+      continue;
+    }
+    if (!text.starts_with(kRunPrefix)) {
+      return fail(ErrorCode::kInvalidArgument,
+                  "a stored profile is laid beside another one: assay profile run:ID run:ID");
+    }
+    ASSAY_RETURN_IF_ERROR(add_profiles(*store, text.substr(kRunPrefix.size()), profiles));
+  }
+  return profiles;
+}
+
+void print_profiles(const Options& options, const Profiles& profiles) {
+  std::optional<ProfileDifference> difference;
+  if (profiles.cases.size() == 2) {
+    difference = difference_of_profiles(profiles.cases[0], profiles.cases[1]);
+  }
+  std::vector<report::ProfiledCase> cases;
+  for (const auto& one : profiles.cases) {
+    cases.push_back({.breakdown = break_down_profile(one), .instructions = one.instructions});
+  }
+  if (options.format == "json") {
+    fmt::print("{}\n", report::document_from_profiles(profiles.run, cases, difference).dump());
+    return;
+  }
+  const auto top = static_cast<std::size_t>(options.top);
+  const bool has_colour = ::isatty(STDOUT_FILENO) != 0;
+  for (const auto& one : cases) {
+    fmt::print("{}\n", report::console_from_breakdown(one.breakdown, top, kWidth, has_colour));
+    if (one.instructions) {
+      fmt::print("{}\n",
+                 report::console_from_instructions(*one.instructions, top, kWidth, has_colour));
+    }
+  }
+  if (difference) {
+    fmt::print("{}\n", report::console_from_difference(*difference, top, kWidth, has_colour));
+  }
+}
+
+Result<ExitCode> execute(const Options& options) {
+  Profiles profiles;
+  if (options.quick.model.starts_with(kRunPrefix)) {
+    ASSAY_ASSIGN_OR_RETURN(profiles, stored_profiles(options));
+  } else {
+    ASSAY_ASSIGN_OR_RETURN(const auto request, request_from(options));
+    if (options.flags.run.is_dry_run) {
+      for (const auto& cell : request.cases) {
+        fmt::print("{}\n", label_of(cell));
+      }
+      return ExitCode::kOk;
+    }
+    ASSAY_ASSIGN_OR_RETURN(profiles, measure_profiles(options, request));
+  }
+  print_profiles(options, profiles);
+  if (!options.trace.empty()) {
+    ASSAY_RETURN_IF_ERROR(
+        write_file_atomically(options.trace, report::trace_from_cases(profiles.cases)));
+    log_line(LogLevel::kInfo, fmt::format("{}: open it at https://ui.perfetto.dev or in "
+                                          "chrome://tracing",
+                                          options.trace));
+  }
+  return profiles.cases.empty() ? ExitCode::kUnavailable : ExitCode::kOk;
+}
+
+}  // namespace
+
+Execute declare_profile(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  options->quick.declare_model(app);
+  app.add_option("other", options->other,
+                 "B, where it is another model or program; or two runs: run:ID run:ID");
+  options->quick.declare_timing(app);
+  app.add_option("--profile-iterations", options->profile_iterations,
+                 "Inferences under the profiler")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100'000));
+  app.add_option("--top", options->top, "Operators and functions to show")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100'000));
+  app.add_option("--trace", options->trace,
+                 "Writes the first profiled inferences for ui.perfetto.dev and chrome://tracing");
+  app.add_flag("--callgrind", options->has_instructions,
+               "Also counts instructions, under valgrind: for machines too noisy for time");
+  app.add_option("--format", options->format, "console or json")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"console", "json"}));
+  options->flags.run.declare(app);
+  app.remove_option(app.get_option("--only"));  // All that is named is wanted.
+  options->flags.toolchain.declare(app);
+  options->flags.store.declare(app);
+  return [options] { return execute(*options); };
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "assay/record/calibration.h"
+
+namespace assay {
+
+/// The smallest differences that a comparison finds in 95 of 100 tries on a machine as noisy as
+/// these pairs of a program and its copy tell it to be, for each of the `budgets_ns`.
+///
+/// `a`, `b`: log times of the pairs, in the order of launching. Blocks of two pairs are drawn with
+/// replacement, as many as fit the budget (at `pair_ns` each, 160 pairs at most: what further ones
+/// add is little). The test is shift-equivariant, so a difference d is found in a draw whose
+/// interval [low, high] lies above -d or below d: the answer is the 95 % quantile of the longer arm
+/// over 200 draws, as a ratio. Below six pairs no interval is bounded: ratio -1.
+/// At least two pairs. Deterministic for a seed.
+std::vector<Detectable> find_detectable(std::span<const double> a, std::span<const double> b,
+                                        std::int64_t pair_ns,
+                                        std::span<const std::int64_t> budgets_ns,
+                                        std::uint64_t seed);
+
+}  // namespace assay

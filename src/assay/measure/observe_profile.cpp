@@ -1,0 +1,133 @@
+#include "assay/measure/observe_profile.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <fmt/format.h>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "assay/base/clock.h"
+#include "assay/base/result.h"
+#include "assay/device/perf_events.h"
+#include "assay/engine/session.h"
+#include "assay/measure/measure.h"
+#include "assay/record/axes.h"
+#include "assay/record/launch.h"
+#include "assay/tensor/tensor.h"
+
+namespace assay {
+namespace {
+
+constexpr int kWarmup = 3;
+
+void note(const StageListener& listener, Stage stage) {
+  if (listener) {
+    listener(stage);
+  }
+}
+
+Result<ProfiledInference> infer_timed(Session& session, std::span<const TensorView> inputs) {
+  const auto t0 = monotonic_ns();
+  ASSAY_RETURN_IF_ERROR(session.bind(inputs));
+  const auto t1 = monotonic_ns();
+  ASSAY_RETURN_IF_ERROR(session.execute());
+  const auto t2 = monotonic_ns();
+  ASSAY_RETURN_IF_ERROR(session.fetch());
+  const auto t3 = monotonic_ns();
+  return ProfiledInference{
+      .start_ns = t0, .times = {.bind_ns = t1 - t0, .execute_ns = t2 - t1, .fetch_ns = t3 - t2}};
+}
+
+/// At least one, then until the count or the budget is reached.
+Status infer_within(Session& session, std::span<const TensorView> inputs, const ProfilePlan& plan,
+                    std::vector<ProfiledInference>& done) {
+  const auto end_ns = monotonic_ns() + plan.time_budget_ns;
+  for (int i = 0; i < plan.iterations; ++i) {
+    if (i > 0 && plan.time_budget_ns > 0 && monotonic_ns() >= end_ns) {
+      return {};
+    }
+    ASSAY_ASSIGN_OR_RETURN(done.emplace_back(), infer_timed(session, inputs));
+  }
+  return {};
+}
+
+/// The profiler is stopped whatever happens, and its failure counts only when nothing came before.
+Result<ProfileReport> profile_loop(Session& session, Profiler& profiler,
+                                   std::span<const TensorView> inputs, const ProfilePlan& plan,
+                                   std::vector<ProfiledInference>& done) {
+  done.reserve(static_cast<std::size_t>(plan.iterations));
+  ASSAY_RETURN_IF_ERROR(profiler.start());
+  const Status ran = infer_within(session, inputs, plan, done);
+  auto stopped = profiler.stop(static_cast<int>(done.size()));
+  ASSAY_RETURN_IF_ERROR(ran);
+  return stopped;
+}
+
+std::int64_t median_execute_ns(const std::vector<ProfiledInference>& done) {
+  std::vector<std::int64_t> times;
+  for (const auto& inference : done) {
+    times.push_back(inference.times.execute_ns);
+  }
+  std::ranges::sort(times);
+  return times[times.size() / 2];
+}
+
+/// Engines tell times of the clock; a report has them since the first inference.
+void make_relative(const std::vector<ProfiledInference>& done, ProfileReport& report) {
+  const auto origin_ns = done.front().start_ns;
+  int last = -1;
+  for (auto& span : report.spans) {
+    span.start_ns -= origin_ns;
+    last = std::max(last, span.iteration);
+  }
+  const auto kept = std::min(done.size(), static_cast<std::size_t>(last + 1));
+  report.inferences.assign(done.begin(), done.begin() + static_cast<std::ptrdiff_t>(kept));
+  for (auto& inference : report.inferences) {
+    inference.start_ns -= origin_ns;
+  }
+}
+
+Status count_events(Session& session, std::span<const TensorView> inputs, ProfileReport& report) {
+  for (int i = 0; i < kWarmup; ++i) {
+    ASSAY_RETURN_IF_ERROR(infer_once(session, inputs));
+  }
+  const std::array groups = {hardware_events(), software_events()};
+  auto counters = PerfCounters::open(groups);
+  counters.start();
+  for (int i = 0; i < report.iterations; ++i) {
+    ASSAY_RETURN_IF_ERROR(infer_once(session, inputs));
+  }
+  report.counters = counters.stop();
+  report.counted_iterations = report.iterations;
+  return {};
+}
+
+}  // namespace
+
+Result<ProfileReport> observe_profile(Session& session, std::span<const TensorView> inputs,
+                                      const ProfilePlan& plan, const StageListener& listener) {
+  if (plan.iterations < 1) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{} iterations: at least one is needed", plan.iterations));
+  }
+  auto* profiler = find_power<Profiler>(session);
+  if (profiler == nullptr) {
+    return fail(ErrorCode::kUnsupported, "this engine has no profiler");
+  }
+  note(listener, Stage::kFirst);
+  std::vector<ProfiledInference> thrown_away;
+  ASSAY_RETURN_IF_ERROR(
+      profile_loop(session, *profiler, inputs, {.iterations = kWarmup}, thrown_away));
+  note(listener, Stage::kSteady);
+  std::vector<ProfiledInference> done;
+  ASSAY_ASSIGN_OR_RETURN(auto report, profile_loop(session, *profiler, inputs, plan, done));
+  report.execute_median_ns = median_execute_ns(done);
+  make_relative(done, report);
+  ASSAY_RETURN_IF_ERROR(count_events(session, inputs, report));
+  return report;
+}
+
+}  // namespace assay

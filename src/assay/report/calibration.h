@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+#include "assay/base/json.h"
+#include "assay/record/calibration.h"
+
+namespace assay::report {
+
+/// What a calibration found, as some lines.
+std::string console_from_calibration(const Calibration& calibration);
+
+/// "1.3 % shows in 10 s, 0.6 % in 60 s (assay calibrate, 2026-11-21)", for the head of a report;
+/// empty when no difference can be shown.
+std::string line_from_calibration(const Calibration& calibration);
+
+/// Schema assay/calibration/1: all of the record.
+Json document_from_calibration(const Calibration& calibration);
+
+}  // namespace assay::report

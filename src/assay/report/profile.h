@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "assay/base/json.h"
+#include "assay/record/profile.h"
+
+namespace assay::report {
+
+/// What is shown of a profile: its parts by operator, by family and by delegate, the profiler's
+/// slow-down, counters, and the `top` parts and functions only. Lines are at most `width` wide.
+std::string console_from_breakdown(const ProfileBreakdown& breakdown, std::size_t top,
+                                   std::size_t width, bool has_colour);
+
+std::string console_from_instructions(const InstructionReport& instructions, std::size_t top,
+                                      std::size_t width, bool has_colour);
+
+std::string console_from_difference(const ProfileDifference& difference, std::size_t top,
+                                    std::size_t width, bool has_colour);
+
+/// One case of a profile document.
+struct ProfiledCase {
+  ProfileBreakdown breakdown;
+  std::optional<InstructionReport> instructions;
+};
+
+/// Schema assay/profile/1: {run, cases, difference}; the difference is null without two sides.
+Json document_from_profiles(const std::string& run, const std::vector<ProfiledCase>& cases,
+                            const std::optional<ProfileDifference>& difference);
+
+}  // namespace assay::report

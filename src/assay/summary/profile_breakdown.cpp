@@ -1,0 +1,149 @@
+#include "assay/summary/profile_breakdown.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/record/launch.h"
+#include "assay/record/profile.h"
+#include "assay/record/summary.h"
+#include "assay/summary/operator_family.h"
+
+namespace assay {
+namespace {
+
+ProfilePart part_of(const ProfileEvent& event, int iterations, const std::string& delegate) {
+  const double calls = static_cast<double>(event.count) / iterations;
+  return {
+      .name = event.name,
+      .kind = event.kind,
+      .family = event.kind == "delegate" ? "delegate" : std::string(family_of_operator(event.name)),
+      .delegate = delegate,
+      .instruction = event.instruction,
+      .calls = calls,
+      .time_ns = static_cast<double>(event.median_ns) * calls,
+      .mean_ns = static_cast<double>(event.total_ns) / iterations,
+      .min_ns = static_cast<double>(event.min_ns)};
+}
+
+ProfilePart rest_of(std::string name, const std::string& delegate, double time_ns) {
+  return {.name = std::move(name),
+          .kind = "rest",
+          .family = "rest",
+          .delegate = delegate,
+          .time_ns = time_ns};
+}
+
+/// Adds to the group of that name, a new one if there is none.
+void add_to_group(std::vector<ProfileGroup>& groups, const std::string& name, double calls,
+                  double time_ns) {
+  auto found = std::ranges::find(groups, name, &ProfileGroup::name);
+  if (found == groups.end()) {
+    found = groups.insert(groups.end(), ProfileGroup{.name = name});
+  }
+  found->calls += calls;
+  found->time_ns += time_ns;
+}
+
+/// A delegate's operators and what they leave of its call; the call itself where it tells nothing.
+void add_delegate(const ProfileReport& profile, const ProfilePart& call,
+                  ProfileBreakdown& breakdown) {
+  auto& parts = breakdown.parts;
+  double told_ns = 0;
+  bool is_told = false;
+  for (const auto& event : profile.events) {
+    if (event.kind == "delegate_operator" && event.instruction == call.instruction) {
+      parts.push_back(part_of(event, breakdown.iterations, call.name));
+      told_ns += parts.back().time_ns;
+      is_told = true;
+    }
+  }
+  parts.push_back(
+      is_told ? rest_of(call.name + " outside its operators", call.name, call.time_ns - told_ns)
+              : call);
+}
+
+void add_parts(const ProfileReport& profile, ProfileBreakdown& breakdown) {
+  double inside_ns = 0;
+  for (const auto& event : profile.events) {
+    if (event.kind == "operator") {
+      breakdown.parts.push_back(part_of(event, breakdown.iterations, ""));
+      inside_ns += breakdown.parts.back().time_ns;
+      add_to_group(breakdown.places, "operators outside of delegates", breakdown.parts.back().calls,
+                   breakdown.parts.back().time_ns);
+    } else if (event.kind == "delegate") {
+      const auto call = part_of(event, breakdown.iterations, event.name);
+      inside_ns += call.time_ns;
+      add_to_group(breakdown.places, event.name, call.calls, call.time_ns);
+      add_delegate(profile, call, breakdown);
+    }
+  }
+  if (breakdown.method_ns == 0) {  // An engine that does not tell it.
+    breakdown.method_ns = inside_ns;
+  }
+  breakdown.outside_ns = breakdown.method_ns - inside_ns;
+  breakdown.parts.push_back(rest_of("outside any operator", "", breakdown.outside_ns));
+  add_to_group(breakdown.places, "outside any operator", 0, breakdown.outside_ns);
+}
+
+/// A program calls one kernel many times: "convolution.out #3" is the third in it.
+void number_operators(std::vector<ProfilePart>& parts) {
+  std::map<std::string, int> total;
+  for (const auto& part : parts) {
+    total[part.kind == "operator" ? part.name : ""] += 1;
+  }
+  std::map<std::string, int> seen;
+  for (auto& part : parts) {
+    if (part.kind == "operator" && total[part.name] > 1) {
+      part.name += fmt::format(" #{}", ++seen[part.name]);
+    }
+  }
+}
+
+void add_slowdown(const CaseSummary& summary, ProfileBreakdown& breakdown) {
+  const auto steady = summary.metrics.find("steady_ns");
+  if (steady == summary.metrics.end() || steady->second.value <= 0) {
+    return;
+  }
+  breakdown.timed_ns = steady->second.value;
+  breakdown.timed_launches = steady->second.count;
+  if (breakdown.execute_ns > 0) {
+    breakdown.slowdown_ratio = breakdown.execute_ns / steady->second.value;
+  }
+}
+
+}  // namespace
+
+ProfileBreakdown break_down_profile(const CaseSummary& summary) {
+  ASSAY_CHECK(summary.profile.has_value());
+  const auto& profile = *summary.profile;
+  ProfileBreakdown breakdown{.label = summary.label,
+                             .method_ns = static_cast<double>(profile.method_median_ns),
+                             .iterations = std::max(1, profile.iterations),
+                             .execute_ns = static_cast<double>(profile.execute_median_ns),
+                             .counted_iterations = profile.counted_iterations,
+                             .counters = profile.counters,
+                             .notes = profile.notes};
+  add_parts(profile, breakdown);
+  number_operators(breakdown.parts);
+  for (const auto& part : breakdown.parts) {
+    add_to_group(breakdown.families, part.family, part.calls, part.time_ns);
+  }
+  const auto share = [&breakdown](auto& row) {
+    row.share_ratio = breakdown.method_ns > 0 ? row.time_ns / breakdown.method_ns : 0;
+  };
+  std::ranges::for_each(breakdown.parts, share);
+  std::ranges::for_each(breakdown.families, share);
+  std::ranges::for_each(breakdown.places, share);
+  std::ranges::stable_sort(breakdown.parts, std::greater{}, &ProfilePart::time_ns);
+  std::ranges::stable_sort(breakdown.families, std::greater{}, &ProfileGroup::time_ns);
+  add_slowdown(summary, breakdown);
+  return breakdown;
+}
+
+}  // namespace assay

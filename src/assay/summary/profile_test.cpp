@@ -1,0 +1,194 @@
+#include "assay/record/profile.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <string>
+
+#include "assay/record/summary.h"
+#include "assay/summary/operator_family.h"
+#include "assay/summary/profile_breakdown.h"
+#include "assay/summary/profile_difference.h"
+
+namespace assay {
+namespace {
+
+using testing::Contains;
+using testing::DoubleNear;
+using testing::HasSubstr;
+
+ProfileEvent event(std::string name, std::string kind, int instruction, std::int64_t median_ns,
+                   std::int64_t count = 10) {
+  return {.name = std::move(name),
+          .kind = std::move(kind),
+          .instruction = instruction,
+          .count = count,
+          .total_ns = (median_ns + 1) * count,
+          .min_ns = median_ns - 1,
+          .median_ns = median_ns};
+}
+
+/// 10 inferences of 1000 ns: a delegate of 700 with operators of 400 and 200, a copy, called twice
+/// in each inference, of 50.
+CaseSummary delegated_case() {
+  CaseSummary summary{.label = "delegated"};
+  summary.profile = ProfileReport{
+      .iterations = 10,
+      .events = {event("Method::execute", "method", -1, 1000),
+                 event("_to_copy.out", "operator", 0, 50, 20), event("X", "delegate", 1, 700),
+                 event("Convolution (NHWC, F32) GEMM #1", "delegate_operator", 1, 400),
+                 event("Add (ND) #1", "delegate_operator", 1, 200)},
+      .method_median_ns = 1000,
+      .execute_median_ns = 1100};
+  summary.metrics["steady_ns"] = {.value = 1000, .count = 3};
+  summary.manifest = {{"program",
+                       {{"operators_delegated", {{"aten.add.Tensor", 1}, {"aten.conv", 1}}},
+                        {"operators_left", {{{"name", "aten._to_copy.default"}, {"count", 1}}}}}}};
+  return summary;
+}
+
+/// The same program without the addition in the delegate.
+CaseSummary left_case() {
+  CaseSummary summary{.label = "left"};
+  summary.profile = ProfileReport{
+      .iterations = 10,
+      .events = {event("Method::execute", "method", -1, 1900),
+                 event("_to_copy.out", "operator", 0, 50, 20), event("X", "delegate", 1, 500),
+                 event("Convolution (NHWC, QS8, QC8W) GEMM #1", "delegate_operator", 1, 450),
+                 event("_to_copy.out", "operator", 2, 100), event("add.out", "operator", 3, 1000)},
+      .method_median_ns = 1900};
+  summary.manifest = {
+      {"program",
+       {{"operators_delegated", {{"aten.conv", 1}}},
+        {"operators_left",
+         {{{"name", "aten._to_copy.default"}, {"count", 2}},
+          {{"name", "aten.add.Tensor"}, {"count", 1}, {"reason", "invalid dtype"}}}}}}};
+  return summary;
+}
+
+const ProfilePart* find_part(const ProfileBreakdown& breakdown, const std::string& name) {
+  const auto found = std::ranges::find(breakdown.parts, name, &ProfilePart::name);
+  return found == breakdown.parts.end() ? nullptr : &*found;
+}
+
+TEST(ProfileBreakdown, HasPartsThatAddUpToTheMethod) {
+  const auto breakdown = break_down_profile(delegated_case());
+  double sum = 0;
+  double shares = 0;
+  for (const auto& part : breakdown.parts) {
+    sum += part.time_ns;
+    shares += part.share_ratio;
+  }
+  EXPECT_DOUBLE_EQ(sum, 1000);
+  EXPECT_NEAR(shares, 1, 1e-12);
+  EXPECT_EQ(breakdown.parts.front().name, "Convolution (NHWC, F32) GEMM #1");
+  EXPECT_EQ(breakdown.parts.front().delegate, "X");
+  EXPECT_EQ(find_part(breakdown, "_to_copy.out")->time_ns, 100);  // Two calls of 50.
+  EXPECT_EQ(find_part(breakdown, "_to_copy.out")->calls, 2);
+  EXPECT_EQ(find_part(breakdown, "_to_copy.out")->mean_ns, 102);
+  EXPECT_EQ(find_part(breakdown, "X outside its operators")->time_ns, 100);
+  EXPECT_EQ(breakdown.outside_ns, 200);
+  EXPECT_EQ(find_part(breakdown, "X"), nullptr);  // Its operators stand for it.
+}
+
+TEST(ProfileBreakdown, NumbersKernelsThatAreCalledAtSeveralPlaces) {
+  const auto breakdown = break_down_profile(left_case());
+  ASSERT_NE(find_part(breakdown, "_to_copy.out #2"), nullptr);
+  EXPECT_EQ(find_part(breakdown, "_to_copy.out #1")->instruction, 0);
+  EXPECT_EQ(find_part(breakdown, "_to_copy.out #2")->instruction, 2);
+  EXPECT_NE(find_part(breakdown, "add.out"), nullptr);
+}
+
+TEST(ProfileBreakdown, TellsTheSlowdownAgainstTheTimedPass) {
+  const auto breakdown = break_down_profile(delegated_case());
+  EXPECT_DOUBLE_EQ(breakdown.slowdown_ratio.value(), 1.1);
+  EXPECT_EQ(breakdown.timed_launches, 3);
+  EXPECT_FALSE(break_down_profile(left_case()).slowdown_ratio.has_value());
+}
+
+TEST(ProfileBreakdown, KeepsADelegateThatTellsNothingOfItsInside) {
+  auto summary = delegated_case();
+  std::erase_if(summary.profile->events,
+                [](const ProfileEvent& one) { return one.kind == "delegate_operator"; });
+  const auto breakdown = break_down_profile(summary);
+  ASSERT_NE(find_part(breakdown, "X"), nullptr);
+  EXPECT_EQ(find_part(breakdown, "X")->time_ns, 700);
+}
+
+TEST(ProfileDifference, AddsUpAndPutsTheLargestFirst) {
+  const auto difference = difference_of_profiles(delegated_case(), left_case());
+  EXPECT_EQ(difference.difference_ns, 900);
+  for (const auto* rows : {&difference.parts, &difference.families, &difference.places}) {
+    double sum = 0;
+    for (const auto& row : *rows) {
+      sum += row.difference_ns;
+    }
+    EXPECT_DOUBLE_EQ(sum, 900);
+    EXPECT_NEAR(rows->back().cumulative_ratio, 1, 1e-12);
+  }
+  EXPECT_EQ(difference.parts.front().name, "add.out #1");
+  EXPECT_FALSE(difference.parts.front().a_ns.has_value());
+  EXPECT_EQ(difference.parts.front().b_ns, 1000);
+}
+
+TEST(ProfileDifference, MatchesAnOperatorWithItsQuantizedSelf) {
+  const auto difference = difference_of_profiles(delegated_case(), left_case());
+  const auto found =
+      std::ranges::find(difference.parts, "Convolution (NHWC) GEMM #1", &DifferenceRow::name);
+  ASSERT_NE(found, difference.parts.end());
+  EXPECT_EQ(found->a_ns, 400);
+  EXPECT_EQ(found->b_ns, 450);
+}
+
+TEST(ProfileDifference, TellsWhatLeftTheDelegate) {
+  const auto difference = difference_of_profiles(delegated_case(), left_case());
+  ASSERT_EQ(difference.delegation.size(), 2U);  // The convolution did not move.
+  const auto& add = difference.delegation.front();
+  EXPECT_EQ(add.name, "aten.add.Tensor");
+  EXPECT_EQ(add.outside_ns, 1000);
+  EXPECT_EQ(add.text,
+            "aten.add.Tensor left the delegate: delegated 1 -> 0, left 0 -> 1, +0.001 ms outside "
+            "(invalid dtype)");
+  EXPECT_THAT(difference.delegation.back().text, HasSubstr("is more outside"));
+  EXPECT_THAT(difference.notes,
+              Contains(HasSubstr("copies and conversions outside of delegates: 2 -> 3 (+1)")));
+  EXPECT_THAT(difference.delegation.back().text, HasSubstr("+0.0001 ms outside"));
+  const auto back = difference_of_profiles(left_case(), delegated_case());
+  EXPECT_THAT(back.delegation.front().text, HasSubstr("entered the delegate"));
+}
+
+TEST(ProfileDifference, SaysWhatItNeedsToTellOfDelegation) {
+  auto without = left_case();
+  without.manifest = nullptr;
+  const auto difference = difference_of_profiles(delegated_case(), without);
+  EXPECT_TRUE(difference.delegation.empty());
+  EXPECT_THAT(difference.notes, Contains(HasSubstr("manifest beside the program")));
+}
+
+TEST(OperatorFamily, IsTheSameForNamesOfDifferentEngines) {
+  EXPECT_EQ(family_of_operator("convolution.out"), "convolution");
+  EXPECT_EQ(family_of_operator("Convolution (NHWC, F32) IGEMM #1"), "convolution");
+  EXPECT_EQ(family_of_operator("addmm.out"), "matrix product");
+  EXPECT_EQ(family_of_operator("Fully Connected (NC, F32) GEMM #3"), "matrix product");
+  EXPECT_EQ(family_of_operator("add.out"), "arithmetic");
+  EXPECT_EQ(family_of_operator("_to_dim_order_copy.out"), "copy");
+  EXPECT_EQ(family_of_operator("dequantize_per_channel.out"), "quantize");
+  EXPECT_EQ(family_of_operator("_native_batch_norm_legit_no_training.out"), "normalization");
+  EXPECT_EQ(family_of_operator("_softmax.out"), "activation");
+  EXPECT_EQ(family_of_operator("upsample_bilinear2d.out"), "resize");
+  EXPECT_EQ(family_of_operator("fakexla"), "other");
+}
+
+TEST(OperatorFamily, MatchingNameDropsNumberAndElementTypes) {
+  EXPECT_EQ(matching_name("Convolution (NHWC, QS8, QC8W) IGEMM #12"), "Convolution (NHWC) IGEMM");
+  EXPECT_EQ(matching_name("Convolution (NHWC, F32) IGEMM #1"), "Convolution (NHWC) IGEMM");
+  EXPECT_EQ(matching_name("Add (ND) #2"), "Add (ND)");
+  EXPECT_EQ(matching_name("add.out"), "add.out");
+  EXPECT_EQ(base_name_of_operator("aten.add.Tensor"), "add");
+  EXPECT_EQ(base_name_of_operator("add.out"), "add");
+  EXPECT_EQ(base_name_of_operator("add"), "add");
+}
+
+}  // namespace
+}  // namespace assay
