@@ -193,10 +193,8 @@ namespace {
 [[gnu::section(".preinit_array"),
   gnu::used]] void (*const start_before_main)(int, char**, char**) = start_if_asked;
 
-void* counted(void* block) {
-  if (should_count()) [[unlikely]] {
-    note_allocated(block);
-  }
+[[gnu::noinline]] void* counted(void* block) {
+  note_allocated(block);
   return block;
 }
 
@@ -205,7 +203,13 @@ void* counted(void* block) {
 
 extern "C" {
 
-void* malloc(std::size_t bytes) { return assay::counted(__libc_malloc(bytes)); }
+// When off each ends in a jump to glibc's: nothing is left to do behind it.
+void* malloc(std::size_t bytes) {
+  if (!assay::should_count()) [[likely]] {
+    return __libc_malloc(bytes);
+  }
+  return assay::counted(__libc_malloc(bytes));
+}
 
 void free(void* block) {
   if (assay::should_count()) [[unlikely]] {
@@ -215,6 +219,9 @@ void free(void* block) {
 }
 
 void* calloc(std::size_t count, std::size_t bytes) {
+  if (!assay::should_count()) [[likely]] {
+    return __libc_calloc(count, bytes);
+  }
   return assay::counted(__libc_calloc(count, bytes));
 }
 
@@ -241,11 +248,14 @@ void* reallocarray(void* block, std::size_t count, std::size_t bytes) {
 }
 
 void* memalign(std::size_t alignment, std::size_t bytes) {
+  if (!assay::should_count()) [[likely]] {
+    return __libc_memalign(alignment, bytes);
+  }
   return assay::counted(__libc_memalign(alignment, bytes));
 }
 
 void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
-  return assay::counted(__libc_memalign(alignment, bytes));
+  return ::memalign(alignment, bytes);
 }
 
 int posix_memalign(void** block, std::size_t alignment, std::size_t bytes) {
@@ -253,7 +263,7 @@ int posix_memalign(void** block, std::size_t alignment, std::size_t bytes) {
     return EINVAL;
   }
   const int before = errno;  // POSIX: it is returned, not set.
-  void* const made = assay::counted(__libc_memalign(alignment, bytes));
+  void* const made = ::memalign(alignment, bytes);
   errno = before;
   if (made == nullptr) {
     return ENOMEM;
@@ -262,8 +272,19 @@ int posix_memalign(void** block, std::size_t alignment, std::size_t bytes) {
   return 0;
 }
 
-void* valloc(std::size_t bytes) { return assay::counted(__libc_valloc(bytes)); }
-void* pvalloc(std::size_t bytes) { return assay::counted(__libc_pvalloc(bytes)); }
+void* valloc(std::size_t bytes) {
+  if (!assay::should_count()) [[likely]] {
+    return __libc_valloc(bytes);
+  }
+  return assay::counted(__libc_valloc(bytes));
+}
+
+void* pvalloc(std::size_t bytes) {
+  if (!assay::should_count()) [[likely]] {
+    return __libc_pvalloc(bytes);
+  }
+  return assay::counted(__libc_pvalloc(bytes));
+}
 }
 
 #endif

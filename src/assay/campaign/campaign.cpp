@@ -8,6 +8,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -39,12 +40,11 @@ constexpr std::int64_t kObserveBudgetNs = 5'000'000'000;
 /// One campaign under way: the request, and what was found out so far.
 class Campaign {
  public:
-  Campaign(const CampaignRequest& request, const CampaignTools& tools)
-      : request_(request), tools_(tools) {}
+  Campaign(const CampaignRequest& request, const CampaignTools& tools, TemporaryFolder jobs)
+      : request_(request), tools_(tools), jobs_(std::move(jobs)) {}
 
   Status run() {
     ASSAY_RETURN_IF_ERROR(open_run());
-    ASSAY_ASSIGN_OR_RETURN(jobs_, TemporaryFolder::make("assay-jobs"));
     ASSAY_ASSIGN_OR_RETURN(prepared_, prepare_cases(request_, tools_));
     ASSAY_RETURN_IF_ERROR(close_cases_without_artifact());
     ASSAY_RETURN_IF_ERROR(execute_steps());
@@ -307,7 +307,7 @@ class Campaign {
     }
     if (pass == Pass::kTiming) {
       ASSAY_RETURN_IF_ERROR(apply_scenario(prepared.cell, turn, request_.environment.cpus,
-                                           request_.builds, jobs_->path(), order));
+                                           request_.builds, jobs_.path(), order));
     }
     return order;
   }
@@ -344,14 +344,15 @@ class Campaign {
   std::vector<PreparedCase> prepared_;
   AttemptStates states_;
   std::optional<AgentClient> agent_;
-  std::optional<TemporaryFolder> jobs_;  ///< Of programs that run beside.
+  TemporaryFolder jobs_;  ///< Of programs that run beside.
   int order_ = 0;
 };
 
 }  // namespace
 
 Status run_campaign(const CampaignRequest& request, const CampaignTools& tools) {
-  return Campaign(request, tools).run();
+  ASSAY_ASSIGN_OR_RETURN(auto jobs, TemporaryFolder::make("assay-jobs"));
+  return Campaign(request, tools, std::move(jobs)).run();
 }
 
 }  // namespace assay

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -87,7 +88,7 @@ std::vector<FunctionCost> functions_of(const CallgrindCosts& few, const Callgrin
       functions.push_back({.name = name, .instructions = static_cast<double>(more) / inferences});
     }
   }
-  std::ranges::stable_sort(functions, std::ranges::greater{}, &FunctionCost::instructions);
+  std::ranges::sort(functions, std::greater{}, &FunctionCost::instructions);
   functions.resize(std::min(functions.size(), kMostFunctions));
   return functions;
 }
@@ -104,12 +105,12 @@ void note_processor(const std::vector<std::string>& cpu_flags, InstructionReport
 }
 
 Result<InstructionReport> count_case(AgentClient& agent, const LaunchOrder& order,
-                                     const InstructionPlan& plan) {
+                                     const InstructionPlan& plan, const std::string& valgrind) {
   ASSAY_ASSIGN_OR_RETURN(const auto folder, TemporaryFolder::make("assay-callgrind"));
-  ASSAY_ASSIGN_OR_RETURN(const auto few, count_launch(agent, order, *plan.valgrind, plan.few,
-                                                      folder.path() / "few.out"));
-  ASSAY_ASSIGN_OR_RETURN(const auto many, count_launch(agent, order, *plan.valgrind, plan.many,
-                                                       folder.path() / "many.out"));
+  ASSAY_ASSIGN_OR_RETURN(const auto few,
+                         count_launch(agent, order, valgrind, plan.few, folder.path() / "few.out"));
+  ASSAY_ASSIGN_OR_RETURN(
+      const auto many, count_launch(agent, order, valgrind, plan.many, folder.path() / "many.out"));
   const int more = plan.many - plan.few;
   InstructionReport report{
       .unavailable = {},
@@ -189,7 +190,8 @@ Status count_instructions(const CampaignRequest& request, const CampaignTools& t
     InstructionReport report{.unavailable = kNoValgrind};
     if (plan.valgrind) {
       ASSAY_ASSIGN_OR_RETURN(agent, tools.connect_agent());  // A fresh one: the last may have died.
-      auto counted = count_case(*agent, order_of_case(one, Pass::kTiming, request.settings), plan);
+      auto counted = count_case(*agent, order_of_case(one, Pass::kTiming, request.settings), plan,
+                                *plan.valgrind);
       report =
           counted ? *std::move(counted) : InstructionReport{.unavailable = counted.error().message};
       if (report.unavailable.empty()) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <fmt/format.h>
 #include <limits>
@@ -9,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "assay/base/fs.h"
@@ -66,6 +68,7 @@ Result<Companion> neighbor(const Scenario& scenario, const std::vector<EngineBui
 std::vector<std::string> program_files(const Artifact& artifact) {
   const stdfs::path folder(artifact.folder);
   std::vector<std::string> files;
+  files.reserve(artifact.files.size());
   for (const auto& file : artifact.files) {
     files.push_back((folder / file.name).string());
   }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "assay/artifact/cache.h"
@@ -24,13 +25,14 @@
 #include "assay/compare/compare.h"
 #include "assay/compare/detectable.h"
 #include "assay/compare/pairs.h"
-#include "assay/record/axes.h"
 #include "assay/record/calibration.h"
 #include "assay/record/comparison.h"
 #include "assay/record/run.h"
+#include "assay/record/summary.h"
 #include "assay/report/calibration.h"
 #include "assay/spec/program_format.h"
 #include "assay/spec/spec.h"
+#include "assay/store/result_store.h"
 #include "assay/summary/summarize.h"
 
 namespace assay::cli {

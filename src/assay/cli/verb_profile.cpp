@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cstddef>
 #include <fmt/format.h>
 #include <memory>
@@ -25,7 +24,7 @@
 #include "assay/cli/progress.h"
 #include "assay/cli/quick_spec.h"
 #include "assay/cli/verb.h"
-#include "assay/record/axes.h"
+#include "assay/record/axes.h"  // IWYU pragma: keep
 #include "assay/record/case.h"
 #include "assay/record/profile.h"
 #include "assay/record/summary.h"
@@ -142,6 +141,7 @@ void print_profiles(const Options& options, const Profiles& profiles) {
     difference = difference_of_profiles(profiles.cases[0], profiles.cases[1]);
   }
   std::vector<report::ProfiledCase> cases;
+  cases.reserve(profiles.cases.size());
   for (const auto& one : profiles.cases) {
     cases.push_back({.breakdown = break_down_profile(one), .instructions = one.instructions});
   }

@@ -1,7 +1,6 @@
 #include "assay/compare/pair_order.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <random>
 #include <vector>

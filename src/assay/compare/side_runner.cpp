@@ -60,8 +60,8 @@ Result<SideRunner> SideRunner::prepare(const CampaignRequest& request, const Cam
                                        bool has_canary) {
   ASSAY_CHECK(request.cases.size() == 2);
   ASSAY_ASSIGN_OR_RETURN(const auto prepared, prepare_cases(request, tools));
-  SideRunner runner(request, tools);
-  ASSAY_ASSIGN_OR_RETURN(runner.files_, TemporaryFolder::make("assay-compare"));
+  ASSAY_ASSIGN_OR_RETURN(auto files, TemporaryFolder::make("assay-compare"));
+  SideRunner runner(request, tools, std::move(files));
   ASSAY_RETURN_IF_ERROR(runner.add_side(Side::kA, prepared.at(0)));
   ASSAY_RETURN_IF_ERROR(runner.add_side(Side::kB, prepared.at(1)));
   if (has_canary) {
@@ -82,7 +82,7 @@ Status SideRunner::add_side(Side side, const PreparedCase& prepared) {
   ASSAY_RETURN_IF_ERROR(tools_.store.put_attempt(attempt));
   auto order = order_of_case(prepared, Pass::kTiming, request_.settings);
   ASSAY_RETURN_IF_ERROR(apply_scenario(prepared.cell, 0, request_.environment.cpus, request_.builds,
-                                       files_->path(), order));
+                                       files_.path(), order));
   places_[side] = {.order = std::move(order), .attempt = attempt.id};
   attempts_[attempt.id] = std::move(attempt);
   return {};
@@ -93,16 +93,16 @@ Status SideRunner::add_canary() {
   const stdfs::path from(place.order.artifact.folder);
   for (const auto& file : place.order.artifact.files) {
     std::error_code error;
-    stdfs::copy_file(from / file.name, files_->path() / file.name, error);
+    stdfs::copy_file(from / file.name, files_.path() / file.name, error);
     if (error) {
       return fail(ErrorCode::kExhausted,
                   fmt::format("cannot copy '{}' for the canary: {}; --no-canary does without",
                               (from / file.name).string(), error.message()));
     }
   }
-  place.order.artifact.folder = files_->path().string();
+  place.order.artifact.folder = files_.path().string();
   for (auto& file : place.order.surroundings.files) {
-    file = (files_->path() / stdfs::path(file).filename()).string();
+    file = (files_.path() / stdfs::path(file).filename()).string();
   }
   places_[Side::kCanary] = std::move(place);
   return {};

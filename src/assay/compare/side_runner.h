@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "assay/base/fs.h"
@@ -34,8 +35,8 @@ class SideRunner {
   Status finish();
 
  private:
-  SideRunner(const CampaignRequest& request, const CampaignTools& tools)
-      : request_(request), tools_(tools) {}
+  SideRunner(const CampaignRequest& request, const CampaignTools& tools, TemporaryFolder files)
+      : request_(request), tools_(tools), files_(std::move(files)) {}
 
   Status add_side(Side side, const PreparedCase& prepared);
   Status add_canary();
@@ -51,7 +52,7 @@ class SideRunner {
   std::map<Side, Place> places_;
   std::map<std::string, Attempt> attempts_;  ///< By id.
   std::map<std::string, int> counts_;        ///< Launches of each attempt.
-  std::optional<TemporaryFolder> files_;     ///< The canary's copies; jobs of programs beside.
+  TemporaryFolder files_;                    ///< The canary's copies; jobs of programs beside.
   std::optional<AgentClient> agent_;
   int launched_ = 0;
 };

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <cstddef>
 #include <fmt/format.h>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "assay/base/result.h"
@@ -81,6 +81,7 @@ StoredChange change_between(const MeasuredCase& a, const MeasuredCase& b) {
 
 void nominate(std::vector<StoredChange>& changes) {
   std::vector<double> p_values;
+  p_values.reserve(changes.size());
   for (const auto& change : changes) {
     p_values.push_back(change.p_value);
   }
@@ -88,8 +89,10 @@ void nominate(std::vector<StoredChange>& changes) {
   for (std::size_t i = 0; i < changes.size(); ++i) {
     changes[i].is_nominated = is_found[i];
   }
-  std::ranges::stable_sort(changes, std::greater{},
-                           [](const StoredChange& change) { return std::abs(change.ratio); });
+  std::ranges::sort(changes, [](const StoredChange& a, const StoredChange& b) {
+    return std::pair(-std::abs(a.ratio), std::string_view(a.label)) <
+           std::pair(-std::abs(b.ratio), std::string_view(b.label));
+  });
 }
 
 /// The fewest launches a side at which the test can say anything at all: below four against four

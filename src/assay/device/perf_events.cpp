@@ -69,7 +69,7 @@ std::vector<int> threads_now(const stdfs::path& root) {
 }
 
 std::string_view name_of_error(int error) {
-  const char* name = ::strerrorname_np(error);
+  const char* name = ::strerrorname_np(error);  // NOLINT(misc-include-cleaner): GNU
   return name == nullptr ? std::string_view("unknown error") : std::string_view(name);
 }
 

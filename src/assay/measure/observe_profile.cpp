@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <fmt/format.h>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "assay/base/clock.h"
@@ -68,6 +67,7 @@ Result<ProfileReport> profile_loop(Session& session, Profiler& profiler,
 
 std::int64_t median_execute_ns(const std::vector<ProfiledInference>& done) {
   std::vector<std::int64_t> times;
+  times.reserve(done.size());
   for (const auto& inference : done) {
     times.push_back(inference.times.execute_ns);
   }

@@ -8,8 +8,8 @@ ASSAY_DEFINE_JSON(ProfilePart, name, kind, family, delegate, instruction, calls,
                   min_ns, share_ratio)
 ASSAY_DEFINE_JSON(ProfileGroup, name, calls, time_ns, share_ratio)
 ASSAY_DEFINE_JSON(ProfileBreakdown, label, method_ns, iterations, parts, families, places,
-                  outside_ns, execute_ns, timed_ns, timed_launches, slowdown_ratio,
-                  counted_iterations, counters, notes)
+                  outside_ns, execute_ns, timed_ns, timed_launches, slowdown_ratio, method_floor_ns,
+                  timed_floor_ns, floor_slowdown_ratio, counted_iterations, counters, notes)
 ASSAY_DEFINE_JSON(DifferenceRow, name, a_ns, b_ns, difference_ns, share_ratio, cumulative_ratio,
                   a_calls, b_calls)
 ASSAY_DEFINE_JSON(OperatorChange, name, a_delegated, b_delegated, a_left, b_left, outside_ns,

@@ -47,6 +47,10 @@ struct ProfileBreakdown {
   std::optional<double> timed_ns;    ///< Of the timing pass: steady_ns.
   int timed_launches = 0;
   std::optional<double> slowdown_ratio;  ///< execute_ns / timed_ns
+  double method_floor_ns = 0;            ///< Smallest method of the profile pass.
+  std::optional<double> timed_floor_ns;  ///< steady_floor_ns
+  /// method_floor_ns / timed_floor_ns: on a busy machine the steadier of the two.
+  std::optional<double> floor_slowdown_ratio;
   int counted_iterations = 0;
   std::vector<EventCount> counters;
   std::vector<std::string> notes;

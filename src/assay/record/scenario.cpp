@@ -1,11 +1,11 @@
 #include "assay/record/scenario.h"
 
 #include <charconv>
-#include <cstddef>
 #include <fmt/format.h>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "assay/base/json.h"

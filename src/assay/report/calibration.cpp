@@ -1,6 +1,7 @@
 #include "assay/report/calibration.h"
 
 #include <cstdint>
+#include <ctime>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

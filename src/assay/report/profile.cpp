@@ -118,11 +118,14 @@ std::string slowdown_text(const ProfileBreakdown& breakdown) {
   if (!breakdown.slowdown_ratio) {
     return profiled + "; there is no timed pass to lay it against";
   }
+  const auto floors = breakdown.floor_slowdown_ratio
+                          ? fmt::format(", {:.3f} by their floors", *breakdown.floor_slowdown_ratio)
+                          : "";
   return fmt::format(
-      "{}, {} a timed one ({}): the profiler's slow-down is {:.3f}", profiled,
-      text_from_duration_ns(*breakdown.timed_ns),
+      "{}, {} a timed one ({}): the profiler's slow-down is {:.3f}{}", profiled,
+      text_from_duration_ns(breakdown.timed_ns.value_or(0)),
       counted(static_cast<std::size_t>(breakdown.timed_launches), "launch", "launches"),
-      *breakdown.slowdown_ratio);
+      *breakdown.slowdown_ratio, floors);
 }
 
 /// Values of one inference, then each reason once with all events it is the reason of.
@@ -254,7 +257,7 @@ std::string console_from_difference(const ProfileDifference& difference, std::si
        {std::pair{"family", &difference.families}, std::pair{"delegate", &difference.places}}) {
     out += "\n" + table_of_rows(title, *rows, rows->size()).lay_out(width, has_colour).text;
   }
-  out += "\n";
+  out += '\n';
   for (const auto& change : difference.delegation) {
     out += line(change.text, width);
   }

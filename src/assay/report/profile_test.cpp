@@ -27,6 +27,7 @@ ProfileBreakdown breakdown() {
                           .timed_ns = 2e6,
                           .timed_launches = 3,
                           .slowdown_ratio = 1.1,
+                          .floor_slowdown_ratio = 1.02,
                           .counted_iterations = 30};
   result.parts = {{.name = "conv",
                    .kind = "operator",
@@ -56,9 +57,11 @@ ProfileBreakdown breakdown() {
 }
 
 TEST(ProfileText, TellsTheSlowdownWithBothCounts) {
-  const auto text = console_from_breakdown(breakdown(), 10, 120, false);
-  EXPECT_THAT(text, HasSubstr("2.20 ms a profiled inference (30 in one launch), 2 ms a timed "
-                              "one (3 launches): the profiler's slow-down is 1.100"));
+  const auto text = console_from_breakdown(breakdown(), 10, 200, false);
+  EXPECT_THAT(
+      text,
+      HasSubstr("2.20 ms a profiled inference (30 in one launch), 2 ms a timed "
+                "one (3 launches): the profiler's slow-down is 1.100, 1.020 by their floors"));
   EXPECT_THAT(text, HasSubstr("0.100 ms (5.0 %) of it outside any operator"));
 }
 

@@ -82,12 +82,24 @@ void add_spans(const ProfileReport& profile, int process, Lines& lines) {
     const auto& event = profile.events[at];
     auto entry = complete(process, track_of(event.kind), printable(event.name), event.kind,
                           span.start_ns, span.duration_ns);
-    entry["args"] = {{"inference", span.iteration}, {"median_us", event.median_ns / 1000.0}};
+    entry["args"] = {{"inference", span.iteration},
+                     {"median_us", static_cast<double>(event.median_ns) / 1000}};
     if (event.instruction >= 0) {
       entry["args"]["instruction"] = event.instruction;
     }
     lines.add(entry);
   }
+}
+
+void add_case(const ProfileReport& profile, const std::string& label, int process, Lines& lines) {
+  lines.add(metadata(process, 0, "process_name", printable(label)));
+  for (std::size_t i = 0; i < kTracks.size(); ++i) {
+    const auto track = static_cast<int>(i) + 1;
+    lines.add(metadata(process, track, "thread_name", kTracks.at(i)));
+    lines.add(metadata(process, track, "thread_sort_index", track));
+  }
+  add_inferences(profile, process, lines);
+  add_spans(profile, process, lines);
 }
 
 }  // namespace
@@ -96,18 +108,9 @@ std::string trace_from_cases(const std::vector<CaseSummary>& cases) {
   Lines lines;
   int process = 0;
   for (const auto& summary : cases) {
-    if (!summary.profile || summary.profile->spans.empty()) {
-      continue;
+    if (const auto& profile = summary.profile; profile && !profile->spans.empty()) {
+      add_case(*profile, summary.label, ++process, lines);
     }
-    ++process;
-    lines.add(metadata(process, 0, "process_name", printable(summary.label)));
-    for (std::size_t i = 0; i < kTracks.size(); ++i) {
-      const auto track = static_cast<int>(i) + 1;
-      lines.add(metadata(process, track, "thread_name", kTracks.at(i)));
-      lines.add(metadata(process, track, "thread_sort_index", track));
-    }
-    add_inferences(*summary.profile, process, lines);
-    add_spans(*summary.profile, process, lines);
   }
   return lines.document();
 }

@@ -1,6 +1,4 @@
-#include <algorithm>
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <fmt/format.h>
@@ -8,7 +6,6 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "assay/base/json.h"
@@ -44,7 +41,7 @@ Json read_streams(const Node& node, const SpecContext& /*context*/) {
 }
 
 Json read_page_cache(const Node& node, const SpecContext& /*context*/) {
-  const auto text = node.text();
+  auto text = node.text();
   if (text == "found") {
     return nullptr;
   }
@@ -53,7 +50,7 @@ Json read_page_cache(const Node& node, const SpecContext& /*context*/) {
 }
 
 Json read_cores(const Node& node, const SpecContext& /*context*/) {
-  const auto text = node.text();
+  auto text = node.text();
   if (text == "any") {
     return nullptr;
   }
@@ -64,7 +61,7 @@ Json read_cores(const Node& node, const SpecContext& /*context*/) {
 }
 
 Json read_background(const Node& node, const SpecContext& /*context*/) {
-  const auto text = node.text();
+  auto text = node.text();
   if (text == "none") {
     return nullptr;
   }

@@ -25,9 +25,12 @@ constexpr double kConfidence = 0.95;
 constexpr double kPageBytes = 4096;
 constexpr std::size_t kSettlingShare = 5;
 
-LeakVerdict verdict_of(const stats::Trend& trend) {
+/// `is_explained`: malloc is counted and does not grow, so that less than a page a cycle is no leak
+/// of pages, but free blocks that scatter.
+LeakVerdict verdict_of(const stats::Trend& trend, bool is_explained) {
   if (trend.low > 0) {
-    return LeakVerdict::kLeak;
+    const bool is_less_than_pages = is_explained && trend.slope < kPageBytes;
+    return is_less_than_pages ? LeakVerdict::kCannotTell : LeakVerdict::kLeak;
   }
   return trend.high <= kPageBytes ? LeakVerdict::kNone : LeakVerdict::kCannotTell;
 }
@@ -39,8 +42,9 @@ std::string text_of(const LeakFinding& finding, const stats::Trend& trend) {
                   finding.cycles);
   switch (finding.verdict) {
     case LeakVerdict::kLeak:
-      return fmt::format("leaks {:.0f} bytes {} ({:.1f} % interval {:.0f} to {:.0f}; {})",
-                         trend.slope, a, trend.confidence * 100, trend.low, trend.high, basis);
+      return fmt::format("{} {:.0f} bytes {} ({:.1f} % interval {:.0f} to {:.0f}; {})",
+                         finding.source == kMalloc ? "leaks" : "grows by", trend.slope, a,
+                         trend.confidence * 100, trend.low, trend.high, basis);
     case LeakVerdict::kNone:
       return fmt::format("no leak larger than {:.0f} bytes {} ({})", std::max(trend.high, 0.0), a,
                          basis);
@@ -64,13 +68,16 @@ void add_finding(const LeakSeries& series, std::string_view source,
   const std::vector<double> values(bytes.begin() + static_cast<std::ptrdiff_t>(settling),
                                    bytes.end());
   const auto trend = stats::theil_sen_trend(values, kConfidence);
+  const auto* const malloc_finding = find_deciding_leak(findings, series.cycle);
+  const bool is_explained =
+      malloc_finding != nullptr && malloc_finding->verdict == LeakVerdict::kNone;
   LeakFinding finding{.cycle = series.cycle,
                       .source = std::string(source),
                       .cycles = static_cast<int>(values.size()),
                       .bytes_per_cycle = {.value = trend.slope,
                                           .confidence = trend.confidence,
                                           .count = static_cast<int>(values.size())},
-                      .verdict = verdict_of(trend)};
+                      .verdict = verdict_of(trend, is_explained)};
   if (!std::isinf(trend.high)) {
     finding.bytes_per_cycle.low = trend.low;
     finding.bytes_per_cycle.high = trend.high;

@@ -90,6 +90,18 @@ TEST(Leaks, OfPagesThatMallocDoesNotExplainAreTold) {
   EXPECT_THAT(notes_of_leaks(leaks), ElementsAre(HasSubstr("while malloc does not grow")));
 }
 
+TEST(Leaks, OfLessThanAPageAreLeftToMallocWhereItIsCounted) {
+  const auto scattered = growing(1000, 20);
+  const auto counted = find_leaks(report_with(
+      {.cycle = "load", .malloc_live_bytes = growing(0, 20), .private_dirty_bytes = scattered}));
+  EXPECT_EQ(counted.at(1).verdict, LeakVerdict::kCannotTell);
+  EXPECT_THAT(notes_of_leaks(counted), IsEmpty());
+  const auto uncounted =
+      find_leaks(report_with({.cycle = "load", .private_dirty_bytes = scattered}));
+  EXPECT_EQ(uncounted.at(0).verdict, LeakVerdict::kLeak);
+  EXPECT_THAT(uncounted.at(0).text, HasSubstr("grows by 1000 bytes a load"));
+}
+
 TEST(Leaks, AreMetricsWithTheirInterval) {
   auto report = report_with({.cycle = "inference", .malloc_live_bytes = growing(64, 50)});
   report.stages = {{.name = "start"}, {.name = "loaded"}, {.name = "steady"}};

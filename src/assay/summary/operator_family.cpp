@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cstddef>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -18,7 +17,7 @@ struct Family {
 
 // The first that fits: "_to_dim_order_copy" is no order of anything, "addmm" no addition.
 const std::array<Family, 12>& families() {
-  static const std::array<Family, 12> kFamilies = {{
+  static const std::array<Family, 12> known = {{
       {"quantize", {"quantize", "qparams", "convert"}},
       {"normalization", {"norm"}},
       {"resize", {"resize", "upsample", "interpolat"}},
@@ -38,7 +37,7 @@ const std::array<Family, 12>& families() {
        {"add", "sub", "mul", "div", "exp", "pow", "sqrt", "neg", "abs", "maximum", "minimum",
         "square", "log", "reciprocal", "binary", "unary"}},
   }};
-  return kFamilies;
+  return known;
 }
 
 std::string small_letters(std::string_view text) {

@@ -17,6 +17,8 @@
 namespace assay {
 namespace {
 
+constexpr double kImplausibleRatio = 0.95;
+
 ProfilePart part_of(const ProfileEvent& event, int iterations, const std::string& delegate) {
   const double calls = static_cast<double>(event.count) / iterations;
   return {
@@ -71,7 +73,9 @@ void add_delegate(const ProfileReport& profile, const ProfilePart& call,
 void add_parts(const ProfileReport& profile, ProfileBreakdown& breakdown) {
   double inside_ns = 0;
   for (const auto& event : profile.events) {
-    if (event.kind == "operator") {
+    if (event.kind == "method") {
+      breakdown.method_floor_ns = static_cast<double>(event.min_ns);
+    } else if (event.kind == "operator") {
       breakdown.parts.push_back(part_of(event, breakdown.iterations, ""));
       inside_ns += breakdown.parts.back().time_ns;
       add_to_group(breakdown.places, "operators outside of delegates", breakdown.parts.back().calls,
@@ -91,15 +95,16 @@ void add_parts(const ProfileReport& profile, ProfileBreakdown& breakdown) {
   add_to_group(breakdown.places, "outside any operator", 0, breakdown.outside_ns);
 }
 
-/// A program calls one kernel many times: "convolution.out #3" is the third in it.
-void number_operators(std::vector<ProfilePart>& parts) {
+/// A program calls one kernel or delegate many times: "convolution.out #3" is the third in it. What
+/// runs inside a delegate has the delegate's own numbers.
+void number_parts(std::vector<ProfilePart>& parts) {
   std::map<std::string, int> total;
   for (const auto& part : parts) {
-    total[part.kind == "operator" ? part.name : ""] += 1;
+    total[part.name] += part.kind == "delegate_operator" ? 0 : 1;
   }
   std::map<std::string, int> seen;
   for (auto& part : parts) {
-    if (part.kind == "operator" && total[part.name] > 1) {
+    if (part.kind != "delegate_operator" && total[part.name] > 1) {
       part.name += fmt::format(" #{}", ++seen[part.name]);
     }
   }
@@ -114,6 +119,17 @@ void add_slowdown(const CaseSummary& summary, ProfileBreakdown& breakdown) {
   breakdown.timed_launches = steady->second.count;
   if (breakdown.execute_ns > 0) {
     breakdown.slowdown_ratio = breakdown.execute_ns / steady->second.value;
+    if (*breakdown.slowdown_ratio < kImplausibleRatio) {
+      breakdown.notes.emplace_back(
+          "no profiler makes a program faster: other work slowed the timing pass down more than "
+          "the "
+          "profile pass; run again on a quieter machine");
+    }
+  }
+  const auto floor = summary.metrics.find("steady_floor_ns");
+  if (floor != summary.metrics.end() && floor->second.value > 0 && breakdown.method_floor_ns > 0) {
+    breakdown.timed_floor_ns = floor->second.value;
+    breakdown.floor_slowdown_ratio = breakdown.method_floor_ns / floor->second.value;
   }
 }
 
@@ -130,7 +146,7 @@ ProfileBreakdown break_down_profile(const CaseSummary& summary) {
                              .counters = profile.counters,
                              .notes = profile.notes};
   add_parts(profile, breakdown);
-  number_operators(breakdown.parts);
+  number_parts(breakdown.parts);
   for (const auto& part : breakdown.parts) {
     add_to_group(breakdown.families, part.family, part.calls, part.time_ns);
   }
@@ -140,8 +156,8 @@ ProfileBreakdown break_down_profile(const CaseSummary& summary) {
   std::ranges::for_each(breakdown.parts, share);
   std::ranges::for_each(breakdown.families, share);
   std::ranges::for_each(breakdown.places, share);
-  std::ranges::stable_sort(breakdown.parts, std::greater{}, &ProfilePart::time_ns);
-  std::ranges::stable_sort(breakdown.families, std::greater{}, &ProfileGroup::time_ns);
+  std::ranges::sort(breakdown.parts, std::greater{}, &ProfilePart::time_ns);
+  std::ranges::sort(breakdown.families, std::greater{}, &ProfileGroup::time_ns);
   add_slowdown(summary, breakdown);
   return breakdown;
 }

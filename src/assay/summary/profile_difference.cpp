@@ -1,14 +1,15 @@
 #include "assay/summary/profile_difference.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
-#include <cstddef>
 #include <fmt/format.h>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -29,16 +30,19 @@ struct Side {
 
 using Sides = std::vector<std::pair<std::string, Side>>;  ///< In order of appearance.
 
+/// The number that an engine, or the breakdown, gave: 10 of "GEMM #10"; 0 without one.
+int number_in(std::string_view name) {
+  int number = 0;
+  if (const auto mark = name.rfind(" #"); mark != std::string_view::npos) {
+    std::from_chars(name.data() + mark + 2, name.data() + name.size(), number);
+  }
+  return number;
+}
+
 /// Parts in the order of the program, "#2" for the second of one matching name.
 Sides sides_of_parts(std::vector<ProfilePart> parts) {
-  // Numbers that an engine gave keep their order: "GEMM #2" before "GEMM #10".
-  const auto number_of = [](const ProfilePart& part) {
-    const auto mark = part.name.rfind(" #");
-    return mark == std::string::npos ? 0 : std::atoi(part.name.c_str() + mark + 2);
-  };
-  std::ranges::stable_sort(parts, [&](const ProfilePart& left, const ProfilePart& right) {
-    return std::pair(left.instruction, number_of(left)) <
-           std::pair(right.instruction, number_of(right));
+  std::ranges::sort(parts, {}, [](const ProfilePart& part) {
+    return std::tuple(part.instruction, number_in(part.name), part.name);
   });
   std::map<std::string, int> seen;
   Sides sides;
@@ -78,7 +82,7 @@ std::vector<DifferenceRow> rows_of(const Sides& a, const Sides& b, double whole_
     row.difference_ns = row.b_ns.value_or(0) - row.a_ns.value_or(0);
     row.share_ratio = whole_ns != 0 ? row.difference_ns / whole_ns : 0;
   }
-  std::ranges::stable_sort(rows, [](const DifferenceRow& left, const DifferenceRow& right) {
+  std::ranges::sort(rows, [](const DifferenceRow& left, const DifferenceRow& right) {
     return std::abs(left.difference_ns) > std::abs(right.difference_ns);
   });
   double sum = 0;
@@ -213,7 +217,7 @@ std::vector<OperatorChange> delegation_changes(const Json& a_manifest, const Jso
     change.text = text_of(change);
     changes.push_back(std::move(change));
   }
-  std::ranges::stable_sort(changes, [](const OperatorChange& left, const OperatorChange& right) {
+  std::ranges::sort(changes, [](const OperatorChange& left, const OperatorChange& right) {
     return std::abs(left.outside_ns.value_or(0)) > std::abs(right.outside_ns.value_or(0));
   });
   return changes;

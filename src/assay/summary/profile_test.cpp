@@ -42,6 +42,7 @@ CaseSummary delegated_case() {
       .method_median_ns = 1000,
       .execute_median_ns = 1100};
   summary.metrics["steady_ns"] = {.value = 1000, .count = 3};
+  summary.metrics["steady_floor_ns"] = {.value = 900, .count = 3};
   summary.manifest = {{"program",
                        {{"operators_delegated", {{"aten.add.Tensor", 1}, {"aten.conv", 1}}},
                         {"operators_left", {{{"name", "aten._to_copy.default"}, {"count", 1}}}}}}};
@@ -104,6 +105,12 @@ TEST(ProfileBreakdown, TellsTheSlowdownAgainstTheTimedPass) {
   const auto breakdown = break_down_profile(delegated_case());
   EXPECT_DOUBLE_EQ(breakdown.slowdown_ratio.value(), 1.1);
   EXPECT_EQ(breakdown.timed_launches, 3);
+  EXPECT_DOUBLE_EQ(breakdown.floor_slowdown_ratio.value(), 999.0 / 900);
+  EXPECT_TRUE(breakdown.notes.empty());
+  auto disturbed = delegated_case();
+  disturbed.metrics["steady_ns"].value = 2000;
+  EXPECT_THAT(break_down_profile(disturbed).notes,
+              Contains(HasSubstr("no profiler makes a program faster")));
   EXPECT_FALSE(break_down_profile(left_case()).slowdown_ratio.has_value());
 }
 

@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 #include <memory>
 #include <span>
+#include <stdlib.h>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,7 +22,6 @@
 #include "assay/base/clock.h"
 #include "assay/base/fs.h"
 #include "assay/base/result.h"
-#include "assay/base/subprocess.h"
 #include "assay/record/axes.h"
 #include "assay/record/spawn.h"
 #include "assay/supervise/child_process.h"

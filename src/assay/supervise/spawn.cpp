@@ -1,8 +1,6 @@
 #include "assay/supervise/spawn.h"
 
-#include <algorithm>
 #include <array>
-#include <cstdint>
 #include <fmt/core.h>
 #include <utility>
 

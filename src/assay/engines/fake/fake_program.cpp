@@ -1,5 +1,6 @@
 #include "assay/engines/fake/fake_program.h"
 
+#include <cstdint>
 #include <exception>
 #include <expected>
 #include <filesystem>
