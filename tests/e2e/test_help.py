@@ -11,8 +11,8 @@ PAGES = {
     **{
         verb: [verb]
         for verb in (
-            *("run", "bench", "eval", "compare", "aot", "inspect", "list", "engine", "doctor"),
-            *("report", "merge", "profile"),
+            *("run", "bench", "eval", "calibrate", "compare", "profile", "aot", "inspect", "list"),
+            *("engine", "doctor", "report", "merge"),
         )
     },
     "engine_add": ["engine", "add"],

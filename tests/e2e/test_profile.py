@@ -81,10 +81,13 @@ def test_difference_of_two_programs_adds_up(place: Workplace) -> None:
 
 
 def test_stored_runs_are_shown_again(place: Workplace) -> None:
-    first = place.run("profile", two_delegates(place, "old", 1), *PROFILE).json()
+    traces = [place.folder / "first.json", place.folder / "again.json"]
+    program = two_delegates(place, "old", 1)
+    first = place.run("profile", program, *PROFILE, "--trace", traces[0]).json()
     place.run("profile", two_delegates(place, "new", 2), *PROFILE)
-    again = place.run("profile", f"run:{first['run']}", "--format", "json").json()
-    assert again["cases"] == first["cases"]
+    again = place.run("profile", f"run:{first['run']}", "--trace", traces[1], "--format", "json")
+    assert again.json()["cases"] == first["cases"]
+    assert traces[1].read_bytes() == traces[0].read_bytes()
     both = place.run("profile", f"run:{first['run']}", "run:latest", "--format", "json").json()
     assert both["difference"]["a_ns"] == first["cases"][0]["method_ns"]
     mixed = place.run("profile", "run:latest", place.folder / "old.fake.json")

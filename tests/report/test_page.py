@@ -122,6 +122,11 @@ seen.profile = all("#case-1 .canvas[data-drawn] svg").length;
 seen.parts = all("details.case").map((one) =>
   [...one.querySelectorAll("h4")].map((head) => head.textContent));
 seen.words = all("pre.words").map((one) => one.textContent);
+const memory = all("#case-1 table").filter((one) =>
+  one.textContent.includes("Executable and libraries"));
+seen.memory = memory.map((one) => [...one.querySelectorAll("tbody tr")].map((row) =>
+  [...row.children].map((cell) => cell.textContent)));
+seen.leaks = document.getElementById("case-1").textContent.match(/no leak larger[^)]*/g);
 seen.left = document.getElementById("case-2").textContent;
 seen.markup = all("img, main script, main b").length;
 
@@ -195,6 +200,21 @@ def test_shows_every_case_in_full(visit: tuple[Any, list[str]]) -> None:
     assert "Check failed" in seen["words"][0]
     assert "\x1b" not in seen["words"][0]
     assert "has no rule for this operator" in seen["left"]
+
+
+def test_shows_memory_by_part_with_its_sum(visit: tuple[Any, list[str]]) -> None:
+    (rows,) = visit[0]["memory"]
+    assert [row[0] for row in rows] == [
+        "Executable and libraries",
+        "malloc, live",
+        "Of live malloc, never touched",
+        "Unattributed",
+        "Sum: resident set",
+    ]
+    assert all(len(row) == 6 for row in rows)
+    assert rows[0][1] == "9.00 MB"
+    assert rows[2][1] == "-200 kB"
+    assert visit[0]["leaks"] == ["no leak larger than 0 bytes a load (malloc, 16 cycles"]
 
 
 def test_takes_no_text_for_markup(visit: tuple[Any, list[str]]) -> None:

@@ -191,7 +191,7 @@ namespace {
 // Nothing else of Assay runs before main; this does, or what libraries allocate in their
 // constructors would be freed without ever having been counted.
 [[gnu::section(".preinit_array"),
-  gnu::used]] void (*const start_before_main)(int, char**, char**) = start_if_asked;
+  gnu::used]] void (*const kStartBeforeMain)(int, char**, char**) = start_if_asked;
 
 [[gnu::noinline]] void* counted(void* block) {
   note_allocated(block);
@@ -201,6 +201,7 @@ namespace {
 }  // namespace
 }  // namespace assay
 
+// NOLINTBEGIN(misc-include-cleaner): these are the functions that the headers declare.
 extern "C" {
 
 // When off each ends in a jump to glibc's: nothing is left to do behind it.
@@ -286,5 +287,6 @@ void* pvalloc(std::size_t bytes) {
   return assay::counted(__libc_pvalloc(bytes));
 }
 }
+// NOLINTEND(misc-include-cleaner)
 
 #endif

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <fmt/format.h>
 #include <string>
@@ -97,11 +96,11 @@ void add_malloc(const MemoryReport& memory, std::vector<std::string>& lines) {
   if (steady == memory.stages.end() || !steady->allocations) {
     return;
   }
+  const AllocationCounts counts = *steady->allocations;
   auto line =
       fmt::format("malloc: {} live at steady, {} at the most, in {} allocations",
-                  text_from_bytes(static_cast<double>(steady->allocations->live_bytes)),
-                  text_from_bytes(static_cast<double>(steady->allocations->peak_live_bytes)),
-                  steady->allocations->count);
+                  text_from_bytes(static_cast<double>(counts.live_bytes)),
+                  text_from_bytes(static_cast<double>(counts.peak_live_bytes)), counts.count);
   if (memory.inference_allocations && memory.inferences > 0) {
     line += fmt::format("; {:g} allocations an inference",
                         static_cast<double>(*memory.inference_allocations) / memory.inferences);

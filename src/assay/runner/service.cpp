@@ -8,6 +8,7 @@
 #include <expected>
 #include <filesystem>
 #include <fmt/format.h>
+#include <memory>
 #include <new>
 #include <optional>
 #include <span>
@@ -28,6 +29,7 @@
 #include "assay/measure/observe_profile.h"
 #include "assay/measure/streams.h"
 #include "assay/record/axes.h"
+#include "assay/record/launch.h"
 #include "assay/runner/input_loader.h"
 #include "assay/runner/target.h"
 #include "assay/tensor/dtype.h"

@@ -105,7 +105,8 @@ Launch make_launch(const std::string& attempt, int index) {
   Launch launch{.id = make_id(), .attempt = attempt, .index = index, .order = 40 + index};
   launch.is_fresh = false;
   launch.text = "fine";
-  launch.before = {.unix_ns = 5, .load_average_1min = 0.1, .governor = "performance", .cached_ratio = 0.5};
+  launch.before = {
+      .unix_ns = 5, .load_average_1min = 0.1, .governor = "performance", .cached_ratio = 0.5};
   launch.after = {.unix_ns = 6, .temperature_celsius = 51.5};
   launch.end = {.exit_code = 0, .wall_ns = 2'000'000'000, .peak_rss_bytes = 90'000'000};
   launch.load = make_load();
@@ -115,7 +116,10 @@ Launch make_launch(const std::string& attempt, int index) {
                                  .events = {{.name = "conv", .kind = "operator", .count = 10},
                                             {.name = "add", .kind = "operator", .total_ns = 7}},
                                  .method_median_ns = 12'000'000,
-                                 .notes = {"a note"}};
+                                 .notes = {"a note"},
+                                 .spans = {{.event = 1, .iteration = 2, .duration_ns = 7}},
+                                 .counters = {{.name = "page-faults", .value = 3.5},
+                                              {.name = "cycles", .unavailable = "no counter"}}};
   launch.overhead_ns = 77;
   return launch;
 }

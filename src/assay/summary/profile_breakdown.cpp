@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
@@ -145,6 +146,8 @@ ProfileBreakdown break_down_profile(const CaseSummary& summary) {
                              .counted_iterations = profile.counted_iterations,
                              .counters = profile.counters,
                              .notes = profile.notes};
+  // What disturbed the timed launches, what the engine cannot switch off.
+  std::ranges::copy(summary.notes, std::back_inserter(breakdown.notes));
   add_parts(profile, breakdown);
   number_parts(breakdown.parts);
   for (const auto& part : breakdown.parts) {

@@ -62,6 +62,17 @@ ProfileEvent reduce(std::string name, std::string_view kind, int instruction,
   return event;
 }
 
+/// A call of a delegate carries no name of its own, and one of a kernel a mark before it.
+std::string shown_name(std::string name, std::string_view kind, const std::string& delegate_name) {
+  if (kind == "delegate") {
+    return delegate_name;
+  }
+  if (kind == "operator" && name.size() > kOperator.size()) {
+    name.erase(0, kOperator.size());
+  }
+  return name;
+}
+
 }  // namespace
 
 ProfileTracer::ProfileTracer() {
@@ -188,13 +199,13 @@ void ProfileTracer::place_delegate_operators() {
   }
 }
 
-/// `report_index`: for each event its index in report.events, or -1.
-void ProfileTracer::add_spans(const std::vector<int>& report_index, ProfileReport& report) const {
+/// `indices`: where in report.events an event was reduced to; -1: nowhere.
+void ProfileTracer::add_spans(const std::map<Key, int>& indices, ProfileReport& report) const {
   int iteration = -1;
   std::size_t whole = 0;  // Spans of inferences that are complete.
-  for (std::size_t i = 0; i < events_.size(); ++i) {
-    const auto& event = events_[i];
-    if (report_index[i] < 0) {
+  for (const auto& event : events_) {
+    const int index = indices.at(key_of(event));
+    if (index < 0) {
       continue;
     }
     if (names_[static_cast<std::size_t>(event.name)] == kMethod) {
@@ -205,7 +216,7 @@ void ProfileTracer::add_spans(const std::vector<int>& report_index, ProfileRepor
       report.spans.resize(whole);
       return;
     }
-    report.spans.push_back({.event = report_index[i],
+    report.spans.push_back({.event = index,
                             .iteration = std::max(iteration, 0),
                             .start_ns = event.start_ns,
                             .duration_ns = event.end_ns - event.start_ns});
@@ -215,40 +226,26 @@ void ProfileTracer::add_spans(const std::vector<int>& report_index, ProfileRepor
 ProfileReport ProfileTracer::finish(int iterations, const std::string& delegate_name) {
   is_collecting_ = false;
   adopt_kernel_names();
-  using Key = std::tuple<int, bool, int>;  // instruction (the method's first), of delegate, name
-  const auto key_of = [](const Event& event) {
-    return Key{event.instruction, event.is_of_delegate, event.name};
-  };
   std::map<Key, std::vector<std::int64_t>> groups;
   for (const auto& event : events_) {
     groups[key_of(event)].push_back(event.end_ns - event.start_ns);
   }
   ProfileReport report{.iterations = iterations};
-  std::map<Key, int> report_index;
+  std::map<Key, int> indices;
   for (auto& [key, durations] : groups) {
     const auto& [instruction, is_of_delegate, name_id] = key;
-    std::string name = names_[static_cast<std::size_t>(name_id)];
+    const std::string& name = names_[static_cast<std::size_t>(name_id)];
     const auto kind = kind_of(name, is_of_delegate);
-    report_index[key] = kind.empty() ? -1 : static_cast<int>(report.events.size());
-    if (kind.empty()) {
-      continue;
+    indices[key] = kind.empty() ? -1 : static_cast<int>(report.events.size());
+    if (!kind.empty()) {
+      report.events.push_back(
+          reduce(shown_name(name, kind, delegate_name), kind, instruction, std::move(durations)));
     }
-    if (kind == "delegate") {
-      name = delegate_name;
-    } else if (kind == "operator" && name.size() > kOperator.size()) {
-      name.erase(0, kOperator.size());
-    }
-    report.events.push_back(reduce(std::move(name), kind, instruction, std::move(durations)));
     if (kind == "method") {
       report.method_median_ns = report.events.back().median_ns;
     }
   }
   place_delegate_operators();
-  std::vector<int> indices;
-  indices.reserve(events_.size());
-  for (const auto& event : events_) {
-    indices.push_back(report_index.at(key_of(event)));
-  }
   add_spans(indices, report);
   return report;
 }

@@ -3,8 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <executorch/runtime/core/event_tracer.h>
+#include <map>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -91,13 +93,20 @@ class ProfileTracer final : public ::executorch::runtime::EventTracer {
     std::int64_t end_ns = 0;
   };
 
+  /// Events of one key are one entry of the report: instruction (the method's comes first), whether
+  /// it is of a delegate, name.
+  using Key = std::tuple<int, bool, int>;
+  static Key key_of(const Event& event) {
+    return {event.instruction, event.is_of_delegate, event.name};
+  }
+
   int intern(std::string_view name);
   [[nodiscard]] int current_instruction() const;
   std::int64_t open_event(std::string_view name, int instruction, bool is_of_delegate);
   void close_event(std::int64_t id);
   void adopt_kernel_names();
   void place_delegate_operators();
-  void add_spans(const std::vector<int>& report_index, ProfileReport& report) const;
+  void add_spans(const std::map<Key, int>& indices, ProfileReport& report) const;
   void note_clocks();
 
   bool is_collecting_ = false;
