@@ -22,10 +22,15 @@ NOT_TYPED = {
     "source .venv/bin/activate; export PATH=$PWD/build/release/bin:$PATH": "see Reader.env",
     "python tools/approve.py": "writes the goldens",
 }
+QUICKLY = " --most-pairs 10 --iterations 3 --warmup 1"
+THREADS = "--recipe executorch/xnnpack-fp32 --threads 1,2"
 TYPED_OTHERWISE = {
     # All nine cases would take minutes.
     "assay run specs/mobilenet.json --report report.html --report results.csv": " --dry-run",
     "python -m assay.aot.server --jobs 2": " < /dev/null",
+    # On a busy machine dozens of pairs are launched.
+    f"assay compare torchvision:resnet18 {THREADS}": QUICKLY,
+    f"assay compare torchvision:mobilenet_v2 {THREADS}": QUICKLY,
     # Half a minute is spent on pairs.
     "assay calibrate": " --for 2s",
     "assay calibrate program.pte": " --for 2s",
@@ -39,8 +44,8 @@ EXIT_CODES: dict[str, int | set[int]] = {
     "assay compare old.pte new.pte": {0, 6},
     # The pause does cost something, on most machines.
     GAP_COMPARISON: {0, 1, 6},
-    "assay compare torchvision:resnet18 --recipe executorch/xnnpack-fp32 --threads 1,2": {0, 6},
-    "assay compare torchvision:mobilenet_v2 --recipe executorch/xnnpack-fp32 --threads 1,2": {0, 6},
+    f"assay compare torchvision:resnet18 {THREADS}": {0, 6},
+    f"assay compare torchvision:mobilenet_v2 {THREADS}": {0, 6},
     # Three of its programs fail on order; resumed, they have failed before.
     "assay run robust.json --launch-timeout 1s --memory-limit 200MB": 1,
     "assay run --resume latest": 1,

@@ -114,12 +114,12 @@ Result<Items> list_runs(const Options& options) {
   for (const auto& listing : runs) {
     items.push_back(
         {listing.run.id,
-         fmt::format("{}  {}{}, {}{}",
-                     iso8601_from_unix_ns(listing.run.started_unix_ns),
-                     listing.run.name.empty() ? "" : listing.run.name + ", ",
-                     report::counted(static_cast<std::size_t>(listing.cases), "case"),
-                     report::counted(static_cast<std::size_t>(listing.launches), "launch", "launches"),
-                     listing.run.finished_unix_ns == 0 ? ", not finished" : "")});
+         fmt::format(
+             "{}  {}{}, {}{}", iso8601_from_unix_ns(listing.run.started_unix_ns),
+             listing.run.name.empty() ? "" : listing.run.name + ", ",
+             report::counted(static_cast<std::size_t>(listing.cases), "case"),
+             report::counted(static_cast<std::size_t>(listing.launches), "launch", "launches"),
+             listing.run.finished_unix_ns == 0 ? ", not finished" : "")});
   }
   return items;
 }
