@@ -93,14 +93,17 @@ void add_malloc(const MemoryReport& memory, std::vector<std::string>& lines) {
     return;
   }
   const auto steady = std::ranges::find(memory.stages, "steady", &MemoryStage::name);
-  if (steady == memory.stages.end() || !steady->allocations) {
+  if (steady == memory.stages.end()) {
     return;
   }
-  const AllocationCounts counts = *steady->allocations;
+  const auto& counts = steady->allocations;
+  if (!counts) {
+    return;
+  }
   auto line =
       fmt::format("malloc: {} live at steady, {} at the most, in {} allocations",
-                  text_from_bytes(static_cast<double>(counts.live_bytes)),
-                  text_from_bytes(static_cast<double>(counts.peak_live_bytes)), counts.count);
+                  text_from_bytes(static_cast<double>(counts->live_bytes)),
+                  text_from_bytes(static_cast<double>(counts->peak_live_bytes)), counts->count);
   if (memory.inference_allocations && memory.inferences > 0) {
     line += fmt::format("; {:g} allocations an inference",
                         static_cast<double>(*memory.inference_allocations) / memory.inferences);
