@@ -104,16 +104,17 @@ void add_load_metrics(const std::vector<MeasuredLaunch>& launches,
 void add_condition_metrics(const std::vector<MeasuredLaunch>& launches,
                            std::map<std::string, Estimate>& metrics) {
   std::map<std::string, std::vector<double>> columns;
-  for (const auto& [launch, measurement, steady] : launches) {
-    if (measurement->inferences_ns > 0) {
-      columns["throughput_per_s"].push_back(1e9 * static_cast<double>(measurement->inferences) /
-                                            static_cast<double>(measurement->inferences_ns));
+  for (const auto& measured : launches) {
+    const auto& measurement = *measured.measurement;
+    if (measurement.inferences_ns > 0) {
+      columns["throughput_per_s"].push_back(1e9 * static_cast<double>(measurement.inferences) /
+                                            static_cast<double>(measurement.inferences_ns));
     }
-    if (measurement->busy_threads) {
-      columns["busy_threads"].push_back(*measurement->busy_threads);
+    if (const auto busy = measurement.busy_threads) {
+      columns["busy_threads"].push_back(*busy);
     }
-    if (launch->before.cached_ratio) {
-      columns["cached_ratio"].push_back(*launch->before.cached_ratio);
+    if (const auto cached = measured.launch->before.cached_ratio) {
+      columns["cached_ratio"].push_back(*cached);
     }
   }
   for (auto& [name, values] : columns) {
