@@ -44,8 +44,8 @@ constexpr const char* kStatus = "/proc/self/status";
 /// Room for either of the two files.
 using Buffer = std::array<char, 8192>;
 
-/// The text of a file of the kernel; empty if it cannot be read. Allocates nothing: a reading of the
-/// memory must not change it.
+/// The text of a file of the kernel; empty if it cannot be read. Allocates nothing: a reading of
+/// the memory must not change it.
 std::string_view text_of(const char* path, Buffer& buffer) {
   const FileDescriptor file(::open(path, O_RDONLY | O_CLOEXEC));
   std::size_t held = 0;

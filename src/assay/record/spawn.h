@@ -47,8 +47,8 @@ struct SpawnResult {
   ProcessEnd end;
   Conditions before;
   Conditions after;
-  std::string companion_failure;       ///< What happened to a companion that ended too early.
-  std::vector<std::byte> output;       ///< stdout; travels as the frame's blob.
+  std::string companion_failure;  ///< What happened to a companion that ended too early.
+  std::vector<std::byte> output;  ///< stdout; travels as the frame's blob.
 };
 
 ASSAY_DECLARE_JSON(SpawnLimits);
