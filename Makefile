@@ -4,7 +4,7 @@ BIN := build/release/bin
 CTEST := .venv/bin/ctest --test-dir build/release --output-on-failure -j 2
 PYTEST := .venv/bin/python -m pytest -q
 
-.PHONY: help build demo test check format fuzz bench clean
+.PHONY: help build demo test check format fuzz bench validate-statistics clean
 help:            ## this list
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s:
 
@@ -31,6 +31,10 @@ fuzz: ##           each fuzz target for 60 s (needs clang-19)
 
 bench: build ##    what Assay itself costs
 	$(BIN)/assay-bench
+
+validate-statistics: build ## how often a comparison is wrong: 40 minutes of a quiet machine, writes docs/validation.md
+	.venv/bin/python bench/validation/record.py build/validation
+	.venv/bin/python bench/validation/page.py build/validation
 
 clean: ##          remove what was built; .venv and .assay stay
 	rm -rf build

@@ -1,9 +1,10 @@
 // ExecuTorch without Assay: load a program, then set inputs and execute N times on one thread.
 //
-//     bare-executorch-loop PROGRAM.pte N
+//     bare-executorch-loop PROGRAM.pte N [times]
 //
-// For float32 programs; the inputs are ones. The counterpart of assay-runner-executorch in
-// compare_instructions.py.
+// For float32 programs; the inputs are ones. With `times` it prints what each inference took, ns.
+// The counterpart of assay-runner-executorch in compare_instructions.py and validation/.
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -78,7 +79,7 @@ bool infer(Method& method, std::vector<Input>& inputs) {
   return method.execute() == Error::Ok && method.get_output(0).isTensor();
 }
 
-int run(const char* path, int count) {
+int run(const char* path, int count, bool prints_times) {
   executorch::extension::threadpool::get_threadpool()->_unsafe_reset_threadpool(1);
   auto loader = FileDataLoader::from(path);
   if (!loader.ok()) {
@@ -101,9 +102,17 @@ int run(const char* path, int count) {
   for (std::size_t i = 0; i < meta->num_inputs(); ++i) {
     inputs.emplace_back(*meta->input_tensor_meta(i));
   }
-  for (int i = 0; i < count; ++i) {
+  std::vector<std::chrono::nanoseconds> times(static_cast<std::size_t>(count));
+  for (auto& time : times) {
+    const auto start = std::chrono::steady_clock::now();
     if (!infer(*method, inputs)) {
       return 1;
+    }
+    time = std::chrono::steady_clock::now() - start;
+  }
+  for (const auto time : times) {
+    if (prints_times) {
+      std::printf("%lld\n", static_cast<long long>(time.count()));
     }
   }
   return 0;
@@ -112,12 +121,11 @@ int run(const char* path, int count) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::fputs("bare-executorch-loop PROGRAM.pte N\n", stderr);
+  if (argc != 3 && argc != 4) {
+    std::fputs("bare-executorch-loop PROGRAM.pte N [times]\n", stderr);
     return 2;
   }
   executorch::runtime::runtime_init();
-  return run(
-      argv[1],
-      std::atoi(argv[2]));  // NOLINT(bugprone-unchecked-string-to-number-conversion,cert-err34-c)
+  // NOLINTNEXTLINE(bugprone-unchecked-string-to-number-conversion,cert-err34-c)
+  return run(argv[1], std::atoi(argv[2]), argc == 4);
 }

@@ -40,8 +40,10 @@ def count_instructions(command: list[str], folder: Path) -> int:
     return int(match[1])
 
 
-def runner_command(bin_folder: Path, program: Path, count: int, folder: Path) -> list[str]:
-    """The runner with a job of one first, one warm-up less, and the rest steady inferences."""
+def runner_command(
+    bin_folder: Path, program: Path, count: int, folder: Path, runner: str = "executorch"
+) -> list[str]:
+    """A runner with a job of one first, one warm-up less, and the rest steady inferences."""
     plan = {
         "warmup_iterations": 0,
         "iterations": count - 1,
@@ -55,7 +57,7 @@ def runner_command(bin_folder: Path, program: Path, count: int, folder: Path) ->
             ("measure", {"inputs": {"is_generated": True}, "plan": plan}),
         ],
     )
-    return [str(bin_folder / "assay-runner-executorch"), "--job", str(job), "--out", str(out)]
+    return [str(bin_folder / f"assay-runner-{runner}"), "--job", str(job), "--out", str(out)]
 
 
 def check_answer(out: Path, count: int) -> None:

@@ -1,0 +1,193 @@
+// How often `assay compare` is wrong, and how often it finds what is there.
+//
+//     assay-validation-judge POOLS.json [--trials 1000] [--seed 1] [--check]
+//     assay-validation-judge POOLS.json --once 0.5
+//
+// Draws comparisons from recorded pairs of real launches (pool.h, trials.h) and prints counts as
+// JSON, shares with Clopper-Pearson intervals at 95 %. --check exits 1 when a share is worse than
+// its goal by more than chance. --once judges each cell as it was recorded, one comparison in which
+// so many per cent matter.
+#include "pool.h"
+#include "trials.h"
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <fmt/format.h>
+#include <future>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/stats/proportion.h"
+
+namespace assay::validation {
+namespace {
+
+struct Options {
+  std::string pools;
+  int trials = 1000;
+  std::uint64_t seed = 1;
+  bool is_checked = false;
+  double once_percent = 0;
+};
+
+Json share_json(int count, int trials) {
+  const auto interval = stats::clopper_pearson(count, trials);
+  return {{"count", count},
+          {"share", static_cast<double>(count) / trials},
+          {"low", interval.low},
+          {"high", interval.high}};
+}
+
+Json json_from(const Sequential& tally, int trials) {
+  const auto count = [&tally](const char* verdict) {
+    const auto found = tally.verdicts.find(verdict);
+    return found == tally.verdicts.end() ? 0 : found->second;
+  };
+  Json verdicts = Json::object();
+  for (const auto* verdict : {"slower", "faster", "changed_less", "equivalent", "inconclusive"}) {
+    verdicts[verdict] = share_json(count(verdict), trials);
+  }
+  return {{"gate", tally.gate_ratio},
+          {"verdicts", verdicts},
+          {"different", share_json(count("slower") + count("faster"), trials)},
+          {"confirmed", share_json(tally.confirmed, trials)},
+          {"rejected", share_json(tally.rejected, trials)},
+          {"rejected_right", share_json(tally.rejected_right, trials)},
+          {"pairs", tally.pairs}};
+}
+
+Json json_from(const CellResult& result) {
+  Json document = {{"workload", result.cell->workload}, {"state", result.cell->state},
+                   {"effect", result.cell->effect},     {"blocks", result.cell->blocks.size()},
+                   {"trials", result.trials},           {"truth", result.truth},
+                   {"sequential", Json::array()},       {"fixed", Json::array()}};
+  for (const auto& tally : result.sequential) {
+    document["sequential"].push_back(json_from(tally, result.trials));
+  }
+  for (const auto& tally : result.fixed) {
+    document["fixed"].push_back(
+        {{"pairs", tally.pairs},
+         {"rejected", share_json(tally.rejected, result.trials)},
+         {"rejected_right", share_json(tally.rejected_right, result.trials)},
+         {"covered", share_json(tally.covered, result.trials)}});
+  }
+  return document;
+}
+
+/// Least share of trials in which an effect is rejected in its direction within 40 pairs, with
+/// --matters 1.
+double power_goal(double effect) {
+  if (effect < 0.015) {
+    return 0.85;
+  }
+  return effect < 0.035 ? 0.97 : 0.995;
+}
+
+/// What is worse than its goal by more than chance; empty when all is well.
+std::vector<std::string> find_misses(const Json& cell) {
+  std::vector<std::string> misses;
+  const auto name =
+      fmt::format("{}, {}, {:+.0f} %", cell.at("workload").get<std::string>(),
+                  cell.at("state").get<std::string>(), cell.at("effect").get<double>() * 100);
+  const auto at_most = [&](const Json& share, double goal, const char* what) {
+    if (share.at("low").get<double>() > goal) {
+      misses.push_back(fmt::format("{}: {} in {:.2f} % of trials, goal {} %", name, what,
+                                   share.at("share").get<double>() * 100, goal * 100));
+    }
+  };
+  const auto at_least = [&](const Json& share, double goal, const char* what) {
+    if (share.at("high").get<double>() < goal) {
+      misses.push_back(fmt::format("{}: {} in {:.1f} % of trials, goal {} %", name, what,
+                                   share.at("share").get<double>() * 100, goal * 100));
+    }
+  };
+  constexpr double kMostDifferent = 0.01;
+  constexpr double kMostConfirmed = 0.0005;
+  constexpr double kLeastCovered = 0.94;
+  const double effect = cell.at("effect");
+  if (effect == 0) {
+    const auto& usual = cell.at("sequential").at(0);
+    at_most(usual.at("different"), kMostDifferent, "called different");
+    at_most(usual.at("confirmed"), kMostConfirmed, "confirmed as different");
+    for (const auto& fixed : cell.at("fixed")) {
+      at_least(fixed.at("covered"), kLeastCovered, "truth inside the interval");
+    }
+  } else {
+    at_least(cell.at("sequential").at(1).at("rejected_right"), power_goal(effect), "found");
+  }
+  return misses;
+}
+
+Json answers_as_recorded(const std::vector<Cell>& cells, const Options& options) {
+  Json answers = Json::array();
+  for (const auto& cell : cells) {
+    const auto answer = judge_as_recorded(cell, options.once_percent / 100, options.seed);
+    answers.push_back({{"workload", cell.workload},
+                       {"state", cell.state},
+                       {"verdict", answer.verdict},
+                       {"pairs", answer.pairs},
+                       {"ratio", answer.ratio},
+                       {"low", answer.low},
+                       {"high", answer.high}});
+  }
+  return answers;
+}
+
+Result<int> run(const Options& options) {
+  ASSAY_ASSIGN_OR_RETURN(const auto cells, read_pools(options.pools));
+  if (options.once_percent > 0) {
+    fmt::print("{}\n", answers_as_recorded(cells, options).dump());
+    return 0;
+  }
+  std::vector<std::future<CellResult>> running;
+  std::uint64_t seed = options.seed;
+  running.reserve(cells.size());
+  for (const auto& cell : cells) {
+    running.push_back(
+        std::async(std::launch::async, run_trials, std::cref(cell), options.trials, seed++));
+  }
+  Json document = {{"schema", "assay/validation-results/1"}, {"cells", Json::array()}};
+  std::vector<std::string> misses;
+  for (auto& result : running) {
+    document["cells"].push_back(json_from(result.get()));
+    const auto more = find_misses(document["cells"].back());
+    misses.insert(misses.end(), more.begin(), more.end());
+  }
+  document["misses"] = misses;
+  fmt::print("{}\n", document.dump());
+  for (const auto& miss : misses) {
+    fmt::print(stderr, "{}\n", miss);
+  }
+  return options.is_checked && !misses.empty() ? 1 : 0;
+}
+
+}  // namespace
+}  // namespace assay::validation
+
+int main(int argc, char** argv) {
+  assay::validation::Options options;
+  CLI::App app("How often assay compare is wrong, from recorded pairs");
+  app.add_option("pools", options.pools)->required();
+  app.add_option("--trials", options.trials)->capture_default_str()->check(CLI::Range(1, 100000));
+  app.add_option("--seed", options.seed)->capture_default_str();
+  app.add_option("--once", options.once_percent)->check(CLI::Range(0.01, 100.0));
+  app.add_flag("--check", options.is_checked);
+  CLI11_PARSE(app, argc, argv);
+  try {
+    const auto code = assay::validation::run(options);
+    if (!code) {
+      fmt::print(stderr, "assay-validation-judge: {}\n", code.error().message);
+      return 2;
+    }
+    return *code;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "assay-validation-judge: {}\n", error.what());
+    return 2;
+  }
+}
