@@ -57,6 +57,9 @@ Result<FakeProgram> program_from_json(const Json& json) {
   program.execute_ns = json.value("execute_ns", program.execute_ns);
   program.multiply_adds = json.value("multiply_adds", program.multiply_adds);
   program.stream_bytes = json.value("stream_bytes", program.stream_bytes);
+  const Json warmup = json.value("warmup", Json::object());
+  program.warmup_executes = warmup.value("executes", program.warmup_executes);
+  program.warmup_ratio = warmup.value("ratio", program.warmup_ratio);
   const Json output = json.value("output", Json::object());
   ASSAY_ASSIGN_OR_RETURN(program.rule, enum_from_name<Rule>(output.value("rule", "affine")));
   program.a = output.value("a", program.a);
@@ -71,6 +74,9 @@ Result<FakeProgram> program_from_json(const Json& json) {
   if (program.multiply_adds < 0 || program.stream_bytes < 0 || program.stream_bytes > kMostBytes) {
     return fail(ErrorCode::kCorrupt,
                 "\"multiply_adds\" and \"stream_bytes\" are 0 or more, the latter up to 4 GiB");
+  }
+  if (program.warmup_executes < 0 || program.warmup_ratio < 0) {
+    return fail(ErrorCode::kCorrupt, "\"executes\" and \"ratio\" of \"warmup\" are 0 or more");
   }
   ASSAY_RETURN_IF_ERROR(check_specs(program.inputs));
   ASSAY_RETURN_IF_ERROR(check_specs(program.outputs));

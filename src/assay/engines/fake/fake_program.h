@@ -29,6 +29,7 @@ enum class Rule : std::uint8_t {
 ///      "load_ns": 1000000, "execute_ns": 500000, "wrong": 0.5, "leak_bytes": 4096,
 ///      "leak_load_bytes": 4096,
 ///      "multiply_adds": 1000000, "stream_bytes": 67108864,
+///      "warmup": {"executes": 40, "ratio": 0.3},
 ///      "delegates": ["fakexla"], "declared_memory": [{"name": "arena", "bytes": 100}],
 ///      "misbehave": {"at": "steady", "do": "segfault", "after": 3}}
 ///
@@ -40,6 +41,8 @@ struct FakeProgram {
   std::int64_t execute_ns = 0;     ///< Spun away.
   std::int64_t multiply_adds = 0;  ///< Worked off; see work.h.
   std::int64_t stream_bytes = 0;
+  std::int64_t warmup_executes = 0;  ///< After the first one, so many do more multiply-adds:
+  double warmup_ratio = 0;           ///< so much more of them, falling linearly to nothing.
   Rule rule = Rule::kAffine;
   double a = 1;
   double b = 0;

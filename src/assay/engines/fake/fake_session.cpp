@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -181,6 +182,15 @@ Status FakeSession::misbehave_if_due() {
   return is_first || is_steady ? misbehave(misbehavior) : Status{};
 }
 
+std::int64_t FakeSession::warmup_work() const {
+  const auto& [planned, ratio] = std::tie(program_.warmup_executes, program_.warmup_ratio);
+  if (executes_ == 0 || executes_ > planned) {
+    return 0;
+  }
+  const double left = static_cast<double>(planned + 1 - executes_) / static_cast<double>(planned);
+  return static_cast<std::int64_t>(static_cast<double>(program_.multiply_adds) * ratio * left);
+}
+
 Status FakeSession::execute() {
   if (program_.misbehavior.at != Moment::kNever) [[unlikely]] {
     ASSAY_RETURN_IF_ERROR(misbehave_if_due());
@@ -189,7 +199,7 @@ Status FakeSession::execute() {
   for (auto& output : outputs_) {
     compute(output);
   }
-  work_.run();
+  work_.run(warmup_work());
   spin_for(execute_ns_);
   if (program_.leak_bytes > 0) {
     leak(program_.leak_bytes);

@@ -38,6 +38,7 @@ class FakeSession final : public Session, public Profiler, public MemoryTeller {
 
  private:
   Status misbehave_if_due();
+  [[nodiscard]] std::int64_t warmup_work() const;
   void compute(Tensor& output);
 
   FakeProgram program_;

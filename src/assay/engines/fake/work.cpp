@@ -15,9 +15,10 @@ Work::Work(std::int64_t multiply_adds, std::int64_t stream_bytes)
       small_(multiply_adds > 0 ? kSmallWords : 0, 1.0F),
       large_(static_cast<std::size_t>(stream_bytes) / sizeof(std::uint64_t), 1) {}
 
-void Work::run() {
+void Work::run(std::int64_t more) {
   std::size_t at = 0;
-  for (std::int64_t i = 0; i < multiply_adds_; ++i) {
+  const auto count = small_.empty() ? 0 : multiply_adds_ + more;
+  for (std::int64_t i = 0; i < count; ++i) {
     small_[at] = small_[at] * 0.999F + 0.001F;  // Stays 1, never denormal.
     at = at + 1 == small_.size() ? 0 : at + 1;
   }

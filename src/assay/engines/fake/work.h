@@ -13,7 +13,8 @@ class Work {
   /// buffer of this size. 0: none.
   Work(std::int64_t multiply_adds, std::int64_t stream_bytes);
 
-  void run();
+  /// `more`: multiply-adds beside the usual ones, 0 and more.
+  void run(std::int64_t more = 0);
 
  private:
   std::int64_t multiply_adds_;
