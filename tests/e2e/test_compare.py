@@ -2,8 +2,11 @@
 
 import json
 import shutil
+import signal
+import time
 
-from driver import BIN, Workplace
+import pytest
+from driver import BIN, Workplace, wait_for_end
 
 QUICK = ["--most-pairs", "10", "--iterations", "3", "--warmup", "1", "--quiet", "--format", "json"]
 MILLISECOND = 1_000_000
@@ -119,3 +122,84 @@ def test_two_builds_of_an_engine_are_two_sides(place: Workplace) -> None:
     assert answer["a_case"] == answer["b_case"], "one case, two subjects"
     assert "fake@1" in answer["a_label"]
     assert "fake@mine" in answer["b_label"]
+
+
+def wait_for_launches(place: Workplace, count: int) -> None:
+    end = time.monotonic() + 20
+    while not place.store.exists() or place.query("select count(*) from launch")[0][0] < count:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_a_stopped_comparison_goes_on_where_it_was(place: Workplace, how: signal.Signals) -> None:
+    a = place.program("old", execute_ns=5 * MILLISECOND)
+    b = place.program("new", execute_ns=10 * MILLISECOND)
+    process = place.start("compare", a, b, *QUICK)
+    wait_for_launches(place, 12)
+    process.send_signal(how)
+    stopped = wait_for_end(process)
+    if how == signal.SIGINT:
+        assert stopped.code == 130, stopped
+        assert "assay compare --resume" in stopped.err
+    before = {id_ for (id_,) in place.query("select id from launch")}
+
+    result = place.run("compare", "--resume", "latest", "--quiet", "--format", "json")
+
+    answer = result.json()
+    assert (result.code, answer["verdict"]) == (1, "slower"), result
+    assert before < {id_ for (id_,) in place.query("select id from launch")}
+    assert answer["plan"]["looks"] == [10], "the plan is the one that it began with"
+    assert place.query("select count(*) from comparison") == [(1,)]
+    assert (
+        place.query("select count(distinct run_order), count(*) from launch")[0][0]
+        == (place.query("select count(*) from launch")[0][0])
+    )
+    again = place.run("compare", "--resume", "latest")
+    assert again.code == 2
+    assert "came to its end: B is " in again.err
+
+
+def test_a_duet_must_earn_its_place_in_a_pilot(place: Workplace) -> None:
+    a = place.program("old", execute_ns=MILLISECOND)
+    b = place.program("new", execute_ns=2 * MILLISECOND)
+    result = place.run("compare", a, b, *QUICK, "--threads", "1", "--duet")
+    answer = result.json()
+    pilot = answer["pilot"]
+    assert answer["verdict"] == "slower", result
+    costs = {
+        mode: pilot[f"{mode}_sigma"] * pilot[f"{mode}_pair_ns"] ** 0.5
+        for mode in ("interleaved", "duet")
+    }
+    assert answer["pairing"] == ("duet" if costs["duet"] < costs["interleaved"] else "interleaved")
+    # Twenty pairs of the pilot beside those of the answer, half of them at once.
+    assert place.query("select count(*) from launch where pair < 20") == [(40,)]
+
+
+def test_a_duet_without_cores_of_its_own_is_refused(place: Workplace) -> None:
+    program = place.program("one")
+    other = place.program("two")
+    result = place.run("compare", program, other, "--duet")
+    assert result.code == 2
+    assert "give --threads" in result.err
+
+
+def test_iterations_follow_the_spread_of_the_first_pairs(place: Workplace) -> None:
+    a = place.program("old", execute_ns=MILLISECOND // 4)
+    b = place.program("new", execute_ns=MILLISECOND // 2)
+    options = ["--most-pairs", "10", "--iterations", "auto", "--quiet", "--format", "json"]
+    answer = place.run("compare", a, b, *options).json()
+    assert 20 <= answer["iterations"] <= 200
+    assert answer["plan"]["adapts_iterations"]
+
+
+def test_a_report_shows_the_comparison_of_its_run(place: Workplace) -> None:
+    a = place.program("old", execute_ns=MILLISECOND)
+    b = place.program("new", execute_ns=2 * MILLISECOND)
+    answer = place.run("compare", a, b, *QUICK).json()
+    (shown,) = place.report()["comparisons"]
+    assert shown["comparison"]["text"] == answer["text"]
+    assert len(shown["pairs"]) >= 30
+    assert all(pair["b"] > 1.5 * pair["a"] for pair in shown["pairs"] if not pair["is_disturbed"])
+    console = place.run("report", "latest")
+    assert f"Comparison: {answer['text'][:40]}" in console.out

@@ -35,6 +35,7 @@ namespace {
 
 constexpr int kRepeats = 2;  ///< Of each evaluated sample, to tell a nondeterministic program.
 constexpr int kMostIterations = 10;
+constexpr std::size_t kPilotLaunches = 3;
 constexpr std::int64_t kObserveBudgetNs = 5'000'000'000;
 
 /// One campaign under way: the request, and what was found out so far.
@@ -84,6 +85,9 @@ class Campaign {
     if (launch.measurement) {
       state.levels.push_back(level_of(*launch.measurement));
     }
+    if (state.pilot.launches() < kPilotLaunches) {
+      state.pilot.add(launch);
+    }
   }
 
   /// Whether a timed case needs no further launch; one that stays wide at its end is told.
@@ -110,9 +114,11 @@ class Campaign {
     if (last.outcome != Outcome::kCompleted) {
       return finish_attempt(state, last.outcome, last.stage, last.reason_code, last.text);
     }
+    // Outputs are judged as they come and are not stored: an evaluation is done again.
     const bool is_enough =
-        state.attempt.pass == Pass::kTiming &&
-        has_enough_launches(request_.settings.launches, state.levels, state.spent_ns);
+        state.attempt.pass == Pass::kTiming
+            ? has_enough_launches(request_.settings.launches, state.levels, state.spent_ns)
+            : state.attempt.pass != Pass::kEvaluate;
     return is_enough ? finish_attempt(state, Outcome::kCompleted, Stage::kDone, {}, {}) : Status();
   }
 
@@ -232,7 +238,7 @@ class Campaign {
     const auto label = label_of(prepared.cell);
     tools_.listener.on_step_started(label);
     ASSAY_ASSIGN_OR_RETURN(auto* state, state_of(prepared, step.pass));
-    ASSAY_ASSIGN_OR_RETURN(const auto order, order_for(prepared, step.pass, state->launches));
+    ASSAY_ASSIGN_OR_RETURN(const auto order, order_for(prepared, step.pass, *state));
     ASSAY_ASSIGN_OR_RETURN(auto yield, launch(order));
     auto& launch = yield.launch;
     launch.attempt = state->attempt.id;
@@ -292,7 +298,8 @@ class Campaign {
     }
   }
 
-  Result<LaunchOrder> order_for(const PreparedCase& prepared, Pass pass, int turn) const {
+  Result<LaunchOrder> order_for(const PreparedCase& prepared, Pass pass,
+                                const AttemptState& state) const {
     auto order = order_of_case(prepared, pass, request_.settings);
     order.repeat = kRepeats;
     order.iterations = observed_iterations(prepared);
@@ -306,10 +313,20 @@ class Campaign {
       order.time_budget_ns = request_.settings.plan.time_budget_ns;
     }
     if (pass == Pass::kTiming) {
-      ASSAY_RETURN_IF_ERROR(apply_scenario(prepared.cell, turn, request_.environment.cpus,
+      adapt_iterations(state, order);
+      ASSAY_RETURN_IF_ERROR(apply_scenario(prepared.cell, state.launches, request_.environment.cpus,
                                            request_.builds, jobs_.path(), order));
     }
     return order;
+  }
+
+  void adapt_iterations(const AttemptState& state, LaunchOrder& order) const {
+    const auto found = state.pilot.iterations();
+    if (request_.settings.launches.adapts_iterations && found &&
+        state.pilot.launches() >= kPilotLaunches) {
+      order.plan.iterations = *found;
+      order.plan.min_iterations = std::min(order.plan.min_iterations, *found);
+    }
   }
 
   /// Iterations of a memory or profile pass: as many as fit its budget by the pace of the

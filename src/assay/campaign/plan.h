@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/campaign/iterations.h"
 #include "assay/record/axes.h"
 #include "assay/record/launch.h"
 #include "assay/record/run.h"
@@ -30,6 +31,7 @@ struct AttemptState {
   std::int64_t last_wall_ns = 0;
   std::int64_t spent_ns = 0;   ///< Wall time of all launches.
   std::vector<double> levels;  ///< Of the timed ones, see stopping.h.
+  IterationPilot pilot;        ///< The first timed ones.
 };
 
 /// The attempts of a campaign. References to its elements stay good while others are added.

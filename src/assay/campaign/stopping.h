@@ -13,6 +13,8 @@ struct LaunchPlan {
   int most = 3;
   double interval_ratio = 0;   ///< Half the interval's width over the median; 0: `least` it is.
   std::int64_t budget_ns = 0;  ///< Of all launches of a case; 0: none.
+  /// After three launches of a case, further ones take as many iterations as their spread asks for.
+  bool adapts_iterations = false;
 };
 
 /// The time that a launch came down to, for deciding on further ones only: the median of execute

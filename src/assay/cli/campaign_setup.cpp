@@ -83,7 +83,8 @@ Result<CampaignSettings> settings_of(const Spec& spec, const CampaignFlags& flag
                    .most = spec.measure.interval_ratio > 0 ? spec.measure.most_launches
                                                            : spec.measure.launches,
                    .interval_ratio = spec.measure.interval_ratio,
-                   .budget_ns = spec.measure.case_budget_ns},
+                   .budget_ns = spec.measure.case_budget_ns,
+                   .adapts_iterations = spec.measure.adapts_iterations},
       .leak_loads = spec.measure.leak_check.loads,
       .leak_inferences = spec.measure.leak_check.inferences,
       .passes = spec.measure.passes,

@@ -114,7 +114,8 @@ void QuickSpec::declare_iterations(CLI::App& app) {
   app.add_option("--scenario", scenario,
                  "name=value[,value]: gap, streams, page_cache, cores, background, cool_below, "
                  "beside; docs/scenarios.md");
-  app.add_option("--iterations", iterations, "Steady iterations of a launch")
+  app.add_option("--iterations", iterations,
+                 "Steady iterations of a launch, or auto: by the spread of the first launches")
       ->capture_default_str();
   app.add_option("--time-budget", time_budget, "Of a launch, with unit")->capture_default_str();
 }
@@ -148,7 +149,7 @@ Result<Json> QuickSpec::document(const std::vector<std::string>& passes) const {
                    {"measure",
                     {{"launches", launches},
                      {"warmup", value_from_text(warmup)},
-                     {"iterations", iterations},
+                     {"iterations", value_from_text(iterations)},
                      {"time_budget", time_budget},
                      {"passes", passes}}}};
   if (!interval.empty()) {

@@ -26,9 +26,9 @@ struct QuickSpec {
   int samples = 4;
   std::vector<std::string> against = {"float32", "qdq"};
   int launches = 3;
-  std::string interval;         ///< "1%": launches until it is so narrow.
-  std::string warmup = "auto";  ///< Or a number.
-  int iterations = 50;
+  std::string interval;           ///< "1%": launches until it is so narrow.
+  std::string warmup = "auto";    ///< Or a number.
+  std::string iterations = "50";  ///< Or "auto".
   std::string time_budget = "20s";
 
   void declare_model(CLI::App& app);

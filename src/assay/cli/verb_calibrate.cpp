@@ -149,13 +149,13 @@ Result<RecordedPairs> pairs_of_run(ResultStore& store, const std::string& run) {
 /// The program against its copy for the whole budget, and what that says of this machine.
 Status compare_with_copy(const Workbench& bench, const Options& options, const CampaignTools& tools,
                          Calibration& calibration) {
-  ComparePlan plan{.looks = {kMostPairs}, .alpha = {0.05}, .has_canary = false};
+  ComparisonPlan plan{.looks = {kMostPairs}, .alpha = {0.05}, .has_canary = false};
   ASSAY_ASSIGN_OR_RETURN(plan.budget_ns, duration_ns_from_text(options.budget));
   ASSAY_ASSIGN_OR_RETURN(const auto request, request_for({bench.program, bench.copy},
                                                          {{"passes", {"timing"}}}, options.flags));
   ASSAY_ASSIGN_OR_RETURN(const auto comparison, run_comparison(request, plan, tools));
   ASSAY_ASSIGN_OR_RETURN(const auto recorded, pairs_of_run(tools.store, request.run.id));
-  const auto sides = recorded.pairs.logs(plan.metric);
+  const auto sides = recorded.pairs.logs(plan.metric, PairPhase::kSearch);
   if (sides.a.size() < 2 || comparison.metrics.empty()) {
     return fail(ErrorCode::kUnavailable, "nothing was measured: " + comparison.text);
   }

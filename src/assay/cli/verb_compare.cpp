@@ -1,8 +1,8 @@
 #include <cstddef>
+#include <expected>
 #include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,21 +13,25 @@
 #include "assay/artifact/cache.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
+#include "assay/base/log.h"
 #include "assay/base/result.h"
 #include "assay/base/units.h"
+#include "assay/campaign/campaign.h"
 #include "assay/cli/campaign_setup.h"
 #include "assay/cli/exit_code.h"
+#include "assay/cli/interrupt.h"
 #include "assay/cli/progress.h"
 #include "assay/cli/quick_spec.h"
 #include "assay/cli/verb.h"
 #include "assay/compare/compare.h"
-#include "assay/compare/reduction.h"
 #include "assay/compare/stored.h"
 #include "assay/record/case.h"
 #include "assay/record/comparison.h"
 #include "assay/report/comparison.h"
 #include "assay/report/stored_comparison.h"
 #include "assay/spec/spec.h"
+#include "assay/store/result_store.h"
+#include "assay/summary/reduction.h"
 
 namespace assay::cli {
 namespace {
@@ -46,13 +50,16 @@ struct Options {
   int most_pairs = 80;
   bool has_no_canary = false;
   bool is_not_pinned = false;
+  bool tries_duet = false;
+  std::string resume;
 };
 
-Result<ComparePlan> plan_from(const Options& options) {
-  ComparePlan plan{.metric = options.metric,
-                   .gate_ratio = options.gate_percent / 100,
-                   .has_canary = !options.has_no_canary,
-                   .is_pinned = !options.is_not_pinned};
+Result<ComparisonPlan> plan_from(const Options& options) {
+  ComparisonPlan plan{.metric = options.metric,
+                      .gate_ratio = options.gate_percent / 100,
+                      .has_canary = !options.has_no_canary,
+                      .is_pinned = !options.is_not_pinned,
+                      .tries_duet = options.tries_duet};
   const auto known = compared_metrics(options.metric);
   if (known.front() != options.metric) {
     return fail(ErrorCode::kInvalidArgument,
@@ -129,17 +136,71 @@ Result<ExitCode> compare_stored(const Options& options) {
   return ExitCode::kOk;
 }
 
+Result<Spec> spec_of(const Json& document, const Options& options) {
+  return spec_from_json(document, {.origin = "assay compare",
+                                   .folder = ".",
+                                   .has_plugins = !options.flags.toolchain.plugins.empty()});
+}
+
+void print_comparison(const Comparison& comparison, const Options& options) {
+  if (options.format == "json") {
+    fmt::print("{}\n", report::document_from_comparison(comparison).dump());
+  } else {
+    fmt::print("{}",
+               report::console_from_comparison(comparison, kWidth, ::isatty(STDOUT_FILENO) != 0));
+  }
+}
+
+/// Being asked to stop is no failure: what was measured is kept.
+Result<ExitCode> compare_and_print(CampaignRequest request, const ComparisonPlan& plan,
+                                   ResultStore& store, const Options& options) {
+  request.settings.against.clear();
+  const auto comparison = [&] {
+    Progress progress(options.flags.run.is_quiet);
+    const ArtifactCache cache(assay_home() / "cache");
+    return run_comparison(request, plan,
+                          local_tools(store, cache, options.flags.toolchain, progress));
+  }();
+  if (!comparison && is_interrupted()) {
+    log_line(LogLevel::kInfo,
+             fmt::format("stopped; go on with: assay compare --resume {}", request.run.id));
+    return ExitCode::kInterrupted;
+  }
+  if (!comparison) {
+    return std::unexpected(comparison.error());
+  }
+  print_comparison(*comparison, options);
+  return exit_code_of(comparison->verdict);
+}
+
+/// The two sides and the plan are those that the run began with.
+Result<ExitCode> resume_comparison(const Options& options) {
+  ASSAY_ASSIGN_OR_RETURN(const auto store, options.flags.store.open());
+  ASSAY_ASSIGN_OR_RETURN(const auto begun, find_unfinished_comparison(*store, options.resume));
+  ASSAY_ASSIGN_OR_RETURN(const auto run, store->get_run(begun.run));
+  ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_of(run.spec, options));
+  ASSAY_ASSIGN_OR_RETURN(auto request, plan_campaign(spec, options.flags));
+  ASSAY_RETURN_IF_ERROR(check_two_sides(request.cases));
+  request.run = run;
+  request.is_resumed = true;
+  return compare_and_print(std::move(request), begun.plan, *store, options);
+}
+
 Result<ExitCode> execute(const Options& options) {
-  ASSAY_ASSIGN_OR_RETURN(const auto plan, plan_from(options));
+  if (!options.resume.empty()) {
+    return resume_comparison(options);
+  }
+  if (options.quick.model.empty()) {
+    return fail(ErrorCode::kInvalidArgument,
+                "name a model and what it is compared with, or --resume latest");
+  }
+  ASSAY_ASSIGN_OR_RETURN(auto plan, plan_from(options));
   if (options.quick.model.starts_with(kRunPrefix)) {
     return compare_stored(options);
   }
   ASSAY_ASSIGN_OR_RETURN(const auto document, document_of(options));
-  ASSAY_ASSIGN_OR_RETURN(
-      const auto spec,
-      spec_from_json(document, {.origin = "assay compare",
-                                .folder = ".",
-                                .has_plugins = !options.flags.toolchain.plugins.empty()}));
+  ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_of(document, options));
+  plan.adapts_iterations = spec.measure.adapts_iterations;
   ASSAY_ASSIGN_OR_RETURN(auto request, plan_campaign(spec, options.flags));
   ASSAY_RETURN_IF_ERROR(check_two_sides(request.cases));
   if (options.flags.run.is_dry_run) {
@@ -147,30 +208,19 @@ Result<ExitCode> execute(const Options& options) {
     return ExitCode::kOk;
   }
   request.run.purpose = "compare";
-  request.settings.against.clear();
   ASSAY_ASSIGN_OR_RETURN(const auto store, options.flags.store.open());
-  std::optional<Comparison> comparison;
-  {
-    Progress progress(options.flags.run.is_quiet);
-    const ArtifactCache cache(assay_home() / "cache");
-    ASSAY_ASSIGN_OR_RETURN(
-        comparison, run_comparison(request, plan,
-                                   local_tools(*store, cache, options.flags.toolchain, progress)));
-  }
-  if (options.format == "json") {
-    fmt::print("{}\n", report::document_from_comparison(*comparison).dump());
-  } else {
-    fmt::print("{}",
-               report::console_from_comparison(*comparison, kWidth, ::isatty(STDOUT_FILENO) != 0));
-  }
-  return exit_code_of(comparison->verdict);
+  return compare_and_print(std::move(request), plan, *store, options);
 }
 
 }  // namespace
 
 Execute declare_compare(CLI::App& app) {
   auto options = std::make_shared<Options>();
+  // What tells most for its time here, by the floor: docs/measuring.md.
+  options->quick.iterations = "200";
+  options->quick.time_budget = "1s";
   options->quick.declare_model(app);
+  app.get_option("model")->required(false);
   app.add_option("other", options->other,
                  "B, where it is another model or program; or two runs: run:ID run:ID");
   options->quick.declare_iterations(app);
@@ -185,6 +235,10 @@ Execute declare_compare(CLI::App& app) {
   app.add_option("--budget", options->budget, "Of all pairs but the confirmation, with unit");
   app.add_flag("--no-canary", options->has_no_canary, "No launches of a copy of A beside A");
   app.add_flag("--no-pinning", options->is_not_pinned, "Let the system choose the cores");
+  app.add_flag("--duet", options->tries_duet,
+               "Both sides at once on separate cores, if a pilot finds that this answers sooner");
+  app.add_option("--resume", options->resume,
+                 "Go on with a comparison that was stopped: its run's id, or latest");
   app.add_option("--format", options->format, "console or json")
       ->capture_default_str()
       ->check(CLI::IsMember({"console", "json"}));

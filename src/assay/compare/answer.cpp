@@ -23,8 +23,8 @@ std::string percent(double ratio) { return fmt::format("{:.2g} %", std::abs(rati
 /// The canary's estimate if it differs from A; else null.
 const PairEstimate* find_wrong_canary(const Comparison& comparison) {
   const auto& canary = comparison.canary;
-  const bool is_off =
-      canary && is_change(canary->verdict) && std::abs(canary->ratio) >= comparison.gate_ratio / 2;
+  const bool is_off = canary && is_change(canary->verdict) &&
+                      std::abs(canary->ratio) >= comparison.plan.gate_ratio / 2;
   return is_off ? &*canary : nullptr;
 }
 
@@ -56,6 +56,53 @@ std::string text_of_inconclusive(const Comparison& comparison, const PairEstimat
                      more > 0 ? fmt::format("; about {} more pairs would tell", more) : "");
 }
 
+constexpr double kMostUnsteady = 0.25;
+
+bool is_too_unsteady(const Comparison& comparison) {
+  return comparison.plan.metric != "steady_floor_ns" &&
+         comparison.launches_unsteady > kMostUnsteady * comparison.launches;
+}
+
+/// Why the looks' verdict does not hold; empty when it does.
+std::string text_of_doubt(const Comparison& comparison, const std::string& contradiction) {
+  if (const auto* canary = find_wrong_canary(comparison)) {
+    return fmt::format(
+        "cannot tell: a copy of A came out {} of A itself, so this machine is not fit "
+        "to compare on now",
+        text_from_ratio(canary->ratio));
+  }
+  if (!contradiction.empty()) {
+    return fmt::format("cannot tell: {}; run it again on a quieter machine", contradiction);
+  }
+  if (is_too_unsteady(comparison)) {
+    return fmt::format(
+        "cannot tell: {} of {} launches never became steady; more iterations (--iterations 200) or "
+        "the floor (--metric steady_floor_ns) would help",
+        comparison.launches_unsteady, comparison.launches);
+  }
+  return is_change(comparison.verdict) && !comparison.is_confirmed
+             ? text_of_unconfirmed(comparison, comparison.looks.back())
+             : "";
+}
+
+std::string text_of_look(const Comparison& comparison) {
+  const auto& look = comparison.looks.back();
+  switch (comparison.verdict) {
+    case ComparisonVerdict::kFaster:
+    case ComparisonVerdict::kSlower:
+      return text_of_change(comparison, look);
+    case ComparisonVerdict::kChangedLess:
+      return fmt::format("B changed by {}{}, less than the {} that matter ({} pairs)",
+                         text_from_ratio(look.ratio), interval_text(look),
+                         percent(comparison.plan.gate_ratio), look.pairs);
+    case ComparisonVerdict::kEquivalent:
+      return text_of_equivalent(look);
+    case ComparisonVerdict::kInconclusive:
+      break;
+  }
+  return text_of_inconclusive(comparison, look);
+}
+
 }  // namespace
 
 bool is_change(ComparisonVerdict verdict) {
@@ -73,32 +120,14 @@ std::string text_of_failure(const Comparison& comparison, const Launch& launch) 
                      launch.place ? launch.place->pair + 1 : 0, launch.text);
 }
 
-void settle_verdict(Comparison& comparison) {
-  if (comparison.looks.empty()) {
+void settle_verdict(Comparison& comparison, const std::string& contradiction) {
+  const auto doubt = comparison.looks.empty() ? "cannot tell: too few pairs for a first look"
+                                              : text_of_doubt(comparison, contradiction);
+  if (!doubt.empty()) {
     comparison.verdict = ComparisonVerdict::kInconclusive;
-    comparison.text = "cannot tell: too few pairs for a first look";
-    return;
-  }
-  const auto& look = comparison.looks.back();
-  if (const auto* canary = find_wrong_canary(comparison)) {
-    comparison.verdict = ComparisonVerdict::kInconclusive;
-    comparison.text = fmt::format(
-        "cannot tell: a copy of A came out {} of A itself, so this machine is not fit "
-        "to compare on now",
-        text_from_ratio(canary->ratio));
-  } else if (is_change(comparison.verdict) && comparison.is_confirmed) {
-    comparison.text = text_of_change(comparison, look);
-  } else if (is_change(comparison.verdict)) {
-    comparison.verdict = ComparisonVerdict::kInconclusive;
-    comparison.text = text_of_unconfirmed(comparison, look);
-  } else if (comparison.verdict == ComparisonVerdict::kChangedLess) {
-    comparison.text = fmt::format("B changed by {}{}, less than the {} that matter ({} pairs)",
-                                  text_from_ratio(look.ratio), interval_text(look),
-                                  percent(comparison.gate_ratio), look.pairs);
-  } else if (comparison.verdict == ComparisonVerdict::kEquivalent) {
-    comparison.text = text_of_equivalent(look);
+    comparison.text = doubt;
   } else {
-    comparison.text = text_of_inconclusive(comparison, look);
+    comparison.text = text_of_look(comparison);
   }
   if (!comparison.metrics.empty()) {
     comparison.metrics.front().verdict = comparison.verdict;

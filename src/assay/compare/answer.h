@@ -10,9 +10,11 @@ namespace assay {
 /// Faster or slower by what matters.
 bool is_change(ComparisonVerdict verdict);
 
-/// Decides a comparison whose pairs are in, and writes its answer as a sentence: a change that was
-/// not found again, or one found by a canary that differs from A, is inconclusive.
-void settle_verdict(Comparison& comparison);
+/// Decides a comparison whose pairs are in, and writes its answer as a sentence. Inconclusive,
+/// whatever the looks say, are: a canary that differs from A; a `contradiction` (see
+/// find_contradiction; empty: none); more than a quarter of the launches unsteady, unless the floor
+/// decides, which a level that moves up leaves alone; a change that was not found again.
+void settle_verdict(Comparison& comparison, const std::string& contradiction);
 
 /// Why a launch that did not complete leaves the comparison without an answer.
 std::string text_of_failure(const Comparison& comparison, const Launch& launch);

@@ -13,7 +13,7 @@ namespace {
 using testing::HasSubstr;
 
 Comparison with_look(ComparisonVerdict verdict, double ratio, double low, double high) {
-  Comparison comparison{.a_label = "old", .b_label = "new", .gate_ratio = 0.02};
+  Comparison comparison{.a_label = "old", .b_label = "new", .plan = {.gate_ratio = 0.02}};
   comparison.verdict = verdict;
   comparison.looks = {{.pairs = 20, .ratio = ratio, .low = low, .high = high, .verdict = verdict}};
   comparison.metrics = {{.metric = "steady_floor_ns"}};
@@ -26,7 +26,7 @@ TEST(Answer, NamesAChangeThatWasFoundAgain) {
   slower.is_confirmed = true;
   slower.metrics = {
       {.metric = "steady_floor_ns", .pairs = 40, .ratio = 0.049, .low = 0.043, .high = 0.055}};
-  settle_verdict(slower);
+  settle_verdict(slower, "");
   EXPECT_EQ(slower.verdict, ComparisonVerdict::kSlower);
   EXPECT_EQ(slower.metrics.front().verdict, ComparisonVerdict::kSlower);
   EXPECT_EQ(
@@ -37,7 +37,7 @@ TEST(Answer, NamesAChangeThatWasFoundAgain) {
 TEST(Answer, IsInconclusiveWhenAChangeIsNotFoundAgain) {
   auto slower = with_look(ComparisonVerdict::kSlower, 0.05, 0.04, 0.063);
   slower.confirmation = {.pairs = 20, .ratio = 0.004};
-  settle_verdict(slower);
+  settle_verdict(slower, "");
   EXPECT_EQ(slower.verdict, ComparisonVerdict::kInconclusive);
   EXPECT_THAT(slower.text, HasSubstr("but 20 fresh ones say +0.40 %"));
 }
@@ -45,27 +45,48 @@ TEST(Answer, IsInconclusiveWhenAChangeIsNotFoundAgain) {
 TEST(Answer, TrustsNothingOnceACopyOfADiffersFromA) {
   auto equal = with_look(ComparisonVerdict::kEquivalent, 0.001, -0.01, 0.01);
   equal.canary = {.pairs = 10, .ratio = -0.04, .verdict = ComparisonVerdict::kFaster};
-  settle_verdict(equal);
+  settle_verdict(equal, "");
   EXPECT_EQ(equal.verdict, ComparisonVerdict::kInconclusive);
   EXPECT_THAT(equal.text, HasSubstr("a copy of A came out -4.0 % of A itself"));
 }
 
+TEST(Answer, TrustsNoPairsThatContradictEachOther) {
+  auto slower = with_look(ComparisonVerdict::kSlower, 0.05, 0.04, 0.063);
+  slower.is_confirmed = true;
+  settle_verdict(slower, "the halves differ");
+  EXPECT_EQ(slower.verdict, ComparisonVerdict::kInconclusive);
+  EXPECT_THAT(slower.text, HasSubstr("the halves differ; run it again"));
+}
+
+TEST(Answer, TrustsNoMediansOfLaunchesThatNeverBecameSteady) {
+  auto equal = with_look(ComparisonVerdict::kEquivalent, 0.001, -0.01, 0.01);
+  equal.launches = 40;
+  equal.launches_unsteady = 11;
+  auto by_floor = equal;
+  equal.plan.metric = "steady_ns";
+  settle_verdict(equal, "");
+  EXPECT_EQ(equal.verdict, ComparisonVerdict::kInconclusive);
+  EXPECT_THAT(equal.text, HasSubstr("11 of 40 launches never became steady"));
+  settle_verdict(by_floor, "");
+  EXPECT_EQ(by_floor.verdict, ComparisonVerdict::kEquivalent);
+}
+
 TEST(Answer, BoundsWhatADifferenceCanBe) {
   auto equal = with_look(ComparisonVerdict::kEquivalent, 0.001, -0.004, 0.007);
-  settle_verdict(equal);
+  settle_verdict(equal, "");
   EXPECT_EQ(equal.text, "no difference larger than 0.7 % (20 pairs)");
   auto less = with_look(ComparisonVerdict::kChangedLess, 0.008, 0.003, 0.012);
-  settle_verdict(less);
+  settle_verdict(less, "");
   EXPECT_THAT(less.text, HasSubstr("less than the 2 % that matter"));
 }
 
 TEST(Answer, SaysHowManyMorePairsWouldTell) {
   auto open = with_look(ComparisonVerdict::kInconclusive, 0.01, -0.05, 0.07);
   open.pairs_needed = 90;
-  settle_verdict(open);
+  settle_verdict(open, "");
   EXPECT_THAT(open.text, HasSubstr("about 70 more pairs would tell"));
   Comparison none;
-  settle_verdict(none);
+  settle_verdict(none, "");
   EXPECT_THAT(none.text, HasSubstr("too few pairs"));
 }
 

@@ -4,22 +4,21 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <expected>
 #include <fmt/format.h>
-#include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "assay/base/clock.h"
 #include "assay/base/result.h"
 #include "assay/base/uuid.h"
 #include "assay/campaign/campaign.h"
-#include "assay/campaign/surroundings.h"
+#include "assay/campaign/iterations.h"
 #include "assay/compare/answer.h"
-#include "assay/compare/pair_order.h"
+#include "assay/compare/pair_runner.h"
+#include "assay/compare/pairing.h"
 #include "assay/compare/pairs.h"
 #include "assay/compare/side_runner.h"
 #include "assay/record/axes.h"
@@ -28,46 +27,73 @@
 #include "assay/record/launch.h"
 #include "assay/stats/looks.h"
 #include "assay/stats/pair_test.h"
+#include "assay/store/result_store.h"
 
 namespace assay {
 namespace {
 
+constexpr int kReplacedOneIn = 5;
+constexpr int kFewestPairs = 6;            ///< Fewer bound nothing at 95 %.
+constexpr std::size_t kPilotLaunches = 8;  ///< Two blocks.
+
+Comparison new_comparison(const CampaignRequest& request, const ComparisonPlan& plan) {
+  const auto& [a, b] = std::tie(request.cases.at(0), request.cases.at(1));
+  const bool is_alike = label_of(a) == label_of(b);  // One case on two builds of its engine.
+  return {.id = make_uuid7(),
+          .run = request.run.id,
+          .a_case = case_key(a),
+          .b_case = case_key(b),
+          .a_label = label_of(a) + (is_alike ? " " + a.engine_build : ""),
+          .b_label = label_of(b) + (is_alike ? " " + b.engine_build : ""),
+          .seed = request.run.seed,
+          .plan = plan};
+}
+
+/// What launches say is recomputed from them; what was decided on the way stays.
+Comparison begun_again(Comparison comparison) {
+  comparison.verdict = ComparisonVerdict::kInconclusive;
+  comparison.text.clear();
+  comparison.is_confirmed = false;
+  comparison.looks.clear();
+  comparison.confirmation.reset();
+  return comparison;
+}
+
 /// One comparison under way.
 class Session {
  public:
-  Session(const CampaignRequest& request, const ComparePlan& plan, const CampaignTools& tools)
-      : request_(request), plan_(plan), tools_(tools) {
-    comparison_.id = make_uuid7();
-    comparison_.run = request.run.id;
-    comparison_.a_case = case_key(request.cases.at(0));
-    comparison_.b_case = case_key(request.cases.at(1));
-    const auto& [a, b] = std::tie(request.cases.at(0), request.cases.at(1));
-    const bool is_alike = label_of(a) == label_of(b);  // One case on two builds of its engine.
-    comparison_.a_label = label_of(a) + (is_alike ? " " + a.engine_build : "");
-    comparison_.b_label = label_of(b) + (is_alike ? " " + b.engine_build : "");
-    comparison_.seed = request.run.seed;
-    comparison_.gate_ratio = plan.gate_ratio;
-  }
+  Session(const CampaignRequest& request, const CampaignTools& tools, Comparison comparison)
+      : request_(request), tools_(tools), comparison_(std::move(comparison)) {}
 
   Result<Comparison> run() {
     ASSAY_RETURN_IF_ERROR(open());
-    ASSAY_ASSIGN_OR_RETURN(auto runner, SideRunner::prepare(request_, tools_, plan_.has_canary));
+    ASSAY_ASSIGN_OR_RETURN(auto sides,
+                           SideRunner::prepare(request_, tools_, comparison_.plan.has_canary));
+    PairRunner runner(request_, tools_, comparison_, std::move(sides));
+    ASSAY_RETURN_IF_ERROR(check_duet(runner));
     ASSAY_ASSIGN_OR_RETURN(const auto lock, tools_.lock_device());
-    start_ns_ = monotonic_ns();
-    auto status = take_looks(runner);
-    if (status && is_change(comparison_.verdict)) {
+    start_ns_ = monotonic_ns() - comparison_.wall_ns;
+    take_over_earlier(runner);
+    auto status = choose_pairing(runner);
+    if (status && !has_failed()) {
+      status = take_looks(runner);
+    }
+    if (status && !has_failed() && is_change(comparison_.verdict)) {
       status = confirm(runner);
     }
     conclude();
-    ASSAY_RETURN_IF_ERROR(runner.finish());
     ASSAY_RETURN_IF_ERROR(tools_.store.put_comparison(comparison_));
     ASSAY_RETURN_IF_ERROR(status);
+    ASSAY_RETURN_IF_ERROR(runner.sides().finish());
     ASSAY_RETURN_IF_ERROR(tools_.store.finish_run(request_.run.id, unix_time_ns()));
     return comparison_;
   }
 
  private:
   Status open() {
+    if (request_.is_resumed) {
+      return {};
+    }
     ASSAY_RETURN_IF_ERROR(tools_.store.add_environment(request_.environment));
     ASSAY_RETURN_IF_ERROR(tools_.store.add_run(request_.run));
     for (const auto& cell : request_.cases) {
@@ -76,27 +102,73 @@ class Session {
     return tools_.store.put_comparison(comparison_);
   }
 
+  Status check_duet(const PairRunner& runner) const {
+    if (!comparison_.plan.tries_duet ||
+        has_cores_for_duet(runner.threads(), request_.environment.cpus)) {
+      return {};
+    }
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("--duet runs both sides at once, each on cores of its own: give "
+                            "--threads, at most half of the {} cores",
+                            request_.environment.cpus));
+  }
+
+  void take_over_earlier(PairRunner& runner) {
+    for (const auto& launch : runner.sides().earlier()) {
+      const bool is_pilot = launch.place && launch.place->phase == PairPhase::kPilot;
+      if (launch.outcome == Outcome::kCompleted && !is_pilot) {
+        pairs_.add(launch);
+      }
+    }
+    for (const int pair : comparison_.replaced_pairs) {
+      pairs_.replace(pair);
+    }
+    if (comparison_.iterations > 0) {
+      runner.sides().set_iterations(comparison_.iterations);
+    }
+  }
+
+  /// A side did not complete a launch, which its text says: nothing more is asked of it.
+  bool has_failed() const { return !comparison_.text.empty(); }
+
   bool is_out_of_time() const {
-    return plan_.budget_ns > 0 && monotonic_ns() - start_ns_ >= plan_.budget_ns;
+    return comparison_.plan.budget_ns > 0 &&
+           monotonic_ns() - start_ns_ >= comparison_.plan.budget_ns;
   }
 
   stats::PairSwapPlan swaps() const { return {.seed = request_.run.seed}; }
 
+  Status choose_pairing(PairRunner& runner) {
+    if (!comparison_.plan.tries_duet || comparison_.pilot) {
+      return {};
+    }
+    tools_.listener.on_phase("pilot", 2 * kPairingPilotPairs);
+    ASSAY_ASSIGN_OR_RETURN(const auto pilot, run_pairing_pilot(runner, comparison_.plan.metric));
+    if (pilot.failed) {
+      note_failure(*pilot.failed);
+      return {};
+    }
+    comparison_.pilot = pilot.found;
+    comparison_.pairing = better_pairing(pilot.found);
+    return tools_.store.put_comparison(comparison_);
+  }
+
   /// Pairs up to a planned look, the look, and so on until one decides.
-  Status take_looks(SideRunner& runner) {
+  Status take_looks(PairRunner& runner) {
+    const auto& design = comparison_.plan;
     stats::LookPlan plan{
-        .pairs = plan_.looks, .alpha = plan_.alpha, .gate = std::log1p(plan_.gate_ratio)};
-    tools_.listener.on_phase("pairs", plan_.looks.back());
-    for (std::size_t look = 0; look < plan_.looks.size(); ++look) {
-      ASSAY_RETURN_IF_ERROR(run_pairs(runner, plan_.looks[look], true));
-      if (!comparison_.text.empty() || pairs_.count() == 0) {
+        .pairs = design.looks, .alpha = design.alpha, .gate = std::log1p(design.gate_ratio)};
+    tools_.listener.on_phase("pairs", design.looks.back());
+    for (std::size_t look = 0; look < design.looks.size(); ++look) {
+      ASSAY_RETURN_IF_ERROR(run_pairs(runner, PairPhase::kSearch, design.looks[look]));
+      const auto sides = pairs_.logs(design.metric, PairPhase::kSearch);
+      if (has_failed() || sides.a.empty()) {
         return {};
       }
-      const auto sides = pairs_.logs(plan_.metric);
       // Out of time is a look before its time; the clock, not the data, chose it.
       plan.pairs[look] = std::min(plan.pairs[look], static_cast<int>(sides.a.size()));
       const auto result = stats::judge_look(sides.a, sides.b, look, plan, swaps());
-      comparison_.looks.push_back(pairs_.estimate_of(plan_.metric, result));
+      comparison_.looks.push_back(estimate_of(design.metric, sides, result));
       comparison_.verdict = comparison_.looks.back().verdict;
       comparison_.pairs_needed = result.pairs_needed;
       ASSAY_RETURN_IF_ERROR(tools_.store.put_comparison(comparison_));
@@ -108,121 +180,135 @@ class Session {
   }
 
   /// A change must be there again on pairs that did not help to find it.
-  Status confirm(SideRunner& runner) {
-    const int before = pairs_.count();
-    tools_.listener.on_phase("confirmation", plan_.confirmation_pairs);
-    ASSAY_RETURN_IF_ERROR(run_pairs(runner, before + plan_.confirmation_pairs, false));
-    if (!comparison_.text.empty()) {
+  Status confirm(PairRunner& runner) {
+    const auto& design = comparison_.plan;
+    tools_.listener.on_phase("confirmation", design.confirmation_pairs);
+    ASSAY_RETURN_IF_ERROR(run_pairs(runner, PairPhase::kConfirmation, design.confirmation_pairs));
+    if (has_failed()) {
       return {};
     }
-    const auto sides = pairs_.logs(plan_.metric);
-    const auto fresh = [before](const std::vector<double>& values) {
-      return std::span(values).subspan(static_cast<std::size_t>(before));
-    };
+    const auto fresh = pairs_.logs(design.metric, PairPhase::kConfirmation);
     // The sign is known, so half of the two-sided p is held against alpha.
-    const stats::LookPlan plan{.pairs = {plan_.confirmation_pairs},
-                               .alpha = {2 * plan_.confirmation_alpha},
-                               .gate = std::log1p(plan_.gate_ratio) / 2};
+    const stats::LookPlan plan{.pairs = {design.confirmation_pairs},
+                               .alpha = {2 * design.confirmation_alpha},
+                               .gate = std::log1p(design.gate_ratio) / 2};
     auto swaps_again = swaps();
     ++swaps_again.seed;
-    const auto result = stats::judge_look(fresh(sides.a), fresh(sides.b), 0, plan, swaps_again);
-    comparison_.confirmation = pairs_.estimate_of(plan_.metric, result);
+    const auto result = stats::judge_look(fresh.a, fresh.b, 0, plan, swaps_again);
+    comparison_.confirmation = estimate_of(design.metric, fresh, result);
     const double found = comparison_.looks.back().ratio;
     const double again = comparison_.confirmation->ratio;
-    comparison_.is_confirmed = result.p_value <= 2 * plan_.confirmation_alpha &&
+    comparison_.is_confirmed = result.p_value <= 2 * design.confirmation_alpha &&
                                found * again > 0 && std::abs(again) >= std::abs(found) / 2;
     return {};
   }
 
-  /// Blocks of two pairs until there are `count`. Stops at a failed launch, and out of time.
-  Status run_pairs(SideRunner& runner, int count, bool is_budgeted) {
-    while (pairs_.count() < count && comparison_.text.empty()) {
-      if (is_budgeted && is_out_of_time() && pairs_.count() >= kFewestPairs) {
+  /// Blocks of two pairs until a phase has `count`. Stops at a failed launch, and when the search
+  /// is out of time.
+  Status run_pairs(PairRunner& runner, PairPhase phase, int count) {
+    while (pairs_.count(phase) < count) {
+      if (phase == PairPhase::kSearch && is_out_of_time() && pairs_.count(phase) >= kFewestPairs) {
         return {};
       }
-      for (const auto& step : block_order(request_.run.seed, next_block_, plan_.has_canary)) {
-        ASSAY_RETURN_IF_ERROR(run_step(runner, step));
-        if (!comparison_.text.empty()) {
-          return {};
-        }
+      ASSAY_ASSIGN_OR_RETURN(const auto launches, runner.run_block(phase, comparison_.pairing));
+      if (launches.back().outcome != Outcome::kCompleted) {
+        note_failure(launches.back());
+        return {};
       }
-      replace_disturbed(count);
-      ++next_block_;
+      std::ranges::for_each(launches, [this](const Launch& launch) { pairs_.add(launch); });
+      replace_disturbed(runner.last_block(), count);
+      adapt_iterations(launches, runner.sides());
+      ASSAY_RETURN_IF_ERROR(tools_.store.put_comparison(comparison_));
     }
     return {};
+  }
+
+  void note_failure(const Launch& launch) {
+    comparison_.verdict = ComparisonVerdict::kInconclusive;
+    comparison_.text = text_of_failure(comparison_, launch);
   }
 
   /// Marks pairs of the block that just ended, for which further ones are launched: those of which
   /// a launch was disturbed, by its conditions and counters alone, never by its times. At most one
-  /// fifth of the pairs up to here is replaced: on a machine that is always busy the rest stays,
-  /// as the order and the test hold under noise that falls on both sides.
-  void replace_disturbed(int planned) {
-    for (const int pair : {2 * next_block_, 2 * next_block_ + 1}) {
+  /// fifth of a phase's pairs up to here is replaced: on a machine that is always busy the rest
+  /// stays, as the order and the test hold under noise that falls on both sides.
+  void replace_disturbed(int block, int planned) {
+    for (const int pair : {2 * block, 2 * block + 1}) {
       const auto replaced = static_cast<int>(pairs_.replaced().size());
       if (pairs_.is_disturbed(pair) && kReplacedOneIn * (replaced + 1) <= planned) {
         pairs_.replace(pair);
+        comparison_.replaced_pairs.push_back(pair);
       }
     }
   }
 
-  Status run_step(SideRunner& runner, const PairStep& step) {
-    if (tools_.listener.should_stop()) {
-      return fail(ErrorCode::kTimeout, "stopped before the comparison had its answer");
+  void adapt_iterations(const std::vector<Launch>& launches, SideRunner& sides) {
+    if (!comparison_.plan.adapts_iterations || comparison_.iterations > 0) {
+      return;
     }
-    const auto& cell = request_.cases.at(step.side == Side::kB ? 1 : 0);
-    const int threads = std::max(threads_of(request_.cases[0]), threads_of(request_.cases[1]));
-    const PairPlace place{.comparison = comparison_.id,
-                          .block = next_block_,
-                          .pair = step.pair,
-                          .side = step.side,
-                          .cpus = plan_.is_pinned
-                                      ? own_cores(step.pair, threads, request_.environment.cpus)
-                                      : std::vector<int>{}};
-    tools_.listener.on_step_started(label_of(cell));
-    ASSAY_ASSIGN_OR_RETURN(const auto launch, runner.launch(step, place));
-    tools_.listener.on_step_finished(label_of(cell), launch.outcome, launch.text, -1);
-    if (launch.outcome != Outcome::kCompleted) {
-      comparison_.verdict = ComparisonVerdict::kInconclusive;
-      comparison_.text = text_of_failure(comparison_, launch);
-      return {};
+    for (const auto& launch : launches) {
+      if (launch.place && launch.place->side != Side::kCanary) {
+        iterations_.add(launch);
+      }
     }
-    pairs_.add(launch);
-    return {};
+    if (const auto found = iterations_.iterations();
+        found && iterations_.launches() >= kPilotLaunches) {
+      comparison_.iterations = *found;
+      sides.set_iterations(*found);
+    }
   }
 
   void conclude() {
-    comparison_.wall_ns = start_ns_ == 0 ? 0 : monotonic_ns() - start_ns_;
-    comparison_.metrics = pairs_.estimate_all(plan_.metric, plan_.gate_ratio, swaps());
+    comparison_.wall_ns = monotonic_ns() - start_ns_;
+    comparison_.metrics = estimate_all(pairs_, comparison_.plan, swaps());
     comparison_.pairs_disturbed = pairs_.count_disturbed();
-    comparison_.replaced_pairs.assign(pairs_.replaced().begin(), pairs_.replaced().end());
-    comparison_.canary = pairs_.estimate_canary(plan_.metric, swaps());
-    if (comparison_.text.empty()) {
-      settle_verdict(comparison_);
+    comparison_.launches = pairs_.launches();
+    comparison_.launches_unsteady = pairs_.launches_unsteady();
+    comparison_.canary = estimate_canary(pairs_, comparison_.plan, swaps());
+    if (!has_failed()) {
+      settle_verdict(comparison_,
+                     find_contradiction(pairs_, comparison_.metrics, comparison_.plan, swaps()));
     }
   }
 
-  static constexpr int kReplacedOneIn = 5;
-  static constexpr int kFewestPairs = 6;  ///< Fewer bound nothing at 95 %.
-
   const CampaignRequest& request_;
-  const ComparePlan& plan_;
   const CampaignTools& tools_;
   Comparison comparison_;
   Pairs pairs_;
-  int next_block_ = 0;
+  IterationPilot iterations_;
   std::int64_t start_ns_ = 0;
 };
 
 }  // namespace
 
-Result<Comparison> run_comparison(const CampaignRequest& request, const ComparePlan& plan,
+Result<Comparison> find_unfinished_comparison(ResultStore& store, std::string_view run) {
+  ASSAY_ASSIGN_OR_RETURN(const auto found, store.get_run(run));
+  ASSAY_ASSIGN_OR_RETURN(auto comparisons, store.comparisons_of_run(found.id));
+  if (comparisons.empty()) {
+    return fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("run {} is no comparison; `assay run --resume` goes on with others", found.id));
+  }
+  if (found.finished_unix_ns != 0) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("the comparison of run {} came to its end: {}", found.id,
+                            comparisons.back().text));
+  }
+  return std::move(comparisons.back());
+}
+
+Result<Comparison> run_comparison(const CampaignRequest& request, const ComparisonPlan& plan,
                                   const CampaignTools& tools) {
   if (request.cases.size() != 2) {
     return fail(
         ErrorCode::kInvalidArgument,
         fmt::format("a comparison has two sides, but there are {} cases", request.cases.size()));
   }
-  return Session(request, plan, tools).run();
+  if (!request.is_resumed) {
+    return Session(request, tools, new_comparison(request, plan)).run();
+  }
+  ASSAY_ASSIGN_OR_RETURN(auto begun, find_unfinished_comparison(tools.store, request.run.id));
+  return Session(request, tools, begun_again(std::move(begun))).run();
 }
 
 }  // namespace assay

@@ -3,28 +3,32 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <map>
+#include <fmt/format.h>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include "assay/compare/reduction.h"
 #include "assay/record/comparison.h"
 #include "assay/record/launch.h"
+#include "assay/record/summary.h"
 #include "assay/stats/looks.h"
 #include "assay/stats/multiplicity.h"
 #include "assay/stats/pair_test.h"
 #include "assay/stats/quantile.h"
 #include "assay/summary/disturbance.h"
+#include "assay/summary/reduction.h"
+#include "assay/summary/steady_part.h"
 
 namespace assay {
 namespace {
 
-constexpr double kShownAlpha = 0.05;  ///< Of the intervals in the table of all metrics.
+constexpr double kShownAlpha = 0.05;
 constexpr double kFalseDiscoveryRate = 0.05;
+constexpr double kConfirmedAlpha = 0.01;
 constexpr double kCanaryAlpha = 0.01;
+constexpr double kHalfAlpha = 0.05;
 
 std::optional<double> ratio_from_log(double log) {
   return std::isfinite(log) ? std::optional(std::expm1(log)) : std::nullopt;
@@ -80,41 +84,113 @@ ComparisonVerdict verdict_from(stats::PairVerdict verdict) {
   return ComparisonVerdict::kInconclusive;
 }
 
+/// p of the pairs of one phase, by metric; 1 where a metric has none.
+std::vector<double> p_values_of(const Pairs& pairs, const std::vector<PairEstimate>& estimates,
+                                PairPhase phase, const stats::PairSwapPlan& swaps) {
+  std::vector<double> p_values;
+  for (const auto& estimate : estimates) {
+    const auto sides = pairs.logs(estimate.metric, phase);
+    p_values.push_back(sides.a.empty() ? 1 : stats::pair_swap_p_value(sides.a, sides.b, swaps));
+  }
+  return p_values;
+}
+
+/// Of the metrics that the search called changed, those that fresh pairs call so too.
+void confirm_changes(const Pairs& pairs, std::vector<bool>& is_change,
+                     const stats::PairSwapPlan& swaps, std::vector<PairEstimate>& estimates) {
+  std::vector<PairEstimate*> candidates;
+  std::vector<double> p_values;
+  const auto fresh = p_values_of(pairs, estimates, PairPhase::kConfirmation, swaps);
+  for (std::size_t i = 0; i < estimates.size(); ++i) {
+    if (is_change[i]) {
+      candidates.push_back(&estimates[i]);
+      p_values.push_back(fresh[i]);
+    }
+  }
+  const auto is_again = stats::holm(p_values, kConfirmedAlpha);
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    candidates[i]->is_confirmed = is_again[i];
+  }
+  for (std::size_t i = 0; i < estimates.size(); ++i) {
+    is_change[i] = is_change[i] && estimates[i].is_confirmed.value_or(false);
+  }
+}
+
+/// p and estimate of a part of the search.
+struct PartResult {
+  double p_value = 1;
+  double estimate = 0;
+};
+
+PartResult judge_part(std::span<const double> a, std::span<const double> b,
+                      const stats::PairSwapPlan& swaps) {
+  std::vector<double> differences;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    differences.push_back(b[i] - a[i]);
+  }
+  return {.p_value = stats::pair_swap_p_value(a, b, swaps), .estimate = stats::median(differences)};
+}
+
+const PairEstimate* find_estimate(const std::vector<PairEstimate>& metrics, const char* name) {
+  const auto found = std::ranges::find(metrics, name, &PairEstimate::metric);
+  return found == metrics.end() ? nullptr : &*found;
+}
+
+bool is_shift(const PairEstimate* estimate) {
+  return estimate != nullptr && (estimate->verdict == ComparisonVerdict::kSlower ||
+                                 estimate->verdict == ComparisonVerdict::kFaster);
+}
+
 }  // namespace
 
 void Pairs::add(const Launch& launch) {
   if (!launch.place) {
     return;
   }
-  auto& values = pairs_[launch.place->pair][launch.place->side];
+  const auto& place = *launch.place;
+  auto& pair = pairs_[place.pair];
+  pair.phase = place.phase;
+  auto& values = pair.sides[place.side];
   for (const auto metric : compared_metrics({})) {
     if (const auto value = reduce_launch(launch, metric); value && *value > 0) {
       values[std::string(metric)] = *value;
     }
   }
-  if (launch.place->side != Side::kCanary && !find_disturbances(launch).empty()) {
-    disturbed_.insert(launch.place->pair);
+  if (place.side == Side::kCanary) {
+    return;
+  }
+  ++launches_;
+  if (launch.measurement &&
+      find_steady_part(*launch.measurement).finding == WarmupFinding::kUnsteady) {
+    ++unsteady_;
+  }
+  if (!find_disturbances(launch).empty()) {
+    disturbed_.insert(place.pair);
   }
 }
 
-int Pairs::count() const {
-  return static_cast<int>(std::ranges::count_if(pairs_, [this](const auto& entry) {
-    return !replaced_.contains(entry.first) && entry.second.contains(Side::kA) &&
-           entry.second.contains(Side::kB);
+bool Pairs::is_counted(int number, const Pair& pair, PairPhase phase, Side other) const {
+  return pair.phase == phase && !replaced_.contains(number) && pair.sides.contains(Side::kA) &&
+         pair.sides.contains(other);
+}
+
+int Pairs::count(PairPhase phase) const {
+  return static_cast<int>(std::ranges::count_if(pairs_, [this, phase](const auto& entry) {
+    return is_counted(entry.first, entry.second, phase, Side::kB);
   }));
 }
 
-Pairs::Sides Pairs::logs(std::string_view metric, Side other) const {
+Pairs::Sides Pairs::logs(std::string_view metric, PairPhase phase, Side other) const {
   Sides sides;
-  for (const auto& [pair, launches] : pairs_) {
-    const auto a = launches.find(Side::kA);
-    const auto b = launches.find(other);
-    if (a == launches.end() || b == launches.end() || replaced_.contains(pair)) {
+  for (const auto& [number, pair] : pairs_) {
+    if (!is_counted(number, pair, phase, other)) {
       continue;
     }
-    const auto value_a = a->second.find(metric);
-    const auto value_b = b->second.find(metric);
-    if (value_a != a->second.end() && value_b != b->second.end()) {
+    const auto& a = pair.sides.at(Side::kA);
+    const auto& b = pair.sides.at(other);
+    const auto value_a = a.find(metric);
+    const auto value_b = b.find(metric);
+    if (value_a != a.end() && value_b != b.end()) {
       sides.a.push_back(std::log(value_a->second));
       sides.b.push_back(std::log(value_b->second));
     }
@@ -122,9 +198,18 @@ Pairs::Sides Pairs::logs(std::string_view metric, Side other) const {
   return sides;
 }
 
-PairEstimate Pairs::estimate_of(std::string_view metric, const stats::LookResult& look) const {
+Pairs::Sides Pairs::all_logs(std::string_view metric, Side other) const {
+  auto sides = logs(metric, PairPhase::kSearch, other);
+  const auto fresh = logs(metric, PairPhase::kConfirmation, other);
+  sides.a.insert(sides.a.end(), fresh.a.begin(), fresh.a.end());
+  sides.b.insert(sides.b.end(), fresh.b.begin(), fresh.b.end());
+  return sides;
+}
+
+PairEstimate estimate_of(std::string_view metric, const Pairs::Sides& sides,
+                         const stats::LookResult& look) {
   PairEstimate estimate{.metric = std::string(metric), .alpha = look.alpha};
-  put_medians(logs(metric), estimate);
+  put_medians(sides, estimate);
   put_shift(look.shift, estimate);
   estimate.pairs = look.pairs;
   estimate.p_value = look.p_value;
@@ -132,36 +217,62 @@ PairEstimate Pairs::estimate_of(std::string_view metric, const stats::LookResult
   return estimate;
 }
 
-std::vector<PairEstimate> Pairs::estimate_all(std::string_view primary, double gate_ratio,
-                                              const stats::PairSwapPlan& swaps) const {
+std::vector<PairEstimate> estimate_all(const Pairs& pairs, const ComparisonPlan& plan,
+                                       const stats::PairSwapPlan& swaps) {
   std::vector<PairEstimate> estimates;
-  std::vector<double> p_values;
-  for (const auto metric : compared_metrics(primary)) {
-    const auto sides = logs(metric);
+  for (const auto metric : compared_metrics(plan.metric)) {
+    const auto sides = pairs.all_logs(metric);
     if (!sides.a.empty()) {
       estimates.push_back(estimate_sides(metric, sides, kShownAlpha, swaps));
-      p_values.push_back(estimates.back().p_value);
     }
   }
-  const auto is_change = stats::benjamini_hochberg(p_values, kFalseDiscoveryRate);
+  auto is_change = stats::benjamini_hochberg(
+      p_values_of(pairs, estimates, PairPhase::kSearch, swaps), kFalseDiscoveryRate);
+  if (pairs.count(PairPhase::kConfirmation) > 0) {
+    confirm_changes(pairs, is_change, swaps, estimates);
+  }
   for (std::size_t i = 0; i < estimates.size(); ++i) {
-    estimates[i].verdict = verdict_of(estimates[i], is_change[i], gate_ratio);
+    estimates[i].verdict = verdict_of(estimates[i], is_change[i], plan.gate_ratio);
   }
   return estimates;
 }
 
-std::optional<PairEstimate> Pairs::estimate_canary(std::string_view metric,
-                                                   const stats::PairSwapPlan& swaps) const {
-  const auto sides = logs(metric, Side::kCanary);
+std::optional<PairEstimate> estimate_canary(const Pairs& pairs, const ComparisonPlan& plan,
+                                            const stats::PairSwapPlan& swaps) {
+  const auto sides = pairs.all_logs(plan.metric, Side::kCanary);
   if (sides.a.empty()) {
     return std::nullopt;
   }
-  auto estimate = estimate_sides(metric, sides, kCanaryAlpha, swaps);
+  auto estimate = estimate_sides(plan.metric, sides, kCanaryAlpha, swaps);
   const bool is_change = estimate.p_value <= kCanaryAlpha;
   estimate.verdict = !is_change           ? ComparisonVerdict::kEquivalent
                      : estimate.ratio > 0 ? ComparisonVerdict::kSlower
                                           : ComparisonVerdict::kFaster;
   return estimate;
+}
+
+std::string find_contradiction(const Pairs& pairs, const std::vector<PairEstimate>& metrics,
+                               const ComparisonPlan& plan, const stats::PairSwapPlan& swaps) {
+  const auto sides = pairs.logs(plan.metric, PairPhase::kSearch);
+  const auto half = sides.a.size() / 2;
+  if (half > 0) {
+    const std::span a(sides.a);
+    const std::span b(sides.b);
+    const auto first = judge_part(a.first(half), b.first(half), swaps);
+    const auto second = judge_part(a.subspan(half), b.subspan(half), swaps);
+    if (first.p_value < kHalfAlpha && second.p_value < kHalfAlpha &&
+        first.estimate * second.estimate < 0) {
+      return fmt::format("the first half of the pairs says {:+.1f} %, the second {:+.1f} %",
+                         std::expm1(first.estimate) * 100, std::expm1(second.estimate) * 100);
+    }
+  }
+  const auto* floor = find_estimate(metrics, "steady_floor_ns");
+  const auto* median = find_estimate(metrics, "steady_ns");
+  if (is_shift(floor) && is_shift(median) && floor->verdict != median->verdict) {
+    return fmt::format("the floor changed by {:+.1f} %, the median by {:+.1f} %",
+                       floor->ratio * 100, median->ratio * 100);
+  }
+  return {};
 }
 
 }  // namespace assay

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -20,8 +21,8 @@ class Pairs {
   /// A launch that was completed, with its place.
   void add(const Launch& launch);
 
-  /// Pairs that have both A and B and were not replaced.
-  [[nodiscard]] int count() const;
+  /// Pairs of a phase that have both A and B and were not replaced.
+  [[nodiscard]] int count(PairPhase phase) const;
 
   /// Takes a pair out because another one is launched in its place.
   void replace(int pair) { replaced_.insert(pair); }
@@ -33,32 +34,55 @@ class Pairs {
   /// included.
   [[nodiscard]] int count_disturbed() const { return static_cast<int>(disturbed_.size()); }
 
+  /// Launches of A and B, and those of them that never became steady.
+  [[nodiscard]] int launches() const { return launches_; }
+  [[nodiscard]] int launches_unsteady() const { return unsteady_; }
+
   /// Natural logarithms of a metric of the pairs that have both sides, in order of their number,
   /// without those that were replaced.
   struct Sides {
     std::vector<double> a;
     std::vector<double> b;
   };
-  [[nodiscard]] Sides logs(std::string_view metric, Side other = Side::kB) const;
-
-  /// A look's result as a record.
-  [[nodiscard]] PairEstimate estimate_of(std::string_view metric,
-                                         const stats::LookResult& look) const;
-
-  /// Every metric over all pairs, the primary one first, with 95 % intervals. What counts as a
-  /// change is decided over all of them together (Benjamini-Hochberg, q = 5 %).
-  [[nodiscard]] std::vector<PairEstimate> estimate_all(std::string_view primary, double gate_ratio,
-                                                       const stats::PairSwapPlan& swaps) const;
-
-  /// A's copy against A; absent without canaries.
-  [[nodiscard]] std::optional<PairEstimate> estimate_canary(std::string_view metric,
-                                                            const stats::PairSwapPlan& swaps) const;
+  [[nodiscard]] Sides logs(std::string_view metric, PairPhase phase, Side other = Side::kB) const;
+  /// Those of the search, then those of the confirmation.
+  [[nodiscard]] Sides all_logs(std::string_view metric, Side other = Side::kB) const;
 
  private:
-  using Values = std::map<std::string, double, std::less<>>;  ///< By metric.
-  std::map<int, std::map<Side, Values>> pairs_;
+  using Reduced = std::map<std::string, double, std::less<>>;  ///< Metric to value.
+
+  struct Pair {
+    PairPhase phase = PairPhase::kSearch;
+    std::map<Side, Reduced> sides;
+  };
+
+  [[nodiscard]] bool is_counted(int number, const Pair& pair, PairPhase phase, Side other) const;
+
+  std::map<int, Pair> pairs_;
   std::set<int> disturbed_;
   std::set<int> replaced_;
+  int launches_ = 0;
+  int unsteady_ = 0;
 };
+
+/// A look's result as a record, over the first pairs of `sides`.
+PairEstimate estimate_of(std::string_view metric, const Pairs::Sides& sides,
+                         const stats::LookResult& look);
+
+/// Every metric over all pairs, the primary one first, with 95 % intervals. What counts as a change
+/// is decided over all of them together on the pairs of the search (Benjamini-Hochberg, q = 5 %),
+/// and then on those of the confirmation, if there are any (Holm, 1 %).
+std::vector<PairEstimate> estimate_all(const Pairs& pairs, const ComparisonPlan& plan,
+                                       const stats::PairSwapPlan& swaps);
+
+/// A's copy against A; absent without canaries.
+std::optional<PairEstimate> estimate_canary(const Pairs& pairs, const ComparisonPlan& plan,
+                                            const stats::PairSwapPlan& swaps);
+
+/// Why pairs speak against themselves, as a sentence; empty where they do not: the halves of the
+/// search each show a change (p < 0.05), in opposite directions; or floor and median both changed,
+/// in opposite directions.
+std::string find_contradiction(const Pairs& pairs, const std::vector<PairEstimate>& metrics,
+                               const ComparisonPlan& plan, const stats::PairSwapPlan& swaps);
 
 }  // namespace assay

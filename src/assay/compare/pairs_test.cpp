@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <optional>
+#include <vector>
 
 #include "assay/record/comparison.h"
 #include "assay/record/launch.h"
@@ -14,9 +16,10 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-Launch launch_of(int pair, Side side, std::int64_t ns, std::int64_t major_faults = 0) {
+Launch launch_of(int pair, Side side, std::int64_t ns, std::int64_t major_faults = 0,
+                 PairPhase phase = PairPhase::kSearch) {
   Launch launch;
-  launch.place = PairPlace{.pair = pair, .side = side};
+  launch.place = PairPlace{.pair = pair, .side = side, .phase = phase};
   Measurement measured{.iterations = 3, .wall_ns = 3 * ns, .major_faults = major_faults};
   measured.samples = {.bind_ns = {1, 1, 1}, .execute_ns = {ns, ns, ns}, .fetch_ns = {1, 1, 1}};
   launch.measurement = measured;
@@ -26,11 +29,11 @@ Launch launch_of(int pair, Side side, std::int64_t ns, std::int64_t major_faults
 TEST(Pairs, CountWhenBothSidesAreThere) {
   Pairs pairs;
   pairs.add(launch_of(0, Side::kA, 100));
-  EXPECT_EQ(pairs.count(), 0);
+  EXPECT_EQ(pairs.count(PairPhase::kSearch), 0);
   pairs.add(launch_of(0, Side::kB, 110));
   pairs.add(launch_of(0, Side::kCanary, 100));
-  EXPECT_EQ(pairs.count(), 1);
-  EXPECT_THAT(pairs.logs("steady_floor_ns").b, ElementsAre(std::log(110.0)));
+  EXPECT_EQ(pairs.count(PairPhase::kSearch), 1);
+  EXPECT_THAT(pairs.logs("steady_floor_ns", PairPhase::kSearch).b, ElementsAre(std::log(110.0)));
 }
 
 TEST(Pairs, LeaveOutWhatWasReplaced) {
@@ -40,8 +43,9 @@ TEST(Pairs, LeaveOutWhatWasReplaced) {
     pairs.add(launch_of(pair, Side::kB, 200 + pair));
   }
   pairs.replace(1);
-  EXPECT_EQ(pairs.count(), 2);
-  EXPECT_THAT(pairs.logs("steady_floor_ns").a, ElementsAre(std::log(100.0), std::log(102.0)));
+  EXPECT_EQ(pairs.count(PairPhase::kSearch), 2);
+  EXPECT_THAT(pairs.logs("steady_floor_ns", PairPhase::kSearch).a,
+              ElementsAre(std::log(100.0), std::log(102.0)));
   EXPECT_THAT(pairs.replaced(), ElementsAre(1));
 }
 
@@ -55,6 +59,74 @@ TEST(Pairs, AreDisturbedByEitherSideButNotByTheCanary) {
   EXPECT_FALSE(pairs.is_disturbed(1));
   EXPECT_EQ(pairs.count_disturbed(), 1);
   EXPECT_THAT(pairs.replaced(), IsEmpty()) << "what to do about it is the comparison's business";
+}
+
+/// `count` pairs of a phase, numbered from `first`; B takes `ratio` times A's time, all of A
+/// differ.
+void add_pairs(Pairs& pairs, int first, int count, double ratio, PairPhase phase) {
+  for (int pair = first; pair < first + count; ++pair) {
+    const std::int64_t a = 1'000'000 + 10 * pair;
+    pairs.add(launch_of(pair, Side::kA, a, 0, phase));
+    pairs.add(launch_of(pair, Side::kB, static_cast<std::int64_t>(static_cast<double>(a) * ratio),
+                        0, phase));
+  }
+}
+
+const PairEstimate& floor_of(const std::vector<PairEstimate>& metrics) { return metrics.front(); }
+
+TEST(Pairs, KeepTheirPhasesApart) {
+  Pairs pairs;
+  add_pairs(pairs, 0, 4, 1.0, PairPhase::kSearch);
+  add_pairs(pairs, 4, 2, 1.0, PairPhase::kConfirmation);
+  EXPECT_EQ(pairs.count(PairPhase::kSearch), 4);
+  EXPECT_EQ(pairs.count(PairPhase::kConfirmation), 2);
+  EXPECT_EQ(pairs.all_logs("steady_floor_ns").a.size(), 6U);
+  EXPECT_EQ(pairs.launches(), 12);
+}
+
+TEST(Metrics, ThatChangedInTheSearchMustChangeAgain) {
+  const ComparisonPlan plan;
+  Pairs again;
+  add_pairs(again, 0, 10, 1.1, PairPhase::kSearch);
+  add_pairs(again, 10, 12, 1.1, PairPhase::kConfirmation);
+  const auto confirmed = estimate_all(again, plan, {});
+  EXPECT_EQ(floor_of(confirmed).is_confirmed, true);
+  EXPECT_EQ(floor_of(confirmed).verdict, ComparisonVerdict::kSlower);
+
+  Pairs gone;
+  add_pairs(gone, 0, 10, 1.1, PairPhase::kSearch);
+  for (int pair = 10; pair < 22; pair += 2) {
+    add_pairs(gone, pair, 1, 1.01, PairPhase::kConfirmation);
+    add_pairs(gone, pair + 1, 1, 0.99, PairPhase::kConfirmation);
+  }
+  const auto unconfirmed = estimate_all(gone, plan, {});
+  EXPECT_EQ(floor_of(unconfirmed).is_confirmed, false);
+  EXPECT_NE(floor_of(unconfirmed).verdict, ComparisonVerdict::kSlower);
+}
+
+TEST(Metrics, OfASearchAloneAreNotAskedToChangeAgain) {
+  Pairs pairs;
+  add_pairs(pairs, 0, 10, 1.1, PairPhase::kSearch);
+  const auto metrics = estimate_all(pairs, {}, {});
+  EXPECT_EQ(floor_of(metrics).is_confirmed, std::nullopt);
+  EXPECT_EQ(floor_of(metrics).verdict, ComparisonVerdict::kSlower);
+}
+
+TEST(Contradiction, IsHalvesThatSayTheOpposite) {
+  Pairs pairs;
+  add_pairs(pairs, 0, 10, 1.05, PairPhase::kSearch);
+  EXPECT_EQ(find_contradiction(pairs, {}, {}, {}), "");
+  add_pairs(pairs, 10, 10, 0.95, PairPhase::kSearch);
+  EXPECT_EQ(find_contradiction(pairs, {}, {}, {}),
+            "the first half of the pairs says +5.0 %, the second -5.0 %");
+}
+
+TEST(Contradiction, IsAFloorThatGoesDownUnderAMedianThatGoesUp) {
+  const std::vector<PairEstimate> metrics = {
+      {.metric = "steady_floor_ns", .ratio = -0.04, .verdict = ComparisonVerdict::kFaster},
+      {.metric = "steady_ns", .ratio = 0.06, .verdict = ComparisonVerdict::kSlower}};
+  EXPECT_EQ(find_contradiction({}, metrics, {}, {}),
+            "the floor changed by -4.0 %, the median by +6.0 %");
 }
 
 }  // namespace

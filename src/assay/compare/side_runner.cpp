@@ -1,9 +1,13 @@
 #include "assay/compare/side_runner.h"
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <expected>
 #include <filesystem>
 #include <fmt/format.h>
+#include <future>
 #include <random>
 #include <string>
 #include <system_error>
@@ -17,13 +21,13 @@
 #include "assay/campaign/launch_order.h"
 #include "assay/campaign/preparation.h"
 #include "assay/campaign/surroundings.h"
-#include "assay/compare/pair_order.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/comparison.h"
 #include "assay/record/launch.h"
 #include "assay/record/run.h"
 #include "assay/record/subject.h"
+#include "assay/supervise/agent_client.h"
 
 namespace assay {
 namespace {
@@ -67,19 +71,14 @@ Result<SideRunner> SideRunner::prepare(const CampaignRequest& request, const Cam
   if (has_canary) {
     ASSAY_RETURN_IF_ERROR(runner.add_canary());
   }
+  std::ranges::sort(runner.earlier_, {}, &Launch::order);
+  runner.launched_ = runner.earlier_.empty() ? 0 : runner.earlier_.back().order + 1;
   return runner;
 }
 
 Status SideRunner::add_side(Side side, const PreparedCase& prepared) {
   ASSAY_RETURN_IF_ERROR(check_has_program(prepared));
-  Attempt attempt{.id = make_uuid7(),
-                  .run = request_.run.id,
-                  .case_key = case_key(prepared.cell),
-                  .subject = subject_key(prepared.subject),
-                  .device = prepared.cell.device,
-                  .pass = Pass::kTiming,
-                  .worker = "local"};
-  ASSAY_RETURN_IF_ERROR(tools_.store.put_attempt(attempt));
+  ASSAY_ASSIGN_OR_RETURN(auto attempt, attempt_of(prepared));
   auto order = order_of_case(prepared, Pass::kTiming, request_.settings);
   ASSAY_RETURN_IF_ERROR(apply_scenario(prepared.cell, 0, request_.environment.cpus, request_.builds,
                                        files_.path(), order));
@@ -108,20 +107,63 @@ Status SideRunner::add_canary() {
   return {};
 }
 
-Result<Launch> SideRunner::launch(const PairStep& step, const PairPlace& place) {
-  auto& [order, attempt] = places_.at(step.side);
+Result<Attempt> SideRunner::attempt_of(const PreparedCase& prepared) {
+  Attempt wanted{.id = make_uuid7(),
+                 .run = request_.run.id,
+                 .case_key = case_key(prepared.cell),
+                 .subject = subject_key(prepared.subject),
+                 .device = prepared.cell.device,
+                 .pass = Pass::kTiming,
+                 .worker = "local"};
+  if (request_.is_resumed) {
+    ASSAY_ASSIGN_OR_RETURN(const auto attempts, tools_.store.attempts_of_run(request_.run.id));
+    const auto found = std::ranges::find_if(attempts, [&](const Attempt& attempt) {
+      return attempt.case_key == wanted.case_key && attempt.subject == wanted.subject;
+    });
+    if (found == attempts.end()) {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("{} is not what it was when the comparison began: its program or its "
+                              "engine has changed since; compare anew",
+                              label_of(prepared.cell)));
+    }
+    ASSAY_ASSIGN_OR_RETURN(const auto launches, tools_.store.launches_of_attempt(found->id));
+    counts_[found->id] = static_cast<int>(launches.size());
+    earlier_.insert(earlier_.end(), launches.begin(), launches.end());
+    return *found;
+  }
+  ASSAY_RETURN_IF_ERROR(tools_.store.put_attempt(wanted));
+  return wanted;
+}
+
+void SideRunner::set_iterations(int iterations) {
+  for (auto& [side, place] : places_) {
+    auto& plan = place.order.plan;
+    plan.iterations = iterations;
+    plan.min_iterations = std::min(plan.min_iterations, iterations);
+  }
+}
+
+Result<AgentClient*> SideRunner::agent(std::size_t index) {
+  auto& client = agents_.at(index);
+  if (!client) {
+    ASSAY_ASSIGN_OR_RETURN(client, tools_.connect_agent());
+  }
+  return &*client;
+}
+
+LaunchOrder SideRunner::order_at(const PairPlace& place) {
+  auto order = places_.at(place.side).order;
   if (!place.cpus.empty()) {
     order.cpus = place.cpus;
   }
-  order.env = {{"ASSAY_PADDING", random_padding(request_.run.seed, launched_)}};
-  if (!agent_) {
-    ASSAY_ASSIGN_OR_RETURN(agent_, tools_.connect_agent());
-  }
-  ASSAY_ASSIGN_OR_RETURN(auto yield, run_launch(*agent_, order));
-  auto& launch = yield.launch;
+  order.env = {{"ASSAY_PADDING", random_padding(request_.run.seed, launched_++)}};
+  return order;
+}
+
+Result<Launch> SideRunner::keep(const PairPlace& place, Launch launch) {
+  const auto& attempt = places_.at(place.side).attempt;
   launch.attempt = attempt;
   launch.index = counts_[attempt]++;
-  launch.order = launched_++;
   launch.place = place;
   ASSAY_RETURN_IF_ERROR(tools_.store.add_launch(launch));
   auto& record = attempts_.at(attempt);
@@ -129,7 +171,33 @@ Result<Launch> SideRunner::launch(const PairStep& step, const PairPlace& place) 
   record.stage = launch.stage;
   record.reason_code = launch.reason_code;
   record.text = launch.text;
-  return std::move(launch);
+  return launch;
+}
+
+Result<Launch> SideRunner::launch(const PairPlace& place) {
+  ASSAY_ASSIGN_OR_RETURN(auto* client, agent(0));
+  const int turn = launched_;
+  ASSAY_ASSIGN_OR_RETURN(auto yield, run_launch(*client, order_at(place)));
+  yield.launch.order = turn;
+  return keep(place, std::move(yield.launch));
+}
+
+Result<std::array<Launch, 2>> SideRunner::launch_together(const std::array<PairPlace, 2>& places) {
+  ASSAY_ASSIGN_OR_RETURN(auto* one, agent(0));
+  ASSAY_ASSIGN_OR_RETURN(auto* other, agent(1));
+  const int turn = launched_;
+  const std::array orders = {order_at(places[0]), order_at(places[1])};
+  auto beside = std::async(std::launch::async, [&] { return run_launch(*other, orders[1]); });
+  auto first = run_launch(*one, orders[0]);
+  auto second = beside.get();
+  if (!first || !second) {
+    return std::unexpected((first ? second : first).error());
+  }
+  first->launch.order = turn;
+  second->launch.order = turn + 1;
+  ASSAY_ASSIGN_OR_RETURN(auto kept, keep(places[0], std::move(first->launch)));
+  ASSAY_ASSIGN_OR_RETURN(auto kept_beside, keep(places[1], std::move(second->launch)));
+  return std::array{std::move(kept), std::move(kept_beside)};
 }
 
 Status SideRunner::finish() {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
@@ -12,7 +13,6 @@
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/launch_order.h"
 #include "assay/campaign/preparation.h"
-#include "assay/compare/pair_order.h"
 #include "assay/record/comparison.h"
 #include "assay/record/launch.h"
 #include "assay/record/run.h"
@@ -23,13 +23,23 @@ namespace assay {
 /// Runs and stores the launches of a comparison's sides.
 class SideRunner {
  public:
-  /// Prepares both cases, copies A's files for the canary, and stores the attempts. Errors: as
-  /// prepare_cases; kUnavailable when a side has no program, saying why.
+  /// Prepares both cases, copies A's files for the canary, and stores the attempts; a resumed
+  /// request goes on with those of its run. Errors: as prepare_cases; kUnavailable when a side has
+  /// no program, saying why.
   static Result<SideRunner> prepare(const CampaignRequest& request, const CampaignTools& tools,
                                     bool has_canary);
 
-  /// One process on these cores, stored. A launch that failed is no error.
-  Result<Launch> launch(const PairStep& step, const PairPlace& place);
+  /// Launches of the run so far, in order.
+  [[nodiscard]] const std::vector<Launch>& earlier() const { return earlier_; }
+
+  /// Steady iterations of the launches to come.
+  void set_iterations(int iterations);
+
+  /// One process, stored. A launch that failed is no error.
+  Result<Launch> launch(const PairPlace& place);
+
+  /// Two processes at once, both stored.
+  Result<std::array<Launch, 2>> launch_together(const std::array<PairPlace, 2>& places);
 
   /// Ends both attempts with the outcome of their last launch.
   Status finish();
@@ -40,6 +50,11 @@ class SideRunner {
 
   Status add_side(Side side, const PreparedCase& prepared);
   Status add_canary();
+  /// The attempt of a side: the run's own if it is resumed.
+  Result<Attempt> attempt_of(const PreparedCase& prepared);
+  Result<AgentClient*> agent(std::size_t index);
+  LaunchOrder order_at(const PairPlace& place);
+  Result<Launch> keep(const PairPlace& place, Launch launch);
 
   /// A side's launches; the canary's belong to A's attempt.
   struct Place {
@@ -52,8 +67,9 @@ class SideRunner {
   std::map<Side, Place> places_;
   std::map<std::string, Attempt> attempts_;  ///< By id.
   std::map<std::string, int> counts_;        ///< Launches of each attempt.
-  TemporaryFolder files_;                    ///< The canary's copies; jobs of programs beside.
-  std::optional<AgentClient> agent_;
+  std::vector<Launch> earlier_;
+  TemporaryFolder files_;  ///< The canary's copies; jobs of programs beside.
+  std::array<std::optional<AgentClient>, 2> agents_;
   int launched_ = 0;
 };
 

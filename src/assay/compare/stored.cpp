@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "assay/base/result.h"
-#include "assay/compare/reduction.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/run.h"
@@ -21,6 +20,7 @@
 #include "assay/stats/quantile.h"
 #include "assay/stats/rank_sum.h"
 #include "assay/store/result_store.h"
+#include "assay/summary/reduction.h"
 
 namespace assay {
 namespace {

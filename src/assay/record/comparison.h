@@ -44,13 +44,66 @@ inline constexpr auto kEnumNames<Side> = std::to_array<EnumName<Side>>({
     {Side::kCanary, "canary"},
 });
 
+/// How the two launches of a pair share the machine.
+enum class Pairing : std::uint8_t {
+  kInterleaved,  ///< One after the other, on the same cores.
+  kDuet,         ///< Both at once, on separate cores, which the next pair swaps.
+};
+
+template <>
+inline constexpr auto kEnumNames<Pairing> = std::to_array<EnumName<Pairing>>({
+    {Pairing::kInterleaved, "interleaved"},
+    {Pairing::kDuet, "duet"},
+});
+
+/// What a pair is for.
+enum class PairPhase : std::uint8_t {
+  kPilot,         ///< To choose between pairings; part of no answer.
+  kSearch,        ///< Judged at the looks.
+  kConfirmation,  ///< Fresh, to find a change again.
+};
+
+template <>
+inline constexpr auto kEnumNames<PairPhase> = std::to_array<EnumName<PairPhase>>({
+    {PairPhase::kPilot, "pilot"},
+    {PairPhase::kSearch, "search"},
+    {PairPhase::kConfirmation, "confirmation"},
+});
+
 /// Where a launch stands in a comparison.
 struct PairPlace {
   std::string comparison;
   int block = 0;  ///< Two pairs, in the order ABBA or BAAB.
-  int pair = 0;   ///< From 0; those of a confirmation come after the others.
+  int pair = 0;   ///< From 0, over all phases.
   Side side = Side::kA;
   std::vector<int> cpus;  ///< Where it ran; empty: anywhere.
+  PairPhase phase = PairPhase::kSearch;
+  Pairing pairing = Pairing::kInterleaved;
+};
+
+/// How two sides are compared; the reasons for the numbers are in docs/measuring.md. With the
+/// launches it is all that an answer is recomputed from.
+struct ComparisonPlan {
+  std::string metric = "steady_floor_ns";  ///< The primary one, which alone decides.
+  double gate_ratio = 0.02;                ///< The least change that matters.
+  std::vector<int> looks = {10, 20, 40, 80};
+  std::vector<double> alpha = {0.002, 0.008, 0.015, 0.025};  ///< Spent at each look.
+  int confirmation_pairs = 20;
+  double confirmation_alpha = 0.01;  ///< One-sided: the sign is known.
+  std::int64_t budget_ns = 0;  ///< The pairs under way when it ends are the last look; 0: none.
+  bool has_canary = true;
+  bool is_pinned = true;  ///< Both launches of a pair on the same cores, where threads < cores.
+  bool adapts_iterations = false;  ///< Of a launch, by the spread of the first pairs.
+  bool tries_duet = false;         ///< A pilot decides between the pairings.
+};
+
+/// What a pilot found of the two pairings.
+struct PairingPilot {
+  int pairs = 0;                 ///< Of each.
+  double interleaved_sigma = 0;  ///< Robust standard deviation of the pairs' log ratios.
+  double duet_sigma = 0;
+  std::int64_t interleaved_pair_ns = 0;  ///< Wall time of a pair.
+  std::int64_t duet_pair_ns = 0;
 };
 
 /// What some pairs say of one metric. Ratios are B / A - 1: 0.02 is 2 % more time.
@@ -64,6 +117,8 @@ struct PairEstimate {
   double p_value = 1;
   double alpha = 0;  ///< What p_value is held against.
   ComparisonVerdict verdict = ComparisonVerdict::kInconclusive;
+  /// Whether a change was there again on fresh pairs; absent where that was not asked.
+  std::optional<bool> is_confirmed;
   double a_median = 0;  ///< In the metric's unit, over the launches.
   double b_median = 0;
 };
@@ -78,13 +133,18 @@ struct Comparison {
   std::string a_label;
   std::string b_label;
   std::uint64_t seed = 0;
-  double gate_ratio = 0;  ///< The least change that matters.
+  ComparisonPlan plan;
+  Pairing pairing = Pairing::kInterleaved;
+  std::optional<PairingPilot> pilot;
+  int iterations = 0;  ///< Of a launch, once they were adapted; 0: as the run's spec has it.
   ComparisonVerdict verdict = ComparisonVerdict::kInconclusive;
   std::string text;                   ///< The answer as a sentence.
   bool is_confirmed = false;          ///< A change was found again on fresh pairs.
   int pairs_needed = 0;               ///< About how many would decide; 0: it is decided.
   int pairs_disturbed = 0;            ///< Of all that were launched.
   std::vector<int> replaced_pairs;    ///< Disturbed ones that others stand for; stored as all are.
+  int launches = 0;                   ///< Of A and B, in all pairs.
+  int launches_unsteady = 0;          ///< That never became steady.
   std::vector<PairEstimate> looks;    ///< At the primary metric, in order.
   std::vector<PairEstimate> metrics;  ///< All metrics, over all pairs; the first is the primary.
   std::optional<PairEstimate> confirmation;
@@ -93,6 +153,8 @@ struct Comparison {
 };
 
 ASSAY_DECLARE_JSON(PairPlace);
+ASSAY_DECLARE_JSON(ComparisonPlan);
+ASSAY_DECLARE_JSON(PairingPilot);
 ASSAY_DECLARE_JSON(PairEstimate);
 ASSAY_DECLARE_JSON(Comparison);
 

@@ -10,6 +10,7 @@
 #include "assay/base/json.h"
 #include "assay/record/axes.h"
 #include "assay/record/calibration.h"
+#include "assay/record/comparison.h"
 #include "assay/record/launch.h"
 #include "assay/record/metric.h"
 #include "assay/record/profile.h"
@@ -135,12 +136,29 @@ struct CaseSummary {
   std::string last_words;  ///< Tail of the stderr of the process that failed; empty when none did.
 };
 
+/// One pair of a comparison at its primary metric, for pictures.
+struct PairPoint {
+  int pair = 0;
+  PairPhase phase = PairPhase::kSearch;
+  double a = 0;  ///< In the metric's unit.
+  double b = 0;
+  bool is_replaced = false;
+  bool is_disturbed = false;
+};
+
+/// A comparison that was made in a run, with the pairs behind it.
+struct ComparisonSummary {
+  Comparison comparison;
+  std::vector<PairPoint> pairs;  ///< In order.
+};
+
 struct RunSummary {
   Run run;
   Environment environment;
   std::optional<Calibration> calibration;  ///< The newest of this environment.
   std::string baseline;                    ///< Recipe name that ratios refer to; empty: none.
   std::vector<CaseSummary> cases;
+  std::vector<ComparisonSummary> comparisons;
 };
 
 ASSAY_DECLARE_JSON(GateResult);
@@ -150,6 +168,8 @@ ASSAY_DECLARE_JSON(Disturbance);
 ASSAY_DECLARE_JSON(LaunchSeries);
 ASSAY_DECLARE_JSON(LeakFinding);
 ASSAY_DECLARE_JSON(CaseSummary);
+ASSAY_DECLARE_JSON(PairPoint);
+ASSAY_DECLARE_JSON(ComparisonSummary);
 ASSAY_DECLARE_JSON(RunSummary);
 
 }  // namespace assay

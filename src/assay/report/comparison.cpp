@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -59,34 +60,8 @@ std::string p_text(double p_value) {
   return p_value < 0.0005 ? "<0.001" : fmt::format("{:.3f}", p_value);
 }
 
-TextTable table_of(const std::vector<PairEstimate>& estimates) {
-  TextColumn name{.title = "metric", .is_left = true, .importance = 100};
-  TextColumn a{.title = "A", .importance = 70};
-  TextColumn b{.title = "B", .importance = 70};
-  TextColumn ratio{.title = "B / A", .unit = "%", .importance = 95};
-  TextColumn interval{.title = "interval", .unit = "95 %", .importance = 90};
-  TextColumn p{.title = "p", .importance = 40};
-  TextColumn answer{.title = "answer", .is_left = true, .importance = 80};
-  for (const auto& estimate : estimates) {
-    const auto* metric = find_metric(estimate.metric);
-    name.cells.push_back({metric == nullptr ? estimate.metric : std::string(metric->title)});
-    a.cells.push_back(
-        {text_from_metric(estimate.metric, {.value = estimate.a_median, .count = 1})});
-    b.cells.push_back(
-        {text_from_metric(estimate.metric, {.value = estimate.b_median, .count = 1})});
-    ratio.cells.push_back({percent(estimate.ratio)});
-    interval.cells.push_back({bounds(estimate)});
-    p.cells.push_back({p_text(estimate.p_value)});
-    answer.cells.push_back({words_of(estimate.verdict), colour_of(estimate.verdict)});
-  }
-  TextTable table{.indent = 2};
-  table.columns = {std::move(name),     std::move(a), std::move(b),     std::move(ratio),
-                   std::move(interval), std::move(p), std::move(answer)};
-  return table;
-}
-
 std::string line_of(const std::string& what, const PairEstimate& estimate) {
-  return fmt::format("  {:<14}{:>3} pairs  {} %  {}  p {} of {:.3g}\n", what, estimate.pairs,
+  return fmt::format("{:<14}{:>3} pairs  {} %  {}  p {} of {:.3g}", what, estimate.pairs,
                      percent(estimate.ratio), bounds(estimate), p_text(estimate.p_value),
                      estimate.alpha);
 }
@@ -101,7 +76,80 @@ std::string text_of_disturbed(const Comparison& comparison) {
                      replaced == 0 ? "" : fmt::format(", {} of them replaced", replaced));
 }
 
+/// What a pilot found, and what was made of it.
+std::string text_of_pilot(const PairingPilot& pilot, Pairing pairing) {
+  const auto seconds = [](std::int64_t ns) {
+    return text_from_duration_ns(static_cast<double>(ns));
+  };
+  return fmt::format(
+      "pilot of {} pairs each: interleaved {:.2g} % apart at {} a pair, at once {:.2g} % at {}; {}",
+      pilot.pairs, pilot.interleaved_sigma * 100, seconds(pilot.interleaved_pair_ns),
+      pilot.duet_sigma * 100, seconds(pilot.duet_pair_ns),
+      pairing == Pairing::kDuet ? "both sides ran at once" : "pairs were interleaved");
+}
+
 }  // namespace
+
+TextTable comparison_table(const Comparison& comparison) {
+  if (comparison.metrics.empty()) {
+    return {};
+  }
+  TextColumn name{.title = "metric", .is_left = true, .importance = 100};
+  TextColumn a{.title = "A", .importance = 70};
+  TextColumn b{.title = "B", .importance = 70};
+  TextColumn ratio{.title = "B / A", .unit = "%", .importance = 95};
+  TextColumn interval{.title = "interval", .unit = "95 %", .importance = 90};
+  TextColumn p{.title = "p", .importance = 40};
+  TextColumn answer{.title = "answer", .is_left = true, .importance = 80};
+  for (const auto& estimate : comparison.metrics) {
+    const auto* metric = find_metric(estimate.metric);
+    name.cells.push_back({metric == nullptr ? estimate.metric : std::string(metric->title)});
+    a.cells.push_back(
+        {text_from_metric(estimate.metric, {.value = estimate.a_median, .count = 1})});
+    b.cells.push_back(
+        {text_from_metric(estimate.metric, {.value = estimate.b_median, .count = 1})});
+    ratio.cells.push_back({percent(estimate.ratio)});
+    interval.cells.push_back({bounds(estimate)});
+    p.cells.push_back({p_text(estimate.p_value)});
+    const auto words =
+        words_of(estimate.verdict) + (estimate.is_confirmed == false ? ", not found again" : "");
+    answer.cells.push_back({words, colour_of(estimate.verdict)});
+  }
+  TextTable table{.indent = 2};
+  table.columns = {std::move(name),     std::move(a), std::move(b),     std::move(ratio),
+                   std::move(interval), std::move(p), std::move(answer)};
+  return table;
+}
+
+std::vector<std::string> comparison_lines(const Comparison& comparison) {
+  const auto pairs = comparison.metrics.empty() ? 0 : comparison.metrics.front().pairs;
+  std::vector<std::string> lines = {
+      fmt::format("{} of fresh launches in {}, seed {}; what matters: {:.3g} %{}",
+                  counted(static_cast<std::size_t>(pairs), "pair"),
+                  text_from_duration_ns(static_cast<double>(comparison.wall_ns)), comparison.seed,
+                  comparison.plan.gate_ratio * 100, text_of_disturbed(comparison))};
+  if (comparison.launches_unsteady > 0) {
+    lines.push_back(fmt::format("{} of {} launches never became steady",
+                                comparison.launches_unsteady, comparison.launches));
+  }
+  if (comparison.iterations > 0) {
+    lines.push_back(fmt::format("{} iterations a launch, by the spread of the first ones",
+                                comparison.iterations));
+  }
+  if (comparison.pilot) {
+    lines.push_back(text_of_pilot(*comparison.pilot, comparison.pairing));
+  }
+  for (const auto& look : comparison.looks) {
+    lines.push_back(line_of("look at", look));
+  }
+  if (comparison.confirmation) {
+    lines.push_back(line_of("confirmation", *comparison.confirmation));
+  }
+  if (comparison.canary) {
+    lines.push_back(line_of("canary A / A", *comparison.canary));
+  }
+  return lines;
+}
 
 std::string console_from_comparison(const Comparison& comparison, std::size_t width,
                                     bool has_colour) {
@@ -110,22 +158,14 @@ std::string console_from_comparison(const Comparison& comparison, std::size_t wi
   out += coloured(wrapped(printable(comparison.text), width, 0), colour_of(comparison.verdict),
                   has_colour) +
          "\n";
-  const auto pairs = comparison.metrics.empty() ? 0 : comparison.metrics.front().pairs;
-  out += fmt::format("{} of fresh launches in {}, seed {}; what matters: {:.3g} %{}\n\n",
-                     counted(static_cast<std::size_t>(pairs), "pair"),
-                     text_from_duration_ns(static_cast<double>(comparison.wall_ns)),
-                     comparison.seed, comparison.gate_ratio * 100, text_of_disturbed(comparison));
-  if (!comparison.metrics.empty()) {
-    out += table_of(comparison.metrics).lay_out(width, has_colour).text + "\n";
+  const auto lines = comparison_lines(comparison);
+  out += lines.front() + "\n\n";
+  if (const auto table = comparison_table(comparison); !table.columns.empty()) {
+    out += table.lay_out(width, has_colour).text + "\n";
   }
-  for (const auto& look : comparison.looks) {
-    out += line_of("look at", look);
-  }
-  if (comparison.confirmation) {
-    out += line_of("confirmation", *comparison.confirmation);
-  }
-  if (comparison.canary) {
-    out += line_of("canary A / A", *comparison.canary);
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    // Columns are aligned by spaces, which wrapping would eat.
+    out += "  " + (lines[i].size() + 2 > width ? wrapped(lines[i], width - 2, 2) : lines[i]) + "\n";
   }
   return out;
 }

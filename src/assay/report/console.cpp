@@ -13,6 +13,7 @@
 #include "assay/record/summary.h"
 #include "assay/report/calibration.h"
 #include "assay/report/case_text.h"
+#include "assay/report/comparison.h"
 #include "assay/report/format.h"
 #include "assay/report/formats.h"
 #include "assay/report/memory.h"
@@ -171,6 +172,23 @@ void add_memory(Page& page, const RunSummary& summary) {
   }
 }
 
+void add_comparisons(Page& page, const RunSummary& summary) {
+  for (const auto& one : summary.comparisons) {
+    const auto& comparison = one.comparison;
+    page.heading("Comparison: " + printable(comparison.text));
+    page.line("A  " + printable(comparison.a_label), 2, 3);
+    page.line("B  " + printable(comparison.b_label), 2, 3);
+    if (const auto table = comparison_table(comparison); !table.columns.empty()) {
+      page.blank();
+      page.table(table);
+      page.blank();
+    }
+    for (const auto& line : comparison_lines(comparison)) {
+      page.line(line, 2, 2);
+    }
+  }
+}
+
 }  // namespace
 
 Status write_console(const RunSummary& summary, const ReportStyle& style, std::ostream& out) {
@@ -180,6 +198,7 @@ Status write_console(const RunSummary& summary, const ReportStyle& style, std::o
     add_main_table(page, summary);
     add_legend(page, summary);
   }
+  add_comparisons(page, summary);
   add_findings(page, summary);
   add_gates(page, summary);
   if (style.has_accuracy_tables) {

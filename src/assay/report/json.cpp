@@ -36,6 +36,9 @@ std::string document_of(const RunSummary& summary) {
     head["calibration"] = Json(*summary.calibration);
   }
   head["baseline"] = summary.baseline;
+  if (!summary.comparisons.empty()) {
+    head["comparisons"] = Json(summary.comparisons);
+  }
   head["metrics"] = definitions;
   auto text = dumped(head);
   text.pop_back();

@@ -14,6 +14,7 @@
 #include "assay/record/summary.h"
 #include "assay/report/calibration.h"
 #include "assay/report/case_text.h"
+#include "assay/report/comparison.h"
 #include "assay/report/format.h"
 #include "assay/report/formats.h"
 #include "assay/report/memory.h"
@@ -119,6 +120,21 @@ void write_memory(const RunSummary& summary, std::ostream& out) {
   }
 }
 
+void write_comparisons(const RunSummary& summary, std::ostream& out) {
+  for (const auto& one : summary.comparisons) {
+    const auto& comparison = one.comparison;
+    out << fmt::format("\n#### Comparison: {}\n\n- A: {}\n- B: {}\n\n", escaped(comparison.text),
+                       escaped(comparison.a_label), escaped(comparison.b_label));
+    if (const auto table = comparison_table(comparison); !table.columns.empty()) {
+      write_table(table, out);
+      out << '\n';
+    }
+    for (const auto& line : comparison_lines(comparison)) {
+      out << fmt::format("- {}\n", escaped(line));
+    }
+  }
+}
+
 }  // namespace
 
 Status write_markdown(const RunSummary& summary, const ReportStyle& style, std::ostream& out) {
@@ -134,6 +150,7 @@ Status write_markdown(const RunSummary& summary, const ReportStyle& style, std::
       out << fmt::format("\nAll cases: {}\n", escaped(fmt::format("{}", fmt::join(common, ", "))));
     }
   }
+  write_comparisons(summary, out);
   write_findings(summary, out);
   if (style.has_accuracy_tables) {
     write_accuracy(summary, out);

@@ -1,5 +1,5 @@
-/// Writes the sample run: `assay_report_sample FORMAT [sample|empty]`. The golden tests compare
-/// what it prints, tools/approve.py accepts it.
+/// Writes the sample run: `assay_report_sample FORMAT [sample|empty|comparison]`. The golden tests
+/// compare what it prints, tools/approve.py accepts it.
 
 #include <cstdio>
 #include <exception>
@@ -9,19 +9,30 @@
 #include <string_view>
 #include <vector>
 
+#include "assay/record/summary.h"
 #include "assay/report/sample_summary.h"
 #include "assay/report/writer.h"
+
+namespace {
+
+assay::RunSummary summary_of(std::string_view name) {
+  if (name == "empty") {
+    return assay::report::empty_summary();
+  }
+  return name == "comparison" ? assay::report::sample_comparison()
+                              : assay::report::sample_summary();
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   try {
     const std::vector<std::string_view> arguments(argv + 1, argv + argc);
     if (arguments.empty()) {
-      fmt::print(stderr, "usage: assay_report_sample FORMAT [sample|empty] [WIDTH]\n");
+      fmt::print(stderr, "usage: assay_report_sample FORMAT [sample|empty|comparison] [WIDTH]\n");
       return 2;
     }
-    const bool is_empty = arguments.size() > 1 && arguments[1] == "empty";
-    const auto summary =
-        is_empty ? assay::report::empty_summary() : assay::report::sample_summary();
+    const auto summary = summary_of(arguments.size() > 1 ? arguments[1] : "sample");
     assay::ReportStyle style{.has_accuracy_tables = true};
     if (arguments.size() > 2) {
       style.width_columns = std::stoi(std::string(arguments[2]));

@@ -10,6 +10,10 @@ namespace assay::report {
 /// very long names and hostile text. The numbers are made up and always the same.
 RunSummary sample_summary();
 
+/// A run of `assay compare`: a change that was found and found again, with a metric that was not,
+/// replaced and disturbed pairs, a pilot of the pairings.
+RunSummary sample_comparison();
+
 /// A run that found nothing to do.
 RunSummary empty_summary();
 

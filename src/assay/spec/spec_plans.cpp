@@ -122,6 +122,19 @@ void read_warmup(const Node& node, MeasurePlan& plan) {
   plan.detects_warmup = false;
 }
 
+// How many, or "auto".
+void read_iterations(const Node& node, SpecMeasure& measure) {
+  const auto iterations = node.find("iterations");
+  if (iterations && iterations->json().is_string()) {
+    measure.adapts_iterations = iterations->json() == "auto";
+    if (!measure.adapts_iterations) {
+      iterations->complain_of_type("\"auto\" or a whole number of at least 1");
+    }
+    return;
+  }
+  measure.plan.iterations = node.integer("iterations", 1, measure.plan.iterations);
+}
+
 /// "1%" is 0.01.
 double ratio_from_percent(const Node& node) {
   const auto text = node.text();
@@ -193,7 +206,7 @@ SpecMeasure read_measure(const Node& node) {
   auto& plan = measure.plan;
   read_launches(node, measure);
   read_warmup(node, plan);
-  plan.iterations = node.integer("iterations", 1, plan.iterations);
+  read_iterations(node, measure);
   plan.min_iterations =
       node.integer("min_iterations", 1, std::min(plan.min_iterations, plan.iterations));
   plan.time_budget_ns = node.duration_ns("time_budget", plan.time_budget_ns);

@@ -320,6 +320,13 @@ TEST(SpecErrors, NameAWarmUpThatIsNeitherAutoNorANumber) {
   EXPECT_THAT(message_with("measure", R"({"warmup": -1})"), HasSubstr("measure.warmup: must be"));
 }
 
+TEST(Spec, TakesIterationsAsANumberOrAuto) {
+  EXPECT_EQ(message_with("measure", R"({"iterations": "auto"})"), "");
+  EXPECT_THAT(message_with("measure", R"({"iterations": "many"})"),
+              HasSubstr("measure.iterations: must be \"auto\" or a whole number of at least 1"));
+  EXPECT_THAT(message_with("measure", R"({"iterations": 0})"), HasSubstr("measure.iterations"));
+}
+
 TEST(Spec, ReadsTheConditionsOfTiming) {
   const auto axes = whole_spec().scenario;
   const auto values = [&axes](const char* name) { return Json(axes.at(name)); };

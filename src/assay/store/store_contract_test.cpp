@@ -180,8 +180,13 @@ TEST_P(StoreContract, KeepsAComparisonWithThePlacesOfItsLaunches) {
   Comparison comparison{.id = make_id(), .run = records.run.id, .a_case = "a", .b_case = "b"};
   ASSERT_TRUE(store().put_comparison(comparison));
   auto launch = make_launch(records.attempt.id, 1);
-  launch.place = {
-      .comparison = comparison.id, .block = 2, .pair = 5, .side = Side::kCanary, .cpus = {0, 3}};
+  launch.place = {.comparison = comparison.id,
+                  .block = 2,
+                  .pair = 5,
+                  .side = Side::kCanary,
+                  .cpus = {0, 3},
+                  .phase = PairPhase::kConfirmation,
+                  .pairing = Pairing::kDuet};
   ASSERT_TRUE(store().add_launch(launch));
   comparison.verdict = ComparisonVerdict::kSlower;
   comparison.metrics = {{.metric = "floor_ns", .pairs = 10, .ratio = 0.02, .low = 0.01}};

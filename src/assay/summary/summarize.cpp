@@ -25,6 +25,7 @@
 #include "assay/record/subject.h"
 #include "assay/record/summary.h"
 #include "assay/store/result_store.h"
+#include "assay/summary/comparisons.h"
 #include "assay/summary/disturbance.h"
 #include "assay/summary/leaks.h"
 #include "assay/summary/program.h"
@@ -379,6 +380,7 @@ Result<RunSummary> summarize_run(ResultStore& store, const Run& run,
     summary.cases.push_back(std::move(one));
   }
   add_speedups(summary);
+  ASSAY_ASSIGN_OR_RETURN(summary.comparisons, summarize_comparisons(store, run, attempts));
   return summary;
 }
 

@@ -283,6 +283,7 @@ function start() {
   const sections = CASES.length
     ? [
         chartsNotice(),
+        comparisonsSection(),
         findingsSection(),
         casesSection(onFilter),
         ...models.map((model) => model.element),

@@ -197,7 +197,14 @@ CREATE TABLE comparison (
 CREATE INDEX comparison_by_run ON comparison (run);
 )sql";
 
-constexpr auto kMigrations = std::to_array<std::string_view>({kMigration1, kMigration2});
+// A pair's phase could be told by its number before; absent: "search", interleaved.
+constexpr std::string_view kMigration3 = R"sql(
+ALTER TABLE launch ADD COLUMN pair_phase TEXT;
+ALTER TABLE launch ADD COLUMN pairing TEXT;
+)sql";
+
+constexpr auto kMigrations =
+    std::to_array<std::string_view>({kMigration1, kMigration2, kMigration3});
 
 }  // namespace
 

@@ -128,18 +128,24 @@ std::optional<T> in_place(const Launch& launch, T PairPlace::* field) {
   return launch.place ? std::optional((*launch.place).*field) : std::nullopt;
 }
 
+template <class Enum>
+std::optional<std::string> name_in_place(const Launch& launch, Enum PairPlace::* field) {
+  return launch.place ? std::optional(std::string(name_of((*launch.place).*field))) : std::nullopt;
+}
+
 Status add_launch_row(Connection& connection, const Launch& launch) {
   return connection.run(
       "INSERT INTO launch (id, attempt, launch_index, run_order, is_fresh, comparison, block, "
       "pair, "
-      "side, core_set, outcome, stage, reason_code, text, wall_ns, overhead_ns, conditions_before, "
+      "side, core_set, pair_phase, pairing, outcome, stage, reason_code, text, wall_ns, "
+      "overhead_ns, conditions_before, "
       "conditions_after, process_end, load, measurement, memory, profile) "
-      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
       launch.id, launch.attempt, launch.index, launch.order, launch.is_fresh,
       in_place(launch, &PairPlace::comparison), in_place(launch, &PairPlace::block),
-      in_place(launch, &PairPlace::pair),
-      launch.place ? std::optional(std::string(name_of(launch.place->side))) : std::nullopt,
+      in_place(launch, &PairPlace::pair), name_in_place(launch, &PairPlace::side),
       launch.place ? std::optional(text_from_record(launch.place->cpus)) : std::nullopt,
+      name_in_place(launch, &PairPlace::phase), name_in_place(launch, &PairPlace::pairing),
       name_of(launch.outcome), name_of(launch.stage), launch.reason_code, launch.text,
       launch.end.wall_ns, launch.overhead_ns, text_from_record(launch.before),
       text_from_record(launch.after), text_from_record(launch.end), text_from_optional(launch.load),
@@ -151,6 +157,17 @@ template <class T>
 Status read_optional(Statement& row, int column, std::string_view what, std::optional<T>& target) {
   if (!row.is_null(column)) {
     ASSAY_ASSIGN_OR_RETURN(target, record_from_text<T>(row.text(column), what));
+  }
+  return {};
+}
+
+// Absent in rows that an older schema wrote.
+Status read_pair_kind(Statement& row, PairPlace& place) {
+  if (!row.is_null(22)) {
+    ASSAY_ASSIGN_OR_RETURN(place.phase, enum_from_text<PairPhase>(row.text(22)));
+  }
+  if (!row.is_null(23)) {
+    ASSAY_ASSIGN_OR_RETURN(place.pairing, enum_from_text<Pairing>(row.text(23)));
   }
   return {};
 }
@@ -184,6 +201,7 @@ Result<Launch> read_launch(Statement& row) {
                     .cpus = {}};
     ASSAY_ASSIGN_OR_RETURN(launch.place->cpus,
                            record_from_text<std::vector<int>>(row.text(21), "core set"));
+    ASSAY_RETURN_IF_ERROR(read_pair_kind(row, *launch.place));
   }
   return launch;
 }
@@ -291,7 +309,7 @@ Result<std::vector<Launch>> SqliteResultStore::launches_of_attempt(std::string_v
                   "SELECT id, attempt, launch_index, run_order, is_fresh, outcome, stage, "
                   "reason_code, text, overhead_ns, conditions_before, conditions_after, "
                   "process_end, load, measurement, memory, profile, comparison, block, pair, side, "
-                  "core_set "
+                  "core_set, pair_phase, pairing "
                   "FROM launch WHERE attempt = ? "
                   "ORDER BY launch_index, rowid",
                   attempt_id),

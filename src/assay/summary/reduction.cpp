@@ -1,4 +1,4 @@
-#include "assay/compare/reduction.h"
+#include "assay/summary/reduction.h"
 
 #include <algorithm>
 #include <array>

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "assay/record/launch.h"
+
+namespace assay {
+
+/// Learns from the first launches how many iterations further ones take to tell the most for their
+/// time: many where launches agree and start slowly, few where launches differ from each other
+/// anyway (stats::optimal_iterations; between 20 and 200).
+class IterationPilot {
+ public:
+  /// Takes a launch that was timed; others are ignored.
+  void add(const Launch& launch);
+
+  [[nodiscard]] std::size_t launches() const { return logs_.size(); }
+
+  /// Absent with fewer than two launches, or where they have fewer than four iterations: what did
+  /// not fit a time budget is not asked for again. Looks at all launches alike, whichever side of a
+  /// comparison they are of, so that the swap of two sides changes nothing.
+  [[nodiscard]] std::optional<int> iterations() const;
+
+ private:
+  std::vector<std::vector<double>> logs_;  ///< Of the second half of each launch's iterations.
+  std::vector<double> launch_costs_ns_;    ///< Outside that half.
+  std::vector<double> iteration_costs_ns_;
+};
+
+}  // namespace assay

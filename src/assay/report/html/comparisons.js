@@ -1,0 +1,183 @@
+// A against B: the answer, every metric with its interval, and each pair.
+
+const ANSWERS = {
+  faster: { words: "faster", pill: "pass" },
+  slower: { words: "slower", pill: "fail" },
+  changed_less: { words: "changed, less than matters", pill: "pass" },
+  equivalent: { words: "no difference that matters", pill: "pass" },
+  inconclusive: { words: "cannot tell", pill: "inconclusive" },
+};
+
+const percentText = (ratio) => {
+  const percent = ratio * 100;
+  return `${percent < 0 ? "−" : "+"}${Math.abs(percent).toFixed(Math.abs(percent) < 1 ? 2 : 1)}`;
+};
+
+const boundsText = (estimate) =>
+  isPresent(estimate.low) && isPresent(estimate.high)
+    ? `[${percentText(estimate.low)}, ${percentText(estimate.high)}]`
+    : NOT_MEASURED;
+
+const pText = (p) => (p < 0.0005 ? "<0.001" : p.toFixed(3));
+
+function metricsOfComparison(comparison) {
+  const unitOf = (estimate) => METRICS.get(estimate.metric)?.unit ?? "";
+  const columns = [
+    {
+      title: "Metric",
+      isHead: true,
+      text: (estimate) => METRICS.get(estimate.metric)?.title ?? estimate.metric,
+    },
+    {
+      title: "A",
+      numeric: true,
+      text: (estimate) => textFromQuantity(unitOf(estimate), estimate.a_median),
+    },
+    {
+      title: "B",
+      numeric: true,
+      text: (estimate) => textFromQuantity(unitOf(estimate), estimate.b_median),
+    },
+    { title: "B / A", unit: "%", numeric: true, text: (estimate) => percentText(estimate.ratio) },
+    { title: "Interval", unit: "95 %", numeric: true, text: boundsText },
+    { title: "p", numeric: true, text: (estimate) => pText(estimate.p_value) },
+    {
+      title: "Answer",
+      text: (estimate) =>
+        ANSWERS[estimate.verdict].words +
+        (estimate.is_confirmed === false ? ", not found again" : ""),
+    },
+  ];
+  return simpleTable("The first metric decides; the others are shown", columns, comparison.metrics);
+}
+
+function looksOfComparison(comparison) {
+  const rows = [
+    ...comparison.looks.map((look) => ({ name: "Look", ...look })),
+    comparison.confirmation && { name: "Confirmation, fresh pairs", ...comparison.confirmation },
+    comparison.canary && { name: "Canary, a copy of A", ...comparison.canary },
+  ].filter(Boolean);
+  if (!rows.length) return null;
+  return simpleTable(
+    "Every look, at its share of the false alarms",
+    [
+      { title: "", isHead: true, text: (row) => row.name },
+      { title: "Pairs", numeric: true, text: (row) => String(row.pairs) },
+      { title: "Difference", unit: "%", numeric: true, text: (row) => percentText(row.ratio) },
+      { title: "Interval", numeric: true, text: boundsText },
+      { title: "p", numeric: true, text: (row) => pText(row.p_value) },
+      { title: "of", numeric: true, text: (row) => String(Number(row.alpha.toPrecision(3))) },
+    ],
+    rows,
+  );
+}
+
+/** What a pair's point is drawn as. */
+const kindOfPair = (pair) =>
+  pair.is_replaced ? "replaced" : pair.phase === "confirmation" ? "confirmation" : "search";
+
+/** Every pair's difference in the order of measuring, with no difference and what matters. */
+function pairsChart({ comparison, pairs }) {
+  if (!pairs.length) return null;
+  const unit = METRICS.get(comparison.plan.metric)?.unit ?? "";
+  const values = pairs.map((pair, at) => ({
+    at: at + 1,
+    difference: (pair.b / pair.a - 1) * 100,
+    kind: kindOfPair(pair),
+    a: textFromQuantity(unit, pair.a),
+    b: textFromQuantity(unit, pair.b),
+    disturbed: pair.is_disturbed ? "yes" : "no",
+  }));
+  const gate = comparison.plan.gate_ratio * 100;
+  const [least, most] = extentOf([...values.map((value) => value.difference), -gate, gate]);
+  const air = (most - least) * 0.06;
+  const y = {
+    field: "difference",
+    type: "quantitative",
+    title: "B / A, %",
+    scale: { domain: [least - air, most + air], nice: false, zero: false },
+  };
+  const x = { field: "at", type: "quantitative", title: "pair", axis: { tickMinStep: 1 } };
+  const domain = ["search", "confirmation", "replaced"];
+  const range = [colourOf("accent"), colourOf("first"), colourOf("muted")];
+  const rule = (at, dash) => ({
+    data: { values: [{ difference: at }] },
+    mark: { type: "rule", color: colourOf("muted"), strokeDash: dash, tooltip: false },
+    encoding: { y },
+  });
+  const spec = () => ({
+    description: "Difference of B from A by pair",
+    height: 220,
+    data: { values },
+    layer: [
+      rule(0, [1, 0]),
+      rule(gate, [4, 4]),
+      rule(-gate, [4, 4]),
+      {
+        mark: { type: "point", filled: true, size: 36, opacity: 0.9 },
+        encoding: {
+          x,
+          y,
+          color: { field: "kind", title: null, scale: { domain, range }, legend: { orient: "bottom" } },
+          shape: {
+            field: "kind",
+            scale: { domain, range: ["circle", "diamond", "cross"] },
+            legend: null,
+          },
+          tooltip: [
+            { field: "at", title: "pair" },
+            { field: "difference", title: "B / A, %", format: "+.2f" },
+            { field: "a", title: "A" },
+            { field: "b", title: "B" },
+            { field: "kind" },
+            { field: "disturbed" },
+          ],
+        },
+      },
+    ],
+  });
+  return chart("Every pair", `dashed: the ${gate} % that matter`, spec, values.length);
+}
+
+function comparisonPart(one) {
+  const { comparison } = one;
+  const answer = ANSWERS[comparison.verdict];
+  const replaced = comparison.replaced_pairs.length;
+  return [
+    h(
+      "ul",
+      { class: "findings" },
+      h(
+        "li",
+        { class: answer.pill },
+        pill(answer.pill, answer.words),
+        h("div", {}, h("p", {}, comparison.text)),
+      ),
+    ),
+    facts([
+      ["A", comparison.a_label],
+      ["B", comparison.b_label],
+      ["Pairs", String(comparison.metrics[0]?.pairs ?? 0)],
+      ["Took", durationText(comparison.wall_ns)],
+      ["Matters", `${comparison.plan.gate_ratio * 100} %`],
+      ["Disturbed", comparison.pairs_disturbed ? counted(comparison.pairs_disturbed, "pair") : ""],
+      ["Replaced", replaced ? counted(replaced, "pair") : ""],
+      ["Never steady", comparison.launches_unsteady ? counted(comparison.launches_unsteady, "launch", "launches") : ""],
+      ["Pairing", comparison.pairing === "duet" ? "both at once" : "interleaved"],
+    ]),
+    pairsChart(one),
+    comparison.metrics.length ? metricsOfComparison(comparison) : null,
+    looksOfComparison(comparison),
+  ];
+}
+
+function comparisonsSection() {
+  const comparisons = DATA.comparisons ?? [];
+  if (!comparisons.length) return null;
+  return h(
+    "section",
+    { id: "comparisons" },
+    h("h2", {}, comparisons.length === 1 ? "Comparison" : "Comparisons"),
+    comparisons.map(comparisonPart),
+  );
+}
