@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <exception>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -21,7 +23,6 @@
 #include "assay/record/axes.h"
 #include "assay/record/comparison.h"
 #include "assay/record/launch.h"
-#include "assay/record/summary.h"
 #include "assay/store/result_store.h"
 #include "assay/summary/steady_part.h"
 
@@ -32,14 +33,15 @@ using Replaced = std::set<std::pair<std::string, int>>;
 
 std::vector<std::int64_t> whole_of(const PhaseSamples& samples) {
   std::vector<std::int64_t> whole;
+  whole.reserve(samples.execute_ns.size());
   for (std::size_t i = 0; i < samples.execute_ns.size(); ++i) {
     whole.push_back(samples.bind_ns[i] + samples.execute_ns[i] + samples.fetch_ns[i]);
   }
   return whole;
 }
 
-Json json_from(const std::string& run, const Launch& launch, const Replaced& replaced) {
-  const auto& measurement = *launch.measurement;
+Json json_from(const std::string& run, const Launch& launch, const Measurement& measurement,
+               const Replaced& replaced) {
   const auto part = find_steady_part(measurement);
   const auto& times = measurement.samples.execute_ns;
   Json json = {{"run", run},
@@ -49,11 +51,11 @@ Json json_from(const std::string& run, const Launch& launch, const Replaced& rep
                {"floor_ns", *std::ranges::min_element(std::span(times).subspan(part.first))},
                {"execute_ns", times},
                {"whole_ns", whole_of(measurement.samples)}};
-  if (launch.place) {
-    json["comparison"] = launch.place->comparison;
-    json["pair"] = launch.place->pair;
-    json["side"] = name_of(launch.place->side);
-    json["is_replaced"] = replaced.contains({launch.place->comparison, launch.place->pair});
+  if (const auto& place = launch.place) {
+    json["comparison"] = place->comparison;
+    json["pair"] = place->pair;
+    json["side"] = name_of(place->side);
+    json["is_replaced"] = replaced.contains({place->comparison, place->pair});
   }
   return json;
 }
@@ -71,8 +73,9 @@ Status export_run(ResultStore& store, const std::string& reference) {
   for (const auto& attempt : attempts) {
     ASSAY_ASSIGN_OR_RETURN(const auto launches, store.launches_of_attempt(attempt.id));
     for (const auto& launch : launches) {
-      if (launch.outcome == Outcome::kCompleted && launch.measurement) {
-        fmt::print("{}\n", json_from(run.id, launch, replaced).dump());
+      const bool is_completed = launch.outcome == Outcome::kCompleted;
+      if (const auto& measurement = launch.measurement; is_completed && measurement) {
+        fmt::print("{}\n", json_from(run.id, launch, *measurement, replaced).dump());
       }
     }
   }
@@ -92,13 +95,17 @@ Status run(std::span<char*> arguments) {
 
 int main(int argc, char** argv) {
   if (argc < 3) {
-    fmt::print(stderr, "usage: assay-validation-export STORE RUN [RUN…]\n");
+    std::fputs("usage: assay-validation-export STORE RUN [RUN…]\n", stderr);
     return 2;
   }
-  const auto status = assay::run({argv, static_cast<std::size_t>(argc)});
-  if (!status) {
-    fmt::print(stderr, "assay-validation-export: {}\n", status.error().message);
-    return 1;
+  try {
+    const auto status = assay::run({argv, static_cast<std::size_t>(argc)});
+    if (!status) {
+      fmt::print(stderr, "assay-validation-export: {}\n", status.error().message);
+    }
+    return status ? 0 : 1;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "assay-validation-export: %s\n", error.what());
+    return 4;
   }
-  return 0;
 }

@@ -12,10 +12,11 @@
 
 #include <CLI/CLI.hpp>
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <exception>
 #include <fmt/format.h>
+#include <functional>
 #include <future>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -167,11 +168,8 @@ Result<int> run(const Options& options) {
   return options.is_checked && !misses.empty() ? 1 : 0;
 }
 
-}  // namespace
-}  // namespace assay::validation
-
-int main(int argc, char** argv) {
-  assay::validation::Options options;
+int judge(int argc, char** argv) {
+  Options options;
   CLI::App app("How often assay compare is wrong, from recorded pairs");
   app.add_option("pools", options.pools)->required();
   app.add_option("--trials", options.trials)->capture_default_str()->check(CLI::Range(1, 100000));
@@ -179,15 +177,21 @@ int main(int argc, char** argv) {
   app.add_option("--once", options.once_percent)->check(CLI::Range(0.01, 100.0));
   app.add_flag("--check", options.is_checked);
   CLI11_PARSE(app, argc, argv);
+  const auto code = run(options);
+  if (!code) {
+    fmt::print(stderr, "assay-validation-judge: {}\n", code.error().message);
+  }
+  return code ? *code : 2;
+}
+
+}  // namespace
+}  // namespace assay::validation
+
+int main(int argc, char** argv) {
   try {
-    const auto code = assay::validation::run(options);
-    if (!code) {
-      fmt::print(stderr, "assay-validation-judge: {}\n", code.error().message);
-      return 2;
-    }
-    return *code;
+    return assay::validation::judge(argc, argv);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "assay-validation-judge: {}\n", error.what());
-    return 2;
+    std::fprintf(stderr, "assay-validation-judge: %s\n", error.what());
+    return 4;
   }
 }

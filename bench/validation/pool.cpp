@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <utility>
 #include <vector>
 
 #include "assay/base/json.h"

@@ -94,8 +94,9 @@ Result<std::vector<Launch>> PairRunner::run_duets(PairPhase phase, int block) {
     tools_.listener.on_step_started(label_at(places[0]));
     ASSAY_ASSIGN_OR_RETURN(auto pair, sides_.launch_together(places));
     // The one that failed comes last: it is what the block ended with.
-    std::ranges::stable_partition(
-        pair, [](const Launch& launch) { return launch.outcome == Outcome::kCompleted; });
+    if (pair[0].outcome != Outcome::kCompleted) {
+      std::swap(pair[0], pair[1]);
+    }
     for (auto& launch : pair) {
       tell_finished(launch);
       launches.push_back(std::move(launch));

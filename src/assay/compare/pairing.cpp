@@ -2,11 +2,9 @@
 
 #include <array>
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "assay/base/clock.h"
 #include "assay/base/result.h"
@@ -14,7 +12,6 @@
 #include "assay/compare/pairs.h"
 #include "assay/record/axes.h"
 #include "assay/record/comparison.h"
-#include "assay/record/launch.h"
 #include "assay/stats/quantile.h"
 
 namespace assay {
@@ -29,11 +26,7 @@ struct Trial {
 
 double sigma_of(const Trial& trial, std::string_view metric) {
   const auto sides = trial.pairs.logs(metric, PairPhase::kPilot);
-  std::vector<double> differences;
-  for (std::size_t i = 0; i < sides.a.size(); ++i) {
-    differences.push_back(sides.b[i] - sides.a[i]);
-  }
-  return differences.empty() ? 0 : stats::robust_sigma(differences);
+  return sides.a.empty() ? 0 : stats::robust_sigma(sides.differences());
 }
 
 double cost_of(double sigma, std::int64_t pair_ns) {

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstddef>
 #include <fmt/format.h>
+#include <functional>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
@@ -124,11 +126,9 @@ struct PartResult {
 
 PartResult judge_part(std::span<const double> a, std::span<const double> b,
                       const stats::PairSwapPlan& swaps) {
-  std::vector<double> differences;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    differences.push_back(b[i] - a[i]);
-  }
-  return {.p_value = stats::pair_swap_p_value(a, b, swaps), .estimate = stats::median(differences)};
+  const Pairs::Sides sides{.a = {a.begin(), a.end()}, .b = {b.begin(), b.end()}};
+  return {.p_value = stats::pair_swap_p_value(a, b, swaps),
+          .estimate = stats::median(sides.differences())};
 }
 
 const PairEstimate* find_estimate(const std::vector<PairEstimate>& metrics, const char* name) {
@@ -142,6 +142,13 @@ bool is_shift(const PairEstimate* estimate) {
 }
 
 }  // namespace
+
+std::vector<double> Pairs::Sides::differences() const {
+  std::vector<double> result;
+  result.reserve(a.size());
+  std::ranges::transform(b, a, std::back_inserter(result), std::minus<>());
+  return result;
+}
 
 void Pairs::add(const Launch& launch) {
   if (!launch.place) {

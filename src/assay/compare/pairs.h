@@ -43,6 +43,9 @@ class Pairs {
   struct Sides {
     std::vector<double> a;
     std::vector<double> b;
+
+    /// b - a, by pair.
+    [[nodiscard]] std::vector<double> differences() const;
   };
   [[nodiscard]] Sides logs(std::string_view metric, PairPhase phase, Side other = Side::kB) const;
   /// Those of the search, then those of the confirmation.

@@ -26,9 +26,8 @@ struct HalfPair {
   std::optional<double> b;
 };
 
-void add_launch(const Launch& launch, const Comparison& comparison,
+void add_launch(const Launch& launch, const PairPlace& place, const Comparison& comparison,
                 std::map<int, HalfPair>& pairs) {
-  const auto& place = *launch.place;
   auto& pair = pairs[place.pair];
   pair.point.pair = place.pair;
   pair.point.phase = place.phase;
@@ -38,10 +37,9 @@ void add_launch(const Launch& launch, const Comparison& comparison,
   (place.side == Side::kA ? pair.a : pair.b) = reduce_launch(launch, comparison.plan.metric);
 }
 
-bool is_of_a_pair(const Launch& launch, const std::string& comparison) {
-  return launch.place && launch.place->comparison == comparison &&
-         launch.place->side != Side::kCanary && launch.place->phase != PairPhase::kPilot &&
-         launch.outcome == Outcome::kCompleted;
+bool is_counted(const PairPlace& place, const std::string& comparison) {
+  return place.comparison == comparison && place.side != Side::kCanary &&
+         place.phase != PairPhase::kPilot;
 }
 
 }  // namespace
@@ -55,8 +53,10 @@ Result<std::vector<ComparisonSummary>> summarize_comparisons(ResultStore& store,
     for (const auto& attempt : attempts) {
       ASSAY_ASSIGN_OR_RETURN(const auto launches, store.launches_of_attempt(attempt.id));
       for (const auto& launch : launches) {
-        if (is_of_a_pair(launch, comparison.id)) {
-          add_launch(launch, comparison, pairs);
+        const bool is_completed = launch.outcome == Outcome::kCompleted;
+        if (const auto& place = launch.place;
+            is_completed && place && is_counted(*place, comparison.id)) {
+          add_launch(launch, *place, comparison, pairs);
         }
       }
     }
