@@ -1,8 +1,10 @@
 """assay compare: two sides, pairs of fresh launches, an answer that can be recomputed."""
 
+import contextlib
 import json
 import shutil
 import signal
+import sqlite3
 import time
 
 import pytest
@@ -126,9 +128,13 @@ def test_two_builds_of_an_engine_are_two_sides(place: Workplace) -> None:
 
 def wait_for_launches(place: Workplace, count: int) -> None:
     end = time.monotonic() + 20
-    while not place.store.exists() or place.query("select count(*) from launch")[0][0] < count:
+    found = 0
+    while found < count:
         assert time.monotonic() < end
         time.sleep(0.01)
+        # Before its schema is written the store has no such table.
+        with contextlib.suppress(sqlite3.OperationalError):
+            found = place.query("select count(*) from launch")[0][0] if place.store.exists() else 0
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])

@@ -143,7 +143,9 @@ function comparisonPart(one) {
   const { comparison } = one;
   const answer = ANSWERS[comparison.verdict];
   const replaced = comparison.replaced_pairs.length;
-  return [
+  return h(
+    "div",
+    { class: "comparison" },
     h(
       "ul",
       { class: "findings" },
@@ -168,7 +170,7 @@ function comparisonPart(one) {
     pairsChart(one),
     comparison.metrics.length ? metricsOfComparison(comparison) : null,
     looksOfComparison(comparison),
-  ];
+  );
 }
 
 function comparisonsSection() {
