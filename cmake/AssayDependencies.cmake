@@ -14,22 +14,39 @@ endif()
 if(ASSAY_BUILD_BENCH)
   find_package(benchmark REQUIRED)
 endif()
+# Engines: the CMake packages in their Python wheels. Pass -D<package>_DIR=…, or let the Python
+# interpreter tell where the wheel lies.
+function(_assay_find_in_wheel package module folder)
+  if(${package}_DIR)
+    return()
+  endif()
+  execute_process(
+    COMMAND "${Python_EXECUTABLE}" -c
+            "import importlib.util as u, pathlib as p; s = u.find_spec('${module}'); print(p.Path(next(iter(s.submodule_search_locations))) / '${folder}' if s else '')"
+    OUTPUT_VARIABLE found OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  if(found AND EXISTS "${found}")
+    set(${package}_DIR "${found}" CACHE PATH "Folder of the CMake package of ${module}")
+  endif()
+endfunction()
+
+if(ASSAY_ENGINE_EXECUTORCH OR ASSAY_ENGINE_OPENVINO)
+  find_package(Python 3.10 COMPONENTS Interpreter)
+endif()
 if(ASSAY_ENGINE_EXECUTORCH)
-  # The wheel's CMake package: pass -Dexecutorch_DIR=…, or let the Python interpreter tell.
-  if(NOT executorch_DIR)
-    find_package(Python 3.10 COMPONENTS Interpreter)
-    if(Python_Interpreter_FOUND)
-      execute_process(
-        COMMAND "${Python_EXECUTABLE}" -c
-                "import importlib.util as u, pathlib as p; s = u.find_spec('executorch'); print(p.Path(next(iter(s.submodule_search_locations))) / 'share/cmake' if s else '')"
-        OUTPUT_VARIABLE _executorch_dir OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
-      if(_executorch_dir AND EXISTS "${_executorch_dir}")
-        set(executorch_DIR "${_executorch_dir}" CACHE PATH "Folder of executorch-config.cmake")
-      endif()
-    endif()
+  if(Python_Interpreter_FOUND)
+    _assay_find_in_wheel(executorch executorch share/cmake)
   endif()
   find_package(executorch QUIET)
   if(NOT executorch_FOUND)
     message(STATUS "executorch: not found, its runner is not built (pip install executorch, then configure again)")
+  endif()
+endif()
+if(ASSAY_ENGINE_OPENVINO)
+  if(Python_Interpreter_FOUND)
+    _assay_find_in_wheel(OpenVINO openvino cmake)
+  endif()
+  find_package(OpenVINO QUIET COMPONENTS Runtime)
+  if(NOT OpenVINO_FOUND)
+    message(STATUS "openvino: not found, its runner is not built (pip install openvino, then configure again)")
   endif()
 endif()

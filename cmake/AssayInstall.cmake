@@ -14,6 +14,11 @@ if(TARGET assay-runner-executorch)
   set_target_properties(assay-runner-executorch PROPERTIES INSTALL_RPATH
     "$ORIGIN/../lib/python${Python_VERSION_MAJOR}.${Python_VERSION_MINOR}/site-packages/executorch/lib")
 endif()
+if(TARGET assay-runner-openvino)
+  list(APPEND _programs assay-runner-openvino)
+  set_target_properties(assay-runner-openvino PROPERTIES INSTALL_RPATH
+    "$ORIGIN/../lib/python${Python_VERSION_MAJOR}.${Python_VERSION_MINOR}/site-packages/openvino/libs")
+endif()
 install(TARGETS ${_programs} RUNTIME DESTINATION "${SKBUILD_SCRIPTS_DIR}" ${_component})
 if(TARGET assay_python)
   install(TARGETS assay_python LIBRARY DESTINATION "${SKBUILD_PLATLIB_DIR}/assay" ${_component})

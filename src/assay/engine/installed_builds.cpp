@@ -28,10 +28,11 @@ struct KnownEngine {
   const char* how_to_get;
 };
 
-constexpr std::array<KnownEngine, 1> kKnownEngines = {{
+constexpr std::array<KnownEngine, 2> kKnownEngines = {{
     {"executorch",
      "its runner was not built: pip install executorch, then build again, or assay engine add "
      "executorch@NAME --prefix DIR"},
+    {"openvino", "its runner was not built: pip install openvino, then configure and build again"},
 }};
 
 std::filesystem::path registry_file(const std::filesystem::path& home) {
@@ -91,7 +92,7 @@ Result<EngineBuild> describe_runner(const std::filesystem::path& runner) {
 
 InstalledBuilds find_installed_builds(const std::filesystem::path& home) {
   InstalledBuilds installed;
-  for (const auto* name : {"executorch", "fake"}) {
+  for (const auto* name : {"executorch", "openvino", "fake"}) {
     const auto runner = executable_folder() / fmt::format("assay-runner-{}", name);
     if (std::filesystem::exists(runner)) {
       add_runner(runner, name, "", installed);

@@ -43,8 +43,21 @@ Result<std::vector<Sample>> pick_samples(const std::vector<NamedTensor>& tensors
   return samples;
 }
 
-std::vector<Sample> generate_samples(const wire::InputSource& source,
-                                     std::span<const TensorSpec> specs) {
+Status check_bound(std::span<const TensorSpec> specs) {
+  for (const auto& spec : specs) {
+    if (std::ranges::find(spec.shape, kUnboundDimension) != spec.shape.end()) {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("input '{}' is {}: inputs of unbound size are not made up; give a "
+                              "file of inputs, or bind it by the engine's option input_shapes",
+                              spec.name, text_from_shape(spec.shape)));
+    }
+  }
+  return {};
+}
+
+Result<std::vector<Sample>> generate_samples(const wire::InputSource& source,
+                                             std::span<const TensorSpec> specs) {
+  ASSAY_RETURN_IF_ERROR(check_bound(specs));
   std::vector<Sample> samples(static_cast<std::size_t>(source.samples));
   for (std::size_t s = 0; s < samples.size(); ++s) {
     for (std::size_t i = 0; i < specs.size(); ++i) {

@@ -40,6 +40,14 @@ TEST(InputLoader, GeneratesWhatTheSignatureAsksForFromTheSeed) {
   EXPECT_EQ(samples[1][0].data, load_samples(source, {}, kSpecs).value()[1][0].data);
 }
 
+TEST(InputLoader, DoesNotMakeUpInputsOfUnboundSize) {
+  const std::vector<TensorSpec> specs = {{.name = "ids", .shape = {1, kUnboundDimension}}};
+  const auto samples = load_samples({.is_generated = true}, {}, specs);
+  ASSERT_FALSE(samples);
+  EXPECT_EQ(samples.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(samples.error().message, HasSubstr("input 'ids' is 1x?"));
+}
+
 TEST(InputLoader, SeedsEverySampleAndInputApart) {
   std::set<std::uint64_t> seeds;
   for (std::size_t sample = 0; sample < 50; ++sample) {

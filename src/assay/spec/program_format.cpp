@@ -35,8 +35,12 @@ struct EngineFormats {
 
 const std::vector<EngineFormats>& engine_formats() {
   static const std::vector<EngineFormats> table = {
-      {"executorch", {"pte"}}, {"onnxruntime", {"onnx"}}, {"openvino", {"openvino_ir", "onnx"}},
-      {"litert", {"tflite"}},  {"torch", {"pt2"}},        {"command", {}},
+      {"executorch", {"pte"}},
+      {"onnxruntime", {"onnx"}},
+      {"openvino", {"openvino_ir", "onnx", "tflite"}},
+      {"litert", {"tflite"}},
+      {"torch", {"pt2"}},
+      {"command", {}},
       {"fake", {"fake"}},
   };
   return table;

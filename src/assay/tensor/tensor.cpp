@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <fmt/format.h>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -21,7 +20,12 @@ std::int64_t count_elements(std::span<const std::int64_t> shape) {
 }
 
 std::string text_from_shape(std::span<const std::int64_t> shape) {
-  return shape.empty() ? "scalar" : fmt::format("{}", fmt::join(shape, "x"));
+  std::string text;
+  for (const auto size : shape) {
+    text += text.empty() ? "" : "x";
+    text += size == kUnboundDimension ? "?" : std::to_string(size);
+  }
+  return shape.empty() ? "scalar" : text;
 }
 
 Tensor Tensor::zeros(Dtype dtype, Shape shape) {

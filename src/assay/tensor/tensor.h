@@ -15,10 +15,13 @@ namespace assay {
 
 using Shape = std::vector<std::int64_t>;
 
+/// A dimension of a TensorSpec whose size only the inputs decide.
+inline constexpr std::int64_t kUnboundDimension = -1;
+
 /// Product of the dimensions; 1 for a scalar, 0 when a dimension is 0.
 std::int64_t count_elements(std::span<const std::int64_t> shape);
 
-/// "1x3x224x224"; "scalar" for rank 0.
+/// "1x3x224x224"; "scalar" for rank 0; "?" for an unbound dimension.
 std::string text_from_shape(std::span<const std::int64_t> shape);
 
 /// value = (stored - zero_point) * scale; one entry, or one for each index along `axis`.
