@@ -148,5 +148,17 @@ TEST(ProgramFile, IsItsOwnArtifact) {
   EXPECT_FALSE(artifact_from_file(folder.path() / "none.pte"));
 }
 
+TEST(ProgramFile, BringsTheWeightsThatLieBesideAnXml) {
+  const auto folder = TemporaryFolder::make("assay-test").value();
+  ASSERT_TRUE(write_file_atomically(folder.path() / "m.xml", "<net/>"));
+  ASSERT_TRUE(write_file_atomically(folder.path() / "m.bin", "abc"));
+  const auto artifact = artifact_from_file(folder.path() / "m.xml").value();
+  ASSERT_EQ(artifact.files.size(), 2U);
+  EXPECT_EQ(artifact.entry, "m.xml");
+  EXPECT_EQ(artifact.files[1].name, "m.bin");
+  EXPECT_EQ(artifact.files[1].role, "data");
+  EXPECT_EQ(artifact.files[1].sha256, sha256_hex("abc"));
+}
+
 }  // namespace
 }  // namespace assay

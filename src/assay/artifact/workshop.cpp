@@ -211,6 +211,15 @@ void store_result(const Job& job, const AotReply& reply, const ArtifactCache& ca
   }
 }
 
+Result<ArtifactFile> describe_file(const stdfs::path& path, const char* role) {
+  ASSAY_ASSIGN_OR_RETURN(const auto digest, sha256_hex_of_file(path));
+  std::error_code ignored;
+  return ArtifactFile{.name = path.filename().string(),
+                      .role = role,
+                      .bytes = static_cast<std::int64_t>(stdfs::file_size(path, ignored)),
+                      .sha256 = digest};
+}
+
 std::vector<Json> requests_of(const std::vector<Job>& jobs) {
   std::vector<Json> requests;
   requests.reserve(jobs.size());
@@ -254,15 +263,15 @@ Result<Workpieces> make_workpieces(const WorkshopRequest& request, const Toolcha
 }
 
 Result<Artifact> artifact_from_file(const stdfs::path& program) {
-  ASSAY_ASSIGN_OR_RETURN(const auto digest, sha256_hex_of_file(program));
   Artifact artifact;
   artifact.folder = program.has_parent_path() ? program.parent_path().string() : ".";
   artifact.entry = program.filename().string();
-  std::error_code ignored;
-  artifact.files = {{.name = artifact.entry,
-                     .role = "program",
-                     .bytes = static_cast<std::int64_t>(stdfs::file_size(program, ignored)),
-                     .sha256 = digest}};
+  ASSAY_ASSIGN_OR_RETURN(artifact.files.emplace_back(), describe_file(program, "program"));
+  auto weights = program;
+  weights.replace_extension(".bin");
+  if (program.extension() == ".xml" && stdfs::exists(weights)) {
+    ASSAY_ASSIGN_OR_RETURN(artifact.files.emplace_back(), describe_file(weights, "data"));
+  }
   artifact.key = artifact.digest();
   return artifact;
 }
