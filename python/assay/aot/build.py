@@ -4,10 +4,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from assay.aot import lower, models, quantize, recipes
+import torch
+
+from assay.aot import lower, models, openvino_ir, quantize, recipes
 from assay.aot.delegation import describe_delegation
 from assay.aot.files import write_json
-from assay.aot.manifest import make_manifest
+from assay.aot.manifest import describe_program, make_manifest
 from assay.aot.stages import StageLog
 
 MANIFEST = "manifest.json"
@@ -33,21 +35,50 @@ def build(
         quantized = quantize.quantize(made, plan.quantization, calibration_set)
     with stages.stage("export"):
         exported = lower.export(made, quantized, plan.lowering)
-    with stages.stage("lower"):
-        lowered = lower.lower(exported, plan.lowering)
-    delegation = describe_delegation(lowered)  # serializing rewrites the edge graph
-    files: list[Path] = []
-    if stop_after is None:
-        with stages.stage("serialize"):
-            files = lower.serialize(lowered, plan.lowering, folder)
+    make = _make_ir if plan.lowering.flow == openvino_ir.FLOW else _make_pte
+    files, program = make(exported, plan.lowering, None if stop_after else folder, stages)
     document = make_manifest(
         model=made,
         recipe=plan,
         calibration=calibration_set if plan.quantization else None,
-        exported=exported,
-        delegation=delegation,
+        program=program,
         files=files,
         stages=stages,
     )
     write_json(folder / MANIFEST, document)
     return document
+
+
+Made = tuple[list[Path], dict[str, Any]]
+"""The files, none when the build stops after lowering, and the manifest's program."""
+
+
+def _make_pte(
+    exported: torch.export.ExportedProgram,
+    lowering: recipes.Lowering,
+    folder: Path | None,
+    stages: StageLog,
+) -> Made:
+    with stages.stage("lower"):
+        lowered = lower.lower(exported, lowering)
+    delegation = describe_delegation(lowered)  # serializing rewrites the edge graph
+    files: list[Path] = []
+    if folder is not None:
+        with stages.stage("serialize"):
+            files = lower.serialize(lowered, lowering, folder)
+    return files, {**describe_program(exported, files), **delegation}
+
+
+def _make_ir(
+    exported: torch.export.ExportedProgram,
+    lowering: recipes.Lowering,
+    folder: Path | None,
+    stages: StageLog,
+) -> Made:
+    with stages.stage("lower"):
+        model = openvino_ir.convert(exported)
+    files: list[Path] = []
+    if folder is not None:
+        with stages.stage("serialize"):
+            files = openvino_ir.serialize(model, lowering.options, folder)
+    return files, openvino_ir.describe_program(exported, model, files)

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from assay.aot import native
+from assay.aot import native, openvino_ir
 from assay.aot.errors import RequestError
 from assay.aot.models import Model
 from assay.aot.partitioners import PARTITIONERS, make_partitioner
@@ -95,6 +95,9 @@ def check_lowering(lowering: Lowering) -> None:
     """Refuses unknown names and options before any work is done."""
     if lowering.flow == native.FLOW:
         _recipe(lowering)
+        return
+    if lowering.flow == openvino_ir.FLOW:
+        openvino_ir.check_options(lowering.options)
         return
     options, _ = split_options(lowering)
     if lowering.partitioner is None or ":" in lowering.partitioner:

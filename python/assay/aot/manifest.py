@@ -11,11 +11,12 @@ from assay.aot.delegation import verdict
 from assay.aot.files import describe_file
 from assay.aot.inputs import InputSet
 from assay.aot.models import Model
-from assay.aot.pte import ProgramFile, read_program, tensor_json
+from assay.aot.pte import read_program, tensor_json
 from assay.aot.recipes import Recipe
 from assay.aot.stages import StageLog
 
 SCHEMA = "assay/manifest/1"
+DATA_SUFFIXES = (".ptd", ".bin")
 
 
 def make_manifest(
@@ -23,17 +24,14 @@ def make_manifest(
     model: Model,
     recipe: Recipe,
     calibration: InputSet | None,
-    exported: torch.export.ExportedProgram,
-    delegation: dict[str, Any],
+    program: dict[str, Any],
     files: Sequence[Path],
     stages: StageLog,
 ) -> dict[str, Any]:
     """The whole document; `files` is empty when the build stopped after lowering.
 
-    `delegation`: of describe_delegation.
+    `program`: size and methods, and what was delegated.
     """
-    file = read_program(files[0]) if files else None
-    program = {**describe_program(exported, file), **delegation}
     return {
         "schema": SCHEMA,
         "model": model.to_json(),
@@ -42,7 +40,8 @@ def make_manifest(
         "toolchain": toolchain.describe(),
         "entry": files[0].name if files else None,
         "files": [
-            describe_file(path, "data" if path.suffix == ".ptd" else "program") for path in files
+            describe_file(path, "data" if path.suffix in DATA_SUFFIXES else "program")
+            for path in files
         ],
         "stages": stages.to_json(),
         "start_rss_bytes": stages.start_rss_bytes,
@@ -64,14 +63,15 @@ def calibration_json(calibration: InputSet) -> dict[str, Any]:
 
 
 def describe_program(
-    exported: torch.export.ExportedProgram, file: ProgramFile | None
+    exported: torch.export.ExportedProgram, files: Sequence[Path]
 ) -> dict[str, Any]:
-    """Size and methods of the program; names and quantization come from the exported graph.
+    """Size and methods of a .pte; names and quantization come from the exported graph.
 
-    Without a file the size is null and there are no methods.
+    Without files the size is null and there are no methods.
     """
-    if file is None:
+    if not files:
         return {"bytes": None, "methods": []}
+    file = read_program(files[0])
     methods = []
     for plan in file.program.execution_plan:
         inputs, outputs = boundary(exported) if plan.name == "forward" else ([], [])

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from assay.aot import native
+from assay.aot import native, nncf_flow
 from assay.aot.errors import RequestError, Unsupported
 from assay.aot.inputs import DTYPES, InputSet, InputSpec, Sample, input_set_from_json, samples_of
 from assay.aot.models import Model
@@ -145,6 +145,13 @@ def _native(model: Model, options: dict[str, Any], calibration: InputSet) -> Qua
     return Quantized(module, model.inputs, model.example)
 
 
+def _nncf(model: Model, options: dict[str, Any], calibration: InputSet) -> Quantized:
+    """NNCF's post-training quantization of the exported graph."""
+    graph = _capture(model)
+    module = nncf_flow.quantize(graph, options, samples_of(calibration, model.inputs))
+    return Quantized(module, model.inputs, model.example)
+
+
 def cast_spec(spec: InputSpec, dtype: str) -> InputSpec:
     """The spec with `dtype` where it was floating."""
     return replace(spec, dtype=dtype) if DTYPES[spec.dtype].is_floating_point else spec
@@ -159,5 +166,6 @@ _FLOWS: dict[str, Callable[[Model, dict[str, Any], InputSet], Quantized]] = {
     "pt2e": _pt2e,
     "torchao": _torchao,
     "cast": _cast,
+    nncf_flow.FLOW: _nncf,
     native.FLOW: _native,
 }

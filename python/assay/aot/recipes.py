@@ -7,7 +7,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from assay.aot import native
+from assay.aot import native, openvino_ir
 from assay.aot.errors import RequestError, reading
 from assay.aot.plugins import load_plugins
 from assay.aot.suggest import check_keys, unknown_name
@@ -16,7 +16,10 @@ SCHEMA = "assay/recipes/1"
 NATIVE = "executorch/recipe:"
 """Prefix of the export recipes that ExecuTorch's backends register themselves."""
 
-LOWERING_FLOWS = ("to_edge_transform_and_lower", native.FLOW)
+LOWERING_FLOWS = ("to_edge_transform_and_lower", native.FLOW, openvino_ir.FLOW)
+PRODUCTS = {"executorch": "pte", openvino_ir.ENGINE: openvino_ir.PRODUCT}
+"""What this toolchain makes, by engine."""
+
 STOPS = (None, "lower")
 _KEYS = (
     "name",
@@ -73,15 +76,22 @@ def recipe_from_json(document: Mapping[str, Any] | str) -> Recipe:
     """
     full = _preset(document) if isinstance(document, str) else dict(document)
     check_keys("key of a recipe", full, _KEYS)
-    engine, produces = full.get("engine", "executorch"), full.get("produces", "pte")
-    if (engine, produces) != ("executorch", "pte"):
-        raise RequestError(f"this toolchain makes executorch's .pte, not {engine}'s {produces}")
     lowering = lowering_from_json(full.get("lowering"))
+    _check_product(full, lowering)
     quantization = quantization_from_json(full.get("quantization"))
     if lowering.flow == native.FLOW:
         quantization = _native_quantization(lowering, quantization)
     stop_after = check_stop(full.get("stop_after"))
     return Recipe(str(full.get("name", "inline")), quantization, lowering, stop_after, full)
+
+
+def _check_product(recipe: Mapping[str, Any], lowering: Lowering) -> None:
+    engine, produces = recipe.get("engine", "executorch"), recipe.get("produces", "pte")
+    if PRODUCTS.get(engine) != produces:
+        made = " or ".join(f"{name}'s {product}" for name, product in PRODUCTS.items())
+        raise RequestError(f"this toolchain makes {made}, not {engine}'s {produces}")
+    if (lowering.flow == openvino_ir.FLOW) != (engine == openvino_ir.ENGINE):
+        raise RequestError(f"the lowering flow {lowering.flow} makes nothing for {engine}")
 
 
 @reading("the quantization")
@@ -104,6 +114,8 @@ def lowering_from_json(document: Mapping[str, Any] | None) -> Lowering:
     if flow not in LOWERING_FLOWS:
         raise RequestError(unknown_name("lowering flow", flow, LOWERING_FLOWS))
     partitioner = full.get("recipe" if flow == native.FLOW else "partitioner")
+    if flow == openvino_ir.FLOW and partitioner:
+        raise RequestError(f"the lowering flow {flow} takes no partitioner")
     if flow == native.FLOW and not partitioner:
         raise RequestError(f'a lowering of flow {flow} needs a "recipe"')
     return Lowering(flow, partitioner, dict(full.get("options") or {}))

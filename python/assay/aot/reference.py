@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from assay.aot import lower, recipes, toolchain
+from assay.aot import lower, openvino_ir, recipes, toolchain
 from assay.aot.errors import RequestError, Unsupported
 from assay.aot.files import describe_file, number, write_json
 from assay.aot.inputs import (
@@ -92,6 +92,8 @@ def lowered_function(
 ) -> Callable[..., Any]:
     """The lowered edge program as a function; delegates run their original graphs."""
     lower.check_lowering(lowering)
+    if lowering.flow == openvino_ir.FLOW:
+        raise Unsupported("what OpenVINO makes of a program has no form that eager executes")
     with stages.stage("export"):
         exported = lower.export(model, quantized, lowering)
     with stages.stage("lower"):

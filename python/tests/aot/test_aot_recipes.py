@@ -34,6 +34,9 @@ def test_a_named_quantization_resolves_like_an_inline_one():
         ({"lowering": {"partition": "xnnpack"}}, "did you mean partitioner"),
         ({"lowering": {"flow": "executorch_recipe"}}, 'needs a "recipe"'),
         ({"lowering": 3}, "cannot be read"),
+        ({"lowering": {"flow": "openvino"}}, "makes nothing for executorch"),
+        ({"engine": "openvino", "produces": "openvino_ir"}, "makes nothing for openvino"),
+        ({"lowering": {"flow": "openvino", "partitioner": "xnnpack"}}, "takes no partitioner"),
         ({"stop_after": "export"}, "stops after 'lower'"),
     ],
 )
