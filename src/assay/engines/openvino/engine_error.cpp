@@ -20,9 +20,13 @@ namespace {
 constexpr std::size_t kMostCharacters = 600;
 
 /// How OpenVINO words that it does not do something, in small letters.
-constexpr std::array<std::string_view, 6> kRefusals = {"not supported",   "unsupported",
-                                                       "not implemented", "does not support",
-                                                       "doesn't support", "no conversion rule"};
+constexpr std::array<std::string_view, 7> kRefusals = {"not supported",
+                                                       "unsupported",
+                                                       "not implemented",
+                                                       "does not support",
+                                                       "doesn't support",
+                                                       "no conversion rule",
+                                                       "doesn't contain the operation"};
 
 bool is_refusal(std::string_view text) {
   std::string small(text);

@@ -138,7 +138,8 @@ Result<std::span<const TensorView>> LoadedModel::fetch() {
   return guarded("an output cannot be read", ErrorCode::kEngine, [this] {
     for (std::size_t i = 0; i < output_views_.size(); ++i) {
       const auto tensor = request_.get_output_tensor(i);
-      output_views_[i].shape.assign(tensor.get_shape().begin(), tensor.get_shape().end());
+      const auto& shape = tensor.get_shape();
+      output_views_[i].shape.assign(shape.begin(), shape.end());
       output_views_[i].data = {static_cast<const std::byte*>(tensor.data()),
                                tensor.get_byte_size()};
     }

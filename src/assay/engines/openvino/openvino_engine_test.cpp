@@ -114,6 +114,7 @@ std::vector<Tensor> infer(Session& session, const std::vector<Tensor>& inputs) {
   EXPECT_TRUE(executed) << executed.error().message;
   std::vector<Tensor> outputs;
   const auto fetched = session.fetch();
+  EXPECT_TRUE(fetched) << fetched.error().message;
   if (bound && executed && fetched) {
     for (const auto& output : *fetched) {
       outputs.push_back(Tensor::copy_of(output));
