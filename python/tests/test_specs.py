@@ -44,6 +44,7 @@ def test_ready_specs_follow_the_schema(path: Path) -> None:
         {"models": [{"ref": "a:b", "inputs": [[[1, 3], {"shape": [1]}]]}]},
         {"models": [{"ref": "n.onnx", "inputs": "x.npz", "healthy": True}]},
         {"recipes": [{"name": "m", "lowering": {}, "quantization": None}]},
+        {"recipes": [{"name": "m", "engine": "openvino", "lowering": {"flow": "openvino"}}]},
         {"options": {"threads": [1, 2], "mmap": True}},
         {"measure": {"time_budget": "1.5min", "passes": ["timing", "profile"]}},
         {"measure": {"interval": "0.5%", "most_launches": 30, "case_budget": "2min"}},

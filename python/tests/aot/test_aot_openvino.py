@@ -160,3 +160,17 @@ def test_several_inputs_and_types(server, factory, tmp_path):
     (method,) = made["result"]["program"]["methods"]
     assert [value["dtype"] for value in method["inputs"]] == ["float32", "int64"]
     assert len(openvino.compile_model(str(tmp_path / "program.xml"), "CPU").outputs) == 2
+
+
+def test_the_list_says_whether_they_can_be_made(server):
+    items = server.run(job="list", what="recipes")["result"]["items"]
+    known = {item["name"]: item for item in items}
+    assert known[FP32]["available"], known[FP32]["reason"]
+    assert {FP32, INT8} <= set(known)
+
+
+def test_a_missing_package_is_named(monkeypatch):
+    from assay.aot import listing, recipes
+
+    monkeypatch.setattr(listing.importlib.util, "find_spec", lambda name: None)
+    assert "lacks openvino" in listing._missing_package(recipes.recipe_from_json(INT8))

@@ -31,6 +31,7 @@ TEST(Shape, CountsElementsOfScalarsAndEmptyTensors) {
   EXPECT_EQ(count_elements(Shape{2, 5, 3}), 30);
   EXPECT_EQ(text_from_shape(Shape{1, 3, 8}), "1x3x8");
   EXPECT_EQ(text_from_shape(Shape{}), "scalar");
+  EXPECT_EQ(text_from_shape(Shape{1, kUnboundDimension}), "1x?");
 }
 
 TEST(DoublesFromTensor, ConvertsEveryDtype) {
