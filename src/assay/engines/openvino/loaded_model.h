@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <memory>
 #include <openvino/core/any.hpp>
-#include <openvino/core/model.hpp>
 #include <openvino/runtime/compiled_model.hpp>
 #include <openvino/runtime/core.hpp>
 #include <openvino/runtime/infer_request.hpp>

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <openvino/core/model.hpp>
 #include <openvino/core/node.hpp>
+#include <openvino/core/node_input.hpp>
 #include <openvino/core/version.hpp>
 #include <openvino/runtime/compiled_model.hpp>
 #include <openvino/runtime/core.hpp>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <fmt/format.h>
@@ -19,12 +20,13 @@ namespace {
 
 namespace stdfs = std::filesystem;
 
-/// The number in `name="…"` that begins at or after `at`, and where it ends; npos: there is none.
+/// A number that an attribute holds, and where it ends; npos: there is none.
 struct Attribute {
   std::uint64_t value = 0;
   std::size_t end = std::string_view::npos;
 };
 
+/// The first `name="…"` at or behind `at`.
 Attribute next_attribute(std::string_view text, std::string_view name, std::size_t at) {
   const auto opening = std::string(name) + "=\"";
   const auto found = text.find(opening, at);

@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <iterator>
 #include <map>
 #include <openvino/core/dimension.hpp>
 #include <openvino/core/model.hpp>
+#include <openvino/core/node.hpp>
 #include <openvino/core/node_output.hpp>
 #include <openvino/core/partial_shape.hpp>
 #include <openvino/core/type/element_type.hpp>

@@ -1,11 +1,8 @@
 #pragma once
 
-#include <cstdint>
 #include <openvino/core/model.hpp>
 #include <openvino/core/node_output.hpp>
-#include <openvino/core/partial_shape.hpp>
 #include <openvino/core/type/element_type.hpp>
-#include <string>
 #include <string_view>
 #include <vector>
 
