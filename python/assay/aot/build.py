@@ -75,10 +75,11 @@ def _make_ir(
     folder: Path | None,
     stages: StageLog,
 ) -> Made:
+    source = openvino_ir.describe_source(exported)
     with stages.stage("lower"):
         model = openvino_ir.convert(exported)
     files: list[Path] = []
     if folder is not None:
         with stages.stage("serialize"):
             files = openvino_ir.serialize(model, lowering.options, folder)
-    return files, openvino_ir.describe_program(exported, model, files)
+    return files, openvino_ir.describe_program(source, model, files)

@@ -5,6 +5,7 @@ OpenVINO's conversion takes a whole program or fails: nothing of it is left to a
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -92,35 +93,46 @@ def serialize(model: Any, options: Mapping[str, Any], folder: Path) -> list[Path
     return [path, folder / WEIGHTS]
 
 
-def describe_program(
-    exported: "torch.export.ExportedProgram", model: Any, files: Sequence[Path]
-) -> dict[str, Any]:
-    """The manifest's program: its one method, the operators taken and what became of them."""
+@dataclass(frozen=True)
+class Source:
+    """What the manifest says of the exported program; take it before the conversion rewrites it."""
+
+    inputs: list[Any]
+    outputs: list[Any]
+    operators: Counter[str]
+
+
+def describe_source(exported: "torch.export.ExportedProgram") -> Source:
+    """Names and quantization at the boundary, and the operators."""
     from assay.aot.delegation import operator_nodes, walk_graphs
-    from assay.aot.lower import operator_name
     from assay.aot.manifest import boundary
 
     inputs, outputs = boundary(exported)
-    taken = Counter(
-        operator_name(node.target)
+    operators = Counter(
+        str(node.target)
         for graph in walk_graphs(exported.graph_module)
         for node in operator_nodes(graph)
     )
+    return Source(inputs, outputs, operators)
+
+
+def describe_program(source: Source, model: Any, files: Sequence[Path]) -> dict[str, Any]:
+    """The manifest's program: its one method, the operators taken and what became of them."""
     made = Counter(node.get_type_name() for node in model.get_ordered_ops())
     return {
         "bytes": sum(path.stat().st_size for path in files) if files else None,
         "methods": [
             {
                 "name": "forward",
-                "inputs": _values(model.inputs, inputs),
-                "outputs": _values(model.outputs, outputs),
+                "inputs": _values(model.inputs, source.inputs),
+                "outputs": _values(model.outputs, source.outputs),
                 "planned_arena_bytes": [],
             }
         ],
         "delegates": [],
-        "nodes_delegated": taken.total(),
+        "nodes_delegated": source.operators.total(),
         "nodes_not_delegated": 0,
-        "operators_delegated": dict(sorted(taken.items())),
+        "operators_delegated": dict(sorted(source.operators.items())),
         "operators_left": [],
         "operators_made": {
             name: count for name, count in sorted(made.items()) if name not in _NOT_OPERATORS
