@@ -10,7 +10,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <openvino/openvino.hpp>
+#include <openvino/core/type/element_type.hpp>
+#include <openvino/runtime/core.hpp>
+#include <openvino/runtime/infer_request.hpp>
+#include <openvino/runtime/properties.hpp>
 #include <vector>
 
 namespace {

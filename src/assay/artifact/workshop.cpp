@@ -21,6 +21,7 @@
 #include "assay/base/result.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
+#include "assay/record/subject.h"
 #include "assay/spec/program_format.h"
 
 namespace assay {

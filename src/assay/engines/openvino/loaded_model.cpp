@@ -1,6 +1,5 @@
 #include "assay/engines/openvino/loaded_model.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -16,7 +15,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "assay/base/clock.h"
@@ -161,6 +159,8 @@ std::vector<NamedBytes> LoadedModel::memory() {
   const auto told = guarded("", ErrorCode::kEngine, [this] {
     std::vector<ov::Tensor> inputs;
     std::vector<ov::Tensor> outputs;
+    inputs.reserve(inputs_.size());
+    outputs.reserve(outputs_.size());
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       inputs.push_back(request_.get_input_tensor(i));
     }

@@ -1,7 +1,6 @@
 #include "assay/engines/openvino/program_files.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>

@@ -8,12 +8,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <map>
+#include <memory>
 #include <openvino/core/dimension.hpp>
 #include <openvino/core/model.hpp>
 #include <openvino/core/node.hpp>
 #include <openvino/core/node_output.hpp>
 #include <openvino/core/partial_shape.hpp>
 #include <openvino/core/type/element_type.hpp>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -66,9 +68,11 @@ Result<ov::PartialShape> parse_shape(std::string_view text) {
   std::string_view rest = text;
   while (!rest.empty()) {
     const auto end = std::min(rest.find('x'), rest.size());
+    const std::span<const char> digits(rest.begin(), end);
+    const char* const behind = std::to_address(digits.end());
     std::int64_t size = 0;
-    const auto [at, error] = std::from_chars(rest.data(), rest.data() + end, size);
-    if (error != std::errc() || at != rest.data() + end || size < 1) {
+    const auto [at, error] = std::from_chars(std::to_address(digits.begin()), behind, size);
+    if (error != std::errc() || at != behind || size < 1) {
       return fail(ErrorCode::kInvalidArgument,
                   fmt::format("'{}' is no shape: write sizes with x between, 1x3x224x224", text));
     }
