@@ -194,7 +194,7 @@ def mobilenet_v2(folder: Path) -> Path:
     if not out.exists():
         command = [BIN / "assay", "aot", "torchvision:mobilenet_v2", "--out", out]
         subprocess.run([*command, "--recipe", "executorch/xnnpack-fp32"], check=True)
-    return next(out.glob("*.pte"))
+    return out / "program.pte"
 
 
 def main() -> None:

@@ -72,7 +72,7 @@ def _engine(folder: Path) -> Workload:
                 + ["--recipe", "executorch/xnnpack-fp32", "--input-shape", "1,3,224,224"],
                 check=True,
             )
-        programs[effect] = next(out.glob("*.pte"))
+        programs[effect] = out / "program.pte"
     a = programs.pop(0.0)
     return Workload("engine", a, _copy_of(a), programs, "executorch", ("--threads", "1"))
 
