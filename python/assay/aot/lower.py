@@ -202,7 +202,9 @@ def collect_rejections() -> Iterator[Counter[tuple[str, str, str]]]:
 
 def operator_name(target: Any) -> str:
     """The operator with its namespace and overload: "aten.add.Tensor"."""
-    operator = getattr(target, "_op", target)
+    # An edge operator holds the overload that it stands for; an overload holds what has no name.
+    is_overload = isinstance(target, torch._ops.OpOverload)
+    operator = target if is_overload else getattr(target, "_op", target)
     if isinstance(operator, torch._ops.OpOverload):
         return str(operator)
     return str(getattr(operator, "__name__", operator))

@@ -105,11 +105,12 @@ class Source:
 def describe_source(exported: "torch.export.ExportedProgram") -> Source:
     """Names and quantization at the boundary, and the operators."""
     from assay.aot.delegation import operator_nodes, walk_graphs
+    from assay.aot.lower import operator_name
     from assay.aot.manifest import boundary
 
     inputs, outputs = boundary(exported)
     operators = Counter(
-        str(node.target)
+        operator_name(node.target)
         for graph in walk_graphs(exported.graph_module)
         for node in operator_nodes(graph)
     )
