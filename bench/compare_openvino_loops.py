@@ -9,14 +9,13 @@ both, and their ratio; the goal is within 2 %.
 from __future__ import annotations
 
 import argparse
-import struct
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from statistics import median
 
-from job_file import read_frames, write_job
+from job_file import samples_of, write_job
 
 WARM_UP = 10
 
@@ -42,10 +41,8 @@ def runner_median_ns(bin_folder: Path, program: Path, iterations: int) -> float:
         write_job(job, [("load", load), ("measure", measure)])
         runner = bin_folder / "assay-runner-openvino"
         subprocess.run([runner, "--job", job, "--out", out], check=True, capture_output=True)
-        blob = next(blob for kind, _, blob in read_frames(out) if kind == "measure")
-    samples = struct.unpack(f"<{len(blob) // 8}q", blob)
-    rows = len(samples) // 3
-    return median(samples[rows : 2 * rows][-iterations:])
+        _, execute, _ = samples_of(out)
+    return median(execute[-iterations:])
 
 
 def main() -> int:

@@ -62,6 +62,14 @@ def write_job(path: Path, requests: list[tuple[str, Any]]) -> None:
     path.write_bytes(b"".join([*frames, frame("bye", len(requests) + 1, {})]))
 
 
+def samples_of(out: Path) -> tuple[list[int], list[int], list[int]]:
+    """Bind, execute and fetch of every iteration that a measured job wrote, warm-up first, ns."""
+    blob = next(blob for kind, _, blob in read_frames(out) if kind == "measure")
+    samples = list(struct.unpack(f"<{len(blob) // 8}q", blob))
+    rows = len(samples) // 3
+    return samples[:rows], samples[rows : 2 * rows], samples[2 * rows :]
+
+
 def read_frames(path: Path) -> list[tuple[str, Any, bytes]]:
     """(type, body, blob) of every frame in a file; checksums are not checked."""
     data = path.read_bytes()

@@ -27,7 +27,7 @@ from neighbours import neighbours
 from workloads import BIN, EFFECTS, Workload, instructions_of, make_workloads, write_fake
 
 from compare_instructions import check_answer, runner_command
-from job_file import read_frames
+from job_file import samples_of
 
 STATES = {"quiet": 0, "1 neighbour": 1, "2 neighbours": 2}
 ANSWERED = {0, 1, 6}
@@ -142,10 +142,8 @@ def time_with_assay(program: Path) -> float:
         command = runner_command(BIN, program, BARE_ITERATIONS, Path(name))
         subprocess.run(command, check=True, capture_output=True)
         check_answer(Path(name) / "out", BARE_ITERATIONS)
-        blob = next(blob for kind, _, blob in read_frames(Path(name) / "out") if kind == "measure")
-    columns = memoryview(blob).cast("q").tolist()
-    rows = len(columns) // 3
-    return float(min(sum(columns[row::rows]) for row in range(rows)))
+        phases = samples_of(Path(name) / "out")
+    return float(min(map(sum, zip(*phases, strict=True))))
 
 
 def time_bare(program: Path) -> float:

@@ -10,7 +10,8 @@ import os
 import signal
 import sqlite3
 import subprocess
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -125,6 +126,13 @@ class Workplace:
         with contextlib.closing(sqlite3.connect(self.store, timeout=20)) as connection:
             return connection.execute(sql, values).fetchall()
 
+    def launch_ids(self) -> set[str]:
+        """Stored launches; none before the store has its tables."""
+        is_made = self.store.exists() and self.query(
+            "select 1 from sqlite_master where name = 'launch'"
+        )
+        return {id_ for (id_,) in self.query("select id from launch")} if is_made else set()
+
     def processes(self) -> list[str]:
         """Command lines of living processes that were started for this workplace."""
         return [command for _, command in self._processes()]
@@ -144,6 +152,14 @@ class Workplace:
         for pid, _ in list(self._processes()):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+
+
+def wait_until(is_so: Callable[[], bool], timeout_s: float = 20) -> None:
+    """Looks again every few milliseconds."""
+    end = time.monotonic() + timeout_s
+    while not is_so():
+        assert time.monotonic() < end, "it did not come to this"
+        time.sleep(0.005)
 
 
 def wait_for_end(process: subprocess.Popen[str], timeout_s: float = 120) -> Finished:

@@ -1,14 +1,11 @@
 """assay compare: two sides, pairs of fresh launches, an answer that can be recomputed."""
 
-import contextlib
 import json
 import shutil
 import signal
-import sqlite3
-import time
 
 import pytest
-from driver import BIN, Workplace, wait_for_end
+from driver import BIN, Workplace, wait_for_end, wait_until
 
 QUICK = ["--most-pairs", "10", "--iterations", "3", "--warmup", "1", "--quiet", "--format", "json"]
 MILLISECOND = 1_000_000
@@ -126,35 +123,24 @@ def test_two_builds_of_an_engine_are_two_sides(place: Workplace) -> None:
     assert "fake@mine" in answer["b_label"]
 
 
-def wait_for_launches(place: Workplace, count: int) -> None:
-    end = time.monotonic() + 20
-    found = 0
-    while found < count:
-        assert time.monotonic() < end
-        time.sleep(0.01)
-        # Before its schema is written the store has no such table.
-        with contextlib.suppress(sqlite3.OperationalError):
-            found = place.query("select count(*) from launch")[0][0] if place.store.exists() else 0
-
-
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_a_stopped_comparison_goes_on_where_it_was(place: Workplace, how: signal.Signals) -> None:
     a = place.program("old", execute_ns=5 * MILLISECOND)
     b = place.program("new", execute_ns=10 * MILLISECOND)
     process = place.start("compare", a, b, *QUICK)
-    wait_for_launches(place, 12)
+    wait_until(lambda: len(place.launch_ids()) >= 12)
     process.send_signal(how)
     stopped = wait_for_end(process)
     if how == signal.SIGINT:
         assert stopped.code == 130, stopped
         assert "assay compare --resume" in stopped.err
-    before = {id_ for (id_,) in place.query("select id from launch")}
+    before = place.launch_ids()
 
     result = place.run("compare", "--resume", "latest", "--quiet", "--format", "json")
 
     answer = result.json()
     assert (result.code, answer["verdict"]) == (1, "slower"), result
-    assert before < {id_ for (id_,) in place.query("select id from launch")}
+    assert before < place.launch_ids()
     assert answer["plan"]["looks"] == [10], "the plan is the one that it began with"
     assert place.query("select count(*) from comparison") == [(1,)]
     assert (

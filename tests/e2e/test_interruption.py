@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from driver import Document, Workplace, wait_for_end
+from driver import Document, Workplace, wait_for_end, wait_until
 
 INTERRUPTED = 130
 
@@ -29,20 +29,6 @@ def long_spec(place: Workplace) -> Path:
     return place.spec(*(place.program(f"net{i}", **SLOW) for i in range(5)), measure=ROUNDS)
 
 
-def wait_until(is_so: Callable[[], bool], timeout_s: float = 20) -> None:
-    """Looks again every few milliseconds."""
-    end = time.monotonic() + timeout_s
-    while not is_so():
-        assert time.monotonic() < end, "it did not come to this"
-        time.sleep(0.005)
-
-
-def launch_ids(place: Workplace) -> set[str]:
-    if not place.store.exists():
-        return set()
-    return {id_ for (id_,) in place.query("select id from launch")}
-
-
 def assert_each_launch_was_done_once(place: Workplace) -> None:
     assert place.query("select count(*) from launch") == [(LAUNCHES,)]
     assert place.query("select count(distinct attempt || ':' || launch_index) from launch") == [
@@ -54,7 +40,7 @@ def assert_each_launch_was_done_once(place: Workplace) -> None:
 
 
 def has_launches(place: Workplace, count: int) -> Callable[[], bool]:
-    return lambda: place.store.exists() and len(launch_ids(place)) >= count
+    return lambda: len(place.launch_ids()) >= count
 
 
 def test_ctrl_c_reports_what_was_measured_and_resume_does_the_rest(place: Workplace) -> None:
@@ -66,7 +52,7 @@ def test_ctrl_c_reports_what_was_measured_and_resume_does_the_rest(place: Workpl
     stopped = wait_for_end(process)
 
     assert stopped.code == INTERRUPTED, stopped
-    done = launch_ids(place)
+    done = place.launch_ids()
     assert 8 <= len(done) < LAUNCHES
     assert len(stopped.json()["cases"]) == 5
     assert "stopped; go on with: assay run --resume" in stopped.err
@@ -78,7 +64,7 @@ def test_ctrl_c_reports_what_was_measured_and_resume_does_the_rest(place: Workpl
 
     assert resumed.code == 0, resumed
     assert {case["outcome"] for case in resumed.json()["cases"]} == {"completed"}
-    assert done < launch_ids(place)
+    assert done < place.launch_ids()
     assert_each_launch_was_done_once(place)
 
 
@@ -104,11 +90,11 @@ def test_second_ctrl_c_ends_it_at_once(place: Workplace) -> None:
 def test_resuming_a_finished_run_measures_nothing(place: Workplace) -> None:
     spec = place.spec(place.program("net"))
     first = place.run("run", spec, "--format", "csv")
-    done = launch_ids(place)
+    done = place.launch_ids()
     again = place.run("run", "--resume", "latest", "--format", "csv")
     assert again.code == 0, again
     assert again.out == first.out
-    assert launch_ids(place) == done
+    assert place.launch_ids() == done
 
 
 def test_resume_finds_the_files_of_the_spec_from_any_folder(place: Workplace) -> None:
@@ -162,7 +148,7 @@ def test_killed_twenty_times_no_finished_launch_is_lost_or_done_twice(place: Wor
         hits += kill_unless_done(process, moments.uniform(0.02, 0.2))
         # What was started dies with whoever started it.
         wait_until(lambda: place.processes() == [])
-        present = launch_ids_or_none(place)
+        present = place.launch_ids()
         assert seen <= present, f"kill {kill}: lost {seen - present}"
         seen = present
         if not seen:
@@ -172,7 +158,7 @@ def test_killed_twenty_times_no_finished_launch_is_lost_or_done_twice(place: Wor
     finished = place.run("run", *(["--resume", "latest"] if seen else [spec]))
 
     assert finished.code == 0, finished
-    assert seen <= launch_ids(place)
+    assert seen <= place.launch_ids()
     assert_each_launch_was_done_once(place)
 
 
@@ -185,11 +171,3 @@ def kill_unless_done(process: subprocess.Popen[str], delay_s: float) -> bool:
         process.communicate()
         return True
     return False
-
-
-def launch_ids_or_none(place: Workplace) -> set[str]:
-    """Killed before it had made its tables, it leaves none."""
-    is_made = place.store.exists() and place.query(
-        "select 1 from sqlite_master where name = 'launch'"
-    )
-    return launch_ids(place) if is_made else set()

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from driver import Workplace, case_of, wait_for_end
+from driver import Workplace, case_of, wait_for_end, wait_until
 
 FORMATS = ["console", "json", "jsonl", "csv", "md", "junit", "html"]
 
@@ -150,10 +150,7 @@ def test_second_assay_waits_for_the_device_and_then_measures(place: Workplace) -
     hanging = place.program("hanging", misbehave={"at": "first", "do": "hang"})
     first = place.start("run", place.spec(hanging, name="first"), "--launch-timeout", "3s")
     lock = Path(place.env["ASSAY_RUNTIME_DIR"]) / "device-local.lock"
-    end = time.monotonic() + 20
-    while not (lock.exists() and lock.read_text()):
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    wait_until(lambda: lock.exists() and lock.read_text() != "")
     second = place.start("run", place.spec(place.program("net"), name="second"))
     told = second.stderr.readline()
     assert f"waiting for the device: process {first.pid}" in told
