@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import torch
-
-from assay.aot import lower, models, openvino_ir, quantize, recipes
-from assay.aot.delegation import describe_delegation
+from assay.aot import models, quantize, recipes
+from assay.aot.export import export
 from assay.aot.files import write_json
-from assay.aot.manifest import describe_program, make_manifest
+from assay.aot.flow import Order
+from assay.aot.flows import FLOWS
+from assay.aot.manifest import make_manifest
 from assay.aot.stages import StageLog
 
 MANIFEST = "manifest.json"
@@ -26,17 +26,17 @@ def build(
 ) -> dict[str, Any]:
     """Makes the program in `folder` and returns its manifest, which it writes there as well."""
     plan = recipes.recipe_from_json(recipe)
-    lower.check_lowering(plan.lowering)
+    flow = FLOWS[plan.lowering.flow]
+    flow.check(plan.lowering)
     calibration_set = quantize.calibration_from_json(calibration)
     stop_after = recipes.check_stop(stop_after) or plan.stop_after
     with stages.stage("model"):
         made = models.load_model(models.model_spec_from_json(model))
-    with stages.stage("quantize"):
-        quantized = quantize.quantize(made, plan.quantization, calibration_set)
+    quantized = quantize.run_stage(made, plan.quantization, calibration_set, stages)
     with stages.stage("export"):
-        exported = lower.export(made, quantized, plan.lowering)
-    make = _make_ir if plan.lowering.flow == openvino_ir.FLOW else _make_pte
-    files, program = make(exported, plan.lowering, None if stop_after else folder, stages)
+        exported = export(made, quantized, plan.lowering)
+    order = Order(exported, plan.lowering, None if stop_after else folder, stages, quantized.finish)
+    files, program = flow.make(order)
     document = make_manifest(
         model=made,
         recipe=plan,
@@ -47,39 +47,3 @@ def build(
     )
     write_json(folder / MANIFEST, document)
     return document
-
-
-Made = tuple[list[Path], dict[str, Any]]
-"""The files, none when the build stops after lowering, and the manifest's program."""
-
-
-def _make_pte(
-    exported: torch.export.ExportedProgram,
-    lowering: recipes.Lowering,
-    folder: Path | None,
-    stages: StageLog,
-) -> Made:
-    with stages.stage("lower"):
-        lowered = lower.lower(exported, lowering)
-    delegation = describe_delegation(lowered)  # serializing rewrites the edge graph
-    files: list[Path] = []
-    if folder is not None:
-        with stages.stage("serialize"):
-            files = lower.serialize(lowered, lowering, folder)
-    return files, {**describe_program(exported, files), **delegation}
-
-
-def _make_ir(
-    exported: torch.export.ExportedProgram,
-    lowering: recipes.Lowering,
-    folder: Path | None,
-    stages: StageLog,
-) -> Made:
-    source = openvino_ir.describe_source(exported)
-    with stages.stage("lower"):
-        model = openvino_ir.convert(exported)
-    files: list[Path] = []
-    if folder is not None:
-        with stages.stage("serialize"):
-            files = openvino_ir.serialize(model, lowering.options, folder)
-    return files, openvino_ir.describe_program(source, model, files)

@@ -1,19 +1,16 @@
 """Counts what was delegated and what was left, and says why where the stack does.
 
-A node is a call_function node of the edge graph (branches of control flow included) that is
-neither a getitem nor the call of a delegate nor memory plumbing. Quantize and dequantize are nodes.
+What counts as a node stands in graph.py; here they are those of the edge graph.
 """
 
-import operator
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import torch
 
-from assay.aot.lower import Lowered, operator_name
-
-_PLUMBING = ("executorch_call_delegate", "getitem", "alloc", "free")
+from assay.aot.graph import operator_name, operator_nodes, walk_graphs
+from assay.aot.lower import Lowered
 
 
 def describe_delegation(lowered: Lowered) -> dict[str, Any]:
@@ -48,26 +45,6 @@ def verdict(delegated: int, left: int) -> str:
     if delegated == 0:
         return "none"
     return "partial" if left else "full"
-
-
-def walk_graphs(module: torch.fx.GraphModule) -> Iterator[torch.fx.GraphModule]:
-    """The module and the graphs of its control flow, without those inside of delegates."""
-    yield module
-    for node in module.graph.nodes:
-        if node.op != "get_attr":
-            continue
-        branch = getattr(module, str(node.target), None)
-        if isinstance(branch, torch.fx.GraphModule) and not hasattr(branch, "backend_id"):
-            yield from walk_graphs(branch)
-
-
-def operator_nodes(module: torch.fx.GraphModule) -> Iterator[torch.fx.Node]:
-    """The nodes that count, by the definition at the head of this file."""
-    for node in module.graph.nodes:
-        if node.op == "call_function" and node.target is not operator.getitem:
-            name = getattr(node.target, "__name__", str(node.target))
-            if name not in _PLUMBING:
-                yield node
 
 
 def lowered_modules(module: torch.fx.GraphModule) -> Iterator[Any]:

@@ -1,12 +1,16 @@
-"""Looks into program files: .pte as its plan says, .pt2 as its graph."""
+"""Looks into program files: each as its own format tells it."""
 
+import contextlib
 import json
+import zipfile
 from collections import Counter
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from assay.aot.errors import RequestError
 from assay.aot.files import sha256_of_file
+from assay.aot.packages import import_package
 from assay.aot.pte import ProgramFile, corrupt, read_program, tensor_json
 from assay.aot.render import instruction_kind, render_program
 
@@ -14,7 +18,7 @@ SCHEMA = "assay/inspect/1"
 
 
 def inspect_file(path: Path) -> dict[str, Any]:
-    """Describes a .pte or .pt2 file.
+    """Describes a program, or a model of torch.export.
 
     Raises:
         RequestError: there is no such file, or it is of another kind.
@@ -22,10 +26,13 @@ def inspect_file(path: Path) -> dict[str, Any]:
     """
     if not path.is_file():
         raise RequestError(f"no file {path}")
-    if path.suffix not in (".pte", ".pt2"):
-        raise RequestError(f"only .pte and .pt2 files can be inspected, not {path.name}")
-    what = _inspect_pte(path) if path.suffix == ".pte" else _inspect_pt2(path)
-    head = {"schema": SCHEMA, "format": path.suffix[1:], "file": str(path)}
+    ending = next((ending for ending in _FORMATS if path.name.endswith(ending)), None)
+    if ending is None:
+        known = ", ".join(_FORMATS)
+        raise RequestError(f"only files that end in {known} can be inspected, not {path.name}")
+    name, look = _FORMATS[ending]
+    what = look(path)
+    head = {"schema": SCHEMA, "format": name, "file": str(path)}
     return {**head, "bytes": path.stat().st_size, "sha256": sha256_of_file(path), **what}
 
 
@@ -101,7 +108,7 @@ def _operators(plan: Any) -> list[dict[str, Any]]:
     for index, count in calls.items():
         operator = plan.operators[index]
         names[".".join(filter(None, (operator.name, operator.overload)))] += count
-    return [{"name": name, "count": names[name]} for name in sorted(names)]
+    return _counted(names)
 
 
 def _delegates(file: ProgramFile, plan: Any) -> list[dict[str, Any]]:
@@ -140,15 +147,88 @@ def _manifest_methods(path: Path) -> dict[str, Any]:
 def _inspect_pt2(path: Path) -> dict[str, Any]:
     import torch
 
-    from assay.aot.delegation import operator_nodes
-    from assay.aot.lower import operator_name
+    from assay.aot.graph import count_operators
 
+    _know_quantized_operators()
     try:
         exported = torch.export.load(path)
     except Exception as error:
         raise corrupt(path, f"{type(error).__name__} while reading it: {error}") from error
-    operators = Counter(operator_name(n.target) for n in operator_nodes(exported.graph_module))
     return {
-        "operators": [{"name": name, "count": operators[name]} for name in sorted(operators)],
+        "operators": _counted(count_operators(exported)),
         "text": f"{exported.graph_signature}\n\n{exported.graph}",
     }
+
+
+def _know_quantized_operators() -> None:
+    """Lets torch read graphs with quantize and dequantize in them, where torchao is installed."""
+    with contextlib.suppress(ImportError):
+        import torchao.quantization.pt2e.quantize_pt2e  # noqa: F401
+
+
+def _inspect_aoti(path: Path) -> dict[str, Any]:
+    from assay.aot import aoti
+
+    try:
+        calls, machine = aoti.count_calls(path), aoti.compiled_for(path)
+        sizes = aoti.member_sizes(path)
+    except (OSError, ValueError, zipfile.BadZipFile) as error:
+        raise corrupt(path, f"{type(error).__name__} while reading it: {error}") from error
+    text = "\n".join(f"{size:>12}  {name}" for name, size in sizes.items())
+    return {"compiled_for": machine, "operators": _counted(calls), "text": text}
+
+
+def _inspect_onnx(path: Path) -> dict[str, Any]:
+    from assay.aot import onnx_file
+
+    onnx = import_package("onnx", wanted_by="looking into an .onnx file")
+    try:
+        model = onnx.load(str(path), load_external_data=False)
+    except Exception as error:
+        raise corrupt(path, f"{type(error).__name__} while reading it: {error}") from error
+    if not model.graph.node and not model.graph.output:
+        raise corrupt(path, "it holds no graph")
+    return {
+        "opset": onnx_file.opset_of(model),
+        "ir_version": int(model.ir_version),
+        "methods": [_method(onnx_file.inputs_of(model), onnx_file.outputs_of(model))],
+        "operators": _counted(onnx_file.count_operators(model)),
+        "text": onnx.printer.to_text(onnx_file.without_weights(model)),
+    }
+
+
+def _inspect_ir(path: Path) -> dict[str, Any]:
+    from assay.aot import openvino_ir
+
+    openvino = import_package("openvino", wanted_by="looking into an .xml file")
+    try:
+        model = openvino.Core().read_model(str(path))
+    except RuntimeError as error:
+        raise corrupt(path, f"{type(error).__name__} while reading it: {error}") from error
+    inputs, outputs = openvino_ir.values_of(model.inputs), openvino_ir.values_of(model.outputs)
+    return {
+        "methods": [_method(inputs, outputs)],
+        "operators": _counted(openvino_ir.count_made(model)),
+        "text": "\n".join(
+            f"{node.get_type_name()} {node.get_friendly_name()}" for node in model.get_ordered_ops()
+        ),
+    }
+
+
+def _method(inputs: list[dict[str, Any]], outputs: list[dict[str, Any]]) -> dict[str, Any]:
+    """The one method of a format that has no methods."""
+    return {"name": "forward", "inputs": inputs, "outputs": outputs, "planned_arena_bytes": []}
+
+
+def _counted(operators: Mapping[str, int]) -> list[dict[str, Any]]:
+    return [{"name": name, "count": operators[name]} for name in sorted(operators)]
+
+
+_FORMATS: dict[str, tuple[str, Callable[[Path], dict[str, Any]]]] = {
+    ".pte": ("pte", _inspect_pte),
+    ".aoti.pt2": ("aoti", _inspect_aoti),
+    ".pt2": ("pt2", _inspect_pt2),
+    ".onnx": ("onnx", _inspect_onnx),
+    ".xml": ("openvino_ir", _inspect_ir),
+}
+"""By the end of a file's name, the first that fits: its format, and what looks into it."""

@@ -1,12 +1,12 @@
 """What there is: models and recipes, each with whether it can be used here and why not."""
 
-import importlib.util
 from collections.abc import Callable
 from typing import Any
 
-from assay.aot import models, native, nncf_flow, openvino_ir, recipes
+from assay.aot import models, native, quantize, recipes
 from assay.aot.errors import JobError, RequestError
-from assay.aot.partitioners import make_partitioner
+from assay.aot.flows import FLOWS
+from assay.aot.packages import why_missing
 from assay.aot.plugins import load_plugins
 from assay.aot.suggest import unknown_name
 
@@ -61,26 +61,16 @@ def _preset_item(entry: dict[str, Any]) -> Item:
 
 
 def _why_not(entry: dict[str, Any]) -> str | None:
-    """Why a recipe cannot be made here; None when its partitioner can be."""
+    """Why a recipe cannot be made here; None when it can. Packages are found, not imported."""
     try:
         recipe = recipes.recipe_from_json(entry)
-        lowering = recipe.lowering
-        if lowering.flow == openvino_ir.FLOW:
-            return _missing_package(recipe)
-        if lowering.flow != native.FLOW:
-            make_partitioner(lowering.partitioner, {})
+        flow = FLOWS[recipe.lowering.flow]
+        missing = why_missing((*flow.needs, *quantize.needs_of(recipe.quantization)))
+        if missing is None and flow.probe is not None:
+            flow.probe(recipe.lowering)
     except Exception as error:
         return error.text if isinstance(error, JobError) else f"{type(error).__name__}: {error}"
-    return None
-
-
-def _missing_package(recipe: recipes.Recipe) -> str | None:
-    """OpenVINO's own recipes: found without importing, which takes seconds."""
-    is_quantizing = (recipe.quantization or {}).get("flow") == nncf_flow.FLOW
-    for package in ("openvino", "nncf") if is_quantizing else ("openvino",):
-        if importlib.util.find_spec(package) is None:
-            return f"the toolchain lacks {package}: install it beside torch"
-    return None
+    return missing
 
 
 def _why_not_native(name: str) -> str | None:

@@ -1,34 +1,21 @@
-"""Export, lowering and serialization for ExecuTorch."""
+"""Lowering to ExecuTorch's edge dialect, and serialization."""
 
 import contextlib
 import logging
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from assay.aot import native, openvino_ir
-from assay.aot.errors import RequestError
-from assay.aot.models import Model
-from assay.aot.partitioners import PARTITIONERS, make_partitioner
+from assay.aot import native
+from assay.aot.graph import operator_name
 from assay.aot.quantize import Quantized
-from assay.aot.recipes import Lowering
-from assay.aot.suggest import check_keys
 
 PROGRAM, DATA = "program.pte", "weights"
 """Names of the program, and of the .ptd file that external constants go to."""
-
-BACKEND_OPTIONS = {
-    "external_constants": bool,
-    "do_quant_fusion_and_const_prop": bool,
-    "remove_view_copy": bool,
-    "run_reinplace_pass": bool,
-    "segment_alignment": int,
-}
-"""Lowering options that are not the partitioner's but of the last step, with their types."""
 
 _LOGGER = "executorch"
 
@@ -38,8 +25,8 @@ class Lowered:
     """An edge program, and why operators stayed out of the delegates.
 
     `rejections` counts (node name, operator, reason); `rules` are the operators that the
-    partitioner has a rule for, None where it does not tell; `config` is what an executorch recipe
-    wants of the last step.
+    partitioner has a rule for, None where it does not tell; `config` is for the last step, None
+    for its defaults.
     """
 
     edge: Any
@@ -49,22 +36,7 @@ class Lowered:
     config: Any = None
 
 
-def export(
-    model: Model, quantized: Quantized, lowering: Lowering | None = None
-) -> torch.export.ExportedProgram:
-    """Exports the quantized module; an exported model that nothing quantized stays as it is."""
-    if model.exported is not None and quantized.module is model.module:
-        return model.exported
-    if lowering is not None and lowering.flow == native.FLOW:
-        return native.run_export(_recipe(lowering), quantized.module, quantized.example)
-    with torch.no_grad():
-        exported = torch.export.export(quantized.module, quantized.example)
-        if lowering is not None and lowering.options.get("external_constants"):
-            return _tag_constants(exported, quantized)
-        return exported
-
-
-def _tag_constants(
+def tag_constants(
     exported: torch.export.ExportedProgram, quantized: Quantized
 ) -> torch.export.ExportedProgram:
     """Marks constants so that delegates, too, put them outside of the program."""
@@ -74,67 +46,46 @@ def _tag_constants(
 
     module = exported.module()
     delegate_external_constants_pass_unlifted(module, gen_tag_fn=lambda node: DATA)
-    return torch.export.export(module, quantized.example)
+    with torch.no_grad():
+        return torch.export.export(module, quantized.example)
 
 
-def split_options(lowering: Lowering) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The partitioner's options and those of the last step, checked.
+def lower_edge(
+    exported: torch.export.ExportedProgram,
+    partitioner: Any,
+    name: str | None,
+    options: Mapping[str, Any],
+) -> Lowered:
+    """Decomposes to the edge dialect and hands what the partitioner takes to its backend.
 
-    Raises:
-        RequestError: an option of the last step has the wrong type.
+    `name` is the partitioner's; `options` are those of the last step.
     """
-    options = dict(lowering.options)
-    backend = {key: options.pop(key) for key in list(options) if key in BACKEND_OPTIONS}
-    for key, value in backend.items():
-        if type(value) is not BACKEND_OPTIONS[key]:
-            raise RequestError(f"{key} takes {BACKEND_OPTIONS[key].__name__}, not {value!r}")
-    return options, backend
+    from executorch.exir import (
+        EdgeCompileConfig,
+        ExecutorchBackendConfig,
+        to_edge_transform_and_lower,
+    )
 
-
-def check_lowering(lowering: Lowering) -> None:
-    """Refuses unknown names and options before any work is done."""
-    if lowering.flow == native.FLOW:
-        _recipe(lowering)
-        return
-    if lowering.flow == openvino_ir.FLOW:
-        openvino_ir.check_options(lowering.options)
-        return
-    options, _ = split_options(lowering)
-    if lowering.partitioner is None or ":" in lowering.partitioner:
-        return
-    if lowering.partitioner in PARTITIONERS:
-        known = PARTITIONERS[lowering.partitioner].options
-        check_keys(f"option of the {lowering.partitioner} partitioner", options, known)
-
-
-def lower(exported: torch.export.ExportedProgram, lowering: Lowering) -> Lowered:
-    """Decomposes to the edge dialect and hands what the partitioner takes to its backend."""
-    if lowering.flow == native.FLOW:
-        return _lower_native(exported, lowering)
-    from executorch.exir import EdgeCompileConfig, to_edge_transform_and_lower
-
-    partitioner = make_partitioner(lowering.partitioner, split_options(lowering)[0])
     with collect_rejections() as rejections:
         edge = to_edge_transform_and_lower(
             exported,
             partitioner=None if partitioner is None else [partitioner],
             compile_config=EdgeCompileConfig(_check_ir_validity=False),
         )
-    return Lowered(edge, lowering.partitioner, rejections, _rules([partitioner]))
+    last = dict(options)
+    if last.get("external_constants"):
+        last["external_constants"] = lambda node: DATA
+    config = ExecutorchBackendConfig(**last)
+    return Lowered(edge, name, rejections, _rules([partitioner]), config)
 
 
-def _lower_native(exported: torch.export.ExportedProgram, lowering: Lowering) -> Lowered:
-    recipe = _recipe(lowering)
+def lower_native(exported: torch.export.ExportedProgram, recipe: Any, name: str | None) -> Lowered:
+    """Lowers as one of executorch's own recipes says; `name` is its name."""
     with collect_rejections() as rejections:
         edge = native.run_lower(recipe, exported)
     partitioners = getattr(recipe.lowering_recipe, "partitioners", None) or []
     rules = _rules(partitioners if isinstance(partitioners, list) else [])
-    config = recipe.executorch_backend_config
-    return Lowered(edge, lowering.partitioner, rejections, rules, config)
-
-
-def _recipe(lowering: Lowering) -> Any:
-    return native.make_recipe(str(lowering.partitioner), lowering.options)
+    return Lowered(edge, name, rejections, rules, recipe.executorch_backend_config)
 
 
 def _rules(partitioners: Sequence[Any]) -> frozenset[str] | None:
@@ -144,7 +95,7 @@ def _rules(partitioners: Sequence[Any]) -> frozenset[str] | None:
     return frozenset().union(*known) if known and len(known) == len(rules) else None
 
 
-def serialize(lowered: Lowered, lowering: Lowering, folder: Path) -> list[Path]:
+def serialize(lowered: Lowered, folder: Path) -> list[Path]:
     """Writes the program, and its .ptd files where constants are external.
 
     Returns:
@@ -153,14 +104,9 @@ def serialize(lowered: Lowered, lowering: Lowering, folder: Path) -> list[Path]:
     from executorch.exir import ExecutorchBackendConfig
 
     config = lowered.config
-    if config is None:
-        options = {} if lowering.flow == native.FLOW else split_options(lowering)[1]
-        if options.get("external_constants"):
-            options["external_constants"] = lambda node: DATA
-        config = ExecutorchBackendConfig(**options)
     for stale in folder.glob("*.ptd"):
         stale.unlink()
-    program = lowered.edge.to_executorch(config)
+    program = lowered.edge.to_executorch(ExecutorchBackendConfig() if config is None else config)
     path = folder / PROGRAM
     with path.open("wb") as file:
         program.write_to_file(file)
@@ -198,13 +144,3 @@ def collect_rejections() -> Iterator[Counter[tuple[str, str, str]]]:
         logger.removeHandler(handler)
         logger.setLevel(level)
         logger.propagate = propagate
-
-
-def operator_name(target: Any) -> str:
-    """The operator with its namespace and overload: "aten.add.Tensor"."""
-    # An edge operator holds the overload that it stands for; an overload holds what has no name.
-    is_overload = isinstance(target, torch._ops.OpOverload)
-    operator = target if is_overload else getattr(target, "_op", target)
-    if isinstance(operator, torch._ops.OpOverload):
-        return str(operator)
-    return str(getattr(operator, "__name__", operator))

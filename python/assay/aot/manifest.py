@@ -9,6 +9,7 @@ import torch
 from assay.aot import toolchain
 from assay.aot.delegation import verdict
 from assay.aot.files import describe_file
+from assay.aot.graph import Boundary, boundary
 from assay.aot.inputs import InputSet
 from assay.aot.models import Model
 from assay.aot.pte import read_program, tensor_json
@@ -16,7 +17,7 @@ from assay.aot.recipes import Recipe
 from assay.aot.stages import StageLog
 
 SCHEMA = "assay/manifest/1"
-DATA_SUFFIXES = (".ptd", ".bin")
+DATA_SUFFIXES = (".ptd", ".bin", ".data")
 
 
 def make_manifest(
@@ -84,43 +85,6 @@ def describe_program(
             }
         )
     return {"bytes": file.bytes, "methods": methods}
-
-
-Boundary = list[tuple[str, dict[str, Any] | None]]
-
-
-def boundary(exported: torch.export.ExportedProgram) -> tuple[Boundary, Boundary]:
-    """Names and quantization of the user's inputs and outputs, in order.
-
-    A value is quantized when it goes through quantize (inputs) or comes out of dequantize
-    (outputs) right at the edge of the graph, and nowhere else.
-    """
-    nodes = {node.name: node for node in exported.graph.nodes}
-    signature = exported.graph_signature
-    inputs = [(str(name), _input_quantization(nodes.get(name))) for name in signature.user_inputs]
-    outputs = [
-        (str(name), _quantization(nodes.get(name), "dequantize")) for name in signature.user_outputs
-    ]
-    return inputs, outputs
-
-
-def _input_quantization(node: Any) -> dict[str, Any] | None:
-    users = [] if node is None else list(node.users)
-    return _quantization(users[0], "quantize") if len(users) == 1 else None
-
-
-def _quantization(node: Any, kind: str) -> dict[str, Any] | None:
-    """The parameters of a per-tensor quantize or dequantize node; None for any other node."""
-    if node is None or f"quantized_decomposed.{kind}_per_tensor.default" != str(node.target):
-        return None
-    _, scale, zero_point, low, high, dtype = node.args[:6]
-    return {
-        "scale": float(scale),
-        "zero_point": int(zero_point),
-        "quant_min": int(low),
-        "quant_max": int(high),
-        "dtype": str(dtype).removeprefix("torch."),
-    }
 
 
 def _values(plan: Any, indices: Sequence[int], names: Boundary) -> list[dict[str, Any]]:

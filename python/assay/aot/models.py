@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from assay.aot import compat, healthy
+from assay.aot import aoti, compat, healthy
 from assay.aot.errors import MissingDependency, RequestError, reading
 from assay.aot.inputs import InputSet, InputSpec, Sample, generate_sample, input_spec_from_json
 from assay.aot.plugins import import_file, load_plugins
@@ -201,6 +201,8 @@ def _factory(path: Path, name: str) -> Callable[..., Any]:
 def _load_exported(path: Path, spec: ModelSpec) -> torch.export.ExportedProgram:
     if not path.is_file():
         raise RequestError(f"no exported program {path}")
+    if path.name.endswith(aoti.ENDING):
+        raise RequestError(f"{path.name} is a program that AOTInductor made, not a model")
     if spec.args:
         raise RequestError("a .pt2 file takes no arguments")
     return torch.export.load(path)

@@ -5,18 +5,18 @@ OpenVINO's conversion takes a whole program or fails: nothing of it is left to a
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.aot.errors import MissingDependency, RequestError, Unsupported
+from assay.aot.errors import RequestError, Unsupported
+from assay.aot.flow import Flow, Lowering, Made, Order
+from assay.aot.packages import import_package
 from assay.aot.suggest import check_keys
+from assay.aot.whole import Value, describe_source, describe_whole
 
 if TYPE_CHECKING:
     import torch
 
-FLOW = "openvino"
-ENGINE, PRODUCT = "openvino", "openvino_ir"
 PROGRAM, WEIGHTS = "program.xml", "program.bin"
 OPTIONS = ("compress_to_fp16",)
 """`compress_to_fp16`: weights are stored as float16; what computes is the engine's option."""
@@ -27,14 +27,9 @@ _DTYPES |= {"i64": "int64", "i32": "int32", "i16": "int16", "i8": "int8"}
 _DTYPES |= {"u8": "uint8", "u16": "uint16", "boolean": "bool"}
 
 
-def check_options(options: Mapping[str, Any]) -> None:
-    """Refuses unknown options and values of the wrong type.
-
-    Raises:
-        RequestError: as it says.
-    """
-    check_keys("option of the openvino lowering", options, OPTIONS)
-    for key, value in options.items():
+def _check(lowering: Lowering) -> None:
+    check_keys("option of the openvino lowering", lowering.options, OPTIONS)
+    for key, value in lowering.options.items():
         if not isinstance(value, bool):
             raise RequestError(f"{key} takes bool, not {value!r}")
 
@@ -46,10 +41,7 @@ def convert(exported: "torch.export.ExportedProgram") -> Any:
         MissingDependency: OpenVINO is not installed.
         Unsupported: OpenVINO has no conversion for an operator.
     """
-    try:
-        import openvino
-    except ImportError as error:
-        raise MissingDependency(f"the openvino lowering needs openvino: {error}") from error
+    openvino = import_package("openvino", wanted_by="the openvino lowering")
     shapes = [
         openvino.PartialShape([openvino.Dimension(*size) for size in shape])
         for shape in _input_shapes(exported)
@@ -93,64 +85,50 @@ def serialize(model: Any, options: Mapping[str, Any], folder: Path) -> list[Path
     return [path, folder / WEIGHTS]
 
 
-@dataclass(frozen=True)
-class Source:
-    """What the manifest says of the exported program; take it before the conversion rewrites it."""
-
-    inputs: list[Any]
-    outputs: list[Any]
-    operators: Counter[str]
-
-
-def describe_source(exported: "torch.export.ExportedProgram") -> Source:
-    """Names and quantization at the boundary, and the operators."""
-    from assay.aot.delegation import operator_nodes, walk_graphs
-    from assay.aot.lower import operator_name
-    from assay.aot.manifest import boundary
-
-    inputs, outputs = boundary(exported)
-    operators = Counter(
-        operator_name(node.target)
-        for graph in walk_graphs(exported.graph_module)
-        for node in operator_nodes(graph)
+def _make(order: Order) -> Made:
+    source = describe_source(order.exported)
+    with order.stages.stage("lower"):
+        model = convert(order.exported)
+    files: list[Path] = []
+    if order.folder is not None:
+        with order.stages.stage("serialize"):
+            files = serialize(model, order.lowering.options, order.folder)
+    return files, describe_whole(
+        source,
+        files,
+        made=count_made(model),
+        inputs=_named(values_of(model.inputs), source.inputs),
+        outputs=_named(values_of(model.outputs), source.outputs),
     )
-    return Source(inputs, outputs, operators)
 
 
-def describe_program(source: Source, model: Any, files: Sequence[Path]) -> dict[str, Any]:
-    """The manifest's program: its one method, the operators taken and what became of them."""
+def count_made(model: Any) -> Counter[str]:
+    """The IR's operators by type."""
     made = Counter(node.get_type_name() for node in model.get_ordered_ops())
-    return {
-        "bytes": sum(path.stat().st_size for path in files) if files else None,
-        "methods": [
-            {
-                "name": "forward",
-                "inputs": _values(model.inputs, source.inputs),
-                "outputs": _values(model.outputs, source.outputs),
-                "planned_arena_bytes": [],
-            }
-        ],
-        "delegates": [],
-        "nodes_delegated": source.operators.total(),
-        "nodes_not_delegated": 0,
-        "operators_delegated": dict(sorted(source.operators.items())),
-        "operators_left": [],
-        "operators_made": {
-            name: count for name, count in sorted(made.items()) if name not in _NOT_OPERATORS
-        },
-    }
+    return Counter({name: count for name, count in made.items() if name not in _NOT_OPERATORS})
 
 
-def _values(ports: Sequence[Any], named: Sequence[Any]) -> list[dict[str, Any]]:
-    known = named if len(named) == len(ports) else [(None, None)] * len(ports)
+def values_of(ports: Sequence[Any]) -> list[Value]:
+    """The inputs or outputs of an openvino.Model, with the names that the IR has for them."""
     return [
         {
-            "name": name,
+            "name": min(port.get_names(), default=None),
             "dtype": _dtype_name(port.get_element_type().get_type_name()),
             "shape": _shape(port.get_partial_shape()),
-            "quantization": quantization,
+            "quantization": None,
         }
-        for port, (name, quantization) in zip(ports, known, strict=True)
+        for port in ports
+    ]
+
+
+def _named(values: Sequence[Value], known: Sequence[Value]) -> list[Value]:
+    """The values with the exported program's names and quantization."""
+    if len(values) != len(known):
+        return [{**value, "name": None} for value in values]
+    kept = ("name", "quantization")
+    return [
+        {**value, **{key: source[key] for key in kept}}
+        for value, source in zip(values, known, strict=True)
     ]
 
 
@@ -167,3 +145,13 @@ def _first_lines(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     kept = [line for line in lines if not line.startswith(("Exception from", "Check '"))]
     return " ".join((kept or lines)[:3])
+
+
+FLOW = Flow(
+    name="openvino",
+    engine="openvino",
+    product="openvino_ir",
+    make=_make,
+    check=_check,
+    needs=("openvino",),
+)

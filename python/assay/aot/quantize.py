@@ -13,9 +13,12 @@ import torch
 
 from assay.aot import native, nncf_flow
 from assay.aot.errors import RequestError, Unsupported
+from assay.aot.flow import LateQuantization
+from assay.aot.flows import LATE
 from assay.aot.inputs import DTYPES, InputSet, InputSpec, Sample, input_set_from_json, samples_of
 from assay.aot.models import Model
 from assay.aot.partitioners import import_object
+from assay.aot.stages import StageLog
 from assay.aot.suggest import check_keys, unknown_name
 
 DEFAULT_CALIBRATION = InputSet("normal", 1000, 8, "calibration")
@@ -24,11 +27,16 @@ DEFAULT_CALIBRATION = InputSet("normal", 1000, 8, "calibration")
 
 @dataclass(frozen=True)
 class Quantized:
-    """The module to export and the inputs that it takes."""
+    """The module to export and the inputs that it takes.
+
+    `finish` is for a quantization of what the lowering makes, which this is before: it takes what
+    was lowered and returns it quantized.
+    """
 
     module: torch.nn.Module
     inputs: tuple[InputSpec, ...]
     example: Sample
+    finish: Callable[[Any], Any] | None = None
 
 
 def calibration_from_json(document: Mapping[str, Any] | None) -> InputSet:
@@ -48,10 +56,42 @@ def quantize(model: Model, quantization: dict[str, Any] | None, calibration: Inp
     if quantization is None:
         return Quantized(model.module, model.inputs, model.example)
     options = dict(quantization)
-    flow = options.pop("flow", None)
+    flow = str(options.pop("flow", None))
+    late = LATE[flow].late if flow in LATE else None
+    if late is not None:
+        return _late(model, late, options, calibration)
     if flow not in _FLOWS:
-        raise RequestError(unknown_name("quantization flow", str(flow), _FLOWS))
+        raise RequestError(unknown_name("quantization flow", flow, (*_FLOWS, *LATE)))
     return _FLOWS[flow](model, options, calibration)
+
+
+def run_stage(
+    model: Model, quantization: dict[str, Any] | None, calibration: InputSet, stages: StageLog
+) -> Quantized:
+    """`quantize` as a stage of a job; a late quantization has its stage after the lowering."""
+    if (quantization or {}).get("flow") in LATE:
+        return quantize(model, quantization, calibration)
+    with stages.stage("quantize"):
+        return quantize(model, quantization, calibration)
+
+
+def needs_of(quantization: Mapping[str, Any] | None) -> tuple[str, ...]:
+    """The packages that a quantization needs beside the lowering's."""
+    flow = str((quantization or {}).get("flow"))
+    late = LATE[flow].late if flow in LATE else None
+    return late.needs if late is not None else _NEEDS.get(flow, ())
+
+
+def _late(
+    model: Model, late: LateQuantization, options: dict[str, Any], calibration: InputSet
+) -> Quantized:
+    """Leaves the model as it is, and knows what to do with what will be made of it."""
+    late.check_options(options)
+
+    def finish(lowered: Any) -> Any:
+        return late.apply(lowered, options, samples_of(calibration, model.inputs))
+
+    return Quantized(model.module, model.inputs, model.example, finish)
 
 
 def _pt2e(model: Model, options: dict[str, Any], calibration: InputSet) -> Quantized:
@@ -169,3 +209,6 @@ _FLOWS: dict[str, Callable[[Model, dict[str, Any], InputSet], Quantized]] = {
     nncf_flow.FLOW: _nncf,
     native.FLOW: _native,
 }
+
+_NEEDS = {"pt2e": ("torchao",), "torchao": ("torchao",), nncf_flow.FLOW: ("nncf",)}
+"""Python packages by quantization flow."""

@@ -2,23 +2,21 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any
 
-from assay.aot import native, openvino_ir
+from assay.aot import native
 from assay.aot.errors import RequestError, reading
+from assay.aot.flow import DEFAULT, Flow, Lowering
+from assay.aot.flows import FLOWS, LATE, products
 from assay.aot.plugins import load_plugins
 from assay.aot.suggest import check_keys, unknown_name
 
 SCHEMA = "assay/recipes/1"
 NATIVE = "executorch/recipe:"
 """Prefix of the export recipes that ExecuTorch's backends register themselves."""
-
-LOWERING_FLOWS = ("to_edge_transform_and_lower", native.FLOW, openvino_ir.FLOW)
-PRODUCTS = {"executorch": "pte", openvino_ir.ENGINE: openvino_ir.PRODUCT}
-"""What this toolchain makes, by engine."""
 
 STOPS = (None, "lower")
 _KEYS = (
@@ -33,18 +31,6 @@ _KEYS = (
     "runtime",
     "runtime_reason",
 )
-
-
-@dataclass(frozen=True)
-class Lowering:
-    """How an exported program becomes a delegated one.
-
-    `partitioner` is the recipe's name where the flow runs one of executorch's own recipes.
-    """
-
-    flow: str = "to_edge_transform_and_lower"
-    partitioner: str | None = None
-    options: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -77,21 +63,49 @@ def recipe_from_json(document: Mapping[str, Any] | str) -> Recipe:
     full = _preset(document) if isinstance(document, str) else dict(document)
     check_keys("key of a recipe", full, _KEYS)
     lowering = lowering_from_json(full.get("lowering"))
-    _check_product(full, lowering)
-    quantization = quantization_from_json(full.get("quantization"))
-    if lowering.flow == native.FLOW:
-        quantization = _native_quantization(lowering, quantization)
+    flow = FLOWS[lowering.flow]
+    _check_product(full, flow)
+    quantization = _own_or_given(flow, lowering, quantization_from_json(full.get("quantization")))
     stop_after = check_stop(full.get("stop_after"))
     return Recipe(str(full.get("name", "inline")), quantization, lowering, stop_after, full)
 
 
-def _check_product(recipe: Mapping[str, Any], lowering: Lowering) -> None:
+def _check_product(recipe: Mapping[str, Any], flow: Flow) -> None:
     engine, produces = recipe.get("engine", "executorch"), recipe.get("produces", "pte")
-    if PRODUCTS.get(engine) != produces:
-        made = " or ".join(f"{name}'s {product}" for name, product in PRODUCTS.items())
+    known = products()
+    if produces not in known.get(engine, []):
+        made = ", ".join(f"{name}'s {' or '.join(formats)}" for name, formats in known.items())
         raise RequestError(f"this toolchain makes {made}, not {engine}'s {produces}")
-    if (lowering.flow == openvino_ir.FLOW) != (engine == openvino_ir.ENGINE):
-        raise RequestError(f"the lowering flow {lowering.flow} makes nothing for {engine}")
+    if flow.engine != engine:
+        raise RequestError(f"the lowering flow {flow.name} makes nothing for {engine}")
+    if flow.product != produces:
+        raise RequestError(f"the lowering flow {flow.name} makes {flow.product}, not {produces}")
+
+
+def _own_or_given(
+    flow: Flow, lowering: Lowering, given: dict[str, Any] | None
+) -> dict[str, Any] | None:
+    """The recipe's quantization, unless the flow brings its own."""
+    if flow.own_quantization is not None:
+        if given is not None:
+            text = f"a lowering of flow {flow.name} has its own quantization; leave it null"
+            raise RequestError(text)
+        return flow.own_quantization(lowering)
+    check_pair(given, flow)
+    return given
+
+
+def check_pair(quantization: Mapping[str, Any] | None, flow: Flow) -> None:
+    """Refuses a quantization that works on what another lowering flow makes.
+
+    Raises:
+        RequestError: as it says.
+    """
+    name = str((quantization or {}).get("flow"))
+    works_on = LATE.get(name, flow)
+    if works_on is not flow:
+        text = f"the quantization flow {name} works on what the lowering flow {works_on.name} makes"
+        raise RequestError(f"{text}, not on what {flow.name} makes")
 
 
 @reading("the quantization")
@@ -110,15 +124,10 @@ def lowering_from_json(document: Mapping[str, Any] | None) -> Lowering:
     """Reads {"flow", "partitioner", "options"}; None is the portable lowering."""
     full = dict(document or {})
     check_keys("key of a lowering", full, ("flow", "partitioner", "options", "recipe"))
-    flow = full.get("flow", "to_edge_transform_and_lower")
-    if flow not in LOWERING_FLOWS:
-        raise RequestError(unknown_name("lowering flow", flow, LOWERING_FLOWS))
-    partitioner = full.get("recipe" if flow == native.FLOW else "partitioner")
-    if flow == openvino_ir.FLOW and partitioner:
-        raise RequestError(f"the lowering flow {flow} takes no partitioner")
-    if flow == native.FLOW and not partitioner:
-        raise RequestError(f'a lowering of flow {flow} needs a "recipe"')
-    return Lowering(flow, partitioner, dict(full.get("options") or {}))
+    name = full.get("flow", DEFAULT)
+    if name not in FLOWS:
+        raise RequestError(unknown_name("lowering flow", name, FLOWS))
+    return Lowering(name, FLOWS[name].read_choice(full), dict(full.get("options") or {}))
 
 
 def check_stop(stage: str | None) -> str | None:
@@ -136,13 +145,3 @@ def _preset(name: str) -> dict[str, Any]:
     if name not in presets:
         raise RequestError(unknown_name("recipe", name, presets))
     return dict(presets[name])
-
-
-def _native_quantization(lowering: Lowering, given: dict[str, Any] | None) -> dict[str, Any] | None:
-    """An executorch recipe brings its own quantization, which no other can replace."""
-    if given is not None:
-        raise RequestError("an executorch recipe has its own quantization; leave it null")
-    name = str(lowering.partitioner)
-    if not native.is_quantizing(native.make_recipe(name, lowering.options)):
-        return None
-    return {"flow": native.FLOW, "recipe": name, "options": lowering.options}

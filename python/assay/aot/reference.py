@@ -1,14 +1,17 @@
 """References: expected outputs of a model, by several ways of computing them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from assay.aot import lower, openvino_ir, recipes, toolchain
+from assay.aot import recipes, toolchain
 from assay.aot.errors import RequestError, Unsupported
+from assay.aot.export import export
 from assay.aot.files import describe_file, number, write_json
+from assay.aot.flow import Evaluate, Flow, Lowering
+from assay.aot.flows import FLOWS, LATE
 from assay.aot.inputs import (
     DTYPES,
     InputSet,
@@ -18,7 +21,7 @@ from assay.aot.inputs import (
     samples_of,
 )
 from assay.aot.models import Model, load_model, model_spec_from_json
-from assay.aot.quantize import Quantized, calibration_from_json, cast_sample, quantize
+from assay.aot.quantize import Quantized, calibration_from_json, cast_sample, run_stage
 from assay.aot.stages import StageLog
 from assay.aot.suggest import unknown_name
 
@@ -53,12 +56,14 @@ def make_reference(
     refuse_shared(evaluation, calibration_set)
     with stages.stage("model"):
         made = load_model(model_spec_from_json(model))
-    with stages.stage("quantize"):
-        quantized = quantize(made, used, calibration_set)
+    quantized = run_stage(made, used, calibration_set, stages)
     samples = [_fit(sample, quantized) for sample in samples_of(evaluation, made.inputs)]
-    function: Callable[..., Any] = quantized.module
+    function: Evaluate = quantized.module
     if kind == "lowered_eager":
+        recipes.check_pair(used, FLOWS[plan.flow])
         function = lowered_function(made, quantized, plan, stages)
+    elif used is not None and used["flow"] in LATE:
+        function = late_function(made, quantized, plan, LATE[used["flow"]], stages)
     with stages.stage("reference"):
         is_double = kind == "float64"
         outputs = evaluate_double(made, samples) if is_double else evaluate(function, samples)
@@ -88,18 +93,42 @@ def choose_quantization(kind: str, given: dict[str, Any] | None) -> dict[str, An
 
 
 def lowered_function(
-    model: Model, quantized: Quantized, lowering: recipes.Lowering, stages: StageLog
-) -> Callable[..., Any]:
-    """The lowered edge program as a function; delegates run their original graphs."""
-    lower.check_lowering(lowering)
-    if lowering.flow == openvino_ir.FLOW:
-        raise Unsupported("what OpenVINO makes of a program has no form that eager executes")
+    model: Model, quantized: Quantized, lowering: Lowering, stages: StageLog
+) -> Evaluate:
+    """The lowered program as a function that eager executes.
+
+    Raises:
+        Unsupported: what the flow makes has no such form.
+    """
+    flow = FLOWS[lowering.flow]
+    flow.check(lowering)
+    if flow.eager is None:
+        text = f"what the flow {flow.name} makes of a program has no form that eager executes"
+        raise Unsupported(text)
     with stages.stage("export"):
-        exported = lower.export(model, quantized, lowering)
+        exported = export(model, quantized, lowering)
     with stages.stage("lower"):
-        lowered = lower.lower(exported, lowering)
-    module: Callable[..., Any] = lowered.edge.exported_program().module()
-    return module
+        return flow.eager(exported, lowering)
+
+
+def late_function(
+    model: Model, quantized: Quantized, lowering: Lowering, flow: Flow, stages: StageLog
+) -> Evaluate:
+    """What `flow` lowers the model to, quantized then, as a function.
+
+    `lowering` counts where it is of this flow; otherwise the flow's defaults do.
+    """
+    plan = lowering if lowering.flow == flow.name else Lowering(flow.name)
+    flow.check(plan)
+    late, finish = flow.late, quantized.finish
+    assert late is not None
+    assert finish is not None
+    with stages.stage("export"):
+        exported = export(model, quantized, plan)
+    with stages.stage("lower"):
+        lowered = late.lower(exported, plan)
+    with stages.stage("quantize"):
+        return late.evaluate(finish(lowered))
 
 
 def _fit(sample: Sample, quantized: Quantized) -> Sample:
@@ -108,7 +137,7 @@ def _fit(sample: Sample, quantized: Quantized) -> Sample:
     return tuple(tensor.to(dtype) for tensor, dtype in zip(sample, dtypes, strict=True))
 
 
-def evaluate(module: Callable[..., Any], samples: Sequence[Sample]) -> list[Outputs]:
+def evaluate(module: Evaluate, samples: Sequence[Sample]) -> list[Outputs]:
     """The flat tensor outputs for each sample."""
     results = []
     for sample in samples:

@@ -25,6 +25,9 @@ PACKAGES = (
     "coremltools",
     "openvino",
     "nncf",
+    "onnx",
+    "onnxscript",
+    "onnxruntime",
 )
 
 

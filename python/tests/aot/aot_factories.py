@@ -10,6 +10,8 @@ from pathlib import Path
 import torch
 from torch import nn
 
+_kept: list[object] = []
+
 
 class Small(nn.Module):
     """Convolution with batch normalization, and a linear classifier."""
@@ -101,3 +103,18 @@ def loops(pid_file: str | None = None):
 def hogs(size: int = 1 << 40):
     torch.zeros(size, dtype=torch.uint8)
     return small()
+
+
+class Odd(nn.Module):
+    """Calls an operator that nothing but PyTorch knows."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.ops.assay_tests.odd(x) + 1.0
+
+
+def odd():
+    library = torch.library.Library("assay_tests", "FRAGMENT")
+    library.define("odd(Tensor x) -> Tensor")
+    library.impl("odd", lambda x: x * 2.0, "CompositeExplicitAutograd")
+    _kept.append(library)
+    return Odd(), image()

@@ -171,8 +171,25 @@ def test_the_list_says_whether_they_can_be_made(server):
     assert {FP32, INT8} <= set(known)
 
 
-def test_a_missing_package_is_named(monkeypatch):
-    from assay.aot import listing, recipes
+def test_inspects_a_program(server, built):
+    root, results = built
+    found = server.run(job="inspect", file=str(root / "int8/program.xml"))["result"]
+    assert (found["format"], found["bytes"]) == (
+        "openvino_ir",
+        results["int8"]["files"][0]["bytes"],
+    )
+    (method,) = found["methods"]
+    known = results["int8"]["program"]
+    assert [value["shape"] for value in method["inputs"]] == [[1, 3, 16, 16]]
+    assert method["outputs"][0]["dtype"] == "float32"
+    made = {entry["name"]: entry["count"] for entry in found["operators"]}
+    assert made == known["operators_made"]
 
-    monkeypatch.setattr(listing.importlib.util, "find_spec", lambda name: None)
-    assert "lacks openvino" in listing._missing_package(recipes.recipe_from_json(INT8))
+
+@pytest.mark.parametrize("damage", ["cut", "alone"])
+def test_a_corrupt_program_is_told(server, built, tmp_path, damage):
+    text = (built[0] / "fp32/program.xml").read_text()
+    path = tmp_path / "broken.xml"
+    path.write_text(text[: len(text) // 2] if damage == "cut" else text)
+    done = server.run(job="inspect", file=str(path))
+    assert (done["outcome"], done["reason_code"]) == ("aot_error", "corrupt_program"), done

@@ -1,0 +1,29 @@
+"""The lowering flows. A new one is a file with a Flow in it and a row here."""
+
+from assay.aot import aoti, executorch_flows, onnx_flow, openvino_ir, torch_export
+from assay.aot.flow import Flow
+
+FLOWS: dict[str, Flow] = {
+    flow.name: flow
+    for flow in (
+        executorch_flows.EDGE,
+        executorch_flows.NATIVE,
+        openvino_ir.FLOW,
+        onnx_flow.FLOW,
+        torch_export.FLOW,
+        aoti.FLOW,
+    )
+}
+
+LATE: dict[str, Flow] = {flow.late.name: flow for flow in FLOWS.values() if flow.late is not None}
+"""By the name of a quantization that works on what a flow's lowering made: that flow."""
+
+
+def products() -> dict[str, list[str]]:
+    """What this toolchain makes: formats by engine."""
+    made: dict[str, list[str]] = {}
+    for flow in FLOWS.values():
+        formats = made.setdefault(flow.engine, [])
+        if flow.product not in formats:
+            formats.append(flow.product)
+    return made

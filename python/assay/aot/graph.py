@@ -1,0 +1,91 @@
+"""What an exported graph says of itself: its operators, and the names at its boundary.
+
+A node is a call_function node (branches of control flow included) that is neither a getitem nor
+the call of a delegate nor memory plumbing. Quantize and dequantize are nodes.
+"""
+
+import operator
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+_PLUMBING = ("executorch_call_delegate", "getitem", "alloc", "free")
+
+
+def operator_name(target: Any) -> str:
+    """The operator with its namespace and overload: "aten.add.Tensor"."""
+    # An edge operator holds the overload that it stands for; an overload holds what has no name.
+    is_overload = isinstance(target, torch._ops.OpOverload)
+    overload = target if is_overload else getattr(target, "_op", target)
+    if isinstance(overload, torch._ops.OpOverload):
+        return str(overload)
+    return str(getattr(overload, "__name__", overload))
+
+
+def walk_graphs(module: torch.fx.GraphModule) -> Iterator[torch.fx.GraphModule]:
+    """The module and the graphs of its control flow, without those inside of delegates."""
+    yield module
+    for node in module.graph.nodes:
+        if node.op != "get_attr":
+            continue
+        branch = getattr(module, str(node.target), None)
+        if isinstance(branch, torch.fx.GraphModule) and not hasattr(branch, "backend_id"):
+            yield from walk_graphs(branch)
+
+
+def operator_nodes(module: torch.fx.GraphModule) -> Iterator[torch.fx.Node]:
+    """The nodes that count, by the definition at the head of this file."""
+    for node in module.graph.nodes:
+        if node.op == "call_function" and node.target is not operator.getitem:
+            name = getattr(node.target, "__name__", str(node.target))
+            if name not in _PLUMBING:
+                yield node
+
+
+def count_operators(exported: torch.export.ExportedProgram) -> Counter[str]:
+    """How often each operator stands in the program."""
+    return Counter(
+        operator_name(node.target)
+        for graph in walk_graphs(exported.graph_module)
+        for node in operator_nodes(graph)
+    )
+
+
+Boundary = list[tuple[str, dict[str, Any] | None]]
+"""Name and quantization of each input or output."""
+
+
+def boundary(exported: torch.export.ExportedProgram) -> tuple[Boundary, Boundary]:
+    """Names and quantization of the user's inputs and outputs, in order.
+
+    A value is quantized when it goes through quantize (inputs) or comes out of dequantize
+    (outputs) right at the edge of the graph, and nowhere else.
+    """
+    nodes = {node.name: node for node in exported.graph.nodes}
+    signature = exported.graph_signature
+    inputs = [(str(name), _input_quantization(nodes.get(name))) for name in signature.user_inputs]
+    outputs = [
+        (str(name), _quantization(nodes.get(name), "dequantize")) for name in signature.user_outputs
+    ]
+    return inputs, outputs
+
+
+def _input_quantization(node: Any) -> dict[str, Any] | None:
+    users = [] if node is None else list(node.users)
+    return _quantization(users[0], "quantize") if len(users) == 1 else None
+
+
+def _quantization(node: Any, kind: str) -> dict[str, Any] | None:
+    """The parameters of a per-tensor quantize or dequantize node; None for any other node."""
+    if node is None or f"quantized_decomposed.{kind}_per_tensor.default" != str(node.target):
+        return None
+    _, scale, zero_point, low, high, dtype = node.args[:6]
+    return {
+        "scale": float(scale),
+        "zero_point": int(zero_point),
+        "quant_min": int(low),
+        "quant_max": int(high),
+        "dtype": str(dtype).removeprefix("torch."),
+    }

@@ -1,0 +1,56 @@
+"""PyTorch's own exported program as what is executed: eager kernels, one call an operator."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.aot.flow import Evaluate, Flow, Lowering, Made, Order
+from assay.aot.suggest import check_keys
+from assay.aot.whole import describe_source, describe_whole
+
+if TYPE_CHECKING:
+    import torch
+
+PROGRAM = "program.torch.pt2"
+"""A bare .pt2 is a model; this ending says that it is to be executed as it is."""
+
+
+def _check(lowering: Lowering) -> None:
+    check_keys("option of the torch_export lowering", lowering.options, ())
+
+
+def _make(order: Order) -> Made:
+    import torch
+
+    source = describe_source(order.exported)
+    files: list[Path] = []
+    if order.folder is not None:
+        with order.stages.stage("serialize"):
+            files = [order.folder / PROGRAM]
+            _forget_origins(order.exported)
+            torch.export.save(order.exported, files[0])
+    return files, describe_whole(source, files)
+
+
+def _forget_origins(exported: "torch.export.ExportedProgram") -> None:
+    """Drops from nodes of which graphs they were made: by addresses, another in every build."""
+    from assay.aot.graph import walk_graphs
+
+    for graph in walk_graphs(exported.graph_module):
+        for node in graph.graph.nodes:
+            node.meta.pop("from_node", None)
+
+
+def _eager(exported: "torch.export.ExportedProgram", lowering: Lowering) -> Evaluate:
+    function: Evaluate = exported.module()
+    return function
+
+
+FLOW = Flow(
+    name="torch_export",
+    engine="torch",
+    product="pt2",
+    make=_make,
+    check=_check,
+    needs=("torch",),
+    eager=_eager,
+)

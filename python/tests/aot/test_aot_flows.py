@@ -1,0 +1,120 @@
+"""The lowering flows as a table: what they make, take and refuse."""
+
+import json
+import subprocess
+import sys
+from importlib import resources
+
+import pytest
+
+from assay.aot import listing, recipes
+from assay.aot.errors import RequestError
+from assay.aot.flow import Lowering
+from assay.aot.flows import FLOWS, LATE, products
+
+ONNX = {"engine": "onnxruntime", "produces": "onnx"}
+
+
+def test_the_schema_of_specs_knows_every_flow():
+    text = resources.files("assay").joinpath("data/spec.schema.json").read_text()
+    assert json.loads(text)["$defs"]["lowering"]["properties"]["flow"]["enum"] == list(FLOWS)
+
+
+def test_products_follow_from_the_flows():
+    assert products() == {
+        "executorch": ["pte"],
+        "openvino": ["openvino_ir"],
+        "onnxruntime": ["onnx"],
+        "torch": ["pt2", "aoti"],
+    }
+
+
+def test_a_quantization_of_what_was_lowered_belongs_to_one_flow():
+    assert {name: flow.name for name, flow in LATE.items()} == {"onnxruntime": "onnx"}
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        ({**ONNX, "lowering": {"flow": "onxx"}}, "did you mean onnx"),
+        ({**ONNX, "lowering": {"flow": "onnx", "partitioner": "xnnpack"}}, "takes no partitioner"),
+        ({"lowering": {"recipe": "xnnpack_fp32"}}, "takes no recipe"),
+        ({"lowering": {"flow": "executorch_recipe", "partitioner": "x"}}, "takes no partitioner"),
+        ({"engine": "torch", "produces": "aoti", "lowering": {"flow": "torch_export"}}, "not aoti"),
+        ({"engine": "torch", "produces": "onnx"}, "torch's pt2 or aoti"),
+        ({**ONNX, "lowering": {"flow": "aoti"}}, "makes nothing for onnxruntime"),
+        ({"quantization": "onnxruntime-int8", "lowering": {}}, "what the lowering flow onnx makes"),
+    ],
+)
+def test_refuses_and_says_why(document, words):
+    with pytest.raises(RequestError, match=words):
+        recipes.recipe_from_json(document)
+
+
+@pytest.mark.parametrize(
+    ("lowering", "words"),
+    [
+        (Lowering("onnx", None, {"opsett": 20}), "did you mean opset"),
+        (Lowering("onnx", None, {"opset": "20"}), "opset takes int"),
+        (Lowering("openvino", None, {"compress_to_fp16": 1}), "takes bool"),
+        (Lowering("torch_export", None, {"strict": True}), "unknown option"),
+        (Lowering("aoti", None, {"freezing": 1}), "freezing takes bool"),
+        (Lowering("aoti", None, {"threads": True}), "threads takes int"),
+        (Lowering("aoti", None, {"threads": 0}), "1 or more"),
+        (Lowering(partitioner="xnnpack", options={"external_constants": 1}), "takes bool"),
+    ],
+)
+def test_options_are_checked_before_any_work(lowering, words):
+    with pytest.raises(RequestError, match=words):
+        FLOWS[lowering.flow].check(lowering)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"mod": "static"}, "did you mean mode"),
+        ({"mode": "statik"}, "did you mean static"),
+        ({"weight_type": "int4"}, "int8"),
+        ({"activation_type": "int9"}, "int8"),
+        ({"calibrate_method": "minmx"}, "did you mean minmax"),
+        ({"is_per_channel": 1}, "takes bool"),
+        ({"operators": "MatMul"}, "takes a list"),
+        ({"weight_type": "uint8"}, "no uint8 weights with int8"),
+        ({"mode": "dynamic", "calibrate_method": "entropy"}, "is for mode static"),
+    ],
+)
+def test_options_of_onnxruntimes_quantization_are_checked(options, words):
+    with pytest.raises(RequestError, match=words):
+        FLOWS["onnx"].late.check_options(options)
+
+
+def test_every_flow_reads_without_torch():
+    code = "import sys; from assay.aot import flows; sys.exit(int('torch' in sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("recipe", "package"),
+    [
+        ("openvino/int8", "openvino"),
+        ("onnxruntime/fp32", "onnx"),
+        ("onnxruntime/int8", "onnxruntime"),
+        ("executorch/xnnpack-int8", "torchao"),
+    ],
+)
+def test_the_list_names_a_missing_package_and_the_way_to_get_it(monkeypatch, recipe, package):
+    from assay.aot import packages
+
+    found = packages.importlib.util.find_spec
+    lacks = lambda name: None if name == package else found(name)  # noqa: E731
+    monkeypatch.setattr(packages.importlib.util, "find_spec", lacks)
+    entry = next(e for e in recipes.preset_document()["recipes"] if e["name"] == recipe)
+    reason = listing._why_not(entry)
+    assert f"lacks {package}" in reason
+    assert f"pip install --no-deps {package}" in reason
+
+
+def test_a_missing_compiler_is_named(monkeypatch):
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    entry = next(e for e in recipes.preset_document()["recipes"] if e["name"] == "torch/aoti")
+    assert "no-such-compiler" in listing._why_not(entry)
