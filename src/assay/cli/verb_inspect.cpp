@@ -51,6 +51,13 @@ void print_tensors(const Json& method, const char* which) {
   }
 }
 
+void print_operators(const Json& holder, const char* key) {
+  const Json operators = holder.value(key, Json::array());
+  for (const auto& op : operators) {
+    fmt::print("  operator {} x {}\n", op.value("count", 0), text_of(op, "name"));
+  }
+}
+
 void print_method(const Json& method) {
   fmt::print("method {}\n", text_of(method, "name"));
   print_tensors(method, "inputs");
@@ -65,10 +72,7 @@ void print_method(const Json& method) {
                text_of(delegate, "backend"), bytes_of(delegate, "processed_bytes"),
                bytes_of(delegate, "named_data_bytes"));
   }
-  const Json left = method.value("operators_left", Json::array());
-  for (const auto& op : left) {
-    fmt::print("  operator {} x {}\n", op.value("count", 0), text_of(op, "name"));
-  }
+  print_operators(method, "operators_left");
 }
 
 void print_program(const Json& program, bool has_graph) {
@@ -77,6 +81,7 @@ void print_program(const Json& program, bool has_graph) {
   for (const auto& method : methods) {
     print_method(method);
   }
+  print_operators(program, "operators");
   if (has_graph) {
     fmt::print("{}\n", text_of(program, program.contains("graph") ? "graph" : "text"));
   }
@@ -109,9 +114,9 @@ Result<ExitCode> execute(const Options& options) {
 
 Execute declare_inspect(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("file", options->file, "program.pte or model.pt2")->required();
+  app.add_option("file", options->file, ".pte, .onnx, .xml, .pt2 or .aoti.pt2")->required();
   app.add_flag("--json", options->is_json, "Everything, as JSON");
-  app.add_flag("--graph", options->has_graph, "Also the instructions, or the exported graph");
+  app.add_flag("--graph", options->has_graph, "Also the instructions, or the graph");
   options->toolchain.declare(app);
   return [options] { return execute(*options); };
 }

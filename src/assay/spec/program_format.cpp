@@ -18,12 +18,15 @@ struct Ending {
   std::string_view format;  ///< Empty: a model that a toolchain reads.
 };
 
+// The first that fits counts: a program of torch ends like a model, and says more.
 constexpr auto kEndings = std::to_array<Ending>({
     {".pte", "pte"},
     {".onnx", "onnx"},
     {".tflite", "tflite"},
     {".xml", "openvino_ir"},
     {".fake.json", "fake"},
+    {".torch.pt2", "pt2"},
+    {".aoti.pt2", "aoti"},
     {".pt2", ""},
     {".pt", ""},
 });
@@ -39,7 +42,7 @@ const std::vector<EngineFormats>& engine_formats() {
       {"onnxruntime", {"onnx"}},
       {"openvino", {"openvino_ir", "onnx", "tflite"}},
       {"litert", {"tflite"}},
-      {"torch", {"pt2"}},
+      {"torch", {"pt2", "aoti"}},
       {"command", {}},
       {"fake", {"fake"}},
   };

@@ -1,5 +1,7 @@
 #include "assay/spec/recipes.h"
 
+#include "spec_data.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -7,6 +9,7 @@
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/spec/models.h"
+#include "assay/spec/spec.h"
 
 namespace assay {
 namespace {
@@ -72,6 +75,29 @@ TEST(RecipeCatalog, HasTheToolchainsPresetsBuiltIn) {
   for (const auto& recipe : catalog.recipes()) {
     EXPECT_TRUE(recipe.quantization.is_null() || recipe.quantization.is_object()) << recipe.name;
     EXPECT_FALSE(recipe.description.empty()) << recipe.name;
+  }
+}
+
+// The lowering flows that an inline recipe may name, from the schema of specs.
+Json flows_of_the_schema() {
+  const auto schema = parse_json(spec_data("spec.schema.json"), "schema").value();
+  return schema.at("$defs").at("lowering").at("properties").at("flow").at("enum");
+}
+
+TEST(Lowering, IsReadWithEveryFlowOfTheSchema) {
+  for (const auto& flow : flows_of_the_schema()) {
+    const Json spec = {{"schema", "assay/spec/1"},
+                       {"models", {"torchvision:resnet18"}},
+                       {"recipes", {{{"name", "mine"}, {"lowering", {{"flow", flow}}}}}}};
+    const auto read = spec_from_json(spec, {});
+    EXPECT_TRUE(read.has_value()) << read.error().message;
+  }
+}
+
+TEST(Lowering, OfAPresetIsOneOfTheSchema) {
+  const auto flows = flows_of_the_schema();
+  for (const auto& recipe : RecipeCatalog::built_in().recipes()) {
+    EXPECT_THAT(flows, Contains(recipe.lowering.at("flow"))) << recipe.name;
   }
 }
 

@@ -52,7 +52,8 @@ Json read_lowering(const Node& node) {
   const auto flow = node.text("flow", "to_edge_transform_and_lower");
   if (const auto given = node.find("flow")) {
     expect_one_of(*given, "lowering flow", flow,
-                  {"to_edge_transform_and_lower", "executorch_recipe", "openvino"});
+                  {"to_edge_transform_and_lower", "executorch_recipe", "openvino", "onnx",
+                   "torch_export", "aoti"});
   }
   static_cast<void>(node.text("partitioner"));
   static_cast<void>(node.text("recipe"));
