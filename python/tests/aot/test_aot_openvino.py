@@ -171,6 +171,16 @@ def test_the_list_says_whether_they_can_be_made(server):
     assert {FP32, INT8} <= set(known)
 
 
+@pytest.mark.parametrize("name", ["executorch/openvino-fp32", "executorch/openvino-int8"])
+def test_is_a_delegate_of_executorch_too(server, factory, tmp_path, name):
+    done = build(server, factory("small"), name, tmp_path)
+    assert done["outcome"] == "completed", done["text"]
+    program = done["result"]["program"]
+    assert [delegate["backend"] for delegate in program["delegates"]] == ["OpenvinoBackend"]
+    assert done["result"]["delegation"] == "full"
+    assert (tmp_path / "program.pte").exists()
+
+
 def test_inspects_a_program(server, built):
     root, results = built
     found = server.run(job="inspect", file=str(root / "int8/program.xml"))["result"]

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <iterator>
 #include <memory>
 #include <span>
 #include <string>
@@ -22,6 +23,8 @@
 #include "assay/base/suggest.h"
 #include "assay/engine/engine.h"
 #include "assay/engine/session.h"
+#include "assay/engines/executorch/bundled_backends.h"
+#include "assay/engines/executorch/counting_loader.h"
 #include "assay/engines/executorch/executorch_session.h"
 #include "assay/engines/executorch/loaded_method.h"
 #include "assay/engines/executorch/loaded_program.h"
@@ -38,6 +41,10 @@ using ::executorch::runtime::MethodMeta;
 
 constexpr std::string_view kProfilerNote =
     "XNNPACK in ExecuTorch's wheel always runs with its own profiler: times include it";
+
+constexpr std::string_view kOpenvinoNote =
+    "OpenVINO as a delegate takes no options: it computes on as many threads as it may, "
+    "in bfloat16 where the processor has it";
 
 std::vector<std::string> registered_backends() {
   std::vector<std::string> names;
@@ -58,6 +65,7 @@ std::vector<BackendInfo> backend_infos() {
                      .is_available = is_available,
                      .reason = is_available ? "" : "it is registered but says it cannot run here"});
   }
+  std::ranges::move(bundled_backends(), std::back_inserter(infos));
   return infos;
 }
 
@@ -92,6 +100,7 @@ Result<MethodMeta> find_method(const LoadedProgram& program, const std::string& 
 
 Status check_backends(std::span<const std::string> needed) {
   for (const auto& name : needed) {
+    ASSAY_RETURN_IF_ERROR(load_bundled_backend(name));
     const auto* backend = ::executorch::runtime::get_backend_class(name.c_str());
     if (backend == nullptr) {
       return fail(
@@ -143,6 +152,9 @@ Result<std::unique_ptr<Session>> load_session(const LoadRequest& request, const 
   report.declared_memory.push_back({"program_and_constants", parts.program->heap_bytes()});
   if (std::ranges::find(report.backends, "XnnpackBackend") != report.backends.end()) {
     report.notes.emplace_back(kProfilerNote);
+  }
+  if (std::ranges::find(report.backends, kOpenvinoBackend) != report.backends.end()) {
+    report.notes.emplace_back(kOpenvinoNote);
   }
   return std::make_unique<ExecutorchSession>(std::move(parts));
 }

@@ -1,6 +1,8 @@
 #include "assay/engines/executorch/executorch_engine.h"
 
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
@@ -9,11 +11,18 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "assay/base/fs.h"
+#include "assay/base/json.h"
+#include "assay/base/result.h"
 #include "assay/base/subprocess.h"
+#include "assay/engine/engine.h"
+#include "assay/engine/session.h"
+#include "assay/tensor/dtype.h"
 #include "assay/tensor/safetensors.h"
+#include "assay/tensor/tensor.h"
 
 namespace assay::et {
 namespace {
@@ -23,15 +32,15 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
 
-const std::filesystem::path kPrograms = ASSAY_TEST_PROGRAMS;
+std::filesystem::path programs() { return ASSAY_TEST_PROGRAMS; }
 
 /// Lets Python make the programs once; false when it has no PyTorch or ExecuTorch.
 bool make_programs() {
   static const bool has_programs = [] {
-    std::filesystem::create_directories(kPrograms);
-    const auto made = run_command({.argv = {ASSAY_TEST_PYTHON, ASSAY_TEST_SCRIPT, kPrograms},
+    std::filesystem::create_directories(programs());
+    const auto made = run_command({.argv = {ASSAY_TEST_PYTHON, ASSAY_TEST_SCRIPT, programs()},
                                    .env = {{"OMP_NUM_THREADS", "1"}, {"PYTHONWARNINGS", "ignore"}},
-                                   .stderr_file = kPrograms / "make.log"},
+                                   .stderr_file = programs() / "make.log"},
                                   std::chrono::minutes(4));
     return made && made->exit_code == 0;
   }();
@@ -40,7 +49,7 @@ bool make_programs() {
 
 std::vector<Tensor> tensors_named(const std::string& program, std::string_view prefix) {
   std::vector<Tensor> found;
-  const auto tensors = read_safetensors(kPrograms / (program + ".safetensors")).value();
+  const auto tensors = read_safetensors(programs() / (program + ".safetensors")).value();
   for (const auto& [name, tensor] : tensors) {
     if (name.starts_with(prefix)) {
       found.push_back(tensor);
@@ -59,7 +68,7 @@ class ExecutorchEngineTest : public testing::Test {
 
   Result<std::unique_ptr<Session>> load(const std::string& program, Json options = {{"threads", 1}},
                                         std::vector<std::filesystem::path> data = {}) {
-    return engine_.load({.entry = kPrograms / (program + ".pte"),
+    return engine_.load({.entry = programs() / (program + ".pte"),
                          .data = std::move(data),
                          .options = std::move(options)});
   }
@@ -67,7 +76,7 @@ class ExecutorchEngineTest : public testing::Test {
   /// A copy of a program with bytes replaced, length for length.
   std::filesystem::path damaged(const std::string& program, const std::string& from,
                                 const std::string& to) {
-    auto bytes = read_file(kPrograms / (program + ".pte")).value();
+    auto bytes = read_file(programs() / (program + ".pte")).value();
     for (auto at = bytes.find(from); at != std::string::npos; at = bytes.find(from, at)) {
       bytes.replace(at, from.size(), to);
     }
@@ -82,6 +91,7 @@ class ExecutorchEngineTest : public testing::Test {
 
 std::vector<Tensor> infer(Session& session, const std::vector<Tensor>& inputs) {
   std::vector<TensorView> views;
+  views.reserve(inputs.size());
   for (const auto& input : inputs) {
     views.push_back(input.view());
   }
@@ -99,7 +109,8 @@ std::vector<Tensor> infer(Session& session, const std::vector<Tensor>& inputs) {
   return outputs;
 }
 
-void expect_near(const std::vector<Tensor>& got, const std::vector<Tensor>& expected) {
+void expect_near(const std::vector<Tensor>& got, const std::vector<Tensor>& expected,
+                 double tolerance = 1e-5) {
   ASSERT_EQ(got.size(), expected.size());
   for (std::size_t i = 0; i < got.size(); ++i) {
     EXPECT_EQ(got[i].dtype, expected[i].dtype);
@@ -108,7 +119,7 @@ void expect_near(const std::vector<Tensor>& got, const std::vector<Tensor>& expe
     const auto b = doubles_from_tensor(expected[i].view());
     ASSERT_EQ(a.size(), b.size());
     for (std::size_t j = 0; j < a.size(); ++j) {
-      EXPECT_NEAR(a[j], b[j], 1e-5) << "output " << i << " element " << j;
+      EXPECT_NEAR(a[j], b[j], tolerance) << "output " << i << " element " << j;
     }
   }
 }
@@ -127,6 +138,30 @@ TEST_F(ExecutorchEngineTest, ComputesTheSameFromAMappedAndVerifiedProgram) {
   EXPECT_EQ(session->report().effective_options["load_mode"], "mmap");
   expect_near(infer(*session, tensors_named("mlp_xnnpack", "in.")),
               tensors_named("mlp_xnnpack", "out."));
+}
+
+TEST_F(ExecutorchEngineTest, LoadsTheOpenvinoDelegateWhenAProgramNeedsIt) {
+  if (!std::filesystem::exists(programs() / "mlp_openvino.pte")) {
+    GTEST_SKIP() << "the Python interpreter has no OpenVINO for ExecuTorch";
+  }
+  for (const char* mode : {"file", "mmap"}) {
+    auto session = load("mlp_openvino", {{"threads", 1}, {"load_mode", mode}});
+    ASSERT_TRUE(session) << session.error().message;
+    EXPECT_THAT((*session)->report().backends, ElementsAre("OpenvinoBackend"));
+    EXPECT_THAT((*session)->report().notes, Contains(HasSubstr("as many threads as it may")));
+    for (int i = 0; i < 3; ++i) {  // It computes in bfloat16 where it can.
+      expect_near(infer(**session, tensors_named("mlp_openvino", "in.")),
+                  tensors_named("mlp_openvino", "out."), 0.02);
+    }
+  }
+}
+
+TEST_F(ExecutorchEngineTest, TellsOfBackendsThatAreNotLoadedYet) {
+  const auto description = engine_.describe().value();
+  EXPECT_EQ(std::filesystem::exists(programs() / "mlp_openvino.pte"),
+            std::ranges::any_of(description.backends, [](const auto& backend) {
+              return backend.name == "OpenvinoBackend" && backend.is_available;
+            }));
 }
 
 TEST_F(ExecutorchEngineTest, TakesAndReturnsRowMajorTensorsWhateverTheProgramsLayout) {
@@ -192,7 +227,8 @@ TEST_F(ExecutorchEngineTest, KeepsMutableStateUntilItIsReset) {
 
 TEST_F(ExecutorchEngineTest, TakesWeightsFromDataFiles) {
   EXPECT_FALSE(load("external")) << "without its weights";
-  auto session = load("external", {{"threads", 1}}, {kPrograms / "_default_external_constant.ptd"});
+  auto session =
+      load("external", {{"threads", 1}}, {programs() / "_default_external_constant.ptd"});
   ASSERT_TRUE(session) << session.error().message;
   expect_near(infer(**session, tensors_named("external", "in.")),
               tensors_named("external", "out."));
@@ -241,14 +277,14 @@ TEST_F(ExecutorchEngineTest, NamesTheMissingOperator) {
 }
 
 TEST_F(ExecutorchEngineTest, ListsMethodsWhenOneIsMissing) {
-  const auto loaded = engine_.load({.entry = kPrograms / "add_portable.pte", .method = "predict"});
+  const auto loaded = engine_.load({.entry = programs() / "add_portable.pte", .method = "predict"});
   ASSERT_FALSE(loaded);
   EXPECT_EQ(loaded.error().code, ErrorCode::kNotFound);
   EXPECT_THAT(loaded.error().message, HasSubstr("forward"));
 }
 
 TEST_F(ExecutorchEngineTest, TellsTruncatedAndForeignFiles) {
-  const auto bytes = read_file(kPrograms / "mlp_xnnpack.pte").value();
+  const auto bytes = read_file(programs() / "mlp_xnnpack.pte").value();
   const auto path = folder_.path() / "cut.pte";
   ASSERT_TRUE(write_file_atomically(path, bytes.substr(0, bytes.size() - 200)));
   EXPECT_EQ(engine_.load({.entry = path}).error().code, ErrorCode::kCorrupt);
@@ -261,7 +297,7 @@ TEST_F(ExecutorchEngineTest, TellsTruncatedAndForeignFiles) {
 TEST_F(ExecutorchEngineTest, SaysWhyALibraryDoesNotLoad) {
   const auto path = folder_.path() / "lib.so";
   ASSERT_TRUE(write_file_atomically(path, "no library"));
-  const LoadRequest request{.entry = kPrograms / "add_portable.pte", .libraries = {path}};
+  const LoadRequest request{.entry = programs() / "add_portable.pte", .libraries = {path}};
   EXPECT_EQ(engine_.load(request).error().code, ErrorCode::kUnavailable);
   EXPECT_THAT(engine_.load(request).error().message, HasSubstr(path.string()));
 }

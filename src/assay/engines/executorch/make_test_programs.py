@@ -166,6 +166,18 @@ def make_all(folder: Path) -> None:
     )
 
 
+def make_for_openvino(folder: Path) -> None:
+    """Makes a program for the OpenVINO delegate, where its Python side is installed."""
+    try:
+        from executorch.backends.openvino.partitioner import OpenvinoPartitioner
+        from executorch.exir.backend.backend_details import CompileSpec
+    except ImportError:
+        return
+    torch.manual_seed(0)
+    partitioner = OpenvinoPartitioner([CompileSpec("device", b"CPU")])
+    save(folder, "mlp_openvino", Mlp(), (torch.randn(4, 8),), partitioners=(partitioner,))
+
+
 def main() -> int:
     """Makes the programs if nobody else has."""
     folder = Path(sys.argv[1])
@@ -174,6 +186,7 @@ def main() -> int:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not is_made(folder):
             make_all(folder)
+            make_for_openvino(folder)
             (folder / "stamp").write_text(digest_of_this())
     return 0
 
