@@ -18,6 +18,7 @@
 #include "assay/base/result.h"
 #include "assay/base/uuid.h"
 #include "assay/campaign/case_order.h"
+#include "assay/campaign/iterations.h"
 #include "assay/campaign/judge.h"
 #include "assay/campaign/launch_order.h"
 #include "assay/campaign/plan.h"
@@ -35,7 +36,6 @@ namespace {
 
 constexpr int kRepeats = 2;  ///< Of each evaluated sample, to tell a nondeterministic program.
 constexpr int kMostIterations = 10;
-constexpr std::size_t kPilotLaunches = 3;
 constexpr std::int64_t kObserveBudgetNs = 5'000'000'000;
 
 /// One campaign under way: the request, and what was found out so far.
@@ -79,13 +79,13 @@ class Campaign {
     return {};
   }
 
-  static void count_launch(const Launch& launch, AttemptState& state) {
+  void count_launch(const Launch& launch, AttemptState& state) const {
     state.last_wall_ns = launch.end.wall_ns;
     state.spent_ns += launch.end.wall_ns;
     if (launch.measurement) {
       state.levels.push_back(level_of(*launch.measurement));
     }
-    if (state.pilot.launches() < kPilotLaunches) {
+    if (request_.settings.launches.adapts_iterations) {
       state.pilot.add(launch);
     }
   }
@@ -313,20 +313,13 @@ class Campaign {
       order.time_budget_ns = request_.settings.plan.time_budget_ns;
     }
     if (pass == Pass::kTiming) {
-      adapt_iterations(state, order);
+      if (const auto found = state.pilot.iterations()) {
+        order.plan = with_iterations(order.plan, *found);
+      }
       ASSAY_RETURN_IF_ERROR(apply_scenario(prepared.cell, state.launches, request_.environment.cpus,
                                            request_.builds, jobs_.path(), order));
     }
     return order;
-  }
-
-  void adapt_iterations(const AttemptState& state, LaunchOrder& order) const {
-    const auto found = state.pilot.iterations();
-    if (request_.settings.launches.adapts_iterations && found &&
-        state.pilot.launches() >= kPilotLaunches) {
-      order.plan.iterations = *found;
-      order.plan.min_iterations = std::min(order.plan.min_iterations, *found);
-    }
   }
 
   /// Iterations of a memory or profile pass: as many as fit its budget by the pace of the

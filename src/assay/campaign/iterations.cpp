@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "assay/base/result.h"
 #include "assay/record/launch.h"
 #include "assay/stats/quantile.h"
 #include "assay/stats/variance_components.h"
@@ -16,12 +17,14 @@
 namespace assay {
 namespace {
 
-constexpr std::size_t kFewestIterations = 4;
+constexpr std::size_t kFewestInHalf = 2;  ///< Have a spread.
 
 }  // namespace
 
+IterationPilot::IterationPilot(std::size_t needed) : needed_(needed) { ASSAY_CHECK(needed >= 2); }
+
 void IterationPilot::add(const Launch& launch) {
-  if (!launch.measurement || launch.measurement->samples.execute_ns.size() < 2) {
+  if (is_full() || !launch.measurement || launch.measurement->samples.execute_ns.size() < 2) {
     return;
   }
   const auto& times = launch.measurement->samples.execute_ns;
@@ -37,8 +40,8 @@ void IterationPilot::add(const Launch& launch) {
 }
 
 std::optional<int> IterationPilot::iterations() const {
-  const bool is_enough = logs_.size() >= 2 && std::ranges::all_of(logs_, [](const auto& logs) {
-                           return 2 * logs.size() >= kFewestIterations;
+  const bool is_enough = is_full() && std::ranges::all_of(logs_, [](const auto& logs) {
+                           return logs.size() >= kFewestInHalf;
                          });
   if (!is_enough) {
     return std::nullopt;
@@ -48,6 +51,12 @@ std::optional<int> IterationPilot::iterations() const {
   const double iteration_ns = std::max(stats::median(iteration_costs_ns_), 1.0);
   return stats::optimal_iterations(stats::median(launch_costs_ns_), iteration_ns, variances.within,
                                    variances.between);
+}
+
+MeasurePlan with_iterations(MeasurePlan plan, int iterations) {
+  plan.iterations = iterations;
+  plan.min_iterations = std::min(plan.min_iterations, iterations);
+  return plan;
 }
 
 }  // namespace assay

@@ -13,20 +13,28 @@ namespace assay {
 /// anyway (stats::optimal_iterations; between 20 and 200).
 class IterationPilot {
  public:
-  /// Takes a launch that was timed; others are ignored.
+  /// `needed`: launches that it learns from, at least two.
+  explicit IterationPilot(std::size_t needed);
+
+  /// Takes a launch that was timed; others, and all after the first `needed`, are ignored.
   void add(const Launch& launch);
 
-  [[nodiscard]] std::size_t launches() const { return logs_.size(); }
-
-  /// Absent with fewer than two launches, or where they have fewer than four iterations: what did
-  /// not fit a time budget is not asked for again. Looks at all launches alike, whichever side of a
-  /// comparison they are of, so that the swap of two sides changes nothing.
+  /// Absent before there are `needed` launches, and where one of them has fewer than three
+  /// iterations: what did not fit a time budget is not asked for again. Looks at all launches
+  /// alike, whichever side of a comparison they are of, so that the swap of two sides changes
+  /// nothing.
   [[nodiscard]] std::optional<int> iterations() const;
 
  private:
+  [[nodiscard]] bool is_full() const { return logs_.size() >= needed_; }
+
+  std::size_t needed_;
   std::vector<std::vector<double>> logs_;  ///< Of the second half of each launch's iterations.
   std::vector<double> launch_costs_ns_;    ///< Outside that half.
   std::vector<double> iteration_costs_ns_;
 };
+
+/// The plan with so many steady iterations; its least number gives way.
+MeasurePlan with_iterations(MeasurePlan plan, int iterations);
 
 }  // namespace assay

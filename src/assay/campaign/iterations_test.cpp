@@ -25,7 +25,7 @@ Launch launch_of(std::int64_t level_ns, std::int64_t spread_ns, std::int64_t wal
 }
 
 IterationPilot pilot_of(const std::vector<Launch>& launches) {
-  IterationPilot pilot;
+  IterationPilot pilot(launches.size());
   for (const auto& launch : launches) {
     pilot.add(launch);
   }
@@ -62,13 +62,45 @@ TEST(IterationPilot, WeighsTheStartOfALaunchAgainstAnIteration) {
   EXPECT_NEAR(many, 2 * few, 2);
 }
 
-TEST(IterationPilot, SaysNothingOfTooLittle) {
-  IterationPilot pilot;
+TEST(IterationPilot, SaysNothingBeforeItHasTheLaunchesItNeeds) {
+  IterationPilot pilot(3);
   EXPECT_EQ(pilot.iterations(), std::nullopt);
+  pilot.add(launch_of(kMillisecond, 1000, 50 * kMillisecond));
   pilot.add(Launch{});
-  pilot.add(launch_of(kMillisecond, 0, kMillisecond));
-  EXPECT_EQ(pilot.launches(), 1U);
-  EXPECT_EQ(pilot.iterations(), std::nullopt);
+  pilot.add(launch_of(2 * kMillisecond, 1000, 90 * kMillisecond));
+  EXPECT_EQ(pilot.iterations(), std::nullopt) << "what was not timed does not count";
+  pilot.add(launch_of(3 * kMillisecond, 1000, 130 * kMillisecond));
+  EXPECT_EQ(pilot.iterations(), 20);
+}
+
+TEST(IterationPilot, SaysNothingOfLaunchesThatWereCutShort) {
+  auto cut = launch_of(kMillisecond, 1000, 50 * kMillisecond);
+  cut.measurement->samples.execute_ns.resize(2);
+  const auto whole = launch_of(2 * kMillisecond, 1000, 90 * kMillisecond);
+  EXPECT_EQ(pilot_of({whole, cut}).iterations(), std::nullopt);
+  cut = whole;
+  cut.measurement->samples.execute_ns.resize(3);
+  EXPECT_TRUE(pilot_of({whole, cut}).iterations().has_value());
+}
+
+TEST(IterationPilot, LearnsNothingFromLaterLaunches) {
+  const auto alike = launch_of(kMillisecond, kMillisecond, 5000 * kMillisecond);
+  IterationPilot pilot(2);
+  pilot.add(alike);
+  pilot.add(alike);
+  for (std::int64_t level = 2; level < 6; ++level) {
+    pilot.add(launch_of(level * kMillisecond, 0, 50 * kMillisecond));
+  }
+  EXPECT_EQ(pilot.iterations(), 200);
+}
+
+TEST(WithIterations, LetsTheLeastNumberGiveWay) {
+  const MeasurePlan plan{.iterations = 50, .min_iterations = 30, .gap_ns = 5};
+  const auto few = with_iterations(plan, 20);
+  EXPECT_EQ(few.iterations, 20);
+  EXPECT_EQ(few.min_iterations, 20);
+  EXPECT_EQ(few.gap_ns, 5);
+  EXPECT_EQ(with_iterations(plan, 200).min_iterations, 30);
 }
 
 }  // namespace

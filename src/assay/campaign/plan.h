@@ -31,7 +31,7 @@ struct AttemptState {
   std::int64_t last_wall_ns = 0;
   std::int64_t spent_ns = 0;   ///< Wall time of all launches.
   std::vector<double> levels;  ///< Of the timed ones, see stopping.h.
-  IterationPilot pilot;        ///< The first timed ones.
+  IterationPilot pilot{3};     ///< Of the first timed ones, where a plan adapts iterations.
 };
 
 /// The attempts of a campaign. References to its elements stay good while others are added.

@@ -251,8 +251,7 @@ class Session {
         iterations_.add(launch);
       }
     }
-    if (const auto found = iterations_.iterations();
-        found && iterations_.launches() >= kPilotLaunches) {
+    if (const auto found = iterations_.iterations()) {
       comparison_.iterations = *found;
       sides.set_iterations(*found);
     }
@@ -275,7 +274,7 @@ class Session {
   const CampaignTools& tools_;
   Comparison comparison_;
   Pairs pairs_;
-  IterationPilot iterations_;
+  IterationPilot iterations_{kPilotLaunches};
   std::int64_t start_ns_ = 0;
 };
 

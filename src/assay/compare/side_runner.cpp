@@ -18,6 +18,7 @@
 #include "assay/base/uuid.h"
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/case_order.h"
+#include "assay/campaign/iterations.h"
 #include "assay/campaign/launch_order.h"
 #include "assay/campaign/preparation.h"
 #include "assay/campaign/surroundings.h"
@@ -137,9 +138,7 @@ Result<Attempt> SideRunner::attempt_of(const PreparedCase& prepared) {
 
 void SideRunner::set_iterations(int iterations) {
   for (auto& [side, place] : places_) {
-    auto& plan = place.order.plan;
-    plan.iterations = iterations;
-    plan.min_iterations = std::min(plan.min_iterations, iterations);
+    place.order.plan = with_iterations(place.order.plan, iterations);
   }
 }
 
