@@ -24,6 +24,7 @@
 
 #include "assay/base/json.h"
 #include "assay/base/result.h"
+#include "assay/stats/looks.h"
 #include "assay/stats/proportion.h"
 
 namespace assay::validation {
@@ -46,17 +47,18 @@ Json share_json(int count, int trials) {
 }
 
 Json json_from(const Sequential& tally, int trials) {
-  const auto count = [&tally](const char* verdict) {
+  const auto count = [&tally](stats::PairVerdict verdict) {
     const auto found = tally.verdicts.find(verdict);
     return found == tally.verdicts.end() ? 0 : found->second;
   };
   Json verdicts = Json::object();
-  for (const auto* verdict : {"slower", "faster", "changed_less", "equivalent", "inconclusive"}) {
-    verdicts[verdict] = share_json(count(verdict), trials);
+  for (const auto& [verdict, name] : kEnumNames<stats::PairVerdict>) {
+    verdicts[std::string(name)] = share_json(count(verdict), trials);
   }
+  const int different = count(stats::PairVerdict::kSlower) + count(stats::PairVerdict::kFaster);
   return {{"gate", tally.gate_ratio},
           {"verdicts", verdicts},
-          {"different", share_json(count("slower") + count("faster"), trials)},
+          {"different", share_json(different, trials)},
           {"confirmed", share_json(tally.confirmed, trials)},
           {"rejected", share_json(tally.rejected, trials)},
           {"rejected_right", share_json(tally.rejected_right, trials)},

@@ -6,8 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <random>
-#include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -18,9 +16,7 @@
 namespace assay::validation {
 namespace {
 
-constexpr int kConfirmationPairs = 20;
-constexpr double kConfirmationAlpha = 0.01;  ///< One-sided.
-constexpr int kRejectedWithin = 40;          ///< Pairs.
+constexpr int kRejectedWithin = 40;  ///< Pairs.
 constexpr double kFixedAlpha = 0.05;
 constexpr int kDraws =
     999;  ///< A tenth of what assay compare draws: exact too, and ten times faster.
@@ -61,28 +57,9 @@ double truth_of(const Cell& cell) {
 }
 
 bool is_found_again(const Cell& cell, double found, double gate, std::mt19937_64& random) {
-  const auto fresh = draw(cell, kConfirmationPairs, random);
-  const stats::LookPlan plan{
-      .pairs = {kConfirmationPairs}, .alpha = {2 * kConfirmationAlpha}, .gate = gate / 2};
-  const auto again = stats::judge_look(fresh.a, fresh.b, 0, plan, swaps_of(random));
-  return again.p_value <= 2 * kConfirmationAlpha && again.shift.estimate * found > 0 &&
-         std::abs(again.shift.estimate) >= std::abs(found) / 2;
-}
-
-std::string name_of_verdict(stats::PairVerdict verdict) {
-  switch (verdict) {
-    case stats::PairVerdict::kSlower:
-      return "slower";
-    case stats::PairVerdict::kFaster:
-      return "faster";
-    case stats::PairVerdict::kChangedLess:
-      return "changed_less";
-    case stats::PairVerdict::kEquivalent:
-      return "equivalent";
-    case stats::PairVerdict::kInconclusive:
-      break;
-  }
-  return "inconclusive";
+  const stats::ConfirmationPlan plan{.gate = gate};
+  const auto fresh = draw(cell, plan.pairs, random);
+  return stats::judge_confirmation(fresh.a, fresh.b, found, plan, swaps_of(random)).is_confirmed;
 }
 
 bool is_right(const stats::Shift& shift, double truth) { return shift.estimate * truth > 0; }
@@ -96,7 +73,7 @@ void compare_once(const Cell& cell, double truth, std::mt19937_64& random, Seque
     result = stats::judge_look(sides.a, sides.b, look, plan, swaps);
   }
   tally.pairs += result.pairs;
-  ++tally.verdicts[name_of_verdict(result.verdict)];
+  ++tally.verdicts[result.verdict];
   if (result.p_value <= result.alpha && result.pairs <= kRejectedWithin) {
     ++tally.rejected;
     tally.rejected_right += is_right(result.shift, truth) ? 1 : 0;
@@ -155,7 +132,7 @@ Answer judge_as_recorded(const Cell& cell, double gate_ratio, std::uint64_t seed
        ++look) {
     result = stats::judge_look(sides.a, sides.b, look, plan, {.seed = seed});
   }
-  return {.verdict = name_of_verdict(result.verdict),
+  return {.verdict = result.verdict,
           .pairs = result.pairs,
           .ratio = std::expm1(result.shift.estimate),
           .low = std::expm1(result.shift.low),

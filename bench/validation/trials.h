@@ -4,8 +4,9 @@
 
 #include <cstdint>
 #include <map>
-#include <string>
 #include <vector>
+
+#include "assay/stats/looks.h"
 
 namespace assay::validation {
 
@@ -13,11 +14,11 @@ namespace assay::validation {
 /// fresh pairs included, with pairs drawn from a cell.
 struct Sequential {
   double gate_ratio = 0;
-  std::map<std::string, int> verdicts;  ///< Name of the verdict to trials.
-  int confirmed = 0;                    ///< Of those found slower or faster.
-  int rejected = 0;                     ///< At a look of at most 40 pairs, in any direction,
-  int rejected_right = 0;               ///< and in the direction of the effect.
-  double pairs = 0;                     ///< Mean, without those of the confirmation.
+  std::map<stats::PairVerdict, int> verdicts;  ///< To trials.
+  int confirmed = 0;                           ///< Of those found slower or faster.
+  int rejected = 0;                            ///< At a look of at most 40 pairs, in any direction,
+  int rejected_right = 0;                      ///< and in the direction of the effect.
+  double pairs = 0;                            ///< Mean, without those of the confirmation.
 };
 
 /// The test and its 95 % interval on a number of pairs that was fixed before.
@@ -42,7 +43,7 @@ CellResult run_trials(const Cell& cell, int trials, std::uint64_t seed);
 
 /// The answer of one comparison over a cell's pairs as they were recorded.
 struct Answer {
-  std::string verdict;
+  stats::PairVerdict verdict = stats::PairVerdict::kInconclusive;
   int pairs = 0;
   double ratio = 0;  ///< B / A - 1
   double low = 0;    ///< At the look's alpha.

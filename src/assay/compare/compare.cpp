@@ -188,18 +188,15 @@ class Session {
       return {};
     }
     const auto fresh = pairs_.logs(design.metric, PairPhase::kConfirmation);
-    // The sign is known, so half of the two-sided p is held against alpha.
-    const stats::LookPlan plan{.pairs = {design.confirmation_pairs},
-                               .alpha = {2 * design.confirmation_alpha},
-                               .gate = std::log1p(design.gate_ratio) / 2};
+    const stats::ConfirmationPlan plan{.pairs = design.confirmation_pairs,
+                                       .alpha = design.confirmation_alpha,
+                                       .gate = std::log1p(design.gate_ratio)};
     auto swaps_again = swaps();
     ++swaps_again.seed;
-    const auto result = stats::judge_look(fresh.a, fresh.b, 0, plan, swaps_again);
-    comparison_.confirmation = estimate_of(design.metric, fresh, result);
-    const double found = comparison_.looks.back().ratio;
-    const double again = comparison_.confirmation->ratio;
-    comparison_.is_confirmed = result.p_value <= 2 * design.confirmation_alpha &&
-                               found * again > 0 && std::abs(again) >= std::abs(found) / 2;
+    const double found = std::log1p(comparison_.looks.back().ratio);
+    const auto again = stats::judge_confirmation(fresh.a, fresh.b, found, plan, swaps_again);
+    comparison_.confirmation = estimate_of(design.metric, fresh, again.look);
+    comparison_.is_confirmed = again.is_confirmed;
     return {};
   }
 

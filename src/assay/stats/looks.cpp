@@ -78,4 +78,14 @@ LookResult judge_look(std::span<const double> a, std::span<const double> b, std:
   return result;
 }
 
+Confirmation judge_confirmation(std::span<const double> a, std::span<const double> b, double found,
+                                const ConfirmationPlan& plan, const PairSwapPlan& swaps) {
+  const LookPlan once{.pairs = {plan.pairs}, .alpha = {2 * plan.alpha}, .gate = plan.gate / 2};
+  const auto again = judge_look(a, b, 0, once, swaps);
+  const double estimate = again.shift.estimate;
+  return {.look = again,
+          .is_confirmed = again.p_value <= again.alpha && estimate * found > 0 &&
+                          std::abs(estimate) >= std::abs(found) / 2};
+}
+
 }  // namespace assay::stats

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "assay/base/enum_names.h"
 #include "assay/stats/pair_test.h"
 
 namespace assay::stats {
@@ -26,6 +28,23 @@ enum class PairVerdict : std::uint8_t {
   kEquivalent,    ///< A change of twice what matters is excluded in both directions.
   kInconclusive,  ///< Cannot tell from these pairs.
 };
+
+}  // namespace assay::stats
+
+namespace assay {
+
+template <>
+inline constexpr auto kEnumNames<stats::PairVerdict> = std::to_array<EnumName<stats::PairVerdict>>({
+    {stats::PairVerdict::kSlower, "slower"},
+    {stats::PairVerdict::kFaster, "faster"},
+    {stats::PairVerdict::kChangedLess, "changed_less"},
+    {stats::PairVerdict::kEquivalent, "equivalent"},
+    {stats::PairVerdict::kInconclusive, "inconclusive"},
+});
+
+}  // namespace assay
+
+namespace assay::stats {
 
 struct LookResult {
   PairVerdict verdict = PairVerdict::kInconclusive;
@@ -59,5 +78,24 @@ struct LookResult {
 /// (1983), here as a plain Bonferroni split, which needs no assumption on how the looks depend.
 LookResult judge_look(std::span<const double> a, std::span<const double> b, std::size_t look,
                       const LookPlan& plan, const PairSwapPlan& swaps);
+
+/// How a change that looks found must show itself again.
+struct ConfirmationPlan {
+  int pairs = 20;
+  double alpha = 0.01;  ///< One-sided: the sign is known.
+  double gate = 0.02;   ///< As that of the looks.
+};
+
+struct Confirmation {
+  LookResult look;  ///< At twice alpha, two-sided, and half the gate.
+  bool is_confirmed = false;
+};
+
+/// Whether a change is there again on pairs that did not help to find it: p <= 2 alpha, the same
+/// sign, and at least half of the change.
+///
+/// `found`: the looks' estimate, a ln ratio. `a`, `b`, cost and purity as judge_look.
+Confirmation judge_confirmation(std::span<const double> a, std::span<const double> b, double found,
+                                const ConfirmationPlan& plan, const PairSwapPlan& swaps);
 
 }  // namespace assay::stats

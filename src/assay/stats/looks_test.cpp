@@ -193,5 +193,39 @@ TEST(Looks, ALookBeyondThePlanOrThePairsIsABug) {
   EXPECT_DEATH(judge_look(ten, ten, 1, {}, {}), "pairs <= a.size");
 }
 
+/// So many pairs, b above a by `shift` in each.
+Confirmation confirmed(int pairs, double shift, double found) {
+  const std::vector<double> a(static_cast<std::size_t>(pairs), 1.0);
+  const std::vector<double> b(static_cast<std::size_t>(pairs), 1.0 + shift);
+  return judge_confirmation(a, b, found, {.pairs = pairs}, kQuick);
+}
+
+TEST(Confirmation, AsksForHalfOfTheChangeInTheSameDirection) {
+  EXPECT_TRUE(confirmed(20, 0.0625, 0.125).is_confirmed);
+  EXPECT_TRUE(confirmed(20, -0.0625, -0.125).is_confirmed);
+  EXPECT_TRUE(confirmed(20, 0.5, 0.125).is_confirmed);
+  EXPECT_FALSE(confirmed(20, 0.0625, 0.126).is_confirmed);
+  EXPECT_FALSE(confirmed(20, -0.0625, 0.125).is_confirmed);
+}
+
+// All b above a: p is 2^(1 - pairs), 0.0156 of seven pairs and 0.031 of six, against 0.02.
+TEST(Confirmation, HoldsTwiceItsAlphaAgainstATwoSidedP) {
+  EXPECT_TRUE(confirmed(7, 0.0625, 0.0625).is_confirmed);
+  EXPECT_FALSE(confirmed(6, 0.0625, 0.0625).is_confirmed);
+  EXPECT_EQ(confirmed(7, 0.0625, 0.0625).look.alpha, 0.02);
+}
+
+TEST(Confirmation, IsNotFoundInNoise) {
+  const auto [a, b] = noisy_pairs(20, 0, 0.1, 8);
+  for (const double found : {-1e-6, 1e-6}) {
+    EXPECT_FALSE(judge_confirmation(a, b, found, {}, kQuick).is_confirmed);
+  }
+}
+
+TEST(Confirmation, IsLookedAtWithHalfTheGate) {
+  EXPECT_EQ(confirmed(20, 0.0125, 0.02).look.verdict, PairVerdict::kSlower);
+  EXPECT_EQ(confirmed(20, 0.0075, 0.02).look.verdict, PairVerdict::kChangedLess);
+}
+
 }  // namespace
 }  // namespace assay::stats
