@@ -158,11 +158,8 @@ void Pairs::add(const Launch& launch) {
   auto& pair = pairs_[place.pair];
   pair.phase = place.phase;
   auto& values = pair.sides[place.side];
-  for (const auto metric : compared_metrics({})) {
-    if (const auto value = reduce_launch(launch, metric); value && *value > 0) {
-      values[std::string(metric)] = *value;
-    }
-  }
+  values = reduce_launch(launch);
+  std::erase_if(values, [](const auto& entry) { return entry.second <= 0; });
   if (place.side == Side::kCanary) {
     return;
   }

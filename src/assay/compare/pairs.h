@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -12,6 +11,7 @@
 #include "assay/record/launch.h"
 #include "assay/stats/looks.h"
 #include "assay/stats/pair_test.h"
+#include "assay/summary/reduction.h"
 
 namespace assay {
 
@@ -52,11 +52,9 @@ class Pairs {
   [[nodiscard]] Sides all_logs(std::string_view metric, Side other = Side::kB) const;
 
  private:
-  using Reduced = std::map<std::string, double, std::less<>>;  ///< Metric to value.
-
   struct Pair {
     PairPhase phase = PairPhase::kSearch;
-    std::map<Side, Reduced> sides;
+    std::map<Side, ReducedLaunch> sides;  ///< Without what is not above 0.
   };
 
   [[nodiscard]] bool is_counted(int number, const Pair& pair, PairPhase phase, Side other) const;

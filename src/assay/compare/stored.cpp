@@ -51,9 +51,12 @@ Result<MeasuredCases> measured_cases(ResultStore& store, const Run& run, std::st
     auto& logs = measured[attempt.case_key].logs;
     ASSAY_ASSIGN_OR_RETURN(const auto launches, store.launches_of_attempt(attempt.id));
     for (const auto& launch : launches) {
-      const auto value = reduce_launch(launch, metric);
-      if (value && *value > 0 && logs.size() < kMostLaunches) {
-        logs.push_back(std::log(*value));
+      if (logs.size() == kMostLaunches) {
+        break;
+      }
+      const auto reduced = reduce_launch(launch);
+      if (const auto value = reduced.find(metric); value != reduced.end() && value->second > 0) {
+        logs.push_back(std::log(value->second));
       }
     }
   }

@@ -34,7 +34,10 @@ void add_launch(const Launch& launch, const PairPlace& place, const Comparison& 
   pair.point.is_replaced =
       std::ranges::find(comparison.replaced_pairs, place.pair) != comparison.replaced_pairs.end();
   pair.point.is_disturbed = pair.point.is_disturbed || !find_disturbances(launch).empty();
-  (place.side == Side::kA ? pair.a : pair.b) = reduce_launch(launch, comparison.plan.metric);
+  const auto reduced = reduce_launch(launch);
+  if (const auto value = reduced.find(comparison.plan.metric); value != reduced.end()) {
+    (place.side == Side::kA ? pair.a : pair.b) = value->second;
+  }
 }
 
 bool is_counted(const PairPlace& place, const std::string& comparison) {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -18,10 +16,13 @@ constexpr auto kMetrics = std::to_array<std::string_view>(
 
 }  // namespace
 
-std::optional<double> reduce_launch(const Launch& launch, std::string_view metric) {
+ReducedLaunch reduce_launch(const Launch& launch) {
   const auto summary = summarize_timing({launch});
-  const auto found = summary.metrics.find(std::string(metric));
-  return found == summary.metrics.end() ? std::nullopt : std::optional(found->second.value);
+  ReducedLaunch reduced;
+  for (const auto& [metric, estimate] : summary.metrics) {
+    reduced.emplace(metric, estimate.value);
+  }
+  return reduced;
 }
 
 std::vector<std::string_view> compared_metrics(std::string_view primary) {

@@ -1,6 +1,8 @@
 #pragma once
 
-#include <optional>
+#include <functional>
+#include <map>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -9,8 +11,11 @@
 namespace assay {
 
 /// What one launch comes down to, by the name of a metric (docs/metrics.md): "steady_floor_ns",
-/// "steady_ns", "steady_p90_ns", "first_ns", "load_ns". Absent where it was not measured.
-std::optional<double> reduce_launch(const Launch& launch, std::string_view metric);
+/// "steady_ns", "steady_p90_ns", "first_ns", "load_ns", … Without what was not measured.
+using ReducedLaunch = std::map<std::string, double, std::less<>>;
+
+/// Costs about as much for one metric as for all of them.
+ReducedLaunch reduce_launch(const Launch& launch);
 
 /// The metrics of a comparison, the primary one first: others follow in a fixed order.
 std::vector<std::string_view> compared_metrics(std::string_view primary);
