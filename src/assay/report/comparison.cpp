@@ -1,6 +1,5 @@
 #include "assay/report/comparison.h"
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <fmt/format.h>
@@ -46,23 +45,14 @@ std::string words_of(ComparisonVerdict verdict) {
   }
 }
 
-std::string percent(double ratio) {
-  return fmt::format("{:+.{}f}", ratio * 100, std::abs(ratio) < 0.01 ? 2 : 1);
-}
-
-std::string bounds(const PairEstimate& estimate) {
-  return estimate.low && estimate.high
-             ? fmt::format("[{}, {}]", percent(*estimate.low), percent(*estimate.high))
-             : std::string(kNotMeasured);
-}
-
 std::string p_text(double p_value) {
   return p_value < 0.0005 ? "<0.001" : fmt::format("{:.3f}", p_value);
 }
 
 std::string line_of(const std::string& what, const PairEstimate& estimate) {
   return fmt::format("{:<14}{:>3} pairs  {} %  {}  p {} of {:.3g}", what, estimate.pairs,
-                     percent(estimate.ratio), bounds(estimate), p_text(estimate.p_value),
+                     text_from_change(estimate.ratio),
+                     text_from_changes(estimate.low, estimate.high), p_text(estimate.p_value),
                      estimate.alpha);
 }
 
@@ -108,8 +98,8 @@ TextTable comparison_table(const Comparison& comparison) {
         {text_from_metric(estimate.metric, {.value = estimate.a_median, .count = 1})});
     b.cells.push_back(
         {text_from_metric(estimate.metric, {.value = estimate.b_median, .count = 1})});
-    ratio.cells.push_back({percent(estimate.ratio)});
-    interval.cells.push_back({bounds(estimate)});
+    ratio.cells.push_back({text_from_change(estimate.ratio)});
+    interval.cells.push_back({text_from_changes(estimate.low, estimate.high)});
     p.cells.push_back({p_text(estimate.p_value)});
     const auto words =
         words_of(estimate.verdict) + (estimate.is_confirmed == false ? ", not found again" : "");

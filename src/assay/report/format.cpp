@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <fmt/format.h>
+#include <optional>
 #include <span>
 #include <sstream>
 #include <string>
@@ -238,6 +239,15 @@ std::string text_from_share(double ratio) {
     return "<0.1";
   }
   return percent == 100 ? "100" : text_from_number(percent);
+}
+
+std::string text_from_change(double ratio) {
+  return fmt::format("{:+.{}f}", ratio * 100, std::abs(ratio) < 0.01 ? 2 : 1);
+}
+
+std::string text_from_changes(const std::optional<double>& low, const std::optional<double>& high) {
+  return low && high ? fmt::format("[{}, {}]", text_from_change(*low), text_from_change(*high))
+                     : std::string(kNotMeasured);
 }
 
 std::string text_from_metric(std::string_view name, const Estimate& estimate) {

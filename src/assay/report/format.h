@@ -46,6 +46,13 @@ std::string text_from_interval(const Estimate& estimate, const Scale& scale);
 /// A ratio as percent. What is not all or nothing never reads as such: 0.9999 is ">99.9".
 std::string text_from_share(double ratio);
 
+/// A change as percent with its sign: "+3.5", "-0.41" for what is smaller than 1 %.
+std::string text_from_change(double ratio);
+
+/// "[+2.9, +5.8]": the interval of a change; what stands for nothing measured where an end is
+/// absent.
+std::string text_from_changes(const std::optional<double>& low, const std::optional<double>& high);
+
 /// "11.6 ms", "14.1 MB", "98.4 %", "31.2 dB": one metric on its own, by its name.
 std::string text_from_metric(std::string_view name, const Estimate& estimate);
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
+#include <optional>
 #include <string>
 
 #include "assay/record/metric.h"
@@ -102,6 +103,19 @@ TEST(Printable, TakesOutTerminalColoursAndControls) {
                       "b"),
             "a·b")
       << "right-to-left override";
+}
+
+TEST(Change, HasItsSignAndTwoDecimalsBelowOnePercent) {
+  EXPECT_EQ(text_from_change(0.0351), "+3.5");
+  EXPECT_EQ(text_from_change(-0.25), "-25.0");
+  EXPECT_EQ(text_from_change(0.01), "+1.0");
+  EXPECT_EQ(text_from_change(-0.0041), "-0.41");
+  EXPECT_EQ(text_from_changes(-0.004, 0.029), "[-0.40, +2.9]");
+}
+
+TEST(Change, HasNoIntervalWhereAnEndIsAbsent) {
+  EXPECT_EQ(text_from_changes(std::nullopt, 0.029), kNotMeasured);
+  EXPECT_EQ(text_from_changes(0.029, std::nullopt), kNotMeasured);
 }
 
 TEST(Width, CountsColumnsOfATerminal) {

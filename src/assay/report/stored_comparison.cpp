@@ -1,7 +1,6 @@
 #include "assay/report/stored_comparison.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -16,16 +15,6 @@
 
 namespace assay::report {
 namespace {
-
-std::string percent(double ratio) {
-  return fmt::format("{:+.{}f}", ratio * 100, std::abs(ratio) < 0.01 ? 2 : 1);
-}
-
-std::string bounds(const StoredChange& change) {
-  return change.low && change.high
-             ? fmt::format("[{}, {}]", percent(*change.low), percent(*change.high))
-             : std::string(kNotMeasured);
-}
 
 TextTable table_of(const StoredComparison& comparison) {
   TextColumn name{.title = "case", .is_left = true, .importance = 100, .most_width = 60};
@@ -43,8 +32,8 @@ TextTable table_of(const StoredComparison& comparison) {
     b.cells.push_back(
         {text_from_metric(comparison.metric, {.value = change.b_median, .count = 1})});
     count.cells.push_back({fmt::format("{}, {}", change.a_launches, change.b_launches)});
-    ratio.cells.push_back({percent(change.ratio)});
-    interval.cells.push_back({bounds(change)});
+    ratio.cells.push_back({text_from_change(change.ratio)});
+    interval.cells.push_back({text_from_changes(change.low, change.high)});
     p.cells.push_back({fmt::format("{:.3f}", change.p_value)});
     sign.cells.push_back(change.is_nominated ? TextCell{"compare in pairs", "33"}
                                              : TextCell{"none"});
