@@ -10,6 +10,8 @@ from contextlib import contextmanager
 
 import numpy as np
 
+STATES = {"quiet": 0, "1 neighbour": 1, "2 neighbours": 2}
+"""States of the machine, quiet first, by the number of other programs."""
 BURST_S = 0.5
 
 

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from neighbours import STATES
 from peers import judge_cells, judge_warmup
 from samples import Cell, read_cells, write_bare_pool, write_pools
 from scipy import stats
@@ -23,7 +24,6 @@ from workloads import BIN, ROOT
 HERE = Path(__file__).parent
 POOLS = HERE / "pools.json"
 PAGE = ROOT / "docs/validation.md"
-STATES = ("quiet", "1 neighbour", "2 neighbours")
 BARE_MATTERS = 0.5
 
 Row = Iterable[object]

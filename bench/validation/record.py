@@ -23,13 +23,12 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from neighbours import neighbours
+from neighbours import STATES, neighbours
 from workloads import BIN, EFFECTS, Workload, instructions_of, make_workloads, write_fake
 
 from compare_instructions import check_answer, runner_command
 from job_file import samples_of
 
-STATES = {"quiet": 0, "1 neighbour": 1, "2 neighbours": 2}
 ANSWERED = {0, 1, 6}
 """Exit codes of `assay compare` that are answers."""
 WARMUPS = [(executes, ratio) for executes in (0, 5, 20, 60, 90) for ratio in (0.05, 0.3, 2.0)]
