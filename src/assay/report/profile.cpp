@@ -115,17 +115,20 @@ std::string slowdown_text(const ProfileBreakdown& breakdown) {
   const auto profiled =
       fmt::format("{} a profiled inference ({} in one launch)",
                   text_from_duration_ns(breakdown.execute_ns), breakdown.iterations);
-  if (!breakdown.slowdown_ratio) {
+  if (!breakdown.timed_ns) {
     return profiled + "; there is no timed pass to lay it against";
+  }
+  auto both = fmt::format(
+      "{}, {} a timed one ({})", profiled, text_from_duration_ns(*breakdown.timed_ns),
+      counted(static_cast<std::size_t>(breakdown.timed_launches), "launch", "launches"));
+  if (!breakdown.slowdown_ratio) {
+    return both;
   }
   const auto floors = breakdown.floor_slowdown_ratio
                           ? fmt::format(", {:.3f} by their floors", *breakdown.floor_slowdown_ratio)
                           : "";
-  return fmt::format(
-      "{}, {} a timed one ({}): the profiler's slow-down is {:.3f}{}", profiled,
-      text_from_duration_ns(breakdown.timed_ns.value_or(0)),
-      counted(static_cast<std::size_t>(breakdown.timed_launches), "launch", "launches"),
-      *breakdown.slowdown_ratio, floors);
+  return fmt::format("{}: the profiler's slow-down is {:.3f}{}", both, *breakdown.slowdown_ratio,
+                     floors);
 }
 
 /// Values of one inference, then each reason once with all events it is the reason of.

@@ -65,6 +65,17 @@ TEST(ProfileText, TellsTheSlowdownWithBothCounts) {
   EXPECT_THAT(text, HasSubstr("0.100 ms (5.0 %) of it outside any operator"));
 }
 
+TEST(ProfileText, TellsNoSlowdownWhereThereIsNone) {
+  auto apart = breakdown();
+  apart.slowdown_ratio.reset();
+  apart.floor_slowdown_ratio.reset();
+  const auto text = console_from_breakdown(apart, 10, 200, false);
+  EXPECT_THAT(text, HasSubstr("2 ms a timed one (3 launches)\n"));
+  EXPECT_THAT(text, Not(HasSubstr("slow-down")));
+  apart.timed_ns.reset();
+  EXPECT_THAT(console_from_breakdown(apart, 10, 200, false), HasSubstr("there is no timed pass"));
+}
+
 TEST(ProfileText, ShowsTheLongestAndSaysHowMuchTheOthersTake) {
   const auto text = console_from_breakdown(breakdown(), 1, 120, false);
   EXPECT_THAT(text, HasSubstr("2 more: 0.500 ms, 25.0 %"));

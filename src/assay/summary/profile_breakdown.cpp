@@ -5,6 +5,8 @@
 #include <functional>
 #include <iterator>
 #include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -111,26 +113,46 @@ void number_parts(std::vector<ProfilePart>& parts) {
   }
 }
 
+std::optional<double> time_of(const CaseSummary& summary, const char* metric) {
+  const auto found = summary.metrics.find(metric);
+  return found == summary.metrics.end() || found->second.value <= 0
+             ? std::nullopt
+             : std::optional(found->second.value);
+}
+
+/// Whether the case is timed under other conditions than the default ones.
+bool has_scenario(const CaseSummary& summary) {
+  const auto scenario = summary.identity.find("scenario");
+  return scenario != summary.identity.end() && !scenario->empty();
+}
+
+void add_times(const CaseSummary& summary, ProfileBreakdown& breakdown) {
+  breakdown.timed_ns = time_of(summary, "steady_ns");
+  if (breakdown.timed_ns) {
+    breakdown.timed_launches = summary.metrics.at("steady_ns").count;
+    breakdown.timed_floor_ns = time_of(summary, "steady_floor_ns");
+  }
+}
+
 void add_slowdown(const CaseSummary& summary, ProfileBreakdown& breakdown) {
-  const auto steady = summary.metrics.find("steady_ns");
-  if (steady == summary.metrics.end() || steady->second.value <= 0) {
+  if (!breakdown.timed_ns) {
     return;
   }
-  breakdown.timed_ns = steady->second.value;
-  breakdown.timed_launches = steady->second.count;
+  if (has_scenario(summary)) {
+    breakdown.notes.emplace_back(
+        "no slow-down: the times were taken under the case's scenario, the profile without it");
+    return;
+  }
   if (breakdown.execute_ns > 0) {
-    breakdown.slowdown_ratio = breakdown.execute_ns / steady->second.value;
+    breakdown.slowdown_ratio = breakdown.execute_ns / *breakdown.timed_ns;
     if (*breakdown.slowdown_ratio < kImplausibleRatio) {
       breakdown.notes.emplace_back(
           "no profiler makes a program faster: other work slowed the timing pass down more than "
-          "the "
-          "profile pass; run again on a quieter machine");
+          "the profile pass; run again on a quieter machine");
     }
   }
-  const auto floor = summary.metrics.find("steady_floor_ns");
-  if (floor != summary.metrics.end() && floor->second.value > 0 && breakdown.method_floor_ns > 0) {
-    breakdown.timed_floor_ns = floor->second.value;
-    breakdown.floor_slowdown_ratio = breakdown.method_floor_ns / floor->second.value;
+  if (breakdown.timed_floor_ns && breakdown.method_floor_ns > 0) {
+    breakdown.floor_slowdown_ratio = breakdown.method_floor_ns / *breakdown.timed_floor_ns;
   }
 }
 
@@ -161,6 +183,7 @@ ProfileBreakdown break_down_profile(const CaseSummary& summary) {
   std::ranges::for_each(breakdown.places, share);
   std::ranges::sort(breakdown.parts, std::greater{}, &ProfilePart::time_ns);
   std::ranges::sort(breakdown.families, std::greater{}, &ProfileGroup::time_ns);
+  add_times(summary, breakdown);
   add_slowdown(summary, breakdown);
   return breakdown;
 }

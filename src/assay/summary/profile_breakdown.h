@@ -9,7 +9,8 @@ namespace assay {
 /// in an inference, so that one disturbed inference moves nothing; what medians leave of the
 /// method's median is a part of its own, which may therefore be slightly negative.
 ///
-/// `summary` has a profile. Where it has a time too, the profile's slow-down is told.
+/// `summary` has a profile. Where it has a time too, the profile's slow-down is told, unless the
+/// time was taken under a scenario: the profile pass runs without it, so a note says why.
 ProfileBreakdown break_down_profile(const CaseSummary& summary);
 
 }  // namespace assay

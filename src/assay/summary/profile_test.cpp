@@ -6,6 +6,7 @@
 #include <numeric>
 #include <string>
 
+#include "assay/base/json.h"
 #include "assay/record/summary.h"
 #include "assay/summary/operator_family.h"
 #include "assay/summary/profile_breakdown.h"
@@ -114,6 +115,22 @@ TEST(ProfileBreakdown, TellsTheSlowdownAgainstTheTimedPass) {
               ElementsAre("3 of 3 launches were disturbed",
                           HasSubstr("no profiler makes a program faster")));
   EXPECT_FALSE(break_down_profile(left_case()).slowdown_ratio.has_value());
+}
+
+TEST(ProfileBreakdown, HasNoSlowdownWhereOnlyTheTimesAreOfAScenario) {
+  auto summary = delegated_case();
+  summary.identity = {{"scenario", {{"gap_ns", 5'000'000}}}};
+  const auto breakdown = break_down_profile(summary);
+  EXPECT_FALSE(breakdown.slowdown_ratio.has_value());
+  EXPECT_FALSE(breakdown.floor_slowdown_ratio.has_value());
+  EXPECT_EQ(breakdown.timed_ns, 1000);
+  EXPECT_EQ(breakdown.timed_floor_ns, 900);
+  EXPECT_THAT(breakdown.notes, ElementsAre(HasSubstr("no slow-down")));
+  summary.identity = {{"scenario", Json::object()}};
+  EXPECT_TRUE(break_down_profile(summary).slowdown_ratio.has_value());
+  auto untimed = left_case();
+  untimed.identity = {{"scenario", {{"streams", 2}}}};
+  EXPECT_TRUE(break_down_profile(untimed).notes.empty());
 }
 
 TEST(ProfileBreakdown, KeepsADelegateThatTellsNothingOfItsInside) {
