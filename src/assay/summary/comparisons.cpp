@@ -6,13 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "assay/base/result.h"
 #include "assay/record/axes.h"
 #include "assay/record/comparison.h"
 #include "assay/record/launch.h"
-#include "assay/record/run.h"
 #include "assay/record/summary.h"
-#include "assay/store/result_store.h"
+#include "assay/summary/case_rows.h"
 #include "assay/summary/disturbance.h"
 #include "assay/summary/reduction.h"
 
@@ -40,38 +38,41 @@ void add_launch(const Launch& launch, const PairPlace& place, const Comparison& 
   }
 }
 
-bool is_counted(const PairPlace& place, const std::string& comparison) {
-  return place.comparison == comparison && place.side != Side::kCanary &&
-         place.phase != PairPhase::kPilot;
+/// Whether a launch belongs to a pair that is shown.
+bool is_counted(const Launch& launch, const PairPlace& place, const std::string& comparison) {
+  return launch.outcome == Outcome::kCompleted && place.comparison == comparison &&
+         place.side != Side::kCanary && place.phase != PairPhase::kPilot;
+}
+
+std::vector<PairPoint> points_of(const Comparison& comparison, const AttemptLaunches& launches) {
+  std::map<int, HalfPair> pairs;
+  for (const auto& [attempt, rows] : launches) {
+    for (const auto& launch : rows) {
+      const auto& place = launch.place;
+      if (place && is_counted(launch, *place, comparison.id)) {
+        add_launch(launch, *place, comparison, pairs);
+      }
+    }
+  }
+  std::vector<PairPoint> points;
+  for (auto& [number, pair] : pairs) {
+    if (pair.a && pair.b) {
+      pair.point.a = *pair.a;
+      pair.point.b = *pair.b;
+      points.push_back(pair.point);
+    }
+  }
+  return points;
 }
 
 }  // namespace
 
-Result<std::vector<ComparisonSummary>> summarize_comparisons(ResultStore& store, const Run& run,
-                                                             const std::vector<Attempt>& attempts) {
-  ASSAY_ASSIGN_OR_RETURN(const auto comparisons, store.comparisons_of_run(run.id));
+std::vector<ComparisonSummary> summarize_comparisons(const std::vector<Comparison>& comparisons,
+                                                     const AttemptLaunches& launches) {
   std::vector<ComparisonSummary> summaries;
+  summaries.reserve(comparisons.size());
   for (const auto& comparison : comparisons) {
-    std::map<int, HalfPair> pairs;
-    for (const auto& attempt : attempts) {
-      ASSAY_ASSIGN_OR_RETURN(const auto launches, store.launches_of_attempt(attempt.id));
-      for (const auto& launch : launches) {
-        const bool is_completed = launch.outcome == Outcome::kCompleted;
-        if (const auto& place = launch.place;
-            is_completed && place && is_counted(*place, comparison.id)) {
-          add_launch(launch, *place, comparison, pairs);
-        }
-      }
-    }
-    auto& summary =
-        summaries.emplace_back(ComparisonSummary{.comparison = comparison, .pairs = {}});
-    for (auto& [number, pair] : pairs) {
-      if (pair.a && pair.b) {
-        pair.point.a = *pair.a;
-        pair.point.b = *pair.b;
-        summary.pairs.push_back(pair.point);
-      }
-    }
+    summaries.push_back({.comparison = comparison, .pairs = points_of(comparison, launches)});
   }
   return summaries;
 }

@@ -2,16 +2,15 @@
 
 #include <vector>
 
-#include "assay/base/result.h"
-#include "assay/record/run.h"
+#include "assay/record/comparison.h"
 #include "assay/record/summary.h"
-#include "assay/store/result_store.h"
+#include "assay/summary/case_rows.h"
 
 namespace assay {
 
-/// The comparisons of a run with their pairs at the primary metric, those of a pilot left out.
-/// Errors: the store's.
-Result<std::vector<ComparisonSummary>> summarize_comparisons(ResultStore& store, const Run& run,
-                                                             const std::vector<Attempt>& attempts);
+/// Comparisons with their pairs at the primary metric, those of a pilot left out. `launches`: of
+/// the timing pass of their run. Pure.
+std::vector<ComparisonSummary> summarize_comparisons(const std::vector<Comparison>& comparisons,
+                                                     const AttemptLaunches& launches);
 
 }  // namespace assay

@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -25,6 +26,7 @@
 #include "assay/record/subject.h"
 #include "assay/record/summary.h"
 #include "assay/store/result_store.h"
+#include "assay/summary/case_rows.h"
 #include "assay/summary/comparisons.h"
 #include "assay/summary/disturbance.h"
 #include "assay/summary/leaks.h"
@@ -36,81 +38,6 @@
 
 namespace assay {
 namespace {
-
-/// All rows of one case in one run, the newest attempt of each pass.
-struct CaseRows {
-  Case cell;
-  std::map<Pass, Attempt> attempts;
-  std::map<Pass, std::vector<Launch>> launches;
-  std::optional<Artifact> artifact;
-  std::vector<AccuracyTable> tables;
-  std::optional<InstructionReport> instructions;
-};
-
-Status read_launches(ResultStore& store, CaseRows& rows) {
-  for (const auto& [pass, attempt] : rows.attempts) {
-    ASSAY_ASSIGN_OR_RETURN(rows.launches[pass], store.launches_of_attempt(attempt.id));
-  }
-  return {};
-}
-
-Status read_tables(ResultStore& store, CaseRows& rows) {
-  const auto attempt = rows.attempts.find(Pass::kEvaluate);
-  if (attempt == rows.attempts.end()) {
-    return {};
-  }
-  ASSAY_ASSIGN_OR_RETURN(const auto attachments, store.attachments_of(attempt->second.id));
-  for (const auto& attachment : attachments) {
-    if (attachment.kind == "accuracy_table") {
-      ASSAY_ASSIGN_OR_RETURN(const auto table, parse_json(attachment.content, "accuracy table"));
-      rows.tables.push_back(table.get<AccuracyTable>());
-    }
-  }
-  return {};
-}
-
-Status read_instructions(ResultStore& store, CaseRows& rows) {
-  const auto attempt = rows.attempts.find(Pass::kProfile);
-  if (attempt == rows.attempts.end()) {
-    return {};
-  }
-  ASSAY_ASSIGN_OR_RETURN(const auto attachments, store.attachments_of(attempt->second.id));
-  for (const auto& attachment : attachments) {
-    if (attachment.kind == "instructions") {
-      ASSAY_ASSIGN_OR_RETURN(const auto report, parse_json(attachment.content, "instructions"));
-      rows.instructions = report.get<InstructionReport>();
-    }
-  }
-  return {};
-}
-
-Status read_artifact(ResultStore& store, CaseRows& rows) {
-  if (rows.attempts.empty()) {
-    return {};
-  }
-  ASSAY_ASSIGN_OR_RETURN(const auto subject,
-                         store.get_subject(rows.attempts.begin()->second.subject));
-  if (!subject.artifact_digest.empty()) {
-    ASSAY_ASSIGN_OR_RETURN(rows.artifact, store.get_artifact(subject.artifact_digest));
-  }
-  return {};
-}
-
-Result<CaseRows> read_rows(ResultStore& store, const Case& cell,
-                           const std::vector<Attempt>& attempts) {
-  CaseRows rows{.cell = cell};
-  const auto key = case_key(cell);
-  for (const auto& attempt : attempts) {
-    if (attempt.case_key == key) {
-      rows.attempts[attempt.pass] = attempt;
-    }
-  }
-  ASSAY_RETURN_IF_ERROR(read_launches(store, rows));
-  ASSAY_RETURN_IF_ERROR(read_tables(store, rows));
-  ASSAY_RETURN_IF_ERROR(read_instructions(store, rows));
-  ASSAY_RETURN_IF_ERROR(read_artifact(store, rows));
-  return rows;
-}
 
 std::string joined_options(const Case& cell) {
   std::vector<std::string> texts;
@@ -374,13 +301,18 @@ Result<RunSummary> summarize_run(ResultStore& store, const Run& run,
   ASSAY_ASSIGN_OR_RETURN(summary.calibration, newest_calibration(store, run.environment));
   ASSAY_ASSIGN_OR_RETURN(const auto cases, store.cases_of_run(run.id));
   ASSAY_ASSIGN_OR_RETURN(const auto attempts, store.attempts_of_run(run.id));
+  ASSAY_ASSIGN_OR_RETURN(const auto comparisons, store.comparisons_of_run(run.id));
+  AttemptLaunches compared;
+  if (!comparisons.empty()) {
+    ASSAY_ASSIGN_OR_RETURN(compared, read_timed_launches(store, attempts));
+  }
   for (const auto& cell : cases) {
-    ASSAY_ASSIGN_OR_RETURN(const auto rows, read_rows(store, cell, attempts));
+    ASSAY_ASSIGN_OR_RETURN(const auto rows, read_case_rows(store, cell, attempts, compared));
     ASSAY_ASSIGN_OR_RETURN(auto one, summarize_case(rows, options));
     summary.cases.push_back(std::move(one));
   }
   add_speedups(summary);
-  ASSAY_ASSIGN_OR_RETURN(summary.comparisons, summarize_comparisons(store, run, attempts));
+  summary.comparisons = summarize_comparisons(comparisons, compared);
   return summary;
 }
 

@@ -166,6 +166,21 @@ TEST(SummarizeRun, TellsHowMuchFasterThanTheBaseline) {
   EXPECT_EQ(summary.cases[1].verdict, Verdict::kPass);
 }
 
+TEST(SummarizeRun, JoinsTheLaunchesOfAComparisonToPairs) {
+  StoredRun stored;
+  ASSERT_TRUE(stored.store->put_comparison({.id = "c", .run = stored.run.id}));
+  std::vector<Launch> launches = {timing_launch(0, 1000), timing_launch(1, 2000)};
+  launches[0].place = PairPlace{.comparison = "c", .side = Side::kA};
+  launches[1].place = PairPlace{.comparison = "c", .side = Side::kB};
+  stored.add_attempt(stored.add_case("executorch/portable"), Pass::kTiming, launches);
+  const auto summary = stored.summary();
+  ASSERT_EQ(summary.comparisons.size(), 1U);
+  ASSERT_EQ(summary.comparisons[0].pairs.size(), 1U);
+  EXPECT_EQ(summary.comparisons[0].pairs[0].a, 999);
+  EXPECT_EQ(summary.comparisons[0].pairs[0].b, 1999);
+  EXPECT_EQ(summary.cases[0].launches.size(), 2U);
+}
+
 TEST(SummarizeRun, ShowsOfEachLaunchItsWarmUpAndWhatDisturbedIt) {
   StoredRun stored;
   auto launches = three_launches(1000);

@@ -1,0 +1,101 @@
+#include "assay/summary/case_rows.h"
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/record/axes.h"
+#include "assay/record/case.h"
+#include "assay/record/profile.h"
+#include "assay/record/run.h"
+#include "assay/record/summary.h"
+#include "assay/store/result_store.h"
+
+namespace assay {
+namespace {
+
+Status read_launches(ResultStore& store, const AttemptLaunches& known, CaseRows& rows) {
+  for (const auto& [pass, attempt] : rows.attempts) {
+    if (const auto found = known.find(attempt.id); found != known.end()) {
+      rows.launches[pass] = found->second;
+    } else {
+      ASSAY_ASSIGN_OR_RETURN(rows.launches[pass], store.launches_of_attempt(attempt.id));
+    }
+  }
+  return {};
+}
+
+Status read_tables(ResultStore& store, CaseRows& rows) {
+  const auto attempt = rows.attempts.find(Pass::kEvaluate);
+  if (attempt == rows.attempts.end()) {
+    return {};
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto attachments, store.attachments_of(attempt->second.id));
+  for (const auto& attachment : attachments) {
+    if (attachment.kind == "accuracy_table") {
+      ASSAY_ASSIGN_OR_RETURN(const auto table, parse_json(attachment.content, "accuracy table"));
+      rows.tables.push_back(table.get<AccuracyTable>());
+    }
+  }
+  return {};
+}
+
+Status read_instructions(ResultStore& store, CaseRows& rows) {
+  const auto attempt = rows.attempts.find(Pass::kProfile);
+  if (attempt == rows.attempts.end()) {
+    return {};
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto attachments, store.attachments_of(attempt->second.id));
+  for (const auto& attachment : attachments) {
+    if (attachment.kind == "instructions") {
+      ASSAY_ASSIGN_OR_RETURN(const auto report, parse_json(attachment.content, "instructions"));
+      rows.instructions = report.get<InstructionReport>();
+    }
+  }
+  return {};
+}
+
+Status read_artifact(ResultStore& store, CaseRows& rows) {
+  if (rows.attempts.empty()) {
+    return {};
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto subject,
+                         store.get_subject(rows.attempts.begin()->second.subject));
+  if (!subject.artifact_digest.empty()) {
+    ASSAY_ASSIGN_OR_RETURN(rows.artifact, store.get_artifact(subject.artifact_digest));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<AttemptLaunches> read_timed_launches(ResultStore& store,
+                                            const std::vector<Attempt>& attempts) {
+  AttemptLaunches launches;
+  for (const auto& attempt : attempts) {
+    if (attempt.pass == Pass::kTiming) {
+      ASSAY_ASSIGN_OR_RETURN(launches[attempt.id], store.launches_of_attempt(attempt.id));
+    }
+  }
+  return launches;
+}
+
+Result<CaseRows> read_case_rows(ResultStore& store, const Case& cell,
+                                const std::vector<Attempt>& attempts,
+                                const AttemptLaunches& known) {
+  CaseRows rows{.cell = cell};
+  const auto key = case_key(cell);
+  for (const auto& attempt : attempts) {
+    if (attempt.case_key == key) {
+      rows.attempts[attempt.pass] = attempt;
+    }
+  }
+  ASSAY_RETURN_IF_ERROR(read_launches(store, known, rows));
+  ASSAY_RETURN_IF_ERROR(read_tables(store, rows));
+  ASSAY_RETURN_IF_ERROR(read_instructions(store, rows));
+  ASSAY_RETURN_IF_ERROR(read_artifact(store, rows));
+  return rows;
+}
+
+}  // namespace assay
