@@ -1,22 +1,19 @@
 // What every store must do, run on each of them.
 #include <cmath>
 #include <cstdint>
-#include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <limits>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "assay/base/fs.h"
 #include "assay/base/result.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/metric.h"
+#include "assay/store/every_store.h"
 #include "assay/store/result_store.h"
 #include "assay/store/sample_records.h"
 
@@ -27,38 +24,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
 
-template <class T>
-nlohmann::json json_of(const T& record) {
-  return nlohmann::json(record);
-}
+class StoreContract : public EveryStore {};
 
-enum class Kind : std::uint8_t { kMemory, kSqlite };
-
-class StoreContract : public testing::TestWithParam<Kind> {
- protected:
-  void SetUp() override {
-    if (GetParam() == Kind::kMemory) {
-      store_ = make_memory_store();
-      return;
-    }
-    auto store = open_sqlite_store(folder_.path() / "deep" / "results.db");
-    ASSERT_TRUE(store.has_value()) << store.error().message;
-    store_ = *std::move(store);
-  }
-
-  ResultStore& store() { return *store_; }
-  [[nodiscard]] std::filesystem::path file(std::string_view name) const {
-    return folder_.path() / name;
-  }
-
-  TemporaryFolder folder_ = make_store_folder();
-  std::unique_ptr<ResultStore> store_;
-};
-
-INSTANTIATE_TEST_SUITE_P(Stores, StoreContract, testing::Values(Kind::kMemory, Kind::kSqlite),
-                         [](const auto& param_info) {
-                           return param_info.param == Kind::kMemory ? "Memory" : "Sqlite";
-                         });
+INSTANTIATE_TEST_SUITE_P(Stores, StoreContract, every_store(), name_of_store);
 
 TEST_P(StoreContract, GivesBackARunAsItWasAdded) {
   const auto records = add_sample_run(store());
@@ -335,67 +303,6 @@ TEST_P(StoreContract, TellsHowLongACaseTookInItsNewestRun) {
   }
   EXPECT_EQ(store().past_duration_ns(key).value(), 200);
   EXPECT_EQ(store().past_duration_ns("never ran").value(), 0);
-}
-
-TEST_P(StoreContract, MergesAnotherStoreOnce) {
-  const auto own = add_sample_run(store());
-  SampleRun theirs;
-  {
-    auto other = open_sqlite_store(file("other.db")).value();
-    theirs = add_sample_run(*other);
-    ASSERT_TRUE(other->add_attachment({theirs.launch.id, "log", "text"}).has_value());
-    const std::vector<MetricRow> rows = {{theirs.attempt.id, "", make_metric("first_ns", 5)}};
-    ASSERT_TRUE(other->add_metrics(rows).has_value());
-  }
-  const auto copied = store().merge_from(file("other.db"));
-  ASSERT_TRUE(copied.has_value()) << copied.error().message;
-  EXPECT_GT(*copied, 0);
-  EXPECT_EQ(store().merge_from(file("other.db")).value(), 0);
-  EXPECT_THAT(store().list_runs(10).value(), SizeIs(2));
-  const auto launches = store().launches_of_attempt(theirs.attempt.id).value();
-  ASSERT_THAT(launches, SizeIs(1));
-  EXPECT_EQ(json_of(launches[0]), json_of(theirs.launch));
-  EXPECT_EQ(launches[0].measurement->samples.execute_ns,
-            theirs.launch.measurement->samples.execute_ns);
-  EXPECT_THAT(store().attachments_of(theirs.launch.id).value(), SizeIs(1));
-  EXPECT_THAT(store().metrics_of_attempt(theirs.attempt.id).value(), SizeIs(1));
-  EXPECT_THAT(store().launches_of_attempt(own.attempt.id).value(), SizeIs(1));
-}
-
-TEST_P(StoreContract, BringsUnfinishedRunsUpToDateWhenMergingAndNeverBack) {
-  SampleRun theirs;
-  {
-    auto other = open_sqlite_store(file("other.db")).value();
-    theirs = add_sample_run(*other);
-  }
-  ASSERT_TRUE(store().merge_from(file("other.db")).has_value());
-  {
-    auto other = open_sqlite_store(file("other.db")).value();
-    theirs.attempt.is_finished = true;
-    theirs.attempt.outcome = Outcome::kCompleted;
-    ASSERT_TRUE(other->put_attempt(theirs.attempt).has_value());
-    ASSERT_TRUE(other->finish_run(theirs.run.id, 99).has_value());
-  }
-  EXPECT_EQ(store().merge_from(file("other.db")).value(), 2);
-  EXPECT_EQ(store().get_run(theirs.run.id).value().finished_unix_ns, 99);
-  EXPECT_TRUE(store().attempts_of_run(theirs.run.id).value().at(0).is_finished);
-  {
-    auto other = open_sqlite_store(file("other.db")).value();
-    theirs.attempt.is_finished = false;
-    ASSERT_TRUE(other->put_attempt(theirs.attempt).has_value());
-  }
-  EXPECT_EQ(store().merge_from(file("other.db")).value(), 0);
-  EXPECT_TRUE(store().attempts_of_run(theirs.run.id).value().at(0).is_finished);
-}
-
-TEST_P(StoreContract, RefusesToMergeWhatIsNoStore) {
-  EXPECT_EQ(store().merge_from(file("absent.db")).error().code, ErrorCode::kNotFound);
-  EXPECT_FALSE(std::filesystem::exists(file("absent.db")));
-  ASSERT_TRUE(write_file_atomically(file("text.db"), "this is a text, not a database").has_value());
-  const auto merged = store().merge_from(file("text.db"));
-  ASSERT_FALSE(merged.has_value());
-  EXPECT_EQ(merged.error().code, ErrorCode::kCorrupt);
-  EXPECT_THAT(merged.error().message, HasSubstr("text.db"));
 }
 
 }  // namespace

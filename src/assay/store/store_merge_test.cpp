@@ -1,0 +1,88 @@
+// What every store must do with the records of another one.
+#include <filesystem>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "assay/base/fs.h"
+#include "assay/base/result.h"
+#include "assay/record/axes.h"
+#include "assay/record/metric.h"
+#include "assay/store/every_store.h"
+#include "assay/store/result_store.h"
+#include "assay/store/sample_records.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+using testing::SizeIs;
+
+class StoreMerge : public EveryStore {};
+
+INSTANTIATE_TEST_SUITE_P(Stores, StoreMerge, every_store(), name_of_store);
+
+TEST_P(StoreMerge, BringsAnotherStoreOnce) {
+  const auto own = add_sample_run(store());
+  SampleRun theirs;
+  {
+    auto other = open_sqlite_store(file("other.db")).value();
+    theirs = add_sample_run(*other);
+    ASSERT_TRUE(other->add_attachment({theirs.launch.id, "log", "text"}).has_value());
+    const std::vector<MetricRow> rows = {{theirs.attempt.id, "", make_metric("first_ns", 5)}};
+    ASSERT_TRUE(other->add_metrics(rows).has_value());
+  }
+  const auto copied = store().merge_from(file("other.db"));
+  ASSERT_TRUE(copied.has_value()) << copied.error().message;
+  EXPECT_GT(*copied, 0);
+  EXPECT_EQ(store().merge_from(file("other.db")).value(), 0);
+  EXPECT_THAT(store().list_runs(10).value(), SizeIs(2));
+  const auto launches = store().launches_of_attempt(theirs.attempt.id).value();
+  ASSERT_THAT(launches, SizeIs(1));
+  EXPECT_EQ(json_of(launches[0]), json_of(theirs.launch));
+  EXPECT_EQ(launches[0].measurement->samples.execute_ns,
+            theirs.launch.measurement->samples.execute_ns);
+  EXPECT_THAT(store().attachments_of(theirs.launch.id).value(), SizeIs(1));
+  EXPECT_THAT(store().metrics_of_attempt(theirs.attempt.id).value(), SizeIs(1));
+  EXPECT_THAT(store().launches_of_attempt(own.attempt.id).value(), SizeIs(1));
+}
+
+TEST_P(StoreMerge, BringsUnfinishedRunsUpToDateAndNeverBack) {
+  SampleRun theirs;
+  {
+    auto other = open_sqlite_store(file("other.db")).value();
+    theirs = add_sample_run(*other);
+  }
+  ASSERT_TRUE(store().merge_from(file("other.db")).has_value());
+  {
+    auto other = open_sqlite_store(file("other.db")).value();
+    theirs.attempt.is_finished = true;
+    theirs.attempt.outcome = Outcome::kCompleted;
+    ASSERT_TRUE(other->put_attempt(theirs.attempt).has_value());
+    ASSERT_TRUE(other->finish_run(theirs.run.id, 99).has_value());
+  }
+  EXPECT_EQ(store().merge_from(file("other.db")).value(), 2);
+  EXPECT_EQ(store().get_run(theirs.run.id).value().finished_unix_ns, 99);
+  EXPECT_TRUE(store().attempts_of_run(theirs.run.id).value().at(0).is_finished);
+  {
+    auto other = open_sqlite_store(file("other.db")).value();
+    theirs.attempt.is_finished = false;
+    ASSERT_TRUE(other->put_attempt(theirs.attempt).has_value());
+  }
+  EXPECT_EQ(store().merge_from(file("other.db")).value(), 0);
+  EXPECT_TRUE(store().attempts_of_run(theirs.run.id).value().at(0).is_finished);
+}
+
+TEST_P(StoreMerge, RefusesWhatIsNoStore) {
+  EXPECT_EQ(store().merge_from(file("absent.db")).error().code, ErrorCode::kNotFound);
+  EXPECT_FALSE(std::filesystem::exists(file("absent.db")));
+  ASSERT_TRUE(write_file_atomically(file("text.db"), "this is a text, not a database").has_value());
+  const auto merged = store().merge_from(file("text.db"));
+  ASSERT_FALSE(merged.has_value());
+  EXPECT_EQ(merged.error().code, ErrorCode::kCorrupt);
+  EXPECT_THAT(merged.error().message, HasSubstr("text.db"));
+}
+
+}  // namespace
+}  // namespace assay
