@@ -15,6 +15,23 @@
 namespace assay {
 namespace {
 
+/// The attempts of a case. Two builds of one case have the same key: each has those of its own
+/// build, where there are any.
+Result<std::vector<Attempt>> attempts_of(ResultStore& store, const Case& cell,
+                                         const std::vector<Attempt>& attempts) {
+  const auto key = case_key(cell);
+  std::vector<Attempt> alike;
+  std::vector<Attempt> own;
+  for (const auto& attempt : attempts) {
+    if (attempt.case_key != key) {
+      continue;
+    }
+    ASSAY_ASSIGN_OR_RETURN(const auto subject, store.get_subject(attempt.subject));
+    (subject.engine_build == cell.engine_build ? own : alike).push_back(attempt);
+  }
+  return own.empty() ? alike : own;
+}
+
 Status read_launches(ResultStore& store, const AttemptLaunches& known, CaseRows& rows) {
   for (const auto& [pass, attempt] : rows.attempts) {
     if (const auto found = known.find(attempt.id); found != known.end()) {
@@ -85,11 +102,9 @@ Result<CaseRows> read_case_rows(ResultStore& store, const Case& cell,
                                 const std::vector<Attempt>& attempts,
                                 const AttemptLaunches& known) {
   CaseRows rows{.cell = cell};
-  const auto key = case_key(cell);
-  for (const auto& attempt : attempts) {
-    if (attempt.case_key == key) {
-      rows.attempts[attempt.pass] = attempt;
-    }
+  ASSAY_ASSIGN_OR_RETURN(const auto own, attempts_of(store, cell, attempts));
+  for (const auto& attempt : own) {
+    rows.attempts[attempt.pass] = attempt;
   }
   ASSAY_RETURN_IF_ERROR(read_launches(store, known, rows));
   ASSAY_RETURN_IF_ERROR(read_tables(store, rows));

@@ -128,10 +128,10 @@ class StoredRun {
   }
 
   void add_attempt(const Case& cell, Pass pass, const std::vector<Launch>& launches,
-                   Outcome outcome = Outcome::kCompleted) {
+                   Outcome outcome = Outcome::kCompleted, const std::string& suffix = {}) {
     const Subject subject{.engine_build = cell.engine_build};
     EXPECT_TRUE(store->add_subject(subject));
-    Attempt attempt{.id = case_key(cell) + std::string(name_of(pass)),
+    Attempt attempt{.id = case_key(cell) + std::string(name_of(pass)) + suffix,
                     .run = run.id,
                     .case_key = case_key(cell),
                     .subject = subject_key(subject),
@@ -164,6 +164,20 @@ TEST(SummarizeRun, TellsHowMuchFasterThanTheBaseline) {
   ASSERT_EQ(summary.cases.size(), 2U);
   EXPECT_DOUBLE_EQ(summary.cases[1].metrics.at("speedup_ratio").value, 8.0);
   EXPECT_EQ(summary.cases[1].verdict, Verdict::kPass);
+}
+
+TEST(SummarizeRun, KeepsTwoBuildsOfOneCaseApart) {
+  StoredRun stored;
+  auto cell = stored.add_case("executorch/portable");
+  stored.add_attempt(cell, Pass::kTiming, three_launches(1000));
+  cell.engine_build = "executorch@mine";
+  ASSERT_TRUE(stored.store->add_case(stored.run.id, cell));
+  stored.add_attempt(cell, Pass::kTiming, three_launches(2000), Outcome::kCompleted, "mine");
+  const auto summary = stored.summary();
+  ASSERT_EQ(summary.cases.size(), 2U);
+  EXPECT_EQ(summary.cases[0].metrics.at("steady_ns").value, 1000);
+  EXPECT_EQ(summary.cases[1].metrics.at("steady_ns").value, 2000);
+  EXPECT_NE(summary.cases[0].subject, summary.cases[1].subject);
 }
 
 TEST(SummarizeRun, JoinsTheLaunchesOfAComparisonToPairs) {
