@@ -14,6 +14,7 @@
 
 #include <malloc.h>
 
+#include "assay/device/malloc_reader.h"
 #include "assay/device/memory_parts.h"
 #include "assay/record/launch.h"
 #include "assay/wire/runner_environment.h"
@@ -40,7 +41,12 @@ constexpr std::size_t kMostLargeBlocks = 4096;
 
 // All of it is ready before any constructor runs, takes no lock and never allocates: malloc is
 // called by the loader, by every thread, and in the child between fork and exec.
+/// A library is preloaded to count, and has no earlier moment to begin at than its first call.
+#if defined(ASSAY_PRELOADED)
+constinit std::atomic<bool> is_counting{true};
+#else
 constinit std::atomic<bool> is_counting{false};
+#endif
 constinit std::atomic<std::int64_t> live_bytes{0};
 constinit std::atomic<std::int64_t> peak_live_bytes{0};
 constinit std::atomic<std::int64_t> total_bytes{0};
@@ -123,6 +129,7 @@ void note_kept(void* block) {
 
 bool should_count() { return is_counting.load(std::memory_order_relaxed); }
 
+#if !defined(ASSAY_PRELOADED)
 /// Runs in the executable before the constructors of its libraries.
 void start_if_asked(int /*argc*/, char** /*argv*/, char** environment) {
   for (; environment != nullptr && *environment != nullptr; ++environment) {
@@ -133,6 +140,7 @@ void start_if_asked(int /*argc*/, char** /*argv*/, char** environment) {
     }
   }
 }
+#endif
 
 #endif
 
@@ -168,6 +176,12 @@ std::span<const MallocBlock> read_large_blocks() {
   return {blocks.data(), count};
 }
 
+MallocReader counted_malloc() {
+  return {.read_counts = read_allocation_counts,
+          .read_large_blocks = read_large_blocks,
+          .unavailable = allocation_counting_unavailable()};
+}
+
 }  // namespace assay
 
 #if ASSAY_COUNTS_MALLOC
@@ -188,10 +202,12 @@ void* __libc_pvalloc(std::size_t bytes);
 namespace assay {
 namespace {
 
+#if !defined(ASSAY_PRELOADED)
 // Nothing else of Assay runs before main; this does, or what libraries allocate in their
 // constructors would be freed without ever having been counted.
 [[gnu::section(".preinit_array"),
   gnu::used]] void (*const kStartBeforeMain)(int, char**, char**) = start_if_asked;
+#endif
 
 [[gnu::noinline]] void* counted(void* block) {
   note_allocated(block);

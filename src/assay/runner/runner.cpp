@@ -12,9 +12,9 @@
 
 #include <unistd.h>
 
-#include "assay/allocation/counting_malloc.h"
 #include "assay/base/log.h"
 #include "assay/base/result.h"
+#include "assay/device/malloc_reader.h"
 #include "assay/device/memory_parts.h"
 #include "assay/device/process_memory.h"
 #include "assay/engine/engine.h"
@@ -78,37 +78,40 @@ int print_description(Engine& engine, int fd) {
 
 /// The parts of the memory are read where malloc is to be counted: in the memory pass. Others take
 /// the few figures that cost least, as a host may ask for them all the same.
-MemoryProbe memory_probe() {
+MemoryProbe memory_probe(const MallocReader& malloc) {
   const char* const wanted = std::getenv(std::string(wire::kCountAllocations).c_str());
-  MemoryProbe probe{.read_allocations = read_allocation_counts,
-                    .read_private_dirty_bytes = read_private_dirty_bytes,
-                    .allocations_unavailable = allocation_counting_unavailable()};
+  MemoryProbe probe{.read_private_dirty_bytes = read_private_dirty_bytes,
+                    .allocations_unavailable = malloc.unavailable};
+  probe.read_allocations = [malloc]() -> std::optional<AllocationCounts> {
+    return malloc.read_counts ? malloc.read_counts() : std::nullopt;
+  };
   if (wanted == nullptr || std::string_view(wanted) != "1") {
     probe.read_stage = [](std::string_view stage, std::span<const std::string> /*files*/) {
       return read_process_memory_totals(stage);
     };
     return probe;
   }
-  probe.read_stage = [](std::string_view stage, std::span<const std::string> files) {
-    const auto counts = read_allocation_counts();
+  probe.read_stage = [malloc, count = probe.read_allocations](std::string_view stage,
+                                                              std::span<const std::string> files) {
+    const auto counts = count();
     if (!counts) {
       return read_process_memory(stage, nullptr, files);
     }
-    const MallocState malloc{.counts = *counts, .large_blocks = read_large_blocks()};
-    return read_process_memory(stage, &malloc, files);
+    const MallocState state{.counts = *counts, .large_blocks = malloc.read_large_blocks()};
+    return read_process_memory(stage, &state, files);
   };
   return probe;
 }
 
-int serve(Engine& engine, const WireDescriptors& descriptors) {
+int serve(Engine& engine, const MallocReader& malloc, const WireDescriptors& descriptors) {
   ::setenv("ASSAY_WIRE_FD", std::to_string(descriptors.write_fd).c_str(), 1);
   wire::Channel channel(descriptors.read_fd, descriptors.write_fd);
-  RunnerService service(engine, channel, memory_probe());
+  RunnerService service(engine, channel, memory_probe(malloc));
   const Status served = service.serve();
   return served ? 0 : report_failure(served.error(), kCouldNotRun);
 }
 
-int run(Engine& engine, std::span<char*> argv) {
+int run(Engine& engine, const MallocReader& malloc, std::span<char*> argv) {
   const auto standard = take_standard_streams();
   if (!standard) {
     return report_failure(standard.error(), kCouldNotRun);
@@ -121,20 +124,20 @@ int run(Engine& engine, std::span<char*> argv) {
     return print_description(engine, standard->write_fd);
   }
   if (arguments->job == nullptr) {
-    return serve(engine, *standard);
+    return serve(engine, malloc, *standard);
   }
   const auto files = open_job_files(arguments->job, arguments->out);
   if (!files) {
     return report_failure(files.error(), kCouldNotRun);
   }
-  return serve(engine, *files);
+  return serve(engine, malloc, *files);
 }
 
 }  // namespace
 
-int run_runner(Engine& engine, int argc, char** argv) {
+int run_runner(Engine& engine, int argc, char** argv, MallocReader malloc) {
   try {
-    return run(engine, {argv, static_cast<std::size_t>(argc)});
+    return run(engine, malloc, {argv, static_cast<std::size_t>(argc)});
   } catch (const std::exception& error) {
     return report_failure({.code = ErrorCode::kInternal, .message = error.what()}, kOurBug);
   }

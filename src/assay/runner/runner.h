@@ -1,10 +1,13 @@
 #pragma once
 
+#include "assay/device/malloc_reader.h"
 #include "assay/engine/engine.h"
 
 namespace assay {
 
 /// The whole of a runner process: `int main(argc, argv) { MyEngine e; return run_runner(e, …); }`.
+/// `malloc`: how the memory pass reads what malloc handed out; counted_malloc() in a program of our
+/// own.
 ///
 /// First of all it keeps a copy of stdout for the wire and points stdout at stderr, and likewise
 /// keeps stdin and points it at /dev/null, because libraries print and read.
@@ -17,6 +20,6 @@ namespace assay {
 /// (for fault injection; a well-behaved engine leaves it alone).
 /// Returns the exit code: 0 after bye, a clean end of input or --describe; 2 for wrong arguments;
 /// 3 when the wire broke or a file cannot be opened; 4 for a bug of ours.
-int run_runner(Engine& engine, int argc, char** argv);
+int run_runner(Engine& engine, int argc, char** argv, MallocReader malloc);
 
 }  // namespace assay
