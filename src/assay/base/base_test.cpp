@@ -104,6 +104,11 @@ TEST(Subprocess, CollectsOutputAndExitCode) {
   EXPECT_EQ(output.exit_code, 3);
 }
 
+TEST(Subprocess, KeepsALastLineWithoutItsEnd) {
+  const auto printed = run_command({.argv = {"printf", "one\\ntwo"}}, std::chrono::seconds(10));
+  EXPECT_EQ(printed.value().output, "one\ntwo\n");
+}
+
 TEST(Subprocess, SaysWhatCannotBeRun) {
   const auto missing = run_command({.argv = {"/no/such/program"}}, std::chrono::seconds(10));
   ASSERT_FALSE(missing);

@@ -183,7 +183,8 @@ Result<std::optional<std::string>> Subprocess::read_line(std::chrono::millisecon
     const auto size = ::read(stdout_fd_, piece.data(), piece.size());
     if (size == 0) {
       is_at_end_ = true;
-      return std::nullopt;
+      // The last line may lack its end.
+      return buffer_.empty() ? std::nullopt : std::optional(std::exchange(buffer_, {}));
     }
     buffer_.append(piece.data(), size < 0 ? 0 : static_cast<std::size_t>(size));
   }

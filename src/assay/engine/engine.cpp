@@ -1,6 +1,7 @@
 #include "assay/engine/engine.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <fmt/format.h>
 #include <string>
 #include <string_view>
@@ -18,6 +19,18 @@ bool has_type(const Json& value, std::string_view type) {
          (type == "string" && value.is_string());
 }
 
+bool is_in_range(std::int64_t value, const OptionSchema& schema) {
+  return value >= schema.minimum.value_or(value) && value <= schema.maximum.value_or(value);
+}
+
+std::string range_text(const OptionSchema& schema) {
+  if (!schema.maximum) {
+    return fmt::format("at least {}", *schema.minimum);
+  }
+  return schema.minimum ? fmt::format("{} to {}", *schema.minimum, *schema.maximum)
+                        : fmt::format("at most {}", *schema.maximum);
+}
+
 Status check_option(const Json& value, const OptionSchema& schema) {
   if (!has_type(value, schema.type)) {
     return fail(ErrorCode::kInvalidArgument, fmt::format("option '{}' takes {}, not {}",
@@ -27,6 +40,11 @@ Status check_option(const Json& value, const OptionSchema& schema) {
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("option '{}' takes one of {}, not {}", schema.name,
                             schema.values.dump(), value.dump()));
+  }
+  if (value.is_number_integer() && !is_in_range(value.get<std::int64_t>(), schema)) {
+    return fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("option '{}' takes {}, not {}", schema.name, range_text(schema), value.dump()));
   }
   return {};
 }
@@ -54,7 +72,8 @@ Result<Json> validate_options(const Json& requested, const std::vector<OptionSch
   return effective;
 }
 
-ASSAY_DEFINE_JSON(OptionSchema, name, type, values, default_value, scope, description)
+ASSAY_DEFINE_JSON(OptionSchema, name, type, values, minimum, maximum, default_value, scope,
+                  description)
 ASSAY_DEFINE_JSON(BackendInfo, name, is_available, reason)
 ASSAY_DEFINE_JSON(EngineDescription, name, version, build_id, target, formats, options, backends,
                   tags, notes)

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,11 +14,14 @@
 
 namespace assay {
 
-/// One option that an engine takes. `values`: the allowed ones; empty: any of the type.
+/// One option that an engine takes. `values`: the allowed ones; empty: any of the type, for an int
+/// from `minimum` to `maximum`.
 struct OptionSchema {
   std::string name;
   std::string type;  ///< "int", "bool", "string"
   Json values = Json::array();
+  std::optional<std::int64_t> minimum;
+  std::optional<std::int64_t> maximum;
   Json default_value;
   std::string scope;  ///< "load" (fixed once loaded) or "run"
   std::string description;
@@ -27,6 +32,9 @@ struct BackendInfo {
   bool is_available = false;
   std::string reason;  ///< Why not, and how to get it.
 };
+
+/// What an engine's pool of threads may be set to.
+inline constexpr int kMostThreads = 1024;
 
 /// What an engine says of itself.
 struct EngineDescription {

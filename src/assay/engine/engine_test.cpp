@@ -9,7 +9,12 @@ namespace {
 using testing::HasSubstr;
 
 const std::vector<OptionSchema> kSchema = {
-    {.name = "threads", .type = "int", .default_value = 1, .scope = "load"},
+    {.name = "threads",
+     .type = "int",
+     .minimum = 1,
+     .maximum = 8,
+     .default_value = 1,
+     .scope = "load"},
     {.name = "mode", .type = "string", .values = {"a", "b"}, .scope = "load"},
 };
 
@@ -23,6 +28,9 @@ TEST(Options, RefuseUnknownNamesTypesAndValues) {
               HasSubstr("did you mean 'threads'?"));
   EXPECT_THAT(validate_options({{"threads", "2"}}, kSchema).error().message,
               HasSubstr("takes int"));
+  EXPECT_THAT(validate_options({{"threads", 0}}, kSchema).error().message,
+              HasSubstr("takes 1 to 8, not 0"));
+  EXPECT_FALSE(validate_options({{"threads", 9}}, kSchema));
   EXPECT_THAT(validate_options({{"mode", "c"}}, kSchema).error().message,
               HasSubstr(R"(["a","b"])"));
 }

@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "assay/base/enum_names.h"
 #include "assay/base/result.h"
+#include "assay/engine/input_check.h"
 #include "assay/engines/executorch/runtime_error.h"
 #include "assay/engines/executorch/signature.h"
 #include "assay/engines/executorch/tensor_layout.h"
@@ -36,16 +36,6 @@ using ::executorch::runtime::MemoryManager;
 using ::executorch::runtime::Method;
 using ::executorch::runtime::MethodMeta;
 using ::executorch::runtime::Tag;
-
-std::string text_of(Dtype dtype, std::span<const std::int64_t> shape) {
-  return fmt::format("{} {}", name_of(dtype), text_from_shape(shape));
-}
-
-/// Why an input was refused, with both sides.
-std::string mismatch_text(std::size_t index, const TensorSpec& spec, const TensorView& input) {
-  return fmt::format("input {} ('{}') is {}, the program takes {}", index, spec.name,
-                     text_of(input.dtype, input.shape), text_of(spec.dtype, spec.shape));
-}
 
 }  // namespace
 
@@ -142,11 +132,7 @@ Status LoadedMethod::give_output_buffers(const MethodMeta& meta) {
 }
 
 Status LoadedMethod::bind(std::span<const TensorView> inputs) {
-  if (inputs.size() != inputs_.size()) [[unlikely]] {
-    return fail(
-        ErrorCode::kInvalidArgument,
-        fmt::format("{} inputs are given, the program takes {}", inputs.size(), inputs_.size()));
-  }
+  ASSAY_RETURN_IF_ERROR(check_input_count(inputs.size(), inputs_.size()));
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     ASSAY_RETURN_IF_ERROR(bind_one(i, inputs[i]));
   }
@@ -156,7 +142,7 @@ Status LoadedMethod::bind(std::span<const TensorView> inputs) {
 Status LoadedMethod::bind_one(std::size_t index, const TensorView& input) {
   Slot& slot = inputs_[index];
   if (input.dtype != slot.spec.dtype || input.shape.size() != slot.sizes.size()) [[unlikely]] {
-    return fail(ErrorCode::kInvalidArgument, mismatch_text(index, slot.spec, input));
+    return fail(ErrorCode::kInvalidArgument, input_mismatch_text(index, slot.spec, input));
   }
   for (std::size_t i = 0; i < slot.sizes.size(); ++i) {
     slot.sizes[i] = static_cast<std::int32_t>(input.shape[i]);
@@ -164,7 +150,7 @@ Status LoadedMethod::bind_one(std::size_t index, const TensorView& input) {
   const std::byte* data = input.data.data();
   if (!slot.is_row_major) {
     if (input.data.size() > slot.buffer.size()) {
-      return fail(ErrorCode::kInvalidArgument, mismatch_text(index, slot.spec, input));
+      return fail(ErrorCode::kInvalidArgument, input_mismatch_text(index, slot.spec, input));
     }
     copy_from_row_major(slot.sizes, slot.dim_order, size_of_dtype(input.dtype), data,
                         slot.buffer.data());
@@ -175,7 +161,7 @@ Status LoadedMethod::bind_one(std::size_t index, const TensorView& input) {
                     slot.sizes.data(), const_cast<std::byte*>(data), slot.dim_order.data());
   const auto error = method_->set_input(EValue(Tensor(&tensor)), index);
   if (error != ::executorch::runtime::Error::Ok) [[unlikely]] {
-    auto failure = fail_with_runtime_error(mismatch_text(index, slot.spec, input), error);
+    auto failure = fail_with_runtime_error(input_mismatch_text(index, slot.spec, input), error);
     failure.error().code = ErrorCode::kInvalidArgument;
     return failure;
   }

@@ -44,7 +44,6 @@ constexpr const char* kXnnpack = "XnnpackBackend";
 constexpr const char* kWorkspaceKey = "workspace_sharing_mode";
 constexpr const char* kWeightCacheKey = "weight_cache_enabled";
 constexpr std::array<std::string_view, 3> kWorkspaceModes = {"disabled", "per_model", "global"};
-constexpr int kMostThreads = 1024;
 
 BackendOption backend_option(const char* key, OptionValue value) {
   BackendOption option{};
@@ -81,10 +80,6 @@ int workspace_mode_from(std::string_view name) {
 }
 
 Status set_threads(int threads) {
-  if (threads < 1 || threads > kMostThreads) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{} threads: take 1 to {}", threads, kMostThreads));
-  }
   auto* pool = get_threadpool();
   if (pool == nullptr || !pool->_unsafe_reset_threadpool(static_cast<std::uint32_t>(threads))) {
     return fail(ErrorCode::kEngine,
@@ -113,6 +108,8 @@ std::vector<OptionSchema> option_schema() {
   return {
       {.name = "threads",
        .type = "int",
+       .minimum = 1,
+       .maximum = kMostThreads,
        .scope = "load",
        .description = "Size of the thread pool of XNNPACK and the optimized kernels; "
                       "default: the engine's own choice."},

@@ -22,13 +22,14 @@
 namespace assay::fake {
 namespace {
 
-constexpr int kMostThreads = 4;
+constexpr int kEffectiveThreads = 4;
 constexpr int kSlowdown = 10;
 
 std::vector<OptionSchema> option_schema() {
   return {
       {.name = "threads",
        .type = "int",
+       .minimum = 1,
        .default_value = 1,
        .scope = "load",
        .description = "Threads it claims to use; at most 4 take effect."},
@@ -49,11 +50,7 @@ void spin_for(std::int64_t ns) {
 
 Result<Json> effective_options(const Json& requested) {
   ASSAY_ASSIGN_OR_RETURN(Json options, validate_options(requested, option_schema()));
-  const int threads = options["threads"].get<int>();
-  if (threads < 1) {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("{} threads: take at least 1", threads));
-  }
-  options["threads"] = std::min(threads, kMostThreads);
+  options["threads"] = std::min(options["threads"].get<int>(), kEffectiveThreads);
   return options;
 }
 

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "assay/base/clock.h"
-#include "assay/base/enum_names.h"
 #include "assay/base/result.h"
+#include "assay/engine/input_check.h"
 #include "assay/engine/session.h"
 #include "assay/engines/fake/fake_program.h"
 #include "assay/engines/fake/misbehavior.h"
@@ -58,19 +58,6 @@ void store_element(Tensor& tensor, std::size_t index, double number) {
     value = static_cast<T>(number);
     std::memcpy(tensor.data.data() + index * sizeof(T), &value, sizeof(T));
   });
-}
-
-std::string text_of(Dtype dtype, std::span<const std::int64_t> shape) {
-  return fmt::format("{} {}", name_of(dtype), text_from_shape(shape));
-}
-
-Status check_input(const TensorSpec& spec, const TensorView& input, std::size_t index) {
-  if (spec.dtype == input.dtype && spec.shape == input.shape) [[likely]] {
-    return {};
-  }
-  return fail(ErrorCode::kInvalidArgument,
-              fmt::format("input {} ('{}') is {}, the program takes {}", index, spec.name,
-                          text_of(input.dtype, input.shape), text_of(spec.dtype, spec.shape)));
 }
 
 std::vector<Tensor> zeros_for(const std::vector<TensorSpec>& specs) {
@@ -162,13 +149,8 @@ FakeSession::~FakeSession() {
 }
 
 Status FakeSession::bind(std::span<const TensorView> inputs) {
-  if (inputs.size() != inputs_.size()) {
-    return fail(
-        ErrorCode::kInvalidArgument,
-        fmt::format("{} inputs are given, the program takes {}", inputs.size(), inputs_.size()));
-  }
+  ASSAY_RETURN_IF_ERROR(check_inputs(inputs, program_.inputs));
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    ASSAY_RETURN_IF_ERROR(check_input(program_.inputs[i], inputs[i], i));
     std::ranges::copy(inputs[i].data, inputs_[i].data.begin());
   }
   return {};

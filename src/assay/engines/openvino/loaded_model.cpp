@@ -20,6 +20,7 @@
 #include "assay/base/clock.h"
 #include "assay/base/enum_names.h"
 #include "assay/base/result.h"
+#include "assay/engine/input_check.h"
 #include "assay/engines/openvino/engine_error.h"
 #include "assay/engines/openvino/program_files.h"
 #include "assay/engines/openvino/signature.h"
@@ -29,15 +30,6 @@
 
 namespace assay::openvino {
 namespace {
-
-std::string text_of(Dtype dtype, std::span<const std::int64_t> shape) {
-  return fmt::format("{} {}", name_of(dtype), text_from_shape(shape));
-}
-
-std::string mismatch_text(std::size_t index, const TensorSpec& spec, const TensorView& input) {
-  return fmt::format("input {} ('{}') is {}, the program takes {}", index, spec.name,
-                     text_of(input.dtype, input.shape), text_of(spec.dtype, spec.shape));
-}
 
 /// Runs one step of loading and notes what it took.
 template <class Step>
@@ -101,11 +93,7 @@ Status LoadedModel::prepare() {
 }
 
 Status LoadedModel::bind(std::span<const TensorView> inputs) {
-  if (inputs.size() != inputs_.size()) [[unlikely]] {
-    return fail(
-        ErrorCode::kInvalidArgument,
-        fmt::format("{} inputs are given, the program takes {}", inputs.size(), inputs_.size()));
-  }
+  ASSAY_RETURN_IF_ERROR(check_input_count(inputs.size(), inputs_.size()));
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     ASSAY_RETURN_IF_ERROR(bind_one(i, inputs[i]));
   }
@@ -117,7 +105,7 @@ Status LoadedModel::bind_one(std::size_t index, const TensorView& input) {
   const auto& takes = compiled_.inputs()[index].get_partial_shape();
   const ov::Shape shape(input.shape.begin(), input.shape.end());
   if (input.dtype != spec.dtype || !takes.compatible(shape)) [[unlikely]] {
-    return fail(ErrorCode::kInvalidArgument, mismatch_text(index, spec, input));
+    return fail(ErrorCode::kInvalidArgument, input_mismatch_text(index, spec, input));
   }
   return guarded("an input cannot be set", ErrorCode::kEngine, [&] {
     auto tensor = request_.get_input_tensor(index);

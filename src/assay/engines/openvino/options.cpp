@@ -20,7 +20,6 @@
 namespace assay::openvino {
 namespace {
 
-constexpr int kMostThreads = 1024;
 constexpr std::string_view kEnginesChoice = "default";
 
 ov::element::Type precision_from(std::string_view name) {
@@ -65,6 +64,8 @@ std::vector<OptionSchema> option_schema() {
   return {
       {.name = "threads",
        .type = "int",
+       .minimum = 1,
+       .maximum = kMostThreads,
        .scope = "load",
        .description = "Threads that compute (INFERENCE_NUM_THREADS); default: the engine's own "
                       "choice."},
@@ -106,12 +107,7 @@ std::vector<OptionSchema> option_schema() {
 Result<ov::AnyMap> properties_from(const Json& options) {
   ov::AnyMap properties;
   if (options.contains("threads")) {
-    const int threads = options["threads"].get<int>();
-    if (threads < 1 || threads > kMostThreads) {
-      return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("{} threads: take 1 to {}", threads, kMostThreads));
-    }
-    properties.insert(ov::inference_num_threads(threads));
+    properties.insert(ov::inference_num_threads(options["threads"].get<int>()));
   }
   properties.insert(ov::hint::performance_mode(options.value("hint", "latency") == "throughput"
                                                    ? ov::hint::PerformanceMode::THROUGHPUT
