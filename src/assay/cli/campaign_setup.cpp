@@ -108,6 +108,9 @@ Json resumable_document(const Spec& spec) {
     if (!model.input_file.empty()) {
       entry["inputs"] = model.input_file;
     }
+    if (!model.calibration_file.empty()) {
+      entry["calibration"] = model.calibration_file;
+    }
   }
   if (const auto beside = spec.scenario.find("beside"); beside != spec.scenario.end()) {
     document["scenario"]["beside"] = Json::array();

@@ -124,6 +124,10 @@ void QuickSpec::declare_evaluation(CLI::App& app) {
   app.add_option("--against", against, "References: float32, float64, qdq")
       ->delimiter(',')
       ->capture_default_str();
+  declare_samples(app);
+}
+
+void QuickSpec::declare_samples(CLI::App& app) {
   app.add_option("--samples", samples, "Inputs to compare on")
       ->capture_default_str()
       ->check(CLI::Range(1, 100000));

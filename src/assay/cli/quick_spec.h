@@ -37,6 +37,8 @@ struct QuickSpec {
   /// The part of it that concerns one launch.
   void declare_iterations(CLI::App& app);
   void declare_evaluation(CLI::App& app);
+  /// The part of it that says on how much.
+  void declare_samples(CLI::App& app);
 
   /// The same as a spec document with these passes. Errors: kInvalidArgument for a malformed flag.
   [[nodiscard]] Result<Json> document(const std::vector<std::string>& passes) const;

@@ -28,10 +28,12 @@ Execute declare_bench(CLI::App& app);
 Execute declare_calibrate(CLI::App& app);
 Execute declare_compare(CLI::App& app);
 Execute declare_eval(CLI::App& app);
+Execute declare_attribute(CLI::App& app);
 Execute declare_aot(CLI::App& app);
 Execute declare_inspect(CLI::App& app);
 Execute declare_list(CLI::App& app);
 Execute declare_engine(CLI::App& app);
+Execute declare_engine_check(CLI::App& app);  ///< `assay engine check`.
 Execute declare_doctor(CLI::App& app);
 Execute declare_profile(CLI::App& app);
 Execute declare_report(CLI::App& app);

@@ -1,10 +1,14 @@
 #include "assay/engine/build_runner.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "assay/base/fs.h"
@@ -21,40 +25,68 @@ namespace stdfs = std::filesystem;
 constexpr std::chrono::minutes kBuildTimeout{30};
 constexpr std::chrono::minutes kQueryTimeout{1};
 
-/// Where installations keep executorch-config.cmake.
-constexpr std::array<const char*, 6> kPackageFolders = {
-    ".",    "share/cmake", "lib/cmake/ExecuTorch", "lib/cmake/executorch", "executorch/share/cmake",
-    "cmake"};
+/// An engine whose runner can be built against another installation.
+struct Buildable {
+  std::string_view engine;  ///< Also the Python module of its wheel.
+  std::string_view package;
+  std::array<const char*, 2> files;    ///< Names of the package's configuration.
+  std::array<const char*, 7> folders;  ///< Where installations keep it.
+};
 
-Result<stdfs::path> prefix_of_python(const stdfs::path& python) {
-  constexpr auto* kScript =
-      "import importlib.util as u, pathlib as p; s = u.find_spec('executorch'); "
-      "print(p.Path(next(iter(s.submodule_search_locations))) if s else '')";
+constexpr std::array<Buildable, 2> kBuildable = {{
+    {"executorch",
+     "executorch",
+     {"executorch-config.cmake", "ExecuTorchConfig.cmake"},
+     {".", "share/cmake", "lib/cmake/ExecuTorch", "lib/cmake/executorch", "executorch/share/cmake",
+      "cmake", "executorch"}},
+    {"openvino",
+     "OpenVINO",
+     {"OpenVINOConfig.cmake", "openvino-config.cmake"},
+     {".", "cmake", "runtime/cmake", "lib/cmake/openvino", "openvino/cmake", "lib/cmake/OpenVINO",
+      "lib64/cmake/openvino"}},
+}};
+
+Result<const Buildable*> find_buildable(std::string_view engine) {
+  const auto* found = std::ranges::find(kBuildable, engine, &Buildable::engine);
+  if (found != kBuildable.end()) {
+    return found;
+  }
+  return fail(ErrorCode::kUnsupported,
+              fmt::format("no runner is built for '{}'; one is for executorch and openvino. Any "
+                          "other engine is added by --runner or --file",
+                          engine));
+}
+
+Result<stdfs::path> prefix_of_python(const stdfs::path& python, std::string_view module) {
+  const auto script = fmt::format(
+      "import importlib.util as u, pathlib as p; s = u.find_spec('{}'); "
+      "print(p.Path(next(iter(s.submodule_search_locations))) if s else '')",
+      module);
   ASSAY_ASSIGN_OR_RETURN(
       const auto output,
-      run_command({.argv = {python.string(), "-c", kScript}, .env = {}, .stderr_file = "/dev/null"},
+      run_command({.argv = {python.string(), "-c", script}, .env = {}, .stderr_file = "/dev/null"},
                   kQueryTimeout));
   const auto folder = output.output.substr(0, output.output.find('\n'));
   if (folder.empty()) {
     return fail(
         ErrorCode::kNotFound,
-        fmt::format("'{}' has no executorch; install it there, or give --prefix", python.string()));
+        fmt::format("'{}' has no {}; install it there, or give --prefix", python.string(), module));
   }
   return stdfs::path(folder);
 }
 
-Result<stdfs::path> find_cmake_package(const stdfs::path& prefix) {
-  for (const auto* folder : kPackageFolders) {
-    for (const auto* file : {"executorch-config.cmake", "ExecuTorchConfig.cmake"}) {
+Result<stdfs::path> find_cmake_package(const stdfs::path& prefix, const Buildable& engine) {
+  for (const auto* folder : engine.folders) {
+    for (const auto* file : engine.files) {
       if (stdfs::exists(prefix / folder / file)) {
         return stdfs::canonical(prefix / folder);
       }
     }
   }
   return fail(ErrorCode::kNotFound,
-              fmt::format("no executorch-config.cmake in '{}' (looked in {}); give the folder that "
-                          "ExecuTorch was installed to",
-                          prefix.string(), fmt::join(kPackageFolders, ", ")));
+              fmt::format("no {} in '{}' (looked in {}); give the folder that {} was installed to",
+                          engine.files.front(), prefix.string(), fmt::join(engine.folders, ", "),
+                          engine.engine));
 }
 
 Status run_step(const std::vector<std::string>& argv, const stdfs::path& log) {
@@ -75,17 +107,13 @@ Status run_step(const std::vector<std::string>& argv, const stdfs::path& log) {
 }  // namespace
 
 Result<EngineBuild> build_runner(const RunnerBuildRequest& request) {
-  if (request.name != "executorch") {
-    return fail(
-        ErrorCode::kUnsupported,
-        fmt::format("engine builds can be added for executorch, not for '{}'", request.name));
-  }
+  ASSAY_ASSIGN_OR_RETURN(const auto* engine, find_buildable(request.name));
   auto prefix = Result<stdfs::path>(request.prefix);
   if (request.prefix.empty()) {
-    prefix = prefix_of_python(request.python);
+    prefix = prefix_of_python(request.python, engine->engine);
   }
   ASSAY_RETURN_IF_ERROR(prefix);
-  ASSAY_ASSIGN_OR_RETURN(const auto package, find_cmake_package(*prefix));
+  ASSAY_ASSIGN_OR_RETURN(const auto package, find_cmake_package(*prefix, *engine));
   const auto folder =
       engines_folder(request.home) / fmt::format("{}@{}", request.name, request.label);
   const auto log = folder / "build.log";
@@ -94,8 +122,9 @@ Result<EngineBuild> build_runner(const RunnerBuildRequest& request) {
   const auto target = fmt::format("assay-runner-{}", request.name);
   ASSAY_RETURN_IF_ERROR(run_step(
       {request.cmake.string(), "-S", request.source.string(), "-B", build, "-G", "Ninja",
-       "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-Dexecutorch_DIR=" + package.string(),
-       "-DASSAY_BUILD_TESTS=OFF", "-DASSAY_BUILD_BENCH=OFF", "-DASSAY_PYTHON_EXTENSION=OFF"},
+       "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
+       fmt::format("-D{}_DIR={}", engine->package, package.string()), "-DASSAY_BUILD_TESTS=OFF",
+       "-DASSAY_BUILD_BENCH=OFF", "-DASSAY_PYTHON_EXTENSION=OFF"},
       log));
   ASSAY_RETURN_IF_ERROR(
       run_step({request.cmake.string(), "--build", build, "--target", target}, log));

@@ -20,7 +20,7 @@ TEST(BuildRunner, SaysWhereItLookedForTheEngine) {
 }
 
 TEST(BuildRunner, RefusesAnEngineWithoutRunnerSource) {
-  EXPECT_EQ(build_runner({.name = "onnxruntime", .label = "mine"}).error().code,
+  EXPECT_EQ(build_runner({.name = "litert", .label = "mine"}).error().code,
             ErrorCode::kUnsupported);
 }
 

@@ -43,6 +43,13 @@ TEST(InstalledBuilds, KeepABrokenRunnerListedWithItsReason) {
   EXPECT_THAT(build.error().message, HasSubstr("exit code 127"));
 }
 
+TEST(InstalledBuilds, PassOnWhatABrokenRunnerSaidLast) {
+  const auto home = TemporaryFolder::make("assay-test").value();
+  const auto runner =
+      write_script(home.path() / "runner", "echo first >&2; echo 'pip it' >&2; exit 3");
+  EXPECT_EQ(describe_runner(runner).error().message, "pip it");
+}
+
 TEST(InstalledBuilds, ReplaceABuildOfTheSameReference) {
   const auto home = TemporaryFolder::make("assay-test").value();
   const auto runner =

@@ -60,6 +60,15 @@ class Profiler {
   virtual Result<ProfileReport> stop(int iterations) = 0;
 };
 
+/// Infers where no clock of ours reaches, in a process of its own, and tells what it took there.
+class SelfTimer {
+ public:
+  static constexpr std::string_view kTag = "self_timer";
+  virtual ~SelfTimer() = default;
+  /// So many inferences of the bound inputs in a row; the time of each, ns, in order.
+  virtual Result<std::vector<std::int64_t>> time_inferences(int count) = 0;
+};
+
 /// Tells what the engine itself knows of its memory, now; what was freed again is marked as a peak.
 class MemoryTeller {
  public:

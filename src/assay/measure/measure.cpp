@@ -19,6 +19,7 @@
 #include "assay/base/result.h"
 #include "assay/device/thread_times.h"
 #include "assay/engine/session.h"
+#include "assay/measure/self_timed.h"
 #include "assay/measure/streams.h"
 #include "assay/record/axes.h"
 #include "assay/record/launch.h"
@@ -206,6 +207,9 @@ Result<Measurement> measure(Session& session, std::span<const TensorView> inputs
                             const Streams* others) {
   ASSAY_RETURN_IF_ERROR(check_plan(asked));
   const auto plan = loop_plan(asked);
+  if (auto* timer = find_power<SelfTimer>(session)) {
+    return measure_self_timed(session, *timer, inputs, plan, listener);
+  }
   Measurement result{
       .detects_warmup = plan.detects_warmup, .gap_ns = plan.gap_ns, .streams = plan.streams};
   result.clock_resolution_ns = measure_clock_resolution_ns();

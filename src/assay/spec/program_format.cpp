@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "assay/record/subject.h"
@@ -24,11 +27,11 @@ constexpr auto kEndings = std::to_array<Ending>({
     {".onnx", "onnx"},
     {".tflite", "tflite"},
     {".xml", "openvino_ir"},
-    {".fake.json", "fake"},
     {".torch.pt2", "pt2"},
     {".aoti.pt2", "aoti"},
     {".pt2", ""},
     {".pt", ""},
+    {".py", ""},
 });
 
 struct EngineFormats {
@@ -43,7 +46,7 @@ const std::vector<EngineFormats>& engine_formats() {
       {"openvino", {"openvino_ir", "onnx", "tflite"}},
       {"litert", {"tflite"}},
       {"torch", {"pt2", "aoti"}},
-      {"command", {}},
+      {"command", {"command"}},
       {"fake", {"fake"}},
   };
   return table;
@@ -55,21 +58,42 @@ const Ending* find_ending(std::string_view ref) {
   return found == kEndings.end() ? nullptr : found;
 }
 
+bool is_format_name(std::string_view text) {
+  const auto is_allowed = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
+  return !text.empty() && std::isalpha(static_cast<unsigned char>(text.front())) != 0 &&
+         std::ranges::all_of(text, is_allowed);
+}
+
+/// The format that a file of an engine's own names by its ending: "toy" of "net.toy" and of
+/// "net.toy.json"; empty for what is no file name.
+std::string own_format(std::string_view ref) {
+  if (ref.find(':') != std::string_view::npos) {
+    return "";
+  }
+  std::filesystem::path name = std::filesystem::path(ref).filename();
+  if (name.extension() == ".json") {
+    name = name.stem();
+  }
+  const auto ending = name.extension().string();
+  return ending.size() > 1 && is_format_name(ending.substr(1)) ? ending.substr(1) : "";
+}
+
 }  // namespace
 
 std::optional<std::string> find_program_format(std::string_view ref) {
-  const auto* ending = find_ending(ref);
-  if (ending == nullptr || ending->format.empty()) {
-    return std::nullopt;
+  if (const auto* ending = find_ending(ref); ending != nullptr) {
+    return ending->format.empty() ? std::nullopt : std::optional(std::string(ending->format));
   }
-  return std::string(ending->format);
+  auto format = own_format(ref);
+  return format.empty() ? std::nullopt : std::optional(std::move(format));
 }
 
 std::optional<std::string> find_model_file(std::string_view ref) {
   if (const auto factory = ref.find(".py:"); factory != std::string_view::npos) {
     return std::string(ref.substr(0, factory + 3));
   }
-  return find_ending(ref) == nullptr ? std::nullopt : std::optional(std::string(ref));
+  const bool is_file = find_ending(ref) != nullptr || !own_format(ref).empty();
+  return is_file ? std::optional(std::string(ref)) : std::nullopt;
 }
 
 std::vector<std::string> formats_of(const EngineBuild& build) {

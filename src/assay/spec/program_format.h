@@ -14,6 +14,8 @@ namespace assay {
 inline constexpr std::string_view kProgramRecipe = "program";
 
 /// Format of a program file by its name ("net.pte" is "pte"); nothing for what a toolchain reads.
+/// Another ending is taken for the format that some engine declares: "toy" of "net.toy" or
+/// "net.toy.json".
 std::optional<std::string> find_program_format(std::string_view ref);
 
 /// The file behind a reference: "net.py" of "net.py:make", "net.pt2" of itself; nothing for a

@@ -1,0 +1,5 @@
+from collections.abc import Sequence
+
+from assay.engines.adapter import Adapter
+
+def run(adapter: Adapter, arguments: Sequence[str]) -> int: ...

@@ -1,0 +1,47 @@
+"""The runner of an engine in Python.
+
+    python -m assay.engines onnxruntime
+    python -m assay.engines my_engine.py:MyEngine --describe
+
+Behind the engine stand a runner's own arguments: src/assay/runner/runner.h.
+"""
+
+import gc
+import signal
+import sys
+
+from assay._errors import AssayError
+
+COULD_NOT_RUN = 3
+
+
+def main(arguments: list[str]) -> int:
+    """Runs to the end of the conversation; returns the exit code of a runner."""
+    if not arguments:
+        sys.stderr.write("usage: python -m assay.engines ENGINE|FILE.py:Class [--describe]\n")
+        return 2
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        return _run(arguments[0], arguments[1:])
+    except AssayError as error:
+        sys.stderr.write(f"{error.message}\n")
+        return COULD_NOT_RUN
+
+
+def _run(reference: str, arguments: list[str]) -> int:
+    from assay import _host
+    from assay.engines.adapter import Adapter
+    from assay.engines.registry import make_engine
+
+    engine = make_engine(reference)
+    if "--describe" not in arguments:
+        engine.prepare()
+    # No collection in a timed inference: sessions are collected when they are unloaded.
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    return _host.run(Adapter(engine), [f"assay-runner-{reference}", *arguments])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

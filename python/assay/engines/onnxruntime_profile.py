@@ -1,0 +1,125 @@
+"""ONNX Runtime's own profile: a session that writes a trace, and the trace as a report."""
+
+import json
+import re
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from assay.engines.base import Array
+from assay.engines.profile import Run, Span, report_from_runs
+
+WARM_UPS = 2
+_NS_PER_US = 1000
+_KERNEL = re.compile(r"_kernel_time$")
+
+
+class Executable(Protocol):
+    """A session with its bindings."""
+
+    def bind(self, inputs: Sequence[Array]) -> None:
+        """Binds inputs."""
+
+    def execute(self) -> None:
+        """Runs."""
+
+    def fetch(self) -> Sequence[Array]:
+        """Gives the outputs."""
+
+
+class ProfiledSession:
+    """A session that profiles from its making to its report.
+
+    `make`: makes it, and its bindings, so that it writes its trace under the prefix.
+    """
+
+    def __init__(self, make: Callable[[Path], tuple[Any, Executable]]) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="assay-onnxruntime-")
+        self._session, self._bound = make(Path(self._folder.name) / "profile")
+        self._starts: list[int] = []
+        self._warm_ups = 0
+
+    def warm_up(self, inputs: Sequence[Array]) -> None:
+        """Inferences that the report leaves out."""
+        self._bound.bind(inputs)
+        for _ in range(WARM_UPS):
+            self._bound.execute()
+        self._warm_ups = WARM_UPS
+
+    def bind(self, inputs: Sequence[Array]) -> None:
+        """Binds inputs."""
+        self._bound.bind(inputs)
+
+    def execute(self) -> None:
+        """One inference that the report tells of."""
+        self._starts.append(time.monotonic_ns())
+        self._bound.execute()
+
+    def fetch(self) -> Sequence[Array]:
+        """The outputs."""
+        return self._bound.fetch()
+
+    def report(self, iterations: int) -> dict[str, Any]:
+        """Ends the profile and reads it; the files are removed."""
+        with self._folder:
+            events = json.loads(Path(self._session.end_profiling()).read_text())
+        runs = runs_of(events)[self._warm_ups :]
+        placed = [place_run(run, start) for run, start in zip(runs, self._starts, strict=False)]
+        notes = ["ONNX Runtime tells times in whole microseconds"]
+        notes += fallback_notes(events)
+        return report_from_runs(placed, "model_run", notes)
+
+
+def runs_of(events: Sequence[Mapping[str, Any]]) -> list[Run]:
+    """The inferences of a trace in order, each with the operators inside its time."""
+    timed = [event for event in events if event.get("ph") == "X"]
+    kernels = sorted(
+        (e for e in timed if e.get("cat") == "Node" and _KERNEL.search(e["name"])),
+        key=lambda event: event["ts"],
+    )
+    whole = sorted(
+        (e for e in timed if e.get("cat") == "Session" and e["name"] == "model_run"),
+        key=lambda event: event["ts"],
+    )
+    return [_run_of(run, kernels) for run in whole]
+
+
+def _run_of(run: Mapping[str, Any], kernels: Sequence[Mapping[str, Any]]) -> Run:
+    end = run["ts"] + run["dur"]
+    inside = [kernel for kernel in kernels if run["ts"] <= kernel["ts"] <= end]
+    return Run(
+        run["ts"] * _NS_PER_US,
+        run["dur"] * _NS_PER_US,
+        [Span(name_of(k), k["ts"] * _NS_PER_US, k["dur"] * _NS_PER_US) for k in inside],
+    )
+
+
+def name_of(kernel: Mapping[str, Any]) -> str:
+    """The operator with its node: "Conv conv1"; with its provider unless that is the CPU's."""
+    details = kernel.get("args", {})
+    node = _KERNEL.sub("", kernel["name"])
+    provider = details.get("provider", "").removesuffix("ExecutionProvider")
+    where = "" if provider in ("", "CPU") else f" ({provider})"
+    return f"{details.get('op_name', '')}{where} {node}".strip()
+
+
+def place_run(run: Run, start_ns: int) -> Run:
+    """The run at the time of the clock at which it was started."""
+    shift = start_ns - run.start_ns
+    operators = [Span(s.name, s.start_ns + shift, s.duration_ns) for s in run.operators]
+    return Run(start_ns, run.duration_ns, operators)
+
+
+def fallback_notes(events: Sequence[Mapping[str, Any]]) -> list[str]:
+    """How many nodes each provider ran, where there is more than one."""
+    nodes: dict[str, set[str]] = {}
+    for event in events:
+        provider = event.get("args", {}).get("provider")
+        if event.get("cat") == "Node" and provider:
+            nodes.setdefault(provider, set()).add(event["name"])
+    if len(nodes) < 2:
+        return []
+    counts = ", ".join(f"{len(names)} by {provider}" for provider, names in sorted(nodes.items()))
+    return [f"nodes run: {counts}"]

@@ -1,0 +1,46 @@
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "assay/base/result.h"
+#include "assay/cli/campaign_setup.h"
+#include "assay/cli/execute_spec.h"
+#include "assay/cli/exit_code.h"
+#include "assay/cli/quick_spec.h"
+#include "assay/cli/verb.h"
+#include "assay/spec/spec.h"
+
+namespace assay::cli {
+namespace {
+
+struct Options {
+  QuickSpec quick;
+  CampaignFlags flags;
+};
+
+Result<ExitCode> execute(const Options& options) {
+  ASSAY_ASSIGN_OR_RETURN(auto document, options.quick.document({"evaluate"}));
+  if (!document.contains("evaluate")) {
+    return fail(ErrorCode::kInvalidArgument,
+                "a finished program does not tell its layers: give the model, and a recipe");
+  }
+  document["evaluate"]["against"] = {"float32", "qdq"};
+  document["evaluate"]["layers"] = true;
+  ASSAY_ASSIGN_OR_RETURN(
+      const auto spec,
+      spec_from_json(document, {.origin = "assay attribute",
+                                .folder = ".",
+                                .has_plugins = !options.flags.toolchain.plugins.empty()}));
+  return execute_spec(spec, options.flags);
+}
+
+}  // namespace
+
+Execute declare_attribute(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  options->quick.declare_model(app);
+  options->quick.declare_samples(app);
+  options->flags.declare(app);
+  return [options] { return execute(*options); };
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,95 @@
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fmt/format.h>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "assay/base/enum_names.h"
+#include "assay/base/fs.h"
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/cli/exit_code.h"
+#include "assay/cli/verb.h"
+#include "assay/device/local_transport.h"
+#include "assay/engine/installed_builds.h"
+#include "assay/engine_check/engine_check.h"
+#include "assay/supervise/agent_client.h"
+
+namespace assay::cli {
+namespace {
+
+constexpr const char* kSchema = "assay/engine-check/1";
+
+struct Options {
+  std::string engine;
+  std::string program;
+  std::vector<std::string> data;
+  std::string options = "{}";
+  int loads = 1000;
+  std::string format = "console";
+};
+
+void print_finding(const CheckFinding& finding) {
+  fmt::print("{:<8} {:<26} {}\n", name_of(finding.verdict), finding.check, finding.text);
+  std::fflush(stdout);
+}
+
+ExitCode exit_code_of(const std::vector<CheckFinding>& findings) {
+  const auto has_failed = std::ranges::any_of(
+      findings, [](const CheckFinding& one) { return one.verdict == CheckVerdict::kFail; });
+  return has_failed ? ExitCode::kFindings : ExitCode::kOk;
+}
+
+Result<EngineCheckRequest> request_from(const Options& options) {
+  EngineCheckRequest request{.entry = std::filesystem::absolute(options.program),
+                             .loads = options.loads};
+  if (!std::filesystem::exists(request.entry)) {
+    return fail(ErrorCode::kNotFound, fmt::format("no program '{}'", options.program));
+  }
+  for (const auto& path : options.data) {
+    request.data.push_back(std::filesystem::absolute(path));
+  }
+  ASSAY_ASSIGN_OR_RETURN(request.options, parse_json(options.options, "--options"));
+  ASSAY_ASSIGN_OR_RETURN(request.build,
+                         get_build(find_installed_builds(assay_home()), options.engine));
+  return request;
+}
+
+Result<ExitCode> execute(const Options& options) {
+  ASSAY_ASSIGN_OR_RETURN(const auto request, request_from(options));
+  LocalTransport transport;
+  ASSAY_ASSIGN_OR_RETURN(auto agent, AgentClient::connect(transport));
+  const bool is_json = options.format == "json";
+  ASSAY_ASSIGN_OR_RETURN(const auto findings,
+                         check_engine(agent, request, is_json ? nullptr : print_finding));
+  if (is_json) {
+    const Json document{
+        {"schema", kSchema}, {"engine", request.build.reference()}, {"findings", findings}};
+    fmt::print("{}\n", document.dump(2));
+  }
+  return exit_code_of(findings);
+}
+
+}  // namespace
+
+Execute declare_engine_check(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  auto* check = app.add_subcommand("check", "Whether an engine keeps the contract of engines");
+  check->add_option("engine", options->engine, "An installed engine: onnxruntime, mine@1")
+      ->required();
+  check->add_option("--program", options->program, "A program that it loads")->required();
+  check->add_option("--data", options->data, "A file that belongs to the program");
+  check->add_option("--options", options->options, "Of the engine, a JSON object");
+  check->add_option("--loads", options->loads, "Cycles of load and unload; 0: none")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+  check->add_option("--format", options->format, "console, json")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"console", "json"}));
+  return [options] { return execute(*options); };
+}
+
+}  // namespace assay::cli

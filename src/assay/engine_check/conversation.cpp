@@ -1,0 +1,103 @@
+#include "assay/engine_check/conversation.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <fmt/format.h>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/record/axes.h"
+#include "assay/record/launch.h"
+#include "assay/record/spawn.h"
+#include "assay/supervise/cause_of_death.h"
+#include "assay/tensor/safetensors.h"
+#include "assay/tensor/tensor.h"
+#include "assay/wire/frame.h"
+#include "assay/wire/messages.h"
+
+namespace assay {
+namespace {
+
+using wire::Frame;
+using wire::MessageType;
+
+constexpr std::uint32_t kHelloRequest = 1;
+
+void append(std::vector<std::byte>& bytes, const Frame& frame) {
+  const auto more = wire::bytes_from_frame(frame);
+  bytes.insert(bytes.end(), more.begin(), more.end());
+}
+
+}  // namespace
+
+Result<Frame> Conversation::answer(std::size_t question) const {
+  const auto found = std::ranges::find(answers, question + kHelloRequest + 1, &Frame::request);
+  if (found == answers.end()) {
+    return fail(ErrorCode::kCrashed, death.empty() ? "it was not answered" : death);
+  }
+  if (found->type == MessageType::kError) {
+    return std::unexpected(wire::error_from_frame(*found));
+  }
+  return *found;
+}
+
+Frame Interviewer::load_frame(const Json& more_options) const {
+  wire::Load load{.entry = request_.entry.string(), .options = request_.options};
+  load.data.assign(request_.data.begin(), request_.data.end());
+  load.options.update(more_options);
+  return wire::frame_of(MessageType::kLoad, 0, load);
+}
+
+Result<Conversation> Interviewer::ask(std::vector<Frame> questions,
+                                      const std::map<std::string, std::string>& env) {
+  SpawnRequest spawn{.argv = {request_.build.runner}, .env = env};
+  spawn.limits.wall_ns = request_.deadline_ns;
+  append(spawn.input,
+         wire::frame_of(MessageType::kHello, kHelloRequest, wire::Hello{.program = "assay"}));
+  std::uint32_t id = kHelloRequest;
+  questions.push_back({.type = MessageType::kBye});
+  for (auto& question : questions) {
+    question.request = ++id;
+    append(spawn.input, question);
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto result, agent_.spawn(spawn));
+  auto sequence = wire::frames_from_bytes(result.output);
+  Conversation conversation;
+  if (const auto death = find_cause_of_death(result.end, sequence);
+      death.outcome != Outcome::kCompleted) {
+    conversation.death = death.text.empty() ? death.reason_code : death.text;
+  }
+  std::erase_if(sequence.frames, [](const Frame& frame) {
+    return frame.type == MessageType::kStage || frame.type == MessageType::kLog ||
+           frame.type == MessageType::kHello;
+  });
+  conversation.answers = std::move(sequence.frames);
+  return conversation;
+}
+
+Frame infer_frame(int repeat) {
+  return wire::frame_of(MessageType::kInfer, 0,
+                        wire::Infer{.inputs = {.is_generated = true}, .repeat = repeat});
+}
+
+Frame infer_frame(const std::vector<Tensor>& inputs) {
+  std::vector<NamedTensor> named;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    named.push_back({fmt::format("0.{}", i), inputs[i]});
+  }
+  auto frame = wire::frame_of(MessageType::kInfer, 0, wire::Infer{.inputs = {.in_blob = true}});
+  frame.blob = safetensors_from_tensors(named);
+  return frame;
+}
+
+Frame measure_frame(const MeasurePlan& plan) {
+  return wire::frame_of(MessageType::kMeasure, 0,
+                        wire::Measure{.inputs = {.is_generated = true}, .plan = plan});
+}
+
+}  // namespace assay

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/engine_check/engine_check.h"
+#include "assay/record/launch.h"
+#include "assay/supervise/agent_client.h"
+#include "assay/tensor/tensor.h"
+#include "assay/wire/frame.h"
+#include "assay/wire/messages.h"
+
+namespace assay {
+
+/// What a runner answered, in order of the questions, and how it ended.
+struct Conversation {
+  std::vector<wire::Frame> answers;  ///< As many as questions, unless the runner died.
+  std::string death;                 ///< Why it ended too early; empty: it did not.
+
+  /// The answer to a question, or the error that it was. Errors: kCrashed when there is none.
+  [[nodiscard]] Result<wire::Frame> answer(std::size_t question) const;
+
+  template <class Body>
+  [[nodiscard]] Result<Body> body(std::size_t question) const {
+    ASSAY_ASSIGN_OR_RETURN(const auto frame, answer(question));
+    return wire::body_of<Body>(frame);
+  }
+};
+
+/// Starts runners of one engine and talks with them.
+class Interviewer {
+ public:
+  Interviewer(AgentClient& agent, const EngineCheckRequest& request)
+      : agent_(agent), request_(request) {}
+
+  /// One process: hello, the questions, bye. Errors: those of the agent.
+  Result<Conversation> ask(std::vector<wire::Frame> questions,
+                           const std::map<std::string, std::string>& env = {});
+
+  [[nodiscard]] const EngineCheckRequest& request() const { return request_; }
+  /// Of the program, with options on top of the request's.
+  [[nodiscard]] wire::Frame load_frame(const Json& more_options = Json::object()) const;
+
+ private:
+  AgentClient& agent_;
+  const EngineCheckRequest& request_;
+};
+
+/// One inference of made-up inputs, `repeat` times.
+wire::Frame infer_frame(int repeat = 1);
+
+/// One inference of these inputs.
+wire::Frame infer_frame(const std::vector<Tensor>& inputs);
+
+/// A timing pass of made-up inputs.
+wire::Frame measure_frame(const MeasurePlan& plan);
+
+}  // namespace assay

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "assay/base/enum_names.h"
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/record/subject.h"
+#include "assay/supervise/agent_client.h"
+
+namespace assay {
+
+enum class CheckVerdict : std::uint8_t { kPass, kFail, kSkipped };
+
+template <>
+inline constexpr auto kEnumNames<CheckVerdict> = std::to_array<EnumName<CheckVerdict>>({
+    {CheckVerdict::kPass, "pass"},
+    {CheckVerdict::kFail, "fail"},
+    {CheckVerdict::kSkipped, "skipped"},
+});
+
+/// What one check of an engine's contract found.
+struct CheckFinding {
+  std::string check;  ///< "refuses_wrong_inputs"
+  CheckVerdict verdict = CheckVerdict::kPass;
+  std::string text;  ///< What was seen.
+};
+
+struct EngineCheckRequest {
+  EngineBuild build;
+  std::filesystem::path entry;              ///< A program that it loads.
+  std::vector<std::filesystem::path> data;  ///< Files that belong to it.
+  Json options = Json::object();
+  int loads = 1000;                               ///< Cycles of load and unload.
+  std::int64_t leak_budget_ns = 120'000'000'000;  ///< For these cycles.
+  std::int64_t deadline_ns = 300'000'000'000;     ///< For each process.
+};
+
+/// Whether an engine keeps its contract (docs/add-an-engine.md), by running its runner as a
+/// campaign would: it describes itself, loads, computes the same again and says so if not, refuses
+/// what it must without dying, honours threads, reports memory and survives being loaded again and
+/// again. Some twenty processes; a crash is a finding. `on_finding`: told of each as it is known.
+/// Errors: those of the agent.
+Result<std::vector<CheckFinding>> check_engine(
+    AgentClient& agent, const EngineCheckRequest& request,
+    const std::function<void(const CheckFinding&)>& on_finding);
+
+ASSAY_DECLARE_JSON(CheckFinding);
+
+}  // namespace assay

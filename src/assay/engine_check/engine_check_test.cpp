@@ -1,0 +1,91 @@
+#include "assay/engine_check/engine_check.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "assay/base/fs.h"
+#include "assay/base/json.h"
+#include "assay/device/local_transport.h"
+#include "assay/engine/installed_builds.h"
+#include "assay/supervise/agent_client.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+
+/// Lets the fake engine, which breaks the contract on order, be checked.
+class EngineCheck : public testing::Test {
+ protected:
+  std::vector<CheckFinding> check(const Json& more) {
+    Json program = {{"inputs", {{{"name", "x"}, {"dtype", "float32"}, {"shape", {1, 4}}}}},
+                    {"outputs", {{{"name", "y"}, {"dtype", "float32"}, {"shape", {1, 4}}}}}};
+    program.update(more);
+    const auto path = folder_.path() / "program.fake.json";
+    EXPECT_TRUE(write_file_atomically(path, program.dump()));
+    LocalTransport transport;
+    auto agent = AgentClient::connect(transport).value();
+    const auto build = describe_runner(executable_folder() / "assay-runner-fake").value();
+    return check_engine(agent, {.build = build, .entry = path, .loads = 40}, {}).value();
+  }
+
+  static CheckFinding finding(const std::vector<CheckFinding>& findings, const std::string& check) {
+    const auto found = std::ranges::find(findings, check, &CheckFinding::check);
+    return found == findings.end() ? CheckFinding{.check = "absent"} : *found;
+  }
+
+  TemporaryFolder folder_ = TemporaryFolder::make("engine-check").value();
+};
+
+TEST_F(EngineCheck, PassesAnEngineThatKeepsTheContract) {
+  const auto findings = check(Json::object());
+  EXPECT_GE(findings.size(), 12U);
+  for (const auto& one : findings) {
+    EXPECT_NE(one.verdict, CheckVerdict::kFail) << one.check << ": " << one.text;
+  }
+  EXPECT_EQ(finding(findings, "refuses_wrong_inputs").verdict, CheckVerdict::kPass);
+  EXPECT_EQ(finding(findings, "survives_loading_again").verdict, CheckVerdict::kPass);
+}
+
+/// What is wrong with a program, and the one check that finds it.
+struct Broken {
+  const char* check;
+  Json program;
+  const char* text;
+};
+
+class EngineCheckFinds : public EngineCheck, public testing::WithParamInterface<Broken> {};
+
+TEST_P(EngineCheckFinds, WhatIsBroken) {
+  const auto found = finding(check(GetParam().program), GetParam().check);
+  EXPECT_EQ(found.verdict, CheckVerdict::kFail);
+  EXPECT_THAT(found.text, HasSubstr(GetParam().text));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, EngineCheckFinds,
+    testing::Values(Broken{"loads_the_program",
+                           {{"misbehave", {{"at", "load"}, {"do", "segfault"}}}},
+                           "SIGSEGV"},
+                    Broken{"computes_what_it_reported",
+                           {{"misbehave", {{"at", "first"}, {"do", "throw"}}}},
+                           "threw"},
+                    Broken{"computes_the_same_again", {{"output", {{"rule", "random"}}}}, "differ"},
+                    Broken{"times_inferences",
+                           {{"misbehave", {{"at", "steady"}, {"do", "abort"}, {"after", 9}}}},
+                           "SIGABRT"},
+                    Broken{"survives_loading_again", {{"leak_load_bytes", 4096}}, "leaks"}));
+
+TEST_F(EngineCheck, EndsWhenTheProgramDoesNotLoad) {
+  const auto findings = check({{"misbehave", {{"at", "load"}, {"do", "error"}}}});
+  EXPECT_EQ(findings.back().check, "loads_the_program");
+  EXPECT_EQ(findings.back().verdict, CheckVerdict::kFail);
+}
+
+}  // namespace
+}  // namespace assay

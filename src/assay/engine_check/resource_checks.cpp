@@ -1,0 +1,153 @@
+// Checks of threads, streams, memory, and of loading again and again.
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "assay/base/error_code_names.h"
+#include "assay/base/result.h"
+#include "assay/engine/engine.h"
+#include "assay/engine_check/checks.h"
+#include "assay/engine_check/conversation.h"
+#include "assay/record/launch.h"
+#include "assay/record/summary.h"
+#include "assay/summary/leaks.h"
+#include "assay/wire/frame.h"
+#include "assay/wire/messages.h"
+#include "assay/wire/runner_environment.h"
+
+namespace assay {
+namespace {
+
+constexpr std::array<std::string_view, 5> kStages = {"start", "loaded", "first", "steady",
+                                                     "unloaded"};
+
+std::map<std::string, std::string> counting_malloc() {
+  return {{std::string(wire::kCountAllocations), "1"}};
+}
+
+Result<Found> honours_threads(CheckContext& context) {
+  if (std::ranges::find(context.description.options, "threads", &OptionSchema::name) ==
+      context.description.options.end()) {
+    return skipped("it has no option 'threads'");
+  }
+  const MeasurePlan plan{
+      .warmup_iterations = 2, .iterations = 200, .time_budget_ns = 2'000'000'000};
+  std::vector<std::string> seen;
+  for (const int threads : {1, 2}) {
+    ASSAY_ASSIGN_OR_RETURN(
+        const auto talk,
+        context.interviewer.ask(
+            {context.interviewer.load_frame({{"threads", threads}}), measure_frame(plan)}));
+    const auto report = talk.body<LoadReport>(0);
+    const auto measured = talk.body<Measurement>(1);
+    if (!report && report.error().code == ErrorCode::kUnsupported) {
+      return skipped("it refuses to be told: " + report.error().message);
+    }
+    if (!report || !measured) {
+      return failed(report ? measured.error().message : report.error().message);
+    }
+    if (report->effective_options.value("threads", threads) != threads && report->notes.empty()) {
+      return failed(fmt::format("asked for {} threads, in force are {}, and no note says so",
+                                threads, report->effective_options["threads"].dump()));
+    }
+    if (measured->busy_threads.value_or(0) > threads) {
+      return failed(
+          fmt::format("asked for {} threads, {} computed", threads, *measured->busy_threads));
+    }
+    seen.push_back(fmt::format("{} of {}", measured->busy_threads.value_or(0), threads));
+  }
+  return passed(fmt::format("computed: {}", fmt::join(seen, ", ")));
+}
+
+Result<Found> runs_streams(CheckContext& context) {
+  const MeasurePlan plan{.warmup_iterations = 2, .iterations = 20, .streams = 2};
+  ASSAY_ASSIGN_OR_RETURN(const auto talk, context.interviewer.ask({context.interviewer.load_frame(),
+                                                                   measure_frame(plan)}));
+  const auto measured = talk.body<Measurement>(1);
+  if (!measured) {
+    return measured.error().code == ErrorCode::kUnsupported
+               ? skipped("it refuses a second session: " + measured.error().message)
+               : failed(measured.error().message);
+  }
+  return passed(fmt::format("{} inferences by two sessions while one did {}", measured->inferences,
+                            measured->iterations));
+}
+
+wire::Frame memory_frame(int leak_loads, std::int64_t budget_ns) {
+  return wire::frame_of(wire::MessageType::kMemory, 0,
+                        wire::Observe{.inputs = {.is_generated = true},
+                                      .iterations = 5,
+                                      .time_budget_ns = budget_ns,
+                                      .leak_loads = leak_loads});
+}
+
+Result<Found> reports_memory(CheckContext& context) {
+  ASSAY_ASSIGN_OR_RETURN(const auto talk, context.interviewer.ask({context.interviewer.load_frame(),
+                                                                   memory_frame(0, 0)},
+                                                                  counting_malloc()));
+  const auto report = talk.body<MemoryReport>(1);
+  if (!report) {
+    return failed(report.error().message);
+  }
+  for (const auto name : kStages) {
+    const auto stage = std::ranges::find(report->stages, name, &MemoryStage::name);
+    if (stage == report->stages.end() || stage->rss_bytes <= 0) {
+      return failed(fmt::format("no memory at stage '{}'", name));
+    }
+  }
+  const auto steady = std::ranges::find(report->stages, "steady", &MemoryStage::name);
+  return passed(
+      fmt::format("{:.1f} MB when steady; {}", static_cast<double>(steady->rss_bytes) / 1e6,
+                  report->allocations_unavailable.empty() ? "malloc is counted"
+                                                          : report->allocations_unavailable));
+}
+
+Result<Found> survives_loading_again(CheckContext& context) {
+  const auto& request = context.interviewer.request();
+  if (request.loads == 0) {
+    return skipped("not asked for");
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto talk, context.interviewer.ask(
+                                              {context.interviewer.load_frame(),
+                                               memory_frame(request.loads, request.leak_budget_ns)},
+                                              counting_malloc()));
+  const auto report = talk.body<MemoryReport>(1);
+  if (!report) {
+    return failed(report.error().message);
+  }
+  const auto findings = find_leaks(*report);
+  const auto* leak = find_deciding_leak(findings, "load");
+  if (leak == nullptr) {
+    return failed("there are too few loads to tell");
+  }
+  switch (leak->verdict) {
+    case LeakVerdict::kLeak:
+      return failed(leak->text);
+    case LeakVerdict::kNone:
+      return passed(leak->text);
+    case LeakVerdict::kCannotTell:
+      break;
+  }
+  return skipped(leak->text);
+}
+
+constexpr std::array<Check, 4> kChecks = {{
+    {"honours_threads", honours_threads},
+    {"runs_streams", runs_streams},
+    {"reports_memory", reports_memory},
+    {"survives_loading_again", survives_loading_again},
+}};
+
+}  // namespace
+
+std::span<const Check> resource_checks() { return kChecks; }
+
+}  // namespace assay

@@ -1,0 +1,215 @@
+// Checks of computing, refusing inputs, timing and profiling.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <numeric>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "assay/base/enum_names.h"
+#include "assay/base/error_code_names.h"
+#include "assay/base/result.h"
+#include "assay/engine/session.h"
+#include "assay/engine_check/checks.h"
+#include "assay/engine_check/conversation.h"
+#include "assay/record/launch.h"
+#include "assay/tensor/dtype.h"
+#include "assay/tensor/safetensors.h"
+#include "assay/tensor/tensor.h"
+#include "assay/wire/frame.h"
+#include "assay/wire/messages.h"
+
+namespace assay {
+namespace {
+
+constexpr const char* kNondeterministic = "nondeterministic";
+constexpr int kRepeat = 3;
+constexpr int kTimed = 20;
+
+bool has_tag(const CheckContext& context, std::string_view tag) {
+  return std::ranges::find(context.description.tags, tag) != context.description.tags.end();
+}
+
+/// What is wrong with an output; empty: nothing.
+std::string complaint_of(const TensorSpec& spec, const Tensor& tensor) {
+  const auto fits = [](std::int64_t said, std::int64_t size) {
+    return said == size || said == kUnboundDimension;
+  };
+  if (tensor.dtype == spec.dtype && std::ranges::equal(spec.shape, tensor.shape, fits)) {
+    return "";
+  }
+  return fmt::format("output '{}' is {} {}, reported was {} {}", spec.name, name_of(tensor.dtype),
+                     text_from_shape(tensor.shape), name_of(spec.dtype),
+                     text_from_shape(spec.shape));
+}
+
+Result<Found> computes_what_it_reported(CheckContext& context) {
+  ASSAY_ASSIGN_OR_RETURN(
+      const auto talk, context.interviewer.ask({context.interviewer.load_frame(), infer_frame()}));
+  const auto answer = talk.answer(1);
+  if (!answer) {
+    return failed(answer.error().message);
+  }
+  const auto tensors = tensors_from_safetensors(answer->blob);
+  const auto outputs =
+      tensors ? sample_from_tensors(*tensors, 0) : std::unexpected(tensors.error());
+  if (!outputs) {
+    return failed(outputs.error().message);
+  }
+  const auto& specs = context.report.outputs;
+  if (outputs->size() != specs.size()) {
+    return failed(fmt::format("{} outputs, reported were {}", outputs->size(), specs.size()));
+  }
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    if (auto complaint = complaint_of(specs[i], (*outputs)[i]); !complaint.empty()) {
+      return failed(std::move(complaint));
+    }
+  }
+  return passed("outputs of the reported types and shapes");
+}
+
+Result<Found> computes_the_same_again(CheckContext& context) {
+  if (has_tag(context, kNondeterministic)) {
+    return skipped("it says that it is not deterministic");
+  }
+  const std::vector questions{context.interviewer.load_frame(), infer_frame(kRepeat)};
+  ASSAY_ASSIGN_OR_RETURN(const auto one, context.interviewer.ask(questions));
+  ASSAY_ASSIGN_OR_RETURN(const auto other, context.interviewer.ask(questions));
+  const auto first = one.answer(1);
+  const auto second = other.answer(1);
+  if (!first || !second) {
+    return failed(first ? second.error().message : first.error().message);
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto reply, one.body<wire::InferReply>(1));
+  const auto hint = fmt::format(" (if it cannot be helped, tag it {})", kNondeterministic);
+  if (reply.differing_elements > 0) {
+    return failed(fmt::format("{} elements differ between {} inferences of one process{}",
+                              reply.differing_elements, kRepeat, hint));
+  }
+  return first->blob == second->blob
+             ? passed(fmt::format("the same bits {} times, and in a second process", kRepeat))
+             : failed("two processes give different bits" + hint);
+}
+
+std::vector<Tensor> good_inputs(const LoadReport& report) {
+  std::vector<Tensor> inputs;
+  for (const auto& spec : report.inputs) {
+    inputs.push_back(random_tensor(spec, 1));
+  }
+  return inputs;
+}
+
+/// Inputs with one thing wrong, and what it is.
+std::vector<std::pair<const char*, std::vector<Tensor>>> bad_inputs(const LoadReport& report) {
+  const auto good = good_inputs(report);
+  auto more = good;
+  more.push_back(good.front());
+  auto shape = good;
+  shape.front().shape.push_back(1);
+  auto type = good;
+  type.front() = Tensor::zeros(
+      good.front().dtype == Dtype::kInt64 ? Dtype::kFloat32 : Dtype::kInt64, good.front().shape);
+  std::vector<std::pair<const char*, std::vector<Tensor>>> bad = {
+      {"one input too many", std::move(more)},
+      {"an input of another rank", std::move(shape)},
+      {"an input of another type", std::move(type)}};
+  if (good.size() > 1) {  // Of none the runner itself complains.
+    bad.emplace_back("one input too few", std::vector(good.begin(), good.end() - 1));
+  }
+  return bad;
+}
+
+bool is_bound(const TensorSpec& spec) {
+  return std::ranges::find(spec.shape, kUnboundDimension) == spec.shape.end();
+}
+
+Result<Found> refuses_wrong_inputs(CheckContext& context) {
+  if (context.report.inputs.empty() || !std::ranges::all_of(context.report.inputs, is_bound)) {
+    return skipped("the program has no inputs, or some of unknown size: bind them by an option");
+  }
+  const auto bad = bad_inputs(context.report);
+  std::vector questions{context.interviewer.load_frame()};
+  for (const auto& [what, inputs] : bad) {
+    questions.push_back(infer_frame(inputs));
+  }
+  questions.push_back(infer_frame(good_inputs(context.report)));
+  ASSAY_ASSIGN_OR_RETURN(const auto talk, context.interviewer.ask(questions));
+  for (std::size_t i = 0; i < bad.size(); ++i) {
+    const auto answer = talk.answer(i + 1);
+    if (answer || answer.error().code != ErrorCode::kInvalidArgument) {
+      return failed(
+          fmt::format("{}: {}", bad[i].first, answer ? "it was computed" : answer.error().message));
+    }
+  }
+  const auto good = talk.answer(bad.size() + 1);
+  return good ? passed("too many, another rank, another type; then it computes")
+              : failed("right inputs fail after wrong ones: " + good.error().message);
+}
+
+std::int64_t sum_of(const std::vector<std::int64_t>& values) {
+  return std::accumulate(values.begin(), values.end(), std::int64_t{0});
+}
+
+Result<Found> times_inferences(CheckContext& context) {
+  const MeasurePlan plan{.warmup_iterations = 2, .iterations = kTimed};
+  ASSAY_ASSIGN_OR_RETURN(const auto talk, context.interviewer.ask({context.interviewer.load_frame(),
+                                                                   measure_frame(plan)}));
+  const auto answer = talk.answer(1);
+  if (!answer) {
+    return failed(answer.error().message);
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto measurement, talk.body<Measurement>(1));
+  ASSAY_ASSIGN_OR_RETURN(const auto samples, wire::samples_from_blob(answer->blob));
+  const auto count = static_cast<std::size_t>(measurement.warmup_iterations + kTimed);
+  if (samples.execute_ns.size() != count) {
+    return failed(fmt::format("{} samples of {}", samples.execute_ns.size(), count));
+  }
+  if (std::ranges::min(samples.execute_ns) <= 0) {
+    return failed("an inference took no time: does execute compute to the end?");
+  }
+  const auto inside_ns =
+      sum_of(samples.bind_ns) + sum_of(samples.execute_ns) + sum_of(samples.fetch_ns);
+  return inside_ns <= measurement.inferences_ns
+             ? passed(fmt::format("{} inferences, {:.1f} us the shortest", count,
+                                  static_cast<double>(std::ranges::min(samples.execute_ns)) / 1e3))
+             : failed("the times of its steps add up to more than the time that passed");
+}
+
+Result<Found> profiles(CheckContext& context) {
+  if (!has_tag(context, Profiler::kTag)) {
+    return skipped("it has no profiler");
+  }
+  const auto profile =
+      wire::frame_of(wire::MessageType::kProfile, 0,
+                     wire::Observe{.inputs = {.is_generated = true}, .iterations = 5});
+  ASSAY_ASSIGN_OR_RETURN(const auto talk,
+                         context.interviewer.ask({context.interviewer.load_frame(), profile}));
+  const auto report = talk.body<ProfileReport>(1);
+  if (!report) {
+    return failed(report.error().message);
+  }
+  if (report->events.empty() || report->method_median_ns <= 0) {
+    return failed("it has no events, or no time of the whole inference");
+  }
+  return passed(
+      fmt::format("{} events over {} inferences", report->events.size(), report->iterations));
+}
+
+constexpr std::array<Check, 5> kChecks = {{
+    {"computes_what_it_reported", computes_what_it_reported},
+    {"computes_the_same_again", computes_the_same_again},
+    {"refuses_wrong_inputs", refuses_wrong_inputs},
+    {"times_inferences", times_inferences},
+    {"profiles", profiles},
+}};
+
+}  // namespace
+
+std::span<const Check> running_checks() { return kChecks; }
+
+}  // namespace assay

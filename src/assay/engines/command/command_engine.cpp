@@ -1,0 +1,74 @@
+#include "assay/engines/command/command_engine.h"
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "assay/base/clock.h"
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/engine/engine.h"
+#include "assay/engine/session.h"
+#include "assay/engines/command/command_program.h"
+#include "assay/engines/command/command_session.h"
+#include "assay/record/launch.h"
+
+namespace assay::command {
+namespace {
+
+std::vector<OptionSchema> option_schema() {
+  return {{.name = "threads",
+           .type = "int",
+           .minimum = 1,
+           .maximum = kMostThreads,
+           .scope = "load",
+           .description = "What {threads} in the command becomes."}};
+}
+
+Status check_request(const LoadRequest& request) {
+  if (request.method != "forward") {
+    return fail(ErrorCode::kNotFound, "no method '" + request.method + "': a command has one");
+  }
+  if (!request.libraries.empty()) {
+    return fail(ErrorCode::kUnsupported, "a command loads no libraries");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<EngineDescription> CommandEngine::describe() {
+  return EngineDescription{
+      .name = "command",
+      .version = "1",
+      .build_id = "command-1",
+      .formats = {"command"},
+      .options = option_schema(),
+      .tags = {std::string(SelfTimer::kTag)},
+      .notes = {"times are those that the command prints; memory is the runner's, not its own"}};
+}
+
+Result<std::unique_ptr<Session>> CommandEngine::load(const LoadRequest& request) {
+  ASSAY_RETURN_IF_ERROR(check_request(request));
+  ASSAY_ASSIGN_OR_RETURN(Json options, validate_options(request.options, option_schema()));
+  const auto start_ns = monotonic_ns();
+  ASSAY_ASSIGN_OR_RETURN(auto program, read_command_program(request.entry));
+  const int threads = options.value("threads", 0);
+  if (threads > 0 && !takes_threads(program)) {
+    return fail(ErrorCode::kUnsupported,
+                "the command takes no threads: {threads} is not among its arguments");
+  }
+  LoadReport report{.stages = {{"program", monotonic_ns() - start_ns}},
+                    .effective_options = std::move(options),
+                    .inputs = program.inputs,
+                    .outputs = program.outputs,
+                    .notes = {"the command times itself, by its own definition of an inference; "
+                              "what it takes to load is not told"}};
+  ASSAY_ASSIGN_OR_RETURN(auto session,
+                         CommandSession::open(std::move(program), std::move(report), threads));
+  return std::unique_ptr<Session>(std::move(session));
+}
+
+}  // namespace assay::command

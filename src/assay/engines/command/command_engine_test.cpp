@@ -1,0 +1,133 @@
+#include "assay/engines/command/command_engine.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "assay/base/fs.h"
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/engine/engine.h"
+#include "assay/engine/session.h"
+#include "assay/tensor/dtype.h"
+#include "assay/tensor/tensor.h"
+
+namespace assay::command {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// A benchmark of somebody's: copies its input to its output and prints a time an inference.
+constexpr const char* kScript = R"(#!/bin/sh
+cp "$1" "$2"
+i=0
+while [ $i -lt "$3" ]; do i=$((i + 1)); echo "inference $i took $i.5 us"; done
+)";
+
+class Command : public testing::Test {
+ protected:
+  Command() {
+    EXPECT_TRUE(write_file_atomically(folder_.path() / "bench.sh", kScript));
+    std::filesystem::permissions(folder_.path() / "bench.sh", std::filesystem::perms::owner_all);
+  }
+
+  Result<std::unique_ptr<Session>> load(const Json& more = Json::object(),
+                                        Json options = Json::object()) {
+    const Json spec = {{"name", "x"}, {"dtype", "float32"}, {"shape", {1, 3}}};
+    Json program = {{"argv", {"./bench.sh", "{input:0}", "{output:0}", "{iterations}"}},
+                    {"inputs", {spec}},
+                    {"outputs", {spec}},
+                    {"time_pattern", "took ([0-9.]+) us"},
+                    {"time_unit", "us"}};
+    program.update(more);
+    const auto path = folder_.path() / "p.command.json";
+    EXPECT_TRUE(write_file_atomically(path, program.dump()));
+    return CommandEngine().load({.entry = path, .options = std::move(options)});
+  }
+
+  ErrorCode code_of(const Json& more, Json options = Json::object()) {
+    const auto session = load(more, std::move(options));
+    return session ? ErrorCode::kInternal : session.error().code;
+  }
+
+  Tensor input_ = tensor_from_doubles(std::vector<double>{1, 2, 3}, {1, 3}, Dtype::kFloat32);
+  TemporaryFolder folder_ = TemporaryFolder::make("command").value();
+};
+
+TEST_F(Command, ReadsItsInputsAndLeavesItsOutputs) {
+  for (const auto* format : {"raw", "npy"}) {
+    const auto session = load({{"file_format", format}}).value();
+    ASSERT_TRUE(session->bind(std::vector{input_.view()}));
+    ASSERT_TRUE(session->execute());
+    const auto outputs = session->fetch().value();
+    EXPECT_THAT(doubles_from_tensor(outputs.front()), ElementsAre(1, 2, 3)) << format;
+  }
+}
+
+TEST_F(Command, TellsTheTimesThatItPrints) {
+  const auto session = load().value();
+  ASSERT_TRUE(session->bind(std::vector{input_.view()}));
+  auto* timer = find_power<SelfTimer>(*session);
+  EXPECT_THAT(timer->time_inferences(3).value(), ElementsAre(1500, 2500, 3500));
+}
+
+TEST_F(Command, SaysWhatItPrintedInPlaceOfTimes) {
+  const auto session = load({{"time_pattern", "(nothing like this)"}}).value();
+  ASSERT_TRUE(session->bind(std::vector{input_.view()}));
+  const auto times = find_power<SelfTimer>(*session)->time_inferences(2);
+  EXPECT_EQ(times.error().code, ErrorCode::kEngine);
+  EXPECT_THAT(times.error().message, HasSubstr("0 times of 2"));
+  EXPECT_THAT(times.error().message, HasSubstr("inference 1 took"));
+}
+
+TEST_F(Command, CannotBeTimedWithoutAPattern) {
+  const auto session = load({{"time_pattern", ""}}).value();
+  EXPECT_EQ(find_power<SelfTimer>(*session)->time_inferences(2).error().code,
+            ErrorCode::kUnsupported);
+}
+
+TEST_F(Command, PassesItsLastWordsOn) {
+  const auto session = load({{"argv", {"sh", "-c", "echo no such model >&2; exit 7"}}}).value();
+  ASSERT_TRUE(session->bind(std::vector{input_.view()}));
+  const auto status = session->execute();
+  EXPECT_THAT(status.error().message, HasSubstr("exit code 7: no such model"));
+}
+
+TEST_F(Command, RefusesOutputsOfAnotherSize) {
+  const auto session =
+      load({{"outputs", {{{"name", "y"}, {"dtype", "float32"}, {"shape", {1, 4}}}}}}).value();
+  ASSERT_TRUE(session->bind(std::vector{input_.view()}));
+  ASSERT_TRUE(session->execute());
+  EXPECT_THAT(session->fetch().error().message,
+              HasSubstr("12 bytes for output 'y', which takes 16"));
+}
+
+TEST_F(Command, RefusesProgramsThatMakeNoSense) {
+  EXPECT_EQ(code_of({{"argv", Json::array()}}), ErrorCode::kCorrupt);
+  EXPECT_EQ(code_of({{"time_pattern", "took [0-9]+"}}), ErrorCode::kCorrupt);
+  EXPECT_EQ(code_of({{"time_pattern", "("}}), ErrorCode::kCorrupt);
+  EXPECT_EQ(code_of({{"time_unit", "h"}}), ErrorCode::kCorrupt);
+  EXPECT_EQ(code_of({{"file_format", "hdf5"}}), ErrorCode::kCorrupt);
+  EXPECT_EQ(code_of({{"argv", {"true", "{input:1}"}}}), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code_of({{"argv", {"true", "{model}"}}}), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(CommandEngine().load({.entry = "/none.command.json"}).error().code,
+            ErrorCode::kNotFound);
+}
+
+TEST_F(Command, TakesThreadsOnlyWhereTheCommandDoes) {
+  EXPECT_EQ(code_of(Json::object(), {{"threads", 2}}), ErrorCode::kUnsupported);
+  const Json with_threads = {{"argv", {"./bench.sh", "--threads={threads}"}}};
+  EXPECT_EQ(code_of(with_threads), ErrorCode::kInvalidArgument);
+  EXPECT_TRUE(load(with_threads, {{"threads", 2}}));
+}
+
+}  // namespace
+}  // namespace assay::command

@@ -1,0 +1,180 @@
+#include "assay/engines/command/command_program.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <fmt/format.h>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/tensor/tensor.h"
+
+namespace assay::command {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, double>, 4> kUnits = {
+    {{"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1.0}}};
+constexpr std::string_view kThreads = "{threads}";
+constexpr std::size_t kMostShown = 200;
+
+Result<double> unit_from(const std::string& name) {
+  for (const auto& [unit, ns] : kUnits) {
+    if (unit == name) {
+      return ns;
+    }
+  }
+  return fail(ErrorCode::kCorrupt, fmt::format("\"time_unit\" is s, ms, us or ns, not '{}'", name));
+}
+
+Result<CommandProgram> program_from(const Json& json, const std::filesystem::path& folder) {
+  CommandProgram program{.folder = folder};
+  json.at("argv").get_to(program.argv);
+  if (program.argv.empty()) {
+    return fail(ErrorCode::kCorrupt, "\"argv\" is empty");
+  }
+  program.inputs = json.value("inputs", program.inputs);
+  program.outputs = json.at("outputs").get<std::vector<TensorSpec>>();
+  const auto format = json.value("file_format", "raw");
+  if (format != "raw" && format != "npy") {
+    return fail(ErrorCode::kCorrupt,
+                fmt::format("\"file_format\" is raw or npy, not '{}'", format));
+  }
+  program.format = format == "npy" ? FileFormat::kNpy : FileFormat::kRaw;
+  program.pattern_text = json.value("time_pattern", "");
+  program.pattern = std::regex(program.pattern_text);
+  if (!program.pattern_text.empty() && program.pattern.mark_count() < 1) {
+    return fail(ErrorCode::kCorrupt,
+                "\"time_pattern\" has no group: put the number into parentheses");
+  }
+  ASSAY_ASSIGN_OR_RETURN(program.unit_ns, unit_from(json.value("time_unit", "ms")));
+  program.timeout_ns = static_cast<std::int64_t>(json.value("timeout_s", 600.0) * 1e9);
+  return program;
+}
+
+/// "{input:0}" and the like, with the place that they are numbers of.
+Result<std::string> numbered(std::string_view name, const std::vector<std::string>& files) {
+  std::size_t index = 0;
+  const auto colon = name.find(':');
+  const char* const end = name.data() + name.size();
+  const auto [at, error] = std::from_chars(name.data() + colon + 1, end, index);
+  if (error != std::errc() || at != end || index >= files.size()) {
+    return fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("there is nothing for {{{}}}: the program declares {}", name, files.size()));
+  }
+  return files[index];
+}
+
+Result<std::string> value_of(std::string_view name, const CommandProgram& program,
+                             const Values& values) {
+  if (name == "iterations") {
+    return std::to_string(values.iterations);
+  }
+  if (name == "folder") {
+    return program.folder.string();
+  }
+  if (name == "threads" && values.threads > 0) {
+    return std::to_string(values.threads);
+  }
+  if (name.starts_with("input:")) {
+    return numbered(name, values.inputs);
+  }
+  if (name.starts_with("output:")) {
+    return numbered(name, values.outputs);
+  }
+  return fail(ErrorCode::kInvalidArgument,
+              name == "threads"
+                  ? "the command takes {threads}: say how many by the option threads"
+                  : fmt::format("unknown placeholder {{{}}}; known are iterations, threads, "
+                                "folder, input:N, output:N, inputs, outputs",
+                                name));
+}
+
+Result<std::string> expanded(const std::string& text, const CommandProgram& program,
+                             const Values& values) {
+  std::string result;
+  std::size_t at = 0;
+  for (auto open = text.find('{'); open != std::string::npos; open = text.find('{', at)) {
+    const auto close = text.find('}', open);
+    if (close == std::string::npos) {
+      break;
+    }
+    result += text.substr(at, open - at);
+    const std::string_view name(text.data() + open + 1, close - open - 1);
+    ASSAY_ASSIGN_OR_RETURN(const auto value, value_of(name, program, values));
+    result += value;
+    at = close + 1;
+  }
+  return result + text.substr(at);
+}
+
+}  // namespace
+
+Result<CommandProgram> read_command_program(const std::filesystem::path& path) {
+  auto json = read_json_file(path);
+  if (!json) {
+    auto error = std::move(json).error();
+    error.code = error.code == ErrorCode::kNotFound ? error.code : ErrorCode::kCorrupt;
+    return std::unexpected(std::move(error));
+  }
+  try {
+    auto program = program_from(*json, std::filesystem::absolute(path).parent_path());
+    return program ? program
+                   : Result<CommandProgram>(fail_with_context(program.error(), path.string()));
+  } catch (const std::exception& error) {  // Json's, and those of regular expressions.
+    return fail(ErrorCode::kCorrupt, fmt::format("{}: {}", path.string(), error.what()));
+  }
+}
+
+bool takes_threads(const CommandProgram& program) {
+  return std::ranges::any_of(program.argv, [](const std::string& argument) {
+    return argument.find(kThreads) != std::string::npos;
+  });
+}
+
+Result<std::vector<std::string>> argv_from(const CommandProgram& program, const Values& values) {
+  std::vector<std::string> argv;
+  for (const auto& argument : program.argv) {
+    if (argument == "{inputs}" || argument == "{outputs}") {
+      const auto& files = argument == "{inputs}" ? values.inputs : values.outputs;
+      argv.insert(argv.end(), files.begin(), files.end());
+      continue;
+    }
+    ASSAY_ASSIGN_OR_RETURN(argv.emplace_back(), expanded(argument, program, values));
+  }
+  if (argv.front().find('/') != std::string::npos) {
+    argv.front() = (program.folder / argv.front()).string();
+  }
+  return argv;
+}
+
+Result<std::vector<std::int64_t>> times_from(const CommandProgram& program,
+                                             const std::string& printed, int count) {
+  std::vector<std::int64_t> times;
+  const auto end = std::sregex_iterator();
+  for (auto it = std::sregex_iterator(printed.begin(), printed.end(), program.pattern); it != end;
+       ++it) {
+    times.push_back(std::llround(std::strtod((*it)[1].str().c_str(), nullptr) * program.unit_ns));
+  }
+  if (times.size() != static_cast<std::size_t>(count)) {
+    return fail(
+        ErrorCode::kEngine,
+        fmt::format("the command printed {} times of {} that match '{}'; it printed: {}",
+                    times.size(), count, program.pattern_text, printed.substr(0, kMostShown)));
+  }
+  return times;
+}
+
+}  // namespace assay::command

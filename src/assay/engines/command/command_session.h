@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "assay/base/fs.h"
+#include "assay/base/result.h"
+#include "assay/base/subprocess.h"
+#include "assay/engine/session.h"
+#include "assay/engines/command/command_program.h"
+#include "assay/record/launch.h"
+#include "assay/tensor/tensor.h"
+
+namespace assay::command {
+
+/// A command and the folder of its files. Power: SelfTimer. Every execute is a process of its own.
+class CommandSession final : public Session, public SelfTimer {
+ public:
+  static Result<std::unique_ptr<CommandSession>> open(CommandProgram program, LoadReport report,
+                                                      int threads);
+
+  [[nodiscard]] const LoadReport& report() const override { return report_; }
+  /// Writes the files of the inputs.
+  Status bind(std::span<const TensorView> inputs) override;
+  Status execute() override;
+  /// Reads the files of the outputs.
+  Result<std::span<const TensorView>> fetch() override;
+  Status reset_state() override;
+  void* find_power(std::string_view tag) override;
+
+  Result<std::vector<std::int64_t>> time_inferences(int count) override;
+
+ private:
+  CommandSession(CommandProgram program, LoadReport report, int threads, TemporaryFolder folder);
+  Result<std::string> run(int iterations);
+  Result<Tensor> read_output(std::size_t index) const;
+
+  CommandProgram program_;
+  LoadReport report_;
+  TemporaryFolder folder_;
+  Values values_;
+  std::vector<Tensor> outputs_;
+  std::vector<TensorView> views_;
+};
+
+}  // namespace assay::command
