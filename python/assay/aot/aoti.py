@@ -13,6 +13,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from assay.aot import torch_export
 from assay.aot.errors import MissingDependency, RequestError
 from assay.aot.flow import Flow, Lowering, Made, Order
 from assay.aot.suggest import check_keys
@@ -144,5 +145,6 @@ FLOW = Flow(
     make=_make,
     check=_check,
     needs=("torch",),
+    export=torch_export.export,
     probe=_probe,
 )

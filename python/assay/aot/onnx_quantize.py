@@ -25,7 +25,10 @@ TYPES = {"int8": "QInt8", "uint8": "QUInt8"}
 METHODS = {"minmax": "MinMax", "entropy": "Entropy", "percentile": "Percentile"}
 STATIC_OPTIONS = ("activation_type", "calibrate_method")
 OPTIONS = ("mode", "is_per_channel", "weight_type", "reduce_range", "operators", *STATIC_OPTIONS)
-"""`operators`: the ONNX types that are quantized; all that ONNX Runtime quantizes unless given."""
+"""`operators`: the ONNX types that are quantized; all that ONNX Runtime quantizes unless given.
+
+The others default to ONNX Runtime's own: int8 weights and activations, minmax; but per channel.
+"""
 
 _WANTED_BY = "this quantization"
 

@@ -10,12 +10,24 @@ from assay.aot.whole import describe_source, describe_whole
 if TYPE_CHECKING:
     import torch
 
+    from assay.aot.models import Model
+    from assay.aot.quantize import Quantized
+
 PROGRAM = "program.torch.pt2"
 """A bare .pt2 is a model; this ending says that it is to be executed as it is."""
 
 
 def _check(lowering: Lowering) -> None:
     check_keys("option of the torch_export lowering", lowering.options, ())
+
+
+def export(
+    model: "Model", quantized: "Quantized", lowering: Lowering
+) -> "torch.export.ExportedProgram":
+    """The exported program without weights that nothing reads: it is written down as it is."""
+    from assay.aot.export import export_lean
+
+    return export_lean(model, quantized, lowering)
 
 
 def _make(order: Order) -> Made:
@@ -52,5 +64,6 @@ FLOW = Flow(
     make=_make,
     check=_check,
     needs=("torch",),
+    export=export,
     eager=_eager,
 )

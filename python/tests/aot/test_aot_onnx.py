@@ -173,7 +173,7 @@ def test_manifest_knows_the_boundary(built):
     (method,) = results["int8"]["program"]["methods"]
     (x,), (y,) = method["inputs"], method["outputs"]
     assert (x["name"], x["dtype"], x["shape"]) == ("x", "float32", [1, 3, 16, 16])
-    assert (x["quantization"]["dtype"], x["quantization"]["quant_max"]) == ("int8", 127)
+    assert (x["quantization"]["dtype"], x["quantization"]["quant_max"]) == ("uint8", 255)
     assert y["quantization"]["scale"] > 0
     (method,) = results["fp32"]["program"]["methods"]
     assert method["inputs"][0]["quantization"] is None
@@ -201,7 +201,7 @@ def test_a_second_build_gives_the_same_bytes(server, factory, built, tmp_path):
     [
         {"activation_type": "uint8", "reduce_range": True},
         {"activation_type": "uint8", "weight_type": "uint8"},
-        {"calibrate_method": "entropy"},
+        {"calibrate_method": "entropy", "activation_type": "int8"},
         {"calibrate_method": "percentile", "operators": ["Conv"]},
         {"mode": "dynamic", "operators": ["MatMul"], "weight_type": "uint8"},
     ],

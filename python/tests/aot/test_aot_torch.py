@@ -91,6 +91,16 @@ def test_manifest_says_what_was_made(built):
     assert program["methods"][0]["inputs"][0]["quantization"]["dtype"] == "int8"
 
 
+def test_float_weights_that_were_quantized_are_not_written(built):
+    import torchao.quantization.pt2e.quantize_pt2e  # noqa: F401
+
+    root, _ = built
+    exported = torch.export.load(root / "int8/program.torch.pt2")
+    weights = [value for value in exported.state_dict.values() if value.dim() > 1]
+    assert {value.dtype for value in weights} == {torch.int8}
+    assert len(weights) == 2
+
+
 def test_a_second_build_gives_the_same_bytes(server, factory, built, tmp_path):
     _, results = built
     for name, recipe in (("eager", EAGER), ("int8", INT8)):
