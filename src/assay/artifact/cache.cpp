@@ -66,24 +66,36 @@ Result<std::optional<T>> find_entry(std::string_view key, const stdfs::path& fol
 
 }  // namespace
 
+bool uses_quantization(const Case& cell, std::string_view kind) {
+  return kind == "qdq" || cell.gives_layers;
+}
+
 std::string artifact_key(const Case& cell, std::string_view toolchain_id) {
-  return digest_of_json({{"model", model_part(cell)},
-                         {"recipe",
-                          {{"quantization", cell.recipe.quantization},
-                           {"lowering", cell.recipe.lowering},
-                           {"name", cell.recipe.is_preset ? cell.recipe.name : ""}}},
-                         {"calibration", calibration_part(cell)},
-                         {"toolchain", toolchain_id}});
+  Json made_from = {{"model", model_part(cell)},
+                    {"recipe",
+                     {{"quantization", cell.recipe.quantization},
+                      {"lowering", cell.recipe.lowering},
+                      {"name", cell.recipe.is_preset ? cell.recipe.name : ""}}},
+                    {"calibration", calibration_part(cell)},
+                    {"toolchain", toolchain_id}};
+  if (cell.gives_layers) {
+    made_from["layers"] = true;
+  }
+  return digest_of_json(made_from);
 }
 
 std::string reference_key(const Case& cell, std::string_view kind, std::string_view toolchain_id) {
-  const bool is_quantized = kind == "qdq";
-  return digest_of_json({{"model", model_part(cell)},
-                         {"kind", kind},
-                         {"quantization", is_quantized ? cell.recipe.quantization : Json(nullptr)},
-                         {"inputs", cell.inputs},
-                         {"calibration", is_quantized ? calibration_part(cell) : Json(nullptr)},
-                         {"toolchain", toolchain_id}});
+  const bool is_quantized = uses_quantization(cell, kind);
+  Json made_from = {{"model", model_part(cell)},
+                    {"kind", kind},
+                    {"quantization", is_quantized ? cell.recipe.quantization : Json(nullptr)},
+                    {"inputs", cell.inputs},
+                    {"calibration", is_quantized ? calibration_part(cell) : Json(nullptr)},
+                    {"toolchain", toolchain_id}};
+  if (cell.gives_layers) {
+    made_from["layers"] = true;
+  }
+  return digest_of_json(made_from);
 }
 
 Result<std::optional<Artifact>> ArtifactCache::find_artifact(std::string_view key) const {

@@ -18,8 +18,12 @@ namespace assay {
 /// finds.
 std::string artifact_key(const Case& cell, std::string_view toolchain_id);
 
-/// Key of a reference: digest of model, weights, kind, quantization (for "qdq"), inputs,
-/// calibration (for "qdq") and toolchain.
+/// Whether a reference of this kind depends on the recipe's quantization: the quantized graph, and
+/// any kind that gives out layers, which are those of the quantized graph.
+bool uses_quantization(const Case& cell, std::string_view kind);
+
+/// Key of a reference: digest of model, weights, kind, quantization and calibration (where it uses
+/// them), inputs and toolchain.
 std::string reference_key(const Case& cell, std::string_view kind, std::string_view toolchain_id);
 
 /// Folders of finished artifacts and references by key. What lies there is checked against the

@@ -60,6 +60,9 @@ Json input_request(const InputSet& inputs) {
 }
 
 Json calibration_request(const InputSet& calibration) {
+  if (calibration.generator == "file") {
+    return {{"file", calibration.file}};
+  }
   return {{"generator", calibration.generator},
           {"seed", calibration.seed},
           {"batches", calibration.count}};
@@ -80,17 +83,20 @@ Json build_request(const Case& cell, bool is_stop_after_lower) {
           {"model", model_request(cell.model)},
           {"recipe", recipe_request(cell.recipe)},
           {"calibration", calibration_request(cell.calibration)},
+          {"layers", cell.gives_layers},
           {"stop_after", stops ? Json("lower") : Json(nullptr)}};
 }
 
 Json reference_request(const Case& cell, const std::string& kind) {
-  return {{"job", "reference"},
-          {"model", model_request(cell.model)},
-          {"quantization", kind == "qdq" ? cell.recipe.quantization : Json(nullptr)},
-          {"lowering", kind == "lowered_eager" ? cell.recipe.lowering : Json(nullptr)},
-          {"kind", kind},
-          {"inputs", input_request(cell.inputs)},
-          {"calibration", calibration_request(cell.calibration)}};
+  return {
+      {"job", "reference"},
+      {"model", model_request(cell.model)},
+      {"quantization", uses_quantization(cell, kind) ? cell.recipe.quantization : Json(nullptr)},
+      {"lowering", kind == "lowered_eager" ? cell.recipe.lowering : Json(nullptr)},
+      {"kind", kind},
+      {"inputs", input_request(cell.inputs)},
+      {"layers", cell.gives_layers},
+      {"calibration", calibration_request(cell.calibration)}};
 }
 
 bool needs_reference(const Case& cell, const std::string& kind) {

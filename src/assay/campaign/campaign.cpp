@@ -274,15 +274,23 @@ class Campaign {
         .outputs = yield.outputs,
         .specs = yield.launch.load ? yield.launch.load->outputs : std::vector<TensorSpec>{},
         .differing_elements = yield.differing_elements};
+    const auto& manifest = prepared.artifact ? prepared.artifact->manifest : Json();
+    const auto layers = manifest.is_object() ? layers_of(manifest).size() : 0;
+    if (layers > 0) {
+      ASSAY_ASSIGN_OR_RETURN(const auto found,
+                             judge_layers(manifest, brought, prepared.references));
+      ASSAY_RETURN_IF_ERROR(tools_.store.add_attachment(
+          {.owner = attempt, .kind = "attribution", .content = Json(found).dump()}));
+    }
     for (const auto& kind : request_.settings.against) {
       const auto reference = prepared.references.find(kind);
       if (reference == prepared.references.end()) {
         note_missing_reference(prepared, kind);
         continue;
       }
-      ASSAY_ASSIGN_OR_RETURN(
-          const auto table,
-          judge_outputs(prepared.cell, brought, reference->second, request_.settings.tolerance));
+      ASSAY_ASSIGN_OR_RETURN(const auto table,
+                             judge_outputs(prepared.cell, brought, reference->second,
+                                           request_.settings.tolerance, layers));
       ASSAY_RETURN_IF_ERROR(tools_.store.add_metrics(metric_rows_of(table, attempt)));
       ASSAY_RETURN_IF_ERROR(tools_.store.add_attachment(
           {.owner = attempt, .kind = "accuracy_table", .content = Json(table).dump()}));

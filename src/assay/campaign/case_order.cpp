@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/launch_order.h"
@@ -16,8 +17,12 @@ namespace {
 constexpr std::int64_t kDefaultAllowanceNs = 600'000'000'000;
 
 wire::InputSource inputs_for(const PreparedCase& prepared, Pass pass) {
-  const int samples = pass == Pass::kEvaluate ? prepared.cell.inputs.count : 1;
   const auto reference = prepared.references.find("float32");
+  // How many a file or a callable holds is known when a reference was made of them.
+  const int all = reference == prepared.references.end()
+                      ? prepared.cell.inputs.count
+                      : reference->second.document.value("samples", prepared.cell.inputs.count);
+  const int samples = pass == Pass::kEvaluate ? all : 1;
   // The model's own inputs, for a program that may have been cast.
   const bool converts = !prepared.cell.recipe.quantization.is_null();
   if (reference != prepared.references.end()) {

@@ -1,7 +1,12 @@
 #include "assay/campaign/judge.h"
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <fmt/format.h>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -9,8 +14,10 @@
 
 #include "assay/base/json.h"
 #include "assay/base/result.h"
+#include "assay/evaluate/attribution.h"
 #include "assay/evaluate/evaluate.h"
 #include "assay/evaluate/tolerance.h"
+#include "assay/record/attribution.h"
 #include "assay/record/case.h"
 #include "assay/record/run.h"
 #include "assay/record/summary.h"
@@ -32,22 +39,78 @@ Result<Samples> samples_from(const std::vector<NamedTensor>& tensors) {
   return samples;
 }
 
+/// The labels beside a reference, of all samples in order; none where its inputs have none.
+Result<std::vector<std::int64_t>> labels_of(const std::filesystem::path& folder) {
+  std::vector<std::int64_t> labels;
+  const auto path = folder / "labels.safetensors";
+  if (!std::filesystem::exists(path)) {
+    return labels;
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto tensors, read_safetensors(path));
+  ASSAY_ASSIGN_OR_RETURN(const auto samples, samples_from(tensors));
+  for (const auto& sample : samples) {
+    for (const double label : doubles_from_tensor(sample.front().view())) {
+      labels.push_back(std::llround(label));
+    }
+  }
+  return labels;
+}
+
+void drop_last(std::size_t count, Samples& samples) {
+  for (auto& outputs : samples) {
+    outputs.resize(outputs.size() - std::min(count, outputs.size()));
+  }
+}
+
+/// Expected outputs of that kind; none where there is no such reference.
+Result<Samples> expected_of(const std::map<std::string, Reference>& references,
+                            const std::string& kind) {
+  const auto found = references.find(kind);
+  if (found == references.end()) {
+    return Samples();
+  }
+  const auto path = std::filesystem::path(found->second.folder) / "outputs.safetensors";
+  ASSAY_ASSIGN_OR_RETURN(const auto tensors, read_safetensors(path));
+  return samples_from(tensors);
+}
+
 }  // namespace
 
+std::vector<LayerOrigin> layers_of(const Json& manifest) {
+  const auto program = manifest.value("program", Json::object());
+  return program.value("layers", Json::array()).get<std::vector<LayerOrigin>>();
+}
+
+Result<Attribution> judge_layers(const Json& manifest, const EvaluationYield& yield,
+                                 const std::map<std::string, Reference>& references) {
+  const auto layers = layers_of(manifest);
+  ASSAY_ASSIGN_OR_RETURN(const auto tensors, tensors_from_safetensors(yield.outputs));
+  ASSAY_ASSIGN_OR_RETURN(const auto results, samples_from(tensors));
+  ASSAY_ASSIGN_OR_RETURN(const auto quantized, expected_of(references, "qdq"));
+  ASSAY_ASSIGN_OR_RETURN(const auto floating, expected_of(references, "float32"));
+  return attribute_error(
+      {.layers = layers, .results = results, .quantized = quantized, .floating = floating});
+}
+
 Result<AccuracyTable> judge_outputs(const Case& cell, const EvaluationYield& yield,
-                                    const Reference& reference, const Json& tolerance) {
+                                    const Reference& reference, const Json& tolerance,
+                                    std::size_t layers) {
   ASSAY_ASSIGN_OR_RETURN(const auto results, tensors_from_safetensors(yield.outputs));
-  const auto path = std::filesystem::path(reference.folder) / "outputs.safetensors";
-  ASSAY_ASSIGN_OR_RETURN(const auto expected, read_safetensors(path));
-  ASSAY_ASSIGN_OR_RETURN(const auto result_samples, samples_from(results));
-  ASSAY_ASSIGN_OR_RETURN(const auto expected_samples, samples_from(expected));
+  const std::filesystem::path folder = reference.folder;
+  ASSAY_ASSIGN_OR_RETURN(const auto expected, read_safetensors(folder / "outputs.safetensors"));
+  ASSAY_ASSIGN_OR_RETURN(auto labels, labels_of(folder));
+  ASSAY_ASSIGN_OR_RETURN(auto result_samples, samples_from(results));
+  ASSAY_ASSIGN_OR_RETURN(auto expected_samples, samples_from(expected));
+  drop_last(layers, result_samples);
+  drop_last(layers, expected_samples);
   ASSAY_ASSIGN_OR_RETURN(const auto tolerances,
                          tolerances_for(cell.recipe, tolerance, reference.kind));
   return evaluate_outputs({.against = reference.kind,
                            .results = result_samples,
                            .references = expected_samples,
                            .outputs = yield.specs,
-                           .differing_elements = yield.differing_elements},
+                           .differing_elements = yield.differing_elements,
+                           .labels = std::move(labels)},
                           tolerances);
 }
 

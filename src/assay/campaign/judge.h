@@ -2,12 +2,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "assay/base/json.h"
 #include "assay/base/result.h"
+#include "assay/record/attribution.h"
 #include "assay/record/case.h"
 #include "assay/record/run.h"
 #include "assay/record/summary.h"
@@ -22,10 +24,20 @@ struct EvaluationYield {
   std::int64_t differing_elements = 0;
 };
 
-/// Compares the outputs with one reference. `tolerance`: of the spec, empty to use the recipe's.
-/// Errors: kCorrupt (files), kInvalidArgument (tolerance).
+/// Compares the program's own outputs, without its layers, with one reference. `tolerance`: of the
+/// spec, empty to use the recipe's. Errors: kCorrupt (files), kInvalidArgument (tolerance).
 Result<AccuracyTable> judge_outputs(const Case& cell, const EvaluationYield& yield,
-                                    const Reference& reference, const Json& tolerance);
+                                    const Reference& reference, const Json& tolerance,
+                                    std::size_t layers = 0);
+
+/// The layers that a program gives out behind its own outputs, as its manifest tells; mostly none.
+std::vector<LayerOrigin> layers_of(const Json& manifest);
+
+/// Follows the error through the layers that the program gives out (Case::gives_layers); the
+/// manifest names them. `references`: by kind, "float32" and "qdq" are looked at. Errors: kCorrupt
+/// (files), kInvalidArgument (the outputs are not those that the manifest tells of).
+Result<Attribution> judge_layers(const Json& manifest, const EvaluationYield& yield,
+                                 const std::map<std::string, Reference>& references);
 
 /// The table's numbers as rows, scoped "against:float32/output:0".
 std::vector<MetricRow> metric_rows_of(const AccuracyTable& table, const std::string& attempt);

@@ -243,6 +243,7 @@ Result<AccuracyTable> evaluate_outputs(const Evaluation& evaluation,
                            gather_output(evaluation.results, evaluation.references, i, spec));
     applied.push_back(&tolerances.for_output(values.dtype, values.is_quantized));
     outputs.push_back(judge_output(values, *applied.back()));
+    ASSAY_RETURN_IF_ERROR(add_label_metrics(values, evaluation.labels, outputs.back().metrics));
   }
   AccuracyTable table{.against = evaluation.against};
   std::string vacuous_control;

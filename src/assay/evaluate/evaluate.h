@@ -19,6 +19,7 @@ struct Evaluation {
   std::span<const std::vector<Tensor>> references;
   std::vector<TensorSpec> outputs;  ///< Names and quantization, as the program tells; may be empty.
   std::int64_t differing_elements = 0;  ///< Between two executions on the same inputs.
+  std::vector<std::int64_t> labels;  ///< Right class of each row, over the samples; may be empty.
 };
 
 /// Compares outputs with a reference, output by output over all samples at once, and tries the

@@ -47,4 +47,10 @@ std::optional<std::string> find_shape_difference(std::span<const std::vector<Ten
 std::map<std::string, double> measure_output(const OutputValues& values,
                                              std::span<const double> candidate);
 
+/// Adds the metrics that hold the classes of an output against labels, one a row. An output that
+/// has no class metrics, or another number of rows, gets none. Errors: kInvalidArgument for a label
+/// that is no class.
+Status add_label_metrics(const OutputValues& values, std::span<const std::int64_t> labels,
+                         std::map<std::string, double>& metrics);
+
 }  // namespace assay

@@ -17,7 +17,11 @@ namespace {
 
 Json identity_of_inputs(const InputSet& inputs) {
   if (inputs.generator == "file") {
-    return {{"generator", "file"}, {"sha256", inputs.file_sha256}};
+    Json identity = {{"generator", "file"}, {"sha256", inputs.file_sha256}};
+    if (const auto callable = inputs.file.rfind(".py:"); callable != std::string::npos) {
+      identity["callable"] = inputs.file.substr(callable + 4);
+    }
+    return identity;
   }
   return {{"generator", inputs.generator}, {"seed", inputs.seed}, {"count", inputs.count}};
 }
@@ -92,14 +96,22 @@ std::string text_of_condition(const std::string& name, const Json& value) {
 }  // namespace
 
 Json identity_of(const Case& cell) {
-  return {{"model", identity_of_model(cell.model)},
-          {"recipe", identity_of_recipe(cell.recipe)},
-          {"engine", cell.engine},
-          {"options", cell.options},
-          {"method", cell.method},
-          {"scenario", identity_of_scenario(cell.scenario)},
-          {"inputs", identity_of_inputs(cell.inputs)},
-          {"device_class", cell.device_class}};
+  Json identity = {{"model", identity_of_model(cell.model)},
+                   {"recipe", identity_of_recipe(cell.recipe)},
+                   {"engine", cell.engine},
+                   {"options", cell.options},
+                   {"method", cell.method},
+                   {"scenario", identity_of_scenario(cell.scenario)},
+                   {"inputs", identity_of_inputs(cell.inputs)},
+                   {"device_class", cell.device_class}};
+  // What came later is left out where it is not used, so that older keys stay.
+  if (cell.gives_layers) {
+    identity["layers"] = true;
+  }
+  if (cell.calibration.generator == "file" && !cell.recipe.quantization.is_null()) {
+    identity["calibration"] = identity_of_inputs(cell.calibration);
+  }
+  return identity;
 }
 
 std::string case_key(const Case& cell) { return digest_of_json(identity_of(cell)); }
@@ -141,7 +153,7 @@ std::string label_of(const Case& cell) {
     const auto slash = text.find_last_of('/');
     label += " " + (slash == std::string::npos ? text : "beside=" + text.substr(slash + 1));
   }
-  return label;
+  return cell.gives_layers ? label + " layers" : label;
 }
 
 ASSAY_DEFINE_JSON(ModelReference, ref, args, seed, source_sha256, inputs, healthy)
@@ -149,6 +161,6 @@ ASSAY_DEFINE_JSON(Recipe, name, is_preset, engine, quantization, lowering, produ
                   description, runtime_unavailable)
 ASSAY_DEFINE_JSON(InputSet, generator, seed, count, role, file, file_sha256)
 ASSAY_DEFINE_JSON(Case, model, recipe, engine, options, method, scenario, inputs, calibration,
-                  device_class, engine_build, device, require)
+                  gives_layers, device_class, engine_build, device, require)
 
 }  // namespace assay

@@ -56,6 +56,8 @@ struct Case {
   Json scenario = Json::object();  ///< What differs from a Scenario's defaults: scenario.h.
   InputSet inputs;
   InputSet calibration;
+  bool gives_layers =
+      false;                 ///< The program's layers are outputs, too: to find where errors arise.
   std::string device_class;  ///< "linux-x86_64:amd-epyc:2cpu"
 
   std::string engine_build;  ///< "executorch@1.5.1"; part of the subject, not of the key.

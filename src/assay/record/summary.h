@@ -8,6 +8,7 @@
 
 #include "assay/base/enum_names.h"
 #include "assay/base/json.h"
+#include "assay/record/attribution.h"
 #include "assay/record/axes.h"
 #include "assay/record/calibration.h"
 #include "assay/record/comparison.h"
@@ -122,6 +123,7 @@ struct CaseSummary {
   Verdict verdict = Verdict::kSkipped;
   std::map<std::string, Estimate> metrics;  ///< By name: first_ns, steady_ns, load_ns, …
   std::vector<AccuracyTable> accuracy_tables;
+  std::optional<Attribution> attribution;  ///< Where the program gives out its layers.
   std::vector<GateResult> gates;
   std::vector<LaunchSeries> launches;
   std::optional<MemoryReport> memory;

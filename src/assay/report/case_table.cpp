@@ -173,6 +173,20 @@ TextColumn sqnr_column(const Rows& rows, std::string_view against, std::string_v
   return column;
 }
 
+/// By the labels of the inputs, so the same against every reference: the first table's.
+TextColumn accuracy_column(const Rows& rows) {
+  TextColumn column{.title = "accuracy", .unit = "%", .importance = 62};
+  for (const auto* cell : rows) {
+    const Metric* found = nullptr;
+    for (const auto& table : cell->accuracy_tables) {
+      found = found == nullptr ? find_worst(*cell, table.against, "top1_accuracy") : found;
+    }
+    column.cells.push_back({found == nullptr ? std::string(kNotMeasured)
+                                             : text_from_share(double_from_metric(*found))});
+  }
+  return column;
+}
+
 TextColumn speedup_column(const Rows& rows) {
   TextColumn column{.title = "speedup", .unit = "×", .importance = 65};
   for (const auto* cell : rows) {
@@ -328,6 +342,7 @@ TextTable case_table(const RunSummary& summary, std::vector<std::string>& common
   }
   add_if_measured(table, sqnr_column(rows, "float32", "f32 dB", 55));
   add_if_measured(table, sqnr_column(rows, "qdq", "qdq dB", 30));
+  add_if_measured(table, accuracy_column(rows));
   add_if_measured(table, speedup_column(rows));
   table.columns.push_back(result_column(rows));
   return table;

@@ -11,6 +11,7 @@
 #include "assay/base/result.h"
 #include "assay/record/axes.h"
 #include "assay/record/summary.h"
+#include "assay/report/attribution.h"
 #include "assay/report/calibration.h"
 #include "assay/report/case_text.h"
 #include "assay/report/comparison.h"
@@ -157,6 +158,19 @@ void add_accuracy(Page& page, const RunSummary& summary) {
   }
 }
 
+void add_attribution(Page& page, const RunSummary& summary) {
+  for (const auto& cell : summary.cases) {
+    if (!cell.attribution) {
+      continue;
+    }
+    page.heading("Where the error of " + title_of(cell) + " arises");
+    page.table(attribution_table(*cell.attribution));
+    for (const auto& line : attribution_lines(*cell.attribution)) {
+      page.line(printable(line), 2, 2);
+    }
+  }
+}
+
 void add_memory(Page& page, const RunSummary& summary) {
   for (const auto& cell : summary.cases) {
     if (!cell.memory) {
@@ -204,6 +218,7 @@ Status write_console(const RunSummary& summary, const ReportStyle& style, std::o
   if (style.has_accuracy_tables) {
     add_accuracy(page, summary);
   }
+  add_attribution(page, summary);
   if (style.has_memory_tables) {
     add_memory(page, summary);
   }

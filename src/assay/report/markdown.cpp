@@ -12,6 +12,7 @@
 #include "assay/base/result.h"
 #include "assay/record/axes.h"
 #include "assay/record/summary.h"
+#include "assay/report/attribution.h"
 #include "assay/report/calibration.h"
 #include "assay/report/case_text.h"
 #include "assay/report/comparison.h"
@@ -104,6 +105,20 @@ void write_accuracy(const RunSummary& summary, std::ostream& out) {
   }
 }
 
+void write_attribution(const RunSummary& summary, std::ostream& out) {
+  for (const auto& cell : summary.cases) {
+    if (!cell.attribution) {
+      continue;
+    }
+    out << fmt::format("\n#### Where the error of {} arises\n\n", escaped(title_of(cell)));
+    write_table(attribution_table(*cell.attribution), out);
+    out << '\n';
+    for (const auto& line : attribution_lines(*cell.attribution)) {
+      out << fmt::format("- {}\n", escaped(line));
+    }
+  }
+}
+
 void write_memory(const RunSummary& summary, std::ostream& out) {
   for (const auto& cell : summary.cases) {
     if (!cell.memory) {
@@ -155,6 +170,7 @@ Status write_markdown(const RunSummary& summary, const ReportStyle& style, std::
   if (style.has_accuracy_tables) {
     write_accuracy(summary, out);
   }
+  write_attribution(summary, out);
   if (style.has_memory_tables) {
     write_memory(summary, out);
   }

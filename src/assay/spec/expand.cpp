@@ -32,6 +32,7 @@ constexpr std::int64_t kMaxCells = 20'000;
 struct BoundModel {
   ModelReference model;
   InputSet inputs;
+  InputSet calibration;
   std::string short_name;
   std::optional<std::string> program_format;
 };
@@ -57,6 +58,8 @@ class Expander {
   Status check_engines() const;
   Status bind_models();
   Status bind_model(const SpecModel& entry, std::size_t index);
+  Status bind_file(const std::string& reference, std::size_t index, const char* key,
+                   InputSet& inputs) const;
   Status check_size() const;
   Status digest_neighbors();
   void collect_blocks();
@@ -194,21 +197,33 @@ Status Expander::bind_models() {
   return {};
 }
 
+Status Expander::bind_file(const std::string& reference, std::size_t index, const char* key,
+                           InputSet& inputs) const {
+  if (reference.empty()) {
+    return {};
+  }
+  const auto where = fmt::format("{}: models[{}].{}", spec_.origin, index, key);
+  inputs.generator = "file";
+  inputs.file = reference;
+  ASSAY_ASSIGN_OR_RETURN(inputs.file_sha256,
+                         digest_file(find_model_file(reference).value_or(reference), {}, where));
+  return {};
+}
+
 Status Expander::bind_model(const SpecModel& entry, std::size_t index) {
   BoundModel bound{.model = entry.model,
                    .inputs = {.seed = spec_.evaluate.seed, .count = spec_.evaluate.samples},
+                   .calibration = {.seed = spec_.calibration.seed,
+                                   .count = spec_.calibration.batches,
+                                   .role = "calibration"},
                    .short_name = short_name_of(entry.model),
                    .program_format = find_program_format(entry.model.ref)};
   if (const auto file = find_model_file(entry.model.ref)) {
     const auto where = fmt::format("{}: models[{}].ref", spec_.origin, index);
     ASSAY_ASSIGN_OR_RETURN(bound.model.source_sha256, digest_file(*file, entry, where));
   }
-  if (!entry.input_file.empty()) {
-    const auto where = fmt::format("{}: models[{}].inputs", spec_.origin, index);
-    bound.inputs.generator = "file";
-    bound.inputs.file = entry.input_file;
-    ASSAY_ASSIGN_OR_RETURN(bound.inputs.file_sha256, digest_file(entry.input_file, {}, where));
-  }
+  ASSAY_RETURN_IF_ERROR(bind_file(entry.input_file, index, "inputs", bound.inputs));
+  ASSAY_RETURN_IF_ERROR(bind_file(entry.calibration_file, index, "calibration", bound.calibration));
   if (entry.bindings.empty()) {
     models_.push_back(std::move(bound));
     return {};
@@ -277,9 +292,8 @@ void Expander::add_cells_of(const Block& block) {
             .recipe = block.recipe,
             .engine = block.engine,
             .inputs = block.model.inputs,
-            .calibration = {.seed = spec_.calibration.seed,
-                            .count = spec_.calibration.batches,
-                            .role = "calibration"},
+            .calibration = block.model.calibration,
+            .gives_layers = spec_.evaluate.gives_layers,
             .device_class = context_.device_class,
             .engine_build = block.engine_build,
             .require = spec_.require};

@@ -22,9 +22,10 @@ namespace assay {
 struct SpecModel {
   ModelReference model;  ///< Without inputs; a file's path is absolute, its digest not yet there.
   std::vector<std::vector<TensorSpec>> bindings;  ///< Alternatives; empty: the model's own inputs.
-  std::string input_file;                         ///< Inputs from .npz or .safetensors.
-  std::string url;                                ///< Where the file comes from, for people.
-  std::string sha256;                             ///< What the file must digest to; may be empty.
+  std::string input_file;        ///< Inputs from .npz, .safetensors or file.py:callable.
+  std::string calibration_file;  ///< What quantization is calibrated with, likewise.
+  std::string url;               ///< Where the file comes from, for people.
+  std::string sha256;            ///< What the file must digest to; may be empty.
 };
 
 /// "executorch@1.5.1", or a name alone: its first installed build.
@@ -56,6 +57,7 @@ struct SpecEvaluate {
   int samples = 4;
   std::uint64_t seed = 1;
   Json tolerance = Json::object();  ///< Overrides the recipe's; see evaluate/tolerance.h.
+  bool gives_layers = false;        ///< Errors are followed layer by layer.
 };
 
 struct SpecCalibration {

@@ -79,14 +79,20 @@ std::string resolve_path(const std::string& path, const SpecContext& context) {
   return (context.folder / path).lexically_normal().string();
 }
 
+/// A file that holds inputs, or a callable that yields them.
+std::string read_input_file(const Node& node, const SpecContext& context) {
+  const auto file = node.text();
+  if (!file.ends_with(".npz") && !file.ends_with(".safetensors") &&
+      file.find(".py:") == std::string::npos) {
+    node.complain(fmt::format(
+        "'{}' is no input set; give a .npz or .safetensors file, or file.py:callable", file));
+  }
+  return resolve_path(file, context);
+}
+
 void read_inputs(const Node& node, const SpecContext& context, SpecModel& model) {
   if (node.json().is_string()) {
-    const auto file = node.text();
-    if (!file.ends_with(".npz") && !file.ends_with(".safetensors")) {
-      node.complain(
-          fmt::format("'{}' is no input set; give shapes, or a .npz or .safetensors file", file));
-    }
-    model.input_file = resolve_path(file, context);
+    model.input_file = read_input_file(node, context);
     return;
   }
   if (is_shape(node.json())) {
@@ -148,6 +154,14 @@ void read_model_fields(const Node& node, const SpecContext& context, SpecModel& 
   }
   if (const auto inputs = node.find("inputs")) {
     read_inputs(*inputs, context, model);
+  }
+  if (const auto calibration = node.find("calibration")) {
+    model.calibration_file = read_input_file(*calibration, context);
+    if (model.calibration_file == model.input_file) {
+      calibration->complain(
+          "is the same as \"inputs\": give others, or a recipe would be judged on "
+          "what it was calibrated with");
+    }
   }
   model.url = node.text("url");
   if (const auto sha256 = node.find("sha256")) {

@@ -245,6 +245,13 @@ SpecEvaluate read_evaluate(const Node& node) {
   }
   evaluate.samples = node.integer("samples", 1, evaluate.samples);
   evaluate.seed = node.seed("seed", evaluate.seed);
+  if (const auto layers = node.find("layers")) {
+    if (!layers->json().is_boolean()) {
+      layers->complain_of_type("true or false");
+    } else {
+      evaluate.gives_layers = layers->json().get<bool>();
+    }
+  }
   if (const auto tolerance = node.find("tolerance")) {
     evaluate.tolerance = read_tolerance(*tolerance);
   }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "assay/base/result.h"
+#include "assay/record/attribution.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/launch.h"
@@ -24,6 +25,7 @@ struct CaseRows {
   std::map<Pass, std::vector<Launch>> launches;
   std::optional<Artifact> artifact;
   std::vector<AccuracyTable> tables;
+  std::optional<Attribution> attribution;
   std::optional<InstructionReport> instructions;
 };
 

@@ -248,6 +248,7 @@ Result<CaseSummary> summarize_case(const CaseRows& rows, const SummaryOptions& o
   add_observations(rows, summary);
   add_profile(rows, options.has_spans, summary);
   add_accuracy(rows.tables, summary);
+  summary.attribution = rows.attribution;
   ASSAY_RETURN_IF_ERROR(add_gates(rows.cell, summary));
   const bool has_broken_gate =
       std::ranges::any_of(summary.gates, [](const GateResult& gate) { return !gate.is_met; });

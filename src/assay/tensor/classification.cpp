@@ -1,9 +1,11 @@
 #include "assay/tensor/classification.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <fmt/format.h>
 #include <span>
 #include <vector>
 
@@ -13,6 +15,7 @@ namespace assay {
 namespace {
 
 constexpr std::int64_t kFirstRanks = 5;
+constexpr std::size_t kCalibrationBins = 15;
 
 std::vector<double> log_softmax(std::span<const double> scores) {
   const double largest = *std::ranges::max_element(scores);
@@ -51,6 +54,48 @@ bool has_nan(std::span<const double> scores) {
   return std::ranges::any_of(scores, [](double score) { return std::isnan(score); });
 }
 
+/// Rows by the confidence in their first class, in bins of equal width (Guo et al., On Calibration
+/// of Modern Neural Networks, ICML 2017).
+class CalibrationBins {
+ public:
+  void add(double confidence, bool is_right) {
+    const auto place = static_cast<std::size_t>(confidence * kCalibrationBins);
+    auto& bin = bins_[std::min(place, kCalibrationBins - 1)];
+    bin.confidence += confidence;
+    bin.right += is_right ? 1 : 0;
+    ++rows_;
+  }
+  [[nodiscard]] double error() const {
+    double error = 0;
+    for (const auto& bin : bins_) {
+      error += std::abs(bin.confidence - bin.right);
+    }
+    return rows_ == 0 ? 0 : error / rows_;
+  }
+
+ private:
+  struct Bin {
+    double confidence = 0;  ///< Sums over the rows of the bin.
+    double right = 0;
+  };
+  std::array<Bin, kCalibrationBins> bins_{};
+  double rows_ = 0;
+};
+
+Status check_labels(std::size_t rows, std::int64_t classes, std::span<const std::int64_t> labels) {
+  if (labels.size() != rows) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{} labels for {} rows of scores", labels.size(), rows));
+  }
+  for (const auto label : labels) {
+    if (label < 0 || label >= classes) {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("a label is {}; there are {} classes, from 0", label, classes));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 ClassificationDifference classification_difference(std::span<const double> result,
@@ -83,6 +128,30 @@ ClassificationDifference classification_difference(std::span<const double> resul
   if (classes > kFirstRanks) {
     out.top5_agreement = five_hits / rows;
   }
+  return out;
+}
+
+Result<LabelScores> label_scores(std::span<const double> scores, std::int64_t classes,
+                                 std::span<const std::int64_t> labels) {
+  ASSAY_CHECK(classes >= 1);
+  const auto width = static_cast<std::size_t>(classes);
+  ASSAY_CHECK(scores.size() % width == 0);
+  ASSAY_RETURN_IF_ERROR(check_labels(scores.size() / width, classes, labels));
+  LabelScores out;
+  CalibrationBins bins;
+  const auto rows = static_cast<double>(std::max<std::size_t>(labels.size(), 1));
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const auto row = scores.subspan(i * width, width);
+    const auto label = static_cast<std::size_t>(labels[i]);
+    const auto log_p = log_softmax(row);
+    out.log_loss -= log_p[label] / rows;
+    const bool is_right = !has_nan(row) && rank_of(row, label) == 0;
+    out.top1_accuracy += is_right ? 1 / rows : 0;
+    if (!has_nan(log_p)) {
+      bins.add(std::exp(*std::ranges::max_element(log_p)), is_right);
+    }
+  }
+  out.expected_calibration_error = bins.error();
   return out;
 }
 

@@ -26,6 +26,10 @@ function numberColumns() {
     value: (cell) => worstOf(cell, against, "sqnr_db"),
     text: (cell) => textFromNumber(worstOf(cell, against, "sqnr_db")),
   });
+  const accuracyOf = (cell) =>
+    cell.accuracy_tables
+      .map((table) => worstOf(cell, table.against, "top1_accuracy"))
+      .find((value) => value !== undefined);
   const steady = metricColumn("steady_ns", "Steady");
   steady.detail = (cell) => {
     const { count } = cell.metrics.steady_ns;
@@ -45,6 +49,14 @@ function numberColumns() {
     }),
     sqnrColumn("float32", "f32"),
     sqnrColumn("qdq", "qdq"),
+    {
+      key: "top1_accuracy",
+      title: "Accuracy",
+      unit: "%",
+      isMeasured: CASES.some((cell) => accuracyOf(cell) !== undefined),
+      value: accuracyOf,
+      text: (cell) => textFromShare(accuracyOf(cell)),
+    },
     metricColumn("speedup_ratio", "Speed-up", { unit: "×" }),
   ].filter((column) => column.isMeasured);
 }

@@ -403,6 +403,7 @@ function caseDetails(cells, cell) {
           : null,
         gatesPart(cell),
         accuracyPart(cell),
+        attributionPart(cell),
         delegationPart(cell),
         memoryPart(cell),
         profilePart(cell),

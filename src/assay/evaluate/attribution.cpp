@@ -1,0 +1,157 @@
+#include "assay/evaluate/attribution.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <expected>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/evaluate/output_values.h"
+#include "assay/record/attribution.h"
+#include "assay/tensor/difference.h"
+#include "assay/tensor/tensor.h"
+
+namespace assay {
+namespace {
+
+using Samples = std::span<const std::vector<Tensor>>;
+using Part = std::optional<double> NoiseParts::*;
+
+constexpr std::size_t kNamed = 3;
+
+/// Of output `index`; absent without a reference, and for what is no number.
+Result<std::optional<double>> noise_of(Samples results, Samples references, std::size_t index) {
+  if (results.empty() || references.empty()) {
+    return std::nullopt;
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto values, gather_output(results, references, index, nullptr));
+  const auto relative = difference_between(values.result, values.reference, {}).relative_l2;
+  return std::isfinite(relative) ? std::optional(relative * relative) : std::nullopt;
+}
+
+Result<NoiseParts> parts_of(const LayerOutputs& outputs, std::size_t index) {
+  NoiseParts parts;
+  const auto& exact = outputs.quantized.empty() ? outputs.floating : outputs.quantized;
+  ASSAY_ASSIGN_OR_RETURN(parts.quantization, noise_of(outputs.quantized, outputs.floating, index));
+  ASSAY_ASSIGN_OR_RETURN(parts.backend, noise_of(outputs.results, exact, index));
+  ASSAY_ASSIGN_OR_RETURN(parts.total, noise_of(outputs.results, outputs.floating, index));
+  return parts;
+}
+
+Status check_shapes(const LayerOutputs& outputs) {
+  for (const auto& references : {outputs.quantized, outputs.floating}) {
+    if (references.empty()) {
+      continue;
+    }
+    if (auto difference = find_shape_difference(outputs.results, references)) {
+      return fail(ErrorCode::kInvalidArgument, *std::move(difference));
+    }
+  }
+  if (outputs.results.empty() || outputs.results.front().size() <= outputs.layers.size()) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{} layers are to be looked at, the program has {} outputs in all",
+                            outputs.layers.size(),
+                            outputs.results.empty() ? 0 : outputs.results.front().size()));
+  }
+  return {};
+}
+
+void keep_larger(std::optional<double>& known, const std::optional<double>& value) {
+  if (value && (!known || *value > *known)) {
+    known = value;
+  }
+}
+
+constexpr std::array<Part, 3> kParts = {&NoiseParts::quantization, &NoiseParts::backend,
+                                        &NoiseParts::total};
+
+void add_parts(const std::map<std::string, const LayerNoise*>& known, LayerNoise& layer) {
+  for (const auto part : kParts) {
+    if (!(layer.noise.*part)) {
+      continue;
+    }
+    double before = 0;
+    for (const auto& name : layer.origin.inputs) {
+      if (const auto found = known.find(name); found != known.end()) {
+        before = std::max(before, (found->second->noise.*part).value_or(0));
+      }
+    }
+    layer.added.*part = std::max(0.0, *(layer.noise.*part) - before);
+  }
+}
+
+/// The layers that add most, with their share of all that is added: "conv (41 %), …".
+std::string most_of(const std::vector<LayerNoise>& layers, Part part) {
+  std::vector<std::pair<double, const LayerNoise*>> ranked;
+  double sum = 0;
+  for (const auto& layer : layers) {
+    const auto added = (layer.added.*part).value_or(0);
+    sum += added;
+    ranked.emplace_back(added, &layer);
+  }
+  std::ranges::stable_sort(ranked, std::greater(), [](const auto& one) { return one.first; });
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < std::min(kNamed, ranked.size()) && ranked[i].first > 0; ++i) {
+    const auto& origin = ranked[i].second->origin;
+    texts.push_back(fmt::format("{} ({:.0f} %)",
+                                origin.module.empty() ? origin.name : origin.module,
+                                100 * ranked[i].first / sum));
+  }
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+std::vector<std::string> notes_of(const Attribution& found) {
+  std::vector<std::string> notes;
+  const auto& [quantization, backend, total] = found.whole;
+  if (quantization && backend) {
+    const bool is_backend = *backend > *quantization;
+    notes.push_back(fmt::format("the larger part of the error is {}: {:.1f} dB, {} {:.1f} dB",
+                                is_backend ? "the backend's" : "quantization's",
+                                sqnr_db_from_noise(is_backend ? *backend : *quantization),
+                                is_backend ? "quantization's is" : "the backend's is",
+                                sqnr_db_from_noise(is_backend ? *quantization : *backend)));
+  }
+  if (const auto most = most_of(found.layers, &NoiseParts::quantization); !most.empty()) {
+    notes.push_back("quantization adds most in " + most);
+  }
+  if (const auto most = most_of(found.layers, &NoiseParts::backend); !most.empty()) {
+    notes.push_back("the backend adds most in " + most);
+  }
+  return notes;
+}
+
+}  // namespace
+
+Result<Attribution> attribute_error(const LayerOutputs& outputs) {
+  ASSAY_RETURN_IF_ERROR(check_shapes(outputs));
+  Attribution found;
+  const auto own = outputs.results.front().size() - outputs.layers.size();
+  for (std::size_t i = 0; i < own; ++i) {
+    ASSAY_ASSIGN_OR_RETURN(const auto parts, parts_of(outputs, i));
+    for (const auto part : kParts) {
+      keep_larger(found.whole.*part, parts.*part);
+    }
+  }
+  found.layers.reserve(outputs.layers.size());
+  std::map<std::string, const LayerNoise*> known;
+  for (std::size_t i = 0; i < outputs.layers.size(); ++i) {
+    auto& layer = found.layers.emplace_back(LayerNoise{.origin = outputs.layers[i]});
+    ASSAY_ASSIGN_OR_RETURN(layer.noise, parts_of(outputs, own + i));
+    add_parts(known, layer);
+    known[layer.origin.name] = &layer;
+  }
+  found.notes = notes_of(found);
+  return found;
+}
+
+}  // namespace assay

@@ -1,0 +1,148 @@
+#include "assay/report/attribution.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <fmt/format.h>
+#include <functional>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "assay/record/attribution.h"
+#include "assay/report/format.h"
+#include "assay/report/text_table.h"
+
+namespace assay::report {
+namespace {
+
+using Part = std::optional<double> NoiseParts::*;
+using Layers = std::vector<const LayerNoise*>;
+
+constexpr std::size_t kMostLayers = 12;
+constexpr const char* kNothing = "—";
+
+struct PartColumn {
+  const char* title;
+  Part part;
+  int importance;
+};
+
+constexpr std::array<PartColumn, 3> kSqnrs = {{{"quantization", &NoiseParts::quantization, 90},
+                                               {"backend", &NoiseParts::backend, 92},
+                                               {"total", &NoiseParts::total, 80}}};
+constexpr std::array<PartColumn, 2> kAdded = {{{"quantization adds", &NoiseParts::quantization, 85},
+                                               {"backend adds", &NoiseParts::backend, 86}}};
+
+double sum_of(const Attribution& attribution, Part part) {
+  double sum = 0;
+  for (const auto& layer : attribution.layers) {
+    sum += (layer.added.*part).value_or(0);
+  }
+  return sum;
+}
+
+/// By the larger of the two shares that a layer has in what is added.
+Layers worst_layers(const Attribution& attribution) {
+  const auto share = [&](const LayerNoise& layer, Part part) {
+    const auto sum = sum_of(attribution, part);
+    return sum > 0 ? (layer.added.*part).value_or(0) / sum : 0;
+  };
+  std::vector<std::pair<double, const LayerNoise*>> ranked;
+  for (const auto& layer : attribution.layers) {
+    ranked.emplace_back(
+        std::max(share(layer, &NoiseParts::quantization), share(layer, &NoiseParts::backend)),
+        &layer);
+  }
+  std::ranges::stable_sort(ranked, std::greater(), [](const auto& one) { return one.first; });
+  Layers layers;
+  for (const auto& [weight, layer] : ranked) {
+    if (layers.size() < kMostLayers && weight > 0) {
+      layers.push_back(layer);
+    }
+  }
+  return layers;
+}
+
+std::string name_of_layer(const LayerOrigin& origin) {
+  return printable(origin.module.empty() ? origin.name : origin.module);
+}
+
+TextColumn name_column(const Layers& layers) {
+  TextColumn column{.title = "layer", .is_left = true, .importance = 100, .most_width = 32};
+  column.cells.push_back({"(outputs)"});
+  for (const auto* layer : layers) {
+    column.cells.push_back({name_of_layer(layer->origin)});
+  }
+  return column;
+}
+
+TextColumn operator_column(const Layers& layers) {
+  TextColumn column{.title = "operator", .is_left = true, .importance = 60, .most_width = 24};
+  column.cells.push_back({kNothing});
+  for (const auto* layer : layers) {
+    column.cells.push_back({printable(layer->origin.operator_name)});
+  }
+  return column;
+}
+
+TextCell sqnr_cell(const std::optional<double>& noise) {
+  return {noise ? text_from_number(sqnr_db_from_noise(*noise)) : kNothing};
+}
+
+TextColumn sqnr_column(const Attribution& attribution, const Layers& layers,
+                       const PartColumn& what) {
+  TextColumn column{.title = what.title, .unit = "dB", .importance = what.importance};
+  column.cells.push_back(sqnr_cell(attribution.whole.*what.part));
+  for (const auto* layer : layers) {
+    column.cells.push_back(sqnr_cell(layer->noise.*what.part));
+  }
+  return column;
+}
+
+TextColumn added_column(const Attribution& attribution, const Layers& layers,
+                        const PartColumn& what) {
+  TextColumn column{.title = what.title, .unit = "%", .importance = what.importance};
+  const auto sum = sum_of(attribution, what.part);
+  column.cells.push_back({kNothing});
+  for (const auto* layer : layers) {
+    const auto& added = layer->added.*what.part;
+    column.cells.push_back({added && sum > 0 ? text_from_share(*added / sum) : kNothing});
+  }
+  return column;
+}
+
+bool is_measured(const TextColumn& column) {
+  return std::ranges::any_of(column.cells,
+                             [](const TextCell& cell) { return cell.text != kNothing; });
+}
+
+}  // namespace
+
+TextTable attribution_table(const Attribution& attribution) {
+  const auto layers = worst_layers(attribution);
+  std::vector<TextColumn> columns{name_column(layers), operator_column(layers)};
+  for (const auto& what : kSqnrs) {
+    columns.push_back(sqnr_column(attribution, layers, what));
+  }
+  for (const auto& what : kAdded) {
+    columns.push_back(added_column(attribution, layers, what));
+  }
+  TextTable table{.indent = 4};
+  std::ranges::copy_if(columns, std::back_inserter(table.columns), is_measured);
+  return table;
+}
+
+std::vector<std::string> attribution_lines(const Attribution& attribution) {
+  auto lines = attribution.notes;
+  const auto shown = worst_layers(attribution).size();
+  if (shown < attribution.layers.size()) {
+    lines.push_back(fmt::format("{} of {} layers are shown: those that add most", shown,
+                                attribution.layers.size()));
+  }
+  return lines;
+}
+
+}  // namespace assay::report

@@ -1,0 +1,214 @@
+"""Every engine keeps the one contract, and all of them stand in one table."""
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+import pytest
+from driver import BIN, ROOT, Document, Workplace
+from programs import FACTORY, tflite_relu
+
+EXAMPLES = ROOT / "examples" / "engines"
+LOADS = 60
+"""Enough to see a leak of a page a load; `assay engine check` takes 1,000 unless told otherwise."""
+
+COMMAND = """#!/bin/sh
+cp "$1" "$2"
+i=0
+while [ $i -lt "$3" ]; do i=$((i + 1)); echo "took 12.5 us"; done
+"""
+
+OWN_RECIPES = {
+    "executorch": ["executorch/portable", "executorch/xnnpack-fp32"],
+    "onnxruntime": ["onnxruntime/fp32", "onnxruntime/int8"],
+    "openvino": ["openvino/fp32"],
+    "torch": ["torch/eager", "torch/aoti"],
+}
+
+
+KNOWN = {
+    "torch/aoti": {
+        "survives_loading_again": "torch 2.13.0 never closes a package's library: 3 kB a load"
+    }
+}
+"""Findings that are the engine's own fault, by recipe: each must still be found."""
+
+
+def find_engines(place: Workplace) -> dict[str, str]:
+    """What `assay list engines` says of each, by name without its build."""
+    items = place.run("list", "engines", "--json").json()["items"]
+    return {item["name"].split("@")[0]: item["text"] for item in items}
+
+
+def need_engine(place: Workplace, engine: str) -> None:
+    """Skips where the engine is not here, with its own reason."""
+    text = find_engines(place)[engine]
+    if text.startswith("not available"):
+        pytest.skip(f"{engine}: {text}")
+
+
+def check(
+    place: Workplace, engine: str, program: Path, known: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, Document]:
+    finished = place.run(
+        *("engine", "check", engine, "--program", program, "--loads", str(LOADS)),
+        *("--format", "json"),
+        timeout_s=400,
+    )
+    findings = {one["check"]: one for one in finished.json()["findings"]}
+    failed = {name: one for name, one in findings.items() if one["verdict"] == "fail"}
+    assert set(failed) == set(known), failed
+    assert finished.code == (1 if known else 0), finished
+    assert findings["loads_the_program"]["verdict"] == "pass"
+    assert findings["refuses_damaged_files"]["verdict"] == "pass"
+    return findings
+
+
+def lower(place: Workplace, recipe: str) -> Path:
+    factory = place.folder / "factory.py"
+    factory.write_text(FACTORY, encoding="utf-8")
+    out = place.folder / "made"
+    made = place.run(
+        *("aot", f"{factory}:net", "--recipe", recipe, "--out", out, "--python", sys.executable),
+        timeout_s=400,
+    )
+    assert made.code == 0, made
+    manifest = json.loads(next(out.rglob("manifest.json")).read_text())
+    return next(out.rglob(manifest["entry"]))
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize(
+    ("engine", "recipe"),
+    [(engine, recipe) for engine, recipes in OWN_RECIPES.items() for recipe in recipes],
+)
+def test_an_engine_keeps_the_contract(place: Workplace, engine: str, recipe: str) -> None:
+    need_engine(place, engine)
+    findings = check(place, engine, lower(place, recipe), KNOWN.get(recipe, {}))
+    assert findings["computes_the_same_again"]["verdict"] == "pass"
+    assert findings["honours_threads"]["verdict"] == "pass"
+
+
+def write_command(place: Workplace) -> Path:
+    script = place.folder / "bench.sh"
+    script.write_text(COMMAND)
+    script.chmod(0o755)
+    tensor = {"name": "x", "dtype": "float32", "shape": [1, 4]}
+    program = {
+        "argv": ["./bench.sh", "{input:0}", "{output:0}", "{iterations}"],
+        "inputs": [tensor],
+        "outputs": [tensor],
+        "time_pattern": "took ([0-9.]+) us",
+        "time_unit": "us",
+    }
+    path = place.folder / "copy.command.json"
+    path.write_text(json.dumps(program))
+    return path
+
+
+def write_tflite(place: Workplace) -> Path:
+    path = place.folder / "relu.tflite"
+    path.write_bytes(tflite_relu())
+    return path
+
+
+@pytest.mark.parametrize(
+    ("engine", "write"),
+    [
+        ("fake", lambda place: place.program("plain")),
+        ("command", write_command),
+        ("litert", write_tflite),
+        ("openvino", write_tflite),
+    ],
+)
+def test_an_engine_keeps_the_contract_with_a_file(
+    place: Workplace, engine: str, write: Callable[[Workplace], Path]
+) -> None:
+    need_engine(place, engine)
+    check(place, engine, write(place))
+
+
+def test_a_toy_engine_in_python_joins_and_keeps_the_contract(place: Workplace) -> None:
+    if not (BIN / "assay-runner-onnxruntime").exists():
+        pytest.skip("engines in Python are not built")
+    engine = EXAMPLES / "toy_engine.py"
+    added = place.run("engine", "add", "toy@1", "--file", f"{engine}:ToyEngine")
+    assert added.code == 0, added
+    program = EXAMPLES / "net.toy.json"
+    check(place, "toy@1", program)
+    measured = place.run("bench", program, "--engine", "toy@1", "--launches", "1", "--quiet")
+    assert measured.code == 0, measured
+    assert "toy@1" in measured.out
+
+
+def test_a_runner_of_any_kind_can_be_added(place: Workplace) -> None:
+    runner = BIN / "assay-runner-fake"
+    added = place.run("engine", "add", "fake@again", "--runner", runner)
+    assert added.code == 0, added
+    check(place, "fake@again", place.program("plain"))
+    wrong = place.run("engine", "add", "other@again", "--runner", runner)
+    assert wrong.code == 2
+    assert "write fake@again" in wrong.err
+
+
+def test_a_command_is_a_row_with_its_own_times(place: Workplace) -> None:
+    program = write_command(place)
+    finished = place.run(
+        *("bench", program, "--launches", "2", "--iterations", "5", "--warmup", "2"),
+        *("--format", "json", "--quiet"),
+    )
+    assert finished.code == 0, finished
+    (row,) = finished.json()["cases"]
+    assert row["outcome"] == "completed"
+    assert row["metrics"]["steady_ns"]["value"] == 12500
+
+
+@pytest.mark.engine
+def test_all_engines_stand_in_one_table(place: Workplace) -> None:
+    factory = place.folder / "factory.py"
+    factory.write_text(FACTORY, encoding="utf-8")
+    recipes = [recipe for recipes in OWN_RECIPES.values() for recipe in recipes]
+    spec = place.spec(
+        {"ref": f"{factory}:net"},
+        engines=[],
+        recipes=recipes,
+        options={"threads": 1},
+        evaluate={"against": ["float32"]},
+        measure={
+            **{"launches": 1, "warmup": 1, "iterations": 5, "time_budget": "2s"},
+            "passes": ["timing", "evaluate", "memory"],
+        },
+    )
+    document = json.loads(spec.read_text())
+    del document["engines"]
+    spec.write_text(json.dumps(document))
+    finished = place.run("run", spec, "--format", "json", "--python", sys.executable, timeout_s=600)
+    rows = {row["recipe"]: row for row in finished.json()["cases"]}
+    assert set(rows) == set(recipes)
+    outcomes = {recipe: (row["outcome"], row.get("text")) for recipe, row in rows.items()}
+    completed = [recipe for recipe, (outcome, _) in outcomes.items() if outcome == "completed"]
+    engines = find_engines(place)
+    wanted = [r for r in recipes if not engines[r.split("/")[0]].startswith("not available")]
+    assert set(completed) == set(wanted), outcomes
+
+
+@pytest.mark.engine
+def test_the_error_of_a_quantized_network_is_followed_through_its_layers(place: Workplace) -> None:
+    factory = place.folder / "factory.py"
+    factory.write_text(FACTORY, encoding="utf-8")
+    finished = place.run(
+        *("attribute", f"{factory}:net", "--recipe", "executorch/xnnpack-int8,onnxruntime/int8"),
+        *("--format", "json", "--python", sys.executable, "--quiet"),
+        timeout_s=600,
+    )
+    rows = finished.json()["cases"]
+    for row in rows:
+        assert row["outcome"] == "completed", row["text"]
+        found = row["attribution"]
+        assert len(found["layers"]) >= 2
+        assert 0 < found["whole"]["quantization"] < 0.1
+        assert found["whole"]["backend"] < found["whole"]["quantization"]
+        assert all(layer["noise"]["total"] is not None for layer in found["layers"])
+        assert row["accuracy"] == "pass", row["accuracy_tables"]
