@@ -47,12 +47,11 @@ def _check(lowering: Lowering) -> None:
         raise RequestError(f"threads takes 1 or more, not {lowering.options['threads']}")
 
 
-def _probe(lowering: Lowering) -> None:
+def _find_missing(lowering: Lowering) -> str | None:
     compiler = os.environ.get("CXX", "g++")
-    if shutil.which(compiler) is None:
-        raise MissingDependency(
-            f"AOTInductor compiles C++ and finds no {compiler}: install g++, or name another in CXX"
-        )
+    if shutil.which(compiler) is not None:
+        return None
+    return f"AOTInductor compiles C++ and finds no {compiler}: install g++, or name another in CXX"
 
 
 def inductor_options(options: dict[str, Any]) -> dict[str, Any]:
@@ -67,7 +66,8 @@ def inductor_options(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _make(order: Order) -> Made:
-    _probe(order.lowering)
+    if (missing := _find_missing(order.lowering)) is not None:
+        raise MissingDependency(missing)
     source = describe_source(order.exported)
     with tempfile.TemporaryDirectory(prefix="assay-aoti-") as scratch:
         path = (order.folder or Path(scratch)) / PROGRAM
@@ -146,5 +146,5 @@ FLOW = Flow(
     check=_check,
     needs=("torch",),
     export=torch_export.export,
-    probe=_probe,
+    find_missing=_find_missing,
 )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from assay.aot import native
 from assay.aot.errors import RequestError
 from assay.aot.flow import DEFAULT, Evaluate, Flow, Lowering, Made, Order
+from assay.aot.packages import why_missing
 from assay.aot.partitioners import PARTITIONERS, make_partitioner
 from assay.aot.suggest import check_keys
 
@@ -47,6 +48,11 @@ def _check_edge(lowering: Lowering) -> None:
     if lowering.partitioner in PARTITIONERS:
         known = PARTITIONERS[lowering.partitioner].options
         check_keys(f"option of the {lowering.partitioner} partitioner", options, known)
+
+
+def _find_missing(lowering: Lowering) -> str | None:
+    entry = PARTITIONERS.get(str(lowering.partitioner))
+    return None if entry is None else why_missing((entry.needs,))
 
 
 def _probe_edge(lowering: Lowering) -> None:
@@ -135,6 +141,7 @@ EDGE = Flow(
     check=_check_edge,
     chooses_by="partitioner",
     needs=("executorch",),
+    find_missing=_find_missing,
     probe=_probe_edge,
     export=_export_edge,
     eager=partial(_eager, _lower_edge),

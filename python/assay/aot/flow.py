@@ -78,10 +78,11 @@ class Flow:
     """A lowering flow: a row of flows.FLOWS.
 
     `product` is what `engine` reads, by its format name. `check` refuses what a lowering may not
-    say; `probe` raises where this toolchain cannot make it. `chooses_by` is the key that names
-    what lowers ("partitioner"), and `must_choose` refuses to go without. `export` replaces
-    torch.export. `own_quantization` brings a quantization that no recipe can replace. `eager`
-    returns the lowered program as a function, where it has such a form. `needs`: Python packages.
+    say. `needs` are the Python packages; `find_missing` says quickly what else a lowering lacks
+    here; `probe` raises where it cannot be made, after importing whatever that takes.
+    `chooses_by` is the key that names what lowers ("partitioner"), and `must_choose` refuses to go
+    without. `export` replaces torch.export. `own_quantization` brings a quantization that no recipe
+    can replace. `eager` returns the lowered program as a function, where it has such a form.
     """
 
     name: str
@@ -92,6 +93,7 @@ class Flow:
     chooses_by: str | None = None
     must_choose: bool = False
     needs: tuple[str, ...] = ()
+    find_missing: Callable[[Lowering], str | None] | None = None
     probe: Callable[[Lowering], None] | None = None
     export: "Callable[[Model, Quantized, Lowering], torch.export.ExportedProgram] | None" = None
     own_quantization: Callable[[Lowering], dict[str, Any] | None] | None = None

@@ -3,10 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from assay.aot import models, native, quantize, recipes
+from assay.aot import models, native, recipes
 from assay.aot.errors import JobError, RequestError
 from assay.aot.flows import FLOWS
-from assay.aot.packages import why_missing
 from assay.aot.plugins import load_plugins
 from assay.aot.suggest import unknown_name
 
@@ -61,13 +60,12 @@ def _preset_item(entry: dict[str, Any]) -> Item:
 
 
 def _why_not(entry: dict[str, Any]) -> str | None:
-    """Why a recipe cannot be made here; None when it can. Packages are found, not imported."""
+    """Why a recipe cannot be made here; None when it can."""
     try:
         recipe = recipes.recipe_from_json(entry)
-        flow = FLOWS[recipe.lowering.flow]
-        missing = why_missing((*flow.needs, *quantize.needs_of(recipe.quantization)))
-        if missing is None and flow.probe is not None:
-            flow.probe(recipe.lowering)
+        missing, probe = recipes.why_unavailable(recipe), FLOWS[recipe.lowering.flow].probe
+        if missing is None and probe is not None:
+            probe(recipe.lowering)
     except Exception as error:
         return error.text if isinstance(error, JobError) else f"{type(error).__name__}: {error}"
     return missing

@@ -75,13 +75,6 @@ def run_stage(
         return quantize(model, quantization, calibration)
 
 
-def needs_of(quantization: Mapping[str, Any] | None) -> tuple[str, ...]:
-    """The packages that a quantization needs beside the lowering's."""
-    flow = str((quantization or {}).get("flow"))
-    late = LATE[flow].late if flow in LATE else None
-    return late.needs if late is not None else _NEEDS.get(flow, ())
-
-
 def _late(
     model: Model, late: LateQuantization, options: dict[str, Any], calibration: InputSet
 ) -> Quantized:
@@ -209,6 +202,3 @@ _FLOWS: dict[str, Callable[[Model, dict[str, Any], InputSet], Quantized]] = {
     nncf_flow.FLOW: _nncf,
     native.FLOW: _native,
 }
-
-_NEEDS = {"pt2e": ("torchao",), "torchao": ("torchao",), nncf_flow.FLOW: ("nncf",)}
-"""Python packages by quantization flow."""

@@ -11,6 +11,7 @@ from assay.aot import native
 from assay.aot.errors import RequestError, reading
 from assay.aot.flow import DEFAULT, Flow, Lowering
 from assay.aot.flows import FLOWS, LATE, products
+from assay.aot.packages import why_missing
 from assay.aot.plugins import load_plugins
 from assay.aot.suggest import check_keys, unknown_name
 
@@ -19,6 +20,9 @@ NATIVE = "executorch/recipe:"
 """Prefix of the export recipes that ExecuTorch's backends register themselves."""
 
 STOPS = (None, "lower")
+_QUANTIZATION_NEEDS = {"pt2e": ("torchao",), "torchao": ("torchao",), "nncf": ("nncf",)}
+"""Python packages by quantization flow."""
+
 _KEYS = (
     "name",
     "engine",
@@ -106,6 +110,26 @@ def check_pair(quantization: Mapping[str, Any] | None, flow: Flow) -> None:
     if works_on is not flow:
         text = f"the quantization flow {name} works on what the lowering flow {works_on.name} makes"
         raise RequestError(f"{text}, not on what {flow.name} makes")
+
+
+def why_unavailable(recipe: Recipe) -> str | None:
+    """Why this toolchain cannot make the recipe; None when nothing that it needs is missing.
+
+    Looks for packages and programs and imports none of them: it is quick, and one that is there and
+    broken is not noticed.
+    """
+    flow = FLOWS[recipe.lowering.flow]
+    missing = why_missing((*flow.needs, *_needs_of(recipe.quantization)))
+    if missing is not None or flow.find_missing is None:
+        return missing
+    return flow.find_missing(recipe.lowering)
+
+
+def _needs_of(quantization: Mapping[str, Any] | None) -> tuple[str, ...]:
+    """The packages that a quantization needs beside the lowering's."""
+    flow = str((quantization or {}).get("flow"))
+    late = LATE[flow].late if flow in LATE else None
+    return late.needs if late is not None else _QUANTIZATION_NEEDS.get(flow, ())
 
 
 @reading("the quantization")

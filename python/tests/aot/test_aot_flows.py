@@ -7,7 +7,7 @@ from importlib import resources
 
 import pytest
 
-from assay.aot import listing, recipes
+from assay.aot import available, packages, recipes
 from assay.aot.errors import RequestError
 from assay.aot.flow import Lowering
 from assay.aot.flows import FLOWS, LATE, products
@@ -96,25 +96,36 @@ def test_every_flow_reads_without_torch():
 @pytest.mark.parametrize(
     ("recipe", "package"),
     [
-        ("openvino/int8", "openvino"),
-        ("onnxruntime/fp32", "onnx"),
+        ("openvino/fp32", "openvino"),
+        ("openvino/int8", "nncf"),
+        ("executorch/openvino-fp32", "openvino"),
+        ("onnxruntime/fp32", "onnxscript"),
         ("onnxruntime/int8", "onnxruntime"),
         ("executorch/xnnpack-int8", "torchao"),
     ],
 )
-def test_the_list_names_a_missing_package_and_the_way_to_get_it(monkeypatch, recipe, package):
-    from assay.aot import packages
-
+def test_a_missing_package_is_named_with_the_way_to_get_it(monkeypatch, recipe, package):
     found = packages.importlib.util.find_spec
-    lacks = lambda name: None if name == package else found(name)  # noqa: E731
-    monkeypatch.setattr(packages.importlib.util, "find_spec", lacks)
-    entry = next(e for e in recipes.preset_document()["recipes"] if e["name"] == recipe)
-    reason = listing._why_not(entry)
-    assert f"lacks {package}" in reason
-    assert f"pip install --no-deps {package}" in reason
+    monkeypatch.setattr(
+        packages.importlib.util, "find_spec", lambda name: None if name == package else found(name)
+    )
+    missing = available.describe()["missing"]
+    assert f"lacks {package}: pip install --no-deps {package}" in missing[recipe]
+    assert "executorch/portable" not in missing
 
 
 def test_a_missing_compiler_is_named(monkeypatch):
     monkeypatch.setenv("CXX", "no-such-compiler")
-    entry = next(e for e in recipes.preset_document()["recipes"] if e["name"] == "torch/aoti")
-    assert "no-such-compiler" in listing._why_not(entry)
+    missing = available.describe()["missing"]
+    assert "no-such-compiler" in missing["torch/aoti"]
+    assert "torch/eager" not in missing
+
+
+def test_what_is_available_is_told_without_torch():
+    argv = [sys.executable, "-m", "assay.aot.available"]
+    done = subprocess.run(argv, capture_output=True, text=True)
+    document = json.loads(done.stdout)
+    assert (document["schema"], document) == ("assay/available/1", available.describe())
+    code = "import sys; from assay.aot import available; available.describe(); "
+    code += "sys.exit(int('torch' in sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -1,17 +1,24 @@
+#include <filesystem>
 #include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "assay/artifact/cache.h"
+#include "assay/artifact/toolchain.h"
 #include "assay/artifact/workshop.h"
 #include "assay/base/digest.h"
 #include "assay/base/fs.h"
+#include "assay/base/result.h"
+#include "assay/record/axes.h"
+#include "assay/record/case.h"
 
 namespace assay {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Pair;
 
 Case int8_case() {
   Case cell;
@@ -137,6 +144,31 @@ TEST(Toolchain, SaysHowToGetWhatIsMissing) {
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().code, ErrorCode::kUnavailable);
   EXPECT_THAT(missing.error().message, HasSubstr("pip install"));
+}
+
+/// An interpreter that prints the same whatever it is asked.
+std::filesystem::path printing_python(const TemporaryFolder& folder, const std::string& text) {
+  auto script = folder.path() / "python";
+  std::ofstream(script) << "#!/bin/sh\nprintf '%s' '" << text << "'\n";
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  return script;
+}
+
+TEST(Toolchain, SaysWhichRecipesItCannotMake) {
+  const auto folder = TemporaryFolder::make("assay-test").value();
+  const auto python =
+      printing_python(folder, R"({"missing": {"torch/aoti": "finds no g++", "a/b": null}})");
+  const auto missing = query_missing_recipes(python).value();
+  EXPECT_THAT(missing, ElementsAre(Pair("a/b", ""), Pair("torch/aoti", "finds no g++")));
+}
+
+TEST(Toolchain, ThatAnswersSomethingElseIsUnavailable) {
+  const auto folder = TemporaryFolder::make("assay-test").value();
+  for (const char* text : {"", "no JSON", "[]", R"({"schema": "assay/available/1"})"}) {
+    const auto missing = query_missing_recipes(printing_python(folder, text));
+    ASSERT_FALSE(missing) << text;
+    EXPECT_EQ(missing.error().code, ErrorCode::kUnavailable) << text;
+  }
 }
 
 TEST(ProgramFile, IsItsOwnArtifact) {

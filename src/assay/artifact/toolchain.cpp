@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -25,6 +26,21 @@ std::string how_to_install(const std::filesystem::path& python) {
       python.string());
 }
 
+/// The JSON that a module of the toolchain prints.
+Result<Json> ask(const std::filesystem::path& python, const char* module, const char* key) {
+  const auto output =
+      run_command({.argv = {python.string(), "-m", module}, .env = {}, .stderr_file = "/dev/null"},
+                  kQueryTimeout);
+  if (!output) {
+    return fail(ErrorCode::kUnavailable, how_to_install(python) + ": " + output.error().message);
+  }
+  auto answer = parse_json(output->output, "toolchain");
+  if (output->exit_code != 0 || !answer || !answer->contains(key)) {
+    return fail(ErrorCode::kUnavailable, how_to_install(python));
+  }
+  return answer;
+}
+
 }  // namespace
 
 std::filesystem::path default_python(const std::filesystem::path& requested) {
@@ -41,23 +57,23 @@ std::filesystem::path default_python(const std::filesystem::path& requested) {
 }
 
 Result<Toolchain> query_toolchain(const std::filesystem::path& python) {
-  const auto output = run_command({.argv = {python.string(), "-m", "assay.aot.toolchain"},
-                                   .env = {},
-                                   .stderr_file = "/dev/null"},
-                                  kQueryTimeout);
-  if (!output) {
-    return fail(ErrorCode::kUnavailable, how_to_install(python) + ": " + output.error().message);
-  }
-  const auto answer = parse_json(output->output, "toolchain");
-  if (output->exit_code != 0 || !answer || !answer->contains("id")) {
-    return fail(ErrorCode::kUnavailable, how_to_install(python));
-  }
-  Toolchain toolchain{.python = python, .id = answer->at("id").get<std::string>(), .packages = {}};
-  const Json packages = answer->value("packages", Json::object());
+  ASSAY_ASSIGN_OR_RETURN(const Json answer, ask(python, "assay.aot.toolchain", "id"));
+  Toolchain toolchain{.python = python, .id = answer.at("id").get<std::string>(), .packages = {}};
+  const Json packages = answer.value("packages", Json::object());
   for (const auto& [name, version] : packages.items()) {
     toolchain.packages[name] = version.is_string() ? version.get<std::string>() : "";
   }
   return toolchain;
+}
+
+Result<std::map<std::string, std::string>> query_missing_recipes(
+    const std::filesystem::path& python) {
+  ASSAY_ASSIGN_OR_RETURN(const Json answer, ask(python, "assay.aot.available", "missing"));
+  std::map<std::string, std::string> reasons;
+  for (const auto& [recipe, reason] : answer.at("missing").items()) {
+    reasons[recipe] = reason.is_string() ? reason.get<std::string>() : "";
+  }
+  return reasons;
 }
 
 }  // namespace assay

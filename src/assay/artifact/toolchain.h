@@ -23,4 +23,10 @@ std::filesystem::path default_python(const std::filesystem::path& requested = {}
 /// Errors: kUnavailable with the way to install what is missing.
 Result<Toolchain> query_toolchain(const std::filesystem::path& python);
 
+/// Asks an interpreter which preset recipes it cannot make: reasons by the recipe's name. About
+/// 0.2 s; nothing is imported.
+/// Errors: kUnavailable with the way to install what is missing.
+Result<std::map<std::string, std::string>> query_missing_recipes(
+    const std::filesystem::path& python);
+
 }  // namespace assay

@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 #include <iostream>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "assay/artifact/toolchain.h"
 #include "assay/base/clock.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
@@ -20,6 +22,7 @@
 #include "assay/cli/verb.h"
 #include "assay/device/environment.h"
 #include "assay/engine/installed_builds.h"
+#include "assay/record/case.h"
 #include "assay/record/metric.h"
 #include "assay/report/format.h"
 #include "assay/spec/models.h"
@@ -77,13 +80,24 @@ Result<Items> list_models(const Options& /*options*/) {
   return items;
 }
 
+/// What keeps a recipe from being made or run here, behind its description.
+std::string text_of_recipe(const Recipe& recipe,
+                           const std::map<std::string, std::string>& missing) {
+  if (const auto found = missing.find(recipe.name); found != missing.end()) {
+    return fmt::format("{} (not available: {})", recipe.description, found->second);
+  }
+  return recipe.runtime_unavailable.empty()
+             ? recipe.description
+             : fmt::format("{} (lowers only: {})", recipe.description, recipe.runtime_unavailable);
+}
+
 Result<Items> list_recipes(const Options& /*options*/) {
+  // Without a toolchain the recipes are still there to be read about.
+  const auto missing =
+      query_missing_recipes(default_python()).value_or(std::map<std::string, std::string>{});
   Items items;
   for (const auto& recipe : RecipeCatalog::built_in().recipes()) {
-    items.push_back({recipe.name, recipe.runtime_unavailable.empty()
-                                      ? recipe.description
-                                      : recipe.description +
-                                            " (lowers only: " + recipe.runtime_unavailable + ")"});
+    items.push_back({recipe.name, text_of_recipe(recipe, missing)});
   }
   items.push_back(
       {"executorch/recipe:NAME",
