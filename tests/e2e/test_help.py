@@ -11,11 +11,23 @@ PAGES = {
     **{
         verb: [verb]
         for verb in (
-            *("run", "bench", "eval", "calibrate", "compare", "profile", "aot", "inspect", "list"),
+            *(
+                "run",
+                "bench",
+                "eval",
+                "attribute",
+                "calibrate",
+                "compare",
+                "profile",
+                "aot",
+                "inspect",
+                "list",
+            ),
             *("engine", "doctor", "report", "merge"),
         )
     },
     "engine_add": ["engine", "add"],
+    "engine_check": ["engine", "check"],
 }
 
 

@@ -121,6 +121,9 @@ seen.profile = all("#case-1 .canvas[data-drawn] svg").length;
 
 seen.parts = all("details.case").map((one) =>
   [...one.querySelectorAll("h4")].map((head) => head.textContent));
+seen.layers = all("table")
+  .filter((one) => one.caption?.textContent.startsWith("Layers"))
+  .map((one) => [...one.querySelectorAll("tbody th")].map((head) => head.textContent));
 seen.words = all("pre.words").map((one) => one.textContent);
 const memory = all("#case-1 table").filter((one) =>
   one.textContent.includes("Executable and libraries"));
@@ -215,6 +218,10 @@ def test_shows_memory_by_part_with_its_sum(visit: tuple[Any, list[str]]) -> None
     assert rows[0][1] == "9.00 MB"
     assert rows[2][1] == "-200 kB"
     assert visit[0]["leaks"] == ["no leak larger than 0 bytes a load (malloc, 16 cycles"]
+
+
+def test_shows_where_an_error_arises(visit: tuple[Any, list[str]]) -> None:
+    assert visit[0]["layers"] == [["linear", "features.0.2", "features.0.0"]]
 
 
 def test_takes_no_text_for_markup(visit: tuple[Any, list[str]]) -> None:

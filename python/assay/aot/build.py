@@ -9,6 +9,7 @@ from assay.aot.export import export
 from assay.aot.files import write_json
 from assay.aot.flow import Order
 from assay.aot.flows import FLOWS
+from assay.aot.layers import mark
 from assay.aot.manifest import make_manifest
 from assay.aot.stages import StageLog
 
@@ -23,8 +24,12 @@ def build(
     stop_after: str | None,
     folder: Path,
     stages: StageLog,
+    with_layers: bool = False,
 ) -> dict[str, Any]:
-    """Makes the program in `folder` and returns its manifest, which it writes there as well."""
+    """Makes the program in `folder` and returns its manifest, which it writes there as well.
+
+    `with_layers`: what the layers compute is given out, too (layers.py).
+    """
     plan = recipes.recipe_from_json(recipe)
     flow = FLOWS[plan.lowering.flow]
     flow.check(plan.lowering)
@@ -33,10 +38,14 @@ def build(
     with stages.stage("model"):
         made = models.load_model(models.model_spec_from_json(model))
     quantized = quantize.run_stage(made, plan.quantization, calibration_set, stages)
+    marked = mark(made, quantized) if with_layers else None
+    quantized = quantized if marked is None else marked.quantized
     with stages.stage("export"):
         exported = export(made, quantized, plan.lowering)
     order = Order(exported, plan.lowering, None if stop_after else folder, stages, quantized.finish)
     files, program = flow.make(order)
+    if marked is not None:
+        program["layers"] = [layer.to_json() for layer in marked.layers]
     document = make_manifest(
         model=made,
         recipe=plan,

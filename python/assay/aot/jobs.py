@@ -35,7 +35,9 @@ def build(request: Request, stages: StageLog) -> dict[str, Any]:
     from assay.aot.build import build as run
 
     check_keys(
-        "key of a build", request, (*_COMMON, "model", "recipe", "calibration", "stop_after")
+        "key of a build",
+        request,
+        (*_COMMON, "model", "recipe", "calibration", "stop_after", "layers"),
     )
     return run(
         model=required(request, "model"),
@@ -44,6 +46,7 @@ def build(request: Request, stages: StageLog) -> dict[str, Any]:
         stop_after=request.get("stop_after"),
         folder=folder_of(request),
         stages=stages,
+        with_layers=bool(request.get("layers")),
     )
 
 
@@ -51,7 +54,7 @@ def reference(request: Request, stages: StageLog) -> dict[str, Any]:
     """Computes expected outputs and writes them to out_dir."""
     from assay.aot.reference import make_reference
 
-    known = ("model", "quantization", "lowering", "kind", "inputs", "calibration")
+    known = ("model", "quantization", "lowering", "kind", "inputs", "calibration", "layers")
     check_keys("key of a reference", request, (*_COMMON, *known))
     return make_reference(
         model=required(request, "model"),
@@ -62,6 +65,7 @@ def reference(request: Request, stages: StageLog) -> dict[str, Any]:
         calibration=request.get("calibration"),
         folder=folder_of(request),
         stages=stages,
+        with_layers=bool(request.get("layers")),
     )
 
 

@@ -1,6 +1,7 @@
 """References: expected outputs of a model, by several ways of computing them."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,11 @@ from assay.aot.inputs import (
     InputSet,
     Sample,
     input_set_from_json,
+    labels_of,
     refuse_shared,
     samples_of,
 )
+from assay.aot.layers import mark, mark_float
 from assay.aot.models import Model, load_model, model_spec_from_json
 from assay.aot.quantize import Quantized, calibration_from_json, cast_sample, run_stage
 from assay.aot.stages import StageLog
@@ -27,7 +30,8 @@ from assay.aot.suggest import unknown_name
 
 SCHEMA = "assay/reference/1"
 KINDS = ("float32", "float64", "qdq", "lowered_eager")
-INPUTS, OUTPUTS, DOCUMENT = "inputs.safetensors", "outputs.safetensors", "reference.json"
+INPUTS, OUTPUTS, LABELS = "inputs.safetensors", "outputs.safetensors", "labels.safetensors"
+DOCUMENT = "reference.json"
 
 Outputs = list[torch.Tensor]
 
@@ -42,14 +46,19 @@ def make_reference(
     calibration: Mapping[str, Any] | None,
     folder: Path,
     stages: StageLog,
+    with_layers: bool = False,
 ) -> dict[str, Any]:
-    """Computes the outputs of one kind of reference and writes its three files.
+    """Computes the outputs of one kind of reference and writes its files.
+
+    `with_layers`: what the layers of the quantized network compute comes behind its outputs, by
+    whatever kind it is computed.
 
     Raises:
         RequestError: an unknown kind, or inputs that also calibrate.
         Unsupported: this model has no reference of this kind.
     """
-    used = choose_quantization(kind, recipes.quantization_from_json(quantization))
+    given = recipes.quantization_from_json(quantization)
+    used = choose_quantization(kind, given)
     plan = recipes.lowering_from_json(lowering)
     evaluation = input_set_from_json(inputs, role="evaluation")
     calibration_set = calibration_from_json(calibration)
@@ -57,6 +66,9 @@ def make_reference(
     with stages.stage("model"):
         made = load_model(model_spec_from_json(model))
     quantized = run_stage(made, used, calibration_set, stages)
+    if with_layers:
+        whole = quantized if used == given else run_stage(made, given, calibration_set, stages)
+        quantized = with_layers_of(made, whole, quantized)
     samples = [_fit(sample, quantized) for sample in samples_of(evaluation, made.inputs)]
     function: Evaluate = quantized.module
     if kind == "lowered_eager":
@@ -77,6 +89,18 @@ def make_reference(
             samples=samples,
             outputs=outputs,
         )
+
+
+def with_layers_of(model: Model, whole: Quantized, wanted: Quantized) -> Quantized:
+    """`wanted`, the recipe's graph or the float module, with the layers of the recipe's graph.
+
+    Raises:
+        Unsupported: there are none.
+    """
+    marked = mark(model, whole)
+    if wanted is whole:
+        return marked.quantized
+    return replace(wanted, module=mark_float(model, marked.layers))
 
 
 def choose_quantization(kind: str, given: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -166,9 +190,13 @@ def write_reference(
     samples: Sequence[Sample],
     outputs: Sequence[Outputs],
 ) -> dict[str, Any]:
-    """Writes the three files of a reference and returns its document."""
-    _save(folder / INPUTS, samples)
-    _save(folder / OUTPUTS, outputs)
+    """Writes the files of a reference, labels where its inputs have them, and returns its document."""
+    tensors: dict[str, Sequence[Sequence[torch.Tensor]]] = {INPUTS: samples, OUTPUTS: outputs}
+    labels = labels_of(inputs)
+    if labels is not None:
+        tensors[LABELS] = [[one] for one in labels]
+    for name, of_samples in tensors.items():
+        _save(folder / name, of_samples)
     document = {
         "schema": SCHEMA,
         "kind": kind,
@@ -180,7 +208,7 @@ def write_reference(
         "outputs": [describe_output(index, outputs) for index in range(len(outputs[0]))],
         "nan_count": sum(int(t.isnan().sum()) for sample in outputs for t in sample),
         "producer": toolchain.describe(),
-        "files": [describe_file(folder / name, "tensors") for name in (INPUTS, OUTPUTS)],
+        "files": [describe_file(folder / name, "tensors") for name in tensors],
     }
     write_json(folder / DOCUMENT, document)
     return document

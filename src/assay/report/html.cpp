@@ -22,7 +22,7 @@ namespace {
 /// In the order in which they use each other; together they are one script.
 constexpr auto kScripts = std::to_array<std::string_view>(
     {"format.js", "dom.js", "model.js", "charts.js", "model_charts.js", "case_charts.js",
-     "comparisons.js", "cases.js", "details.js", "page.js"});
+     "attribution.js", "comparisons.js", "cases.js", "details.js", "page.js"});
 
 std::string script() {
   std::string text = "(() => {\n\"use strict\";\n";

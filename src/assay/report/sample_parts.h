@@ -35,6 +35,9 @@ void add_profile(CaseSummary& cell, double steady_ns);
 /// Errors against "float32" and "qdq" that pass.
 void add_accuracy(CaseSummary& cell, double float_db, double qdq_db);
 
+/// An error that one layer of a quantized network begins, and a kernel makes worse.
+void add_attribution(CaseSummary& cell);
+
 OutputError output_error(std::string name, double sqnr_db, double max_abs);
 
 }  // namespace assay::report

@@ -126,6 +126,7 @@ CaseSummary wrong_numbers() {
   add_memory(cell, 5'601'280);
   add_delegation(cell, 9'999, {{{"name", "aten.cat.default"}, {"count", 1}, {"reason", nullptr}}});
   add_accuracy(cell, 3.1, 8.2);
+  add_attribution(cell);
   cell.accuracy = Accuracy::kFailNumeric;
   auto& against_float = cell.accuracy_tables[0];
   against_float.accuracy = Accuracy::kFailNumeric;

@@ -50,7 +50,7 @@ TEST(SpecErrors, SuggestNames) {
             "x.json: models[0]: unknown model 'mobilenet_v2'; did you mean "
             "'torchvision:mobilenet_v2'?");
   EXPECT_THAT(message_with("models", R"(["qqqq"])"), HasSubstr("library:name"));
-  EXPECT_THAT(message_with("models", R"(["file:net.zip"])"), HasSubstr("no kind of file"));
+  EXPECT_THAT(message_with("models", R"(["file:net"])"), HasSubstr("no kind of file"));
   EXPECT_EQ(message_with("recipes", R"(["executorch/xnnpack-fp23"])"),
             "x.json: recipes[0]: unknown recipe 'executorch/xnnpack-fp23'; did you mean "
             "'executorch/xnnpack-fp32'?");

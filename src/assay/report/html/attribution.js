@@ -2,8 +2,8 @@
 
 const NOISE_PARTS = { quantization: "Quantization", backend: "Backend" };
 
-/** Where a result is exact, its SQNR is drawn at this height. */
-const EXACT_DB = 140;
+/** What is exact is drawn so far above the best of the others. */
+const EXACT_ABOVE_DB = 5;
 
 const sqnrOfNoise = (noise) => (noise > 0 ? -10 * Math.log10(noise) : Infinity);
 
@@ -22,12 +22,14 @@ function attributionChart(attribution) {
         part: title,
         layer: nameOfLayer(layer),
         operator: layer.origin.operator,
-        sqnr: Math.min(EXACT_DB, sqnrOfNoise(layer.noise[part])),
+        sqnr: sqnrOfNoise(layer.noise[part]),
         text: `${textOfSqnr(layer.noise[part])} dB`,
       })),
   );
   if (!values.length) return null;
   const parts = [...new Set(values.map((value) => value.part))];
+  const best = Math.max(0, ...values.map((value) => value.sqnr).filter(Number.isFinite));
+  for (const value of values) value.sqnr = Math.min(value.sqnr, best + EXACT_ABOVE_DB);
   return chart(
     "SQNR by layer",
     "each part by itself; lower is worse",

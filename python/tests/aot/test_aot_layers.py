@@ -1,0 +1,105 @@
+import pytest
+import torch
+
+from assay.aot import layers, quantize
+from assay.aot.errors import Unsupported
+from assay.aot.inputs import InputSet, InputSpec
+from assay.aot.models import Model, ModelSpec, load_model, model_spec_from_json
+
+CALIBRATION = InputSet("normal", 1000, 2, "calibration")
+XNNPACK = {"flow": "pt2e", "quantizer": "xnnpack", "is_per_channel": True, "is_dynamic": False}
+
+NET = """
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.stem = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU())
+        self.project = nn.Sequential(nn.Conv2d(8, 8, 1), nn.BatchNorm2d(8))
+        self.head = nn.Linear(8, 4)
+
+    def forward(self, x):
+        x = self.stem(x)
+        x = x + self.project(x)
+        return self.head(x.mean((2, 3)))
+
+def make():
+    torch.manual_seed(0)
+    return Net().eval(), (torch.randn(1, 3, 8, 8),)
+"""
+
+
+@pytest.fixture
+def model(tmp_path) -> Model:
+    (tmp_path / "net.py").write_text(NET)
+    return load_model(model_spec_from_json(f"{tmp_path / 'net.py'}:make"))
+
+
+def names(marked):
+    return [layer.operator.split(".")[1] for layer in marked.layers]
+
+
+def test_float_layers_are_what_engines_keep(model):
+    marked = layers.mark(model, quantize.quantize(model, None, CALIBRATION))
+    assert names(marked) == ["relu", "batch_norm", "add", "mean", "linear"]
+    assert marked.layers[0].module.startswith("stem")
+    by_name = {layer.name: layer for layer in marked.layers}
+    (add,) = (layer for layer in marked.layers if layer.operator.startswith("aten.add"))
+    assert {by_name[name].operator.split(".")[1] for name in add.inputs} == {"relu", "batch_norm"}
+
+
+def test_the_outputs_stay_and_the_layers_follow(model):
+    marked = layers.mark(model, quantize.quantize(model, None, CALIBRATION))
+    (x,) = model.example
+    with torch.no_grad():
+        own, *values = marked.quantized.module(x)
+        expected = model.module(x)
+    torch.testing.assert_close(own, expected)
+    torch.testing.assert_close(values[-1], expected)
+    assert len(values) == len(marked.layers)
+
+
+def test_quantized_layers_are_in_the_float_network_too(model):
+    quantized = quantize.quantize(model, dict(XNNPACK), CALIBRATION)
+    marked = layers.mark(model, quantized)
+    assert len(marked.layers) >= 4
+    floating = layers.mark_float(model, marked.layers)
+    (x,) = model.example
+    with torch.no_grad():
+        exact, rounded = floating(x), marked.quantized.module(x)
+    assert len(exact) == len(rounded)
+    for of_float, of_quantized in zip(exact, rounded, strict=True):
+        noise = (of_float - of_quantized).square().sum() / of_float.square().sum()
+        assert noise < 0.05
+
+
+def test_what_is_changed_in_place_is_kept_as_it_was(tmp_path):
+    (tmp_path / "net.py").write_text(NET.replace("nn.ReLU()", "nn.Hardswish(inplace=True)"))
+    model = load_model(model_spec_from_json(f"{tmp_path / 'net.py'}:make"))
+    marked = layers.mark(model, quantize.quantize(model, dict(XNNPACK), CALIBRATION))
+    floating = layers.mark_float(model, marked.layers)
+    (x,) = model.example
+    with torch.no_grad():
+        pairs = zip(floating(x), marked.quantized.module(x), strict=True)
+        noises = [(a - b).square().sum() / a.square().sum() for a, b in pairs]
+    assert max(noises) < 0.05
+
+
+def test_a_marked_graph_can_be_exported(model):
+    marked = layers.mark(model, quantize.quantize(model, dict(XNNPACK), CALIBRATION))
+    with torch.no_grad():
+        exported = torch.export.export(marked.quantized.module, model.example)
+    assert len(exported.graph_signature.user_outputs) == 1 + len(marked.layers)
+
+
+def test_a_network_without_layers_is_refused():
+    class Same(torch.nn.Module):
+        def forward(self, x):
+            return x.view(4, 2)
+
+    spec = ModelSpec("same")
+    made = Model(spec, Same(), (InputSpec((2, 4)),), (torch.zeros(2, 4),), {}, "", 0)
+    with pytest.raises(Unsupported):
+        layers.mark(made, quantize.quantize(made, None, CALIBRATION))
