@@ -1,6 +1,6 @@
 """Records real comparisons for `make validate-statistics`: it needs about 40 minutes of a machine.
 
-    python record.py FOLDER [--alike 23] [--different 3]
+    python record.py FOLDER
 
 For every workload and state of the machine: live `assay compare` of a program and its copy at the
 default settings, and of a program and one with more work. Then launches with a known warm-up, and
@@ -34,7 +34,7 @@ ANSWERED = {0, 1, 6}
 WARMUPS = [(executes, ratio) for executes in (0, 5, 20, 60, 90) for ratio in (0.05, 0.3, 2.0)]
 WARMUP_ITERATIONS = 200
 BARE_PAIRS = 40
-BARE_ITERATIONS = 60
+BARE_ITERATIONS = 200
 
 
 class Recording:
@@ -93,14 +93,13 @@ def compare(recording: Recording, a: Path, b: Path, seed: int, flags: list[str])
     return answer
 
 
-def record_pairs(
-    recording: Recording, workload: Workload, state: str, effect: float, count: int
-) -> None:
+def record_pairs(recording: Recording, workload: Workload, state: str, effect: float) -> None:
     """Live comparisons of one cell: at the defaults if nothing differs, else with --matters 1."""
     cell = f"{workload.name} {state} {100 * effect:g}"
     if recording.has(cell):
         return
     b = workload.more[effect] if effect else workload.copy
+    count = workload.different if effect else workload.alike
     flags = [*workload.flags, *(["--matters", "1", "--no-canary"] if effect else [])]
     with neighbours(STATES[state]):
         answers = [
@@ -198,10 +197,6 @@ def main() -> None:
     """Records what is missing, quiet states first."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
-    parser.add_argument(
-        "--alike", type=int, default=23, help="comparisons of a program and its copy"
-    )
-    parser.add_argument("--different", type=int, default=3, help="comparisons with each effect")
     args = parser.parse_args()
     os.environ.setdefault("ASSAY_HOME", str((args.folder / "home").resolve()))
     recording = Recording(args.folder)
@@ -211,9 +206,9 @@ def main() -> None:
     start = time.monotonic()
     for state in STATES:
         for workload in workloads:
-            record_pairs(recording, workload, state, 0.0, args.alike)
+            record_pairs(recording, workload, state, 0.0)
             for effect in EFFECTS:
-                record_pairs(recording, workload, state, effect, args.different)
+                record_pairs(recording, workload, state, effect)
         record_warmup(recording, state)
         record_bare(recording, state, program)
     print(f"recorded in {(time.monotonic() - start) / 60:.1f} min", file=sys.stderr)

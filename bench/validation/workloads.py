@@ -24,13 +24,18 @@ STREAM_BYTES = 48 << 20
 
 @dataclass(frozen=True)
 class Workload:
-    """A program A, its copy, and programs that do more; `flags` are those of `assay compare`."""
+    """A program A, its copy, and programs that do more; `flags` are those of `assay compare`.
+
+    `alike` and `different`: how many live comparisons with the copy, and with each that does more.
+    """
 
     name: str
     a: Path
     copy: Path
     more: dict[float, Path]
     runner: str
+    alike: int
+    different: int
     flags: tuple[str, ...] = field(default=())
 
 
@@ -50,15 +55,19 @@ def _copy_of(path: Path) -> Path:
     return copy
 
 
-def _loop(folder: Path, name: str, work: str, amount: int, flags: tuple[str, ...]) -> Workload:
-    a = write_fake(folder, name, **{work: amount})
+def _loop(
+    folder: Path, name: str, work: dict[str, int], counts: tuple[int, int], *flags: str
+) -> Workload:
+    a = write_fake(folder, name, **work)
     more = {
         effect: write_fake(
-            folder, f"{name}_{100 * effect:.0f}", **{work: round(amount * (1 + effect)) // 8 * 8}
+            folder,
+            f"{name}_{100 * effect:.0f}",
+            **{what: round(amount * (1 + effect)) // 8 * 8 for what, amount in work.items()},
         )
         for effect in EFFECTS
     }
-    return Workload(name, a, _copy_of(a), more, "fake", flags)
+    return Workload(name, a, _copy_of(a), more, "fake", *counts, flags)
 
 
 def _engine(folder: Path) -> Workload:
@@ -74,17 +83,22 @@ def _engine(folder: Path) -> Workload:
             )
         programs[effect] = out / "program.pte"
     a = programs.pop(0.0)
-    return Workload("engine", a, _copy_of(a), programs, "executorch", ("--threads", "1"))
+    return Workload("engine", a, _copy_of(a), programs, "executorch", 4, 1, ("--threads", "1"))
 
 
 def make_workloads(folder: Path) -> list[Workload]:
     """An engine, a loop of arithmetic, a loop through memory; their files are made in `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
-    few = ("--warmup", "3", "--iterations", "15")
     return [
         _engine(folder),
-        _loop(folder, "compute", "multiply_adds", MULTIPLY_ADDS, ()),
-        _loop(folder, "memory", "stream_bytes", STREAM_BYTES, few),
+        _loop(folder, "compute", {"multiply_adds": MULTIPLY_ADDS}, (65, 2)),
+        _loop(
+            folder,
+            "memory",
+            {"stream_bytes": STREAM_BYTES},
+            (10, 1),
+            *("--warmup", "3", "--iterations", "15"),
+        ),
     ]
 
 

@@ -190,7 +190,7 @@ def write_reference(
     samples: Sequence[Sample],
     outputs: Sequence[Outputs],
 ) -> dict[str, Any]:
-    """Writes the files of a reference, labels where its inputs have them, and returns its document."""
+    """Writes the files of a reference, with labels if it has them; returns its document."""
     tensors: dict[str, Sequence[Sequence[torch.Tensor]]] = {INPUTS: samples, OUTPUTS: outputs}
     labels = labels_of(inputs)
     if labels is not None:

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -58,6 +59,8 @@ struct Broken {
   Json program;
   const char* text;
 };
+
+std::ostream& operator<<(std::ostream& out, const Broken& broken) { return out << broken.check; }
 
 class EngineCheckFinds : public EngineCheck, public testing::WithParamInterface<Broken> {};
 

@@ -220,15 +220,19 @@ TEST(CsvReport, HasItsHeadEvenWithoutCases) {
   EXPECT_EQ(parsed_csv(written("csv", empty_summary())).size(), 1U);
 }
 
-TEST(MarkdownReport, KeepsItsTableWholeWhateverTheNames) {
-  const auto lines = lines_of(written("md", sample_summary()));
-  std::set<std::size_t> bars;
-  for (const auto& line : lines) {
-    if (line.starts_with('|')) {
-      bars.insert(count_of(line, "|") - count_of(line, "\\|"));
+TEST(MarkdownReport, KeepsItsTablesWholeWhateverTheNames) {
+  std::set<std::size_t> bars;  // Of the table that a line belongs to.
+  int tables = 0;
+  for (const auto& line : lines_of(written("md", sample_summary()))) {
+    if (!line.starts_with('|')) {
+      bars.clear();
+      continue;
     }
+    tables += bars.empty() ? 1 : 0;
+    bars.insert(count_of(line, "|") - count_of(line, "\\|"));
+    EXPECT_EQ(bars.size(), 1U) << "all rows have the same number of cells: " << line;
   }
-  EXPECT_EQ(bars.size(), 1U) << "all rows have the same number of cells";
+  EXPECT_EQ(tables, 2);
 }
 
 TEST(MarkdownReport, LetsNoMarkupThrough) {
