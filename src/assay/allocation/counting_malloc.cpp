@@ -10,7 +10,9 @@
 #include <optional>
 #include <span>
 #include <string>
+#if !defined(ASSAY_PRELOADED)
 #include <string_view>
+#endif
 
 #include <malloc.h>
 

@@ -24,11 +24,11 @@ bool is_in_range(std::int64_t value, const OptionSchema& schema) {
 }
 
 std::string range_text(const OptionSchema& schema) {
-  if (!schema.maximum) {
-    return fmt::format("at least {}", *schema.minimum);
+  if (schema.minimum && schema.maximum) {
+    return fmt::format("{} to {}", *schema.minimum, *schema.maximum);
   }
-  return schema.minimum ? fmt::format("{} to {}", *schema.minimum, *schema.maximum)
-                        : fmt::format("at most {}", *schema.maximum);
+  return schema.minimum ? fmt::format("at least {}", *schema.minimum)
+                        : fmt::format("at most {}", schema.maximum.value_or(0));
 }
 
 Status check_option(const Json& value, const OptionSchema& schema) {

@@ -159,6 +159,7 @@ InstalledBuilds find_installed_builds(const std::filesystem::path& home) {
   }
   // At the same time: an engine in Python takes as long as its interpreter does.
   std::vector<std::future<Result<EngineBuild>>> described;
+  described.reserve(candidates.size());
   for (const auto& candidate : candidates) {
     described.push_back(std::async(std::launch::async, describe_runner, candidate.runner));
   }

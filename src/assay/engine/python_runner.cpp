@@ -1,7 +1,6 @@
 #include "assay/engine/python_runner.h"
 
 #include <array>
-#include <cstddef>
 #include <filesystem>
 #include <fmt/format.h>
 #include <string>

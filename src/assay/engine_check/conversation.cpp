@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <expected>
 #include <fmt/format.h>
 #include <map>
 #include <string>
@@ -87,6 +88,7 @@ Frame infer_frame(int repeat) {
 
 Frame infer_frame(const std::vector<Tensor>& inputs) {
   std::vector<NamedTensor> named;
+  named.reserve(inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     named.push_back({fmt::format("0.{}", i), inputs[i]});
   }

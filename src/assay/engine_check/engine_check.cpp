@@ -1,9 +1,9 @@
 #include "assay/engine_check/engine_check.h"
 
+#include <cstddef>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "assay/base/enum_names.h"
-#include "assay/base/error_code_names.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
@@ -23,7 +22,6 @@
 #include "assay/record/launch.h"
 #include "assay/tensor/tensor.h"
 #include "assay/wire/frame.h"
-#include "assay/wire/messages.h"
 
 namespace assay {
 namespace {
@@ -78,6 +76,7 @@ Result<Found> describes_itself(CheckContext& context) {
 
 std::string text_of(const std::vector<TensorSpec>& specs) {
   std::vector<std::string> texts;
+  texts.reserve(specs.size());
   for (const auto& spec : specs) {
     texts.push_back(fmt::format("{} {}", name_of(spec.dtype), text_from_shape(spec.shape)));
   }
@@ -113,7 +112,7 @@ Frame load_of(const Interviewer& interviewer, const stdfs::path& entry) {
 Result<stdfs::path> write_damaged(const stdfs::path& folder, const stdfs::path& entry,
                                   std::string_view content) {
   stdfs::create_directories(folder);
-  const auto path = folder / entry.filename();
+  auto path = folder / entry.filename();
   ASSAY_RETURN_IF_ERROR(write_file_atomically(path, content));
   return path;
 }

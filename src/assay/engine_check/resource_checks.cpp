@@ -11,7 +11,6 @@
 #include <string_view>
 #include <vector>
 
-#include "assay/base/error_code_names.h"
 #include "assay/base/result.h"
 #include "assay/engine/engine.h"
 #include "assay/engine_check/checks.h"
@@ -58,11 +57,11 @@ Result<Found> honours_threads(CheckContext& context) {
       return failed(fmt::format("asked for {} threads, in force are {}, and no note says so",
                                 threads, report->effective_options["threads"].dump()));
     }
-    if (measured->busy_threads.value_or(0) > threads) {
-      return failed(
-          fmt::format("asked for {} threads, {} computed", threads, *measured->busy_threads));
+    const int busy = measured->busy_threads.value_or(0);
+    if (busy > threads) {
+      return failed(fmt::format("asked for {} threads, {} computed", threads, busy));
     }
-    seen.push_back(fmt::format("{} of {}", measured->busy_threads.value_or(0), threads));
+    seen.push_back(fmt::format("{} of {}", busy, threads));
   }
   return passed(fmt::format("computed: {}", fmt::join(seen, ", ")));
 }

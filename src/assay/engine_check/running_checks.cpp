@@ -3,16 +3,17 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <expected>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <numeric>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "assay/base/enum_names.h"
-#include "assay/base/error_code_names.h"
 #include "assay/base/result.h"
 #include "assay/engine/session.h"
 #include "assay/engine_check/checks.h"
@@ -98,6 +99,7 @@ Result<Found> computes_the_same_again(CheckContext& context) {
 
 std::vector<Tensor> good_inputs(const LoadReport& report) {
   std::vector<Tensor> inputs;
+  inputs.reserve(report.inputs.size());
   for (const auto& spec : report.inputs) {
     inputs.push_back(random_tensor(spec, 1));
   }
@@ -165,7 +167,7 @@ Result<Found> times_inferences(CheckContext& context) {
   }
   ASSAY_ASSIGN_OR_RETURN(const auto measurement, talk.body<Measurement>(1));
   ASSAY_ASSIGN_OR_RETURN(const auto samples, wire::samples_from_blob(answer->blob));
-  const auto count = static_cast<std::size_t>(measurement.warmup_iterations + kTimed);
+  const auto count = static_cast<std::size_t>(measurement.warmup_iterations) + std::size_t{kTimed};
   if (samples.execute_ns.size() != count) {
     return failed(fmt::format("{} samples of {}", samples.execute_ns.size(), count));
   }

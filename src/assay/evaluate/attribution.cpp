@@ -4,10 +4,8 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <expected>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -77,7 +75,8 @@ constexpr std::array<Part, 3> kParts = {&NoiseParts::quantization, &NoiseParts::
 
 void add_parts(const std::map<std::string, const LayerNoise*>& known, LayerNoise& layer) {
   for (const auto part : kParts) {
-    if (!(layer.noise.*part)) {
+    const auto& noise = layer.noise.*part;
+    if (!noise) {
       continue;
     }
     double before = 0;
@@ -86,26 +85,27 @@ void add_parts(const std::map<std::string, const LayerNoise*>& known, LayerNoise
         before = std::max(before, (found->second->noise.*part).value_or(0));
       }
     }
-    layer.added.*part = std::max(0.0, *(layer.noise.*part) - before);
+    layer.added.*part = std::max(0.0, *noise - before);
   }
 }
 
 /// The layers that add most, with their share of all that is added: "conv (41 %), …".
 std::string most_of(const std::vector<LayerNoise>& layers, Part part) {
-  std::vector<std::pair<double, const LayerNoise*>> ranked;
+  std::vector<std::pair<double, std::size_t>> ranked;  // Largest first, then in order.
+  ranked.reserve(layers.size());
   double sum = 0;
-  for (const auto& layer : layers) {
-    const auto added = (layer.added.*part).value_or(0);
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const auto added = (layers[i].added.*part).value_or(0);
     sum += added;
-    ranked.emplace_back(added, &layer);
+    ranked.emplace_back(-added, i);
   }
-  std::ranges::stable_sort(ranked, std::greater(), [](const auto& one) { return one.first; });
+  std::ranges::sort(ranked);
   std::vector<std::string> texts;
-  for (std::size_t i = 0; i < std::min(kNamed, ranked.size()) && ranked[i].first > 0; ++i) {
-    const auto& origin = ranked[i].second->origin;
+  for (std::size_t i = 0; i < std::min(kNamed, ranked.size()) && ranked[i].first < 0; ++i) {
+    const auto& origin = layers[ranked[i].second].origin;
     texts.push_back(fmt::format("{} ({:.0f} %)",
                                 origin.module.empty() ? origin.name : origin.module,
-                                100 * ranked[i].first / sum));
+                                -100 * ranked[i].first / sum));
   }
   return fmt::format("{}", fmt::join(texts, ", "));
 }

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstddef>
 #include <fmt/format.h>
-#include <functional>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -50,17 +49,18 @@ Layers worst_layers(const Attribution& attribution) {
     const auto sum = sum_of(attribution, part);
     return sum > 0 ? (layer.added.*part).value_or(0) / sum : 0;
   };
-  std::vector<std::pair<double, const LayerNoise*>> ranked;
-  for (const auto& layer : attribution.layers) {
+  std::vector<std::pair<double, std::size_t>> ranked;  // Largest first, then in order.
+  ranked.reserve(attribution.layers.size());
+  for (std::size_t i = 0; i < attribution.layers.size(); ++i) {
+    const auto& layer = attribution.layers[i];
     ranked.emplace_back(
-        std::max(share(layer, &NoiseParts::quantization), share(layer, &NoiseParts::backend)),
-        &layer);
+        -std::max(share(layer, &NoiseParts::quantization), share(layer, &NoiseParts::backend)), i);
   }
-  std::ranges::stable_sort(ranked, std::greater(), [](const auto& one) { return one.first; });
+  std::ranges::sort(ranked);
   Layers layers;
-  for (const auto& [weight, layer] : ranked) {
-    if (layers.size() < kMostLayers && weight > 0) {
-      layers.push_back(layer);
+  for (const auto& [weight, index] : ranked) {
+    if (layers.size() < kMostLayers && weight < 0) {
+      layers.push_back(&attribution.layers[index]);
     }
   }
   return layers;

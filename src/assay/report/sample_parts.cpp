@@ -212,26 +212,26 @@ void add_accuracy(CaseSummary& cell, double float_db, double qdq_db) {
 void add_attribution(CaseSummary& cell) {
   auto& found = cell.attribution.emplace();
   found.whole = {.quantization = 0.0123, .backend = 0.5, .total = 0.51};
-  found.layers = {
-      {.origin = {.name = "conv2d",
-                  .module = "features.0.0",
-                  .operator_name = "aten.conv2d.default",
-                  .inputs = {}},
-       .noise = {.quantization = 0.0004, .backend = 0, .total = 0.0004},
-       .added = {.quantization = 0.0004, .backend = 0, .total = 0.0004}},
-      {.origin = {.name = "hardswish",
-                  .module = "features.0.2",
-                  .operator_name = "aten.hardswish.default",
-                  .inputs = {"conv2d"}},
-       .noise = {.quantization = 0.0102, .backend = 0.0001, .total = 0.0104},
-       .added = {.quantization = 0.0098, .backend = 0.0001, .total = 0.01}},
-      {.origin = {.name = "linear",
-                  .module = "",
-                  .operator_name = "aten.linear.default",
-                  .inputs = {"hardswish"}},
-       .noise = {.quantization = 0.0123, .backend = 0.5, .total = 0.51},
-       .added = {.quantization = 0.0021, .backend = 0.4999, .total = 0.4996}}};
-  found.notes = {"the larger part of the error is the backend's: 3.0 dB, quantization's is 19.1 dB"};
+  found.layers = {{.origin = {.name = "conv2d",
+                              .module = "features.0.0",
+                              .operator_name = "aten.conv2d.default",
+                              .inputs = {}},
+                   .noise = {.quantization = 0.0004, .backend = 0, .total = 0.0004},
+                   .added = {.quantization = 0.0004, .backend = 0, .total = 0.0004}},
+                  {.origin = {.name = "hardswish",
+                              .module = "features.0.2",
+                              .operator_name = "aten.hardswish.default",
+                              .inputs = {"conv2d"}},
+                   .noise = {.quantization = 0.0102, .backend = 0.0001, .total = 0.0104},
+                   .added = {.quantization = 0.0098, .backend = 0.0001, .total = 0.01}},
+                  {.origin = {.name = "linear",
+                              .module = "",
+                              .operator_name = "aten.linear.default",
+                              .inputs = {"hardswish"}},
+                   .noise = {.quantization = 0.0123, .backend = 0.5, .total = 0.51},
+                   .added = {.quantization = 0.0021, .backend = 0.4999, .total = 0.4996}}};
+  found.notes = {
+      "the larger part of the error is the backend's: 3.0 dB, quantization's is 19.1 dB"};
 }
 
 CaseSummary new_case(std::string model, std::string recipe) {

@@ -5,6 +5,7 @@
 #include <exception>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <stdlib.h>
 #include <string>
@@ -19,6 +20,7 @@
 #include "assay/device/process_memory.h"
 #include "assay/engine/engine.h"
 #include "assay/measure/memory_probe.h"
+#include "assay/record/launch.h"
 #include "assay/runner/service.h"
 #include "assay/runner/standard_streams.h"
 #include "assay/wire/channel.h"
@@ -135,7 +137,7 @@ int run(Engine& engine, const MallocReader& malloc, std::span<char*> argv) {
 
 }  // namespace
 
-int run_runner(Engine& engine, int argc, char** argv, MallocReader malloc) {
+int run_runner(Engine& engine, int argc, char** argv, const MallocReader& malloc) {
   try {
     return run(engine, malloc, {argv, static_cast<std::size_t>(argc)});
   } catch (const std::exception& error) {

@@ -20,6 +20,6 @@ namespace assay {
 /// (for fault injection; a well-behaved engine leaves it alone).
 /// Returns the exit code: 0 after bye, a clean end of input or --describe; 2 for wrong arguments;
 /// 3 when the wire broke or a file cannot be opened; 4 for a bug of ours.
-int run_runner(Engine& engine, int argc, char** argv, MallocReader malloc);
+int run_runner(Engine& engine, int argc, char** argv, const MallocReader& malloc);
 
 }  // namespace assay

@@ -5,6 +5,7 @@
 
 #include "assay/base/json.h"
 #include "assay/base/result.h"
+#include "assay/record/attribution.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/profile.h"

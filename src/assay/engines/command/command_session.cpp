@@ -19,7 +19,6 @@
 #include "assay/engine/session.h"
 #include "assay/engines/command/command_program.h"
 #include "assay/record/launch.h"
-#include "assay/tensor/dtype.h"
 #include "assay/tensor/npy.h"
 #include "assay/tensor/tensor.h"
 

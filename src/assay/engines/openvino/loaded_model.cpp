@@ -18,14 +18,12 @@
 #include <vector>
 
 #include "assay/base/clock.h"
-#include "assay/base/enum_names.h"
 #include "assay/base/result.h"
 #include "assay/engine/input_check.h"
 #include "assay/engines/openvino/engine_error.h"
 #include "assay/engines/openvino/program_files.h"
 #include "assay/engines/openvino/signature.h"
 #include "assay/record/launch.h"
-#include "assay/tensor/dtype.h"
 #include "assay/tensor/tensor.h"
 
 namespace assay::openvino {
