@@ -8,7 +8,17 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
 
-PROGRAMS = ("assay", "python", "jq", "make", "build/release/bin/", "source", "export", "pip")
+PROGRAMS = (
+    "assay",
+    "python",
+    "jq",
+    "build/release/bin/",
+    "make",
+    "cmake",
+    "source",
+    "export",
+    "pip",
+)
 """What a line of a block begins with when it is a command for a shell."""
 
 
@@ -28,9 +38,7 @@ class Block:
         """The lines that a reader would type, without their comments."""
         lines = [line.removeprefix("$ ") for line in self.text.splitlines()]
         typed = [re.sub(r"\s{2,}# .*", "", line).strip() for line in lines]
-        return [
-            line for line in typed if re.match(rf"({'|'.join(PROGRAMS)})\b|{PROGRAMS[3]}", line)
-        ]
+        return [line for line in typed if re.match(rf"({'|'.join(PROGRAMS)})\b", line)]
 
 
 def blocks_of(page: Path) -> Iterator[Block]:
@@ -68,5 +76,7 @@ def links_of(page: Path) -> set[str]:
         str((page.parent / target).resolve().relative_to(ROOT))
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text)
     }
-    named = re.findall(r"`((?:docs|src|tests|tools|specs|python|bench|cmake)/[\w./-]+)`", text)
+    named = re.findall(
+        r"`((?:docs|src|tests|tools|specs|python|bench|cmake|examples)/[\w./-]+)`", text
+    )
     return links | set(named)
