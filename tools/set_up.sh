@@ -25,7 +25,7 @@ make_venv() {
   local stamp=.venv/requirements.sha256 wanted
   wanted=$(sha256sum requirements.txt)
   [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted" ] && return
-  echo "set-up: making .venv (about 500 MB the first time)"
+  echo "set-up: making .venv (about 2.3 GB the first time)"
   [ -x .venv/bin/python ] || "${PYTHON:-python3}" -m venv .venv
   .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps -r requirements.txt
   # The Python package in place, so that an edit needs no new installation.
