@@ -4,7 +4,7 @@ Generated values depend on numpy's Philox generator only, so every toolchain see
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import numpy.typing as npt
 import torch
 
 from assay.aot.errors import RequestError, reading
-from assay.aot.partitioners import import_object
+from assay.aot.plugins import import_object
 from assay.aot.suggest import check_keys, unknown_name
 
 GENERATORS = ("normal", "uniform", "zeros", "ones")
@@ -115,9 +115,24 @@ def refuse_shared(evaluation: InputSet, calibration: InputSet | None) -> None:
 
 def samples_of(inputs: InputSet, specs: Sequence[InputSpec]) -> list[Sample]:
     """All samples of the set, each a tuple with one tensor for each spec."""
-    if inputs.file is not None:
-        return _samples_of_file(Path(inputs.file), specs)
-    return [generate_sample(inputs, specs, sample) for sample in range(inputs.count)]
+    return labelled_samples_of(inputs, specs)[0]
+
+
+def labelled_samples_of(
+    inputs: InputSet, specs: Sequence[InputSpec]
+) -> tuple[list[Sample], list[torch.Tensor] | None]:
+    """All samples of the set, and the labels of each, int64 of one dimension.
+
+    Labels are None for a set that has none.
+
+    Raises:
+        RequestError: the samples do not fit the specs, or some have labels and some have not.
+    """
+    if inputs.file is None:
+        return [generate_sample(inputs, specs, sample) for sample in range(inputs.count)], None
+    if ".py:" in inputs.file:
+        return _call(inputs.file, specs)
+    return _samples_of_file(Path(inputs.file), specs), None
 
 
 def generate_sample(inputs: InputSet, specs: Sequence[InputSpec], sample: int) -> Sample:
@@ -146,54 +161,42 @@ def _draw(generator: str, spec: InputSpec, stream: str) -> npt.NDArray[Any]:
     return random.standard_normal(spec.shape, dtype=np.float64)
 
 
-def labels_of(inputs: InputSet) -> list[torch.Tensor] | None:
-    """The labels of each sample, int64 of one dimension; None for a set that has none.
-
-    Raises:
-        RequestError: some samples have labels and some have not.
-    """
-    if inputs.file is None or not _is_callable(inputs.file):
-        return None
-    labels = [label for _, label in _call(inputs.file)]
-    if all(label is None for label in labels):
-        return None
-    if any(label is None for label in labels):
-        raise RequestError(f"{inputs.file} gives labels for some samples only")
-    return [torch.as_tensor(label, dtype=torch.int64).reshape(-1) for label in labels]
-
-
-def _is_callable(reference: str) -> bool:
-    return ".py:" in reference
-
-
-def _call(reference: str) -> Iterator[tuple[Sample, Any]]:
+def _call(
+    reference: str, specs: Sequence[InputSpec]
+) -> tuple[list[Sample], list[torch.Tensor] | None]:
     """What "FILE.py:callable" yields: (inputs, labels), with inputs a tensor or a tuple of them."""
+    samples: list[Sample] = []
+    labels: list[Any] = []
     for item in import_object(reference)():
         if not isinstance(item, tuple) or len(item) != 2:
             raise RequestError(
                 f"{reference} must yield pairs of inputs and labels (None for no labels), "
                 f"not {type(item).__name__}"
             )
-        given, labels = item
+        given, label = item
         tensors = given if isinstance(given, tuple) else (given,)
-        yield tuple(torch.as_tensor(tensor) for tensor in tensors), labels
-
-
-def _samples_of_callable(reference: str, specs: Sequence[InputSpec]) -> list[Sample]:
-    samples = [sample for sample, _ in _call(reference)]
+        if len(tensors) != len(specs):
+            raise RequestError(
+                f"{reference} yields {len(tensors)} inputs, the model takes {len(specs)}"
+            )
+        samples.append(tuple(torch.as_tensor(tensor) for tensor in tensors))
+        labels.append(label)
     if not samples:
         raise RequestError(f"{reference} yields no sample")
-    wrong = next((sample for sample in samples if len(sample) != len(specs)), None)
-    if wrong is not None:
-        raise RequestError(f"{reference} yields {len(wrong)} inputs, the model takes {len(specs)}")
     _check_shapes(Path(reference), samples, specs)
-    return samples
+    return samples, _tensors_of_labels(reference, labels)
+
+
+def _tensors_of_labels(reference: str, labels: Sequence[Any]) -> list[torch.Tensor] | None:
+    if all(label is None for label in labels):
+        return None
+    if any(label is None for label in labels):
+        raise RequestError(f"{reference} gives labels for some samples only")
+    return [torch.as_tensor(label, dtype=torch.int64).reshape(-1) for label in labels]
 
 
 def _samples_of_file(path: Path, specs: Sequence[InputSpec]) -> list[Sample]:
-    """Reads tensors named "<sample>.<index>" from a file, or calls FILE.py:callable."""
-    if _is_callable(str(path)):
-        return _samples_of_callable(str(path), specs)
+    """Reads tensors named "<sample>.<index>" from .npz or .safetensors."""
     tensors = _load_tensors(path)
     count = 1 + max((int(name.split(".")[0]) for name in tensors), default=-1)
     samples = []

@@ -5,7 +5,7 @@ operator whose result the engine has to keep: in a quantized graph one whose res
 a float graph one that no normalization or activation follows alone, because engines fuse these.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -192,18 +192,30 @@ def _sources(node: torch.fx.Node, values: Mapping[str, torch.fx.Node]) -> set[st
 
 def with_outputs(graph: torch.fx.GraphModule, nodes: list[torch.fx.Node]) -> torch.nn.Module:
     """A module that returns a flat tuple: what `graph` returns, then the values of `nodes`."""
-    names = [node.name for node in nodes]
-    interpreter = _Marker(graph, names)
-    return _MarkedModule(graph, interpreter.run_marked)
+    return _MarkedModule(graph, tuple(node.name for node in nodes))
+
+
+class _MarkedModule(torch.nn.Module):  # type: ignore[misc]
+    """Holds the graph's parameters, so that they are exported as such."""
+
+    def __init__(self, graph: torch.fx.GraphModule, names: tuple[str, ...]) -> None:
+        super().__init__()
+        self.graph_module = graph
+        self._names = names
+
+    def forward(self, *inputs: torch.Tensor) -> tuple[Any, ...]:
+        """The graph's outputs and the values of the named nodes, flat."""
+        kept = dict.fromkeys(self._names)
+        leaves = torch.utils._pytree.tree_leaves(_Marker(self.graph_module, kept).run(*inputs))
+        return (*leaves, *kept.values())
 
 
 class _Marker(torch.fx.Interpreter):  # type: ignore[misc]
-    """Runs a graph and keeps some of its values."""
+    """Runs a graph once and puts some of its values into `kept`, by the names that stand there."""
 
-    def __init__(self, graph: torch.fx.GraphModule, names: list[str]) -> None:
+    def __init__(self, graph: torch.fx.GraphModule, kept: dict[str, Any]) -> None:
         super().__init__(graph)
-        self._names = names
-        self._kept: dict[str, Any] = {}
+        self._kept = kept
 
     def run_node(self, node: torch.fx.Node) -> Any:
         """Keeps the value when it is wanted.
@@ -212,7 +224,7 @@ class _Marker(torch.fx.Interpreter):  # type: ignore[misc]
         somebody's input too. What is changed in place afterwards is copied.
         """
         value = super().run_node(node)
-        if node.name in self._names:
+        if node.name in self._kept:
             self._kept[node.name] = self._own(node, value)
         return value
 
@@ -221,22 +233,3 @@ class _Marker(torch.fx.Interpreter):  # type: ignore[misc]
             return super().run_node(node)
         is_changed = any(short_name(user).endswith("_") for user in node.users)
         return value.clone() if is_changed else value
-
-    def run_marked(self, *inputs: Any) -> tuple[Any, ...]:
-        """The graph's outputs and the values that were kept, flat."""
-        self._kept = {}
-        leaves = torch.utils._pytree.tree_leaves(self.run(*inputs))
-        return (*leaves, *(self._kept[name] for name in self._names))
-
-
-class _MarkedModule(torch.nn.Module):  # type: ignore[misc]
-    """Holds the graph's parameters, so that they are exported as such."""
-
-    def __init__(self, graph: torch.fx.GraphModule, run: Callable[..., tuple[Any, ...]]) -> None:
-        super().__init__()
-        self.graph_module = graph
-        self._run = run
-
-    def forward(self, *inputs: torch.Tensor) -> tuple[Any, ...]:
-        """All outputs."""
-        return self._run(*inputs)

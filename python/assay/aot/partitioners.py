@@ -7,11 +7,10 @@ import importlib
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from assay.aot.errors import MissingDependency, RequestError
-from assay.aot.plugins import import_file
+from assay.aot.plugins import import_object
 from assay.aot.suggest import check_keys, unknown_name
 
 
@@ -47,16 +46,6 @@ def make_partitioner(name: str | None, options: Mapping[str, Any]) -> Any | None
     except ImportError as error:
         text = f"the {name} partitioner needs {entry.needs}: {error}"
         raise MissingDependency(text) from error
-
-
-def import_object(reference: str) -> Any:
-    """What "package.module:name" or "FILE.py:name" refers to."""
-    place, _, name = reference.rpartition(":")
-    module = import_file(Path(place)) if place.endswith(".py") else importlib.import_module(place)
-    found = getattr(module, name, None)
-    if found is None:
-        raise RequestError(unknown_name(f"name in {place}", name, vars(module)))
-    return found
 
 
 def _make_foreign(reference: str, options: Mapping[str, Any]) -> Any:

@@ -5,6 +5,7 @@ like PATH). A module may define ``models: dict[str, Callable]`` and ``recipes: l
 """
 
 import hashlib
+import importlib
 import importlib.metadata
 import importlib.util
 import os
@@ -17,6 +18,7 @@ from types import ModuleType
 from typing import Any
 
 from assay.aot.errors import RequestError
+from assay.aot.suggest import unknown_name
 
 GROUP = "assay.plugins"
 VARIABLE = "ASSAY_PLUGINS"
@@ -78,3 +80,17 @@ def import_file(path: Path) -> ModuleType:
         del sys.modules[name]
         raise
     return module
+
+
+def import_object(reference: str) -> Any:
+    """What "package.module:name" or "FILE.py:name" refers to.
+
+    Raises:
+        RequestError: there is no such file, or no such name in it.
+    """
+    place, _, name = reference.rpartition(":")
+    module = import_file(Path(place)) if place.endswith(".py") else importlib.import_module(place)
+    found = getattr(module, name, None)
+    if found is None:
+        raise RequestError(unknown_name(f"name in {place}", name, vars(module)))
+    return found

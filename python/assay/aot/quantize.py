@@ -17,7 +17,7 @@ from assay.aot.flow import LateQuantization
 from assay.aot.flows import LATE
 from assay.aot.inputs import DTYPES, InputSet, InputSpec, Sample, input_set_from_json, samples_of
 from assay.aot.models import Model
-from assay.aot.partitioners import import_object
+from assay.aot.plugins import import_object
 from assay.aot.stages import StageLog
 from assay.aot.suggest import check_keys, unknown_name
 

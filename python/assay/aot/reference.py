@@ -18,9 +18,8 @@ from assay.aot.inputs import (
     InputSet,
     Sample,
     input_set_from_json,
-    labels_of,
+    labelled_samples_of,
     refuse_shared,
-    samples_of,
 )
 from assay.aot.layers import mark, mark_float
 from assay.aot.models import Model, load_model, model_spec_from_json
@@ -69,7 +68,8 @@ def make_reference(
     if with_layers:
         whole = quantized if used == given else run_stage(made, given, calibration_set, stages)
         quantized = with_layers_of(made, whole, quantized)
-    samples = [_fit(sample, quantized) for sample in samples_of(evaluation, made.inputs)]
+    given_samples, labels = labelled_samples_of(evaluation, made.inputs)
+    samples = [_fit(sample, quantized) for sample in given_samples]
     function: Evaluate = quantized.module
     if kind == "lowered_eager":
         recipes.check_pair(used, FLOWS[plan.flow])
@@ -88,6 +88,7 @@ def make_reference(
             inputs=evaluation,
             samples=samples,
             outputs=outputs,
+            labels=labels,
         )
 
 
@@ -189,10 +190,10 @@ def write_reference(
     inputs: InputSet,
     samples: Sequence[Sample],
     outputs: Sequence[Outputs],
+    labels: Sequence[torch.Tensor] | None,
 ) -> dict[str, Any]:
     """Writes the files of a reference, with labels if it has them; returns its document."""
     tensors: dict[str, Sequence[Sequence[torch.Tensor]]] = {INPUTS: samples, OUTPUTS: outputs}
-    labels = labels_of(inputs)
     if labels is not None:
         tensors[LABELS] = [[one] for one in labels]
     for name, of_samples in tensors.items():

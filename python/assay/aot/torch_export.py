@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from assay.aot.models import Model
     from assay.aot.quantize import Quantized
 
-PROGRAM = "program.torch.pt2"
+ENDING = ".torch.pt2"
+PROGRAM = "program" + ENDING
 """A bare .pt2 is a model; this ending says that it is to be executed as it is."""
 
 

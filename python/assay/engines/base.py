@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[Any]
@@ -161,8 +160,3 @@ class Engine(ABC):
     @abstractmethod
     def load(self, request: LoadRequest) -> Session:
         """Loads a program; destroying the session unloads it."""
-
-
-def numpy_dtype(name: str) -> Any:
-    """The numpy type of a TensorSpec's dtype; bfloat16, which numpy lacks, is uint16."""
-    return np.dtype("uint16" if name == "bfloat16" else name)

@@ -131,6 +131,7 @@ class BoundSession:
         self._inputs: list[Any] = []
         self._binding = session.io_binding()
         self._outputs = [self._bind_output(spec) for spec in report.outputs]
+        self._is_all_bound = all(output is not None for output in self._outputs)
 
     def _bind_output(self, spec: TensorSpec) -> Array | None:
         if not is_static(spec):
@@ -154,7 +155,7 @@ class BoundSession:
 
     def fetch(self) -> Sequence[Array]:
         """The bound memory; a copy of outputs whose shape was not known."""
-        if all(output is not None for output in self._outputs):
+        if self._is_all_bound:
             return self._outputs  # type: ignore[return-value]
         return [
             value.numpy() if bound is None else bound

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from assay._errors import AssayError
+from assay.aot import aoti, torch_export
 from assay.engines.base import (
     THREADS,
     Array,
@@ -22,11 +23,6 @@ from assay.engines.packages import describe_package, import_package
 from assay.engines.torch_profile import TorchProfile
 
 NAME = "PyTorch"
-PACKAGE = ".aoti.pt2"
-EXPORTED = ".torch.pt2"
-METADATA = "assay_io"
-"""Key of an AOTInductor package's metadata: inputs and outputs as JSON."""
-
 OPTIONS = (
     THREADS,
     Option(
@@ -67,7 +63,7 @@ class TorchEngine(Engine):
     def load(self, request: LoadRequest) -> Session:
         """An exported program or a package."""
         check_method(request.method, NAME)
-        check_program(request.entry, (EXPORTED, PACKAGE), NAME)
+        check_program(request.entry, (torch_export.ENDING, aoti.ENDING), NAME)
         for library in request.libraries:
             self._load_library(library)
         self._forget_sources()
@@ -101,7 +97,7 @@ class TorchSession(Session):
         self._torch = torch
         stages = Stages()
         with stages("read"):
-            is_package = request.entry.name.endswith(PACKAGE)
+            is_package = request.entry.name.endswith(aoti.ENDING)
             read = read_package if is_package else read_exported
             self._call, inputs, outputs = read(torch, request.entry)
         mode = "aoti" if is_package else request.options["mode"]
@@ -205,12 +201,12 @@ def read_package(torch: Any, path: Path) -> Loaded:
             f"{path} is no AOTInductor package that this torch and processor run: {error}",
             code="corrupt",
         ) from error
-    if METADATA not in metadata:
+    if aoti.SIGNATURE not in metadata:
         raise AssayError(
             f"{path} does not say what its inputs are: make it by assay aot --recipe torch/aoti",
             code="unsupported",
         )
-    boundary = json.loads(metadata[METADATA])
+    boundary = json.loads(metadata[aoti.SIGNATURE])
     inputs, outputs = (
         [TensorSpec(one["name"], one["dtype"], one["shape"]) for one in boundary[side]]
         for side in ("inputs", "outputs")

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from assay.aot.errors import RequestError
-from assay.aot.inputs import InputSet, InputSpec, labels_of, samples_of
+from assay.aot.inputs import InputSet, InputSpec, labelled_samples_of, samples_of
 
 DATA = """
 import torch
@@ -36,13 +36,13 @@ def inputs(tmp_path):
 def test_a_callable_yields_samples_and_labels(inputs):
     samples = samples_of(inputs("labelled"), SPECS)
     assert [sample[0][0, 0].item() for sample in samples] == [0, 1, 2]
-    assert torch.cat(labels_of(inputs("labelled"))).tolist() == [0, 1, 2]
+    assert torch.cat(labelled_samples_of(inputs("labelled"), SPECS)[1]).tolist() == [0, 1, 2]
 
 
 def test_several_inputs_come_as_a_tuple_and_labels_may_be_none(inputs):
     specs = (*SPECS, InputSpec((1,)))
     assert len(samples_of(inputs("pairs"), specs)[0]) == 2
-    assert labels_of(inputs("pairs")) is None
+    assert labelled_samples_of(inputs("pairs"), specs)[1] is None
 
 
 @pytest.mark.parametrize(
@@ -61,8 +61,8 @@ def test_what_makes_no_sense_is_refused(inputs, name, text):
 
 def test_labels_are_of_all_samples_or_of_none(inputs):
     with pytest.raises(RequestError, match="some samples only"):
-        labels_of(inputs("some"))
-    assert labels_of(InputSet("normal", 1, 2)) is None
+        labelled_samples_of(inputs("some"), SPECS)
+    assert labelled_samples_of(InputSet("normal", 1, 2), SPECS)[1] is None
 
 
 def test_shapes_must_be_the_models(inputs):

@@ -4,6 +4,7 @@ import json
 import math
 
 import pytest
+from aot_requests import build, reference
 
 onnx = pytest.importorskip("onnx")
 ort = pytest.importorskip("onnxruntime")
@@ -15,17 +16,6 @@ ENGINE = {"engine": "onnxruntime", "produces": "onnx"}
 ONNX = {**ENGINE, "lowering": {"flow": "onnx"}}
 STATIC, DYNAMIC = "onnxruntime-int8", "onnxruntime-int8-dynamic"
 NAMES = ("fp32", "fp16", "int8", "int8-dynamic")
-EVALUATION = {"generator": "normal", "seed": 1, "count": 3, "role": "evaluation"}
-
-
-def build(server, ref, recipe, folder, **more):
-    model = {"ref": ref, "healthy": True}
-    return server.run(job="build", model=model, recipe=recipe, out_dir=str(folder), **more)
-
-
-def reference(server, ref, folder, **more):
-    request = {"job": "reference", "model": {"ref": ref, "healthy": True}, "inputs": EVALUATION}
-    return server.run(**request, **more, out_dir=str(folder))
 
 
 def sqnr_db(expected, actual):

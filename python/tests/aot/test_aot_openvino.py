@@ -4,23 +4,13 @@ import json
 import math
 
 import pytest
+from aot_requests import build, reference
 
 pytest.importorskip("openvino")
 
 pytestmark = pytest.mark.engine
 
 FP32, INT8 = "openvino/fp32", "openvino/int8"
-EVALUATION = {"generator": "normal", "seed": 1, "count": 3, "role": "evaluation"}
-
-
-def build(server, ref, recipe, folder, **more):
-    model = {"ref": ref, "healthy": True}
-    return server.run(job="build", model=model, recipe=recipe, out_dir=str(folder), **more)
-
-
-def reference(server, ref, folder, **more):
-    request = {"job": "reference", "model": {"ref": ref, "healthy": True}, "inputs": EVALUATION}
-    return server.run(**request, **more, out_dir=str(folder))
 
 
 def sqnr_db(expected, actual):

@@ -4,23 +4,13 @@ import math
 import shutil
 
 import pytest
+from aot_requests import build, reference
 
 torch = pytest.importorskip("torch")
 
 pytestmark = pytest.mark.engine
 
 EAGER, INT8, AOTI = "torch/eager", "torch/eager-int8", "torch/aoti"
-EVALUATION = {"generator": "normal", "seed": 1, "count": 3, "role": "evaluation"}
-
-
-def build(server, ref, recipe, folder, **more):
-    model = {"ref": ref, "healthy": True}
-    return server.run(job="build", model=model, recipe=recipe, out_dir=str(folder), **more)
-
-
-def reference(server, ref, folder, **more):
-    request = {"job": "reference", "model": {"ref": ref, "healthy": True}, "inputs": EVALUATION}
-    return server.run(**request, **more, out_dir=str(folder))
 
 
 def pairs(function, expected):
