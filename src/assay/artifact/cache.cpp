@@ -28,6 +28,9 @@ constexpr std::string_view kReference = "reference.json";
 Json model_part(const Case& cell) {
   Json part = identity_of(cell).at("model");
   part["path"] = cell.model.source_sha256.empty() ? cell.model.ref : "";
+  if (cell.gives_layers) {
+    part["layers"] = true;
+  }
   return part;
 }
 
@@ -71,30 +74,24 @@ bool uses_quantization(const Case& cell, std::string_view kind) {
 }
 
 std::string artifact_key(const Case& cell, std::string_view toolchain_id) {
-  Json made_from = {{"model", model_part(cell)},
-                    {"recipe",
-                     {{"quantization", cell.recipe.quantization},
-                      {"lowering", cell.recipe.lowering},
-                      {"name", cell.recipe.is_preset ? cell.recipe.name : ""}}},
-                    {"calibration", calibration_part(cell)},
-                    {"toolchain", toolchain_id}};
-  if (cell.gives_layers) {
-    made_from["layers"] = true;
-  }
+  const Json made_from = {{"model", model_part(cell)},
+                          {"recipe",
+                           {{"quantization", cell.recipe.quantization},
+                            {"lowering", cell.recipe.lowering},
+                            {"name", cell.recipe.is_preset ? cell.recipe.name : ""}}},
+                          {"calibration", calibration_part(cell)},
+                          {"toolchain", toolchain_id}};
   return digest_of_json(made_from);
 }
 
 std::string reference_key(const Case& cell, std::string_view kind, std::string_view toolchain_id) {
   const bool is_quantized = uses_quantization(cell, kind);
-  Json made_from = {{"model", model_part(cell)},
-                    {"kind", kind},
-                    {"quantization", is_quantized ? cell.recipe.quantization : Json(nullptr)},
-                    {"inputs", cell.inputs},
-                    {"calibration", is_quantized ? calibration_part(cell) : Json(nullptr)},
-                    {"toolchain", toolchain_id}};
-  if (cell.gives_layers) {
-    made_from["layers"] = true;
-  }
+  const Json made_from = {{"model", model_part(cell)},
+                          {"kind", kind},
+                          {"quantization", is_quantized ? cell.recipe.quantization : Json(nullptr)},
+                          {"inputs", cell.inputs},
+                          {"calibration", is_quantized ? calibration_part(cell) : Json(nullptr)},
+                          {"toolchain", toolchain_id}};
   return digest_of_json(made_from);
 }
 
