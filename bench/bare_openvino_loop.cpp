@@ -3,7 +3,7 @@
 //     bare-openvino-loop PROGRAM.xml N
 //
 // Prints what each inference took, in nanoseconds, a line each; the inputs are ones. The
-// counterpart of assay-runner-openvino in compare_openvino_loops.py. For float32 programs.
+// counterpart of assay-runner-openvino in compare_engine_loops.py. For float32 programs.
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
