@@ -33,6 +33,8 @@ ANSWERED = {0, 1, 6}
 """Exit codes of `assay compare` that are answers."""
 WARMUPS = [(executes, ratio) for executes in (0, 5, 20, 60, 90) for ratio in (0.05, 0.3, 2.0)]
 WARMUP_ITERATIONS = 200
+LEAST_PAIRS = 60
+"""Of a cell, however soon its comparisons answer: fewer are no pool to draw from."""
 BARE_PAIRS = 40
 BARE_ITERATIONS = 200
 
@@ -96,17 +98,23 @@ def compare(recording: Recording, a: Path, b: Path, seed: int, flags: list[str])
 def record_pairs(recording: Recording, workload: Workload, state: str, effect: float) -> None:
     """Live comparisons of one cell: at the defaults if nothing differs, else with --matters 1."""
     cell = f"{workload.name} {state} {100 * effect:g}"
-    if recording.has(cell):
+    answers = list(recording.document["cells"].get(cell, {}).get("answers", []))
+    count = workload.different if effect else workload.alike
+    if len(answers) >= count and pairs_in(answers) >= LEAST_PAIRS:
         return
     b = workload.more[effect] if effect else workload.copy
-    count = workload.different if effect else workload.alike
     flags = [*workload.flags, *(["--matters", "1", "--no-canary"] if effect else [])]
     with neighbours(STATES[state]):
-        answers = [
-            compare(recording, workload.a, b, 1000 * count + seed, flags) for seed in range(count)
-        ]
+        while len(answers) < count or pairs_in(answers) < LEAST_PAIRS:
+            seed = 1000 * count + len(answers)
+            answers.append(compare(recording, workload.a, b, seed, flags))
     content = {"workload": workload.name, "state": state, "effect": effect, "answers": answers}
     recording.put(cell, content, [answer["run"] for answer in answers])
+
+
+def pairs_in(answers: list[dict[str, Any]]) -> int:
+    """How many pairs the looks of some comparisons had."""
+    return sum(int(answer["looks"][-1]["pairs"]) for answer in answers)
 
 
 def record_warmup(recording: Recording, state: str) -> None:
