@@ -34,13 +34,15 @@ def _run(reference: str, arguments: list[str]) -> int:
     from assay.engines.registry import make_engine
 
     engine = make_engine(reference)
-    if "--describe" not in arguments:
+    only_describes = "--describe" in arguments
+    if not only_describes:
         engine.prepare()
+    adapter = Adapter(engine, tells_dependencies=only_describes)
     # No collection in a timed inference: sessions are collected when they are unloaded.
     gc.collect()
     gc.freeze()
     gc.disable()
-    return _host.run(Adapter(engine), [f"assay-runner-{reference}", *arguments])
+    return _host.run(adapter, [f"assay-runner-{reference}", *arguments])
 
 
 if __name__ == "__main__":

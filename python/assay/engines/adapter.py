@@ -1,6 +1,8 @@
 """Between the runner's loop, which speaks JSON, and an engine, which speaks records."""
 
-from collections.abc import Mapping
+import sys
+import sysconfig
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -9,14 +11,19 @@ from assay.engines.base import Engine, LoadReport, LoadRequest, Session
 
 
 class Adapter:
-    """What assay._host drives."""
+    """What assay._host drives. `tells_dependencies`: the description says what it depends on."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, *, tells_dependencies: bool = False) -> None:
         self._engine = engine
+        self._tells_dependencies = tells_dependencies
 
     def describe(self) -> dict[str, Any]:
         """EngineDescription of src/assay/engine/engine.h."""
-        return asdict(self._engine.describe())
+        description = asdict(self._engine.describe())
+        return {
+            **description,
+            "depends_on": find_dependencies() if self._tells_dependencies else [],
+        }
 
     def load(self, request: Mapping[str, Any]) -> tuple[Session, dict[str, Any]]:
         """The session, and its LoadReport of src/assay/record/launch.h."""
@@ -45,3 +52,27 @@ def report_to_json(report: LoadReport) -> dict[str, Any]:
         "backends": list(report.backends),
         "notes": list(report.notes),
     }
+
+
+def find_dependencies() -> list[str]:
+    """What a change of makes a description stale: the interpreter, its packages, imported files.
+
+    A package that comes or goes changes the folder that it is in. The standard library's files
+    change with the interpreter; the folder that the process happens to run in is none of them.
+    """
+    library = sysconfig.get_path("stdlib")
+    packages = (sysconfig.get_path("purelib"), sysconfig.get_path("platlib"))
+    folders = sys.path if getattr(sys.flags, "safe_path", False) else sys.path[1:]
+    files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    return sorted(
+        {
+            *(sys.executable, str(Path(sys.executable).resolve())),
+            *(folder for folder in folders if folder),
+            *(str(file) for file in files if file and is_own(file, library, packages)),
+        }
+    )
+
+
+def is_own(file: str, library: str, packages: Sequence[str]) -> bool:
+    """Whether an imported file is no part of the standard library."""
+    return file.startswith(tuple(packages)) or not file.startswith(library)

@@ -1,15 +1,20 @@
 """The engines in Python that come with Assay, and engines in files of the user's."""
 
+import json
+from functools import cache
+from importlib import resources
+
 from assay._errors import AssayError
 from assay.aot.errors import RequestError
 from assay.aot.plugins import import_object
 from assay.engines.base import Engine
 
-ENGINES = {
-    "onnxruntime": "assay.engines.onnxruntime_engine:OnnxRuntimeEngine",
-    "torch": "assay.engines.torch_engine:TorchEngine",
-    "litert": "assay.engines.litert_engine:LiteRtEngine",
-}
+
+@cache
+def known_engines() -> dict[str, str]:
+    """Where the class of each of Assay's engines in Python is, by name: data/engines.json."""
+    document = json.loads(resources.files("assay").joinpath("data/engines.json").read_text())
+    return {entry["name"]: entry["python"] for entry in document["engines"] if "python" in entry}
 
 
 def make_engine(reference: str) -> Engine:
@@ -18,9 +23,10 @@ def make_engine(reference: str) -> Engine:
     Raises:
         AssayError: not_found.
     """
-    named = ENGINES.get(reference, reference)
+    engines = known_engines()
+    named = engines.get(reference, reference)
     if ":" not in named:
-        known = ", ".join(sorted(ENGINES))
+        known = ", ".join(sorted(engines))
         raise AssayError(
             f"no engine '{reference}' in Python: take {known}, or FILE.py:Class", code="not_found"
         )

@@ -1,7 +1,9 @@
 """Engines in Python behind the runner's loop, as processes."""
 
+import json
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import numpy as np
@@ -82,6 +84,18 @@ def test_an_engine_describes_itself(runner):
     body, _ = runner.request("describe", {})
     assert (body["name"], body["version"], body["formats"]) == ("mine", "1.2", ["my"])
     assert body["options"][0]["maximum"] == 1024
+
+
+def test_a_description_says_what_it_depends_on(command, runner):
+    asked = subprocess.run([command, "--describe"], capture_output=True, text=True, check=True)
+    told = json.loads(asked.stdout)["depends_on"]
+    assert {str(command.parent / "mine.py"), sys.executable, sysconfig.get_path("purelib")} <= {
+        *told
+    }
+    assert not [path for path in told if path.startswith(sysconfig.get_path("stdlib") + "/json")]
+    assert str(Path.cwd()) not in told
+    served, _ = runner.request("describe", {})
+    assert served["depends_on"] == []
 
 
 def test_arrays_go_in_and_come_out(runner):

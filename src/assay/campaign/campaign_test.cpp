@@ -54,11 +54,6 @@ TEST(Plan, IsReplayedByItsSeedAndChangedByAnother) {
 
 // ---- answers -----------------------------------------------------------------------------------
 
-void append(std::vector<std::byte>& bytes, const Frame& frame) {
-  const auto added = wire::bytes_from_frame(frame);
-  bytes.insert(bytes.end(), added.begin(), added.end());
-}
-
 /// What a healthy runner sends for a timing launch, up to `frames` frames.
 SpawnResult timing_answer(int frames = 5) {
   Measurement measurement{
@@ -77,7 +72,7 @@ SpawnResult timing_answer(int frames = 5) {
   result.end.exit_code = 0;
   result.end.wall_ns = 1000;
   for (int i = 0; i < frames; ++i) {
-    append(result.output, all[static_cast<std::size_t>(i)]);
+    wire::append_frame(result.output, all[static_cast<std::size_t>(i)]);
   }
   return result;
 }
@@ -93,8 +88,8 @@ TEST(Answer, BringsSamplesAndOverheadBack) {
 
 TEST(Answer, ThatBreaksOffIsACrashAtTheStageThatWasTold) {
   auto result = timing_answer(2);
-  append(result.output,
-         wire::frame_of(MessageType::kStage, 3, wire::StageNote{.stage = Stage::kSteady}));
+  wire::append_frame(result.output, wire::frame_of(MessageType::kStage, 3,
+                                                   wire::StageNote{.stage = Stage::kSteady}));
   result.end.exit_code = -1;
   result.end.signal = 11;
   result.end.signal_name = "SIGSEGV";
@@ -107,10 +102,10 @@ TEST(Answer, ThatBreaksOffIsACrashAtTheStageThatWasTold) {
 
 TEST(Answer, OfAnErrorIsItsOutcome) {
   SpawnResult result = timing_answer(1);
-  append(result.output,
-         wire::error_frame(2, {.code = ErrorCode::kCorrupt, .message = "not a program"},
-                           Stage::kLoad));
-  append(result.output, wire::frame_of(MessageType::kBye, 5, Json::object()));
+  wire::append_frame(result.output,
+                     wire::error_frame(2, {.code = ErrorCode::kCorrupt, .message = "not a program"},
+                                       Stage::kLoad));
+  wire::append_frame(result.output, wire::frame_of(MessageType::kBye, 5, Json::object()));
   const auto launch = yield_from_answer(result, Pass::kTiming).launch;
   EXPECT_EQ(launch.outcome, Outcome::kLoadError);
   EXPECT_EQ(launch.stage, Stage::kLoad);
@@ -120,11 +115,11 @@ TEST(Answer, OfAnErrorIsItsOutcome) {
 TEST(Answer, WithMalformedSamplesIsOurFault) {
   SpawnResult result;
   result.end.exit_code = 0;
-  append(result.output, wire::frame_of(MessageType::kLoad, 2, LoadReport{}));
+  wire::append_frame(result.output, wire::frame_of(MessageType::kLoad, 2, LoadReport{}));
   auto measure = wire::frame_of(MessageType::kMeasure, 3, Measurement{});
   measure.blob.resize(5);
-  append(result.output, measure);
-  append(result.output, wire::frame_of(MessageType::kBye, 5, Json::object()));
+  wire::append_frame(result.output, measure);
+  wire::append_frame(result.output, wire::frame_of(MessageType::kBye, 5, Json::object()));
   EXPECT_EQ(yield_from_answer(result, Pass::kTiming).launch.outcome, Outcome::kHarnessError);
 }
 

@@ -36,11 +36,6 @@ using wire::MessageType;
 constexpr std::uint32_t kLoadRequest = 2;
 constexpr std::uint32_t kPassRequest = 3;
 
-void append(std::vector<std::byte>& bytes, const Frame& frame) {
-  const auto added = wire::bytes_from_frame(frame);
-  bytes.insert(bytes.end(), added.begin(), added.end());
-}
-
 wire::Load load_message(const LaunchOrder& order) {
   const std::filesystem::path folder(order.artifact.folder);
   wire::Load load{.entry = (folder / order.artifact.entry).string(),
@@ -157,11 +152,12 @@ std::int64_t overhead_of(const Launch& launch) {
 
 std::vector<std::byte> job_bytes(const LaunchOrder& order) {
   std::vector<std::byte> bytes;
-  append(bytes, wire::frame_of(MessageType::kHello, 1, wire::Hello{.program = "assay"}));
-  append(bytes, wire::frame_of(MessageType::kLoad, kLoadRequest, load_message(order)));
-  append(bytes, pass_frame(order));
-  append(bytes, wire::frame_of(MessageType::kUnload, 4, Json::object()));
-  append(bytes, wire::frame_of(MessageType::kBye, 5, Json::object()));
+  wire::append_frame(bytes,
+                     wire::frame_of(MessageType::kHello, 1, wire::Hello{.program = "assay"}));
+  wire::append_frame(bytes, wire::frame_of(MessageType::kLoad, kLoadRequest, load_message(order)));
+  wire::append_frame(bytes, pass_frame(order));
+  wire::append_frame(bytes, wire::frame_of(MessageType::kUnload, 4, Json::object()));
+  wire::append_frame(bytes, wire::frame_of(MessageType::kBye, 5, Json::object()));
   return bytes;
 }
 

@@ -1,10 +1,7 @@
-#include <algorithm>
-#include <array>
 #include <filesystem>
 #include <fmt/format.h>
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include "assay/artifact/toolchain.h"
 #include "assay/base/fs.h"
@@ -14,6 +11,7 @@
 #include "assay/cli/verb.h"
 #include "assay/engine/build_runner.h"
 #include "assay/engine/installed_builds.h"
+#include "assay/engine/known_engines.h"
 #include "assay/engine/python_runner.h"
 #include "assay/record/subject.h"
 
@@ -29,9 +27,6 @@ struct AddOptions {
   std::string runner;
 };
 
-/// Engines whose runner is a Python module of Assay's.
-constexpr std::array<std::string_view, 3> kInPython = {"litert", "onnxruntime", "torch"};
-
 /// The cmake beside the toolchain's interpreter is new enough; a system's own may not be.
 std::filesystem::path find_cmake(const std::string& requested) {
   if (!requested.empty()) {
@@ -39,19 +34,6 @@ std::filesystem::path find_cmake(const std::string& requested) {
   }
   const auto beside = default_python().parent_path() / "cmake";
   return std::filesystem::exists(beside) ? beside : std::filesystem::path("cmake");
-}
-
-/// A program that speaks the protocol already.
-Result<EngineBuild> add_program(const std::string& runner, const std::string& name,
-                                const std::string& label) {
-  ASSAY_ASSIGN_OR_RETURN(auto build, describe_runner(std::filesystem::absolute(runner)));
-  if (build.name != name) {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("'{}' is a runner of '{}': write {}@{}",
-                                                         runner, build.name, build.name, label));
-  }
-  build.label = label;
-  ASSAY_RETURN_IF_ERROR(register_build(assay_home(), build));
-  return build;
 }
 
 Result<EngineBuild> add_build(const AddOptions& options, const std::string& name,
@@ -64,10 +46,10 @@ Result<EngineBuild> add_build(const AddOptions& options, const std::string& name
                 "--runner PROGRAM");
   }
   if (!options.runner.empty()) {
-    return add_program(options.runner, name, label);
+    return register_runner(assay_home(), std::filesystem::absolute(options.runner), name, label);
   }
   ASSAY_ASSIGN_OR_RETURN(const auto source, find_source_folder());
-  if (!options.file.empty() || std::ranges::find(kInPython, name) != kInPython.end()) {
+  if (!options.file.empty() || is_known_in_python(name)) {
     return add_python_runner(
         {.name = name,
          .label = label,

@@ -128,10 +128,8 @@ Result<EngineBuild> build_runner(const RunnerBuildRequest& request) {
       log));
   ASSAY_RETURN_IF_ERROR(
       run_step({request.cmake.string(), "--build", build, "--target", target}, log));
-  ASSAY_ASSIGN_OR_RETURN(auto described, describe_runner(stdfs::path(build) / "bin" / target));
-  described.label = request.label;
-  ASSAY_RETURN_IF_ERROR(register_build(request.home, described));
-  return described;
+  return register_runner(request.home, stdfs::path(build) / "bin" / target, request.name,
+                         request.label);
 }
 
 Result<stdfs::path> find_source_folder() {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "assay/base/json.h"
@@ -49,7 +50,19 @@ Status check_option(const Json& value, const OptionSchema& schema) {
   return {};
 }
 
+/// What an engine's pool of threads may be set to.
+constexpr int kMostThreads = 1024;
+
 }  // namespace
+
+OptionSchema threads_option(std::string description) {
+  return {.name = "threads",
+          .type = "int",
+          .minimum = 1,
+          .maximum = kMostThreads,
+          .scope = "load",
+          .description = std::move(description)};
+}
 
 Result<Json> validate_options(const Json& requested, const std::vector<OptionSchema>& schema) {
   Json effective = Json::object();
@@ -76,6 +89,6 @@ ASSAY_DEFINE_JSON(OptionSchema, name, type, values, minimum, maximum, default_va
                   description)
 ASSAY_DEFINE_JSON(BackendInfo, name, is_available, reason)
 ASSAY_DEFINE_JSON(EngineDescription, name, version, build_id, target, formats, options, backends,
-                  tags, notes)
+                  tags, notes, depends_on)
 
 }  // namespace assay

@@ -33,8 +33,8 @@ struct BackendInfo {
   std::string reason;  ///< Why not, and how to get it.
 };
 
-/// What an engine's pool of threads may be set to.
-inline constexpr int kMostThreads = 1024;
+/// The option "threads" of an engine: how many compute, fixed when a program is loaded.
+OptionSchema threads_option(std::string description);
 
 /// What an engine says of itself.
 struct EngineDescription {
@@ -47,6 +47,8 @@ struct EngineDescription {
   std::vector<BackendInfo> backends;
   std::vector<std::string> tags;  ///< Powers its sessions may have: "profiler", …
   std::vector<std::string> notes;
+  /// Files and folders: as long as none of them changes, this stays true. Empty: ask again.
+  std::vector<std::string> depends_on;
 };
 
 struct LoadRequest {

@@ -1,10 +1,7 @@
 #include "assay/engine/installed_builds.h"
 
 #include <algorithm>
-#include <array>
-#include <chrono>
 #include <cstddef>
-#include <expected>
 #include <filesystem>
 #include <fmt/format.h>
 #include <future>
@@ -19,35 +16,14 @@
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
-#include "assay/base/subprocess.h"
 #include "assay/base/suggest.h"
+#include "assay/engine/description.h"
+#include "assay/engine/known_engines.h"
 #include "assay/record/subject.h"
 
 namespace assay {
 namespace {
 
-constexpr std::chrono::seconds kDescribeTimeout{10};
-
-constexpr const char* kNoPythonRunner =
-    "its runner was not made: pip install nanobind, then configure and build again";
-
-struct KnownEngine {
-  const char* name;
-  const char* how_to_get;
-};
-
-/// In the order in which they are listed; others that are found come behind them.
-constexpr std::array<KnownEngine, 7> kKnownEngines = {{
-    {"executorch",
-     "its runner was not built: pip install executorch, then build again, or assay engine add "
-     "executorch@NAME --prefix DIR"},
-    {"onnxruntime", kNoPythonRunner},
-    {"openvino", "its runner was not built: pip install openvino, then configure and build again"},
-    {"litert", kNoPythonRunner},
-    {"torch", kNoPythonRunner},
-    {"command", "its runner was not built"},
-    {"fake", "its runner was not built"},
-}};
 constexpr std::string_view kRunnerPrefix = "assay-runner-";
 
 std::filesystem::path registry_file(const std::filesystem::path& home) {
@@ -74,8 +50,9 @@ struct Candidate {
 };
 
 std::size_t rank_of(const std::string& name) {
-  const auto* found = std::ranges::find(kKnownEngines, name, &KnownEngine::name);
-  return static_cast<std::size_t>(found - kKnownEngines.begin());
+  const auto known = known_engines();
+  return static_cast<std::size_t>(std::ranges::find(known, name, &KnownEngine::name) -
+                                  known.begin());
 }
 
 std::vector<Candidate> runners_beside(const std::filesystem::path& folder) {
@@ -106,67 +83,31 @@ void add_described(const Candidate& candidate, Result<EngineBuild> build,
   installed.builds.push_back(std::move(*build));
 }
 
-/// The last line that a failed runner said; empty: none.
-std::string last_line(const std::string& text) {
-  const auto end = text.find_last_not_of("\n ");
-  if (end == std::string::npos) {
-    return "";
-  }
-  const auto begin = text.rfind('\n', end);
-  return text.substr(begin == std::string::npos ? 0 : begin + 1, end - (begin + 1) + 1);
-}
-
-Error undescribed(const std::filesystem::path& runner, const CommandOutput& output,
-                  const std::string& said) {
-  if (!said.empty()) {
-    return {.code = ErrorCode::kUnavailable, .message = said};
-  }
-  return {.code = ErrorCode::kUnavailable,
-          .message = fmt::format("'{} --describe' failed (exit code {}); a library that it needs "
-                                 "may be missing: ldd {}",
-                                 runner.string(), output.exit_code, runner.string())};
-}
-
 }  // namespace
 
 std::filesystem::path engines_folder(const std::filesystem::path& home) { return home / "engines"; }
 
-Result<EngineBuild> describe_runner(const std::filesystem::path& runner) {
-  ASSAY_ASSIGN_OR_RETURN(const auto folder, TemporaryFolder::make("assay-describe"));
-  const auto words = folder.path() / "stderr";
-  const auto output = run_command(
-      {.argv = {runner.string(), "--describe"}, .env = {}, .stderr_file = words.string()},
-      kDescribeTimeout);
-  if (!output) {
-    return fail(ErrorCode::kUnavailable, output.error().message);
-  }
-  const auto details = parse_json(output->output, runner.string());
-  if (output->exit_code != 0 || !details || !details->is_object() || !details->contains("name")) {
-    return std::unexpected(undescribed(runner, *output, last_line(read_file(words).value_or(""))));
-  }
-  return EngineBuild{.name = details->at("name").get<std::string>(),
-                     .label = details->value("version", "unknown"),
-                     .runner = runner.string(),
-                     .build_id = details->value("build_id", ""),
-                     .details = *details};
-}
-
-InstalledBuilds find_installed_builds(const std::filesystem::path& home) {
+InstalledBuilds find_installed_builds(const std::filesystem::path& home,
+                                      Descriptions descriptions) {
   InstalledBuilds installed;
   auto candidates = runners_beside(executable_folder());
   for (const auto& build : read_registry(home)) {
     candidates.push_back({build.runner, build.name, build.label});
   }
+  const DescriptionCache cache(engines_folder(home) / "described");
+  const auto describe = [&](const std::filesystem::path& runner) {
+    return descriptions == Descriptions::kKept ? cache.describe(runner) : describe_runner(runner);
+  };
   // At the same time: an engine in Python takes as long as its interpreter does.
   std::vector<std::future<Result<EngineBuild>>> described;
   described.reserve(candidates.size());
   for (const auto& candidate : candidates) {
-    described.push_back(std::async(std::launch::async, describe_runner, candidate.runner));
+    described.push_back(std::async(std::launch::async, describe, candidate.runner));
   }
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     add_described(candidates[i], described[i].get(), installed);
   }
-  for (const auto& known : kKnownEngines) {
+  for (const auto& known : known_engines()) {
     const auto is_it = [&known](const auto& one) { return one.name == known.name; };
     if (std::ranges::none_of(installed.builds, is_it) &&
         std::ranges::none_of(installed.missing, is_it)) {
@@ -203,6 +144,20 @@ Status register_build(const std::filesystem::path& home, const EngineBuild& buil
   builds.push_back(build);
   return write_file_atomically(
       registry_file(home), Json{{"schema", "assay/engines/1"}, {"builds", builds}}.dump(2) + "\n");
+}
+
+Result<EngineBuild> register_runner(const std::filesystem::path& home,
+                                    const std::filesystem::path& runner, const std::string& name,
+                                    const std::string& label) {
+  ASSAY_ASSIGN_OR_RETURN(auto build, describe_runner(runner));
+  if (build.name != name) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("'{}' is a runner of '{}': write {}@{}", runner.string(), build.name,
+                            build.name, label));
+  }
+  build.label = label;
+  ASSAY_RETURN_IF_ERROR(register_build(home, build));
+  return build;
 }
 
 }  // namespace assay

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -15,16 +16,21 @@ struct MissingEngine {
   std::string reason;
 };
 
+/// Where descriptions of runners come from. kAskedAnew: from all of them, for who wants to know
+/// whether they start.
+enum class Descriptions : std::uint8_t { kKept, kAskedAnew };
+
 struct InstalledBuilds {
   std::vector<EngineBuild> builds;
   std::vector<MissingEngine> missing;
 };
 
 /// Every usable engine build: the runners beside the running executable, and those that `assay
-/// engine add` registered under `home`. Each runner is asked to describe itself (a few ms); one
-/// that cannot is listed as missing with its reason. `details` of a build is its EngineDescription
-/// as JSON.
-InstalledBuilds find_installed_builds(const std::filesystem::path& home);
+/// engine add` registered under `home`. Each runner is asked to describe itself, or its description
+/// is kept (description.h); one that cannot is listed as missing with its reason. `details` of a
+/// build is its EngineDescription as JSON.
+InstalledBuilds find_installed_builds(const std::filesystem::path& home,
+                                      Descriptions descriptions = Descriptions::kKept);
 
 /// A build by "executorch@mine" or, for the first of that engine, "executorch".
 /// Errors: kNotFound with did-you-mean, kUnavailable with the reason for an engine that is missing.
@@ -37,7 +43,11 @@ std::filesystem::path engines_folder(const std::filesystem::path& home);
 /// kExhausted.
 Status register_build(const std::filesystem::path& home, const EngineBuild& build);
 
-/// Asks a runner to describe itself. Errors: kUnavailable with what went wrong.
-Result<EngineBuild> describe_runner(const std::filesystem::path& runner);
+/// Asks a runner to describe itself, and notes it in the registry under that label. Errors:
+/// kInvalidArgument (it is a runner of another engine than `name`), those of describe_runner and
+/// register_build.
+Result<EngineBuild> register_runner(const std::filesystem::path& home,
+                                    const std::filesystem::path& runner, const std::string& name,
+                                    const std::string& label);
 
 }  // namespace assay

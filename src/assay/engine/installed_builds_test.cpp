@@ -43,13 +43,6 @@ TEST(InstalledBuilds, KeepABrokenRunnerListedWithItsReason) {
   EXPECT_THAT(build.error().message, HasSubstr("exit code 127"));
 }
 
-TEST(InstalledBuilds, PassOnWhatABrokenRunnerSaidLast) {
-  const auto home = TemporaryFolder::make("assay-test").value();
-  const auto runner =
-      write_script(home.path() / "runner", "echo first >&2; echo 'pip it' >&2; exit 3");
-  EXPECT_EQ(describe_runner(runner).error().message, "pip it");
-}
-
 TEST(InstalledBuilds, ReplaceABuildOfTheSameReference) {
   const auto home = TemporaryFolder::make("assay-test").value();
   const auto runner =
@@ -61,6 +54,18 @@ TEST(InstalledBuilds, ReplaceABuildOfTheSameReference) {
   EXPECT_EQ(
       std::ranges::count(find_installed_builds(home.path()).builds, "mine", &EngineBuild::label),
       1);
+}
+
+TEST(InstalledBuilds, RegisterARunnerUnderItsOwnName) {
+  const auto home = TemporaryFolder::make("assay-test").value();
+  const auto runner =
+      write_script(home.path() / "runner", R"(echo '{"name": "executorch", "version": "1"}')");
+  EXPECT_EQ(register_runner(home.path(), runner, "executorch", "mine").value().reference(),
+            "executorch@mine");
+  EXPECT_TRUE(get_build(find_installed_builds(home.path()), "executorch@mine"));
+  const auto other = register_runner(home.path(), runner, "openvino", "mine");
+  EXPECT_EQ(other.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(other.error().message, HasSubstr("write executorch@mine"));
 }
 
 TEST(InstalledBuilds, TellHowToGetAnEngineThatIsNotThere) {

@@ -66,15 +66,7 @@ Result<EngineBuild> add_python_runner(const PythonRunnerRequest& request) {
   ASSAY_RETURN_IF_ERROR(write_file_atomically(runner, script));
   std::error_code error;
   stdfs::permissions(runner, stdfs::perms::owner_exec, stdfs::perm_options::add, error);
-  ASSAY_ASSIGN_OR_RETURN(auto described, describe_runner(runner));
-  if (described.name != request.name) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("this engine calls itself '{0}': write {0}@{1}", described.name,
-                            request.label));
-  }
-  described.label = request.label;
-  ASSAY_RETURN_IF_ERROR(register_build(request.home, described));
-  return described;
+  return register_runner(request.home, runner, request.name, request.label);
 }
 
 }  // namespace assay

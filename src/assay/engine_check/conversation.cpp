@@ -29,11 +29,6 @@ using wire::MessageType;
 
 constexpr std::uint32_t kHelloRequest = 1;
 
-void append(std::vector<std::byte>& bytes, const Frame& frame) {
-  const auto more = wire::bytes_from_frame(frame);
-  bytes.insert(bytes.end(), more.begin(), more.end());
-}
-
 }  // namespace
 
 Result<Frame> Conversation::answer(std::size_t question) const {
@@ -58,13 +53,13 @@ Result<Conversation> Interviewer::ask(std::vector<Frame> questions,
                                       const std::map<std::string, std::string>& env) {
   SpawnRequest spawn{.argv = {request_.build.runner}, .env = env};
   spawn.limits.wall_ns = request_.deadline_ns;
-  append(spawn.input,
-         wire::frame_of(MessageType::kHello, kHelloRequest, wire::Hello{.program = "assay"}));
+  wire::append_frame(spawn.input, wire::frame_of(MessageType::kHello, kHelloRequest,
+                                                 wire::Hello{.program = "assay"}));
   std::uint32_t id = kHelloRequest;
   questions.push_back({.type = MessageType::kBye});
   for (auto& question : questions) {
     question.request = ++id;
-    append(spawn.input, question);
+    wire::append_frame(spawn.input, question);
   }
   ASSAY_ASSIGN_OR_RETURN(const auto result, agent_.spawn(spawn));
   auto sequence = wire::frames_from_bytes(result.output);

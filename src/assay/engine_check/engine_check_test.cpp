@@ -12,7 +12,7 @@
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/device/local_transport.h"
-#include "assay/engine/installed_builds.h"
+#include "assay/engine/description.h"
 #include "assay/supervise/agent_client.h"
 
 namespace assay {

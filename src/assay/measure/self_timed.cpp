@@ -10,6 +10,7 @@
 
 #include "assay/base/clock.h"
 #include "assay/base/result.h"
+#include "assay/device/timeval.h"
 #include "assay/engine/session.h"
 #include "assay/measure/measure.h"
 #include "assay/record/axes.h"
@@ -19,18 +20,11 @@
 namespace assay {
 namespace {
 
-constexpr std::int64_t kNsPerSecond = 1'000'000'000;
-constexpr std::int64_t kNsPerUs = 1'000;
-
-std::int64_t ns_of(const timeval& time) {
-  return time.tv_sec * kNsPerSecond + time.tv_usec * kNsPerUs;
-}
-
 /// Of all processes that this one has waited for.
 std::int64_t cpu_ns_of_children() {
   rusage usage{};
   ::getrusage(RUSAGE_CHILDREN, &usage);
-  return ns_of(usage.ru_utime) + ns_of(usage.ru_stime);
+  return ns_from_timeval(usage.ru_utime) + ns_from_timeval(usage.ru_stime);
 }
 
 }  // namespace

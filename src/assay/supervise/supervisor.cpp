@@ -19,6 +19,7 @@
 #include "assay/base/clock.h"
 #include "assay/base/result.h"
 #include "assay/device/file_descriptor.h"
+#include "assay/device/timeval.h"
 #include "assay/record/spawn.h"
 #include "assay/supervise/child_process.h"
 #include "assay/supervise/process_tree.h"
@@ -33,11 +34,6 @@ constexpr std::int64_t kMemoryPollMs = 20;
 constexpr std::int64_t kExitPollMs = 5;         // Without a pidfd.
 constexpr std::int64_t kDrainNs = 200'000'000;  // For descendants that left the group.
 constexpr std::size_t kBufferBytes = 1 << 18;
-
-std::int64_t ns_from_timeval(const timeval& time) {
-  return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 +
-         static_cast<std::int64_t>(time.tv_usec) * 1'000;
-}
 
 bool is_try_again(int cause) { return cause == EAGAIN || cause == EINTR; }
 

@@ -102,6 +102,11 @@ std::vector<std::byte> bytes_from_frame(const Frame& frame) {
   return bytes;
 }
 
+void append_frame(std::vector<std::byte>& bytes, const Frame& frame) {
+  const auto more = bytes_from_frame(frame);
+  bytes.insert(bytes.end(), more.begin(), more.end());
+}
+
 Result<FrameHeader> header_from_bytes(std::span<const std::byte, kHeaderBytes> bytes) {
   if (read_little_endian<std::uint32_t>(bytes, 0) != kMagic) {
     return fail(ErrorCode::kCorrupt, "not a frame: something else was written into the stream");

@@ -56,7 +56,10 @@ inline constexpr int kMaxJsonDepth = 64;
 /// then blob. The body is an object; text in it that is not UTF-8 is replaced by U+FFFD.
 std::vector<std::byte> bytes_from_frame(const Frame& frame);
 
-/// The same without the blob, which the sender writes behind it.
+/// Puts a frame behind others.
+void append_frame(std::vector<std::byte>& bytes, const Frame& frame);
+
+/// The same as bytes_from_frame without the blob, which the sender writes behind it.
 std::vector<std::byte> bytes_before_blob(const Frame& frame);
 
 struct FrameHeader {

@@ -19,12 +19,7 @@ namespace assay::command {
 namespace {
 
 std::vector<OptionSchema> option_schema() {
-  return {{.name = "threads",
-           .type = "int",
-           .minimum = 1,
-           .maximum = kMostThreads,
-           .scope = "load",
-           .description = "What {threads} in the command becomes."}};
+  return {threads_option("What {threads} in the command becomes.")};
 }
 
 Status check_request(const LoadRequest& request) {

@@ -106,13 +106,9 @@ std::optional<bool> reads_flush_to_zero() {
 
 std::vector<OptionSchema> option_schema() {
   return {
-      {.name = "threads",
-       .type = "int",
-       .minimum = 1,
-       .maximum = kMostThreads,
-       .scope = "load",
-       .description = "Size of the thread pool of XNNPACK and the optimized kernels; "
-                      "default: the engine's own choice."},
+      threads_option(
+          "Size of the thread pool of XNNPACK and the optimized kernels; default: the engine's own "
+          "choice."),
       {.name = "load_mode",
        .type = "string",
        .values = {"file", "mmap"},

@@ -26,13 +26,10 @@ constexpr int kEffectiveThreads = 4;
 constexpr int kSlowdown = 10;
 
 std::vector<OptionSchema> option_schema() {
+  auto threads = threads_option("Threads it claims to use; at most 4 take effect.");
+  threads.default_value = 1;
   return {
-      {.name = "threads",
-       .type = "int",
-       .minimum = 1,
-       .default_value = 1,
-       .scope = "load",
-       .description = "Threads it claims to use; at most 4 take effect."},
+      threads,
       {.name = "mode",
        .type = "string",
        .values = {"fast", "slow"},

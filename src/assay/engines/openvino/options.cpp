@@ -62,13 +62,8 @@ std::string_view text_of(ov::hint::PerformanceMode mode) {
 
 std::vector<OptionSchema> option_schema() {
   return {
-      {.name = "threads",
-       .type = "int",
-       .minimum = 1,
-       .maximum = kMostThreads,
-       .scope = "load",
-       .description = "Threads that compute (INFERENCE_NUM_THREADS); default: the engine's own "
-                      "choice."},
+      threads_option(
+          "Threads that compute (INFERENCE_NUM_THREADS); default: the engine's own choice."),
       {.name = "hint",
        .type = "string",
        .values = {"latency", "throughput"},

@@ -1,0 +1,58 @@
+# What the engines share: their runners, build ids, and which of them are written in Python.
+#
+#   assay_runner(openvino LIBRARIES "${folder}" IN_WHEEL openvino/libs)
+#   assay_build_id(id FILES …)
+#   assay_python_engines(names)
+
+# The program assay-runner-NAME of the module engines/NAME, from its main.cpp. It stands above the
+# module: it brings engine and runner together. LIBRARIES: where the engine's shared libraries lie;
+# IN_WHEEL: the same folder in an environment's site-packages, whose bin the program is installed to.
+function(assay_runner name)
+  cmake_parse_arguments(ARG "" "LIBRARIES;IN_WHEEL" "" ${ARGN})
+  set(target "assay-runner-${name}")
+  add_executable(${target} main.cpp)
+  assay_set_options(${target})
+  target_link_libraries(${target} PRIVATE assay_engines_${name} assay_runner assay_allocation)
+  if(ARG_LIBRARIES)
+    set_target_properties(${target} PROPERTIES BUILD_RPATH "${ARG_LIBRARIES}")
+  endif()
+  if(ARG_IN_WHEEL AND Python_VERSION_MAJOR)
+    set_target_properties(${target} PROPERTIES INSTALL_RPATH
+      "$ORIGIN/../lib/python${Python_VERSION_MAJOR}.${Python_VERSION_MINOR}/site-packages/${ARG_IN_WHEEL}")
+  endif()
+  include(GNUInstallDirs)
+  install(TARGETS ${target} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  set_property(GLOBAL APPEND PROPERTY ASSAY_RUNNERS ${target})
+endfunction()
+
+# A digest of the engine's libraries, taken when the build is configured, which a change of one
+# starts again.
+function(assay_build_id out)
+  cmake_parse_arguments(ARG "" "" "FILES" ${ARGN})
+  set(digests "")
+  foreach(file IN LISTS ARG_FILES)
+    file(SHA256 "${file}" digest)
+    string(APPEND digests "${digest}\n")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")
+  endforeach()
+  string(SHA256 id "${digests}")
+  set(${out} "${id}" PARENT_SCOPE)
+endfunction()
+
+# Names of Assay's engines in Python, from the table that C++ and Python read too.
+function(assay_python_engines out)
+  set(table "${PROJECT_SOURCE_DIR}/python/assay/data/engines.json")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${table}")
+  file(READ "${table}" document)
+  string(JSON count LENGTH "${document}" engines)
+  math(EXPR last "${count} - 1")
+  set(names "")
+  foreach(index RANGE ${last})
+    string(JSON module ERROR_VARIABLE is_not GET "${document}" engines ${index} python)
+    if(NOT is_not)
+      string(JSON name GET "${document}" engines ${index} name)
+      list(APPEND names "${name}")
+    endif()
+  endforeach()
+  set(${out} "${names}" PARENT_SCOPE)
+endfunction()

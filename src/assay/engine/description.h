@@ -1,0 +1,32 @@
+#pragma once
+
+#include <filesystem>
+#include <utility>
+
+#include "assay/base/result.h"
+#include "assay/record/subject.h"
+
+namespace assay {
+
+/// Asks a runner to describe itself. Errors: kUnavailable with what went wrong.
+Result<EngineBuild> describe_runner(const std::filesystem::path& runner);
+
+/// Descriptions kept from command to command: one of an engine in Python takes as long as its
+/// interpreter does.
+///
+/// Kept is what says on what it depends (EngineDescription::depends_on), until the time or the size
+/// of one of these changes, or of the runner. A runner that says nothing of it is asked every time,
+/// and so is one that fails. Safe beside other processes; a folder that cannot be written keeps
+/// nothing.
+class DescriptionCache {
+ public:
+  explicit DescriptionCache(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  /// Errors: those of describe_runner.
+  [[nodiscard]] Result<EngineBuild> describe(const std::filesystem::path& runner) const;
+
+ private:
+  std::filesystem::path folder_;
+};
+
+}  // namespace assay

@@ -1,0 +1,45 @@
+#include "assay/engine/known_engines.h"
+
+#include "engine_data.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+
+namespace assay {
+namespace {
+
+constexpr const char* kNoPythonRunner =
+    "its runner was not made: pip install nanobind, then configure and build again";
+
+std::vector<KnownEngine> read_known_engines() {
+  const auto document = parse_json(engine_data("engines.json"), "engines.json");
+  ASSAY_CHECK(document.has_value());
+  std::vector<KnownEngine> engines;
+  for (const auto& entry : document->at("engines")) {
+    engines.push_back({.name = entry.at("name"),
+                       .how_to_get = entry.value("how_to_get", kNoPythonRunner),
+                       .is_in_python = entry.contains("python")});
+  }
+  return engines;
+}
+
+}  // namespace
+
+std::span<const KnownEngine> known_engines() {
+  static const auto engines = read_known_engines();
+  return engines;
+}
+
+bool is_known_in_python(std::string_view name) {
+  const auto engines = known_engines();
+  const auto found = std::ranges::find(engines, name, &KnownEngine::name);
+  return found != engines.end() && found->is_in_python;
+}
+
+}  // namespace assay
