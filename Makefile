@@ -4,13 +4,16 @@ BIN := build/release/bin
 CTEST := .venv/bin/ctest --test-dir build/release --output-on-failure -j 2
 PYTEST := .venv/bin/python -m pytest -q
 
-.PHONY: help build demo test check format fuzz bench validate-statistics clean
+.PHONY: help build litert demo test check format fuzz bench validate-statistics clean
 help:            ## this list
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s:
 
 build: ##          set up what is missing and build
 	@tools/set_up.sh
 	@.venv/bin/cmake --build build/release | tail -1
+
+litert: ##         .venv-litert, the toolchain that makes programs for LiteRT
+	@tools/set_up_litert.sh
 
 demo: build ##     MobileNets on ExecuTorch, measured and evaluated: a table, report.html, a store in .assay
 	ASSAY_HOME=$(CURDIR)/.assay $(BIN)/assay run specs/mobilenet.json --report report.html

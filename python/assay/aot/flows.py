@@ -1,6 +1,6 @@
 """The lowering flows. A new one is a file with a Flow in it and a row here."""
 
-from assay.aot import aoti, executorch_flows, onnx_flow, openvino_ir, torch_export
+from assay.aot import aoti, executorch_flows, litert_flow, onnx_flow, openvino_ir, torch_export
 from assay.aot.flow import Flow
 
 FLOWS: dict[str, Flow] = {
@@ -12,6 +12,7 @@ FLOWS: dict[str, Flow] = {
         onnx_flow.FLOW,
         torch_export.FLOW,
         aoti.FLOW,
+        litert_flow.FLOW,
     )
 }
 

@@ -215,6 +215,21 @@ def _inspect_ir(path: Path) -> dict[str, Any]:
     }
 
 
+def _inspect_tflite(path: Path) -> dict[str, Any]:
+    from assay.aot import litert_flow
+
+    try:
+        interpreter = litert_flow.make_interpreter(path.read_bytes(), has_xnnpack=False)
+    except (RuntimeError, ValueError) as error:
+        raise corrupt(path, f"{type(error).__name__} while reading it: {error}") from error
+    nodes = [node["op_name"] for node in interpreter._get_ops_details()]
+    return {
+        "methods": [_method(*litert_flow.values_of(interpreter))],
+        "operators": _counted(Counter(nodes)),
+        "text": "\n".join(nodes),
+    }
+
+
 def _method(inputs: list[dict[str, Any]], outputs: list[dict[str, Any]]) -> dict[str, Any]:
     """The one method of a format that has no methods."""
     return {"name": "forward", "inputs": inputs, "outputs": outputs, "planned_arena_bytes": []}
@@ -230,5 +245,6 @@ _FORMATS: dict[str, tuple[str, Callable[[Path], dict[str, Any]]]] = {
     ".pt2": ("pt2", _inspect_pt2),
     ".onnx": ("onnx", _inspect_onnx),
     ".xml": ("openvino_ir", _inspect_ir),
+    ".tflite": ("tflite", _inspect_tflite),
 }
 """By the end of a file's name, the first that fits: its format, and what looks into it."""

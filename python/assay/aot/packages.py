@@ -8,8 +8,8 @@ from typing import Any
 from assay.aot.errors import MissingDependency
 
 
-def import_package(name: str, *, wanted_by: str) -> Any:
-    """The module `name`.
+def import_package(name: str, *, wanted_by: str, way: str | None = None) -> Any:
+    """The module `name`. `way`: how to get it, where that is not to install it here.
 
     Raises:
         MissingDependency: it is not installed, or does not import.
@@ -19,7 +19,7 @@ def import_package(name: str, *, wanted_by: str) -> Any:
     except ImportError as error:
         package = name.split(".")[0]
         raise MissingDependency(
-            f"{wanted_by} needs {package}: {error}; {way_to_get(package)}"
+            f"{wanted_by} needs {package}: {error}; {way or way_to_get(package)}"
         ) from error
 
 

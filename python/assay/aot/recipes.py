@@ -14,6 +14,7 @@ from assay.aot.flows import FLOWS, LATE, products
 from assay.aot.packages import why_missing
 from assay.aot.plugins import load_plugins
 from assay.aot.suggest import check_keys, unknown_name
+from assay.aot.toolchains import own_toolchain_of
 
 SCHEMA = "assay/recipes/1"
 NATIVE = "executorch/recipe:"
@@ -120,6 +121,9 @@ def why_unavailable(recipe: Recipe) -> str | None:
     """
     flow = FLOWS[recipe.lowering.flow]
     missing = why_missing((*flow.needs, *_needs_of(recipe.quantization)))
+    own = own_toolchain_of(flow.name)
+    if missing is not None and own is not None:
+        return f"it needs a toolchain of its own: {own}"
     if missing is not None or flow.find_missing is None:
         return missing
     return flow.find_missing(recipe.lowering)

@@ -28,6 +28,9 @@ PACKAGES = (
     "onnx",
     "onnxscript",
     "onnxruntime",
+    "litert-torch",
+    "ai-edge-litert",
+    "ai-edge-quantizer",
 )
 
 

@@ -17,6 +17,7 @@ from assay.engines.base import (
     Session,
     TensorSpec,
 )
+from assay.engines.litert_plan import Plan, plan_of
 from assay.engines.loading import (
     Stages,
     bind_shapes,
@@ -100,13 +101,15 @@ class LiteRtSession(Session):
         outputs = self._interpreter.get_output_details()
         self._views = [self._interpreter.tensor(one["index"]) for one in outputs]
         self._shapes = [tuple(spec.shape) for spec in bind_shapes(inputs, shapes)]
+        plan = plan_of(self._interpreter)
+        has_xnnpack = options.get("xnnpack", True)
         self.report = LoadReport(
             inputs=bind_shapes(inputs, shapes),
             outputs=[spec_of(one) for one in outputs],
             stages=stages.ns,
             effective_options=dict(options),
-            backends=["XNNPACK" if options.get("xnnpack", True) else "LiteRT"],
-            notes=["LiteRT does not tell which operators XNNPACK took"],
+            backends=backends_of(plan),
+            notes=[plan.to_text()] if has_xnnpack else [],
         )
 
     def _allocate(self, path: Path) -> None:
@@ -135,6 +138,12 @@ class LiteRtSession(Session):
     def reset_state(self) -> None:
         """Forgets the values of variables."""
         self._interpreter.reset_all_variables()
+
+
+def backends_of(plan: Plan) -> list[str]:
+    """Who computes: XNNPACK what it took, LiteRT's own kernels the rest."""
+    parties = (("XNNPACK", plan.taken), ("LiteRT", plan.left))
+    return [name for name, operators in parties if operators]
 
 
 def make_interpreter(litert: Any, path: Path, options: Any) -> Any:

@@ -26,11 +26,15 @@ def test_products_follow_from_the_flows():
         "openvino": ["openvino_ir"],
         "onnxruntime": ["onnx"],
         "torch": ["pt2", "aoti"],
+        "litert": ["tflite"],
     }
 
 
 def test_a_quantization_of_what_was_lowered_belongs_to_one_flow():
-    assert {name: flow.name for name, flow in LATE.items()} == {"onnxruntime": "onnx"}
+    assert {name: flow.name for name, flow in LATE.items()} == {
+        "onnxruntime": "onnx",
+        "litert": "litert",
+    }
 
 
 @pytest.mark.parametrize(
@@ -59,6 +63,7 @@ def test_refuses_and_says_why(document, words):
         (Lowering("openvino", None, {"compress_to_fp16": 1}), "takes bool"),
         (Lowering("torch_export", None, {"strict": True}), "unknown option"),
         (Lowering("aoti", None, {"freezing": 1}), "freezing takes bool"),
+        (Lowering("litert", None, {"opset": 20}), "unknown option"),
         (Lowering("aoti", None, {"threads": True}), "threads takes int"),
         (Lowering("aoti", None, {"threads": 0}), "1 or more"),
         (Lowering(partitioner="xnnpack", options={"external_constants": 1}), "takes bool"),

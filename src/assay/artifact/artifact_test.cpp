@@ -6,6 +6,7 @@
 
 #include "assay/artifact/cache.h"
 #include "assay/artifact/toolchain.h"
+#include "assay/artifact/toolchains.h"
 #include "assay/artifact/workshop.h"
 #include "assay/base/digest.h"
 #include "assay/base/fs.h"
@@ -39,6 +40,9 @@ struct ScriptedToolchain {
     std::ofstream(script) << "#!/bin/bash\necho '{\"event\":\"ready\"}'\n" << body;
     std::filesystem::permissions(script, std::filesystem::perms::owner_all);
     toolchain = {.python = script, .id = "t1", .packages = {}};
+  }
+  [[nodiscard]] ToolchainOf of() const {
+    return [this](const Json&) -> Result<Toolchain> { return toolchain; };
   }
   [[nodiscard]] ArtifactCache cache() const { return ArtifactCache(folder.path() / "cache"); }
 };
@@ -88,11 +92,11 @@ TEST(ReferenceKey, OfFloatIsSharedByAllRecipes) {
 TEST(Workshop, MakesOnceAndTakesFromTheCacheAfterwards) {
   const ScriptedToolchain scripted(kHonestServer);
   const WorkshopRequest request{.cases = {int8_case(), int8_case()}, .reference_kinds = {}};
-  const auto made = make_workpieces(request, scripted.toolchain, scripted.cache(), {});
+  const auto made = make_workpieces(request, scripted.of(), scripted.cache(), {});
   ASSERT_TRUE(made) << made.error().message;
   const auto& first = *made;
   EXPECT_EQ(first.made, 1);
-  const auto second = make_workpieces(request, scripted.toolchain, scripted.cache(), {}).value();
+  const auto second = make_workpieces(request, scripted.of(), scripted.cache(), {}).value();
   EXPECT_EQ(second.made, 0);
   EXPECT_EQ(second.from_cache, 1);
   const auto& artifact = second.artifacts.at(artifact_key(int8_case(), "t1")).artifact;
@@ -103,24 +107,44 @@ TEST(Workshop, MakesOnceAndTakesFromTheCacheAfterwards) {
 TEST(Workshop, SaysWhetherASecondBuildGaveTheSameBytes) {
   const ScriptedToolchain scripted(kHonestServer);
   WorkshopRequest request{.cases = {int8_case()}, .reference_kinds = {}};
-  ASSERT_TRUE(make_workpieces(request, scripted.toolchain, scripted.cache(), {}));
+  ASSERT_TRUE(make_workpieces(request, scripted.of(), scripted.cache(), {}));
   request.is_rebuild = true;
-  const auto again = make_workpieces(request, scripted.toolchain, scripted.cache(), {}).value();
+  const auto again = make_workpieces(request, scripted.of(), scripted.cache(), {}).value();
   EXPECT_EQ(again.artifacts.begin()->second.artifact->manifest.at("reproducible"), true);
 }
 
 TEST(Workshop, KeepsAFailedJobApartFromTheOthers) {
   const ScriptedToolchain scripted(kHonestServer);
   const WorkshopRequest request{.cases = {int8_case()}, .reference_kinds = {"float32"}};
-  const auto pieces = make_workpieces(request, scripted.toolchain, scripted.cache(), {}).value();
+  const auto pieces = make_workpieces(request, scripted.of(), scripted.cache(), {}).value();
   EXPECT_TRUE(pieces.artifacts.begin()->second.artifact.has_value());
   EXPECT_EQ(pieces.references.begin()->second.failure.outcome, Outcome::kCrashed);
 }
 
+TEST(Workshop, LetsEachToolchainMakeWhatItsLoweringNeeds) {
+  const ScriptedToolchain scripted(kHonestServer);
+  ScriptedToolchain own(kHonestServer);
+  own.toolchain.id = "t2";
+  auto other = int8_case();
+  other.recipe.lowering = {{"flow", "litert"}};
+  const auto toolchain_of = [&](const Json& lowering) -> Result<Toolchain> {
+    return lowering.is_object() && lowering.value("flow", "") == "litert" ? own.toolchain
+                                                                          : scripted.toolchain;
+  };
+  const auto pieces =
+      make_workpieces({.cases = {int8_case(), other, int8_case()}, .reference_kinds = {"float32"}},
+                      toolchain_of, scripted.cache(), {})
+          .value();
+  EXPECT_EQ(pieces.made, 4);
+  EXPECT_TRUE(pieces.artifacts.at(artifact_key(int8_case(), "t1")).artifact);
+  EXPECT_TRUE(pieces.artifacts.at(artifact_key(other, "t2")).artifact);
+  EXPECT_TRUE(pieces.references.contains(reference_key(other, "float32", "t2")));
+}
+
 TEST(Workshop, ReportsADeadServerAsAnError) {
   const ScriptedToolchain scripted("read -r line; exit 1\n");
-  const auto died = make_workpieces({.cases = {int8_case()}, .reference_kinds = {}},
-                                    scripted.toolchain, scripted.cache(), {});
+  const auto died = make_workpieces({.cases = {int8_case()}, .reference_kinds = {}}, scripted.of(),
+                                    scripted.cache(), {});
   ASSERT_FALSE(died);
   EXPECT_EQ(died.error().code, ErrorCode::kCrashed);
 }
@@ -128,13 +152,13 @@ TEST(Workshop, ReportsADeadServerAsAnError) {
 TEST(Cache, RefusesAFileWhoseDigestIsWrongAndMakesItAgain) {
   const ScriptedToolchain scripted(kHonestServer);
   const WorkshopRequest request{.cases = {int8_case()}, .reference_kinds = {}};
-  ASSERT_TRUE(make_workpieces(request, scripted.toolchain, scripted.cache(), {}));
+  ASSERT_TRUE(make_workpieces(request, scripted.of(), scripted.cache(), {}));
   const auto key = artifact_key(int8_case(), "t1");
   const auto cache = scripted.cache();
   const auto path = std::filesystem::path(cache.find_artifact(key).value()->folder) / "program.pte";
   ASSERT_TRUE(write_file_atomically(path, "progrbm"));
   EXPECT_EQ(cache.find_artifact(key).error().code, ErrorCode::kCorrupt);
-  const auto again = make_workpieces(request, scripted.toolchain, cache, {}).value();
+  const auto again = make_workpieces(request, scripted.of(), cache, {}).value();
   EXPECT_EQ(again.made, 1);
   EXPECT_TRUE(cache.find_artifact(key).value().has_value());
 }

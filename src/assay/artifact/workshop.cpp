@@ -15,6 +15,7 @@
 #include "assay/artifact/aot_client.h"
 #include "assay/artifact/cache.h"
 #include "assay/artifact/toolchain.h"
+#include "assay/artifact/toolchains.h"
 #include "assay/base/digest.h"
 #include "assay/base/json.h"
 #include "assay/base/log.h"
@@ -36,6 +37,7 @@ struct Job {
   std::string label;
   stdfs::path staging;
   Json request;
+  Toolchain toolchain;  ///< That makes it.
 };
 
 Json model_request(const ModelReference& model) {
@@ -116,14 +118,16 @@ bool take_from_cache(Result<std::optional<Found>> found, std::optional<Found>& t
 
 class Planner {
  public:
-  Planner(const WorkshopRequest& request, const Toolchain& toolchain, const ArtifactCache& cache)
-      : request_(request), toolchain_(toolchain), cache_(cache) {}
+  Planner(const WorkshopRequest& request, const ToolchainOf& toolchain_of,
+          const ArtifactCache& cache)
+      : request_(request), toolchain_of_(toolchain_of), cache_(cache) {}
 
   Status plan() {
     for (const auto& cell : request_.cases) {
       if (is_program_file(cell.model)) {
         continue;
       }
+      ASSAY_ASSIGN_OR_RETURN(toolchain_, toolchain_of_(cell.recipe.lowering));
       ASSAY_RETURN_IF_ERROR(plan_artifact(cell));
       for (const auto& kind : request_.reference_kinds) {
         if (needs_reference(cell, kind)) {
@@ -170,12 +174,14 @@ class Planner {
   Status add_job(const std::string& key, bool is_artifact, std::string label, Json request) {
     ASSAY_ASSIGN_OR_RETURN(auto staging, cache_.make_staging_folder(key));
     request["out_dir"] = staging.string();
-    jobs.push_back({key, is_artifact, std::move(label), std::move(staging), std::move(request)});
+    jobs.push_back(
+        {key, is_artifact, std::move(label), std::move(staging), std::move(request), toolchain_});
     return {};
   }
 
   const WorkshopRequest& request_;
-  const Toolchain& toolchain_;
+  const ToolchainOf& toolchain_of_;
+  Toolchain toolchain_;  ///< Of the case that is planned.
   const ArtifactCache& cache_;
 };
 
@@ -227,46 +233,63 @@ Result<ArtifactFile> describe_file(const stdfs::path& path, const char* role) {
                       .sha256 = digest};
 }
 
-std::vector<Json> requests_of(const std::vector<Job>& jobs) {
-  std::vector<Json> requests;
-  requests.reserve(jobs.size());
+/// The jobs of each toolchain, in the order in which these are first needed.
+std::vector<std::vector<const Job*>> by_toolchain(const std::vector<Job>& jobs) {
+  std::vector<std::vector<const Job*>> groups;
   for (const auto& job : jobs) {
-    requests.push_back(job.request);
+    const auto is_same = [&job](const auto& group) {
+      return group.front()->toolchain.python == job.toolchain.python;
+    };
+    auto group = std::ranges::find_if(groups, is_same);
+    if (group == groups.end()) {
+      group = groups.insert(group, std::vector<const Job*>());
+    }
+    group->push_back(&job);
   }
-  return requests;
+  return groups;
 }
 
-}  // namespace
-
-Result<Workpieces> make_workpieces(const WorkshopRequest& request, const Toolchain& toolchain,
-                                   const ArtifactCache& cache, const WorkshopListener& listener) {
-  Planner planner(request, toolchain, cache);
-  ASSAY_RETURN_IF_ERROR(planner.plan());
-  auto& pieces = planner.pieces;
-  const auto& jobs = planner.jobs;
-  if (listener.on_plan) {
-    listener.on_plan(static_cast<int>(jobs.size()), pieces.from_cache);
-  }
-  if (jobs.empty()) {
-    return std::move(pieces);
-  }
-  ASSAY_ASSIGN_OR_RETURN(auto client, AotClient::start(toolchain, request.parallel_jobs,
-                                                       cache.folder() / "server.log"));
+/// Has jobs of one toolchain done by its fork server.
+Status make_jobs(const std::vector<const Job*>& jobs, const WorkshopRequest& request,
+                 const ArtifactCache& cache, const WorkshopListener& listener, Workpieces& pieces) {
+  ASSAY_ASSIGN_OR_RETURN(auto client,
+                         AotClient::start(jobs.front()->toolchain, request.parallel_jobs,
+                                          cache.folder() / "server.log"));
   const auto on_stage = [&](int index, Stage stage) {
     if (listener.on_stage) {
-      listener.on_stage(jobs[static_cast<std::size_t>(index)].label, stage);
+      listener.on_stage(jobs[static_cast<std::size_t>(index)]->label, stage);
     }
   };
   const auto on_done = [&](int index, const AotReply& reply) {
-    const auto& job = jobs[static_cast<std::size_t>(index)];
+    const auto& job = *jobs[static_cast<std::size_t>(index)];
     store_result(job, reply, cache, pieces);
     ++pieces.made;
     if (listener.on_done) {
       listener.on_done(job.label, reply);
     }
   };
-  ASSAY_RETURN_IF_ERROR(client.run(requests_of(jobs), on_stage, on_done, listener.should_stop));
-  return std::move(pieces);
+  std::vector<Json> requests;
+  requests.reserve(jobs.size());
+  for (const auto* job : jobs) {
+    requests.push_back(job->request);
+  }
+  ASSAY_RETURN_IF_ERROR(client.run(requests, on_stage, on_done, listener.should_stop));
+  return {};
+}
+
+}  // namespace
+
+Result<Workpieces> make_workpieces(const WorkshopRequest& request, const ToolchainOf& toolchain_of,
+                                   const ArtifactCache& cache, const WorkshopListener& listener) {
+  Planner planner(request, toolchain_of, cache);
+  ASSAY_RETURN_IF_ERROR(planner.plan());
+  if (listener.on_plan) {
+    listener.on_plan(static_cast<int>(planner.jobs.size()), planner.pieces.from_cache);
+  }
+  for (const auto& jobs : by_toolchain(planner.jobs)) {
+    ASSAY_RETURN_IF_ERROR(make_jobs(jobs, request, cache, listener, planner.pieces));
+  }
+  return std::move(planner.pieces);
 }
 
 Result<Artifact> artifact_from_file(const stdfs::path& program) {

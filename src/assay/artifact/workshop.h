@@ -9,7 +9,7 @@
 
 #include "assay/artifact/aot_client.h"
 #include "assay/artifact/cache.h"
-#include "assay/artifact/toolchain.h"
+#include "assay/artifact/toolchains.h"
 #include "assay/base/result.h"
 #include "assay/record/case.h"
 #include "assay/record/run.h"
@@ -55,10 +55,12 @@ struct Workpieces {
   int from_cache = 0;
 };
 
-/// Takes artifacts and references from the cache and asks the toolchain's fork server for the rest.
-/// A job that fails is an outcome, not an error. Cases whose model is a program file need none.
+/// Takes artifacts and references from the cache and has the rest made, by the fork server of the
+/// toolchain of each case's lowering: one server after the other where there are several. A case's
+/// references come from the toolchain that makes its program, so both start from the same model. A
+/// job that fails is an outcome, not an error. Cases whose model is a program file need none.
 /// Errors: kUnavailable (no toolchain and something is missing), kTimeout (stopped).
-Result<Workpieces> make_workpieces(const WorkshopRequest& request, const Toolchain& toolchain,
+Result<Workpieces> make_workpieces(const WorkshopRequest& request, const ToolchainOf& toolchain_of,
                                    const ArtifactCache& cache, const WorkshopListener& listener);
 
 /// The artifact of a case whose model is a program file: its own files, digested now.

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "assay/artifact/cache.h"
-#include "assay/artifact/toolchain.h"
+#include "assay/artifact/toolchains.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/campaign/listener.h"
@@ -54,7 +54,7 @@ struct CampaignRequest {
 struct CampaignTools {
   ResultStore& store;
   const ArtifactCache& cache;
-  std::function<Result<Toolchain>()> toolchain;                ///< Asked once, if a case needs one.
+  ToolchainOf toolchain_of;                                    ///< Asked if a case needs one.
   std::function<Result<AgentClient>()> connect_agent;          ///< Asked again when an agent died.
   std::function<Result<std::shared_ptr<void>>()> lock_device;  ///< Exclusive while launches run.
   CampaignListener& listener;

@@ -71,16 +71,16 @@ void hand_out(const Workpieces& pieces, const Toolchain& toolchain,
 
 Status make_artifacts(const CampaignRequest& request, const CampaignTools& tools,
                       std::vector<PreparedCase>& prepared) {
-  ASSAY_ASSIGN_OR_RETURN(const auto toolchain, tools.toolchain());
   ASSAY_ASSIGN_OR_RETURN(
       const auto pieces,
       make_workpieces({.cases = request.cases,
                        .reference_kinds = reference_kinds(request.settings),
                        .parallel_jobs = request.settings.parallel_jobs,
                        .is_rebuild = request.settings.is_rebuild},
-                      toolchain, tools.cache, workshop_listener(tools.listener)));
+                      tools.toolchain_of, tools.cache, workshop_listener(tools.listener)));
   for (auto& one : prepared) {
     if (!is_program_file(one.cell.model)) {
+      ASSAY_ASSIGN_OR_RETURN(const auto toolchain, tools.toolchain_of(one.cell.recipe.lowering));
       hand_out(pieces, toolchain, request.settings, one);
     }
   }

@@ -12,6 +12,7 @@
 
 #include "assay/artifact/cache.h"
 #include "assay/artifact/toolchain.h"
+#include "assay/artifact/toolchains.h"
 #include "assay/base/clock.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
@@ -180,7 +181,7 @@ CampaignTools local_tools(ResultStore& store, const ArtifactCache& cache,
                           const ToolchainFlags& flags, CampaignListener& listener) {
   return {.store = store,
           .cache = cache,
-          .toolchain = [&flags] { return query_toolchain(default_python(flags.python)); },
+          .toolchain_of = toolchains_of(default_python(flags.python)),
           .connect_agent = connect_local_agent,
           .lock_device = lock_local_device,
           .listener = listener};

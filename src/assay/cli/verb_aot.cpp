@@ -11,6 +11,7 @@
 
 #include "assay/artifact/cache.h"
 #include "assay/artifact/toolchain.h"
+#include "assay/artifact/toolchains.h"
 #include "assay/artifact/workshop.h"
 #include "assay/base/enum_names.h"
 #include "assay/base/fs.h"
@@ -107,8 +108,7 @@ Status copy_files(const Artifact& artifact, const std::string& folder) {
 Result<ExitCode> execute(const Options& options) {
   options.toolchain.apply();
   ASSAY_ASSIGN_OR_RETURN(const auto cases, cases_of(options));
-  ASSAY_ASSIGN_OR_RETURN(const auto toolchain,
-                         query_toolchain(default_python(options.toolchain.python)));
+  const auto toolchain_of = toolchains_of(default_python(options.toolchain.python));
   const ArtifactCache cache(assay_home() / "cache");
   const WorkshopListener listener{
       .on_stage = [](const std::string& label,
@@ -120,9 +120,10 @@ Result<ExitCode> execute(const Options& options) {
                                           .parallel_jobs = options.toolchain.jobs,
                                           .is_rebuild = options.is_rebuild,
                                           .is_stop_after_lower = options.stop_after == "lower"},
-                                         toolchain, cache, listener));
+                                         toolchain_of, cache, listener));
   bool has_failure = false;
   for (const auto& cell : cases) {
+    ASSAY_ASSIGN_OR_RETURN(const auto toolchain, toolchain_of(cell.recipe.lowering));
     const auto& outcome = pieces.artifacts.at(artifact_key(cell, toolchain.id));
     fmt::print("{}\n", label_of(cell));
     if (!outcome.artifact) {

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "assay/artifact/toolchain.h"
+#include "assay/artifact/toolchains.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
@@ -66,7 +67,7 @@ void check_machine(Checklist& /*list*/) {
 }
 
 void check_engines(Checklist& list) {
-  const auto installed = find_installed_builds(assay_home());
+  const auto installed = find_installed_builds(assay_home(), Descriptions::kAskedAnew);
   for (const auto& build : installed.builds) {
     list.tell(true, "engine", fmt::format("{}  {}", build.reference(), build.runner));
     const Json backends = build.details.value("backends", Json::array());
@@ -93,7 +94,8 @@ void check_engines(Checklist& list) {
 }
 
 void check_toolchain(const Options& options, Checklist& list) {
-  const auto toolchain = query_toolchain(default_python(options.toolchain.python));
+  const auto python = default_python(options.toolchain.python);
+  const auto toolchain = query_toolchain(python);
   if (!toolchain) {
     list.tell(false, "toolchain", toolchain.error().message);
     return;
@@ -101,6 +103,12 @@ void check_toolchain(const Options& options, Checklist& list) {
   list.tell(true, "toolchain", toolchain->python.string());
   for (const auto& [name, version] : toolchain->packages) {
     Checklist::note("", fmt::format("{} {}", name, version.empty() ? "not installed" : version));
+  }
+  for (const auto& own : own_toolchains()) {
+    const auto path = find_own_python(own.name, python);
+    Checklist::note("toolchain", path.empty()
+                                     ? fmt::format("{}: not here: {}", own.name, own.how_to_get)
+                                     : fmt::format("{}: {}", own.name, path.string()));
   }
 }
 

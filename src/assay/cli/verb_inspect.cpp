@@ -114,7 +114,8 @@ Result<ExitCode> execute(const Options& options) {
 
 Execute declare_inspect(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("file", options->file, ".pte, .onnx, .xml, .pt2 or .aoti.pt2")->required();
+  app.add_option("file", options->file, ".pte, .onnx, .xml, .tflite, .pt2 or .aoti.pt2")
+      ->required();
   app.add_flag("--json", options->is_json, "Everything, as JSON");
   app.add_flag("--graph", options->has_graph, "Also the instructions, or the graph");
   options->toolchain.declare(app);

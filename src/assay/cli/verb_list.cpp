@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "assay/artifact/toolchain.h"
+#include "assay/artifact/toolchains.h"
 #include "assay/base/clock.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
@@ -94,7 +95,7 @@ std::string text_of_recipe(const Recipe& recipe,
 Result<Items> list_recipes(const Options& /*options*/) {
   // Without a toolchain the recipes are still there to be read about.
   const auto missing =
-      query_missing_recipes(default_python()).value_or(std::map<std::string, std::string>{});
+      find_missing_recipes(default_python()).value_or(std::map<std::string, std::string>{});
   Items items;
   for (const auto& recipe : RecipeCatalog::built_in().recipes()) {
     items.push_back({recipe.name, text_of_recipe(recipe, missing)});

@@ -1,0 +1,142 @@
+"""Lowering to a TensorFlow Lite program, for LiteRT: Google's converter over the exported program.
+
+The converter takes a whole program or refuses it. What XNNPACK takes of the program is decided
+where it is loaded; the manifest says what this toolchain's own LiteRT decides, here.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assay.aot import litert_quantize
+from assay.aot.errors import Unsupported
+from assay.aot.flow import Flow, LateQuantization, Lowering, Made, Order
+from assay.aot.packages import import_package
+from assay.aot.suggest import check_keys
+from assay.aot.toolchains import own_toolchain_of
+from assay.aot.whole import Value, describe_source, describe_whole
+
+if TYPE_CHECKING:
+    import torch
+
+NAME = "litert"
+PROGRAM = "program.tflite"
+_REFUSALS = ("lowering not found", "no lowering", "failed to legalize", "not supported")
+_WANTED_BY = "the litert lowering"
+
+
+def _check(lowering: Lowering) -> None:
+    check_keys("option of the litert lowering", lowering.options, ())
+
+
+def lower(exported: "torch.export.ExportedProgram", lowering: Lowering) -> bytes:
+    """The program as a flatbuffer, with the shapes that it was exported with.
+
+    Raises:
+        MissingDependency: the converter is not installed.
+        Unsupported: it has no form of an operator.
+    """
+    way = own_toolchain_of(NAME)
+    converter = import_package("litert_torch", wanted_by=_WANTED_BY, way=way)
+    arguments, _ = exported.example_inputs
+    try:
+        # With 64 bits, so that inputs keep the types that the model has.
+        converted = converter.convert(exported.module(), tuple(arguments), enable_x64=True)
+    except Exception as error:
+        refusal = next((text for text in _texts(error) if _is_refusal(text)), None)
+        if refusal is None:
+            raise
+        raise Unsupported(f"LiteRT has no form of this program: {refusal}") from error
+    return bytes(converted.model_content())
+
+
+def _texts(error: BaseException | None) -> Iterator[str]:
+    """The first line of the error and of what caused it."""
+    while error is not None:
+        yield str(error).strip().split("\n")[0]
+        error = error.__cause__
+
+
+def _is_refusal(text: str) -> bool:
+    return any(mark in text.lower() for mark in _REFUSALS)
+
+
+def _make(order: Order) -> Made:
+    source = describe_source(order.exported)
+    with order.stages.stage("lower"):
+        model = lower(order.exported, order.lowering)
+    if order.finish is not None:
+        with order.stages.stage("quantize"):
+            model = order.finish(model)
+    files: list[Path] = []
+    if order.folder is not None:
+        with order.stages.stage("serialize"):
+            files = [order.folder / PROGRAM]
+            files[0].write_bytes(model)
+    interpreter = make_interpreter(model)
+    inputs, outputs = values_of(interpreter)
+    program = describe_whole(source, files, inputs=inputs, outputs=outputs)
+    return files, {**program, **describe_delegation(interpreter)}
+
+
+def make_interpreter(model: bytes, *, has_xnnpack: bool = True) -> Any:
+    """LiteRT's interpreter on one thread, ready to look into."""
+    litert = import_package("ai_edge_litert.interpreter", wanted_by="LiteRT's format")
+    kinds = litert.OpResolverType
+    kind = kinds.AUTO if has_xnnpack else kinds.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+    interpreter = litert.Interpreter(
+        model_content=model, num_threads=1, experimental_op_resolver_type=kind
+    )
+    interpreter.allocate_tensors()
+    return interpreter
+
+
+def values_of(interpreter: Any) -> tuple[list[Value], list[Value]]:
+    """Inputs and outputs."""
+    inputs = [_value(detail) for detail in interpreter.get_input_details()]
+    return inputs, [_value(detail) for detail in interpreter.get_output_details()]
+
+
+def _value(detail: Mapping[str, Any]) -> Value:
+    return {
+        "name": detail["name"],
+        "dtype": detail["dtype"].__name__.rstrip("_"),
+        "shape": [int(size) for size in detail["shape_signature"]],
+        "quantization": None,
+    }
+
+
+def describe_delegation(interpreter: Any) -> dict[str, Any]:
+    """Operators of the program, not of the exported one, that XNNPACK took and that it left."""
+    from assay.engines.litert_plan import plan_of
+
+    plan = plan_of(interpreter)
+    delegates = [{"backend": "XNNPACK", "count": plan.delegates}] if plan.delegates else []
+    return {
+        "delegates": delegates,
+        "nodes_delegated": plan.taken.total(),
+        "nodes_not_delegated": plan.left.total(),
+        "operators_delegated": dict(sorted(plan.taken.items())),
+        "operators_left": [
+            {"name": name, "count": count, "reason": None}
+            for name, count in sorted(plan.left.items())
+        ],
+    }
+
+
+FLOW = Flow(
+    name=NAME,
+    engine="litert",
+    product="tflite",
+    make=_make,
+    check=_check,
+    needs=("litert_torch", "ai_edge_litert"),
+    late=LateQuantization(
+        name=litert_quantize.NAME,
+        check_options=litert_quantize.check_options,
+        lower=lower,
+        apply=litert_quantize.apply,
+        evaluate=litert_quantize.evaluate,
+        needs=("ai_edge_quantizer",),
+    ),
+)

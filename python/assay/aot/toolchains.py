@@ -1,0 +1,20 @@
+"""Toolchains of their own: for flows whose packages do not go together with those of the others.
+
+data/toolchains.json says which; C++ reads it too, and finds their interpreters.
+"""
+
+import json
+from functools import cache
+from importlib import resources
+
+
+@cache
+def _ways_to_get() -> dict[str, str]:
+    text = resources.files("assay").joinpath("data/toolchains.json").read_text()
+    own = json.loads(text)["toolchains"]
+    return {flow: entry["how_to_get"] for entry in own for flow in entry["flows"]}
+
+
+def own_toolchain_of(flow: str) -> str | None:
+    """How to get the toolchain that makes programs of this flow; None: it needs none of its own."""
+    return _ways_to_get().get(flow)
