@@ -18,6 +18,19 @@ def net():
 RELU = 19
 
 
+def onnx_relu() -> bytes:
+    """y = relu(x) of eight float32, as an ONNX file."""
+    onnx = pytest.importorskip("onnx")
+    helper = onnx.helper
+    x, y = (
+        helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1, 8]) for name in ("x", "y")
+    )
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "relu", [x], [y])
+    opset = helper.make_opsetid("", 20)
+    model = helper.make_model(graph, opset_imports=[opset], ir_version=10)
+    return bytes(model.SerializeToString())
+
+
 def tflite_relu() -> bytes:
     """y = relu(x) of eight float32, as a TensorFlow Lite file."""
     flatbuffers = pytest.importorskip("flatbuffers")

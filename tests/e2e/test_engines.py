@@ -2,13 +2,15 @@
 
 import json
 import sys
+import sysconfig
+import venv
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
 import pytest
 from driver import BIN, ROOT, Document, Workplace
-from programs import FACTORY, tflite_relu
+from programs import FACTORY, onnx_relu, tflite_relu
 
 EXAMPLES = ROOT / "examples" / "engines"
 LOADS = 60
@@ -22,6 +24,7 @@ while [ $i -lt "$3" ]; do i=$((i + 1)); echo "took 12.5 us"; done
 
 OWN_RECIPES = {
     "executorch": ["executorch/portable", "executorch/xnnpack-fp32"],
+    "litert": ["litert/fp32", "litert/int8", "litert/int8-dynamic"],
     "onnxruntime": ["onnxruntime/fp32", "onnxruntime/int8"],
     "openvino": ["openvino/fp32"],
     "torch": ["torch/eager", "torch/aoti"],
@@ -36,10 +39,15 @@ KNOWN = {
 """Findings that are the engine's own fault, by recipe: each must still be found."""
 
 
-def find_engines(place: Workplace) -> dict[str, str]:
-    """What `assay list engines` says of each, by name without its build."""
+def list_engines(place: Workplace) -> dict[str, str]:
+    """What `assay list engines` says of each build, by its reference."""
     items = place.run("list", "engines", "--json").json()["items"]
-    return {item["name"].split("@")[0]: item["text"] for item in items}
+    return {item["name"]: item["text"] for item in items}
+
+
+def find_engines(place: Workplace) -> dict[str, str]:
+    """The same by name without the build."""
+    return {name.split("@")[0]: text for name, text in list_engines(place).items()}
 
 
 def need_engine(place: Workplace, engine: str) -> None:
@@ -47,6 +55,20 @@ def need_engine(place: Workplace, engine: str) -> None:
     text = find_engines(place)[engine]
     if text.startswith("not available"):
         pytest.skip(f"{engine}: {text}")
+
+
+def find_missing_recipes(place: Workplace) -> dict[str, str]:
+    """What keeps recipes from being made here, by their names."""
+    items = place.run("list", "recipes", "--json").json()["items"]
+    texts = {item["name"]: item["text"] for item in items}
+    return {name: text for name, text in texts.items() if "(not available:" in text}
+
+
+def need_recipe(place: Workplace, recipe: str) -> None:
+    """Skips where the recipe cannot be made here, with its own reason."""
+    missing = find_missing_recipes(place)
+    if recipe in missing:
+        pytest.skip(f"{recipe}: {missing[recipe]}")
 
 
 def check(
@@ -86,6 +108,7 @@ def lower(place: Workplace, recipe: str) -> Path:
 )
 def test_an_engine_keeps_the_contract(place: Workplace, engine: str, recipe: str) -> None:
     need_engine(place, engine)
+    need_recipe(place, recipe)
     findings = check(place, engine, lower(place, recipe), KNOWN.get(recipe, {}))
     assert findings["computes_the_same_again"]["verdict"] == "pass"
     assert findings["honours_threads"]["verdict"] == "pass"
@@ -143,6 +166,38 @@ def test_a_toy_engine_in_python_joins_and_keeps_the_contract(place: Workplace) -
     assert "toy@1" in measured.out
 
 
+def make_environment(folder: Path) -> Path:
+    """A second environment, which sees the packages of this one; its interpreter."""
+    venv.create(folder, symlinks=True)
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    shared = folder / "lib" / version / "site-packages" / "shared.pth"
+    shared.write_text(sysconfig.get_path("purelib") + "\n")
+    return folder / "bin" / "python"
+
+
+def test_an_engine_in_python_joins_from_another_environment(place: Workplace) -> None:
+    need_engine(place, "onnxruntime")
+    program = place.folder / "relu.onnx"
+    program.write_bytes(onnx_relu())
+    python = make_environment(place.folder / "second")
+    added = place.run("engine", "add", "onnxruntime@second", "--python", python)
+    assert added.code == 0, added
+    check(place, "onnxruntime@second", program)
+    first = next(name for name in list_engines(place) if name.startswith("onnxruntime@"))
+    measured = place.run(
+        *("bench", program, "--engine", f"{first},onnxruntime@second", "--launches", "1"),
+        *("--format", "json", "--quiet"),
+    )
+    assert measured.code == 0, measured
+    assert {row["outcome"] for row in measured.json()["cases"]} == {"completed"}
+    assert len(measured.json()["cases"]) == 2
+    # What becomes of the second environment is the second build's alone, and noticed at once.
+    next((place.folder / "second").rglob("shared.pth")).unlink()
+    listed = list_engines(place)
+    assert "not available" not in listed[first]
+    assert f"{python} -m pip install" in listed["onnxruntime@second"]
+
+
 def test_a_runner_of_any_kind_can_be_added(place: Workplace) -> None:
     runner = BIN / "assay-runner-fake"
     added = place.run("engine", "add", "fake@again", "--runner", runner)
@@ -190,8 +245,47 @@ def test_all_engines_stand_in_one_table(place: Workplace) -> None:
     outcomes = {recipe: (row["outcome"], row.get("text")) for recipe, row in rows.items()}
     completed = [recipe for recipe, (outcome, _) in outcomes.items() if outcome == "completed"]
     engines = find_engines(place)
-    wanted = [r for r in recipes if not engines[r.split("/")[0]].startswith("not available")]
-    assert set(completed) == set(wanted), outcomes
+    missing = find_missing_recipes(place)
+    wanted = {
+        recipe
+        for recipe in recipes
+        if recipe not in missing and not engines[recipe.split("/")[0]].startswith("not available")
+    }
+    assert set(completed) == wanted, outcomes
+    # A recipe without its toolchain is a row that says how to get it.
+    for recipe in missing.keys() & rows.keys():
+        assert "make litert" in rows[recipe]["text"], outcomes
+
+
+@pytest.mark.engine
+def test_toolchains_work_side_by_side(place: Workplace) -> None:
+    """Programs and references of one run by two toolchains, from one model."""
+    need_recipe(place, "litert/int8")
+    factory = place.folder / "factory.py"
+    factory.write_text(FACTORY, encoding="utf-8")
+    spec = place.spec(
+        {"ref": f"{factory}:net"},
+        engines=["executorch", "litert"],
+        recipes=[
+            "executorch/xnnpack-fp32",
+            "executorch/xnnpack-int8",
+            "litert/fp32",
+            "litert/int8",
+        ],
+        evaluate={"against": ["float32", "qdq"]},
+        measure={
+            **{"launches": 1, "warmup": 1, "iterations": 5, "time_budget": "2s"},
+            "passes": ["evaluate"],
+        },
+    )
+    finished = place.run("run", spec, "--format", "json", "--python", sys.executable, timeout_s=600)
+    rows = {row["recipe"]: row for row in finished.json()["cases"]}
+    assert {row["outcome"] for row in rows.values()} == {"completed"}, rows
+    assert {row["accuracy"] for row in rows.values()} == {"pass"}, rows
+    documents = [json.loads(text) for (text,) in place.query("select document from reference")]
+    by_toolchain = {document["producer"]["id"] for document in documents}
+    assert len(by_toolchain) == 2
+    assert len({document["model"]["weights_sha256"] for document in documents}) == 1
 
 
 @pytest.mark.engine
