@@ -11,6 +11,7 @@
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
+#include "assay/base/units.h"
 #include "assay/cli/exit_code.h"
 #include "assay/cli/verb.h"
 #include "assay/device/local_transport.h"
@@ -29,6 +30,7 @@ struct Options {
   std::vector<std::string> data;
   std::string options = "{}";
   int loads = 1000;
+  std::string loads_budget = "2min";
   std::string format = "console";
 };
 
@@ -52,6 +54,7 @@ Result<EngineCheckRequest> request_from(const Options& options) {
   for (const auto& path : options.data) {
     request.data.push_back(std::filesystem::absolute(path));
   }
+  ASSAY_ASSIGN_OR_RETURN(request.leak_budget_ns, duration_ns_from_text(options.loads_budget));
   ASSAY_ASSIGN_OR_RETURN(request.options, parse_json(options.options, "--options"));
   ASSAY_ASSIGN_OR_RETURN(request.build,
                          get_build(find_installed_builds(assay_home()), options.engine));
@@ -86,6 +89,8 @@ Execute declare_engine_check(CLI::App& app) {
   check->add_option("--loads", options->loads, "Cycles of load and unload; 0: none")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
+  check->add_option("--loads-budget", options->loads_budget, "Time for these cycles, with unit")
+      ->capture_default_str();
   check->add_option("--format", options->format, "console, json")
       ->capture_default_str()
       ->check(CLI::IsMember({"console", "json"}));

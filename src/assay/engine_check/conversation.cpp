@@ -52,7 +52,7 @@ Frame Interviewer::load_frame(const Json& more_options) const {
 Result<Conversation> Interviewer::ask(std::vector<Frame> questions,
                                       const std::map<std::string, std::string>& env) {
   SpawnRequest spawn{.argv = {request_.build.runner}, .env = env};
-  spawn.limits.wall_ns = request_.deadline_ns;
+  spawn.limits.wall_ns = request_.deadline_ns + request_.leak_budget_ns;
   wire::append_frame(spawn.input, wire::frame_of(MessageType::kHello, kHelloRequest,
                                                  wire::Hello{.program = "assay"}));
   std::uint32_t id = kHelloRequest;

@@ -38,7 +38,7 @@ struct EngineCheckRequest {
   Json options = Json::object();
   int loads = 1000;                               ///< Cycles of load and unload.
   std::int64_t leak_budget_ns = 120'000'000'000;  ///< For these cycles.
-  std::int64_t deadline_ns = 300'000'000'000;     ///< For each process.
+  std::int64_t deadline_ns = 180'000'000'000;     ///< For each process, beside that.
 };
 
 /// Whether an engine keeps its contract (docs/add-an-engine.md), by running its runner as a
