@@ -13,52 +13,51 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from assay.aot.dtypes import DTYPES as DTYPES
 from assay.aot.errors import RequestError, reading
 from assay.aot.plugins import import_object
+from assay.aot.stimulus import Port, arrange, read_expected, read_stimulus
+from assay.aot.stimulus_folders import Named
 from assay.aot.suggest import check_keys, unknown_name
 
 GENERATORS = ("normal", "uniform", "zeros", "ones")
-DTYPES: dict[str, torch.dtype] = {
-    "float64": torch.float64,
-    "float32": torch.float32,
-    "float16": torch.float16,
-    "bfloat16": torch.bfloat16,
-    "int64": torch.int64,
-    "int32": torch.int32,
-    "int16": torch.int16,
-    "int8": torch.int8,
-    "uint8": torch.uint8,
-    "bool": torch.bool,
-}
 Sample = tuple[torch.Tensor, ...]
 
 
 @dataclass(frozen=True)
 class InputSpec:
-    """One input of a model. Integers are drawn from [low, high)."""
+    """One input of a model. Integers are drawn from [low, high).
+
+    A size of -1 is left to a file of inputs; nothing is generated for it.
+    """
 
     shape: tuple[int, ...]
     dtype: str = "float32"
     low: int = 0
     high: int = 8
+    name: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """As requests and manifests write it."""
         document: dict[str, Any] = {"shape": list(self.shape), "dtype": self.dtype}
         if not DTYPES[self.dtype].is_floating_point and self.dtype != "bool":
             document |= {"low": self.low, "high": self.high}
-        return document
+        return document | ({"name": self.name} if self.name else {})
 
 
 @dataclass(frozen=True)
 class InputSet:
-    """Which inputs: `count` samples of a generator and a seed, or those of a file."""
+    """Which inputs: `count` samples of a generator and a seed, or those of a file.
+
+    `expected`: a file of its own with the outputs that are expected of these inputs.
+    """
 
     generator: str | None = "normal"
     seed: int = 0
     count: int = 1
     role: str = "evaluation"
     file: str | None = None
+    expected: str | None = None
     document: dict[str, Any] = field(default_factory=dict, compare=False)
 
 
@@ -80,20 +79,21 @@ def input_spec_from_json(document: Mapping[str, Any] | Sequence[int]) -> InputSp
 @reading("an input set")
 def input_set_from_json(document: Mapping[str, Any], *, role: str) -> InputSet:
     """Reads an input set; `role` is evaluation or calibration, and a given one must agree."""
-    check_keys(
-        "key of an input set", document, ("generator", "seed", "count", "batches", "role", "file")
-    )
+    known = ("generator", "seed", "count", "batches", "role", "file", "expected")
+    check_keys("key of an input set", document, known)
     if document.get("role", role) != role:
         raise RequestError(f"inputs of role '{document['role']}' cannot serve as {role} inputs")
     if document.get("file") is not None:
-        return InputSet(None, 0, 0, role, str(document["file"]), dict(document))
+        expected = document.get("expected")
+        expected = None if expected is None else str(expected)
+        return InputSet(None, 0, 0, role, str(document["file"]), expected, dict(document))
     generator = str(document.get("generator", "normal"))
     if generator not in GENERATORS:
         raise RequestError(unknown_name("generator", generator, GENERATORS))
     count = int(document.get("batches", document.get("count", 1)))
     if count < 1:
         raise RequestError(f"an input set needs at least one sample, not {count}")
-    return InputSet(generator, int(document.get("seed", 0)), count, role, None, dict(document))
+    return InputSet(generator, int(document.get("seed", 0)), count, role, document=dict(document))
 
 
 def refuse_shared(evaluation: InputSet, calibration: InputSet | None) -> None:
@@ -132,7 +132,36 @@ def labelled_samples_of(
         return [generate_sample(inputs, specs, sample) for sample in range(inputs.count)], None
     if ".py:" in inputs.file:
         return _call(inputs.file, specs)
-    return _samples_of_file(Path(inputs.file), specs), None
+    path = Path(inputs.file)
+    return arrange(path, read_stimulus(path).inputs, _ports_of(specs), "input"), None
+
+
+def expected_of(inputs: InputSet, ports: Sequence[Port] | None) -> list[Sample]:
+    """The outputs that are expected of the set's samples, in order.
+
+    `ports`: what the model says of its outputs; None: nothing, so they stand as in the file.
+
+    Raises:
+        RequestError: there are none, or they do not fit the outputs.
+    """
+    path = Path(inputs.expected or inputs.file or "")
+    is_callable = inputs.expected is None and ".py:" in str(path)
+    samples = [] if is_callable else _expected_samples(path, inputs.expected is not None)
+    if not samples:
+        raise RequestError(
+            f'{path} holds no expected outputs; name a file of them under "expected"'
+        )
+    if ports is None:
+        ports = [Port(name) for name, _ in samples[0]]
+    return arrange(path, samples, ports, "output")
+
+
+def _expected_samples(path: Path, is_apart: bool) -> list[Named]:
+    return read_expected(path) if is_apart else read_stimulus(path).outputs
+
+
+def _ports_of(specs: Sequence[InputSpec]) -> list[Port]:
+    return [Port(spec.name, spec.dtype, spec.shape) for spec in specs]
 
 
 def generate_sample(inputs: InputSet, specs: Sequence[InputSpec], sample: int) -> Sample:
@@ -183,7 +212,8 @@ def _call(
         labels.append(label)
     if not samples:
         raise RequestError(f"{reference} yields no sample")
-    _check_shapes(Path(reference), samples, specs)
+    named = [Named(tuple(("", tensor) for tensor in sample)) for sample in samples]
+    arrange(Path(reference), named, _ports_of(specs), "input")
     return samples, _tensors_of_labels(reference, labels)
 
 
@@ -193,42 +223,3 @@ def _tensors_of_labels(reference: str, labels: Sequence[Any]) -> list[torch.Tens
     if any(label is None for label in labels):
         raise RequestError(f"{reference} gives labels for some samples only")
     return [torch.as_tensor(label, dtype=torch.int64).reshape(-1) for label in labels]
-
-
-def _samples_of_file(path: Path, specs: Sequence[InputSpec]) -> list[Sample]:
-    """Reads tensors named "<sample>.<index>" from .npz or .safetensors."""
-    tensors = _load_tensors(path)
-    count = 1 + max((int(name.split(".")[0]) for name in tensors), default=-1)
-    samples = []
-    for sample in range(count):
-        names = [f"{sample}.{index}" for index in range(len(specs))]
-        missing = [name for name in names if name not in tensors]
-        if missing:
-            raise RequestError(f"{path} lacks {missing[0]}; tensors are named <sample>.<input>")
-        samples.append(tuple(tensors[name] for name in names))
-    if not samples:
-        raise RequestError(f"{path} holds no tensors")
-    _check_shapes(path, samples, specs)
-    return samples
-
-
-def _load_tensors(path: Path) -> dict[str, torch.Tensor]:
-    if not path.exists():
-        raise RequestError(f"no input file {path}")
-    if path.suffix == ".npz":
-        with np.load(path, allow_pickle=False) as arrays:
-            return {name: torch.from_numpy(arrays[name]) for name in arrays.files}
-    if path.suffix == ".safetensors":
-        from safetensors.torch import load_file
-
-        return dict(load_file(path))
-    raise RequestError(f"inputs are .npz or .safetensors files, not {path.name}")
-
-
-def _check_shapes(path: Path, samples: Sequence[Sample], specs: Sequence[InputSpec]) -> None:
-    for number, sample in enumerate(samples):
-        for index, (tensor, spec) in enumerate(zip(sample, specs, strict=True)):
-            if tuple(tensor.shape) != spec.shape or tensor.dtype != DTYPES[spec.dtype]:
-                found = f"{str(tensor.dtype).removeprefix('torch.')} {list(tensor.shape)}"
-                text = f"{path}: {number}.{index} is {found}, the model takes {spec.dtype} "
-                raise RequestError(text + str(list(spec.shape)))

@@ -69,6 +69,20 @@ def reference(request: Request, stages: StageLog) -> dict[str, Any]:
     )
 
 
+def stimulus(request: Request, stages: StageLog) -> dict[str, Any]:
+    """Writes the inputs of a finished program, and what is expected of them, to out_dir."""
+    from assay.aot.program_inputs import make_stimulus
+
+    check_keys("key of a stimulus", request, (*_COMMON, "program", "kind", "inputs"))
+    return make_stimulus(
+        program=required(request, "program"),
+        kind=str(request.get("kind", "inputs")),
+        inputs=required(request, "inputs"),
+        folder=folder_of(request),
+        stages=stages,
+    )
+
+
 def inspect(request: Request, stages: StageLog) -> dict[str, Any]:
     """Describes a program file."""
     from assay.aot.inspect_program import inspect_file
@@ -102,6 +116,7 @@ def required(request: Request, key: str) -> Any:
 JOBS: dict[str, Callable[[Request, StageLog], dict[str, Any]]] = {
     "build": build,
     "reference": reference,
+    "stimulus": stimulus,
     "inspect": inspect,
     "list": list_known,
 }

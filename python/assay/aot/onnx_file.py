@@ -79,6 +79,14 @@ def is_too_large(model: Any) -> bool:
     return sum(sizes) > MAX_INLINE_BYTES
 
 
+def dimension_names(values: Sequence[Any]) -> dict[str, list[str]]:
+    """Names of the dimensions of each value, by the value's name; "" where one has none."""
+    return {
+        value.name: [dimension.dim_param for dimension in value.type.tensor_type.shape.dim]
+        for value in values
+    }
+
+
 def _constants(model: Any) -> dict[str, Any]:
     return {tensor.name: tensor for tensor in model.graph.initializer}
 

@@ -44,6 +44,15 @@ def read_program(path: Path) -> ProgramFile:
         data = path.read_bytes()
     except OSError as error:
         raise JobError(f"cannot read {path}: {error.strerror}", reason_code="no_program") from error
+    return parse_program(path, data)
+
+
+def parse_program(path: Path, data: bytes) -> ProgramFile:
+    """Parses the bytes of a program; `path`: where they come from, for messages.
+
+    Raises:
+        JobError: they are no whole program (reason corrupt_program).
+    """
     if data[4:8] != MAGIC:
         raise corrupt(path, f"no '{MAGIC.decode()}' at byte 4; is it an ExecuTorch program?")
     try:
@@ -57,13 +66,13 @@ def corrupt(path: Path, why: str) -> JobError:
     return JobError(f"{path.name} is corrupt: {why}", reason_code="corrupt_program")
 
 
-def dtype_name(tensor: Any) -> str:
-    """The tensor's element type by its torch name."""
+def dtype_name(scalar_type: int) -> str:
+    """ExecuTorch's scalar type by its torch name."""
     from executorch.exir.scalar_type import ScalarType
 
     names = {"BYTE": "uint8", "CHAR": "int8", "SHORT": "int16", "INT": "int32", "LONG": "int64"}
     names |= {"HALF": "float16", "FLOAT": "float32", "DOUBLE": "float64"}
-    name = str(ScalarType(tensor.scalar_type).name)
+    name = str(ScalarType(scalar_type).name)
     return names.get(name, name.lower())
 
 
@@ -75,7 +84,7 @@ def tensor_json(value: Any, name: str | None, quantization: Any = None) -> dict[
     shape = [int(size) for size in value.val.sizes]
     return {
         "name": name,
-        "dtype": dtype_name(value.val),
+        "dtype": dtype_name(value.val.scalar_type),
         "shape": shape,
         "quantization": quantization,
     }

@@ -17,6 +17,7 @@ from assay.aot.inputs import (
     DTYPES,
     InputSet,
     Sample,
+    expected_of,
     input_set_from_json,
     labelled_samples_of,
     refuse_shared,
@@ -28,7 +29,7 @@ from assay.aot.stages import StageLog
 from assay.aot.suggest import unknown_name
 
 SCHEMA = "assay/reference/1"
-KINDS = ("float32", "float64", "qdq", "lowered_eager")
+KINDS = ("float32", "float64", "qdq", "lowered_eager", "file")
 INPUTS, OUTPUTS, LABELS = "inputs.safetensors", "outputs.safetensors", "labels.safetensors"
 DOCUMENT = "reference.json"
 
@@ -71,14 +72,20 @@ def make_reference(
     given_samples, labels = labelled_samples_of(evaluation, made.inputs)
     samples = [_fit(sample, quantized) for sample in given_samples]
     function: Evaluate = quantized.module
-    if kind == "lowered_eager":
+    outputs: Sequence[Sequence[torch.Tensor]] = ()
+    if kind == "file":
+        outputs = expected_of(evaluation, None)
+        check_count(samples, outputs, evaluation)
+    elif kind == "lowered_eager":
         recipes.check_pair(used, FLOWS[plan.flow])
         function = lowered_function(made, quantized, plan, stages)
     elif used is not None and used["flow"] in LATE:
         function = late_function(made, quantized, plan, LATE[used["flow"]], stages)
     with stages.stage("reference"):
-        is_double = kind == "float64"
-        outputs = evaluate_double(made, samples) if is_double else evaluate(function, samples)
+        if kind == "float64":
+            outputs = evaluate_double(made, samples)
+        elif kind != "file":
+            outputs = evaluate(function, samples)
         return write_reference(
             folder,
             model=made,
@@ -189,15 +196,10 @@ def write_reference(
     quantization: dict[str, Any] | None,
     inputs: InputSet,
     samples: Sequence[Sample],
-    outputs: Sequence[Outputs],
+    outputs: Sequence[Sequence[torch.Tensor]],
     labels: Sequence[torch.Tensor] | None,
 ) -> dict[str, Any]:
     """Writes the files of a reference, with labels if it has them; returns its document."""
-    tensors: dict[str, Sequence[Sequence[torch.Tensor]]] = {INPUTS: samples, OUTPUTS: outputs}
-    if labels is not None:
-        tensors[LABELS] = [[one] for one in labels]
-    for name, of_samples in tensors.items():
-        _save(folder / name, of_samples)
     document = {
         "schema": SCHEMA,
         "kind": kind,
@@ -205,24 +207,69 @@ def write_reference(
         "model": model.to_json(),
         "input_specs": [spec.to_json() for spec in quantized.inputs],
         "inputs": inputs.document,
+    }
+    return write_samples(folder, document, samples, outputs, labels)
+
+
+def write_samples(
+    folder: Path,
+    head: Mapping[str, Any],
+    samples: Sequence[Sequence[torch.Tensor]],
+    outputs: Sequence[Sequence[torch.Tensor]],
+    labels: Sequence[torch.Tensor] | None,
+    more: Sequence[Path] = (),
+) -> dict[str, Any]:
+    """Writes tensors and the document that begins with `head`; no outputs: inputs alone.
+
+    `more`: further files of the folder, which the document lists as programs.
+    """
+    tensors: dict[str, Sequence[Sequence[torch.Tensor]]] = {INPUTS: samples}
+    if outputs:
+        tensors[OUTPUTS] = outputs
+    if labels is not None:
+        tensors[LABELS] = [[one] for one in labels]
+    for name, of_samples in tensors.items():
+        _save(folder / name, of_samples)
+    document = {
+        **head,
         "samples": len(samples),
-        "outputs": [describe_output(index, outputs) for index in range(len(outputs[0]))],
+        "outputs": [
+            describe_output(index, outputs) for index in range(len(outputs[0]) if outputs else 0)
+        ],
         "nan_count": sum(int(t.isnan().sum()) for sample in outputs for t in sample),
         "producer": toolchain.describe(),
-        "files": [describe_file(folder / name, "tensors") for name in tensors],
+        "files": [describe_file(folder / name, "tensors") for name in tensors]
+        + [describe_file(path, "program") for path in more],
     }
     write_json(folder / DOCUMENT, document)
     return document
 
 
-def describe_output(index: int, outputs: Sequence[Outputs]) -> dict[str, Any]:
+def check_count(samples: Sequence[object], outputs: Sequence[object], inputs: InputSet) -> None:
+    """Refuses expectations of another number of samples.
+
+    Raises:
+        RequestError: as many outputs as inputs are needed.
+    """
+    if len(samples) != len(outputs):
+        raise RequestError(
+            f"{inputs.expected or inputs.file} expects outputs of {len(outputs)} samples, "
+            f"{inputs.file} has inputs of {len(samples)}"
+        )
+
+
+def describe_output(index: int, outputs: Sequence[Sequence[torch.Tensor]]) -> dict[str, Any]:
     """{name, dtype, shape, rms, abs_max, std_between_inputs} of one output over all samples.
 
     `std_between_inputs` is the root mean square over elements of the standard deviation over
-    samples; null for a single sample. Figures that are not finite are null.
+    samples; null for a single sample, or samples of different shapes. Figures that are not finite
+    are null.
     """
-    stacked = torch.stack([sample[index].double() for sample in outputs])
-    spread = stacked.std(dim=0).square().mean().sqrt() if len(outputs) > 1 else None
+    values = [sample[index].double() for sample in outputs]
+    is_alike = len({value.shape for value in values}) == 1
+    stacked = torch.stack(values) if is_alike else torch.cat([v.reshape(-1) for v in values])
+    has_spread = is_alike and len(values) > 1
+    spread = stacked.std(dim=0).square().mean().sqrt() if has_spread else None
     first = outputs[0][index]
     return {
         "name": str(index),

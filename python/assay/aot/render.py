@@ -63,7 +63,7 @@ def _value(plan: Any, index: int) -> str:
     value = plan.values[index].val
     kind = type(value).__name__
     if kind == "Tensor":
-        return f"%{index}:{dtype_name(value)}{list(value.sizes)}"
+        return f"%{index}:{dtype_name(value.scalar_type)}{list(value.sizes)}"
     if kind in ("TensorList", "OptionalTensorList"):
         return f"[{_items([f'%{item}' for item in value.items])}]"
     if kind == "IntList":
