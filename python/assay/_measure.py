@@ -36,10 +36,13 @@ class ModelOptions(RunOptions, total=False):
     """What measurements of one model take; each is the flag of the same name.
 
     `options`: of the engine, by name; a list of values makes a case of each.
-    `input_shapes`: one for each input.
+    `input_shapes`: one for each input. `inputs`: a file or folder of them, or "file.py:NAME".
+    `dimensions`: sizes by name that a program leaves open.
     """
 
+    dimensions: Mapping[str, int]
     engine: str | Sequence[str]
+    inputs: str | Path
     input_shapes: Sequence[Sequence[int]]
     options: Mapping[str, Any]
     require: str | Sequence[str]
@@ -58,7 +61,13 @@ class BenchOptions(ModelOptions, total=False):
 
 
 class EvaluateOptions(ModelOptions, total=False):
-    """What `assay eval` takes besides what evaluate() names."""
+    """What `assay eval` takes besides what evaluate() names.
+
+    `expected`: a file with the outputs that are expected of `inputs`. `parity`: random inputs, too.
+    """
+
+    expected: str | Path
+    parity: bool
 
 
 def bench(
@@ -98,9 +107,9 @@ def evaluate(
     """Measures how far a model's outputs are from its references: `assay eval`.
 
     Args:
-        model: as assay.load takes it, but no program file: that has no reference.
+        model: as assay.load takes it; a program file needs a reference: "file" or "engine:NAME".
         recipe: one or several.
-        against: kinds of reference: "float32", "float64", "qdq".
+        against: kinds of reference: "float32", "float64", "qdq", "file", "engine:NAME".
         samples: how many inputs to compare on.
         example_inputs: to export a torch.nn.Module with.
         **options: see EvaluateOptions; docs/python.md lists them.
@@ -204,6 +213,8 @@ def _flags_from(options: Mapping[str, Any]) -> list[str]:
             flags += _repeated("--option", [f"{k}={_values(v)}" for k, v in value.items()])
         elif name == "label":
             flags += _repeated("--label", [f"{k}={v}" for k, v in value.items()])
+        elif name == "dimensions":
+            flags += _repeated("--dimension", [f"{k}={v}" for k, v in value.items()])
         elif name == "input_shapes":
             flags += _repeated("--input-shape", [",".join(map(str, s)) for s in value])
         elif value is True:

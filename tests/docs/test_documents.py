@@ -115,6 +115,8 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
     )
     for line in (
         "assay aot net.py:make --recipe executorch/portable --out made",
+        "assay aot net.py:make --recipe onnxruntime/fp32 --out made_onnx",
+        "cp made_onnx/program.onnx kws.onnx",
         *(f"cp made/program.pte {name}.pte" for name in ("program", "old", "new", "other")),
         "assay run spec.json --report report.json",
     ):

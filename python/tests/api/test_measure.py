@@ -24,12 +24,16 @@ def test_flags_are_those_of_the_command_line():
             "time_budget": "5s",
             "options": {"load_mode": "mmap", "workspace": [True, 2]},
             "input_shapes": [(1, 3), (4,)],
+            "dimensions": {"batch": 2},
+            "inputs": Path("x.npz"),
+            "parity": True,
             "label": {"branch": "main"},
         }
     )
     assert " ".join(flags) == (
         "--recipe a --recipe b --threads 2 --profile --time-budget 5s --option load_mode=mmap "
-        "--option workspace=true,2 --input-shape 1,3 --input-shape 4 --label branch=main"
+        "--option workspace=true,2 --input-shape 1,3 --input-shape 4 --dimension batch=2 "
+        "--inputs x.npz --parity --label branch=main"
     )
 
 

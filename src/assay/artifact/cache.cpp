@@ -16,6 +16,7 @@
 #include "assay/record/case.h"
 #include "assay/record/run.h"
 #include "assay/record/subject.h"
+#include "assay/spec/reference_kind.h"
 
 namespace assay {
 namespace {
@@ -86,12 +87,15 @@ std::string artifact_key(const Case& cell, std::string_view toolchain_id) {
 
 std::string reference_key(const Case& cell, std::string_view kind, std::string_view toolchain_id) {
   const bool is_quantized = uses_quantization(cell, kind);
-  const Json made_from = {{"model", model_part(cell)},
-                          {"kind", kind},
-                          {"quantization", is_quantized ? cell.recipe.quantization : Json(nullptr)},
-                          {"inputs", cell.inputs},
-                          {"calibration", is_quantized ? calibration_part(cell) : Json(nullptr)},
-                          {"toolchain", toolchain_id}};
+  Json made_from = {{"model", model_part(cell)},
+                    {"kind", kind},
+                    {"quantization", is_quantized ? cell.recipe.quantization : Json(nullptr)},
+                    {"inputs", cell.inputs},
+                    {"calibration", is_quantized ? calibration_part(cell) : Json(nullptr)},
+                    {"toolchain", toolchain_id}};
+  if (!cell.expected_sha256.empty() && kind == kFileKind) {
+    made_from["expected"] = cell.expected_sha256;
+  }
   return digest_of_json(made_from);
 }
 

@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <fmt/format.h>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -24,6 +26,7 @@
 #include "assay/record/case.h"
 #include "assay/record/subject.h"
 #include "assay/spec/program_format.h"
+#include "assay/spec/reference_kind.h"
 
 namespace assay {
 namespace {
@@ -55,10 +58,16 @@ Json input_request(const InputSet& inputs) {
   if (inputs.generator == "file") {
     return {{"file", inputs.file}, {"role", inputs.role}};
   }
-  return {{"generator", inputs.generator},
-          {"seed", inputs.seed},
-          {"count", inputs.count},
-          {"role", inputs.role}};
+  return {{"generator", inputs.generator}, {"seed", inputs.seed}, {"count", inputs.count}};
+}
+
+/// The inputs of an evaluation, with the outputs that are expected of them where they stand apart.
+Json evaluation_request(const Case& cell) {
+  auto request = input_request(cell.inputs);
+  if (!cell.expected_file.empty()) {
+    request["expected"] = cell.expected_file;
+  }
+  return request;
 }
 
 Json calibration_request(const InputSet& calibration) {
@@ -96,13 +105,43 @@ Json reference_request(const Case& cell, const std::string& kind) {
       {"quantization", uses_quantization(cell, kind) ? cell.recipe.quantization : Json(nullptr)},
       {"lowering", kind == "lowered_eager" ? cell.recipe.lowering : Json(nullptr)},
       {"kind", kind},
-      {"inputs", input_request(cell.inputs)},
+      {"inputs", evaluation_request(cell)},
       {"layers", cell.gives_layers},
       {"calibration", calibration_request(cell.calibration)}};
 }
 
+Json stimulus_request(const Case& cell, const std::string& kind) {
+  auto program = model_request(cell.model);
+  program.erase("args");
+  program.erase("seed");
+  program["dimensions"] = cell.model.dimensions;
+  return {{"job", "stimulus"},
+          {"program", std::move(program)},
+          {"kind", kind},
+          {"inputs", evaluation_request(cell)}};
+}
+
 bool needs_reference(const Case& cell, const std::string& kind) {
+  if (engine_of_kind(kind)) {
+    return false;  // A launch makes it.
+  }
+  if (kind == kFileKind) {
+    return has_expected_outputs(cell);
+  }
   return kind != "qdq" || !cell.recipe.quantization.is_null();
+}
+
+/// What only Python reads: the inputs or the program stand in a file of another format, sizes are
+/// to be bound, or several engines must get the same.
+bool needs_stimulus(const Case& cell, const std::vector<std::string>& kinds) {
+  const auto is_engine = [](const std::string& kind) { return engine_of_kind(kind).has_value(); };
+  return cell.inputs.generator == "file" || !cell.model.inputs.empty() ||
+         !cell.model.dimensions.empty() || is_bundle(cell.model) ||
+         std::ranges::any_of(kinds, is_engine);
+}
+
+bool is_named(const std::vector<std::string>& kinds, std::string_view kind) {
+  return std::ranges::find(kinds, kind) != kinds.end();
 }
 
 /// Looks one key up; a damaged entry is told and made again.
@@ -124,15 +163,17 @@ class Planner {
 
   Status plan() {
     for (const auto& cell : request_.cases) {
-      if (is_program_file(cell.model)) {
+      const bool is_program = is_program_file(cell.model);
+      const auto kinds = toolchain_kinds_of(cell, request_.reference_kinds);
+      if (is_program && kinds.empty()) {
         continue;
       }
       ASSAY_ASSIGN_OR_RETURN(toolchain_, toolchain_of_(cell.recipe.lowering));
-      ASSAY_RETURN_IF_ERROR(plan_artifact(cell));
-      for (const auto& kind : request_.reference_kinds) {
-        if (needs_reference(cell, kind)) {
-          ASSAY_RETURN_IF_ERROR(plan_reference(cell, kind));
-        }
+      if (!is_program) {
+        ASSAY_RETURN_IF_ERROR(plan_artifact(cell));
+      }
+      for (const auto& kind : kinds) {
+        ASSAY_RETURN_IF_ERROR(plan_reference(cell, kind));
       }
     }
     return {};
@@ -167,8 +208,11 @@ class Planner {
       ++pieces.from_cache;
       return {};
     }
-    return add_job(key, false, fmt::format("{} reference {}", short_name_of(cell.model), kind),
-                   reference_request(cell, kind));
+    const bool is_program = is_program_file(cell.model);
+    return add_job(key, false,
+                   fmt::format("{} {}{}", short_name_of(cell.model),
+                               kind == kInputsKind ? "" : "reference ", kind),
+                   is_program ? stimulus_request(cell, kind) : reference_request(cell, kind));
   }
 
   Status add_job(const std::string& key, bool is_artifact, std::string label, Json request) {
@@ -308,6 +352,23 @@ Result<Artifact> artifact_from_file(const stdfs::path& program) {
 
 bool is_program_file(const ModelReference& model) {
   return find_program_format(model.ref).has_value();
+}
+
+bool is_bundle(const ModelReference& model) { return model.ref.ends_with(".bpte"); }
+
+std::vector<std::string> toolchain_kinds_of(const Case& cell,
+                                            const std::vector<std::string>& kinds) {
+  std::vector<std::string> made;
+  if (is_program_file(cell.model)) {
+    if (!kinds.empty() && needs_stimulus(cell, kinds)) {
+      const bool is_file = is_named(kinds, kFileKind) && has_expected_outputs(cell);
+      made.emplace_back(is_file ? kFileKind : kInputsKind);
+    }
+    return made;
+  }
+  std::ranges::copy_if(kinds, std::back_inserter(made),
+                       [&cell](const auto& kind) { return needs_reference(cell, kind); });
+  return made;
 }
 
 }  // namespace assay

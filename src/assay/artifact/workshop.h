@@ -41,7 +41,7 @@ struct WorkshopListener {
 struct WorkshopRequest {
   std::vector<Case> cases;
   std::vector<std::string>
-      reference_kinds;  ///< "float32", "qdq"; "qdq" only where a recipe quantizes.
+      reference_kinds;  ///< Of spec/reference_kind.h; each case gets those that it can have.
   int parallel_jobs = 2;
   bool is_rebuild = false;  ///< Make again what the cache has, and compare.
   bool is_stop_after_lower = false;
@@ -66,7 +66,16 @@ Result<Workpieces> make_workpieces(const WorkshopRequest& request, const Toolcha
 /// The artifact of a case whose model is a program file: its own files, digested now.
 Result<Artifact> artifact_from_file(const std::filesystem::path& program);
 
-/// Whether the model is a finished program (.pte, …) that needs no toolchain.
+/// Whether the model is a finished program (.pte, …) that is not to be made.
 bool is_program_file(const ModelReference& model);
+
+/// Whether that program lies in a bundle (.bpte) with inputs and expected outputs, out of which a
+/// toolchain takes it.
+bool is_bundle(const ModelReference& model);
+
+/// Of `kinds` those that a toolchain makes for this case. For a program: "file", or "inputs" where
+/// it has no expected outputs but its inputs are not what its engine makes up; mostly neither.
+std::vector<std::string> toolchain_kinds_of(const Case& cell,
+                                            const std::vector<std::string>& kinds);
 
 }  // namespace assay

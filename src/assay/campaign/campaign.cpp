@@ -18,6 +18,8 @@
 #include "assay/base/result.h"
 #include "assay/base/uuid.h"
 #include "assay/campaign/case_order.h"
+#include "assay/campaign/engine_reference.h"
+#include "assay/campaign/extra_cases.h"
 #include "assay/campaign/iterations.h"
 #include "assay/campaign/judge.h"
 #include "assay/campaign/launch_order.h"
@@ -27,7 +29,10 @@
 #include "assay/campaign/surroundings.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
+#include "assay/record/run.h"
 #include "assay/record/subject.h"
+#include "assay/record/summary.h"
+#include "assay/spec/reference_kind.h"
 #include "assay/supervise/agent_client.h"
 #include "assay/tensor/tensor.h"
 
@@ -38,16 +43,32 @@ constexpr int kRepeats = 2;  ///< Of each evaluated sample, to tell a nondetermi
 constexpr int kMostIterations = 10;
 constexpr std::int64_t kObserveBudgetNs = 5'000'000'000;
 
+/// An evaluation that waits for the reference of another case.
+struct Postponed {
+  std::size_t cell = 0;
+  LaunchYield yield;
+  AttemptState* state = nullptr;
+};
+
 /// One campaign under way: the request, and what was found out so far.
 class Campaign {
  public:
-  Campaign(const CampaignRequest& request, const CampaignTools& tools, TemporaryFolder jobs)
-      : request_(request), tools_(tools), jobs_(std::move(jobs)) {}
+  Campaign(CampaignRequest request, const CampaignTools& tools, TemporaryFolder jobs)
+      : request_(std::move(request)), tools_(tools), jobs_(std::move(jobs)) {
+    wanted_ = request_.cases.size();
+    for (auto& extra : extra_cases_of(request_)) {
+      request_.cases.push_back(std::move(extra.cell));
+      refusals_[request_.cases.size() - 1] = std::move(extra.refusal);
+    }
+  }
 
   Status run() {
     ASSAY_RETURN_IF_ERROR(open_run());
     ASSAY_ASSIGN_OR_RETURN(prepared_, prepare_cases(request_, tools_));
+    given_ = EngineReferences(prepared_, request_.settings.against, request_.builds);
+    ASSAY_RETURN_IF_ERROR(close_refused_cases());
     ASSAY_RETURN_IF_ERROR(close_cases_without_artifact());
+    reopen_lost_references();
     ASSAY_RETURN_IF_ERROR(execute_steps());
     return tools_.store.finish_run(request_.run.id, unix_time_ns());
   }
@@ -154,14 +175,65 @@ class Campaign {
     return tools_.store.put_attempt(attempt);
   }
 
+  // ---- extra cases: cases that are evaluated only, because others need what comes of it
+
+  [[nodiscard]] std::vector<Pass> passes_of(std::size_t cell) const {
+    return cell < wanted_ ? request_.settings.passes : std::vector{Pass::kEvaluate};
+  }
+
+  Status close_refused_cases() {
+    for (const auto& [cell, refusal] : refusals_) {
+      if (refusal.empty()) {
+        continue;
+      }
+      ASSAY_ASSIGN_OR_RETURN(auto* state, state_of(prepared_[cell], Pass::kEvaluate));
+      if (!state->attempt.is_finished) {
+        ASSAY_RETURN_IF_ERROR(
+            finish_attempt(*state, Outcome::kSkipped, Stage::kStart, "unavailable", refusal));
+      }
+    }
+    return {};
+  }
+
+  /// What a resumed run needs of finished evaluations; they are made again where it is gone.
+  void reopen_lost_references() {
+    for (const auto cell : given_.givers()) {
+      auto* state = find_attempt(states_, wanted_attempt(prepared_[cell], Pass::kEvaluate));
+      if (state == nullptr || !state->attempt.is_finished ||
+          state->attempt.outcome != Outcome::kCompleted) {
+        continue;
+      }
+      if (auto found = find_engine_reference(prepared_[cell], tools_.cache)) {
+        given_.put(cell, *std::move(found));
+      } else {
+        state->attempt.is_finished = false;
+      }
+    }
+  }
+
+  /// Extra cases first, and of them and the cases those whose outputs are references.
+  std::vector<Step> all_steps() const {
+    auto steps = plan_steps(wanted_, request_.settings.passes, request_.settings.launches.most,
+                            request_.run.seed);
+    std::vector<Step> alone;
+    for (std::size_t cell = wanted_; cell < prepared_.size(); ++cell) {
+      alone.push_back({.cell = cell, .pass = Pass::kEvaluate, .index = 0});
+    }
+    steps.insert(steps.begin(), alone.begin(), alone.end());
+    std::ranges::stable_partition(steps,
+                                  [this](const Step& step) { return gives_reference(step); });
+    return steps;
+  }
+
   /// A case that could not be made, or that nothing here can run, is decided before any launch.
   Status close_cases_without_artifact() {
-    for (const auto& prepared : prepared_) {
+    for (std::size_t i = 0; i < prepared_.size(); ++i) {
+      const auto& prepared = prepared_[i];
       const bool is_made = prepared.artifact.has_value();
       if (is_made && prepared.cell.recipe.runtime_unavailable.empty()) {
         continue;
       }
-      for (const auto pass : request_.settings.passes) {
+      for (const auto pass : passes_of(i)) {
         ASSAY_ASSIGN_OR_RETURN(auto* state, state_of(prepared, pass));
         if (state->attempt.is_finished) {
           continue;
@@ -178,8 +250,7 @@ class Campaign {
   }
 
   Status execute_steps() {
-    const auto steps = plan_steps(prepared_.size(), request_.settings.passes,
-                                  request_.settings.launches.most, request_.run.seed);
+    const auto steps = all_steps();
     std::optional<Pass> phase;
     std::shared_ptr<void> lock;
     for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -194,9 +265,16 @@ class Campaign {
         phase = step.pass;
         tools_.listener.on_phase(name_of(step.pass), count_open(steps, i, step.pass));
       }
+      if (!gives_reference(step)) {
+        ASSAY_RETURN_IF_ERROR(judge_postponed());
+      }
       ASSAY_RETURN_IF_ERROR(execute_step(steps, i));
     }
-    return {};
+    return judge_postponed();
+  }
+
+  bool gives_reference(const Step& step) const {
+    return step.pass == Pass::kEvaluate && given_.givers().contains(step.cell);
   }
 
   bool is_open(const Step& step) const {
@@ -263,13 +341,44 @@ class Campaign {
       return {};
     }
     if (step.pass == Pass::kEvaluate) {
-      ASSAY_RETURN_IF_ERROR(evaluate(prepared, yield, state.attempt.id));
+      if (gives_reference(step)) {
+        ASSAY_ASSIGN_OR_RETURN(auto kept,
+                               keep_engine_reference(prepared, yield.outputs, tools_.cache));
+        ASSAY_RETURN_IF_ERROR(tools_.store.add_reference(kept));
+        given_.put(step.cell, std::move(kept));
+      }
+      if (awaits_reference(step.cell)) {
+        postponed_.push_back({.cell = step.cell, .yield = yield, .state = &state});
+        return {};
+      }
+      ASSAY_RETURN_IF_ERROR(evaluate(step.cell, yield, state.attempt.id));
     }
     return finish_attempt(state, Outcome::kCompleted, Stage::kDone, {}, {});
   }
 
-  Status evaluate(const PreparedCase& prepared, const LaunchYield& yield,
-                  const std::string& attempt) {
+  /// Whether it is held against what another case is still to give: engines may give references to
+  /// each other.
+  bool awaits_reference(std::size_t cell) const {
+    return std::ranges::any_of(request_.settings.against, [&](const std::string& kind) {
+      const auto giver = given_.giver_of(cell, kind);
+      if (!giver || *giver == cell || given_.find(cell, kind)) {
+        return false;
+      }
+      const auto* state = find_attempt(states_, wanted_attempt(prepared_[*giver], Pass::kEvaluate));
+      return state == nullptr || !state->attempt.is_finished;
+    });
+  }
+
+  Status judge_postponed() {
+    for (const auto& [cell, yield, state] : std::exchange(postponed_, {})) {
+      ASSAY_RETURN_IF_ERROR(evaluate(cell, yield, state->attempt.id));
+      ASSAY_RETURN_IF_ERROR(finish_attempt(*state, Outcome::kCompleted, Stage::kDone, {}, {}));
+    }
+    return {};
+  }
+
+  Status evaluate(std::size_t cell, const LaunchYield& yield, const std::string& attempt) {
+    const auto& prepared = prepared_[cell];
     const EvaluationYield brought{
         .outputs = yield.outputs,
         .specs = yield.launch.load ? yield.launch.load->outputs : std::vector<TensorSpec>{},
@@ -283,27 +392,70 @@ class Campaign {
           {.owner = attempt, .kind = "attribution", .content = Json(found).dump()}));
     }
     for (const auto& kind : request_.settings.against) {
-      const auto reference = prepared.references.find(kind);
-      if (reference == prepared.references.end()) {
-        note_missing_reference(prepared, kind);
+      if (given_.giver_of(cell, kind) == cell) {
+        ASSAY_RETURN_IF_ERROR(tools_.store.add_attachment(
+            {.owner = attempt, .kind = "note", .content = note_of_giver(kind, brought)}));
         continue;
       }
-      ASSAY_ASSIGN_OR_RETURN(const auto table,
-                             judge_outputs(prepared.cell, brought, reference->second,
-                                           request_.settings.tolerance, layers));
+      const auto reference = reference_of(cell, kind);
+      if (!reference) {
+        ASSAY_RETURN_IF_ERROR(tell_missing_reference(cell, kind, attempt));
+        continue;
+      }
+      ASSAY_ASSIGN_OR_RETURN(const auto table, judge_outputs(prepared.cell, brought, *reference,
+                                                             request_.settings.tolerance, layers));
       ASSAY_RETURN_IF_ERROR(tools_.store.add_metrics(metric_rows_of(table, attempt)));
-      ASSAY_RETURN_IF_ERROR(tools_.store.add_attachment(
-          {.owner = attempt, .kind = "accuracy_table", .content = Json(table).dump()}));
+      ASSAY_RETURN_IF_ERROR(add_table(table, attempt));
     }
     return {};
   }
 
-  void note_missing_reference(const PreparedCase& prepared, const std::string& kind) {
-    const auto missing = prepared.missing_references.find(kind);
-    if (missing != prepared.missing_references.end()) {
-      tools_.listener.on_note(fmt::format("{}: no {} reference: {}", label_of(prepared.cell), kind,
-                                          missing->second.text));
+  Status add_table(const AccuracyTable& table, const std::string& attempt) {
+    return tools_.store.add_attachment(
+        {.owner = attempt, .kind = "accuracy_table", .content = Json(table).dump()});
+  }
+
+  static std::string note_of_giver(const std::string& kind, const EvaluationYield& brought) {
+    std::string note = fmt::format("gives the reference {}, and is not held against itself", kind);
+    return brought.differing_elements == 0
+               ? note
+               : fmt::format(
+                     "{}; {} of its own elements differ between executions on the same "
+                     "input, so it is not certain",
+                     note, brought.differing_elements);
+  }
+
+  std::optional<Reference> reference_of(std::size_t cell, const std::string& kind) const {
+    if (engine_of_kind(kind)) {
+      return given_.find(cell, kind);
     }
+    const auto& references = prepared_[cell].references;
+    const auto found = references.find(kind);
+    return found == references.end() ? std::nullopt : std::optional(found->second);
+  }
+
+  /// An engine's or a file's reference was asked for by name: without it the case is not checked.
+  Status tell_missing_reference(std::size_t cell, const std::string& kind,
+                                const std::string& attempt) {
+    const auto& prepared = prepared_[cell];
+    std::string reason;
+    if (const auto giver = given_.giver_of(cell, kind)) {
+      const auto* state = find_attempt(states_, wanted_attempt(prepared_[*giver], Pass::kEvaluate));
+      reason = state == nullptr ? "it was not run" : state->attempt.text;
+    } else if (const auto missing = prepared.missing_references.find(kind);
+               missing != prepared.missing_references.end()) {
+      reason = missing->second.text;
+    } else {
+      return {};
+    }
+    tools_.listener.on_note(
+        fmt::format("{}: no {} reference: {}", label_of(prepared.cell), kind, reason));
+    const bool is_named = engine_of_kind(kind).has_value() || kind == kFileKind;
+    return is_named ? add_table({.against = kind,
+                                 .accuracy = Accuracy::kNotChecked,
+                                 .reason = "there is no such reference: " + reason},
+                                attempt)
+                    : Status();
   }
 
   Result<LaunchOrder> order_for(const PreparedCase& prepared, Pass pass,
@@ -357,7 +509,11 @@ class Campaign {
     }
   }
 
-  const CampaignRequest& request_;
+  CampaignRequest request_;                      ///< With extra cases behind its cases.
+  std::size_t wanted_ = 0;                       ///< Cases without extra cases.
+  std::map<std::size_t, std::string> refusals_;  ///< Of extra cases; empty: none.
+  EngineReferences given_;
+  std::vector<Postponed> postponed_;
   const CampaignTools& tools_;
   std::vector<PreparedCase> prepared_;
   AttemptStates states_;

@@ -32,6 +32,7 @@ struct CampaignSettings {
   int leak_inferences = 0;
   std::vector<Pass> passes = {Pass::kEvaluate, Pass::kMemory, Pass::kProfile, Pass::kTiming};
   std::vector<std::string> against = {"float32", "qdq"};
+  bool has_parity = false;          ///< Cases with real inputs are evaluated on random ones, too.
   Json tolerance = Json::object();  ///< Of the spec; overrides the recipe's.
   int parallel_jobs = 2;            ///< Ahead of time.
   bool is_rebuild = false;

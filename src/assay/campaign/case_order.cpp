@@ -1,14 +1,20 @@
 #include "assay/campaign/case_order.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
 
+#include "assay/base/json.h"
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/launch_order.h"
 #include "assay/campaign/preparation.h"
 #include "assay/record/axes.h"
+#include "assay/record/run.h"
 #include "assay/record/subject.h"
+#include "assay/spec/reference_kind.h"
 #include "assay/wire/messages.h"
 
 namespace assay {
@@ -16,37 +22,63 @@ namespace {
 
 constexpr std::int64_t kDefaultAllowanceNs = 600'000'000'000;
 
-wire::InputSource inputs_for(const PreparedCase& prepared, Pass pass) {
-  const auto reference = prepared.references.find("float32");
-  // How many a file or a callable holds is known when a reference was made of them.
-  const int all = reference == prepared.references.end()
-                      ? prepared.cell.inputs.count
-                      : reference->second.document.value("samples", prepared.cell.inputs.count);
+/// The reference whose inputs the case takes: all of a model have the same, a program has one.
+const Reference* find_inputs(const PreparedCase& prepared) {
+  for (const auto kind : {std::string_view("float32"), kFileKind, kInputsKind}) {
+    if (const auto found = prepared.references.find(std::string(kind));
+        found != prepared.references.end()) {
+      return &found->second;
+    }
+  }
+  return nullptr;
+}
+
+wire::InputSource inputs_for(const PreparedCase& prepared, const Reference* given, Pass pass) {
+  // How many a file or a callable holds is known when it was read.
+  const int all = given == nullptr ? prepared.cell.inputs.count
+                                   : given->document.value("samples", prepared.cell.inputs.count);
   const int samples = pass == Pass::kEvaluate ? all : 1;
+  if (given == nullptr) {
+    return {.is_generated = true, .seed = prepared.cell.inputs.seed, .samples = samples};
+  }
+  const auto path = std::filesystem::path(given->folder) / "inputs.safetensors";
   // The model's own inputs, for a program that may have been cast.
   const bool converts = !prepared.cell.recipe.quantization.is_null();
-  if (reference != prepared.references.end()) {
-    const auto path = std::filesystem::path(reference->second.folder) / "inputs.safetensors";
-    return {.file = path.string(), .samples = samples, .converts_floating = converts};
+  return {.file = path.string(), .samples = samples, .converts_floating = converts};
+}
+
+bool has_option(const EngineBuild& build, std::string_view name) {
+  const auto options =
+      build.details.is_object() ? build.details.value("options", Json::array()) : Json::array();
+  return std::ranges::any_of(options,
+                             [name](const Json& one) { return one.value("name", "") == name; });
+}
+
+/// Tells an engine that can be told the sizes that the program leaves open and its inputs bind.
+void bind_sizes(const Reference& given, LaunchOrder& order) {
+  constexpr const char* kOption = "input_shapes";
+  const auto binds = given.document.value("binds", "");
+  if (!binds.empty() && !order.options.contains(kOption) && has_option(order.build, kOption)) {
+    order.options[kOption] = binds;
   }
-  if (prepared.cell.inputs.generator == "file") {
-    return {.file = prepared.cell.inputs.file, .samples = samples, .converts_floating = converts};
-  }
-  return {.is_generated = true, .seed = prepared.cell.inputs.seed, .samples = samples};
 }
 
 }  // namespace
 
 LaunchOrder order_of_case(const PreparedCase& prepared, Pass pass,
                           const CampaignSettings& settings) {
+  const auto* given = find_inputs(prepared);
   LaunchOrder order{.build = prepared.build,
                     .artifact = prepared.artifact.value_or(Artifact{}),
                     .method = prepared.cell.method,
                     .options = prepared.cell.options,
                     .libraries = settings.libraries,
                     .pass = pass,
-                    .inputs = inputs_for(prepared, pass),
+                    .inputs = inputs_for(prepared, given, pass),
                     .plan = settings.plan};
+  if (given != nullptr) {
+    bind_sizes(*given, order);
+  }
   order.limits.memory_bytes = settings.memory_limit_bytes;
   order.limits.wall_ns = settings.launch_timeout_ns != 0
                              ? settings.launch_timeout_ns

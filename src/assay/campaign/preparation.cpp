@@ -1,6 +1,7 @@
 #include "assay/campaign/preparation.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -21,6 +22,9 @@
 
 namespace assay {
 namespace {
+
+/// What a toolchain calls the program that it took out of a bundle.
+constexpr const char* kBundledProgram = "program.pte";
 
 EngineBuild build_of(const Case& cell, const std::vector<EngineBuild>& builds) {
   const auto found = std::ranges::find(builds, cell.engine_build, &EngineBuild::reference);
@@ -69,6 +73,26 @@ void hand_out(const Workpieces& pieces, const Toolchain& toolchain,
   }
 }
 
+/// A program's inputs, with what is expected of them; and itself, where it lay in a bundle. Without
+/// its inputs it cannot run.
+Status hand_out_inputs(const Workpieces& pieces, const Toolchain& toolchain,
+                       const CampaignSettings& settings, PreparedCase& prepared) {
+  for (const auto& kind : toolchain_kinds_of(prepared.cell, reference_kinds(settings))) {
+    const auto& outcome = pieces.references.at(reference_key(prepared.cell, kind, toolchain.id));
+    if (!outcome.reference) {
+      prepared.artifact.reset();
+      prepared.failure = outcome.failure;
+      return {};
+    }
+    prepared.references[kind] = *outcome.reference;
+    if (is_bundle(prepared.cell.model)) {
+      const auto folder = std::filesystem::path(outcome.reference->folder);
+      ASSAY_ASSIGN_OR_RETURN(prepared.artifact, artifact_from_file(folder / kBundledProgram));
+    }
+  }
+  return {};
+}
+
 Status make_artifacts(const CampaignRequest& request, const CampaignTools& tools,
                       std::vector<PreparedCase>& prepared) {
   ASSAY_ASSIGN_OR_RETURN(
@@ -79,8 +103,14 @@ Status make_artifacts(const CampaignRequest& request, const CampaignTools& tools
                        .is_rebuild = request.settings.is_rebuild},
                       tools.toolchain_of, tools.cache, workshop_listener(tools.listener)));
   for (auto& one : prepared) {
-    if (!is_program_file(one.cell.model)) {
-      ASSAY_ASSIGN_OR_RETURN(const auto toolchain, tools.toolchain_of(one.cell.recipe.lowering));
+    const bool is_program = is_program_file(one.cell.model);
+    if (is_program && toolchain_kinds_of(one.cell, reference_kinds(request.settings)).empty()) {
+      continue;
+    }
+    ASSAY_ASSIGN_OR_RETURN(const auto toolchain, tools.toolchain_of(one.cell.recipe.lowering));
+    if (is_program) {
+      ASSAY_RETURN_IF_ERROR(hand_out_inputs(pieces, toolchain, request.settings, one));
+    } else {
       hand_out(pieces, toolchain, request.settings, one);
     }
   }
@@ -109,11 +139,11 @@ Result<std::vector<PreparedCase>> prepare_cases(const CampaignRequest& request,
   bool needs_toolchain = false;
   for (const auto& cell : request.cases) {
     prepared.push_back({.cell = cell, .build = build_of(cell, request.builds)});
-    if (is_program_file(cell.model)) {
+    if (is_program_file(cell.model) && !is_bundle(cell.model)) {
       ASSAY_ASSIGN_OR_RETURN(prepared.back().artifact, artifact_from_file(cell.model.ref));
-    } else {
-      needs_toolchain = true;
     }
+    needs_toolchain = needs_toolchain || !is_program_file(cell.model) ||
+                      !toolchain_kinds_of(cell, reference_kinds(request.settings)).empty();
   }
   if (needs_toolchain) {
     ASSAY_RETURN_IF_ERROR(make_artifacts(request, tools, prepared));

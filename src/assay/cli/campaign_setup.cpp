@@ -90,6 +90,7 @@ Result<CampaignSettings> settings_of(const Spec& spec, const CampaignFlags& flag
       .leak_inferences = spec.measure.leak_check.inferences,
       .passes = spec.measure.passes,
       .against = spec.evaluate.against,
+      .has_parity = spec.evaluate.has_parity,
       .tolerance = spec.evaluate.tolerance,
       .parallel_jobs = flags.toolchain.jobs,
       .is_rebuild = flags.run.is_rebuild,
@@ -108,6 +109,9 @@ Json resumable_document(const Spec& spec) {
     (entry.is_object() ? entry["ref"] : entry) = model.model.ref;
     if (!model.input_file.empty()) {
       entry["inputs"] = model.input_file;
+    }
+    if (!model.expected_file.empty()) {
+      entry["expected"] = model.expected_file;
     }
     if (!model.calibration_file.empty()) {
       entry["calibration"] = model.calibration_file;

@@ -17,6 +17,7 @@
 #include "assay/base/result.h"
 #include "assay/base/units.h"
 #include "assay/campaign/campaign.h"
+#include "assay/campaign/extra_cases.h"
 #include "assay/cli/campaign_setup.h"
 #include "assay/cli/exit_code.h"
 #include "assay/cli/interrupt.h"
@@ -34,7 +35,8 @@ bool is_wanted(const Case& cell, const std::string& only) {
          case_key(cell).starts_with(only);
 }
 
-Status print_plan(const std::vector<Case>& cases, const CampaignFlags& flags) {
+Status print_plan(const CampaignRequest& request, const CampaignFlags& flags) {
+  const auto& cases = request.cases;
   ASSAY_ASSIGN_OR_RETURN(const auto store, flags.store.open());
   for (const auto& cell : cases) {
     ASSAY_ASSIGN_OR_RETURN(const auto past_ns, store->past_duration_ns(case_key(cell)));
@@ -43,12 +45,17 @@ Status print_plan(const std::vector<Case>& cases, const CampaignFlags& flags) {
                             : "last time " + text_from_duration_ns(static_cast<double>(past_ns)));
   }
   fmt::print("{} case{}\n", cases.size(), cases.size() == 1 ? "" : "s");
+  for (const auto& [cell, refusal] : extra_cases_of(request)) {
+    fmt::print("evaluated only: {} on {}{}{}\n", label_of(cell), cell.engine_build,
+               refusal.empty() ? "" : ": ", refusal);
+  }
   return {};
 }
 
 /// A resumed run gets no cases that it did not begin with: those that --only left out, or those of
 /// a file that has changed since. A run without attempts may have died while it listed its cases.
-Status keep_cases_of_run(const Run& run, const CampaignFlags& flags, std::vector<Case>& cases) {
+Status keep_cases_of_run(const Run& run, const CampaignFlags& flags, CampaignRequest& request) {
+  auto& cases = request.cases;
   ASSAY_ASSIGN_OR_RETURN(const auto store, flags.store.open());
   ASSAY_ASSIGN_OR_RETURN(const auto attempts, store->attempts_of_run(run.id));
   if (attempts.empty()) {
@@ -59,6 +66,9 @@ Status keep_cases_of_run(const Run& run, const CampaignFlags& flags, std::vector
   std::set<std::string> names;
   std::ranges::transform(begun, std::inserter(names, names.end()), name_of_cell);
   std::erase_if(cases, [&](const Case& cell) { return names.erase(name_of_cell(cell)) == 0; });
+  for (const auto& extra : extra_cases_of(request)) {
+    names.erase(name_of_cell(extra.cell));
+  }
   if (!names.empty()) {
     log_line(
         LogLevel::kWarning,
@@ -101,7 +111,7 @@ Result<ExitCode> execute_spec(const Spec& spec, const CampaignFlags& flags,
   }
   ASSAY_ASSIGN_OR_RETURN(auto request, plan_campaign(spec, flags));
   if (resumed) {
-    ASSAY_RETURN_IF_ERROR(keep_cases_of_run(*resumed, flags, request.cases));
+    ASSAY_RETURN_IF_ERROR(keep_cases_of_run(*resumed, flags, request));
   }
   std::erase_if(request.cases,
                 [&flags](const Case& cell) { return !is_wanted(cell, flags.run.only); });
@@ -111,7 +121,7 @@ Result<ExitCode> execute_spec(const Spec& spec, const CampaignFlags& flags,
     return ExitCode::kNothingMatched;
   }
   if (flags.run.is_dry_run) {
-    ASSAY_RETURN_IF_ERROR(print_plan(request.cases, flags));
+    ASSAY_RETURN_IF_ERROR(print_plan(request, flags));
     return ExitCode::kOk;
   }
   ASSAY_ASSIGN_OR_RETURN(const auto store, flags.store.open());

@@ -10,6 +10,7 @@
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/spec/program_format.h"
+#include "assay/spec/reference_kind.h"
 
 namespace assay::cli {
 namespace {
@@ -92,6 +93,9 @@ void QuickSpec::declare_model(CLI::App& app) {
   app.add_option("--option", options, "name=value[,value]: an engine's option");
   app.add_option("--threads", threads, "Short for --option threads=…")->delimiter(',');
   app.add_option("--input-shape", input_shapes, "1,3,224,224; once for each input");
+  app.add_option("--dimension", dimensions, "batch=1: a size that a program leaves open");
+  app.add_option("--inputs", inputs,
+                 "Inputs from a file or folder, or file.py:NAME; docs/specs.md");
   app.add_option("--seed", seed, "Of weights and of the order of launches")->capture_default_str();
 }
 
@@ -121,9 +125,13 @@ void QuickSpec::declare_iterations(CLI::App& app) {
 }
 
 void QuickSpec::declare_evaluation(CLI::App& app) {
-  app.add_option("--against", against, "References: float32, float64, qdq")
-      ->delimiter(',')
-      ->capture_default_str();
+  app.add_option("--against", against,
+                 "References: float32, float64, qdq, file, engine:NAME; float32 and qdq for a "
+                 "model, file for a program with expected outputs")
+      ->delimiter(',');
+  app.add_option("--expected", expected, "The outputs that are expected of them, where apart");
+  app.add_flag("--parity", has_parity,
+               "Beside --inputs, random ones, and a warning where they differ");
   declare_samples(app);
 }
 
@@ -133,12 +141,55 @@ void QuickSpec::declare_samples(CLI::App& app) {
       ->check(CLI::Range(1, 100000));
 }
 
+Status QuickSpec::add_given(Json& entry) const {
+  if (!inputs.empty() && !input_shapes.empty()) {
+    return fail(ErrorCode::kInvalidArgument,
+                "--inputs and --input-shape exclude each other: a file has its shapes");
+  }
+  for (const auto& [key, file] : {std::pair("inputs", inputs), std::pair("expected", expected)}) {
+    if (!file.empty()) {
+      entry[key] = file;
+    }
+  }
+  for (const auto& text : dimensions) {
+    const auto equals = text.find('=');
+    const auto size = value_from_text(equals == std::string::npos ? "" : text.substr(equals + 1));
+    if (equals == 0 || !size.is_number_integer()) {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("--dimension {}: write name=size, such as batch=1", text));
+    }
+    entry["dimensions"][text.substr(0, equals)] = size;
+  }
+  return {};
+}
+
+/// A program without anything to hold it against is run and not compared.
+Json QuickSpec::evaluation(bool is_program) const {
+  if (is_program && against.empty() && inputs.empty() && !model.ends_with(".bpte")) {
+    return {};
+  }
+  Json evaluate = {{"samples", samples}};
+  if (!against.empty()) {
+    evaluate["against"] = against;
+  } else if (!is_program) {
+    evaluate["against"] = {"float32", "qdq"};
+    if (has_expected_outputs(inputs, expected)) {
+      evaluate["against"].push_back(kFileKind);
+    }
+  }
+  if (has_parity) {
+    evaluate["parity"] = true;
+  }
+  return evaluate;
+}
+
 Result<Json> QuickSpec::document(const std::vector<std::string>& passes) const {
   Json entry = {{"ref", model}};
   const bool is_program = find_program_format(model).has_value();
   if (!is_program) {
     entry["seed"] = seed;
   }
+  ASSAY_RETURN_IF_ERROR(add_given(entry));
   if (!input_shapes.empty()) {
     Json shapes = Json::array();
     for (const auto& text : input_shapes) {
@@ -165,7 +216,9 @@ Result<Json> QuickSpec::document(const std::vector<std::string>& passes) const {
   if (!is_program) {
     document["recipes"] =
         recipes.empty() ? std::vector<std::string>{"executorch/xnnpack-fp32"} : recipes;
-    document["evaluate"] = {{"against", against}, {"samples", samples}};
+  }
+  if (auto evaluate = evaluation(is_program); !evaluate.empty()) {
+    document["evaluate"] = std::move(evaluate);
   }
   if (!engines.empty()) {
     document["engines"] = engines;

@@ -24,7 +24,11 @@ struct QuickSpec {
   std::vector<std::string> require;       ///< metric>=bound
   std::uint64_t seed = 0;
   int samples = 4;
-  std::vector<std::string> against = {"float32", "qdq"};
+  std::vector<std::string> against;     ///< Empty: float32 and qdq, or file for a program.
+  std::string inputs;                   ///< A file or folder of inputs.
+  std::string expected;                 ///< And of the outputs that are expected of them.
+  std::vector<std::string> dimensions;  ///< name=size
+  bool has_parity = false;
   int launches = 3;
   std::string interval;           ///< "1%": launches until it is so narrow.
   std::string warmup = "auto";    ///< Or a number.
@@ -42,6 +46,10 @@ struct QuickSpec {
 
   /// The same as a spec document with these passes. Errors: kInvalidArgument for a malformed flag.
   [[nodiscard]] Result<Json> document(const std::vector<std::string>& passes) const;
+
+ private:
+  Status add_given(Json& entry) const;
+  [[nodiscard]] Json evaluation(bool is_program) const;
 };
 
 }  // namespace assay::cli

@@ -7,6 +7,7 @@
 #include "assay/cli/exit_code.h"
 #include "assay/cli/quick_spec.h"
 #include "assay/cli/verb.h"
+#include "assay/spec/program_format.h"
 #include "assay/spec/spec.h"
 
 namespace assay::cli {
@@ -19,7 +20,7 @@ struct Options {
 
 Result<ExitCode> execute(const Options& options) {
   ASSAY_ASSIGN_OR_RETURN(auto document, options.quick.document({"evaluate"}));
-  if (!document.contains("evaluate")) {
+  if (find_program_format(options.quick.model)) {
     return fail(ErrorCode::kInvalidArgument,
                 "a finished program does not tell its layers: give the model, and a recipe");
   }

@@ -1,6 +1,5 @@
 #include "assay/evaluate/gates.h"
 
-#include <array>
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
@@ -17,21 +16,10 @@
 #include "assay/record/metric.h"
 #include "assay/record/summary.h"
 #include "assay/spec/bound.h"
+#include "assay/spec/reference_kind.h"
 
 namespace assay {
 namespace {
-
-constexpr auto kKindPrefixes =
-    std::to_array<std::string_view>({"float32.", "float64.", "qdq.", "lowered_eager."});
-
-std::string_view without_kind(std::string_view name) {
-  for (const auto prefix : kKindPrefixes) {
-    if (name.starts_with(prefix)) {
-      return name.substr(prefix.size());
-    }
-  }
-  return name;
-}
 
 /// Accuracy against float32 stands under the bare name too.
 const Estimate* find_estimate(std::string_view name,
@@ -47,7 +35,7 @@ const Estimate* find_estimate(std::string_view name,
 }  // namespace
 
 Result<const MetricDefinition*> metric_of_gate(std::string_view name) {
-  if (const auto* definition = find_metric(without_kind(name))) {
+  if (const auto* definition = find_metric(without_reference_kind(name))) {
     return definition;
   }
   std::vector<std::string> known;

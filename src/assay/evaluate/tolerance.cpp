@@ -1,7 +1,6 @@
 #include "assay/evaluate/tolerance.h"
 
 #include <algorithm>
-#include <array>
 #include <expected>
 #include <fmt/format.h>
 #include <functional>
@@ -18,19 +17,28 @@
 #include "assay/base/suggest.h"
 #include "assay/record/case.h"
 #include "assay/record/metric.h"
+#include "assay/spec/reference_kind.h"
 #include "assay/tensor/dtype.h"
 
 namespace assay {
 namespace {
 
-constexpr auto kKinds =
-    std::to_array<std::string_view>({"float32", "float64", "qdq", "lowered_eager"});
+/// The part that holds for every "engine:NAME".
+constexpr std::string_view kEngineKey = "engine";
 constexpr std::string_view kIntegerKey = "integer";
 constexpr std::string_view kSeparationKey = "separation_db";
 constexpr std::string_view kNondeterminismKey = "allow_nondeterminism";
 constexpr std::string_view kWhyKey = "why";
 
-bool is_kind(std::string_view key) { return std::ranges::find(kKinds, key) != kKinds.end(); }
+bool is_kind(std::string_view key) {
+  const auto& named = named_reference_kinds();
+  return key == kEngineKey || std::ranges::find(named, key) != named.end();
+}
+
+/// The key under which a document has what holds for a kind.
+std::string_view part_of_kind(std::string_view kind) {
+  return engine_of_kind(kind) ? kEngineKey : kind;
+}
 
 const MetricDefinition* find_output_metric(std::string_view name) {
   const auto* definition = find_metric(name);
@@ -54,7 +62,8 @@ std::vector<std::string> known_keys() {
   for (const auto key : {kSeparationKey, kNondeterminismKey, kWhyKey, kIntegerKey}) {
     keys.emplace_back(key);
   }
-  keys.insert(keys.end(), kKinds.begin(), kKinds.end());
+  keys.emplace_back(kEngineKey);
+  keys.insert(keys.end(), named_reference_kinds().begin(), named_reference_kinds().end());
   return keys;
 }
 
@@ -211,7 +220,7 @@ void lay_part_over(const Tolerance& part, Tolerance& tolerance) {
 }
 
 void lay_over(const Parsed& parsed, std::string_view kind, ToleranceSet& set) {
-  const auto for_kind = parsed.nested.find(kind);
+  const auto for_kind = parsed.nested.find(part_of_kind(kind));
   const auto& chosen = for_kind == parsed.nested.end() ? parsed.flat : for_kind->second;
   const auto for_integers = parsed.nested.find(kIntegerKey);
   for (auto* tolerance : {&set.floating, &set.float16, &set.bfloat16}) {

@@ -38,9 +38,9 @@ struct ToleranceSet {
 /// a document without bounds changes only what it names.
 ///
 /// A document is {metric: number, …, "separation_db", "allow_nondeterminism", "why"}; "why" is
-/// required. An object under a kind of reference ("float32", "float64", "qdq", "lowered_eager")
-/// holds for that kind alone, one under "integer" for integer outputs.
-/// Errors: kInvalidArgument, with did-you-mean for a key that is unknown.
+/// required. An object under a kind of reference ("float32", "float64", "qdq", "lowered_eager",
+/// "file", and "engine" for every engine) holds for that kind alone, one under "integer" for
+/// integer outputs. Errors: kInvalidArgument, with did-you-mean for a key that is unknown.
 Result<ToleranceSet> tolerances_for(const Recipe& recipe, const Json& spec_tolerance,
                                     std::string_view kind);
 

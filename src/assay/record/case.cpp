@@ -50,6 +50,9 @@ Json identity_of_model(const ModelReference& model) {
   if (model.healthy) {
     identity["healthy"] = *model.healthy;
   }
+  if (!model.dimensions.empty()) {
+    identity["dimensions"] = model.dimensions;
+  }
   return identity;
 }
 
@@ -146,6 +149,9 @@ std::string label_of(const Case& cell) {
   for (const auto& input : cell.model.inputs) {
     label += " " + text_from_shape(input.shape);
   }
+  for (const auto& [name, size] : cell.model.dimensions) {
+    label += fmt::format(" {}={}", name, size);
+  }
   for (const auto& [name, value] : cell.options.items()) {
     label += fmt::format(" {}={}", name, text_of_value(value));
   }
@@ -153,14 +159,18 @@ std::string label_of(const Case& cell) {
     const auto slash = text.find_last_of('/');
     label += " " + (slash == std::string::npos ? text : "beside=" + text.substr(slash + 1));
   }
+  if (cell.inputs.role == kParityRole) {
+    label += " random inputs";
+  }
   return cell.gives_layers ? label + " layers" : label;
 }
 
-ASSAY_DEFINE_JSON(ModelReference, ref, args, seed, source_sha256, inputs, healthy)
+ASSAY_DEFINE_JSON(ModelReference, ref, args, seed, source_sha256, inputs, healthy, dimensions)
 ASSAY_DEFINE_JSON(Recipe, name, is_preset, engine, quantization, lowering, produces, tolerance,
                   description, runtime_unavailable)
 ASSAY_DEFINE_JSON(InputSet, generator, seed, count, role, file, file_sha256)
 ASSAY_DEFINE_JSON(Case, model, recipe, engine, options, method, scenario, inputs, calibration,
-                  gives_layers, device_class, engine_build, device, require)
+                  expected_file, expected_sha256, gives_layers, device_class, engine_build, device,
+                  require)
 
 }  // namespace assay

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "assay/base/json.h"
@@ -20,6 +22,8 @@ struct ModelReference {
   std::string source_sha256;       ///< Of the file behind `ref`; empty for a library's model.
   std::vector<TensorSpec> inputs;  ///< Empty: the model's own example inputs.
   std::optional<bool> healthy;     ///< Heal random weights, or not; absent: as the maker thinks.
+  /// Sizes of the named dimensions that a program file leaves open: {"batch": 1}.
+  std::map<std::string, std::int64_t> dimensions;
 };
 
 /// Quantization x lowering x format. A preset is known by name, an inline recipe by its content.
@@ -36,13 +40,18 @@ struct Recipe {
       runtime_unavailable;  ///< Why no engine here runs it; such a recipe stops after lower.
 };
 
+/// Role of random inputs that are evaluated on beside real ones; see docs/accuracy.md.
+inline constexpr std::string_view kParityRole = "parity";
+
 /// Inputs by generator and seed, or by file.
 struct InputSet {
   std::string generator = "normal";  ///< "normal" or "file".
   std::uint64_t seed = 1;
-  int count = 4;                    ///< Samples.
-  std::string role = "evaluation";  ///< "evaluation" or "calibration"; the two are never the same.
-  std::string file;                 ///< .npz or .safetensors, for "file".
+  int count = 4;  ///< Samples.
+  /// "evaluation" or "calibration", which are never the same; "parity": random inputs beside the
+  /// real ones that another case evaluates on.
+  std::string role = "evaluation";
+  std::string file;  ///< A file or folder of docs/specs.md, for "file".
   std::string file_sha256;
 };
 
@@ -56,6 +65,8 @@ struct Case {
   Json scenario = Json::object();  ///< What differs from a Scenario's defaults: scenario.h.
   InputSet inputs;
   InputSet calibration;
+  std::string expected_file;  ///< Expected outputs apart from the inputs; not part of the key.
+  std::string expected_sha256;
   bool gives_layers =
       false;                 ///< The program's layers are outputs, too: to find where errors arise.
   std::string device_class;  ///< "linux-x86_64:amd-epyc:2cpu"

@@ -134,6 +134,8 @@ struct CaseSummary {
   Json effective_options;
   std::vector<std::string>
       notes;  ///< Sentences a reader must know: "stopped by its time budget after 4 of 50", …
+  std::vector<std::string>
+      warnings;            ///< Why a result may mislead: random and real inputs disagree.
   std::string reproduce;   ///< Command that runs this case alone.
   std::string last_words;  ///< Tail of the stderr of the process that failed; empty when none did.
 };

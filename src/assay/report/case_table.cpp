@@ -173,6 +173,21 @@ TextColumn sqnr_column(const Rows& rows, std::string_view against, std::string_v
   return column;
 }
 
+/// References that the user brings, a file's or an engine's, in order of appearance.
+std::vector<std::string> brought_kinds(const Rows& rows) {
+  std::vector<std::string> kinds;
+  for (const auto* cell : rows) {
+    for (const auto& table : cell->accuracy_tables) {
+      const auto& against = table.against;
+      const bool is_brought = against == "file" || against.starts_with("engine:");
+      if (is_brought && std::ranges::find(kinds, against) == kinds.end()) {
+        kinds.push_back(against);
+      }
+    }
+  }
+  return kinds;
+}
+
 /// By the labels of the inputs, so the same against every reference: the first table's.
 TextColumn accuracy_column(const Rows& rows) {
   TextColumn column{.title = "accuracy", .unit = "%", .importance = 62};
@@ -342,6 +357,10 @@ TextTable case_table(const RunSummary& summary, std::vector<std::string>& common
   }
   add_if_measured(table, sqnr_column(rows, "float32", "f32 dB", 55));
   add_if_measured(table, sqnr_column(rows, "qdq", "qdq dB", 30));
+  for (const auto& kind : brought_kinds(rows)) {
+    const auto title = kind.substr(kind.find(':') + 1);
+    add_if_measured(table, sqnr_column(rows, kind, printable(title) + " dB", 50));
+  }
   add_if_measured(table, accuracy_column(rows));
   add_if_measured(table, speedup_column(rows));
   table.columns.push_back(result_column(rows));

@@ -71,6 +71,21 @@ double badness(const Metric& metric) {
   return definition != nullptr && definition->better == Better::kHigher ? -value : value;
 }
 
+std::vector<SharedNote> shared_texts(const std::vector<CaseSummary>& cases,
+                                     std::vector<std::string> CaseSummary::* texts) {
+  std::vector<SharedNote> notes;
+  for (const auto& cell : cases) {
+    for (const auto& one : cell.*texts) {
+      const auto text = printable(one);
+      const auto found = std::ranges::find(notes, text, &SharedNote::text);
+      auto& shared =
+          found == notes.end() ? notes.emplace_back(SharedNote{.text = text, .cases = {}}) : *found;
+      shared.cases.push_back(&cell);
+    }
+  }
+  return notes;
+}
+
 }  // namespace
 
 std::string_view mark_of(Verdict verdict) {
@@ -106,6 +121,10 @@ std::string cause_of(const CaseSummary& cell) {
   if (cell.accuracy == Accuracy::kVacuous) {
     return "vacuous";
   }
+  if (std::ranges::find(cell.accuracy_tables, Accuracy::kNotChecked, &AccuracyTable::accuracy) !=
+      cell.accuracy_tables.end()) {
+    return "not checked";
+  }
   return cell.timing == Timing::kSteady ? "" : with_spaces(name_of(cell.timing));
 }
 
@@ -134,7 +153,7 @@ std::vector<std::string> findings_of(const CaseSummary& cell) {
     findings.push_back(fmt::format("last words: \"{}\"", words));
   }
   for (const auto& table : cell.accuracy_tables) {
-    if (table.accuracy != Accuracy::kPass && table.accuracy != Accuracy::kNotChecked) {
+    if (table.accuracy != Accuracy::kPass) {
       findings.push_back(fmt::format("accuracy against {}: {}{}{}", printable(table.against),
                                      with_spaces(name_of(table.accuracy)),
                                      table.reason.empty() ? "" : ": ", printable(table.reason)));
@@ -215,17 +234,11 @@ std::string machine_of(const Environment& environment) {
 }
 
 std::vector<SharedNote> shared_notes(const std::vector<CaseSummary>& cases) {
-  std::vector<SharedNote> notes;
-  for (const auto& cell : cases) {
-    for (const auto& note : cell.notes) {
-      const auto text = printable(note);
-      const auto found = std::ranges::find(notes, text, &SharedNote::text);
-      auto& shared =
-          found == notes.end() ? notes.emplace_back(SharedNote{.text = text, .cases = {}}) : *found;
-      shared.cases.push_back(&cell);
-    }
-  }
-  return notes;
+  return shared_texts(cases, &CaseSummary::notes);
+}
+
+std::vector<SharedNote> shared_warnings(const std::vector<CaseSummary>& cases) {
+  return shared_texts(cases, &CaseSummary::warnings);
 }
 
 std::string concerned_by(const SharedNote& note, const std::vector<CaseSummary>& cases) {

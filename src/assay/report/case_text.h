@@ -52,6 +52,9 @@ struct SharedNote {
 };
 std::vector<SharedNote> shared_notes(const std::vector<CaseSummary>& cases);
 
+/// The same of warnings.
+std::vector<SharedNote> shared_warnings(const std::vector<CaseSummary>& cases);
+
 /// Whom a note concerns, briefly: "all cases", the recipes when it is all cases of theirs, one or
 /// two cases by name, else "6 of 9 cases".
 std::string concerned_by(const SharedNote& note, const std::vector<CaseSummary>& cases);

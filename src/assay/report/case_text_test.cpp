@@ -56,6 +56,16 @@ TEST(Cause, TellsVacuousFromUnsteady) {
   EXPECT_EQ(cause_of(cell), "vacuous");
 }
 
+TEST(Cause, TellsAReferenceThatIsNotThere) {
+  auto cell = completed(Verdict::kInconclusive);
+  cell.accuracy_tables = {{.against = "engine:litert",
+                           .accuracy = Accuracy::kNotChecked,
+                           .reason = "there is no such reference: it crashed"}};
+  EXPECT_EQ(cause_of(cell), "not checked");
+  EXPECT_THAT(findings_of(cell), ElementsAre("accuracy against engine:litert: not checked: there "
+                                             "is no such reference: it crashed"));
+}
+
 TEST(Findings, TellOutcomeStageReasonTextAndLastWords) {
   const auto summary = sample_summary();
   const auto crashed = *std::ranges::find(summary.cases, Outcome::kCrashed, &CaseSummary::outcome);

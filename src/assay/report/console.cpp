@@ -121,6 +121,18 @@ void add_findings(Page& page, const RunSummary& summary) {
   }
 }
 
+/// Why a result may mislead, though nothing is wrong with the case itself.
+void add_warnings(Page& page, const RunSummary& summary) {
+  const auto warnings = shared_warnings(summary.cases);
+  if (warnings.empty()) {
+    return;
+  }
+  page.heading("Warnings");
+  for (const auto& warning : warnings) {
+    page.line(fmt::format("! {} ({})", warning.text, concerned_by(warning, summary.cases)), 2, 2);
+  }
+}
+
 void add_notes(Page& page, const RunSummary& summary) {
   const auto notes = shared_notes(summary.cases);
   if (notes.empty()) {
@@ -214,6 +226,7 @@ Status write_console(const RunSummary& summary, const ReportStyle& style, std::o
   }
   add_comparisons(page, summary);
   add_findings(page, summary);
+  add_warnings(page, summary);
   add_gates(page, summary);
   if (style.has_accuracy_tables) {
     add_accuracy(page, summary);

@@ -96,7 +96,9 @@ Row row_of(const RunSummary& summary, const CaseSummary& cell) {
   add_metrics(row, cell);
   add_errors(row, cell);
   row.emplace_back("text", printable_lines(cell.text));
-  row.emplace_back("notes", fmt::format("{}", fmt::join(cell.notes, "; ")));
+  auto notes = cell.warnings;
+  notes.insert(notes.end(), cell.notes.begin(), cell.notes.end());
+  row.emplace_back("notes", fmt::format("{}", fmt::join(notes, "; ")));
   row.emplace_back("reproduce", cell.reproduce);
   return row;
 }

@@ -122,8 +122,10 @@ void write_case(const CaseSummary& cell, std::ostream& out) {
                              {"type", element == "skipped" ? "" : cause_of(cell)}})
         << ">" << escaped(fmt::format("{}", fmt::join(findings, "\n"))) << "</" << element << ">\n";
   }
-  if (!cell.notes.empty()) {
-    out << "      <system-out>" << escaped(fmt::format("{}", fmt::join(cell.notes, "\n")))
+  auto lines = cell.warnings;
+  lines.insert(lines.end(), cell.notes.begin(), cell.notes.end());
+  if (!lines.empty()) {
+    out << "      <system-out>" << escaped(fmt::format("{}", fmt::join(lines, "\n")))
         << "</system-out>\n";
   }
   if (!cell.last_words.empty()) {

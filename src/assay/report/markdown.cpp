@@ -84,15 +84,20 @@ void write_findings(const RunSummary& summary, std::ostream& out) {
   }
 }
 
-void write_notes(const RunSummary& summary, std::ostream& out) {
-  const auto notes = shared_notes(summary.cases);
+void write_shared(std::string_view heading, const std::vector<SharedNote>& notes,
+                  const RunSummary& summary, std::ostream& out) {
   if (!notes.empty()) {
-    out << "\n#### Notes\n\n";
+    out << fmt::format("\n#### {}\n\n", heading);
   }
   for (const auto& note : notes) {
     out << fmt::format("- {} ({})\n", escaped(note.text),
                        escaped(concerned_by(note, summary.cases)));
   }
+}
+
+void write_notes(const RunSummary& summary, std::ostream& out) {
+  write_shared("Warnings", shared_warnings(summary.cases), summary, out);
+  write_shared("Notes", shared_notes(summary.cases), summary, out);
 }
 
 void write_accuracy(const RunSummary& summary, std::ostream& out) {

@@ -65,6 +65,10 @@ CaseSummary partly_delegated() {
         {"reason", "the xnnpack partitioner has no rule for this operator"}}});
   add_accuracy(cell, 34.2, 61.8);
   cell.metrics["speedup_ratio"] = plain(352.6);
+  cell.warnings = {
+      "random inputs hide what real ones show, against float32: pass (31 dB) on random inputs, "
+      "fail "
+      "numeric (6.1 dB) on real ones"};
   return cell;
 }
 

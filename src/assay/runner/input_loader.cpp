@@ -47,8 +47,9 @@ Status check_bound(std::span<const TensorSpec> specs) {
   for (const auto& spec : specs) {
     if (std::ranges::find(spec.shape, kUnboundDimension) != spec.shape.end()) {
       return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("input '{}' is {}: inputs of unbound size are not made up; give a "
-                              "file of inputs, or bind it by the engine's option input_shapes",
+                  fmt::format("input '{}' is {}: inputs of unbound size are not made up; bind it "
+                              "by the spec's \"dimensions\" or \"inputs\" (--dimension batch=1, "
+                              "--input-shape 1,3), or give a file of inputs",
                               spec.name, text_from_shape(spec.shape)));
     }
   }

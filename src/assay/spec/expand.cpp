@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <fmt/format.h>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -33,6 +35,8 @@ struct BoundModel {
   ModelReference model;
   InputSet inputs;
   InputSet calibration;
+  std::string expected_file;
+  std::string expected_sha256;
   std::string short_name;
   std::optional<std::string> program_format;
 };
@@ -100,6 +104,32 @@ Result<std::string> digest_file(const std::string& file, const SpecModel& entry,
                             where, file, *digest, entry.sha256));
   }
   return digest;
+}
+
+// A folder is known by the names in it and their content.
+Result<std::string> digest_folder(const std::filesystem::path& folder, const std::string& where) {
+  Json content = Json::object();
+  std::error_code error;
+  for (std::filesystem::recursive_directory_iterator entry(folder, error), end; entry != end;
+       entry.increment(error)) {
+    if (entry->is_regular_file(error)) {
+      ASSAY_ASSIGN_OR_RETURN(content[entry->path().lexically_relative(folder).generic_string()],
+                             digest_file(entry->path().string(), {}, where));
+    }
+    if (error) {
+      break;
+    }
+  }
+  if (error) {
+    return fail(ErrorCode::kUnavailable,
+                fmt::format("{}: cannot read '{}': {}", where, folder.string(), error.message()));
+  }
+  return digest_of_json(content);
+}
+
+Result<std::string> digest_samples(const std::string& file, const std::string& where) {
+  return std::filesystem::is_directory(file) ? digest_folder(file, where)
+                                             : digest_file(file, {}, where);
 }
 
 // Every combination of values, the last name varying fastest; null leaves its name out.
@@ -205,8 +235,9 @@ Status Expander::bind_file(const std::string& reference, std::size_t index, cons
   const auto where = fmt::format("{}: models[{}].{}", spec_.origin, index, key);
   inputs.generator = "file";
   inputs.file = reference;
-  ASSAY_ASSIGN_OR_RETURN(inputs.file_sha256,
-                         digest_file(find_model_file(reference).value_or(reference), {}, where));
+  const bool is_callable = reference.find(".py:") != std::string::npos;
+  const auto file = is_callable ? find_model_file(reference).value_or(reference) : reference;
+  ASSAY_ASSIGN_OR_RETURN(inputs.file_sha256, digest_samples(file, where));
   return {};
 }
 
@@ -222,7 +253,16 @@ Status Expander::bind_model(const SpecModel& entry, std::size_t index) {
     const auto where = fmt::format("{}: models[{}].ref", spec_.origin, index);
     ASSAY_ASSIGN_OR_RETURN(bound.model.source_sha256, digest_file(*file, entry, where));
   }
-  ASSAY_RETURN_IF_ERROR(bind_file(entry.input_file, index, "inputs", bound.inputs));
+  // A bundle brings its own inputs.
+  const bool is_bundle = entry.model.ref.ends_with(".bpte") && entry.bindings.empty();
+  ASSAY_RETURN_IF_ERROR(
+      bind_file(is_bundle && entry.input_file.empty() ? entry.model.ref : entry.input_file, index,
+                "inputs", bound.inputs));
+  if (!entry.expected_file.empty()) {
+    const auto where = fmt::format("{}: models[{}].expected", spec_.origin, index);
+    bound.expected_file = entry.expected_file;
+    ASSAY_ASSIGN_OR_RETURN(bound.expected_sha256, digest_samples(entry.expected_file, where));
+  }
   ASSAY_RETURN_IF_ERROR(bind_file(entry.calibration_file, index, "calibration", bound.calibration));
   if (entry.bindings.empty()) {
     models_.push_back(std::move(bound));
@@ -293,6 +333,8 @@ void Expander::add_cells_of(const Block& block) {
             .engine = block.engine,
             .inputs = block.model.inputs,
             .calibration = block.model.calibration,
+            .expected_file = block.model.expected_file,
+            .expected_sha256 = block.model.expected_sha256,
             .gives_layers = spec_.evaluate.gives_layers,
             .device_class = context_.device_class,
             .engine_build = block.engine_build,

@@ -24,6 +24,7 @@ struct Ending {
 // The first that fits counts: a program of torch ends like a model, and says more.
 constexpr auto kEndings = std::to_array<Ending>({
     {".pte", "pte"},
+    {".bpte", "pte"},
     {".onnx", "onnx"},
     {".tflite", "tflite"},
     {".xml", "openvino_ir"},

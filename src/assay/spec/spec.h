@@ -22,7 +22,8 @@ namespace assay {
 struct SpecModel {
   ModelReference model;  ///< Without inputs; a file's path is absolute, its digest not yet there.
   std::vector<std::vector<TensorSpec>> bindings;  ///< Alternatives; empty: the model's own inputs.
-  std::string input_file;        ///< Inputs from .npz, .safetensors or file.py:callable.
+  std::string input_file;        ///< Inputs from a file, a folder or file.py:callable.
+  std::string expected_file;     ///< The outputs that are expected of them, where apart.
   std::string calibration_file;  ///< What quantization is calibrated with, likewise.
   std::string url;               ///< Where the file comes from, for people.
   std::string sha256;            ///< What the file must digest to; may be empty.
@@ -53,11 +54,12 @@ struct SpecMeasure {
 };
 
 struct SpecEvaluate {
-  std::vector<std::string> against = {"float32"};
+  std::vector<std::string> against = {"float32", "file"};  ///< Each where there is such a one.
   int samples = 4;
   std::uint64_t seed = 1;
   Json tolerance = Json::object();  ///< Overrides the recipe's; see evaluate/tolerance.h.
   bool gives_layers = false;        ///< Errors are followed layer by layer.
+  bool has_parity = false;          ///< Beside real inputs, random ones are evaluated on, too.
 };
 
 struct SpecCalibration {

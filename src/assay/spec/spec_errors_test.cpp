@@ -17,6 +17,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 TEST(SpecErrors, NameFilePathAndFixOfATypo) {
   EXPECT_EQ(message_with("modles", "[]"), "x.json: unknown key 'modles'; did you mean 'models'?");
@@ -124,10 +125,41 @@ TEST(SpecErrors, NameWrongModels) {
   EXPECT_THAT(with_inputs(R"([{"shape": [1], "dtype": "fp32"}])"),
               HasSubstr("models[0].inputs[0].dtype: 'fp32' is not one of: float64, float32"));
   EXPECT_THAT(with_inputs(R"([{"dtype": "int8"}])"), HasSubstr("needs a \"shape\""));
-  EXPECT_THAT(with_inputs(R"("inputs.csv")"), HasSubstr(".npz or .safetensors"));
+  EXPECT_THAT(with_inputs(R"("inputs.csv")"),
+              HasSubstr("give a .npz, .safetensors or .bpte file, a folder"));
   EXPECT_THAT(with_model(R"({"ref": "a:b", "sha256": "ABC"})"), HasSubstr("64 lower-case"));
   EXPECT_THAT(with_model(R"({"ref": "a:b", "healthy": "yes"})"), HasSubstr("true or false"));
   EXPECT_THAT(with_model(R"({"ref": "a:b", "args": [1]})"), HasSubstr("keyword arguments"));
+}
+
+TEST(SpecErrors, NameInputsAndOutputsThatDoNotBelongTogether) {
+  const auto with_model = [](std::string_view model) {
+    return message_with("models", "[" + std::string(model) + "]");
+  };
+  EXPECT_THAT(with_model(R"({"ref": "a:b", "inputs": "x.npz", "expected": "y.csv"})"),
+              HasSubstr("models[0].expected: 'y.csv' holds no outputs"));
+  EXPECT_THAT(with_model(R"({"ref": "a:b", "expected": "y.npz"})"),
+              HasSubstr("needs \"inputs\" that come from a file"));
+  EXPECT_THAT(with_model(R"({"ref": "a:b", "dimensions": {"batch": 1}})"),
+              HasSubstr("models[0].dimensions: bind what a finished program leaves open"));
+  EXPECT_THAT(with_model(R"({"ref": "net.onnx", "dimensions": {"batch": 0}})"),
+              HasSubstr("models[0].dimensions.batch: must be from 1"));
+  EXPECT_THAT(with_model(R"({"ref": "net.onnx", "dimensions": {"batch": 2}})"), IsEmpty());
+  EXPECT_THAT(with_model(R"({"ref": "a:b", "inputs": "data/sets/"})"), IsEmpty());
+}
+
+TEST(SpecErrors, NameReferencesThatCannotBe) {
+  EXPECT_THAT(message_with("evaluate", R"({"against": ["engine:"]})"),
+              HasSubstr("unknown kind of reference 'engine:'"));
+  EXPECT_THAT(message_with("evaluate", R"({"against": ["engines:x"]})"), HasSubstr("engine:NAME"));
+  EXPECT_THAT(message_with("evaluate", R"({"against": ["engine:onnxruntime@1.2"]})"), IsEmpty());
+  EXPECT_THAT(message_with("evaluate", R"({"against": ["file"]})"),
+              HasSubstr("no model has expected outputs"));
+  EXPECT_THAT(message_with("evaluate", R"({"parity": true})"),
+              HasSubstr("give a model \"inputs\" from a file"));
+  EXPECT_THAT(message_with("evaluate", R"({"parity": 1})"), HasSubstr("true or false"));
+  EXPECT_THAT(message_with("require", R"({"engine:onnxruntime@1.2.sqnr_dc": ">=3"})"),
+              HasSubstr("did you mean 'sqnr_db'?"));
 }
 
 TEST(SpecErrors, NameAWarmUpThatIsNeitherAutoNorANumber) {

@@ -1,7 +1,10 @@
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <fmt/format.h>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -76,18 +79,60 @@ std::vector<TensorSpec> read_binding(const Node& node) {
 }
 
 std::string resolve_path(const std::string& path, const SpecContext& context) {
-  return (context.folder / path).lexically_normal().string();
+  auto resolved = (context.folder / path).lexically_normal().string();
+  while (resolved.size() > 1 && resolved.ends_with('/')) {
+    resolved.pop_back();
+  }
+  return resolved;
+}
+
+constexpr auto kSampleEndings = std::to_array<std::string_view>({".npz", ".safetensors", ".bpte"});
+
+/// A file or folder that holds samples. A folder has no ending, or a slash behind its name.
+bool is_sample_file(const std::string& file) {
+  const auto is_ending = [&file](std::string_view ending) { return file.ends_with(ending); };
+  return std::ranges::any_of(kSampleEndings, is_ending) || file.ends_with('/') ||
+         (!file.empty() && !std::filesystem::path(file).has_extension());
 }
 
 /// A file that holds inputs, or a callable that yields them.
 std::string read_input_file(const Node& node, const SpecContext& context) {
   const auto file = node.text();
-  if (!file.ends_with(".npz") && !file.ends_with(".safetensors") &&
-      file.find(".py:") == std::string::npos) {
-    node.complain(fmt::format(
-        "'{}' is no input set; give a .npz or .safetensors file, or file.py:callable", file));
+  if (!is_sample_file(file) && file.find(".py:") == std::string::npos) {
+    node.complain(
+        fmt::format("'{}' is no input set; give a .npz, .safetensors or .bpte file, a folder with "
+                    "test_data_set_0 or stimulus.json in it, or file.py:callable",
+                    file));
   }
   return resolve_path(file, context);
+}
+
+/// The outputs that are expected of inputs from a file.
+std::string read_expected_file(const Node& node, const SpecContext& context,
+                               const SpecModel& model) {
+  const auto file = node.text();
+  if (!is_sample_file(file)) {
+    node.complain(
+        fmt::format("'{}' holds no outputs; give a .npz, .safetensors or .bpte file, or a folder "
+                    "with stimulus.json in it",
+                    file));
+  }
+  if (model.input_file.empty()) {
+    node.complain("needs \"inputs\" that come from a file: outputs are expected of given inputs");
+  }
+  return resolve_path(file, context);
+}
+
+/// Sizes by the name of a dimension that a program leaves open.
+std::map<std::string, std::int64_t> read_dimensions(const Node& node, const SpecModel& model) {
+  std::map<std::string, std::int64_t> dimensions;
+  for (const auto& [name, size] : node.members()) {
+    dimensions[name] = size.integer(1, 1);
+  }
+  if (!find_program_format(model.model.ref)) {
+    node.complain("bind what a finished program leaves open; a model takes shapes by \"inputs\"");
+  }
+  return dimensions;
 }
 
 void read_inputs(const Node& node, const SpecContext& context, SpecModel& model) {
@@ -115,7 +160,7 @@ std::string read_reference(const Node& node, const SpecContext& context) {
     if (!find_model_file(ref)) {
       node.complain(
           fmt::format("'{}' is no kind of file that is known; known: file.py:factory, "
-                      ".pt2, .onnx, .tflite, .pte",
+                      ".pt2, .onnx, .tflite, .pte, .bpte",
                       ref));
     }
   }
@@ -154,6 +199,12 @@ void read_model_fields(const Node& node, const SpecContext& context, SpecModel& 
   }
   if (const auto inputs = node.find("inputs")) {
     read_inputs(*inputs, context, model);
+  }
+  if (const auto expected = node.find("expected")) {
+    model.expected_file = read_expected_file(*expected, context, model);
+  }
+  if (const auto dimensions = node.find("dimensions")) {
+    model.model.dimensions = read_dimensions(*dimensions, model);
   }
   if (const auto calibration = node.find("calibration")) {
     model.calibration_file = read_input_file(*calibration, context);

@@ -15,8 +15,9 @@ inline constexpr auto kTopKeys = std::to_array<std::string_view>(
     {"schema", "name", "models", "recipes", "engines", "options", "scenario", "devices", "measure",
      "evaluate", "calibration", "require", "exclude", "seed", "labels", "baseline", "expand",
      "max_cases"});
-inline constexpr auto kModelKeys = std::to_array<std::string_view>(
-    {"ref", "seed", "args", "inputs", "calibration", "url", "sha256", "healthy"});
+inline constexpr auto kModelKeys =
+    std::to_array<std::string_view>({"ref", "seed", "args", "inputs", "expected", "dimensions",
+                                     "calibration", "url", "sha256", "healthy"});
 inline constexpr auto kInputKeys = std::to_array<std::string_view>({"shape", "dtype"});
 inline constexpr auto kRecipeKeys = std::to_array<std::string_view>(
     {"name", "engine", "quantization", "lowering", "produces", "tolerance", "description"});
@@ -26,8 +27,8 @@ inline constexpr auto kMeasureKeys = std::to_array<std::string_view>(
     {"launches", "interval", "most_launches", "case_budget", "warmup", "iterations",
      "min_iterations", "time_budget", "passes", "leak_check"});
 inline constexpr auto kLeakCheckKeys = std::to_array<std::string_view>({"loads", "inferences"});
-inline constexpr auto kEvaluateKeys =
-    std::to_array<std::string_view>({"against", "samples", "seed", "tolerance", "layers"});
+inline constexpr auto kEvaluateKeys = std::to_array<std::string_view>(
+    {"against", "samples", "seed", "tolerance", "layers", "parity"});
 inline constexpr auto kCalibrationKeys = std::to_array<std::string_view>({"batches", "seed"});
 inline constexpr auto kScenarioKeys = std::to_array<std::string_view>(
     {"gap", "streams", "page_cache", "cores", "background", "cool_below", "beside"});

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <fmt/format.h>
 #include <map>
@@ -17,6 +16,7 @@
 #include "assay/record/metric.h"
 #include "assay/spec/bound.h"
 #include "assay/spec/node.h"
+#include "assay/spec/reference_kind.h"
 #include "assay/spec/spec.h"
 #include "assay/spec/spec_parts.h"
 
@@ -44,22 +44,10 @@ std::vector<Pass> read_passes(const Node& node) {
   return passes;
 }
 
-constexpr auto kKinds =
-    std::to_array<std::string_view>({"float32", "float64", "qdq", "lowered_eager"});
-
-std::vector<std::string> kind_names() { return {kKinds.begin(), kKinds.end()}; }
-
-// "qdq.sqnr_db" is the metric against one kind of reference.
-std::string_view without_kind(std::string_view name) {
-  const auto dot = name.find('.');
-  const bool has_kind = dot != std::string_view::npos &&
-                        std::ranges::find(kKinds, name.substr(0, dot)) != kKinds.end();
-  return has_kind ? name.substr(dot + 1) : name;
-}
-
 // Parts of a tolerance that hold for one kind of reference, or for integer outputs.
 std::vector<std::string> tolerance_parts() {
-  auto parts = kind_names();
+  auto parts = named_reference_kinds();
+  parts.emplace_back("engine");
   parts.emplace_back("integer");
   return parts;
 }
@@ -185,6 +173,29 @@ SpecLeakCheck read_leak_check(const Node& node, const std::vector<Pass>& passes)
   return check;
 }
 
+/// "qdq", "file", or "engine:NAME".
+std::string read_kind(const Node& node) {
+  auto kind = node.text();
+  if (!is_reference_kind(kind)) {
+    auto known = named_reference_kinds();
+    known.emplace_back("engine:NAME");
+    expect_one_of(node, "kind of reference", kind, known);
+  }
+  return kind;
+}
+
+bool read_flag(const Node& node, std::string_view key) {
+  const auto value = node.find(key);
+  if (!value) {
+    return false;
+  }
+  if (!value->json().is_boolean()) {
+    value->complain_of_type("true or false");
+    return false;
+  }
+  return value->json().get<bool>();
+}
+
 bool is_scalar(const Json& value) {
   return value.is_string() || value.is_boolean() || value.is_number();
 }
@@ -239,19 +250,13 @@ SpecEvaluate read_evaluate(const Node& node) {
   if (const auto against = node.find("against")) {
     evaluate.against.clear();
     for (const auto& kind : against->items()) {
-      evaluate.against.push_back(kind.text());
-      expect_one_of(kind, "kind of reference", evaluate.against.back(), kind_names());
+      evaluate.against.push_back(read_kind(kind));
     }
   }
   evaluate.samples = node.integer("samples", 1, evaluate.samples);
   evaluate.seed = node.seed("seed", evaluate.seed);
-  if (const auto layers = node.find("layers")) {
-    if (!layers->json().is_boolean()) {
-      layers->complain_of_type("true or false");
-    } else {
-      evaluate.gives_layers = layers->json().get<bool>();
-    }
-  }
+  evaluate.gives_layers = read_flag(node, "layers");
+  evaluate.has_parity = read_flag(node, "parity");
   if (const auto tolerance = node.find("tolerance")) {
     evaluate.tolerance = read_tolerance(*tolerance);
   }
@@ -269,8 +274,9 @@ SpecCalibration read_calibration(const Node& node) {
 
 Json read_require(const Node& node, const SpecContext& context) {
   for (const auto& [name, value] : node.members()) {
-    const auto* metric = find_metric(without_kind(name));
-    const bool is_foreign = context.has_plugins || name.find(':') != std::string::npos;
+    const auto* metric = find_metric(without_reference_kind(name));
+    const bool is_foreign =
+        context.has_plugins || without_reference_kind(name).find(':') != std::string::npos;
     if (metric == nullptr && !is_foreign) {
       node.complain(
           fmt::format("unknown metric '{}'{}", name, suggestion_for(name, metric_names())));

@@ -108,7 +108,7 @@ TEST(Spec, HasDefaultsForAllThatIsAbsent) {
   EXPECT_TRUE(spec.measure.plan.detects_warmup);
   EXPECT_THAT(spec.measure.passes, ElementsAre(Pass::kTiming, Pass::kMemory));
   EXPECT_THAT(spec.devices, ElementsAre("local"));
-  EXPECT_THAT(spec.evaluate.against, ElementsAre("float32"));
+  EXPECT_THAT(spec.evaluate.against, ElementsAre("float32", "file"));
   EXPECT_NE(spec.evaluate.seed, spec.calibration.seed);
   EXPECT_EQ(spec.max_cases, 500);
 }

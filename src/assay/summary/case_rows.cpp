@@ -55,6 +55,9 @@ Status read_tables(ResultStore& store, CaseRows& rows) {
       ASSAY_ASSIGN_OR_RETURN(const auto table, parse_json(attachment.content, "accuracy table"));
       rows.tables.push_back(table.get<AccuracyTable>());
     }
+    if (attachment.kind == "note") {
+      rows.notes.push_back(attachment.content);
+    }
     if (attachment.kind == "attribution") {
       ASSAY_ASSIGN_OR_RETURN(const auto found, parse_json(attachment.content, "attribution"));
       rows.attribution = found.get<Attribution>();

@@ -25,6 +25,7 @@ struct CaseRows {
   std::map<Pass, std::vector<Launch>> launches;
   std::optional<Artifact> artifact;
   std::vector<AccuracyTable> tables;
+  std::vector<std::string> notes;  ///< Of its evaluation.
   std::optional<Attribution> attribution;
   std::optional<InstructionReport> instructions;
 };

@@ -30,6 +30,7 @@
 #include "assay/summary/comparisons.h"
 #include "assay/summary/disturbance.h"
 #include "assay/summary/leaks.h"
+#include "assay/summary/parity.h"
 #include "assay/summary/program.h"
 #include "assay/summary/scenario_notes.h"
 #include "assay/summary/steady_part.h"
@@ -61,6 +62,12 @@ std::string reproduce_command(const Case& cell) {
   std::string command = fmt::format("assay bench {}", cell.model.ref);
   if (cell.recipe.is_preset) {
     command += fmt::format(" --recipe {}", cell.recipe.name);
+  }
+  for (const auto& [name, size] : cell.model.dimensions) {
+    command += fmt::format(" --dimension {}={}", name, size);
+  }
+  if (cell.inputs.generator == "file" && cell.inputs.file != cell.model.ref) {
+    command += " --inputs " + cell.inputs.file;
   }
   for (const auto& [name, value] : cell.options.items()) {
     command += fmt::format(" --option {}={}", name,
@@ -124,6 +131,11 @@ Accuracy worst_of(const std::vector<AccuracyTable>& tables) {
     }
   }
   return Accuracy::kNotChecked;
+}
+
+/// A comparison that was asked for, and that nothing came of.
+bool lacks_reference(const std::vector<AccuracyTable>& tables) {
+  return std::ranges::find(tables, Accuracy::kNotChecked, &AccuracyTable::accuracy) != tables.end();
 }
 
 /// NaN is worse than any number; otherwise the metric's own sense decides.
@@ -248,11 +260,15 @@ Result<CaseSummary> summarize_case(const CaseRows& rows, const SummaryOptions& o
   add_observations(rows, summary);
   add_profile(rows, options.has_spans, summary);
   add_accuracy(rows.tables, summary);
+  std::ranges::copy(rows.notes, std::back_inserter(summary.notes));
   summary.attribution = rows.attribution;
   ASSAY_RETURN_IF_ERROR(add_gates(rows.cell, summary));
   const bool has_broken_gate =
       std::ranges::any_of(summary.gates, [](const GateResult& gate) { return !gate.is_met; });
   summary.verdict = roll_up(summary.outcome, summary.accuracy, summary.timing, has_broken_gate);
+  if (summary.verdict == Verdict::kPass && lacks_reference(rows.tables)) {
+    summary.verdict = Verdict::kInconclusive;
+  }
   return summary;
 }
 
@@ -313,6 +329,7 @@ Result<RunSummary> summarize_run(ResultStore& store, const Run& run,
     summary.cases.push_back(std::move(one));
   }
   add_speedups(summary);
+  compare_inputs(summary.cases);
   summary.comparisons = summarize_comparisons(comparisons, compared);
   return summary;
 }

@@ -26,6 +26,10 @@ function numberColumns() {
     value: (cell) => worstOf(cell, against, "sqnr_db"),
     text: (cell) => textFromNumber(worstOf(cell, against, "sqnr_db")),
   });
+  const broughtKinds = () =>
+    [...new Set(CASES.flatMap((cell) => cell.accuracy_tables.map((table) => table.against)))].filter(
+      (kind) => kind === "file" || kind.startsWith("engine:"),
+    );
   const accuracyOf = (cell) =>
     cell.accuracy_tables
       .map((table) => worstOf(cell, table.against, "top1_accuracy"))
@@ -49,6 +53,7 @@ function numberColumns() {
     }),
     sqnrColumn("float32", "f32"),
     sqnrColumn("qdq", "qdq"),
+    ...broughtKinds().map((kind) => sqnrColumn(kind, kind.replace("engine:", ""))),
     {
       key: "top1_accuracy",
       title: "Accuracy",

@@ -314,6 +314,19 @@ function buildPart(cell) {
   );
 }
 
+function textsPart(heading, texts) {
+  if (!texts.length) return null;
+  return part(
+    heading,
+    { isWide: true },
+    h(
+      "ul",
+      { class: "plainlist" },
+      texts.map((text) => h("li", {}, text)),
+    ),
+  );
+}
+
 function failurePart(cell) {
   const findings = findingsOf(cell);
   if (!findings.length && !cell.last_words) return null;
@@ -390,17 +403,8 @@ function caseDetails(cells, cell) {
     body.append(
       ...[
         failurePart(cell),
-        cell.notes.length
-          ? part(
-              "Notes",
-              { isWide: true },
-              h(
-                "ul",
-                { class: "plainlist" },
-                cell.notes.map((note) => h("li", {}, note)),
-              ),
-            )
-          : null,
+        textsPart("Warnings", cell.warnings),
+        textsPart("Notes", cell.notes),
         gatesPart(cell),
         accuracyPart(cell),
         attributionPart(cell),

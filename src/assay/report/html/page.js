@@ -111,24 +111,27 @@ function concernedBy(cells) {
 }
 
 /** Same sentences once, with whom they concern. */
-function notesSection() {
-  const notes = new Map();
+function sharedSection(id, heading, textsOf) {
+  const shared = new Map();
   for (const cell of CASES)
-    for (const note of cell.notes) notes.set(note, [...(notes.get(note) ?? []), cell]);
-  if (!notes.size) return null;
+    for (const text of textsOf(cell)) shared.set(text, [...(shared.get(text) ?? []), cell]);
+  if (!shared.size) return null;
   return h(
     "section",
-    { id: "notes" },
-    h("h2", {}, "Notes"),
+    { id },
+    h("h2", {}, heading),
     h(
       "ul",
       { class: "plainlist" },
-      [...notes].map(([note, cells]) =>
-        h("li", {}, note, " ", h("span", { class: "muted" }, `(${concernedBy(cells)})`)),
+      [...shared].map(([text, cells]) =>
+        h("li", {}, text, " ", h("span", { class: "muted" }, `(${concernedBy(cells)})`)),
       ),
     ),
   );
 }
+
+const warningsSection = () => sharedSection("warnings", "Warnings", (cell) => cell.warnings);
+const notesSection = () => sharedSection("notes", "Notes", (cell) => cell.notes);
 
 function modelSection(model, cells, index) {
   const strips = cells.map((cell) => inferenceChart(cells, cell)).filter(Boolean);
@@ -285,6 +288,7 @@ function start() {
         chartsNotice(),
         comparisonsSection(),
         findingsSection(),
+        warningsSection(),
         casesSection(onFilter),
         ...models.map((model) => model.element),
         notesSection(),

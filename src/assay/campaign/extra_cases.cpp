@@ -1,0 +1,125 @@
+#include "assay/campaign/extra_cases.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "assay/base/json.h"
+#include "assay/campaign/campaign.h"
+#include "assay/record/axes.h"
+#include "assay/record/case.h"
+#include "assay/record/subject.h"
+#include "assay/spec/program_format.h"
+#include "assay/spec/reference_kind.h"
+
+namespace assay {
+namespace {
+
+const EngineBuild* find_build(const std::vector<EngineBuild>& builds, std::string_view engine) {
+  const auto found = std::ranges::find_if(builds, [engine](const EngineBuild& build) {
+    return build.name == engine || build.reference() == engine;
+  });
+  return found == builds.end() ? nullptr : &*found;
+}
+
+std::string refusal_of(const Case& cell, const std::vector<EngineBuild>& builds) {
+  const auto* build = find_build(builds, cell.engine_build);
+  if (build == nullptr) {
+    return fmt::format("unavailable: {} is not installed, and was to give the reference",
+                       cell.engine_build);
+  }
+  const auto formats = formats_of(*build);
+  const auto& format = cell.recipe.produces;
+  return format.empty() || std::ranges::find(formats, format) != formats.end()
+             ? ""
+             : fmt::format("{} does not load {} programs, and gives no reference for them",
+                           build->name, format);
+}
+
+/// The same case on random inputs.
+Case twin_of(Case cell) {
+  cell.inputs.generator = "normal";
+  cell.inputs.role = kParityRole;
+  cell.inputs.file.clear();
+  cell.inputs.file_sha256.clear();
+  cell.expected_file.clear();
+  cell.expected_sha256.clear();
+  cell.scenario = Json::object();
+  cell.require = Json::object();
+  return cell;
+}
+
+/// Collects extra cases, none twice.
+class Collector {
+ public:
+  explicit Collector(const CampaignRequest& request) : request_(request) {
+    for (const auto& cell : request.cases) {
+      names_.insert(name_of_cell(cell));
+    }
+  }
+
+  std::vector<ExtraCase> collect() {
+    add_references_of(request_.cases);
+    std::vector<Case> twins;
+    for (const auto& cell : request_.cases) {
+      if (request_.settings.has_parity && cell.inputs.generator == "file") {
+        twins.push_back(twin_of(cell));
+        add(twins.back(), {});
+      }
+    }
+    add_references_of(twins);
+    return std::move(extra_);
+  }
+
+ private:
+  static std::string name_of_cell(const Case& cell) { return case_key(cell) + cell.engine_build; }
+
+  void add_references_of(const std::vector<Case>& cells) {
+    for (const auto& cell : cells) {
+      for (const auto& kind : request_.settings.against) {
+        if (const auto engine = engine_of_kind(kind)) {
+          auto reference = reference_case_of(cell, *engine, request_.builds);
+          auto refusal = refusal_of(reference, request_.builds);
+          add(std::move(reference), std::move(refusal));
+        }
+      }
+    }
+  }
+
+  void add(Case cell, std::string refusal) {
+    if (names_.insert(name_of_cell(cell)).second) {
+      extra_.push_back({std::move(cell), std::move(refusal)});
+    }
+  }
+
+  const CampaignRequest& request_;
+  std::set<std::string> names_;
+  std::vector<ExtraCase> extra_;
+};
+
+}  // namespace
+
+Case reference_case_of(const Case& cell, std::string_view engine,
+                       const std::vector<EngineBuild>& builds) {
+  Case reference = cell;
+  const auto* build = find_build(builds, engine);
+  reference.engine = engine.substr(0, engine.find('@'));
+  reference.engine_build = build == nullptr ? std::string(engine) : build->reference();
+  reference.options = Json::object();
+  reference.scenario = Json::object();
+  reference.require = Json::object();
+  return reference;
+}
+
+std::vector<ExtraCase> extra_cases_of(const CampaignRequest& request) {
+  const auto& passes = request.settings.passes;
+  const bool is_evaluated = std::ranges::find(passes, Pass::kEvaluate) != passes.end();
+  return is_evaluated ? Collector(request).collect() : std::vector<ExtraCase>();
+}
+
+}  // namespace assay
