@@ -113,13 +113,9 @@ def test_a_gate_holds_an_engine_against_another(place: Workplace) -> None:
     ("engine", "reason"),
     [("litert", "litert"), ("executorch", "executorch does not load onnx programs")],
 )
-def test_a_reference_that_cannot_run_is_a_row(
-    place: Workplace, engine: str, reason: str
-) -> None:
+def test_a_reference_that_cannot_run_is_a_row(place: Workplace, engine: str, reason: str) -> None:
     program = onnx_scale(place.folder / "net.onnx", shape=[1, 3])
-    finished = run(
-        place, program, engines=["openvino"], evaluate={"against": [f"engine:{engine}"]}
-    )
+    finished = run(place, program, engines=["openvino"], evaluate={"against": [f"engine:{engine}"]})
     assert finished.code == INCONCLUSIVE, finished
     rows = by_engine(finished)
     assert (rows[engine]["outcome"], rows[engine]["reason_code"]) == ("skipped", "unavailable")
