@@ -1,6 +1,6 @@
 """Builds: a model and a recipe in, a program with its manifest out."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +9,9 @@ from assay.aot.export import export
 from assay.aot.files import write_json
 from assay.aot.flow import Order
 from assay.aot.flows import FLOWS
-from assay.aot.layers import mark
+from assay.aot.layers import Marked, mark
 from assay.aot.manifest import make_manifest
+from assay.aot.pieces import Pieces, take_apart
 from assay.aot.stages import StageLog
 
 MANIFEST = "manifest.json"
@@ -25,10 +26,12 @@ def build(
     folder: Path,
     stages: StageLog,
     with_layers: bool = False,
+    pieces: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Makes the program in `folder` and returns its manifest, which it writes there as well.
 
-    `with_layers`: what the layers compute is given out, too (layers.py).
+    `with_layers`: what the layers compute is given out, too (layers.py). `pieces`: the program is
+    these layers, each by itself (pieces.py).
     """
     plan = recipes.recipe_from_json(recipe)
     flow = FLOWS[plan.lowering.flow]
@@ -38,14 +41,18 @@ def build(
     with stages.stage("model"):
         made = models.load_model(models.model_spec_from_json(model))
     quantized = quantize.run_stage(made, plan.quantization, calibration_set, stages)
-    marked = mark(made, quantized) if with_layers else None
-    quantized = quantized if marked is None else marked.quantized
+    changed: Marked | Pieces | None = None
+    if pieces:
+        changed = take_apart(made, quantized, pieces)
+    elif with_layers:
+        changed = mark(made, quantized)
+    quantized = quantized if changed is None else changed.quantized
     with stages.stage("export"):
         exported = export(made, quantized, plan.lowering)
     order = Order(exported, plan.lowering, None if stop_after else folder, stages, quantized.finish)
     files, program = flow.make(order)
-    if marked is not None:
-        program["layers"] = [layer.to_json() for layer in marked.layers]
+    if changed is not None:
+        program["layers"] = [layer.to_json() for layer in changed.layers]
     document = make_manifest(
         model=made,
         recipe=plan,

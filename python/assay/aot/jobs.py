@@ -37,7 +37,7 @@ def build(request: Request, stages: StageLog) -> dict[str, Any]:
     check_keys(
         "key of a build",
         request,
-        (*_COMMON, "model", "recipe", "calibration", "stop_after", "layers"),
+        (*_COMMON, "model", "recipe", "calibration", "stop_after", "layers", "pieces"),
     )
     return run(
         model=required(request, "model"),
@@ -47,6 +47,7 @@ def build(request: Request, stages: StageLog) -> dict[str, Any]:
         folder=folder_of(request),
         stages=stages,
         with_layers=bool(request.get("layers")),
+        pieces=pieces_of(request),
     )
 
 
@@ -54,8 +55,8 @@ def reference(request: Request, stages: StageLog) -> dict[str, Any]:
     """Computes expected outputs and writes them to out_dir."""
     from assay.aot.reference import make_reference
 
-    known = ("model", "quantization", "lowering", "kind", "inputs", "calibration", "layers")
-    check_keys("key of a reference", request, (*_COMMON, *known))
+    given = ("model", "quantization", "lowering", "kind", "inputs", "calibration")
+    check_keys("key of a reference", request, (*_COMMON, *given, "layers", "pieces"))
     return make_reference(
         model=required(request, "model"),
         quantization=request.get("quantization"),
@@ -66,6 +67,7 @@ def reference(request: Request, stages: StageLog) -> dict[str, Any]:
         folder=folder_of(request),
         stages=stages,
         with_layers=bool(request.get("layers")),
+        pieces=pieces_of(request),
     )
 
 
@@ -104,6 +106,14 @@ def folder_of(request: Request) -> Path:
     folder = Path(str(required(request, "out_dir")))
     folder.mkdir(parents=True, exist_ok=True)
     return folder
+
+
+def pieces_of(request: Request) -> tuple[str, ...]:
+    """The layers that stand for the whole network, by name; "*": all. Mostly none."""
+    pieces = request.get("pieces") or ()
+    if isinstance(pieces, str) or not all(isinstance(name, str) for name in pieces):
+        raise RequestError('"pieces" is a list of layers, or ["*"] for all of them')
+    return tuple(pieces)
 
 
 def required(request: Request, key: str) -> Any:

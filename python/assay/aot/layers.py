@@ -21,9 +21,9 @@ _DEQUANTIZE = "quantized_decomposed.dequantize_per_"
 _MOVES = frozenset(
     (
         "view", "reshape", "permute", "transpose", "t", "flatten", "expand", "slice", "select",
-        "unsqueeze", "squeeze", "contiguous", "clone", "to", "_to_copy", "dropout", "split",
-        "chunk", "unbind", "cat", "alias", "detach", "item", "_assert_tensor_metadata", "getitem",
-        "unfold",
+        "unsqueeze", "squeeze", "contiguous", "clone", "to", "_to_copy", "dropout", "dropout_",
+        "split", "chunk", "unbind", "cat", "alias", "detach", "item", "_assert_tensor_metadata",
+        "getitem", "unfold",
     )
 )
 # fmt: on
@@ -73,7 +73,7 @@ def mark(model: Model, quantized: Quantized) -> Marked:
     Raises:
         Unsupported: it has none.
     """
-    graph = _graph_of(model, quantized)
+    graph = graph_of(model, quantized)
     values = find_values(graph)
     if not values:
         raise Unsupported("no layer of this network can be given out")
@@ -88,15 +88,16 @@ def mark_float(model: Model, layers: tuple[Layer, ...]) -> torch.nn.Module:
     Raises:
         Unsupported: a layer of the quantized graph is not in the float one by its name.
     """
-    graph = _graph_of(model, Quantized(model.module, model.inputs, model.example))
+    graph = graph_of(model, Quantized(model.module, model.inputs, model.example))
     nodes = {node.name: node for node in graph.graph.nodes}
     missing = [layer.name for layer in layers if layer.name not in nodes]
     if missing:
         raise Unsupported(f"the float network has no layer {missing[0]}, which quantization made")
-    return with_outputs(graph, [_after_normalization(nodes[layer.name]) for layer in layers])
+    return with_outputs(graph, [after_normalization(nodes[layer.name]) for layer in layers])
 
 
-def _graph_of(model: Model, quantized: Quantized) -> torch.fx.GraphModule:
+def graph_of(model: Model, quantized: Quantized) -> torch.fx.GraphModule:
+    """The quantized graph, or the float network's."""
     if isinstance(quantized.module, torch.fx.GraphModule):
         return quantized.module
     if model.exported is not None and quantized.module is model.module:
@@ -151,8 +152,8 @@ def _unfused(node: torch.fx.Node) -> torch.fx.Node | None:
     return None if is_fused else node
 
 
-def _after_normalization(node: torch.fx.Node) -> torch.fx.Node:
-    """The batch normalization behind a convolution, which quantization folds into it."""
+def after_normalization(node: torch.fx.Node) -> torch.fx.Node:
+    """The batch normalization behind a convolution: quantization folds it into that."""
     users = list(node.users)
     is_folded = len(users) == 1 and "batch_norm" in short_name(users[0])
     return users[0] if is_folded else node

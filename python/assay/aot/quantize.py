@@ -30,13 +30,14 @@ class Quantized:
     """The module to export and the inputs that it takes.
 
     `finish` is for a quantization of what the lowering makes, which this is before: it takes what
-    was lowered and returns it quantized.
+    was lowered and returns it quantized. A second argument makes of a calibration sample what the
+    module takes, where that is not what the model takes.
     """
 
     module: torch.nn.Module
     inputs: tuple[InputSpec, ...]
     example: Sample
-    finish: Callable[[Any], Any] | None = None
+    finish: Callable[..., Any] | None = None
 
 
 def calibration_from_json(document: Mapping[str, Any] | None) -> InputSet:
@@ -81,8 +82,9 @@ def _late(
     """Leaves the model as it is, and knows what to do with what will be made of it."""
     late.check_options(options)
 
-    def finish(lowered: Any) -> Any:
-        return late.apply(lowered, options, samples_of(calibration, model.inputs))
+    def finish(lowered: Any, feed: Callable[[Sample], Sample] = tuple) -> Any:
+        samples = [feed(sample) for sample in samples_of(calibration, model.inputs)]
+        return late.apply(lowered, options, samples)
 
     return Quantized(model.module, model.inputs, model.example, finish)
 

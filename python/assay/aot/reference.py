@@ -1,7 +1,7 @@
 """References: expected outputs of a model, by several ways of computing them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from assay.aot.inputs import (
 )
 from assay.aot.layers import mark, mark_float
 from assay.aot.models import Model, load_model, model_spec_from_json
+from assay.aot.pieces import Pieces, float_pieces, take_apart
 from assay.aot.quantize import Quantized, calibration_from_json, cast_sample, run_stage
 from assay.aot.stages import StageLog
 from assay.aot.suggest import unknown_name
@@ -47,11 +48,13 @@ def make_reference(
     folder: Path,
     stages: StageLog,
     with_layers: bool = False,
+    pieces: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Computes the outputs of one kind of reference and writes its files.
 
     `with_layers`: what the layers of the quantized network compute comes behind its outputs, by
-    whatever kind it is computed.
+    whatever kind it is computed. `pieces`: these layers by themselves, each fed what the layers
+    before it make of the inputs in the quantized network, whatever the kind.
 
     Raises:
         RequestError: an unknown kind, or inputs that also calibrate.
@@ -66,37 +69,110 @@ def make_reference(
     with stages.stage("model"):
         made = load_model(model_spec_from_json(model))
     quantized = run_stage(made, used, calibration_set, stages)
+    whole = quantized
+    if (with_layers or pieces) and used != given:
+        whole = run_stage(made, given, calibration_set, stages)
     if with_layers:
-        whole = quantized if used == given else run_stage(made, given, calibration_set, stages)
         quantized = with_layers_of(made, whole, quantized)
     given_samples, labels = labelled_samples_of(evaluation, made.inputs)
-    samples = [_fit(sample, quantized) for sample in given_samples]
-    function: Evaluate = quantized.module
+    task = Task(quantized, given_samples, labels)
+    if pieces:
+        refuse_kind_of_pieces(kind)
+        task = task_of_pieces(made, whole, pieces, given_samples, given, plan, stages)
+        if used != given and task.pieces is not None:
+            task = replace(task, quantized=float_pieces(made, task.pieces), pieces=None)
+    samples = [_fit(sample, task.quantized) for sample in task.samples]
+    function = choose_function(kind, made, task.quantized, used, plan, stages)
     outputs: Sequence[Sequence[torch.Tensor]] = ()
     if kind == "file":
         outputs = expected_of(evaluation, None)
         check_count(samples, outputs, evaluation)
-    elif kind == "lowered_eager":
-        recipes.check_pair(used, FLOWS[plan.flow])
-        function = lowered_function(made, quantized, plan, stages)
-    elif used is not None and used["flow"] in LATE:
-        function = late_function(made, quantized, plan, LATE[used["flow"]], stages)
     with stages.stage("reference"):
         if kind == "float64":
             outputs = evaluate_double(made, samples)
         elif kind != "file":
             outputs = evaluate(function, samples)
+        task.check(outputs)
         return write_reference(
             folder,
             model=made,
-            quantized=quantized,
+            quantized=task.quantized,
             kind=kind,
             quantization=used,
             inputs=evaluation,
             samples=samples,
             outputs=outputs,
-            labels=labels,
+            labels=task.labels,
         )
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is evaluated, and on what. `exact`: of pieces, what the whole network computes."""
+
+    quantized: Quantized
+    samples: Sequence[Sample]
+    labels: Sequence[torch.Tensor] | None = None
+    pieces: Pieces | None = None
+    exact: Sequence[Outputs] = ()
+
+    def check(self, outputs: Sequence[Outputs]) -> None:
+        """Holds pieces against the whole network.
+
+        Raises:
+            Unsupported: one computes something else.
+        """
+        if self.pieces is not None:
+            for whole, found in zip(self.exact, outputs, strict=True):
+                self.pieces.check(whole, found)
+
+
+def task_of_pieces(
+    model: Model,
+    whole: Quantized,
+    wanted: Sequence[str],
+    samples: Sequence[Sample],
+    quantization: dict[str, Any] | None,
+    lowering: Lowering,
+    stages: StageLog,
+) -> Task:
+    """Layers of the network `whole` by themselves, fed what its layers make of `samples`."""
+    pieces = take_apart(model, whole, wanted)
+    marked = replace(whole, module=pieces.marked)
+    truth = choose_function("qdq", model, marked, quantization, lowering, stages)
+    fitted = [_fit(sample, whole) for sample in samples]
+    with stages.stage("reference"):
+        exact = evaluate(truth, fitted)
+    fed = [pieces.feed(*pair) for pair in zip(fitted, exact, strict=True)]
+    return Task(pieces.quantized, fed, None, pieces, exact)
+
+
+def refuse_kind_of_pieces(kind: str) -> None:
+    """Layers by themselves are held against the network as it is, and as it was quantized.
+
+    Raises:
+        RequestError: another kind.
+    """
+    if kind not in ("float32", "qdq"):
+        raise RequestError(f"pieces have references of kind float32 and qdq, not {kind}")
+
+
+def choose_function(
+    kind: str,
+    model: Model,
+    quantized: Quantized,
+    quantization: Mapping[str, Any] | None,
+    lowering: Lowering,
+    stages: StageLog,
+) -> Evaluate:
+    """What computes a reference of that kind, quantized by `quantization`."""
+    if kind == "lowered_eager":
+        recipes.check_pair(quantization, FLOWS[lowering.flow])
+        return lowered_function(model, quantized, lowering, stages)
+    if quantization is not None and quantization["flow"] in LATE:
+        return late_function(model, quantized, lowering, LATE[quantization["flow"]], stages)
+    module: Evaluate = quantized.module
+    return module
 
 
 def with_layers_of(model: Model, whole: Quantized, wanted: Quantized) -> Quantized:

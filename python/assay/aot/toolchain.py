@@ -13,7 +13,7 @@ from typing import Any
 
 SCHEMA = "assay/toolchain/1"
 
-AOT_VERSION = "2"
+AOT_VERSION = "3"
 """Raise it when the same request would give another program: it is part of the toolchain's id."""
 
 PACKAGES = (

@@ -35,6 +35,21 @@ class Partial(Small):
         return torch.cumsum(super().forward(x), dim=1)
 
 
+class Branched(nn.Module):
+    """A residual block with an activation that changes its input in place, and a classifier."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stem = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU())
+        self.side = nn.Sequential(nn.Conv2d(8, 8, 1), nn.BatchNorm2d(8), nn.Hardswish(inplace=True))
+        self.head = nn.Linear(8, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.stem(x)
+        x = x + self.side(x)
+        return self.head(x.mean((2, 3)))
+
+
 class TwoInputs(nn.Module):
     def forward(self, x: torch.Tensor, index: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         return x * 2.0, x.index_select(1, index)
@@ -57,6 +72,11 @@ def small(classes: int = 10):
 
 def partial():
     return Partial(), image()
+
+
+def branched():
+    torch.manual_seed(0)
+    return Branched().eval(), (torch.randn(1, 3, 8, 8),)
 
 
 def two_inputs():
