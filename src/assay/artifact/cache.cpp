@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "assay/artifact/manifest.h"
 #include "assay/base/digest.h"
@@ -32,6 +34,9 @@ Json model_part(const Case& cell) {
   if (cell.gives_layers) {
     part["layers"] = true;
   }
+  if (!cell.pieces.empty()) {
+    part["pieces"] = cell.pieces;
+  }
   return part;
 }
 
@@ -47,6 +52,24 @@ Status check_files(const stdfs::path& folder, const Json& document) {
       return fail(ErrorCode::kCorrupt,
                   fmt::format("'{}' {}; it must be made again", path.string(),
                               digest ? "does not have the digest of its manifest" : "is missing"));
+    }
+  }
+  return {};
+}
+
+Status copy_files(const Json& document, std::string_view name, const stdfs::path& from,
+                  const stdfs::path& folder) {
+  std::error_code error;
+  stdfs::create_directories(folder, error);
+  std::vector<std::string> names{std::string(name)};
+  for (const auto& file : document.at("files")) {
+    names.push_back(file.at("name").get<std::string>());
+  }
+  for (const auto& one : names) {
+    stdfs::copy_file(from / one, folder / one, stdfs::copy_options::overwrite_existing, error);
+    if (error) {
+      return fail(ErrorCode::kUnavailable,
+                  fmt::format("cannot copy {} to '{}': {}", one, folder.string(), error.message()));
     }
   }
   return {};
@@ -71,7 +94,7 @@ Result<std::optional<T>> find_entry(std::string_view key, const stdfs::path& fol
 }  // namespace
 
 bool uses_quantization(const Case& cell, std::string_view kind) {
-  return kind == "qdq" || cell.gives_layers;
+  return kind == "qdq" || cell.gives_layers || !cell.pieces.empty();
 }
 
 std::string artifact_key(const Case& cell, std::string_view toolchain_id) {
@@ -97,6 +120,14 @@ std::string reference_key(const Case& cell, std::string_view kind, std::string_v
     made_from["expected"] = cell.expected_sha256;
   }
   return digest_of_json(made_from);
+}
+
+Status copy_artifact(const Artifact& artifact, const stdfs::path& folder) {
+  return copy_files(artifact.manifest, kManifest, artifact.folder, folder);
+}
+
+Status copy_reference(const Reference& reference, const stdfs::path& folder) {
+  return copy_files(reference.document, kReference, reference.folder, folder);
 }
 
 Result<std::optional<Artifact>> ArtifactCache::find_artifact(std::string_view key) const {

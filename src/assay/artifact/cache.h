@@ -26,6 +26,12 @@ bool uses_quantization(const Case& cell, std::string_view kind);
 /// them), inputs and toolchain.
 std::string reference_key(const Case& cell, std::string_view kind, std::string_view toolchain_id);
 
+/// Copies the artifact's files and its manifest to `folder`, which is made. Errors: kUnavailable.
+Status copy_artifact(const Artifact& artifact, const std::filesystem::path& folder);
+
+/// Likewise the reference's.
+Status copy_reference(const Reference& reference, const std::filesystem::path& folder);
+
 /// Folders of finished artifacts and references by key. What lies there is checked against the
 /// digests in its manifest whenever it is taken out; a wrong digest is an error, and the caller
 /// makes it again.

@@ -88,6 +88,10 @@ Json recipe_request(const Recipe& recipe) {
           {"produces", recipe.produces}};
 }
 
+Json pieces_request(const Case& cell) {
+  return cell.pieces.empty() ? Json(nullptr) : Json(cell.pieces);
+}
+
 Json build_request(const Case& cell, bool is_stop_after_lower) {
   const bool stops = is_stop_after_lower || !cell.recipe.runtime_unavailable.empty();
   return {{"job", "build"},
@@ -95,6 +99,7 @@ Json build_request(const Case& cell, bool is_stop_after_lower) {
           {"recipe", recipe_request(cell.recipe)},
           {"calibration", calibration_request(cell.calibration)},
           {"layers", cell.gives_layers},
+          {"pieces", pieces_request(cell)},
           {"stop_after", stops ? Json("lower") : Json(nullptr)}};
 }
 
@@ -107,6 +112,7 @@ Json reference_request(const Case& cell, const std::string& kind) {
       {"kind", kind},
       {"inputs", evaluation_request(cell)},
       {"layers", cell.gives_layers},
+      {"pieces", pieces_request(cell)},
       {"calibration", calibration_request(cell.calibration)}};
 }
 
@@ -127,6 +133,9 @@ bool needs_reference(const Case& cell, const std::string& kind) {
   }
   if (kind == kFileKind) {
     return has_expected_outputs(cell);
+  }
+  if (!cell.pieces.empty() && kind != "float32" && kind != "qdq") {
+    return false;
   }
   return kind != "qdq" || !cell.recipe.quantization.is_null();
 }

@@ -386,8 +386,8 @@ class Campaign {
     const auto& manifest = prepared.artifact ? prepared.artifact->manifest : Json();
     const auto layers = manifest.is_object() ? layers_of(manifest).size() : 0;
     if (layers > 0) {
-      ASSAY_ASSIGN_OR_RETURN(const auto found,
-                             judge_layers(manifest, brought, prepared.references));
+      ASSAY_ASSIGN_OR_RETURN(auto found, judge_layers(manifest, brought, prepared.references));
+      ASSAY_RETURN_IF_ERROR(evaluate_pieces(prepared, found));
       ASSAY_RETURN_IF_ERROR(tools_.store.add_attachment(
           {.owner = attempt, .kind = "attribution", .content = Json(found).dump()}));
     }
@@ -406,6 +406,43 @@ class Campaign {
                                                              request_.settings.tolerance, layers));
       ASSAY_RETURN_IF_ERROR(tools_.store.add_metrics(metric_rows_of(table, attempt)));
       ASSAY_RETURN_IF_ERROR(add_table(table, attempt));
+    }
+    return {};
+  }
+
+  /// What the layers do by themselves: a launch beside the attempt's own. Without an answer the
+  /// attribution says why.
+  Status evaluate_pieces(const PreparedCase& prepared, Attribution& found) {
+    if (!prepared.pieces) {
+      return {};
+    }
+    const auto& pieces = *prepared.pieces;
+    auto reason = why_not_ready(pieces);
+    if (reason.empty()) {
+      auto order = order_of_case(pieces, Pass::kEvaluate, request_.settings);
+      order.repeat = 1;
+      ASSAY_ASSIGN_OR_RETURN(const auto yield, launch(order));
+      if (yield.launch.outcome == Outcome::kCompleted) {
+        const auto judged = judge_pieces(pieces.artifact->manifest, {.outputs = yield.outputs},
+                                         pieces.references, found);
+        reason = judged ? "" : judged.error().message;
+      } else {
+        reason = fmt::format("{}: {}", name_of(yield.launch.outcome), yield.launch.text);
+      }
+    }
+    if (!reason.empty()) {
+      found.notes.push_back("the layers were not fed exact inputs: " + reason);
+    }
+    return {};
+  }
+
+  /// Empty when it is.
+  static std::string why_not_ready(const PreparedCase& prepared) {
+    if (!prepared.artifact) {
+      return prepared.failure.text;
+    }
+    for (const auto& [kind, failure] : prepared.missing_references) {
+      return fmt::format("no {} reference: {}", kind, failure.text);
     }
     return {};
   }

@@ -92,6 +92,17 @@ Result<Attribution> judge_layers(const Json& manifest, const EvaluationYield& yi
       {.layers = layers, .results = results, .quantized = quantized, .floating = floating});
 }
 
+Status judge_pieces(const Json& manifest, const EvaluationYield& yield,
+                    const std::map<std::string, Reference>& references, Attribution& found) {
+  const auto layers = layers_of(manifest);
+  ASSAY_ASSIGN_OR_RETURN(const auto tensors, tensors_from_safetensors(yield.outputs));
+  ASSAY_ASSIGN_OR_RETURN(const auto results, samples_from(tensors));
+  ASSAY_ASSIGN_OR_RETURN(const auto quantized, expected_of(references, "qdq"));
+  ASSAY_ASSIGN_OR_RETURN(const auto floating, expected_of(references, "float32"));
+  return judge_alone(
+      {.layers = layers, .results = results, .quantized = quantized, .floating = floating}, found);
+}
+
 Result<AccuracyTable> judge_outputs(const Case& cell, const EvaluationYield& yield,
                                     const Reference& reference, const Json& tolerance,
                                     std::size_t layers) {

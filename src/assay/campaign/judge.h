@@ -39,6 +39,11 @@ std::vector<LayerOrigin> layers_of(const Json& manifest);
 Result<Attribution> judge_layers(const Json& manifest, const EvaluationYield& yield,
                                  const std::map<std::string, Reference>& references);
 
+/// Adds what each layer does by itself: `yield` is of a program of pieces (Case::pieces), whose
+/// manifest names them. Errors: as judge_layers.
+Status judge_pieces(const Json& manifest, const EvaluationYield& yield,
+                    const std::map<std::string, Reference>& references, Attribution& found);
+
 /// The table's numbers as rows, scoped "against:float32/output:0".
 std::vector<MetricRow> metric_rows_of(const AccuracyTable& table, const std::string& attempt);
 

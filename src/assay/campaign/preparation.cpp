@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "assay/artifact/aot_client.h"
@@ -31,11 +33,18 @@ EngineBuild build_of(const Case& cell, const std::vector<EngineBuild>& builds) {
   return found == builds.end() ? EngineBuild{.name = cell.engine} : *found;
 }
 
-/// Timing takes its inputs from the float32 reference, so that one is always made.
-std::vector<std::string> reference_kinds(const CampaignSettings& settings) {
-  auto kinds = settings.against;
-  if (std::ranges::find(kinds, "float32") == kinds.end()) {
-    kinds.emplace_back("float32");
+/// Timing takes its inputs from the float32 reference, so that one is always made; layers are held
+/// against both.
+std::vector<std::string> reference_kinds(const CampaignRequest& request) {
+  auto kinds = request.settings.against;
+  const auto need = [&kinds](const char* kind) {
+    if (std::ranges::find(kinds, kind) == kinds.end()) {
+      kinds.emplace_back(kind);
+    }
+  };
+  need("float32");
+  if (std::ranges::any_of(request.cases, &Case::gives_layers)) {
+    need("qdq");
   }
   return kinds;
 }
@@ -55,12 +64,12 @@ WorkshopListener workshop_listener(CampaignListener& listener) {
 }
 
 void hand_out(const Workpieces& pieces, const Toolchain& toolchain,
-              const CampaignSettings& settings, PreparedCase& prepared) {
+              const std::vector<std::string>& kinds, PreparedCase& prepared) {
   const auto& outcome = pieces.artifacts.at(artifact_key(prepared.cell, toolchain.id));
   prepared.artifact = outcome.artifact;
   prepared.failure = outcome.failure;
   prepared.subject.toolchain_id = toolchain.id;
-  for (const auto& kind : reference_kinds(settings)) {
+  for (const auto& kind : kinds) {
     const auto found = pieces.references.find(reference_key(prepared.cell, kind, toolchain.id));
     if (found == pieces.references.end()) {
       continue;
@@ -76,8 +85,8 @@ void hand_out(const Workpieces& pieces, const Toolchain& toolchain,
 /// A program's inputs, with what is expected of them; and itself, where it lay in a bundle. Without
 /// its inputs it cannot run.
 Status hand_out_inputs(const Workpieces& pieces, const Toolchain& toolchain,
-                       const CampaignSettings& settings, PreparedCase& prepared) {
-  for (const auto& kind : toolchain_kinds_of(prepared.cell, reference_kinds(settings))) {
+                       const std::vector<std::string>& kinds, PreparedCase& prepared) {
+  for (const auto& kind : toolchain_kinds_of(prepared.cell, kinds)) {
     const auto& outcome = pieces.references.at(reference_key(prepared.cell, kind, toolchain.id));
     if (!outcome.reference) {
       prepared.artifact.reset();
@@ -93,25 +102,42 @@ Status hand_out_inputs(const Workpieces& pieces, const Toolchain& toolchain,
   return {};
 }
 
+/// The cases, and those of their pieces.
+std::vector<Case> cases_to_make(const CampaignRequest& request) {
+  auto cases = request.cases;
+  for (const auto& cell : request.cases) {
+    if (cell.gives_layers) {
+      cases.push_back(case_of_pieces(cell, {"*"}));
+    }
+  }
+  return cases;
+}
+
 Status make_artifacts(const CampaignRequest& request, const CampaignTools& tools,
                       std::vector<PreparedCase>& prepared) {
+  const auto kinds = reference_kinds(request);
   ASSAY_ASSIGN_OR_RETURN(
       const auto pieces,
-      make_workpieces({.cases = request.cases,
-                       .reference_kinds = reference_kinds(request.settings),
+      make_workpieces({.cases = cases_to_make(request),
+                       .reference_kinds = kinds,
                        .parallel_jobs = request.settings.parallel_jobs,
                        .is_rebuild = request.settings.is_rebuild},
                       tools.toolchain_of, tools.cache, workshop_listener(tools.listener)));
   for (auto& one : prepared) {
     const bool is_program = is_program_file(one.cell.model);
-    if (is_program && toolchain_kinds_of(one.cell, reference_kinds(request.settings)).empty()) {
+    if (is_program && toolchain_kinds_of(one.cell, kinds).empty()) {
       continue;
     }
     ASSAY_ASSIGN_OR_RETURN(const auto toolchain, tools.toolchain_of(one.cell.recipe.lowering));
     if (is_program) {
-      ASSAY_RETURN_IF_ERROR(hand_out_inputs(pieces, toolchain, request.settings, one));
-    } else {
-      hand_out(pieces, toolchain, request.settings, one);
+      ASSAY_RETURN_IF_ERROR(hand_out_inputs(pieces, toolchain, kinds, one));
+      continue;
+    }
+    hand_out(pieces, toolchain, kinds, one);
+    if (one.cell.gives_layers) {
+      PreparedCase apart{.cell = case_of_pieces(one.cell, {"*"}), .build = one.build};
+      hand_out(pieces, toolchain, kinds, apart);
+      one.pieces = std::make_shared<const PreparedCase>(std::move(apart));
     }
   }
   return {};
@@ -133,17 +159,25 @@ Status store_prepared(ResultStore& store, PreparedCase& prepared) {
 
 }  // namespace
 
+Case case_of_pieces(const Case& cell, std::vector<std::string> layers) {
+  auto apart = cell;
+  apart.gives_layers = false;
+  apart.pieces = std::move(layers);
+  return apart;
+}
+
 Result<std::vector<PreparedCase>> prepare_cases(const CampaignRequest& request,
                                                 const CampaignTools& tools) {
   std::vector<PreparedCase> prepared;
   bool needs_toolchain = false;
+  const auto kinds = reference_kinds(request);
   for (const auto& cell : request.cases) {
     prepared.push_back({.cell = cell, .build = build_of(cell, request.builds)});
     if (is_program_file(cell.model) && !is_bundle(cell.model)) {
       ASSAY_ASSIGN_OR_RETURN(prepared.back().artifact, artifact_from_file(cell.model.ref));
     }
-    needs_toolchain = needs_toolchain || !is_program_file(cell.model) ||
-                      !toolchain_kinds_of(cell, reference_kinds(request.settings)).empty();
+    needs_toolchain =
+        needs_toolchain || !is_program_file(cell.model) || !toolchain_kinds_of(cell, kinds).empty();
   }
   if (needs_toolchain) {
     ASSAY_RETURN_IF_ERROR(make_artifacts(request, tools, prepared));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,7 +24,11 @@ struct PreparedCase {
   AotReply failure;                                    ///< Why there is no artifact.
   std::map<std::string, Reference> references;         ///< By kind.
   std::map<std::string, AotReply> missing_references;  ///< By kind: why it could not be made.
+  std::shared_ptr<const PreparedCase> pieces;  ///< Its layers apart, where its layers are outputs.
 };
+
+/// The case whose program is these layers of the network, each by itself; "*": all of them.
+Case case_of_pieces(const Case& cell, std::vector<std::string> layers);
 
 /// Takes artifacts and references from the cache, has the rest made, and stores them with the
 /// subjects. A case whose artifact cannot be made is prepared with its failure. Errors: what stops

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <string>
 
 #include "assay/artifact/cache.h"
 #include "assay/base/result.h"
@@ -19,6 +20,8 @@ struct CampaignFlags {
   ToolchainFlags toolchain;
   RunFlags run;
   bool has_accuracy_tables = false;
+  std::string
+      bundle;  ///< Folder for the worst layers, of the verb that follows errors; mostly none.
 
   void declare(CLI::App& app);
 };

@@ -18,6 +18,7 @@
 #include "assay/base/units.h"
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/extra_cases.h"
+#include "assay/cli/bundle.h"
 #include "assay/cli/campaign_setup.h"
 #include "assay/cli/exit_code.h"
 #include "assay/cli/interrupt.h"
@@ -137,6 +138,9 @@ Result<ExitCode> execute_spec(const Spec& spec, const CampaignFlags& flags,
           *store, run,
           {.baseline = flags.report.baseline.empty() ? spec.baseline : flags.report.baseline}));
   ASSAY_RETURN_IF_ERROR(flags.report.write(summary, flags.has_accuracy_tables));
+  if (is_done && !flags.bundle.empty()) {
+    ASSAY_RETURN_IF_ERROR(write_bundles(request, summary, flags));
+  }
   if (!is_done) {
     log_line(LogLevel::kInfo, fmt::format("stopped; go on with: assay run --resume {}", run.id));
     return ExitCode::kInterrupted;

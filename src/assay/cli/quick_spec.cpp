@@ -69,6 +69,27 @@ Status add_gate(const std::string& text, Json& require) {
 
 constexpr int kFewestForInterval = 6;
 
+/// A recipe by name, or written out in a file.
+Result<Json> recipe_from_text(const std::string& text) {
+  if (!text.ends_with(".json")) {
+    return text;
+  }
+  auto recipe = read_json_file(text);
+  if (!recipe) {
+    return fail_with_context(std::move(recipe).error(), "--recipe " + text);
+  }
+  return recipe;
+}
+
+Result<Json> recipes_from_texts(const std::vector<std::string>& texts) {
+  Json recipes = Json::array();
+  for (const auto& text : texts) {
+    ASSAY_ASSIGN_OR_RETURN(auto recipe, recipe_from_text(text));
+    recipes.push_back(std::move(recipe));
+  }
+  return recipes.empty() ? Json{"executorch/xnnpack-fp32"} : recipes;
+}
+
 Result<Json> shape_from_text(const std::string& text) {
   Json shape = Json::array();
   for (const auto& dimension : split(text, ',')) {
@@ -87,7 +108,9 @@ Result<Json> shape_from_text(const std::string& text) {
 void QuickSpec::declare_model(CLI::App& app) {
   app.add_option("model", model, "torchvision:NAME, file.py:FACTORY, model.pt2 or program.pte")
       ->required();
-  app.add_option("--recipe", recipes, "Recipes; assay list recipes")->delimiter(',');
+  app.add_option("--recipe", recipes,
+                 "Recipes by name (assay list recipes), or as in a spec from a .json file")
+      ->delimiter(',');
   app.add_option("--engine", engines, "Engines, with build if wanted; assay list engines")
       ->delimiter(',');
   app.add_option("--option", options, "name=value[,value]: an engine's option");
@@ -214,8 +237,7 @@ Result<Json> QuickSpec::document(const std::vector<std::string>& passes) const {
     }
   }
   if (!is_program) {
-    document["recipes"] =
-        recipes.empty() ? std::vector<std::string>{"executorch/xnnpack-fp32"} : recipes;
+    ASSAY_ASSIGN_OR_RETURN(document["recipes"], recipes_from_texts(recipes));
   }
   if (auto evaluate = evaluation(is_program); !evaluate.empty()) {
     document["evaluate"] = std::move(evaluate);

@@ -1,11 +1,7 @@
-#include <algorithm>
-#include <filesystem>
 #include <fmt/format.h>
-#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -87,24 +83,6 @@ void print_artifact(const Artifact& artifact, bool is_from_cache) {
   }
 }
 
-/// The manifest too: `assay inspect` finds names and quantization in it.
-Status copy_files(const Artifact& artifact, const std::string& folder) {
-  std::vector<std::string> names{"manifest.json"};
-  std::ranges::transform(artifact.files, std::back_inserter(names), &ArtifactFile::name);
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  for (const auto& name : names) {
-    std::filesystem::copy_file(std::filesystem::path(artifact.folder) / name,
-                               std::filesystem::path(folder) / name,
-                               std::filesystem::copy_options::overwrite_existing, error);
-    if (error) {
-      return fail(ErrorCode::kUnavailable,
-                  fmt::format("cannot copy {} to '{}': {}", name, folder, error.message()));
-    }
-  }
-  return {};
-}
-
 Result<ExitCode> execute(const Options& options) {
   options.toolchain.apply();
   ASSAY_ASSIGN_OR_RETURN(const auto cases, cases_of(options));
@@ -134,7 +112,7 @@ Result<ExitCode> execute(const Options& options) {
     }
     print_artifact(*outcome.artifact, outcome.is_from_cache);
     if (!options.out.empty()) {
-      ASSAY_RETURN_IF_ERROR(copy_files(*outcome.artifact, options.out));
+      ASSAY_RETURN_IF_ERROR(copy_artifact(*outcome.artifact, options.out));
     }
   }
   return has_failure ? ExitCode::kFindings : ExitCode::kOk;

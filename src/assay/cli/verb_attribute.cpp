@@ -40,6 +40,10 @@ Execute declare_attribute(CLI::App& app) {
   auto options = std::make_shared<Options>();
   options->quick.declare_model(app);
   options->quick.declare_samples(app);
+  app.add_option(
+      "--bundle", options->flags.bundle,
+      "Folder that gets the layer that is furthest off: program, inputs, expected outputs "
+      "and a spec that repeats it");
   options->flags.declare(app);
   return [options] { return execute(*options); };
 }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -46,7 +47,7 @@ Result<NoiseParts> parts_of(const LayerOutputs& outputs, std::size_t index) {
   return parts;
 }
 
-Status check_shapes(const LayerOutputs& outputs) {
+Status check_shapes(const LayerOutputs& outputs, bool has_own) {
   for (const auto& references : {outputs.quantized, outputs.floating}) {
     if (references.empty()) {
       continue;
@@ -55,11 +56,11 @@ Status check_shapes(const LayerOutputs& outputs) {
       return fail(ErrorCode::kInvalidArgument, *std::move(difference));
     }
   }
-  if (outputs.results.empty() || outputs.results.front().size() <= outputs.layers.size()) {
+  const auto count = outputs.results.empty() ? 0 : outputs.results.front().size();
+  if (has_own ? count <= outputs.layers.size() : count != outputs.layers.size()) {
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("{} layers are to be looked at, the program has {} outputs in all",
-                            outputs.layers.size(),
-                            outputs.results.empty() ? 0 : outputs.results.front().size()));
+                            outputs.layers.size(), count));
   }
   return {};
 }
@@ -89,23 +90,48 @@ void add_parts(const std::map<std::string, const LayerNoise*>& known, LayerNoise
   }
 }
 
+using Measure = NoiseParts LayerNoise::*;
+
+struct Ranked {
+  double noise = 0;
+  std::string name;
+};
+
+/// The layers that have any noise of that kind, largest first, then in order.
+std::vector<Ranked> rank(const std::vector<LayerNoise>& layers, Measure measure, Part part) {
+  std::vector<Ranked> ranked;
+  for (const auto& layer : layers) {
+    const auto noise = (layer.*measure.*part).value_or(0);
+    if (noise > 0) {
+      const auto& origin = layer.origin;
+      ranked.push_back({noise, origin.module.empty() ? origin.name : origin.module});
+    }
+  }
+  std::ranges::stable_sort(ranked, std::greater(), &Ranked::noise);
+  return ranked;
+}
+
 /// The layers that add most, with their share of all that is added: "conv (41 %), …".
 std::string most_of(const std::vector<LayerNoise>& layers, Part part) {
-  std::vector<std::pair<double, std::size_t>> ranked;  // Largest first, then in order.
-  ranked.reserve(layers.size());
+  const auto ranked = rank(layers, &LayerNoise::added, part);
   double sum = 0;
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    const auto added = (layers[i].added.*part).value_or(0);
-    sum += added;
-    ranked.emplace_back(-added, i);
+  for (const auto& [noise, name] : ranked) {
+    sum += noise;
   }
-  std::ranges::sort(ranked);
   std::vector<std::string> texts;
-  for (std::size_t i = 0; i < std::min(kNamed, ranked.size()) && ranked[i].first < 0; ++i) {
-    const auto& origin = layers[ranked[i].second].origin;
-    texts.push_back(fmt::format("{} ({:.0f} %)",
-                                origin.module.empty() ? origin.name : origin.module,
-                                -100 * ranked[i].first / sum));
+  for (std::size_t i = 0; i < std::min(kNamed, ranked.size()); ++i) {
+    texts.push_back(fmt::format("{} ({:.0f} %)", ranked[i].name, 100 * ranked[i].noise / sum));
+  }
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+/// The layers that are furthest off by themselves: "conv (41.0 dB), …".
+std::string worst_of(const std::vector<LayerNoise>& layers, Part part) {
+  const auto ranked = rank(layers, &LayerNoise::alone, part);
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < std::min(kNamed, ranked.size()); ++i) {
+    texts.push_back(
+        fmt::format("{} ({:.1f} dB)", ranked[i].name, sqnr_db_from_noise(ranked[i].noise)));
   }
   return fmt::format("{}", fmt::join(texts, ", "));
 }
@@ -133,7 +159,7 @@ std::vector<std::string> notes_of(const Attribution& found) {
 }  // namespace
 
 Result<Attribution> attribute_error(const LayerOutputs& outputs) {
-  ASSAY_RETURN_IF_ERROR(check_shapes(outputs));
+  ASSAY_RETURN_IF_ERROR(check_shapes(outputs, /*has_own=*/true));
   Attribution found;
   const auto own = outputs.results.front().size() - outputs.layers.size();
   for (std::size_t i = 0; i < own; ++i) {
@@ -152,6 +178,24 @@ Result<Attribution> attribute_error(const LayerOutputs& outputs) {
   }
   found.notes = notes_of(found);
   return found;
+}
+
+Status judge_alone(const LayerOutputs& outputs, Attribution& found) {
+  ASSAY_RETURN_IF_ERROR(check_shapes(outputs, /*has_own=*/false));
+  for (std::size_t i = 0; i < outputs.layers.size(); ++i) {
+    const auto layer = std::ranges::find(found.layers, outputs.layers[i].name,
+                                         [](const LayerNoise& known) { return known.origin.name; });
+    if (layer != found.layers.end()) {
+      ASSAY_ASSIGN_OR_RETURN(layer->alone, parts_of(outputs, i));
+    }
+  }
+  if (const auto worst = worst_of(found.layers, &NoiseParts::quantization); !worst.empty()) {
+    found.notes.push_back("fed exact inputs, quantization is furthest off in " + worst);
+  }
+  if (const auto worst = worst_of(found.layers, &NoiseParts::backend); !worst.empty()) {
+    found.notes.push_back("fed exact inputs, the backend is furthest off in " + worst);
+  }
+  return {};
 }
 
 }  // namespace assay

@@ -25,4 +25,9 @@ struct LayerOutputs {
 /// which layers add most of it. Errors: kInvalidArgument when counts or shapes differ.
 Result<Attribution> attribute_error(const LayerOutputs& outputs);
 
+/// What each layer does to exact inputs: `outputs` are those of the layers' pieces alone, computed
+/// from the same inputs by the engine and by both references. Sets LayerNoise::alone by the layers'
+/// names, with notes on the worst. Errors: kInvalidArgument when counts or shapes differ.
+Status judge_alone(const LayerOutputs& outputs, Attribution& found);
+
 }  // namespace assay

@@ -125,6 +125,36 @@ TEST_F(AttributionTest, WhatIsNoNumberIsAbsent) {
   EXPECT_EQ(found.layers[1].noise.backend, 0);
 }
 
+TEST_F(AttributionTest, ALayerThatIsFedExactInputsAnswersForItselfAlone) {
+  const auto values = exact();
+  const auto floating = run(values, {0, 0, 0});
+  const auto results = run(values, {0, 0.2, 0});
+  auto found =
+      attribute_error({.layers = layers_, .results = results, .floating = floating}).value();
+  EXPECT_GT(*found.layers[2].noise.backend, 0.02);  // Handed on by b.
+  // The pieces come in another order, and c's is what it has to be.
+  const std::vector<LayerOrigin> pieces = {layers_[2], layers_[1]};
+  const std::vector<Sample> exact_pieces = {{floating[0][3], floating[0][2]}};
+  const std::vector<Sample> own_pieces = {{floating[0][3], results[0][2]}};
+  ASSERT_TRUE(
+      judge_alone({.layers = pieces, .results = own_pieces, .floating = exact_pieces}, found));
+  EXPECT_FALSE(found.layers[0].alone.backend);
+  EXPECT_NEAR(*found.layers[1].alone.backend, 0.04, 0.01);
+  EXPECT_EQ(found.layers[2].alone.backend, 0);
+  EXPECT_THAT(found.notes.back(),
+              StartsWith("fed exact inputs, the backend is furthest off in net.b (14"));
+}
+
+TEST_F(AttributionTest, RefusesPiecesOfAnotherCount) {
+  const auto floating = run(exact(), {0, 0, 0});
+  auto found =
+      attribute_error({.layers = layers_, .results = floating, .floating = floating}).value();
+  EXPECT_EQ(judge_alone({.layers = layers_, .results = floating, .floating = floating}, found)
+                .error()
+                .code,
+            ErrorCode::kInvalidArgument);
+}
+
 TEST_F(AttributionTest, RefusesOtherCountsOfOutputs) {
   const auto floating = run(exact(), {0, 0, 0});
   auto results = floating;

@@ -28,7 +28,7 @@ void from_json(const Json& j, LayerOrigin& origin) {
 }
 
 ASSAY_DEFINE_JSON(NoiseParts, quantization, backend, total)
-ASSAY_DEFINE_JSON(LayerNoise, origin, noise, added)
+ASSAY_DEFINE_JSON(LayerNoise, origin, noise, added, alone)
 ASSAY_DEFINE_JSON(Attribution, whole, layers, notes)
 
 }  // namespace assay

@@ -29,6 +29,7 @@ struct LayerNoise {
   LayerOrigin origin;
   NoiseParts noise;  ///< Of its result.
   NoiseParts added;  ///< What exceeds the noisiest of its inputs; not below 0.
+  NoiseParts alone;  ///< Of its result where its inputs are exact; absent where not looked at.
 };
 
 /// Whose fault an error is: of quantization or of the backend, and of which layers.

@@ -111,6 +111,9 @@ Json identity_of(const Case& cell) {
   if (cell.gives_layers) {
     identity["layers"] = true;
   }
+  if (!cell.pieces.empty()) {
+    identity["pieces"] = cell.pieces;
+  }
   if (cell.calibration.generator == "file" && !cell.recipe.quantization.is_null()) {
     identity["calibration"] = identity_of_inputs(cell.calibration);
   }
@@ -170,7 +173,7 @@ ASSAY_DEFINE_JSON(Recipe, name, is_preset, engine, quantization, lowering, produ
                   description, runtime_unavailable)
 ASSAY_DEFINE_JSON(InputSet, generator, seed, count, role, file, file_sha256)
 ASSAY_DEFINE_JSON(Case, model, recipe, engine, options, method, scenario, inputs, calibration,
-                  expected_file, expected_sha256, gives_layers, device_class, engine_build, device,
-                  require)
+                  expected_file, expected_sha256, gives_layers, pieces, device_class, engine_build,
+                  device, require)
 
 }  // namespace assay

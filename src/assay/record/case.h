@@ -68,7 +68,10 @@ struct Case {
   std::string expected_file;  ///< Expected outputs apart from the inputs; not part of the key.
   std::string expected_sha256;
   bool gives_layers =
-      false;                 ///< The program's layers are outputs, too: to find where errors arise.
+      false;  ///< The program's layers are outputs, too: to find where errors arise.
+  /// The program is these layers, each by itself and fed exact inputs; "*": all. Empty: it is
+  /// whole.
+  std::vector<std::string> pieces;
   std::string device_class;  ///< "linux-x86_64:amd-epyc:2cpu"
 
   std::string engine_build;  ///< "executorch@1.5.1"; part of the subject, not of the key.

@@ -18,6 +18,7 @@ namespace assay::report {
 namespace {
 
 using Part = std::optional<double> NoiseParts::*;
+using Measure = NoiseParts LayerNoise::*;
 using Layers = std::vector<const LayerNoise*>;
 
 constexpr std::size_t kMostLayers = 12;
@@ -27,34 +28,44 @@ struct PartColumn {
   const char* title;
   Part part;
   int importance;
+  Measure measure = &LayerNoise::noise;
 };
 
-constexpr std::array<PartColumn, 3> kSqnrs = {{{"quantization", &NoiseParts::quantization, 90},
-                                               {"backend", &NoiseParts::backend, 92},
-                                               {"total", &NoiseParts::total, 80}}};
-constexpr std::array<PartColumn, 2> kAdded = {{{"quantization adds", &NoiseParts::quantization, 85},
-                                               {"backend adds", &NoiseParts::backend, 86}}};
+constexpr std::array<PartColumn, 5> kSqnrs = {
+    {{"quantization", &NoiseParts::quantization, 90},
+     {"backend", &NoiseParts::backend, 92},
+     {"total", &NoiseParts::total, 80},
+     {"quantization alone", &NoiseParts::quantization, 87, &LayerNoise::alone},
+     {"backend alone", &NoiseParts::backend, 91, &LayerNoise::alone}}};
+constexpr std::array<PartColumn, 2> kAdded = {
+    {{"quantization adds", &NoiseParts::quantization, 85, &LayerNoise::added},
+     {"backend adds", &NoiseParts::backend, 86, &LayerNoise::added}}};
 
-double sum_of(const Attribution& attribution, Part part) {
+double sum_of(const Attribution& attribution, Measure measure, Part part) {
   double sum = 0;
   for (const auto& layer : attribution.layers) {
-    sum += (layer.added.*part).value_or(0);
+    sum += (layer.*measure.*part).value_or(0);
   }
   return sum;
 }
 
-/// By the larger of the two shares that a layer has in what is added.
+/// The largest share that a layer has in what is added, or in the noise of all layers alone.
+double weight_of(const Attribution& attribution, const LayerNoise& layer) {
+  double largest = 0;
+  for (const auto measure : {&LayerNoise::added, &LayerNoise::alone}) {
+    for (const auto part : {&NoiseParts::quantization, &NoiseParts::backend}) {
+      const auto sum = sum_of(attribution, measure, part);
+      largest = std::max(largest, sum > 0 ? (layer.*measure.*part).value_or(0) / sum : 0);
+    }
+  }
+  return largest;
+}
+
 Layers worst_layers(const Attribution& attribution) {
-  const auto share = [&](const LayerNoise& layer, Part part) {
-    const auto sum = sum_of(attribution, part);
-    return sum > 0 ? (layer.added.*part).value_or(0) / sum : 0;
-  };
   std::vector<std::pair<double, std::size_t>> ranked;  // Largest first, then in order.
   ranked.reserve(attribution.layers.size());
   for (std::size_t i = 0; i < attribution.layers.size(); ++i) {
-    const auto& layer = attribution.layers[i];
-    ranked.emplace_back(
-        -std::max(share(layer, &NoiseParts::quantization), share(layer, &NoiseParts::backend)), i);
+    ranked.emplace_back(-weight_of(attribution, attribution.layers[i]), i);
   }
   std::ranges::sort(ranked);
   Layers layers;
@@ -95,9 +106,10 @@ TextCell sqnr_cell(const std::optional<double>& noise) {
 TextColumn sqnr_column(const Attribution& attribution, const Layers& layers,
                        const PartColumn& what) {
   TextColumn column{.title = what.title, .unit = "dB", .importance = what.importance};
-  column.cells.push_back(sqnr_cell(attribution.whole.*what.part));
+  const bool is_of_outputs = what.measure == &LayerNoise::noise;
+  column.cells.push_back(sqnr_cell(is_of_outputs ? attribution.whole.*what.part : std::nullopt));
   for (const auto* layer : layers) {
-    column.cells.push_back(sqnr_cell(layer->noise.*what.part));
+    column.cells.push_back(sqnr_cell(layer->*what.measure.*what.part));
   }
   return column;
 }
@@ -105,10 +117,10 @@ TextColumn sqnr_column(const Attribution& attribution, const Layers& layers,
 TextColumn added_column(const Attribution& attribution, const Layers& layers,
                         const PartColumn& what) {
   TextColumn column{.title = what.title, .unit = "%", .importance = what.importance};
-  const auto sum = sum_of(attribution, what.part);
+  const auto sum = sum_of(attribution, what.measure, what.part);
   column.cells.push_back({kNothing});
   for (const auto* layer : layers) {
-    const auto& added = layer->added.*what.part;
+    const auto& added = layer->*what.measure.*what.part;
     column.cells.push_back({added && sum > 0 ? text_from_share(*added / sum) : kNothing});
   }
   return column;
@@ -139,8 +151,9 @@ std::vector<std::string> attribution_lines(const Attribution& attribution) {
   auto lines = attribution.notes;
   const auto shown = worst_layers(attribution).size();
   if (shown < attribution.layers.size()) {
-    lines.push_back(fmt::format("{} of {} layers are shown: those that add most", shown,
-                                attribution.layers.size()));
+    lines.push_back(fmt::format(
+        "{} of {} layers are shown: those that add most, and those that are furthest off alone",
+        shown, attribution.layers.size()));
   }
   return lines;
 }

@@ -8,8 +8,9 @@
 
 namespace assay::report {
 
-/// The program's own outputs, then the layers that add most of the error, worst first: SQNR of each
-/// part, and the share of what is added that the layer adds.
+/// The program's own outputs, then the layers that add most of the error or are furthest off alone,
+/// worst first: SQNR of each part, followed through and alone, and the share of what is added that
+/// the layer adds.
 TextTable attribution_table(const Attribution& attribution);
 
 /// What the table leaves out, and what follows from it.

@@ -47,9 +47,21 @@ TEST(AttributionTable, LeavesPartsOutThatNobodyMeasured) {
   EXPECT_EQ(text.find("quantization"), std::string::npos);
 }
 
+TEST(AttributionTable, ShowsALayerThatIsOffAloneThoughItAddsNothing) {
+  auto attribution = sample();
+  attribution.layers[2].alone = {.quantization = 0.5, .backend = 0.000001};
+  const auto text = attribution_table(attribution).lay_out(140, false).text;
+  EXPECT_THAT(text, HasSubstr("quantization alone"));
+  EXPECT_THAT(text, HasSubstr("backend alone"));
+  EXPECT_LT(text.find("relu"), text.find("stem"));
+  EXPECT_THAT(text, HasSubstr("60"));  // -10 lg 0.000001
+}
+
 TEST(AttributionLines, SayHowManyLayersAreShown) {
   EXPECT_THAT(attribution_lines(sample()),
-              ElementsAre("a note", "2 of 3 layers are shown: those that add most"));
+              ElementsAre("a note",
+                          "2 of 3 layers are shown: those that add most, and those "
+                          "that are furthest off alone"));
 }
 
 }  // namespace

@@ -2,6 +2,9 @@
 
 const NOISE_PARTS = { quantization: "Quantization", backend: "Backend" };
 
+/** Of the results as they come, and of layers that are fed exact inputs. */
+const NOISE_MEASURES = { noise: "", alone: " alone" };
+
 /** What is exact is drawn so far above the best of the others. */
 const EXACT_ABOVE_DB = 5;
 
@@ -12,22 +15,34 @@ const textOfSqnr = (noise) =>
 
 const nameOfLayer = ({ origin }) => origin.module || origin.name;
 
-/** One line for each part over the layers in the order in which they are computed. */
+/** What is measured of a layer: "Backend alone" and the like, with where it stands. */
+const noiseSeries = (layers) =>
+  Object.entries(NOISE_PARTS).flatMap(([part, title]) =>
+    Object.entries(NOISE_MEASURES)
+      .map(([measure, suffix]) => ({ measure, part, title: title + suffix }))
+      .filter(({ measure }) => layers.some((layer) => isPresent(layer[measure]?.[part]))),
+  );
+
+/** One line for each series over the layers in the order in which they are computed. */
 function attributionChart(attribution) {
+  const series = noiseSeries(attribution.layers);
   const values = attribution.layers.flatMap((layer, index) =>
-    Object.entries(NOISE_PARTS)
-      .filter(([part]) => isPresent(layer.noise[part]))
-      .map(([part, title]) => ({
+    series
+      .filter(({ measure, part }) => isPresent(layer[measure]?.[part]))
+      .map(({ measure, part, title }) => ({
         at: index + 1,
-        part: title,
+        part: NOISE_PARTS[part],
+        how: measure === "alone" ? "fed exact inputs" : "followed through",
+        series: title,
         layer: nameOfLayer(layer),
         operator: layer.origin.operator,
-        sqnr: sqnrOfNoise(layer.noise[part]),
-        text: `${textOfSqnr(layer.noise[part])} dB`,
+        sqnr: sqnrOfNoise(layer[measure][part]),
+        text: `${textOfSqnr(layer[measure][part])} dB`,
       })),
   );
   if (!values.length) return null;
   const parts = [...new Set(values.map((value) => value.part))];
+  const hows = [...new Set(values.map((value) => value.how))];
   const best = Math.max(0, ...values.map((value) => value.sqnr).filter(Number.isFinite));
   for (const value of values) value.sqnr = Math.min(value.sqnr, best + EXACT_ABOVE_DB);
   return chart(
@@ -51,10 +66,16 @@ function attributionChart(attribution) {
           scale: { domain: parts, range: [colourOf("first"), colourOf("accent")].slice(-parts.length) },
           legend: parts.length > 1 ? { orient: "top" } : null,
         },
+        strokeDash: {
+          field: "how",
+          title: null,
+          scale: { domain: hows, range: [[1, 0], [4, 3]].slice(0, hows.length) },
+          legend: hows.length > 1 ? { orient: "top" } : null,
+        },
         tooltip: [
           { field: "layer" },
           { field: "operator" },
-          { field: "part" },
+          { field: "series" },
           { field: "text", title: "SQNR" },
         ],
       },
@@ -78,6 +99,7 @@ function attributionTable(attribution) {
   const measured = Object.keys(NOISE_PARTS).filter((part) =>
     attribution.layers.some((layer) => isPresent(layer.noise[part])),
   );
+  const alone = noiseSeries(attribution.layers).filter(({ measure }) => measure === "alone");
   const shares = Object.fromEntries(measured.map((part) => [part, sharesOf(attribution, part)]));
   const columns = [
     { title: "Layer", isHead: true, text: nameOfLayer },
@@ -87,6 +109,12 @@ function attributionTable(attribution) {
       unit: "dB",
       numeric: true,
       text: (layer) => textOfSqnr(layer.noise[part]),
+    })),
+    ...alone.map(({ part, title }) => ({
+      title,
+      unit: "dB",
+      numeric: true,
+      text: (layer) => textOfSqnr(layer.alone[part]),
     })),
     { title: "Total", unit: "dB", numeric: true, text: (layer) => textOfSqnr(layer.noise.total) },
     ...measured.map((part) => ({

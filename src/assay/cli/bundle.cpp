@@ -1,0 +1,170 @@
+#include "assay/cli/bundle.h"
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "assay/artifact/cache.h"
+#include "assay/artifact/toolchain.h"
+#include "assay/artifact/toolchains.h"
+#include "assay/artifact/workshop.h"
+#include "assay/base/fs.h"
+#include "assay/base/json.h"
+#include "assay/base/log.h"
+#include "assay/base/result.h"
+#include "assay/campaign/preparation.h"
+#include "assay/cli/interrupt.h"
+#include "assay/record/attribution.h"
+#include "assay/record/case.h"
+#include "assay/record/run.h"
+#include "assay/record/subject.h"
+#include "assay/record/summary.h"
+
+namespace assay::cli {
+namespace {
+
+/// Rounding may end on either side of a step's middle; the rest is float's own.
+constexpr double kOneStep = 1.01;
+
+/// Of an error of a 256th of the range in a result whose rms is an eighth of it.
+constexpr double kDbOfOneStep = 30;
+
+/// The layer that the backend is furthest off in: fed exact inputs, else by what it adds; without
+/// any such error, that of quantization. Null: no layer has any.
+const LayerNoise* find_worst(const Attribution& found) {
+  for (const auto part : {&NoiseParts::backend, &NoiseParts::quantization}) {
+    for (const auto measure : {&LayerNoise::alone, &LayerNoise::added}) {
+      const auto noise = [&](const LayerNoise& layer) {
+        return (layer.*measure.*part).value_or(0);
+      };
+      const auto worst = std::ranges::max_element(found.layers, {}, noise);
+      if (worst != found.layers.end() && noise(*worst) > 0) {
+        return &*worst;
+      }
+    }
+  }
+  return nullptr;
+}
+
+std::string folder_name_of(const Case& cell) {
+  auto name = label_of(cell);
+  std::ranges::replace_if(
+      name, [](unsigned char c) { return std::isalnum(c) == 0 && c != '.' && c != '-'; }, '_');
+  return name;
+}
+
+/// A layer alone has to be right to a step of its result's quantization. Null without quantization:
+/// the default holds.
+Json tolerance_of(const Case& cell, const Artifact& artifact) {
+  if (cell.recipe.quantization.is_null()) {
+    return nullptr;
+  }
+  const Json::json_pointer path("/program/methods/0/outputs/0/quantization/scale");
+  if (artifact.manifest.contains(path) && artifact.manifest.at(path).is_number()) {
+    return {{"max_abs_error", kOneStep * artifact.manifest.at(path).get<double>()},
+            {"why", "one layer alone: a step of the quantization of its result"}};
+  }
+  return {{"sqnr_db", kDbOfOneStep},
+          {"why", "one layer alone: a step of eight bits where the rms is an eighth of the range"}};
+}
+
+Json spec_of(const Case& cell, const Artifact& artifact) {
+  const Json model = {{"ref", artifact.entry},
+                      {"inputs", "inputs.safetensors"},
+                      {"expected", "outputs.safetensors"}};
+  Json spec = {{"schema", "assay/spec/1"},
+               {"name", fmt::format("{} of {}", cell.pieces.front(), label_of(cell))},
+               {"models", Json::array({model})},
+               {"engines", Json::array({cell.engine_build})},
+               {"measure", {{"passes", Json::array({"evaluate"})}}},
+               {"evaluate", {{"against", Json::array({"file"})}}}};
+  if (const auto tolerance = tolerance_of(cell, artifact); !tolerance.is_null()) {
+    spec["evaluate"]["tolerance"] = tolerance;
+  }
+  if (!cell.options.empty()) {
+    spec["options"] = cell.options;
+  }
+  return spec;
+}
+
+class BundleWriter {
+ public:
+  BundleWriter(const CampaignRequest& request, const CampaignFlags& flags)
+      : request_(request),
+        flags_(flags),
+        toolchain_of_(toolchains_of(default_python(flags.toolchain.python))) {}
+
+  Status write(const Case& cell, const Attribution& found) const {
+    const auto* worst = find_worst(found);
+    if (worst == nullptr) {
+      log_line(LogLevel::kInfo,
+               fmt::format("{}: no layer is off, so none is kept for later", label_of(cell)));
+      return {};
+    }
+    const auto piece = case_of_pieces(cell, {worst->origin.name});
+    ASSAY_ASSIGN_OR_RETURN(const auto made, make(piece));
+    const auto kind = cell.recipe.quantization.is_null() ? "float32" : "qdq";
+    ASSAY_ASSIGN_OR_RETURN(const auto toolchain, toolchain_of_(cell.recipe.lowering));
+    const auto& program = made.artifacts.at(artifact_key(piece, toolchain.id));
+    const auto& expected = made.references.at(reference_key(piece, kind, toolchain.id));
+    if (!program.artifact || !expected.reference) {
+      log_line(
+          LogLevel::kWarning,
+          fmt::format("{}: {} could not be made by itself: {}", label_of(cell), worst->origin.name,
+                      (program.artifact ? expected.failure : program.failure).text));
+      return {};
+    }
+    return write(piece, *program.artifact, *expected.reference);
+  }
+
+ private:
+  [[nodiscard]] Result<Workpieces> make(const Case& piece) const {
+    return make_workpieces({.cases = {piece},
+                            .reference_kinds = {"float32", "qdq"},
+                            .parallel_jobs = flags_.toolchain.jobs},
+                           toolchain_of_, ArtifactCache(assay_home() / "cache"),
+                           {.should_stop = is_interrupted});
+  }
+
+  [[nodiscard]] Status write(const Case& piece, const Artifact& artifact,
+                             const Reference& reference) const {
+    const auto folder =
+        std::filesystem::path(flags_.bundle) / folder_name_of(case_of_pieces(piece, {}));
+    ASSAY_RETURN_IF_ERROR(copy_artifact(artifact, folder));
+    ASSAY_RETURN_IF_ERROR(copy_reference(reference, folder));
+    const auto spec = folder / "spec.json";
+    ASSAY_RETURN_IF_ERROR(write_file_atomically(spec, spec_of(piece, artifact).dump(2) + "\n"));
+    auto command = "assay run " + spec.string();
+    for (const auto& library : request_.settings.libraries) {
+      command += " --library " + library;
+    }
+    log_line(LogLevel::kInfo, fmt::format("{} alone: {}", piece.pieces.front(), command));
+    return {};
+  }
+
+  const CampaignRequest& request_;
+  const CampaignFlags& flags_;
+  ToolchainOf toolchain_of_;
+};
+
+}  // namespace
+
+Status write_bundles(const CampaignRequest& request, const RunSummary& summary,
+                     const CampaignFlags& flags) {
+  const BundleWriter writer(request, flags);
+  for (const auto& cell : request.cases) {
+    const auto is_same = [&](const CaseSummary& row) {
+      return row.case_key == case_key(cell) && row.engine == cell.engine_build;
+    };
+    const auto row = std::ranges::find_if(summary.cases, is_same);
+    if (row != summary.cases.end() && row->attribution) {
+      ASSAY_RETURN_IF_ERROR(writer.write(cell, *row->attribution));
+    }
+  }
+  return {};
+}
+
+}  // namespace assay::cli
