@@ -68,7 +68,7 @@ def inductor_options(options: dict[str, Any]) -> dict[str, Any]:
 def _make(order: Order) -> Made:
     if (missing := _find_missing(order.lowering)) is not None:
         raise MissingDependency(missing)
-    source = describe_source(order.exported)
+    source = describe_source(order.exported, order.parts)
     with tempfile.TemporaryDirectory(prefix="assay-aoti-") as scratch:
         path = (order.folder or Path(scratch)) / PROGRAM
         with order.stages.stage("lower"):

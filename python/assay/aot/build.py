@@ -49,7 +49,14 @@ def build(
     quantized = quantized if changed is None else changed.quantized
     with stages.stage("export"):
         exported = export(made, quantized, plan.lowering)
-    order = Order(exported, plan.lowering, None if stop_after else folder, stages, quantized.finish)
+    order = Order(
+        exported,
+        plan.lowering,
+        None if stop_after else folder,
+        stages,
+        quantized.finish,
+        () if made.brought is None else made.brought.parts,
+    )
     files, program = flow.make(order)
     if changed is not None:
         program["layers"] = [layer.to_json() for layer in changed.layers]

@@ -4,17 +4,22 @@ What counts as a node stands in graph.py; here they are those of the edge graph.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
 
+from assay.aot.brought import Span
 from assay.aot.graph import operator_name, operator_nodes, walk_graphs
 from assay.aot.lower import Lowered
+from assay.aot.parts import describe_parts
 
 
-def describe_delegation(lowered: Lowered) -> dict[str, Any]:
-    """Delegates, counts and reasons over all methods, for the manifest's program."""
+def describe_delegation(lowered: Lowered, parts: Sequence[Span] = ()) -> dict[str, Any]:
+    """Delegates, counts and reasons over all methods, for the manifest's program.
+
+    `parts`: those of a joint program, which are described one by one.
+    """
     left: Counter[str] = Counter()
     left_nodes: dict[str, list[str]] = {}
     taken: Counter[str] = Counter()
@@ -28,16 +33,21 @@ def describe_delegation(lowered: Lowered) -> dict[str, Any]:
             for module in lowered_modules(graph):
                 taken.update(operators_inside(module))
                 delegates.setdefault(module.backend_id, Counter()).update(_sizes(module))
-    return {
+    reasons = {name: _reason(lowered, name, left_nodes[name]) for name in sorted(left)}
+    document = {
         "delegates": [{"backend": backend, **delegates[backend]} for backend in sorted(delegates)],
         "nodes_delegated": taken.total(),
         "nodes_not_delegated": left.total(),
         "operators_delegated": dict(sorted(taken.items())),
         "operators_left": [
-            {"name": name, "count": left[name], "reason": _reason(lowered, name, left_nodes[name])}
-            for name in sorted(left)
+            {"name": name, "count": left[name], "reason": reason}
+            for name, reason in reasons.items()
         ],
     }
+    if parts:
+        exported = lowered.edge.exported_program()
+        document["parts"] = describe_parts(exported, parts, reasons=reasons)
+    return document
 
 
 def verdict(delegated: int, left: int) -> str:

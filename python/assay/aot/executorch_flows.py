@@ -115,7 +115,7 @@ def _make(lower_program: "Callable[[Any, Lowering], Lowered]", order: Order) -> 
 
     with order.stages.stage("lower"):
         lowered = lower_program(order.exported, order.lowering)
-    delegation = describe_delegation(lowered)  # serializing rewrites the edge graph
+    delegation = describe_delegation(lowered, order.parts)  # serializing rewrites the edge graph
     files: list[Path] = []
     if order.folder is not None:
         with order.stages.stage("serialize"):

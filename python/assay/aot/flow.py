@@ -14,6 +14,7 @@ from assay.aot.errors import RequestError
 if TYPE_CHECKING:
     import torch
 
+    from assay.aot.brought import Span
     from assay.aot.inputs import Sample
     from assay.aot.models import Model
     from assay.aot.quantize import Quantized
@@ -46,7 +47,8 @@ class Lowering:
 class Order:
     """One piece of work for a flow.
 
-    `folder` None: nothing is written. `finish` quantizes what the lowering made.
+    `folder` None: nothing is written. `finish` quantizes what the lowering made. `parts` are those
+    of a joint program, each of which is described.
     """
 
     exported: "torch.export.ExportedProgram"
@@ -54,6 +56,7 @@ class Order:
     folder: Path | None
     stages: "StageLog"
     finish: Callable[[Any], Any] | None = None
+    parts: "Sequence[Span]" = ()
 
 
 @dataclass(frozen=True)

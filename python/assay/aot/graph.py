@@ -72,6 +72,11 @@ def boundary(exported: torch.export.ExportedProgram) -> tuple[Boundary, Boundary
     return inputs, outputs
 
 
+def dequantization(node: Any) -> dict[str, Any] | None:
+    """The parameters of a per-tensor dequantize node; None for any other node."""
+    return _quantization(node, "dequantize")
+
+
 def _input_quantization(node: Any) -> dict[str, Any] | None:
     users = [] if node is None else list(node.users)
     return _quantization(users[0], "quantize") if len(users) == 1 else None

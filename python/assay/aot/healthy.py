@@ -56,8 +56,14 @@ def measure(module: torch.nn.Module, inputs: Sequence[InputSpec], *, seed: int) 
         largest magnitude over all floating outputs for one input, and the root mean square of
         the difference to the outputs for another.
     """
-    samples = _settle_samples(inputs, seed, count=2)
+    return measure_on(module, _settle_samples(inputs, seed, count=2))
+
+
+def measure_on(module: torch.nn.Module, samples: Sequence[Sample]) -> dict[str, Any]:
+    """`measure` with two samples given."""
     first, second = (_outputs(module, sample) for sample in samples)
+    if first.shape != second.shape:  # the values decide how many there are
+        second = torch.zeros_like(first)
     rms, difference = _rms(first), _rms(first - second)
     peak = float(first.abs().max()) if first.numel() else 0.0
     reason = _complaint(first, rms, difference)

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from assay.aot.brought import OWN, Brought
 from assay.aot.dtypes import DTYPES as DTYPES
 from assay.aot.errors import RequestError, reading
 from assay.aot.plugins import import_object
@@ -20,7 +21,7 @@ from assay.aot.stimulus import Port, arrange, read_expected, read_stimulus
 from assay.aot.stimulus_folders import Named
 from assay.aot.suggest import check_keys, unknown_name
 
-GENERATORS = ("normal", "uniform", "zeros", "ones")
+GENERATORS = ("normal", "uniform", "zeros", "ones", OWN)
 Sample = tuple[torch.Tensor, ...]
 
 
@@ -113,21 +114,28 @@ def refuse_shared(evaluation: InputSet, calibration: InputSet | None) -> None:
         raise RequestError("evaluation and calibration inputs are the same; give another seed")
 
 
-def samples_of(inputs: InputSet, specs: Sequence[InputSpec]) -> list[Sample]:
+def samples_of(
+    inputs: InputSet, specs: Sequence[InputSpec], brought: Brought | None = None
+) -> list[Sample]:
     """All samples of the set, each a tuple with one tensor for each spec."""
-    return labelled_samples_of(inputs, specs)[0]
+    return labelled_samples_of(inputs, specs, brought)[0]
 
 
 def labelled_samples_of(
-    inputs: InputSet, specs: Sequence[InputSpec]
+    inputs: InputSet, specs: Sequence[InputSpec], brought: Brought | None = None
 ) -> tuple[list[Sample], list[torch.Tensor] | None]:
     """All samples of the set, and the labels of each, int64 of one dimension.
 
-    Labels are None for a set that has none.
+    Labels are None for a set that has none. `brought` has the samples of the generator "own".
 
     Raises:
-        RequestError: the samples do not fit the specs, or some have labels and some have not.
+        RequestError: the samples do not fit the specs, or some have labels and some have not; own
+            samples of a model that brings none.
     """
+    if inputs.generator == OWN:
+        if brought is None:
+            raise RequestError('this model brings no inputs; use a generator other than "own"')
+        return [brought.draw(inputs.seed, sample) for sample in range(inputs.count)], None
     if inputs.file is None:
         return [generate_sample(inputs, specs, sample) for sample in range(inputs.count)], None
     if ".py:" in inputs.file:
@@ -136,13 +144,13 @@ def labelled_samples_of(
     return arrange(path, read_stimulus(path).inputs, _ports_of(specs), "input"), None
 
 
-def expected_of(inputs: InputSet, ports: Sequence[Port] | None) -> list[Sample]:
+def expected_of(inputs: InputSet, ports: Sequence[Port] | None, count: int) -> list[Sample]:
     """The outputs that are expected of the set's samples, in order.
 
     `ports`: what the model says of its outputs; None: nothing, so they stand as in the file.
 
     Raises:
-        RequestError: there are none, or they do not fit the outputs.
+        RequestError: there are none, or not `count`, or they do not fit the outputs.
     """
     path = Path(inputs.expected or inputs.file or "")
     is_callable = inputs.expected is None and ".py:" in str(path)
@@ -150,6 +158,10 @@ def expected_of(inputs: InputSet, ports: Sequence[Port] | None) -> list[Sample]:
     if not samples:
         raise RequestError(
             f'{path} holds no expected outputs; name a file of them under "expected"'
+        )
+    if len(samples) != count:
+        raise RequestError(
+            f"{path} expects outputs of {len(samples)} samples, {inputs.file} has inputs of {count}"
         )
     if ports is None:
         ports = [Port(name) for name, _ in samples[0]]
@@ -173,6 +185,19 @@ def generate_sample(inputs: InputSet, specs: Sequence[InputSpec], sample: int) -
         )
         for index, spec in enumerate(specs)
     )
+
+
+def spec_of(tensor: torch.Tensor) -> InputSpec:
+    """The spec of an example input: integers are drawn from the range that it has."""
+    dtype = str(tensor.dtype).removeprefix("torch.")
+    if tensor.dtype.is_floating_point or tensor.dtype == torch.bool or not tensor.numel():
+        return InputSpec(tuple(tensor.shape), dtype)
+    return InputSpec(tuple(tensor.shape), dtype, int(tensor.min()), int(tensor.max()) + 1)
+
+
+def cast_sample(sample: Sequence[torch.Tensor], dtype: torch.dtype) -> Sample:
+    """The sample with floating tensors as `dtype`."""
+    return tuple(t.to(dtype) if t.is_floating_point() else t for t in sample)
 
 
 def _draw(generator: str, spec: InputSpec, stream: str) -> npt.NDArray[Any]:

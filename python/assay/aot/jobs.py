@@ -101,6 +101,20 @@ def list_known(request: Request, stages: StageLog) -> dict[str, Any]:
     return listing.list_known(str(required(request, "what")))
 
 
+def conform(request: Request, stages: StageLog) -> dict[str, Any]:
+    """Lists the cases of a conformance suite, and what it covers."""
+    from assay.conform.cases import list_cases
+
+    known = ("suite", "tier", "match", "dtypes")
+    check_keys("key of a conformance list", request, (*_COMMON, *known))
+    return list_cases(
+        str(request.get("suite", "operators")),
+        str(request.get("tier", "quick")),
+        list(request.get("match") or []),
+        request.get("dtypes"),
+    )
+
+
 def folder_of(request: Request) -> Path:
     """The request's out_dir, made where it does not exist."""
     folder = Path(str(required(request, "out_dir")))
@@ -129,4 +143,5 @@ JOBS: dict[str, Callable[[Request, StageLog], dict[str, Any]]] = {
     "stimulus": stimulus,
     "inspect": inspect,
     "list": list_known,
+    "conform": conform,
 }

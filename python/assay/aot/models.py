@@ -16,8 +16,16 @@ import numpy as np
 import torch
 
 from assay.aot import aoti, compat, healthy
+from assay.aot.brought import Brought
 from assay.aot.errors import MissingDependency, RequestError, reading
-from assay.aot.inputs import InputSet, InputSpec, Sample, generate_sample, input_spec_from_json
+from assay.aot.inputs import (
+    InputSet,
+    InputSpec,
+    Sample,
+    generate_sample,
+    input_spec_from_json,
+    spec_of,
+)
 from assay.aot.plugins import import_file, load_plugins
 from assay.aot.suggest import check_keys, unknown_name
 
@@ -45,7 +53,8 @@ class ModelSpec:
 class Model:
     """A model in memory, in evaluation mode, with inputs to export it by.
 
-    `exported` is set for a .pt2 file; `module` is callable in every case.
+    `exported` is set for a .pt2 file; `module` is callable in every case. `brought` is what the
+    model has of its own beside the module.
     """
 
     spec: ModelSpec
@@ -56,6 +65,7 @@ class Model:
     weights_sha256: str
     parameters: int
     exported: torch.export.ExportedProgram | None = None
+    brought: Brought | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The manifest's account of the model."""
@@ -100,17 +110,34 @@ def load_model(spec: ModelSpec) -> Model:
     torch.manual_seed(spec.seed)
     made = _make(spec)
     exported = made if isinstance(made, torch.export.ExportedProgram) else None
+    brought = made if isinstance(made, Brought) else None
     module, example = _module_and_example(made)
+    if brought is not None and spec.inputs is not None:
+        raise RequestError(f'{spec.ref} brings its own inputs; leave the model\'s "inputs" out')
     inputs = _input_specs(spec, example)
     if spec.inputs is not None or example is None:
         example = generate_sample(_EXAMPLE, inputs, 0)
     if exported is None:
         module.eval()
+    health = _health(spec, module, inputs, brought)
+    count = sum(parameter.numel() for parameter in module.parameters())
+    digest = weights_sha256(module)
+    return Model(spec, module, inputs, example, health, digest, count, exported, brought)
+
+
+def _health(
+    spec: ModelSpec,
+    module: torch.nn.Module,
+    inputs: tuple[InputSpec, ...],
+    brought: Brought | None,
+) -> dict[str, Any]:
+    """Heals where that is asked, and measures: on the model's own samples where it has them."""
+    if brought is not None:
+        samples = [brought.draw(spec.seed, index) for index in range(2)]
+        return {"asked": False, "steps": [], **healthy.measure_on(module, samples)}
     steps = healthy.heal(module, inputs, seed=spec.seed) if spec.should_heal() else []
     health = healthy.measure(module, inputs, seed=spec.seed)
-    health = {"asked": spec.should_heal(), "steps": steps, **health}
-    count = sum(parameter.numel() for parameter in module.parameters())
-    return Model(spec, module, inputs, example, health, weights_sha256(module), count, exported)
+    return {"asked": spec.should_heal(), "steps": steps, **health}
 
 
 def weights_sha256(module: torch.nn.Module) -> str:
@@ -152,12 +179,15 @@ def _make(spec: ModelSpec) -> Any:
         return _call(plugin_models[spec.ref], spec)
     if spec.ref.startswith(TORCHVISION):
         return _make_torchvision(spec)
+    prefix = spec.ref.partition(":")[0]
+    if prefix in _FAMILIES:
+        return _FAMILIES[prefix](spec)
     path, _, factory = spec.ref.removeprefix("file:").partition(":")
     if path.endswith(".pt2"):
         return _load_exported(Path(path), spec)
     if path.endswith(".py"):
         return _call(_factory(Path(path), factory), spec)
-    known = [*plugin_models, *listed_models(), "FILE.py:FACTORY", "FILE.pt2"]
+    known = [*plugin_models, *listed_models(), "FILE.py:FACTORY", "FILE.pt2", "aten:NAME.OVERLOAD"]
     raise RequestError(unknown_name("model", spec.ref, known))
 
 
@@ -176,6 +206,24 @@ def _make_torchvision(spec: ModelSpec) -> torch.nn.Module:
         name, weights=None, **defaults | spec.args
     )
     return module
+
+
+def _make_operator(spec: ModelSpec) -> Brought:
+    from assay.conform.operator_model import make_operator
+
+    return make_operator(spec.ref, spec.args)
+
+
+def _make_joint(spec: ModelSpec) -> Brought:
+    from assay.conform.joint import make_joint
+
+    return make_joint(spec.args)
+
+
+def _make_conformance(spec: ModelSpec) -> Any:
+    from assay.conform.models import make_model
+
+    return make_model(spec.ref, spec.args)
 
 
 def _call(factory: Callable[..., Any], spec: ModelSpec) -> Any:
@@ -212,6 +260,8 @@ def _module_and_example(made: Any) -> tuple[torch.nn.Module, Sample | None]:
     if isinstance(made, torch.export.ExportedProgram):
         args = made.example_inputs[0] if made.example_inputs else None
         return made.module(), None if args is None else tuple(args)
+    if isinstance(made, Brought):
+        return made.module, made.draw(0, 0)
     if isinstance(made, tuple) and len(made) == 2:
         return made[0], tuple(made[1])
     if not isinstance(made, torch.nn.Module):
@@ -224,7 +274,7 @@ def _input_specs(spec: ModelSpec, example: Sample | None) -> tuple[InputSpec, ..
     if spec.inputs is not None:
         return spec.inputs
     if example is not None:
-        return tuple(_spec_of(tensor) for tensor in example)
+        return tuple(spec_of(tensor) for tensor in example)
     listed = listed_models().get(spec.ref)
     if listed is not None:
         return tuple(input_spec_from_json(entry) for entry in listed["inputs"])
@@ -233,8 +283,9 @@ def _input_specs(spec: ModelSpec, example: Sample | None) -> tuple[InputSpec, ..
     raise RequestError(f'{spec.ref} has no example inputs; give the model\'s "inputs"')
 
 
-def _spec_of(tensor: torch.Tensor) -> InputSpec:
-    dtype = str(tensor.dtype).removeprefix("torch.")
-    if tensor.dtype.is_floating_point or tensor.dtype == torch.bool or not tensor.numel():
-        return InputSpec(tuple(tensor.shape), dtype)
-    return InputSpec(tuple(tensor.shape), dtype, int(tensor.min()), int(tensor.max()) + 1)
+_FAMILIES: dict[str, Callable[[ModelSpec], Any]] = {
+    "aten": _make_operator,
+    "joint": _make_joint,
+    "conform": _make_conformance,
+}
+"""Models that Assay itself defines, by what stands in front of the colon."""

@@ -104,7 +104,7 @@ def serialize(model: Any, folder: Path) -> list[Path]:
 
 
 def _make(order: Order) -> Made:
-    source = describe_source(order.exported)
+    source = describe_source(order.exported, order.parts)
     with order.stages.stage("lower"):
         model = lower(order.exported, order.lowering)
     if order.finish is not None:

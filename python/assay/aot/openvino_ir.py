@@ -86,7 +86,7 @@ def serialize(model: Any, options: Mapping[str, Any], folder: Path) -> list[Path
 
 
 def _make(order: Order) -> Made:
-    source = describe_source(order.exported)
+    source = describe_source(order.exported, order.parts)
     with order.stages.stage("lower"):
         model = convert(order.exported)
     files: list[Path] = []

@@ -13,10 +13,10 @@ from typing import Any
 import torch
 
 from assay.aot.errors import RequestError, Unsupported
-from assay.aot.inputs import InputSpec, Sample
+from assay.aot.inputs import InputSpec, Sample, cast_sample
 from assay.aot.layers import Layer, after_normalization, find_values, graph_of, mark
 from assay.aot.models import Model
-from assay.aot.quantize import Quantized, cast_sample, cast_spec
+from assay.aot.quantize import Quantized, cast_spec
 from assay.aot.suggest import unknown_name
 
 ALL = "*"

@@ -16,7 +16,7 @@ from assay.aot.inputs import (
     input_spec_from_json,
     labelled_samples_of,
 )
-from assay.aot.reference import SCHEMA, check_count, write_samples
+from assay.aot.reference_files import SCHEMA, Content, write_reference
 from assay.aot.signature import Signature, bind_dimensions, bind_inputs, read_signature
 from assay.aot.stages import StageLog
 from assay.aot.suggest import check_keys, unknown_name
@@ -62,7 +62,7 @@ def make_stimulus(
             "inputs": evaluation.document,
         }
         more = [_take_out(path, folder)] if path.name.endswith(BUNDLE) else []
-        return write_samples(folder, head, samples, outputs, labels, more)
+        return write_reference(folder, head, Content(samples, outputs, labels), more)
 
 
 @reading("the program")
@@ -80,9 +80,7 @@ def _expected(
     evaluation: InputSet, signature: Signature | None, samples: Sequence[object]
 ) -> list[tuple[torch.Tensor, ...]]:
     ports = None if signature is None else [one.to_port() for one in signature.outputs]
-    outputs = expected_of(evaluation, ports)
-    check_count(samples, outputs, evaluation)
-    return outputs
+    return expected_of(evaluation, ports, len(samples))
 
 
 def describe_binding(signature: Signature | None, samples: Sequence[Sequence[torch.Tensor]]) -> str:

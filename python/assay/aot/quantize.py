@@ -5,23 +5,32 @@ reference job get the same graph.
 """
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 
 from assay.aot import native, nncf_flow
+from assay.aot.brought import CALIBRATION_SEED, OWN
 from assay.aot.errors import RequestError, Unsupported
 from assay.aot.flow import LateQuantization
 from assay.aot.flows import LATE
-from assay.aot.inputs import DTYPES, InputSet, InputSpec, Sample, input_set_from_json, samples_of
+from assay.aot.inputs import (
+    DTYPES,
+    InputSet,
+    InputSpec,
+    Sample,
+    cast_sample,
+    input_set_from_json,
+    samples_of,
+)
 from assay.aot.models import Model
 from assay.aot.plugins import import_object
 from assay.aot.stages import StageLog
 from assay.aot.suggest import check_keys, unknown_name
 
-DEFAULT_CALIBRATION = InputSet("normal", 1000, 8, "calibration")
+DEFAULT_CALIBRATION = InputSet("normal", CALIBRATION_SEED, 8, "calibration")
 """Eight batches: what a request without calibration gets."""
 
 
@@ -45,6 +54,13 @@ def calibration_from_json(document: Mapping[str, Any] | None) -> InputSet:
     if document is None:
         return DEFAULT_CALIBRATION
     return input_set_from_json(document, role="calibration")
+
+
+def calibration_samples(model: Model, calibration: InputSet) -> list[Sample]:
+    """The samples that calibrate: the model's own where it has some and nothing else is asked."""
+    if model.brought is not None and calibration == DEFAULT_CALIBRATION:
+        calibration = replace(calibration, generator=OWN)
+    return samples_of(calibration, model.inputs, model.brought)
 
 
 def quantize(model: Model, quantization: dict[str, Any] | None, calibration: InputSet) -> Quantized:
@@ -83,7 +99,7 @@ def _late(
     late.check_options(options)
 
     def finish(lowered: Any, feed: Callable[[Sample], Sample] = tuple) -> Any:
-        samples = [feed(sample) for sample in samples_of(calibration, model.inputs)]
+        samples = [feed(sample) for sample in calibration_samples(model, calibration)]
         return late.apply(lowered, options, samples)
 
     return Quantized(model.module, model.inputs, model.example, finish)
@@ -97,7 +113,7 @@ def _pt2e(model: Model, options: dict[str, Any], calibration: InputSet) -> Quant
     graph = _capture(model)
     prepared = prepare_pt2e(graph, quantizer)
     with torch.no_grad():
-        for batch in samples_of(calibration, model.inputs):
+        for batch in calibration_samples(model, calibration):
             prepared(*batch)
     return Quantized(convert_pt2e(prepared), model.inputs, model.example)
 
@@ -176,25 +192,20 @@ def _native(model: Model, options: dict[str, Any], calibration: InputSet) -> Qua
     """The quantization of one of executorch's own recipes."""
     check_keys("key of an executorch recipe", options, ("recipe", "options"))
     recipe = native.make_recipe(str(options.get("recipe")), dict(options.get("options") or {}))
-    module = native.run_quantize(recipe, model, samples_of(calibration, model.inputs))
+    module = native.run_quantize(recipe, model, calibration_samples(model, calibration))
     return Quantized(module, model.inputs, model.example)
 
 
 def _nncf(model: Model, options: dict[str, Any], calibration: InputSet) -> Quantized:
     """NNCF's post-training quantization of the exported graph."""
     graph = _capture(model)
-    module = nncf_flow.quantize(graph, options, samples_of(calibration, model.inputs))
+    module = nncf_flow.quantize(graph, options, calibration_samples(model, calibration))
     return Quantized(module, model.inputs, model.example)
 
 
 def cast_spec(spec: InputSpec, dtype: str) -> InputSpec:
     """The spec with `dtype` where it was floating."""
     return replace(spec, dtype=dtype) if DTYPES[spec.dtype].is_floating_point else spec
-
-
-def cast_sample(sample: Sequence[torch.Tensor], dtype: torch.dtype) -> Sample:
-    """The sample with floating tensors as `dtype`."""
-    return tuple(t.to(dtype) if t.is_floating_point() else t for t in sample)
 
 
 _FLOWS: dict[str, Callable[[Model, dict[str, Any], InputSet], Quantized]] = {

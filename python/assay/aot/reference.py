@@ -7,34 +7,33 @@ from typing import Any
 
 import torch
 
-from assay.aot import recipes, toolchain
+from assay.aot import recipes
+from assay.aot.brought import Bound
 from assay.aot.errors import RequestError, Unsupported
 from assay.aot.export import export
-from assay.aot.files import describe_file, number, write_json
 from assay.aot.flow import Evaluate, Flow, Lowering
 from assay.aot.flows import FLOWS, LATE
 from assay.aot.inputs import (
     DTYPES,
-    InputSet,
     Sample,
+    cast_sample,
     expected_of,
     input_set_from_json,
     labelled_samples_of,
     refuse_shared,
 )
 from assay.aot.layers import mark, mark_float
+from assay.aot.limits import double_bounds, step_bounds
 from assay.aot.models import Model, load_model, model_spec_from_json
 from assay.aot.pieces import Pieces, float_pieces, take_apart
-from assay.aot.quantize import Quantized, calibration_from_json, cast_sample, run_stage
+from assay.aot.quantize import Quantized, calibration_from_json, run_stage
+from assay.aot.reference_files import SCHEMA, Content, write_reference
 from assay.aot.stages import StageLog
 from assay.aot.suggest import unknown_name
 
-SCHEMA = "assay/reference/1"
 KINDS = ("float32", "float64", "qdq", "lowered_eager", "file")
-INPUTS, OUTPUTS, LABELS = "inputs.safetensors", "outputs.safetensors", "labels.safetensors"
-DOCUMENT = "reference.json"
 
-Outputs = list[torch.Tensor]
+Outputs = Sequence[torch.Tensor]
 
 
 def make_reference(
@@ -74,7 +73,7 @@ def make_reference(
         whole = run_stage(made, given, calibration_set, stages)
     if with_layers:
         quantized = with_layers_of(made, whole, quantized)
-    given_samples, labels = labelled_samples_of(evaluation, made.inputs)
+    given_samples, labels = labelled_samples_of(evaluation, made.inputs, made.brought)
     task = Task(quantized, given_samples, labels)
     if pieces:
         refuse_kind_of_pieces(kind)
@@ -83,27 +82,36 @@ def make_reference(
             task = replace(task, quantized=float_pieces(made, task.pieces), pieces=None)
     samples = [_fit(sample, task.quantized) for sample in task.samples]
     function = choose_function(kind, made, task.quantized, used, plan, stages)
-    outputs: Sequence[Sequence[torch.Tensor]] = ()
+    outputs: Sequence[Outputs] = ()
     if kind == "file":
-        outputs = expected_of(evaluation, None)
-        check_count(samples, outputs, evaluation)
+        outputs = expected_of(evaluation, None, len(samples))
     with stages.stage("reference"):
         if kind == "float64":
             outputs = evaluate_double(made, samples)
         elif kind != "file":
             outputs = evaluate(function, samples)
         task.check(outputs)
-        return write_reference(
-            folder,
-            model=made,
-            quantized=task.quantized,
-            kind=kind,
-            quantization=used,
-            inputs=evaluation,
-            samples=samples,
-            outputs=outputs,
-            labels=task.labels,
-        )
+        is_changed = with_layers or bool(pieces)
+        bounds = None if is_changed else bounds_of(made, quantized, kind, samples, outputs)
+        if bounds is not None:
+            outputs = [[bound.expected for bound in of_sample] for of_sample in bounds]
+        document = {
+            "schema": SCHEMA,
+            "kind": kind,
+            "quantization": used,
+            "model": made.to_json(),
+            "input_specs": [spec.to_json() for spec in task.quantized.inputs],
+            "inputs": evaluation.document,
+            **parts_of(made),
+        }
+        content = Content(samples, outputs, task.labels, bounds)
+        return write_reference(folder, document, content)
+
+
+def parts_of(model: Model) -> dict[str, Any]:
+    """The document's account of the parts of a model that has some."""
+    spans = () if model.brought is None else model.brought.parts
+    return {"parts": [span.to_json() for span in spans]} if spans else {}
 
 
 @dataclass(frozen=True)
@@ -173,6 +181,24 @@ def choose_function(
         return late_function(model, quantized, lowering, LATE[quantization["flow"]], stages)
     module: Evaluate = quantized.module
     return module
+
+
+def bounds_of(
+    model: Model,
+    quantized: Quantized,
+    kind: str,
+    samples: Sequence[Sample],
+    outputs: Sequence[Outputs],
+) -> list[list[Bound]] | None:
+    """How far each output may be from this reference; None where nobody says."""
+    brought = model.brought
+    if brought is None or brought.bound is None:
+        return None
+    if kind == "float64":
+        return double_bounds(brought, samples, evaluate(model.module, samples), outputs)
+    if kind == "qdq":
+        return step_bounds(brought, quantized.module, samples, outputs)
+    return None
 
 
 def with_layers_of(model: Model, whole: Quantized, wanted: Quantized) -> Quantized:
@@ -259,110 +285,6 @@ def evaluate_double(model: Model, samples: Sequence[Sample]) -> list[Outputs]:
     """The model in float64, on the same inputs widened."""
     if model.exported is not None:
         raise Unsupported("an exported program has its types baked in; no float64 reference of it")
-    module = model.module.double()
+    given = None if model.brought is None else model.brought.double
+    module = model.module.double() if given is None else given
     return evaluate(module, [cast_sample(sample, torch.float64) for sample in samples])
-
-
-def write_reference(
-    folder: Path,
-    *,
-    model: Model,
-    quantized: Quantized,
-    kind: str,
-    quantization: dict[str, Any] | None,
-    inputs: InputSet,
-    samples: Sequence[Sample],
-    outputs: Sequence[Sequence[torch.Tensor]],
-    labels: Sequence[torch.Tensor] | None,
-) -> dict[str, Any]:
-    """Writes the files of a reference, with labels if it has them; returns its document."""
-    document = {
-        "schema": SCHEMA,
-        "kind": kind,
-        "quantization": quantization,
-        "model": model.to_json(),
-        "input_specs": [spec.to_json() for spec in quantized.inputs],
-        "inputs": inputs.document,
-    }
-    return write_samples(folder, document, samples, outputs, labels)
-
-
-def write_samples(
-    folder: Path,
-    head: Mapping[str, Any],
-    samples: Sequence[Sequence[torch.Tensor]],
-    outputs: Sequence[Sequence[torch.Tensor]],
-    labels: Sequence[torch.Tensor] | None,
-    more: Sequence[Path] = (),
-) -> dict[str, Any]:
-    """Writes tensors and the document that begins with `head`; no outputs: inputs alone.
-
-    `more`: further files of the folder, which the document lists as programs.
-    """
-    tensors: dict[str, Sequence[Sequence[torch.Tensor]]] = {INPUTS: samples}
-    if outputs:
-        tensors[OUTPUTS] = outputs
-    if labels is not None:
-        tensors[LABELS] = [[one] for one in labels]
-    for name, of_samples in tensors.items():
-        _save(folder / name, of_samples)
-    document = {
-        **head,
-        "samples": len(samples),
-        "outputs": [
-            describe_output(index, outputs) for index in range(len(outputs[0]) if outputs else 0)
-        ],
-        "nan_count": sum(int(t.isnan().sum()) for sample in outputs for t in sample),
-        "producer": toolchain.describe(),
-        "files": [describe_file(folder / name, "tensors") for name in tensors]
-        + [describe_file(path, "program") for path in more],
-    }
-    write_json(folder / DOCUMENT, document)
-    return document
-
-
-def check_count(samples: Sequence[object], outputs: Sequence[object], inputs: InputSet) -> None:
-    """Refuses expectations of another number of samples.
-
-    Raises:
-        RequestError: as many outputs as inputs are needed.
-    """
-    if len(samples) != len(outputs):
-        raise RequestError(
-            f"{inputs.expected or inputs.file} expects outputs of {len(outputs)} samples, "
-            f"{inputs.file} has inputs of {len(samples)}"
-        )
-
-
-def describe_output(index: int, outputs: Sequence[Sequence[torch.Tensor]]) -> dict[str, Any]:
-    """{name, dtype, shape, rms, abs_max, std_between_inputs} of one output over all samples.
-
-    `std_between_inputs` is the root mean square over elements of the standard deviation over
-    samples; null for a single sample, or samples of different shapes. Figures that are not finite
-    are null.
-    """
-    values = [sample[index].double() for sample in outputs]
-    is_alike = len({value.shape for value in values}) == 1
-    stacked = torch.stack(values) if is_alike else torch.cat([v.reshape(-1) for v in values])
-    has_spread = is_alike and len(values) > 1
-    spread = stacked.std(dim=0).square().mean().sqrt() if has_spread else None
-    first = outputs[0][index]
-    return {
-        "name": str(index),
-        "dtype": str(first.dtype).removeprefix("torch."),
-        "shape": list(first.shape),
-        "rms": number(float(stacked.square().mean().sqrt())),
-        "abs_max": number(float(stacked.abs().max())) if stacked.numel() else None,
-        "std_between_inputs": None if spread is None else number(float(spread)),
-    }
-
-
-def _save(path: Path, samples: Sequence[Sequence[torch.Tensor]]) -> None:
-    from safetensors.torch import save_file
-
-    tensors = {
-        f"{sample}.{index}": tensor.contiguous().clone()
-        for sample, values in enumerate(samples)
-        for index, tensor in enumerate(values)
-    }
-    save_file(tensors, str(path))

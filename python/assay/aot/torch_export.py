@@ -34,7 +34,7 @@ def export(
 def _make(order: Order) -> Made:
     import torch
 
-    source = describe_source(order.exported)
+    source = describe_source(order.exported, order.parts)
     files: list[Path] = []
     if order.folder is not None:
         with order.stages.stage("serialize"):

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import torch
 
+    from assay.aot.brought import Span
+
 Value = dict[str, Any]
 """{name, dtype, shape, quantization}; a dimension that the inputs decide is -1."""
 
@@ -20,18 +22,23 @@ class Source:
     inputs: list[Value]
     outputs: list[Value]
     operators: Counter[str]
+    parts: list[dict[str, Any]]
 
 
-def describe_source(exported: "torch.export.ExportedProgram") -> Source:
-    """The values at the boundary, and the operators."""
+def describe_source(
+    exported: "torch.export.ExportedProgram", parts: "Sequence[Span]" = ()
+) -> Source:
+    """The values at the boundary, and the operators; of a joint program part by part, too."""
     from assay.aot.graph import boundary, count_operators
+    from assay.aot.parts import describe_parts
 
     nodes = {node.name: node for node in exported.graph.nodes}
     inputs, outputs = (
         [_value(nodes, name, quantization) for name, quantization in side]
         for side in boundary(exported)
     )
-    return Source(inputs, outputs, count_operators(exported))
+    described = describe_parts(exported, parts, reasons={}, takes_all=True)
+    return Source(inputs, outputs, count_operators(exported), described)
 
 
 def _value(nodes: Mapping[str, Any], name: str, quantization: Any) -> Value:
@@ -74,4 +81,6 @@ def describe_whole(
         "operators_delegated": dict(sorted(source.operators.items())),
         "operators_left": [],
     }
+    if source.parts:
+        program["parts"] = source.parts
     return program if made is None else {**program, "operators_made": dict(sorted(made.items()))}

@@ -1,0 +1,163 @@
+"""The call of one operator as data: what a case is, and what a reducer changes.
+
+A call is {"args": […], "kwargs": {…}} in the order of the operator's schema. A tensor is written
+{"shape", "dtype", …}, a torch constant {"torch": "float16"}, a float that JSON lacks
+{"number": "inf"}; all else is JSON's own.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from assay.aot.errors import RequestError, reading
+from assay.aot.inputs import DTYPES
+from assay.aot.suggest import check_keys, unknown_name
+
+LAYOUTS = ("contiguous", "channels_last", "transposed", "gapped")
+ORDERS = (None, "distinct", "trues", "away", "sorted", "coarse")
+_KEYS = ("shape", "dtype", "layout", "low", "high", "order", "along", "constant")
+
+
+@dataclass(frozen=True)
+class TensorSpec:
+    """A tensor argument: its form, and what its values are drawn from.
+
+    Without `low` and `high` floats are standard normal; with them floats are uniform in
+    [low, high] and integers in [low, high). `order`: "distinct" values (all of a float tensor, or
+    of an integer one along dimension `along`), "away" from zero by at least a quarter,
+    "coarse" floats that are whole and often alike, integers "sorted" from `low` on, or for a bool
+    tensor "trues", half of which are true. `is_constant`: a weight of the program, no input.
+    """
+
+    shape: tuple[int, ...]
+    dtype: str
+    layout: str = "contiguous"
+    low: float | None = None
+    high: float | None = None
+    order: str | None = None
+    along: int = 0
+    is_constant: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """As calls write it, defaults left out."""
+        document: dict[str, Any] = {"shape": list(self.shape), "dtype": self.dtype}
+        given = {
+            "layout": self.layout if self.layout != "contiguous" else None,
+            "low": self.low,
+            "high": self.high,
+            "order": self.order,
+            "along": self.along or None,
+            "constant": self.is_constant or None,
+        }
+        return document | {key: value for key, value in given.items() if value is not None}
+
+
+@reading("a tensor of a call")
+def tensor_from_json(document: Mapping[str, Any]) -> TensorSpec:
+    """Reads {"shape", "dtype", "layout", "low", "high", "order", "along", "constant"}."""
+    check_keys("key of a tensor", document, _KEYS)
+    dtype, layout = str(document["dtype"]), str(document.get("layout", "contiguous"))
+    order = document.get("order")
+    for kind, name, known in (("dtype", dtype, DTYPES), ("layout", layout, LAYOUTS)):
+        if name not in known:
+            raise RequestError(unknown_name(kind, name, known))
+    if order not in ORDERS:
+        raise RequestError(unknown_name("order of values", str(order), ORDERS[1:]))
+    shape = tuple(int(size) for size in document["shape"])
+    if layout == "channels_last" and len(shape) not in (4, 5):
+        raise RequestError(f"channels_last needs 4 or 5 dimensions, not {list(shape)}")
+    return TensorSpec(
+        shape,
+        dtype,
+        layout,
+        document.get("low"),
+        document.get("high"),
+        order,
+        int(document.get("along", 0)),
+        bool(document.get("constant", False)),
+    )
+
+
+def is_tensor(value: Any) -> bool:
+    """Whether a value of a call is a tensor."""
+    return isinstance(value, Mapping) and "shape" in value
+
+
+def map_tensors(value: Any, change: Callable[[Mapping[str, Any]], Any]) -> Any:
+    """The value with each tensor in it replaced by what `change` makes of it, in order."""
+    if is_tensor(value):
+        return change(value)
+    if isinstance(value, Mapping) and ("torch" in value or "number" in value):
+        return value
+    if isinstance(value, Mapping):
+        return {key: map_tensors(one, change) for key, one in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [map_tensors(one, change) for one in value]
+    return value
+
+
+def tensors_of(call: Mapping[str, Any]) -> list[TensorSpec]:
+    """The tensors of a call in order."""
+    found: list[TensorSpec] = []
+    map_tensors(call, lambda document: found.append(tensor_from_json(document)))
+    return found
+
+
+def decode(value: Any, tensors: Callable[[Mapping[str, Any]], Any]) -> Any:
+    """The value as torch takes it; `tensors` gives what stands for each tensor, in order."""
+    if is_tensor(value):
+        return tensors(value)
+    if isinstance(value, Mapping):
+        if "torch" in value:
+            return _torch_constant(str(value["torch"]))
+        if "number" in value:
+            return float(value["number"])
+        return {key: decode(one, tensors) for key, one in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [decode(one, tensors) for one in value]
+    return value
+
+
+def encode(value: Any, tensor: Callable[[torch.Tensor], Any]) -> Any:
+    """The JSON form of an argument; `tensor` writes tensors.
+
+    Raises:
+        ValueError: an argument that has no such form.
+    """
+    if isinstance(value, torch.Tensor):
+        return tensor(value)
+    if isinstance(value, (list, tuple)):
+        return [encode(one, tensor) for one in value]
+    if isinstance(value, (torch.dtype, torch.memory_format)):
+        return {"torch": str(value).removeprefix("torch.")}
+    if isinstance(value, float) and (value != value or value in (float("inf"), -float("inf"))):
+        return {"number": str(value)}
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise ValueError(f"no form for {type(value).__name__}")
+
+
+def _torch_constant(name: str) -> Any:
+    found = getattr(torch, name, None)
+    if not isinstance(found, (torch.dtype, torch.memory_format)):
+        raise RequestError(f"'{name}' is no dtype and no memory format of torch")
+    return found
+
+
+def find_overload(name: str) -> Any:
+    """The operator called "aten.add.Tensor".
+
+    Raises:
+        RequestError: this torch has none of that name.
+    """
+    namespace, _, rest = name.partition(".")
+    packet_name, _, overload = rest.partition(".")
+    packet = getattr(getattr(torch.ops, namespace), packet_name, None) if packet_name else None
+    if packet is None:
+        raise RequestError(f"torch {torch.__version__} has no operator {name}")
+    known = packet.overloads()
+    if overload not in known:
+        raise RequestError(unknown_name(f"overload of {namespace}.{packet_name}", overload, known))
+    return getattr(packet, overload)

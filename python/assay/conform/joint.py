@@ -1,0 +1,109 @@
+"""Many models in one program: {"ref": "joint", "args": {"models": [MODEL, …]}}.
+
+Their inputs and outputs stand one after another. The parts share nothing, so what happens to a node
+of the program tells of one part only.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from assay.aot.brought import Bound, Brought, Span
+from assay.aot.errors import RequestError
+from assay.aot.inputs import Sample
+from assay.aot.suggest import check_keys
+
+
+def make_joint(args: Mapping[str, Any]) -> Brought:
+    """The model of all the models.
+
+    Raises:
+        RequestError: there are none, or one brings no inputs of its own.
+    """
+    check_keys("argument of a joint model", args, ("models",))
+    parts = [_load(document) for document in args.get("models") or []]
+    if not parts:
+        raise RequestError('a joint model needs "models", a list of at least one')
+    samples = [part.draw(0, 0) for part in parts]
+    counts = [
+        (len(sample), len(outputs_of(part.module, sample)))
+        for part, sample in zip(parts, samples, strict=True)
+    ]
+    spans = _spans(counts)
+
+    def draw(seed: int, sample: int) -> Sample:
+        return tuple(tensor for part in parts for tensor in part.draw(seed, sample))
+
+    def bound(
+        sample: Sample, own: Sequence[torch.Tensor], exact: Sequence[torch.Tensor]
+    ) -> list[Bound]:
+        return [
+            one
+            for part, span in zip(parts, spans, strict=True)
+            for one in _bound(part, _cut(sample, span.inputs), *_both(own, exact, span))
+        ]
+
+    module = JointModule([part.module for part in parts], spans)
+    doubles = [part.double for part in parts]
+    if any(part.bound is None for part in parts) or any(double is None for double in doubles):
+        return Brought(module, draw, parts=spans)
+    double = JointModule([double for double in doubles if double is not None], spans)
+    return Brought(module, draw, double, bound, spans)
+
+
+def _load(document: Any) -> Brought:
+    from assay.aot.models import load_model, model_spec_from_json
+
+    spec = model_spec_from_json(document)
+    brought = load_model(spec).brought
+    if brought is None:
+        raise RequestError(f"{spec.ref} brings no inputs of its own and cannot be joined")
+    return brought
+
+
+def _bound(part: Brought, sample: Sample, own: Any, exact: Any) -> list[Bound]:
+    assert part.bound is not None
+    return part.bound(sample, own, exact)
+
+
+def _both(own: Sequence[Any], exact: Sequence[Any], span: Span) -> tuple[Any, Any]:
+    return _cut(own, span.outputs), _cut(exact, span.outputs)
+
+
+def _cut(values: Sequence[Any], span: tuple[int, int]) -> tuple[Any, ...]:
+    return tuple(values[span[0] : span[1]])
+
+
+def _spans(counts: Sequence[tuple[int, int]]) -> tuple[Span, ...]:
+    """Where each part's inputs and outputs lie, from how many it has."""
+    spans, inputs, outputs = [], 0, 0
+    for more_inputs, more_outputs in counts:
+        spans.append(Span((inputs, inputs + more_inputs), (outputs, outputs + more_outputs)))
+        inputs, outputs = inputs + more_inputs, outputs + more_outputs
+    return tuple(spans)
+
+
+def outputs_of(module: torch.nn.Module, sample: Sample) -> list[torch.Tensor]:
+    """The tensors that a module answers, flat."""
+    with torch.no_grad():
+        leaves = torch.utils._pytree.tree_leaves(module(*sample))
+    return [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+
+
+class JointModule(torch.nn.Module):  # type: ignore[misc]
+    """Calls its parts on their inputs; returns all outputs, flat."""
+
+    def __init__(self, parts: Sequence[torch.nn.Module], spans: Sequence[Span]) -> None:
+        super().__init__()
+        self.parts = torch.nn.ModuleList(parts)
+        self._inputs = [span.inputs for span in spans]
+
+    def forward(self, *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """The outputs of the parts, one part after another."""
+        return tuple(
+            leaf
+            for part, (begin, end) in zip(self.parts, self._inputs, strict=True)
+            for leaf in torch.utils._pytree.tree_leaves(part(*inputs[begin:end]))
+            if isinstance(leaf, torch.Tensor)
+        )

@@ -1,0 +1,95 @@
+"""The suite of whole models: "conform:NAME", and the user's folders of *.py files.
+
+A model is a factory that returns a module and its example inputs, registered by a row of a table in
+model_zoo/. A file of a user's folder has the same: `conformance_models: dict[str, Callable]`. The
+folders stand in ASSAY_CONFORM_MODELS, separated like PATH.
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from assay.aot import healthy
+from assay.aot.brought import Brought
+from assay.aot.errors import RequestError
+from assay.aot.inputs import InputSet, InputSpec, Sample, generate_sample, spec_of
+from assay.aot.plugins import import_file
+from assay.aot.suggest import unknown_name
+
+PREFIX = "conform:"
+FOLDERS = "ASSAY_CONFORM_MODELS"
+Factory = Callable[[], tuple[torch.nn.Module, Sample]]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A model of the suite. `cost`: how much longer than a small operator it takes.
+
+    `inputs` None: those of the example, integers from the range that stands in it.
+    """
+
+    name: str
+    make: Factory
+    tier: str = "quick"
+    cost: float = 5.0
+    is_healed: bool = False
+    inputs: tuple[InputSpec, ...] | None = None
+
+
+def known_models() -> dict[str, Entry]:
+    """All models by name, the user's last.
+
+    Raises:
+        RequestError: a user's model has the name of another.
+    """
+    from assay.conform.model_zoo import breakers, networks, vision
+
+    entries = [*breakers.ENTRIES, *networks.ENTRIES, *vision.ENTRIES, *_user_entries()]
+    known: dict[str, Entry] = {}
+    for entry in entries:
+        if entry.name in known:
+            raise RequestError(f"two conformance models are called '{entry.name}'; rename one")
+        known[entry.name] = entry
+    return known
+
+
+def _user_entries() -> list[Entry]:
+    folders = filter(None, os.environ.get(FOLDERS, "").split(os.pathsep))
+    files = [path for folder in folders for path in sorted(Path(folder).glob("*.py"))]
+    found = []
+    for path in files:
+        table = getattr(import_file(path), "conformance_models", None)
+        if not isinstance(table, dict):
+            raise RequestError(f"{path} has no dict conformance_models of factories by name")
+        found += [Entry(name, make) for name, make in table.items()]
+    return found
+
+
+def make_model(ref: str, args: Mapping[str, Any]) -> Brought:
+    """The model "conform:NAME", its weights made healthy where its table says so.
+
+    Raises:
+        RequestError: an unknown name, or arguments, which none of them takes.
+    """
+    name = ref.removeprefix(PREFIX)
+    known = known_models()
+    if name not in known:
+        raise RequestError(unknown_name("conformance model", name, known))
+    if args:
+        raise RequestError(f"{ref} takes no arguments")
+    entry = known[name]
+    torch.manual_seed(0)
+    module, example = entry.make()
+    module.eval()
+    specs = tuple(map(spec_of, example)) if entry.inputs is None else entry.inputs
+    if entry.is_healed:
+        healthy.heal(module, specs, seed=0)
+
+    def draw(seed: int, sample: int) -> Sample:
+        return generate_sample(InputSet("normal", seed), specs, sample)
+
+    return Brought(module, draw)

@@ -1,0 +1,117 @@
+"""One call of one operator as a model: "aten:add.Tensor" with its arguments.
+
+    {"ref": "aten:add.Tensor", "args": {"args": […], "kwargs": {…}, "values": "normal" | "edge"}}
+
+The tensors of the call that are no constants are the program's inputs, in order.
+"""
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from assay.aot.brought import Bound, Brought
+from assay.aot.errors import RequestError
+from assay.aot.inputs import Sample
+from assay.aot.suggest import check_keys, unknown_name
+from assay.conform import bounds
+from assay.conform.calls import TensorSpec, decode, find_overload, tensors_of
+from assay.conform.values import draw_tensor
+
+VALUES = ("normal", "edge")
+
+
+def make_operator(ref: str, args: Mapping[str, Any]) -> Brought:
+    """The model of a reference "aten:NAME.OVERLOAD" and the arguments that it names."""
+    check_keys(f"argument of {ref}", args, ("args", "kwargs", "values"))
+    values = str(args.get("values", "normal"))
+    if values not in VALUES:
+        raise RequestError(unknown_name("kind of values", values, VALUES))
+    operator = ref.replace(":", ".", 1)
+    call = {"args": list(args.get("args") or []), "kwargs": dict(args.get("kwargs") or {})}
+    module = OperatorModule(operator, call)
+    double = copy.deepcopy(module).double()
+    double.is_double = True
+
+    def draw(seed: int, sample: int) -> Sample:
+        return tuple(
+            draw_tensor(spec, seed=seed, sample=sample, place=place, values=values)
+            for place, spec in enumerate(module.specs)
+            if not spec.is_constant
+        )
+
+    def bound(
+        sample: Sample, own: Sequence[torch.Tensor], exact: Sequence[torch.Tensor]
+    ) -> list[Bound]:
+        return bounds.bound_outputs(module, double, sample, own, exact)
+
+    return Brought(module, draw, double, bound)
+
+
+class OperatorModule(torch.nn.Module):  # type: ignore[misc]
+    """Calls one overload; returns its tensor outputs as a tuple.
+
+    `is_double`: floating types named among the arguments become float64.
+    """
+
+    def __init__(self, operator: str, call: Mapping[str, Any]) -> None:
+        super().__init__()
+        self.operator = operator
+        self.call = call
+        self.specs = tensors_of(call)
+        self.overload = find_overload(operator)
+        self.is_double = False
+        for place, spec in enumerate(self.specs):
+            if spec.is_constant:
+                value = draw_tensor(spec, seed=0, sample=0, place=place)
+                self.register_buffer(f"constant_{place}", value)
+
+    def forward(self, *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """The outputs; those with gaps or in another order of memory are made contiguous.
+
+        A program may not give out such a one: ExecuTorch refuses an expanded output.
+        """
+        args, kwargs = self.arguments(inputs)
+        leaves = torch.utils._pytree.tree_leaves(self.overload(*args, **kwargs))
+        outputs = (leaf for leaf in leaves if isinstance(leaf, torch.Tensor))
+        return tuple(one if one.is_contiguous() else one.contiguous() for one in outputs)
+
+    def arguments(
+        self,
+        inputs: Sequence[torch.Tensor],
+        change: Callable[[torch.Tensor], torch.Tensor] = lambda tensor: tensor,
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments for these inputs; each tensor, constants too, goes through `change`."""
+        waiting, place = iter(inputs), iter(range(len(self.specs)))
+
+        def tensor(document: Mapping[str, Any]) -> torch.Tensor:
+            number = next(place)
+            spec = self.specs[number]
+            value = getattr(self, f"constant_{number}") if spec.is_constant else next(waiting)
+            return change(lay_out(value, spec))
+
+        call = decode(self.call, tensor)
+        return call["args"], self._kwargs(call["kwargs"])
+
+    def _kwargs(self, kwargs: dict[str, Any]) -> dict[str, Any]:
+        if not self.is_double:
+            return kwargs
+        return {key: _widened(value) for key, value in kwargs.items()}
+
+
+def _widened(value: Any) -> Any:
+    is_float = isinstance(value, torch.dtype) and value.is_floating_point
+    return torch.float64 if is_float else value
+
+
+def lay_out(tensor: torch.Tensor, spec: TensorSpec) -> torch.Tensor:
+    """The same values in another order of memory: what makes a contiguous input not so."""
+    if spec.layout == "channels_last":
+        formats = {4: torch.channels_last, 5: torch.channels_last_3d}
+        return tensor.contiguous(memory_format=formats[tensor.dim()])
+    if spec.layout == "transposed" and tensor.dim() > 1:
+        return tensor.transpose(0, -1).contiguous().transpose(0, -1)
+    if spec.layout == "gapped" and tensor.dim() > 0:
+        return torch.stack((tensor, tensor), -1).select(-1, 0)
+    return tensor

@@ -1,0 +1,112 @@
+"""Values of tensor arguments: in the operator's domain, or at the edges of the type.
+
+They depend on numpy's Philox generator only, keyed by seed, sample and place.
+"""
+
+import hashlib
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from assay.aot.inputs import DTYPES
+from assay.conform.calls import TensorSpec
+
+EDGE_EVERY = 2
+"""In edge cases each second element is a special value, the others are drawn."""
+
+_INTEGERS = {"uint8": (0, 16), "bool": (0, 2)}
+_AWAY = 0.25
+_SPREAD = 4.0
+"""Distinct floats are spread evenly over [-4, 4)."""
+
+
+def draw_tensor(
+    spec: TensorSpec, *, seed: int, sample: int, place: int, values: str = "normal"
+) -> torch.Tensor:
+    """A contiguous tensor for the argument number `place`; constants are the same in all samples.
+
+    `values`: "normal" or "edge".
+    """
+    stream = "constant" if spec.is_constant else f"{seed}/{sample}"
+    key = hashlib.sha256(f"assay/conform/1/{stream}/{place}".encode()).digest()[:16]
+    random = np.random.Generator(np.random.Philox(key=int.from_bytes(key, "little")))
+    tensor = torch.from_numpy(np.ascontiguousarray(_draw(spec, random))).to(DTYPES[spec.dtype])
+    if values == "edge" and not spec.is_constant:
+        return put_edges(tensor, spec, first=7 * sample + place)
+    return tensor
+
+
+def _draw(spec: TensorSpec, random: np.random.Generator) -> npt.NDArray[Any]:
+    if spec.dtype == "bool":
+        return _draw_bool(spec, random)
+    if DTYPES[spec.dtype].is_floating_point:
+        return _draw_float(spec, random)
+    low, high = _integer_range(spec)
+    if spec.order == "distinct" and spec.shape:
+        shape = list(spec.shape)
+        shape[spec.along] = high - low
+        order = np.argsort(random.random(shape), axis=spec.along) + low
+        return order.take(range(spec.shape[spec.along]), axis=spec.along)
+    if spec.order == "coarse":
+        low, high = max(low, -1), min(high, 3)
+    drawn = random.integers(low, high, spec.shape, dtype=np.int64)
+    if spec.order == "sorted":
+        drawn = np.sort(drawn, axis=None)
+        drawn[:1] = low
+        return drawn.reshape(spec.shape)
+    return np.where(drawn == 0, high - 1, drawn) if spec.order == "away" else drawn
+
+
+def _draw_bool(spec: TensorSpec, random: np.random.Generator) -> npt.NDArray[Any]:
+    if spec.order != "trues":
+        return random.random(spec.shape) < 0.5
+    size = math.prod(spec.shape)
+    return (random.permutation(size) < (size + 1) // 2).reshape(spec.shape)
+
+
+def _draw_float(spec: TensorSpec, random: np.random.Generator) -> npt.NDArray[Any]:
+    if spec.order == "distinct":
+        size = math.prod(spec.shape)
+        step = 2.0 ** math.floor(math.log2(2 * _SPREAD / max(size, 1)))
+        return (random.permutation(size) * step - _SPREAD).reshape(spec.shape)
+    if spec.low is not None and spec.high is not None:
+        return spec.low + (spec.high - spec.low) * random.random(spec.shape)
+    drawn = random.standard_normal(spec.shape)
+    if spec.order == "coarse":
+        return np.round(drawn)
+    return drawn + np.copysign(_AWAY, drawn) if spec.order == "away" else drawn
+
+
+def _integer_range(spec: TensorSpec) -> tuple[int, int]:
+    low, high = _INTEGERS.get(spec.dtype, (-8, 8))
+    low = low if spec.low is None else int(spec.low)
+    high = high if spec.high is None else int(spec.high)
+    return low, max(high, low + 1)
+
+
+def edges_of(dtype: torch.dtype) -> list[float]:
+    """The special values of a type: signed zeros, denormals, extremes, NaN, infinities."""
+    if not dtype.is_floating_point:
+        info = torch.iinfo(dtype)
+        return [info.min, info.max, 0, 1, info.max - 1, info.min + 1]
+    info = torch.finfo(dtype)
+    least = info.smallest_normal * info.eps
+    positive = [0.0, math.inf, info.max, info.smallest_normal, least, 1.0, 1.0 + info.eps, 0.5]
+    return [math.nan, *(value for one in positive for value in (one, -one))]
+
+
+def put_edges(tensor: torch.Tensor, spec: TensorSpec, *, first: int) -> torch.Tensor:
+    """The tensor with special values in each second place, beginning at number `first`.
+
+    Indices and other arguments with a range of their own stay as they are.
+    """
+    if tensor.dtype == torch.bool or (spec.low is not None and not tensor.is_floating_point()):
+        return tensor
+    edges = edges_of(tensor.dtype)
+    flat = tensor.clone().reshape(-1)
+    for number, place in enumerate(range(first % EDGE_EVERY, flat.numel(), EDGE_EVERY)):
+        flat[place] = edges[(first + number) % len(edges)]
+    return flat.reshape(tensor.shape)

@@ -1,0 +1,127 @@
+import math
+
+import pytest
+import torch
+
+from assay.aot.errors import RequestError
+from assay.conform.calls import decode, encode, find_overload, tensor_from_json, tensors_of
+from assay.conform.operator_model import lay_out, make_operator
+from assay.conform.values import draw_tensor, edges_of
+
+
+def spec(**document):
+    return tensor_from_json({"shape": [4, 6], "dtype": "float32", **document})
+
+
+def draw(one, sample=0, seed=1, **more):
+    return draw_tensor(one, seed=seed, sample=sample, place=0, **more)
+
+
+def test_the_same_place_has_the_same_values_and_no_other_place_has():
+    assert torch.equal(draw(spec()), draw(spec()))
+    others = [draw(spec(), sample=1), draw(spec(), seed=2)]
+    others.append(draw_tensor(spec(), seed=1, sample=0, place=1))
+    assert not any(torch.isin(other, draw(spec())).any() for other in others)
+
+
+def test_a_constant_is_the_same_in_every_sample():
+    one = spec(constant=True)
+    assert torch.equal(draw(one, sample=0), draw(one, sample=5, seed=9))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_distinct_values_stay_distinct_in_narrow_types(dtype):
+    drawn = draw(tensor_from_json({"shape": [15, 16], "dtype": dtype, "order": "distinct"}))
+    assert len(drawn.unique()) == 240
+
+
+def test_distinct_indices_do_not_repeat_along_their_dimension():
+    one = spec(dtype="int64", low=0, high=9, order="distinct", along=1)
+    drawn = draw(one)
+    assert all(len(set(row)) == 6 for row in drawn.tolist())
+    assert drawn.min() >= 0
+    assert drawn.max() < 9
+
+
+def test_half_of_a_mask_is_true_in_every_sample():
+    counts = {int(draw(spec(dtype="bool", order="trues"), sample=k).sum()) for k in range(5)}
+    assert counts == {12}
+
+
+def test_values_stay_within_the_domain():
+    drawn = draw(spec(low=0.05, high=8))
+    assert drawn.min() >= 0.05
+    assert drawn.max() <= 8
+    assert draw(spec(order="away")).abs().min() >= 0.25
+
+
+def test_special_values_stand_in_edge_cases_only():
+    edge = draw(spec(), values="edge")
+    assert edge.isnan().any()
+    assert edge.isinf().any()
+    assert draw(spec()).isfinite().all()
+    assert {math.copysign(1, one) for one in edges_of(torch.float32) if one == 0} == {1, -1}
+    denormal = min(abs(one) for one in edges_of(torch.float16) if one != 0)
+    assert denormal == 2.0**-24
+
+
+def test_indices_have_no_edges():
+    one = spec(dtype="int64", low=0, high=3)
+    assert torch.equal(draw(one, values="edge"), draw(one))
+
+
+@pytest.mark.parametrize("layout", ["transposed", "gapped"])
+def test_a_layout_changes_the_memory_and_not_the_values(layout):
+    drawn = draw(spec())
+    laid = lay_out(drawn, spec(layout=layout))
+    assert torch.equal(laid, drawn)
+    assert not laid.is_contiguous()
+
+
+def test_channels_last_needs_four_dimensions():
+    with pytest.raises(RequestError, match="needs 4 or 5"):
+        spec(layout="channels_last")
+
+
+@pytest.mark.parametrize("value", [1, 2.5, True, None, "floor", [1, [2]]])
+def test_plain_values_stand_as_they_are(value):
+    assert decode(encode(value, lambda tensor: None), lambda document: None) == value
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf, torch.float16, torch.channels_last])
+def test_what_json_lacks_is_written_and_read(value):
+    assert decode(encode(value, lambda tensor: None), lambda document: None) == value
+
+
+def test_a_typing_error_in_a_tensor_is_named():
+    with pytest.raises(RequestError, match="did you mean layout"):
+        tensors_of({"args": [{"shape": [1], "dtype": "float32", "layuot": "gapped"}]})
+    with pytest.raises(RequestError, match="did you mean float32"):
+        tensor_from_json({"shape": [1], "dtype": "flaot32"})
+
+
+def test_an_unknown_operator_is_named():
+    assert str(find_overload("aten.add.Tensor")) == "aten.add.Tensor"
+    with pytest.raises(RequestError, match=r"no operator aten\.ad\.Tensor"):
+        find_overload("aten.ad.Tensor")
+    with pytest.raises(RequestError, match="did you mean Tensor"):
+        find_overload("aten.add.Tenser")
+
+
+def test_a_type_among_the_arguments_widens_with_the_reference():
+    args = {"args": [{"shape": [3], "dtype": "float16"}], "kwargs": {"dtype": {"torch": "float32"}}}
+    model = make_operator("aten:mean.default", args)
+    assert model.module(*model.draw(1, 0))[0].dtype == torch.float32
+    assert model.double(model.draw(1, 0)[0].double())[0].dtype == torch.float64
+
+
+def test_constants_are_no_inputs():
+    args = {
+        "args": [
+            {"shape": [2, 4], "dtype": "float32"},
+            {"shape": [3, 4], "dtype": "float32", "constant": True},
+        ]
+    }
+    model = make_operator("aten:linear.default", args)
+    assert len(model.draw(1, 0)) == 1
+    assert [name for name, _ in model.module.named_buffers()] == ["constant_1"]
