@@ -273,7 +273,7 @@ def _fit(sample: Sample, quantized: Quantized) -> Sample:
 
 def evaluate(module: Evaluate, samples: Sequence[Sample]) -> list[Outputs]:
     """The flat tensor outputs for each sample."""
-    results = []
+    results: list[Outputs] = []
     for sample in samples:
         with torch.no_grad():
             leaves = torch.utils._pytree.tree_leaves(module(*sample))

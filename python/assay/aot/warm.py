@@ -22,6 +22,7 @@ def import_toolchain() -> None:
         recipes,
         reference,
     )
+    from assay.conform import joint, operator_model  # noqa: F401
 
     wanted = (
         "torchvision.models",

@@ -128,7 +128,7 @@ def _in_range(
     spacing = info.smallest_normal * info.eps * max(call.rule.units, 1)
     limit = limit.nan_to_num(nan=math.inf, posinf=math.inf) + spacing
     is_over = exact.abs() >= info.max * (1 + info.eps) + limit
-    is_close = ~is_over & (exact.abs() + limit > info.max)
+    is_close = ~is_over & (exact.abs() > info.max)
     expected = torch.where(is_over, torch.copysign(torch.tensor(math.inf), exact).double(), exact)
     limit = torch.where(is_close, math.inf, limit)
     limit = torch.where(expected.isfinite(), limit, 0.0)
@@ -259,7 +259,7 @@ def _product(call: Call) -> torch.Tensor:
 def _quotient(call: Call) -> torch.Tensor:
     """A quotient made whole: one off where it lies a rounding away from an integer."""
     ratio, _ = _ratio(call)
-    near = (ratio - ratio.round()).abs() <= 2 * call.eps * ratio.abs()
+    near = _is_nearly_whole(ratio, call.eps)
     _, kwargs = call.double.arguments(cast_sample(call.sample, torch.float64))
     if kwargs.get("rounding_mode", "floor") is None:
         return 2 * call.eps * call.exact.double().abs()
@@ -269,9 +269,15 @@ def _quotient(call: Call) -> torch.Tensor:
 def _remainder(call: Call) -> torch.Tensor:
     """A product b·q with q whole: roundings of a and b; a whole b where a/b is nearly whole."""
     ratio, (first, second) = _ratio(call)
-    near = (ratio - ratio.round()).abs() <= 2 * call.eps * ratio.abs()
+    near = _is_nearly_whole(ratio, call.eps)
     limit = call.rule.units * call.eps * (first.abs() + second.abs())
     return torch.where(near, second.abs() + limit, limit)
+
+
+def _is_nearly_whole(ratio: torch.Tensor, eps: float) -> torch.Tensor:
+    """Not whole, but perhaps when it is rounded. A quotient that is whole is exact in any type."""
+    distance = (ratio - ratio.round()).abs()
+    return (distance > 0) & (distance <= 2 * eps * ratio.abs())
 
 
 def _ratio(call: Call) -> tuple[torch.Tensor, list[torch.Tensor]]:
