@@ -1,0 +1,129 @@
+"""Runs a lowered program with the reference operators: every tensor, no runtime."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import torch
+
+from fixedpoint import reference
+from fixedpoint.program import Kind, Operation, Program
+
+Values = dict[int, torch.Tensor]
+
+
+def evaluate(program: Program, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """The program's outputs, in the shapes of its tensors."""
+    values: Values = {}
+    for _ in steps(program, inputs, values):
+        pass
+    return [values[index].numpy() for index in program.outputs]
+
+
+def steps(
+    program: Program, inputs: Sequence[np.ndarray], values: Values | None = None
+) -> Iterator[tuple[Operation, np.ndarray]]:
+    """Runs operation by operation and yields each with what it made.
+
+    `values` collects tensors by index when it is given.
+    """
+    values = {} if values is None else values
+    for index, tensor in enumerate(program.tensors):
+        if tensor.data is not None:
+            values[index] = torch.from_numpy(np.array(tensor.data))
+    for index, array in zip(program.inputs, inputs, strict=True):
+        values[index] = torch.from_numpy(np.array(array)).reshape(program.tensors[index].shape)
+    for operation in program.operations:
+        made = _CALLS[operation.kind](program, operation, values)
+        values[operation.output] = made.reshape(program.tensors[operation.output].shape)
+        yield operation, values[operation.output].numpy()
+
+
+def _window(attributes: dict[str, int]) -> tuple[list[int], list[int], list[int]]:
+    """Stride, padding, output size."""
+    return (
+        [attributes["stride_height"], attributes["stride_width"]],
+        [attributes["pad_top"], attributes["pad_left"]],
+        [attributes["out_height"], attributes["out_width"]],
+    )
+
+
+def _image(x: torch.Tensor, attributes: dict[str, int], channels: str) -> torch.Tensor:
+    shape = (attributes["batch"], attributes["in_height"], attributes["in_width"])
+    return x.reshape(*shape, attributes[channels])
+
+
+def _conv2d(program: Program, op: Operation, values: Values) -> torch.Tensor:
+    a = dict(op.attributes)
+    x, weight, multiplier, shift, bias, *table = (
+        None if i is None else values[i] for i in op.inputs
+    )
+    assert x is not None
+    return reference.conv2d(
+        _image(x, a, "in_channels"), weight, multiplier, shift, bias, table[0] if table else None,
+        *_window(a), [a["dilation_height"], a["dilation_width"]], a["groups"],
+        a["input_zero_point"], op.low, op.high,
+    )  # fmt: skip
+
+
+def _add(program: Program, op: Operation, values: Values) -> torch.Tensor:
+    a, b = (values[i] for i in op.given_inputs())
+    return reference.add(
+        a.reshape(-1), b.reshape(-1), *op.multipliers, op.shift, op.bias, op.low, op.high
+    )
+
+
+def _mul(program: Program, op: Operation, values: Values) -> torch.Tensor:
+    a, b = (values[i] for i in op.given_inputs())
+    outer, rows, inner = (op.attributes[key] for key in ("outer", "rows", "inner"))
+    return reference.mul(
+        a.reshape(outer, rows, inner), b.reshape(outer, 1, inner), op.attributes["zero_point_a"],
+        op.attributes["zero_point_b"], op.multipliers[0], op.shift, op.bias, op.low, op.high,
+    )  # fmt: skip
+
+
+def _avg_pool2d(program: Program, op: Operation, values: Values) -> torch.Tensor:
+    a = dict(op.attributes)
+    return reference.avg_pool2d(
+        _image(values[op.given_inputs()[0]], a, "channels"),
+        [a["kernel_height"], a["kernel_width"]], *_window(a), a["input_zero_point"],
+        op.multipliers[0], op.shift, op.bias, op.low, op.high,
+    )  # fmt: skip
+
+
+def _max_pool2d(program: Program, op: Operation, values: Values) -> torch.Tensor:
+    a = dict(op.attributes)
+    return reference.max_pool2d(
+        _image(values[op.given_inputs()[0]], a, "channels"),
+        [a["kernel_height"], a["kernel_width"]], *_window(a),
+        [a["dilation_height"], a["dilation_width"]], op.low, op.high,
+    )  # fmt: skip
+
+
+def _table(program: Program, op: Operation, values: Values) -> torch.Tensor:
+    x, table = (values[i] for i in op.given_inputs())
+    return reference.table(x, table)
+
+
+def _copy(program: Program, op: Operation, values: Values) -> torch.Tensor:
+    a, rank = op.attributes, op.attributes["rank"]
+    dims = [a[f"dim{i}"] for i in range(rank)]
+    strides = [a[f"stride{i}"] for i in range(rank)]
+    source = values[op.given_inputs()[0]].contiguous().reshape(-1)
+    return source.as_strided(dims, strides, a["offset"]).contiguous()
+
+
+def _concat(program: Program, op: Operation, values: Values) -> torch.Tensor:
+    outer = op.attributes["outer"]
+    return torch.cat([values[i].reshape(outer, -1) for i in op.given_inputs()], 1)
+
+
+_CALLS: dict[Kind, Callable[[Program, Operation, Values], torch.Tensor]] = {
+    Kind.CONV2D: _conv2d,
+    Kind.ADD: _add,
+    Kind.MUL: _mul,
+    Kind.AVG_POOL2D: _avg_pool2d,
+    Kind.MAX_POOL2D: _max_pool2d,
+    Kind.TABLE: _table,
+    Kind.COPY: _copy,
+    Kind.CONCAT: _concat,
+}

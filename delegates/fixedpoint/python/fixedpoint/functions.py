@@ -1,0 +1,79 @@
+"""Functions of one value: their names in a graph, their bounds, their tables.
+
+A table of 256 entries serves each of them in int8; the fixed output parameters are those that other
+integer runtimes use, where the range of the function is known beforehand.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from fixedpoint.numbers import Quantization
+
+UNARY = frozenset(
+    f"aten.{name}"
+    for name in (
+        "hardswish", "hardsigmoid", "sigmoid", "tanh", "silu", "gelu", "elu", "leaky_relu", "relu",
+        "relu6", "hardtanh", "clamp", "exp", "abs", "neg",
+    )
+)  # fmt: skip
+"""By the operator's name without overload or the underscore of in-place variants."""
+
+FIXED_OUTPUT: dict[str, tuple[float, int]] = {
+    "aten.hardsigmoid": (2.0**-8, -128),
+    "aten.sigmoid": (2.0**-8, -128),
+    "aten.tanh": (2.0**-7, 0),
+}
+"""Scale and zero point of functions whose range is known."""
+
+_INFINITY = float("inf")
+
+
+def overload_of(target: Any) -> Any:
+    """The torch overload behind a target of either dialect."""
+    return target if isinstance(target, torch._ops.OpOverload) else getattr(target, "_op", target)
+
+
+def base_name(target: Any) -> str:
+    """`aten.hardswish` for aten.hardswish_.default, in the ATen and in the edge dialect."""
+    overload = overload_of(target)
+    if not isinstance(overload, torch._ops.OpOverload):
+        return str(getattr(target, "__name__", target))
+    library, operator, _ = str(overload).split(".")
+    return f"{library}.{operator.removesuffix('_').removesuffix('_copy')}"
+
+
+def bounds_of(name: str, args: Sequence[Any]) -> tuple[float, float] | None:
+    """The real bounds of an activation that is a clamp; None when it is none."""
+    if name == "aten.relu":
+        return 0.0, _INFINITY
+    if name == "aten.relu6":
+        return 0.0, 6.0
+    if name == "aten.hardtanh":
+        return float(_at(args, 1, -1.0)), float(_at(args, 2, 1.0))
+    if name == "aten.clamp":
+        return float(_at(args, 1, -_INFINITY)), float(_at(args, 2, _INFINITY))
+    return None
+
+
+def _at(args: Sequence[Any], index: int, default: float) -> Any:
+    return default if len(args) <= index or args[index] is None else args[index]
+
+
+def make_table(
+    function: Callable[[torch.Tensor], torch.Tensor], source: Quantization, result: Quantization
+) -> np.ndarray:
+    """The 256 results for all int8 inputs, from the function in float64."""
+    codes = torch.arange(-128, 128, dtype=torch.float64)
+    reals = (codes - source.zero_point) * source.scale
+    return np.array([result.quantize(value) for value in function(reals).tolist()], dtype=np.int8)
+
+
+def named_arguments(target: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Arguments of an operator by name, defaults filled in."""
+    arguments = overload_of(target)._schema.arguments
+    values = {a.name: a.default_value for a in arguments}
+    values.update({a.name: value for a, value in zip(arguments, args, strict=False)})
+    return {**values, **kwargs}

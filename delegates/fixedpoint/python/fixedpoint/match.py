@@ -1,0 +1,114 @@
+"""Finds dq -> operator -> q in an edge graph: what becomes one primitive, and why the rest does not.
+
+A match ends in a quantize; before it stand activations that are clamps, and before them one
+operator whose floating inputs are all dequantized values. A quantize of a dequantized value alone
+is a requantization, an operator of no kind.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch.fx import Node
+
+from fixedpoint.functions import base_name, bounds_of
+from fixedpoint.numbers import Quantization
+
+QUANTIZE = "quantized_decomposed.quantize_per_tensor"
+DEQUANTIZE = "quantized_decomposed.dequantize_per_tensor"
+DEQUANTIZE_CHANNELS = "quantized_decomposed.dequantize_per_channel"
+
+
+class NotLowered(Exception):
+    """Why a pattern is no primitive of this delegate; the text is for the report."""
+
+
+@dataclass(frozen=True)
+class Match:
+    """One pattern. `core` is None for a requantization, whose input is `dequantizes[0]`."""
+
+    quantize: Node
+    core: Node | None
+    activations: tuple[Node, ...]
+    dequantizes: tuple[Node, ...]
+
+    def nodes(self) -> Iterator[Node]:
+        """Every node that belongs to the pattern."""
+        yield from self.dequantizes
+        if self.core is not None:
+            yield self.core
+        yield from self.activations
+        yield self.quantize
+
+    def name(self) -> str:
+        """The operator's name, or `requantize`."""
+        return "requantize" if self.core is None else base_name(self.core.target)
+
+
+def is_call(node: object, *names: str) -> bool:
+    """Whether a node calls one of the named operators."""
+    return isinstance(node, Node) and node.op == "call_function" and base_name(node.target) in names
+
+
+def is_dequantize(node: object) -> bool:
+    """Whether a node dequantizes, per tensor or per channel."""
+    return is_call(node, DEQUANTIZE, DEQUANTIZE_CHANNELS)
+
+
+def quantization_of(node: Node) -> Quantization:
+    """The parameters that a per-tensor quantize or dequantize is written with.
+
+    Raises:
+        NotLowered: they are not constants of int8.
+    """
+    scale, zero_point, low, high, dtype = node.args[1:6]
+    if not isinstance(scale, float | int) or not isinstance(zero_point, int):
+        raise NotLowered("its quantization parameters are computed, not constants")
+    if dtype is not torch.int8:
+        raise NotLowered(f"it is quantized to {dtype}, not to int8")
+    return Quantization(float(scale), zero_point, int(low), int(high))  # type: ignore[arg-type]
+
+
+def find_match(quantize: Node) -> Match:
+    """The pattern that ends in `quantize`.
+
+    Raises:
+        NotLowered: there is none.
+    """
+    node, activations = quantize.args[0], []
+    while isinstance(node, Node) and _is_activation(node):
+        _check_only_user(node)
+        activations.insert(0, node)
+        node = node.args[0]
+    if not isinstance(node, Node) or node.op != "call_function":
+        raise NotLowered("it quantizes an input of the program")
+    if is_dequantize(node):
+        return Match(quantize, None, tuple(activations), (node,))
+    _check_only_user(node)
+    return Match(quantize, node, tuple(activations), tuple(_dequantized_inputs(node)))
+
+
+def _is_activation(node: Node) -> bool:
+    """A clamp that another operator may take in; one of a dequantized value stands alone."""
+    if node.op != "call_function" or bounds_of(base_name(node.target), node.args) is None:
+        return False
+    return not is_dequantize(node.args[0])
+
+
+def _check_only_user(node: Node) -> None:
+    if len(node.users) > 1:
+        names = ", ".join(user.name for user in node.users)
+        raise NotLowered(f"its result is read before it is quantized, by {names}")
+
+
+def _dequantized_inputs(node: Node) -> Iterator[Node]:
+    for source in node.all_input_nodes:
+        if is_dequantize(source):
+            yield source
+        elif source.op != "placeholder" and _is_floating(source):
+            raise NotLowered(f"its input {source.name} is not quantized")
+
+
+def _is_floating(node: Node) -> bool:
+    value = node.meta.get("val")
+    return not isinstance(value, torch.Tensor) or value.dtype.is_floating_point

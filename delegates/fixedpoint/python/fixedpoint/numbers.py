@@ -1,0 +1,123 @@
+"""From real scales to integers: multipliers, shifts and biases of the canonical requantization.
+
+    y = clamp((acc * multiplier + bias) >> shift, low, high)
+
+in 64-bit arithmetic, with an arithmetic (flooring) shift. All that is real is settled here, ahead
+of time and in double precision or exact rationals; nothing is left to be rounded at run time.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+MULTIPLIER_BITS = 31
+"""Multipliers lie below 2^31; a normal one is at least 2^30."""
+
+MAX_SHIFT = 62
+_BIAS_LIMIT = 1 << 62
+"""The product of an accumulator and a multiplier is below 2^62, the sum of both below 2^63."""
+
+INT8_RANGE = (-128, 127)
+
+
+@dataclass(frozen=True)
+class Quantization:
+    """Parameters of a tensor: real = (integer - zero_point) * scale."""
+
+    scale: float
+    zero_point: int
+    low: int = INT8_RANGE[0]
+    high: int = INT8_RANGE[1]
+
+    def quantize(self, value: float) -> int:
+        """The integer nearest to a real value, ties to even, clamped."""
+        if math.isnan(value):
+            raise ValueError("NaN has no integer: the function is undefined at this input")
+        position = value / self.scale
+        if not math.isfinite(position):
+            return self.high if position > 0 else self.low
+        return max(self.low, min(self.high, round(position) + self.zero_point))
+
+
+@dataclass(frozen=True)
+class Requantize:
+    """One requantization; `low` and `high` also carry a fused activation."""
+
+    multiplier: int
+    shift: int
+    bias: int
+    low: int
+    high: int
+
+    def apply(self, accumulator: int) -> int:
+        """The definition itself, in Python's integers."""
+        value = (accumulator * self.multiplier + self.bias) >> self.shift
+        return max(self.low, min(self.high, value))
+
+
+class NumberError(ValueError):
+    """Scales that no integer arithmetic of this format can express."""
+
+
+def split_ratio(ratio: float, offset: float = 0.0, bits: int = MULTIPLIER_BITS) -> tuple[int, int]:
+    """Multiplier below 2^bits and shift such that ratio ~ multiplier * 2^-shift.
+
+    `offset` is the real number that the bias will carry: the shift leaves room for offset * 2^shift
+    in 64 bits. The multiplier has `bits` significant bits unless that room, or a shift of at most
+    62, takes some.
+
+    Raises:
+        NumberError: the ratio is not positive and finite, or so large that no shift is left.
+    """
+    if not (math.isfinite(ratio) and ratio > 0):
+        raise NumberError(f"a ratio of scales is positive and finite, not {ratio}")
+    mantissa, exponent = math.frexp(ratio)
+    shift = min(bits - exponent, MAX_SHIFT, _room_for(offset))
+    multiplier = round(math.ldexp(mantissa, exponent + shift))
+    if multiplier == 1 << bits:
+        multiplier, shift = multiplier >> 1, shift - 1
+    if shift < 1:
+        raise NumberError(f"the ratio of scales {ratio} is too large; calibrate the output")
+    return multiplier, shift
+
+
+def _room_for(offset: float) -> int:
+    """The largest shift that keeps |offset| * 2^shift within the bias."""
+    return MAX_SHIFT if offset == 0 else 60 - max(0, math.frexp(abs(offset))[1])
+
+
+def fixed_bias(offset: float, shift: int) -> int:
+    """round(offset * 2^shift) plus the constant that makes the shift round half up."""
+    return round(Fraction(offset) * (1 << shift)) + (1 << (shift - 1))
+
+
+def check_range(largest_accumulator: int, multiplier: int, bias: int) -> None:
+    """Proves that no accumulator up to the given magnitude overflows 64 bits.
+
+    Raises:
+        NumberError: one could.
+    """
+    if largest_accumulator >= 1 << 31:
+        raise NumberError("the accumulator may leave 32 bits; split the layer")
+    if multiplier >= 1 << MULTIPLIER_BITS or abs(bias) > _BIAS_LIMIT:
+        raise NumberError("the product of accumulator and multiplier may leave 64 bits")
+
+
+def requantize_sum(
+    ratios: Sequence[float], zero_points: Sequence[int], output: Quantization, bits: int
+) -> tuple[list[int], int, int]:
+    """Multipliers, common shift and bias of y = sum_i (x_i - zero_point_i) * ratio_i + zero point.
+
+    The shift is the one of the largest ratio, so that one addition of products needs one shift.
+    """
+    offset = float(output.zero_point)
+    _, shift = split_ratio(max(ratios), offset, bits)
+    multipliers = [round(Fraction(ratio) * (1 << shift)) for ratio in ratios]
+    folded = sum(m * z for m, z in zip(multipliers, zero_points, strict=True))
+    return multipliers, shift, fixed_bias(offset, shift) - folded
+
+
+def activation_bounds(output: Quantization, low: float, high: float) -> tuple[int, int]:
+    """The clamp that a fused activation with real bounds leaves of the integer range."""
+    return output.quantize(low), output.quantize(high)

@@ -1,0 +1,190 @@
+"""Places tensors in one arena: lifetimes, what may share storage, and where each block goes.
+
+A block is a set of tensors with the same storage: the output of a copy that moves nothing and its
+input, or the output of an elementwise operation that takes over an input which dies there.
+Algorithms differ in the order in which blocks are placed; each puts a block at the smallest gap
+that it fits among those that live at the same time. The lower bound is the largest sum of what
+lives at one time; no plan of these blocks is smaller.
+"""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fixedpoint.program import Kind, Operation, Program
+
+ALIGNMENT = 64
+_ELEMENTWISE = (Kind.ADD, Kind.MUL, Kind.TABLE)
+_CLIMB_STEPS = 2000
+
+
+@dataclass(frozen=True)
+class Block:
+    """Bytes that live from one step to another, both included. Sizes are aligned."""
+
+    bytes: int
+    first: int
+    last: int
+
+    def meets(self, other: "Block") -> bool:
+        """Whether both live at one time."""
+        return self.first <= other.last and other.first <= self.last
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Offsets of the arena's tensors by index, its size, the bound and how it was found."""
+
+    offsets: dict[int, int]
+    arena_bytes: int
+    lower_bound_bytes: int
+    sum_bytes: int
+    algorithm: str
+
+    def describe(self) -> str:
+        """One line for people."""
+        bound = max(1, self.lower_bound_bytes)
+        return (
+            f"arena {self.arena_bytes} bytes by {self.algorithm}, lower bound {bound}"
+            f" ({self.arena_bytes / bound:.3f}), without sharing {self.sum_bytes}"
+        )
+
+
+def align(value: int) -> int:
+    """The next multiple of the alignment."""
+    return -(-value // ALIGNMENT) * ALIGNMENT
+
+
+def is_plain_copy(program: Program, operation: Operation) -> bool:
+    """Whether a copy leaves every byte where it is: a reshape."""
+    return operation.kind is Kind.COPY and operation.attributes["rank"] == 1 and (
+        operation.attributes["offset"] == 0 and operation.attributes["stride0"] == 1
+    )  # fmt: skip
+
+
+def plan(program: Program) -> Plan:
+    """The best plan of several algorithms; stops at the first that reaches the lower bound."""
+    groups = _share_storage(program)
+    blocks = {root: _block_of(program, members) for root, members in groups.items()}
+    roots, sizes = list(blocks), list(blocks.values())
+    bound = lower_bound(sizes)
+    best, name = _search(sizes, bound)
+    offsets = {t: best[i] for i, root in enumerate(roots) for t in groups[root]}
+    total = sum(block.bytes for block in sizes)
+    return Plan(offsets, arena_size(sizes, best), bound, total, name)
+
+
+def lower_bound(blocks: Sequence[Block]) -> int:
+    """The largest sum of sizes that live at one step."""
+    ends = max((block.last for block in blocks), default=-1) + 1
+    live = [sum(b.bytes for b in blocks if b.first <= step <= b.last) for step in range(ends)]
+    return max(live, default=0)
+
+
+def arena_size(blocks: Sequence[Block], offsets: Sequence[int]) -> int:
+    """The end of the block that reaches farthest."""
+    return max((o + b.bytes for o, b in zip(offsets, blocks, strict=True)), default=0)
+
+
+def place(blocks: Sequence[Block], order: Sequence[int]) -> list[int]:
+    """Offsets, placing blocks in the given order, each in the smallest gap that takes it."""
+    offsets: dict[int, int] = {}
+    for index in order:
+        block = blocks[index]
+        taken = sorted(
+            (offsets[i], offsets[i] + blocks[i].bytes) for i in offsets if block.meets(blocks[i])
+        )
+        offsets[index] = _smallest_gap(taken, block.bytes)
+    return [offsets[i] for i in range(len(blocks))]
+
+
+def _smallest_gap(taken: Sequence[tuple[int, int]], needed: int) -> int:
+    best: tuple[int, int] | None = None
+    end = 0
+    for start, stop in taken:
+        gap = start - end
+        if gap >= needed and (best is None or gap < best[0]):
+            best = (gap, end)
+        end = max(end, stop)
+    return end if best is None else best[1]
+
+
+def _search(blocks: Sequence[Block], bound: int) -> tuple[list[int], str]:
+    indices = range(len(blocks))
+    orders = {
+        "greedy by size": sorted(indices, key=lambda i: (-blocks[i].bytes, blocks[i].first)),
+        "greedy by lifetime": sorted(
+            indices, key=lambda i: (blocks[i].first - blocks[i].last, -blocks[i].bytes)
+        ),
+        "greedy by time": sorted(indices, key=lambda i: (blocks[i].first, -blocks[i].bytes)),
+    }
+    best: tuple[list[int], str] = ([], "nothing to place")
+    for name, order in orders.items():
+        offsets = place(blocks, order)
+        if not best[0] or arena_size(blocks, offsets) < arena_size(blocks, best[0]):
+            best = (offsets, name)
+        if arena_size(blocks, best[0]) <= bound:
+            return best
+    return _climb(blocks, orders["greedy by size"], best, bound)
+
+
+def _climb(
+    blocks: Sequence[Block], order: list[int], best: tuple[list[int], str], bound: int
+) -> tuple[list[int], str]:
+    """Swaps pairs of the order and keeps what is no worse. Deterministic."""
+    draw = random.Random(1)
+    size = arena_size(blocks, best[0])
+    for _ in range(_CLIMB_STEPS if len(order) > 1 else 0):
+        i, j = draw.sample(range(len(order)), 2)
+        order[i], order[j] = order[j], order[i]
+        offsets = place(blocks, order)
+        reached = arena_size(blocks, offsets)
+        if reached > size:
+            order[i], order[j] = order[j], order[i]
+        elif reached < size:
+            best, size = (offsets, "hill climbing"), reached
+        if size <= bound:
+            break
+    return best
+
+
+def _in_arena(program: Program, index: int) -> bool:
+    outside = index in program.inputs or index in program.outputs
+    return not outside and not program.is_constant(index)
+
+
+def _last_use(program: Program, index: int) -> int:
+    return max(program.consumers(index), default=-1)
+
+
+def _share_storage(program: Program) -> dict[int, list[int]]:
+    """Tensors by the root of their storage."""
+    root: dict[int, int] = {}
+    for step, operation in enumerate(program.operations):
+        output = operation.output
+        if not _in_arena(program, output):
+            continue
+        root[output] = output
+        members = {r: [t for t in root if root[t] == r] for r in set(root.values())}
+        for source in _sources(program, operation):
+            if source not in root or program.tensors[source].bytes != program.tensors[output].bytes:
+                continue
+            dies = all(_last_use(program, t) <= step for t in members[root[source]])
+            if dies or operation.kind is Kind.COPY:
+                root[output] = root[source]
+                break
+    return {r: [t for t in root if root[t] == r] for r in dict.fromkeys(root.values())}
+
+
+def _sources(program: Program, operation: Operation) -> tuple[int, ...]:
+    """Inputs whose storage the output may take over."""
+    if operation.kind in _ELEMENTWISE:
+        return operation.given_inputs()[: 1 if operation.kind is not Kind.ADD else 2]
+    return operation.given_inputs() if is_plain_copy(program, operation) else ()
+
+
+def _block_of(program: Program, members: Sequence[int]) -> Block:
+    made = {op.output: step for step, op in enumerate(program.operations)}
+    first = min(made[t] for t in members)
+    last = max(max(_last_use(program, t), made[t]) for t in members)
+    return Block(align(max(program.tensors[t].bytes for t in members)), first, last)

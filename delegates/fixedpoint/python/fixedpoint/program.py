@@ -1,0 +1,151 @@
+"""The program that lowering makes: integer tensors and primitives, before planning.
+
+Activations of rank 4 are stored channels last (N, H, W, C); all else as it is. Shapes here are
+those of the storage. The attributes of each kind are listed in docs/fixedpoint.md.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+import numpy as np
+
+
+class Kind(IntEnum):
+    """Primitives, by the number that stands in the blob."""
+
+    CONV2D = 1
+    ADD = 2
+    MUL = 3
+    AVG_POOL2D = 4
+    MAX_POOL2D = 5
+    TABLE = 6
+    COPY = 7
+    CONCAT = 8
+
+
+ATTRIBUTES: Mapping[Kind, tuple[str, ...]] = {
+    Kind.CONV2D: (
+        "batch",
+        "in_height",
+        "in_width",
+        "in_channels",
+        "out_height",
+        "out_width",
+        "out_channels",
+        "kernel_height",
+        "kernel_width",
+        "stride_height",
+        "stride_width",
+        "pad_top",
+        "pad_left",
+        "dilation_height",
+        "dilation_width",
+        "groups",
+        "input_zero_point",
+    ),
+    Kind.ADD: ("count",),
+    Kind.MUL: ("outer", "rows", "inner", "zero_point_a", "zero_point_b"),
+    Kind.AVG_POOL2D: (
+        "batch",
+        "in_height",
+        "in_width",
+        "channels",
+        "out_height",
+        "out_width",
+        "kernel_height",
+        "kernel_width",
+        "stride_height",
+        "stride_width",
+        "pad_top",
+        "pad_left",
+        "input_zero_point",
+    ),
+    Kind.MAX_POOL2D: (
+        "batch",
+        "in_height",
+        "in_width",
+        "channels",
+        "out_height",
+        "out_width",
+        "kernel_height",
+        "kernel_width",
+        "stride_height",
+        "stride_width",
+        "pad_top",
+        "pad_left",
+        "dilation_height",
+        "dilation_width",
+    ),
+    Kind.TABLE: ("count",),
+    Kind.COPY: ("rank", "offset", *(f"dim{i}" for i in range(6)), *(f"stride{i}" for i in range(6))),
+    Kind.CONCAT: ("outer",),
+}
+"""Attributes of each primitive in their order in the blob."""
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A tensor of the program; `data` is set for constants only."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str = "int8"
+    scale: float = 1.0
+    zero_point: int = 0
+    data: np.ndarray | None = None
+
+    @property
+    def bytes(self) -> int:
+        """Size of its storage."""
+        return int(np.prod(self.shape, dtype=np.int64)) * np.dtype(self.dtype).itemsize
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One primitive: inputs and output are indices of tensors; None is an input that is absent."""
+
+    kind: Kind
+    inputs: tuple[int | None, ...]
+    output: int
+    attributes: Mapping[str, int]
+    multipliers: tuple[int, int] = (0, 0)
+    shift: int = 0
+    bias: int = 0
+    low: int = -128
+    high: int = 127
+    nodes: tuple[str, ...] = ()
+    handles: tuple[int, ...] = ()
+
+    def given_inputs(self) -> tuple[int, ...]:
+        """The inputs that are there."""
+        return tuple(index for index in self.inputs if index is not None)
+
+
+@dataclass
+class Program:
+    """Tensors and operations in execution order; `inputs` and `outputs` are indices of tensors."""
+
+    tensors: list[Tensor] = field(default_factory=list)
+    operations: list[Operation] = field(default_factory=list)
+    inputs: list[int] = field(default_factory=list)
+    outputs: list[int] = field(default_factory=list)
+
+    def add_tensor(self, tensor: Tensor) -> int:
+        """Appends a tensor and returns its index."""
+        self.tensors.append(tensor)
+        return len(self.tensors) - 1
+
+    def add_constant(self, name: str, data: np.ndarray) -> int:
+        """Appends a constant and returns its index."""
+        contiguous = np.ascontiguousarray(data)
+        dtype = contiguous.dtype.name
+        return self.add_tensor(Tensor(name, contiguous.shape, dtype, data=contiguous))
+
+    def is_constant(self, index: int) -> bool:
+        """Whether the tensor's content is in the program."""
+        return self.tensors[index].data is not None
+
+    def consumers(self, index: int) -> Iterator[int]:
+        """Positions of the operations that read a tensor."""
+        return (i for i, op in enumerate(self.operations) if index in op.inputs)

@@ -1,0 +1,190 @@
+"""A PT2E quantizer for everything that the delegate computes.
+
+int8 activations per tensor, int8 weights per output channel in [-127, 127], float biases (lowering
+carries them in 64 bits). Operators that only move data share the parameters of their input.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.fx import Node
+from torchao.quantization.pt2e import (
+    HistogramObserver,
+    MinMaxObserver,
+    PerChannelMinMaxObserver,
+)
+from torchao.quantization.pt2e.quantizer import (
+    FixedQParamsQuantizationSpec,
+    QuantizationAnnotation,
+    QuantizationSpec,
+    Quantizer,
+    SharedQuantizationSpec,
+)
+from torchao.quantization.pt2e.quantizer.quantizer import Q_ANNOTATION_KEY
+
+from fixedpoint.functions import FIXED_OUTPUT, UNARY, base_name, bounds_of
+
+_WEIGHTED = ("aten.conv2d", "aten.convolution", "aten.linear")
+_BINARY = ("aten.add", "aten.mul")
+_POOLED = ("aten.adaptive_avg_pool2d", "aten.avg_pool2d", "aten.mean")
+_MOVING = (
+    "aten.max_pool2d",
+    "aten.view",
+    "aten.reshape",
+    "aten.flatten",
+    "aten.permute",
+    "aten.transpose",
+    "aten.squeeze",
+    "aten.unsqueeze",
+    "aten.dropout",
+    "aten.clone",
+    "aten.contiguous",
+    "aten.slice",
+)
+_OBSERVERS = {"histogram": HistogramObserver, "minmax": MinMaxObserver}
+_EPSILON = 2.0**-12
+"""The smallest scale of activations."""
+
+
+@dataclass(frozen=True)
+class _Specs:
+    activation: QuantizationSpec
+    weight: QuantizationSpec
+
+
+class FixedPointQuantizer(Quantizer):
+    """Annotates a graph for the fixed-point delegate."""
+
+    def __init__(self, observer: str = "histogram") -> None:
+        """Takes how ranges of activations are found: `histogram` or `minmax`.
+
+        Raises:
+            ValueError: another observer.
+        """
+        if observer not in _OBSERVERS:
+            raise ValueError(f"no observer {observer!r}; there are {', '.join(_OBSERVERS)}")
+        self._specs = _Specs(
+            activation=QuantizationSpec(
+                dtype=torch.int8,
+                quant_min=-128,
+                quant_max=127,
+                qscheme=torch.per_tensor_affine,
+                observer_or_fake_quant_ctr=_OBSERVERS[observer].with_args(eps=_EPSILON),
+            ),
+            weight=QuantizationSpec(
+                dtype=torch.int8,
+                quant_min=-127,
+                quant_max=127,
+                qscheme=torch.per_channel_symmetric,
+                ch_axis=0,
+                observer_or_fake_quant_ctr=PerChannelMinMaxObserver.with_args(),
+            ),
+        )
+
+    def annotate(self, model: torch.fx.GraphModule) -> torch.fx.GraphModule:
+        """Annotates each operator that has a rule, in the order of the graph."""
+        for node in model.graph.nodes:
+            rule = _RULES.get(base_name(node.target)) if node.op == "call_function" else None
+            if rule is not None and Q_ANNOTATION_KEY not in node.meta:
+                rule(node, self._specs)
+        return model
+
+    def validate(self, model: torch.fx.GraphModule) -> None:
+        """Nothing to refuse: what has no rule stays as it is."""
+
+
+def _is_float(node: Any) -> bool:
+    value = node.meta.get("val") if isinstance(node, Node) else None
+    return isinstance(value, torch.Tensor) and value.dtype == torch.float32
+
+
+def _input_spec(node: Node, specs: _Specs) -> Any:
+    """What is quantized where it is made is not quantized again where it is read."""
+    annotation = node.meta.get(Q_ANNOTATION_KEY)
+    made = annotation.output_qspec if annotation is not None else None
+    return specs.activation if made is None else SharedQuantizationSpec(node)
+
+
+def _fused_activation(node: Node) -> Node:
+    """The clamp that alone reads the node, or the node itself."""
+    users = list(node.users)
+    if len(users) != 1 or users[0].op != "call_function":
+        return node
+    is_clamp = bounds_of(base_name(users[0].target), users[0].args) is not None
+    return users[0] if is_clamp else node
+
+
+def _put(node: Node, inputs: dict[Node, Any], output: Any) -> None:
+    node.meta[Q_ANNOTATION_KEY] = QuantizationAnnotation(
+        input_qspec_map=inputs, output_qspec=output, _annotated=True
+    )
+
+
+def _put_fused(node: Node, inputs: dict[Node, Any], specs: _Specs) -> None:
+    last = _fused_activation(node)
+    if last is node:
+        _put(node, inputs, specs.activation)
+    else:
+        _put(node, inputs, None)
+        _put(last, {}, specs.activation)
+
+
+def _annotate_weighted(node: Node, specs: _Specs) -> None:
+    x, weight = node.args[0], node.args[1]
+    if not (_is_float(x) and isinstance(weight, Node) and weight.op == "get_attr"):
+        return
+    assert isinstance(x, Node)
+    _put_fused(node, {x: _input_spec(x, specs), weight: specs.weight}, specs)
+
+
+def _annotate_binary(node: Node, specs: _Specs) -> None:
+    if not all(_is_float(arg) for arg in node.args[:2]):
+        return
+    inputs = {arg: _input_spec(arg, specs) for arg in node.args[:2] if isinstance(arg, Node)}
+    _put_fused(node, inputs, specs)
+
+
+def _annotate_pooled(node: Node, specs: _Specs) -> None:
+    x = node.args[0]
+    if _is_float(x) and isinstance(x, Node):
+        _put(node, {x: _input_spec(x, specs)}, specs.activation)
+
+
+def _annotate_moving(node: Node, specs: _Specs) -> None:
+    x = node.args[0]
+    if _is_float(x) and isinstance(x, Node):
+        _put(node, {x: _input_spec(x, specs)}, SharedQuantizationSpec((x, node)))
+
+
+def _annotate_cat(node: Node, specs: _Specs) -> None:
+    parts = node.args[0]
+    if not (isinstance(parts, list | tuple) and all(_is_float(part) for part in parts)):
+        return
+    inputs = {part: _input_spec(part, specs) for part in parts if isinstance(part, Node)}
+    _put(node, inputs, specs.activation)
+
+
+def _annotate_unary(node: Node, specs: _Specs) -> None:
+    x = node.args[0]
+    if not (_is_float(x) and isinstance(x, Node)):
+        return
+    name = base_name(node.target)
+    output: Any = specs.activation
+    if name in FIXED_OUTPUT:
+        scale, zero_point = FIXED_OUTPUT[name]
+        output = FixedQParamsQuantizationSpec(
+            torch.int8, scale, zero_point, -128, 127, torch.per_tensor_affine
+        )
+    _put(node, {x: _input_spec(x, specs)}, output)
+
+
+_RULES: dict[str, Callable[[Node, _Specs], None]] = {
+    **dict.fromkeys(_WEIGHTED, _annotate_weighted),
+    **dict.fromkeys(_BINARY, _annotate_binary),
+    **dict.fromkeys(_POOLED, _annotate_pooled),
+    **dict.fromkeys(_MOVING, _annotate_moving),
+    **dict.fromkeys(UNARY, _annotate_unary),
+    "aten.cat": _annotate_cat,
+}

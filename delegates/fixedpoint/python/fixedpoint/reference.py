@@ -1,0 +1,206 @@
+"""Each primitive as a torch operator `fixedpoint::…` in plain integer arithmetic.
+
+These are the definitions that the C++ kernels reproduce bit for bit. Activations are int8, of rank
+4 channels last. Sums of products are int64 except in convolutions, whose products are added by a
+float64 convolution: all partial sums are integers below 2^53 there, so that they are exact in any
+order (`check_range` keeps them below 2^31).
+
+Operators register on import, and run under torch.export with fake tensors too.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+INT8 = torch.int8
+
+
+def requantize(accumulator: Tensor, multiplier: Tensor, shift: Tensor, bias: Tensor) -> Tensor:
+    """(accumulator * multiplier + bias) >> shift in int64, broadcast over the last dimension."""
+    return (accumulator.to(torch.int64) * multiplier.to(torch.int64) + bias) >> shift.to(
+        torch.int64
+    )
+
+
+def _narrow(value: Tensor, low: int, high: int) -> Tensor:
+    return value.clamp(low, high).to(INT8)
+
+
+def _scalar(value: int) -> Tensor:
+    return torch.tensor(value, dtype=torch.int64)
+
+
+def _look_up(x: Tensor, table: Tensor) -> Tensor:
+    return table[x.to(torch.int64) + 128]
+
+
+@torch.library.custom_op("fixedpoint::conv2d", mutates_args=())
+def conv2d(
+    x: Tensor,
+    weight: Tensor,
+    multiplier: Tensor,
+    shift: Tensor,
+    bias: Tensor,
+    table: Tensor | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    out_size: Sequence[int],
+    dilation: Sequence[int],
+    groups: int,
+    zero_point: int,
+    low: int,
+    high: int,
+) -> Tensor:
+    """Convolution of x (N, H, W, C) with weight (O, KH, KW, C/groups).
+
+    multiplier int32 (O), shift uint8 (O), bias int64 (O). `padding` is (top, left); rows and
+    columns past the end are as many as `out_size` needs. What is padded is `zero_point`; `bias`
+    takes its product out again. `table` (256) maps the clamped result, when it is there.
+    """
+    padded = _pad(x, weight.shape[1:3], stride, padding, out_size, dilation, zero_point)
+    accumulator = torch.nn.functional.conv2d(
+        padded.permute(0, 3, 1, 2).to(torch.float64),
+        weight.permute(0, 3, 1, 2).to(torch.float64),
+        None,
+        list(stride),
+        0,
+        list(dilation),
+        groups,
+    )
+    sums = accumulator.permute(0, 2, 3, 1).to(torch.int64)
+    y = _narrow(requantize(sums, multiplier, shift, bias), low, high)
+    return (y if table is None else _look_up(y, table)).contiguous()
+
+
+@conv2d.register_fake
+def _conv2d_fake(
+    x, weight, multiplier, shift, bias, table, stride, padding, out_size, dilation, groups,
+    zero_point, low, high,
+):  # fmt: skip
+    return x.new_empty((x.shape[0], out_size[0], out_size[1], weight.shape[0]))
+
+
+def _pad(
+    x: Tensor,
+    kernel: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    out_size: Sequence[int],
+    dilation: Sequence[int],
+    value: int,
+) -> Tensor:
+    """Pads x (N, H, W, C) to exactly what `out_size` windows read, with one value."""
+    widths: list[int] = []
+    for axis in (1, 0):
+        reach = (out_size[axis] - 1) * stride[axis] + dilation[axis] * (kernel[axis] - 1) + 1
+        widths += [padding[axis], reach - padding[axis] - x.shape[1 + axis]]
+    return torch.nn.functional.pad(x, (0, 0, *widths), value=value)
+
+
+@torch.library.custom_op("fixedpoint::add", mutates_args=())
+def add(
+    a: Tensor,
+    b: Tensor,
+    multiplier_a: int,
+    multiplier_b: int,
+    shift: int,
+    bias: int,
+    low: int,
+    high: int,
+) -> Tensor:
+    """clamp((a * multiplier_a + b * multiplier_b + bias) >> shift); equal shapes."""
+    total = a.to(torch.int64) * multiplier_a + b.to(torch.int64) * multiplier_b + bias
+    return _narrow(total >> shift, low, high)
+
+
+@add.register_fake
+def _add_fake(a, b, multiplier_a, multiplier_b, shift, bias, low, high):
+    return torch.empty_like(a)
+
+
+@torch.library.custom_op("fixedpoint::mul", mutates_args=())
+def mul(
+    a: Tensor,
+    b: Tensor,
+    zero_point_a: int,
+    zero_point_b: int,
+    multiplier: int,
+    shift: int,
+    bias: int,
+    low: int,
+    high: int,
+) -> Tensor:
+    """The product of what a and b stand for; b broadcasts over a."""
+    product = (a.to(torch.int64) - zero_point_a) * (b.to(torch.int64) - zero_point_b)
+    y = requantize(product, _scalar(multiplier), _scalar(shift), _scalar(bias))
+    return _narrow(y, low, high)
+
+
+@mul.register_fake
+def _mul_fake(a, b, zero_point_a, zero_point_b, multiplier, shift, bias, low, high):
+    return torch.empty_like(a)
+
+
+@torch.library.custom_op("fixedpoint::avg_pool2d", mutates_args=())
+def avg_pool2d(
+    x: Tensor,
+    kernel: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    out_size: Sequence[int],
+    zero_point: int,
+    multiplier: int,
+    shift: int,
+    bias: int,
+    low: int,
+    high: int,
+) -> Tensor:
+    """Sums windows of x (N, H, W, C); 1/(size of the window) is part of the multiplier."""
+    padded = _pad(x, kernel, stride, padding, out_size, (1, 1), zero_point).to(torch.int64)
+    windows = padded.unfold(1, kernel[0], stride[0]).unfold(2, kernel[1], stride[1])
+    sums = windows.sum((-1, -2))
+    y = requantize(sums, _scalar(multiplier), _scalar(shift), _scalar(bias))
+    return _narrow(y, low, high).contiguous()
+
+
+@avg_pool2d.register_fake
+def _avg_pool2d_fake(
+    x, kernel, stride, padding, out_size, zero_point, multiplier, shift, bias, low, high
+):
+    return x.new_empty((x.shape[0], out_size[0], out_size[1], x.shape[3]))
+
+
+@torch.library.custom_op("fixedpoint::max_pool2d", mutates_args=())
+def max_pool2d(
+    x: Tensor,
+    kernel: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    out_size: Sequence[int],
+    dilation: Sequence[int],
+    low: int,
+    high: int,
+) -> Tensor:
+    """The largest of each window of x (N, H, W, C), clamped; padding never wins."""
+    padded = _pad(x, kernel, stride, padding, out_size, dilation, -128)
+    y = torch.nn.functional.max_pool2d(
+        padded.permute(0, 3, 1, 2).to(torch.float64), list(kernel), list(stride), 0, list(dilation)
+    )
+    return _narrow(y.permute(0, 2, 3, 1), low, high).contiguous()
+
+
+@max_pool2d.register_fake
+def _max_pool2d_fake(x, kernel, stride, padding, out_size, dilation, low, high):
+    return x.new_empty((x.shape[0], out_size[0], out_size[1], x.shape[3]))
+
+
+@torch.library.custom_op("fixedpoint::table", mutates_args=())
+def table(x: Tensor, values: Tensor) -> Tensor:
+    """values[x + 128]: any function of one int8 value. values: int8 (256)."""
+    return _look_up(x, values)
+
+
+@table.register_fake
+def _table_fake(x, values):
+    return torch.empty_like(x)

@@ -1,0 +1,311 @@
+#include <immintrin.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "fixedpoint/x86.h"
+
+#pragma GCC target("avx2")
+
+namespace fixedpoint::avx2 {
+namespace {
+
+constexpr int kRows = 6;
+constexpr int kGroup = 2;
+constexpr int kHalf = kBlock / 2;
+
+__m256i load(const void* at) { return _mm256_load_si256(static_cast<const __m256i*>(at)); }
+__m128i load_bytes(const void* at) { return _mm_loadu_si128(static_cast<const __m128i*>(at)); }
+
+/// Eight results in 32 bits, before the clamp: half 0 or 1 of a block. See BlockNumbers.
+__m256i requantize(__m256i sums, const BlockNumbers& n, int half) {
+  const __m256i x = _mm256_sllv_epi32(sums, load(n.left + kHalf * half));
+  const __m256i even = _mm256_add_epi64(_mm256_mul_epi32(x, load(n.multiplier + kHalf * half)),
+                                        load(n.even_bias + kHalf / 2 * half));
+  const __m256i odd = _mm256_add_epi64(
+      _mm256_mul_epi32(_mm256_srli_epi64(x, 32), load(n.odd_multiplier + kHalf * half)),
+      load(n.odd_bias + kHalf / 2 * half));
+  const __m256i upper = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xAA);
+  return _mm256_srav_epi32(upper, load(n.right + kHalf * half));
+}
+
+/// 16 clamped bytes in order.
+__m128i narrow(__m256i first, __m256i second, int low, int high) {
+  const __m256i words = _mm256_permute4x64_epi64(_mm256_packs_epi32(first, second), 0xD8);
+  const __m128i bytes =
+      _mm_packs_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
+  return _mm_min_epi8(_mm_max_epi8(bytes, _mm_set1_epi8(static_cast<char>(low))),
+                      _mm_set1_epi8(static_cast<char>(high)));
+}
+
+void store(std::int8_t* out, __m128i bytes, int count) {
+  if (count >= kBlock) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out), bytes);
+    return;
+  }
+  alignas(16) std::int8_t all[kBlock];
+  _mm_store_si128(reinterpret_cast<__m128i*>(all), bytes);
+  std::memcpy(out, all, count);
+}
+
+__m128i load_some(const std::int8_t* in, int count) {
+  if (count >= kBlock) {
+    return load_bytes(in);
+  }
+  alignas(16) std::int8_t all[kBlock] = {};
+  std::memcpy(all, in, count);
+  return load_bytes(all);
+}
+
+void pack(const std::int8_t* in, int count, std::byte* packed) {
+  auto* words = reinterpret_cast<std::int16_t*>(packed);
+  int i = 0;
+  for (; i + kBlock <= count; i += kBlock) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(words + i),
+                        _mm256_cvtepi8_epi16(load_bytes(in + i)));
+  }
+  for (; i < count; ++i) {
+    words[i] = in[i];
+  }
+}
+
+template <int kCount>
+void multiply_rows(const std::byte* a, std::ptrdiff_t a_stride, const std::byte* b, int groups,
+                   const TileNumbers& numbers, std::int8_t* out, std::ptrdiff_t out_stride,
+                   int channels) {
+  __m256i sums[kCount][2];
+  for (int row = 0; row < kCount; ++row) {
+    sums[row][0] = _mm256_setzero_si256();
+    sums[row][1] = _mm256_setzero_si256();
+  }
+  for (int group = 0; group < groups; ++group) {
+    const __m256i b0 = load(b);
+    const __m256i b1 = load(b + 32);
+    for (int row = 0; row < kCount; ++row) {
+      std::int32_t values = 0;
+      std::memcpy(&values, a + row * a_stride + group * 4, sizeof values);
+      const __m256i x = _mm256_set1_epi32(values);
+      sums[row][0] = _mm256_add_epi32(sums[row][0], _mm256_madd_epi16(x, b0));
+      sums[row][1] = _mm256_add_epi32(sums[row][1], _mm256_madd_epi16(x, b1));
+    }
+    b += 64;
+  }
+  const BlockNumbers& n = *numbers.blocks;
+  for (int row = 0; row < kCount; ++row) {
+    const __m128i bytes = narrow(requantize(sums[row][0], n, 0), requantize(sums[row][1], n, 1),
+                                 numbers.low, numbers.high);
+    store(out + row * out_stride, bytes, channels);
+  }
+}
+
+using Multiply = void (*)(const std::byte*, std::ptrdiff_t, const std::byte*, int,
+                          const TileNumbers&, std::int8_t*, std::ptrdiff_t, int);
+
+void multiply(const std::byte* a, std::ptrdiff_t a_stride, int rows, const std::byte* b, int groups,
+              const TileNumbers& numbers, std::int8_t* out, std::ptrdiff_t out_stride,
+              int channels) {
+  static constexpr Multiply kByRows[kRows + 1] = {
+      nullptr,          multiply_rows<1>, multiply_rows<2>, multiply_rows<3>,
+      multiply_rows<4>, multiply_rows<5>, multiply_rows<6>};
+  kByRows[rows](a, a_stride, b, groups, numbers, out, out_stride, channels);
+}
+
+int same_channel(int position) { return position; }
+
+void convolve(const std::int8_t* const* taps, int groups, const std::byte* weights,
+              const TileNumbers& numbers, int channels, std::int8_t* out) {
+  const BlockNumbers* block = numbers.blocks;
+  for (int channel = 0; channel < channels; channel += kBlock, ++block) {
+    const int count = channels - channel;
+    __m256i first = _mm256_setzero_si256();
+    __m256i second = _mm256_setzero_si256();
+    for (int group = 0; group < groups; ++group, weights += 64) {
+      const __m128i t0 = load_some(taps[group * kGroup] + channel, count);
+      const __m128i t1 = load_some(taps[group * kGroup + 1] + channel, count);
+      const __m256i low = _mm256_cvtepi8_epi16(_mm_unpacklo_epi8(t0, t1));
+      const __m256i high = _mm256_cvtepi8_epi16(_mm_unpackhi_epi8(t0, t1));
+      first = _mm256_add_epi32(first, _mm256_madd_epi16(low, load(weights)));
+      second = _mm256_add_epi32(second, _mm256_madd_epi16(high, load(weights + 32)));
+    }
+    store(out + channel,
+          narrow(requantize(first, *block, 0), requantize(second, *block, 1), numbers.low,
+                 numbers.high),
+          count);
+  }
+}
+
+/// One multiplier, shift and bias for all lanes, as BlockNumbers has them for one; false when they
+/// do not fit.
+bool spread(const Requantize& r, std::int64_t largest, BlockNumbers& block) {
+  const int left = r.shift < 32 ? 32 - r.shift : 0;
+  const std::int64_t bias = r.bias < 0 ? -r.bias : r.bias;
+  if (left > 0 && ((largest >> (31 - left)) != 0 || (bias >> (62 - left)) != 0)) {
+    return false;
+  }
+  for (int i = 0; i < kBlock; ++i) {
+    block.left[i] = left;
+    block.right[i] = r.shift + left - 32;
+    block.multiplier[i] = static_cast<std::int32_t>(r.multiplier);
+    block.odd_multiplier[i] = static_cast<std::int32_t>(r.multiplier);
+    block.even_bias[i / 2] = r.bias * (std::int64_t{1} << left);
+    block.odd_bias[i / 2] = block.even_bias[i / 2];
+  }
+  return true;
+}
+
+/// The halves of a sum's multipliers: 15 bits each, one for a and one for b in turn.
+struct SumNumbers {
+  __m256i upper, lower, upper_bias, lower_bias;
+  __m128i shift;
+};
+
+constexpr int kHalfBits = 15;
+
+__m256i pair(std::int32_t a, std::int32_t b) {
+  return _mm256_set1_epi32((b << 16) | a);
+}
+
+bool split(const Add& op, SumNumbers& n) {
+  const std::int64_t upper_bias = op.bias >> kHalfBits;
+  if (op.shift < kHalfBits || upper_bias > (1 << 29) || upper_bias < -(1 << 29)) {
+    return false;
+  }
+  const std::int32_t mask = (1 << kHalfBits) - 1;
+  const std::int32_t a = op.multipliers[0];
+  const std::int32_t b = op.multipliers[1];
+  if ((a >> kHalfBits) > mask || (b >> kHalfBits) > mask) {
+    return false;
+  }
+  n.upper = pair(a >> kHalfBits, b >> kHalfBits);
+  n.lower = pair(a & mask, b & mask);
+  n.upper_bias = _mm256_set1_epi32(static_cast<std::int32_t>(upper_bias));
+  n.lower_bias = _mm256_set1_epi32(static_cast<std::int32_t>(op.bias & mask));
+  n.shift = _mm_cvtsi32_si128(op.shift - kHalfBits);
+  return true;
+}
+
+/// floor((a * ma + b * mb + bias) / 2^shift) of pairs (a, b), all in 32 bits.
+__m256i sum_pairs(__m256i pairs, const SumNumbers& n) {
+  const __m256i lower = _mm256_add_epi32(_mm256_madd_epi16(pairs, n.lower), n.lower_bias);
+  const __m256i upper = _mm256_add_epi32(_mm256_madd_epi16(pairs, n.upper), n.upper_bias);
+  return _mm256_sra_epi32(_mm256_add_epi32(upper, _mm256_srai_epi32(lower, kHalfBits)), n.shift);
+}
+
+__m256i product(__m128i x, __m128i y, __m256i zero_x, __m256i zero_y) {
+  return _mm256_mullo_epi32(_mm256_sub_epi32(_mm256_cvtepi8_epi32(x), zero_x),
+                            _mm256_sub_epi32(_mm256_cvtepi8_epi32(y), zero_y));
+}
+
+}  // namespace
+
+const GemmUnit kGemm = {.packing = {.channels = kBlock,
+                                    .group = kGroup,
+                                    .weight_bytes = 2,
+                                    .activation_offset = 0,
+                                    .channel_of = same_channel},
+                        .rows = kRows,
+                        .element_bytes = 2,
+                        .pack = pack,
+                        .multiply = multiply};
+
+const DepthwiseUnit kDepthwise = {.packing = {.channels = kBlock,
+                                              .group = kGroup,
+                                              .weight_bytes = 2,
+                                              .activation_offset = 0,
+                                              .channel_of = same_channel},
+                                  .convolve = convolve};
+
+bool is_supported() { return __builtin_cpu_supports("avx2"); }
+
+bool add(const Add& op, const std::int8_t* a, const std::int8_t* b, std::int8_t* out) {
+  SumNumbers n;
+  if (!split(op, n)) {
+    return false;
+  }
+  for (std::int64_t i = 0; i < op.count; i += kBlock) {
+    const int count = static_cast<int>(op.count - i < kBlock ? op.count - i : kBlock);
+    const __m256i x = _mm256_cvtepi8_epi16(load_some(a + i, count));
+    const __m256i y = _mm256_cvtepi8_epi16(load_some(b + i, count));
+    // Interleaving and packing both stay within 128 bits, so the order comes back.
+    const __m256i first = sum_pairs(_mm256_unpacklo_epi16(x, y), n);
+    const __m256i second = sum_pairs(_mm256_unpackhi_epi16(x, y), n);
+    const __m256i words = _mm256_packs_epi32(first, second);
+    const __m128i bytes =
+        _mm_packs_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
+    store(out + i,
+          _mm_min_epi8(_mm_max_epi8(bytes, _mm_set1_epi8(static_cast<char>(op.low))),
+                       _mm_set1_epi8(static_cast<char>(op.high))),
+          count);
+  }
+  return true;
+}
+
+bool mul(const Mul& op, const std::int8_t* a, const std::int8_t* b, std::int8_t* out) {
+  BlockNumbers n = {};
+  if (!spread(op.requantize, 255 * 255, n)) {
+    return false;
+  }
+  const __m256i zero_a = _mm256_set1_epi32(op.zero_point_a);
+  const __m256i zero_b = _mm256_set1_epi32(op.zero_point_b);
+  for (int i = 0; i < op.outer; ++i, b += op.inner) {
+    for (int row = 0; row < op.rows; ++row, a += op.inner, out += op.inner) {
+      for (int j = 0; j < op.inner; j += kBlock) {
+        const int count = op.inner - j;
+        const __m128i x = load_some(a + j, count);
+        const __m128i y = load_some(b + j, count);
+        const __m256i first = requantize(product(x, y, zero_a, zero_b), n, 0);
+        const __m256i second = requantize(
+            product(_mm_srli_si128(x, kHalf), _mm_srli_si128(y, kHalf), zero_a, zero_b), n, 1);
+        store(out + j, narrow(first, second, op.requantize.low, op.requantize.high), count);
+      }
+    }
+  }
+  return true;
+}
+
+bool global_pool(const AvgPool2d& op, const std::int8_t* in, std::int8_t* out) {
+  const Window& w = op.window;
+  BlockNumbers n = {};
+  if (!spread(op.requantize, 128LL * w.taps(), n)) {
+    return false;
+  }
+  const int pixels = w.in_height * w.in_width;
+  for (int image = 0; image < w.batch; ++image) {
+    for (int channel = 0; channel < w.in_channels; channel += kBlock) {
+      const int count = w.in_channels - channel;
+      __m256i first = _mm256_setzero_si256();
+      __m256i second = _mm256_setzero_si256();
+      for (int pixel = 0; pixel < pixels; ++pixel) {
+        const __m128i x = load_some(in + std::int64_t{pixel} * w.in_channels + channel, count);
+        first = _mm256_add_epi32(first, _mm256_cvtepi8_epi32(x));
+        second = _mm256_add_epi32(second, _mm256_cvtepi8_epi32(_mm_srli_si128(x, kHalf)));
+      }
+      store(out + channel,
+            narrow(requantize(first, n, 0), requantize(second, n, 1), op.requantize.low,
+                   op.requantize.high),
+            count);
+    }
+    in += std::int64_t{pixels} * w.in_channels;
+    out += w.in_channels;
+  }
+  return true;
+}
+
+void table(const std::int8_t* results, std::int64_t count, const std::int8_t* in,
+           std::int8_t* out) {
+  const std::int8_t* from_zero = results + 128;
+  std::int64_t i = 0;
+  for (; i + 8 <= count; i += 8) {
+    std::int8_t made[8];
+    for (int j = 0; j < 8; ++j) {
+      made[j] = from_zero[in[i + j]];
+    }
+    std::memcpy(out + i, made, sizeof made);
+  }
+  for (; i < count; ++i) {
+    out[i] = from_zero[in[i]];
+  }
+}
+
+}  // namespace fixedpoint::avx2

@@ -1,0 +1,169 @@
+// The runtime as ExecuTorch sees it. Loading this library registers the backend.
+
+#include <executorch/runtime/backend/interface.h>
+#include <executorch/runtime/core/error.h>
+#include <executorch/runtime/core/event_tracer_hooks_delegate.h>
+#include <executorch/runtime/platform/log.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fixedpoint/executor.h"
+#include "fixedpoint/format.h"
+#include "fixedpoint/program.h"
+
+namespace fixedpoint {
+namespace {
+
+namespace et = ::executorch::runtime;
+
+constexpr const char* kName = "FixedPointBackend";
+constexpr const char* kIsaOption = "isa";
+
+/// What `init` returns: the executor and the places of one call's arguments.
+struct Handle {
+  /// A copy, only where ExecuTorch's is not aligned for 64-bit constants.
+  std::vector<std::byte> copied_blob;
+  std::unique_ptr<Executor> executor;
+  std::vector<const void*> inputs;
+  std::vector<void*> outputs;
+};
+
+/// Reports each operation to ExecuTorch's event tracer.
+class TracingObserver : public Observer {
+ public:
+  explicit TracingObserver(et::EventTracer* tracer) : tracer_(tracer) {}
+  void before(const OperationRecord& operation) override {
+    entry_ = et::event_tracer_start_profiling_delegate(
+        tracer_, nullptr, static_cast<et::DebugHandle>(operation.handle));
+  }
+  void after(const OperationRecord& operation, std::span<const std::byte> /*made*/) override {
+    const auto name = name_of(operation.kind);
+    et::event_tracer_end_profiling_delegate(tracer_, entry_, name.data(), name.size());
+  }
+
+ private:
+  static std::string_view name_of(Kind kind) {
+    constexpr std::array<std::string_view, 9> kNames = {
+        "", "conv2d", "add", "mul", "avg_pool2d", "max_pool2d", "table", "copy", "concat"};
+    return kNames[static_cast<std::size_t>(kind)];
+  }
+
+  et::EventTracer* tracer_;
+  et::EventTracerEntry entry_ = {};
+};
+
+bool is_aligned(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer) % 16 == 0; }
+
+/// An argument of the call: int8, contiguous, of the tensor's size.
+bool fits(const et::EValue& value, const TensorRecord& tensor) {
+  if (!value.isTensor()) {
+    return false;
+  }
+  const auto& given = value.toTensor();
+  const auto order = given.dim_order();
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (order[i] != i) {
+      return false;
+    }
+  }
+  return given.scalar_type() == ::executorch::aten::ScalarType::Char &&
+         given.nbytes() == tensor.bytes;
+}
+
+class Backend final : public et::BackendInterface {
+ public:
+  bool is_available() const override { return true; }
+
+  et::Result<et::DelegateHandle*> init(et::BackendInitContext& context,
+                                       et::FreeableBuffer* processed,
+                                       et::ArrayRef<et::CompileSpec> /*specs*/) const override {
+    const auto isa = context.get_runtime_spec<const char*>(kIsaOption);
+    try {
+      return open(*processed, isa.ok() ? *isa : "");
+    } catch (const std::exception& error) {
+      ET_LOG(Error, "%s: %s", kName, error.what());
+      return et::Error::MemoryAllocationFailed;
+    }
+  }
+
+  et::Error execute(et::BackendExecutionContext& context, et::DelegateHandle* handle,
+                    et::Span<et::EValue*> args) const override {
+    auto& opened = *static_cast<Handle*>(handle);
+    if (!bind(opened, args)) {
+      ET_LOG(Error, "%s: an argument has another type, layout or size than it was lowered with",
+             kName);
+      return et::Error::InvalidArgument;
+    }
+    if (context.event_tracer() == nullptr) {
+      opened.executor->execute(opened.inputs, opened.outputs);
+    } else {
+      TracingObserver observer(context.event_tracer());
+      opened.executor->execute(opened.inputs, opened.outputs, &observer);
+    }
+    return et::Error::Ok;
+  }
+
+  void destroy(et::DelegateHandle* handle) const override { delete static_cast<Handle*>(handle); }
+
+ private:
+  static et::Result<et::DelegateHandle*> open(const et::FreeableBuffer& processed,
+                                              std::string_view isa) {
+    auto handle = std::make_unique<Handle>();
+    const auto* data = static_cast<const std::byte*>(processed.data());
+    std::span<const std::byte> blob(data, processed.size());
+    if (!is_aligned(data)) {
+      handle->copied_blob.assign(blob.begin(), blob.end());
+      blob = handle->copied_blob;
+    }
+    auto executor = Executor::open(blob, isa);
+    if (!executor) {
+      ET_LOG(Error, "%s: %s", kName, executor.error().c_str());
+      return et::Error::DelegateInvalidCompatibility;
+    }
+    handle->executor = std::move(*executor);
+    handle->inputs.resize(handle->executor->program().inputs.size());
+    handle->outputs.resize(handle->executor->program().outputs.size());
+    return handle.release();
+  }
+
+  static bool bind(Handle& opened, et::Span<et::EValue*> args) {
+    const auto& program = opened.executor->program();
+    if (args.size() != program.inputs.size() + program.outputs.size()) {
+      return false;
+    }
+    for (std::size_t i = 0; i < args.size(); ++i) {
+      const bool is_input = i < program.inputs.size();
+      const std::size_t position = is_input ? i : i - program.inputs.size();
+      const auto index = is_input ? program.inputs[position] : program.outputs[position];
+      if (!fits(*args[i], program.tensors[index])) {
+        return false;
+      }
+      if (is_input) {
+        opened.inputs[position] = args[i]->toTensor().const_data_ptr();
+      } else {
+        opened.outputs[position] = args[i]->toTensor().mutable_data_ptr();
+      }
+    }
+    return true;
+  }
+};
+
+et::Error register_this() {
+  static Backend backend;
+  return et::register_backend({kName, &backend});
+}
+
+// A library that is only loaded has no other way to say that it is there.
+const et::Error kRegistered = register_this();
+
+}  // namespace
+}  // namespace fixedpoint

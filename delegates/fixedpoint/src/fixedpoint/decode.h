@@ -1,0 +1,26 @@
+#pragma once
+
+#include "fixedpoint/format.h"
+#include "fixedpoint/operations.h"
+#include "fixedpoint/program.h"
+#include "fixedpoint/result.h"
+
+namespace fixedpoint {
+
+/// What an operation's record means, checked against the sizes of its tensors: whatever these
+/// return, a kernel reads and writes only within them. Errors say what is wrong.
+///
+/// No accumulator of a convolution or pool can leave 32 bits, and no product with its multiplier
+/// 64: proved from the weights.
+Result<Conv2d> decode_conv2d(const Program& program, const OperationRecord& operation);
+Result<Add> decode_add(const Program& program, const OperationRecord& operation);
+Result<Mul> decode_mul(const Program& program, const OperationRecord& operation);
+Result<AvgPool2d> decode_avg_pool2d(const Program& program, const OperationRecord& operation);
+Result<MaxPool2d> decode_max_pool2d(const Program& program, const OperationRecord& operation);
+/// The table's 256 results.
+Result<const std::int8_t*> decode_table(const Program& program, const OperationRecord& operation);
+Result<Copy> decode_copy(const Program& program, const OperationRecord& operation);
+/// How many slices each input and the output are divided into.
+Result<std::int64_t> decode_concat(const Program& program, const OperationRecord& operation);
+
+}  // namespace fixedpoint

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "fixedpoint/kernels.h"
+#include "fixedpoint/program.h"
+#include "fixedpoint/result.h"
+
+namespace fixedpoint {
+
+/// What an observer is told before and after each operation.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void before(const OperationRecord& operation) = 0;
+  /// `made`: the output's bytes, which the next operation may overwrite.
+  virtual void after(const OperationRecord& operation, std::span<const std::byte> made) = 0;
+};
+
+/// A program made ready to run: operations decoded, weights packed, one arena.
+///
+/// `open` takes all the memory that there will be; `execute` allocates nothing. Not for two
+/// threads at a time. The blob must outlive the executor.
+class Executor {
+ public:
+  /// `isa`: a name of `all_kernels`, or empty for the fastest that runs here.
+  static Result<std::unique_ptr<Executor>> open(std::span<const std::byte> blob,
+                                                std::string_view isa = {});
+
+  /// Inputs and outputs in the order of the program, of any alignment, each of the size that
+  /// `program()` says. `observer` may be null.
+  void execute(std::span<const void* const> inputs, std::span<void* const> outputs,
+               Observer* observer = nullptr);
+
+  const Program& program() const { return program_; }
+  std::string_view isa() const { return kernels_->isa; }
+
+ private:
+  struct Step {
+    OperationRecord record;
+    std::vector<std::uint32_t> inputs;
+    /// Runs with pointers to the inputs and the output.
+    std::function<void(std::span<const std::int8_t* const>, std::int8_t*)> run;
+  };
+  struct FreeArena {
+    void operator()(std::byte* memory) const;
+  };
+
+  Executor(Program program, const Kernels& kernels) : program_(std::move(program)), kernels_(&kernels) {}
+  Status prepare();
+  Result<Step> make_step(const OperationRecord& operation);
+  Result<std::function<void(std::span<const std::int8_t* const>, std::int8_t*)>> make_run(
+      const OperationRecord& operation) const;
+
+  Program program_;
+  const Kernels* kernels_;
+  std::unique_ptr<std::byte, FreeArena> arena_;
+  std::vector<Step> steps_;
+  /// Where each tensor lies; those of inputs and outputs change with each call.
+  std::vector<std::byte*> places_;
+  /// Of the operation that runs.
+  std::vector<const std::int8_t*> arguments_;
+};
+
+}  // namespace fixedpoint

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "fixedpoint/operations.h"
+
+namespace fixedpoint {
+
+/// A convolution made ready for one instruction set: weights packed, scratch memory taken.
+class ConvKernel {
+ public:
+  ConvKernel() = default;
+  ConvKernel(const ConvKernel&) = delete;
+  ConvKernel& operator=(const ConvKernel&) = delete;
+  virtual ~ConvKernel() = default;
+
+  /// in: (batch, in_height, in_width, in_channels); out likewise. Any alignment; no overlap.
+  /// Allocates nothing. Not for two threads at a time.
+  virtual void run(const std::int8_t* in, std::int8_t* out) = 0;
+};
+
+/// The primitives on one instruction set. All sets give the same bits.
+///
+/// Elementwise ones may work in place: `out` is one of the inputs or overlaps none.
+struct Kernels {
+  std::string_view isa;
+  bool (*is_supported)();
+  std::unique_ptr<ConvKernel> (*make_conv2d)(const Conv2d& conv);
+  void (*add)(const Add& add, const std::int8_t* a, const std::int8_t* b, std::int8_t* out);
+  void (*mul)(const Mul& mul, const std::int8_t* a, const std::int8_t* b, std::int8_t* out);
+  void (*avg_pool2d)(const AvgPool2d& pool, const std::int8_t* in, std::int8_t* out);
+  void (*max_pool2d)(const MaxPool2d& pool, const std::int8_t* in, std::int8_t* out);
+  void (*table)(const std::int8_t* results, std::int64_t count, const std::int8_t* in,
+                std::int8_t* out);
+};
+
+/// The definitions, as plain loops.
+const Kernels& scalar_kernels();
+#if defined(__x86_64__)
+const Kernels& avx2_kernels();
+const Kernels& avx512_kernels();
+#endif
+
+/// Every set that this library was built with, the fastest first; scalar is the last.
+const std::vector<const Kernels*>& all_kernels();
+
+/// The set called `isa`, or the fastest that this processor runs for an empty name; null when
+/// there is none.
+const Kernels* find_kernels(std::string_view isa);
+
+/// Moves data: the same on every instruction set.
+void copy(const Copy& copy, const std::int8_t* in, std::int8_t* out);
+
+}  // namespace fixedpoint

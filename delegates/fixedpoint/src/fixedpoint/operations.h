@@ -1,0 +1,108 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "fixedpoint/format.h"
+
+namespace fixedpoint {
+
+/// y = clamp((accumulator * multiplier + bias) >> shift, low, high), in 64 bits.
+struct Requantize {
+  std::int64_t multiplier = 0;
+  std::int64_t bias = 0;
+  int shift = 1;
+  int low = -128;
+  int high = 127;
+
+  std::int8_t operator()(std::int64_t accumulator) const {
+    const std::int64_t value = (accumulator * multiplier + bias) >> shift;
+    return static_cast<std::int8_t>(value < low ? low : (value > high ? high : value));
+  }
+};
+
+/// Sizes in elements of a window that slides over (batch, height, width, channels).
+struct Window {
+  int batch = 0;
+  int in_height = 0;
+  int in_width = 0;
+  int in_channels = 0;
+  int out_height = 0;
+  int out_width = 0;
+  int out_channels = 0;
+  int kernel_height = 1;
+  int kernel_width = 1;
+  int stride_height = 1;
+  int stride_width = 1;
+  int pad_top = 0;
+  int pad_left = 0;
+  int dilation_height = 1;
+  int dilation_width = 1;
+  int groups = 1;
+  /// What lies outside of the input.
+  int padding_value = 0;
+
+  int taps() const { return kernel_height * kernel_width; }
+  int in_group() const { return in_channels / groups; }
+  int out_group() const { return out_channels / groups; }
+  /// Products that are added for one output.
+  int depth() const { return taps() * in_group(); }
+  std::int64_t out_pixels() const {
+    return std::int64_t{batch} * out_height * out_width;
+  }
+};
+
+/// A convolution, its constants as they lie in the blob.
+///
+/// weights: (out_channels, kernel_height, kernel_width, in_channels / groups). multiplier, shift,
+/// bias: one an output channel. table: 256 results by clamped value + 128, or null.
+struct Conv2d {
+  Window window;
+  const std::int8_t* weights = nullptr;
+  const std::int32_t* multipliers = nullptr;
+  const std::uint8_t* shifts = nullptr;
+  const std::int64_t* biases = nullptr;
+  const std::int8_t* table = nullptr;
+  int low = -128;
+  int high = 127;
+};
+
+/// clamp((a * multiplier_a + b * multiplier_b + bias) >> shift).
+struct Add {
+  std::int64_t count = 0;
+  std::array<std::int32_t, 2> multipliers = {};
+  std::int64_t bias = 0;
+  int shift = 1;
+  int low = -128;
+  int high = 127;
+};
+
+/// Products of a (outer, rows, inner) and b (outer, 1, inner).
+struct Mul {
+  int outer = 0;
+  int rows = 0;
+  int inner = 0;
+  int zero_point_a = 0;
+  int zero_point_b = 0;
+  Requantize requantize;
+};
+
+struct AvgPool2d {
+  Window window;
+  Requantize requantize;
+};
+
+struct MaxPool2d {
+  Window window;
+  int low = -128;
+  int high = 127;
+};
+
+struct Copy {
+  int rank = 1;
+  std::int64_t offset = 0;
+  std::array<std::int64_t, kMaxRank> dims = {};
+  std::array<std::int64_t, kMaxRank> strides = {};
+};
+
+}  // namespace fixedpoint

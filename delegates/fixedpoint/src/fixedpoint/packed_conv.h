@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "fixedpoint/kernels.h"
+#include "fixedpoint/operations.h"
+
+namespace fixedpoint {
+
+/// Channels whose requantization lies together.
+constexpr int kBlock = 16;
+
+/// Requantization of 16 channels as vector units take it.
+///
+/// With P = (sum << left) * multiplier + bias, the result is the upper half of P, shifted right by
+/// `right`: the definition's integer, whose shift is 32 - left + right. Odd channels lie apart, for
+/// 32-bit products in 64-bit lanes; every second `odd_multiplier` is one.
+struct alignas(64) BlockNumbers {
+  /// Where accumulators start: what the offset of activations adds is taken out.
+  std::int32_t start[kBlock];
+  std::int32_t left[kBlock];
+  std::int32_t multiplier[kBlock];
+  std::int32_t odd_multiplier[kBlock];
+  std::int64_t even_bias[kBlock / 2];
+  std::int64_t odd_bias[kBlock / 2];
+  std::int32_t right[kBlock];
+};
+
+/// What finishes a tile: a BlockNumbers for every 16 of its channels, and bounds of int8.
+struct TileNumbers {
+  const BlockNumbers* blocks = nullptr;
+  int low = -128;
+  int high = 127;
+};
+
+/// Where weights of a tile lie: ((depth / group) * channels + position) * group + depth % group,
+/// as int8 or int16; `channel_of` tells which channel a position holds.
+struct Packing {
+  int channels;
+  int group;
+  int weight_bytes;
+  /// Added to activations when they are read.
+  int activation_offset;
+  int (*channel_of)(int position);
+};
+
+/// How one instruction set multiplies matrices.
+struct GemmUnit {
+  Packing packing;
+  /// Rows of one tile.
+  int rows;
+  /// Bytes of an activation in a packed row.
+  int element_bytes;
+  /// Packs `count` activations.
+  void (*pack)(const std::int8_t* in, int count, std::byte* packed);
+  /// One tile: rows of `a` are `a_stride` bytes apart, `b` holds `groups` groups of depths; writes
+  /// `channels` bytes to each of `rows` rows.
+  void (*multiply)(const std::byte* a, std::ptrdiff_t a_stride, int rows, const std::byte* b,
+                   int groups, const TileNumbers& numbers, std::int8_t* out,
+                   std::ptrdiff_t out_stride, int channels);
+};
+
+/// How one instruction set convolves each channel by itself.
+struct DepthwiseUnit {
+  Packing packing;
+  /// One output pixel of all `channels`: `taps` are `groups * group` pixels of the input.
+  void (*convolve)(const std::int8_t* const* taps, int groups, const std::byte* weights,
+                   const TileNumbers& numbers, int channels, std::int8_t* out);
+};
+
+using TableFunction = void (*)(const std::int8_t* results, std::int64_t count,
+                               const std::int8_t* in, std::int8_t* out);
+
+/// A convolution of one group as products of packed matrices, or of as many groups as channels;
+/// null for other groups, or when its numbers do not fit BlockNumbers.
+std::unique_ptr<ConvKernel> make_packed_conv(const Conv2d& conv, const GemmUnit& gemm,
+                                             const DepthwiseUnit& depthwise, TableFunction table);
+
+}  // namespace fixedpoint

@@ -1,0 +1,81 @@
+#include "fixedpoint/x86.h"
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "fixedpoint/kernels.h"
+#include "fixedpoint/packed_conv.h"
+
+namespace fixedpoint {
+namespace {
+
+/// What the vector units do not take goes to the definitions.
+std::unique_ptr<ConvKernel> packed_or_scalar(const Conv2d& conv, const GemmUnit& gemm,
+                                             const DepthwiseUnit& depthwise, TableFunction table) {
+  auto packed = make_packed_conv(conv, gemm, depthwise, table);
+  return packed != nullptr ? std::move(packed) : scalar_kernels().make_conv2d(conv);
+}
+
+std::unique_ptr<ConvKernel> make_avx2_conv(const Conv2d& conv) {
+  return packed_or_scalar(conv, avx2::kGemm, avx2::kDepthwise, avx2::table);
+}
+
+std::unique_ptr<ConvKernel> make_avx512_conv(const Conv2d& conv) {
+  return packed_or_scalar(conv, avx512::kGemm, avx512::kDepthwise, avx512::table);
+}
+
+void add(const Add& op, const std::int8_t* a, const std::int8_t* b, std::int8_t* out) {
+  if (!avx2::add(op, a, b, out)) {
+    scalar_kernels().add(op, a, b, out);
+  }
+}
+
+void mul(const Mul& op, const std::int8_t* a, const std::int8_t* b, std::int8_t* out) {
+  if (!avx2::mul(op, a, b, out)) {
+    scalar_kernels().mul(op, a, b, out);
+  }
+}
+
+void avg_pool2d(const AvgPool2d& op, const std::int8_t* in, std::int8_t* out) {
+  const Window& w = op.window;
+  const bool is_global = w.kernel_height == w.in_height && w.kernel_width == w.in_width &&
+                         w.out_height == 1 && w.out_width == 1 && w.pad_top == 0 && w.pad_left == 0;
+  if (!is_global || !avx2::global_pool(op, in, out)) {
+    scalar_kernels().avg_pool2d(op, in, out);
+  }
+}
+
+void max_pool2d(const MaxPool2d& op, const std::int8_t* in, std::int8_t* out) {
+  scalar_kernels().max_pool2d(op, in, out);
+}
+
+bool has_avx512() { return avx2::is_supported() && avx512::is_supported(); }
+
+}  // namespace
+
+const Kernels& avx2_kernels() {
+  static constexpr Kernels kKernels = {.isa = "avx2",
+                                       .is_supported = avx2::is_supported,
+                                       .make_conv2d = make_avx2_conv,
+                                       .add = add,
+                                       .mul = mul,
+                                       .avg_pool2d = avg_pool2d,
+                                       .max_pool2d = max_pool2d,
+                                       .table = avx2::table};
+  return kKernels;
+}
+
+const Kernels& avx512_kernels() {
+  static constexpr Kernels kKernels = {.isa = "avx512vnni",
+                                       .is_supported = has_avx512,
+                                       .make_conv2d = make_avx512_conv,
+                                       .add = add,
+                                       .mul = mul,
+                                       .avg_pool2d = avg_pool2d,
+                                       .max_pool2d = max_pool2d,
+                                       .table = avx512::table};
+  return kKernels;
+}
+
+}  // namespace fixedpoint

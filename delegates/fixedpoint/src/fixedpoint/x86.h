@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+
+#include "fixedpoint/operations.h"
+#include "fixedpoint/packed_conv.h"
+
+/// What the files for one instruction set export. They are compiled for it function by function,
+/// and hold no template of the standard library that could be shared with others.
+namespace fixedpoint::avx2 {
+
+extern const GemmUnit kGemm;
+extern const DepthwiseUnit kDepthwise;
+bool is_supported();
+/// False when the numbers need the definition's wider arithmetic; nothing is written then.
+bool add(const Add& op, const std::int8_t* a, const std::int8_t* b, std::int8_t* out);
+bool mul(const Mul& op, const std::int8_t* a, const std::int8_t* b, std::int8_t* out);
+/// The mean of whole images.
+bool global_pool(const AvgPool2d& op, const std::int8_t* in, std::int8_t* out);
+void table(const std::int8_t* results, std::int64_t count, const std::int8_t* in,
+           std::int8_t* out);
+
+}  // namespace fixedpoint::avx2
+
+namespace fixedpoint::avx512 {
+
+extern const GemmUnit kGemm;
+extern const DepthwiseUnit kDepthwise;
+/// AVX-512 F, BW, VL, DQ, VNNI and VBMI.
+bool is_supported();
+void table(const std::int8_t* results, std::int64_t count, const std::int8_t* in,
+           std::int8_t* out);
+
+}  // namespace fixedpoint::avx512
