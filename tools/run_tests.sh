@@ -8,7 +8,7 @@ mkdir -p "$logs"
 .venv/bin/ctest --test-dir build/release --output-on-failure -j 2 "$@" | tee "$logs/ctest.txt"
 # Files in two processes, the longest first.
 .venv/bin/python -m pytest -q -p no:cacheprovider -n 2 --dist loadfile --no-loadscope-reorder \
-  tests python/tests | tee "$logs/pytest.txt"
+  tests python/tests delegates | tee "$logs/pytest.txt"
 
 count() { grep -oE "[0-9]+ $2" "$1" | tail -1 | grep -oE '^[0-9]+' || echo 0; }
 cpp_total=$(grep -oE 'out of [0-9]+' "$logs/ctest.txt" | grep -oE '[0-9]+' || echo 0)

@@ -17,7 +17,7 @@ ABSENT = 0xFFFFFFFF
 _HEADER = struct.Struct("<8sIIQQQIIIIII")
 _TENSOR = struct.Struct("<BBBxiQQ6Id4x4x")
 _OPERATION = struct.Struct("<HHIIIiiiiiiq20i")
-_DTYPES = {"int8": 1, "int16": 2, "int32": 3, "int64": 4, "uint8": 5}
+_DTYPES = {"int8": 1, "int16": 2, "int32": 3, "int64": 4, "uint8": 5, "float32": 6}
 _CHECKSUM_AT = 32
 
 ARENA, CONSTANT, INPUT, OUTPUT = range(4)

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 
 from fixedpoint import reference
+from fixedpoint.numbers import float32_from_bits
 from fixedpoint.program import Kind, Operation, Program
 
 Values = dict[int, torch.Tensor]
@@ -104,12 +105,25 @@ def _table(program: Program, op: Operation, values: Values) -> torch.Tensor:
     return reference.table(x, table)
 
 
-def _copy(program: Program, op: Operation, values: Values) -> torch.Tensor:
+def _strided(program: Program, op: Operation, values: Values) -> torch.Tensor:
     a, rank = op.attributes, op.attributes["rank"]
     dims = [a[f"dim{i}"] for i in range(rank)]
     strides = [a[f"stride{i}"] for i in range(rank)]
     source = values[op.given_inputs()[0]].contiguous().reshape(-1)
     return source.as_strided(dims, strides, a["offset"]).contiguous()
+
+
+def _quantize(program: Program, op: Operation, values: Values) -> torch.Tensor:
+    x = _strided(program, op, values)
+    a = op.attributes
+    factor = float32_from_bits(a["factor_bits"])
+    return reference.quantize(x, factor, a["zero_point"], op.low, op.high)
+
+
+def _dequantize(program: Program, op: Operation, values: Values) -> torch.Tensor:
+    a = op.attributes
+    x = _strided(program, op, values)
+    return reference.dequantize(x, float32_from_bits(a["factor_bits"]), a["zero_point"])
 
 
 def _concat(program: Program, op: Operation, values: Values) -> torch.Tensor:
@@ -124,6 +138,8 @@ _CALLS: dict[Kind, Callable[[Program, Operation, Values], torch.Tensor]] = {
     Kind.AVG_POOL2D: _avg_pool2d,
     Kind.MAX_POOL2D: _max_pool2d,
     Kind.TABLE: _table,
-    Kind.COPY: _copy,
+    Kind.COPY: _strided,
     Kind.CONCAT: _concat,
+    Kind.QUANTIZE: _quantize,
+    Kind.DEQUANTIZE: _dequantize,
 }

@@ -11,9 +11,18 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 
 from fixedpoint.layout import MAX_RANK, Strides, logical_view, stored_shape, strides_of
-from fixedpoint.match import Match, NotLowered, find_match, is_call, is_dequantize, quantization_of
-from fixedpoint.match import QUANTIZE
-from fixedpoint.numbers import NumberError, Quantization
+from fixedpoint.match import (
+    DEQUANTIZE,
+    QUANTIZE,
+    Match,
+    NotLowered,
+    find_match,
+    is_call,
+    is_dequantize,
+    is_of_input,
+    quantization_of,
+)
+from fixedpoint.numbers import NumberError, Quantization, float32_bits
 from fixedpoint.program import Kind, Operation, Program, Tensor
 
 
@@ -112,13 +121,14 @@ class Builder:
         shape: Sequence[int],
         quantization: Quantization,
         attributes: dict[str, int],
+        dtype: str = "int8",
         **numbers: Any,
     ) -> int:
         """Appends a primitive with a new output of the storage's `shape`; returns the output."""
         match = self._match
         nodes = () if match is None else tuple(match.nodes())
         name = f"t{len(self.program.tensors)}" if match is None else match.quantize.name
-        tensor = Tensor(name, tuple(shape), "int8", quantization.scale, quantization.zero_point)
+        tensor = Tensor(name, tuple(shape), dtype, quantization.scale, quantization.zero_point)
         output = self.program.add_tensor(tensor)
         handles = tuple(n.meta["debug_handle"] for n in nodes if n.meta.get("debug_handle"))
         operation = Operation(
@@ -134,26 +144,55 @@ class Builder:
         """Appends a strided copy."""
         if len(read.dims) > MAX_RANK:
             raise NotLowered(f"it moves data in more than {MAX_RANK} dimensions")
-        attributes = {"rank": len(read.dims), "offset": read.offset}
-        for i in range(MAX_RANK):
-            attributes[f"dim{i}"] = read.dims[i] if i < len(read.dims) else 0
-            attributes[f"stride{i}"] = read.strides[i] if i < len(read.dims) else 0
-        return self.emit(Kind.COPY, (source,), shape, quantization, attributes)
+        return self.emit(Kind.COPY, (source,), shape, quantization, _attributes_of(read))
+
+    def quantize(self, node: Node) -> None:
+        """Appends the boundary's quantize of a floating input."""
+        source = node.args[0]
+        assert isinstance(source, Node)
+        parameters, shape = quantization_of(node), shape_of(node)
+        read = strides_of(torch.empty(shape, device="meta"))
+        attributes = _attributes_of(read) | {
+            "zero_point": parameters.zero_point,
+            "factor_bits": float32_bits(1.0 / parameters.scale),
+        }
+        self._tensors[node] = self.emit(
+            Kind.QUANTIZE, (self.tensor_of(source),), stored_shape(shape), parameters, attributes,
+            low=parameters.low, high=parameters.high,
+        )  # fmt: skip
 
     def finish(self, outputs: Iterable[Node]) -> Program:
         """Appends what brings results in the order of their logical shapes; returns the program."""
         self._match = None
         for node in outputs:
-            source = self.tensor_of(node)
-            tensor = self.program.tensors[source]
             read = strides_of(logical_view(shape_of(node)), is_stored=False)
-            parameters = Quantization(tensor.scale, tensor.zero_point)
-            made = self.copy(source, read, shape_of(node), parameters)
+            if is_call(node, DEQUANTIZE):
+                made = self._dequantize(node, read)
+            else:
+                source = self.tensor_of(node)
+                tensor = self.program.tensors[source]
+                parameters = Quantization(tensor.scale, tensor.zero_point)
+                made = self.copy(source, read, shape_of(node), parameters)
             self.program.outputs.append(made)
         return self.program
 
+    def _dequantize(self, node: Node, read: Strides) -> int:
+        """Appends the boundary's dequantize of a floating output."""
+        source, parameters, shape = self.input(node)
+        attributes = _attributes_of(read) | {
+            "zero_point": parameters.zero_point,
+            "factor_bits": float32_bits(parameters.scale),
+        }
+        return self.emit(
+            Kind.DEQUANTIZE, (source,), shape, parameters, attributes, dtype="float32"
+        )
+
     def _add_input(self, node: Node) -> int:
         shape = shape_of(node)
+        if node.meta["val"].dtype == torch.float32:
+            given = self.program.add_tensor(Tensor(node.name, shape, "float32"))
+            self.program.inputs.append(given)
+            return given
         parameters = self._input_quantization(node)
         tensor = Tensor(node.name, shape, "int8", parameters.scale, parameters.zero_point)
         given = self.program.add_tensor(tensor)
@@ -168,6 +207,14 @@ class Builder:
         if user is None:
             raise NotLowered(f"nothing says how {node.name} is quantized")
         return quantization_of(user)
+
+
+def _attributes_of(read: Strides) -> dict[str, int]:
+    attributes = {"rank": len(read.dims), "offset": read.offset}
+    for i in range(MAX_RANK):
+        attributes[f"dim{i}"] = read.dims[i] if i < len(read.dims) else 0
+        attributes[f"stride{i}"] = read.strides[i] if i < len(read.dims) else 0
+    return attributes
 
 
 def shape_of(node: Node) -> tuple[int, ...]:
@@ -200,7 +247,9 @@ def lower(exported: ExportedProgram, bias: str = "int64") -> Program:
         if node.op == "placeholder" and constants.find(node) is None:
             builder.tensor_of(node)
     for node in exported.graph.nodes:
-        if is_call(node, QUANTIZE):
+        if is_call(node, QUANTIZE) and is_of_input(node):
+            builder.quantize(node)
+        elif is_call(node, QUANTIZE):
             builder.lower(find_match(node))
     (returned,) = exported.graph.output_node().args
     return fuse_tables(builder.finish(returned))

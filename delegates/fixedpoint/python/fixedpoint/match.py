@@ -55,6 +55,12 @@ def is_dequantize(node: object) -> bool:
     return is_call(node, DEQUANTIZE, DEQUANTIZE_CHANNELS)
 
 
+def is_of_input(quantize: Node) -> bool:
+    """Whether a quantize is of an input, of the program or of the partition."""
+    source = quantize.args[0]
+    return isinstance(source, Node) and source.op == "placeholder"
+
+
 def quantization_of(node: Node) -> Quantization:
     """The parameters that a per-tensor quantize or dequantize is written with.
 

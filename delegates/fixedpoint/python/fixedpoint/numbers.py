@@ -7,6 +7,7 @@ of time and in double precision or exact rationals; nothing is left to be rounde
 """
 
 import math
+import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -116,6 +117,18 @@ def requantize_sum(
     multipliers = [round(Fraction(ratio) * (1 << shift)) for ratio in ratios]
     folded = sum(m * z for m, z in zip(multipliers, zero_points, strict=True))
     return multipliers, shift, fixed_bias(offset, shift) - folded
+
+
+def float32_bits(value: float) -> int:
+    """The bits of the nearest float32, as an int32: how the boundary's factors are written down."""
+    bits: int = struct.unpack("<i", struct.pack("<f", value))[0]
+    return bits
+
+
+def float32_from_bits(bits: int) -> float:
+    """The float32 with these bits."""
+    value: float = struct.unpack("<f", struct.pack("<i", bits))[0]
+    return value
 
 
 def activation_bounds(output: Quantization, low: float, high: float) -> tuple[int, int]:

@@ -24,10 +24,12 @@ from fixedpoint.match import (
     find_match,
     is_call,
     is_dequantize,
+    is_of_input,
 )
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger("executorch.backends.fixedpoint")
 _BIASES = ("int64", "int32")
+_BOUNDARIES = ("float", "int8")
 _WHOLE = ("linear", "max_pool2d", "adaptive_avg_pool2d", "avg_pool2d")
 
 
@@ -38,15 +40,23 @@ class NotIntegerError(RuntimeError):
 class FixedPointPartitioner(Partitioner):
     """Tags dq -> operator -> q patterns that the delegate has a primitive for."""
 
-    def __init__(self, require_integer: bool = False, bias: str = "int64") -> None:
-        """Takes whether a float operator that is left is an error, and the bias's mode.
+    def __init__(
+        self, require_integer: bool = False, bias: str = "int64", boundary: str = "float"
+    ) -> None:
+        """Takes whether a float operator that is left is an error, and two modes.
+
+        `bias`: `int64` carries it exactly, `int32` rounds it to the scale of the products as other
+        integer runtimes do. `boundary`: `float` takes the program's outer quantize and dequantize
+        in, `int8` leaves them outside, where they can be stripped.
 
         Raises:
             ValueError: a mode that there is not.
         """
         super().__init__()
-        if bias not in _BIASES:
-            raise ValueError(f"no bias mode {bias!r}; there are {', '.join(_BIASES)}")
+        for kind, mode, known in (("bias", bias, _BIASES), ("boundary", boundary, _BOUNDARIES)):
+            if mode not in known:
+                raise ValueError(f"no {kind} mode {mode!r}; there are {', '.join(known)}")
+        self._boundary = boundary
         self.require_integer = require_integer
         self.reasons: dict[str, str] = {}
         """Why nodes were left, by the node's name; of the last program."""
@@ -58,7 +68,7 @@ class FixedPointPartitioner(Partitioner):
         Raises:
             NotIntegerError: `require_integer`, and something floating is left.
         """
-        taken, self.reasons = find_taken(exported_program)
+        taken, self.reasons = find_taken(exported_program, self._boundary)
         self._report(exported_program)
         if self.require_integer:
             check_integer(exported_program, taken, self.reasons)
@@ -107,7 +117,9 @@ class _Taken(OperatorSupportBase):
         return node in self._nodes
 
 
-def find_taken(exported: ExportedProgram) -> tuple[set[Node], dict[str, str]]:
+def find_taken(
+    exported: ExportedProgram, boundary: str = "int8"
+) -> tuple[set[Node], dict[str, str]]:
     """The nodes of all patterns that lower, and reasons by name for operators that do not."""
     constants = Constants(exported)
     matches: list[Match] = []
@@ -125,10 +137,26 @@ def find_taken(exported: ExportedProgram) -> tuple[set[Node], dict[str, str]]:
             reasons[_blamed(at).name] = str(error)
     matches = _drop_shared(matches, reasons)
     taken = {node for match in matches for node in match.nodes()}
+    if boundary == "float":
+        taken |= _boundary(exported, taken)
     for node in _operators(exported):
         if node not in taken and node.name not in reasons:
             reasons[node.name] = "its result is not quantized"
     return taken, reasons
+
+
+def _boundary(exported: ExportedProgram, taken: set[Node]) -> set[Node]:
+    """Quantizes of inputs that patterns read, and dequantizes of results that are outputs."""
+    found = set()
+    for node in exported.graph.nodes:
+        if is_call(node, QUANTIZE) and is_of_input(node):
+            readers = {reader for user in node.users for reader in user.users}
+            if readers and readers <= taken:
+                found.add(node)
+        elif is_call(node, DEQUANTIZE) and node.args[0] in taken:
+            if all(user.op == "output" for user in node.users):
+                found.add(node)
+    return found
 
 
 def _blamed(node: Node) -> Node:

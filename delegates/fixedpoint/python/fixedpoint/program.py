@@ -22,7 +22,11 @@ class Kind(IntEnum):
     TABLE = 6
     COPY = 7
     CONCAT = 8
+    QUANTIZE = 9
+    DEQUANTIZE = 10
 
+
+_STRIDES = ("rank", "offset", *(f"dim{i}" for i in range(6)), *(f"stride{i}" for i in range(6)))
 
 ATTRIBUTES: Mapping[Kind, tuple[str, ...]] = {
     Kind.CONV2D: (
@@ -78,8 +82,10 @@ ATTRIBUTES: Mapping[Kind, tuple[str, ...]] = {
         "dilation_width",
     ),
     Kind.TABLE: ("count",),
-    Kind.COPY: ("rank", "offset", *(f"dim{i}" for i in range(6)), *(f"stride{i}" for i in range(6))),
+    Kind.COPY: _STRIDES,
     Kind.CONCAT: ("outer",),
+    Kind.QUANTIZE: (*_STRIDES, "zero_point", "factor_bits"),
+    Kind.DEQUANTIZE: (*_STRIDES, "zero_point", "factor_bits"),
 }
 """Attributes of each primitive in their order in the blob."""
 

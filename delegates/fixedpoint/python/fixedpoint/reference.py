@@ -195,6 +195,32 @@ def _max_pool2d_fake(x, kernel, stride, padding, out_size, dilation, low, high):
     return x.new_empty((x.shape[0], out_size[0], out_size[1], x.shape[3]))
 
 
+@torch.library.custom_op("fixedpoint::quantize", mutates_args=())
+def quantize(x: Tensor, factor: float, zero_point: int, low: int, high: int) -> Tensor:
+    """The boundary's own: round(x * factor) + zero_point as PyTorch does, in float32, ties to even.
+
+    NaN becomes `low`.
+    """
+    scaled = (x * factor).nan_to_num(nan=float("-inf"), neginf=float("-inf"), posinf=float("inf"))
+    return (torch.round(scaled.clamp(low - zero_point, high - zero_point)) + zero_point).to(INT8)
+
+
+@quantize.register_fake
+def _quantize_fake(x, factor, zero_point, low, high):
+    return x.new_empty(x.shape, dtype=INT8)
+
+
+@torch.library.custom_op("fixedpoint::dequantize", mutates_args=())
+def dequantize(x: Tensor, factor: float, zero_point: int) -> Tensor:
+    """The boundary's own: (x - zero_point) * factor in float32."""
+    return (x.to(torch.float32) - zero_point) * factor
+
+
+@dequantize.register_fake
+def _dequantize_fake(x, factor, zero_point):
+    return x.new_empty(x.shape, dtype=torch.float32)
+
+
 @torch.library.custom_op("fixedpoint::table", mutates_args=())
 def table(x: Tensor, values: Tensor) -> Tensor:
     """values[x + 128]: any function of one int8 value. values: int8 (256)."""

@@ -264,8 +264,6 @@ def _adaptive_avg_pool2d(builder: Builder, match: Match) -> int:
 def _windows(a: dict[str, Any], shape: Sequence[int], out: Sequence[int]) -> dict[str, int]:
     if len(shape) != 4:
         raise NotLowered("it pools over no image of rank 4")
-    if a["ceil_mode"]:
-        raise NotLowered("it rounds the number of windows up (ceil_mode)")
     kernel = _pair(a["kernel_size"])
     stride, padding = _pair(a["stride"] or kernel), _pair(a["padding"])
     return {
@@ -280,6 +278,8 @@ def _avg_pool2d(builder: Builder, match: Match) -> int:
     a = _arguments(match)
     x, source, shape = builder.input(a["self"])
     geometry = _windows(a, shape, shape_of(match.quantize))
+    if a["ceil_mode"]:
+        raise NotLowered("its last windows are cut off (ceil_mode)")
     if a["divisor_override"] is not None:
         raise NotLowered("it divides by another number than the window's size")
     if not a["count_include_pad"] and any(a["padding"]):
@@ -399,7 +399,13 @@ RULES: dict[str, Rule] = {
         _moving(lambda x, a: x.view(a["shape_of_result"])),
     ),
     **dict.fromkeys(
-        ("aten.clone", "aten.alias", "dim_order_ops._to_dim_order"), _moving(lambda x, a: x)
+        (
+            "aten.clone",
+            "aten.alias",
+            "aten.dropout",
+            "dim_order_ops._to_dim_order",
+            "dim_order_ops._clone_dim_order",
+        ), _moving(lambda x, a: x)
     ),
     "aten.permute": _moving(lambda x, a: x.permute(a["dims"])),
     "aten.transpose": _moving(lambda x, a: x.transpose(a["dim0"], a["dim1"])),

@@ -1,10 +1,9 @@
-#include <immintrin.h>
+#include "fixedpoint/x86.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-
-#include "fixedpoint/x86.h"
+#include <immintrin.h>
 
 #pragma GCC target("avx2")
 
@@ -162,9 +161,7 @@ struct SumNumbers {
 
 constexpr int kHalfBits = 15;
 
-__m256i pair(std::int32_t a, std::int32_t b) {
-  return _mm256_set1_epi32((b << 16) | a);
-}
+__m256i pair(std::int32_t a, std::int32_t b) { return _mm256_set1_epi32((b << 16) | a); }
 
 bool split(const Add& op, SumNumbers& n) {
   const std::int64_t upper_bias = op.bias >> kHalfBits;

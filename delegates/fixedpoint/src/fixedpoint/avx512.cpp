@@ -1,10 +1,9 @@
-#include <immintrin.h>
+#include "fixedpoint/x86.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-
-#include "fixedpoint/x86.h"
+#include <immintrin.h>
 
 #pragma GCC target("avx512f,avx512bw,avx512vl,avx512dq,avx512vnni,avx512vbmi")
 
@@ -95,8 +94,8 @@ void multiply(const std::byte* a, std::ptrdiff_t a_stride, int rows, const std::
               const TileNumbers& numbers, std::int8_t* out, std::ptrdiff_t out_stride,
               int channels) {
   static constexpr Multiply kByRows[kRows + 1] = {
-      nullptr,          multiply_rows<1>, multiply_rows<2>,  multiply_rows<3>,  multiply_rows<4>,
-      multiply_rows<5>, multiply_rows<6>, multiply_rows<7>,  multiply_rows<8>,  multiply_rows<9>,
+      nullptr,           multiply_rows<1>,  multiply_rows<2>, multiply_rows<3>, multiply_rows<4>,
+      multiply_rows<5>,  multiply_rows<6>,  multiply_rows<7>, multiply_rows<8>, multiply_rows<9>,
       multiply_rows<10>, multiply_rows<11>, multiply_rows<12>};
   kByRows[rows](a, a_stride, b, groups, numbers, out, out_stride, channels);
 }

@@ -1,24 +1,23 @@
 // The runtime as ExecuTorch sees it. Loading this library registers the backend.
 
-#include <executorch/runtime/backend/interface.h>
-#include <executorch/runtime/core/error.h>
-#include <executorch/runtime/core/event_tracer_hooks_delegate.h>
-#include <executorch/runtime/platform/log.h>
+#include "fixedpoint/executor.h"
+#include "fixedpoint/format.h"
+#include "fixedpoint/program.h"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <exception>
+#include <executorch/runtime/backend/interface.h>
+#include <executorch/runtime/core/error.h>
+#include <executorch/runtime/core/event_tracer_hooks_delegate.h>
+#include <executorch/runtime/platform/log.h>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "fixedpoint/executor.h"
-#include "fixedpoint/format.h"
-#include "fixedpoint/program.h"
 
 namespace fixedpoint {
 namespace {
@@ -52,8 +51,9 @@ class TracingObserver : public Observer {
 
  private:
   static std::string_view name_of(Kind kind) {
-    constexpr std::array<std::string_view, 9> kNames = {
-        "", "conv2d", "add", "mul", "avg_pool2d", "max_pool2d", "table", "copy", "concat"};
+    constexpr std::array<std::string_view, 11> kNames = {
+        "",      "conv2d", "add",    "mul",      "avg_pool2d", "max_pool2d",
+        "table", "copy",   "concat", "quantize", "dequantize"};
     return kNames[static_cast<std::size_t>(kind)];
   }
 
@@ -75,8 +75,9 @@ bool fits(const et::EValue& value, const TensorRecord& tensor) {
       return false;
     }
   }
-  return given.scalar_type() == ::executorch::aten::ScalarType::Char &&
-         given.nbytes() == tensor.bytes;
+  using ::executorch::aten::ScalarType;
+  const auto type = tensor.dtype == DType::kFloat32 ? ScalarType::Float : ScalarType::Char;
+  return given.scalar_type() == type && given.nbytes() == tensor.bytes;
 }
 
 class Backend final : public et::BackendInterface {

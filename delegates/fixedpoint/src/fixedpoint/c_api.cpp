@@ -1,5 +1,8 @@
 #include "fixedpoint/c_api.h"
 
+#include "fixedpoint/executor.h"
+#include "fixedpoint/kernels.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -10,9 +13,6 @@
 #include <string>
 #include <utility>
 #include <vector>
-
-#include "fixedpoint/executor.h"
-#include "fixedpoint/kernels.h"
 
 struct fixedpoint_program {
   std::vector<std::byte> blob;

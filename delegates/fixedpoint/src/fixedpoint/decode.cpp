@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -111,9 +113,9 @@ bool is_reachable(int in, int out, int kernel, int stride, int pad, int dilation
 }
 
 Status check_window(const Window& w) {
-  const std::array sizes = {w.batch,         w.in_height,       w.in_width,       w.in_channels,
-                            w.out_height,    w.out_width,       w.out_channels,   w.kernel_height,
-                            w.kernel_width,  w.stride_height,   w.stride_width,   w.dilation_height,
+  const std::array sizes = {w.batch,          w.in_height,     w.in_width,     w.in_channels,
+                            w.out_height,     w.out_width,     w.out_channels, w.kernel_height,
+                            w.kernel_width,   w.stride_height, w.stride_width, w.dilation_height,
                             w.dilation_width, w.groups};
   if (!are_sizes(sizes) || w.in_channels % w.groups != 0 || w.out_channels % w.groups != 0) {
     return fail("a size of its window is not positive, or its groups do not divide its channels");
@@ -202,12 +204,41 @@ Window conv_window(const std::array<std::int32_t, 20>& a) {
           .padding_value = a[16]};
 }
 
+/// A strided read of an input of one type into an output of another.
+Result<Copy> decode_strided(const Program& program, const OperationRecord& operation, DType from,
+                            DType to) {
+  const auto& a = operation.attributes;
+  Copy copy{.rank = a[0], .offset = a[1]};
+  if (copy.rank < 1 || copy.rank > kMaxRank || copy.offset < 0) {
+    return fail("it has no rank that this runtime copies");
+  }
+  const auto count = product(std::span(a).subspan(2, copy.rank));
+  const auto* source = input_of(program, operation, 0);
+  const auto& made = program.tensors[operation.output];
+  if (count < 0 || source == nullptr || source->dtype != from || made.dtype != to ||
+      elements(made) != count) {
+    return fail("its output has another size");
+  }
+  std::int64_t last = copy.offset;
+  for (int i = 0; i < copy.rank; ++i) {
+    copy.dims[i] = a[2 + i];
+    copy.strides[i] = a[8 + i];
+    if (copy.strides[i] < 0) {
+      return fail("it reads backwards");
+    }
+    last += (copy.dims[i] - 1) * copy.strides[i];
+    if (last >= elements(*source)) {
+      return fail("it reads past the end of its input");
+    }
+  }
+  return copy;
+}
+
 }  // namespace
 
 Result<Conv2d> decode_conv2d(const Program& program, const OperationRecord& operation) {
-  Conv2d conv{.window = conv_window(operation.attributes),
-              .low = operation.low,
-              .high = operation.high};
+  Conv2d conv{
+      .window = conv_window(operation.attributes), .low = operation.low, .high = operation.high};
   const Window& w = conv.window;
   for (auto status : {check_clamp(operation), check_image(program, operation, w)}) {
     if (!status) {
@@ -249,7 +280,8 @@ Result<Add> decode_add(const Program& program, const OperationRecord& operation)
     return fail(status.error());
   }
   for (const auto multiplier : operation.multipliers) {
-    if (multiplier > kMaxSumMultiplier || !is_safe(0, multiplier, operation.bias, operation.shift)) {
+    if (multiplier > kMaxSumMultiplier ||
+        !is_safe(0, multiplier, operation.bias, operation.shift)) {
       return fail("its sum may overflow");
     }
   }
@@ -302,9 +334,8 @@ Result<AvgPool2d> decode_avg_pool2d(const Program& program, const OperationRecor
 }
 
 Result<MaxPool2d> decode_max_pool2d(const Program& program, const OperationRecord& operation) {
-  MaxPool2d pool{.window = pool_window(operation.attributes),
-                 .low = operation.low,
-                 .high = operation.high};
+  MaxPool2d pool{
+      .window = pool_window(operation.attributes), .low = operation.low, .high = operation.high};
   pool.window.dilation_height = operation.attributes[12];
   pool.window.dilation_width = operation.attributes[13];
   for (auto status : {check_clamp(operation), check_image(program, operation, pool.window)}) {
@@ -326,30 +357,29 @@ Result<const std::int8_t*> decode_table(const Program& program, const OperationR
 }
 
 Result<Copy> decode_copy(const Program& program, const OperationRecord& operation) {
-  const auto& a = operation.attributes;
-  Copy copy{.rank = a[0], .offset = a[1]};
-  if (copy.rank < 1 || copy.rank > kMaxRank || copy.offset < 0) {
-    return fail("it has no rank that this runtime copies");
+  return decode_strided(program, operation, DType::kInt8, DType::kInt8);
+}
+
+Result<Boundary> decode_boundary(const Program& program, const OperationRecord& operation) {
+  const bool is_quantize = operation.kind == Kind::kQuantize;
+  const auto read = decode_strided(program, operation, is_quantize ? DType::kFloat32 : DType::kInt8,
+                                   is_quantize ? DType::kInt8 : DType::kFloat32);
+  if (!read) {
+    return fail(read.error());
   }
-  const auto count = product(std::span(a).subspan(2, copy.rank));
-  const auto* source = input_of(program, operation, 0);
-  if (count < 0 || source == nullptr || source->dtype != DType::kInt8 ||
-      !is_output(program, operation, count)) {
-    return fail("its output has another size");
+  if (auto status = check_clamp(operation); !status) {
+    return fail(status.error());
   }
-  std::int64_t last = copy.offset;
-  for (int i = 0; i < copy.rank; ++i) {
-    copy.dims[i] = a[2 + i];
-    copy.strides[i] = a[8 + i];
-    if (copy.strides[i] < 0) {
-      return fail("it reads backwards");
-    }
-    last += (copy.dims[i] - 1) * copy.strides[i];
-    if (last >= elements(*source)) {
-      return fail("it reads past the end of its input");
-    }
+  const auto factor = std::bit_cast<float>(operation.attributes[15]);
+  const int zero_point = operation.attributes[14];
+  if (!(factor > 0) || !std::isfinite(factor) || zero_point < -128 || zero_point > 127) {
+    return fail("its scale is not positive, or its zero point no int8");
   }
-  return copy;
+  return Boundary{.read = *read,
+                  .factor = factor,
+                  .zero_point = zero_point,
+                  .low = operation.low,
+                  .high = operation.high};
 }
 
 Result<std::int64_t> decode_concat(const Program& program, const OperationRecord& operation) {

@@ -20,6 +20,8 @@ Result<MaxPool2d> decode_max_pool2d(const Program& program, const OperationRecor
 /// The table's 256 results.
 Result<const std::int8_t*> decode_table(const Program& program, const OperationRecord& operation);
 Result<Copy> decode_copy(const Program& program, const OperationRecord& operation);
+/// Quantize or dequantize.
+Result<Boundary> decode_boundary(const Program& program, const OperationRecord& operation);
 /// How many slices each input and the output are divided into.
 Result<std::int64_t> decode_concat(const Program& program, const OperationRecord& operation);
 

@@ -1,5 +1,7 @@
 #include "fixedpoint/executor.h"
 
+#include "fixedpoint/decode.h"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -11,8 +13,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-
-#include "fixedpoint/decode.h"
 
 namespace fixedpoint {
 namespace {
@@ -81,6 +81,21 @@ Result<std::unique_ptr<Executor>> Executor::open(std::span<const std::byte> blob
 }
 
 Status Executor::prepare() {
+  std::size_t most_inputs = 0;
+  for (const auto& operation : program_.operations) {
+    auto step = make_step(operation);
+    if (!step) {
+      return fail("operation " + std::to_string(steps_.size()) + ": " + step.error());
+    }
+    most_inputs = std::max(most_inputs, step->inputs.size());
+    steps_.push_back(std::move(*step));
+  }
+  arguments_.resize(most_inputs);
+  return take_arena();
+}
+
+/// Last, so that a program that nothing can run takes no memory.
+Status Executor::take_arena() {
   const std::size_t bytes = program_.arena_bytes + kSlack;
   arena_.reset(static_cast<std::byte*>(
       ::operator new(bytes, std::align_val_t{kAlignment}, std::nothrow)));
@@ -97,16 +112,6 @@ Status Executor::prepare() {
       places_[i] = const_cast<std::byte*>(program_.constant(tensor));  // never written: checked
     }
   }
-  std::size_t most_inputs = 0;
-  for (const auto& operation : program_.operations) {
-    auto step = make_step(operation);
-    if (!step) {
-      return fail("operation " + std::to_string(steps_.size()) + ": " + step.error());
-    }
-    most_inputs = std::max(most_inputs, step->inputs.size());
-    steps_.push_back(std::move(*step));
-  }
-  arguments_.resize(most_inputs);
   return {};
 }
 
@@ -152,6 +157,18 @@ Result<Run> Executor::make_run(const OperationRecord& operation) const {
     case Kind::kCopy:
       return wrap(decode_copy(program_, operation), [](const Copy& op) {
         return [op](Arguments in, std::int8_t* out) { copy(op, in[0], out); };
+      });
+    case Kind::kQuantize:
+      return wrap(decode_boundary(program_, operation), [](const Boundary& op) {
+        return [op](Arguments in, std::int8_t* out) {
+          quantize(op, reinterpret_cast<const float*>(in[0]), out);
+        };
+      });
+    case Kind::kDequantize:
+      return wrap(decode_boundary(program_, operation), [](const Boundary& op) {
+        return [op](Arguments in, std::int8_t* out) {
+          dequantize(op, in[0], reinterpret_cast<float*>(out));
+        };
       });
     case Kind::kConcat:
       return wrap(decode_concat(program_, operation),

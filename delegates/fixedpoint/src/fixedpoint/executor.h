@@ -1,5 +1,9 @@
 #pragma once
 
+#include "fixedpoint/kernels.h"
+#include "fixedpoint/program.h"
+#include "fixedpoint/result.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -7,10 +11,6 @@
 #include <span>
 #include <string_view>
 #include <vector>
-
-#include "fixedpoint/kernels.h"
-#include "fixedpoint/program.h"
-#include "fixedpoint/result.h"
 
 namespace fixedpoint {
 
@@ -52,8 +52,10 @@ class Executor {
     void operator()(std::byte* memory) const;
   };
 
-  Executor(Program program, const Kernels& kernels) : program_(std::move(program)), kernels_(&kernels) {}
+  Executor(Program program, const Kernels& kernels)
+      : program_(std::move(program)), kernels_(&kernels) {}
   Status prepare();
+  Status take_arena();
   Result<Step> make_step(const OperationRecord& operation);
   Result<std::function<void(std::span<const std::int8_t* const>, std::int8_t*)>> make_run(
       const OperationRecord& operation) const;

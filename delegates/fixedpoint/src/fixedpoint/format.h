@@ -30,7 +30,14 @@ struct Header {
 };
 static_assert(sizeof(Header) == 64);
 
-enum class DType : std::uint8_t { kInt8 = 1, kInt16 = 2, kInt32 = 3, kInt64 = 4, kUint8 = 5 };
+enum class DType : std::uint8_t {
+  kInt8 = 1,
+  kInt16 = 2,
+  kInt32 = 3,
+  kInt64 = 4,
+  kUint8 = 5,
+  kFloat32 = 6
+};
 enum class Place : std::uint8_t { kArena = 0, kConstant = 1, kInput = 2, kOutput = 3 };
 
 struct TensorRecord {
@@ -58,6 +65,8 @@ enum class Kind : std::uint16_t {
   kTable = 6,
   kCopy = 7,
   kConcat = 8,
+  kQuantize = 9,
+  kDequantize = 10,
 };
 
 struct OperationRecord {

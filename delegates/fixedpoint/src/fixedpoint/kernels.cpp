@@ -1,5 +1,6 @@
 #include "fixedpoint/kernels.h"
 
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
@@ -8,21 +9,87 @@
 namespace fixedpoint {
 namespace {
 
-/// Copies the dimensions from `dim` on; returns where the next output goes.
-std::int8_t* copy_dimension(const Copy& op, int dim, const std::int8_t* in, std::int8_t* out) {
+constexpr std::int64_t kChunk = 256;
+/// Channels that are interleaved chunk by chunk: images have three, or four.
+constexpr std::int64_t kFewChannels = 4;
+
+/// Added and taken away again, it leaves a float32 below 2^22 rounded half to even.
+constexpr float kRounder = 12582912.0F;
+
+std::int8_t quantize_one(float x, const Boundary& op, float least, float most) {
+  float value = x * op.factor;
+  value = value > least ? value : least;  // NaN, too
+  value = value < most ? value : most;
+  const float rounded = (value + kRounder) - kRounder;
+  return static_cast<std::int8_t>(static_cast<int>(rounded) + op.zero_point);
+}
+
+/// Turns `count` neighbours of one type into neighbours of another.
+struct QuantizeRun {
+  const Boundary& op;
+  void operator()(const float* in, std::int64_t count, std::int8_t* out) const {
+    const auto least = static_cast<float>(op.low - op.zero_point);
+    const auto most = static_cast<float>(op.high - op.zero_point);
+    for (std::int64_t i = 0; i < count; ++i) {
+      out[i] = quantize_one(in[i], op, least, most);
+    }
+  }
+};
+
+struct DequantizeRun {
+  const Boundary& op;
+  void operator()(const std::int8_t* in, std::int64_t count, float* out) const {
+    for (std::int64_t i = 0; i < count; ++i) {
+      out[i] = static_cast<float>(in[i] - op.zero_point) * op.factor;
+    }
+  }
+};
+
+struct CopyRun {
+  void operator()(const std::int8_t* in, std::int64_t count, std::int8_t* out) const {
+    std::memcpy(out, in, count);
+  }
+};
+
+/// Few channels that lie far apart, to neighbours: (count, channels) of strides (1, stride).
+template <class In, class Out, class Run>
+void interleave(const In* in, std::int64_t count, std::int64_t channels, std::int64_t stride,
+                Out* out, const Run& run) {
+  std::array<Out, kChunk> made;
+  for (std::int64_t start = 0; start < count; start += kChunk) {
+    const std::int64_t some = count - start < kChunk ? count - start : kChunk;
+    for (std::int64_t channel = 0; channel < channels; ++channel) {
+      run(in + channel * stride + start, some, made.data());
+      Out* place = out + start * channels + channel;
+      for (std::int64_t i = 0; i < some; ++i) {
+        place[i * channels] = made[i];
+      }
+    }
+  }
+}
+
+/// Reads the dimensions from `dim` on; returns where the next output goes.
+template <class In, class Out, class Run>
+Out* walk(const Copy& op, int dim, const In* in, Out* out, const Run& run) {
+  const std::int64_t count = op.dims[dim];
   const std::int64_t stride = op.strides[dim];
-  if (dim + 1 < op.rank) {
-    for (std::int64_t i = 0; i < op.dims[dim]; ++i) {
-      out = copy_dimension(op, dim + 1, in + i * stride, out);
+  const int left = op.rank - dim;
+  if (left == 2 && stride == 1 && op.dims[dim + 1] <= kFewChannels) {
+    interleave(in, count, op.dims[dim + 1], op.strides[dim + 1], out, run);
+    return out + count * op.dims[dim + 1];
+  }
+  if (left > 1) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      out = walk(op, dim + 1, in + i * stride, out, run);
     }
     return out;
   }
   if (stride == 1) {
-    std::memcpy(out, in, op.dims[dim]);
-    return out + op.dims[dim];
+    run(in, count, out);
+    return out + count;
   }
-  for (std::int64_t i = 0; i < op.dims[dim]; ++i) {
-    *out++ = in[i * stride];
+  for (std::int64_t i = 0; i < count; ++i) {
+    run(in + i * stride, 1, out++);
   }
   return out;
 }
@@ -52,7 +119,15 @@ void copy(const Copy& op, const std::int8_t* in, std::int8_t* out) {
   if (op.rank == 1 && op.strides[0] == 1 && in + op.offset == out) {
     return;
   }
-  copy_dimension(op, 0, in + op.offset, out);
+  walk(op, 0, in + op.offset, out, CopyRun());
+}
+
+void quantize(const Boundary& op, const float* in, std::int8_t* out) {
+  walk(op.read, 0, in + op.read.offset, out, QuantizeRun{op});
+}
+
+void dequantize(const Boundary& op, const std::int8_t* in, float* out) {
+  walk(op.read, 0, in + op.read.offset, out, DequantizeRun{op});
 }
 
 }  // namespace fixedpoint

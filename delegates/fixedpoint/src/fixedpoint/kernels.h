@@ -1,11 +1,11 @@
 #pragma once
 
+#include "fixedpoint/operations.h"
+
 #include <cstdint>
 #include <memory>
 #include <string_view>
 #include <vector>
-
-#include "fixedpoint/operations.h"
 
 namespace fixedpoint {
 
@@ -51,7 +51,10 @@ const std::vector<const Kernels*>& all_kernels();
 /// there is none.
 const Kernels* find_kernels(std::string_view isa);
 
-/// Moves data: the same on every instruction set.
+/// Moves data; the same on every instruction set.
 void copy(const Copy& copy, const std::int8_t* in, std::int8_t* out);
+/// The boundary; the same on every instruction set.
+void quantize(const Boundary& boundary, const float* in, std::int8_t* out);
+void dequantize(const Boundary& boundary, const std::int8_t* in, float* out);
 
 }  // namespace fixedpoint

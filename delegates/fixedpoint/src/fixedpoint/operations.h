@@ -1,9 +1,9 @@
 #pragma once
 
+#include "fixedpoint/format.h"
+
 #include <array>
 #include <cstdint>
-
-#include "fixedpoint/format.h"
 
 namespace fixedpoint {
 
@@ -47,9 +47,7 @@ struct Window {
   int out_group() const { return out_channels / groups; }
   /// Products that are added for one output.
   int depth() const { return taps() * in_group(); }
-  std::int64_t out_pixels() const {
-    return std::int64_t{batch} * out_height * out_width;
-  }
+  std::int64_t out_pixels() const { return std::int64_t{batch} * out_height * out_width; }
 };
 
 /// A convolution, its constants as they lie in the blob.
@@ -103,6 +101,16 @@ struct Copy {
   std::int64_t offset = 0;
   std::array<std::int64_t, kMaxRank> dims = {};
   std::array<std::int64_t, kMaxRank> strides = {};
+};
+
+/// What stands at the boundary, in float32: x * factor rounded half to even plus zero_point,
+/// clamped; or (x - zero_point) * factor. NaN becomes `low`.
+struct Boundary {
+  Copy read;
+  float factor = 1;
+  int zero_point = 0;
+  int low = -128;
+  int high = 127;
 };
 
 }  // namespace fixedpoint

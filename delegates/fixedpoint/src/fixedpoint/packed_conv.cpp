@@ -80,9 +80,7 @@ struct Packed {
   const BlockNumbers* blocks(int tile) const {
     return reinterpret_cast<const BlockNumbers*>(numbers.get()) + tile * tile_blocks;
   }
-  const std::byte* tile_weights(int tile) const {
-    return weights.get() + tile * tile_weight_bytes;
-  }
+  const std::byte* tile_weights(int tile) const { return weights.get() + tile * tile_weight_bytes; }
 };
 
 void write_weight(const Packing& packing, std::byte* tile, int position, int depth,
@@ -178,7 +176,8 @@ class GemmConv : public ConvKernel {
         packed_(std::move(packed)),
         row_bytes_(std::ptrdiff_t{packed_.groups} * unit.packing.group * unit.element_bytes),
         padding_(conv.window.in_channels, static_cast<std::int8_t>(conv.window.padding_value)) {
-    const auto fitting = static_cast<int>(std::min<std::size_t>(kPanelBytes / row_bytes_, kMostPanelRows));
+    const auto fitting =
+        static_cast<int>(std::min<std::size_t>(kPanelBytes / row_bytes_, kMostPanelRows));
     panel_rows_ = std::max(fitting / unit.rows, 1) * unit.rows;
     panel_ = take_memory(row_bytes_ * panel_rows_);
   }
@@ -243,9 +242,8 @@ class GemmConv : public ConvKernel {
       const int count = std::min(unit_.packing.channels, channels - first);
       for (int row = 0; row < rows; row += unit_.rows) {
         unit_.multiply(panel_.get() + row * row_bytes_, row_bytes_,
-                       std::min(unit_.rows, rows - row), packed_.tile_weights(tile),
-                       packed_.groups, numbers, out + std::int64_t{row} * channels + first,
-                       channels, count);
+                       std::min(unit_.rows, rows - row), packed_.tile_weights(tile), packed_.groups,
+                       numbers, out + std::int64_t{row} * channels + first, channels, count);
       }
     }
   }
@@ -286,8 +284,8 @@ class DepthwiseConv : public ConvKernel {
     const std::int64_t pixels = w.out_pixels();
     for (std::int64_t i = 0; i < pixels; ++i, pixel.next()) {
       find_taps(in, pixel);
-      unit_.convolve(taps_.data(), packed_.groups, packed_.tile_weights(0), numbers,
-                     w.out_channels, out + i * w.out_channels);
+      unit_.convolve(taps_.data(), packed_.groups, packed_.tile_weights(0), numbers, w.out_channels,
+                     out + i * w.out_channels);
     }
     if (conv_.table != nullptr) {
       table_(conv_.table, pixels * w.out_channels, out, out);

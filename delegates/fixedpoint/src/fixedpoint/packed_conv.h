@@ -1,11 +1,11 @@
 #pragma once
 
+#include "fixedpoint/kernels.h"
+#include "fixedpoint/operations.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-
-#include "fixedpoint/kernels.h"
-#include "fixedpoint/operations.h"
 
 namespace fixedpoint {
 

@@ -14,7 +14,9 @@ namespace {
 
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 40;
 
-std::uint64_t align(std::uint64_t value) { return (value + kAlignment - 1) / kAlignment * kAlignment; }
+std::uint64_t align(std::uint64_t value) {
+  return (value + kAlignment - 1) / kAlignment * kAlignment;
+}
 
 std::optional<std::uint64_t> element_bytes(DType dtype) {
   switch (dtype) {
@@ -24,6 +26,7 @@ std::optional<std::uint64_t> element_bytes(DType dtype) {
     case DType::kInt16:
       return 2;
     case DType::kInt32:
+    case DType::kFloat32:
       return 4;
     case DType::kInt64:
       return 8;
@@ -125,6 +128,17 @@ Status check_tensors(const Program& program) {
     }
   }
   return {};
+}
+
+/// An arena is as large as what lies in it.
+Status check_arena(const Program& program) {
+  std::uint64_t end = 0;
+  for (const auto& tensor : program.tensors) {
+    if (tensor.place == Place::kArena) {
+      end = std::max(end, align(tensor.offset + tensor.bytes));
+    }
+  }
+  return program.arena_bytes <= end ? Status{} : fail("the arena is larger than its tensors need");
 }
 
 Status check_boundary(const Program& program, std::span<const std::uint32_t> list, Place place) {
@@ -286,7 +300,7 @@ Result<Program> read_program(std::span<const std::byte> blob) {
   program.inputs.assign(boundary->begin(), boundary->begin() + header->input_count);
   program.outputs.assign(boundary->begin() + header->input_count, boundary->end());
   for (const auto& status :
-       {check_tensors(program), check_boundary(program, program.inputs, Place::kInput),
+       {check_tensors(program), check_arena(program), check_boundary(program, program.inputs, Place::kInput),
         check_boundary(program, program.outputs, Place::kOutput)}) {
     if (!status) {
       return fail(status.error());

@@ -1,12 +1,12 @@
 #pragma once
 
+#include "fixedpoint/format.h"
+#include "fixedpoint/result.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
-
-#include "fixedpoint/format.h"
-#include "fixedpoint/result.h"
 
 namespace fixedpoint {
 

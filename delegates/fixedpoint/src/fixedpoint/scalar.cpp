@@ -1,10 +1,10 @@
+#include "fixedpoint/kernels.h"
+#include "fixedpoint/operations.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
-
-#include "fixedpoint/kernels.h"
-#include "fixedpoint/operations.h"
 
 namespace fixedpoint {
 namespace {
@@ -40,7 +40,8 @@ void for_each_pixel(const Window& w, std::int8_t* out, Visit visit) {
 class ScalarConv : public ConvKernel {
  public:
   explicit ScalarConv(const Conv2d& conv)
-      : conv_(conv), patch_(static_cast<std::size_t>(conv.window.taps()) * conv.window.in_channels) {}
+      : conv_(conv),
+        patch_(static_cast<std::size_t>(conv.window.taps()) * conv.window.in_channels) {}
 
   void run(const std::int8_t* in, std::int8_t* out) override {
     const Window& w = conv_.window;
@@ -106,8 +107,8 @@ void add(const Add& op, const std::int8_t* a, const std::int8_t* b, std::int8_t*
   const std::int64_t multiplier_b = op.multipliers[1];
   for (std::int64_t i = 0; i < op.count; ++i) {
     const std::int64_t value = (a[i] * multiplier_a + b[i] * multiplier_b + op.bias) >> op.shift;
-    out[i] = static_cast<std::int8_t>(
-        std::clamp(value, std::int64_t{op.low}, std::int64_t{op.high}));
+    out[i] =
+        static_cast<std::int8_t>(std::clamp(value, std::int64_t{op.low}, std::int64_t{op.high}));
   }
 }
 

@@ -1,11 +1,11 @@
 #include "fixedpoint/x86.h"
 
+#include "fixedpoint/kernels.h"
+#include "fixedpoint/packed_conv.h"
+
 #include <cstdint>
 #include <memory>
 #include <utility>
-
-#include "fixedpoint/kernels.h"
-#include "fixedpoint/packed_conv.h"
 
 namespace fixedpoint {
 namespace {

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <cstdint>
-
 #include "fixedpoint/operations.h"
 #include "fixedpoint/packed_conv.h"
+
+#include <cstdint>
 
 /// What the files for one instruction set export. They are compiled for it function by function,
 /// and hold no template of the standard library that could be shared with others.
@@ -17,8 +17,7 @@ bool add(const Add& op, const std::int8_t* a, const std::int8_t* b, std::int8_t*
 bool mul(const Mul& op, const std::int8_t* a, const std::int8_t* b, std::int8_t* out);
 /// The mean of whole images.
 bool global_pool(const AvgPool2d& op, const std::int8_t* in, std::int8_t* out);
-void table(const std::int8_t* results, std::int64_t count, const std::int8_t* in,
-           std::int8_t* out);
+void table(const std::int8_t* results, std::int64_t count, const std::int8_t* in, std::int8_t* out);
 
 }  // namespace fixedpoint::avx2
 
@@ -28,7 +27,6 @@ extern const GemmUnit kGemm;
 extern const DepthwiseUnit kDepthwise;
 /// AVX-512 F, BW, VL, DQ, VNNI and VBMI.
 bool is_supported();
-void table(const std::int8_t* results, std::int64_t count, const std::int8_t* in,
-           std::int8_t* out);
+void table(const std::int8_t* results, std::int64_t count, const std::int8_t* in, std::int8_t* out);
 
 }  // namespace fixedpoint::avx512

@@ -1,0 +1,60 @@
+"""From a float model to a program of integers in a few calls, for tests and measurements."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from executorch.exir import EdgeCompileConfig, EdgeProgramManager, to_edge_transform_and_lower
+from executorch.exir.lowered_backend_module import get_lowered_backend_modules
+from torch.export import ExportedProgram
+from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+
+from fixedpoint.backend import FixedPointBackend, options_of
+from fixedpoint.lower import lower
+from fixedpoint.partitioner import FixedPointPartitioner
+from fixedpoint.program import Program
+from fixedpoint.quantizer import FixedPointQuantizer
+
+Sample = tuple[torch.Tensor, ...]
+
+
+@dataclass(frozen=True)
+class Converted:
+    """The quantized program in ATen, the lowered one, and why nodes were left."""
+
+    quantized: ExportedProgram
+    edge: EdgeProgramManager
+    reasons: dict[str, str]
+
+    def programs(self) -> list[tuple[Program, bytes]]:
+        """The primitives of each delegate, lowered once more, with its blob."""
+        modules = get_lowered_backend_modules(self.edge.exported_program().graph_module)
+        return [
+            (lower(m.original_module, **options_of(m.compile_specs)), bytes(m.processed_bytes))
+            for m in modules
+            if m.backend_id == FixedPointBackend.__name__
+        ]
+
+
+def quantize(
+    model: torch.nn.Module, example: Sample, batches: Sequence[Sample], **options: Any
+) -> ExportedProgram:
+    """PT2E with this package's quantizer; `batches` calibrate it."""
+    captured = torch.export.export(model.eval(), example).module()
+    prepared = prepare_pt2e(captured, FixedPointQuantizer(**options))
+    with torch.no_grad():
+        for batch in batches:
+            prepared(*batch)
+    return torch.export.export(convert_pt2e(prepared), example)
+
+
+def convert(quantized: ExportedProgram, **options: Any) -> Converted:
+    """Lowers what `quantize` returned; options are the partitioner's."""
+    partitioner = FixedPointPartitioner(**options)
+    edge = to_edge_transform_and_lower(
+        quantized,
+        partitioner=[partitioner],
+        compile_config=EdgeCompileConfig(_check_ir_validity=False),
+    )
+    return Converted(quantized, edge, partitioner.reasons)

@@ -1,0 +1,112 @@
+"""The C++ runtime without ExecuTorch, through its C interface: blobs are run from Python."""
+
+import ctypes
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from fixedpoint.program import Program
+
+_ERROR_BYTES = 1024
+_OBSERVER = ctypes.CFUNCTYPE(
+    None, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_size_t
+)
+Observe = Callable[[int, np.ndarray], None]
+"""Takes the position of an operation and the values that it made, flat."""
+
+
+class BlobError(RuntimeError):
+    """The runtime refuses a blob; the text says why."""
+
+
+class Library:
+    """The shared library of the delegate."""
+
+    def __init__(self, path: Path) -> None:
+        """Loads it.
+
+        Raises:
+            OSError: it does not load.
+        """
+        self._functions = ctypes.CDLL(str(path))
+        f = self._functions
+        f.fixedpoint_open.restype = ctypes.c_void_p
+        f.fixedpoint_open.argtypes = [
+            ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t,
+        ]  # fmt: skip
+        f.fixedpoint_execute.restype = None
+        f.fixedpoint_execute.argtypes = [ctypes.c_void_p] * 3 + [_OBSERVER, ctypes.c_void_p]
+        f.fixedpoint_close.restype = None
+        f.fixedpoint_close.argtypes = [ctypes.c_void_p]
+        f.fixedpoint_isa_names.restype = ctypes.c_char_p
+
+    def isa_names(self) -> list[str]:
+        """Instruction sets that run here, the fastest first."""
+        names: bytes = self._functions.fixedpoint_isa_names()
+        return names.decode().split(",")
+
+    def check(self, blob: bytes, isa: str = "") -> None:
+        """Opens a blob and closes it again.
+
+        Raises:
+            BlobError: it is refused.
+        """
+        self._functions.fixedpoint_close(self._open(blob, isa))
+
+    def run(
+        self,
+        program: Program,
+        blob: bytes,
+        inputs: Sequence[np.ndarray],
+        isa: str = "",
+        observe: Observe | None = None,
+    ) -> list[np.ndarray]:
+        """Runs a blob once; shapes are those of the program that it was written from.
+
+        Raises:
+            BlobError: it is refused.
+            ValueError: an input has another size than the program's.
+        """
+        tensors = [program.tensors[index] for index in program.inputs]
+        given = [
+            np.ascontiguousarray(array, tensor.dtype)
+            for array, tensor in zip(inputs, tensors, strict=True)
+        ]
+        for tensor, array in zip(tensors, given, strict=True):
+            if array.nbytes != tensor.bytes:
+                raise ValueError(f"an input has the shape {array.shape}, not {tensor.shape}")
+        results = [program.tensors[index] for index in program.outputs]
+        outputs = [np.empty(tensor.shape, tensor.dtype) for tensor in results]
+        handle = self._open(blob, isa)
+        try:
+            self._functions.fixedpoint_execute(
+                handle, _pointers(given), _pointers(outputs), _observer(program, observe), None
+            )
+        finally:
+            self._functions.fixedpoint_close(handle)
+        return outputs
+
+    def _open(self, blob: bytes, isa: str) -> int:
+        error = ctypes.create_string_buffer(_ERROR_BYTES)
+        opened: int | None = self._functions.fixedpoint_open(
+            blob, len(blob), isa.encode(), error, _ERROR_BYTES
+        )
+        if opened is None:
+            raise BlobError(error.value.decode())
+        return opened
+
+
+def _pointers(arrays: Sequence[np.ndarray]) -> ctypes.Array[ctypes.c_void_p]:
+    return (ctypes.c_void_p * max(1, len(arrays)))(*(array.ctypes.data for array in arrays))
+
+
+def _observer(program: Program, observe: Observe | None) -> object:
+    if observe is None:
+        return ctypes.cast(None, _OBSERVER)
+
+    def call(_: object, operation: int, made: int, count: int) -> None:
+        dtype = program.tensors[program.operations[operation].output].dtype
+        observe(operation, np.frombuffer(ctypes.string_at(made, count), dtype))
+
+    return _OBSERVER(call)

@@ -1,0 +1,285 @@
+#include "fixedpoint/kernels.h"
+
+#include "fixedpoint/operations.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <gtest/gtest.h>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace fixedpoint {
+namespace {
+
+constexpr int kCases = 10000;
+
+class Draw {
+ public:
+  explicit Draw(unsigned seed) : engine_(seed) {}
+  std::int64_t between(std::int64_t low, std::int64_t high) {
+    return std::uniform_int_distribution<std::int64_t>(low, high)(engine_);
+  }
+  /// Every third vector holds extremes only.
+  std::vector<std::int8_t> bytes(std::size_t count) {
+    const bool is_extreme = between(0, 2) == 0;
+    std::vector<std::int8_t> values(count);
+    for (auto& value : values) {
+      value = static_cast<std::int8_t>(is_extreme ? (between(0, 1) == 0 ? -128 : 127)
+                                                  : between(-128, 127));
+    }
+    return values;
+  }
+
+ private:
+  std::mt19937 engine_;
+};
+
+/// A convolution with its constants and an input.
+struct ConvCase {
+  Conv2d conv;
+  std::vector<std::int8_t> weights;
+  std::vector<std::int32_t> multipliers;
+  std::vector<std::uint8_t> shifts;
+  std::vector<std::int64_t> biases;
+  std::vector<std::int8_t> table;
+  std::vector<std::int8_t> input;
+
+  std::size_t out_size() const { return conv.window.out_pixels() * conv.window.out_channels; }
+};
+
+int out_size(int in, int kernel, int stride, int pad, int dilation) {
+  return (in + 2 * pad - dilation * (kernel - 1) - 1) / stride + 1;
+}
+
+Window draw_window(Draw& draw) {
+  Window w{.batch = static_cast<int>(draw.between(1, 2)),
+           .in_height = static_cast<int>(draw.between(1, 9)),
+           .in_width = static_cast<int>(draw.between(1, 9))};
+  const auto kind = draw.between(0, 3);
+  if (kind == 0) {  // depthwise
+    w.in_channels = w.out_channels = w.groups = static_cast<int>(draw.between(2, 150));
+  } else if (kind == 1) {  // groups
+    w.groups = static_cast<int>(draw.between(2, 3));
+    w.in_channels = w.groups * static_cast<int>(draw.between(1, 5));
+    w.out_channels = w.groups * static_cast<int>(draw.between(1, 5));
+  } else {
+    w.in_channels = static_cast<int>(draw.between(1, 70));
+    w.out_channels = static_cast<int>(draw.between(1, 70));
+  }
+  if (kind != 3) {
+    w.kernel_height = static_cast<int>(draw.between(1, std::min(3, w.in_height)));
+    w.kernel_width = static_cast<int>(draw.between(1, std::min(5, w.in_width)));
+    w.stride_height = static_cast<int>(draw.between(1, 2));
+    w.stride_width = static_cast<int>(draw.between(1, 2));
+    w.pad_top = static_cast<int>(draw.between(0, w.kernel_height - 1));
+    w.pad_left = static_cast<int>(draw.between(0, w.kernel_width - 1));
+    w.dilation_width =
+        w.kernel_width * 2 - 1 <= w.in_width ? static_cast<int>(draw.between(1, 2)) : 1;
+  }
+  w.out_height = out_size(w.in_height, w.kernel_height, w.stride_height, w.pad_top, 1);
+  w.out_width = out_size(w.in_width, w.kernel_width, w.stride_width, w.pad_left, w.dilation_width);
+  w.padding_value = static_cast<int>(draw.between(-128, 127));
+  return w;
+}
+
+ConvCase draw_conv(Draw& draw) {
+  ConvCase made{.conv = {.window = draw_window(draw)}};
+  const Window& w = made.conv.window;
+  made.input = draw.bytes(std::size_t(w.batch) * w.in_height * w.in_width * w.in_channels);
+  made.weights = draw.bytes(std::size_t(w.out_channels) * w.depth());
+  std::ranges::replace(made.weights, std::int8_t{-128}, std::int8_t{-127});
+  made.table = draw.bytes(256);
+  const bool has_large_scales = draw.between(0, 3) == 0;
+  for (int i = 0; i < w.out_channels; ++i) {
+    made.multipliers.push_back(static_cast<std::int32_t>(
+        draw.between(std::int64_t{1} << 30, (std::int64_t{1} << 31) - 1)));
+    const int shift = static_cast<int>(draw.between(has_large_scales ? 20 : 33, 45));
+    made.shifts.push_back(static_cast<std::uint8_t>(shift));
+    made.biases.push_back(draw.between(-200, 200) * (std::int64_t{1} << shift) +
+                          draw.between(0, (std::int64_t{1} << shift) - 1));
+  }
+  const int first = static_cast<int>(draw.between(-128, 127));
+  const int second = static_cast<int>(draw.between(-128, 127));
+  made.conv.low = std::min(first, second);
+  made.conv.high = std::max(first, second);
+  made.conv.weights = made.weights.data();
+  made.conv.multipliers = made.multipliers.data();
+  made.conv.shifts = made.shifts.data();
+  made.conv.biases = made.biases.data();
+  made.conv.table = draw.between(0, 1) == 0 ? nullptr : made.table.data();
+  return made;
+}
+
+std::string describe(const Window& w) {
+  std::string text;
+  for (const int value : {w.batch, w.in_height, w.in_width, w.in_channels, w.out_height,
+                          w.out_width, w.out_channels, w.kernel_height, w.kernel_width,
+                          w.stride_height, w.stride_width, w.pad_top, w.pad_left, w.groups}) {
+    text += std::to_string(value) + " ";
+  }
+  return text;
+}
+
+class EachKernels : public testing::TestWithParam<const Kernels*> {
+ protected:
+  void SetUp() override {
+    if (!GetParam()->is_supported()) {
+      GTEST_SKIP() << "this processor has no " << GetParam()->isa;
+    }
+  }
+};
+
+TEST_P(EachKernels, ConvolveToTheBitsOfTheDefinition) {
+  Draw draw(1);
+  for (int i = 0; i < kCases; ++i) {
+    auto made = draw_conv(draw);
+    std::vector<std::int8_t> expected(made.out_size());
+    std::vector<std::int8_t> found(made.out_size());
+    scalar_kernels().make_conv2d(made.conv)->run(made.input.data(), expected.data());
+    GetParam()->make_conv2d(made.conv)->run(made.input.data(), found.data());
+    ASSERT_EQ(found, expected) << describe(made.conv.window);
+  }
+}
+
+TEST_P(EachKernels, AddToTheBitsOfTheDefinition) {
+  Draw draw(2);
+  for (int i = 0; i < kCases; ++i) {
+    const auto count = static_cast<std::size_t>(draw.between(1, 200));
+    const int shift = static_cast<int>(draw.between(16, 40));
+    Add add{.count = static_cast<std::int64_t>(count),
+            .multipliers = {static_cast<std::int32_t>(draw.between(0, 1 << 30)),
+                            static_cast<std::int32_t>(draw.between(0, 1 << 30))},
+            .bias = draw.between(-(std::int64_t{1} << 46), std::int64_t{1} << 46),
+            .shift = shift,
+            .low = static_cast<int>(draw.between(-128, 0)),
+            .high = static_cast<int>(draw.between(0, 127))};
+    const auto a = draw.bytes(count);
+    const auto b = draw.bytes(count);
+    std::vector<std::int8_t> expected(count);
+    scalar_kernels().add(add, a.data(), b.data(), expected.data());
+    auto found = a;  // in place
+    GetParam()->add(add, found.data(), b.data(), found.data());
+    ASSERT_EQ(found, expected) << "shift " << shift;
+  }
+}
+
+Requantize draw_requantize(Draw& draw) {
+  const int shift = static_cast<int>(draw.between(28, 50));
+  return {.multiplier = draw.between(0, (std::int64_t{1} << 31) - 1),
+          .bias = draw.between(-100, 100) * (std::int64_t{1} << shift) +
+                  (std::int64_t{1} << (shift - 1)),
+          .shift = shift,
+          .low = static_cast<int>(draw.between(-128, 0)),
+          .high = static_cast<int>(draw.between(0, 127))};
+}
+
+TEST_P(EachKernels, MultiplyToTheBitsOfTheDefinition) {
+  Draw draw(3);
+  for (int i = 0; i < kCases; ++i) {
+    const Mul mul{.outer = static_cast<int>(draw.between(1, 2)),
+                  .rows = static_cast<int>(draw.between(1, 5)),
+                  .inner = static_cast<int>(draw.between(1, 70)),
+                  .zero_point_a = static_cast<int>(draw.between(-128, 127)),
+                  .zero_point_b = static_cast<int>(draw.between(-128, 127)),
+                  .requantize = draw_requantize(draw)};
+    const auto a = draw.bytes(std::size_t(mul.outer) * mul.rows * mul.inner);
+    const auto b = draw.bytes(std::size_t(mul.outer) * mul.inner);
+    std::vector<std::int8_t> expected(a.size());
+    scalar_kernels().mul(mul, a.data(), b.data(), expected.data());
+    auto found = a;
+    GetParam()->mul(mul, found.data(), b.data(), found.data());
+    ASSERT_EQ(found, expected);
+  }
+}
+
+TEST_P(EachKernels, PoolToTheBitsOfTheDefinition) {
+  Draw draw(4);
+  for (int i = 0; i < kCases; ++i) {
+    Window w = draw_window(draw);
+    w.groups = 1;
+    w.out_channels = w.in_channels;
+    if (draw.between(0, 1) == 0) {
+      w = {.batch = w.batch,
+           .in_height = w.in_height,
+           .in_width = w.in_width,
+           .in_channels = w.in_channels,
+           .out_height = 1,
+           .out_width = 1,
+           .out_channels = w.in_channels,
+           .kernel_height = w.in_height,
+           .kernel_width = w.in_width};
+    }
+    const auto in = draw.bytes(std::size_t(w.batch) * w.in_height * w.in_width * w.in_channels);
+    std::vector<std::int8_t> expected(w.out_pixels() * w.out_channels);
+    auto found = expected;
+    const AvgPool2d average{.window = w, .requantize = draw_requantize(draw)};
+    scalar_kernels().avg_pool2d(average, in.data(), expected.data());
+    GetParam()->avg_pool2d(average, in.data(), found.data());
+    ASSERT_EQ(found, expected) << describe(w);
+    const MaxPool2d most{.window = w, .low = -100, .high = 90};
+    scalar_kernels().max_pool2d(most, in.data(), expected.data());
+    GetParam()->max_pool2d(most, in.data(), found.data());
+    ASSERT_EQ(found, expected) << describe(w);
+  }
+}
+
+TEST_P(EachKernels, LookUpEveryValue) {
+  Draw draw(5);
+  for (int i = 0; i < kCases; ++i) {
+    const auto results = draw.bytes(256);
+    auto values = draw.bytes(static_cast<std::size_t>(draw.between(1, 300)));
+    std::vector<std::int8_t> expected(values.size());
+    scalar_kernels().table(results.data(), static_cast<std::int64_t>(values.size()), values.data(),
+                           expected.data());
+    GetParam()->table(results.data(), static_cast<std::int64_t>(values.size()), values.data(),
+                      values.data());
+    ASSERT_EQ(values, expected);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EachKernels, testing::ValuesIn(all_kernels()),
+                         [](const auto& tested) { return std::string(tested.param->isa); });
+
+TEST(ScalarKernels, RequantizeAsTheFormulaSays) {
+  const Requantize halves{.multiplier = 1, .bias = 1, .shift = 1};
+  EXPECT_EQ(halves(5), 3);    // 2.5 goes up
+  EXPECT_EQ(halves(-5), -2);  // -2.5 goes up, too
+  EXPECT_EQ(halves(1000), 127);
+  const Requantize widest{.multiplier = (std::int64_t{1} << 31) - 1, .bias = 0, .shift = 62};
+  EXPECT_EQ(widest((std::int64_t{1} << 31) - 1), 0);
+  EXPECT_EQ(widest(-(std::int64_t{1} << 31) + 1), -1);
+}
+
+TEST(Boundary, RoundsHalfToEvenAndClampsWhatIsNoNumber) {
+  const std::vector<float> in = {0.5F, 1.5F, 2.5F, -0.5F, -1.5F, 1e30F, -1e30F, NAN};
+  Boundary boundary{.factor = 1.0F, .zero_point = 3, .low = -10, .high = 20};
+  boundary.read = {.rank = 1};
+  boundary.read.dims[0] = static_cast<std::int64_t>(in.size());
+  boundary.read.strides[0] = 1;
+  std::vector<std::int8_t> out(in.size());
+  quantize(boundary, in.data(), out.data());
+  EXPECT_EQ(out, (std::vector<std::int8_t>{3, 5, 5, 3, 1, 20, -10, -10}));
+}
+
+TEST(Copy, InterleavesFewChannelsOfALongImage) {
+  Copy op{.rank = 2};
+  op.dims = {1000, 3};
+  op.strides = {1, 1000};
+  std::vector<std::int8_t> in(3000);
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    in[i] = static_cast<std::int8_t>(i % 251);
+  }
+  std::vector<std::int8_t> out(3000);
+  copy(op, in.data(), out.data());
+  for (int pixel = 0; pixel < 1000; ++pixel) {
+    for (int channel = 0; channel < 3; ++channel) {
+      ASSERT_EQ(out[pixel * 3 + channel], in[channel * 1000 + pixel]) << pixel << " " << channel;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace fixedpoint

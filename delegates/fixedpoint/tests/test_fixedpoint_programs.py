@@ -1,0 +1,179 @@
+"""Small networks from PyTorch to bits: reference, every instruction set, ExecuTorch's runtime."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from fixedpoint_nets import NETS, Left
+
+pytest.importorskip("executorch")
+pytestmark = pytest.mark.engine
+HERE = Path(__file__).parent
+PYTHON = HERE.parent / "python"
+
+
+def converted(name, **options):
+    from fixedpoint.convert import convert, quantize
+
+    torch.manual_seed(1)
+    model, example = NETS[name]()
+    batches = [tuple(torch.randn_like(x) for x in example) for _ in range(4)]
+    return convert(quantize(model, example, [example, *batches]), **options), example
+
+
+@pytest.fixture(scope="session", params=NETS)
+def lowered(request):
+    """A network, integer only, in one delegate."""
+    made, example = converted(request.param, require_integer=True)
+    ((program, blob),) = made.programs()
+    return made, example, program, blob
+
+
+def test_every_tensor_has_the_reference_s_bits_on_every_instruction_set(lowered, library):
+    from fixedpoint import evaluate
+
+    _, example, program, blob = lowered
+    inputs = [x.numpy() for x in example]
+    expected = [made for _, made in evaluate.steps(program, inputs)]
+    for isa in library.isa_names():
+        seen = {}
+        library.run(program, blob, inputs, isa, lambda i, made, seen=seen: seen.update({i: made}))
+        assert sorted(seen) == list(range(len(expected)))
+        for i, values in enumerate(expected):
+            np.testing.assert_array_equal(seen[i], values.reshape(-1), err_msg=f"{isa} {i}")
+
+
+def test_outputs_are_those_of_the_quantized_graph_in_float64(lowered):
+    from fixedpoint import evaluate
+    from fixedpoint.float64 import run_float64
+
+    made, example, program, _ = lowered
+    found = evaluate.evaluate(program, [x.numpy() for x in example])
+    exact = run_float64(made.quantized, *example)
+    for index, values, reals in zip(program.outputs, found, exact, strict=True):
+        assert len(np.unique(values)) > 5
+        scale = program.tensors[index].scale
+        np.testing.assert_array_equal(np.round(reals.numpy() / scale), np.round(values / scale))
+
+
+def test_kinds_that_are_tested():
+    from fixedpoint.program import Kind
+
+    kinds = set()
+    for name in NETS:
+        made, _ = converted(name)
+        for program, _ in made.programs():
+            kinds |= {op.kind for op in program.operations}
+    assert kinds == set(Kind)
+
+
+RUN = """
+import ctypes, json, sys
+import numpy as np
+ctypes.CDLL(sys.argv[1])
+import executorch.kernels.quantized
+from executorch.extension.pybindings import portable_lib
+import torch
+program = open(sys.argv[2], "rb").read()
+module = portable_lib._load_for_executorch_from_buffer(program, enable_etdump=True)
+inputs = torch.load(sys.argv[3])
+outputs = module.run_method("forward", inputs)
+torch.save([x.clone() for x in outputs], sys.argv[4])
+module.write_etdump_result_to_file(sys.argv[5])
+from executorch.devtools import Inspector
+events = Inspector(etdump_path=sys.argv[5]).to_dataframe()
+print(json.dumps([str(n) for n in events[events["is_delegated_op"] == True]["event_name"]]))
+"""
+
+
+def run_in_executorch(library_path, program, inputs, folder):
+    """Outputs and names of the delegate's events, in a process of its own."""
+    (folder / "program.pte").write_bytes(program)
+    torch.save(list(inputs), folder / "inputs.pt")
+    files = [folder / name for name in ("program.pte", "inputs.pt", "outputs.pt", "events.etdp")]
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", RUN, library_path, *files],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return torch.load(files[2]), json.loads(done.stdout.splitlines()[-1])
+
+
+def test_the_unmodified_runtime_runs_it_and_sees_every_operation(lowered, library_path, tmp_path):
+    from fixedpoint import evaluate
+
+    made, example, program, _ = lowered
+    pte = made.edge.to_executorch().buffer
+    outputs, events = run_in_executorch(library_path, pte, example, tmp_path)
+    expected = evaluate.evaluate(program, [x.numpy() for x in example])
+    for found, values in zip(outputs, expected, strict=True):
+        np.testing.assert_array_equal(found.numpy(), values)
+    assert set(events) >= {str(i) for i in range(len(program.operations))}
+
+
+def test_a_boundary_of_integers_leaves_quantize_and_dequantize_outside():
+    made, example = converted("mobile", boundary="int8", require_integer=True)
+    ((program, _),) = made.programs()
+    assert {program.tensors[i].dtype for i in (*program.inputs, *program.outputs)} == {"int8"}
+    left = [str(n.target) for n in made.edge.exported_program().graph.nodes if n.op == "call_function"]
+    assert sum("quantize_per_tensor" in name for name in left) == 2
+
+
+def test_what_is_left_is_named_with_its_reason():
+    from fixedpoint.convert import convert, quantize
+    from fixedpoint.partitioner import NotIntegerError
+
+    example = (torch.randn(1, 3, 8, 8),)
+    quantized = quantize(Left(), example, [example])
+    made = convert(quantized)
+    assert any("cumsum" in name for name in made.reasons)
+    with pytest.raises(NotIntegerError, match="cumsum"):
+        convert(quantized, require_integer=True)
+
+
+def test_the_same_program_gives_the_same_bytes():
+    first, second = (converted("moving")[0].programs()[0][1] for _ in range(2))
+    assert first == second
+
+
+def test_a_corrupt_blob_is_an_error(lowered, library):
+    from fixedpoint.runtime import BlobError
+
+    _, _, _, blob = lowered
+    library.check(blob)
+    for place in range(0, len(blob), 97):
+        changed = bytearray(blob)
+        changed[place] ^= 0x10
+        with pytest.raises(BlobError, match="checksum|version|format|no fixed-point|cut off|header"):
+            library.check(bytes(changed))
+
+
+def test_nothing_of_assay_names_the_delegate():
+    sources = HERE.parents[2] / "src" / "assay"
+    named = [p for p in sources.rglob("*") if p.is_file() and b"fixedpoint" in p.read_bytes()]
+    python = [p for p in (HERE.parents[2] / "python" / "assay").rglob("*.py")]
+    named += [p for p in python if "fixedpoint" in p.read_text()]
+    assert named == []
+
+
+def test_the_plug_in_is_a_file_that_adds_recipes():
+    pytest.importorskip("assay.aot")
+    code = (
+        "from assay.aot.recipes import recipe_from_json as read, why_unavailable as why\n"
+        "from assay.aot.partitioners import make_partitioner as make\n"
+        "recipe = read('executorch/fixedpoint-int8')\n"
+        "print(why(recipe), make(recipe.lowering.partitioner, recipe.lowering.options))"
+    )
+    environment = {**os.environ, "ASSAY_PLUGINS": str(HERE.parent / "assay_plugin.py")}
+    environment.pop("PYTHONPATH", None)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
+    )
+    assert "FixedPointPartitioner" in done.stdout, done.stderr
