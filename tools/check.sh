@@ -3,13 +3,13 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mapfile -t cpp < <(git ls-files '*.h' '*.cpp')
-mapfile -t sources < <(git ls-files 'src/*.cpp' 'bench/*.cpp' | grep -vE '_(test|fuzz)\.cpp$')
+mapfile -t sources < <(git ls-files 'src/*.cpp' 'bench/*.cpp' 'delegates/*.cpp' | grep -vE '_(test|fuzz)\.cpp$')
 
 echo "check: clang-format"
 .venv/bin/clang-format --dry-run -Werror "${cpp[@]}"
 echo "check: ruff, mypy"
-.venv/bin/ruff check -q python tools tests specs examples
-.venv/bin/ruff format -q --check python tools tests specs examples
+.venv/bin/ruff check -q python tools tests specs examples delegates
+.venv/bin/ruff format -q --check python tools tests specs examples delegates
 .venv/bin/mypy --no-error-summary
 echo "check: layers"
 .venv/bin/python tools/check_layers.py

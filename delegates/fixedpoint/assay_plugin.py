@@ -5,6 +5,6 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "python"))
 
-from fixedpoint.plugin import recipes  # noqa: E402
+from fixedpoint.plugin import recipes
 
 __all__ = ["recipes"]

@@ -10,7 +10,9 @@ PACKAGE = Path(__file__).resolve().parents[1]
 ROOT = PACKAGE.parents[1]
 sys.path.insert(0, str(PACKAGE / "python"))
 
-BUILT = [ROOT / "build" / folder / "lib" / "libfixedpoint.so" for folder in ("release", "fixedpoint")]
+BUILT = [
+    ROOT / "build" / folder / "lib" / "libfixedpoint.so" for folder in ("release", "fixedpoint")
+]
 
 
 @pytest.fixture(scope="session")

@@ -38,7 +38,7 @@ class Moving(torch.nn.Module):
 
     def forward(self, x):
         left = torch.tanh(self.left(x))
-        right = functional.silu(self.right(x) * 4)
+        right = functional.silu(self.right(x))
         both = torch.cat([left, right], 1)[:, 1:9]
         both = functional.max_pool2d(both, 3, 2, 1, ceil_mode=True)
         both = self.grouped(both)

@@ -2,6 +2,7 @@ import random
 from fractions import Fraction
 
 import pytest
+
 from fixedpoint import numbers
 from fixedpoint.numbers import NumberError, Quantization, Requantize
 

@@ -2,6 +2,7 @@ import random
 
 import numpy as np
 import pytest
+
 from fixedpoint import planner
 from fixedpoint.planner import Block
 from fixedpoint.program import Kind, Operation, Program, Tensor

@@ -3,6 +3,7 @@ import random
 import numpy as np
 import pytest
 import torch
+
 from fixedpoint import reference
 from fixedpoint.functions import make_table
 from fixedpoint.numbers import Quantization
@@ -39,11 +40,22 @@ def test_a_convolution_is_the_sum_that_it_says(seed):
     shift = torch.randint(36, 40, (2 * groups,), dtype=torch.uint8)
     bias = torch.randint(-(1 << 40), 1 << 40, (2 * groups,), dtype=torch.int64)
     found = reference.conv2d(
-        x, weight, multiplier, shift, bias, None, stride, padding, out, dilation, groups, -7, -128, 127
+        x,
+        weight,
+        multiplier,
+        shift,
+        bias,
+        None,
+        stride,
+        padding,
+        out,
+        dilation,
+        groups,
+        -7,
+        -128,
+        127,
     )
-    sums = convolve_in_int64(
-        x.numpy(), weight.numpy(), stride, padding, out, dilation, groups, -7
-    )
+    sums = convolve_in_int64(x.numpy(), weight.numpy(), stride, padding, out, dilation, groups, -7)
     expected = (sums * multiplier.numpy() + bias.numpy()) >> shift.numpy().astype(np.int64)
     np.testing.assert_array_equal(found.numpy(), expected.clip(-128, 127))
 
@@ -60,7 +72,9 @@ def test_a_table_is_the_function_in_float64_rounded():
 def test_operators_run_under_export():
     class Net(torch.nn.Module):
         def forward(self, x, values):
-            return torch.ops.fixedpoint.table(torch.ops.fixedpoint.add(x, x, 3, 5, 3, 4, -9, 9), values)
+            return torch.ops.fixedpoint.table(
+                torch.ops.fixedpoint.add(x, x, 3, 5, 3, 4, -9, 9), values
+            )
 
     example = (
         torch.arange(-5, 5, dtype=torch.int8),

@@ -1,4 +1,4 @@
-"""Compares, for torchvision models, what the runtime computes with the definitions and with float64.
+"""Compares, for torchvision models, what the runtime computes with the definitions and float64.
 
 Usage: python delegates/fixedpoint/tools/check_models.py --library LIB MODEL...
 
@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 import torch
+
 from assay.aot import compat
 from assay.aot.inputs import InputSet, samples_of
 from assay.aot.models import load_model, model_spec_from_json
-
 from fixedpoint import evaluate, float64, planner
 from fixedpoint.convert import convert, quantize
 from fixedpoint.program import Program
@@ -103,7 +103,12 @@ def compare(
 
 
 def _differing(
-    program: Program, blob: bytes, library: Library, isa: str, image: torch.Tensor, expected: list[Any]
+    program: Program,
+    blob: bytes,
+    library: Library,
+    isa: str,
+    image: torch.Tensor,
+    expected: list[Any],
 ) -> int:
     count = 0
 

@@ -15,7 +15,7 @@ logger = logging.getLogger(__name__)
 
 
 @final
-class FixedPointBackend(BackendDetails):
+class FixedPointBackend(BackendDetails):  # type: ignore[misc]
     """Lowers, plans, serializes. The class's name is the backend's in the program."""
 
     @staticmethod

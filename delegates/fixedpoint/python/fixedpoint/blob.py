@@ -42,7 +42,9 @@ def write(program: Program, plan: Plan) -> bytes:
     indices_at = align(operations_at + len(program.operations) * _OPERATION.size)
     boundary = [*program.inputs, *program.outputs]
     boundary_at = align(indices_at + 4 * len(indices))
-    sections = _Sections(operations_at, indices_at, boundary_at, align(boundary_at + 4 * len(boundary)))
+    sections = _Sections(
+        operations_at, indices_at, boundary_at, align(boundary_at + 4 * len(boundary))
+    )
     offsets, total = _constant_offsets(program, sections.constants)
     blob = bytearray(total)
     blob[: _HEADER.size] = _HEADER.pack(
@@ -109,9 +111,7 @@ def _tensor_record(
     )  # fmt: skip
 
 
-def _place(
-    program: Program, index: int, plan: Plan, constants: dict[int, int]
-) -> tuple[int, int]:
+def _place(program: Program, index: int, plan: Plan, constants: dict[int, int]) -> tuple[int, int]:
     if index in constants:
         return CONSTANT, constants[index]
     if index in program.inputs:

@@ -4,6 +4,7 @@ Quantize and dequantize are written out as in the graph, everything between them
 double precision, so that nothing but quantization itself is rounded.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -20,7 +21,7 @@ def run_float64(exported: ExportedProgram, *inputs: torch.Tensor) -> list[torch.
     return [made] if isinstance(made, torch.Tensor) else list(made)
 
 
-class _Float64(torch.fx.Interpreter):
+class _Float64(torch.fx.Interpreter):  # type: ignore[misc]
     def run_node(self, n: torch.fx.Node) -> Any:
         result = super().run_node(n)
         is_float = isinstance(result, torch.Tensor) and result.dtype == torch.float32
@@ -50,7 +51,7 @@ def _dequantize_channels(
     return (x.double() - zero_points.reshape(shape)) * scales.double().reshape(shape)
 
 
-_OWN = {
+_OWN: dict[str, Callable[..., Any]] = {
     "quantized_decomposed.quantize_per_tensor": _quantize,
     "quantized_decomposed.dequantize_per_tensor": _dequantize,
     "quantized_decomposed.dequantize_per_channel": _dequantize_channels,

@@ -1,6 +1,6 @@
 """Where elements lie: rank 4 is stored channels last, and moving data is one strided copy."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -62,13 +62,3 @@ def merge(read: Strides) -> Strides:
             dims.append(dim)
             strides.append(stride)
     return Strides(read.offset, tuple(dims) or (1,), tuple(strides) or (1,))
-
-
-def moved(
-    shape: Sequence[int], move: Callable[[torch.Tensor], torch.Tensor]
-) -> torch.Tensor | None:
-    """The view that an operator makes of a stored tensor; None if it needs the logical order."""
-    try:
-        return move(logical_view(shape))
-    except RuntimeError:
-        return None

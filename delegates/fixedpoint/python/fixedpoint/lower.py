@@ -59,14 +59,17 @@ class Constants:
 
 
 def _content(tensor: torch.Tensor) -> np.ndarray:
-    """Its elements. Partitioners are shown tensors without any: ones stand for real numbers there,
-    zeros for integers, which no rule refuses.
+    """Its elements.
+
+    Partitioners are shown tensors without any: ones stand for real numbers there, zeros for
+    integers, which no rule refuses.
     """
-    if not isinstance(tensor, FakeTensor):
-        return tensor.detach().cpu().numpy()
-    make = torch.ones if tensor.dtype.is_floating_point else torch.zeros
-    with unset_fake_temporarily():
-        return make(tuple(tensor.shape), dtype=tensor.dtype).numpy()
+    if isinstance(tensor, FakeTensor):
+        make = torch.ones if tensor.dtype.is_floating_point else torch.zeros
+        with unset_fake_temporarily():
+            tensor = make(tuple(tensor.shape), dtype=tensor.dtype)
+    made: np.ndarray = tensor.detach().cpu().numpy()
+    return made
 
 
 class Builder:
@@ -183,9 +186,7 @@ class Builder:
             "zero_point": parameters.zero_point,
             "factor_bits": float32_bits(parameters.scale),
         }
-        return self.emit(
-            Kind.DEQUANTIZE, (source,), shape, parameters, attributes, dtype="float32"
-        )
+        return self.emit(Kind.DEQUANTIZE, (source,), shape, parameters, attributes, dtype="float32")
 
     def _add_input(self, node: Node) -> int:
         shape = shape_of(node)
@@ -258,7 +259,7 @@ def lower(exported: ExportedProgram, bias: str = "int64") -> Program:
 def fuse_tables(program: Program) -> Program:
     """A table that alone reads a convolution becomes part of it: the same bits, one pass less."""
     kept: list[Operation] = []
-    made = {}
+    made: dict[int | None, int] = {}
     for operation in program.operations:
         source = operation.inputs[0]
         before = made.get(source)

@@ -1,4 +1,4 @@
-"""Finds dq -> operator -> q in an edge graph: what becomes one primitive, and why the rest does not.
+"""Finds dq -> operator -> q in an edge graph: what becomes one primitive, why the rest does not.
 
 A match ends in a quantize; before it stand activations that are clamps, and before them one
 operator whose floating inputs are all dequantized values. A quantize of a dequantized value alone
@@ -19,6 +19,24 @@ DEQUANTIZE = "quantized_decomposed.dequantize_per_tensor"
 DEQUANTIZE_CHANNELS = "quantized_decomposed.dequantize_per_channel"
 
 
+MOVES = (
+    "aten.view",
+    "aten.reshape",
+    "aten.flatten",
+    "aten.squeeze",
+    "aten.unsqueeze",
+    "aten.permute",
+    "aten.transpose",
+    "aten.slice",
+    "aten.clone",
+    "aten.alias",
+    "aten.dropout",
+    "dim_order_ops._to_dim_order",
+    "dim_order_ops._clone_dim_order",
+)
+"""Operators that only move data."""
+
+
 class NotLowered(Exception):
     """Why a pattern is no primitive of this delegate; the text is for the report."""
 
@@ -31,10 +49,13 @@ class Match:
     core: Node | None
     activations: tuple[Node, ...]
     dequantizes: tuple[Node, ...]
+    moves: tuple[Node, ...] = ()
+    """Operators that only move data, before a core that moves data, too."""
 
     def nodes(self) -> Iterator[Node]:
         """Every node that belongs to the pattern."""
         yield from self.dequantizes
+        yield from self.moves
         if self.core is not None:
             yield self.core
         yield from self.activations
@@ -72,7 +93,7 @@ def quantization_of(node: Node) -> Quantization:
         raise NotLowered("its quantization parameters are computed, not constants")
     if dtype is not torch.int8:
         raise NotLowered(f"it is quantized to {dtype}, not to int8")
-    return Quantization(float(scale), zero_point, int(low), int(high))  # type: ignore[arg-type]
+    return Quantization(float(scale), zero_point, int(low), int(high))
 
 
 def find_match(quantize: Node) -> Match:
@@ -81,7 +102,8 @@ def find_match(quantize: Node) -> Match:
     Raises:
         NotLowered: there is none.
     """
-    node, activations = quantize.args[0], []
+    node: object = quantize.args[0]
+    activations: list[Node] = []
     while isinstance(node, Node) and _is_activation(node):
         _check_only_user(node)
         activations.insert(0, node)
@@ -91,7 +113,19 @@ def find_match(quantize: Node) -> Match:
     if is_dequantize(node):
         return Match(quantize, None, tuple(activations), (node,))
     _check_only_user(node)
-    return Match(quantize, node, tuple(activations), tuple(_dequantized_inputs(node)))
+    moves = _moves_before(node)
+    first = moves[0] if moves else node
+    return Match(quantize, node, tuple(activations), tuple(_dequantized_inputs(first)), moves)
+
+
+def _moves_before(core: Node) -> tuple[Node, ...]:
+    moves: list[Node] = []
+    node = core
+    while is_call(node, *MOVES) and is_call(node.args[0], *MOVES):
+        node = node.args[0]
+        _check_only_user(node)
+        moves.insert(0, node)
+    return tuple(moves)
 
 
 def _is_activation(node: Node) -> bool:

@@ -37,7 +37,7 @@ class NotIntegerError(RuntimeError):
     """A program that has to be integer only has operators left in floating point."""
 
 
-class FixedPointPartitioner(Partitioner):
+class FixedPointPartitioner(Partitioner):  # type: ignore[misc]
     """Tags dq -> operator -> q patterns that the delegate has a primitive for."""
 
     def __init__(
@@ -109,7 +109,7 @@ class FixedPointPartitioner(Partitioner):
                 why(node, self.reasons[node.name])
 
 
-class _Taken(OperatorSupportBase):
+class _Taken(OperatorSupportBase):  # type: ignore[misc]
     def __init__(self, nodes: set[Node]) -> None:
         self._nodes = nodes
 
@@ -153,9 +153,9 @@ def _boundary(exported: ExportedProgram, taken: set[Node]) -> set[Node]:
             readers = {reader for user in node.users for reader in user.users}
             if readers and readers <= taken:
                 found.add(node)
-        elif is_call(node, DEQUANTIZE) and node.args[0] in taken:
-            if all(user.op == "output" for user in node.users):
-                found.add(node)
+        is_result = is_call(node, DEQUANTIZE) and node.args[0] in taken
+        if is_result and all(user.op == "output" for user in node.users):
+            found.add(node)
     return found
 
 
@@ -163,7 +163,7 @@ def _blamed(node: Node) -> Node:
     """The operator behind a quantize, where there is one."""
     source = node.args[0] if is_call(node, QUANTIZE) else node
     is_operator = isinstance(source, Node) and source.op == "call_function"
-    return source if is_operator and not is_dequantize(source) else node  # type: ignore[return-value]
+    return source if is_operator and not is_dequantize(source) else node
 
 
 def _drop_shared(matches: list[Match], reasons: dict[str, str]) -> list[Match]:
@@ -196,9 +196,7 @@ def _makes_float(node: Node) -> bool:
     return isinstance(value, torch.Tensor) and value.dtype.is_floating_point
 
 
-def check_integer(
-    exported: ExportedProgram, taken: set[Node], reasons: dict[str, str]
-) -> None:
+def check_integer(exported: ExportedProgram, taken: set[Node], reasons: dict[str, str]) -> None:
     """Refuses a program with an operator in floating point, or a boundary that does not meet it.
 
     Quantizing an input and dequantizing an output of the program are no operators.

@@ -54,7 +54,7 @@ class _Specs:
     weight: QuantizationSpec
 
 
-class FixedPointQuantizer(Quantizer):
+class FixedPointQuantizer(Quantizer):  # type: ignore[misc]
     """Annotates a graph for the fixed-point delegate."""
 
     def __init__(self, observer: str = "histogram") -> None:

@@ -8,12 +8,47 @@ order (`check_range` keeps them below 2^31).
 Operators register on import, and run under torch.export with fake tensors too.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
 INT8 = torch.int8
+_Function = TypeVar("_Function", bound=Callable[..., Tensor])
+
+
+def _operator(name: str, shape: Callable[..., Tensor]) -> Callable[[_Function], _Function]:
+    """Registers a function as fixedpoint::name; `shape` makes an empty tensor like its result."""
+
+    def register(function: _Function) -> _Function:
+        made: Any = torch.library.custom_op(f"fixedpoint::{name}", function, mutates_args=())
+        made.register_fake(shape)
+        registered: _Function = made
+        return registered
+
+    return register
+
+
+def _same_shape(x: Tensor, *_: Any) -> Tensor:
+    return torch.empty_like(x)
+
+
+def _int8_shape(x: Tensor, *_: Any) -> Tensor:
+    return x.new_empty(x.shape, dtype=INT8)
+
+
+def _float32_shape(x: Tensor, *_: Any) -> Tensor:
+    return x.new_empty(x.shape, dtype=torch.float32)
+
+
+def _window_shape(x: Tensor, kernel: Any, stride: Any, padding: Any, out: Any, *_: Any) -> Tensor:
+    return x.new_empty((x.shape[0], out[0], out[1], x.shape[3]))
+
+
+def _conv2d_shape(x: Tensor, weight: Tensor, *rest: Any) -> Tensor:
+    out_size = rest[6]
+    return x.new_empty((x.shape[0], out_size[0], out_size[1], weight.shape[0]))
 
 
 def requantize(accumulator: Tensor, multiplier: Tensor, shift: Tensor, bias: Tensor) -> Tensor:
@@ -35,7 +70,7 @@ def _look_up(x: Tensor, table: Tensor) -> Tensor:
     return table[x.to(torch.int64) + 128]
 
 
-@torch.library.custom_op("fixedpoint::conv2d", mutates_args=())
+@_operator("conv2d", _conv2d_shape)
 def conv2d(
     x: Tensor,
     weight: Tensor,
@@ -73,14 +108,6 @@ def conv2d(
     return (y if table is None else _look_up(y, table)).contiguous()
 
 
-@conv2d.register_fake
-def _conv2d_fake(
-    x, weight, multiplier, shift, bias, table, stride, padding, out_size, dilation, groups,
-    zero_point, low, high,
-):  # fmt: skip
-    return x.new_empty((x.shape[0], out_size[0], out_size[1], weight.shape[0]))
-
-
 def _pad(
     x: Tensor,
     kernel: Sequence[int],
@@ -98,7 +125,7 @@ def _pad(
     return torch.nn.functional.pad(x, (0, 0, *widths), value=value)
 
 
-@torch.library.custom_op("fixedpoint::add", mutates_args=())
+@_operator("add", _same_shape)
 def add(
     a: Tensor,
     b: Tensor,
@@ -114,12 +141,7 @@ def add(
     return _narrow(total >> shift, low, high)
 
 
-@add.register_fake
-def _add_fake(a, b, multiplier_a, multiplier_b, shift, bias, low, high):
-    return torch.empty_like(a)
-
-
-@torch.library.custom_op("fixedpoint::mul", mutates_args=())
+@_operator("mul", _same_shape)
 def mul(
     a: Tensor,
     b: Tensor,
@@ -137,12 +159,7 @@ def mul(
     return _narrow(y, low, high)
 
 
-@mul.register_fake
-def _mul_fake(a, b, zero_point_a, zero_point_b, multiplier, shift, bias, low, high):
-    return torch.empty_like(a)
-
-
-@torch.library.custom_op("fixedpoint::avg_pool2d", mutates_args=())
+@_operator("avg_pool2d", _window_shape)
 def avg_pool2d(
     x: Tensor,
     kernel: Sequence[int],
@@ -164,14 +181,7 @@ def avg_pool2d(
     return _narrow(y, low, high).contiguous()
 
 
-@avg_pool2d.register_fake
-def _avg_pool2d_fake(
-    x, kernel, stride, padding, out_size, zero_point, multiplier, shift, bias, low, high
-):
-    return x.new_empty((x.shape[0], out_size[0], out_size[1], x.shape[3]))
-
-
-@torch.library.custom_op("fixedpoint::max_pool2d", mutates_args=())
+@_operator("max_pool2d", _window_shape)
 def max_pool2d(
     x: Tensor,
     kernel: Sequence[int],
@@ -190,12 +200,7 @@ def max_pool2d(
     return _narrow(y.permute(0, 2, 3, 1), low, high).contiguous()
 
 
-@max_pool2d.register_fake
-def _max_pool2d_fake(x, kernel, stride, padding, out_size, dilation, low, high):
-    return x.new_empty((x.shape[0], out_size[0], out_size[1], x.shape[3]))
-
-
-@torch.library.custom_op("fixedpoint::quantize", mutates_args=())
+@_operator("quantize", _int8_shape)
 def quantize(x: Tensor, factor: float, zero_point: int, low: int, high: int) -> Tensor:
     """The boundary's own: round(x * factor) + zero_point as PyTorch does, in float32, ties to even.
 
@@ -205,28 +210,13 @@ def quantize(x: Tensor, factor: float, zero_point: int, low: int, high: int) -> 
     return (torch.round(scaled.clamp(low - zero_point, high - zero_point)) + zero_point).to(INT8)
 
 
-@quantize.register_fake
-def _quantize_fake(x, factor, zero_point, low, high):
-    return x.new_empty(x.shape, dtype=INT8)
-
-
-@torch.library.custom_op("fixedpoint::dequantize", mutates_args=())
+@_operator("dequantize", _float32_shape)
 def dequantize(x: Tensor, factor: float, zero_point: int) -> Tensor:
     """The boundary's own: (x - zero_point) * factor in float32."""
     return (x.to(torch.float32) - zero_point) * factor
 
 
-@dequantize.register_fake
-def _dequantize_fake(x, factor, zero_point):
-    return x.new_empty(x.shape, dtype=torch.float32)
-
-
-@torch.library.custom_op("fixedpoint::table", mutates_args=())
+@_operator("table", _same_shape)
 def table(x: Tensor, values: Tensor) -> Tensor:
     """values[x + 128]: any function of one int8 value. values: int8 (256)."""
     return _look_up(x, values)
-
-
-@table.register_fake
-def _table_fake(x, values):
-    return torch.empty_like(x)

@@ -21,7 +21,7 @@ from fixedpoint.functions import (
     overload_of,
 )
 from fixedpoint.lower import Builder, is_weight, shape_of
-from fixedpoint.match import Match, NotLowered, is_dequantize, quantization_of
+from fixedpoint.match import MOVES, Match, NotLowered, is_dequantize, quantization_of
 from fixedpoint.numbers import (
     Quantization,
     activation_bounds,
@@ -70,7 +70,7 @@ def _weight(builder: Builder, node: object) -> tuple[np.ndarray, np.ndarray]:
     if integers.dtype != np.int8:
         raise NotLowered(f"its weights are {integers.dtype}, not int8")
     if not is_weight(node):
-        scale, zero_point = np.float64(node.args[1]), np.array(node.args[2])  # type: ignore[arg-type]
+        scale, zero_point = np.float64(node.args[1]), np.array(node.args[2])
         scales = np.full(integers.shape[0], scale)
     else:
         if node.args[3] != 0:
@@ -111,8 +111,8 @@ def _channel_numbers(
 
 
 def _weighted(
-    builder: Builder, match: Match, integers: np.ndarray, scales: np.ndarray, geometry: dict[str, int],
-    bias: object,
+    builder: Builder, match: Match, integers: np.ndarray, scales: np.ndarray,
+    geometry: dict[str, int], bias: object,
 ) -> int:  # fmt: skip
     """A convolution with weights of shape (O, KH, KW, C/groups)."""
     assert match.core is not None
@@ -146,8 +146,8 @@ def _convolution(builder: Builder, match: Match) -> int:
     geometry = {
         "batch": in_shape[0], "in_channels": in_shape[1], "in_height": in_shape[2],
         "in_width": in_shape[3], "out_channels": out_shape[1], "out_height": out_shape[2],
-        "out_width": out_shape[3], "kernel_height": kernel.shape[1], "kernel_width": kernel.shape[2],
-        "stride_height": sh, "stride_width": sw, "pad_top": pt, "pad_left": pl,
+        "out_width": out_shape[3], "kernel_height": kernel.shape[1],
+        "kernel_width": kernel.shape[2], "stride_height": sh, "stride_width": sw, "pad_top": pt, "pad_left": pl,
         "dilation_height": dh, "dilation_width": dw, "groups": a["groups"],
     }  # fmt: skip
     return _weighted(builder, match, kernel, scales, geometry, a["bias"])
@@ -295,8 +295,9 @@ def _max_pool2d(builder: Builder, match: Match) -> int:
     result, low, high = _output(match)
     if source != result and match.activations:
         raise NotLowered("it has an activation and other parameters than its input")
-    bounds = {"low": low, "high": high} if source == result else {}
-    made = builder.emit(Kind.MAX_POOL2D, (x,), _stored(match), source, geometry, **bounds)
+    if source != result:
+        low, high = source.low, source.high
+    made = builder.emit(Kind.MAX_POOL2D, (x,), _stored(match), source, geometry, low=low, high=high)
     return _requantized(builder, made, source, result)
 
 
@@ -307,9 +308,7 @@ def _requantized(builder: Builder, x: int, source: Quantization, result: Quantiz
     return _through_table(builder, x, make_table(lambda real: real, source, result), result)
 
 
-def _through_table(
-    builder: Builder, x: int, table: np.ndarray, result: Quantization
-) -> int:
+def _through_table(builder: Builder, x: int, table: np.ndarray, result: Quantization) -> int:
     tensor = builder.program.tensors[x]
     values = builder.program.add_constant(f"{tensor.name}_table", table)
     attributes = {"count": tensor.bytes}
@@ -340,35 +339,47 @@ def _requantize(builder: Builder, match: Match) -> int:
     return _through_table(builder, x, table, result)
 
 
-def _moving(move: Callable[[torch.Tensor, dict[str, Any]], torch.Tensor]) -> Rule:
-    """The rule of an operator that only moves data: a strided copy, a requantization if need be."""
+def _move(x: torch.Tensor, node: Node) -> torch.Tensor:
+    """The view of x that an operator makes that only moves data.
 
-    def rule(builder: Builder, match: Match) -> int:
-        a = _arguments(match)
-        x, source, shape = builder.input(a.get("self", a.get("input")))
-        result, low, high = _output(match)
-        if match.activations:
-            raise NotLowered("it has an activation behind it")
-        a["shape_of_result"] = shape_of(match.quantize)
-        view = layout.moved(shape, lambda t: move(t, a))
-        if view is None:
-            read = layout.strides_of(layout.logical_view(shape), is_stored=False)
-            x = builder.copy(x, read, shape, source)
-            view = move(torch.empty(shape, device="meta"), a)
-        made = builder.copy(x, layout.strides_of(view), _stored(match), source)
-        return _requantized(builder, made, source, result)
-
-    return rule
-
-
-def _sliced(x: torch.Tensor, a: dict[str, Any]) -> torch.Tensor:
-    made: torch.Tensor = torch.ops.aten.slice.Tensor(x, a["dim"], a["start"], a["end"], a["step"])
+    Raises:
+        RuntimeError: the elements do not lie so that a view could.
+    """
+    a, name = named_arguments(node.target, node.args, dict(node.kwargs)), base_name(node.target)
+    made: torch.Tensor = x
+    if name == "aten.permute":
+        made = x.permute(a["dims"])
+    elif name == "aten.transpose":
+        made = x.transpose(a["dim0"], a["dim1"])
+    elif name == "aten.slice":
+        made = torch.ops.aten.slice.Tensor(x, a["dim"], a["start"], a["end"], a["step"])
+    elif tuple(x.shape) != shape_of(node):
+        made = x.view(shape_of(node))
     return made
+
+
+def _moving(builder: Builder, match: Match) -> int:
+    """A strided copy; one more where a view does not suffice, a requantization if need be."""
+    assert match.core is not None
+    if match.activations:
+        raise NotLowered("it has an activation behind it")
+    x, source, shape = builder.input(match.dequantizes[0])
+    result, _, _ = _output(match)
+    view = layout.logical_view(shape)
+    for node in (*match.moves, match.core):
+        try:
+            view = _move(view, node)
+        except RuntimeError:
+            made = tuple(view.shape)
+            x = builder.copy(x, layout.strides_of(view, is_stored=False), made, source)
+            view = _move(torch.empty(made, device="meta"), node)
+    made_tensor = builder.copy(x, layout.strides_of(view), _stored(match), source)
+    return _requantized(builder, made_tensor, source, result)
 
 
 def _cat(builder: Builder, match: Match) -> int:
     a = _arguments(match)
-    result, low, high = _output(match)
+    result, _, _ = _output(match)
     if match.activations:
         raise NotLowered("it has an activation behind it")
     parts = []
@@ -394,21 +405,6 @@ RULES: dict[str, Rule] = {
     "aten.cat": _cat,
     "requantize": _requantize,
     **dict.fromkeys(UNARY, _unary),
-    **dict.fromkeys(
-        ("aten.view", "aten.reshape", "aten.flatten", "aten.squeeze", "aten.unsqueeze"),
-        _moving(lambda x, a: x.view(a["shape_of_result"])),
-    ),
-    **dict.fromkeys(
-        (
-            "aten.clone",
-            "aten.alias",
-            "aten.dropout",
-            "dim_order_ops._to_dim_order",
-            "dim_order_ops._clone_dim_order",
-        ), _moving(lambda x, a: x)
-    ),
-    "aten.permute": _moving(lambda x, a: x.permute(a["dims"])),
-    "aten.transpose": _moving(lambda x, a: x.transpose(a["dim0"], a["dim1"])),
-    "aten.slice": _moving(_sliced),
+    **dict.fromkeys(MOVES, _moving),
 }
 """Rules by the operator's name."""

@@ -103,7 +103,7 @@ def _pointers(arrays: Sequence[np.ndarray]) -> ctypes.Array[ctypes.c_void_p]:
 
 def _observer(program: Program, observe: Observe | None) -> object:
     if observe is None:
-        return ctypes.cast(None, _OBSERVER)
+        return _OBSERVER()
 
     def call(_: object, operation: int, made: int, count: int) -> None:
         dtype = program.tensors[program.operations[operation].output].dtype
