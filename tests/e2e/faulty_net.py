@@ -34,18 +34,24 @@ def net():
 
 
 def tampering_partitioner():
-    """XNNPACK's, whose programs compute the layer in the middle with its channels reversed."""
+    """XNNPACK's, whose delegates compute the layer in the middle with its channels reversed.
+
+    The process that lowers ends with its job, and the change of the backend with it.
+    """
     from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+    from executorch.backends.xnnpack.xnnpack_preprocess import XnnpackBackend
 
-    class Tampering(XnnpackPartitioner):
-        def partition(self, exported_program):
-            for held in (exported_program.state_dict, exported_program.constants):
-                for name, tensor in held.items():
-                    if isinstance(tensor, torch.Tensor) and tuple(tensor.shape) == MIDDLE:
-                        held[name] = tensor.flip(0).contiguous()
-            return super().partition(exported_program)
+    preprocess = XnnpackBackend.preprocess
 
-    return Tampering()
+    def tampering(edge_program, compile_specs):
+        weights = edge_program.state_dict
+        for name, tensor in weights.items():
+            if tuple(tensor.shape) == MIDDLE:
+                weights[name] = tensor.flip(0).contiguous()
+        return preprocess(edge_program, compile_specs)
+
+    XnnpackBackend.preprocess = staticmethod(tampering)
+    return XnnpackPartitioner()
 
 
 def coarse_quantizer():
