@@ -232,5 +232,8 @@ class _Marker(torch.fx.Interpreter):  # type: ignore[misc]
     def _own(self, node: torch.fx.Node, value: Any) -> Any:
         if _is(node, _DEQUANTIZE):
             return super().run_node(node)
-        is_changed = any(short_name(user).endswith("_") for user in node.users)
+        users = list(node.users)
+        if any(user.op == "output" for user in users):
+            return value * 1.0  # OpenVINO's frontend fails on what is an output twice.
+        is_changed = any(short_name(user).endswith("_") for user in users)
         return value.clone() if is_changed else value
