@@ -79,6 +79,7 @@ class Case:
     accuracy_tables: tuple[AccuracyTable, ...]
     gates: tuple[GateResult, ...]
     notes: tuple[str, ...]
+    warnings: tuple[str, ...]
     document: Mapping[str, Any] = field(repr=False, compare=False)
 
 
@@ -201,6 +202,7 @@ def _case_from_json(document: dict[str, Any]) -> Case:
             for gate in document["gates"]
         ),
         notes=tuple(document["notes"]),
+        warnings=tuple(document.get("warnings", ())),
         document=MappingProxyType(document),
     )
 

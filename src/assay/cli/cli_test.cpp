@@ -59,7 +59,38 @@ TEST(QuickSpec, TakesAProgramWithoutRecipe) {
   EXPECT_FALSE(document.contains("recipes"));
 }
 
+TEST(QuickSpec, HoldsAProgramAgainstWhatItIsGiven) {
+  const auto evaluation_of = [](const QuickSpec& quick) {
+    return quick.document({"evaluate"}).value().value("evaluate", Json());
+  };
+  const QuickSpec given{.model = "net.onnx",
+                        .inputs = "x.npz",
+                        .expected = "y.npz",
+                        .dimensions = {"batch=2"},
+                        .has_parity = true};
+  // The kinds are the spec's own default: those there are.
+  EXPECT_EQ(evaluation_of(given), (Json{{"samples", 4}, {"parity", true}}));
+  EXPECT_EQ(given.document({}).value().at("models").at(0),
+            (Json{{"ref", "net.onnx"},
+                  {"inputs", "x.npz"},
+                  {"expected", "y.npz"},
+                  {"dimensions", {{"batch", 2}}}}));
+  EXPECT_EQ(evaluation_of({.model = "net.onnx", .against = {"engine:onnxruntime"}}).at("against"),
+            Json::array({"engine:onnxruntime"}));
+  EXPECT_EQ(evaluation_of({.model = "net.py:make", .inputs = "x.npz", .expected = "y.npz"})
+                .at("against"),
+            Json::array({"float32", "qdq", "file"}));
+  EXPECT_EQ(evaluation_of({.model = "net.bpte"}), (Json{{"samples", 4}}));
+}
+
 TEST(QuickSpec, SaysHowToWriteAMalformedFlag) {
+  EXPECT_THAT(QuickSpec({.model = "m", .dimensions = {"batch"}}).document({}).error().message,
+              HasSubstr("--dimension batch: write name=size"));
+  EXPECT_THAT(QuickSpec({.model = "m", .input_shapes = {"1,3"}, .inputs = "x.npz"})
+                  .document({})
+                  .error()
+                  .message,
+              HasSubstr("exclude each other"));
   EXPECT_THAT(QuickSpec({.model = "m", .options = {"threads"}}).document({}).error().message,
               HasSubstr("name=value"));
   EXPECT_THAT(QuickSpec({.model = "m", .input_shapes = {"1,x"}}).document({}).error().message,

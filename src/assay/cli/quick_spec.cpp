@@ -149,8 +149,7 @@ void QuickSpec::declare_iterations(CLI::App& app) {
 
 void QuickSpec::declare_evaluation(CLI::App& app) {
   app.add_option("--against", against,
-                 "References: float32, float64, qdq, file, engine:NAME; float32 and qdq for a "
-                 "model, file for a program with expected outputs")
+                 "float32, float64, qdq, file, engine:NAME [default: those there are]")
       ->delimiter(',');
   app.add_option("--expected", expected, "The outputs that are expected of them, where apart");
   app.add_flag("--parity", has_parity,
