@@ -395,6 +395,8 @@ class Campaign {
       if (given_.giver_of(cell, kind) == cell) {
         ASSAY_RETURN_IF_ERROR(tools_.store.add_attachment(
             {.owner = attempt, .kind = "note", .content = note_of_giver(kind, brought)}));
+        ASSAY_RETURN_IF_ERROR(tools_.store.add_attachment(
+            {.owner = attempt, .kind = "gives_reference", .content = kind}));
         continue;
       }
       const auto reference = reference_of(cell, kind);

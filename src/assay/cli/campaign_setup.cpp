@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <fmt/format.h>
 #include <map>
 #include <memory>
@@ -99,6 +100,11 @@ Result<CampaignSettings> settings_of(const Spec& spec, const CampaignFlags& flag
       .libraries = flags.run.libraries};
 }
 
+/// A folder has a slash behind it, so that a dot in its name is no ending.
+std::string text_of_samples(const std::string& path) {
+  return std::filesystem::is_directory(path) ? path + "/" : path;
+}
+
 /// The spec with its files by absolute path: a resumed run finds them from any folder.
 Json resumable_document(const Spec& spec) {
   Json document = spec.document;
@@ -108,10 +114,10 @@ Json resumable_document(const Spec& spec) {
     auto& entry = entries[i];
     (entry.is_object() ? entry["ref"] : entry) = model.model.ref;
     if (!model.input_file.empty()) {
-      entry["inputs"] = model.input_file;
+      entry["inputs"] = text_of_samples(model.input_file);
     }
     if (!model.expected_file.empty()) {
-      entry["expected"] = model.expected_file;
+      entry["expected"] = text_of_samples(model.expected_file);
     }
     if (!model.calibration_file.empty()) {
       entry["calibration"] = model.calibration_file;

@@ -58,6 +58,9 @@ Status read_tables(ResultStore& store, CaseRows& rows) {
     if (attachment.kind == "note") {
       rows.notes.push_back(attachment.content);
     }
+    if (attachment.kind == "gives_reference") {
+      rows.given_kinds.push_back(attachment.content);
+    }
     if (attachment.kind == "attribution") {
       ASSAY_ASSIGN_OR_RETURN(const auto found, parse_json(attachment.content, "attribution"));
       rows.attribution = found.get<Attribution>();

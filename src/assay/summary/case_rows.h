@@ -25,7 +25,8 @@ struct CaseRows {
   std::map<Pass, std::vector<Launch>> launches;
   std::optional<Artifact> artifact;
   std::vector<AccuracyTable> tables;
-  std::vector<std::string> notes;  ///< Of its evaluation.
+  std::vector<std::string> notes;        ///< Of its evaluation.
+  std::vector<std::string> given_kinds;  ///< References that its outputs are: "engine:NAME".
   std::optional<Attribution> attribution;
   std::optional<InstructionReport> instructions;
 };

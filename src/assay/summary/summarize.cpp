@@ -237,8 +237,18 @@ void add_observations(const CaseRows& rows, CaseSummary& summary) {
   }
 }
 
-Status add_gates(const Case& cell, CaseSummary& summary) {
-  for (const auto& [metric, bound] : cell.require.items()) {
+/// A bound against what the case itself gives is for the others.
+bool is_own_reference(const CaseRows& rows, const std::string& metric) {
+  return std::ranges::any_of(rows.given_kinds, [&metric](const std::string& kind) {
+    return metric.starts_with(kind + ".");
+  });
+}
+
+Status add_gates(const CaseRows& rows, CaseSummary& summary) {
+  for (const auto& [metric, bound] : rows.cell.require.items()) {
+    if (is_own_reference(rows, metric)) {
+      continue;
+    }
     ASSAY_ASSIGN_OR_RETURN(auto gate,
                            check_gate(metric, bound.get<std::string>(), summary.metrics));
     summary.gates.push_back(std::move(gate));
@@ -262,7 +272,7 @@ Result<CaseSummary> summarize_case(const CaseRows& rows, const SummaryOptions& o
   add_accuracy(rows.tables, summary);
   std::ranges::copy(rows.notes, std::back_inserter(summary.notes));
   summary.attribution = rows.attribution;
-  ASSAY_RETURN_IF_ERROR(add_gates(rows.cell, summary));
+  ASSAY_RETURN_IF_ERROR(add_gates(rows, summary));
   const bool has_broken_gate =
       std::ranges::any_of(summary.gates, [](const GateResult& gate) { return !gate.is_met; });
   summary.verdict = roll_up(summary.outcome, summary.accuracy, summary.timing, has_broken_gate);
