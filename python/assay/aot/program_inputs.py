@@ -19,6 +19,7 @@ from assay.aot.inputs import (
 from assay.aot.reference_files import SCHEMA, Content, write_reference
 from assay.aot.signature import Signature, bind_dimensions, bind_inputs, read_signature
 from assay.aot.stages import StageLog
+from assay.aot.stimulus import read_stimulus
 from assay.aot.suggest import check_keys, unknown_name
 
 KINDS = ("inputs", "file")
@@ -48,8 +49,11 @@ def make_stimulus(
     evaluation = input_set_from_json(inputs, role="evaluation")
     with stages.stage("reference"):
         signature = read_signature(path)
-        bind = bind_inputs if evaluation.file is None else bind_dimensions
-        specs = bind(signature, given, dimensions)
+        if signature is None and given is None and evaluation.file is not None:
+            specs = _specs_of_file(evaluation.file)
+        else:
+            bind = bind_inputs if evaluation.file is None else bind_dimensions
+            specs = bind(signature, given, dimensions)
         samples, labels = labelled_samples_of(evaluation, specs)
         outputs = _expected(evaluation, signature, samples) if kind == "file" else []
         head = {
@@ -74,6 +78,15 @@ def _program_from_json(
     sizes = {name: int(size) for name, size in (document.get("dimensions") or {}).items()}
     specs = None if given is None else [input_spec_from_json(entry) for entry in given]
     return Path(str(document["ref"])), specs, sizes
+
+
+def _specs_of_file(file: str) -> tuple[InputSpec, ...]:
+    """Inputs as a file has them, for a program that does not tell its own; of any size."""
+    first = read_stimulus(Path(file)).inputs[0]
+    return tuple(
+        InputSpec((-1,) * tensor.dim(), str(tensor.dtype).removeprefix("torch."), name=name)
+        for name, tensor in first
+    )
 
 
 def _expected(

@@ -110,6 +110,16 @@ def test_samples_of_different_shapes_bind_nothing(tmp_path):
     assert document["binds"] == ""
 
 
+def test_a_format_that_tells_nothing_takes_what_the_file_has(tmp_path):
+    program = tmp_path / "net.toy"
+    program.write_text("{}")
+    path = tmp_path / "x.npz"
+    np.savez(path, **{"0.0": np.ones((1, 3), np.float32), "1.0": np.ones((2, 3), np.float32)})
+    document, tensors = run(tmp_path, program, {"file": str(path)})
+    assert (document["samples"], document["binds"]) == (2, "")
+    assert list(tensors["inputs.safetensors"]["1.0"].shape) == [2, 3]
+
+
 def test_expected_outputs_from_a_file_of_their_own(tmp_path):
     program = onnx_scale(tmp_path / "net.onnx")
     x = np.ones((1, 3), np.float32)

@@ -27,6 +27,7 @@
 #include "assay/record/subject.h"
 #include "assay/spec/program_format.h"
 #include "assay/spec/reference_kind.h"
+#include "assay/tensor/safetensors.h"
 
 namespace assay {
 namespace {
@@ -140,13 +141,24 @@ bool needs_reference(const Case& cell, const std::string& kind) {
   return kind != "qdq" || !cell.recipe.quantization.is_null();
 }
 
+/// Safetensors with "<sample>.<index>", which a runner reads by itself; also what it cannot read,
+/// as it says why.
+bool is_read_by_runner(const InputSet& inputs) {
+  if (!inputs.file.ends_with(".safetensors")) {
+    return false;
+  }
+  const auto tensors = read_safetensors(inputs.file);
+  return !tensors || sample_from_tensors(*tensors, 0);
+}
+
 /// What only Python reads: the inputs or the program stand in a file of another format, sizes are
 /// to be bound, or several engines must get the same.
 bool needs_stimulus(const Case& cell, const std::vector<std::string>& kinds) {
   const auto is_engine = [](const std::string& kind) { return engine_of_kind(kind).has_value(); };
-  return cell.inputs.generator == "file" || !cell.model.inputs.empty() ||
-         !cell.model.dimensions.empty() || is_bundle(cell.model) ||
-         std::ranges::any_of(kinds, is_engine);
+  const bool is_bound = !cell.model.inputs.empty() || !cell.model.dimensions.empty();
+  return is_bound || is_bundle(cell.model) || !cell.expected_file.empty() ||
+         std::ranges::any_of(kinds, is_engine) ||
+         (cell.inputs.generator == "file" && !is_read_by_runner(cell.inputs));
 }
 
 bool is_named(const std::vector<std::string>& kinds, std::string_view kind) {

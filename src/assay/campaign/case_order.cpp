@@ -15,6 +15,7 @@
 #include "assay/record/run.h"
 #include "assay/record/subject.h"
 #include "assay/spec/reference_kind.h"
+#include "assay/tensor/safetensors.h"
 #include "assay/wire/messages.h"
 
 namespace assay {
@@ -33,14 +34,23 @@ const Reference* find_inputs(const PreparedCase& prepared) {
   return nullptr;
 }
 
+/// How many samples a runner finds in a file that it reads by itself.
+int count_samples_in(const std::string& file) {
+  const auto tensors = read_safetensors(file);
+  return tensors ? std::max(1, count_samples(*tensors)) : 1;
+}
+
 wire::InputSource inputs_for(const PreparedCase& prepared, const Reference* given, Pass pass) {
-  // How many a file or a callable holds is known when it was read.
-  const int all = given == nullptr ? prepared.cell.inputs.count
-                                   : given->document.value("samples", prepared.cell.inputs.count);
-  const int samples = pass == Pass::kEvaluate ? all : 1;
-  if (given == nullptr) {
-    return {.is_generated = true, .seed = prepared.cell.inputs.seed, .samples = samples};
+  const auto& inputs = prepared.cell.inputs;
+  const bool is_all = pass == Pass::kEvaluate;
+  if (given == nullptr && inputs.generator == "file") {
+    return {.file = inputs.file, .samples = is_all ? count_samples_in(inputs.file) : 1};
   }
+  if (given == nullptr) {
+    return {.is_generated = true, .seed = inputs.seed, .samples = is_all ? inputs.count : 1};
+  }
+  // How many a file or a callable holds is known when it was read.
+  const int samples = is_all ? given->document.value("samples", inputs.count) : 1;
   const auto path = std::filesystem::path(given->folder) / "inputs.safetensors";
   // The model's own inputs, for a program that may have been cast.
   const bool converts = !prepared.cell.recipe.quantization.is_null();

@@ -70,16 +70,15 @@ TEST(QuickSpec, HoldsAProgramAgainstWhatItIsGiven) {
                         .has_parity = true};
   // The kinds are the spec's own default: those there are.
   EXPECT_EQ(evaluation_of(given), (Json{{"samples", 4}, {"parity", true}}));
-  EXPECT_EQ(given.document({}).value().at("models").at(0),
-            (Json{{"ref", "net.onnx"},
-                  {"inputs", "x.npz"},
-                  {"expected", "y.npz"},
-                  {"dimensions", {{"batch", 2}}}}));
+  EXPECT_EQ(given.document({}).value().at("models").at(0), (Json{{"ref", "net.onnx"},
+                                                                 {"inputs", "x.npz"},
+                                                                 {"expected", "y.npz"},
+                                                                 {"dimensions", {{"batch", 2}}}}));
   EXPECT_EQ(evaluation_of({.model = "net.onnx", .against = {"engine:onnxruntime"}}).at("against"),
             Json::array({"engine:onnxruntime"}));
-  EXPECT_EQ(evaluation_of({.model = "net.py:make", .inputs = "x.npz", .expected = "y.npz"})
-                .at("against"),
-            Json::array({"float32", "qdq", "file"}));
+  EXPECT_EQ(
+      evaluation_of({.model = "net.py:make", .inputs = "x.npz", .expected = "y.npz"}).at("against"),
+      Json::array({"float32", "qdq", "file"}));
   EXPECT_EQ(evaluation_of({.model = "net.bpte"}), (Json{{"samples", 4}}));
 }
 
