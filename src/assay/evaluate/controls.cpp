@@ -13,8 +13,11 @@
 namespace assay {
 namespace {
 
-Control absent(std::string name, bool is_mandatory, std::string why) {
-  return {.name = std::move(name), .is_mandatory = is_mandatory, .why_absent = std::move(why)};
+Control absent(std::string name, bool is_mandatory, std::string why, bool is_excused = false) {
+  return {.name = std::move(name),
+          .is_mandatory = is_mandatory,
+          .is_excused = is_excused,
+          .why_absent = std::move(why)};
 }
 
 Control all_zeros(const OutputValues& values) {
@@ -43,7 +46,8 @@ bool is_same_number(double a, double b) { return a == b || (std::isnan(a) && std
 
 Control other_sample(const OutputValues& values) {
   if (values.samples() < 2) {
-    return absent("other_sample", true, "there is one sample; give two or more");
+    // There is nothing to swap, and that is no fault of the tolerance.
+    return absent("other_sample", true, "there is one sample; give two or more", true);
   }
   std::vector<double> candidate;
   for (std::size_t sample = 0; sample < values.samples(); ++sample) {
@@ -51,7 +55,8 @@ Control other_sample(const OutputValues& values) {
     candidate.insert(candidate.end(), other.begin(), other.end());
   }
   if (std::ranges::equal(candidate, values.reference, is_same_number)) {
-    return absent("other_sample", true, "the reference is the same for every sample");
+    return absent("other_sample", true, "the reference is the same for every sample",
+                  values.is_constant);
   }
   return {.name = "other_sample", .is_mandatory = true, .candidate = std::move(candidate)};
 }
@@ -74,17 +79,28 @@ Control rolled(const OutputValues& values) {
   return {.name = "rolled", .candidate = std::move(candidate)};
 }
 
+/// Size of an element for the choice of the largest; less than any where it is not to be taken.
+double size_of(const OutputValues& values, std::size_t element) {
+  const bool is_free = !values.bounds.empty() && std::isinf(values.bounds[element]);
+  const double size = std::abs(values.reference[element]);
+  return std::isfinite(size) && !is_free ? size : -1.0;
+}
+
 Control one_element(const OutputValues& values) {
+  const bool is_mandatory = !values.bounds.empty();
   const double rms = difference_between(values.reference, values.reference).reference_rms;
   if (values.reference.empty() || rms == 0) {
-    return absent("one_element", false, "the reference has no scale");
+    return absent("one_element", is_mandatory, "the reference has no scale");
+  }
+  std::size_t largest = 0;
+  for (std::size_t i = 1; i < values.begin[1]; ++i) {
+    if (size_of(values, i) > size_of(values, largest)) {
+      largest = i;
+    }
   }
   auto candidate = values.reference;
-  const auto largest = std::ranges::max_element(
-      candidate.begin(), candidate.begin() + static_cast<std::ptrdiff_t>(values.begin[1]), {},
-      [](double x) { return std::isfinite(x) ? std::abs(x) : -1.0; });
-  *largest += rms;
-  return {.name = "one_element", .candidate = std::move(candidate)};
+  candidate[largest] += rms;
+  return {.name = "one_element", .is_mandatory = is_mandatory, .candidate = std::move(candidate)};
 }
 
 }  // namespace

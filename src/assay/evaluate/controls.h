@@ -13,6 +13,7 @@ namespace assay {
 struct Control {
   std::string name;  ///< "all_zeros", "other_sample", "rolled", "one_element"
   bool is_mandatory = false;
+  bool is_excused = false;  ///< Its absence is no fault of the check.
   /// What stands for the result; absent when the control is no wrong answer for this output.
   std::optional<std::vector<double>> candidate;
   std::string why_absent;
@@ -21,9 +22,11 @@ struct Control {
 /// The controls of one output, always all four in this order:
 /// - all_zeros (mandatory): absent when the reference is all zeros itself;
 /// - other_sample (mandatory): the reference of the next sample with the same shape; absent with
-///   one sample, or when the reference is the same for all of them;
+///   one sample, or when the reference is the same for all of them. Excused with one sample, and
+///   where the output is constant by its nature;
 /// - rolled: every sample's elements moved on by one along the last axis;
-/// - one_element: the largest element of the first sample off by the reference's rms.
+/// - one_element (mandatory where there are error bounds): the largest element of the first sample
+///   off by the reference's rms. One with an infinite bound is not taken.
 std::vector<Control> make_controls(const OutputValues& values);
 
 }  // namespace assay

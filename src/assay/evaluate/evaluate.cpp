@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,11 +16,13 @@
 
 #include "assay/base/result.h"
 #include "assay/evaluate/controls.h"
+#include "assay/evaluate/error_bounds.h"
 #include "assay/evaluate/output_values.h"
 #include "assay/evaluate/tolerance.h"
 #include "assay/record/axes.h"
 #include "assay/record/metric.h"
 #include "assay/record/summary.h"
+#include "assay/tensor/tensor.h"
 
 namespace assay {
 namespace {
@@ -27,11 +30,13 @@ namespace {
 using Measured = std::map<std::string, double>;
 
 constexpr std::string_view kOtherSample = "other_sample";
+constexpr std::string_view kBoundRatio = "error_bound_ratio";
 
 /// A control put in the place of one output, and what came of it.
 struct Trial {
   std::string name;
   bool is_mandatory = false;
+  bool is_excused = false;
   std::string why_absent;  ///< Empty: it was tried.
   std::vector<std::string> broken;
 };
@@ -90,6 +95,9 @@ void judge_separation(const Tolerance& tolerance, std::optional<double> limit, J
 JudgedOutput judge_output(const OutputValues& values, const Tolerance& tolerance) {
   JudgedOutput out{.name = values.name, .metrics = measure_output(values, values.result)};
   apply_bounds(tolerance, out.metrics, out.held, out.broken);
+  if (!values.bounds.empty() && !out.broken.empty()) {
+    out.broken.push_back(describe_worst_element(values));
+  }
   const auto controls = make_controls(values);
   std::map<std::string, Measured> measured;
   for (const auto& control : controls) {
@@ -106,6 +114,7 @@ JudgedOutput judge_output(const OutputValues& values, const Tolerance& tolerance
                              ? try_control(control, tolerance, limit, measured.at(control.name))
                              : Trial{.name = control.name,
                                      .is_mandatory = control.is_mandatory,
+                                     .is_excused = control.is_excused,
                                      .why_absent = control.why_absent,
                                      .broken = {}});
   }
@@ -118,15 +127,16 @@ struct ControlVerdict {
   bool is_vacuous = false;
 };
 
-ControlVerdict judge_control(const std::vector<JudgedOutput>& outputs, std::size_t which,
-                             std::size_t samples) {
+ControlVerdict judge_control(const std::vector<JudgedOutput>& outputs, std::size_t which) {
   std::vector<std::string> passing;
   std::string failing;
   std::string why_absent;
+  bool is_excused = true;
   for (const auto& output : outputs) {
     const auto& trial = output.trials[which];
     if (!trial.why_absent.empty()) {
       why_absent = trial.why_absent;
+      is_excused &= trial.is_excused;
     } else if (trial.broken.empty()) {
       passing.push_back(output.name);
     } else if (failing.empty()) {
@@ -140,8 +150,6 @@ ControlVerdict judge_control(const std::vector<JudgedOutput>& outputs, std::size
             trial.is_mandatory};
   }
   if (failing.empty()) {
-    // With one sample there is nothing to swap; that is no fault of the tolerance.
-    const bool is_excused = trial.name == kOtherSample && samples < 2;
     return {fmt::format("{}: not applicable, {}", trial.name, why_absent),
             trial.is_mandatory && !is_excused};
   }
@@ -163,10 +171,10 @@ std::string joined_with_names(const std::vector<JudgedOutput>& outputs,
 
 /// Metrics that are bounded, and that no output has.
 std::string unmeasured_bounds(const std::vector<JudgedOutput>& outputs,
-                              const std::vector<const Tolerance*>& tolerances) {
+                              const std::vector<Tolerance>& tolerances) {
   std::set<std::string> missing;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    for (const auto& [name, limit] : tolerances[i]->bounds) {
+    for (const auto& [name, limit] : tolerances[i].bounds) {
       const bool is_measured = std::ranges::any_of(
           outputs, [&name](const JudgedOutput& output) { return output.metrics.contains(name); });
       if (!is_measured) {
@@ -224,39 +232,110 @@ AccuracyTable unjudged(const Evaluation& evaluation, Accuracy accuracy, std::str
   return {.against = evaluation.against, .accuracy = accuracy, .reason = std::move(reason)};
 }
 
+/// Bounds of an element's own leave no room for others.
+Tolerance by_error_bounds(const Tolerance& chosen) {
+  const auto asked = chosen.bounds.find(std::string(kBoundRatio));
+  const double limit = asked == chosen.bounds.end() ? 1.0 : asked->second;
+  return {.bounds = {{std::string(kBoundRatio), limit}},
+          .allows_nondeterminism = chosen.allows_nondeterminism,
+          .why = chosen.why};
+}
+
+/// The outputs in question, clipped to those that are there.
+OutputRange range_of(const Evaluation& evaluation) {
+  const auto outputs = evaluation.references.empty() ? 0 : evaluation.references.front().size();
+  const auto range = evaluation.range.value_or(OutputRange{.begin = 0, .end = outputs});
+  return {.begin = std::min(range.begin, outputs), .end = std::min(range.end, outputs)};
+}
+
+bool has_elements(const Evaluation& evaluation, OutputRange range) {
+  return std::ranges::any_of(evaluation.references, [range](const std::vector<Tensor>& sample) {
+    const auto outputs = std::span(sample).subspan(range.begin, range.end - range.begin);
+    return std::ranges::any_of(
+        outputs, [](const Tensor& output) { return count_elements(output.shape) > 0; });
+  });
+}
+
+const TensorSpec* spec_of(const Evaluation& evaluation, std::size_t output) {
+  return output < evaluation.outputs.size() ? &evaluation.outputs[output] : nullptr;
+}
+
+Result<OutputValues> values_of(const Evaluation& evaluation, OutputRange range,
+                               std::size_t output) {
+  ASSAY_ASSIGN_OR_RETURN(auto values, gather_output(evaluation.results, evaluation.references,
+                                                    output, spec_of(evaluation, output)));
+  if (evaluation.range) {
+    values.name = fmt::format("{}", output - range.begin);
+  }
+  values.is_constant =
+      std::ranges::find(evaluation.constant_outputs, output) != evaluation.constant_outputs.end();
+  return values;
+}
+
+/// Every output's verdict and the tolerance that it was held against.
+struct JudgedOutputs {
+  std::vector<JudgedOutput> outputs;
+  std::vector<Tolerance> applied;
+  std::string misfit;  ///< Why the error bounds cannot be used; empty: they can.
+};
+
+Result<JudgedOutputs> judge_each(const Evaluation& evaluation, OutputRange range,
+                                 const ToleranceSet& tolerances) {
+  JudgedOutputs judged;
+  for (auto i = range.begin; i < range.end; ++i) {
+    ASSAY_ASSIGN_OR_RETURN(auto values, values_of(evaluation, range, i));
+    auto tolerance = tolerances.for_output(values.dtype, values.is_quantized);
+    if (!evaluation.bounds.empty()) {
+      if (const auto status = gather_bounds(evaluation.bounds, i, values); !status) {
+        judged.misfit = status.error().message;
+        return judged;
+      }
+      tolerance = by_error_bounds(tolerance);
+    }
+    judged.outputs.push_back(judge_output(values, tolerance));
+    judged.applied.push_back(std::move(tolerance));
+    ASSAY_RETURN_IF_ERROR(
+        add_label_metrics(values, evaluation.labels, judged.outputs.back().metrics));
+  }
+  return judged;
+}
+
 }  // namespace
 
 Result<AccuracyTable> evaluate_outputs(const Evaluation& evaluation,
                                        const ToleranceSet& tolerances) {
-  if (auto difference = find_shape_difference(evaluation.results, evaluation.references)) {
+  const auto range = range_of(evaluation);
+  if (auto difference = find_shape_difference(evaluation.results, evaluation.references, range)) {
     return unjudged(evaluation, Accuracy::kFailNumeric, *std::move(difference));
   }
-  if (evaluation.references.empty() || evaluation.references.front().empty()) {
+  if (range.begin == range.end) {
     return unjudged(evaluation, Accuracy::kNotChecked,
                     "there is no sample or no output to compare");
   }
-  std::vector<JudgedOutput> outputs;
-  std::vector<const Tolerance*> applied;
-  for (std::size_t i = 0; i < evaluation.references.front().size(); ++i) {
-    const auto* spec = i < evaluation.outputs.size() ? &evaluation.outputs[i] : nullptr;
-    ASSAY_ASSIGN_OR_RETURN(const auto values,
-                           gather_output(evaluation.results, evaluation.references, i, spec));
-    applied.push_back(&tolerances.for_output(values.dtype, values.is_quantized));
-    outputs.push_back(judge_output(values, *applied.back()));
-    ASSAY_RETURN_IF_ERROR(add_label_metrics(values, evaluation.labels, outputs.back().metrics));
+  if (!has_elements(evaluation, range)) {
+    auto table = unjudged(evaluation, Accuracy::kPass,
+                          "the outputs have no elements; their number and shape is right");
+    const bool is_allowed = tolerances.floating.allows_nondeterminism;
+    apply_nondeterminism(evaluation.differing_elements, is_allowed, table);
+    return table;
   }
+  ASSAY_ASSIGN_OR_RETURN(const auto judged, judge_each(evaluation, range, tolerances));
+  if (!judged.misfit.empty()) {
+    return unjudged(evaluation, Accuracy::kNotChecked, judged.misfit);
+  }
+  const auto& outputs = judged.outputs;
   AccuracyTable table{.against = evaluation.against};
   std::string vacuous_control;
   for (std::size_t which = 0; which < outputs.front().trials.size(); ++which) {
-    const auto verdict = judge_control(outputs, which, evaluation.references.size());
+    const auto verdict = judge_control(outputs, which);
     table.controls.push_back(verdict.line);
     vacuous_control =
         vacuous_control.empty() && verdict.is_vacuous ? verdict.line : vacuous_control;
   }
   std::ranges::transform(outputs, std::back_inserter(table.outputs), output_error_of);
-  decide_numeric(outputs, unmeasured_bounds(outputs, applied), vacuous_control, table);
+  decide_numeric(outputs, unmeasured_bounds(outputs, judged.applied), vacuous_control, table);
   const bool is_allowed =
-      std::ranges::all_of(applied, [](const auto* t) { return t->allows_nondeterminism; });
+      std::ranges::all_of(judged.applied, [](const auto& t) { return t.allows_nondeterminism; });
   apply_nondeterminism(evaluation.differing_elements, is_allowed, table);
   return table;
 }

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "assay/base/result.h"
+#include "assay/evaluate/output_values.h"
 #include "assay/evaluate/tolerance.h"
 #include "assay/record/summary.h"
 #include "assay/tensor/tensor.h"
@@ -17,6 +20,10 @@ struct Evaluation {
   std::string against;  ///< Kind of the reference: "float32", "qdq", …
   std::span<const std::vector<Tensor>> results;
   std::span<const std::vector<Tensor>> references;
+  /// What each element of the reference may be missed by; empty: the tolerances decide.
+  std::span<const std::vector<Tensor>> bounds;
+  std::optional<OutputRange> range;           ///< Of a part of the program; absent: all outputs.
+  std::vector<std::size_t> constant_outputs;  ///< By their nature the same for every input.
   std::vector<TensorSpec> outputs;  ///< Names and quantization, as the program tells; may be empty.
   std::int64_t differing_elements = 0;  ///< Between two executions on the same inputs.
   std::vector<std::int64_t> labels;  ///< Right class of each row, over the samples; may be empty.
@@ -28,7 +35,13 @@ struct Evaluation {
 /// pass: every bound holds, the controls that must fail do. fail_numeric: a bound is broken, or a
 /// number or shape of outputs differs. fail_nondeterministic: repeats differ and the tolerance does
 /// not allow it. vacuous: the bounds hold, and would hold for all zeros or for another sample's
-/// output too. not_checked: there is no sample or no output. `reason` is always a sentence.
+/// output too. not_checked: there is no sample or no output, or the error bounds do not fit.
+/// `reason` is always a sentence.
+///
+/// Outputs with error bounds are held against these (error_bound_ratio, at most 1 unless the
+/// tolerance bounds it otherwise) and against nothing else. Outputs without a single element pass:
+/// their number and shape is all that there is. The outputs of a range are named by their place in
+/// it.
 /// Errors: kInvalidArgument when a quantization does not fit its output.
 Result<AccuracyTable> evaluate_outputs(const Evaluation& evaluation,
                                        const ToleranceSet& tolerances);

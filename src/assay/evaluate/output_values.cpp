@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "assay/base/result.h"
+#include "assay/evaluate/error_bounds.h"
 #include "assay/tensor/classification.h"
 #include "assay/tensor/difference.h"
 #include "assay/tensor/dtype.h"
@@ -98,7 +99,8 @@ Result<OutputValues> gather_output(std::span<const std::vector<Tensor>> results,
 }
 
 std::optional<std::string> find_shape_difference(std::span<const std::vector<Tensor>> results,
-                                                 std::span<const std::vector<Tensor>> references) {
+                                                 std::span<const std::vector<Tensor>> references,
+                                                 OutputRange range) {
   if (results.size() != references.size()) {
     return fmt::format("{} samples came out, the reference has {}", results.size(),
                        references.size());
@@ -111,10 +113,11 @@ std::optional<std::string> find_shape_difference(std::span<const std::vector<Ten
       return fmt::format("sample {}: {} outputs came out, the reference has {}", sample, got.size(),
                          expected.size());
     }
-    for (std::size_t i = 0; i < outputs; ++i) {
+    for (std::size_t i = range.begin; i < range.end; ++i) {
       if (got[i].shape != expected[i].shape) {
-        return fmt::format("sample {}, output {}: the shape is {}, the reference has {}", sample, i,
-                           text_from_shape(got[i].shape), text_from_shape(expected[i].shape));
+        return fmt::format("sample {}, output {}: the shape is {}, the reference has {}", sample,
+                           i - range.begin, text_from_shape(got[i].shape),
+                           text_from_shape(expected[i].shape));
       }
     }
   }
@@ -140,6 +143,10 @@ std::map<std::string, double> measure_output(const OutputValues& values,
   if (d.max_steps && d.mean_steps) {
     metrics["max_step_error"] = *d.max_steps;
     metrics["mean_step_error"] = *d.mean_steps;
+  }
+  if (!values.bounds.empty()) {
+    metrics["error_bound_ratio"] =
+        bound_ratio_between(candidate, values.reference, values.bounds).ratio;
   }
   add_class_metrics(values, candidate, metrics);
   return metrics;

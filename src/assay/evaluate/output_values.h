@@ -22,6 +22,8 @@ struct OutputValues {
   std::vector<Shape> shapes;       ///< Of each sample.
   std::vector<double> result;      ///< Concatenated over samples,
   std::vector<double> reference;   ///< as is this.
+  std::vector<double> bounds;      ///< What each element may be off; empty: no such bounds.
+  bool is_constant = false;        ///< By its nature the same for every input.
   std::vector<std::size_t> begin;  ///< Where each sample begins, and the end: samples + 1 entries.
 
   [[nodiscard]] std::size_t samples() const { return shapes.size(); }
@@ -35,15 +37,23 @@ Result<OutputValues> gather_output(std::span<const std::vector<Tensor>> results,
                                    std::span<const std::vector<Tensor>> references,
                                    std::size_t index, const TensorSpec* spec);
 
+/// Some of the outputs: [begin, end).
+struct OutputRange {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
 /// A sentence on the first difference in the number of samples, of outputs, or in shape; absent
-/// when there is none.
+/// when there is none. Shapes are looked at in the range only, numbers always. The range lies
+/// within the references.
 std::optional<std::string> find_shape_difference(std::span<const std::vector<Tensor>> results,
-                                                 std::span<const std::vector<Tensor>> references);
+                                                 std::span<const std::vector<Tensor>> references,
+                                                 OutputRange range);
 
 /// Every metric of level "output" that applies, by name, pooled over the samples: as if they were
 /// one tensor. Class metrics only where the rank is 1 to 3 and the last axis has two or more
 /// entries; step metrics only where the step is known. `candidate`: what takes the result's place,
-/// result itself or a control.
+/// result itself or a control. With bounds, error_bound_ratio too.
 std::map<std::string, double> measure_output(const OutputValues& values,
                                              std::span<const double> candidate);
 

@@ -69,6 +69,7 @@ constexpr auto kDefinitions = std::to_array<MetricDefinition>({
     {"inf_count", 1, "count", Better::kLower, "output", "Inf"},
     {"max_step_error", 1, "steps", Better::kLower, "output", "max steps"},
     {"mean_step_error", 1, "steps", Better::kLower, "output", "mean steps"},
+    {"error_bound_ratio", 1, "ratio", Better::kLower, "output", "of its bound"},
 });
 
 }  // namespace

@@ -1,0 +1,94 @@
+#include "assay/evaluate/error_bounds.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/evaluate/output_values.h"
+#include "assay/tensor/tensor.h"
+
+namespace assay {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+double ratio_of_element(double candidate, double reference, double bound) {
+  if (bound == kInfinity || candidate == reference) {
+    return 0;
+  }
+  if (std::isnan(reference) && std::isnan(candidate)) {
+    return 0;
+  }
+  if (!std::isfinite(reference) || !std::isfinite(candidate)) {
+    return kInfinity;
+  }
+  return std::abs(candidate - reference) / bound;  // x / 0 is infinite.
+}
+
+/// Row-major place of an element in its sample.
+std::vector<std::int64_t> place_of(std::size_t element, const Shape& shape) {
+  std::vector<std::int64_t> place(shape.size());
+  auto left = static_cast<std::int64_t>(element);
+  for (std::size_t axis = shape.size(); axis-- > 0;) {
+    place[axis] = left % shape[axis];
+    left /= shape[axis];
+  }
+  return place;
+}
+
+}  // namespace
+
+BoundRatio bound_ratio_between(std::span<const double> candidate, std::span<const double> reference,
+                               std::span<const double> bounds) {
+  ASSAY_CHECK(candidate.size() == reference.size() && bounds.size() == reference.size());
+  BoundRatio found;
+  for (std::size_t i = 0; i < reference.size(); ++i) {
+    const double ratio = ratio_of_element(candidate[i], reference[i], bounds[i]);
+    if (ratio > found.ratio) {
+      found = {.ratio = ratio, .worst = i};
+    }
+  }
+  return found;
+}
+
+Status gather_bounds(std::span<const std::vector<Tensor>> bounds, std::size_t index,
+                     OutputValues& values) {
+  for (std::size_t sample = 0; sample < values.samples(); ++sample) {
+    const bool is_there = sample < bounds.size() && index < bounds[sample].size() &&
+                          bounds[sample][index].shape == values.shapes[sample];
+    if (!is_there) {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("the error bounds of sample {}, output {} do not have the shape of "
+                              "the reference; it must be made again",
+                              sample, index));
+    }
+    const auto one = doubles_from_tensor(bounds[sample][index].view());
+    if (std::ranges::any_of(one, [](double bound) { return !(bound >= 0); })) {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("an error bound of sample {}, output {} is negative or NaN; the "
+                              "reference must be made again",
+                              sample, index));
+    }
+    values.bounds.insert(values.bounds.end(), one.begin(), one.end());
+  }
+  return {};
+}
+
+std::string describe_worst_element(const OutputValues& values) {
+  const auto worst = bound_ratio_between(values.result, values.reference, values.bounds).worst;
+  const auto next = std::ranges::upper_bound(values.begin, worst);
+  const auto sample = static_cast<std::size_t>(next - values.begin.begin()) - 1;
+  return fmt::format("sample {}, element [{}]: {:.9g}, expected {:.9g} ± {:.3g}", sample,
+                     fmt::join(place_of(worst - values.begin[sample], values.shapes[sample]), ", "),
+                     values.result[worst], values.reference[worst], values.bounds[worst]);
+}
+
+}  // namespace assay

@@ -1,0 +1,365 @@
+#include "assay/evaluate/error_bounds.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "assay/base/json.h"
+#include "assay/evaluate/evaluate.h"
+#include "assay/evaluate/tolerance.h"
+#include "assay/record/axes.h"
+#include "assay/record/case.h"
+#include "assay/record/metric.h"
+#include "assay/record/summary.h"
+#include "assay/tensor/dtype.h"
+#include "assay/tensor/tensor.h"
+
+namespace assay {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+using Samples = std::vector<std::vector<Tensor>>;
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+double ratio(double candidate, double reference, double bound) {
+  return bound_ratio_between(std::vector{candidate}, std::vector{reference}, std::vector{bound})
+      .ratio;
+}
+
+TEST(BoundRatio, IsTheErrorInUnitsOfTheBound) {
+  EXPECT_EQ(ratio(3, 2, 4), 0.25);
+  EXPECT_EQ(ratio(3, 2, 0), kInf);
+  EXPECT_EQ(ratio(2, 2, 0), 0);
+  EXPECT_EQ(ratio(-0.0, 0.0, 0), 0);
+  EXPECT_EQ(ratio(1e300, 2, kInf), 0);
+}
+
+TEST(BoundRatio, TakesSpecialValuesByTheirPlace) {
+  EXPECT_EQ(ratio(kNan, kNan, 0), 0);
+  EXPECT_EQ(ratio(kInf, kInf, 0), 0);
+  EXPECT_EQ(ratio(-kInf, kInf, 1e300), kInf);
+  EXPECT_EQ(ratio(0, kNan, 1e300), kInf);
+  EXPECT_EQ(ratio(kNan, 0, 1e300), kInf);
+  EXPECT_EQ(ratio(kInf, 1e308, 1e300), kInf);
+  EXPECT_EQ(ratio(kNan, 0, kInf), 0);  // Anything goes.
+}
+
+TEST(BoundRatio, NamesTheWorstElement) {
+  const auto found = bound_ratio_between(std::vector{1.0, 5.0, 3.5}, std::vector{1.0, 4.0, 3.0},
+                                         std::vector{1.0, 10.0, 1.0});
+  EXPECT_EQ(found.ratio, 0.5);
+  EXPECT_EQ(found.worst, 2U);
+}
+
+Tensor doubles(const std::vector<double>& values, Shape shape = {}) {
+  if (shape.empty()) {
+    shape = {static_cast<std::int64_t>(values.size())};
+  }
+  return tensor_from_doubles(values, std::move(shape), Dtype::kFloat64);
+}
+
+Tensor floats(const std::vector<double>& values, Shape shape = {}) {
+  if (shape.empty()) {
+    shape = {static_cast<std::int64_t>(values.size())};
+  }
+  return tensor_from_doubles(values, std::move(shape), Dtype::kFloat32);
+}
+
+AccuracyTable judge(const Evaluation& evaluation, const Json& document = Json::object()) {
+  const auto set = tolerances_for(Recipe{}, document, "float64");
+  EXPECT_TRUE(set) << set.error().message;
+  const auto table = evaluate_outputs(evaluation, *set);
+  EXPECT_TRUE(table) << table.error().message;
+  return table ? *table : AccuracyTable{};
+}
+
+/// Three samples of one operator with one output: an element is large, one is NaN, one infinite.
+struct OneOutput {
+  Samples references = {{doubles({1, -2, 300, 0.5, kNan, kInf})},
+                        {doubles({2, 5, -100, 0.25, kNan, -kInf})},
+                        {doubles({-3, 1, 50, 0.125, kNan, kInf})}};
+  Samples bounds = {{doubles({1e-3, 1e-3, 1e-3, 1e-3, 0, 0})},
+                    {doubles({1e-3, 1e-3, 1e-3, 1e-3, 0, 0})},
+                    {doubles({1e-3, 1e-3, 1e-3, 1e-3, 0, 0})}};
+
+  [[nodiscard]] AccuracyTable of(const Samples& results, const Json& document = Json::object(),
+                                 std::int64_t differing = 0) const {
+    return judge({.against = "float64",
+                  .results = results,
+                  .references = references,
+                  .bounds = bounds,
+                  .differing_elements = differing},
+                 document);
+  }
+};
+
+TEST(ErrorBounds, DecideInsteadOfTheTolerance) {
+  const OneOutput one;
+  auto results = one.references;
+  results[0][0] = doubles({1.0009, -2, 300, 0.5, kNan, kInf});
+  const auto right = one.of(results);
+  EXPECT_EQ(right.accuracy, Accuracy::kPass) << right.reason;
+  EXPECT_NEAR(double_from_metric(right.outputs[0].metrics.at("error_bound_ratio")), 0.9, 1e-9);
+  // 0.002 of 0.5 is nothing beside 300, and no default tolerance would see it.
+  results[0][0] = doubles({1, -2, 300, 0.502, kNan, kInf});
+  const auto wrong = one.of(results);
+  EXPECT_EQ(wrong.accuracy, Accuracy::kFailNumeric);
+  EXPECT_THAT(wrong.reason, HasSubstr("error_bound_ratio 2 (<= 1)"));
+  EXPECT_THAT(wrong.reason, HasSubstr("sample 0, element [3]: 0.502, expected 0.5 ± 0.001"));
+}
+
+TEST(ErrorBounds, AreLoosenedOnlyByAToleranceThatSaysWhy) {
+  const OneOutput one;
+  auto results = one.references;
+  results[1][0] = doubles({2, 5.0035, -100, 0.25, kNan, -kInf});
+  EXPECT_EQ(one.of(results).accuracy, Accuracy::kFailNumeric);
+  const Json looser = {{"error_bound_ratio", 4}, {"why", "this backend approximates tanh"}};
+  EXPECT_EQ(one.of(results, looser).accuracy, Accuracy::kPass);
+  const Json other = {{"sqnr_db", 5}, {"why", "of whole networks"}};
+  EXPECT_EQ(one.of(results, other).accuracy, Accuracy::kFailNumeric);
+}
+
+TEST(ErrorBounds, AreTriedOnTheControls) {
+  auto one = OneOutput();
+  const auto right = one.of(one.references);
+  ASSERT_EQ(right.controls.size(), 4U);
+  EXPECT_THAT(right.controls[0], StartsWith("all_zeros: fails, as it must"));
+  EXPECT_THAT(right.controls[1], StartsWith("other_sample: fails, as it must"));
+  EXPECT_THAT(right.controls[3], StartsWith("one_element: fails, as it must"));
+  // Bounds as wide as the values let an element be anything: the check finds nothing.
+  for (auto& sample : one.bounds) {
+    sample[0] = doubles({1000, 1000, 1000, 1000, 0, 0});
+  }
+  const auto vacuous = one.of(one.references);
+  EXPECT_EQ(vacuous.accuracy, Accuracy::kVacuous);
+}
+
+TEST(ErrorBounds, OfAConstantOutputNeedNoOtherSample) {
+  const Samples constant = {{doubles({3, 3})}, {doubles({3, 3})}};
+  const Samples exact = {{doubles({0, 0})}, {doubles({0, 0})}};
+  Evaluation evaluation{
+      .against = "float64", .results = constant, .references = constant, .bounds = exact};
+  EXPECT_EQ(judge(evaluation).accuracy, Accuracy::kVacuous);
+  evaluation.constant_outputs = {0};
+  EXPECT_EQ(judge(evaluation).accuracy, Accuracy::kPass);
+}
+
+TEST(ErrorBounds, ThatDoNotFitCheckNothing) {
+  auto one = OneOutput();
+  one.bounds[1][0] = doubles({0, 0});
+  EXPECT_EQ(one.of(one.references).accuracy, Accuracy::kNotChecked);
+  one = OneOutput();
+  one.bounds[2][0] = doubles({1, 1, -1, 1, 0, 0});
+  const auto table = one.of(one.references);
+  EXPECT_EQ(table.accuracy, Accuracy::kNotChecked);
+  EXPECT_THAT(table.reason, HasSubstr("negative or NaN"));
+}
+
+TEST(ErrorBounds, AnOutputWithoutElementsIsItsShape) {
+  const Samples empty = {{floats({}, {0, 3})}, {floats({}, {0, 3})}};
+  Evaluation evaluation{.against = "float64", .results = empty, .references = empty};
+  EXPECT_EQ(judge(evaluation).accuracy, Accuracy::kPass);
+  const Samples other = {{floats({}, {3, 0})}, {floats({}, {3, 0})}};
+  evaluation.results = other;
+  EXPECT_EQ(judge(evaluation).accuracy, Accuracy::kFailNumeric);
+}
+
+// ---- parts of a joint program ------------------------------------------------------------------
+
+/// Two parts: outputs 0 and 1 belong to the first, output 2 to the second.
+struct TwoParts {
+  Samples references = {{doubles({1, 2}), doubles({3, 4}), doubles({5, 6})},
+                        {doubles({7, 8}), doubles({9, 1}), doubles({2, 3})}};
+  Samples bounds = {{doubles({0.1, 0.1}), doubles({0.1, 0.1}), doubles({0.1, 0.1})},
+                    {doubles({0.1, 0.1}), doubles({0.1, 0.1}), doubles({0.1, 0.1})}};
+
+  [[nodiscard]] AccuracyTable of(const Samples& results, OutputRange range) const {
+    return judge({.against = "float64",
+                  .results = results,
+                  .references = references,
+                  .bounds = bounds,
+                  .range = range});
+  }
+};
+
+TEST(PartOfAProgram, HasAVerdictReasonAndControlsOfItsOwn) {
+  const TwoParts two;
+  auto results = two.references;
+  results[1][2] = doubles({2, 3.5});
+  const auto first = two.of(results, {0, 2});
+  EXPECT_EQ(first.accuracy, Accuracy::kPass) << first.reason;
+  EXPECT_EQ(first.outputs.size(), 2U);
+  const auto second = two.of(results, {2, 3});
+  EXPECT_EQ(second.accuracy, Accuracy::kFailNumeric);
+  ASSERT_EQ(second.outputs.size(), 1U);
+  EXPECT_EQ(second.outputs[0].output, "0");  // As the same model alone would name it.
+  EXPECT_THAT(second.reason, HasSubstr("sample 1, element [1]: 3.5"));
+  EXPECT_EQ(second.controls.size(), 4U);
+}
+
+TEST(PartOfAProgram, IsNotJudgedByTheShapeOfAnother) {
+  const TwoParts two;
+  auto results = two.references;
+  results[0][2] = doubles({5, 6, 7});
+  EXPECT_EQ(two.of(results, {0, 2}).accuracy, Accuracy::kPass);
+  const auto second = two.of(results, {2, 3});
+  EXPECT_EQ(second.accuracy, Accuracy::kFailNumeric);
+  EXPECT_THAT(second.reason, StartsWith("sample 0, output 0: the shape is 3"));
+}
+
+TEST(PartOfAProgram, FailsWhenAnOutputOfTheWholeIsMissing) {
+  const TwoParts two;
+  auto results = two.references;
+  for (auto& sample : results) {
+    sample.pop_back();
+  }
+  EXPECT_EQ(two.of(results, {0, 2}).accuracy, Accuracy::kFailNumeric);
+}
+
+TEST(PartOfAProgram, OutsideOfItChecksNothing) {
+  const TwoParts two;
+  EXPECT_EQ(two.of(two.references, {3, 4}).accuracy, Accuracy::kNotChecked);
+}
+
+// ---- faults of kernels -------------------------------------------------------------------------
+
+/// A wrong kernel: what it makes of the right outputs.
+struct Fault {
+  std::string name;
+  std::function<void(Samples&)> apply;
+};
+
+void change(Tensor& tensor, const std::function<double(double, std::size_t)>& change_element) {
+  auto values = doubles_from_tensor(tensor.view());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = change_element(values[i], i);
+  }
+  tensor = tensor_from_doubles(values, tensor.shape, tensor.dtype);
+}
+
+void change_all(Samples& samples, const std::function<double(double, std::size_t)>& by) {
+  for (auto& sample : samples) {
+    change(sample[0], by);
+  }
+}
+
+void reorder(Tensor& tensor, std::size_t rows, std::size_t columns) {
+  const auto values = doubles_from_tensor(tensor.view());
+  std::vector<double> moved(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    moved[(i % columns) * rows + i / columns] = values[i];
+  }
+  tensor = tensor_from_doubles(moved, tensor.shape, tensor.dtype);
+}
+
+std::vector<Fault> faults() {
+  return {
+      {"zero output", [](Samples& s) { change_all(s, [](double, std::size_t) { return 0.0; }); }},
+      {"stale output",
+       [](Samples& s) {
+         for (auto& sample : s) {
+           sample = s.front();
+         }
+       }},
+      {"swapped samples", [](Samples& s) { std::swap(s[0], s[1]); }},
+      {"swapped strides",
+       [](Samples& s) {
+         for (auto& sample : s) {
+           reorder(sample[0], 3, 4);
+         }
+       }},
+      {"NaN to 0",
+       [](Samples& s) { change_all(s, [](double x, std::size_t) { return x != x ? 0.0 : x; }); }},
+      {"infinity to the largest number",
+       [](Samples& s) {
+         change_all(s, [](double x, std::size_t) { return std::clamp(x, -3e38, 3e38); });
+       }},
+      {"one element one step of float16 off",
+       [](Samples& s) {
+         change(s[2][0], [](double x, std::size_t i) { return i == 7 ? x * (1 + 1e-3) : x; });
+       }},
+      {"off by one place",
+       [](Samples& s) {
+         for (auto& sample : s) {
+           auto values = doubles_from_tensor(sample[0].view());
+           std::ranges::rotate(values, values.begin() + 1);
+           sample[0] = tensor_from_doubles(values, sample[0].shape, sample[0].dtype);
+         }
+       }},
+      {"wrong rounding",
+       [](Samples& s) { change_all(s, [](double x, std::size_t) { return x * (1 + 5e-7); }); }},
+      {"dropped bias",
+       [](Samples& s) { change_all(s, [](double x, std::size_t) { return x - 1e-3; }); }},
+      {"sign lost", [](Samples& s) { change_all(s, [](double x, std::size_t) { return -x; }); }},
+  };
+}
+
+/// An output of 3 x 4 with a NaN and an infinity; bounds of one step of float32.
+Samples kernel_outputs() {
+  Samples samples;
+  for (int sample = 0; sample < 3; ++sample) {
+    std::vector<double> values;
+    for (int i = 0; i < 12; ++i) {
+      values.push_back((i % 2 == 0 ? 1 : -1) * (1.0 + i) / (sample + 3.0));
+    }
+    values[5] = kNan;
+    values[9] = kInf;
+    samples.push_back({floats(values, {3, 4})});
+  }
+  return samples;
+}
+
+Samples step_bounds(const Samples& outputs) {
+  auto bounds = outputs;
+  for (auto& sample : bounds) {
+    auto values = doubles_from_tensor(sample[0].view());
+    for (auto& value : values) {
+      value = value - value == 0 ? std::abs(value) * 0x1p-23 : 0;
+    }
+    sample[0] = tensor_from_doubles(values, sample[0].shape, Dtype::kFloat64);
+  }
+  return bounds;
+}
+
+TEST(Faults, AreAllCaughtByErrorBounds) {
+  const auto right = kernel_outputs();
+  const auto bounds = step_bounds(right);
+  const auto judge_it = [&](const Samples& results) {
+    return judge({.against = "float64", .results = results, .references = right, .bounds = bounds});
+  };
+  ASSERT_EQ(judge_it(right).accuracy, Accuracy::kPass) << judge_it(right).reason;
+  for (const auto& fault : faults()) {
+    auto results = right;
+    fault.apply(results);
+    EXPECT_EQ(judge_it(results).accuracy, Accuracy::kFailNumeric) << fault.name;
+  }
+}
+
+TEST(Faults, OfRoundingAreSeenByBoundsOnly) {
+  auto right = kernel_outputs();
+  change_all(right, [](double x, std::size_t) { return x - x == 0 ? x : 1.0; });
+  auto results = right;
+  change_all(results, [](double x, std::size_t) { return x * (1 + 5e-7); });
+  EXPECT_EQ(judge({.against = "float64", .results = results, .references = right}).accuracy,
+            Accuracy::kPass);
+  const auto bounds = step_bounds(right);
+  EXPECT_EQ(judge({.against = "float64", .results = results, .references = right, .bounds = bounds})
+                .accuracy,
+            Accuracy::kFailNumeric);
+}
+
+}  // namespace
+}  // namespace assay
