@@ -27,6 +27,9 @@ bool is_number(const Json& value) { return value.is_number(); }
 bool is_size(const Json& value) { return value.is_number_unsigned(); }
 bool is_object(const Json& value) { return value.is_object(); }
 bool is_list(const Json& value) { return value.is_array(); }
+bool is_range(const Json& value) {
+  return value.is_array() && value.size() == 2 && is_size(value[0]) && is_size(value[1]);
+}
 
 /// One thing that is read: "stages/*/wall_ns" is that field of each stage.
 struct Field {
@@ -62,6 +65,12 @@ constexpr Field kManifestFields[] = {
     {"program/operators_left/*", "an object", is_object},
     {"program/operators_left/*/name", "a text", is_text},
     {"program/operators_left/*/count", "a number", is_number},
+    {"program/parts", "a list", is_list, false},
+    {"program/parts/*", "an object", is_object},
+    {"program/parts/*/outputs", "two sizes", is_range},
+    {"program/parts/*/delegation", "an object", is_object, false},
+    {"program/parts/*/delegation/nodes_delegated", "a number", is_number, false},
+    {"program/parts/*/delegation/nodes_not_delegated", "a number", is_number, false},
     {"program/methods", "a list", is_list, false},
     {"program/methods/*", "an object", is_object},
     {"program/methods/*/planned_arena_bytes", "a list", is_list, false},

@@ -70,6 +70,16 @@ TEST(Manifest, OfAnotherTypeSomewhereIsCorruptAndSaysWhere) {
   EXPECT_EQ(complaint_after("/unknown", 1), "accepted");
 }
 
+TEST(Manifest, OfAJointProgramSaysWhichOutputsAPartHas) {
+  const auto parts = [](const char* text) {
+    return complaint_after("/program/parts", Json::parse(text));
+  };
+  EXPECT_EQ(parts(R"([{"outputs": [0, 2], "delegation": {"nodes_delegated": 1}}])"), "accepted");
+  EXPECT_THAT(parts(R"([{"outputs": [0]}])"), HasSubstr("parts/0/outputs is not two sizes"));
+  EXPECT_THAT(parts(R"([{"outputs": [0, -1]}])"), HasSubstr("is not two sizes"));
+  EXPECT_THAT(parts(R"([{"inputs": [0, 1]}])"), HasSubstr("parts/0/outputs is missing"));
+}
+
 TEST(Manifest, WithoutWhatMustBeThereIsCorrupt) {
   auto manifest = whole_manifest();
   manifest["files"][0].erase("sha256");

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "assay/artifact/aot_client.h"
+#include "assay/artifact/aot_servers.h"
 #include "assay/artifact/cache.h"
 #include "assay/artifact/toolchain.h"
 #include "assay/artifact/toolchains.h"
@@ -239,6 +240,9 @@ class Planner {
   Status add_job(const std::string& key, bool is_artifact, std::string label, Json request) {
     ASSAY_ASSIGN_OR_RETURN(auto staging, cache_.make_staging_folder(key));
     request["out_dir"] = staging.string();
+    if (request_.job_timeout_ns > 0) {
+      request["timeout_ns"] = request_.job_timeout_ns;
+    }
     jobs.push_back(
         {key, is_artifact, std::move(label), std::move(staging), std::move(request), toolchain_});
     return {};
@@ -316,10 +320,11 @@ std::vector<std::vector<const Job*>> by_toolchain(const std::vector<Job>& jobs) 
 
 /// Has jobs of one toolchain done by its fork server.
 Status make_jobs(const std::vector<const Job*>& jobs, const WorkshopRequest& request,
-                 const ArtifactCache& cache, const WorkshopListener& listener, Workpieces& pieces) {
-  ASSAY_ASSIGN_OR_RETURN(auto client,
-                         AotClient::start(jobs.front()->toolchain, request.parallel_jobs,
-                                          cache.folder() / "server.log"));
+                 const ArtifactCache& cache, const WorkshopListener& listener, AotServers& servers,
+                 Workpieces& pieces) {
+  const auto& toolchain = jobs.front()->toolchain;
+  ASSAY_ASSIGN_OR_RETURN(auto* client, servers.get(toolchain, request.parallel_jobs,
+                                                   cache.folder() / "server.log"));
   const auto on_stage = [&](int index, Stage stage) {
     if (listener.on_stage) {
       listener.on_stage(jobs[static_cast<std::size_t>(index)]->label, stage);
@@ -338,21 +343,27 @@ Status make_jobs(const std::vector<const Job*>& jobs, const WorkshopRequest& req
   for (const auto* job : jobs) {
     requests.push_back(job->request);
   }
-  ASSAY_RETURN_IF_ERROR(client.run(requests, on_stage, on_done, listener.should_stop));
+  if (auto done = client->run(requests, on_stage, on_done, listener.should_stop); !done) {
+    servers.drop(toolchain);  // It is dead, or has jobs of ours under way.
+    return std::unexpected(std::move(done).error());
+  }
   return {};
 }
 
 }  // namespace
 
 Result<Workpieces> make_workpieces(const WorkshopRequest& request, const ToolchainOf& toolchain_of,
-                                   const ArtifactCache& cache, const WorkshopListener& listener) {
+                                   const ArtifactCache& cache, const WorkshopListener& listener,
+                                   AotServers* kept) {
   Planner planner(request, toolchain_of, cache);
   ASSAY_RETURN_IF_ERROR(planner.plan());
   if (listener.on_plan) {
     listener.on_plan(static_cast<int>(planner.jobs.size()), planner.pieces.from_cache);
   }
+  AotServers own;
+  auto& servers = kept == nullptr ? own : *kept;
   for (const auto& jobs : by_toolchain(planner.jobs)) {
-    ASSAY_RETURN_IF_ERROR(make_jobs(jobs, request, cache, listener, planner.pieces));
+    ASSAY_RETURN_IF_ERROR(make_jobs(jobs, request, cache, listener, servers, planner.pieces));
   }
   return std::move(planner.pieces);
 }

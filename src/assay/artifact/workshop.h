@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "assay/artifact/aot_client.h"
+#include "assay/artifact/aot_servers.h"
 #include "assay/artifact/cache.h"
 #include "assay/artifact/toolchains.h"
 #include "assay/base/result.h"
@@ -45,6 +47,7 @@ struct WorkshopRequest {
   int parallel_jobs = 2;
   bool is_rebuild = false;  ///< Make again what the cache has, and compare.
   bool is_stop_after_lower = false;
+  std::int64_t job_timeout_ns = 0;  ///< Then a job is killed; 0: never.
 };
 
 /// Everything a set of cases needs, by key.
@@ -59,9 +62,11 @@ struct Workpieces {
 /// toolchain of each case's lowering: one server after the other where there are several. A case's
 /// references come from the toolchain that makes its program, so both start from the same model. A
 /// job that fails is an outcome, not an error. Cases whose model is a program file need none.
+/// `kept`: servers to use and to leave there for the next call; null: of this call alone.
 /// Errors: kUnavailable (no toolchain and something is missing), kTimeout (stopped).
 Result<Workpieces> make_workpieces(const WorkshopRequest& request, const ToolchainOf& toolchain_of,
-                                   const ArtifactCache& cache, const WorkshopListener& listener);
+                                   const ArtifactCache& cache, const WorkshopListener& listener,
+                                   AotServers* kept = nullptr);
 
 /// The artifact of a case whose model is a program file: its own files, digested now.
 Result<Artifact> artifact_from_file(const std::filesystem::path& program);

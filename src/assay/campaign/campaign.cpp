@@ -70,7 +70,8 @@ class Campaign {
     ASSAY_RETURN_IF_ERROR(close_cases_without_artifact());
     reopen_lost_references();
     ASSAY_RETURN_IF_ERROR(execute_steps());
-    return tools_.store.finish_run(request_.run.id, unix_time_ns());
+    return request_.finishes_run ? tools_.store.finish_run(request_.run.id, unix_time_ns())
+                                 : Status();
   }
 
  private:
@@ -145,11 +146,12 @@ class Campaign {
 
   Attempt wanted_attempt(const PreparedCase& prepared, Pass pass) const {
     return {.run = request_.run.id,
-            .case_key = case_key(prepared.cell),
-            .subject = subject_key(prepared.subject),
+            .case_key = prepared.key,
+            .subject = prepared.subject_digest,
             .device = prepared.cell.device,
             .pass = pass,
-            .worker = "local"};
+            .worker = "local",
+            .n = request_.n};
   }
 
   /// The state of an attempt; a new one is stored, so that a resumed run finds it.
@@ -229,8 +231,8 @@ class Campaign {
   Status close_cases_without_artifact() {
     for (std::size_t i = 0; i < prepared_.size(); ++i) {
       const auto& prepared = prepared_[i];
-      const bool is_made = prepared.artifact.has_value();
-      if (is_made && prepared.cell.recipe.runtime_unavailable.empty()) {
+      const auto failure = why_not_launched(prepared);
+      if (!failure) {
         continue;
       }
       for (const auto pass : passes_of(i)) {
@@ -238,12 +240,8 @@ class Campaign {
         if (state->attempt.is_finished) {
           continue;
         }
-        ASSAY_RETURN_IF_ERROR(
-            is_made
-                ? finish_attempt(*state, Outcome::kSkipped, Stage::kStart, "runtime_unavailable",
-                                 prepared.cell.recipe.runtime_unavailable)
-                : finish_attempt(*state, prepared.failure.outcome, prepared.failure.stage,
-                                 prepared.failure.reason_code, prepared.failure.text));
+        ASSAY_RETURN_IF_ERROR(finish_attempt(*state, failure->outcome, failure->stage,
+                                             failure->reason_code, failure->text));
       }
     }
     return {};
@@ -391,6 +389,7 @@ class Campaign {
       ASSAY_RETURN_IF_ERROR(tools_.store.add_attachment(
           {.owner = attempt, .kind = "attribution", .content = Json(found).dump()}));
     }
+    const auto parts = parts_of(manifest);
     for (const auto& kind : request_.settings.against) {
       if (given_.giver_of(cell, kind) == cell) {
         ASSAY_RETURN_IF_ERROR(tools_.store.add_attachment(
@@ -402,6 +401,14 @@ class Campaign {
       const auto reference = reference_of(cell, kind);
       if (!reference) {
         ASSAY_RETURN_IF_ERROR(tell_missing_reference(cell, kind, attempt));
+        continue;
+      }
+      if (!parts.empty()) {
+        ASSAY_ASSIGN_OR_RETURN(const auto tables,
+                               judge_parts(prepared.cell, brought, *reference,
+                                           request_.settings.tolerance, parts));
+        ASSAY_RETURN_IF_ERROR(tools_.store.add_attachment(
+            {.owner = attempt, .kind = "part_tables", .content = Json(tables).dump()}));
         continue;
       }
       ASSAY_ASSIGN_OR_RETURN(const auto table, judge_outputs(prepared.cell, brought, *reference,

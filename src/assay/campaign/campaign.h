@@ -4,9 +4,11 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "assay/artifact/aot_servers.h"
 #include "assay/artifact/cache.h"
 #include "assay/artifact/toolchains.h"
 #include "assay/base/json.h"
@@ -33,10 +35,12 @@ struct CampaignSettings {
   std::vector<Pass> passes = {Pass::kEvaluate, Pass::kMemory, Pass::kProfile, Pass::kTiming};
   std::vector<std::string> against = {"float32", "qdq"};
   bool has_parity = false;          ///< Cases with real inputs are evaluated on random ones, too.
+  bool needs_float32 = true;        ///< Every case has that reference, if only for its inputs.
   Json tolerance = Json::object();  ///< Of the spec; overrides the recipe's.
   int parallel_jobs = 2;            ///< Ahead of time.
   bool is_rebuild = false;
   std::int64_t launch_timeout_ns = 0;   ///< 0: time budget and ten minutes.
+  std::int64_t job_timeout_ns = 0;      ///< Of one job ahead of time; 0: none.
   std::int64_t memory_limit_bytes = 0;  ///< Of a runner; 0: none.
   std::vector<std::string> libraries;   ///< The user's delegate or kernel libraries.
 };
@@ -48,7 +52,9 @@ struct CampaignRequest {
   std::vector<Case> cases;
   std::vector<EngineBuild> builds;
   CampaignSettings settings;
-  bool is_resumed = false;  ///< `run` is in the store; go on where it stopped.
+  bool is_resumed = false;   ///< `run` is in the store; go on where it stopped.
+  bool finishes_run = true;  ///< Nothing more comes to the run after this.
+  int n = 0;                 ///< Which try at the cases; another one starts from the beginning.
 };
 
 /// What a campaign works with; all outlive it.
@@ -59,6 +65,8 @@ struct CampaignTools {
   std::function<Result<AgentClient>()> connect_agent;          ///< Asked again when an agent died.
   std::function<Result<std::shared_ptr<void>>()> lock_device;  ///< Exclusive while launches run.
   CampaignListener& listener;
+  /// Fork servers that are kept for the campaigns to come; null: each has its own.
+  AotServers* servers = nullptr;
 };
 
 /// Makes artifacts, then runs every pass of every case and stores each launch as it ends. A case

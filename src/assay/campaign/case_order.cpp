@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -23,7 +24,8 @@ namespace {
 
 constexpr std::int64_t kDefaultAllowanceNs = 600'000'000'000;
 
-/// The reference whose inputs the case takes: all of a model have the same, a program has one.
+/// The reference whose inputs the case takes: all of a model have the same, a program has one. Not
+/// an engine's, which is none of its own.
 const Reference* find_inputs(const PreparedCase& prepared) {
   for (const auto kind : {std::string_view("float32"), kFileKind, kInputsKind}) {
     if (const auto found = prepared.references.find(std::string(kind));
@@ -31,7 +33,8 @@ const Reference* find_inputs(const PreparedCase& prepared) {
       return &found->second;
     }
   }
-  return nullptr;
+  const auto& references = prepared.references;
+  return references.empty() ? nullptr : &references.begin()->second;
 }
 
 /// How many samples a runner finds in a file that it reads by itself.

@@ -16,6 +16,7 @@
 #include "assay/base/result.h"
 #include "assay/evaluate/attribution.h"
 #include "assay/evaluate/evaluate.h"
+#include "assay/evaluate/output_values.h"
 #include "assay/evaluate/tolerance.h"
 #include "assay/record/attribution.h"
 #include "assay/record/case.h"
@@ -74,6 +75,59 @@ Result<Samples> expected_of(const std::map<std::string, Reference>& references,
   return samples_from(tensors);
 }
 
+/// What is compared: outputs, what they should be, and by how much they may be off.
+struct Sides {
+  Samples results;
+  Samples expected;
+  Samples bounds;  ///< Empty where the reference has none.
+  std::vector<std::int64_t> labels;
+};
+
+Result<Samples> bounds_of(const std::filesystem::path& folder) {
+  const auto path = folder / "bounds.safetensors";
+  if (!std::filesystem::exists(path)) {
+    return Samples();
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto tensors, read_safetensors(path));
+  return samples_from(tensors);
+}
+
+Result<Sides> read_sides(const EvaluationYield& yield, const Reference& reference) {
+  Sides sides;
+  const std::filesystem::path folder = reference.folder;
+  ASSAY_ASSIGN_OR_RETURN(const auto results, tensors_from_safetensors(yield.outputs));
+  ASSAY_ASSIGN_OR_RETURN(const auto expected, read_safetensors(folder / "outputs.safetensors"));
+  ASSAY_ASSIGN_OR_RETURN(sides.results, samples_from(results));
+  ASSAY_ASSIGN_OR_RETURN(sides.expected, samples_from(expected));
+  ASSAY_ASSIGN_OR_RETURN(sides.bounds, bounds_of(folder));
+  ASSAY_ASSIGN_OR_RETURN(sides.labels, labels_of(folder));
+  return sides;
+}
+
+/// Outputs that the reference says are the same for every input.
+std::vector<std::size_t> constant_outputs_of(const Json& document) {
+  std::vector<std::size_t> constant;
+  const auto outputs = document.value("outputs", Json::array());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].is_object() && outputs[i].value("constant", false)) {
+      constant.push_back(i);
+    }
+  }
+  return constant;
+}
+
+Evaluation evaluation_of(const EvaluationYield& yield, const Reference& reference,
+                         const Sides& sides) {
+  return {.against = reference.kind,
+          .results = sides.results,
+          .references = sides.expected,
+          .bounds = sides.bounds,
+          .constant_outputs = constant_outputs_of(reference.document),
+          .outputs = yield.specs,
+          .differing_elements = yield.differing_elements,
+          .labels = sides.labels};
+}
+
 }  // namespace
 
 std::vector<LayerOrigin> layers_of(const Json& manifest) {
@@ -103,26 +157,45 @@ Status judge_pieces(const Json& manifest, const EvaluationYield& yield,
       {.layers = layers, .results = results, .quantized = quantized, .floating = floating}, found);
 }
 
+std::vector<OutputRange> parts_of(const Json& manifest) {
+  std::vector<OutputRange> parts;
+  if (!manifest.is_object()) {
+    return parts;
+  }
+  const auto program = manifest.value("program", Json::object());
+  for (const auto& part : program.value("parts", Json::array())) {
+    const auto& outputs = part.at("outputs");
+    parts.push_back(
+        {.begin = outputs.at(0).get<std::size_t>(), .end = outputs.at(1).get<std::size_t>()});
+  }
+  return parts;
+}
+
 Result<AccuracyTable> judge_outputs(const Case& cell, const EvaluationYield& yield,
                                     const Reference& reference, const Json& tolerance,
                                     std::size_t layers) {
-  ASSAY_ASSIGN_OR_RETURN(const auto results, tensors_from_safetensors(yield.outputs));
-  const std::filesystem::path folder = reference.folder;
-  ASSAY_ASSIGN_OR_RETURN(const auto expected, read_safetensors(folder / "outputs.safetensors"));
-  ASSAY_ASSIGN_OR_RETURN(auto labels, labels_of(folder));
-  ASSAY_ASSIGN_OR_RETURN(auto result_samples, samples_from(results));
-  ASSAY_ASSIGN_OR_RETURN(auto expected_samples, samples_from(expected));
-  drop_last(layers, result_samples);
-  drop_last(layers, expected_samples);
+  ASSAY_ASSIGN_OR_RETURN(auto sides, read_sides(yield, reference));
+  drop_last(layers, sides.results);
+  drop_last(layers, sides.expected);
   ASSAY_ASSIGN_OR_RETURN(const auto tolerances,
                          tolerances_for(cell.recipe, tolerance, reference.kind));
-  return evaluate_outputs({.against = reference.kind,
-                           .results = result_samples,
-                           .references = expected_samples,
-                           .outputs = yield.specs,
-                           .differing_elements = yield.differing_elements,
-                           .labels = std::move(labels)},
-                          tolerances);
+  return evaluate_outputs(evaluation_of(yield, reference, sides), tolerances);
+}
+
+Result<std::vector<AccuracyTable>> judge_parts(const Case& cell, const EvaluationYield& yield,
+                                               const Reference& reference, const Json& tolerance,
+                                               const std::vector<OutputRange>& parts) {
+  ASSAY_ASSIGN_OR_RETURN(const auto sides, read_sides(yield, reference));
+  ASSAY_ASSIGN_OR_RETURN(const auto tolerances,
+                         tolerances_for(cell.recipe, tolerance, reference.kind));
+  auto evaluation = evaluation_of(yield, reference, sides);
+  std::vector<AccuracyTable> tables;
+  for (const auto& part : parts) {
+    evaluation.range = part;
+    ASSAY_ASSIGN_OR_RETURN(auto table, evaluate_outputs(evaluation, tolerances));
+    tables.push_back(std::move(table));
+  }
+  return tables;
 }
 
 std::vector<MetricRow> metric_rows_of(const AccuracyTable& table, const std::string& attempt) {

@@ -9,6 +9,7 @@
 
 #include "assay/base/json.h"
 #include "assay/base/result.h"
+#include "assay/evaluate/output_values.h"
 #include "assay/record/attribution.h"
 #include "assay/record/case.h"
 #include "assay/record/run.h"
@@ -24,11 +25,21 @@ struct EvaluationYield {
   std::int64_t differing_elements = 0;
 };
 
-/// Compares the program's own outputs, without its layers, with one reference. `tolerance`: of the
-/// spec, empty to use the recipe's. Errors: kCorrupt (files), kInvalidArgument (tolerance).
+/// Compares the program's own outputs, without its layers, with one reference; where that has error
+/// bounds, they decide. `tolerance`: of the spec, empty to use the recipe's. Errors: kCorrupt
+/// (files), kInvalidArgument (tolerance).
 Result<AccuracyTable> judge_outputs(const Case& cell, const EvaluationYield& yield,
                                     const Reference& reference, const Json& tolerance,
                                     std::size_t layers = 0);
+
+/// The outputs of each part of a joint program, as its manifest tells; mostly none.
+std::vector<OutputRange> parts_of(const Json& manifest);
+
+/// The same for each part by itself: a verdict, a reason and controls of its own. What differs
+/// between executions is not known by part and counts for all of them.
+Result<std::vector<AccuracyTable>> judge_parts(const Case& cell, const EvaluationYield& yield,
+                                               const Reference& reference, const Json& tolerance,
+                                               const std::vector<OutputRange>& parts);
 
 /// The layers that a program gives out behind its own outputs, as its manifest tells; mostly none.
 std::vector<LayerOrigin> layers_of(const Json& manifest);

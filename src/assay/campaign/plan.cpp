@@ -54,7 +54,7 @@ AttemptState* find_attempt(AttemptStates& states, const Attempt& wanted) {
   const auto matches = [&wanted](const AttemptState& state) {
     const auto& attempt = state.attempt;
     return attempt.case_key == wanted.case_key && attempt.subject == wanted.subject &&
-           attempt.device == wanted.device && attempt.pass == wanted.pass;
+           attempt.device == wanted.device && attempt.pass == wanted.pass && attempt.n == wanted.n;
   };
   const auto found = std::ranges::find_if(states, matches);
   return found == states.end() ? nullptr : &*found;

@@ -37,8 +37,8 @@ struct AttemptState {
 /// The attempts of a campaign. References to its elements stay good while others are added.
 using AttemptStates = std::deque<AttemptState>;
 
-/// The attempt that a campaign goes on with: same case, subject, device and pass; null if there is
-/// none.
+/// The attempt that a campaign goes on with: same case, subject, device, pass and try; null if
+/// there is none.
 AttemptState* find_attempt(AttemptStates& states, const Attempt& wanted);
 const AttemptState* find_attempt(const AttemptStates& states, const Attempt& wanted);
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "assay/campaign/listener.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
+#include "assay/record/run.h"
 #include "assay/record/subject.h"
 #include "assay/store/result_store.h"
 
@@ -27,14 +29,24 @@ namespace {
 
 /// What a toolchain calls the program that it took out of a bundle.
 constexpr const char* kBundledProgram = "program.pte";
+constexpr auto* kOwnInputs = "own";
 
 EngineBuild build_of(const Case& cell, const std::vector<EngineBuild>& builds) {
   const auto found = std::ranges::find(builds, cell.engine_build, &EngineBuild::reference);
   return found == builds.end() ? EngineBuild{.name = cell.engine} : *found;
 }
 
-/// Timing takes its inputs from the float32 reference, so that one is always made; layers are held
-/// against both.
+/// Timing takes its inputs from the float32 reference, so that one is made for it in any case; an
+/// evaluation alone takes them from what it is held against, where that is there for every recipe.
+bool needs_float32(const CampaignSettings& settings) {
+  const bool is_evaluation_only = settings.passes == std::vector{Pass::kEvaluate};
+  const bool has_inputs = std::ranges::any_of(settings.against, [](const std::string& kind) {
+    return kind == "float64" || kind == "lowered_eager";
+  });
+  return !is_evaluation_only || (settings.needs_float32 && !has_inputs);
+}
+
+/// Layers are held against both float32 and qdq.
 std::vector<std::string> reference_kinds(const CampaignRequest& request) {
   auto kinds = request.settings.against;
   const auto need = [&kinds](const char* kind) {
@@ -42,8 +54,11 @@ std::vector<std::string> reference_kinds(const CampaignRequest& request) {
       kinds.emplace_back(kind);
     }
   };
-  need("float32");
-  if (std::ranges::any_of(request.cases, &Case::gives_layers)) {
+  const bool gives_layers = std::ranges::any_of(request.cases, &Case::gives_layers);
+  if (gives_layers || needs_float32(request.settings)) {
+    need("float32");
+  }
+  if (gives_layers) {
     need("qdq");
   }
   return kinds;
@@ -121,8 +136,10 @@ Status make_artifacts(const CampaignRequest& request, const CampaignTools& tools
       make_workpieces({.cases = cases_to_make(request),
                        .reference_kinds = kinds,
                        .parallel_jobs = request.settings.parallel_jobs,
-                       .is_rebuild = request.settings.is_rebuild},
-                      tools.toolchain_of, tools.cache, workshop_listener(tools.listener)));
+                       .is_rebuild = request.settings.is_rebuild,
+                       .job_timeout_ns = request.settings.job_timeout_ns},
+                      tools.toolchain_of, tools.cache, workshop_listener(tools.listener),
+                      tools.servers));
   for (auto& one : prepared) {
     const bool is_program = is_program_file(one.cell.model);
     if (is_program && toolchain_kinds_of(one.cell, kinds).empty()) {
@@ -154,6 +171,7 @@ Status store_prepared(ResultStore& store, PreparedCase& prepared) {
   for (const auto& [kind, reference] : prepared.references) {
     ASSAY_RETURN_IF_ERROR(store.add_reference(reference));
   }
+  prepared.subject_digest = subject_key(prepared.subject);
   return store.add_subject(prepared.subject);
 }
 
@@ -166,13 +184,41 @@ Case case_of_pieces(const Case& cell, std::vector<std::string> layers) {
   return apart;
 }
 
+std::optional<AotReply> why_not_launched(const PreparedCase& prepared) {
+  const bool is_made = prepared.artifact.has_value();
+  const auto& missing = prepared.missing_references;
+  const bool needs_reference = prepared.cell.inputs.generator == kOwnInputs;
+  // Quantization fails in both, and that is the recipe's.
+  const bool is_recipe_at_fault = !is_made && prepared.failure.stage == Stage::kQuantize;
+  if (needs_reference && prepared.references.empty() && !missing.empty() && !is_recipe_at_fault) {
+    return AotReply{.outcome = Outcome::kHarnessError,
+                    .stage = Stage::kReference,
+                    .reason_code = "no_reference",
+                    .text = fmt::format("there is no {} reference to take inputs from: {}",
+                                        missing.begin()->first, missing.begin()->second.text),
+                    .result = {}};
+  }
+  if (!is_made) {
+    return prepared.failure;
+  }
+  if (!prepared.cell.recipe.runtime_unavailable.empty()) {
+    return AotReply{.outcome = Outcome::kSkipped,
+                    .stage = Stage::kStart,
+                    .reason_code = "runtime_unavailable",
+                    .text = prepared.cell.recipe.runtime_unavailable,
+                    .result = {}};
+  }
+  return std::nullopt;
+}
+
 Result<std::vector<PreparedCase>> prepare_cases(const CampaignRequest& request,
                                                 const CampaignTools& tools) {
   std::vector<PreparedCase> prepared;
   bool needs_toolchain = false;
   const auto kinds = reference_kinds(request);
   for (const auto& cell : request.cases) {
-    prepared.push_back({.cell = cell, .build = build_of(cell, request.builds)});
+    prepared.push_back(
+        {.cell = cell, .build = build_of(cell, request.builds), .key = case_key(cell)});
     if (is_program_file(cell.model) && !is_bundle(cell.model)) {
       ASSAY_ASSIGN_OR_RETURN(prepared.back().artifact, artifact_from_file(cell.model.ref));
     }

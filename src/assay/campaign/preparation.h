@@ -19,7 +19,9 @@ namespace assay {
 struct PreparedCase {
   Case cell;
   EngineBuild build;
+  std::string key;  ///< case_key of the cell,
   Subject subject;
+  std::string subject_digest;  ///< subject_key of the subject.
   std::optional<Artifact> artifact;
   AotReply failure;                                    ///< Why there is no artifact.
   std::map<std::string, Reference> references;         ///< By kind.
@@ -29,6 +31,10 @@ struct PreparedCase {
 
 /// The case whose program is these layers of the network, each by itself; "*": all of them.
 Case case_of_pieces(const Case& cell, std::vector<std::string> layers);
+/// Why a case is decided without a launch; absent when it can be launched. Inputs that a model
+/// brings along come out of a reference: where none could be made, the model itself fails, and that
+/// is no fault of the backend.
+std::optional<AotReply> why_not_launched(const PreparedCase& prepared);
 
 /// Takes artifacts and references from the cache, has the rest made, and stores them with the
 /// subjects. A case whose artifact cannot be made is prepared with its failure. Errors: what stops

@@ -1,0 +1,171 @@
+#include "assay/campaign/judge.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "assay/artifact/aot_client.h"
+#include "assay/base/fs.h"
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/campaign/case_order.h"
+#include "assay/campaign/plan.h"
+#include "assay/campaign/preparation.h"
+#include "assay/record/axes.h"
+#include "assay/record/case.h"
+#include "assay/record/run.h"
+#include "assay/record/summary.h"
+#include "assay/tensor/dtype.h"
+#include "assay/tensor/safetensors.h"
+#include "assay/tensor/tensor.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+
+NamedTensor named(const std::string& name, const std::vector<double>& values) {
+  return {.name = name,
+          .tensor = tensor_from_doubles(values, {static_cast<std::int64_t>(values.size())},
+                                        Dtype::kFloat64)};
+}
+
+std::vector<std::byte> bytes_of(const std::vector<NamedTensor>& tensors) {
+  return safetensors_from_tensors(tensors);
+}
+
+/// A float64 reference of a joint program: two parts of one output each, two samples.
+struct JointReference {
+  TemporaryFolder folder = TemporaryFolder::make("assay-test").value();
+  Reference reference{
+      .kind = "float64", .folder = folder.path().string(), .document = Json::object()};
+
+  explicit JointReference(bool has_bounds = true) {
+    write("outputs", {named("0.0", {1, 2}), named("0.1", {3, 4}), named("1.0", {5, 6}),
+                      named("1.1", {7, -8})});
+    if (has_bounds) {
+      write("bounds", {named("0.0", {0.1, 0.1}), named("0.1", {0.1, 0.1}), named("1.0", {0.1, 0.1}),
+                       named("1.1", {0.1, 0.1})});
+    }
+  }
+
+  void write(const std::string& name, const std::vector<NamedTensor>& tensors) const {
+    const auto bytes = bytes_of(tensors);
+    const std::string content(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    ASSERT_TRUE(write_file_atomically(folder.path() / (name + ".safetensors"), content));
+  }
+};
+
+const Json kManifest = Json::parse(R"({"program": {"parts": [
+    {"inputs": [0, 1], "outputs": [0, 1]}, {"inputs": [1, 2], "outputs": [1, 2]}]}})");
+
+TEST(Parts, AreReadFromTheManifest) {
+  const auto parts = parts_of(kManifest);
+  ASSERT_EQ(parts.size(), 2U);
+  EXPECT_EQ(parts[1].begin, 1U);
+  EXPECT_EQ(parts[1].end, 2U);
+  EXPECT_TRUE(parts_of(Json()).empty());
+  EXPECT_TRUE(parts_of(Json::object()).empty());
+}
+
+TEST(Parts, AreJudgedEachByItsOwnOutputsAndBounds) {
+  const JointReference joint;
+  const auto outputs = bytes_of(
+      {named("0.0", {1, 2}), named("0.1", {3, 4.2}), named("1.0", {5, 6}), named("1.1", {7, -8})});
+  const auto tables =
+      judge_parts({}, {.outputs = outputs}, joint.reference, Json::object(), parts_of(kManifest));
+  ASSERT_TRUE(tables) << tables.error().message;
+  ASSERT_EQ(tables->size(), 2U);
+  EXPECT_EQ(tables->at(0).accuracy, Accuracy::kPass) << tables->at(0).reason;
+  EXPECT_EQ(tables->at(1).accuracy, Accuracy::kFailNumeric);
+  EXPECT_THAT(tables->at(1).reason, HasSubstr("4.2, expected 4 ± 0.1"));
+}
+
+TEST(Parts, AreNotExcusedByADifferenceBetweenExecutions) {
+  const JointReference joint;
+  const auto outputs = bytes_of(
+      {named("0.0", {1, 2}), named("0.1", {3, 4}), named("1.0", {5, 6}), named("1.1", {7, -8})});
+  const auto tables = judge_parts({}, {.outputs = outputs, .differing_elements = 1},
+                                  joint.reference, Json::object(), parts_of(kManifest));
+  ASSERT_TRUE(tables) << tables.error().message;
+  for (const auto& table : *tables) {
+    EXPECT_EQ(table.accuracy, Accuracy::kFailNondeterministic);
+  }
+}
+
+TEST(JudgedOutputs, AreHeldAgainstBoundsWhereTheReferenceHasThem) {
+  const auto outputs = bytes_of(
+      {named("0.0", {1, 2}), named("0.1", {3, 4.05}), named("1.0", {5, 6}), named("1.1", {7, -8})});
+  const JointReference with_bounds;
+  const auto judged =
+      judge_outputs({}, {.outputs = outputs}, with_bounds.reference, Json::object());
+  ASSERT_TRUE(judged) << judged.error().message;
+  EXPECT_EQ(judged->accuracy, Accuracy::kPass) << judged->reason;
+  const JointReference without(false);
+  EXPECT_EQ(judge_outputs({}, {.outputs = outputs}, without.reference, Json::object())->accuracy,
+            Accuracy::kFailNumeric);
+}
+
+TEST(JudgedOutputs, AreConstantWhereTheReferenceSaysSo) {
+  JointReference joint;
+  const std::vector<NamedTensor> same = {named("0.0", {1, 2}), named("1.0", {1, 2})};
+  joint.write("outputs", same);
+  joint.write("bounds", {named("0.0", {0, 0}), named("1.0", {0, 0})});
+  const auto outputs = bytes_of(same);
+  const auto judge = [&] {
+    return judge_outputs({}, {.outputs = outputs}, joint.reference, Json::object())->accuracy;
+  };
+  EXPECT_EQ(judge(), Accuracy::kVacuous);
+  joint.reference.document["outputs"] = {{{"name", "y"}, {"constant", true}}};
+  EXPECT_EQ(judge(), Accuracy::kPass);
+}
+
+PreparedCase operator_case() {
+  PreparedCase prepared;
+  prepared.cell.model.ref = "aten:add.Tensor";
+  prepared.cell.inputs = {.generator = "own", .count = 3};
+  prepared.artifact = Artifact{};
+  prepared.references["float64"] = {
+      .kind = "float64", .folder = "/r", .document = {{"samples", 3}}};
+  return prepared;
+}
+
+TEST(OwnInputs, ComeFromTheReferenceThatThereIs) {
+  const auto order = order_of_case(operator_case(), Pass::kEvaluate, {});
+  EXPECT_EQ(order.inputs.file, "/r/inputs.safetensors");
+  EXPECT_EQ(order.inputs.samples, 3);
+  EXPECT_FALSE(order.inputs.is_generated);
+}
+
+TEST(OwnInputs, WithoutAReferenceAreOurFaultAndNotTheBackends) {
+  auto prepared = operator_case();
+  EXPECT_FALSE(why_not_launched(prepared).has_value());
+  prepared.references.clear();
+  prepared.missing_references["float64"] = {.outcome = Outcome::kAotError, .text = "eager raised"};
+  const auto why = why_not_launched(prepared);
+  ASSERT_TRUE(why.has_value());
+  EXPECT_EQ(why->outcome, Outcome::kHarnessError);
+  EXPECT_THAT(why->text, HasSubstr("eager raised"));
+  // Where the program fails, too, it is still the model that is wrong,
+  prepared.artifact.reset();
+  prepared.failure = {.outcome = Outcome::kAotError, .stage = Stage::kExport, .text = "no"};
+  EXPECT_EQ(why_not_launched(prepared)->outcome, Outcome::kHarnessError);
+  // unless it is the recipe's quantization, which both need.
+  prepared.failure.stage = Stage::kQuantize;
+  EXPECT_EQ(why_not_launched(prepared)->outcome, Outcome::kAotError);
+}
+
+TEST(Attempts, OfAnotherTryAreOthers) {
+  AttemptStates states;
+  states.push_back({.attempt = {.case_key = "k", .n = 1}});
+  EXPECT_NE(find_attempt(states, Attempt{.case_key = "k", .n = 1}), nullptr);
+  EXPECT_EQ(find_attempt(states, Attempt{.case_key = "k", .n = 2}), nullptr);
+}
+
+}  // namespace
+}  // namespace assay
