@@ -118,7 +118,8 @@ void QuickSpec::declare_model(CLI::App& app) {
   app.add_option("--input-shape", input_shapes, "1,3,224,224; once for each input");
   app.add_option("--dimension", dimensions, "batch=1: a size that a program leaves open");
   app.add_option("--inputs", inputs,
-                 "Inputs from a file or folder, or file.py:NAME; docs/specs.md");
+                 "Inputs from a file or folder, or file.py:NAME; own: those that the model brings");
+  app.add_option("--args", args, "Of the model's factory, a JSON object: '{\"width\": 2}'");
   app.add_option("--seed", seed, "Of weights and of the order of launches")->capture_default_str();
 }
 
@@ -212,6 +213,9 @@ Result<Json> QuickSpec::document(const std::vector<std::string>& passes) const {
     entry["seed"] = seed;
   }
   ASSAY_RETURN_IF_ERROR(add_given(entry));
+  if (!args.empty()) {
+    ASSAY_ASSIGN_OR_RETURN(entry["args"], parse_json(args, "--args"));
+  }
   if (!input_shapes.empty()) {
     Json shapes = Json::array();
     for (const auto& text : input_shapes) {

@@ -21,6 +21,8 @@ struct QuickSpec {
   std::vector<std::string> scenario;      ///< name=value[,value]: conditions of timing
   std::vector<std::string> threads;       ///< Short for --option threads=…
   std::vector<std::string> input_shapes;  ///< "1,3,224,224", one per input
+  std::string args;                       ///< Of the model's factory, a JSON object; may be empty.
+  bool brings_inputs = false;             ///< The samples are the model's own.
   std::vector<std::string> require;       ///< metric>=bound
   std::uint64_t seed = 0;
   int samples = 4;

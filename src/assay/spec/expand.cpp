@@ -253,6 +253,10 @@ Status Expander::bind_model(const SpecModel& entry, std::size_t index) {
     const auto where = fmt::format("{}: models[{}].ref", spec_.origin, index);
     ASSAY_ASSIGN_OR_RETURN(bound.model.source_sha256, digest_file(*file, entry, where));
   }
+  if (entry.brings_inputs) {
+    bound.inputs.generator = "own";
+    bound.calibration.generator = "own";
+  }
   // A bundle brings its own inputs.
   const bool is_bundle = entry.model.ref.ends_with(".bpte") && entry.bindings.empty();
   ASSAY_RETURN_IF_ERROR(

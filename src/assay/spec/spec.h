@@ -23,6 +23,7 @@ struct SpecModel {
   ModelReference model;  ///< Without inputs; a file's path is absolute, its digest not yet there.
   std::vector<std::vector<TensorSpec>> bindings;  ///< Alternatives; empty: the model's own inputs.
   std::string input_file;        ///< Inputs from a file, a folder or file.py:callable.
+  bool brings_inputs = false;    ///< The samples are those that the model brings along.
   std::string expected_file;     ///< The outputs that are expected of them, where apart.
   std::string calibration_file;  ///< What quantization is calibrated with, likewise.
   std::string url;               ///< Where the file comes from, for people.

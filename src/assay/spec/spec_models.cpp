@@ -22,6 +22,7 @@ namespace assay::spec_parts {
 namespace {
 
 constexpr std::string_view kFilePrefix = "file:";
+constexpr std::string_view kOwnInputs = "own";
 constexpr std::size_t kSha256Digits = 64;
 
 Shape read_shape(const Node& node) {
@@ -101,7 +102,8 @@ std::string read_input_file(const Node& node, const SpecContext& context) {
   if (!is_sample_file(file) && file.find(".py:") == std::string::npos) {
     node.complain(
         fmt::format("'{}' is no input set; give a .npz, .safetensors or .bpte file, a folder with "
-                    "test_data_set_0 or stimulus.json in it, or file.py:callable",
+                    "test_data_set_0 or stimulus.json in it, file.py:callable, or own for those "
+                    "that the model brings",
                     file));
   }
   return resolve_path(file, context);
@@ -136,6 +138,10 @@ std::map<std::string, std::int64_t> read_dimensions(const Node& node, const Spec
 }
 
 void read_inputs(const Node& node, const SpecContext& context, SpecModel& model) {
+  if (node.json() == kOwnInputs) {
+    model.brings_inputs = true;
+    return;
+  }
   if (node.json().is_string()) {
     model.input_file = read_input_file(node, context);
     return;

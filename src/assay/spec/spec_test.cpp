@@ -53,6 +53,16 @@ TEST(Spec, LooksForFilesBesideItself) {
   EXPECT_EQ(other.models[1].model.ref, "/net.pt2");
 }
 
+TEST(Spec, LeavesInputsToAModelThatBringsThem) {
+  auto document = minimal_spec();
+  document["models"] = {{{"ref", "aten:add.Tensor"}, {"inputs", "own"}},
+                        {{"ref", "aten:mul.Tensor"}}};
+  const auto spec = spec_from_json(document, context_in_folder()).value();
+  EXPECT_TRUE(spec.models[0].brings_inputs);
+  EXPECT_EQ(spec.models[0].input_file, "");
+  EXPECT_FALSE(spec.models[1].brings_inputs);
+}
+
 TEST(Spec, ResolvesRecipesByNameAndInline) {
   const auto spec = whole_spec();
   ASSERT_THAT(spec.recipes, SizeIs(3));
