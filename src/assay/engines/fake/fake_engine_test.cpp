@@ -1,5 +1,6 @@
 #include "assay/engines/fake/fake_engine.h"
 
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -21,6 +22,7 @@ namespace {
 using testing::ElementsAre;
 using testing::ExitedWithCode;
 using testing::HasSubstr;
+using testing::IsNan;
 using testing::KilledBySignal;
 
 constexpr const char* kVector4 =
@@ -54,6 +56,23 @@ std::vector<double> infer(Session& session, const Tensor& input) {
   EXPECT_TRUE(session.bind(std::vector{input.view()}));
   EXPECT_TRUE(session.execute());
   return doubles_from_tensor(session.fetch().value().front());
+}
+
+TEST_F(FakeEngineTest, BreaksOneOutputAsAKernelWould) {
+  const auto broken = [this](const char* fault) {
+    auto session =
+        load(std::string(R"("faults": [{"output": 0, "do": ")") + fault + "\"}]").value();
+    infer(*session, tensor_of({1, 2, NAN, 4}));
+    return infer(*session, tensor_of({5, 6, NAN, 8}));
+  };
+  EXPECT_THAT(broken("zero"), ElementsAre(0, 0, 0, 0, 0, 0));
+  EXPECT_THAT(broken("nan_to_zero"), ElementsAre(5, 6, 0, 8, 5, 6));
+  EXPECT_THAT(broken("one_element"), ElementsAre(5, 6, IsNan(), 8, 5, 7));
+  EXPECT_THAT(broken("swapped"), ElementsAre(6, 5, IsNan(), 8, 5, 6));
+  EXPECT_THAT(broken("stale"), ElementsAre(1, 2, IsNan(), 4, 1, 2));
+  EXPECT_THAT(broken("negated"), ElementsAre(-5, -6, IsNan(), -8, -5, -6));
+  EXPECT_EQ(load(R"("faults": [{"output": 1, "do": "zero"}])").error().code, ErrorCode::kCorrupt);
+  EXPECT_EQ(load(R"("faults": [{"output": 0, "do": "rot"}])").error().code, ErrorCode::kCorrupt);
 }
 
 TEST_F(FakeEngineTest, AppliesTheAffineRuleAndRepeatsTheInputToFillTheOutput) {

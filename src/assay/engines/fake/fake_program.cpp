@@ -1,5 +1,6 @@
 #include "assay/engines/fake/fake_program.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <expected>
@@ -47,6 +48,20 @@ Status check_specs(const std::vector<TensorSpec>& specs) {
   return {};
 }
 
+Result<std::vector<OutputFault>> faults_from_json(const Json& json, std::size_t outputs) {
+  std::vector<OutputFault> faults;
+  for (const auto& entry : json) {
+    OutputFault fault{.output = entry.at("output").get<std::size_t>()};
+    ASSAY_ASSIGN_OR_RETURN(fault.fault, enum_from_name<Fault>(entry.value("do", "")));
+    if (fault.output >= outputs) {
+      return fail(ErrorCode::kCorrupt,
+                  fmt::format("a fault is in output {} of {}", fault.output, outputs));
+    }
+    faults.push_back(fault);
+  }
+  return faults;
+}
+
 constexpr std::int64_t kMostBytes = 4LL << 30;
 
 Result<FakeProgram> program_from_json(const Json& json) {
@@ -65,6 +80,8 @@ Result<FakeProgram> program_from_json(const Json& json) {
   program.a = output.value("a", program.a);
   program.b = output.value("b", program.b);
   program.wrong = json.value("wrong", program.wrong);
+  ASSAY_ASSIGN_OR_RETURN(program.faults, faults_from_json(json.value("faults", Json::array()),
+                                                          program.outputs.size()));
   program.leak_bytes = json.value("leak_bytes", program.leak_bytes);
   program.leak_load_bytes = json.value("leak_load_bytes", program.leak_load_bytes);
   program.delegates = json.value("delegates", program.delegates);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -21,13 +22,28 @@ enum class Rule : std::uint8_t {
   kRandom,    ///< Other numbers at every execute.
 };
 
+/// What a broken kernel does to an output that would be right.
+enum class Fault : std::uint8_t {
+  kStale,       ///< That of the first execute, for ever.
+  kZero,        ///< All zeros.
+  kNanToZero,   ///< NaN becomes 0.
+  kOneElement,  ///< The last element off by one.
+  kSwapped,     ///< The first two elements change places.
+  kNegated,     ///< The sign is lost.
+};
+
+struct OutputFault {
+  std::size_t output = 0;
+  Fault fault = Fault::kZero;
+};
+
 /// A program of the fake engine: JSON in a file named *.fake.json.
 ///
 ///     {"inputs": [{"name": "x", "dtype": "float32", "shape": [1, 4]}],
 ///      "outputs": [{"name": "y", "dtype": "float32", "shape": [1, 4]}],
 ///      "output": {"rule": "affine", "a": 2, "b": 1},
 ///      "load_ns": 1000000, "execute_ns": 500000, "wrong": 0.5, "leak_bytes": 4096,
-///      "leak_load_bytes": 4096,
+///      "leak_load_bytes": 4096, "faults": [{"output": 0, "do": "stale"}],
 ///      "multiply_adds": 1000000, "stream_bytes": 67108864,
 ///      "warmup": {"executes": 40, "ratio": 0.3},
 ///      "delegates": ["fakexla"], "declared_memory": [{"name": "arena", "bytes": 100}],
@@ -47,6 +63,7 @@ struct FakeProgram {
   double a = 1;
   double b = 0;
   double wrong = 0;                  ///< Added to every output element.
+  std::vector<OutputFault> faults;   ///< In single outputs.
   std::int64_t leak_bytes = 0;       ///< Lost at every execute.
   std::int64_t leak_load_bytes = 0;  ///< Lost at every load.
   std::vector<std::string> delegates;
@@ -65,4 +82,15 @@ inline constexpr auto assay::kEnumNames<assay::fake::Rule> =
         {assay::fake::Rule::kAffine, "affine"},
         {assay::fake::Rule::kConstant, "constant"},
         {assay::fake::Rule::kRandom, "random"},
+    });
+
+template <>
+inline constexpr auto assay::kEnumNames<assay::fake::Fault> =
+    std::to_array<assay::EnumName<assay::fake::Fault>>({
+        {assay::fake::Fault::kStale, "stale"},
+        {assay::fake::Fault::kZero, "zero"},
+        {assay::fake::Fault::kNanToZero, "nan_to_zero"},
+        {assay::fake::Fault::kOneElement, "one_element"},
+        {assay::fake::Fault::kSwapped, "swapped"},
+        {assay::fake::Fault::kNegated, "negated"},
     });

@@ -1,6 +1,8 @@
 #include "assay/engines/fake/fake_session.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <fmt/format.h>
@@ -124,6 +126,36 @@ void add_spans(const std::vector<ProfiledInference>& profiled, ProfileReport& re
   }
 }
 
+/// What a fault makes of an element, by its place among `count`.
+double damaged(Fault fault, double value, std::size_t place, std::size_t count) {
+  switch (fault) {
+    case Fault::kZero:
+      return 0;
+    case Fault::kNanToZero:
+      return std::isnan(value) ? 0 : value;
+    case Fault::kOneElement:
+      return place + 1 == count ? value + 1 : value;
+    case Fault::kNegated:
+      return -value;
+    case Fault::kStale:
+    case Fault::kSwapped:
+      break;
+  }
+  return value;
+}
+
+void damage(Fault fault, Tensor& output) {
+  const std::size_t count = output.data.size() / size_of_dtype(output.dtype);
+  if (fault == Fault::kSwapped && count > 1) {
+    const double first = load_element(output, 0);
+    store_element(output, 0, load_element(output, 1));
+    store_element(output, 1, first);
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    store_element(output, i, damaged(fault, load_element(output, i), i, count));
+  }
+}
+
 }  // namespace
 
 FakeSession::FakeSession(FakeProgram program, LoadReport report, int slowdown)
@@ -178,9 +210,11 @@ Status FakeSession::execute() {
     ASSAY_RETURN_IF_ERROR(misbehave_if_due());
   }
   const std::int64_t start_ns = is_profiling_ ? monotonic_ns() : 0;
+  const auto before = program_.faults.empty() ? std::vector<Tensor>() : outputs_;
   for (auto& output : outputs_) {
     compute(output);
   }
+  apply_faults(before);
   work_.run(warmup_work());
   spin_for(execute_ns_);
   if (program_.leak_bytes > 0) {
@@ -206,6 +240,17 @@ void FakeSession::compute(Tensor& output) {
       value += static_cast<double>(random_() % 1000) / 100;
     }
     store_element(output, i, value + program_.wrong);
+  }
+}
+
+/// `before`: the outputs of the execute before this one.
+void FakeSession::apply_faults(const std::vector<Tensor>& before) {
+  for (const auto& [index, fault] : program_.faults) {
+    if (fault == Fault::kStale && executes_ > 0) {
+      std::ranges::copy(before[index].data, outputs_[index].data.begin());
+    } else if (fault != Fault::kStale) {
+      damage(fault, outputs_[index]);
+    }
   }
 }
 

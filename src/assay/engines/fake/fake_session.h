@@ -40,6 +40,7 @@ class FakeSession final : public Session, public Profiler, public MemoryTeller {
   Status misbehave_if_due();
   [[nodiscard]] std::int64_t warmup_work() const;
   void compute(Tensor& output);
+  void apply_faults(const std::vector<Tensor>& before);
 
   FakeProgram program_;
   LoadReport report_;
