@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string>
+
+#include "assay/record/case.h"
+
+namespace assay {
+
+/// The command that makes and judges a case alone, ready for a POSIX shell.
+std::string command_to_repeat(const Case& cell);
+
+}  // namespace assay

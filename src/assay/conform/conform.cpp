@@ -1,0 +1,255 @@
+#include "assay/conform/conform.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "assay/artifact/aot_client.h"
+#include "assay/base/clock.h"
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/campaign/campaign.h"
+#include "assay/conform/command.h"
+#include "assay/conform/conform_case.h"
+#include "assay/conform/judging.h"
+#include "assay/conform/known_gaps.h"
+#include "assay/conform/plan.h"
+#include "assay/conform/stages.h"
+#include "assay/record/axes.h"
+#include "assay/record/case.h"
+#include "assay/record/conformance.h"
+#include "assay/record/run.h"
+#include "assay/store/result_store.h"
+
+namespace assay {
+namespace {
+
+constexpr auto* kPurpose = "conform";
+constexpr int kRunsLookedAt = 200;  ///< For the newest that can be compared with.
+
+std::string text_of_options(const Json& options) {
+  std::vector<std::string> texts;
+  for (const auto& [name, value] : options.items()) {
+    texts.push_back(
+        fmt::format("{}={}", name, value.is_string() ? value.get<std::string>() : value.dump()));
+  }
+  return fmt::format("{}", fmt::join(texts, " "));
+}
+
+ConformResult result_of(const ConformPlan& plan, const ConformCell& cell, const CellState& state) {
+  const auto& one = plan.cases[cell.one];
+  ConformResult result{.name = one.name,
+                       .operator_name = one.operator_name,
+                       .dtype = one.dtype,
+                       .shape_class = one.shape_class,
+                       .values = one.values,
+                       .recipe = cell.cell.recipe.name,
+                       .engine = cell.cell.engine_build,
+                       .options = text_of_options(cell.cell.options),
+                       .case_key = case_key(cell.cell),
+                       .is_joint = state.is_joint,
+                       .was_in_joint = state.was_in_joint,
+                       .command = command_to_repeat(cell.cell)};
+  for (const auto& judgement : state.alone) {
+    result.alone.push_back(judgement.verdict);
+  }
+  if (!state.final) {
+    return result;
+  }
+  const auto& judgement = *state.final;
+  result.verdict = judgement.verdict;
+  result.stage = judgement.stage;
+  result.reason_code = judgement.reason_code;
+  result.text = judgement.text;
+  result.delegation = judgement.delegation;
+  result.nodes_delegated = judgement.nodes_delegated;
+  result.nodes_not_delegated = judgement.nodes_not_delegated;
+  result.operators_left = judgement.operators_left;
+  result.error_bound_ratio = judgement.error_bound_ratio;
+  result.last_words = judgement.last_words;
+  return result;
+}
+
+/// What makes results of two runs the same case.
+using ResultName = std::tuple<std::string, std::string, std::string>;
+
+ResultName name_of_result(const ConformResult& result) {
+  return {result.name, result.recipe, result.options};
+}
+
+std::vector<ConformChange> changes_between(const ConformReport& earlier,
+                                           const ConformReport& report) {
+  std::map<ResultName, ConformVerdict> before;
+  for (const auto& result : earlier.results) {
+    before[name_of_result(result)] = result.verdict;
+  }
+  std::vector<ConformChange> changes;
+  for (const auto& result : report.results) {
+    const auto found = before.find(name_of_result(result));
+    const bool is_comparable = found != before.end() && found->second != ConformVerdict::kNotRun &&
+                               result.verdict != ConformVerdict::kNotRun;
+    if (is_comparable && found->second != result.verdict) {
+      changes.push_back({.name = result.name,
+                         .recipe = result.recipe,
+                         .options = result.options,
+                         .before = found->second,
+                         .after = result.verdict});
+    }
+  }
+  return changes;
+}
+
+bool shares_results(const ConformReport& a, const ConformReport& b) {
+  const auto earlier = recipes_of(a);
+  const auto now = recipes_of(b);
+  for (const auto& recipe : now) {
+    if (a.suite == b.suite && std::ranges::find(earlier, recipe) != earlier.end()) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// The report that is named, or the newest one of the same suite with a recipe in common.
+Result<std::optional<ConformReport>> earlier_report(ResultStore& store,
+                                                    const std::string& reference,
+                                                    const ConformReport& report) {
+  if (!reference.empty()) {
+    ASSAY_ASSIGN_OR_RETURN(const auto run, store.get_run(reference));
+    ASSAY_ASSIGN_OR_RETURN(auto found, read_conform_report(store, run));
+    return std::optional(std::move(found));
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto runs, store.list_runs(kRunsLookedAt));
+  for (const auto& listing : runs) {
+    if (listing.run.purpose != kPurpose || listing.run.id == report.run.id ||
+        listing.run.finished_unix_ns == 0) {
+      continue;
+    }
+    auto found = read_conform_report(store, listing.run);
+    if (found && shares_results(*found, report)) {
+      return std::optional(std::move(*found));
+    }
+  }
+  return std::optional<ConformReport>();
+}
+
+Status compare_with_earlier(ResultStore& store, const std::string& reference,
+                            ConformReport& report) {
+  ASSAY_ASSIGN_OR_RETURN(const auto earlier, earlier_report(store, reference, report));
+  if (earlier) {
+    report.earlier_run = earlier->run.id;
+    report.changes = changes_between(*earlier, report);
+  }
+  return {};
+}
+
+/// Lists of recipes, each once: several engines or options share those of their recipe.
+void apply_lists(const ConformPlan& plan, ConformReport& report) {
+  std::vector<std::string> done;
+  for (const auto& setting : plan.settings) {
+    const auto& gaps = setting.gaps;
+    if (std::ranges::find(done, gaps.recipe) != done.end()) {
+      continue;
+    }
+    done.push_back(gaps.recipe);
+    apply_known_gaps(gaps, report.results);
+    for (auto& stale : find_stale_gaps(gaps, report.results)) {
+      report.stale.push_back(std::move(stale));
+    }
+  }
+}
+
+Status open_run(const ConformRequest& request, ResultStore& store) {
+  const auto& campaign = request.campaign;
+  ASSAY_RETURN_IF_ERROR(store.add_environment(campaign.environment));
+  return campaign.is_resumed ? Status() : store.add_run(campaign.run);
+}
+
+}  // namespace
+
+Result<CaseListing> list_cases(const CaseSelection& selection, int parallel_jobs,
+                               const CampaignTools& tools) {
+  ASSAY_ASSIGN_OR_RETURN(const auto toolchain, tools.toolchain());
+  std::optional<AotClient> own;
+  auto& client = tools.server == nullptr ? own : *tools.server;
+  if (!client) {
+    ASSAY_ASSIGN_OR_RETURN(
+        client, AotClient::start(toolchain, parallel_jobs, tools.cache.folder() / "server.log"));
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto reply, client->run_one(listing_request(selection)));
+  if (reply.outcome != Outcome::kCompleted) {
+    const bool is_request_wrong = reply.reason_code == "invalid_request";
+    return fail(is_request_wrong ? ErrorCode::kInvalidArgument : ErrorCode::kUnavailable,
+                "the toolchain cannot list the cases: " + reply.text);
+  }
+  return listing_from_json(reply.result);
+}
+
+Result<ConformReport> run_conformance(const ConformRequest& request, const CampaignTools& tools,
+                                      const ExecuteCases& execute) {
+  const auto begin_ns = monotonic_ns();
+  ASSAY_RETURN_IF_ERROR(open_run(request, tools.store));
+  const auto plan = plan_conformance(request.listing.cases, request.settings, request.limits);
+  ConformProgress progress(tools.listener);
+  const CampaignTools quiet{.store = tools.store,
+                            .cache = tools.cache,
+                            .toolchain = tools.toolchain,
+                            .connect_agent = tools.connect_agent,
+                            .lock_device = tools.lock_device,
+                            .listener = progress,
+                            .server = tools.server};
+  ASSAY_ASSIGN_OR_RETURN(const auto judged, judge_plan(plan, request.campaign, quiet, execute));
+  progress.close();
+  ConformReport report{.run = request.campaign.run,
+                       .environment = request.campaign.environment,
+                       .suite = request.suite,
+                       .tier = request.tier,
+                       .shard = request.shard,
+                       .coverage = request.listing.coverage,
+                       .stages = progress.stages(),
+                       .joint_programs = judged.joint_programs,
+                       .alone_programs = judged.alone_programs};
+  for (std::size_t i = 0; i < plan.cells.size(); ++i) {
+    report.results.push_back(result_of(plan, plan.cells[i], judged.states[i]));
+  }
+  apply_lists(plan, report);
+  ASSAY_RETURN_IF_ERROR(compare_with_earlier(tools.store, request.earlier_run, report));
+  if (judged.is_stopped) {
+    report.notes.emplace_back("the run was stopped before every case was judged");
+  } else {
+    report.run.finished_unix_ns = unix_time_ns();
+    ASSAY_RETURN_IF_ERROR(tools.store.finish_run(report.run.id, report.run.finished_unix_ns));
+  }
+  report.seconds = static_cast<double>(monotonic_ns() - begin_ns) / 1e9;
+  const auto text = Json(report).dump(-1, ' ', false, Json::error_handler_t::replace);
+  ASSAY_RETURN_IF_ERROR(tools.store.add_attachment(
+      {.owner = report.run.id, .kind = std::string(kConformReportKind), .content = text}));
+  return report;
+}
+
+Result<ConformReport> read_conform_report(ResultStore& store, const Run& run) {
+  ASSAY_ASSIGN_OR_RETURN(const auto attachments, store.attachments_of(run.id));
+  std::optional<ConformReport> newest;
+  for (const auto& attachment : attachments) {
+    if (attachment.kind == kConformReportKind) {
+      ASSAY_ASSIGN_OR_RETURN(const auto json, parse_json(attachment.content, "a stored report"));
+      newest = json.get<ConformReport>();
+    }
+  }
+  if (!newest) {
+    return fail(ErrorCode::kNotFound,
+                fmt::format("run {} holds no report of conformance; assay list runs", run.id));
+  }
+  newest->run = run;
+  return *std::move(newest);
+}
+
+}  // namespace assay

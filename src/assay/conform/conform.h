@@ -1,0 +1,49 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/campaign/campaign.h"
+#include "assay/conform/conform_case.h"
+#include "assay/conform/plan.h"
+#include "assay/record/conformance.h"
+
+namespace assay {
+
+/// What is to be tried, and with what.
+struct ConformRequest {
+  /// Run, environment, builds and settings; its cases are not looked at. A run that is resumed is
+  /// in the store.
+  CampaignRequest campaign;
+  CaseListing listing;                   ///< Of this shard.
+  std::vector<ConformSetting> settings;  ///< Recipes with engines and options.
+  BatchLimits limits;
+  std::string suite;
+  std::string tier;
+  std::string shard;        ///< "1/4"; empty: all.
+  std::string earlier_run;  ///< What verdicts are compared with; empty: the newest that fits.
+};
+
+/// How a set of cases is executed: run_campaign, or what stands for it in a test.
+using ExecuteCases = std::function<Status(const CampaignRequest&, const CampaignTools&)>;
+
+/// Asks the toolchain's fork server (CampaignTools::server, started where it is absent) for the
+/// cases of a suite. Errors: kUnavailable (no toolchain), kInvalidArgument (what the server
+/// refuses), kCorrupt.
+Result<CaseListing> list_cases(const CaseSelection& selection, int parallel_jobs,
+                               const CampaignTools& tools);
+
+/// Judges every case with every setting (docs/conformance.md): joint programs first; one that fails
+/// as a whole is split; what did not pass is judged again alone, twice, in fresh processes.
+/// A pass in a joint program is an attempt of the case like any other. The report is stored as an
+/// attachment of the run. Asked to stop, it is what was found so far, with the rest not_run; the
+/// run is not finished then, and can be resumed. Errors: what stops everything.
+Result<ConformReport> run_conformance(const ConformRequest& request, const CampaignTools& tools,
+                                      const ExecuteCases& execute);
+
+/// The report of a stored run. Errors: kNotFound when the run is none of conformance.
+Result<ConformReport> read_conform_report(ResultStore& store, const Run& run);
+
+}  // namespace assay

@@ -1,0 +1,216 @@
+#include "assay/conform/judgement.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "assay/base/enum_names.h"
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/record/axes.h"
+#include "assay/record/conformance.h"
+#include "assay/record/launch.h"
+#include "assay/record/metric.h"
+#include "assay/record/run.h"
+#include "assay/record/summary.h"
+#include "assay/store/result_store.h"
+
+namespace assay {
+namespace {
+
+constexpr auto* kBoundRatio = "error_bound_ratio";
+constexpr std::size_t kMostWords = 4000;  ///< Bytes of last words that a report keeps.
+
+ConformVerdict verdict_of_accuracy(Accuracy accuracy) {
+  switch (accuracy) {
+    case Accuracy::kPass:
+      return ConformVerdict::kPass;
+    case Accuracy::kFailNumeric:
+      return ConformVerdict::kFailNumeric;
+    case Accuracy::kFailNondeterministic:
+      return ConformVerdict::kFailNondeterministic;
+    case Accuracy::kVacuous:
+      return ConformVerdict::kVacuous;
+    case Accuracy::kNotChecked:
+      break;
+  }
+  return ConformVerdict::kHarnessError;
+}
+
+std::optional<Metric> worst_ratio(const AccuracyTable& table) {
+  std::optional<Metric> worst;
+  for (const auto& output : table.outputs) {
+    const auto found = output.metrics.find(kBoundRatio);
+    if (found != output.metrics.end() &&
+        (!worst || double_from_metric(found->second) > double_from_metric(*worst))) {
+      worst = found->second;
+    }
+  }
+  return worst;
+}
+
+void add_delegation(const Json& counts, Judgement& judgement) {
+  if (!counts.is_object() || !counts.contains("nodes_delegated")) {
+    return;
+  }
+  judgement.nodes_delegated = counts.value("nodes_delegated", 0);
+  judgement.nodes_not_delegated = counts.value("nodes_not_delegated", 0);
+  judgement.delegation = delegation_from(judgement.nodes_delegated, judgement.nodes_not_delegated);
+  const auto left = counts.value("operators_left", Json::array());
+  for (const auto& one : left) {
+    judgement.operators_left.push_back(one.is_object()   ? one.value("name", std::string())
+                                       : one.is_string() ? one.get<std::string>()
+                                                         : one.dump());
+  }
+}
+
+/// A word of the manifest is believed before our own counting.
+void add_program(const Json& manifest, Judgement& judgement) {
+  if (!manifest.is_object()) {
+    return;
+  }
+  add_delegation(manifest.value("program", Json::object()), judgement);
+  const auto told = manifest.value("delegation", Json());
+  if (told.is_string()) {
+    judgement.delegation =
+        find_enum<Delegation>(told.get<std::string>()).value_or(judgement.delegation);
+  }
+}
+
+Result<Json> manifest_of(ResultStore& store, const Attempt& attempt) {
+  ASSAY_ASSIGN_OR_RETURN(const auto subject, store.get_subject(attempt.subject));
+  if (subject.artifact_digest.empty()) {
+    return Json();
+  }
+  ASSAY_ASSIGN_OR_RETURN(auto artifact, store.get_artifact(subject.artifact_digest));
+  return std::move(artifact.manifest);
+}
+
+Result<std::string> last_words_of(ResultStore& store, const Attempt& attempt) {
+  ASSAY_ASSIGN_OR_RETURN(const auto launches, store.launches_of_attempt(attempt.id));
+  auto words = launches.empty() ? std::string() : launches.back().end.last_words;
+  if (words.size() > kMostWords) {
+    words.erase(0, words.size() - kMostWords);
+  }
+  return words;
+}
+
+/// The tables of an attempt: one for each part, or one.
+Result<std::vector<AccuracyTable>> tables_of(ResultStore& store, const Attempt& attempt,
+                                             bool is_joint) {
+  std::vector<AccuracyTable> tables;
+  ASSAY_ASSIGN_OR_RETURN(const auto attachments, store.attachments_of(attempt.id));
+  for (const auto& attachment : attachments) {
+    if (attachment.kind == (is_joint ? "part_tables" : "accuracy_table")) {
+      ASSAY_ASSIGN_OR_RETURN(const auto json, parse_json(attachment.content, attachment.kind));
+      tables = is_joint ? json.get<std::vector<AccuracyTable>>()
+                        : std::vector{json.get<AccuracyTable>()};
+    }
+  }
+  return tables;
+}
+
+Judgement judgement_from(const AccuracyTable& table) {
+  Judgement judgement{.verdict = verdict_of(Outcome::kCompleted, table.accuracy),
+                      .stage = Stage::kDone,
+                      .text = table.reason,
+                      .error_bound_ratio = worst_ratio(table),
+                      .table = table};
+  return judgement;
+}
+
+Result<std::vector<Judgement>> judgements_of_parts(ResultStore& store, const Attempt& attempt,
+                                                   std::size_t cells) {
+  std::vector<Judgement> judgements;
+  ASSAY_ASSIGN_OR_RETURN(const auto tables, tables_of(store, attempt, true));
+  ASSAY_ASSIGN_OR_RETURN(const auto manifest, manifest_of(store, attempt));
+  if (attempt.outcome != Outcome::kCompleted || tables.size() != cells) {
+    return judgements;
+  }
+  const auto parts = manifest.at("program").at("parts");
+  for (std::size_t i = 0; i < cells; ++i) {
+    judgements.push_back(judgement_from(tables[i]));
+    add_delegation(parts.at(i).value("delegation", Json::object()), judgements.back());
+  }
+  return judgements;
+}
+
+}  // namespace
+
+ConformVerdict verdict_of(Outcome outcome, Accuracy accuracy) {
+  switch (outcome) {
+    case Outcome::kCompleted:
+      return verdict_of_accuracy(accuracy);
+    case Outcome::kUnsupported:
+      return ConformVerdict::kUnsupported;
+    case Outcome::kAotError:
+      return ConformVerdict::kAotError;
+    case Outcome::kLoadError:
+      return ConformVerdict::kLoadError;
+    case Outcome::kRunError:
+      return ConformVerdict::kRunError;
+    case Outcome::kCrashed:
+      return ConformVerdict::kCrashed;
+    case Outcome::kTimedOut:
+      return ConformVerdict::kTimedOut;
+    case Outcome::kOutOfMemory:
+      return ConformVerdict::kOutOfMemory;
+    case Outcome::kHarnessError:
+      return ConformVerdict::kHarnessError;
+    case Outcome::kSkipped:
+      break;
+  }
+  return ConformVerdict::kNotRun;
+}
+
+Delegation delegation_from(int nodes_delegated, int nodes_not_delegated) {
+  if (nodes_not_delegated == 0) {
+    return Delegation::kFull;
+  }
+  return nodes_delegated == 0 ? Delegation::kNone : Delegation::kPartial;
+}
+
+Result<std::vector<Judgement>> read_judgements(ResultStore& store, const Attempt& attempt,
+                                               std::size_t cells) {
+  if (cells > 1) {
+    return judgements_of_parts(store, attempt, cells);
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto tables, tables_of(store, attempt, false));
+  ASSAY_ASSIGN_OR_RETURN(const auto manifest, manifest_of(store, attempt));
+  Judgement judgement;
+  if (attempt.outcome == Outcome::kCompleted && !tables.empty()) {
+    judgement = judgement_from(tables.front());
+  } else {
+    judgement = {.verdict = verdict_of(attempt.outcome, Accuracy::kNotChecked),
+                 .stage = attempt.stage,
+                 .reason_code = attempt.reason_code,
+                 .text = attempt.text};
+  }
+  if (attempt.outcome == Outcome::kCompleted && tables.empty()) {
+    judgement.text = "there is no reference to hold the outputs against";
+  }
+  ASSAY_ASSIGN_OR_RETURN(judgement.last_words, last_words_of(store, attempt));
+  add_program(manifest, judgement);
+  return std::vector{std::move(judgement)};
+}
+
+Judgement joined_judgement(const Judgement& first, const Judgement& second) {
+  if (first.verdict == second.verdict) {
+    return first;
+  }
+  const bool is_ours = first.verdict == ConformVerdict::kHarnessError ||
+                       second.verdict == ConformVerdict::kHarnessError;
+  auto joined = first.verdict == ConformVerdict::kPass ? second : first;
+  joined.verdict = is_ours ? ConformVerdict::kHarnessError : ConformVerdict::kFailNondeterministic;
+  joined.reason_code = "verdict_changed";
+  joined.text = fmt::format("{} in one process and {} in another: {}", name_of(first.verdict),
+                            name_of(second.verdict), joined.text);
+  return joined;
+}
+
+}  // namespace assay

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/record/axes.h"
+#include "assay/record/conformance.h"
+#include "assay/record/metric.h"
+#include "assay/record/run.h"
+#include "assay/record/summary.h"
+#include "assay/store/result_store.h"
+
+namespace assay {
+
+/// What one attempt says of one case.
+struct Judgement {
+  ConformVerdict verdict = ConformVerdict::kNotRun;
+  Stage stage = Stage::kNone;
+  std::string reason_code;
+  std::string text;
+  std::optional<Metric> error_bound_ratio;  ///< Of the worst output.
+  std::optional<AccuracyTable> table;
+  Delegation delegation = Delegation::kUnknown;
+  int nodes_delegated = 0;
+  int nodes_not_delegated = 0;
+  std::vector<std::string> operators_left;
+  std::string last_words;
+};
+
+/// An outcome and an accuracy in one word. A case that completed and was held against nothing is
+/// our fault.
+ConformVerdict verdict_of(Outcome outcome, Accuracy accuracy);
+
+/// full where nothing was left, none where nothing was delegated.
+Delegation delegation_from(int nodes_delegated, int nodes_not_delegated);
+
+/// Judgements of the `cells` parts of a program, from what the campaign stored of a finished
+/// attempt; one of a program that has no parts. Empty when the program failed as a whole, and it
+/// is joint: nothing is known of any part then. Errors: the store's.
+Result<std::vector<Judgement>> read_judgements(ResultStore& store, const Attempt& attempt,
+                                               std::size_t cells);
+
+/// Two judgements of one case in processes of their own. The first where they agree; else
+/// fail_nondeterministic, or harness_error where one of them is.
+Judgement joined_judgement(const Judgement& first, const Judgement& second);
+
+}  // namespace assay

@@ -1,0 +1,213 @@
+#include "assay/conform/judging.h"
+
+#include <cstddef>
+#include <fmt/format.h>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/base/uuid.h"
+#include "assay/campaign/campaign.h"
+#include "assay/campaign/judge.h"
+#include "assay/conform/judgement.h"
+#include "assay/conform/known_gaps.h"
+#include "assay/conform/plan.h"
+#include "assay/record/axes.h"
+#include "assay/record/case.h"
+#include "assay/record/conformance.h"
+#include "assay/record/run.h"
+#include "assay/store/result_store.h"
+
+namespace assay {
+namespace {
+
+constexpr int kJointTry = 0;
+constexpr int kFirstAlone = 1;
+constexpr int kSecondAlone = 2;
+
+/// A unit, and the how-manieth try at it.
+struct Task {
+  ConformUnit unit;
+  int n = kJointTry;
+};
+
+int try_of(const ConformUnit& unit) { return unit.is_joint() ? kJointTry : kFirstAlone; }
+
+/// What finds an attempt again: one case, engine build and try.
+std::string name_of_attempt(const std::string& key, const std::string& engine_build, int n) {
+  return fmt::format("{} {} {}", key, engine_build, n);
+}
+
+class Judging {
+ public:
+  Judging(const ConformPlan& plan, const CampaignRequest& request, const CampaignTools& tools,
+          const ExecuteCases& execute)
+      : plan_(plan), request_(request), tools_(tools), execute_(execute) {
+    judged_.states.resize(plan.cells.size());
+  }
+
+  Result<Judged> run() {
+    for (const auto& unit : plan_.units) {
+      tasks_.push_back({.unit = unit, .n = try_of(unit)});
+    }
+    while (!tasks_.empty() && !judged_.is_stopped) {
+      auto tasks = std::exchange(tasks_, {});
+      ASSAY_RETURN_IF_ERROR(execute_tasks(tasks));
+      ASSAY_RETURN_IF_ERROR(read_attempts());
+      for (const auto& task : tasks) {
+        ASSAY_RETURN_IF_ERROR(conclude(task));
+      }
+    }
+    return std::move(judged_);
+  }
+
+ private:
+  /// One campaign for the tasks of one try that are held against one kind of reference.
+  Status execute_tasks(const std::vector<Task>& tasks) {
+    std::map<std::pair<int, std::string>, std::vector<Case>> campaigns;
+    for (const auto& task : tasks) {
+      auto cell = case_of(plan_, task.unit);
+      campaigns[{task.n, reference_kind_of(cell)}].push_back(std::move(cell));
+      ++(task.unit.is_joint() ? judged_.joint_programs : judged_.alone_programs);
+    }
+    for (auto& [key, cases] : campaigns) {
+      auto request = request_;
+      request.n = key.first;
+      request.cases = std::move(cases);
+      request.is_resumed = true;
+      request.finishes_run = false;
+      request.settings.passes = {Pass::kEvaluate};
+      request.settings.against = {key.second};
+      request.settings.needs_float32 = false;
+      const auto status = execute_(request, tools_);
+      if (!status && tools_.listener.should_stop()) {
+        judged_.is_stopped = true;
+        return {};
+      }
+      ASSAY_RETURN_IF_ERROR(status);
+    }
+    return {};
+  }
+
+  Status read_attempts() {
+    attempts_.clear();
+    std::map<std::string, std::string> builds;  // By subject.
+    ASSAY_ASSIGN_OR_RETURN(const auto attempts, tools_.store.attempts_of_run(request_.run.id));
+    for (const auto& attempt : attempts) {
+      if (!attempt.is_finished) {
+        continue;
+      }
+      if (!builds.contains(attempt.subject)) {
+        ASSAY_ASSIGN_OR_RETURN(const auto subject, tools_.store.get_subject(attempt.subject));
+        builds[attempt.subject] = subject.engine_build;
+      }
+      attempts_[name_of_attempt(attempt.case_key, builds[attempt.subject], attempt.n)] = attempt;
+    }
+    return {};
+  }
+
+  Status conclude(const Task& task) {
+    const auto cell = case_of(plan_, task.unit);
+    const auto found = attempts_.find(name_of_attempt(case_key(cell), cell.engine_build, task.n));
+    if (found == attempts_.end()) {
+      return {};  // Stopped before.
+    }
+    ASSAY_ASSIGN_OR_RETURN(auto judgements,
+                           read_judgements(tools_.store, found->second, task.unit.cells.size()));
+    if (judgements.empty()) {
+      for (auto& unit : split_unit(plan_, task.unit)) {
+        const int n = try_of(unit);
+        tasks_.push_back({.unit = std::move(unit), .n = n});
+      }
+      return {};
+    }
+    for (std::size_t i = 0; i < judgements.size(); ++i) {
+      const auto index = task.unit.cells[i];
+      if (task.unit.is_joint()) {
+        ASSAY_RETURN_IF_ERROR(take_part(index, found->second, std::move(judgements[i])));
+      } else {
+        take_alone(index, task.n, std::move(judgements[i]));
+      }
+    }
+    return {};
+  }
+
+  void judge_alone(std::size_t index, int n) {
+    tasks_.push_back({.unit = {.cells = {index}}, .n = n});
+  }
+
+  Status take_part(std::size_t index, const Attempt& attempt, Judgement judgement) {
+    auto& state = judged_.states[index];
+    if (judgement.verdict != ConformVerdict::kPass) {
+      state.was_in_joint = judgement.verdict;
+      judge_alone(index, kFirstAlone);
+      return {};
+    }
+    ASSAY_RETURN_IF_ERROR(store_part(plan_.cells[index].cell, attempt, judgement));
+    state.is_joint = true;
+    state.final = std::move(judgement);
+    return {};
+  }
+
+  /// A pass in a joint program, as an attempt of the case itself.
+  Status store_part(const Case& cell, const Attempt& joint, const Judgement& judgement) {
+    ASSAY_RETURN_IF_ERROR(tools_.store.add_case(request_.run.id, cell));
+    Attempt part = joint;
+    part.case_key = case_key(cell);
+    if (attempts_.contains(name_of_attempt(part.case_key, cell.engine_build, part.n))) {
+      return {};  // By the run that is resumed.
+    }
+    part.id = make_uuid7();
+    part.reason_code = "joint";
+    part.text = "in a joint program, case " + joint.case_key.substr(0, 12);
+    ASSAY_RETURN_IF_ERROR(tools_.store.put_attempt(part));
+    ASSAY_RETURN_IF_ERROR(
+        tools_.store.add_metrics(metric_rows_of(judgement.table.value(), part.id)));
+    return tools_.store.add_attachment({.owner = part.id,
+                                        .kind = "accuracy_table",
+                                        .content = Json(judgement.table.value()).dump()});
+  }
+
+  void take_alone(std::size_t index, int n, Judgement judgement) {
+    auto& state = judged_.states[index];
+    state.alone.push_back(std::move(judgement));
+    if (n == kSecondAlone) {
+      state.final = joined_judgement(state.alone.front(), state.alone.back());
+    } else if (is_settled(index, state)) {
+      state.final = state.alone.front();
+    } else {
+      judge_alone(index, kSecondAlone);
+    }
+  }
+
+  /// Whether one judgement alone is enough: a pass that nothing speaks against, what the lists of
+  /// known gaps expect, and a declared refusal.
+  bool is_settled(std::size_t index, const CellState& state) const {
+    const auto& cell = plan_.cells[index];
+    const auto verdict = state.alone.front().verdict;
+    return (verdict == ConformVerdict::kPass && !state.was_in_joint) ||
+           verdict == ConformVerdict::kUnsupported ||
+           is_as_listed(plan_.settings[cell.setting].gaps, plan_.cases[cell.one], verdict);
+  }
+
+  const ConformPlan& plan_;
+  const CampaignRequest& request_;
+  const CampaignTools& tools_;
+  const ExecuteCases& execute_;
+  std::vector<Task> tasks_;
+  std::map<std::string, Attempt> attempts_;  ///< Finished ones, by name_of_attempt.
+  Judged judged_;
+};
+
+}  // namespace
+
+Result<Judged> judge_plan(const ConformPlan& plan, const CampaignRequest& request,
+                          const CampaignTools& tools, const ExecuteCases& execute) {
+  return Judging(plan, request, tools, execute).run();
+}
+
+}  // namespace assay

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/conform/conform.h"
+#include "assay/conform/judgement.h"
+#include "assay/conform/plan.h"
+#include "assay/record/run.h"
+
+namespace assay {
+
+/// What is known of one cell.
+struct CellState {
+  std::optional<Judgement> final;
+  bool is_joint = false;  ///< The final one is of a joint program.
+  std::optional<ConformVerdict> was_in_joint;
+  std::vector<Judgement> alone;  ///< Of each judgement in a process of its own.
+};
+
+/// What judging found, and how many programs it took.
+struct Judged {
+  std::vector<CellState> states;  ///< One for each cell of the plan.
+  int joint_programs = 0;
+  int alone_programs = 0;
+  bool is_stopped = false;
+};
+
+/// Judges every cell of a plan, by campaigns of the request's run, which is in the store.
+Result<Judged> judge_plan(const ConformPlan& plan, const CampaignRequest& request,
+                          const CampaignTools& tools, const ExecuteCases& execute);
+
+}  // namespace assay

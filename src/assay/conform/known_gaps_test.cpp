@@ -1,0 +1,182 @@
+#include "assay/conform/known_gaps.h"
+
+#include <filesystem>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "assay/base/fs.h"
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/conform/conform_case.h"
+#include "assay/record/conformance.h"
+
+namespace assay {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+Json whole_document() {
+  return Json::parse(R"({
+    "schema": "assay/known_gaps/1", "recipe": "executorch/portable",
+    "unsupported": [{"match": {"operator": "aten.fft*", "dtype": "bfloat16"}, "reason": "never"}],
+    "known_failures": [{"case": "aten.add/float32/0", "verdict": "fail_numeric",
+                        "reason": "off by one", "issue": "https://example.org/1"}],
+    "looser": [{"match": {"operator": "aten.tanh"}, "error_bound_ratio": 8,
+                "reason": "a polynomial"}]})");
+}
+
+KnownGaps gaps() { return known_gaps_from_json(whole_document(), "test").value(); }
+
+std::string complaint_after(const char* pointer, const Json& value) {
+  auto document = whole_document();
+  document[Json::json_pointer(pointer)] = value;
+  const auto read = known_gaps_from_json(document, "gaps.json");
+  return read ? "accepted" : read.error().message;
+}
+
+ConformResult result_of(const std::string& name, ConformVerdict verdict,
+                        const std::string& op = "aten.add", const std::string& dtype = "float32") {
+  return {.name = name,
+          .operator_name = op,
+          .dtype = dtype,
+          .recipe = "executorch/portable",
+          .verdict = verdict,
+          .text = "as seen\nwith a log"};
+}
+
+std::vector<ConformResult> applied(std::vector<ConformResult> results) {
+  apply_known_gaps(gaps(), results);
+  return results;
+}
+
+TEST(KnownGaps, AreReadAndWrittenAlike) {
+  EXPECT_EQ(document_from_known_gaps(gaps()), whole_document());
+  const auto folder = TemporaryFolder::make("assay-test").value();
+  ASSERT_TRUE(write_known_gaps(folder.path(), gaps()));
+  EXPECT_TRUE(std::filesystem::exists(folder.path() / "executorch-portable.json"));
+  const auto again = read_known_gaps(folder.path(), "executorch/portable");
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(document_from_known_gaps(*again), whole_document());
+  EXPECT_THAT(read_known_gaps(folder.path(), "executorch/other").value().known_failures, IsEmpty());
+}
+
+TEST(KnownGaps, SayWhereAFileIsWrongAndWhatWasMeant) {
+  EXPECT_THAT(complaint_after("/known_failures/0/verdict", "fail_numerc"),
+              HasSubstr("known_failures[0]: 'fail_numerc' is no verdict of a failure; did you mean "
+                        "'fail_numeric'?"));
+  EXPECT_THAT(complaint_after("/known_failures/0/verdict", "pass"), HasSubstr("no verdict of a"));
+  EXPECT_THAT(complaint_after("/unsupported/0/match/operater", "x"),
+              HasSubstr("did you mean 'operator'?"));
+  EXPECT_THAT(complaint_after("/unsupported/0/match", Json::object()), HasSubstr("everything"));
+  EXPECT_THAT(complaint_after("/unsupported/0/reason", ""), HasSubstr("\"reason\""));
+  EXPECT_THAT(complaint_after("/looser/0/error_bound_ratio", 0.5), HasSubstr("above 1"));
+  EXPECT_THAT(complaint_after("/schema", "assay/known_gaps/9"), HasSubstr("known_gaps/1"));
+  EXPECT_THAT(complaint_after("/unsuported", Json::array()), HasSubstr("'unsupported'"));
+  auto document = whole_document();
+  document["known_failures"].push_back(document["known_failures"][0]);
+  EXPECT_THAT(known_gaps_from_json(document, "x").error().message, HasSubstr("twice"));
+}
+
+TEST(KnownGaps, RefuseAFileOfAnotherRecipe) {
+  const auto folder = TemporaryFolder::make("assay-test").value();
+  ASSERT_TRUE(write_known_gaps(folder.path(), gaps()));
+  std::filesystem::rename(folder.path() / "executorch-portable.json",
+                          folder.path() / "executorch-xnnpack.json");
+  EXPECT_EQ(read_known_gaps(folder.path(), "executorch/xnnpack").error().code,
+            ErrorCode::kInvalidArgument);
+}
+
+TEST(Ratchet, TellsANewFailureFromAKnownOne) {
+  const auto results = applied({
+      result_of("aten.add/float32/0", ConformVerdict::kFailNumeric),
+      result_of("aten.add/float32/1", ConformVerdict::kFailNumeric),
+      result_of("aten.fft/bfloat16/0", ConformVerdict::kRunError, "aten.fft_r2c", "bfloat16"),
+      result_of("aten.fft/bfloat16/1", ConformVerdict::kCrashed, "aten.fft_r2c", "bfloat16"),
+      result_of("aten.fft/bfloat16/2", ConformVerdict::kFailNumeric, "aten.fft_r2c", "bfloat16"),
+      result_of("aten.fft/bfloat16/3", ConformVerdict::kPass, "aten.fft_r2c", "bfloat16"),
+      result_of("aten.mul/float32/0", ConformVerdict::kUnsupported, "aten.mul"),
+      result_of("aten.mul/float32/1", ConformVerdict::kPass, "aten.mul"),
+  });
+  std::vector<KnownGap> known;
+  for (const auto& result : results) {
+    known.push_back(result.known);
+  }
+  EXPECT_THAT(known,
+              ElementsAre(KnownGap::kKnownFailure, KnownGap::kNewFailure, KnownGap::kUnsupported,
+                          KnownGap::kNewFailure, KnownGap::kNewFailure, KnownGap::kNone,
+                          KnownGap::kNewFailure, KnownGap::kNone));
+  EXPECT_EQ(results[0].issue, "https://example.org/1");
+  EXPECT_EQ(results[2].known_reason, "never");
+}
+
+TEST(Ratchet, AKnownFailureWithAnotherVerdictIsNew) {
+  EXPECT_EQ(applied({result_of("aten.add/float32/0", ConformVerdict::kCrashed)})[0].known,
+            KnownGap::kNewFailure);
+}
+
+TEST(Ratchet, AListedCaseThatPassesMustBeStruckOff) {
+  const auto results = applied({result_of("aten.add/float32/0", ConformVerdict::kPass)});
+  EXPECT_EQ(results[0].known, KnownGap::kUnexpectedPass);
+  const auto stale = find_stale_gaps(gaps(), results);
+  ASSERT_EQ(stale.size(), 1U);
+  EXPECT_EQ(stale[0].entry, "aten.add/float32/0");
+  EXPECT_THAT(updated_gaps(gaps(), results).known_failures, IsEmpty());
+}
+
+TEST(Ratchet, OneThatFailsWithSomeOptionsOnlyStays) {
+  auto with_two = result_of("aten.add/float32/0", ConformVerdict::kFailNumeric);
+  with_two.options = "threads=2";
+  const auto results = applied({result_of("aten.add/float32/0", ConformVerdict::kPass), with_two});
+  EXPECT_EQ(results[0].known, KnownGap::kNone);
+  EXPECT_EQ(results[1].known, KnownGap::kKnownFailure);
+  EXPECT_THAT(find_stale_gaps(gaps(), results), IsEmpty());
+}
+
+TEST(Ratchet, APatternIsStaleWhenAllThatItMeansPasses) {
+  const auto pass = result_of("f/0", ConformVerdict::kPass, "aten.fft_r2c", "bfloat16");
+  const auto fails = result_of("f/1", ConformVerdict::kRunError, "aten.fft_r2c", "bfloat16");
+  EXPECT_EQ(find_stale_gaps(gaps(), {pass}).size(), 1U);
+  EXPECT_THAT(find_stale_gaps(gaps(), {pass, fails}), IsEmpty());
+  EXPECT_THAT(updated_gaps(gaps(), {pass}).unsupported, IsEmpty());
+}
+
+TEST(Ratchet, WhatWasNotRunStaysAsItIs) {
+  const auto results = applied({result_of("aten.add/float32/0", ConformVerdict::kNotRun)});
+  EXPECT_EQ(results[0].known, KnownGap::kNone);
+  EXPECT_EQ(document_from_known_gaps(updated_gaps(gaps(), results)), whole_document());
+  EXPECT_EQ(document_from_known_gaps(updated_gaps(gaps(), {})), whole_document());
+}
+
+TEST(Ratchet, AnUpdateListsNewFailuresOfTheBackendOnly) {
+  const auto results = applied({
+      result_of("aten.mul/float32/0", ConformVerdict::kCrashed, "aten.mul"),
+      result_of("aten.mul/float32/1", ConformVerdict::kVacuous, "aten.mul"),
+      result_of("aten.mul/float32/2", ConformVerdict::kHarnessError, "aten.mul"),
+      result_of("aten.add/float32/0", ConformVerdict::kRunError),
+  });
+  const auto updated = updated_gaps(gaps(), results);
+  ASSERT_EQ(updated.known_failures.size(), 2U);
+  EXPECT_EQ(updated.known_failures[0].case_name, "aten.add/float32/0");
+  EXPECT_EQ(updated.known_failures[0].verdict, ConformVerdict::kRunError);
+  EXPECT_EQ(updated.known_failures[0].reason, "off by one");  // People's words stay.
+  EXPECT_EQ(updated.known_failures[1].reason, "as seen");
+  // And what was updated holds.
+  auto again = results;
+  apply_known_gaps(updated, again);
+  EXPECT_EQ(again[0].known, KnownGap::kKnownFailure);
+  EXPECT_EQ(again[3].known, KnownGap::kKnownFailure);
+}
+
+TEST(Ratchet, LeavesOtherRecipesAlone) {
+  auto other = result_of("aten.add/float32/0", ConformVerdict::kFailNumeric);
+  other.recipe = "executorch/xnnpack-fp32";
+  EXPECT_EQ(applied({other})[0].known, KnownGap::kNone);
+}
+
+}  // namespace
+}  // namespace assay

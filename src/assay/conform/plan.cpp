@@ -1,0 +1,201 @@
+#include "assay/conform/plan.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "assay/base/json.h"
+#include "assay/conform/conform_case.h"
+#include "assay/conform/known_gaps.h"
+#include "assay/record/case.h"
+#include "assay/tensor/tensor.h"
+
+namespace assay {
+namespace {
+
+constexpr std::size_t kFew = 4;  ///< Halves of these cost more programs than each alone.
+constexpr auto* kOwnInputs = "own";
+
+const ConformCase& case_at(const ConformPlan& plan, std::size_t cell) {
+  return plan.cases[plan.cells[cell].one];
+}
+
+/// What cells of one program have in common.
+std::string group_of(const ConformPlan& plan, std::size_t cell) {
+  const auto& inputs = plan.cells[cell].cell.inputs;
+  return Json::array({plan.cells[cell].setting, case_at(plan, cell).dtype, inputs.generator,
+                      inputs.seed, inputs.count})
+      .dump();
+}
+
+Case cell_of(const ConformSetting& setting, const ConformCase& one) {
+  auto cell = setting.pattern;
+  cell.model = one.model;
+  cell.inputs = one.inputs;
+  if (one.inputs.generator == kOwnInputs) {
+    cell.calibration.generator = kOwnInputs;  // Of another seed.
+  }
+  if (const auto looser = find_looser(setting.gaps, one)) {
+    cell.recipe.tolerance = {{"error_bound_ratio", looser->error_bound_ratio},
+                             {"why", looser->reason}};
+  }
+  return cell;
+}
+
+/// Fills programs one after the other; an operator that does not fit in what is left begins a new
+/// one, so that a case more or less moves the borders of few programs.
+class Packer {
+ public:
+  Packer(const ConformPlan& plan, const BatchLimits& limits) : plan_(plan), limits_(limits) {}
+
+  std::vector<ConformUnit> pack(const std::vector<std::size_t>& cells) {
+    for (std::size_t begin = 0; begin < cells.size();) {
+      auto end = begin;
+      while (end < cells.size() && name(cells[end]) == name(cells[begin])) {
+        ++end;
+      }
+      add_operator({cells.begin() + static_cast<std::ptrdiff_t>(begin),
+                    cells.begin() + static_cast<std::ptrdiff_t>(end)});
+      begin = end;
+    }
+    close();
+    return std::move(units_);
+  }
+
+ private:
+  const std::string& name(std::size_t cell) const { return case_at(plan_, cell).operator_name; }
+
+  void add_operator(const std::vector<std::size_t>& cells) {
+    double cost = 0;
+    for (const auto cell : cells) {
+      cost += case_at(plan_, cell).cost;
+    }
+    if (unit_.cells.size() + cells.size() > limits_.cases || cost_ + cost > limits_.cost) {
+      close();
+    }
+    for (const auto cell : cells) {
+      if (unit_.cells.size() >= limits_.cases || cost_ >= limits_.cost) {
+        close();
+      }
+      unit_.cells.push_back(cell);
+      cost_ += case_at(plan_, cell).cost;
+    }
+  }
+
+  void close() {
+    if (!unit_.cells.empty()) {
+      units_.push_back(std::exchange(unit_, {}));
+    }
+    cost_ = 0;
+  }
+
+  const ConformPlan& plan_;
+  const BatchLimits& limits_;
+  std::vector<ConformUnit> units_;
+  ConformUnit unit_;
+  double cost_ = 0;
+};
+
+std::vector<ConformUnit> each_alone(const std::vector<std::size_t>& cells) {
+  std::vector<ConformUnit> units;
+  for (const auto cell : cells) {
+    units.push_back({.cells = {cell}});
+  }
+  return units;
+}
+
+/// Where the operator changes nearest to the middle; 0 where it never does.
+std::size_t border_near_middle(const ConformPlan& plan, const std::vector<std::size_t>& cells) {
+  const auto distance = [&cells](std::size_t at) {
+    const auto middle = cells.size() / 2;
+    return at > middle ? at - middle : middle - at;
+  };
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < cells.size(); ++i) {
+    const bool is_border =
+        case_at(plan, cells[i]).operator_name != case_at(plan, cells[i - 1]).operator_name;
+    if (is_border && (best == 0 || distance(i) < distance(best))) {
+      best = i;
+    }
+  }
+  return best;
+}
+
+Json request_of(const ModelReference& model) {
+  Json inputs = nullptr;
+  for (const auto& input : model.inputs) {
+    inputs.push_back({{"shape", input.shape}, {"dtype", input.dtype}});
+  }
+  Json request = {
+      {"ref", model.ref}, {"args", model.args}, {"seed", model.seed}, {"inputs", inputs}};
+  if (model.healthy) {
+    request["healthy"] = *model.healthy;
+  }
+  return request;
+}
+
+}  // namespace
+
+ConformPlan plan_conformance(std::vector<ConformCase> cases, std::vector<ConformSetting> settings,
+                             const BatchLimits& limits) {
+  ConformPlan plan{.settings = std::move(settings), .cases = std::move(cases)};
+  std::map<std::string, std::vector<std::size_t>> groups;
+  std::vector<std::size_t> alone;
+  for (std::size_t s = 0; s < plan.settings.size(); ++s) {
+    const auto& setting = plan.settings[s];
+    for (std::size_t i = 0; i < plan.cases.size(); ++i) {
+      const auto& one = plan.cases[i];
+      plan.cells.push_back({.one = i, .setting = s, .cell = cell_of(setting, one)});
+      const auto index = plan.cells.size() - 1;
+      const bool is_joined = one.is_joinable && !is_listed(setting.gaps, one);
+      (is_joined ? groups[group_of(plan, index)] : alone).push_back(index);
+    }
+  }
+  for (auto& [group, cells] : groups) {
+    std::ranges::stable_sort(cells, {},
+                             [&](std::size_t cell) { return case_at(plan, cell).operator_name; });
+    for (auto& unit : Packer(plan, limits).pack(cells)) {
+      plan.units.push_back(std::move(unit));
+    }
+  }
+  for (auto& unit : each_alone(alone)) {
+    plan.units.push_back(std::move(unit));
+  }
+  return plan;
+}
+
+Case case_of(const ConformPlan& plan, const ConformUnit& unit) {
+  auto cell = plan.cells[unit.cells.front()].cell;
+  if (!unit.is_joint()) {
+    return cell;
+  }
+  Json models = Json::array();
+  for (const auto index : unit.cells) {
+    models.push_back(request_of(plan.cells[index].cell.model));
+  }
+  cell.model = {.ref = "joint", .args = {{"models", std::move(models)}}};
+  return cell;
+}
+
+std::vector<ConformUnit> split_unit(const ConformPlan& plan, const ConformUnit& unit) {
+  const auto border = border_near_middle(plan, unit.cells);
+  if (unit.cells.size() <= kFew || border == 0) {
+    return each_alone(unit.cells);
+  }
+  const auto middle = unit.cells.begin() + static_cast<std::ptrdiff_t>(border);
+  return {{.cells = {unit.cells.begin(), middle}}, {.cells = {middle, unit.cells.end()}}};
+}
+
+std::string reference_kind_of(const Case& cell) {
+  if (!cell.recipe.quantization.is_null()) {
+    return "qdq";
+  }
+  return cell.inputs.generator == kOwnInputs ? "float64" : "float32";
+}
+
+}  // namespace assay

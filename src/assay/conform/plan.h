@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "assay/conform/conform_case.h"
+#include "assay/conform/known_gaps.h"
+#include "assay/record/case.h"
+
+namespace assay {
+
+/// One conformance case with one recipe and one set of options.
+struct ConformCell {
+  std::size_t one = 0;      ///< Index into the listing's cases.
+  std::size_t setting = 0;  ///< Index into the settings.
+  Case cell;                ///< The case alone, as `assay eval` would run it.
+};
+
+/// A recipe with engine and options, and what is known of it. `pattern`: a case whose model and
+/// inputs are put in.
+struct ConformSetting {
+  Case pattern;
+  KnownGaps gaps;
+};
+
+/// What makes one program: one cell alone, or several joined.
+struct ConformUnit {
+  std::vector<std::size_t> cells;  ///< Indices into the cells.
+  [[nodiscard]] bool is_joint() const { return cells.size() > 1; }
+};
+
+struct ConformPlan {
+  std::vector<ConformSetting> settings;
+  std::vector<ConformCase> cases;
+  std::vector<ConformCell> cells;  ///< By setting, then in the order of the listing.
+  std::vector<ConformUnit> units;
+};
+
+/// How many cases share a program at most, and how dear it may be.
+struct BatchLimits {
+  std::size_t cases = 16;
+  double cost = 64;
+};
+
+/// Every case with every setting. Cells that may be joined and are not listed in the known gaps
+/// share programs with cells of their setting, dtype and inputs; all cases of an operator stand
+/// together, so that an operator that cannot be made spoils one program and not many. The others
+/// are alone. Deterministic, so that a run that is resumed finds its programs.
+ConformPlan plan_conformance(std::vector<ConformCase> cases, std::vector<ConformSetting> settings,
+                             const BatchLimits& limits);
+
+/// The case that makes a unit's program: its only cell, or a model "joint" of all.
+Case case_of(const ConformPlan& plan, const ConformUnit& unit);
+
+/// What a unit that failed as a whole is tried as next. Nobody knows which of its cells is to
+/// blame: half of them each, cut between operators where there are several, and each alone where
+/// they are few or all of one operator, which mostly fails for all its cases or for few.
+std::vector<ConformUnit> split_unit(const ConformPlan& plan, const ConformUnit& unit);
+
+/// What a case is held against: bounds around float64, or the quantized graph where the recipe
+/// quantizes; "float32" for a model that brings no inputs, which has no bounds.
+std::string reference_kind_of(const Case& cell);
+
+}  // namespace assay

@@ -1,0 +1,47 @@
+#include "assay/conform/stages.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
+#include "assay/base/clock.h"
+#include "assay/campaign/listener.h"
+#include "assay/record/axes.h"
+#include "assay/record/conformance.h"
+
+namespace assay {
+
+ConformProgress::ConformProgress(CampaignListener& listener) : listener_(listener) {}
+
+void ConformProgress::on_phase(std::string_view name, int total) {
+  close();
+  phase_ = name;
+  begin_ns_ = monotonic_ns();
+  auto found = std::ranges::find(stages_, phase_, &ConformStage::name);
+  if (found == stages_.end()) {
+    stages_.push_back({.name = phase_});
+    found = stages_.end() - 1;
+  }
+  found->steps += total;
+  listener_.on_phase(name, total);
+}
+
+void ConformProgress::on_step_started(std::string_view label) { listener_.on_step_started(label); }
+
+void ConformProgress::on_step_finished(std::string_view label, Outcome /*outcome*/,
+                                       std::string_view /*text*/, std::int64_t remaining_ns) {
+  listener_.on_step_finished(label, Outcome::kCompleted, "", remaining_ns);
+}
+
+bool ConformProgress::should_stop() { return listener_.should_stop(); }
+
+void ConformProgress::close() {
+  if (phase_.empty()) {
+    return;
+  }
+  const auto found = std::ranges::find(stages_, phase_, &ConformStage::name);
+  found->seconds += static_cast<double>(monotonic_ns() - begin_ns_) / 1e9;
+  phase_.clear();
+}
+
+}  // namespace assay
