@@ -18,39 +18,12 @@
 #include "assay/report/format.h"
 #include "assay/report/formats.h"
 #include "assay/report/memory.h"
+#include "assay/report/text_page.h"
 #include "assay/report/text_table.h"
 #include "assay/report/writer.h"
 
 namespace assay::report {
 namespace {
-
-/// Collects the page: every line goes through here, so none is longer than the style allows.
-class Page {
- public:
-  explicit Page(const ReportStyle& style)
-      : width_(static_cast<std::size_t>(std::max(style.width_columns, 40))),
-        has_colour_(style.is_terminal) {}
-
-  void line(std::string_view text, std::size_t indent = 0, std::size_t hanging = 0) {
-    const std::string space(indent, ' ');
-    out_ += space + wrapped(text, width_ - indent, indent + hanging) + '\n';
-  }
-  void heading(const std::string& text) {
-    out_ += "\n" + coloured(wrapped(text, width_, 2), "1", has_colour_) + '\n';
-  }
-  void blank() { out_ += '\n'; }
-  std::vector<std::string> table(const TextTable& table) {
-    auto layout = table.lay_out(width_, has_colour_);
-    out_ += layout.text;
-    return layout.dropped;
-  }
-  [[nodiscard]] const std::string& text() const { return out_; }
-
- private:
-  std::size_t width_;
-  bool has_colour_;
-  std::string out_;
-};
 
 /// What this machine can tell apart, if it was calibrated.
 std::string told_apart_by(const RunSummary& summary) {
@@ -58,7 +31,7 @@ std::string told_apart_by(const RunSummary& summary) {
   return line.empty() ? "" : "a difference of " + line;
 }
 
-void add_title(Page& page, const RunSummary& summary) {
+void add_title(TextPage& page, const RunSummary& summary) {
   const auto& run = summary.run;
   page.line(fmt::format("{} — {}: {}", run.name.empty() ? run.purpose : printable(run.name),
                         counted(summary.cases.size(), "case"),
@@ -72,7 +45,7 @@ void add_title(Page& page, const RunSummary& summary) {
   }
 }
 
-void add_main_table(Page& page, const RunSummary& summary) {
+void add_main_table(TextPage& page, const RunSummary& summary) {
   std::vector<std::string> common;
   const auto table = case_table(summary, common);
   if (!common.empty()) {
@@ -87,7 +60,7 @@ void add_main_table(Page& page, const RunSummary& summary) {
   }
 }
 
-void add_legend(Page& page, const RunSummary& summary) {
+void add_legend(TextPage& page, const RunSummary& summary) {
   const bool has_steady = std::ranges::any_of(summary.cases, [](const CaseSummary& cell) {
     return find_estimate(cell, "steady_ns") != nullptr;
   });
@@ -104,7 +77,7 @@ void add_legend(Page& page, const RunSummary& summary) {
   page.line(legend, 2);
 }
 
-void add_findings(Page& page, const RunSummary& summary) {
+void add_findings(TextPage& page, const RunSummary& summary) {
   bool is_first = true;
   for (const auto& cell : summary.cases) {
     const auto findings = findings_of(cell);
@@ -122,7 +95,7 @@ void add_findings(Page& page, const RunSummary& summary) {
 }
 
 /// Why a result may mislead, though nothing is wrong with the case itself.
-void add_warnings(Page& page, const RunSummary& summary) {
+void add_warnings(TextPage& page, const RunSummary& summary) {
   const auto warnings = shared_warnings(summary.cases);
   if (warnings.empty()) {
     return;
@@ -133,7 +106,7 @@ void add_warnings(Page& page, const RunSummary& summary) {
   }
 }
 
-void add_notes(Page& page, const RunSummary& summary) {
+void add_notes(TextPage& page, const RunSummary& summary) {
   const auto notes = shared_notes(summary.cases);
   if (notes.empty()) {
     return;
@@ -145,7 +118,7 @@ void add_notes(Page& page, const RunSummary& summary) {
 }
 
 /// How many held; those that broke stand under the findings.
-void add_gates(Page& page, const RunSummary& summary) {
+void add_gates(TextPage& page, const RunSummary& summary) {
   std::size_t all = 0;
   std::size_t met = 0;
   for (const auto& cell : summary.cases) {
@@ -157,7 +130,7 @@ void add_gates(Page& page, const RunSummary& summary) {
   }
 }
 
-void add_accuracy(Page& page, const RunSummary& summary) {
+void add_accuracy(TextPage& page, const RunSummary& summary) {
   for (const auto& cell : summary.cases) {
     for (const auto& table : cell.accuracy_tables) {
       page.heading(fmt::format("Accuracy of {} against {}: {}", title_of(cell),
@@ -170,7 +143,7 @@ void add_accuracy(Page& page, const RunSummary& summary) {
   }
 }
 
-void add_attribution(Page& page, const RunSummary& summary) {
+void add_attribution(TextPage& page, const RunSummary& summary) {
   for (const auto& cell : summary.cases) {
     if (!cell.attribution) {
       continue;
@@ -183,7 +156,7 @@ void add_attribution(Page& page, const RunSummary& summary) {
   }
 }
 
-void add_memory(Page& page, const RunSummary& summary) {
+void add_memory(TextPage& page, const RunSummary& summary) {
   for (const auto& cell : summary.cases) {
     if (!cell.memory) {
       continue;
@@ -198,7 +171,7 @@ void add_memory(Page& page, const RunSummary& summary) {
   }
 }
 
-void add_comparisons(Page& page, const RunSummary& summary) {
+void add_comparisons(TextPage& page, const RunSummary& summary) {
   for (const auto& one : summary.comparisons) {
     const auto& comparison = one.comparison;
     page.heading("Comparison: " + printable(comparison.text));
@@ -218,7 +191,7 @@ void add_comparisons(Page& page, const RunSummary& summary) {
 }  // namespace
 
 Status write_console(const RunSummary& summary, const ReportStyle& style, std::ostream& out) {
-  Page page(style);
+  TextPage page(style);
   add_title(page, summary);
   if (!summary.cases.empty()) {
     add_main_table(page, summary);

@@ -3,14 +3,13 @@
 #include <ostream>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "assay/base/enum_names.h"
 #include "assay/base/result.h"
 #include "assay/record/metric.h"
 #include "assay/record/summary.h"
 #include "assay/report/case_text.h"
+#include "assay/report/csv_row.h"
 #include "assay/report/format.h"
 #include "assay/report/formats.h"
 #include "assay/report/writer.h"
@@ -18,27 +17,12 @@
 namespace assay::report {
 namespace {
 
-/// One row as name and value, so that head and rows cannot differ.
-using Row = std::vector<std::pair<std::string, std::string>>;
-
-/// Source: RFC 4180, section 2.
-std::string quoted(const std::string& field) {
-  if (field.find_first_of(",\"\r\n") == std::string::npos) {
-    return field;
-  }
-  std::string text = "\"";
-  for (const char c : field) {
-    text += c == '"' ? "\"\"" : std::string(1, c);
-  }
-  return text + "\"";
-}
-
 /// Shortest text that reads back as the same double.
 std::string exact(double value, std::string_view special) {
   return special.empty() ? fmt::format("{}", value) : std::string(special);
 }
 
-void add_identity(Row& row, const RunSummary& summary, const CaseSummary& cell) {
+void add_identity(CsvRow& row, const RunSummary& summary, const CaseSummary& cell) {
   row.insert(row.end(), {{"run", summary.run.id},
                          {"case_key", cell.case_key},
                          {"subject", cell.subject},
@@ -58,7 +42,7 @@ void add_identity(Row& row, const RunSummary& summary, const CaseSummary& cell) 
 }
 
 /// Every metric of a case; the headline brings its interval and count.
-void add_metrics(Row& row, const CaseSummary& cell) {
+void add_metrics(CsvRow& row, const CaseSummary& cell) {
   for (const auto& definition : metric_definitions()) {
     if (definition.level != "case") {
       continue;
@@ -79,7 +63,7 @@ void add_metrics(Row& row, const CaseSummary& cell) {
 }
 
 /// The worst over the outputs, against the references that most runs have.
-void add_errors(Row& row, const CaseSummary& cell) {
+void add_errors(CsvRow& row, const CaseSummary& cell) {
   for (const std::string_view against : {"float32", "qdq"}) {
     for (const std::string_view metric :
          {"sqnr_db", "cosine_similarity", "max_abs_error", "relative_l2_error", "nan_count"}) {
@@ -90,8 +74,8 @@ void add_errors(Row& row, const CaseSummary& cell) {
   }
 }
 
-Row row_of(const RunSummary& summary, const CaseSummary& cell) {
-  Row row;
+CsvRow row_of(const RunSummary& summary, const CaseSummary& cell) {
+  CsvRow row;
   add_identity(row, summary, cell);
   add_metrics(row, cell);
   add_errors(row, cell);
@@ -103,21 +87,12 @@ Row row_of(const RunSummary& summary, const CaseSummary& cell) {
   return row;
 }
 
-template <class Part>
-void write_line(const Row& row, Part part, std::ostream& out) {
-  std::vector<std::string> fields;
-  for (const auto& entry : row) {
-    fields.push_back(quoted(entry.*part));
-  }
-  out << fmt::format("{}\n", fmt::join(fields, ","));
-}
-
 }  // namespace
 
 Status write_csv(const RunSummary& summary, const ReportStyle& /*style*/, std::ostream& out) {
-  write_line(row_of(summary, {}), &Row::value_type::first, out);
+  write_csv_head(row_of(summary, {}), out);
   for (const auto& cell : summary.cases) {
-    write_line(row_of(summary, cell), &Row::value_type::second, out);
+    write_csv_row(row_of(summary, cell), out);
   }
   return {};
 }

@@ -18,45 +18,10 @@
 #include "assay/report/format.h"
 #include "assay/report/formats.h"
 #include "assay/report/writer.h"
+#include "assay/report/xml.h"
 
 namespace assay::report {
 namespace {
-
-using Attributes = std::vector<std::pair<std::string_view, std::string>>;
-
-/// XML 1.0 has no control characters at all, not even as references; `printable_lines` took them.
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : printable_lines(text)) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
-
-std::string opening(std::string_view element, const Attributes& attributes) {
-  auto text = fmt::format("<{}", element);
-  for (const auto& [name, value] : attributes) {
-    text += fmt::format(" {}=\"{}\"", name, escaped(printable(value)));
-  }
-  return text;
-}
-
-std::string seconds(double ns) { return fmt::format("{:.9f}", ns / 1e9); }
 
 /// What JUnit calls it: a test that could not be decided has no word of its own and is skipped,
 /// with the reason in front; a process that died is an error, a wrong or refused number a failure.
@@ -71,34 +36,22 @@ std::size_t count_of(const RunSummary& summary, std::string_view element) {
   return static_cast<std::size_t>(std::ranges::count(summary.cases, element, element_of));
 }
 
-void write_properties(const Attributes& properties, std::string_view indent, std::ostream& out) {
-  if (properties.empty()) {
-    return;
-  }
-  out << indent << "<properties>\n";
-  for (const auto& [name, value] : properties) {
-    out << indent << "  " << opening("property", {{"name", std::string(name)}, {"value", value}})
-        << "/>\n";
-  }
-  out << indent << "</properties>\n";
-}
-
-Attributes properties_of(const RunSummary& summary) {
-  Attributes properties = {{"run", summary.run.id},
-                           {"seed", fmt::to_string(summary.run.seed)},
-                           {"device_class", summary.environment.device_class},
-                           {"machine", machine_of(summary.environment)}};
+XmlAttributes properties_of(const RunSummary& summary) {
+  XmlAttributes properties = {{"run", summary.run.id},
+                              {"seed", fmt::to_string(summary.run.seed)},
+                              {"device_class", summary.environment.device_class},
+                              {"machine", machine_of(summary.environment)}};
   std::ranges::copy(summary.run.labels, std::back_inserter(properties));
   return properties;
 }
 
-Attributes properties_of(const CaseSummary& cell) {
-  Attributes properties = {{"case_key", cell.case_key},
-                           {"subject", cell.subject},
-                           {"outcome", std::string(name_of(cell.outcome))},
-                           {"accuracy", std::string(name_of(cell.accuracy))},
-                           {"timing", std::string(name_of(cell.timing))},
-                           {"delegation", std::string(name_of(cell.delegation))}};
+XmlAttributes properties_of(const CaseSummary& cell) {
+  XmlAttributes properties = {{"case_key", cell.case_key},
+                              {"subject", cell.subject},
+                              {"outcome", std::string(name_of(cell.outcome))},
+                              {"accuracy", std::string(name_of(cell.accuracy))},
+                              {"timing", std::string(name_of(cell.timing))},
+                              {"delegation", std::string(name_of(cell.delegation))}};
   for (const auto& [name, estimate] : cell.metrics) {
     properties.emplace_back(
         name, estimate.special.empty() ? fmt::format("{}", estimate.value) : estimate.special);
@@ -108,28 +61,29 @@ Attributes properties_of(const CaseSummary& cell) {
 
 void write_case(const CaseSummary& cell, std::ostream& out) {
   const auto* steady = find_estimate(cell, "steady_ns");
-  Attributes attributes = {{"classname", cell.model},
-                           {"name", fmt::format("{} {}", cell.recipe, cell.options)}};
+  XmlAttributes attributes = {{"classname", cell.model},
+                              {"name", fmt::format("{} {}", cell.recipe, cell.options)}};
   if (steady != nullptr && steady->special.empty()) {
-    attributes.emplace_back("time", seconds(steady->value));
+    attributes.emplace_back("time", seconds_from_ns(steady->value));
   }
-  out << "    " << opening("testcase", attributes) << ">\n";
-  write_properties(properties_of(cell), "      ", out);
+  out << "    " << xml_opening("testcase", attributes) << ">\n";
+  write_junit_properties(properties_of(cell), "      ", out);
   if (const auto element = element_of(cell); !element.empty()) {
     const auto findings = findings_of(cell);
     out << "      "
-        << opening(element, {{"message", result_of(cell)},
-                             {"type", element == "skipped" ? "" : cause_of(cell)}})
-        << ">" << escaped(fmt::format("{}", fmt::join(findings, "\n"))) << "</" << element << ">\n";
+        << xml_opening(element, {{"message", result_of(cell)},
+                                 {"type", element == "skipped" ? "" : cause_of(cell)}})
+        << ">" << xml_escaped(fmt::format("{}", fmt::join(findings, "\n"))) << "</" << element
+        << ">\n";
   }
   auto lines = cell.warnings;
   lines.insert(lines.end(), cell.notes.begin(), cell.notes.end());
   if (!lines.empty()) {
-    out << "      <system-out>" << escaped(fmt::format("{}", fmt::join(lines, "\n")))
+    out << "      <system-out>" << xml_escaped(fmt::format("{}", fmt::join(lines, "\n")))
         << "</system-out>\n";
   }
   if (!cell.last_words.empty()) {
-    out << "      <system-err>" << escaped(cell.last_words) << "</system-err>\n";
+    out << "      <system-err>" << xml_escaped(cell.last_words) << "</system-err>\n";
   }
   out << "    </testcase>\n";
 }
@@ -146,21 +100,21 @@ void write_nothing(std::ostream& out) {
 Status write_junit(const RunSummary& summary, const ReportStyle& /*style*/, std::ostream& out) {
   const auto& run = summary.run;
   const bool is_empty = summary.cases.empty();
-  Attributes attributes = {{"name", run.name.empty() ? run.purpose : run.name},
-                           {"tests", fmt::to_string(is_empty ? 1 : summary.cases.size())},
-                           {"failures", fmt::to_string(count_of(summary, "failure"))},
-                           {"errors", fmt::to_string(is_empty ? 1 : count_of(summary, "error"))},
-                           {"skipped", fmt::to_string(count_of(summary, "skipped"))}};
+  XmlAttributes attributes = {{"name", run.name.empty() ? run.purpose : run.name},
+                              {"tests", fmt::to_string(is_empty ? 1 : summary.cases.size())},
+                              {"failures", fmt::to_string(count_of(summary, "failure"))},
+                              {"errors", fmt::to_string(is_empty ? 1 : count_of(summary, "error"))},
+                              {"skipped", fmt::to_string(count_of(summary, "skipped"))}};
   if (run.finished_unix_ns > run.started_unix_ns) {
     attributes.emplace_back(
-        "time", seconds(static_cast<double>(run.finished_unix_ns - run.started_unix_ns)));
+        "time", seconds_from_ns(static_cast<double>(run.finished_unix_ns - run.started_unix_ns)));
   }
   if (run.started_unix_ns > 0) {
     attributes.emplace_back("timestamp", iso8601_from_unix_ns(run.started_unix_ns));
   }
   out << "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  "
-      << opening("testsuite", attributes) << ">\n";
-  write_properties(properties_of(summary), "    ", out);
+      << xml_opening("testsuite", attributes) << ">\n";
+  write_junit_properties(properties_of(summary), "    ", out);
   if (is_empty) {
     write_nothing(out);
   }

@@ -1,0 +1,229 @@
+#include "assay/report/conformance_text.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "assay/base/enum_names.h"
+#include "assay/record/axes.h"
+#include "assay/record/conformance.h"
+#include "assay/report/format.h"
+#include "assay/report/text_table.h"
+
+namespace assay::report {
+namespace {
+
+int count_known(const ConformReport& report, std::string_view recipe, KnownGap known) {
+  return static_cast<int>(std::ranges::count_if(report.results, [&](const ConformResult& result) {
+    return (recipe.empty() || result.recipe == recipe) && result.known == known;
+  }));
+}
+
+/// The share of nodes that were delegated, over all cases whose program was made.
+double delegated_share(const ConformReport& report, std::string_view recipe) {
+  double delegated = 0;
+  double all = 0;
+  for (const auto& result : report.results) {
+    if (result.recipe == recipe) {
+      delegated += result.nodes_delegated;
+      all += result.nodes_delegated + result.nodes_not_delegated;
+    }
+  }
+  return all > 0 ? delegated / all : 0;
+}
+
+std::string colour_of(ConformVerdict verdict) {
+  if (verdict == ConformVerdict::kPass) {
+    return "32";
+  }
+  return is_fault_of_backend(verdict) ? "31" : "33";
+}
+
+std::string plain_count(int count) { return count == 0 ? std::string("–") : fmt::to_string(count); }
+
+TextColumn verdict_column(const ConformReport& report, const std::vector<std::string>& recipes,
+                          ConformVerdict verdict) {
+  TextColumn column{.title = std::string(name_of(verdict)),
+                    .importance = verdict == ConformVerdict::kPass ? 95 : 70};
+  for (const auto& recipe : recipes) {
+    const auto counts = count_verdicts(report, recipe);
+    const auto found = counts.find(verdict);
+    const int count = found == counts.end() ? 0 : found->second;
+    column.cells.push_back({plain_count(count), count == 0 ? "" : colour_of(verdict)});
+  }
+  return column;
+}
+
+TextColumn known_column(const ConformReport& report, const std::vector<std::string>& recipes,
+                        std::string title, KnownGap known, std::string colour) {
+  TextColumn column{.title = std::move(title), .importance = 90};
+  for (const auto& recipe : recipes) {
+    const int count = count_known(report, recipe, known);
+    column.cells.push_back({plain_count(count), count == 0 ? "" : colour});
+  }
+  return column;
+}
+
+/// "aot_error, then pass": what became of a case, for the two directions of a change.
+std::string line_of_change(const ConformChange& change) {
+  return fmt::format("{} {}{}{}: {}, was {}", change.name, change.recipe,
+                     change.options.empty() ? "" : " ", change.options, name_of(change.after),
+                     name_of(change.before));
+}
+
+}  // namespace
+
+std::string headline_of(const ConformReport& report) {
+  std::vector<std::string> parts;
+  for (const auto& [verdict, count] : count_verdicts(report, "")) {
+    parts.push_back(fmt::format("{} {}", count, name_of(verdict)));
+  }
+  if (const int fresh = count_known(report, "", KnownGap::kNewFailure); fresh > 0) {
+    parts.push_back(counted(static_cast<std::size_t>(fresh), "new failure"));
+  }
+  const auto shard = report.shard.empty() ? "" : fmt::format(", shard {}", report.shard);
+  return fmt::format("conform {}, {} tier{}: {}{}", report.suite, report.tier, shard,
+                     counted(report.results.size(), "result"),
+                     parts.empty() ? "" : fmt::format(": {}", fmt::join(parts, ", ")));
+}
+
+TextTable verdict_table(const ConformReport& report) {
+  const auto recipes = recipes_of(report);
+  TextTable table{.indent = 2};
+  TextColumn name{.title = "recipe", .is_left = true, .importance = 100, .most_width = 40};
+  for (const auto& recipe : recipes) {
+    name.cells.push_back({printable(recipe)});
+  }
+  table.columns.push_back(std::move(name));
+  for (const auto& [verdict, count] : count_verdicts(report, "")) {
+    table.columns.push_back(verdict_column(report, recipes, verdict));
+  }
+  table.columns.push_back(known_column(report, recipes, "known", KnownGap::kKnownFailure, "33"));
+  table.columns.push_back(known_column(report, recipes, "new", KnownGap::kNewFailure, "31"));
+  TextColumn share{.title = "delegated", .unit = "% of nodes", .importance = 60};
+  for (const auto& recipe : recipes) {
+    share.cells.push_back({text_from_share(delegated_share(report, recipe))});
+  }
+  table.columns.push_back(std::move(share));
+  return table;
+}
+
+std::vector<const ConformResult*> findings_of(const ConformReport& report) {
+  std::vector<const ConformResult*> findings;
+  for (const auto& result : report.results) {
+    if (result.known == KnownGap::kNewFailure || result.known == KnownGap::kUnexpectedPass) {
+      findings.push_back(&result);
+    }
+  }
+  return findings;
+}
+
+std::string title_of(const ConformResult& result) {
+  return printable(fmt::format("{} {}{}{}", result.name, result.recipe,
+                               result.options.empty() ? "" : " ", result.options));
+}
+
+std::string text_of_finding(const ConformResult& result) {
+  if (result.known == KnownGap::kUnexpectedPass) {
+    return "passes, though it is listed: " + printable(result.known_reason);
+  }
+  const bool has_stage = result.stage != Stage::kNone && result.stage != Stage::kDone;
+  return printable(fmt::format("{}{}: {}", name_of(result.verdict),
+                               has_stage ? fmt::format(" at {}", name_of(result.stage)) : "",
+                               result.text));
+}
+
+std::vector<std::string> lines_of_changes(const ConformReport& report) {
+  std::vector<std::string> lines;
+  for (const auto& [heading, is_worse] :
+       {std::pair("newly failing", true), std::pair("newly passing", false)}) {
+    for (const auto& change : report.changes) {
+      const bool fails = change.after != ConformVerdict::kPass;
+      const bool passed = change.before == ConformVerdict::kPass;
+      if (fails == is_worse && (passed || !fails)) {
+        lines.push_back(fmt::format("{}: {}", heading, line_of_change(change)));
+      }
+    }
+  }
+  for (const auto& change : report.changes) {
+    if (change.after != ConformVerdict::kPass && change.before != ConformVerdict::kPass) {
+      lines.push_back("fails otherwise: " + line_of_change(change));
+    }
+  }
+  return lines;
+}
+
+std::vector<std::string> lines_of_stale(const ConformReport& report) {
+  std::vector<std::string> lines;
+  for (const auto& stale : report.stale) {
+    lines.push_back(printable(fmt::format("{} {}: {}; assay conform --update-known strikes it off",
+                                          stale.recipe, stale.entry, stale.why)));
+  }
+  return lines;
+}
+
+std::vector<std::string> lines_of_coverage(const ConformReport& report) {
+  if (report.coverage.empty()) {
+    return {};
+  }
+  std::size_t covered = 0;
+  std::size_t cases = 0;
+  std::map<std::string, std::vector<std::string>> missing;  // By reason.
+  for (const auto& one : report.coverage) {
+    cases += static_cast<std::size_t>(one.cases);
+    if (one.cases > 0) {
+      ++covered;
+    } else {
+      missing[one.reason.empty() ? "no reason is given" : one.reason].push_back(one.operator_name);
+    }
+  }
+  std::vector<std::string> lines = {fmt::format("{} of {} have {}", covered,
+                                                counted(report.coverage.size(), "operator"),
+                                                counted(cases, "case"))};
+  for (const auto& [reason, operators] : missing) {
+    lines.push_back(printable(fmt::format("none: {} ({})", fmt::join(operators, ", "), reason)));
+  }
+  return lines;
+}
+
+std::string line_of_time(const ConformReport& report) {
+  std::vector<std::string> parts;
+  double known = 0;
+  for (const auto& stage : report.stages) {
+    parts.push_back(fmt::format("{} {:.1f} s ({})", stage.name, stage.seconds, stage.steps));
+    known += stage.seconds;
+  }
+  parts.push_back(fmt::format("other {:.1f} s", std::max(0.0, report.seconds - known)));
+  const auto judged = std::ranges::count_if(report.results, [](const ConformResult& result) {
+    return result.verdict != ConformVerdict::kNotRun;
+  });
+  return fmt::format("{:.1f} s, {:.2f} results/s: {}; {} joint and {} alone", report.seconds,
+                     report.seconds > 0 ? static_cast<double>(judged) / report.seconds : 0.0,
+                     fmt::join(parts, ", "),
+                     counted(static_cast<std::size_t>(report.joint_programs), "program"),
+                     report.alone_programs);
+}
+
+std::vector<std::string> notes_of(const ConformReport& report) {
+  auto notes = report.notes;
+  std::vector<std::string> unlike;
+  for (const auto& result : report.results) {
+    if (result.was_in_joint && result.verdict == ConformVerdict::kPass) {
+      unlike.push_back(fmt::format("{} ({})", result.name, name_of(*result.was_in_joint)));
+    }
+  }
+  if (!unlike.empty()) {
+    notes.push_back(fmt::format("pass alone, and did not in a program with others: {}",
+                                fmt::join(unlike, ", ")));
+  }
+  return notes;
+}
+
+}  // namespace assay::report

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "assay/record/conformance.h"
+#include "assay/report/text_table.h"
+
+namespace assay::report {
+
+/// "conform operators, quick tier: 812 cases, 700 pass, 60 unsupported, 3 new failures".
+std::string headline_of(const ConformReport& report);
+
+/// One row a recipe: how many cases have each verdict, what is new, how much was delegated.
+TextTable verdict_table(const ConformReport& report);
+
+/// Results that are new failures, or that pass though they are listed; in order.
+std::vector<const ConformResult*> findings_of(const ConformReport& report);
+
+/// "aten.add.Tensor/float32/3 executorch/portable threads=2".
+std::string title_of(const ConformResult& result);
+
+/// "fail_numeric: output 0: …", "passes, though it is listed: …".
+std::string text_of_finding(const ConformResult& result);
+
+/// Verdicts that changed since the earlier run: "newly failing: …".
+std::vector<std::string> lines_of_changes(const ConformReport& report);
+
+/// Entries of the lists that this run speaks against, and what to do about them.
+std::vector<std::string> lines_of_stale(const ConformReport& report);
+
+/// How many core operators have cases, and why the others have none.
+std::vector<std::string> lines_of_coverage(const ConformReport& report);
+
+/// Where the time went, and how many cases a second that made.
+std::string line_of_time(const ConformReport& report);
+
+/// What failed beside others and passes alone, and other things a reader should know.
+std::vector<std::string> notes_of(const ConformReport& report);
+
+}  // namespace assay::report

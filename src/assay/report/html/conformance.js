@@ -1,0 +1,258 @@
+// The page of a conformance run from top to bottom.
+
+const DATA = JSON.parse(document.getElementById("assay-data").textContent);
+const RESULTS = DATA.results;
+const RECIPES = [...groupedBy(RESULTS, "recipe").keys()];
+const FAILURES = RESULTS.filter(
+  (result) =>
+    (result.verdict !== "pass" && result.verdict !== "not_run") ||
+    result.known === "unexpected_pass",
+);
+
+function masthead() {
+  const { run, environment } = DATA;
+  const facts_ = [
+    counted(RESULTS.length, "result"),
+    `${DATA.tier} tier`,
+    DATA.shard ? `shard ${DATA.shard}` : "",
+    run.started_unix_ns ? new Date(run.started_unix_ns / 1e6).toISOString().slice(0, 19) + "Z" : "",
+    `${textFromNumber(DATA.seconds)} s`,
+    environment.cpu_model,
+    ...new Set(RESULTS.map((result) => result.engine)),
+  ].filter(Boolean);
+  document.getElementById("masthead").append(
+    h("p", { class: "brand" }, "Assay", h("span", {}, "conform")),
+    h("h1", {}, `Conformance: ${DATA.suite}`),
+    h(
+      "p",
+      { class: "lede" },
+      facts_.map((fact) => h("span", {}, fact)),
+    ),
+  );
+}
+
+function verdictSection() {
+  const verdicts = [...new Set(RESULTS.map((result) => result.verdict))].sort();
+  const count = (recipe, field, value) =>
+    RESULTS.filter((result) => result.recipe === recipe && result[field] === value).length;
+  const numeric = (title, text) => ({ title, numeric: true, text });
+  return h(
+    "section",
+    { id: "cases" },
+    h("h2", {}, "Verdicts"),
+    simpleTable(
+      "Results by recipe and verdict",
+      [
+        { title: "recipe", isHead: true, text: (recipe) => recipe },
+        ...verdicts.map((verdict) =>
+          numeric(wordsOf(verdict), (recipe) => count(recipe, "verdict", verdict) || ""),
+        ),
+        numeric("known", (recipe) => count(recipe, "known", "known_failure") || ""),
+        numeric("new", (recipe) => count(recipe, "known", "new_failure") || ""),
+        numeric("fully delegated", (recipe) => count(recipe, "delegation", "full") || ""),
+        numeric("in part", (recipe) => count(recipe, "delegation", "partial") || ""),
+        numeric("not delegated", (recipe) => count(recipe, "delegation", "none") || ""),
+      ],
+      RECIPES,
+    ),
+  );
+}
+
+/** One heat map at a time, a button for each recipe. */
+function heatSection(onOpen) {
+  const place = h("div", {});
+  const show = (recipe, button) => {
+    for (const other of tabs.children) other.setAttribute("aria-pressed", String(other === button));
+    place.replaceChildren(
+      heatMap(
+        RESULTS.filter((result) => result.recipe === recipe),
+        onOpen,
+      ),
+    );
+  };
+  const tabs = h(
+    "div",
+    { class: "tabs" },
+    RECIPES.map((recipe) =>
+      h("button", { type: "button", onclick: (event) => show(recipe, event.target) }, recipe),
+    ),
+  );
+  show(RECIPES[0], tabs.firstChild);
+  return h(
+    "section",
+    { id: "heat" },
+    h("h2", {}, "Operators by type"),
+    h(
+      "p",
+      { class: "note" },
+      "A cell has the number of cases that pass, or how many of how many and the worst verdict.",
+    ),
+    tabs,
+    place,
+  );
+}
+
+function failureDetails(result) {
+  const listed = result.known.replace("none", "");
+  return h(
+    "details",
+    { class: "failure" },
+    h(
+      "summary",
+      {},
+      h("span", { class: `pill ${colourOf(result.verdict)}` }, wordsOf(result.verdict)),
+      h("strong", {}, result.name),
+      h("span", { class: "muted" }, [result.recipe, result.options].filter(Boolean).join(" ")),
+      listed ? h("span", { class: "muted" }, wordsOf(listed)) : null,
+    ),
+    h("p", {}, result.text),
+    facts([
+      ["stage", result.stage],
+      ["reason", result.reason_code],
+      ["known because", result.known_reason],
+      ["issue", result.issue],
+      ["judged alone", result.alone.map(wordsOf).join(", ")],
+      ["beside others", result.was_in_joint ? wordsOf(result.was_in_joint) : ""],
+      ["delegation", wordsOf(result.delegation)],
+      ["left to the portable kernels", result.operators_left.join(", ")],
+    ]),
+    commandLine(result.command),
+    result.last_words ? h("pre", { class: "log", tabindex: "0" }, printable(result.last_words)) : null,
+  );
+}
+
+/** The failing cases, with a box that looks for a part of their names. */
+function failureSection() {
+  const place = h("div", {});
+  const show = (text) => {
+    const found = FAILURES.filter((result) =>
+      `${result.name} ${result.recipe} ${result.verdict} ${result.known}`.includes(text),
+    );
+    place.replaceChildren(
+      h("p", { class: "note" }, `${found.length} of ${FAILURES.length}`),
+      ...found.map(failureDetails),
+    );
+  };
+  const box = h("input", {
+    type: "search",
+    placeholder: "operator, case, recipe, verdict or new_failure",
+    "aria-label": "Filter the failing cases",
+    oninput: (event) => show(event.target.value.trim()),
+  });
+  show("");
+  const section = h(
+    "section",
+    { id: "failures" },
+    h("h2", {}, "Cases that do not pass"),
+    FAILURES.length ? [h("div", { class: "filter" }, box), place] : h("p", {}, "None."),
+  );
+  const open = (result) => {
+    box.value = result.operator_name;
+    show(result.operator_name);
+  };
+  return { section, open };
+}
+
+function changeSection() {
+  if (!DATA.earlier_run) return null;
+  return h(
+    "section",
+    {},
+    h("h2", {}, "Changes"),
+    h("p", { class: "note" }, `Since run ${DATA.earlier_run}`),
+    DATA.changes.length
+      ? simpleTable(
+          "Verdicts that changed",
+          [
+            { title: "case", isHead: true, text: (change) => change.name },
+            { title: "recipe", text: (change) => `${change.recipe} ${change.options}` },
+            { title: "before", text: (change) => wordsOf(change.before) },
+            { title: "now", text: (change) => wordsOf(change.after) },
+          ],
+          DATA.changes,
+        )
+      : h("p", {}, "No verdict changed."),
+  );
+}
+
+function staleSection() {
+  if (!DATA.stale.length) return null;
+  return h(
+    "section",
+    {},
+    h("h2", {}, "Known gaps to strike off"),
+    simpleTable(
+      "Entries of the lists that this run speaks against",
+      [
+        { title: "entry", isHead: true, text: (stale) => stale.entry },
+        { title: "recipe", text: (stale) => stale.recipe },
+        { title: "why", text: (stale) => stale.why },
+      ],
+      DATA.stale,
+    ),
+  );
+}
+
+function coverageSection() {
+  if (!DATA.coverage.length) return null;
+  const covered = DATA.coverage.filter((one) => one.cases > 0).length;
+  return h(
+    "section",
+    { id: "coverage" },
+    h("h2", {}, "Coverage"),
+    h("p", { class: "note" }, `${covered} of ${counted(DATA.coverage.length, "operator")}`),
+    simpleTable(
+      "Cases of each operator",
+      [
+        { title: "operator", isHead: true, text: (one) => one.operator_name },
+        { title: "cases", numeric: true, text: (one) => String(one.cases) },
+        { title: "why none", text: (one) => one.reason },
+      ],
+      [...DATA.coverage].sort((a, b) => a.cases - b.cases),
+    ),
+  );
+}
+
+function timeSection() {
+  return h(
+    "section",
+    {},
+    h("h2", {}, "Time"),
+    simpleTable(
+      "Wall time by stage",
+      [
+        { title: "stage", isHead: true, text: (stage) => stage.name },
+        { title: "time", unit: "s", numeric: true, text: (stage) => textFromNumber(stage.seconds) },
+        { title: "steps", numeric: true, text: (stage) => String(stage.steps) },
+      ],
+      DATA.stages,
+    ),
+    facts([
+      ["joint programs", String(DATA.joint_programs)],
+      ["programs of one case", String(DATA.alone_programs)],
+      ["command", (DATA.run.argv ?? []).join(" ")],
+    ]),
+  );
+}
+
+function start() {
+  masthead();
+  const failures = failureSection();
+  const sections = RESULTS.length
+    ? [
+        verdictSection(),
+        heatSection(failures.open),
+        failures.section,
+        staleSection(),
+        changeSection(),
+        coverageSection(),
+        timeSection(),
+      ]
+    : [h("p", { class: "notice" }, "No case was judged.")];
+  document.getElementById("main").replaceChildren(...sections.filter(Boolean));
+  document
+    .getElementById("footer")
+    .append(h("p", { class: "muted" }, `Assay report, ${DATA.schema}.`));
+}
+
+start();

@@ -1,0 +1,85 @@
+// Operator by dtype, coloured by the worst verdict; a cell says how many of its cases pass.
+
+const BACKEND_FAULTS = [
+  "crashed",
+  "fail_nondeterministic",
+  "fail_numeric",
+  "out_of_memory",
+  "timed_out",
+  "run_error",
+  "load_error",
+  "aot_error",
+];
+const DOUBTS = ["harness_error", "vacuous", "unsupported", "not_run"];
+
+/** The class of the page's colours that a verdict has. */
+function colourOf(verdict) {
+  if (verdict === "pass") return "pass";
+  return BACKEND_FAULTS.includes(verdict) ? "fail" : "inconclusive";
+}
+
+/** The verdict to be looked at first: faults before doubts before a pass. */
+function worstOf(results) {
+  const found = new Set(results.map((result) => result.verdict));
+  return [...BACKEND_FAULTS, ...DOUBTS].find((verdict) => found.has(verdict)) ?? "pass";
+}
+
+/** Results by a field, in the order of their first appearance. */
+function groupedBy(results, key) {
+  const groups = new Map();
+  for (const result of results) {
+    if (!groups.has(result[key])) groups.set(result[key], []);
+    groups.get(result[key]).push(result);
+  }
+  return groups;
+}
+
+function heatCell(results, onOpen) {
+  if (!results?.length) return h("td", {}, "");
+  const verdict = worstOf(results);
+  const passed = results.filter((result) => result.verdict === "pass").length;
+  const text = verdict === "pass" ? `${passed}` : `${passed}/${results.length} ${wordsOf(verdict)}`;
+  const title = results.map((result) => `${result.name}: ${wordsOf(result.verdict)}`).join("\n");
+  const content =
+    verdict === "pass"
+      ? text
+      : h("a", { href: "#failures", onclick: () => onOpen(results[0]) }, text);
+  return h("td", { class: colourOf(verdict), title }, content);
+}
+
+/** A table of all operators; `onOpen` hears which operator's failures are asked for. */
+function heatMap(results, onOpen) {
+  const dtypes = [...groupedBy(results, "dtype").keys()].sort();
+  const rows = [...groupedBy(results, "operator_name")].sort(([a], [b]) => a.localeCompare(b));
+  return h(
+    "div",
+    { class: "scroll", tabindex: "0", role: "region", "aria-label": "Operators by type" },
+    h(
+      "table",
+      { class: "heat" },
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          h("th", { scope: "col" }, ""),
+          dtypes.map((dtype) => h("th", { scope: "col" }, dtype || "any type")),
+        ),
+      ),
+      h(
+        "tbody",
+        {},
+        rows.map(([name, own]) => {
+          const byDtype = groupedBy(own, "dtype");
+          return h(
+            "tr",
+            {},
+            h("th", { scope: "row" }, name),
+            dtypes.map((dtype) => heatCell(byDtype.get(dtype), onOpen)),
+          );
+        }),
+      ),
+    ),
+  );
+}
