@@ -14,6 +14,7 @@ PAGES = {
             *(
                 "run",
                 "bench",
+                "conform",
                 "eval",
                 "attribute",
                 "calibrate",

@@ -4,10 +4,16 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "assay/cli/conform_options.h"
+#include "assay/cli/conform_report.h"
 #include "assay/cli/exit_code.h"
 #include "assay/cli/quick_spec.h"
 #include "assay/cli/verb.h"
+#include "assay/conform/conform_case.h"
+#include "assay/record/conformance.h"
 #include "assay/spec/spec.h"
 
 namespace assay::cli {
@@ -35,6 +41,51 @@ TEST(ExitCode, TellsAUsersMistakeFromWhatIsMissing) {
   EXPECT_EQ(exit_code_from_error(ErrorCode::kInvalidArgument), ExitCode::kUsage);
   EXPECT_EQ(exit_code_from_error(ErrorCode::kUnavailable), ExitCode::kUnavailable);
   EXPECT_EQ(exit_code_from_error(ErrorCode::kInternal), ExitCode::kInternal);
+}
+
+ConformReport conformance_of(std::vector<std::pair<ConformVerdict, KnownGap>> results) {
+  ConformReport report;
+  for (const auto& [verdict, known] : results) {
+    report.results.push_back({.verdict = verdict, .known = known});
+  }
+  return report;
+}
+
+TEST(ExitCode, OfConformanceIsWhatTheListsSay) {
+  const std::pair pass{ConformVerdict::kPass, KnownGap::kNone};
+  const std::pair known{ConformVerdict::kCrashed, KnownGap::kKnownFailure};
+  const std::pair fresh{ConformVerdict::kCrashed, KnownGap::kNewFailure};
+  const std::pair healed{ConformVerdict::kPass, KnownGap::kUnexpectedPass};
+  const std::pair not_run{ConformVerdict::kNotRun, KnownGap::kNone};
+  EXPECT_EQ(exit_code_from_conformance(conformance_of({pass, known})), ExitCode::kOk);
+  EXPECT_EQ(exit_code_from_conformance(conformance_of({pass, fresh})), ExitCode::kFindings);
+  EXPECT_EQ(exit_code_from_conformance(conformance_of({healed})), ExitCode::kFindings);
+  EXPECT_EQ(exit_code_from_conformance(conformance_of({not_run})), ExitCode::kNothingMatched);
+  EXPECT_EQ(exit_code_from_conformance({}), ExitCode::kNothingMatched);
+  auto stale = conformance_of({pass});
+  stale.stale.push_back({.recipe = "r", .entry = "{}", .why = "all pass"});
+  EXPECT_EQ(exit_code_from_conformance(stale), ExitCode::kFindings);
+}
+
+TEST(ConformOptions, RefuseAShardThatIsNone) {
+  const std::vector<ConformCase> cases = {{.name = "a"}, {.name = "b"}, {.name = "c"}};
+  ConformOptions options;
+  EXPECT_EQ(options.share_of(cases)->size(), 3U);
+  options.shard = "2/3";
+  EXPECT_EQ(options.share_of(cases)->size(), 1U);
+  for (const char* wrong : {"0/3", "4/3", "1", "a/3", "1/3x", "/"}) {
+    options.shard = wrong;
+    EXPECT_THAT(options.share_of(cases).error().message, HasSubstr("such as 1/4")) << wrong;
+  }
+}
+
+TEST(ConformOptions, SurviveJsonAndMakeASpec) {
+  ConformOptions options{.recipes = {"executorch/portable"}, .threads = {"1", "2"}};
+  const auto read = Json(options).get<ConformOptions>();
+  EXPECT_EQ(read.recipes, options.recipes);
+  const auto spec = read.spec(false);
+  ASSERT_TRUE(spec) << spec.error().message;
+  EXPECT_EQ(spec->options.at("threads"), (std::vector<Json>{1, 2}));
 }
 
 TEST(QuickSpec, OfFlagsIsAValidSpec) {
@@ -80,6 +131,20 @@ TEST(QuickSpec, HoldsAProgramAgainstWhatItIsGiven) {
       evaluation_of({.model = "net.py:make", .inputs = "x.npz", .expected = "y.npz"}).at("against"),
       Json::array({"float32", "qdq", "file"}));
   EXPECT_EQ(evaluation_of({.model = "net.bpte"}), (Json{{"samples", 4}}));
+}
+
+TEST(QuickSpec, HandsArgumentsAndOwnInputsOn) {
+  QuickSpec quick{.model = "aten:add.Tensor", .args = R"({"sample": 3})", .inputs = "own"};
+  const auto document = quick.document({"evaluate"}).value();
+  const auto spec = spec_from_json(document, {.origin = "flags", .folder = "."});
+  ASSERT_TRUE(spec) << spec.error().message;
+  EXPECT_EQ(spec->models.at(0).model.args, Json({{"sample", 3}}));
+  EXPECT_TRUE(spec->models.at(0).brings_inputs);
+  quick.input_shapes = {"1,2"};
+  EXPECT_THAT(quick.document({"evaluate"}).error().message,
+              HasSubstr("--inputs and --input-shape"));
+  quick = {.model = "m", .args = "{"};
+  EXPECT_THAT(quick.document({}).error().message, HasSubstr("--args"));
 }
 
 TEST(QuickSpec, SaysHowToWriteAMalformedFlag) {

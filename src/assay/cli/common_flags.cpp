@@ -7,8 +7,10 @@
 #include <fstream>
 #include <iostream>
 #include <memory>
+#include <ostream>
 #include <stdlib.h>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <sys/ioctl.h>
@@ -59,10 +61,10 @@ ReportStyle style_of(bool is_stdout, ReportStyle style) {
   return style;
 }
 
-Status write_to_file(const ReportFormat& format, const RunSummary& summary,
+Status write_to_file(const ReportFormat& format, const ReportFlags::WriteFormat& write_format,
                      const ReportStyle& style, const std::string& file) {
   std::ofstream target(file);
-  ASSAY_RETURN_IF_ERROR(write_report(format.name, summary, style, target));
+  ASSAY_RETURN_IF_ERROR(write_format(format.name, style, target));
   target.close();
   if (!target) {
     return fail(ErrorCode::kExhausted,
@@ -87,11 +89,15 @@ Result<std::unique_ptr<ResultStore>> StoreFlags::open() const {
 }
 
 void ReportFlags::declare(CLI::App& app) {
+  declare_targets(app);
+  app.add_option("--baseline", baseline, "Recipe that ratios refer to");
+}
+
+void ReportFlags::declare_targets(CLI::App& app) {
   app.add_option("--format", format, "Of the report on stdout, or list")->capture_default_str();
   app.add_option("--out", out, "File instead of stdout (-)")->capture_default_str();
   app.add_option("--report", files,
                  "One more report; its extension names the format (.html, .json, …)");
-  app.add_option("--baseline", baseline, "Recipe that ratios refer to");
 }
 
 Status ReportFlags::check() const {
@@ -113,17 +119,23 @@ Status ReportFlags::check() const {
 }
 
 Status ReportFlags::write(const RunSummary& summary, bool has_accuracy_tables) const {
+  return write(
+      [&summary](std::string_view name, const ReportStyle& style, std::ostream& target) {
+        return write_report(name, summary, style, target);
+      },
+      {.has_accuracy_tables = has_accuracy_tables, .has_memory_tables = has_memory_tables});
+}
+
+Status ReportFlags::write(const WriteFormat& write_format, const ReportStyle& plain) const {
   ASSAY_ASSIGN_OR_RETURN(const auto main_format, get_report_format(format));
   const bool is_stdout = out == "-";
-  const ReportStyle plain{.has_accuracy_tables = has_accuracy_tables,
-                          .has_memory_tables = has_memory_tables};
   const auto style = style_of(is_stdout, plain);
-  ASSAY_RETURN_IF_ERROR(is_stdout ? write_report(format, summary, style, std::cout)
-                                  : write_to_file(main_format, summary, style, out));
+  ASSAY_RETURN_IF_ERROR(is_stdout ? write_format(format, style, std::cout)
+                                  : write_to_file(main_format, write_format, style, out));
   std::cout.flush();
   for (const auto& file : files) {
     ASSAY_ASSIGN_OR_RETURN(const auto file_format, format_of_file(file));
-    ASSAY_RETURN_IF_ERROR(write_to_file(file_format, summary, plain, file));
+    ASSAY_RETURN_IF_ERROR(write_to_file(file_format, write_format, plain, file));
   }
   return {};
 }

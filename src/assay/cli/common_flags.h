@@ -3,12 +3,16 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
+#include <ostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "assay/base/result.h"
 #include "assay/record/summary.h"
+#include "assay/report/writer.h"
 #include "assay/store/result_store.h"
 
 namespace assay::cli {
@@ -31,11 +35,17 @@ struct ReportFlags {
   std::string baseline;
 
   void declare(CLI::App& app);
+  /// The part of it that says where to and in which format.
+  void declare_targets(CLI::App& app);
   /// Checks formats and that each file can be written, before anything is measured.
   /// Errors: kNotFound (format), kUnavailable (file).
   [[nodiscard]] Status check() const;
   /// Writes the summary to stdout or --out, and to every file.
   [[nodiscard]] Status write(const RunSummary& summary, bool has_accuracy_tables) const;
+  /// The same of anything that knows the formats of report_formats().
+  using WriteFormat =
+      std::function<Status(std::string_view format, const ReportStyle& style, std::ostream& out)>;
+  [[nodiscard]] Status write(const WriteFormat& write_format, const ReportStyle& plain) const;
 };
 
 /// What makes artifacts: every verb that may need a toolchain.

@@ -22,12 +22,11 @@ struct QuickSpec {
   std::vector<std::string> threads;       ///< Short for --option threads=…
   std::vector<std::string> input_shapes;  ///< "1,3,224,224", one per input
   std::string args;                       ///< Of the model's factory, a JSON object; may be empty.
-  bool brings_inputs = false;             ///< The samples are the model's own.
   std::vector<std::string> require;       ///< metric>=bound
   std::uint64_t seed = 0;
   int samples = 4;
   std::vector<std::string> against;     ///< Empty: float32 and qdq, or file for a program.
-  std::string inputs;                   ///< A file or folder of inputs.
+  std::string inputs;                   ///< A file or folder of inputs, or "own".
   std::string expected;                 ///< And of the outputs that are expected of them.
   std::vector<std::string> dimensions;  ///< name=size
   bool has_parity = false;

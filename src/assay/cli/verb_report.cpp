@@ -3,6 +3,7 @@
 
 #include "assay/base/result.h"
 #include "assay/cli/common_flags.h"
+#include "assay/cli/conform_report.h"
 #include "assay/cli/exit_code.h"
 #include "assay/cli/verb.h"
 #include "assay/summary/summarize.h"
@@ -24,6 +25,9 @@ Result<ExitCode> execute(const Options& options) {
   }
   ASSAY_ASSIGN_OR_RETURN(const auto store, options.store.open());
   ASSAY_ASSIGN_OR_RETURN(const auto run, store->get_run(options.run));
+  if (run.purpose == "conform") {
+    return show_stored_conformance(options.report, *store, run);
+  }
   auto baseline = options.report.baseline;
   if (baseline.empty() && run.spec.is_object()) {
     baseline = run.spec.value("baseline", "");

@@ -42,7 +42,7 @@ std::string command_to_repeat(const Case& cell) {
     command += " --args " + quoted(cell.model.args.dump());
   }
   if (cell.inputs.generator == "own") {
-    command += " --own-inputs";
+    command += " --inputs own";
   }
   for (const auto& input : cell.model.inputs) {
     command += " --input-shape " + quoted(dimensions_of(input.shape));

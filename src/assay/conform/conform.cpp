@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "assay/artifact/aot_client.h"
+#include "assay/artifact/aot_servers.h"
 #include "assay/base/clock.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
@@ -177,13 +177,11 @@ Status open_run(const ConformRequest& request, ResultStore& store) {
 
 Result<CaseListing> list_cases(const CaseSelection& selection, int parallel_jobs,
                                const CampaignTools& tools) {
-  ASSAY_ASSIGN_OR_RETURN(const auto toolchain, tools.toolchain());
-  std::optional<AotClient> own;
-  auto& client = tools.server == nullptr ? own : *tools.server;
-  if (!client) {
-    ASSAY_ASSIGN_OR_RETURN(
-        client, AotClient::start(toolchain, parallel_jobs, tools.cache.folder() / "server.log"));
-  }
+  ASSAY_ASSIGN_OR_RETURN(const auto toolchain, tools.toolchain_of(Json()));
+  AotServers own;
+  auto& servers = tools.servers == nullptr ? own : *tools.servers;
+  ASSAY_ASSIGN_OR_RETURN(
+      auto* client, servers.get(toolchain, parallel_jobs, tools.cache.folder() / "server.log"));
   ASSAY_ASSIGN_OR_RETURN(const auto reply, client->run_one(listing_request(selection)));
   if (reply.outcome != Outcome::kCompleted) {
     const bool is_request_wrong = reply.reason_code == "invalid_request";
@@ -201,11 +199,11 @@ Result<ConformReport> run_conformance(const ConformRequest& request, const Campa
   ConformProgress progress(tools.listener);
   const CampaignTools quiet{.store = tools.store,
                             .cache = tools.cache,
-                            .toolchain = tools.toolchain,
+                            .toolchain_of = tools.toolchain_of,
                             .connect_agent = tools.connect_agent,
                             .lock_device = tools.lock_device,
                             .listener = progress,
-                            .server = tools.server};
+                            .servers = tools.servers};
   ASSAY_ASSIGN_OR_RETURN(const auto judged, judge_plan(plan, request.campaign, quiet, execute));
   progress.close();
   ConformReport report{.run = request.campaign.run,

@@ -29,7 +29,7 @@ struct ConformRequest {
 /// How a set of cases is executed: run_campaign, or what stands for it in a test.
 using ExecuteCases = std::function<Status(const CampaignRequest&, const CampaignTools&)>;
 
-/// Asks the toolchain's fork server (CampaignTools::server, started where it is absent) for the
+/// Asks the toolchain's fork server (CampaignTools::servers, started where it is absent) for the
 /// cases of a suite. Errors: kUnavailable (no toolchain), kInvalidArgument (what the server
 /// refuses), kCorrupt.
 Result<CaseListing> list_cases(const CaseSelection& selection, int parallel_jobs,

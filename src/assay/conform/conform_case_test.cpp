@@ -95,7 +95,7 @@ TEST(Command, QuotesWhatAShellWouldRead) {
             .inputs = {.generator = "own", .count = 3}};
   EXPECT_EQ(
       command_to_repeat(cell),
-      "assay eval aten:add.Tensor --args '{\"source\":\"it'\\''s\"}' --own-inputs --samples 3 "
+      "assay eval aten:add.Tensor --args '{\"source\":\"it'\\''s\"}' --inputs own --samples 3 "
       "--recipe executorch/portable --against float64 --seed 0 --option threads=2");
   cell.recipe.quantization = {{"flow", "pt2e"}};
   EXPECT_THAT(command_to_repeat(cell), HasSubstr("--against qdq"));

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/conform/conform_case.h"
+#include "assay/spec/spec.h"
+
+namespace assay::cli {
+
+/// What decides which results a run of conformance has; kept with the run, so that it can go on.
+struct ConformOptions {
+  std::vector<std::string> recipes = {"executorch/xnnpack-fp32"};
+  std::vector<std::string> engines;
+  std::vector<std::string> options;  ///< name=value[,value]
+  std::vector<std::string> threads;  ///< Short for options threads=…
+  std::string suite = "operators";
+  std::string tier = "quick";
+  std::vector<std::string> match;
+  std::vector<std::string> dtypes;
+  std::string shard;  ///< "1/4": the first of four.
+  int batch = 16;
+  int max_results = 20000;
+  std::string job_timeout;  ///< With unit; empty: by the suite.
+
+  void declare(CLI::App& app);
+
+  /// A spec with these recipes, engines and options, and a model that stands for all cases.
+  /// Errors: as a spec's.
+  [[nodiscard]] Result<Spec> spec(bool has_plugins) const;
+
+  [[nodiscard]] CaseSelection selection() const;
+
+  /// This shard's share. Errors: kInvalidArgument for a shard that is none.
+  [[nodiscard]] Result<std::vector<ConformCase>> share_of(
+      const std::vector<ConformCase>& cases) const;
+
+  /// How long a job ahead of time, or a runner, may take. Errors: kInvalidArgument.
+  [[nodiscard]] Result<std::int64_t> job_timeout_ns() const;
+  [[nodiscard]] std::int64_t launch_timeout_ns() const;
+};
+
+ASSAY_DECLARE_JSON(ConformOptions);
+
+}  // namespace assay::cli

@@ -1,0 +1,49 @@
+#include "assay/cli/conform_report.h"
+
+#include <algorithm>
+#include <ostream>
+#include <string_view>
+
+#include "assay/base/result.h"
+#include "assay/cli/common_flags.h"
+#include "assay/cli/exit_code.h"
+#include "assay/conform/conform.h"
+#include "assay/record/conformance.h"
+#include "assay/record/run.h"
+#include "assay/report/conformance.h"
+#include "assay/report/writer.h"
+#include "assay/store/result_store.h"
+
+namespace assay::cli {
+
+ExitCode exit_code_from_conformance(const ConformReport& report) {
+  const auto is_finding = [](const ConformResult& result) {
+    return result.known == KnownGap::kNewFailure || result.known == KnownGap::kUnexpectedPass;
+  };
+  const auto is_judged = [](const ConformResult& result) {
+    return result.verdict != ConformVerdict::kNotRun;
+  };
+  if (std::ranges::none_of(report.results, is_judged)) {
+    return ExitCode::kNothingMatched;
+  }
+  const bool has_findings =
+      std::ranges::any_of(report.results, is_finding) || !report.stale.empty();
+  return has_findings ? ExitCode::kFindings : ExitCode::kOk;
+}
+
+Status write_conformance_report(const ReportFlags& flags, const ConformReport& report) {
+  return flags.write(
+      [&report](std::string_view format, const ReportStyle& style, std::ostream& target) {
+        return write_conformance(format, report, style, target);
+      },
+      {});
+}
+
+Result<ExitCode> show_stored_conformance(const ReportFlags& flags, ResultStore& store,
+                                         const Run& run) {
+  ASSAY_ASSIGN_OR_RETURN(const auto report, read_conform_report(store, run));
+  ASSAY_RETURN_IF_ERROR(write_conformance_report(flags, report));
+  return exit_code_from_conformance(report);
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,240 @@
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <fmt/format.h>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "assay/artifact/aot_servers.h"
+#include "assay/artifact/cache.h"
+#include "assay/base/fs.h"
+#include "assay/base/json.h"
+#include "assay/base/log.h"
+#include "assay/base/result.h"
+#include "assay/campaign/campaign.h"
+#include "assay/cli/campaign_setup.h"
+#include "assay/cli/conform_options.h"
+#include "assay/cli/conform_report.h"
+#include "assay/cli/exit_code.h"
+#include "assay/cli/interrupt.h"
+#include "assay/cli/progress.h"
+#include "assay/cli/verb.h"
+#include "assay/conform/conform.h"
+#include "assay/conform/conform_case.h"
+#include "assay/conform/known_gaps.h"
+#include "assay/conform/plan.h"
+#include "assay/record/conformance.h"
+#include "assay/record/run.h"
+#include "assay/store/result_store.h"
+
+namespace assay::cli {
+namespace {
+
+constexpr const char* kSchema = "assay/conform/1";
+
+struct Options {
+  ConformOptions what;
+  CampaignFlags flags;
+  std::string known_folder;
+  std::string against_run;
+  std::string resume;
+  bool updates_known = false;
+};
+
+/// The options that a run to be resumed was started with; the given ones otherwise.
+Result<ConformOptions> options_of(const Options& options, const std::optional<Run>& resumed) {
+  if (!resumed) {
+    return options.what;
+  }
+  if (resumed->purpose != "conform" || !resumed->spec.is_object()) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("run {} is none of assay conform; assay run --resume goes on with it",
+                            resumed->id));
+  }
+  return resumed->spec.get<ConformOptions>();
+}
+
+Result<std::optional<Run>> run_to_resume(const Options& options, ResultStore& store) {
+  if (options.resume.empty()) {
+    return std::optional<Run>();
+  }
+  ASSAY_ASSIGN_OR_RETURN(auto run, store.get_run(options.resume));
+  return std::optional(std::move(run));
+}
+
+/// The campaign with a case for each setting, which stand for all cases.
+Result<CampaignRequest> campaign_of(const ConformOptions& what, const Options& options,
+                                    const std::optional<Run>& resumed) {
+  ASSAY_ASSIGN_OR_RETURN(const auto spec, what.spec(!options.flags.toolchain.plugins.empty()));
+  ASSAY_ASSIGN_OR_RETURN(auto campaign, plan_campaign(spec, options.flags));
+  for (const auto& cell : campaign.cases) {
+    if (!cell.recipe.runtime_unavailable.empty()) {
+      return fail(ErrorCode::kUnavailable,
+                  fmt::format("{} is only lowered here: {}", cell.recipe.name,
+                              cell.recipe.runtime_unavailable));
+    }
+  }
+  if (campaign.cases.empty()) {
+    return fail(ErrorCode::kUnavailable,
+                "no recipe can be run here; assay doctor says what is missing");
+  }
+  ASSAY_ASSIGN_OR_RETURN(campaign.settings.job_timeout_ns, what.job_timeout_ns());
+  if (campaign.settings.launch_timeout_ns == 0) {
+    campaign.settings.launch_timeout_ns = what.launch_timeout_ns();
+  }
+  campaign.run.purpose = "conform";
+  campaign.run.spec = Json(what);
+  campaign.run.spec["schema"] = kSchema;
+  campaign.run.spec_digest = digest_of_json(campaign.run.spec);
+  if (resumed) {
+    campaign.run = *resumed;
+    campaign.is_resumed = true;
+  }
+  return campaign;
+}
+
+Result<std::vector<ConformSetting>> settings_of(const CampaignRequest& campaign,
+                                                const std::filesystem::path& folder) {
+  std::vector<ConformSetting> settings;
+  for (const auto& cell : campaign.cases) {
+    ASSAY_ASSIGN_OR_RETURN(auto gaps, read_known_gaps(folder, cell.recipe.name));
+    settings.push_back({.pattern = cell, .gaps = std::move(gaps)});
+  }
+  return settings;
+}
+
+Result<CaseListing> listing_of(const ConformOptions& what, const Options& options,
+                               const CampaignTools& tools) {
+  ASSAY_ASSIGN_OR_RETURN(auto listing,
+                         list_cases(what.selection(), options.flags.toolchain.jobs, tools));
+  ASSAY_ASSIGN_OR_RETURN(listing.cases, what.share_of(listing.cases));
+  const auto& only = options.flags.run.only;
+  std::erase_if(listing.cases, [&only](const ConformCase& one) {
+    return !only.empty() && one.name.find(only) == std::string::npos;
+  });
+  return listing;
+}
+
+Status check_count(const ConformOptions& what, const ConformRequest& request) {
+  const auto results = request.listing.cases.size() * request.settings.size();
+  return results <= static_cast<std::size_t>(what.max_results)
+             ? Status()
+             : fail(ErrorCode::kInvalidArgument,
+                    fmt::format("{} results, the limit is {}; narrow it with --match, --dtype or "
+                                "--shard, or raise --max-results",
+                                results, what.max_results));
+}
+
+ExitCode print_plan(const ConformRequest& request) {
+  const auto plan = plan_conformance(request.listing.cases, request.settings, request.limits);
+  for (const auto& unit : plan.units) {
+    const auto& first = plan.cells[unit.cells.front()];
+    fmt::print("{} {}{}\n", first.cell.recipe.name, unit.is_joint() ? "joint" : "alone",
+               unit.is_joint() ? fmt::format(" ({})", unit.cells.size()) : "");
+    for (const auto index : unit.cells) {
+      fmt::print("    {}\n", plan.cases[plan.cells[index].one].name);
+    }
+  }
+  fmt::print("{} cases, {} results, {} programs\n", plan.cases.size(), plan.cells.size(),
+             plan.units.size());
+  return ExitCode::kOk;
+}
+
+/// Writes the lists anew, and says what is left to be said of the report with them.
+Status update_known(const ConformRequest& request, const std::filesystem::path& folder,
+                    ConformReport& report) {
+  if (folder.empty()) {
+    return fail(ErrorCode::kInvalidArgument,
+                "--update-known: nobody knows where the lists lie; name a folder with --known");
+  }
+  std::vector<std::string> done;
+  report.stale.clear();
+  for (const auto& setting : request.settings) {
+    const auto& recipe = setting.gaps.recipe;
+    if (std::ranges::find(done, recipe) != done.end()) {
+      continue;
+    }
+    done.push_back(recipe);
+    const auto updated = updated_gaps(setting.gaps, report.results);
+    ASSAY_RETURN_IF_ERROR(write_known_gaps(folder, updated));
+    apply_known_gaps(updated, report.results);
+    log_line(LogLevel::kInfo,
+             fmt::format("{}: {} known failures", recipe, updated.known_failures.size()));
+  }
+  return {};
+}
+
+Result<ExitCode> run(const ConformRequest& request, const Options& options,
+                     const std::filesystem::path& folder, const CampaignTools& tools) {
+  ASSAY_ASSIGN_OR_RETURN(auto report, run_conformance(request, tools, run_campaign));
+  const bool is_stopped = is_interrupted();
+  if (options.updates_known && !is_stopped) {
+    ASSAY_RETURN_IF_ERROR(update_known(request, folder, report));
+  }
+  ASSAY_RETURN_IF_ERROR(write_conformance_report(options.flags.report, report));
+  if (is_stopped) {
+    log_line(LogLevel::kInfo,
+             fmt::format("stopped; go on with: assay conform --resume {}", report.run.id));
+    return ExitCode::kInterrupted;
+  }
+  return exit_code_from_conformance(report);
+}
+
+Result<ExitCode> execute(const Options& options) {
+  ASSAY_RETURN_IF_ERROR(options.flags.report.check());
+  if (options.flags.report.format == "list") {
+    return ExitCode::kOk;
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto store, options.flags.store.open());
+  ASSAY_ASSIGN_OR_RETURN(const auto resumed, run_to_resume(options, *store));
+  ASSAY_ASSIGN_OR_RETURN(const auto what, options_of(options, resumed));
+  ConformRequest request{.limits = {.cases = static_cast<std::size_t>(what.batch)},
+                         .suite = what.suite,
+                         .tier = what.tier,
+                         .shard = what.shard,
+                         .earlier_run = options.against_run};
+  ASSAY_ASSIGN_OR_RETURN(request.campaign, campaign_of(what, options, resumed));
+  Progress progress(options.flags.run.is_quiet);
+  const ArtifactCache cache(assay_home() / "cache");
+  AotServers servers;
+  auto tools = local_tools(*store, cache, options.flags.toolchain, progress);
+  tools.servers = &servers;
+  ASSAY_ASSIGN_OR_RETURN(request.listing, listing_of(what, options, tools));
+  const std::filesystem::path folder =
+      options.known_folder.empty() ? request.listing.known_gaps_folder : options.known_folder;
+  ASSAY_ASSIGN_OR_RETURN(request.settings, settings_of(request.campaign, folder));
+  if (request.listing.cases.empty()) {
+    log_line(LogLevel::kError, "no case matched; --match, --dtype, --shard and --only narrow them");
+    return ExitCode::kNothingMatched;
+  }
+  ASSAY_RETURN_IF_ERROR(check_count(what, request));
+  return options.flags.run.is_dry_run ? Result<ExitCode>(print_plan(request))
+                                      : run(request, options, folder, tools);
+}
+
+}  // namespace
+
+Execute declare_conform(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  options->what.declare(app);
+  app.add_option("--known", options->known_folder,
+                 "Folder with the lists of known gaps [default: the package's]");
+  app.add_flag("--update-known", options->updates_known,
+               "Write the lists anew: strike off what passes, add what fails");
+  app.add_option("--against-run", options->against_run,
+                 "Run to compare verdicts with [default: the newest that has a recipe in common]");
+  app.add_option("--resume", options->resume, "Go on with a run: its id, or latest")
+      ->expected(0, 1)
+      ->default_str("latest");
+  options->flags.report.declare_targets(app);
+  options->flags.run.declare(app);
+  options->flags.toolchain.declare(app);
+  options->flags.store.declare(app);
+  return [options] { return execute(*options); };
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,137 @@
+"""assay conform over the fake engine and a toolchain without torch: no verdict is wrong."""
+
+import json
+import sqlite3
+import sys
+from pathlib import Path
+
+import pytest
+from driver import BIN, Document, Finished, Workplace
+from scripted_toolchain import FAULTS
+
+RECIPE = "executorch/portable"
+SCRIPT = Path(__file__).parent / "scripted_toolchain.py"
+
+
+@pytest.fixture
+def conform(place: Workplace) -> Workplace:
+    """A workplace whose ExecuTorch is the fake engine, and whose Python is a script."""
+    python = place.folder / "python"
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} {SCRIPT} "$@"\n', encoding="utf-8")
+    python.chmod(0o755)
+    place.env["ASSAY_PYTHON"] = str(python)
+    place.register("executorch", "scripted", BIN / "assay-runner-fake")
+    return place
+
+
+def run(place: Workplace, *flags: str) -> Finished:
+    return place.run(
+        *("conform", "--recipe", RECIPE, "--engine", "executorch@scripted", "--quiet"),
+        *("--known", str(place.folder / "known"), "--format", "json", *flags),
+    )
+
+
+def verdicts_of(report: Document) -> dict[str, str]:
+    return {result["operator_name"]: result["verdict"] for result in report["results"]}
+
+
+EXPECTED = {
+    "aten.good": "pass",
+    **{f"aten.{fault}": "fail_numeric" for fault in FAULTS},
+    "aten.refused": "unsupported",
+    "aten.fragile": "crashed",
+    "aten.unlowered": "aot_error",
+    "aten.eager": "harness_error",
+}
+
+
+@pytest.mark.parametrize("batch", ["1", "4", "16"])
+def test_every_case_gets_its_own_verdict_whatever_shares_its_program(
+    conform: Workplace, batch: str
+) -> None:
+    finished = run(conform, "--batch", batch)
+    assert finished.code == 1, finished
+    report = finished.json()
+    assert verdicts_of(report) == EXPECTED
+    assert all(result["known"] == "new_failure" for result in report["results"][3:])
+    assert all(result["delegation"] == "full" for result in report["results"][:3])
+    joint = [result["is_joint"] for result in report["results"]]
+    assert any(joint) == (batch != "1")
+
+
+def test_the_lists_are_a_ratchet(conform: Workplace) -> None:
+    assert (
+        run(conform, "--update-known").code == 1
+    )  # The model that fails in eager is ours to mend.
+    path = conform.folder / "known" / "executorch-portable.json"
+    gaps = json.loads(path.read_text())
+    listed = {entry["case"]: entry["verdict"] for entry in gaps["known_failures"]}
+    assert listed["aten.fragile/float32/0"] == "crashed"
+    assert "aten.eager/float32/0" not in listed
+    report = run(conform).json()
+    assert [r["name"] for r in report["results"] if r["known"] == "new_failure"] == [
+        "aten.eager/float32/0"
+    ]
+    gaps["known_failures"].append(
+        {"case": "aten.good/float32/1", "verdict": "crashed", "reason": "it did once"}
+    )
+    path.write_text(json.dumps(gaps))
+    stale = run(conform, "--only", "aten.good")
+    assert stale.code == 1, stale
+    assert [entry["entry"] for entry in stale.json()["stale"]] == ["aten.good/float32/1"]
+    assert run(conform, "--only", "aten.good", "--update-known").code == 0
+    assert run(conform, "--only", "aten.good").code == 0
+    # What was not run is still listed.
+    assert "aten.fragile/float32/0" in path.read_text()
+
+
+def test_a_list_with_a_slip_of_the_pen_says_where(conform: Workplace) -> None:
+    folder = conform.folder / "known"
+    folder.mkdir()
+    document = {"schema": "assay/known_gaps/1", "recipe": RECIPE, "known_failure": []}
+    (folder / "executorch-portable.json").write_text(json.dumps(document))
+    finished = run(conform)
+    assert finished.code == 2, finished
+    assert "did you mean 'known_failures'?" in finished.err
+
+
+def test_each_case_is_an_attempt_and_the_report_is_kept(conform: Workplace) -> None:
+    first = run(conform).json()
+    again = conform.run("report", first["run"]["id"], "--format", "json")
+    assert again.code == 1, again
+    assert verdicts_of(again.json()) == EXPECTED
+    with sqlite3.connect(conform.store) as store:
+        attempts = dict(store.execute("SELECT case_key, outcome FROM attempt").fetchall())
+    for result in first["results"]:
+        assert result["case_key"] in attempts, result["name"]
+    second = run(conform).json()
+    assert second["earlier_run"] == first["run"]["id"]
+    assert second["changes"] == []
+
+
+def test_nothing_that_matches_is_no_success(conform: Workplace) -> None:
+    finished = run(conform, "--only", "no such case")
+    assert finished.code == 5, finished
+
+
+def test_the_plan_is_printed_and_nothing_runs(conform: Workplace) -> None:
+    finished = run(conform, "--dry-run")
+    assert finished.code == 0, finished
+    assert "13 cases, 13 results" in finished.out
+    assert not list((conform.home / "cache").glob("*/*/manifest.json"))
+
+
+def test_shards_share_the_cases(conform: Workplace) -> None:
+    names = [
+        result["name"]
+        for shard in ("1/3", "2/3", "3/3")
+        for result in run(conform, "--shard", shard).json()["results"]
+    ]
+    assert len(names) == len(set(names)) == 13
+
+
+@pytest.mark.parametrize("suffix", ["html", "md", "csv", "xml", "jsonl"])
+def test_every_format_is_written(conform: Workplace, suffix: str) -> None:
+    target = conform.folder / f"report.{suffix}"
+    run(conform, "--only", "aten.good", "--report", str(target))
+    assert "aten.good" in target.read_text()
