@@ -65,6 +65,10 @@ def test_a_case_is_complete_without_the_list():
     assert set(case["model"]["args"]) == {"args", "kwargs", "values"}
 
 
+def test_what_has_no_elements_is_not_joined():
+    assert {case.joinable for case in CASES if case.shape_class == "zero_size"} == {False}
+
+
 def test_what_the_values_shape_is_not_joined():
     found = list_cases("operators", "full", ["aten.nonzero.*"], None)["cases"]
     assert found
