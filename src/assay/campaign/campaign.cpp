@@ -27,6 +27,7 @@
 #include "assay/campaign/preparation.h"
 #include "assay/campaign/stopping.h"
 #include "assay/campaign/surroundings.h"
+#include "assay/record/attribution.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/run.h"
@@ -432,8 +433,9 @@ class Campaign {
       order.repeat = 1;
       ASSAY_ASSIGN_OR_RETURN(const auto yield, launch(order));
       if (yield.launch.outcome == Outcome::kCompleted) {
-        const auto judged = judge_pieces(pieces.artifact->manifest, {.outputs = yield.outputs},
-                                         pieces.references, found);
+        const auto manifest = pieces.artifact ? pieces.artifact->manifest : Json();
+        const auto judged =
+            judge_pieces(manifest, {.outputs = yield.outputs}, pieces.references, found);
         reason = judged ? "" : judged.error().message;
       } else {
         reason = fmt::format("{}: {}", name_of(yield.launch.outcome), yield.launch.text);

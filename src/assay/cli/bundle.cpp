@@ -15,7 +15,9 @@
 #include "assay/base/json.h"
 #include "assay/base/log.h"
 #include "assay/base/result.h"
+#include "assay/campaign/campaign.h"
 #include "assay/campaign/preparation.h"
+#include "assay/cli/campaign_setup.h"
 #include "assay/cli/interrupt.h"
 #include "assay/record/attribution.h"
 #include "assay/record/case.h"
@@ -160,8 +162,11 @@ Status write_bundles(const CampaignRequest& request, const RunSummary& summary,
       return row.case_key == case_key(cell) && row.engine == cell.engine_build;
     };
     const auto row = std::ranges::find_if(summary.cases, is_same);
-    if (row != summary.cases.end() && row->attribution) {
-      ASSAY_RETURN_IF_ERROR(writer.write(cell, *row->attribution));
+    if (row == summary.cases.end()) {
+      continue;
+    }
+    if (const auto& found = row->attribution) {
+      ASSAY_RETURN_IF_ERROR(writer.write(cell, *found));
     }
   }
   return {};

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -94,6 +93,7 @@ using Measure = NoiseParts LayerNoise::*;
 
 struct Ranked {
   double noise = 0;
+  std::size_t place = 0;
   std::string name;
 };
 
@@ -104,10 +104,12 @@ std::vector<Ranked> rank(const std::vector<LayerNoise>& layers, Measure measure,
     const auto noise = (layer.*measure.*part).value_or(0);
     if (noise > 0) {
       const auto& origin = layer.origin;
-      ranked.push_back({noise, origin.module.empty() ? origin.name : origin.module});
+      ranked.push_back({noise, ranked.size(), origin.module.empty() ? origin.name : origin.module});
     }
   }
-  std::ranges::stable_sort(ranked, std::greater(), &Ranked::noise);
+  std::ranges::sort(ranked, [](const Ranked& a, const Ranked& b) {
+    return a.noise != b.noise ? a.noise > b.noise : a.place < b.place;
+  });
   return ranked;
 }
 
@@ -115,8 +117,8 @@ std::vector<Ranked> rank(const std::vector<LayerNoise>& layers, Measure measure,
 std::string most_of(const std::vector<LayerNoise>& layers, Part part) {
   const auto ranked = rank(layers, &LayerNoise::added, part);
   double sum = 0;
-  for (const auto& [noise, name] : ranked) {
-    sum += noise;
+  for (const auto& layer : ranked) {
+    sum += layer.noise;
   }
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < std::min(kNamed, ranked.size()); ++i) {
