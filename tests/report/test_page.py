@@ -250,3 +250,34 @@ def test_says_that_nothing_was_measured() -> None:
     seen, console = look(page_of("empty"), 'return all("h2").map((one) => one.textContent);')
     assert console == []
     assert seen[0] == "Nothing was measured"
+
+
+CONFORMANCE_READER = """
+const seen = {};
+seen.rows = all("table.heat tbody tr").map((row) =>
+  [...row.children].map((cell) => `${cell.className}|${cell.textContent}`));
+const shown = () => all("details.failure strong").map((one) => one.textContent);
+seen.failures = shown();
+all("table.heat td.fail a")[0].click();
+seen.chosen = shown();
+const box = document.querySelector(".filter input");
+box.value = "new_failure";
+box.dispatchEvent(new Event("input"));
+seen.fresh = shown();
+seen.markup = all("main script, main b").length;
+seen.log = all("pre.log").length;
+return seen;
+"""
+
+
+def test_the_page_of_conformance_draws_its_map_and_finds_failures() -> None:
+    seen, console = look(page_of("conformance"), CONFORMANCE_READER)
+    assert console == []
+    rows = {row[0].split("|")[1]: row[1:] for row in seen["rows"]}
+    assert rows["aten.add"] == ["fail|1/2 fail numeric"]
+    assert rows["aten.sub"] == ["pass|1"]
+    assert rows["aten.fft"] == ["inconclusive|0/1 vacuous"]
+    assert len(seen["failures"]) == 4
+    assert seen["chosen"] == ["aten.add/float32/1"]
+    assert seen["fresh"] == ["aten.add/float32/1", "aten.fft/float32/0"]
+    assert seen["markup"] == 0

@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -10,11 +9,10 @@
 
 #include "assay/base/json.h"
 #include "assay/base/result.h"
-#include "assay/record/axes.h"
 #include "assay/record/conformance.h"
-#include "assay/record/metric.h"
 #include "assay/report/conformance_text.h"
 #include "assay/report/format.h"
+#include "assay/report/sample_conformance.h"
 #include "assay/report/writer.h"
 
 namespace assay {
@@ -26,60 +24,8 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-ConformResult result_of(const std::string& name, ConformVerdict verdict,
-                        KnownGap known = KnownGap::kNone) {
-  return {.name = name,
-          .operator_name = name.substr(0, name.find('/')),
-          .dtype = "float32",
-          .shape_class = "odd",
-          .values = "normal",
-          .recipe = "executorch/portable",
-          .engine = "executorch@1",
-          .case_key = "key-of-" + name,
-          .verdict = verdict,
-          .stage = Stage::kDone,
-          .text = "output 0: <wrong> & \"worse\"",
-          .delegation = Delegation::kPartial,
-          .nodes_delegated = 3,
-          .nodes_not_delegated = 1,
-          .known = known,
-          .command = "assay eval aten:x --args '{\"a\":1}'"};
-}
-
-ConformReport sample() {
-  ConformReport report;
-  report.run = {.id = "run-2", .purpose = "conform", .started_unix_ns = 1'700'000'000'000'000'000};
-  report.environment.cpu_model = "Test CPU";
-  report.suite = "operators";
-  report.tier = "quick";
-  report.results = {
-      result_of("aten.add/float32/0", ConformVerdict::kPass),
-      result_of("aten.add/float32/1", ConformVerdict::kFailNumeric, KnownGap::kNewFailure),
-      result_of("aten.mul/float32/0", ConformVerdict::kCrashed, KnownGap::kKnownFailure),
-      result_of("aten.sub/float32/0", ConformVerdict::kPass, KnownGap::kUnexpectedPass),
-      result_of("aten.fft/float32/0", ConformVerdict::kVacuous, KnownGap::kNewFailure),
-      result_of("aten.div/float32/0", ConformVerdict::kNotRun),
-  };
-  report.results[2].known_reason = "a null pointer";
-  report.results[2].last_words = "\x1b[31mAborted";
-  report.results[0].was_in_joint = ConformVerdict::kVacuous;
-  report.results[1].error_bound_ratio =
-      make_metric("error_bound_ratio", std::numeric_limits<double>::infinity());
-  report.coverage = {{"aten.add", 2, ""}, {"aten.rfft", 0, "complex"}, {"aten.cfft", 0, "complex"}};
-  report.stages = {{"artifacts", 8.0, 4}, {"evaluate", 1.0, 4}};
-  report.seconds = 10;
-  report.joint_programs = 3;
-  report.alone_programs = 1;
-  report.earlier_run = "run-1";
-  report.changes = {{"aten.add/float32/1", "executorch/portable", "", ConformVerdict::kPass,
-                     ConformVerdict::kFailNumeric},
-                    {"aten.sub/float32/0", "executorch/portable", "", ConformVerdict::kCrashed,
-                     ConformVerdict::kPass}};
-  report.stale = {{"executorch/portable", "aten.sub/float32/0", "it passes"}};
-  return report;
-}
-
-std::string written(const std::string& format, const ConformReport& report = sample(),
+std::string written(const std::string& format,
+                    const ConformReport& report = report::sample_conformance(),
                     const ReportStyle& style = {}) {
   std::ostringstream out;
   const auto status = write_conformance(format, report, style, out);
@@ -93,7 +39,8 @@ TEST(ConformanceReport, KnowsEveryFormatThatReportsHave) {
     EXPECT_FALSE(written(std::string(format.name), {}).empty()) << format.name;
   }
   std::ostringstream out;
-  EXPECT_EQ(write_conformance("xls", sample(), {}, out).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(write_conformance("xls", report::sample_conformance(), {}, out).error().code,
+            ErrorCode::kNotFound);
 }
 
 TEST(ConformanceReport, ConsoleShowsWhatIsNewAndWhatIsNot) {
@@ -113,10 +60,13 @@ TEST(ConformanceReport, ConsoleShowsWhatIsNewAndWhatIsNot) {
 }
 
 TEST(ConformanceReport, ConsoleKeepsToItsWidthAndCutsLongLists) {
-  auto report = sample();
+  auto report = report::sample_conformance();
   for (int i = 0; i < 100; ++i) {
-    report.results.push_back(result_of("aten.long_name_of_an_operator/float32/" + std::to_string(i),
-                                       ConformVerdict::kCrashed, KnownGap::kNewFailure));
+    report.results.push_back({.name = "aten.long_name_of_an_operator/float32/" + std::to_string(i),
+                              .recipe = "executorch/portable",
+                              .verdict = ConformVerdict::kCrashed,
+                              .text = "Segmentation fault",
+                              .known = KnownGap::kNewFailure});
   }
   const auto text = written("console", report, {.width_columns = 80});
   std::istringstream lines(text);
@@ -162,7 +112,7 @@ TEST(ConformanceReport, JunitFailsWhereTheRunSpeaksAgainstTheLists) {
 }
 
 TEST(ConformanceReport, PageHoldsItsDataAndNothingThatEndsIt) {
-  auto report = sample();
+  auto report = report::sample_conformance();
   report.results[1].text = "</script><script>alert(1)</script>";
   const auto page = written("html", report);
   EXPECT_THAT(page, AllOf(HasSubstr("heatMap"), HasSubstr("assay/conformance/1"),
@@ -171,7 +121,7 @@ TEST(ConformanceReport, PageHoldsItsDataAndNothingThatEndsIt) {
 }
 
 TEST(ConformanceText, SaysInWhichWayAVerdictChanged) {
-  auto report = sample();
+  auto report = report::sample_conformance();
   report.changes = {{"a", "r", "", ConformVerdict::kCrashed, ConformVerdict::kRunError}};
   EXPECT_THAT(report::lines_of_changes(report),
               ElementsAre("fails otherwise: a r: run_error, was crashed"));

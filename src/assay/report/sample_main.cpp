@@ -1,5 +1,5 @@
-/// Writes the sample run: `assay_report_sample FORMAT [sample|empty|comparison]`. The golden tests
-/// compare what it prints, tools/approve.py accepts it.
+/// Writes the sample run: `assay_report_sample FORMAT [sample|empty|comparison|conformance]`. The
+/// golden tests compare what it prints, tools/approve.py accepts it.
 
 #include <cstdio>
 #include <exception>
@@ -9,7 +9,10 @@
 #include <string_view>
 #include <vector>
 
+#include "assay/base/result.h"
 #include "assay/record/summary.h"
+#include "assay/report/conformance.h"
+#include "assay/report/sample_conformance.h"
 #include "assay/report/sample_summary.h"
 #include "assay/report/writer.h"
 
@@ -23,21 +26,30 @@ assay::RunSummary summary_of(std::string_view name) {
                               : assay::report::sample_summary();
 }
 
+assay::Status write_sample(std::string_view format, std::string_view name,
+                           const assay::ReportStyle& style) {
+  return name == "conformance" ? assay::write_conformance(
+                                     format, assay::report::sample_conformance(), style, std::cout)
+                               : assay::write_report(format, summary_of(name), style, std::cout);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   try {
     const std::vector<std::string_view> arguments(argv + 1, argv + argc);
     if (arguments.empty()) {
-      fmt::print(stderr, "usage: assay_report_sample FORMAT [sample|empty|comparison] [WIDTH]\n");
+      fmt::print(stderr,
+                 "usage: assay_report_sample FORMAT [sample|empty|comparison|conformance] "
+                 "[WIDTH]\n");
       return 2;
     }
-    const auto summary = summary_of(arguments.size() > 1 ? arguments[1] : "sample");
+    const std::string_view name = arguments.size() > 1 ? arguments[1] : "sample";
     assay::ReportStyle style{.has_accuracy_tables = true};
     if (arguments.size() > 2) {
       style.width_columns = std::stoi(std::string(arguments[2]));
     }
-    if (const auto status = assay::write_report(arguments[0], summary, style, std::cout); !status) {
+    if (const auto status = write_sample(arguments[0], name, style); !status) {
       fmt::print(stderr, "{}\n", status.error().message);
       return 2;
     }
