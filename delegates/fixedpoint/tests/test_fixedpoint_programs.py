@@ -175,7 +175,9 @@ def test_the_plug_in_is_a_file_that_adds_recipes():
         "from assay.aot.recipes import recipe_from_json as read, why_unavailable as why\n"
         "from assay.aot.partitioners import make_partitioner as make\n"
         "recipe = read('executorch/fixedpoint-int8')\n"
-        "print(why(recipe), make(recipe.lowering.partitioner, recipe.lowering.options))"
+        "print(why(recipe), make(recipe.lowering.partitioner, recipe.lowering.options))\n"
+        "from executorch.exir.backend.backend_details import BackendDetails\n"
+        "print([known.__name__ for known in BackendDetails.__subclasses__()])"
     )
     environment = {**os.environ, "ASSAY_PLUGINS": str(HERE.parent / "assay_plugin.py")}
     environment.pop("PYTHONPATH", None)
@@ -183,3 +185,4 @@ def test_the_plug_in_is_a_file_that_adds_recipes():
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
     )
     assert "FixedPointPartitioner" in done.stdout, done.stderr
+    assert "'FixedPointBackend'" in done.stdout

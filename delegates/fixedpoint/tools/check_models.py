@@ -34,6 +34,7 @@ def main() -> int:
     parser.add_argument("--samples", type=int, default=2)
     parser.add_argument("--batches", type=int, default=2)
     parser.add_argument("--observer", default="histogram")
+    parser.add_argument("--save", type=Path, help="folder for the blobs")
     parser.add_argument("models", nargs="+", help="names of torchvision")
     options = parser.parse_args()
     compat.prepare_torch()
@@ -54,6 +55,8 @@ def check(name: str, library: Library, options: Any) -> dict[str, Any]:
     row["left"] = {k: v for k, v in converted.reasons.items() if boundary not in v}
     if len(converted.programs()) == 1 and not row["left"]:
         ((program, blob),) = converted.programs()
+        if options.save is not None:
+            (options.save / f"{name}.blob").write_bytes(blob)
         samples = samples_of(InputSet("normal", 1, options.samples), model.inputs)
         row |= describe(program, blob)
         row |= compare(program, blob, library, converted.quantized, samples)

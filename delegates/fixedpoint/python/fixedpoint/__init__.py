@@ -9,6 +9,3 @@ __version__ = "0.1.0"
 
 SEMANTICS_VERSION = 1
 """Raised when the same program would give other bits."""
-
-BACKEND = "FixedPointBackend"
-"""The name under which the C++ half registers with ExecuTorch's runtime."""

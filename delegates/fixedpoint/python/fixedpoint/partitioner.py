@@ -13,7 +13,7 @@ from torch.fx import Node
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.operator_support import OperatorSupportBase
 
-from fixedpoint import BACKEND
+from fixedpoint.backend import FixedPointBackend  # ExecuTorch finds backends by their classes
 from fixedpoint.functions import UNARY, base_name
 from fixedpoint.lower import Builder, Constants
 from fixedpoint.match import (
@@ -60,7 +60,9 @@ class FixedPointPartitioner(Partitioner):  # type: ignore[misc]
         self.require_integer = require_integer
         self.reasons: dict[str, str] = {}
         """Why nodes were left, by the node's name; of the last program."""
-        self._spec_of_all = DelegationSpec(BACKEND, [CompileSpec("bias", bias.encode())])
+        self._spec_of_all = DelegationSpec(
+            FixedPointBackend.__name__, [CompileSpec("bias", bias.encode())]
+        )
 
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
         """Tags what is taken.

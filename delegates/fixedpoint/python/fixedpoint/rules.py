@@ -147,7 +147,8 @@ def _convolution(builder: Builder, match: Match) -> int:
         "batch": in_shape[0], "in_channels": in_shape[1], "in_height": in_shape[2],
         "in_width": in_shape[3], "out_channels": out_shape[1], "out_height": out_shape[2],
         "out_width": out_shape[3], "kernel_height": kernel.shape[1],
-        "kernel_width": kernel.shape[2], "stride_height": sh, "stride_width": sw, "pad_top": pt, "pad_left": pl,
+        "kernel_width": kernel.shape[2], "stride_height": sh, "stride_width": sw, "pad_top": pt,
+        "pad_left": pl,
         "dilation_height": dh, "dilation_width": dw, "groups": a["groups"],
     }  # fmt: skip
     return _weighted(builder, match, kernel, scales, geometry, a["bias"])

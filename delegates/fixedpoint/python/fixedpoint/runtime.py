@@ -46,6 +46,14 @@ class Library:
         names: bytes = self._functions.fixedpoint_isa_names()
         return names.decode().split(",")
 
+    def open(self, blob: bytes, isa: str = "") -> "Opened":
+        """A program that is ready to run, again and again.
+
+        Raises:
+            BlobError: the blob is refused.
+        """
+        return Opened(self._functions, self._open(blob, isa))
+
     def check(self, blob: bytes, isa: str = "") -> None:
         """Opens a blob and closes it again.
 
@@ -95,6 +103,23 @@ class Library:
         if opened is None:
             raise BlobError(error.value.decode())
         return opened
+
+
+class Opened:
+    """A program in memory, until it is collected."""
+
+    def __init__(self, functions: ctypes.CDLL, handle: int) -> None:
+        self._functions = functions
+        self._handle = handle
+
+    def __del__(self) -> None:
+        self._functions.fixedpoint_close(self._handle)
+
+    def execute(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
+        """Runs once; each array is of the size that the program says, in one piece."""
+        self._functions.fixedpoint_execute(
+            self._handle, _pointers(inputs), _pointers(outputs), _OBSERVER(), None
+        )
 
 
 def _pointers(arrays: Sequence[np.ndarray]) -> ctypes.Array[ctypes.c_void_p]:

@@ -43,6 +43,10 @@ void store(std::int8_t* out, __m128i bytes, int count) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(out), bytes);
     return;
   }
+  if (count == kHalf) {
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(out), bytes);
+    return;
+  }
   alignas(16) std::int8_t all[kBlock];
   _mm_store_si128(reinterpret_cast<__m128i*>(all), bytes);
   std::memcpy(out, all, count);
@@ -51,6 +55,9 @@ void store(std::int8_t* out, __m128i bytes, int count) {
 __m128i load_some(const std::int8_t* in, int count) {
   if (count >= kBlock) {
     return load_bytes(in);
+  }
+  if (count == kHalf) {
+    return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(in));
   }
   alignas(16) std::int8_t all[kBlock] = {};
   std::memcpy(all, in, count);
@@ -74,6 +81,7 @@ void multiply_rows(const std::byte* a, std::ptrdiff_t a_stride, const std::byte*
                    const TileNumbers& numbers, std::int8_t* out, std::ptrdiff_t out_stride,
                    int channels) {
   __m256i sums[kCount][2];
+#pragma GCC unroll 12
   for (int row = 0; row < kCount; ++row) {
     sums[row][0] = _mm256_setzero_si256();
     sums[row][1] = _mm256_setzero_si256();
@@ -81,6 +89,7 @@ void multiply_rows(const std::byte* a, std::ptrdiff_t a_stride, const std::byte*
   for (int group = 0; group < groups; ++group) {
     const __m256i b0 = load(b);
     const __m256i b1 = load(b + 32);
+#pragma GCC unroll 12
     for (int row = 0; row < kCount; ++row) {
       std::int32_t values = 0;
       std::memcpy(&values, a + row * a_stride + group * 4, sizeof values);
@@ -91,6 +100,7 @@ void multiply_rows(const std::byte* a, std::ptrdiff_t a_stride, const std::byte*
     b += 64;
   }
   const BlockNumbers& n = *numbers.blocks;
+#pragma GCC unroll 12
   for (int row = 0; row < kCount; ++row) {
     const __m128i bytes = narrow(requantize(sums[row][0], n, 0), requantize(sums[row][1], n, 1),
                                  numbers.low, numbers.high);

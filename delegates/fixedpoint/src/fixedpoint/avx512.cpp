@@ -51,34 +51,46 @@ void pack(const std::int8_t* in, int count, std::byte* packed) {
   }
 }
 
-template <int kCount>
+/// Sums stay in registers: every loop over them is unrolled.
+/// A tile of `kCount` rows and as many blocks of channels as there are; weights always lie for two.
+template <int kCount, int kBlocks>
 void multiply_rows(const std::byte* a, std::ptrdiff_t a_stride, const std::byte* b, int groups,
                    const TileNumbers& numbers, std::int8_t* out, std::ptrdiff_t out_stride,
                    int channels) {
-  __m512i sums[kCount][kTileBlocks];
+  __m512i sums[kCount][kBlocks];
+#pragma GCC unroll 12
   for (int row = 0; row < kCount; ++row) {
-    for (int block = 0; block < kTileBlocks; ++block) {
+#pragma GCC unroll 12
+    for (int block = 0; block < kBlocks; ++block) {
       sums[row][block] = _mm512_load_si512(numbers.blocks[block].start);
     }
   }
   for (int group = 0; group < groups; ++group) {
-    const __m512i b0 = _mm512_load_si512(b);
-    const __m512i b1 = _mm512_load_si512(b + 64);
+    __m512i weights[kBlocks];
+#pragma GCC unroll 12
+    for (int block = 0; block < kBlocks; ++block) {
+      weights[block] = _mm512_load_si512(b + 64 * block);
+    }
+#pragma GCC unroll 12
     for (int row = 0; row < kCount; ++row) {
       std::int32_t values = 0;
       std::memcpy(&values, a + row * a_stride + group * kGroup, sizeof values);
       const __m512i x = _mm512_set1_epi32(values);
-      sums[row][0] = _mm512_dpbusd_epi32(sums[row][0], x, b0);
-      sums[row][1] = _mm512_dpbusd_epi32(sums[row][1], x, b1);
+#pragma GCC unroll 12
+      for (int block = 0; block < kBlocks; ++block) {
+        sums[row][block] = _mm512_dpbusd_epi32(sums[row][block], x, weights[block]);
+      }
     }
-    b += 128;
+    b += 64 * kTileBlocks;
   }
   const __m128i low = _mm_set1_epi8(static_cast<char>(numbers.low));
   const __m128i high = _mm_set1_epi8(static_cast<char>(numbers.high));
-  for (int block = 0; block < kTileBlocks && block * kBlock < channels; ++block) {
+#pragma GCC unroll 12
+  for (int block = 0; block < kBlocks; ++block) {
     const Numbers n = load(numbers.blocks[block]);
     const int count = channels - block * kBlock;
     const __mmask16 mask = static_cast<__mmask16>(count >= kBlock ? 0xFFFF : (1 << count) - 1);
+#pragma GCC unroll 12
     for (int row = 0; row < kCount; ++row) {
       const __m128i bytes = _mm512_cvtsepi32_epi8(requantize(sums[row][block], n));
       _mm_mask_storeu_epi8(out + row * out_stride + block * kBlock, mask,
@@ -90,14 +102,31 @@ void multiply_rows(const std::byte* a, std::ptrdiff_t a_stride, const std::byte*
 using Multiply = void (*)(const std::byte*, std::ptrdiff_t, const std::byte*, int,
                           const TileNumbers&, std::int8_t*, std::ptrdiff_t, int);
 
+template <int kBlocks>
+struct Tiles {
+  Multiply by_rows[kRows + 1] = {nullptr,
+                                 multiply_rows<1, kBlocks>,
+                                 multiply_rows<2, kBlocks>,
+                                 multiply_rows<3, kBlocks>,
+                                 multiply_rows<4, kBlocks>,
+                                 multiply_rows<5, kBlocks>,
+                                 multiply_rows<6, kBlocks>,
+                                 multiply_rows<7, kBlocks>,
+                                 multiply_rows<8, kBlocks>,
+                                 multiply_rows<9, kBlocks>,
+                                 multiply_rows<10, kBlocks>,
+                                 multiply_rows<11, kBlocks>,
+                                 multiply_rows<12, kBlocks>};
+};
+
+constexpr Tiles<1> kNarrow;
+constexpr Tiles<2> kWide;
+
 void multiply(const std::byte* a, std::ptrdiff_t a_stride, int rows, const std::byte* b, int groups,
               const TileNumbers& numbers, std::int8_t* out, std::ptrdiff_t out_stride,
               int channels) {
-  static constexpr Multiply kByRows[kRows + 1] = {
-      nullptr,           multiply_rows<1>,  multiply_rows<2>, multiply_rows<3>, multiply_rows<4>,
-      multiply_rows<5>,  multiply_rows<6>,  multiply_rows<7>, multiply_rows<8>, multiply_rows<9>,
-      multiply_rows<10>, multiply_rows<11>, multiply_rows<12>};
-  kByRows[rows](a, a_stride, b, groups, numbers, out, out_stride, channels);
+  const Multiply by_rows = channels <= kBlock ? kNarrow.by_rows[rows] : kWide.by_rows[rows];
+  by_rows(a, a_stride, b, groups, numbers, out, out_stride, channels);
 }
 
 /// Four taps of 64 channels, interleaved so that each 32-bit lane has the taps of one channel.

@@ -97,8 +97,8 @@ Status Executor::prepare() {
 /// Last, so that a program that nothing can run takes no memory.
 Status Executor::take_arena() {
   const std::size_t bytes = program_.arena_bytes + kSlack;
-  arena_.reset(static_cast<std::byte*>(
-      ::operator new(bytes, std::align_val_t{kAlignment}, std::nothrow)));
+  arena_.reset(
+      static_cast<std::byte*>(::operator new(bytes, std::align_val_t{kAlignment}, std::nothrow)));
   if (arena_ == nullptr) {
     return fail("there is no memory for an arena of " + std::to_string(bytes) + " bytes");
   }

@@ -204,6 +204,10 @@ class GemmConv : public ConvKernel {
  private:
   void pack_pointwise(const std::int8_t* in, int rows) {
     const int channels = conv_.window.in_channels;
+    if (row_bytes_ == std::ptrdiff_t{channels} * unit_.element_bytes) {
+      unit_.pack(in, rows * channels, panel_.get());
+      return;
+    }
     for (int row = 0; row < rows; ++row) {
       unit_.pack(in + std::int64_t{row} * channels, channels, panel_.get() + row * row_bytes_);
     }

@@ -299,9 +299,9 @@ Result<Program> read_program(std::span<const std::byte> blob) {
   program.indices = std::move(*indices);
   program.inputs.assign(boundary->begin(), boundary->begin() + header->input_count);
   program.outputs.assign(boundary->begin() + header->input_count, boundary->end());
-  for (const auto& status :
-       {check_tensors(program), check_arena(program), check_boundary(program, program.inputs, Place::kInput),
-        check_boundary(program, program.outputs, Place::kOutput)}) {
+  for (const auto& status : {check_tensors(program), check_arena(program),
+                             check_boundary(program, program.inputs, Place::kInput),
+                             check_boundary(program, program.outputs, Place::kOutput)}) {
     if (!status) {
       return fail(status.error());
     }

@@ -1,0 +1,63 @@
+"""Times a program's blob on each instruction set, interleaved, without ExecuTorch.
+
+Usage: python delegates/fixedpoint/tools/time_blob.py --library LIB PROGRAM.blob...
+
+Prints medians and minima in milliseconds, one thread.
+"""
+
+import argparse
+import statistics
+import struct
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from fixedpoint.runtime import Library
+
+_TENSORS_AT, _TENSOR_BYTES, _BYTES_AT = 64, 64, 16
+
+
+def main() -> int:
+    """Prints a line for each program."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--library", type=Path, required=True)
+    parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("blobs", type=Path, nargs="+")
+    options = parser.parse_args()
+    library = Library(options.library)
+    for path in options.blobs:
+        blob = path.read_bytes()
+        opened = {isa: library.open(blob, isa) for isa in library.isa_names() if isa != "scalar"}
+        inputs, outputs = ([np.zeros(n, np.uint8) for n in sizes] for sizes in boundary_bytes(blob))
+        times: dict[str, list[float]] = {isa: [] for isa in opened}
+        for _ in range(options.rounds):
+            for isa, program in opened.items():
+                program.execute(inputs, outputs)
+                started = time.perf_counter()
+                program.execute(inputs, outputs)
+                times[isa].append(1e3 * (time.perf_counter() - started))
+        shown = {isa: f"{statistics.median(t):.3f} (min {min(t):.3f})" for isa, t in times.items()}
+        print(path.stem, shown, flush=True)
+    return 0
+
+
+def boundary_bytes(blob: bytes) -> tuple[list[int], list[int]]:
+    """Sizes of the program's inputs and of its outputs, in their order."""
+    tensors, operations, indices, inputs, outputs = struct.unpack_from("<5I", blob, 40)
+    places = align(_TENSORS_AT + tensors * _TENSOR_BYTES)
+    places = align(align(places + 128 * operations) + 4 * indices)
+    numbers = struct.unpack_from(f"<{inputs + outputs}I", blob, places)
+    at = (_TENSORS_AT + number * _TENSOR_BYTES + _BYTES_AT for number in numbers)
+    sizes = [struct.unpack_from("<Q", blob, place)[0] for place in at]
+    return sizes[:inputs], sizes[inputs:]
+
+
+def align(value: int) -> int:
+    """Sections begin at multiples of 64."""
+    return -(-value // 64) * 64
+
+
+if __name__ == "__main__":
+    sys.exit(main())
