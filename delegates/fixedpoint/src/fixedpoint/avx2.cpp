@@ -76,36 +76,54 @@ void pack(const std::int8_t* in, int count, std::byte* packed) {
   }
 }
 
+/// The sums of a tile's rows, one member each: an array of them would live in memory.
+template <int kCount>
+struct Rows {
+  __m256i first, second;
+  Rows<kCount - 1> rest;
+
+  [[gnu::always_inline]] void start() {
+    first = second = _mm256_setzero_si256();
+    rest.start();
+  }
+  [[gnu::always_inline]] void add(const std::byte* a, std::ptrdiff_t stride, __m256i first_weights,
+                                  __m256i second_weights) {
+    std::int32_t values = 0;
+    std::memcpy(&values, a, sizeof values);
+    const __m256i x = _mm256_set1_epi32(values);
+    first = _mm256_add_epi32(first, _mm256_madd_epi16(x, first_weights));
+    second = _mm256_add_epi32(second, _mm256_madd_epi16(x, second_weights));
+    rest.add(a + stride, stride, first_weights, second_weights);
+  }
+  [[gnu::always_inline]] void finish(const TileNumbers& numbers, std::int8_t* out,
+                                     std::ptrdiff_t stride, int channels) {
+    const BlockNumbers& n = *numbers.blocks;
+    store(out, narrow(requantize(first, n, 0), requantize(second, n, 1), numbers.low, numbers.high),
+          channels);
+    rest.finish(numbers, out + stride, stride, channels);
+  }
+};
+
+template <>
+struct Rows<0> {
+  void start() {}
+  void add(const std::byte* /*a*/, std::ptrdiff_t /*stride*/, __m256i /*first*/,
+           __m256i /*second*/) {}
+  void finish(const TileNumbers& /*numbers*/, std::int8_t* /*out*/, std::ptrdiff_t /*stride*/,
+              int /*channels*/) {}
+};
+
 template <int kCount>
 void multiply_rows(const std::byte* a, std::ptrdiff_t a_stride, const std::byte* b, int groups,
                    const TileNumbers& numbers, std::int8_t* out, std::ptrdiff_t out_stride,
                    int channels) {
-  __m256i sums[kCount][2];
-#pragma GCC unroll 12
-  for (int row = 0; row < kCount; ++row) {
-    sums[row][0] = _mm256_setzero_si256();
-    sums[row][1] = _mm256_setzero_si256();
-  }
+  Rows<kCount> rows;
+  rows.start();
   for (int group = 0; group < groups; ++group) {
-    const __m256i b0 = load(b);
-    const __m256i b1 = load(b + 32);
-#pragma GCC unroll 12
-    for (int row = 0; row < kCount; ++row) {
-      std::int32_t values = 0;
-      std::memcpy(&values, a + row * a_stride + group * 4, sizeof values);
-      const __m256i x = _mm256_set1_epi32(values);
-      sums[row][0] = _mm256_add_epi32(sums[row][0], _mm256_madd_epi16(x, b0));
-      sums[row][1] = _mm256_add_epi32(sums[row][1], _mm256_madd_epi16(x, b1));
-    }
+    rows.add(a + group * 4, a_stride, load(b), load(b + 32));
     b += 64;
   }
-  const BlockNumbers& n = *numbers.blocks;
-#pragma GCC unroll 12
-  for (int row = 0; row < kCount; ++row) {
-    const __m128i bytes = narrow(requantize(sums[row][0], n, 0), requantize(sums[row][1], n, 1),
-                                 numbers.low, numbers.high);
-    store(out + row * out_stride, bytes, channels);
-  }
+  rows.finish(numbers, out, out_stride, channels);
 }
 
 using Multiply = void (*)(const std::byte*, std::ptrdiff_t, const std::byte*, int,

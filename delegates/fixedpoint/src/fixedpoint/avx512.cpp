@@ -51,51 +51,67 @@ void pack(const std::int8_t* in, int count, std::byte* packed) {
   }
 }
 
-/// Sums stay in registers: every loop over them is unrolled.
+/// The sums of a tile's rows, one member each: an array of them would live in memory.
+template <int kCount, int kBlocks>
+struct Rows {
+  __m512i first, second;
+  Rows<kCount - 1, kBlocks> rest;
+
+  [[gnu::always_inline]] void start(__m512i first_start, __m512i second_start) {
+    first = first_start;
+    second = second_start;
+    rest.start(first_start, second_start);
+  }
+  [[gnu::always_inline]] void add(const std::byte* a, std::ptrdiff_t stride, __m512i first_weights,
+                                  __m512i second_weights) {
+    std::int32_t values = 0;
+    std::memcpy(&values, a, sizeof values);
+    const __m512i x = _mm512_set1_epi32(values);
+    first = _mm512_dpbusd_epi32(first, x, first_weights);
+    if constexpr (kBlocks > 1) {
+      second = _mm512_dpbusd_epi32(second, x, second_weights);
+    }
+    rest.add(a + stride, stride, first_weights, second_weights);
+  }
+  [[gnu::always_inline]] void finish(const Numbers& n, bool is_second, __m128i low, __m128i high,
+                                     __mmask16 mask, std::int8_t* out, std::ptrdiff_t stride) {
+    const __m128i bytes = _mm512_cvtsepi32_epi8(requantize(is_second ? second : first, n));
+    _mm_mask_storeu_epi8(out, mask, _mm_min_epi8(_mm_max_epi8(bytes, low), high));
+    rest.finish(n, is_second, low, high, mask, out + stride, stride);
+  }
+};
+
+template <int kBlocks>
+struct Rows<0, kBlocks> {
+  void start(__m512i /*first*/, __m512i /*second*/) {}
+  void add(const std::byte* /*a*/, std::ptrdiff_t /*stride*/, __m512i /*first*/,
+           __m512i /*second*/) {}
+  void finish(const Numbers& /*n*/, bool /*is_second*/, __m128i /*low*/, __m128i /*high*/,
+              __mmask16 /*mask*/, std::int8_t* /*out*/, std::ptrdiff_t /*stride*/) {}
+};
+
+__mmask16 mask_of(int count) {
+  return static_cast<__mmask16>(count >= kBlock ? 0xFFFF : (1 << count) - 1);
+}
+
 /// A tile of `kCount` rows and as many blocks of channels as there are; weights always lie for two.
 template <int kCount, int kBlocks>
 void multiply_rows(const std::byte* a, std::ptrdiff_t a_stride, const std::byte* b, int groups,
                    const TileNumbers& numbers, std::int8_t* out, std::ptrdiff_t out_stride,
                    int channels) {
-  __m512i sums[kCount][kBlocks];
-#pragma GCC unroll 12
-  for (int row = 0; row < kCount; ++row) {
-#pragma GCC unroll 12
-    for (int block = 0; block < kBlocks; ++block) {
-      sums[row][block] = _mm512_load_si512(numbers.blocks[block].start);
-    }
-  }
+  Rows<kCount, kBlocks> rows;
+  rows.start(_mm512_load_si512(numbers.blocks[0].start),
+             _mm512_load_si512(numbers.blocks[1].start));
   for (int group = 0; group < groups; ++group) {
-    __m512i weights[kBlocks];
-#pragma GCC unroll 12
-    for (int block = 0; block < kBlocks; ++block) {
-      weights[block] = _mm512_load_si512(b + 64 * block);
-    }
-#pragma GCC unroll 12
-    for (int row = 0; row < kCount; ++row) {
-      std::int32_t values = 0;
-      std::memcpy(&values, a + row * a_stride + group * kGroup, sizeof values);
-      const __m512i x = _mm512_set1_epi32(values);
-#pragma GCC unroll 12
-      for (int block = 0; block < kBlocks; ++block) {
-        sums[row][block] = _mm512_dpbusd_epi32(sums[row][block], x, weights[block]);
-      }
-    }
+    rows.add(a + group * kGroup, a_stride, _mm512_load_si512(b), _mm512_load_si512(b + 64));
     b += 64 * kTileBlocks;
   }
   const __m128i low = _mm_set1_epi8(static_cast<char>(numbers.low));
   const __m128i high = _mm_set1_epi8(static_cast<char>(numbers.high));
-#pragma GCC unroll 12
-  for (int block = 0; block < kBlocks; ++block) {
-    const Numbers n = load(numbers.blocks[block]);
-    const int count = channels - block * kBlock;
-    const __mmask16 mask = static_cast<__mmask16>(count >= kBlock ? 0xFFFF : (1 << count) - 1);
-#pragma GCC unroll 12
-    for (int row = 0; row < kCount; ++row) {
-      const __m128i bytes = _mm512_cvtsepi32_epi8(requantize(sums[row][block], n));
-      _mm_mask_storeu_epi8(out + row * out_stride + block * kBlock, mask,
-                           _mm_min_epi8(_mm_max_epi8(bytes, low), high));
-    }
+  rows.finish(load(numbers.blocks[0]), false, low, high, mask_of(channels), out, out_stride);
+  if constexpr (kBlocks > 1) {
+    rows.finish(load(numbers.blocks[1]), true, low, high, mask_of(channels - kBlock), out + kBlock,
+                out_stride);
   }
 }
 
@@ -138,6 +154,7 @@ struct Interleaved {
 Interleaved interleave(const std::int8_t* const* taps, int channel, __mmask64 mask) {
   const __m512i sign = _mm512_set1_epi8(-128);
   __m512i t[kGroup];
+#pragma GCC unroll 4
   for (int i = 0; i < kGroup; ++i) {
     t[i] = _mm512_xor_si512(_mm512_maskz_loadu_epi8(mask, taps[i] + channel), sign);
   }
@@ -166,16 +183,19 @@ void convolve(const std::int8_t* const* taps, int groups, const std::byte* weigh
     const int count = channels - channel;
     const __mmask64 mask = ~std::uint64_t{0} >> (count >= 64 ? 0 : 64 - count);
     __m512i sums[4];
+#pragma GCC unroll 4
     for (int part = 0; part < 4; ++part) {
       sums[part] = _mm512_load_si512(blocks[part].start);
     }
     for (int group = 0; group < groups; ++group, weights += 256) {
       const Interleaved x = interleave(taps + group * kGroup, channel, mask);
+#pragma GCC unroll 4
       for (int part = 0; part < 4; ++part) {
         sums[part] =
             _mm512_dpbusd_epi32(sums[part], x.parts[part], _mm512_load_si512(weights + 64 * part));
       }
     }
+#pragma GCC unroll 4
     for (int part = 0; part < 4; ++part) {
       sums[part] = requantize(sums[part], load(blocks[part]));
     }
