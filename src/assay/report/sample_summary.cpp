@@ -125,7 +125,7 @@ CaseSummary unsupported() {
 }
 
 CaseSummary wrong_numbers() {
-  auto cell = new_case("mobilenet_v3_large", "executorch/fixedpoint-int8");
+  auto cell = new_case("mobilenet_v3_large", "executorch/mydelegate-int8");
   add_timing(cell, 18.3e6, 0.01, 10, 50);
   add_memory(cell, 5'601'280);
   add_delegation(cell, 9'999, {{{"name", "aten.cat.default"}, {"count", 1}, {"reason", nullptr}}});
