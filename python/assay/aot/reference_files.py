@@ -51,21 +51,28 @@ def write_reference(
     tensors, outputs = content.tensors(), content.outputs
     for name, of_samples in tensors.items():
         _save(folder / name, of_samples)
+    rules = [] if content.bounds is None else rules_of(content.bounds)
     document = {
         **head,
         "samples": len(content.inputs),
         "outputs": [
-            describe_output(index, outputs) for index in range(len(outputs[0]) if outputs else 0)
+            describe_output(index, outputs) | constant_of(rules, index)
+            for index in range(len(outputs[0]) if outputs else 0)
         ],
         "nan_count": sum(int(t.isnan().sum()) for sample in outputs for t in sample),
         "producer": toolchain.describe(),
         "files": [describe_file(folder / name, "tensors") for name in tensors]
         + [describe_file(path, "program") for path in more],
     }
-    if content.bounds is not None:
-        document["bounds"] = rules_of(content.bounds)
+    if rules:
+        document["bounds"] = rules
     write_json(folder / DOCUMENT, document)
     return document
+
+
+def constant_of(rules: Sequence[Mapping[str, Any]], index: int) -> dict[str, bool]:
+    """{constant: true} of an output that the operator answers alike to any input."""
+    return {"constant": True} if rules and rules[index].get("constant") else {}
 
 
 def describe_output(index: int, outputs: Tensors) -> dict[str, Any]:

@@ -4,8 +4,9 @@ import fnmatch
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
+from importlib import resources
 from typing import Any
 
 from assay.aot.errors import RequestError
@@ -21,6 +22,9 @@ TIERS = ("quick", "full")
 EDGE_DTYPES = ("float32", "float16", "bfloat16", "int32", "int8")
 EDGE_RULES = ("exact", "ulp", "composite", "sum_of_two")
 """Rules under which special values keep their meaning element by element."""
+
+OWN_INPUTS = {"generator": "own", "count": 3, "seed": 1}
+MODEL_INPUTS = {**OWN_INPUTS, "generator": "normal"}
 
 _ELEMENTS_OF_A_LOWERING = 20_000
 """Elements that take about as long as lowering a call takes."""
@@ -39,6 +43,7 @@ class Case:
     tier: str = "full"
     joinable: bool = True
     cost: float = 1.0
+    inputs: dict[str, Any] = field(default_factory=lambda: dict(OWN_INPUTS))
 
     def to_json(self) -> dict[str, Any]:
         """As the job answers."""
@@ -69,8 +74,12 @@ def list_cases(
         and (not dtypes or case.dtype in dtypes)
         and (not match or _fits(case, match))
     ]
-    found = {"schema": SCHEMA, "cases": [case.to_json() for case in cases]}
-    return {**found, "coverage": coverage() if suite == "operators" else []}
+    return {
+        "schema": SCHEMA,
+        "cases": [case.to_json() for case in cases],
+        "coverage": coverage() if suite == "operators" else [],
+        "known_gaps_folder": str(resources.files("assay").joinpath("data/conformance")),
+    }
 
 
 def _fits(case: Case, patterns: Sequence[str]) -> bool:
@@ -160,6 +169,7 @@ def model_cases() -> tuple[Case, ...]:
             tier=entry.tier,
             joinable=False,
             cost=entry.cost,
+            inputs=MODEL_INPUTS,
         )
         for entry in models.known_models().values()
     )

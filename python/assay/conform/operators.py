@@ -47,7 +47,7 @@ def is_testable(overload: Any) -> bool:
 
 
 def find_reason(operator: str, section: str) -> str | None:
-    """What operators.json says of an operator in "no_case" or "not_joinable"; None for nothing."""
+    """What operators.json says of an operator in a section with reasons; None for nothing."""
     names = (operator.removeprefix("aten."), packet_name(operator))
     for row in table()[section]:
         if any(name in row["operators"] for name in names):

@@ -51,7 +51,8 @@ Status check_shapes(const LayerOutputs& outputs, bool has_own) {
     if (references.empty()) {
       continue;
     }
-    if (auto difference = find_shape_difference(outputs.results, references)) {
+    const OutputRange all{.begin = 0, .end = references.front().size()};
+    if (auto difference = find_shape_difference(outputs.results, references, all)) {
       return fail(ErrorCode::kInvalidArgument, *std::move(difference));
     }
   }
