@@ -20,6 +20,7 @@
 #include "assay/campaign/listener.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
+#include "assay/record/own_inputs.h"
 #include "assay/record/run.h"
 #include "assay/record/subject.h"
 #include "assay/store/result_store.h"
@@ -29,8 +30,6 @@ namespace {
 
 /// What a toolchain calls the program that it took out of a bundle.
 constexpr const char* kBundledProgram = "program.pte";
-constexpr auto* kOwnInputs = "own";
-
 EngineBuild build_of(const Case& cell, const std::vector<EngineBuild>& builds) {
   const auto found = std::ranges::find(builds, cell.engine_build, &EngineBuild::reference);
   return found == builds.end() ? EngineBuild{.name = cell.engine} : *found;
@@ -131,15 +130,14 @@ std::vector<Case> cases_to_make(const CampaignRequest& request) {
 Status make_artifacts(const CampaignRequest& request, const CampaignTools& tools,
                       std::vector<PreparedCase>& prepared) {
   const auto kinds = reference_kinds(request);
-  ASSAY_ASSIGN_OR_RETURN(
-      const auto pieces,
-      make_workpieces({.cases = cases_to_make(request),
-                       .reference_kinds = kinds,
-                       .parallel_jobs = request.settings.parallel_jobs,
-                       .is_rebuild = request.settings.is_rebuild,
-                       .job_timeout_ns = request.settings.job_timeout_ns},
-                      tools.toolchain_of, tools.cache, workshop_listener(tools.listener),
-                      tools.servers));
+  ASSAY_ASSIGN_OR_RETURN(const auto pieces,
+                         make_workpieces({.cases = cases_to_make(request),
+                                          .reference_kinds = kinds,
+                                          .parallel_jobs = request.settings.parallel_jobs,
+                                          .is_rebuild = request.settings.is_rebuild,
+                                          .job_timeout_ns = request.settings.job_timeout_ns},
+                                         tools.toolchain_of, tools.cache,
+                                         workshop_listener(tools.listener), tools.servers));
   for (auto& one : prepared) {
     const bool is_program = is_program_file(one.cell.model);
     if (is_program && toolchain_kinds_of(one.cell, kinds).empty()) {

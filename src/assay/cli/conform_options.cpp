@@ -78,9 +78,9 @@ Result<std::vector<ConformCase>> ConformOptions::share_of(
   }
   const auto slash = shard.find('/');
   const auto index = number_from(std::string_view(shard).substr(0, slash));
-  const auto count = slash == std::string::npos
-                         ? std::nullopt
-                         : number_from(std::string_view(shard).substr(slash + 1));
+  const auto rest =
+      slash == std::string::npos ? std::string_view() : std::string_view(shard).substr(slash + 1);
+  const auto count = number_from(rest);
   if (!index || !count || *index < 1 || *index > *count) {
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("--shard {}: write i/n with i from 1 to n, such as 1/4", shard));

@@ -9,6 +9,7 @@
 
 #include "assay/base/json.h"
 #include "assay/base/result.h"
+#include "assay/record/own_inputs.h"
 #include "assay/spec/program_format.h"
 #include "assay/spec/reference_kind.h"
 
@@ -196,7 +197,7 @@ Json QuickSpec::evaluation(bool is_program) const {
     evaluate["against"] = against;
   } else if (!is_program) {
     evaluate["against"] = {"float32", "qdq"};
-    if (has_expected_outputs(inputs, expected)) {
+    if (inputs != kOwnInputs && has_expected_outputs(inputs, expected)) {
       evaluate["against"].push_back(kFileKind);
     }
   }

@@ -13,14 +13,13 @@
 #include "assay/conform/conform_case.h"
 #include "assay/conform/known_gaps.h"
 #include "assay/record/case.h"
+#include "assay/record/own_inputs.h"
 #include "assay/tensor/tensor.h"
 
 namespace assay {
 namespace {
 
 constexpr std::size_t kFew = 4;  ///< Halves of these cost more programs than each alone.
-constexpr auto* kOwnInputs = "own";
-
 const ConformCase& case_at(const ConformPlan& plan, std::size_t cell) {
   return plan.cases[plan.cells[cell].one];
 }

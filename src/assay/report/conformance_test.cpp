@@ -36,7 +36,8 @@ std::string written(const std::string& format,
 TEST(ConformanceReport, KnowsEveryFormatThatReportsHave) {
   for (const auto& format : report_formats()) {
     EXPECT_FALSE(written(std::string(format.name)).empty()) << format.name;
-    EXPECT_FALSE(written(std::string(format.name), {}).empty()) << format.name;
+    // A line for each result: of none, none.
+    EXPECT_EQ(written(std::string(format.name), {}).empty(), format.name == "jsonl") << format.name;
   }
   std::ostringstream out;
   EXPECT_EQ(write_conformance("xls", report::sample_conformance(), {}, out).error().code,

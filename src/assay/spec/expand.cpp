@@ -19,6 +19,7 @@
 #include "assay/base/result.h"
 #include "assay/base/suggest.h"
 #include "assay/record/case.h"
+#include "assay/record/own_inputs.h"
 #include "assay/spec/engine_choice.h"
 #include "assay/spec/pairwise.h"
 #include "assay/spec/program_format.h"
@@ -254,8 +255,8 @@ Status Expander::bind_model(const SpecModel& entry, std::size_t index) {
     ASSAY_ASSIGN_OR_RETURN(bound.model.source_sha256, digest_file(*file, entry, where));
   }
   if (entry.brings_inputs) {
-    bound.inputs.generator = "own";
-    bound.calibration.generator = "own";
+    bound.inputs.generator = kOwnInputs;
+    bound.calibration.generator = kOwnInputs;
   }
   // A bundle brings its own inputs.
   const bool is_bundle = entry.model.ref.ends_with(".bpte") && entry.bindings.empty();

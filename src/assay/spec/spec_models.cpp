@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "assay/base/enum_names.h"
+#include "assay/record/own_inputs.h"
 #include "assay/spec/models.h"
 #include "assay/spec/node.h"
 #include "assay/spec/program_format.h"
@@ -22,7 +23,6 @@ namespace assay::spec_parts {
 namespace {
 
 constexpr std::string_view kFilePrefix = "file:";
-constexpr std::string_view kOwnInputs = "own";
 constexpr std::size_t kSha256Digits = 64;
 
 Shape read_shape(const Node& node) {

@@ -278,8 +278,8 @@ Json read_require(const Node& node, const SpecContext& context) {
     const bool is_foreign =
         context.has_plugins || without_reference_kind(name).find(':') != std::string::npos;
     if (metric == nullptr && !is_foreign) {
-      node.complain(
-          fmt::format("unknown metric '{}'{}", name, suggestion_for(name, metric_names())));
+      node.complain(fmt::format("unknown metric '{}'{}", name,
+                                suggestion_for(without_reference_kind(name), metric_names())));
       continue;
     }
     if (!value.json().is_string()) {
