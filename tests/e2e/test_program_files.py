@@ -12,7 +12,6 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "python" / "tests" / "aot"))
 
 from stimulus_files import bundle, onnx_scale, onnx_test_data
 
-USAGE, INCONCLUSIVE = 2, 6
 OPENVINO, ONNXRUNTIME, EXECUTORCH = (
     BIN / f"assay-runner-{name}" for name in ("openvino", "onnxruntime", "executorch")
 )
@@ -117,7 +116,7 @@ def test_a_gate_holds_an_engine_against_another(place: Workplace) -> None:
 def test_a_reference_that_cannot_run_is_a_row(place: Workplace, engine: str, reason: str) -> None:
     program = onnx_scale(place.folder / "net.onnx", shape=[1, 3])
     finished = run(place, program, engines=["openvino"], evaluate={"against": [f"engine:{engine}"]})
-    assert finished.code == INCONCLUSIVE, finished
+    assert finished.code == 0, finished
     rows = by_engine(finished)
     assert (rows[engine]["outcome"], rows[engine]["reason_code"]) == ("skipped", "unavailable")
     assert reason in rows[engine]["text"]
