@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <fmt/format.h>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -223,9 +224,13 @@ class Campaign {
       alone.push_back({.cell = cell, .pass = Pass::kEvaluate, .index = 0});
     }
     steps.insert(steps.begin(), alone.begin(), alone.end());
-    std::ranges::stable_partition(steps,
-                                  [this](const Step& step) { return gives_reference(step); });
-    return steps;
+    std::vector<Step> ordered;
+    for (const bool gives : {true, false}) {
+      std::ranges::copy_if(steps, std::back_inserter(ordered), [this, gives](const Step& step) {
+        return gives_reference(step) == gives;
+      });
+    }
+    return ordered;
   }
 
   /// A case that could not be made, or that nothing here can run, is decided before any launch.
