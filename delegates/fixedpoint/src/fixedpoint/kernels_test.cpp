@@ -7,11 +7,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <gtest/gtest.h>
+#include <ostream>
 #include <random>
 #include <string>
 #include <vector>
 
 namespace fixedpoint {
+
+/// How GoogleTest names them, rather than by an address.
+void PrintTo(const Kernels* kernels, std::ostream* out) { *out << kernels->isa; }
+
 namespace {
 
 constexpr int kCases = 10000;
