@@ -139,7 +139,7 @@ def test_engine_that_is_known_but_not_installed(place: Workplace) -> None:
     [
         ({"thread": 1}, "'thread'; did you mean 'threads'?"),
         ({"threads": "two"}, "threads"),
-        ({"threads": 0}, "option 'threads' takes at least 1, not 0"),
+        ({"threads": 0}, "option 'threads' takes 1 to 1024, not 0"),
         ({"mode": "slw"}, "slw"),
     ],
     ids=str,

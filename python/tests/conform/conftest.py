@@ -1,9 +1,8 @@
 import pytest
+import torch
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _one_thread():
+def _one_thread() -> None:
     """Keeps torch at one thread, as the fork server does; the machine may be shared."""
-    from assay.aot import compat
-
-    compat.prepare_torch()
+    torch.set_num_threads(1)

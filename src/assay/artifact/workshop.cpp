@@ -323,8 +323,8 @@ Status make_jobs(const std::vector<const Job*>& jobs, const WorkshopRequest& req
                  const ArtifactCache& cache, const WorkshopListener& listener, AotServers& servers,
                  Workpieces& pieces) {
   const auto& toolchain = jobs.front()->toolchain;
-  ASSAY_ASSIGN_OR_RETURN(auto* client, servers.get(toolchain, request.parallel_jobs,
-                                                   cache.folder() / "server.log"));
+  ASSAY_ASSIGN_OR_RETURN(
+      auto* client, servers.get(toolchain, request.parallel_jobs, cache.folder() / "server.log"));
   const auto on_stage = [&](int index, Stage stage) {
     if (listener.on_stage) {
       listener.on_stage(jobs[static_cast<std::size_t>(index)]->label, stage);

@@ -410,9 +410,8 @@ class Campaign {
         continue;
       }
       if (!parts.empty()) {
-        ASSAY_ASSIGN_OR_RETURN(const auto tables,
-                               judge_parts(prepared.cell, brought, *reference,
-                                           request_.settings.tolerance, parts));
+        ASSAY_ASSIGN_OR_RETURN(const auto tables, judge_parts(prepared.cell, brought, *reference,
+                                                              request_.settings.tolerance, parts));
         ASSAY_RETURN_IF_ERROR(tools_.store.add_attachment(
             {.owner = attempt, .kind = "part_tables", .content = Json(tables).dump()}));
         continue;
