@@ -26,10 +26,6 @@ def main(arguments: list[str]) -> int:
     except AssayError as error:
         sys.stderr.write(f"{error.message}\n")
         return COULD_NOT_RUN
-    except ModuleNotFoundError as error:
-        install = f"{sys.executable} -m pip install {error.name}"
-        sys.stderr.write(f"{sys.executable} lacks {error.name}: {install}\n")
-        return COULD_NOT_RUN
 
 
 def _run(reference: str, arguments: list[str]) -> int:

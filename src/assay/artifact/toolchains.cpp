@@ -84,7 +84,7 @@ ToolchainOf toolchains_of(stdfs::path default_python) {
     if (const auto found = known->find(python); found != known->end()) {
       return found->second;
     }
-    ASSAY_ASSIGN_OR_RETURN(const auto toolchain, query_toolchain(python));
+    ASSAY_ASSIGN_OR_RETURN(auto toolchain, query_toolchain(python));
     known->emplace(python, toolchain);
     return toolchain;
   };

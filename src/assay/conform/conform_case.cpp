@@ -16,6 +16,7 @@
 #include "assay/base/result.h"
 #include "assay/record/case.h"
 #include "assay/record/conformance.h"
+#include "assay/tensor/dtype.h"
 #include "assay/tensor/tensor.h"
 
 namespace assay {

@@ -1,6 +1,5 @@
 #include "assay/conform/judgement.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -13,6 +13,7 @@
 #include "assay/base/uuid.h"
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/judge.h"
+#include "assay/conform/conform.h"
 #include "assay/conform/judgement.h"
 #include "assay/conform/known_gaps.h"
 #include "assay/conform/plan.h"
@@ -165,11 +166,12 @@ class Judging {
     part.reason_code = "joint";
     part.text = "in a joint program, case " + joint.case_key.substr(0, 12);
     ASSAY_RETURN_IF_ERROR(tools_.store.put_attempt(part));
-    ASSAY_RETURN_IF_ERROR(
-        tools_.store.add_metrics(metric_rows_of(judgement.table.value(), part.id)));
-    return tools_.store.add_attachment({.owner = part.id,
-                                        .kind = "accuracy_table",
-                                        .content = Json(judgement.table.value()).dump()});
+    if (!judgement.table) {
+      return {};
+    }
+    ASSAY_RETURN_IF_ERROR(tools_.store.add_metrics(metric_rows_of(*judgement.table, part.id)));
+    return tools_.store.add_attachment(
+        {.owner = part.id, .kind = "accuracy_table", .content = Json(*judgement.table).dump()});
   }
 
   void take_alone(std::size_t index, int n, Judgement judgement) {

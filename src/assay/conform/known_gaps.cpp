@@ -85,6 +85,7 @@ constexpr auto kPatternFields = std::to_array<std::pair<const char*, std::string
 
 Result<GapPattern> pattern_from(const Json& json, const Place& place) {
   std::vector<std::string> keys;
+  keys.reserve(kPatternFields.size());
   for (const auto& [key, field] : kPatternFields) {
     keys.emplace_back(key);
   }

@@ -5,7 +5,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -102,6 +101,7 @@ class Packer {
 
 std::vector<ConformUnit> each_alone(const std::vector<std::size_t>& cells) {
   std::vector<ConformUnit> units;
+  units.reserve(cells.size());
   for (const auto cell : cells) {
     units.push_back({.cells = {cell}});
   }

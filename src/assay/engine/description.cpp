@@ -17,6 +17,7 @@
 #include "assay/base/digest.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
+#include "assay/base/log.h"
 #include "assay/base/result.h"
 #include "assay/base/subprocess.h"
 #include "assay/record/subject.h"
@@ -165,7 +166,9 @@ Result<EngineBuild> DescriptionCache::describe(const stdfs::path& runner) const 
   auto build = build_from(runner, std::move(details));
   if (build && stamps) {
     const Json kept{{"schema", kSchema}, {"stamps", *stamps}, {"build", *build}};
-    static_cast<void>(write_file_atomically(file, kept.dump() + "\n"));
+    if (const auto written = write_file_atomically(file, kept.dump() + "\n"); !written) {
+      log_line(LogLevel::kDebug, written.error().message);  // It is asked again next time.
+    }
   }
   return build;
 }

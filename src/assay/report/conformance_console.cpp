@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "assay/base/enum_names.h"
 #include "assay/base/result.h"
 #include "assay/record/conformance.h"
 #include "assay/report/case_text.h"

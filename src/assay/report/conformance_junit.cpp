@@ -12,7 +12,6 @@
 #include "assay/report/case_text.h"
 #include "assay/report/conformance_formats.h"
 #include "assay/report/conformance_text.h"
-#include "assay/report/format.h"
 #include "assay/report/writer.h"
 #include "assay/report/xml.h"
 

@@ -1,7 +1,6 @@
 #include "assay/report/conformance_text.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -62,7 +61,7 @@ TextColumn verdict_column(const ConformReport& report, const std::vector<std::st
 }
 
 TextColumn known_column(const ConformReport& report, const std::vector<std::string>& recipes,
-                        std::string title, KnownGap known, std::string colour) {
+                        std::string title, KnownGap known, const std::string& colour) {
   TextColumn column{.title = std::move(title), .importance = 90};
   for (const auto& recipe : recipes) {
     const int count = count_known(report, recipe, known);
@@ -162,6 +161,7 @@ std::vector<std::string> lines_of_changes(const ConformReport& report) {
 
 std::vector<std::string> lines_of_stale(const ConformReport& report) {
   std::vector<std::string> lines;
+  lines.reserve(report.stale.size());
   for (const auto& stale : report.stale) {
     lines.push_back(printable(fmt::format("{} {}: {}; assay conform --update-known strikes it off",
                                           stale.recipe, stale.entry, stale.why)));

@@ -15,7 +15,6 @@
 #include "assay/record/axes.h"
 #include "assay/record/summary.h"
 #include "assay/report/case_text.h"
-#include "assay/report/format.h"
 #include "assay/report/formats.h"
 #include "assay/report/writer.h"
 #include "assay/report/xml.h"

@@ -1,8 +1,5 @@
-#include <algorithm>
-#include <cstddef>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <iterator>
 #include <ostream>
 #include <string>
 #include <string_view>

@@ -1,3 +1,5 @@
+#include "fixedpoint/operations.h"
+#include "fixedpoint/packed_conv.h"
 #include "fixedpoint/x86.h"
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+#include "fixedpoint/packed_conv.h"
 #include "fixedpoint/x86.h"
 
 #include <cstddef>

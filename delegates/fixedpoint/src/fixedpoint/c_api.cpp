@@ -1,10 +1,10 @@
 #include "fixedpoint/c_api.h"
 
 #include "fixedpoint/executor.h"
+#include "fixedpoint/format.h"
 #include "fixedpoint/kernels.h"
 
 #include <cstddef>
-#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <memory>

@@ -1,5 +1,10 @@
 #include "fixedpoint/decode.h"
 
+#include "fixedpoint/format.h"
+#include "fixedpoint/operations.h"
+#include "fixedpoint/program.h"
+#include "fixedpoint/result.h"
+
 #include <algorithm>
 #include <array>
 #include <bit>

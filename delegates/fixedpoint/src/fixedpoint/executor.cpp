@@ -1,6 +1,11 @@
 #include "fixedpoint/executor.h"
 
 #include "fixedpoint/decode.h"
+#include "fixedpoint/format.h"
+#include "fixedpoint/kernels.h"
+#include "fixedpoint/operations.h"
+#include "fixedpoint/program.h"
+#include "fixedpoint/result.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -13,6 +18,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace fixedpoint {
 namespace {

@@ -1,5 +1,7 @@
 #include "fixedpoint/kernels.h"
 
+#include "fixedpoint/operations.h"
+
 #include <array>
 #include <cstdint>
 #include <cstring>

@@ -1,5 +1,8 @@
 #include "fixedpoint/packed_conv.h"
 
+#include "fixedpoint/kernels.h"
+#include "fixedpoint/operations.h"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

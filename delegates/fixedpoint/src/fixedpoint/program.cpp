@@ -1,5 +1,8 @@
 #include "fixedpoint/program.h"
 
+#include "fixedpoint/format.h"
+#include "fixedpoint/result.h"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -7,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace fixedpoint {

@@ -2,6 +2,7 @@
 #include "fixedpoint/operations.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>

@@ -1,6 +1,7 @@
 #include "fixedpoint/x86.h"
 
 #include "fixedpoint/kernels.h"
+#include "fixedpoint/operations.h"
 #include "fixedpoint/packed_conv.h"
 
 #include <cstdint>
