@@ -126,8 +126,8 @@ Result<CaseListing> listing_from_json(const Json& reply) {
 std::vector<ConformCase> shard_of(const std::vector<ConformCase>& cases, int index, int count) {
   std::vector<std::size_t> order(cases.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(
-      order, [&](std::size_t a, std::size_t b) { return cases[a].cost > cases[b].cost; });
+  // The dearest first, and then in their order.
+  std::ranges::sort(order, {}, [&](std::size_t at) { return std::pair(-cases[at].cost, at); });
   std::vector<double> loads(static_cast<std::size_t>(count), 0.0);
   std::vector<bool> is_ours(cases.size(), false);
   for (const auto at : order) {

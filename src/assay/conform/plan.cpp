@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -156,8 +157,9 @@ ConformPlan plan_conformance(std::vector<ConformCase> cases, std::vector<Conform
     }
   }
   for (auto& [group, cells] : groups) {
-    std::ranges::stable_sort(cells, {},
-                             [&](std::size_t cell) { return case_at(plan, cell).operator_name; });
+    std::ranges::sort(cells, {}, [&](std::size_t cell) {
+      return std::pair(std::string_view(case_at(plan, cell).operator_name), cell);
+    });
     for (auto& unit : Packer(plan, limits).pack(cells)) {
       plan.units.push_back(std::move(unit));
     }

@@ -164,8 +164,9 @@ et::Error register_this() {
   return et::register_backend({kName, &backend});
 }
 
-// A library that is only loaded has no other way to say that it is there.
-const et::Error kRegistered = register_this();
+// A library that is only loaded has no other way to say that it is there. The runtime does not
+// throw.
+const et::Error kRegistered = register_this();  // NOLINT(bugprone-throwing-static-initialization)
 
 }  // namespace
 }  // namespace fixedpoint

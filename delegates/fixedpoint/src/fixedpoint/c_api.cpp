@@ -73,7 +73,7 @@ void fixedpoint_execute(fixedpoint_program* program, const void* const* inputs,
 void fixedpoint_close(fixedpoint_program* program) { delete program; }
 
 const char* fixedpoint_isa_names() {
-  static const std::string kNames = [] {
+  static const std::string all = [] {
     std::string names;
     for (const auto* kernels : fixedpoint::all_kernels()) {
       if (kernels->is_supported()) {
@@ -82,5 +82,5 @@ const char* fixedpoint_isa_names() {
     }
     return names;
   }();
-  return kNames.c_str();
+  return all.c_str();
 }

@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-typedef struct fixedpoint_program fixedpoint_program;
+typedef struct fixedpoint_program fixedpoint_program;  // NOLINT(readability-identifier-naming): C
 /// Called after each operation with its position and the bytes that it made.
 typedef void (*fixedpoint_observer)(void* context, uint32_t operation, const void* made,
                                     size_t bytes);

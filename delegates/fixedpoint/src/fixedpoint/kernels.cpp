@@ -100,12 +100,12 @@ Out* walk(const Copy& op, int dim, const In* in, Out* out, const Run& run) {
 
 const std::vector<const Kernels*>& all_kernels() {
 #if defined(__x86_64__)
-  static const std::vector<const Kernels*> kAll = {&avx512_kernels(), &avx2_kernels(),
-                                                   &scalar_kernels()};
+  static const std::vector<const Kernels*> all = {&avx512_kernels(), &avx2_kernels(),
+                                                  &scalar_kernels()};
 #else
-  static const std::vector<const Kernels*> kAll = {&scalar_kernels()};
+  static const std::vector<const Kernels*> all = {&scalar_kernels()};
 #endif
-  return kAll;
+  return all;
 }
 
 const Kernels* find_kernels(std::string_view isa) {
