@@ -20,9 +20,9 @@
 #include "assay/base/uuid.h"
 #include "assay/campaign/case_order.h"
 #include "assay/campaign/engine_reference.h"
+#include "assay/campaign/evaluation.h"
 #include "assay/campaign/extra_cases.h"
 #include "assay/campaign/iterations.h"
-#include "assay/campaign/judge.h"
 #include "assay/campaign/launch_order.h"
 #include "assay/campaign/plan.h"
 #include "assay/campaign/preparation.h"
@@ -382,132 +382,18 @@ class Campaign {
   }
 
   Status evaluate(std::size_t cell, const LaunchYield& yield, const std::string& attempt) {
-    const auto& prepared = prepared_[cell];
-    const EvaluationYield brought{
-        .outputs = yield.outputs,
-        .specs = yield.launch.load ? yield.launch.load->outputs : std::vector<TensorSpec>{},
-        .differing_elements = yield.differing_elements};
-    const auto& manifest = prepared.artifact ? prepared.artifact->manifest : Json();
-    const auto layers = manifest.is_object() ? layers_of(manifest).size() : 0;
-    if (layers > 0) {
-      ASSAY_ASSIGN_OR_RETURN(auto found, judge_layers(manifest, brought, prepared.references));
-      ASSAY_RETURN_IF_ERROR(evaluate_pieces(prepared, found));
-      ASSAY_RETURN_IF_ERROR(tools_.store.add_attachment(
-          {.owner = attempt, .kind = "attribution", .content = Json(found).dump()}));
-    }
-    const auto parts = parts_of(manifest);
-    for (const auto& kind : request_.settings.against) {
-      if (given_.giver_of(cell, kind) == cell) {
-        ASSAY_RETURN_IF_ERROR(tools_.store.add_attachment(
-            {.owner = attempt, .kind = "note", .content = note_of_giver(kind, brought)}));
-        ASSAY_RETURN_IF_ERROR(tools_.store.add_attachment(
-            {.owner = attempt, .kind = "gives_reference", .content = kind}));
-        continue;
-      }
-      const auto reference = reference_of(cell, kind);
-      if (!reference) {
-        ASSAY_RETURN_IF_ERROR(tell_missing_reference(cell, kind, attempt));
-        continue;
-      }
-      if (!parts.empty()) {
-        ASSAY_ASSIGN_OR_RETURN(const auto tables, judge_parts(prepared.cell, brought, *reference,
-                                                              request_.settings.tolerance, parts));
-        ASSAY_RETURN_IF_ERROR(tools_.store.add_attachment(
-            {.owner = attempt, .kind = "part_tables", .content = Json(tables).dump()}));
-        continue;
-      }
-      ASSAY_ASSIGN_OR_RETURN(const auto table, judge_outputs(prepared.cell, brought, *reference,
-                                                             request_.settings.tolerance, layers));
-      ASSAY_RETURN_IF_ERROR(tools_.store.add_metrics(metric_rows_of(table, attempt)));
-      ASSAY_RETURN_IF_ERROR(add_table(table, attempt));
-    }
-    return {};
+    return evaluate_case({.settings = request_.settings,
+                          .tools = tools_,
+                          .prepared = prepared_,
+                          .given = given_,
+                          .launch = [this](const LaunchOrder& order) { return launch(order); },
+                          .text_of = [this](std::size_t giver) { return text_of(giver); }},
+                         cell, yield, attempt);
   }
 
-  /// What the layers do by themselves: a launch beside the attempt's own. Without an answer the
-  /// attribution says why.
-  Status evaluate_pieces(const PreparedCase& prepared, Attribution& found) {
-    if (!prepared.pieces) {
-      return {};
-    }
-    const auto& pieces = *prepared.pieces;
-    auto reason = why_not_ready(pieces);
-    if (reason.empty()) {
-      auto order = order_of_case(pieces, Pass::kEvaluate, request_.settings);
-      order.repeat = 1;
-      ASSAY_ASSIGN_OR_RETURN(const auto yield, launch(order));
-      if (yield.launch.outcome == Outcome::kCompleted) {
-        const auto manifest = pieces.artifact ? pieces.artifact->manifest : Json();
-        const auto judged =
-            judge_pieces(manifest, {.outputs = yield.outputs}, pieces.references, found);
-        reason = judged ? "" : judged.error().message;
-      } else {
-        reason = fmt::format("{}: {}", name_of(yield.launch.outcome), yield.launch.text);
-      }
-    }
-    if (!reason.empty()) {
-      found.notes.push_back("the layers were not fed exact inputs: " + reason);
-    }
-    return {};
-  }
-
-  /// Empty when it is.
-  static std::string why_not_ready(const PreparedCase& prepared) {
-    if (!prepared.artifact) {
-      return prepared.failure.text;
-    }
-    for (const auto& [kind, failure] : prepared.missing_references) {
-      return fmt::format("no {} reference: {}", kind, failure.text);
-    }
-    return {};
-  }
-
-  Status add_table(const AccuracyTable& table, const std::string& attempt) {
-    return tools_.store.add_attachment(
-        {.owner = attempt, .kind = "accuracy_table", .content = Json(table).dump()});
-  }
-
-  static std::string note_of_giver(const std::string& kind, const EvaluationYield& brought) {
-    std::string note = fmt::format("gives the reference {}, and is not held against itself", kind);
-    return brought.differing_elements == 0
-               ? note
-               : fmt::format(
-                     "{}; {} of its own elements differ between executions on the same "
-                     "input, so it is not certain",
-                     note, brought.differing_elements);
-  }
-
-  std::optional<Reference> reference_of(std::size_t cell, const std::string& kind) const {
-    if (engine_of_kind(kind)) {
-      return given_.find(cell, kind);
-    }
-    const auto& references = prepared_[cell].references;
-    const auto found = references.find(kind);
-    return found == references.end() ? std::nullopt : std::optional(found->second);
-  }
-
-  /// An engine's or a file's reference was asked for by name: without it the case is not checked.
-  Status tell_missing_reference(std::size_t cell, const std::string& kind,
-                                const std::string& attempt) {
-    const auto& prepared = prepared_[cell];
-    std::string reason;
-    if (const auto giver = given_.giver_of(cell, kind)) {
-      const auto* state = find_attempt(states_, wanted_attempt(prepared_[*giver], Pass::kEvaluate));
-      reason = state == nullptr ? "it was not run" : state->attempt.text;
-    } else if (const auto missing = prepared.missing_references.find(kind);
-               missing != prepared.missing_references.end()) {
-      reason = missing->second.text;
-    } else {
-      return {};
-    }
-    tools_.listener.on_note(
-        fmt::format("{}: no {} reference: {}", label_of(prepared.cell), kind, reason));
-    const bool is_named = engine_of_kind(kind).has_value() || kind == kFileKind;
-    return is_named ? add_table({.against = kind,
-                                 .accuracy = Accuracy::kNotChecked,
-                                 .reason = "there is no such reference: " + reason},
-                                attempt)
-                    : Status();
+  std::string text_of(std::size_t cell) const {
+    const auto* state = find_attempt(states_, wanted_attempt(prepared_[cell], Pass::kEvaluate));
+    return state == nullptr ? "it was not run" : state->attempt.text;
   }
 
   Result<LaunchOrder> order_for(const PreparedCase& prepared, Pass pass,

@@ -128,6 +128,28 @@ Evaluation evaluation_of(const EvaluationYield& yield, const Reference& referenc
           .labels = sides.labels};
 }
 
+/// The layers that a program gave out, and what they should be.
+struct LayersRead {
+  std::vector<LayerOrigin> layers;
+  Samples results;
+  Samples quantized;
+  Samples floating;
+
+  [[nodiscard]] LayerOutputs view() const {
+    return {.layers = layers, .results = results, .quantized = quantized, .floating = floating};
+  }
+};
+
+Result<LayersRead> read_layers(const Json& manifest, const EvaluationYield& yield,
+                               const std::map<std::string, Reference>& references) {
+  LayersRead read{.layers = layers_of(manifest)};
+  ASSAY_ASSIGN_OR_RETURN(const auto tensors, tensors_from_safetensors(yield.outputs));
+  ASSAY_ASSIGN_OR_RETURN(read.results, samples_from(tensors));
+  ASSAY_ASSIGN_OR_RETURN(read.quantized, expected_of(references, "qdq"));
+  ASSAY_ASSIGN_OR_RETURN(read.floating, expected_of(references, "float32"));
+  return read;
+}
+
 }  // namespace
 
 std::vector<LayerOrigin> layers_of(const Json& manifest) {
@@ -137,24 +159,14 @@ std::vector<LayerOrigin> layers_of(const Json& manifest) {
 
 Result<Attribution> judge_layers(const Json& manifest, const EvaluationYield& yield,
                                  const std::map<std::string, Reference>& references) {
-  const auto layers = layers_of(manifest);
-  ASSAY_ASSIGN_OR_RETURN(const auto tensors, tensors_from_safetensors(yield.outputs));
-  ASSAY_ASSIGN_OR_RETURN(const auto results, samples_from(tensors));
-  ASSAY_ASSIGN_OR_RETURN(const auto quantized, expected_of(references, "qdq"));
-  ASSAY_ASSIGN_OR_RETURN(const auto floating, expected_of(references, "float32"));
-  return attribute_error(
-      {.layers = layers, .results = results, .quantized = quantized, .floating = floating});
+  ASSAY_ASSIGN_OR_RETURN(const auto read, read_layers(manifest, yield, references));
+  return attribute_error(read.view());
 }
 
 Status judge_pieces(const Json& manifest, const EvaluationYield& yield,
                     const std::map<std::string, Reference>& references, Attribution& found) {
-  const auto layers = layers_of(manifest);
-  ASSAY_ASSIGN_OR_RETURN(const auto tensors, tensors_from_safetensors(yield.outputs));
-  ASSAY_ASSIGN_OR_RETURN(const auto results, samples_from(tensors));
-  ASSAY_ASSIGN_OR_RETURN(const auto quantized, expected_of(references, "qdq"));
-  ASSAY_ASSIGN_OR_RETURN(const auto floating, expected_of(references, "float32"));
-  return judge_alone(
-      {.layers = layers, .results = results, .quantized = quantized, .floating = floating}, found);
+  ASSAY_ASSIGN_OR_RETURN(const auto read, read_layers(manifest, yield, references));
+  return judge_alone(read.view(), found);
 }
 
 std::vector<OutputRange> parts_of(const Json& manifest) {

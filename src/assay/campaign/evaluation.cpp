@@ -1,0 +1,187 @@
+#include "assay/campaign/evaluation.h"
+
+#include <cstddef>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "assay/base/enum_names.h"
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/campaign/campaign.h"
+#include "assay/campaign/case_order.h"
+#include "assay/campaign/judge.h"
+#include "assay/campaign/launch_order.h"
+#include "assay/campaign/plan.h"
+#include "assay/campaign/preparation.h"
+#include "assay/evaluate/output_values.h"
+#include "assay/record/attribution.h"
+#include "assay/record/axes.h"
+#include "assay/record/run.h"
+#include "assay/record/summary.h"
+#include "assay/spec/reference_kind.h"
+#include "assay/tensor/tensor.h"
+
+namespace assay {
+namespace {
+
+/// One evaluation launch of one case under judgement.
+class CaseEvaluation {
+ public:
+  CaseEvaluation(const EvaluationScene& scene, std::size_t cell, const LaunchYield& yield,
+                 const std::string& attempt)
+      : scene_(scene),
+        cell_(cell),
+        attempt_(attempt),
+        prepared_(scene.prepared[cell]),
+        manifest_(prepared_.artifact ? prepared_.artifact->manifest : Json::object()),
+        layers_(layers_of(manifest_).size()),
+        parts_(parts_of(manifest_)),
+        brought_(
+            {.outputs = yield.outputs,
+             .specs = yield.launch.load ? yield.launch.load->outputs : std::vector<TensorSpec>{},
+             .differing_elements = yield.differing_elements}) {}
+
+  Status run() {
+    if (layers_ > 0) {
+      ASSAY_RETURN_IF_ERROR(attribute());
+    }
+    for (const auto& kind : scene_.settings.against) {
+      ASSAY_RETURN_IF_ERROR(judge_against(kind));
+    }
+    return {};
+  }
+
+ private:
+  Status attach(const std::string& kind, const std::string& content) {
+    return scene_.tools.store.add_attachment({.owner = attempt_, .kind = kind, .content = content});
+  }
+
+  Status judge_against(const std::string& kind) {
+    if (scene_.given.giver_of(cell_, kind) == cell_) {
+      ASSAY_RETURN_IF_ERROR(attach("note", note_of_giver(kind)));
+      return attach("gives_reference", kind);
+    }
+    const auto reference = find_reference(kind);
+    if (!reference) {
+      return tell_missing_reference(kind);
+    }
+    const auto& tolerance = scene_.settings.tolerance;
+    if (!parts_.empty()) {
+      ASSAY_ASSIGN_OR_RETURN(const auto tables,
+                             judge_parts(prepared_.cell, brought_, *reference, tolerance, parts_));
+      return attach("part_tables", Json(tables).dump());
+    }
+    ASSAY_ASSIGN_OR_RETURN(const auto table,
+                           judge_outputs(prepared_.cell, brought_, *reference, tolerance, layers_));
+    ASSAY_RETURN_IF_ERROR(scene_.tools.store.add_metrics(metric_rows_of(table, attempt_)));
+    return attach("accuracy_table", Json(table).dump());
+  }
+
+  // ---- references
+
+  std::optional<Reference> find_reference(const std::string& kind) const {
+    if (engine_of_kind(kind)) {
+      return scene_.given.find(cell_, kind);
+    }
+    const auto found = prepared_.references.find(kind);
+    return found == prepared_.references.end() ? std::nullopt : std::optional(found->second);
+  }
+
+  std::string note_of_giver(const std::string& kind) const {
+    std::string note = fmt::format("gives the reference {}, and is not held against itself", kind);
+    return brought_.differing_elements == 0
+               ? note
+               : fmt::format(
+                     "{}; {} of its own elements differ between executions on the same "
+                     "input, so it is not certain",
+                     note, brought_.differing_elements);
+  }
+
+  /// Nothing for a kind that nobody was to make.
+  std::optional<std::string> why_missing(const std::string& kind) const {
+    if (const auto giver = scene_.given.giver_of(cell_, kind)) {
+      return scene_.text_of(*giver);
+    }
+    const auto missing = prepared_.missing_references.find(kind);
+    return missing == prepared_.missing_references.end() ? std::nullopt
+                                                         : std::optional(missing->second.text);
+  }
+
+  /// An engine's or a file's reference was asked for by name: without it the case is not checked.
+  Status tell_missing_reference(const std::string& kind) {
+    const auto reason = why_missing(kind);
+    if (!reason) {
+      return {};
+    }
+    scene_.tools.listener.on_note(
+        fmt::format("{}: no {} reference: {}", label_of(prepared_.cell), kind, *reason));
+    if (!engine_of_kind(kind) && kind != kFileKind) {
+      return {};
+    }
+    const AccuracyTable table{.against = kind,
+                              .accuracy = Accuracy::kNotChecked,
+                              .reason = "there is no such reference: " + *reason};
+    return attach("accuracy_table", Json(table).dump());
+  }
+
+  // ---- layers
+
+  Status attribute() {
+    ASSAY_ASSIGN_OR_RETURN(auto found, judge_layers(manifest_, brought_, prepared_.references));
+    if (prepared_.pieces) {
+      ASSAY_ASSIGN_OR_RETURN(const auto reason, judge_layers_alone(*prepared_.pieces, found));
+      if (!reason.empty()) {
+        found.notes.push_back("the layers were not fed exact inputs: " + reason);
+      }
+    }
+    return attach("attribution", Json(found).dump());
+  }
+
+  /// What the layers do by themselves: a launch beside the attempt's own. Empty, or why there is
+  /// no answer.
+  Result<std::string> judge_layers_alone(const PreparedCase& pieces, Attribution& found) const {
+    if (const auto reason = why_not_ready(pieces)) {
+      return *reason;
+    }
+    auto order = order_of_case(pieces, Pass::kEvaluate, scene_.settings);
+    order.repeat = 1;
+    ASSAY_ASSIGN_OR_RETURN(const auto yield, scene_.launch(order));
+    if (yield.launch.outcome != Outcome::kCompleted) {
+      return fmt::format("{}: {}", name_of(yield.launch.outcome), yield.launch.text);
+    }
+    const auto judged = judge_pieces(pieces.artifact->manifest, {.outputs = yield.outputs},
+                                     pieces.references, found);
+    return judged ? std::string() : judged.error().message;
+  }
+
+  static std::optional<std::string> why_not_ready(const PreparedCase& pieces) {
+    if (!pieces.artifact) {
+      return pieces.failure.text;
+    }
+    for (const auto& [kind, failure] : pieces.missing_references) {
+      return fmt::format("no {} reference: {}", kind, failure.text);
+    }
+    return std::nullopt;
+  }
+
+  const EvaluationScene& scene_;
+  std::size_t cell_;
+  const std::string& attempt_;
+  const PreparedCase& prepared_;
+  Json manifest_;
+  std::size_t layers_;
+  std::vector<OutputRange> parts_;
+  EvaluationYield brought_;
+};
+
+}  // namespace
+
+Status evaluate_case(const EvaluationScene& scene, std::size_t cell, const LaunchYield& yield,
+                     const std::string& attempt) {
+  return CaseEvaluation(scene, cell, yield, attempt).run();
+}
+
+}  // namespace assay

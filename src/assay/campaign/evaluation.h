@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/campaign/campaign.h"
+#include "assay/campaign/engine_reference.h"
+#include "assay/campaign/launch_order.h"
+#include "assay/campaign/preparation.h"
+
+namespace assay {
+
+/// What a campaign lends to its evaluations.
+struct EvaluationScene {
+  const CampaignSettings& settings;
+  const CampaignTools& tools;
+  const std::vector<PreparedCase>& prepared;
+  const EngineReferences& given;
+  /// For the program of a case's pieces, which is launched beside its own.
+  std::function<Result<LaunchYield>(const LaunchOrder&)> launch;
+  /// What the evaluation of a case (by index) that should have given a reference said.
+  std::function<std::string(std::size_t)> text_of;
+};
+
+/// Holds what an evaluation launch of a case brought back against each reference that was asked
+/// for, and stores what came of it with the attempt: metrics, tables, attribution, notes. A
+/// reference that is missing is told; where it was asked for by name, the case is `not_checked`.
+/// Errors: those of the store, kCorrupt (files), kInvalidArgument (tolerance).
+Status evaluate_case(const EvaluationScene& scene, std::size_t cell, const LaunchYield& yield,
+                     const std::string& attempt);
+
+}  // namespace assay
