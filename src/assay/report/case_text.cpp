@@ -5,10 +5,8 @@
 #include <cstddef>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <set>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "assay/base/clock.h"
@@ -69,21 +67,6 @@ double badness(const Metric& metric) {
     return HUGE_VAL;
   }
   return definition != nullptr && definition->better == Better::kHigher ? -value : value;
-}
-
-std::vector<SharedNote> shared_texts(const std::vector<CaseSummary>& cases,
-                                     std::vector<std::string> CaseSummary::* texts) {
-  std::vector<SharedNote> notes;
-  for (const auto& cell : cases) {
-    for (const auto& one : cell.*texts) {
-      const auto text = printable(one);
-      const auto found = std::ranges::find(notes, text, &SharedNote::text);
-      auto& shared =
-          found == notes.end() ? notes.emplace_back(SharedNote{.text = text, .cases = {}}) : *found;
-      shared.cases.push_back(&cell);
-    }
-  }
-  return notes;
 }
 
 }  // namespace
@@ -231,35 +214,6 @@ std::string machine_of(const Environment& environment) {
   add(environment.kernel);
   add(environment.hypervisor);
   return fmt::format("{}", fmt::join(parts, ", "));
-}
-
-std::vector<SharedNote> shared_notes(const std::vector<CaseSummary>& cases) {
-  return shared_texts(cases, &CaseSummary::notes);
-}
-
-std::vector<SharedNote> shared_warnings(const std::vector<CaseSummary>& cases) {
-  return shared_texts(cases, &CaseSummary::warnings);
-}
-
-std::string concerned_by(const SharedNote& note, const std::vector<CaseSummary>& cases) {
-  std::vector<std::string> names;
-  std::set<std::string> recipes;
-  for (const auto* cell : note.cases) {
-    names.push_back(title_of(*cell));
-    recipes.insert(printable(cell->recipe));
-  }
-  if (names.size() == cases.size() && names.size() > 1) {
-    return "all cases";
-  }
-  if (names.size() <= 2) {
-    return fmt::format("{}", fmt::join(names, ", "));
-  }
-  const auto of_these_recipes = std::ranges::count_if(
-      cases, [&](const CaseSummary& cell) { return recipes.contains(printable(cell.recipe)); });
-  if (static_cast<std::size_t>(of_these_recipes) == names.size()) {
-    return fmt::format("all of {}", fmt::join(recipes, ", "));
-  }
-  return fmt::format("{} of {}", names.size(), counted(cases.size(), "case"));
 }
 
 }  // namespace assay::report

@@ -45,20 +45,6 @@ std::string when_of(const Run& run);
 /// "AMD EPYC 7B13, 2 CPUs, 25.3 GB, Linux 6.1.0, kvm".
 std::string machine_of(const Environment& environment);
 
-/// A note with the cases that have it, in the order of their first appearance.
-struct SharedNote {
-  std::string text;
-  std::vector<const CaseSummary*> cases;
-};
-std::vector<SharedNote> shared_notes(const std::vector<CaseSummary>& cases);
-
-/// The same of warnings.
-std::vector<SharedNote> shared_warnings(const std::vector<CaseSummary>& cases);
-
-/// Whom a note concerns, briefly: "all cases", the recipes when it is all cases of theirs, one or
-/// two cases by name, else "6 of 9 cases".
-std::string concerned_by(const SharedNote& note, const std::vector<CaseSummary>& cases);
-
 /// The main table, a row a case, models together; `common` takes what all rows share ("engine
 /// executorch@1.5.1") and therefore is no column.
 TextTable case_table(const RunSummary& summary, std::vector<std::string>& common);

@@ -104,34 +104,6 @@ TEST(Worst, FollowsTheSenseOfTheMetricAndNanIsWorst) {
   EXPECT_EQ(find_worst(cell, "float64", "sqnr_db"), nullptr);
 }
 
-TEST(Notes, StandOnceWithTheCasesThatHaveThem) {
-  const auto summary = sample_summary();
-  const auto notes = shared_notes(summary.cases);
-  const auto profiler =
-      std::ranges::find(notes, "the profiler of XNNPACK cannot be switched off", &SharedNote::text);
-  ASSERT_NE(profiler, notes.end());
-  EXPECT_EQ(profiler->cases.size(), 2U);
-}
-
-TEST(Notes, NameWhomTheyConcernBriefly) {
-  std::vector<CaseSummary> cases(6, completed(Verdict::kPass));
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    cases[i].label = "case " + std::to_string(i);
-    cases[i].recipe = i % 2 == 0 ? "even" : "odd";
-  }
-  const auto concerned = [&](const std::vector<std::size_t>& indices) {
-    SharedNote note;
-    for (const auto index : indices) {
-      note.cases.push_back(&cases[index]);
-    }
-    return concerned_by(note, cases);
-  };
-  EXPECT_EQ(concerned({0, 1, 2, 3, 4, 5}), "all cases");
-  EXPECT_EQ(concerned({0, 3}), "case 0, case 3");
-  EXPECT_EQ(concerned({0, 2, 4}), "all of even");
-  EXPECT_EQ(concerned({0, 1, 2}), "3 of 6 cases");
-}
-
 TEST(Tally, CountsVerdictsThatOccur) {
   EXPECT_EQ(
       tally_of({completed(Verdict::kFail), completed(Verdict::kPass), completed(Verdict::kFail)}),

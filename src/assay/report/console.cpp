@@ -18,6 +18,7 @@
 #include "assay/report/format.h"
 #include "assay/report/formats.h"
 #include "assay/report/memory.h"
+#include "assay/report/shared_text.h"
 #include "assay/report/text_page.h"
 #include "assay/report/text_table.h"
 #include "assay/report/writer.h"
@@ -78,42 +79,25 @@ void add_legend(TextPage& page, const RunSummary& summary) {
 }
 
 void add_findings(TextPage& page, const RunSummary& summary) {
-  bool is_first = true;
-  for (const auto& cell : summary.cases) {
-    const auto findings = findings_of(cell);
-    if (cell.verdict == Verdict::kPass || findings.empty()) {
-      continue;
-    }
-    if (is_first) {
-      page.heading("Findings");
-      is_first = false;
-    }
-    page.line(
-        fmt::format("{} {}: {}", mark_of(cell.verdict), title_of(cell), fmt::join(findings, "; ")),
-        2, 2);
-  }
-}
-
-/// Why a result may mislead, though nothing is wrong with the case itself.
-void add_warnings(TextPage& page, const RunSummary& summary) {
-  const auto warnings = shared_warnings(summary.cases);
-  if (warnings.empty()) {
+  const auto findings = all_findings(summary.cases);
+  if (findings.empty()) {
     return;
   }
-  page.heading("Warnings");
-  for (const auto& warning : warnings) {
-    page.line(fmt::format("! {} ({})", warning.text, concerned_by(warning, summary.cases)), 2, 2);
+  page.heading("Findings");
+  for (const auto& finding : findings) {
+    page.line(fmt::format("{} {}: {}", mark_of(finding.verdict), finding.title, finding.text), 2,
+              2);
   }
 }
 
-void add_notes(TextPage& page, const RunSummary& summary) {
-  const auto notes = shared_notes(summary.cases);
+void add_shared(TextPage& page, const std::string& heading, std::string_view mark,
+                const std::vector<SharedNote>& notes, const RunSummary& summary) {
   if (notes.empty()) {
     return;
   }
-  page.heading("Notes");
+  page.heading(heading);
   for (const auto& note : notes) {
-    page.line(fmt::format("{} ({})", note.text, concerned_by(note, summary.cases)), 2, 2);
+    page.line(fmt::format("{}{} ({})", mark, note.text, concerned_by(note, summary.cases)), 2, 2);
   }
 }
 
@@ -199,7 +183,8 @@ Status write_console(const RunSummary& summary, const ReportStyle& style, std::o
   }
   add_comparisons(page, summary);
   add_findings(page, summary);
-  add_warnings(page, summary);
+  // Why a result may mislead, though nothing is wrong with the case itself.
+  add_shared(page, "Warnings", "! ", shared_warnings(summary.cases), summary);
   add_gates(page, summary);
   if (style.has_accuracy_tables) {
     add_accuracy(page, summary);
@@ -208,7 +193,7 @@ Status write_console(const RunSummary& summary, const ReportStyle& style, std::o
   if (style.has_memory_tables) {
     add_memory(page, summary);
   }
-  add_notes(page, summary);
+  add_shared(page, "Notes", "", shared_notes(summary.cases), summary);
   out << page.text();
   return {};
 }

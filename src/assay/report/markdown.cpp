@@ -17,6 +17,7 @@
 #include "assay/report/formats.h"
 #include "assay/report/markdown_text.h"
 #include "assay/report/memory.h"
+#include "assay/report/shared_text.h"
 #include "assay/report/text_table.h"
 #include "assay/report/writer.h"
 
@@ -24,17 +25,13 @@ namespace assay::report {
 namespace {
 
 void write_findings(const RunSummary& summary, std::ostream& out) {
-  std::string text;
-  for (const auto& cell : summary.cases) {
-    const auto findings = findings_of(cell);
-    if (cell.verdict != Verdict::kPass && !findings.empty()) {
-      text +=
-          fmt::format("- {} **{}**: {}\n", mark_of(cell.verdict), markdown_escaped(title_of(cell)),
-                      markdown_escaped(fmt::format("{}", fmt::join(findings, "; "))));
-    }
+  const auto findings = all_findings(summary.cases);
+  if (!findings.empty()) {
+    out << "\n#### Findings\n\n";
   }
-  if (!text.empty()) {
-    out << "\n#### Findings\n\n" << text;
+  for (const auto& finding : findings) {
+    out << fmt::format("- {} **{}**: {}\n", mark_of(finding.verdict),
+                       markdown_escaped(finding.title), markdown_escaped(finding.text));
   }
 }
 

@@ -24,14 +24,19 @@ function nameWithin(cells, cell) {
   return [recipeOf(cell), ...extras.map((field) => cell[field])].join("  ");
 }
 
-/** Cases by model, in the order of their first appearance. */
-function casesByModel(cases) {
+/** Items by a key of theirs, in the order of its first appearance. */
+function groupsOf(items, keyOf) {
   const groups = new Map();
-  for (const cell of cases) {
-    if (!groups.has(cell.model)) groups.set(cell.model, []);
-    groups.get(cell.model).push(cell);
+  for (const item of items) {
+    const key = keyOf(item);
+    if (!groups.has(key)) groups.set(key, []);
+    groups.get(key).push(item);
   }
   return groups;
+}
+
+function casesByModel(cases) {
+  return groupsOf(cases, (cell) => cell.model);
 }
 
 /** Why the verdict is not pass, in a word or two. */

@@ -57,6 +57,44 @@ function chartsNotice() {
   );
 }
 
+function findingItem({ cell, findings }) {
+  const words = lastLine(cell.last_words ?? "");
+  return h(
+    "li",
+    { class: cell.verdict },
+    pill(cell.verdict, resultOf(cell)),
+    h(
+      "div",
+      {},
+      h("a", { href: `#${cell.id}` }, titleOf(cell)),
+      findings.map((finding) => h("p", {}, finding)),
+      words
+        ? h(
+            "p",
+            { class: "words" },
+            h("span", { class: "muted" }, "last words "),
+            h("code", {}, words),
+          )
+        : null,
+    ),
+  );
+}
+
+/** Many times that are no answer: their intervals stand in the tables. */
+function timingsItem(cells) {
+  return h(
+    "li",
+    { class: "inconclusive" },
+    pill("inconclusive", causeOf(cells[0])),
+    h(
+      "div",
+      {},
+      h("b", {}, concernedBy(cells)),
+      h("p", {}, `timing ${cells[0].timing}: intervals in the tables, causes in the notes`),
+    ),
+  );
+}
+
 function findingsSection() {
   const found = CASES.filter((cell) => cell.verdict !== "pass").map((cell) => ({
     cell,
@@ -66,6 +104,11 @@ function findingsSection() {
   found.sort(
     (a, b) => VERDICT_ORDER.indexOf(a.cell.verdict) - VERDICT_ORDER.indexOf(b.cell.verdict),
   );
+  const timings = groupsOf(
+    found.filter(isTimingOnly).map(({ cell }) => cell),
+    (cell) => cell.timing,
+  );
+  const isOneOfMany = (one) => isTimingOnly(one) && timings.get(one.cell.timing).length >= MANY;
   return h(
     "section",
     { id: "findings" },
@@ -73,31 +116,19 @@ function findingsSection() {
     h(
       "ul",
       { class: "findings" },
-      found.map(({ cell, findings }) => {
-        const words = lastLine(cell.last_words ?? "");
-        return h(
-          "li",
-          { class: cell.verdict },
-          pill(cell.verdict, resultOf(cell)),
-          h(
-            "div",
-            {},
-            h("a", { href: `#${cell.id}` }, titleOf(cell)),
-            findings.map((finding) => h("p", {}, finding)),
-            words
-              ? h(
-                  "p",
-                  { class: "words" },
-                  h("span", { class: "muted" }, "last words "),
-                  h("code", {}, words),
-                )
-              : null,
-          ),
-        );
-      }),
+      found.filter((one) => !isOneOfMany(one)).map(findingItem),
+      [...timings.values()].filter((cells) => cells.length >= MANY).map(timingsItem),
     ),
   );
 }
+
+/** Whether nothing but its time keeps the case from passing. */
+const isTimingOnly = ({ cell, findings }) =>
+  cell.verdict === "inconclusive" &&
+  cell.outcome === "completed" &&
+  cell.timing !== "steady" &&
+  findings.length === 1 &&
+  !cell.last_words;
 
 /** "all cases", the recipes when it is all cases of theirs, one or two by name, else "6 of 9 cases". */
 function concernedBy(cells) {
@@ -110,12 +141,35 @@ function concernedBy(cells) {
     : `${cells.length} of ${counted(CASES.length, "case")}`;
 }
 
-/** Same sentences once, with whom they concern. */
+/** So many that differ by numbers alone are told as one. */
+const MANY = 4;
+const NUMBER = /\b\d+(\.\d+)?\b/g;
+
+/** One of the texts, with "5 to 12" for numbers that differ. */
+function withRanges(texts) {
+  const numbers = texts.map((text) => text.match(NUMBER) ?? []);
+  let index = 0;
+  return texts[0].replace(NUMBER, () => {
+    const sorted = numbers.map((ofText) => ofText[index]).sort((a, b) => a - b);
+    index += 1;
+    const [least, most] = [sorted[0], sorted.at(-1)];
+    return least === most ? least : `${least} to ${most}`;
+  });
+}
+
+/** Same sentences once, with whom they concern; many that differ by numbers only are one. */
 function sharedSection(id, heading, textsOf) {
-  const shared = new Map();
-  for (const cell of CASES)
-    for (const text of textsOf(cell)) shared.set(text, [...(shared.get(text) ?? []), cell]);
-  if (!shared.size) return null;
+  const found = CASES.flatMap((cell) => textsOf(cell).map((text) => ({ text, cell })));
+  if (!found.length) return null;
+  const families = groupsOf(found, ({ text }) => text.replace(NUMBER, "#"));
+  const shared = [...families.values()].flatMap((family) => {
+    const texts = [...new Set(family.map(({ text }) => text))];
+    const cellsOf = (wanted) =>
+      family.filter(({ text }) => wanted.includes(text)).map(({ cell }) => cell);
+    return texts.length >= MANY
+      ? [[withRanges(texts), cellsOf(texts)]]
+      : texts.map((text) => [text, cellsOf([text])]);
+  });
   return h(
     "section",
     { id },
@@ -123,7 +177,7 @@ function sharedSection(id, heading, textsOf) {
     h(
       "ul",
       { class: "plainlist" },
-      [...shared].map(([text, cells]) =>
+      shared.map(([text, cells]) =>
         h("li", {}, text, " ", h("span", { class: "muted" }, `(${concernedBy(cells)})`)),
       ),
     ),

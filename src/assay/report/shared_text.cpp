@@ -1,0 +1,174 @@
+#include "assay/report/shared_text.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <iterator>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "assay/base/enum_names.h"
+#include "assay/record/axes.h"
+#include "assay/record/summary.h"
+#include "assay/report/case_text.h"
+#include "assay/report/format.h"
+
+namespace assay::report {
+namespace {
+
+/// So many that differ by numbers alone are told as one.
+constexpr std::size_t kMany = 4;
+
+const std::regex& number_pattern() {
+  static const std::regex kNumber(R"(\b\d+(\.\d+)?\b)");
+  return kNumber;
+}
+
+/// A text with its numbers taken out, and the numbers.
+struct Sentence {
+  std::string skeleton;
+  std::vector<std::string> numbers;
+};
+
+Sentence taken_apart(const std::string& text) {
+  Sentence sentence{.skeleton = std::regex_replace(text, number_pattern(), "#"), .numbers = {}};
+  std::ranges::copy(std::sregex_token_iterator(text.begin(), text.end(), number_pattern()),
+                    std::sregex_token_iterator(), std::back_inserter(sentence.numbers));
+  return sentence;
+}
+
+/// "5" where all have it, else "5 to 12.5".
+std::string range_of(const std::vector<Sentence>& alike, std::size_t index) {
+  const auto [least, most] = std::ranges::minmax(
+      alike, {}, [index](const Sentence& one) { return std::stod(one.numbers[index]); });
+  const auto& low = least.numbers[index];
+  const auto& high = most.numbers[index];
+  return low == high ? low : fmt::format("{} to {}", low, high);
+}
+
+/// One of the texts, with ranges in place of its numbers.
+std::string with_ranges(const std::string& text, const std::vector<Sentence>& alike) {
+  std::string merged;
+  std::size_t index = 0;
+  auto rest = text.begin();
+  for (std::sregex_iterator found(text.begin(), text.end(), number_pattern()), end; found != end;
+       ++found) {
+    merged.append(rest, (*found)[0].first);
+    merged += range_of(alike, index++);
+    rest = (*found)[0].second;
+  }
+  return merged.append(rest, text.end());
+}
+
+/// Notes that differ by numbers only become one where they are many.
+std::vector<SharedNote> merge_alike(std::vector<SharedNote> notes) {
+  std::map<std::string, std::vector<Sentence>> families;
+  for (const auto& note : notes) {
+    auto sentence = taken_apart(note.text);
+    families[sentence.skeleton].push_back(std::move(sentence));
+  }
+  std::vector<SharedNote> merged;
+  std::map<std::string, std::size_t> places;
+  for (auto& note : notes) {
+    const auto skeleton = taken_apart(note.text).skeleton;
+    const auto& family = families.at(skeleton);
+    if (family.size() < kMany) {
+      merged.push_back(std::move(note));
+      continue;
+    }
+    const auto [place, is_new] = places.emplace(skeleton, merged.size());
+    if (is_new) {
+      merged.push_back({.text = with_ranges(note.text, family), .cases = {}});
+    }
+    std::ranges::copy(note.cases, std::back_inserter(merged[place->second].cases));
+  }
+  return merged;
+}
+
+std::vector<SharedNote> shared_texts(const std::vector<CaseSummary>& cases,
+                                     std::vector<std::string> CaseSummary::* texts) {
+  std::vector<SharedNote> notes;
+  for (const auto& cell : cases) {
+    for (const auto& one : cell.*texts) {
+      const auto text = printable(one);
+      const auto found = std::ranges::find(notes, text, &SharedNote::text);
+      auto& shared =
+          found == notes.end() ? notes.emplace_back(SharedNote{.text = text, .cases = {}}) : *found;
+      shared.cases.push_back(&cell);
+    }
+  }
+  return merge_alike(std::move(notes));
+}
+
+/// Whether nothing but its time keeps the case from passing.
+bool is_timing_only(const CaseSummary& cell) {
+  return cell.verdict == Verdict::kInconclusive && cell.outcome == Outcome::kCompleted &&
+         cell.timing != Timing::kSteady && findings_of(cell).size() == 1;
+}
+
+}  // namespace
+
+std::vector<SharedNote> shared_notes(const std::vector<CaseSummary>& cases) {
+  return shared_texts(cases, &CaseSummary::notes);
+}
+
+std::vector<SharedNote> shared_warnings(const std::vector<CaseSummary>& cases) {
+  return shared_texts(cases, &CaseSummary::warnings);
+}
+
+std::string concerned_by(const SharedNote& note, const std::vector<CaseSummary>& cases) {
+  std::vector<std::string> names;
+  std::set<std::string> recipes;
+  for (const auto* cell : note.cases) {
+    names.push_back(title_of(*cell));
+    recipes.insert(printable(cell->recipe));
+  }
+  if (names.size() == cases.size() && names.size() > 1) {
+    return "all cases";
+  }
+  if (names.size() <= 2) {
+    return fmt::format("{}", fmt::join(names, ", "));
+  }
+  const auto of_these_recipes = std::ranges::count_if(
+      cases, [&](const CaseSummary& cell) { return recipes.contains(printable(cell.recipe)); });
+  if (static_cast<std::size_t>(of_these_recipes) == names.size()) {
+    return fmt::format("all of {}", fmt::join(recipes, ", "));
+  }
+  return fmt::format("{} of {}", names.size(), counted(cases.size(), "case"));
+}
+
+std::vector<Finding> all_findings(const std::vector<CaseSummary>& cases) {
+  std::map<Timing, SharedNote> timings;
+  for (const auto& cell : cases) {
+    if (is_timing_only(cell)) {
+      timings[cell.timing].cases.push_back(&cell);
+    }
+  }
+  std::vector<Finding> findings;
+  for (const auto& cell : cases) {
+    const auto sentences = findings_of(cell);
+    const bool is_one_of_many = is_timing_only(cell) && timings[cell.timing].cases.size() >= kMany;
+    if (cell.verdict != Verdict::kPass && !sentences.empty() && !is_one_of_many) {
+      findings.push_back({.verdict = cell.verdict,
+                          .title = title_of(cell),
+                          .text = fmt::format("{}", fmt::join(sentences, "; "))});
+    }
+  }
+  for (const auto& [timing, shared] : timings) {
+    if (shared.cases.size() >= kMany) {
+      findings.push_back(
+          {.verdict = Verdict::kInconclusive,
+           .title = concerned_by(shared, cases),
+           .text = fmt::format("timing {}: intervals in the table, causes in the notes",
+                               name_of(timing))});
+    }
+  }
+  return findings;
+}
+
+}  // namespace assay::report

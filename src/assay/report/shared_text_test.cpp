@@ -1,0 +1,93 @@
+#include "assay/report/shared_text.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
+#include "assay/record/axes.h"
+#include "assay/record/summary.h"
+#include "assay/report/sample_summary.h"
+
+namespace assay::report {
+namespace {
+
+using testing::HasSubstr;
+using testing::SizeIs;
+
+/// Cases that completed, with names of their own.
+std::vector<CaseSummary> some_cases(std::size_t count, Verdict verdict = Verdict::kPass) {
+  std::vector<CaseSummary> cases(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    cases[i].outcome = Outcome::kCompleted;
+    cases[i].verdict = verdict;
+    cases[i].timing = Timing::kSteady;
+    cases[i].label = fmt::format("case {}", i);
+  }
+  return cases;
+}
+
+TEST(Notes, StandOnceWithTheCasesThatHaveThem) {
+  const auto summary = sample_summary();
+  const auto notes = shared_notes(summary.cases);
+  const auto profiler =
+      std::ranges::find(notes, "the profiler of XNNPACK cannot be switched off", &SharedNote::text);
+  ASSERT_NE(profiler, notes.end());
+  EXPECT_EQ(profiler->cases.size(), 2U);
+}
+
+TEST(Notes, NameWhomTheyConcernBriefly) {
+  auto cases = some_cases(6);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    cases[i].recipe = i % 2 == 0 ? "even" : "odd";
+  }
+  const auto concerned = [&](const std::vector<std::size_t>& indices) {
+    SharedNote note;
+    for (const auto index : indices) {
+      note.cases.push_back(&cases[index]);
+    }
+    return concerned_by(note, cases);
+  };
+  EXPECT_EQ(concerned({0, 1, 2, 3, 4, 5}), "all cases");
+  EXPECT_EQ(concerned({0, 3}), "case 0, case 3");
+  EXPECT_EQ(concerned({0, 2, 4}), "all of even");
+  EXPECT_EQ(concerned({0, 1, 2}), "3 of 6 cases");
+}
+
+TEST(Notes, ThatDifferByNumbersAreOneWithRangesWhereTheyAreMany) {
+  auto cases = some_cases(4);
+  const std::vector<std::string> shares{"5.8", "12", "9", "30.5"};
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    cases[i].notes = {fmt::format("{} of 5 launches lost {} % to float32", i + 1, shares[i])};
+  }
+  const auto notes = shared_notes(cases);
+  ASSERT_THAT(notes, SizeIs(1));
+  EXPECT_EQ(notes[0].text, "1 to 4 of 5 launches lost 5.8 to 30.5 % to float32");
+  EXPECT_THAT(notes[0].cases, SizeIs(4));
+
+  cases.pop_back();
+  EXPECT_THAT(shared_notes(cases), SizeIs(3));
+}
+
+TEST(Findings, NameManyTimesThatAreNoAnswerOnce) {
+  auto cases = some_cases(5, Verdict::kInconclusive);
+  for (auto& cell : cases) {
+    cell.timing = Timing::kInconclusive;
+  }
+  cases[2].accuracy_tables = {{.against = "float32", .accuracy = Accuracy::kVacuous}};
+  const auto findings = all_findings(cases);
+  ASSERT_THAT(findings, SizeIs(2));
+  EXPECT_EQ(findings[0].title, "case 2");
+  EXPECT_THAT(findings[0].text, HasSubstr("vacuous"));
+  EXPECT_EQ(findings[1].title, "4 of 5 cases");
+  EXPECT_THAT(findings[1].text, HasSubstr("timing inconclusive"));
+
+  cases.pop_back();
+  EXPECT_THAT(all_findings(cases), SizeIs(4)) << "three are few";
+}
+
+}  // namespace
+}  // namespace assay::report
