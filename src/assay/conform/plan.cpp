@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "assay/artifact/job_requests.h"
 #include "assay/base/json.h"
 #include "assay/conform/conform_case.h"
 #include "assay/conform/known_gaps.h"
@@ -126,19 +127,6 @@ std::size_t border_near_middle(const ConformPlan& plan, const std::vector<std::s
   return best;
 }
 
-Json request_of(const ModelReference& model) {
-  Json inputs = nullptr;
-  for (const auto& input : model.inputs) {
-    inputs.push_back({{"shape", input.shape}, {"dtype", input.dtype}});
-  }
-  Json request = {
-      {"ref", model.ref}, {"args", model.args}, {"seed", model.seed}, {"inputs", inputs}};
-  if (model.healthy) {
-    request["healthy"] = *model.healthy;
-  }
-  return request;
-}
-
 }  // namespace
 
 ConformPlan plan_conformance(std::vector<ConformCase> cases, std::vector<ConformSetting> settings,
@@ -177,7 +165,7 @@ Case case_of(const ConformPlan& plan, const ConformUnit& unit) {
   }
   Json models = Json::array();
   for (const auto index : unit.cells) {
-    models.push_back(request_of(plan.cells[index].cell.model));
+    models.push_back(model_request(plan.cells[index].cell.model));
   }
   cell.model = {.ref = "joint", .args = {{"models", std::move(models)}}};
   return cell;

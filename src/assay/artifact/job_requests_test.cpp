@@ -1,0 +1,41 @@
+#include "assay/artifact/job_requests.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "assay/record/case.h"
+
+namespace assay {
+namespace {
+
+TEST(JobRequests, SayWhetherWeightsAreToBeHealed) {
+  Case cell;
+  cell.model.ref = "my_models.py:net";
+  EXPECT_FALSE(build_request(cell, false).at("model").contains("healthy")) << "as the maker thinks";
+  cell.model.healthy = false;
+  EXPECT_EQ(build_request(cell, false).at("model").at("healthy"), false);
+  EXPECT_EQ(reference_request(cell, "float32").at("model").at("healthy"), false);
+  EXPECT_FALSE(stimulus_request(cell, "inputs").at("program").contains("healthy"))
+      << "a program has the weights that it has";
+}
+
+TEST(JobRequests, StopAfterLoweringWhereNothingRunsTheProgram) {
+  Case cell;
+  EXPECT_TRUE(build_request(cell, false).at("stop_after").is_null());
+  EXPECT_EQ(build_request(cell, true).at("stop_after"), "lower");
+  cell.recipe.runtime_unavailable = "no such device here";
+  EXPECT_EQ(build_request(cell, false).at("stop_after"), "lower");
+}
+
+TEST(JobRequests, QuantizeTheReferencesThatAreOfTheQuantizedGraph) {
+  Case cell;
+  cell.recipe.quantization = {{"flow", "pt2e"}};
+  cell.recipe.lowering = {{"flow", "executorch"}};
+  EXPECT_TRUE(reference_request(cell, "float32").at("quantization").is_null());
+  const auto quantized = reference_request(cell, "qdq");
+  EXPECT_EQ(quantized.at("quantization"), cell.recipe.quantization);
+  EXPECT_TRUE(quantized.at("lowering").is_null());
+}
+
+}  // namespace
+}  // namespace assay
