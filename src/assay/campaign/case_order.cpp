@@ -27,14 +27,10 @@ constexpr std::int64_t kDefaultAllowanceNs = 600'000'000'000;
 /// The reference whose inputs the case takes: all of a model have the same, a program has one. Not
 /// an engine's, which is none of its own.
 const Reference* find_inputs(const PreparedCase& prepared) {
-  for (const auto kind : {std::string_view("float32"), kFileKind, kInputsKind}) {
-    if (const auto found = prepared.references.find(std::string(kind));
-        found != prepared.references.end()) {
-      return &found->second;
-    }
-  }
   const auto& references = prepared.references;
-  return references.empty() ? nullptr : &references.begin()->second;
+  const auto floating = references.find("float32");
+  const auto found = floating == references.end() ? references.begin() : floating;
+  return found == references.end() ? nullptr : &found->second;
 }
 
 /// How many samples a runner finds in a file that it reads by itself.

@@ -100,7 +100,7 @@ void hand_out(const Workpieces& pieces, const Toolchain& toolchain,
 /// its inputs it cannot run.
 Status hand_out_inputs(const Workpieces& pieces, const Toolchain& toolchain,
                        const std::vector<std::string>& kinds, PreparedCase& prepared) {
-  for (const auto& kind : toolchain_kinds_of(prepared.cell, kinds)) {
+  for (const auto& kind : kinds) {
     const auto& outcome = pieces.references.at(reference_key(prepared.cell, kind, toolchain.id));
     if (!outcome.reference) {
       prepared.artifact.reset();
@@ -140,12 +140,13 @@ Status make_artifacts(const CampaignRequest& request, const CampaignTools& tools
                                          workshop_listener(tools.listener), tools.servers));
   for (auto& one : prepared) {
     const bool is_program = is_program_file(one.cell.model);
-    if (is_program && toolchain_kinds_of(one.cell, kinds).empty()) {
+    const auto own_kinds = is_program ? toolchain_kinds_of(one.cell, kinds) : kinds;
+    if (is_program && own_kinds.empty()) {
       continue;
     }
     ASSAY_ASSIGN_OR_RETURN(const auto toolchain, tools.toolchain_of(one.cell.recipe.lowering));
     if (is_program) {
-      ASSAY_RETURN_IF_ERROR(hand_out_inputs(pieces, toolchain, kinds, one));
+      ASSAY_RETURN_IF_ERROR(hand_out_inputs(pieces, toolchain, own_kinds, one));
       continue;
     }
     hand_out(pieces, toolchain, kinds, one);
