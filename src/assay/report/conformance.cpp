@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <exception>
-#include <fmt/format.h>
 #include <ostream>
 #include <string_view>
 #include <utility>
@@ -36,19 +34,7 @@ Status write_conformance(std::string_view format, const ConformReport& report,
   const auto* const found =
       std::ranges::find(kWriters, format, &std::pair<std::string_view, Write>::first);
   ASSAY_CHECK(found != kWriters.end());
-  try {
-    ASSAY_RETURN_IF_ERROR(found->second(report, style, out));
-    out.flush();
-  } catch (const std::exception& error) {
-    return fail(ErrorCode::kInternal,
-                fmt::format("the {} report failed: {}", format, error.what()));
-  }
-  if (!out) {
-    return fail(ErrorCode::kUnavailable,
-                fmt::format("could not write the {} report: is the disk full, or the pipe closed?",
-                            format));
-  }
-  return {};
+  return write_guarded(format, [&] { return found->second(report, style, out); }, out);
 }
 
 }  // namespace assay

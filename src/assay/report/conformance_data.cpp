@@ -1,5 +1,4 @@
 // Conformance as data: JSON, JSON lines, CSV.
-#include <cstddef>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
@@ -15,15 +14,11 @@
 #include "assay/report/conformance_formats.h"
 #include "assay/report/csv_row.h"
 #include "assay/report/format.h"
+#include "assay/report/json_lines.h"
 #include "assay/report/writer.h"
 
 namespace assay::report {
 namespace {
-
-template <class Document>
-std::string dumped(const Document& document) {
-  return document.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 std::string name_or_nothing(const std::optional<ConformVerdict>& verdict) {
   return verdict ? std::string(name_of(*verdict)) : std::string();
@@ -69,21 +64,14 @@ CsvRow row_of(const ConformReport& report, const ConformResult& result) {
 
 std::string document_of(const ConformReport& report) {
   const Json all = report;
-  nlohmann::ordered_json head;
+  OrderedJson head;
   head["schema"] = kConformanceSchema;
   for (const auto& [key, value] : all.items()) {
     if (key != "results") {
       head[key] = value;
     }
   }
-  auto text = dumped(head);
-  text.pop_back();
-  text += ",\n\"results\":[";
-  const auto& results = all.at("results");
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    text += (i == 0 ? "\n" : ",\n") + dumped(results[i]);
-  }
-  return text + "\n]}";
+  return document_with_items(head, "results", all.at("results"));
 }
 
 Status conformance_to_json(const ConformReport& report, const ReportStyle& /*style*/,
@@ -95,12 +83,7 @@ Status conformance_to_json(const ConformReport& report, const ReportStyle& /*sty
 Status conformance_to_jsonl(const ConformReport& report, const ReportStyle& /*style*/,
                             std::ostream& out) {
   for (const auto& result : report.results) {
-    nlohmann::ordered_json line;
-    line["schema"] = kConformanceCaseSchema;
-    line["run"] = report.run.id;
-    line["environment"] = report.environment.id;
-    line.update(nlohmann::ordered_json(Json(result)));
-    out << dumped(line) << "\n";
+    out << line_of_item(kConformanceCaseSchema, report.run, report.environment.id, result);
   }
   return {};
 }

@@ -5,6 +5,7 @@
 #include <exception>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <functional>
 #include <iterator>
 #include <ostream>
 #include <span>
@@ -43,11 +44,10 @@ Result<ReportFormat> get_report_format(std::string_view name) {
               fmt::format("no report format '{}'; there are: {}", name, fmt::join(names, ", ")));
 }
 
-Status write_report(std::string_view format, const RunSummary& summary, const ReportStyle& style,
-                    std::ostream& out) {
-  ASSAY_ASSIGN_OR_RETURN(const auto found, get_report_format(format));
+Status write_guarded(std::string_view format, const std::function<Status()>& write,
+                     std::ostream& out) {
   try {
-    ASSAY_RETURN_IF_ERROR(found.write(summary, style, out));
+    ASSAY_RETURN_IF_ERROR(write());
     out.flush();
   } catch (const std::exception& error) {
     return fail(ErrorCode::kInternal,
@@ -59,6 +59,12 @@ Status write_report(std::string_view format, const RunSummary& summary, const Re
                             format));
   }
   return {};
+}
+
+Status write_report(std::string_view format, const RunSummary& summary, const ReportStyle& style,
+                    std::ostream& out) {
+  ASSAY_ASSIGN_OR_RETURN(const auto found, get_report_format(format));
+  return write_guarded(format, [&] { return found.write(summary, style, out); }, out);
 }
 
 }  // namespace assay

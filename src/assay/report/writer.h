@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <ostream>
 #include <span>
 #include <string_view>
@@ -36,6 +37,11 @@ std::span<const ReportFormat> report_formats();
 
 /// Errors: kNotFound, naming the formats.
 Result<ReportFormat> get_report_format(std::string_view name);
+
+/// Calls `write` and checks the stream after it; `format` for messages. Errors: kInternal for what
+/// `write` throws, kUnavailable when the stream refuses.
+Status write_guarded(std::string_view format, const std::function<Status()>& write,
+                     std::ostream& out);
 
 /// Looks the format up, writes and checks the stream.
 Status write_report(std::string_view format, const RunSummary& summary, const ReportStyle& style,
