@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from availability import need_engine
 from driver import Document, Finished, Workplace
 from programs import FACTORY
-from test_engines import need_engine
 
 NETWORK = Path(__file__).with_name("faulty_net.py")
 INT8 = {"flow": "pt2e", "quantizer": "xnnpack", "is_per_channel": True, "is_dynamic": False}

@@ -9,6 +9,13 @@ from pathlib import Path
 from types import MappingProxyType
 
 import pytest
+from availability import (
+    find_engines,
+    find_missing_recipes,
+    list_engines,
+    need_engine,
+    need_recipe,
+)
 from driver import BIN, ROOT, Document, Workplace
 from programs import FACTORY, onnx_relu, tflite_relu
 
@@ -37,38 +44,6 @@ KNOWN = {
     }
 }
 """Findings that are the engine's own fault, by recipe: each must still be found."""
-
-
-def list_engines(place: Workplace) -> dict[str, str]:
-    """What `assay list engines` says of each build, by its reference."""
-    items = place.run("list", "engines", "--json").json()["items"]
-    return {item["name"]: item["text"] for item in items}
-
-
-def find_engines(place: Workplace) -> dict[str, str]:
-    """The same by name without the build."""
-    return {name.split("@")[0]: text for name, text in list_engines(place).items()}
-
-
-def need_engine(place: Workplace, engine: str) -> None:
-    """Skips where the engine is not here, with its own reason."""
-    text = find_engines(place)[engine]
-    if text.startswith("not available"):
-        pytest.skip(f"{engine}: {text}")
-
-
-def find_missing_recipes(place: Workplace) -> dict[str, str]:
-    """What keeps recipes from being made here, by their names."""
-    items = place.run("list", "recipes", "--json").json()["items"]
-    texts = {item["name"]: item["text"] for item in items}
-    return {name: text for name, text in texts.items() if "(not available:" in text}
-
-
-def need_recipe(place: Workplace, recipe: str) -> None:
-    """Skips where the recipe cannot be made here, with its own reason."""
-    missing = find_missing_recipes(place)
-    if recipe in missing:
-        pytest.skip(f"{recipe}: {missing[recipe]}")
 
 
 def check(

@@ -181,19 +181,13 @@ def _inspect_aoti(path: Path) -> dict[str, Any]:
 def _inspect_onnx(path: Path) -> dict[str, Any]:
     from assay.aot import onnx_file
 
-    onnx = import_package("onnx", wanted_by="looking into an .onnx file")
-    try:
-        model = onnx.load(str(path), load_external_data=False)
-    except Exception as error:
-        raise corrupt(path, f"{type(error).__name__} while reading it: {error}") from error
-    if not model.graph.node and not model.graph.output:
-        raise corrupt(path, "it holds no graph")
+    model = onnx_file.read_onnx(path, wanted_by="looking into an .onnx file")
     return {
         "opset": onnx_file.opset_of(model),
         "ir_version": int(model.ir_version),
         "methods": [_method(onnx_file.inputs_of(model), onnx_file.outputs_of(model))],
         "operators": _counted(onnx_file.count_operators(model)),
-        "text": onnx.printer.to_text(onnx_file.without_weights(model)),
+        "text": onnx_file.text_of(onnx_file.without_weights(model)),
     }
 
 
@@ -217,9 +211,10 @@ def _inspect_ir(path: Path) -> dict[str, Any]:
 
 def _inspect_tflite(path: Path) -> dict[str, Any]:
     from assay.aot import litert_flow
+    from assay.aot.litert_interpreter import make_interpreter
 
     try:
-        interpreter = litert_flow.make_interpreter(path.read_bytes(), has_xnnpack=False)
+        interpreter = make_interpreter(path, "BUILTIN_WITHOUT_DEFAULT_DELEGATES")
     except (RuntimeError, ValueError) as error:
         raise corrupt(path, f"{type(error).__name__} while reading it: {error}") from error
     nodes = [node["op_name"] for node in interpreter._get_ops_details()]

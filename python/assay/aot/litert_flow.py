@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from assay.aot import litert_quantize
 from assay.aot.errors import Unsupported
 from assay.aot.flow import Flow, LateQuantization, Lowering, Made, Order
+from assay.aot.litert_interpreter import make_interpreter
 from assay.aot.packages import import_package
 from assay.aot.suggest import check_keys
 from assay.aot.toolchains import own_toolchain_of
@@ -77,18 +78,6 @@ def _make(order: Order) -> Made:
     inputs, outputs = values_of(interpreter)
     program = describe_whole(source, files, inputs=inputs, outputs=outputs)
     return files, {**program, **describe_delegation(interpreter)}
-
-
-def make_interpreter(model: bytes, *, has_xnnpack: bool = True) -> Any:
-    """LiteRT's interpreter on one thread, ready to look into."""
-    litert = import_package("ai_edge_litert.interpreter", wanted_by="LiteRT's format")
-    kinds = litert.OpResolverType
-    kind = kinds.AUTO if has_xnnpack else kinds.BUILTIN_WITHOUT_DEFAULT_DELEGATES
-    interpreter = litert.Interpreter(
-        model_content=model, num_threads=1, experimental_op_resolver_type=kind
-    )
-    interpreter.allocate_tensors()
-    return interpreter
 
 
 def values_of(interpreter: Any) -> tuple[list[Value], list[Value]]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.aot.errors import RequestError
 from assay.aot.flow import Evaluate
+from assay.aot.litert_interpreter import make_interpreter
 from assay.aot.packages import import_package
 from assay.aot.suggest import check_keys, unknown_name
 
@@ -78,15 +79,9 @@ def _feed(sample: "Sample") -> dict[str, Any]:
 
 def evaluate(model: bytes) -> Evaluate:
     """A function that executes the program by LiteRT's reference kernels, on one thread."""
-    litert = import_package("ai_edge_litert.interpreter", wanted_by=_WANTED_BY)
     import torch
 
-    interpreter = litert.Interpreter(
-        model_content=model,
-        num_threads=1,
-        experimental_op_resolver_type=litert.OpResolverType.BUILTIN_REF,
-    )
-    interpreter.allocate_tensors()
+    interpreter = make_interpreter(model, "BUILTIN_REF")
     inputs = [detail["index"] for detail in interpreter.get_input_details()]
     outputs = [detail["index"] for detail in interpreter.get_output_details()]
 

@@ -2,12 +2,39 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from assay.aot.packages import import_package
+from assay.aot.pte import corrupt
 from assay.aot.whole import Value
 
 MAX_INLINE_BYTES = 1536 << 20
 """Weights beyond this go to a file of their own: protobuf cannot write 2 GB."""
+
+
+def read_onnx(path: Path, *, wanted_by: str) -> Any:
+    """The model, without weights that lie in files of their own.
+
+    Raises:
+        JobError: the file is no ONNX model, or one without a graph; onnx is not installed, which
+            `wanted_by` says who needs.
+    """
+    onnx = import_package("onnx", wanted_by=wanted_by)
+    try:
+        model = onnx.load(str(path), load_external_data=False)
+    except Exception as error:
+        raise corrupt(path, f"{type(error).__name__} while reading it: {error}") from error
+    if not model.graph.node and not model.graph.output:
+        raise corrupt(path, "it holds no graph")
+    return model
+
+
+def text_of(model: Any) -> str:
+    """The model as ONNX's own text."""
+    onnx = import_package("onnx", wanted_by="printing an .onnx file")
+    text: str = onnx.printer.to_text(model)
+    return text
 
 
 def inputs_of(model: Any) -> list[Value]:

@@ -173,13 +173,7 @@ def _text_of_shape(shape: Sequence[Dimension]) -> str:
 def _read_onnx(path: Path) -> Signature:
     from assay.aot import onnx_file
 
-    onnx = import_package("onnx", wanted_by="reading an .onnx file's inputs")
-    try:
-        model = onnx.load(str(path), load_external_data=False)
-    except Exception as error:
-        raise corrupt(path, f"{type(error).__name__} while reading it: {error}") from error
-    if not model.graph.node and not model.graph.output:
-        raise corrupt(path, "it holds no graph")
+    model = onnx_file.read_onnx(path, wanted_by="reading an .onnx file's inputs")
     if any(
         not one.type.HasField("tensor_type") for one in (*model.graph.input, *model.graph.output)
     ):

@@ -1,4 +1,8 @@
-"""Requests that the tests of several recipes make of the fork server."""
+"""What the tests of several recipes ask of the fork server, and how they look at its answers."""
+
+import math
+
+import torch
 
 EVALUATION = {"generator": "normal", "seed": 1, "count": 3, "role": "evaluation"}
 
@@ -11,3 +15,10 @@ def build(server, ref, recipe, folder, **more):
 def reference(server, ref, folder, **more):
     request = {"job": "reference", "model": {"ref": ref, "healthy": True}, "inputs": EVALUATION}
     return server.run(**request, **more, out_dir=str(folder))
+
+
+def sqnr_db(expected, actual):
+    """Of tensors or arrays; 300 dB above the signal where nothing differs."""
+    expected, actual = torch.as_tensor(expected).double(), torch.as_tensor(actual).double()
+    error = (expected - actual).square().sum()
+    return 10 * math.log10(float(expected.square().sum() / error.clamp_min(1e-30)))

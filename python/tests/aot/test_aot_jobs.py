@@ -2,12 +2,12 @@
 
 import hashlib
 import json
-import math
 import os
 import time
 from pathlib import Path
 
 import pytest
+from aot_requests import sqnr_db
 
 pytestmark = pytest.mark.engine
 
@@ -25,11 +25,6 @@ def reference(server, model, folder, **more):
     document = {"ref": model, "healthy": True}
     request = {"job": "reference", "model": document, "inputs": EVALUATION, **more}
     return server.run(**request, out_dir=str(folder))
-
-
-def sqnr_db(expected, actual):
-    error = (expected.double() - actual.double()).square().sum()
-    return 10 * math.log10(float(expected.double().square().sum() / error.clamp_min(1e-30)))
 
 
 def execute(program, inputs, data=None):

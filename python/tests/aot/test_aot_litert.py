@@ -2,17 +2,17 @@
 
 import importlib.util
 import json
-import math
 import os
 import sys
 from pathlib import Path
 
 import pytest
 from aot_client import Client
-from aot_requests import build, reference
+from aot_requests import build, reference, sqnr_db
 
 from assay.aot import available, packages
 from assay.aot.errors import RequestError
+from assay.aot.litert_interpreter import make_interpreter
 from assay.aot.litert_quantize import MODES, check_options
 
 NAMES = ("fp32", "int8", "int8-dynamic")
@@ -52,29 +52,13 @@ def built(litert_server, factory, tmp_path_factory):
     return root, {name: event["result"] for name, event in done.items()}
 
 
-def sqnr_db(expected, actual):
-    error = float(((expected - actual) ** 2).sum())
-    return 10 * math.log10(float((expected**2).sum()) / max(error, 1e-30))
-
-
-def interpreter_of(path, kind="AUTO"):
-    litert = pytest.importorskip("ai_edge_litert.interpreter")
-    interpreter = litert.Interpreter(
-        model_path=str(path),
-        num_threads=1,
-        experimental_op_resolver_type=litert.OpResolverType[kind],
-    )
-    interpreter.allocate_tensors()
-    return interpreter
-
-
 def worst_sqnr_db(folder, expected):
     """Of what LiteRT answers here, as it comes, over all samples."""
     from safetensors.numpy import load_file
 
     inputs = load_file(expected / "inputs.safetensors")
     outputs = load_file(expected / "outputs.safetensors")
-    interpreter = interpreter_of(folder / "program.tflite")
+    interpreter = make_interpreter(folder / "program.tflite")
     (x,), (y,) = interpreter.get_input_details(), interpreter.get_output_details()
 
     def run(value):
@@ -115,7 +99,7 @@ def test_the_reference_is_computed_in_the_programs_own_integers(built):
     from safetensors.numpy import load_file
 
     root, _ = built
-    interpreter = interpreter_of(root / "int8/program.tflite", "BUILTIN_REF")
+    interpreter = make_interpreter(root / "int8/program.tflite", "BUILTIN_REF")
     (last,) = [n for n in interpreter._get_ops_details() if n["op_name"] == "DEQUANTIZE"]
     details = {one["index"]: one for one in interpreter.get_tensor_details()}
     (scale,) = details[last["inputs"][0]]["quantization_parameters"]["scales"]

@@ -1,10 +1,9 @@
 """Recipes for ONNX Runtime, on the real fork server and with ONNX Runtime itself."""
 
 import json
-import math
 
 import pytest
-from aot_requests import build, reference
+from aot_requests import build, reference, sqnr_db
 
 onnx = pytest.importorskip("onnx")
 ort = pytest.importorskip("onnxruntime")
@@ -16,11 +15,6 @@ ENGINE = {"engine": "onnxruntime", "produces": "onnx"}
 ONNX = {**ENGINE, "lowering": {"flow": "onnx"}}
 STATIC, DYNAMIC = "onnxruntime-int8", "onnxruntime-int8-dynamic"
 NAMES = ("fp32", "fp16", "int8", "int8-dynamic")
-
-
-def sqnr_db(expected, actual):
-    error = float(((expected - actual) ** 2).sum())
-    return 10 * math.log10(float((expected**2).sum()) / max(error, 1e-30))
 
 
 def pairs(folder, expected, level):

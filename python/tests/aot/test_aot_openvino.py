@@ -1,21 +1,15 @@
 """Recipes for OpenVINO, on the real fork server and with OpenVINO's own runtime."""
 
 import json
-import math
 
 import pytest
-from aot_requests import build, reference
+from aot_requests import build, reference, sqnr_db
 
 pytest.importorskip("openvino")
 
 pytestmark = pytest.mark.engine
 
 FP32, INT8 = "openvino/fp32", "openvino/int8"
-
-
-def sqnr_db(expected, actual):
-    error = float(((expected - actual) ** 2).sum())
-    return 10 * math.log10(float((expected**2).sum()) / max(error, 1e-30))
 
 
 def worst_sqnr_db(folder, expected):

@@ -1,10 +1,9 @@
 """Recipes for PyTorch itself: an exported program as it is, and compiled by AOTInductor."""
 
-import math
 import shutil
 
 import pytest
-from aot_requests import build, reference
+from aot_requests import build, reference, sqnr_db
 
 torch = pytest.importorskip("torch")
 
@@ -20,11 +19,6 @@ def pairs(function, expected):
     outputs = load_file(expected / "outputs.safetensors")
     with torch.no_grad():
         return [(outputs[key], function(value)) for key, value in inputs.items()]
-
-
-def sqnr_db(expected, actual):
-    error = (expected.double() - actual.double()).square().sum()
-    return 10 * math.log10(float(expected.double().square().sum() / error.clamp_min(1e-30)))
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,36 @@
+"""What is installed here, and tests that need it."""
+
+import pytest
+from driver import Workplace
+
+
+def list_engines(place: Workplace) -> dict[str, str]:
+    """What `assay list engines` says of each build, by its reference."""
+    items = place.run("list", "engines", "--json").json()["items"]
+    return {item["name"]: item["text"] for item in items}
+
+
+def find_engines(place: Workplace) -> dict[str, str]:
+    """The same by name without the build."""
+    return {name.split("@")[0]: text for name, text in list_engines(place).items()}
+
+
+def need_engine(place: Workplace, engine: str) -> None:
+    """Skips where the engine is not here, with its own reason."""
+    text = find_engines(place)[engine]
+    if text.startswith("not available"):
+        pytest.skip(f"{engine}: {text}")
+
+
+def find_missing_recipes(place: Workplace) -> dict[str, str]:
+    """What keeps recipes from being made here, by their names."""
+    items = place.run("list", "recipes", "--json").json()["items"]
+    texts = {item["name"]: item["text"] for item in items}
+    return {name: text for name, text in texts.items() if "(not available:" in text}
+
+
+def need_recipe(place: Workplace, recipe: str) -> None:
+    """Skips where the recipe cannot be made here, with its own reason."""
+    missing = find_missing_recipes(place)
+    if recipe in missing:
+        pytest.skip(f"{recipe}: {missing[recipe]}")
