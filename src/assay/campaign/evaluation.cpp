@@ -16,7 +16,9 @@
 #include "assay/campaign/launch_order.h"
 #include "assay/campaign/plan.h"
 #include "assay/campaign/preparation.h"
+#include "assay/evaluate/attribution.h"
 #include "assay/evaluate/output_values.h"
+#include "assay/evaluate/tolerance.h"
 #include "assay/record/attribution.h"
 #include "assay/record/axes.h"
 #include "assay/record/run.h"
@@ -131,6 +133,10 @@ class CaseEvaluation {
 
   Status attribute() {
     ASSAY_ASSIGN_OR_RETURN(auto found, judge_layers(manifest_, brought_, prepared_.references));
+    ASSAY_ASSIGN_OR_RETURN(const auto least_db, least_backend_db());
+    if (least_db) {
+      note_first_beyond(*least_db, found);
+    }
     if (prepared_.pieces) {
       ASSAY_ASSIGN_OR_RETURN(const auto reason, judge_layers_alone(*prepared_.pieces, found));
       if (!reason.empty()) {
@@ -138,6 +144,16 @@ class CaseEvaluation {
       }
     }
     return attach("attribution", Json(found).dump());
+  }
+
+  /// Of the SQNR of an output against what the engine was given to compute, if that is bounded.
+  Result<std::optional<double>> least_backend_db() const {
+    const std::string kind = prepared_.references.contains("qdq") ? "qdq" : "float32";
+    ASSAY_ASSIGN_OR_RETURN(const auto tolerances,
+                           tolerances_for(prepared_.cell.recipe, scene_.settings.tolerance, kind));
+    const auto& bounds = tolerances.floating.bounds;
+    const auto found = bounds.find("sqnr_db");
+    return found == bounds.end() ? std::nullopt : std::optional(found->second);
   }
 
   /// What the layers do by themselves: a launch beside the attempt's own. Empty, or why there is

@@ -92,6 +92,10 @@ void add_parts(const std::map<std::string, const LayerNoise*>& known, LayerNoise
 
 using Measure = NoiseParts LayerNoise::*;
 
+const std::string& title_of(const LayerOrigin& origin) {
+  return origin.module.empty() ? origin.name : origin.module;
+}
+
 struct Ranked {
   double noise = 0;
   std::size_t place = 0;
@@ -104,8 +108,7 @@ std::vector<Ranked> rank(const std::vector<LayerNoise>& layers, Measure measure,
   for (const auto& layer : layers) {
     const auto noise = (layer.*measure.*part).value_or(0);
     if (noise > 0) {
-      const auto& origin = layer.origin;
-      ranked.push_back({noise, ranked.size(), origin.module.empty() ? origin.name : origin.module});
+      ranked.push_back({noise, ranked.size(), title_of(layer.origin)});
     }
   }
   std::ranges::sort(ranked, [](const Ranked& a, const Ranked& b) {
@@ -199,6 +202,18 @@ Status judge_alone(const LayerOutputs& outputs, Attribution& found) {
     found.notes.push_back("fed exact inputs, the backend is furthest off in " + worst);
   }
   return {};
+}
+
+void note_first_beyond(double least_db, Attribution& found) {
+  const auto beyond = std::ranges::find_if(found.layers, [least_db](const LayerNoise& layer) {
+    const auto& noise = layer.noise.backend;
+    return noise && sqnr_db_from_noise(*noise) < least_db;
+  });
+  if (beyond != found.layers.end()) {
+    found.notes.push_back(fmt::format(
+        "the backend first leaves its tolerance (sqnr_db >= {:g}) in {}: {:.1f} dB", least_db,
+        title_of(beyond->origin), sqnr_db_from_noise(*beyond->noise.backend)));
+  }
 }
 
 }  // namespace assay

@@ -30,4 +30,8 @@ Result<Attribution> attribute_error(const LayerOutputs& outputs);
 /// names, with notes on the worst. Errors: kInvalidArgument when counts or shapes differ.
 Status judge_alone(const LayerOutputs& outputs, Attribution& found);
 
+/// Adds a note on the first layer, in the order in which they are computed, where what the engine
+/// adds leaves an SQNR below `least_db`; none where all layers keep it.
+void note_first_beyond(double least_db, Attribution& found);
+
 }  // namespace assay

@@ -166,5 +166,18 @@ TEST_F(AttributionTest, RefusesOtherCountsOfOutputs) {
   EXPECT_FALSE(attribute_error({.layers = layers_, .results = floating, .floating = floating}));
 }
 
+TEST_F(AttributionTest, NamesTheFirstLayerBeyondTheTolerance) {
+  const auto values = exact();
+  const auto floating = run(values, {0, 0, 0});
+  const auto results = run(values, {0.001, 0.1, 0.001});  // 60 dB, then 20 dB, handed on.
+  auto found = attribute_error({.layers = layers_, .results = results, .floating = floating});
+  ASSERT_TRUE(found);
+  note_first_beyond(10, *found);
+  EXPECT_THAT(found->notes, testing::Not(testing::Contains(HasSubstr("first leaves"))));
+  note_first_beyond(40, *found);
+  EXPECT_THAT(found->notes.back(),
+              StartsWith("the backend first leaves its tolerance (sqnr_db >= 40) in net.b: "));
+}
+
 }  // namespace
 }  // namespace assay
