@@ -5,8 +5,9 @@
 //
 // Draws comparisons from recorded pairs of real launches (pool.h, trials.h) and prints counts as
 // JSON, shares with Clopper-Pearson intervals at 95 %. --check exits 1 when a share is worse than
-// its goal by more than chance. --once judges each cell as it was recorded, one comparison in which
-// so many per cent matter.
+// its goal by more than chance, of those that are the rules' doing and not the machine's: nothing
+// differs, or an effect stands out of the recorded pairs by far. --once judges each cell as it was
+// recorded, one comparison in which so many per cent matter.
 #include "pool.h"
 #include "trials.h"
 
@@ -66,10 +67,15 @@ Json json_from(const Sequential& tally, int trials) {
 }
 
 Json json_from(const CellResult& result) {
-  Json document = {{"workload", result.cell->workload}, {"state", result.cell->state},
-                   {"effect", result.cell->effect},     {"blocks", result.cell->blocks.size()},
-                   {"trials", result.trials},           {"truth", result.truth},
-                   {"sequential", Json::array()},       {"fixed", Json::array()}};
+  Json document = {{"workload", result.cell->workload},
+                   {"state", result.cell->state},
+                   {"effect", result.cell->effect},
+                   {"blocks", result.cell->blocks.size()},
+                   {"trials", result.trials},
+                   {"truth", result.truth},
+                   {"clarity", result.clarity},
+                   {"sequential", Json::array()},
+                   {"fixed", Json::array()}};
   for (const auto& tally : result.sequential) {
     document["sequential"].push_back(json_from(tally, result.trials));
   }
@@ -84,7 +90,7 @@ Json json_from(const CellResult& result) {
 }
 
 /// Least share of trials in which an effect is rejected in its direction within 40 pairs, with
-/// --matters 1.
+/// --matters 0.5.
 double power_goal(double effect) {
   if (effect < 0.015) {
     return 0.85;
@@ -127,6 +133,13 @@ std::vector<std::string> find_misses(const Json& cell) {
   return misses;
 }
 
+/// Whether a miss here is a fault of the rules: noise may hide an effect, but none of ten standard
+/// errors.
+bool is_checkable(const Json& cell) {
+  constexpr double kClear = 10;
+  return cell.at("effect") == 0.0 || cell.at("clarity").get<double>() >= kClear;
+}
+
 Json answers_as_recorded(const std::vector<Cell>& cells, const Options& options) {
   Json answers = Json::array();
   for (const auto& cell : cells) {
@@ -157,9 +170,11 @@ Result<int> run(const Options& options) {
   }
   Json document = {{"schema", "assay/validation-results/1"}, {"cells", Json::array()}};
   std::vector<std::string> misses;
+  bool is_wrong = false;
   for (auto& result : running) {
-    document["cells"].push_back(json_from(result.get()));
-    const auto more = find_misses(document["cells"].back());
+    const auto& cell = document["cells"].emplace_back(json_from(result.get()));
+    const auto more = find_misses(cell);
+    is_wrong = is_wrong || (!more.empty() && is_checkable(cell));
     misses.insert(misses.end(), more.begin(), more.end());
   }
   document["misses"] = misses;
@@ -167,7 +182,7 @@ Result<int> run(const Options& options) {
   for (const auto& miss : misses) {
     fmt::print(stderr, "{}\n", miss);
   }
-  return options.is_checked && !misses.empty() ? 1 : 0;
+  return options.is_checked && is_wrong ? 1 : 0;
 }
 
 int judge(int argc, char** argv) {

@@ -43,17 +43,21 @@ Sides draw(const Cell& cell, int pairs, std::mt19937_64& random) {
   return sides;
 }
 
-double truth_of(const Cell& cell) {
-  if (cell.effect == 0) {
-    return 0;
-  }
+std::vector<double> pairs_of(const Cell& cell) {
   std::vector<double> ratios;
   for (const auto& block : cell.blocks) {
     for (std::size_t i = 0; i < 2; ++i) {
       ratios.push_back(block.b.at(i) - block.a.at(i));
     }
   }
-  return stats::median(ratios);
+  return ratios;
+}
+
+double truth_of(const Cell& cell) { return cell.effect == 0 ? 0 : stats::median(pairs_of(cell)); }
+
+double clarity_of(const Cell& cell, double truth) {
+  const double spread = stats::robust_sigma(pairs_of(cell));
+  return spread > 0 ? std::abs(truth) * std::sqrt(kRejectedWithin) / spread : 0;
 }
 
 bool is_found_again(const Cell& cell, double found, double gate, std::mt19937_64& random) {
@@ -102,7 +106,8 @@ CellResult run_trials(const Cell& cell, int trials, std::uint64_t seed) {
   CellResult result{.cell = &cell, .trials = trials};
   const double truth = truth_of(cell);
   result.truth = std::expm1(truth);
-  result.sequential = {{.gate_ratio = 0.02}, {.gate_ratio = 0.01}};
+  result.clarity = clarity_of(cell, truth);
+  result.sequential = {{.gate_ratio = 0.02}, {.gate_ratio = 0.005}};
   result.fixed = {{.pairs = 10}, {.pairs = 20}, {.pairs = 40}};
   std::mt19937_64 random(seed);
   for (int trial = 0; trial < trials; ++trial) {

@@ -33,6 +33,8 @@ struct CellResult {
   const Cell* cell = nullptr;
   int trials = 0;
   double truth = 0;  ///< exp(ln ratio) - 1: 0, or with an effect the median over all pairs.
+  double clarity =
+      0;  ///< Truth in standard errors of 40 pairs, by their median absolute deviation.
   std::vector<Sequential> sequential;
   std::vector<Fixed> fixed;
 };
