@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,7 +24,7 @@ Control absent(std::string name, bool is_mandatory, std::string why, bool is_exc
 Control all_zeros(const OutputValues& values) {
   const bool is_zero = std::ranges::all_of(values.reference, [](double x) { return x == 0; });
   if (is_zero) {
-    return absent("all_zeros", true, "the reference is all zeros");
+    return absent("all_zeros", true, "the reference is all zeros", values.is_constant);
   }
   return {.name = "all_zeros",
           .is_mandatory = true,
@@ -86,21 +87,40 @@ double size_of(const OutputValues& values, std::size_t element) {
   return std::isfinite(size) && !is_free ? size : -1.0;
 }
 
-Control one_element(const OutputValues& values) {
-  const bool is_mandatory = !values.bounds.empty();
-  const double rms = difference_between(values.reference, values.reference).reference_rms;
-  if (values.reference.empty() || rms == 0) {
-    return absent("one_element", is_mandatory, "the reference has no scale");
-  }
-  std::size_t largest = 0;
-  for (std::size_t i = 1; i < values.begin[1]; ++i) {
-    if (size_of(values, i) > size_of(values, largest)) {
-      largest = i;
+/// The largest element of the first sample that has one to take; none where no sample has.
+std::optional<std::size_t> largest_element(const OutputValues& values) {
+  for (std::size_t sample = 0; sample < values.samples(); ++sample) {
+    std::optional<std::size_t> largest;
+    for (auto i = values.begin[sample]; i < values.begin[sample + 1]; ++i) {
+      if (size_of(values, i) > (largest ? size_of(values, *largest) : -1.0)) {
+        largest = i;
+      }
+    }
+    if (largest) {
+      return largest;
     }
   }
+  return std::nullopt;
+}
+
+Control one_element(const OutputValues& values) {
+  const bool has_bounds = !values.bounds.empty();
+  double off = difference_between(values.reference, values.reference).reference_rms;
+  if (off == 0 && has_bounds) {
+    off = 1;  // Bounds know of each element how far it may be off, whatever the others are.
+  }
+  const auto is_finite = [](double x) { return std::isfinite(x); };
+  if (std::ranges::none_of(values.reference, is_finite)) {
+    // Special values are right in their place only, and there is nothing else.
+    return absent("one_element", has_bounds, "the reference has no finite element", true);
+  }
+  const auto largest = largest_element(values);
+  if (!largest || off == 0) {
+    return absent("one_element", has_bounds, "the reference has no scale");
+  }
   auto candidate = values.reference;
-  candidate[largest] += rms;
-  return {.name = "one_element", .is_mandatory = is_mandatory, .candidate = std::move(candidate)};
+  candidate[*largest] += off;
+  return {.name = "one_element", .is_mandatory = has_bounds, .candidate = std::move(candidate)};
 }
 
 }  // namespace

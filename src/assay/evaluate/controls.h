@@ -20,13 +20,15 @@ struct Control {
 };
 
 /// The controls of one output, always all four in this order:
-/// - all_zeros (mandatory): absent when the reference is all zeros itself;
+/// - all_zeros (mandatory): absent when the reference is all zeros itself, and excused then where
+///   the output is constant by its nature;
 /// - other_sample (mandatory): the reference of the next sample with the same shape; absent with
 ///   one sample, or when the reference is the same for all of them. Excused with one sample, and
 ///   where the output is constant by its nature;
 /// - rolled: every sample's elements moved on by one along the last axis;
 /// - one_element (mandatory where there are error bounds): the largest element of the first sample
-///   off by the reference's rms. One with an infinite bound is not taken.
+///   that has a finite one with a finite bound, off by the reference's rms; with bounds by 1 where
+///   that is zero. Excused where all is NaN and infinite.
 std::vector<Control> make_controls(const OutputValues& values);
 
 }  // namespace assay

@@ -157,6 +157,41 @@ TEST(ErrorBounds, OfAConstantOutputNeedNoOtherSample) {
   EXPECT_EQ(judge(evaluation).accuracy, Accuracy::kPass);
 }
 
+TEST(ErrorBounds, OfZerosByNatureAreTriedOnAnElementThatIsNone) {
+  const Samples zeros = {{doubles({0, 0})}, {doubles({0, 0})}};
+  Samples bounds = {{doubles({0, 0})}, {doubles({0, 0})}};
+  Evaluation evaluation{.against = "float64",
+                        .results = zeros,
+                        .references = zeros,
+                        .bounds = bounds,
+                        .constant_outputs = {0}};
+  const auto right = judge(evaluation);
+  EXPECT_EQ(right.accuracy, Accuracy::kPass) << right.reason;
+  EXPECT_THAT(right.controls[3], StartsWith("one_element: fails, as it must"));
+  bounds = {{doubles({2, 2})}, {doubles({2, 2})}};
+  evaluation.bounds = bounds;
+  EXPECT_EQ(judge(evaluation).accuracy, Accuracy::kVacuous);
+}
+
+TEST(ErrorBounds, NeedNoRmsAndNoFirstSample) {
+  // log of a bool: 0 and -inf. The rms of what is finite is zero, and the first sample has none.
+  const Samples references = {{doubles({-kInf, -kInf})}, {doubles({0, -kInf})}};
+  const Samples bounds = {{doubles({0, 0})}, {doubles({1e-6, 0})}};
+  const auto table = judge(
+      {.against = "float64", .results = references, .references = references, .bounds = bounds});
+  EXPECT_EQ(table.accuracy, Accuracy::kPass) << table.reason;
+  EXPECT_THAT(table.controls[3], StartsWith("one_element: fails, as it must"));
+}
+
+TEST(ErrorBounds, OfSpecialValuesAloneHaveNoElementToBeOff) {
+  const Samples references = {{doubles({-kInf, kInf})}, {doubles({kNan, -kInf})}};
+  const Samples bounds = {{doubles({0, 0})}, {doubles({0, 0})}};
+  const auto table = judge(
+      {.against = "float64", .results = references, .references = references, .bounds = bounds});
+  EXPECT_EQ(table.accuracy, Accuracy::kPass) << table.reason;
+  EXPECT_THAT(table.controls[3], HasSubstr("no finite element"));
+}
+
 TEST(ErrorBounds, ThatDoNotFitCheckNothing) {
   auto one = OneOutput();
   one.bounds[1][0] = doubles({0, 0});
