@@ -20,6 +20,9 @@ OWN = "own"
 CALIBRATION_SEED = 1000
 """The seed of own samples that calibrate where a request says nothing else."""
 
+TAKEN = 2
+"""Samples that come before those that a program has to refuse."""
+
 
 @dataclass(frozen=True)
 class Bound:
@@ -46,6 +49,15 @@ class Span:
         return {"inputs": list(self.inputs), "outputs": list(self.outputs)}
 
 
+@dataclass(frozen=True)
+class OpenDimension:
+    """A size that a program leaves open between two bounds, by name: the same in all its places."""
+
+    name: str
+    least: int
+    most: int
+
+
 Bounding = Callable[["Sample", "Sequence[torch.Tensor]", "Sequence[torch.Tensor]"], "list[Bound]"]
 """Takes a sample, what the module answers to it, and what its float64 form does."""
 
@@ -56,7 +68,9 @@ class Brought:
 
     `draw(seed, index)` makes sample number `index`; samples of two seeds share no values.
     `double` computes the same in float64; `bound` gives a Bound for each output. `parts` are empty
-    for a model that is whole.
+    for a model that is whole. `dynamic`: for each input the dimensions that the program leaves
+    open; samples then differ in shape. `refused` makes samples that the program has to refuse,
+    which an evaluation has from the third on.
     """
 
     module: "torch.nn.Module"
@@ -64,3 +78,13 @@ class Brought:
     double: "torch.nn.Module | None" = None
     bound: "Bounding | None" = None
     parts: tuple[Span, ...] = field(default=())
+    dynamic: tuple[dict[int, OpenDimension], ...] = ()
+    refused: "Callable[[int, int], Sample] | None" = None
+
+    def samples(self, seed: int, count: int) -> "list[Sample]":
+        """The samples of an evaluation."""
+        if self.refused is None:
+            return [self.draw(seed, index) for index in range(count)]
+        return [
+            (self.draw if index < TAKEN else self.refused)(seed, index) for index in range(count)
+        ]

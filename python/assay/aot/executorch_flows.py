@@ -64,9 +64,9 @@ def _export_edge(
 ) -> "torch.export.ExportedProgram":
     from assay.aot import export, lower
 
-    exported = export.export_module(quantized)
+    exported = export.export_module(model, quantized)
     if lowering.options.get("external_constants"):
-        return lower.tag_constants(exported, quantized)
+        return lower.tag_constants(exported, model, quantized)
     return exported
 
 

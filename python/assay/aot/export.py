@@ -3,6 +3,7 @@
 import torch
 from torch.export import ExportedProgram
 
+from assay.aot.dynamic import dynamic_shapes
 from assay.aot.flow import Lowering
 from assay.aot.flows import FLOWS
 from assay.aot.models import Model
@@ -14,13 +15,14 @@ def export(model: Model, quantized: Quantized, lowering: Lowering) -> ExportedPr
     if model.exported is not None and quantized.module is model.module:
         return model.exported
     own = FLOWS[lowering.flow].export
-    return export_module(quantized) if own is None else own(model, quantized, lowering)
+    return export_module(model, quantized) if own is None else own(model, quantized, lowering)
 
 
-def export_module(quantized: Quantized) -> ExportedProgram:
-    """torch.export of the module, with the shapes of its example."""
+def export_module(model: Model, quantized: Quantized) -> ExportedProgram:
+    """torch.export of the module, with the shapes of its example, or what the model leaves open."""
+    shapes = dynamic_shapes(quantized.module, model.brought)
     with torch.no_grad():
-        return torch.export.export(quantized.module, quantized.example)
+        return torch.export.export(quantized.module, quantized.example, dynamic_shapes=shapes)
 
 
 def export_lean(model: Model, quantized: Quantized, lowering: Lowering) -> ExportedProgram:
@@ -29,7 +31,7 @@ def export_lean(model: Model, quantized: Quantized, lowering: Lowering) -> Expor
     For flows that write down all that an exported program holds.
     """
     drop_unread(quantized.module)
-    return export_module(quantized)
+    return export_module(model, quantized)
 
 
 def drop_unread(module: torch.nn.Module) -> None:

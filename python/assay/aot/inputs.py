@@ -135,7 +135,9 @@ def labelled_samples_of(
     if inputs.generator == OWN:
         if brought is None:
             raise RequestError('this model brings no inputs; use a generator other than "own"')
-        return [brought.draw(inputs.seed, sample) for sample in range(inputs.count)], None
+        if inputs.role == "calibration":
+            return [brought.draw(inputs.seed, sample) for sample in range(inputs.count)], None
+        return brought.samples(inputs.seed, inputs.count), None
     if inputs.file is None:
         return [generate_sample(inputs, specs, sample) for sample in range(inputs.count)], None
     if ".py:" in inputs.file:

@@ -4,14 +4,16 @@ import contextlib
 import logging
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from assay.aot import native
+from assay.aot.export import export_module
 from assay.aot.graph import operator_name
+from assay.aot.models import Model
 from assay.aot.quantize import Quantized
 
 PROGRAM, DATA = "program.pte", "weights"
@@ -37,7 +39,7 @@ class Lowered:
 
 
 def tag_constants(
-    exported: torch.export.ExportedProgram, quantized: Quantized
+    exported: torch.export.ExportedProgram, model: Model, quantized: Quantized
 ) -> torch.export.ExportedProgram:
     """Marks constants so that delegates, too, put them outside of the program."""
     from executorch.exir.passes.external_constants_pass import (
@@ -46,8 +48,7 @@ def tag_constants(
 
     module = exported.module()
     delegate_external_constants_pass_unlifted(module, gen_tag_fn=lambda node: DATA)
-    with torch.no_grad():
-        return torch.export.export(module, quantized.example)
+    return export_module(model, replace(quantized, module=module))
 
 
 def lower_edge(

@@ -13,6 +13,7 @@ import torch
 
 from assay.aot import native, nncf_flow
 from assay.aot.brought import CALIBRATION_SEED, OWN
+from assay.aot.dynamic import dynamic_shapes
 from assay.aot.errors import RequestError, Unsupported
 from assay.aot.flow import LateQuantization
 from assay.aot.flows import LATE
@@ -123,7 +124,8 @@ def _capture(model: Model) -> torch.fx.GraphModule:
         module: Any = model.exported.module()
         return module
     with torch.no_grad():
-        return torch.export.export(model.module, model.example).module()
+        shapes = dynamic_shapes(model.module, model.brought)
+        return torch.export.export(model.module, model.example, dynamic_shapes=shapes).module()
 
 
 def _quantizer(options: dict[str, Any]) -> Any:

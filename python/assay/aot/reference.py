@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from assay.aot import recipes
-from assay.aot.brought import Bound
+from assay.aot.brought import TAKEN, Bound
 from assay.aot.errors import RequestError, Unsupported
 from assay.aot.export import export
 from assay.aot.flow import Evaluate, Flow, Lowering
@@ -80,7 +80,8 @@ def make_reference(
         task = task_of_pieces(made, whole, pieces, given_samples, given, plan, stages)
         if used != given and task.pieces is not None:
             task = replace(task, quantized=float_pieces(made, task.pieces), pieces=None)
-    samples = [_fit(sample, task.quantized) for sample in task.samples]
+    all_samples = [_fit(sample, task.quantized) for sample in task.samples]
+    samples = all_samples[: count_answered(made, all_samples)]
     function = choose_function(kind, made, task.quantized, used, plan, stages)
     outputs: Sequence[Outputs] = ()
     if kind == "file":
@@ -104,8 +105,23 @@ def make_reference(
             "inputs": evaluation.document,
             **parts_of(made),
         }
-        content = Content(samples, outputs, task.labels, bounds)
+        content = Content(all_samples, outputs, task.labels, bounds)
         return write_reference(folder, document, content)
+
+
+def count_answered(model: Model, samples: Sequence[Sample]) -> int:
+    """How many samples have an answer: all, or those before the first that eager refuses.
+
+    Only of a model that brings samples to be refused; what it refuses before them is an error.
+    """
+    if model.brought is None or model.brought.refused is None:
+        return len(samples)
+    for number, sample in enumerate(samples[TAKEN:], start=TAKEN):
+        try:
+            evaluate(model.module, [sample])
+        except (IndexError, RuntimeError, ValueError):
+            return number
+    return len(samples)
 
 
 def parts_of(model: Model) -> dict[str, Any]:

@@ -28,6 +28,9 @@ DEVIATIONS = 4.0
 """Standard deviations of an accumulated error that a sum in a 16-bit type may have."""
 
 _EPS32 = torch.finfo(torch.float32).eps
+_SATURATED = 64.0
+"""Where the exponentials of activation functions have come to their end in every type."""
+
 _SIGNED_FACTORS = ("alpha", "beta", "value")
 Change = Callable[[torch.Tensor], torch.Tensor]
 
@@ -103,7 +106,9 @@ def bound_outputs(
         _bound(Call(module, double, sample, wide, narrow.dtype, number, rule))
         for number, (narrow, wide) in enumerate(zip(own, exact, strict=True))
     ]
-    if find_reason(module.operator, "same_answers") is None:
+    has_values = any(tensor.numel() for tensor in sample)
+    is_same = module.is_same or find_reason(module.operator, "same_answers") is not None
+    if has_values and not is_same:
         return found
     return [replace(bound, rule={**bound.rule, "constant": True}) for bound in found]
 
@@ -210,10 +215,14 @@ def _extra(call: Call) -> float:
 
 
 def _composite(call: Call) -> torch.Tensor:
-    """Units of the argument's and the result's magnitude: a formula in which terms cancel."""
+    """Units of the argument's and the result's magnitude: a formula in which terms cancel.
+
+    A large argument is the result, or has no part in it any more.
+    """
     (first, *_) = call.tensors()
     size = first.abs() if first.shape == call.exact.shape else first.abs().max()
-    return call.rule.units * call.eps * (size.nan_to_num() + call.exact.double().abs())
+    size = size.nan_to_num().clamp(max=_SATURATED)
+    return call.rule.units * call.eps * (size + call.exact.double().abs())
 
 
 def _scaled(call: Call) -> torch.Tensor:

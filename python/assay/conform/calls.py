@@ -6,7 +6,7 @@ A call is {"args": […], "kwargs": {…}} in the order of the operator's schema
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -16,8 +16,8 @@ from assay.aot.inputs import DTYPES
 from assay.aot.suggest import check_keys, unknown_name
 
 LAYOUTS = ("contiguous", "channels_last", "transposed", "gapped")
-ORDERS = (None, "distinct", "trues", "away", "sorted", "coarse")
-_KEYS = ("shape", "dtype", "layout", "low", "high", "order", "along", "constant")
+ORDERS = (None, "distinct", "trues", "away", "sorted", "coarse", "varied")
+_KEYS = ("shape", "dtype", "layout", "low", "high", "order", "along", "constant", "open", "refused")
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,10 @@ class TensorSpec:
     Without `low` and `high` floats are standard normal; with them floats are uniform in
     [low, high] and integers in [low, high). `order`: "distinct" values (all of a float tensor, or
     of an integer one along dimension `along`), "away" from zero by at least a quarter,
-    "coarse" floats that are whole and often alike, integers "sorted" from `low` on, or for a bool
-    tensor "trues", half of which are true. `is_constant`: a weight of the program, no input.
+    "coarse" floats that are whole and often alike, integers "sorted" from `low` on, "trues": half
+    are true or not zero, "varied": in turn zeros, some of them, none. `is_constant`: a weight of
+    the program, no input. `open`: names of the dimensions that the program leaves open, by place.
+    `refused`: what is another matter in samples that the operator has to refuse.
     """
 
     shape: tuple[int, ...]
@@ -39,6 +41,15 @@ class TensorSpec:
     order: str | None = None
     along: int = 0
     is_constant: bool = False
+    open: Mapping[int, str] = field(default_factory=dict)
+    refused: Mapping[str, Any] = field(default_factory=dict)
+
+    def sized(self, sizes: Mapping[str, int]) -> "TensorSpec":
+        """The same with these sizes of its open dimensions."""
+        shape = list(self.shape)
+        for place, name in self.open.items():
+            shape[place] = sizes[name]
+        return replace(self, shape=tuple(shape))
 
     def to_json(self) -> dict[str, Any]:
         """As calls write it, defaults left out."""
@@ -50,13 +61,17 @@ class TensorSpec:
             "order": self.order,
             "along": self.along or None,
             "constant": self.is_constant or None,
+            "open": [self.open.get(place) for place in range(len(self.shape))]
+            if self.open
+            else None,
+            "refused": dict(self.refused) or None,
         }
         return document | {key: value for key, value in given.items() if value is not None}
 
 
 @reading("a tensor of a call")
 def tensor_from_json(document: Mapping[str, Any]) -> TensorSpec:
-    """Reads {"shape", "dtype", "layout", "low", "high", "order", "along", "constant"}."""
+    """Reads {"shape", "dtype", "layout", "low", "high", "order", "along", "constant", …}."""
     check_keys("key of a tensor", document, _KEYS)
     dtype, layout = str(document["dtype"]), str(document.get("layout", "contiguous"))
     order = document.get("order")
@@ -68,6 +83,9 @@ def tensor_from_json(document: Mapping[str, Any]) -> TensorSpec:
     shape = tuple(int(size) for size in document["shape"])
     if layout == "channels_last" and len(shape) not in (4, 5):
         raise RequestError(f"channels_last needs 4 or 5 dimensions, not {list(shape)}")
+    names = list(document.get("open") or [])
+    if names and (len(names) != len(shape) or document.get("constant")):
+        raise RequestError(f'"open" needs a name or null for each of {list(shape)}, of an input')
     return TensorSpec(
         shape,
         dtype,
@@ -77,7 +95,17 @@ def tensor_from_json(document: Mapping[str, Any]) -> TensorSpec:
         order,
         int(document.get("along", 0)),
         bool(document.get("constant", False)),
+        {place: str(name) for place, name in enumerate(names) if name is not None},
+        dict(document.get("refused") or {}),
     )
+
+
+def refused_form(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The tensor as samples have it that the operator has to refuse."""
+    return {
+        **{key: one for key, one in document.items() if key != "refused"},
+        **document.get("refused", {}),
+    }
 
 
 def is_tensor(value: Any) -> bool:

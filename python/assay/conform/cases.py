@@ -14,16 +14,18 @@ from assay.aot.suggest import unknown_name
 from assay.conform import models
 from assay.conform.bounds import find_rule
 from assay.conform.calls import find_overload, tensors_of
+from assay.conform.dimensions import ROUND
 from assay.conform.operators import core_overloads, find_reason, packet_name, table
 from assay.conform.rows import DTYPES, Row, read_rows, with_dtype
 
 SCHEMA = "assay/conformance_cases/1"
-TIERS = ("quick", "full")
+FUZZ = "fuzz"
+TIERS = ("quick", "full", FUZZ)
 EDGE_DTYPES = ("float32", "float16", "bfloat16", "int32", "int8")
 EDGE_RULES = ("exact", "ulp", "composite", "sum_of_two")
 """Rules under which special values keep their meaning element by element."""
 
-OWN_INPUTS = {"generator": "own", "count": 3, "seed": 1}
+OWN_INPUTS: dict[str, Any] = {"generator": "own", "count": 3, "seed": 1}
 MODEL_INPUTS = {**OWN_INPUTS, "generator": "normal"}
 
 _ELEMENTS_OF_A_LOWERING = 20_000
@@ -32,7 +34,10 @@ _ELEMENTS_OF_A_LOWERING = 20_000
 
 @dataclass(frozen=True)
 class Case:
-    """One case. `cost`: about how much longer than a small operator it takes."""
+    """One case. `cost`: about how much longer than a small operator it takes.
+
+    `refuses`: the program has to refuse the last of its samples, by an error.
+    """
 
     name: str
     model: dict[str, Any]
@@ -42,6 +47,7 @@ class Case:
     values: str = "normal"
     tier: str = "full"
     joinable: bool = True
+    refuses: bool = False
     cost: float = 1.0
     inputs: dict[str, Any] = field(default_factory=lambda: dict(OWN_INPUTS))
 
@@ -51,14 +57,22 @@ class Case:
 
 
 def list_cases(
-    suite: str, tier: str, match: Sequence[str], dtypes: Sequence[str] | None
+    suite: str,
+    tier: str,
+    match: Sequence[str],
+    dtypes: Sequence[str] | None,
+    *,
+    seed: int = 0,
+    count: int = 100,
 ) -> dict[str, Any]:
     """{schema, cases, coverage}: the cases of a suite that the request asks for.
 
-    `match`: patterns of operators or of whole names, any of which may fit; empty: all.
+    `match`: patterns of operators or of whole names, any of which may fit; empty: all. `seed` and
+    `count` are of the tier fuzz, whose cases are drawn.
 
     Raises:
-        RequestError: an unknown suite, tier or type.
+        RequestError: an unknown suite, tier or type; a suite that has no such tier.
+        MissingDependency: what draws cases is not installed.
     """
     known = ((tier, TIERS, "tier"), (suite, SUITES, "suite"))
     for name, names, kind in known:
@@ -67,12 +81,18 @@ def list_cases(
     for dtype in dtypes or ():
         if dtype not in DTYPES:
             raise RequestError(unknown_name("dtype", dtype, DTYPES))
+    if tier == FUZZ and suite != "operators":
+        raise RequestError(f"the suite {suite} has no tier {FUZZ}; operators are drawn")
+    all_cases = _drawn(match, dtypes, seed, count) if tier == FUZZ else SUITES[suite]()
     cases = [
         case
-        for case in SUITES[suite]()
-        if (tier == "full" or case.tier == "quick")
-        and (not dtypes or case.dtype in dtypes)
-        and (not match or _fits(case, match))
+        for case in all_cases
+        if tier == FUZZ
+        or (
+            (tier == "full" or case.tier == "quick")
+            and (not dtypes or case.dtype in dtypes)
+            and (not match or _fits(case, match))
+        )
     ]
     return {
         "schema": SCHEMA,
@@ -80,6 +100,20 @@ def list_cases(
         "coverage": coverage() if suite == "operators" else [],
         "known_gaps_folder": str(resources.files("assay").joinpath("data/conformance")),
     }
+
+
+def _drawn(
+    match: Sequence[str], dtypes: Sequence[str] | None, seed: int, count: int
+) -> Sequence[Case]:
+    """Cases of the operators that fit, drawn anew."""
+    from assay.conform.drawn import draw_cases
+
+    rows = [
+        row
+        for row in read_rows()
+        if not match or any(fnmatch.fnmatchcase(row.operator, pattern) for pattern in match)
+    ]
+    return draw_cases(rows, dtypes, seed, count)
 
 
 def _fits(case: Case, patterns: Sequence[str]) -> bool:
@@ -98,24 +132,46 @@ def operator_cases() -> tuple[Case, ...]:
     rows = read_rows()
     only = table()["edge_only"]
     cases = [
-        _case(row, dtype, "normal")
+        operator_case(row, dtype, row.values)
         for row in rows
         for dtype in row.dtypes
-        if packet_name(row.operator) not in only
+        if packet_name(row.operator) not in only and _samples(row, dtype, "normal")
     ]
     cases += [
-        _case(row, dtype, "edge")
-        for row in _first_rows(rows)
-        for dtype in row.dtypes
-        if dtype in EDGE_DTYPES and _has_edges(row, dtype)
+        operator_case(row, dtype, "edge")
+        for row, dtype in edge_pairs(rows)
+        if _samples(row, dtype, "edge")
     ]
     quick = quick_names(cases)
     return tuple(replace(c, tier="quick") if c.name in quick else c for c in cases)
 
 
-def _case(row: Row, dtype: str, values: str) -> Case:
+def edge_pairs(rows: Sequence[Row]) -> list[tuple[Row, str]]:
+    """The calls and types in which special values have a meaning."""
+    return [
+        (row, dtype)
+        for row in _first_rows(rows)
+        for dtype in row.dtypes
+        if dtype in EDGE_DTYPES and _has_edges(row, dtype)
+    ]
+
+
+def _samples(row: Row, dtype: str, values: str) -> int:
+    """How many samples a case of the row has."""
+    key = f"{dtype}-edge" if values == "edge" else dtype
+    return row.samples.get(key, least_samples(row))
+
+
+def least_samples(row: Row) -> int:
+    """Three, or where dimensions are open one of each size and the first size again."""
+    is_open = "dimensions" in row.call and row.values == "normal"
+    return ROUND if is_open else int(OWN_INPUTS["count"])
+
+
+def operator_case(row: Row, dtype: str, values: str) -> Case:
+    """The case of a call in one type; `values`: "normal", "edge" or "refused"."""
     call = with_dtype(row.call, dtype)
-    suffix = "" if values == "normal" else f"-{values}"
+    suffix = "-edge" if values == "edge" else ""
     args = {**call, "values": values}
     size = sum(math.prod(spec.shape) for spec in tensors_of(call))
     return Case(
@@ -126,7 +182,9 @@ def _case(row: Row, dtype: str, values: str) -> Case:
         shape_class=row.shape_class,
         values=values,
         joinable=_is_joinable(row),
+        refuses=values == "refused",
         cost=round(1.0 + size / _ELEMENTS_OF_A_LOWERING, 2),
+        inputs={**OWN_INPUTS, "count": _samples(row, dtype, values)},
     )
 
 
@@ -136,7 +194,7 @@ def _is_joinable(row: Row) -> bool:
     ExecuTorch 1.5.1 refuses a whole program for one tensor without elements.
     """
     is_free = find_reason(row.operator, "not_joinable") is None
-    return is_free and row.shape_class != "zero_size"
+    return is_free and row.shape_class != "zero_size" and row.values == "normal"
 
 
 def _first_rows(rows: Sequence[Row]) -> list[Row]:

@@ -5,11 +5,12 @@ of the program tells of one part only.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
 
-from assay.aot.brought import Bound, Brought, Span
+from assay.aot.brought import Bound, Brought, OpenDimension, Span
 from assay.aot.errors import RequestError
 from assay.aot.inputs import Sample
 from assay.aot.suggest import check_keys
@@ -46,10 +47,23 @@ def make_joint(args: Mapping[str, Any]) -> Brought:
 
     module = JointModule([part.module for part in parts], spans)
     doubles = [part.double for part in parts]
+    dynamic = tuple(
+        places
+        for number, (part, sample) in enumerate(zip(parts, samples, strict=True))
+        for places in _renamed(part, len(sample), number)
+    )
     if any(part.bound is None for part in parts) or any(double is None for double in doubles):
-        return Brought(module, draw, parts=spans)
+        return Brought(module, draw, parts=spans, dynamic=dynamic)
     double = JointModule([double for double in doubles if double is not None], spans)
-    return Brought(module, draw, double, bound, spans)
+    return Brought(module, draw, double, bound, spans, dynamic)
+
+
+def _renamed(part: Brought, inputs: int, number: int) -> list[dict[int, OpenDimension]]:
+    """The open dimensions of a part's inputs: what two parts call n are two sizes."""
+    return [
+        {place: replace(one, name=f"{one.name}_{number}") for place, one in places.items()}
+        for places in part.dynamic or ({},) * inputs
+    ]
 
 
 def _load(document: Any) -> Brought:

@@ -2,7 +2,9 @@
 
     {"ref": "aten:add.Tensor", "args": {"args": […], "kwargs": {…}, "values": "normal" | "edge"}}
 
-The tensors of the call that are no constants are the program's inputs, in order.
+"same": true beside them says that the answer is alike for any values, such as a softmax of one
+element; "dimensions": {"n": [2, 9]} are bounds of the sizes that tensors leave "open". The tensors
+of the call that are no constants are the program's inputs, in order.
 """
 
 import copy
@@ -16,49 +18,81 @@ from assay.aot.errors import RequestError
 from assay.aot.inputs import Sample
 from assay.aot.suggest import check_keys, unknown_name
 from assay.conform import bounds
-from assay.conform.calls import TensorSpec, decode, find_overload, tensors_of
+from assay.conform.calls import (
+    TensorSpec,
+    decode,
+    find_overload,
+    map_tensors,
+    refused_form,
+    tensors_of,
+)
+from assay.conform.dimensions import open_dimensions, ranges_from_json, sizes_beyond, sizes_of
 from assay.conform.values import draw_tensor
 
-VALUES = ("normal", "edge")
+VALUES = ("normal", "edge", "refused")
+BESIDE = ("values", "same", "dimensions")
+"""What an operator's arguments hold beside the call."""
 
 
 def make_operator(ref: str, args: Mapping[str, Any]) -> Brought:
     """The model of a reference "aten:NAME.OVERLOAD" and the arguments that it names."""
-    check_keys(f"argument of {ref}", args, ("args", "kwargs", "values"))
+    check_keys(f"argument of {ref}", args, ("args", "kwargs", *BESIDE))
     values = str(args.get("values", "normal"))
     if values not in VALUES:
         raise RequestError(unknown_name("kind of values", values, VALUES))
     operator = ref.replace(":", ".", 1)
     call = {"args": list(args.get("args") or []), "kwargs": dict(args.get("kwargs") or {})}
-    module = OperatorModule(operator, call)
+    module = OperatorModule(operator, call, is_same=bool(args.get("same", False)))
+    ranges = ranges_from_json(args.get("dimensions") or {}, module.specs)
     double = copy.deepcopy(module).double()
     double.is_double = True
 
     def draw(seed: int, sample: int) -> Sample:
-        return tuple(
-            draw_tensor(spec, seed=seed, sample=sample, place=place, values=values)
-            for place, spec in enumerate(module.specs)
-            if not spec.is_constant
-        )
+        return draw_inputs(module.specs, sizes_of(ranges, sample), seed, sample, values)
+
+    def refused(seed: int, sample: int) -> Sample:
+        specs = tensors_of(map_tensors(call, refused_form))
+        return draw_inputs(specs, sizes_beyond(ranges), seed, sample, values)
 
     def bound(
         sample: Sample, own: Sequence[torch.Tensor], exact: Sequence[torch.Tensor]
     ) -> list[Bound]:
         return bounds.bound_outputs(module, double, sample, own, exact)
 
-    return Brought(module, draw, double, bound)
+    inputs = [spec for spec in module.specs if not spec.is_constant]
+    return Brought(
+        module,
+        draw,
+        double,
+        bound,
+        dynamic=tuple(open_dimensions(spec, ranges) for spec in inputs),
+        refused=refused if values == "refused" else None,
+    )
+
+
+def draw_inputs(
+    specs: Sequence[TensorSpec], sizes: Mapping[str, int], seed: int, sample: int, values: str
+) -> Sample:
+    """One sample: a tensor for each that is no constant, open dimensions of these sizes."""
+    return tuple(
+        draw_tensor(spec.sized(sizes), seed=seed, sample=sample, place=place, values=values)
+        for place, spec in enumerate(specs)
+        if not spec.is_constant
+    )
 
 
 class OperatorModule(torch.nn.Module):  # type: ignore[misc]
     """Calls one overload; returns its tensor outputs as a tuple.
 
-    `is_double`: floating types named among the arguments become float64.
+    `is_same`: it answers alike to any values. `is_double`: floating types named among the
+    arguments become float64.
     """
 
-    def __init__(self, operator: str, call: Mapping[str, Any]) -> None:
+    def __init__(self, operator: str, call: Mapping[str, Any], *, is_same: bool = False) -> None:
         super().__init__()
         self.operator = operator
         self.call = call
+        self.is_same = is_same
         self.specs = tensors_of(call)
         self.overload = find_overload(operator)
         self.is_double = False

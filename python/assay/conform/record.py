@@ -17,8 +17,10 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from assay.conform.calls import encode
+from assay.conform.further import DYNAMIC, REFUSED, further_rows
 from assay.conform.operators import is_testable, packet_name, table, wanted_packets
 from assay.conform.rows import Row, keep_rows, make_row, read_rows, row_json, with_types
+from assay.conform.tuning import tune
 
 BY_HAND = "hand-"
 """What the names of calls begin with that somebody wrote."""
@@ -181,17 +183,26 @@ def _fitting(
     return dict(domain)
 
 
+def _rows(is_by_hand: bool) -> list[Row]:
+    """What was recorded before, or is now, and what is written by hand."""
+    recorded = read_rows() if is_by_hand else record()
+    kept = [row for row in recorded if not row.name.startswith(BY_HAND)]
+    return sorted([*kept, *rows_by_hand()], key=lambda row: row.operator)
+
+
 def main() -> None:
     """Writes the calls."""
     parser = argparse.ArgumentParser(description="Records calls of operators from torch's samples.")
     parser.add_argument("--out", type=Path, default=CALLS)
     parser.add_argument("--only-by-hand", action="store_true", help="keep what was recorded")
+    parser.add_argument("--only-tune", action="store_true", help="keep all calls")
     args = parser.parse_args()
     torch.set_num_threads(1)
     warnings.filterwarnings("ignore")
-    recorded = read_rows() if args.only_by_hand else record()
-    kept = [row for row in recorded if not row.name.startswith(BY_HAND)]
-    rows = sorted([*kept, *rows_by_hand()], key=lambda row: row.operator)
+    rows = list(read_rows()) if args.only_tune else _rows(args.only_by_hand)
+    rows = [row for row in rows if row.shape_class != DYNAMIC and row.values != REFUSED]
+    rows = sorted([*rows, *further_rows(rows)], key=lambda row: row.operator)
+    rows = tune(rows)
     args.out.write_text("".join(json.dumps(row_json(row)) + "\n" for row in rows))
     print(f"{len(rows)} calls of {len({row.operator for row in rows})} operators")
 

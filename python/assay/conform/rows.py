@@ -4,7 +4,7 @@ import contextlib
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from importlib import resources
 from typing import Any
@@ -15,9 +15,12 @@ from assay.conform.calls import LAYOUTS, map_tensors, tensors_of
 from assay.conform.operators import find_reason, packet_name, table
 
 DTYPES = ("float32", "float16", "bfloat16", "int64", "int32", "int8", "uint8", "bool")
+CALL_KEYS = ("args", "kwargs", "same", "dimensions")
 MAX_ELEMENTS = 20_000
 MAX_CALLS = 8
 """Recorded calls that are kept of one overload, those most unlike each other."""
+
+_KINDS = ("integer", "bool")
 
 SHAPES = {
     "typical": [4, 16, 8],
@@ -32,13 +35,25 @@ SHAPES = {
 
 @dataclass(frozen=True)
 class Row:
-    """A call whose tensors of the case's type are written as "case"."""
+    """A call whose tensors of the case's type are written as "case".
+
+    `samples`: by type, "int8" or for special values "int8-edge", how many a case has where three
+    answers may all be alike; 0 where no number is enough. `values`: "refused" for a call of which
+    the later samples have to be refused.
+    """
 
     operator: str
     name: str
     call: dict[str, Any]
     dtypes: tuple[str, ...] = ()
     shape_class: str = "typical"
+    samples: dict[str, int] = field(default_factory=dict)
+    values: str = "normal"
+
+    @property
+    def ref(self) -> str:
+        """The reference of its model."""
+        return self.operator.replace(".", ":", 1)
 
 
 def row_json(row: Row) -> dict[str, Any]:
@@ -48,6 +63,8 @@ def row_json(row: Row) -> dict[str, Any]:
         "name": row.name,
         "shape_class": row.shape_class,
         "dtypes": list(row.dtypes),
+        **({"values": row.values} if row.values != "normal" else {}),
+        **({"samples": row.samples} if row.samples else {}),
         **row.call,
     }
 
@@ -61,10 +78,11 @@ def read_rows() -> tuple[Row, ...]:
 
 
 def _read(document: Mapping[str, Any]) -> Row:
-    call = {"args": document["args"], "kwargs": document["kwargs"]}
+    call = {key: document[key] for key in CALL_KEYS if key in document}
     shape_class = str(document["shape_class"])
     dtypes = tuple(document["dtypes"])
-    return Row(document["operator"], document["name"], call, dtypes, shape_class)
+    samples, values = dict(document.get("samples", {})), str(document.get("values", "normal"))
+    return Row(document["operator"], document["name"], call, dtypes, shape_class, samples, values)
 
 
 def make_row(operator: str, name: str, call: dict[str, Any]) -> Row | None:
@@ -103,13 +121,20 @@ def _is_broadcast(shapes: Sequence[tuple[int, ...]]) -> bool:
 
 
 def with_dtype(call: Mapping[str, Any], dtype: str) -> dict[str, Any]:
-    """The call with the case's type in it."""
+    """The call with the case's type in it.
+
+    A tensor of the case's type may say under "integer" and "bool" what is another matter there.
+    """
+    kind = "bool" if dtype == "bool" else "integer" if "int" in dtype else "float"
 
     def typed(tensor: Mapping[str, Any]) -> dict[str, Any]:
-        return {**tensor, "dtype": dtype} if tensor["dtype"] == "case" else dict(tensor)
+        plain = {key: one for key, one in tensor.items() if key not in _KINDS}
+        if tensor["dtype"] != "case":
+            return plain
+        return {**plain, **tensor.get(kind, {}), "dtype": dtype}
 
-    found: dict[str, Any] = map_tensors(call, typed)
-    return found
+    parts = {key: map_tensors(call[key], typed) for key in ("args", "kwargs")}
+    return {**call, **parts}
 
 
 def _shapes(call: Mapping[str, Any]) -> list[tuple[int, ...]]:

@@ -1,8 +1,9 @@
 """The quick tier: few cases that together touch everything once.
 
-Every operator has a case. Within a family, the operators whose errors have one reason, each type,
-each class of shapes and each type with special values occurs; which operator of the family stands
-for it is a matter of a digest of its name, so it does not move when others are added.
+Every operator has a case, and every refusal is there. Within a family, the operators whose errors
+have one reason, each type, each class of shapes and each type with special values occurs; which
+operator of the family stands for it is a matter of a digest of its name, so it does not move when
+others are added.
 """
 
 import hashlib
@@ -21,7 +22,7 @@ PLAIN = ("typical", "odd", "broadcast", "size_one", "high_rank")
 def quick_names(cases: Sequence["Case"]) -> frozenset[str]:
     """The names of the quick cases."""
     names: set[str] = set()
-    for key in (_by_operator, _by_family_and_dtype, _by_family_and_class, _by_family_and_edges):
+    for key in _KEYS:
         best: dict[tuple[str, ...], Case] = {}
         for case in sorted(cases, key=_rank):
             group = key(case)
@@ -57,3 +58,16 @@ def _by_family_and_class(case: "Case") -> tuple[str, ...] | None:
 
 def _by_family_and_edges(case: "Case") -> tuple[str, ...] | None:
     return (_family(case), case.dtype) if case.values == "edge" else None
+
+
+def _by_refusal(case: "Case") -> tuple[str, ...] | None:
+    return (case.name,) if case.refuses else None
+
+
+_KEYS = (
+    _by_operator,
+    _by_family_and_dtype,
+    _by_family_and_class,
+    _by_family_and_edges,
+    _by_refusal,
+)

@@ -20,7 +20,10 @@ EDGE_EVERY = 2
 _INTEGERS = {"uint8": (0, 16), "bool": (0, 2)}
 _AWAY = 0.25
 _SPREAD = 4.0
-"""Distinct floats are spread evenly over [-4, 4)."""
+"""Distinct floats are of a grid over [-4, 4)."""
+
+_PLACES = 64
+"""Places of that grid at least, so that few values are not the same ones in every sample."""
 
 
 def draw_tensor(
@@ -33,15 +36,36 @@ def draw_tensor(
     stream = "constant" if spec.is_constant else f"{seed}/{sample}"
     key = hashlib.sha256(f"assay/conform/1/{stream}/{place}".encode()).digest()[:16]
     random = np.random.Generator(np.random.Philox(key=int.from_bytes(key, "little")))
-    tensor = torch.from_numpy(np.ascontiguousarray(_draw(spec, random))).to(DTYPES[spec.dtype])
+    drawn = _draw_varied(spec, random, sample) if spec.order == "varied" else _draw(spec, random)
+    tensor = torch.from_numpy(np.ascontiguousarray(drawn)).to(DTYPES[spec.dtype])
     if values == "edge" and not spec.is_constant:
         return put_edges(tensor, spec, first=7 * sample + place)
     return tensor
 
 
+def _draw_varied(spec: TensorSpec, random: np.random.Generator, sample: int) -> npt.NDArray[Any]:
+    """Whole numbers: in turn zeros, zeros among others, no zeros. No reduction of all is alike."""
+    low, high = ((0, 1), (0, 4), (1, 8))[sample % 3]
+    drawn = random.integers(low, high, spec.shape, dtype=np.int64)
+    return drawn != 0 if spec.dtype == "bool" else drawn
+
+
 def _draw(spec: TensorSpec, random: np.random.Generator) -> npt.NDArray[Any]:
+    drawn = _draw_any(spec, random)
+    if spec.order != "trues":
+        return drawn
+    size = math.prod(spec.shape)
+    is_kept = (random.permutation(size) < (size + 1) // 2).reshape(spec.shape)
+    return is_kept if spec.dtype == "bool" else np.where(is_kept, _not_zero(drawn), 0)
+
+
+def _not_zero(drawn: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    return np.where(drawn == 0, 1, drawn)
+
+
+def _draw_any(spec: TensorSpec, random: np.random.Generator) -> npt.NDArray[Any]:
     if spec.dtype == "bool":
-        return _draw_bool(spec, random)
+        return random.random(spec.shape) < 0.5
     if DTYPES[spec.dtype].is_floating_point:
         return _draw_float(spec, random)
     low, high = _integer_range(spec)
@@ -60,18 +84,12 @@ def _draw(spec: TensorSpec, random: np.random.Generator) -> npt.NDArray[Any]:
     return np.where(drawn == 0, high - 1, drawn) if spec.order == "away" else drawn
 
 
-def _draw_bool(spec: TensorSpec, random: np.random.Generator) -> npt.NDArray[Any]:
-    if spec.order != "trues":
-        return random.random(spec.shape) < 0.5
-    size = math.prod(spec.shape)
-    return (random.permutation(size) < (size + 1) // 2).reshape(spec.shape)
-
-
 def _draw_float(spec: TensorSpec, random: np.random.Generator) -> npt.NDArray[Any]:
     if spec.order == "distinct":
         size = math.prod(spec.shape)
-        step = 2.0 ** math.floor(math.log2(2 * _SPREAD / max(size, 1)))
-        return (random.permutation(size) * step - _SPREAD).reshape(spec.shape)
+        places = max(size, _PLACES)
+        step = 2.0 ** math.floor(math.log2(2 * _SPREAD / places))
+        return (random.permutation(places)[:size] * step - _SPREAD).reshape(spec.shape)
     if spec.low is not None and spec.high is not None:
         return spec.low + (spec.high - spec.low) * random.random(spec.shape)
     drawn = random.standard_normal(spec.shape)
@@ -81,9 +99,14 @@ def _draw_float(spec: TensorSpec, random: np.random.Generator) -> npt.NDArray[An
 
 
 def _integer_range(spec: TensorSpec) -> tuple[int, int]:
+    """[low, high): a domain of floats is widened to the whole numbers around it."""
     low, high = _INTEGERS.get(spec.dtype, (-8, 8))
-    low = low if spec.low is None else int(spec.low)
-    high = high if spec.high is None else int(spec.high)
+    if spec.low is not None:
+        low = math.floor(spec.low)
+    if spec.high is not None:
+        is_whole = float(spec.high).is_integer()
+        high = int(spec.high) if is_whole else math.ceil(spec.high) + 1
+    low = max(low, 0) if spec.dtype == "uint8" else low
     return low, max(high, low + 1)
 
 

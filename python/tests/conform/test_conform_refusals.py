@@ -1,0 +1,119 @@
+import json
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from assay.aot.brought import TAKEN
+from assay.aot.inputs import input_set_from_json, samples_of
+from assay.aot.reference import make_reference
+from assay.aot.stages import StageLog
+from assay.conform.cases import operator_cases
+from assay.conform.further import in_child
+from assay.conform.operator_model import make_operator
+
+REFUSALS = [case for case in operator_cases() if case.refuses]
+GATHER = {
+    "args": [
+        {"shape": [4, 3], "dtype": "float32"},
+        0,
+        {
+            "shape": [2, 3],
+            "dtype": "int64",
+            "low": 0,
+            "high": 4,
+            "refused": {"low": 4, "high": 5},
+        },
+    ],
+    "values": "refused",
+}
+BEYOND = {
+    "args": [{"shape": [4], "dtype": "float32", "open": ["n"]}],
+    "dimensions": {"n": [2, 6]},
+    "values": "refused",
+}
+
+
+def refer(model, folder):
+    document = make_reference(
+        model=model,
+        quantization=None,
+        lowering=None,
+        kind="float64",
+        inputs={"generator": "own", "count": 3, "seed": 1},
+        calibration=None,
+        folder=folder,
+        stages=StageLog(),
+    )
+    return (
+        document,
+        load_file(folder / "inputs.safetensors"),
+        load_file(folder / "outputs.safetensors"),
+    )
+
+
+def test_the_first_samples_are_taken_and_those_after_them_refused():
+    brought = make_operator("aten:gather.default", GATHER)
+    samples = brought.samples(1, 4)
+    for sample in samples[:TAKEN]:
+        brought.module(*sample)
+    for sample in samples[TAKEN:]:
+        assert set(sample[1].unique().tolist()) == {4}
+        with pytest.raises((IndexError, RuntimeError)):
+            brought.module(*sample)
+
+
+def test_a_reference_has_the_input_that_is_refused_and_no_answer_to_it(tmp_path):
+    document, inputs, outputs = refer({"ref": "aten:gather.default", "args": GATHER}, tmp_path)
+    assert set(inputs) == {f"{sample}.{index}" for sample in range(3) for index in range(2)}
+    assert set(outputs) == {"0.0", "1.0"}
+    assert document["samples"] == 3
+
+
+def test_a_size_that_eager_takes_has_an_answer(tmp_path):
+    _, inputs, outputs = refer({"ref": "aten:relu.default", "args": BEYOND}, tmp_path)
+    assert [inputs[f"{sample}.0"].shape[0] for sample in range(3)] == [2, 4, 7]
+    assert torch.equal(outputs["2.0"], inputs["2.0"].double().relu())
+
+
+def test_calibration_sees_nothing_that_is_refused():
+    brought = make_operator("aten:gather.default", GATHER)
+    document = {"generator": "own", "seed": 1000, "batches": 8}
+    calibration = input_set_from_json(document, role="calibration")
+    samples = samples_of(calibration, (), brought)
+    assert len(samples) == 8
+    assert max(int(sample[1].max()) for sample in samples) < 4
+
+
+def test_the_suite_refuses_indices_beyond_and_below_and_sizes_beyond():
+    names = {case.name.rpartition("-")[2] for case in REFUSALS}
+    assert names == {"beyond", "below"}
+    operators = {case.operator.split(".")[1] for case in REFUSALS}
+    assert {"embedding", "gather", "index_select", "scatter", "index"} <= operators
+    assert {case.tier for case in REFUSALS} == {"quick"}
+    assert not any(case.joinable for case in REFUSALS)
+
+
+def _is_right(case):
+    brought = make_operator(case.model["ref"], case.model["args"])
+    *taken, refused = brought.samples(1, TAKEN + 1)
+    for sample in taken:
+        brought.module(*sample)
+    try:
+        brought.module(*refused)
+    except (IndexError, RuntimeError):
+        return True
+    return "dimensions" in case.model["args"]
+
+
+def test_eager_refuses_what_the_suite_says_that_it_does():
+    wrong = [
+        case.name for case in REFUSALS if in_child(lambda case=case: int(_is_right(case))) != 1
+    ]
+    assert wrong == []
+
+
+def test_the_listing_says_what_is_to_be_refused():
+    document = json.loads(json.dumps(REFUSALS[0].to_json()))
+    assert document["refuses"] is True
+    assert document["values"] == "refused"
