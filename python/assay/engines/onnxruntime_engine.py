@@ -131,7 +131,11 @@ class BoundSession:
         self._inputs: list[Any] = []
         self._binding = session.io_binding()
         self._outputs = [self._bind_output(spec) for spec in report.outputs]
-        self._is_all_bound = all(output is not None for output in self._outputs)
+        self._unbound = [
+            spec.name
+            for spec, output in zip(report.outputs, self._outputs, strict=True)
+            if output is None
+        ]
 
     def _bind_output(self, spec: TensorSpec) -> Array | None:
         if not is_static(spec):
@@ -144,10 +148,16 @@ class BoundSession:
         return memory
 
     def bind(self, inputs: Sequence[Array]) -> None:
-        """Binds views of the arrays; nothing is copied."""
+        """Binds views of the arrays; nothing is copied.
+
+        Outputs of unknown shape are bound again: the binding keeps what the last execution made
+        for them, and takes no other shape.
+        """
         self._inputs = [self._from_numpy(array) for array in inputs]
         for name, value in zip(self._names, self._inputs, strict=True):
             self._binding.bind_ortvalue_input(name, value)
+        for name in self._unbound:
+            self._binding.bind_output(name, "cpu")
 
     def execute(self) -> None:
         """Runs the binding."""
@@ -155,7 +165,7 @@ class BoundSession:
 
     def fetch(self) -> Sequence[Array]:
         """The bound memory; a copy of outputs whose shape was not known."""
-        if self._is_all_bound:
+        if not self._unbound:
             return self._outputs  # type: ignore[return-value]
         return [
             value.numpy() if bound is None else bound
