@@ -105,13 +105,15 @@ def conform(request: Request, stages: StageLog) -> dict[str, Any]:
     """Lists the cases of a conformance suite, and what it covers."""
     from assay.conform.cases import list_cases
 
-    known = ("suite", "tier", "match", "dtypes")
+    known = ("suite", "tier", "match", "dtypes", "seed", "count")
     check_keys("key of a conformance list", request, (*_COMMON, *known))
     return list_cases(
         str(request.get("suite", "operators")),
         str(request.get("tier", "quick")),
         list(request.get("match") or []),
         request.get("dtypes"),
+        seed=int(request.get("seed", 0)),
+        count=int(request.get("count", 100)),
     )
 
 
