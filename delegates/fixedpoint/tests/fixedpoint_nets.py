@@ -60,6 +60,38 @@ class Rows(torch.nn.Module):
         return torch.sigmoid(total), total.transpose(1, 2)
 
 
+class Attention(torch.nn.Module):
+    """A convolution over time, positions, attention of two heads, a feed-forward, a mean."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed = torch.nn.Conv1d(5, 8, 2, 2)
+        self.places = torch.nn.Parameter(torch.randn(1, 6, 8))
+        self.before, self.after = torch.nn.LayerNorm(8), torch.nn.LayerNorm(8)
+        with torch.no_grad():
+            self.before.weight.copy_(torch.linspace(-1, 1, 8))
+            self.before.weight[3] = 0
+            self.before.bias.normal_()
+        self.qkv = torch.nn.Linear(8, 24)
+        self.out = torch.nn.Linear(8, 8)
+        self.wide, self.narrow = torch.nn.Linear(8, 16), torch.nn.Linear(16, 8)
+        self.head = torch.nn.Linear(8, 5)
+
+    def attend(self, x):
+        parts = self.qkv(x).view(x.shape[0], 6, 3, 2, 4)
+        q, k, v = parts.permute(2, 0, 3, 1, 4).unbind(0)
+        mixed = functional.scaled_dot_product_attention(q, k, v)
+        return self.out(mixed.transpose(1, 2).reshape(x.shape[0], 6, 8))
+
+    def forward(self, x):
+        x = self.embed(x).transpose(1, 2) + self.places
+        x = x + self.attend(self.before(x))
+        x = x + self.narrow(functional.gelu(self.wide(self.after(x))))
+        first, second = x.chunk(2, 1)
+        gate = torch.softmax((first @ second.transpose(1, 2)) / 3.0, 1)
+        return self.head(x.mean(1)), gate * 2.0
+
+
 class Left(torch.nn.Module):
     """Has an operator that the delegate does not know."""
 
@@ -83,4 +115,8 @@ def rows():
     return Rows(), (torch.randn(2, 3, 12), torch.randn(2, 3, 12))
 
 
-NETS = {"mobile": mobile, "moving": moving, "rows": rows}
+def attention():
+    return Attention(), (torch.randn(2, 5, 12),)
+
+
+NETS = {"mobile": mobile, "moving": moving, "rows": rows, "attention": attention}

@@ -11,7 +11,7 @@ from fixedpoint.planner import ALIGNMENT, Plan, align
 from fixedpoint.program import ATTRIBUTES, Operation, Program, Tensor
 
 MAGIC = b"FXPT\r\n\x1a\n"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 ABSENT = 0xFFFFFFFF
 
 _HEADER = struct.Struct("<8sIIQQQIIIIII")
@@ -127,5 +127,6 @@ def _operation_record(handle: int, operation: Operation, span: tuple[int, int]) 
     first, count = span
     return _OPERATION.pack(
         operation.kind, count, first, operation.output, handle, *operation.multipliers,
-        operation.shift, operation.low, operation.high, 0, operation.bias, *attributes,
+        operation.shift, operation.low, operation.high, operation.rounding, operation.bias,
+        *attributes,
     )  # fmt: skip

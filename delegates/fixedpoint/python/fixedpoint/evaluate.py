@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import torch
 
-from fixedpoint import reference
+from fixedpoint import reference, transformer
 from fixedpoint.numbers import float32_from_bits
-from fixedpoint.program import Kind, Operation, Program
+from fixedpoint.program import ATTRIBUTES, Kind, Operation, Program
 
 Values = dict[int, torch.Tensor]
 
@@ -62,15 +62,16 @@ def _conv2d(program: Program, op: Operation, values: Values) -> torch.Tensor:
     return reference.conv2d(
         _image(x, a, "in_channels"), weight, multiplier, shift, bias, table[0] if table else None,
         *_window(a), [a["dilation_height"], a["dilation_width"]], a["groups"],
-        a["input_zero_point"], op.low, op.high,
+        a["input_zero_point"], op.low, op.high, op.rounding,
     )  # fmt: skip
 
 
 def _add(program: Program, op: Operation, values: Values) -> torch.Tensor:
     a, b = (values[i] for i in op.given_inputs())
     return reference.add(
-        a.reshape(-1), b.reshape(-1), *op.multipliers, op.shift, op.bias, op.low, op.high
-    )
+        a.reshape(-1), b.reshape(-1), *op.multipliers, op.shift, op.bias, op.low, op.high,
+        op.rounding,
+    )  # fmt: skip
 
 
 def _mul(program: Program, op: Operation, values: Values) -> torch.Tensor:
@@ -79,6 +80,7 @@ def _mul(program: Program, op: Operation, values: Values) -> torch.Tensor:
     return reference.mul(
         a.reshape(outer, rows, inner), b.reshape(outer, 1, inner), op.attributes["zero_point_a"],
         op.attributes["zero_point_b"], op.multipliers[0], op.shift, op.bias, op.low, op.high,
+        op.rounding,
     )  # fmt: skip
 
 
@@ -88,6 +90,7 @@ def _avg_pool2d(program: Program, op: Operation, values: Values) -> torch.Tensor
         _image(values[op.given_inputs()[0]], a, "channels"),
         [a["kernel_height"], a["kernel_width"]], *_window(a), a["input_zero_point"],
         op.multipliers[0], op.shift, op.bias, op.low, op.high,
+        op.rounding,
     )  # fmt: skip
 
 
@@ -131,6 +134,33 @@ def _concat(program: Program, op: Operation, values: Values) -> torch.Tensor:
     return torch.cat([values[i].reshape(outer, -1) for i in op.given_inputs()], 1)
 
 
+def _matmul(program: Program, op: Operation, values: Values) -> torch.Tensor:
+    a, b = (values[i] for i in op.given_inputs())
+    batch, rows, columns, depth, zero_point_a, zero_point_b = (
+        op.attributes[name] for name in ATTRIBUTES[Kind.MATMUL]
+    )
+    return transformer.matmul(
+        a.reshape(batch, rows, depth), b.reshape(batch, columns, depth), zero_point_a,
+        zero_point_b, op.multipliers[0], op.shift, op.bias, op.low, op.high, op.rounding,
+    )  # fmt: skip
+
+
+def _rows(x: torch.Tensor, op: Operation) -> torch.Tensor:
+    return x.reshape(op.attributes["rows"], op.attributes["columns"])
+
+
+def _softmax(program: Program, op: Operation, values: Values) -> torch.Tensor:
+    x, exponentials = (values[i] for i in op.given_inputs())
+    return transformer.softmax(
+        _rows(x, op), exponentials, op.multipliers[0], op.shift, op.bias, op.low, op.high
+    )
+
+
+def _layer_norm(program: Program, op: Operation, values: Values) -> torch.Tensor:
+    x, multiplier, shift, bias = (values[i] for i in op.given_inputs())
+    return transformer.layer_norm(_rows(x, op), multiplier, shift, bias, op.bias, op.low, op.high)
+
+
 _CALLS: dict[Kind, Callable[[Program, Operation, Values], torch.Tensor]] = {
     Kind.CONV2D: _conv2d,
     Kind.ADD: _add,
@@ -142,4 +172,7 @@ _CALLS: dict[Kind, Callable[[Program, Operation, Values], torch.Tensor]] = {
     Kind.CONCAT: _concat,
     Kind.QUANTIZE: _quantize,
     Kind.DEQUANTIZE: _dequantize,
+    Kind.MATMUL: _matmul,
+    Kind.SOFTMAX: _softmax,
+    Kind.LAYER_NORM: _layer_norm,
 }

@@ -21,12 +21,16 @@ UNARY = frozenset(
 )  # fmt: skip
 """By the operator's name without overload or the underscore of in-place variants."""
 
-FIXED_OUTPUT: dict[str, tuple[float, int]] = {
-    "aten.hardsigmoid": (2.0**-8, -128),
-    "aten.sigmoid": (2.0**-8, -128),
-    "aten.tanh": (2.0**-7, 0),
-}
-"""Scale and zero point of functions whose range is known."""
+SHARES = ("aten.hardsigmoid", "aten.sigmoid", "aten.softmax")
+"""Functions whose results lie between 0 and 1; those of tanh lie between -1 and 1."""
+
+
+def fixed_output(name: str, is_power_of_two: bool = False) -> tuple[float, int] | None:
+    """Scale and zero point of functions whose range is known; in Q formats the zero point is 0."""
+    if name == "aten.tanh" or (name in SHARES and is_power_of_two):
+        return 2.0**-7, 0
+    return (2.0**-8, -128) if name in SHARES else None
+
 
 _INFINITY = float("inf")
 

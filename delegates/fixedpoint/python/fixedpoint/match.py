@@ -28,6 +28,8 @@ MOVES = (
     "aten.permute",
     "aten.transpose",
     "aten.slice",
+    "aten.select",
+    "aten.expand",
     "aten.clone",
     "aten.alias",
     "aten.dropout",
@@ -74,6 +76,11 @@ def is_call(node: object, *names: str) -> bool:
 def is_dequantize(node: object) -> bool:
     """Whether a node dequantizes, per tensor or per channel."""
     return is_call(node, DEQUANTIZE, DEQUANTIZE_CHANNELS)
+
+
+def is_per_channel(node: Node) -> bool:
+    """Whether a dequantize is per channel."""
+    return is_call(node, DEQUANTIZE_CHANNELS)
 
 
 def is_of_input(quantize: Node) -> bool:

@@ -134,3 +134,26 @@ def float32_from_bits(bits: int) -> float:
 def activation_bounds(output: Quantization, low: float, high: float) -> tuple[int, int]:
     """The clamp that a fused activation with real bounds leaves of the integer range."""
     return output.quantize(low), output.quantize(high)
+
+
+SOFTMAX_BITS = 30
+"""Fraction bits of exponentials and of probabilities before they are requantized."""
+
+LAYER_NORM_BITS = 23
+"""Fraction bits of normalized values before they are requantized."""
+
+
+def split_signed_ratio(ratio: float, offset: float) -> tuple[int, int]:
+    """`split_ratio` of a ratio of either sign, or of none."""
+    if ratio == 0:
+        return 0, min(MULTIPLIER_BITS, _room_for(offset))
+    multiplier, shift = split_ratio(abs(ratio), offset)
+    return (multiplier if ratio > 0 else -multiplier), shift
+
+
+def layer_norm_epsilon(epsilon: float, columns: int, scale: float) -> int:
+    """What is added to columns^2 times the variance of the integers; at least 1."""
+    added = max(1, round(Fraction(epsilon) * columns**2 / Fraction(scale) ** 2))
+    if added > 1 << 60:
+        raise NumberError(f"the scale {scale} is too small beside the layer norm's epsilon")
+    return added

@@ -14,8 +14,9 @@ from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.operator_support import OperatorSupportBase
 
 from fixedpoint.backend import FixedPointBackend  # ExecuTorch finds backends by their classes
+from fixedpoint.builder import Builder, Modes
+from fixedpoint.constants import Constants
 from fixedpoint.functions import UNARY, base_name
-from fixedpoint.lower import Builder, Constants
 from fixedpoint.match import (
     DEQUANTIZE,
     QUANTIZE,
@@ -28,9 +29,14 @@ from fixedpoint.match import (
 )
 
 logger = logging.getLogger("executorch.backends.fixedpoint")
-_BIASES = ("int64", "int32")
-_BOUNDARIES = ("float", "int8")
-_WHOLE = ("linear", "max_pool2d", "adaptive_avg_pool2d", "avg_pool2d")
+_KNOWN = {
+    "bias": ("int64", "int32"),
+    "boundary": ("float", "int8"),
+    "rounding": ("half_up", "half_even"),
+}
+_WHOLE = (
+    "linear", "max_pool2d", "adaptive_avg_pool2d", "avg_pool2d", "conv1d", "matmul", "layer_norm",
+)  # fmt: skip
 
 
 class NotIntegerError(RuntimeError):
@@ -41,27 +47,34 @@ class FixedPointPartitioner(Partitioner):  # type: ignore[misc]
     """Tags dq -> operator -> q patterns that the delegate has a primitive for."""
 
     def __init__(
-        self, require_integer: bool = False, bias: str = "int64", boundary: str = "float"
+        self,
+        require_integer: bool = False,
+        bias: str = "int64",
+        boundary: str = "float",
+        rounding: str = "half_up",
     ) -> None:
-        """Takes whether a float operator that is left is an error, and two modes.
+        """Takes whether a float operator that is left is an error, and modes.
 
         `bias`: `int64` carries it exactly, `int32` rounds it to the scale of the products as other
         integer runtimes do. `boundary`: `float` takes the program's outer quantize and dequantize
-        in, `int8` leaves them outside, where they can be stripped.
+        in, `int8` leaves them outside, where they can be stripped. `rounding`: where a result
+        between two integers goes, `half_up` or `half_even`.
 
         Raises:
             ValueError: a mode that there is not.
         """
         super().__init__()
-        for kind, mode, known in (("bias", bias, _BIASES), ("boundary", boundary, _BOUNDARIES)):
-            if mode not in known:
-                raise ValueError(f"no {kind} mode {mode!r}; there are {', '.join(known)}")
+        for kind, mode in (("bias", bias), ("boundary", boundary), ("rounding", rounding)):
+            if mode not in _KNOWN[kind]:
+                raise ValueError(f"no {kind} mode {mode!r}; there are {', '.join(_KNOWN[kind])}")
         self._boundary = boundary
+        self._modes = Modes(bias, rounding)
         self.require_integer = require_integer
         self.reasons: dict[str, str] = {}
         """Why nodes were left, by the node's name; of the last program."""
         self._spec_of_all = DelegationSpec(
-            FixedPointBackend.__name__, [CompileSpec("bias", bias.encode())]
+            FixedPointBackend.__name__,
+            [CompileSpec("bias", bias.encode()), CompileSpec("rounding", rounding.encode())],
         )
 
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
@@ -70,7 +83,7 @@ class FixedPointPartitioner(Partitioner):  # type: ignore[misc]
         Raises:
             NotIntegerError: `require_integer`, and something floating is left.
         """
-        taken, self.reasons = find_taken(exported_program, self._boundary)
+        taken, self.reasons = find_taken(exported_program, self._boundary, self._modes)
         self._report(exported_program)
         if self.require_integer:
             check_integer(exported_program, taken, self.reasons)
@@ -120,7 +133,7 @@ class _Taken(OperatorSupportBase):  # type: ignore[misc]
 
 
 def find_taken(
-    exported: ExportedProgram, boundary: str = "int8"
+    exported: ExportedProgram, boundary: str = "int8", modes: Modes | None = None
 ) -> tuple[set[Node], dict[str, str]]:
     """The nodes of all patterns that lower, and reasons by name for operators that do not."""
     constants = Constants(exported)
@@ -133,7 +146,7 @@ def find_taken(
         try:
             match = find_match(node)
             at = match.core or node
-            Builder(constants).lower(match)
+            Builder(constants, modes).lower(match)
             matches.append(match)
         except NotLowered as error:
             reasons[_blamed(at).name] = str(error)

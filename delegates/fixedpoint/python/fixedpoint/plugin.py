@@ -16,4 +16,18 @@ recipes = [
         "lowering": {"partitioner": _PARTITIONER, "options": {}},
         "produces": "pte",
     },
+    {
+        "name": "executorch/fixedpoint-int8-pow2",
+        "engine": "executorch",
+        "description": "Fixed-point delegate in Q formats: scales are powers of two, zero points 0,"
+        " requantization is a shift; give its runtime with --library",
+        "quantization": {
+            "flow": "pt2e",
+            "quantizer": "fixedpoint.quantizer:FixedPointQuantizer",
+            "observer": "histogram",
+            "scales": "power_of_two",
+        },
+        "lowering": {"partitioner": _PARTITIONER, "options": {"bias": "int32"}},
+        "produces": "pte",
+    },
 ]

@@ -1,7 +1,7 @@
 """The program that lowering makes: integer tensors and primitives, before planning.
 
-Activations of rank 4 are stored channels last (N, H, W, C); all else as it is. Shapes here are
-those of the storage. The attributes of each kind are listed in docs/fixedpoint.md.
+Images are stored channels last (N, H, W, C). Shapes here are those of the storage. The attributes
+of each kind are listed in docs/fixedpoint.md.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,8 +24,35 @@ class Kind(IntEnum):
     CONCAT = 8
     QUANTIZE = 9
     DEQUANTIZE = 10
+    MATMUL = 11
+    SOFTMAX = 12
+    LAYER_NORM = 13
 
 
+class Rounding(IntEnum):
+    """Where a result that lies between two integers goes."""
+
+    HALF_UP = 0
+    HALF_EVEN = 1
+
+
+ROUNDED = (Kind.CONV2D, Kind.ADD, Kind.MUL, Kind.AVG_POOL2D, Kind.MATMUL)
+"""Primitives that the mode of rounding is for."""
+
+_POOL = (
+    "batch",
+    "in_height",
+    "in_width",
+    "channels",
+    "out_height",
+    "out_width",
+    "kernel_height",
+    "kernel_width",
+    "stride_height",
+    "stride_width",
+    "pad_top",
+    "pad_left",
+)
 _STRIDES = ("rank", "offset", *(f"dim{i}" for i in range(6)), *(f"stride{i}" for i in range(6)))
 
 ATTRIBUTES: Mapping[Kind, tuple[str, ...]] = {
@@ -50,42 +77,16 @@ ATTRIBUTES: Mapping[Kind, tuple[str, ...]] = {
     ),
     Kind.ADD: ("count",),
     Kind.MUL: ("outer", "rows", "inner", "zero_point_a", "zero_point_b"),
-    Kind.AVG_POOL2D: (
-        "batch",
-        "in_height",
-        "in_width",
-        "channels",
-        "out_height",
-        "out_width",
-        "kernel_height",
-        "kernel_width",
-        "stride_height",
-        "stride_width",
-        "pad_top",
-        "pad_left",
-        "input_zero_point",
-    ),
-    Kind.MAX_POOL2D: (
-        "batch",
-        "in_height",
-        "in_width",
-        "channels",
-        "out_height",
-        "out_width",
-        "kernel_height",
-        "kernel_width",
-        "stride_height",
-        "stride_width",
-        "pad_top",
-        "pad_left",
-        "dilation_height",
-        "dilation_width",
-    ),
+    Kind.AVG_POOL2D: (*_POOL, "input_zero_point"),
+    Kind.MAX_POOL2D: (*_POOL, "dilation_height", "dilation_width"),
     Kind.TABLE: ("count",),
     Kind.COPY: _STRIDES,
     Kind.CONCAT: ("outer",),
     Kind.QUANTIZE: (*_STRIDES, "zero_point", "factor_bits"),
     Kind.DEQUANTIZE: (*_STRIDES, "zero_point", "factor_bits"),
+    Kind.MATMUL: ("batch", "rows", "columns", "depth", "zero_point_a", "zero_point_b"),
+    Kind.SOFTMAX: ("rows", "columns"),
+    Kind.LAYER_NORM: ("rows", "columns"),
 }
 """Attributes of each primitive in their order in the blob."""
 
@@ -120,6 +121,7 @@ class Operation:
     bias: int = 0
     low: int = -128
     high: int = 127
+    rounding: Rounding = Rounding.HALF_UP
     nodes: tuple[str, ...] = ()
     handles: tuple[int, ...] = ()
 

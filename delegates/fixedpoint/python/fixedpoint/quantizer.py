@@ -24,11 +24,21 @@ from torchao.quantization.pt2e.quantizer import (
 )
 from torchao.quantization.pt2e.quantizer.quantizer import Q_ANNOTATION_KEY
 
-from fixedpoint.functions import FIXED_OUTPUT, UNARY, base_name, bounds_of
+from fixedpoint.functions import UNARY, base_name, bounds_of, fixed_output
+from fixedpoint.observers import (
+    PowerOfTwoChannelObserver,
+    PowerOfTwoHistogramObserver,
+    PowerOfTwoMinMaxObserver,
+)
+from fixedpoint.rewrite import rewrite
 
-_WEIGHTED = ("aten.conv2d", "aten.convolution", "aten.linear")
-_BINARY = ("aten.add", "aten.mul")
-_POOLED = ("aten.adaptive_avg_pool2d", "aten.avg_pool2d", "aten.mean")
+_WEIGHTED = ("aten.conv1d", "aten.conv2d", "aten.convolution", "aten.linear")
+_BINARY = ("aten.matmul", "aten.bmm", "aten.mm")
+_WITH_NUMBER = ("aten.add", "aten.mul", "aten.sub", "aten.div")
+_OF_NUMBERS_ONLY = ("aten.sub", "aten.div")
+_POOLED = (
+    "aten.adaptive_avg_pool2d", "aten.avg_pool2d", "aten.mean", "aten.softmax", "aten.layer_norm",
+)  # fmt: skip
 _MOVING = (
     "aten.max_pool2d",
     "aten.view",
@@ -42,46 +52,72 @@ _MOVING = (
     "aten.clone",
     "aten.contiguous",
     "aten.slice",
+    "aten.select",
+    "aten.expand",
 )
-_OBSERVERS = {"histogram": HistogramObserver, "minmax": MinMaxObserver}
+_OBSERVERS = {
+    "any": {"histogram": HistogramObserver, "minmax": MinMaxObserver},
+    "power_of_two": {"histogram": PowerOfTwoHistogramObserver, "minmax": PowerOfTwoMinMaxObserver},
+}
 _EPSILON = 2.0**-12
 """The smallest scale of activations."""
 
 
 @dataclass(frozen=True)
 class _Specs:
-    activation: QuantizationSpec
+    activation: Any
     weight: QuantizationSpec
+    is_power_of_two: bool
 
 
 class FixedPointQuantizer(Quantizer):  # type: ignore[misc]
     """Annotates a graph for the fixed-point delegate."""
 
-    def __init__(self, observer: str = "histogram") -> None:
+    def __init__(
+        self, observer: str = "histogram", scales: str = "any", fraction_bits: int | None = None
+    ) -> None:
         """Takes how ranges of activations are found: `histogram` or `minmax`.
 
+        `scales`: `any`, or `power_of_two`, with zero points of 0: the Q formats. `fraction_bits`
+        gives every activation of a Q format that many bits behind the point (a scale of
+        2^-fraction_bits) in the place of what is observed; functions of a known range keep theirs.
+
         Raises:
-            ValueError: another observer.
+            ValueError: another observer or other scales, fraction bits without a Q format.
         """
-        if observer not in _OBSERVERS:
-            raise ValueError(f"no observer {observer!r}; there are {', '.join(_OBSERVERS)}")
+        if scales not in _OBSERVERS:
+            raise ValueError(f"no scales {scales!r}; there are {', '.join(_OBSERVERS)}")
+        if observer not in _OBSERVERS[scales]:
+            known = ", ".join(_OBSERVERS[scales])
+            raise ValueError(f"no observer {observer!r}; there are {known}")
+        is_power_of_two = scales == "power_of_two"
+        if fraction_bits is not None and not is_power_of_two:
+            raise ValueError("fraction_bits are of Q formats; give scales='power_of_two', too")
+        observed = _OBSERVERS[scales][observer].with_args(eps=_EPSILON)
+        channels = PowerOfTwoChannelObserver if is_power_of_two else PerChannelMinMaxObserver
+        activation = QuantizationSpec(
+            dtype=torch.int8,
+            quant_min=-128,
+            quant_max=127,
+            qscheme=torch.per_tensor_symmetric if is_power_of_two else torch.per_tensor_affine,
+            observer_or_fake_quant_ctr=observed,
+        )
         self._specs = _Specs(
-            activation=QuantizationSpec(
-                dtype=torch.int8,
-                quant_min=-128,
-                quant_max=127,
-                qscheme=torch.per_tensor_affine,
-                observer_or_fake_quant_ctr=_OBSERVERS[observer].with_args(eps=_EPSILON),
-            ),
+            activation=activation if fraction_bits is None else _fixed(2.0**-fraction_bits, 0),
             weight=QuantizationSpec(
                 dtype=torch.int8,
                 quant_min=-127,
                 quant_max=127,
                 qscheme=torch.per_channel_symmetric,
                 ch_axis=0,
-                observer_or_fake_quant_ctr=PerChannelMinMaxObserver.with_args(),
+                observer_or_fake_quant_ctr=channels.with_args(),
             ),
+            is_power_of_two=is_power_of_two,
         )
+
+    def transform_for_annotation(self, model: torch.fx.GraphModule) -> torch.fx.GraphModule:
+        """Attention in pieces that integers compute, lists in slices."""
+        return rewrite(model)
 
     def annotate(self, model: torch.fx.GraphModule) -> torch.fx.GraphModule:
         """Annotates each operator that has a rule, in the order of the graph."""
@@ -93,6 +129,12 @@ class FixedPointQuantizer(Quantizer):  # type: ignore[misc]
 
     def validate(self, model: torch.fx.GraphModule) -> None:
         """Nothing to refuse: what has no rule stays as it is."""
+
+
+def _fixed(scale: float, zero_point: int) -> FixedQParamsQuantizationSpec:
+    return FixedQParamsQuantizationSpec(
+        torch.int8, scale, zero_point, -128, 127, torch.per_tensor_affine
+    )
 
 
 def _is_float(node: Any) -> bool:
@@ -146,10 +188,12 @@ def _annotate_binary(node: Node, specs: _Specs) -> None:
     _put_fused(node, inputs, specs)
 
 
-def _annotate_pooled(node: Node, specs: _Specs) -> None:
-    x = node.args[0]
-    if _is_float(x) and isinstance(x, Node):
-        _put(node, {x: _input_spec(x, specs)}, specs.activation)
+def _annotate_with_number(node: Node, specs: _Specs) -> None:
+    """An operator of two tensors, or of a tensor and a number."""
+    if not isinstance(node.args[1], Node):
+        _annotate_unary(node, specs)
+    elif base_name(node.target) not in _OF_NUMBERS_ONLY:
+        _annotate_binary(node, specs)
 
 
 def _annotate_moving(node: Node, specs: _Specs) -> None:
@@ -170,20 +214,16 @@ def _annotate_unary(node: Node, specs: _Specs) -> None:
     x = node.args[0]
     if not (_is_float(x) and isinstance(x, Node)):
         return
-    name = base_name(node.target)
-    output: Any = specs.activation
-    if name in FIXED_OUTPUT:
-        scale, zero_point = FIXED_OUTPUT[name]
-        output = FixedQParamsQuantizationSpec(
-            torch.int8, scale, zero_point, -128, 127, torch.per_tensor_affine
-        )
+    fixed = fixed_output(base_name(node.target), specs.is_power_of_two)
+    output = specs.activation if fixed is None else _fixed(*fixed)
     _put(node, {x: _input_spec(x, specs)}, output)
 
 
 _RULES: dict[str, Callable[[Node, _Specs], None]] = {
     **dict.fromkeys(_WEIGHTED, _annotate_weighted),
     **dict.fromkeys(_BINARY, _annotate_binary),
-    **dict.fromkeys(_POOLED, _annotate_pooled),
+    **dict.fromkeys(_WITH_NUMBER, _annotate_with_number),
+    **dict.fromkeys(_POOLED, _annotate_unary),
     **dict.fromkeys(_MOVING, _annotate_moving),
     **dict.fromkeys(UNARY, _annotate_unary),
     "aten.cat": _annotate_cat,

@@ -18,7 +18,7 @@ INT8 = torch.int8
 _Function = TypeVar("_Function", bound=Callable[..., Tensor])
 
 
-def _operator(name: str, shape: Callable[..., Tensor]) -> Callable[[_Function], _Function]:
+def operator(name: str, shape: Callable[..., Tensor]) -> Callable[[_Function], _Function]:
     """Registers a function as fixedpoint::name; `shape` makes an empty tensor like its result."""
 
     def register(function: _Function) -> _Function:
@@ -30,7 +30,8 @@ def _operator(name: str, shape: Callable[..., Tensor]) -> Callable[[_Function], 
     return register
 
 
-def _same_shape(x: Tensor, *_: Any) -> Tensor:
+def same_shape(x: Tensor, *_: Any) -> Tensor:
+    """A result like the first argument."""
     return torch.empty_like(x)
 
 
@@ -51,18 +52,30 @@ def _conv2d_shape(x: Tensor, weight: Tensor, *rest: Any) -> Tensor:
     return x.new_empty((x.shape[0], out_size[0], out_size[1], weight.shape[0]))
 
 
-def requantize(accumulator: Tensor, multiplier: Tensor, shift: Tensor, bias: Tensor) -> Tensor:
+def requantize(
+    accumulator: Tensor, multiplier: Tensor, shift: Tensor, bias: Tensor, rounding: int = 0
+) -> Tensor:
     """(accumulator * multiplier + bias) >> shift in int64, broadcast over the last dimension."""
-    return (accumulator.to(torch.int64) * multiplier.to(torch.int64) + bias) >> shift.to(
-        torch.int64
-    )
+    product = accumulator.to(torch.int64) * multiplier.to(torch.int64) + bias
+    return shift_right(product, shift.to(torch.int64), rounding)
 
 
-def _narrow(value: Tensor, low: int, high: int) -> Tensor:
+def shift_right(product: Tensor, shift: Tensor, rounding: int) -> Tensor:
+    """Product >> shift, a half of 2^shift being in the product; 1: what was a tie becomes even."""
+    value = product >> shift
+    if rounding == 0:
+        return value
+    is_tie = product == (value << shift)
+    return value - (is_tie & (value % 2 == 1)).to(torch.int64)
+
+
+def narrow(value: Tensor, low: int, high: int) -> Tensor:
+    """Clamped int8."""
     return value.clamp(low, high).to(INT8)
 
 
-def _scalar(value: int) -> Tensor:
+def scalar(value: int) -> Tensor:
+    """An int64 tensor without dimensions."""
     return torch.tensor(value, dtype=torch.int64)
 
 
@@ -70,7 +83,7 @@ def _look_up(x: Tensor, table: Tensor) -> Tensor:
     return table[x.to(torch.int64) + 128]
 
 
-@_operator("conv2d", _conv2d_shape)
+@operator("conv2d", _conv2d_shape)
 def conv2d(
     x: Tensor,
     weight: Tensor,
@@ -86,6 +99,7 @@ def conv2d(
     zero_point: int,
     low: int,
     high: int,
+    rounding: int = 0,
 ) -> Tensor:
     """Convolution of x (N, H, W, C) with weight (O, KH, KW, C/groups).
 
@@ -104,7 +118,7 @@ def conv2d(
         groups,
     )
     sums = accumulator.permute(0, 2, 3, 1).to(torch.int64)
-    y = _narrow(requantize(sums, multiplier, shift, bias), low, high)
+    y = narrow(requantize(sums, multiplier, shift, bias, rounding), low, high)
     return (y if table is None else _look_up(y, table)).contiguous()
 
 
@@ -125,7 +139,7 @@ def _pad(
     return torch.nn.functional.pad(x, (0, 0, *widths), value=value)
 
 
-@_operator("add", _same_shape)
+@operator("add", same_shape)
 def add(
     a: Tensor,
     b: Tensor,
@@ -135,13 +149,14 @@ def add(
     bias: int,
     low: int,
     high: int,
+    rounding: int = 0,
 ) -> Tensor:
     """clamp((a * multiplier_a + b * multiplier_b + bias) >> shift); equal shapes."""
     total = a.to(torch.int64) * multiplier_a + b.to(torch.int64) * multiplier_b + bias
-    return _narrow(total >> shift, low, high)
+    return narrow(shift_right(total, scalar(shift), rounding), low, high)
 
 
-@_operator("mul", _same_shape)
+@operator("mul", same_shape)
 def mul(
     a: Tensor,
     b: Tensor,
@@ -152,14 +167,15 @@ def mul(
     bias: int,
     low: int,
     high: int,
+    rounding: int = 0,
 ) -> Tensor:
     """The product of what a and b stand for; b broadcasts over a."""
     product = (a.to(torch.int64) - zero_point_a) * (b.to(torch.int64) - zero_point_b)
-    y = requantize(product, _scalar(multiplier), _scalar(shift), _scalar(bias))
-    return _narrow(y, low, high)
+    y = requantize(product, scalar(multiplier), scalar(shift), scalar(bias), rounding)
+    return narrow(y, low, high)
 
 
-@_operator("avg_pool2d", _window_shape)
+@operator("avg_pool2d", _window_shape)
 def avg_pool2d(
     x: Tensor,
     kernel: Sequence[int],
@@ -172,16 +188,17 @@ def avg_pool2d(
     bias: int,
     low: int,
     high: int,
+    rounding: int = 0,
 ) -> Tensor:
     """Sums windows of x (N, H, W, C); 1/(size of the window) is part of the multiplier."""
     padded = _pad(x, kernel, stride, padding, out_size, (1, 1), zero_point).to(torch.int64)
     windows = padded.unfold(1, kernel[0], stride[0]).unfold(2, kernel[1], stride[1])
     sums = windows.sum((-1, -2))
-    y = requantize(sums, _scalar(multiplier), _scalar(shift), _scalar(bias))
-    return _narrow(y, low, high).contiguous()
+    y = requantize(sums, scalar(multiplier), scalar(shift), scalar(bias), rounding)
+    return narrow(y, low, high).contiguous()
 
 
-@_operator("max_pool2d", _window_shape)
+@operator("max_pool2d", _window_shape)
 def max_pool2d(
     x: Tensor,
     kernel: Sequence[int],
@@ -197,10 +214,10 @@ def max_pool2d(
     y = torch.nn.functional.max_pool2d(
         padded.permute(0, 3, 1, 2).to(torch.float64), list(kernel), list(stride), 0, list(dilation)
     )
-    return _narrow(y.permute(0, 2, 3, 1), low, high).contiguous()
+    return narrow(y.permute(0, 2, 3, 1), low, high).contiguous()
 
 
-@_operator("quantize", _int8_shape)
+@operator("quantize", _int8_shape)
 def quantize(x: Tensor, factor: float, zero_point: int, low: int, high: int) -> Tensor:
     """The boundary's own: round(x * factor) + zero_point as PyTorch does, in float32, ties to even.
 
@@ -210,13 +227,13 @@ def quantize(x: Tensor, factor: float, zero_point: int, low: int, high: int) -> 
     return (torch.round(scaled.clamp(low - zero_point, high - zero_point)) + zero_point).to(INT8)
 
 
-@_operator("dequantize", _float32_shape)
+@operator("dequantize", _float32_shape)
 def dequantize(x: Tensor, factor: float, zero_point: int) -> Tensor:
     """The boundary's own: (x - zero_point) * factor in float32."""
     return (x.to(torch.float32) - zero_point) * factor
 
 
-@_operator("table", _same_shape)
+@operator("table", same_shape)
 def table(x: Tensor, values: Tensor) -> Tensor:
     """values[x + 128]: any function of one int8 value. values: int8 (256)."""
     return _look_up(x, values)

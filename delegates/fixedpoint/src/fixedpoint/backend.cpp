@@ -52,9 +52,9 @@ class TracingObserver : public Observer {
 
  private:
   static std::string_view name_of(Kind kind) {
-    constexpr std::array<std::string_view, 11> kNames = {
-        "",      "conv2d", "add",    "mul",      "avg_pool2d", "max_pool2d",
-        "table", "copy",   "concat", "quantize", "dequantize"};
+    constexpr std::array<std::string_view, 14> kNames = {
+        "",     "conv2d", "add",      "mul",        "avg_pool2d", "max_pool2d", "table",
+        "copy", "concat", "quantize", "dequantize", "matmul",     "softmax",    "layer_norm"};
     return kNames[static_cast<std::size_t>(kind)];
   }
 

@@ -4,6 +4,7 @@
 #include "fixedpoint/operations.h"
 #include "fixedpoint/program.h"
 #include "fixedpoint/result.h"
+#include "fixedpoint/transformer.h"
 
 namespace fixedpoint {
 
@@ -24,5 +25,8 @@ Result<Copy> decode_copy(const Program& program, const OperationRecord& operatio
 Result<Boundary> decode_boundary(const Program& program, const OperationRecord& operation);
 /// How many slices each input and the output are divided into.
 Result<std::int64_t> decode_concat(const Program& program, const OperationRecord& operation);
+Result<Matmul> decode_matmul(const Program& program, const OperationRecord& operation);
+Result<Softmax> decode_softmax(const Program& program, const OperationRecord& operation);
+Result<LayerNorm> decode_layer_norm(const Program& program, const OperationRecord& operation);
 
 }  // namespace fixedpoint

@@ -6,6 +6,7 @@
 #include "fixedpoint/operations.h"
 #include "fixedpoint/program.h"
 #include "fixedpoint/result.h"
+#include "fixedpoint/transformer.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -32,6 +33,11 @@ constexpr std::size_t kSlack = 64;
 Run run_conv2d(const Kernels& kernels, const Conv2d& conv) {
   std::shared_ptr<ConvKernel> kernel = kernels.make_conv2d(conv);
   return [kernel](Arguments in, std::int8_t* out) { kernel->run(in[0], out); };
+}
+
+Run run_matmul(const Matmul& matmul, DotRows dot) {
+  auto kernel = std::make_shared<MatmulKernel>(matmul, dot);
+  return [kernel](Arguments in, std::int8_t* out) { kernel->run(in[0], in[1], out); };
 }
 
 /// The parts of a concatenation: one slice of each input after the other, `outer` times.
@@ -132,7 +138,9 @@ Result<Executor::Step> Executor::make_step(const OperationRecord& operation) {
 }
 
 Result<Run> Executor::make_run(const OperationRecord& operation) const {
-  const Kernels& k = *kernels_;
+  // Vector kernels round half up only.
+  const bool is_half_up = operation.rounding == static_cast<int>(Rounding::kHalfUp);
+  const Kernels& k = is_half_up ? *kernels_ : scalar_kernels();
   switch (operation.kind) {
     case Kind::kConv2d:
       return wrap(decode_conv2d(program_, operation),
@@ -175,6 +183,17 @@ Result<Run> Executor::make_run(const OperationRecord& operation) const {
         return [op](Arguments in, std::int8_t* out) {
           dequantize(op, in[0], reinterpret_cast<float*>(out));
         };
+      });
+    case Kind::kMatmul:
+      return wrap(decode_matmul(program_, operation),
+                  [&](const Matmul& op) { return run_matmul(op, kernels_->dot_rows); });
+    case Kind::kSoftmax:
+      return wrap(decode_softmax(program_, operation), [](const Softmax& op) {
+        return [op](Arguments in, std::int8_t* out) { softmax(op, in[0], out); };
+      });
+    case Kind::kLayerNorm:
+      return wrap(decode_layer_norm(program_, operation), [](const LayerNorm& op) {
+        return [op](Arguments in, std::int8_t* out) { layer_norm(op, in[0], out); };
       });
     case Kind::kConcat:
       return wrap(decode_concat(program_, operation),

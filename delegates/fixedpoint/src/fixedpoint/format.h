@@ -8,7 +8,7 @@ namespace fixedpoint {
 /// The blob's parts as they lie in the file; little-endian, each section 64-byte aligned.
 /// docs/fixedpoint.md describes them field by field.
 constexpr std::array<char, 8> kMagic = {'F', 'X', 'P', 'T', '\r', '\n', '\x1a', '\n'};
-constexpr std::uint32_t kFormatVersion = 1;
+constexpr std::uint32_t kFormatVersion = 2;
 constexpr std::uint32_t kSemanticsVersion = 1;
 constexpr std::uint32_t kAlignment = 64;
 constexpr std::uint32_t kAbsent = 0xFFFFFFFF;
@@ -67,7 +67,13 @@ enum class Kind : std::uint16_t {
   kConcat = 8,
   kQuantize = 9,
   kDequantize = 10,
+  kMatmul = 11,
+  kSoftmax = 12,
+  kLayerNorm = 13,
 };
+
+/// Where a result that lies between two integers goes.
+enum class Rounding : std::int32_t { kHalfUp = 0, kHalfEven = 1 };
 
 struct OperationRecord {
   Kind kind;

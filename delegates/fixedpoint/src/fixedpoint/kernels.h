@@ -1,6 +1,7 @@
 #pragma once
 
 #include "fixedpoint/operations.h"
+#include "fixedpoint/transformer.h"
 
 #include <cstdint>
 #include <memory>
@@ -35,6 +36,7 @@ struct Kernels {
   void (*max_pool2d)(const MaxPool2d& pool, const std::int8_t* in, std::int8_t* out);
   void (*table)(const std::int8_t* results, std::int64_t count, const std::int8_t* in,
                 std::int8_t* out);
+  DotRows dot_rows = fixedpoint::dot_rows;
 };
 
 /// The definitions, as plain loops.

@@ -7,6 +7,13 @@
 
 namespace fixedpoint {
 
+/// value >> shift, half of 2^shift being in the value; kHalfEven makes what was a tie even.
+inline std::int64_t shift_right(std::int64_t value, int shift, Rounding rounding) {
+  const std::int64_t shifted = value >> shift;
+  const bool is_tie = (value & ((std::int64_t{1} << shift) - 1)) == 0;
+  return rounding == Rounding::kHalfEven && is_tie ? shifted & ~std::int64_t{1} : shifted;
+}
+
 /// y = clamp((accumulator * multiplier + bias) >> shift, low, high), in 64 bits.
 struct Requantize {
   std::int64_t multiplier = 0;
@@ -14,9 +21,10 @@ struct Requantize {
   int shift = 1;
   int low = -128;
   int high = 127;
+  Rounding rounding = Rounding::kHalfUp;
 
   std::int8_t operator()(std::int64_t accumulator) const {
-    const std::int64_t value = (accumulator * multiplier + bias) >> shift;
+    const std::int64_t value = shift_right(accumulator * multiplier + bias, shift, rounding);
     return static_cast<std::int8_t>(value < low ? low : (value > high ? high : value));
   }
 };
@@ -63,6 +71,7 @@ struct Conv2d {
   const std::int8_t* table = nullptr;
   int low = -128;
   int high = 127;
+  Rounding rounding = Rounding::kHalfUp;
 };
 
 /// clamp((a * multiplier_a + b * multiplier_b + bias) >> shift).
@@ -73,6 +82,7 @@ struct Add {
   int shift = 1;
   int low = -128;
   int high = 127;
+  Rounding rounding = Rounding::kHalfUp;
 };
 
 /// Products of a (outer, rows, inner) and b (outer, 1, inner).

@@ -90,7 +90,8 @@ class ScalarConv : public ConvKernel {
                                 .bias = conv_.biases[channel],
                                 .shift = conv_.shifts[channel],
                                 .low = conv_.low,
-                                .high = conv_.high};
+                                .high = conv_.high,
+                                .rounding = conv_.rounding};
     const std::int8_t value = requantize(sum);
     return conv_.table == nullptr ? value : conv_.table[value + 128];
   }
@@ -107,7 +108,8 @@ void add(const Add& op, const std::int8_t* a, const std::int8_t* b, std::int8_t*
   const std::int64_t multiplier_a = op.multipliers[0];
   const std::int64_t multiplier_b = op.multipliers[1];
   for (std::int64_t i = 0; i < op.count; ++i) {
-    const std::int64_t value = (a[i] * multiplier_a + b[i] * multiplier_b + op.bias) >> op.shift;
+    const std::int64_t value =
+        shift_right(a[i] * multiplier_a + b[i] * multiplier_b + op.bias, op.shift, op.rounding);
     out[i] =
         static_cast<std::int8_t>(std::clamp(value, std::int64_t{op.low}, std::int64_t{op.high}));
   }

@@ -63,7 +63,8 @@ const Kernels& avx2_kernels() {
                                        .mul = mul,
                                        .avg_pool2d = avg_pool2d,
                                        .max_pool2d = max_pool2d,
-                                       .table = avx2::table};
+                                       .table = avx2::table,
+                                       .dot_rows = dot_rows_avx2};
   return kKernels;
 }
 
@@ -75,7 +76,8 @@ const Kernels& avx512_kernels() {
                                        .mul = mul,
                                        .avg_pool2d = avg_pool2d,
                                        .max_pool2d = max_pool2d,
-                                       .table = avx512::table};
+                                       .table = avx512::table,
+                                       .dot_rows = dot_rows_avx2};
   return kKernels;
 }
 

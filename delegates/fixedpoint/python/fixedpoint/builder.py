@@ -1,0 +1,236 @@
+"""Collects primitives while rules lower one pattern after the other."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.fx import Node
+
+from fixedpoint.constants import Constants
+from fixedpoint.match import (
+    DEQUANTIZE,
+    Match,
+    NotLowered,
+    is_call,
+    is_dequantize,
+    is_per_channel,
+    quantization_of,
+)
+from fixedpoint.numbers import NumberError, Quantization, float32_bits
+from fixedpoint.program import ROUNDED, Kind, Operation, Program, Rounding, Tensor
+from fixedpoint.values import (
+    MAX_RANK,
+    Order,
+    Strides,
+    Value,
+    image_order,
+    plain,
+    read_in,
+    shape_in,
+    view_of,
+)
+
+
+@dataclass(frozen=True)
+class Modes:
+    """What a lowering is asked for. `bias`: int64 or int32; `rounding`: half_up or half_even."""
+
+    bias: str = "int64"
+    rounding: str = "half_up"
+
+
+@dataclass(frozen=True)
+class Operand:
+    """An input as a rule gets it: a tensor that holds the value in an order."""
+
+    tensor: int
+    quantization: Quantization
+    shape: tuple[int, ...]
+    order: Order
+
+
+class Builder:
+    """Primitives so far, and where the values of the graph lie."""
+
+    def __init__(self, constants: Constants, modes: Modes | None = None) -> None:
+        self.program = Program()
+        self.constants = constants
+        self.modes = modes or Modes()
+        self._values: dict[Node, Value] = {}
+        self._copies: dict[tuple[int, Strides], int] = {}
+        self._match: Match | None = None
+
+    def lower(self, match: Match) -> None:
+        """Appends the primitives of one pattern.
+
+        Raises:
+            NotLowered: no rule takes it.
+        """
+        from fixedpoint.rules import RULES
+
+        rule = RULES.get(match.name())
+        if rule is None:
+            raise NotLowered("the delegate has no primitive for it")
+        self._match = match
+        try:
+            self._values[match.quantize] = rule(self, match)
+        except NumberError as error:
+            raise NotLowered(str(error)) from error
+
+    def value_of(self, node: Node) -> Value:
+        """The int8 value of a node; one that nothing has made is an input, or a constant."""
+        if node not in self._values:
+            is_constant = self.constants.is_constant(node)
+            self._values[node] = self._constant(node) if is_constant else self._input(node)
+        return self._values[node]
+
+    def value(self, node: object) -> Value:
+        """The value behind a dequantize.
+
+        Raises:
+            NotLowered: the node is no per-tensor dequantize of int8.
+        """
+        if not is_dequantize(node) or not isinstance(node, Node):
+            raise NotLowered("one of its inputs is not quantized")
+        if not isinstance(node.args[0], Node) or is_per_channel(node):
+            raise NotLowered("one of its inputs is quantized per channel")
+        found = self.value_of(node.args[0])
+        return Value(found.tensor, found.view, quantization_of(node))
+
+    def read(self, node: object, order: Order | None = None) -> Operand:
+        """The value behind a dequantize, in an order; None: the one in which it lies."""
+        value = self.value(node)
+        order = order or value.order() or plain(len(value.shape))
+        return Operand(self.stored(value, order), value.quantization, value.shape, order)
+
+    def stored(self, value: Value, order: Order) -> int:
+        """A tensor that holds the value in this order: its own, or a copy."""
+        if value.lies_in(order):
+            return value.tensor
+        read = read_in(value.view, order)
+        key = (value.tensor, read)
+        if key not in self._copies:
+            made = self._strided(Kind.COPY, value.tensor, read, value, order)
+            self._copies[key] = made.tensor
+        return self._copies[key]
+
+    def emit(
+        self,
+        kind: Kind,
+        inputs: Sequence[int | None],
+        shape: Sequence[int],
+        order: Order,
+        quantization: Quantization,
+        attributes: dict[str, int],
+        dtype: str = "int8",
+        **numbers: Any,
+    ) -> Value:
+        """Appends a primitive whose result of this logical shape is stored in this order."""
+        match = self._match
+        nodes = () if match is None else tuple(match.nodes())
+        name = f"t{len(self.program.tensors)}" if match is None else match.quantize.name
+        scale, zero_point = quantization.scale, quantization.zero_point
+        tensor = Tensor(name, shape_in(shape, order), dtype, scale, zero_point)
+        output = self.program.add_tensor(tensor)
+        handles = tuple(n.meta["debug_handle"] for n in nodes if n.meta.get("debug_handle"))
+        operation = Operation(
+            kind, tuple(inputs), output, attributes, nodes=tuple(n.name for n in nodes),
+            handles=handles, rounding=self._rounding(kind, quantization), **numbers,
+        )  # fmt: skip
+        self.program.operations.append(operation)
+        return Value(output, view_of(shape, order), quantization)
+
+    def quantize(self, node: Node) -> None:
+        """Appends the boundary's quantize of a floating input."""
+        source = node.args[0]
+        assert isinstance(source, Node)
+        parameters, shape = quantization_of(node), shape_of(node)
+        given, order = self.value_of(source), image_order(len(shape))
+        self._values[node] = self._strided(
+            Kind.QUANTIZE, given.tensor, read_in(given.view, order),
+            Value(given.tensor, given.view, parameters), order,
+            {"zero_point": parameters.zero_point,
+             "factor_bits": float32_bits(1.0 / parameters.scale)},
+            low=parameters.low, high=parameters.high,
+        )  # fmt: skip
+
+    def finish(self, outputs: Iterable[Node]) -> Program:
+        """Appends what brings results in the order of their logical shapes; returns the program."""
+        self._match = None
+        for node in outputs:
+            order = plain(len(shape_of(node)))
+            if is_call(node, DEQUANTIZE):
+                value = self.value(node)
+                parameters = value.quantization
+                numbers = {
+                    "zero_point": parameters.zero_point,
+                    "factor_bits": float32_bits(parameters.scale),
+                }
+                kind, dtype = Kind.DEQUANTIZE, "float32"
+            else:
+                value, numbers, kind, dtype = self.value_of(node), {}, Kind.COPY, "int8"
+            read = read_in(value.view, order)
+            made = self._strided(kind, value.tensor, read, value, order, numbers, dtype=dtype)
+            self.program.outputs.append(made.tensor)
+        return self.program
+
+    def _strided(
+        self,
+        kind: Kind,
+        source: int,
+        read: Strides,
+        value: Value,
+        order: Order,
+        numbers: dict[str, int] | None = None,
+        **more: Any,
+    ) -> Value:
+        """Appends what reads in strides and writes `value` in an order."""
+        if len(read.dims) > MAX_RANK:
+            raise NotLowered(f"it moves data in more than {MAX_RANK} dimensions")
+        attributes = read.attributes() | (numbers or {})
+        return self.emit(
+            kind, (source,), value.shape, order, value.quantization, attributes, **more
+        )
+
+    def _rounding(self, kind: Kind, quantization: Quantization) -> Rounding:
+        if kind not in ROUNDED or self.modes.rounding == "half_up":
+            return Rounding.HALF_UP
+        if quantization.zero_point % 2:
+            raise NotLowered("an odd zero point leaves nothing of rounding half to even")
+        return Rounding.HALF_EVEN
+
+    def _input(self, node: Node) -> Value:
+        shape = shape_of(node)
+        is_float = node.meta["val"].dtype == torch.float32
+        parameters = Quantization(1.0, 0) if is_float else _input_quantization(node)
+        dtype = "float32" if is_float else "int8"
+        tensor = Tensor(node.name, shape, dtype, parameters.scale, parameters.zero_point)
+        given = self.program.add_tensor(tensor)
+        self.program.inputs.append(given)
+        return Value(given, view_of(shape, plain(len(shape))), parameters)
+
+    def _constant(self, node: Node) -> Value:
+        content = self.constants.get(node, "operand")
+        parameters = _input_quantization(node)
+        given = self.program.add_constant(node.name, content)
+        return Value(given, view_of(content.shape, plain(content.ndim)), parameters)
+
+
+def _input_quantization(node: Node) -> Quantization:
+    user = next((u for u in node.users if is_dequantize(u)), None)
+    if user is None:
+        raise NotLowered(f"nothing says how {node.name} is quantized")
+    return quantization_of(user)
+
+
+def shape_of(node: Node) -> tuple[int, ...]:
+    """The logical shape of a node's value.
+
+    Raises:
+        NotLowered: a dimension is not known ahead of time.
+    """
+    dims = tuple(node.meta["val"].shape)
+    if not all(isinstance(dim, int) for dim in dims):
+        raise NotLowered("its shape is dynamic")
+    return dims

@@ -1,0 +1,51 @@
+"""What happens to a program after it is lowered, without a change of a bit."""
+
+from dataclasses import replace
+
+from fixedpoint.program import Kind, Operation, Program
+
+
+def fuse_tables(program: Program) -> Program:
+    """A table that alone reads a convolution becomes part of it: the same bits, one pass less."""
+    kept: list[Operation] = []
+    made: dict[int | None, int] = {}
+    for operation in program.operations:
+        source = operation.inputs[0]
+        before = made.get(source)
+        if operation.kind is Kind.TABLE and before is not None and _is_fusable(program, source):
+            fused = kept[before]
+            kept[before] = replace(
+                fused, inputs=(*fused.inputs, operation.inputs[1]), output=operation.output,
+                nodes=fused.nodes + operation.nodes, handles=fused.handles + operation.handles,
+            )  # fmt: skip
+        else:
+            if operation.kind is Kind.CONV2D:
+                made[operation.output] = len(kept)
+            kept.append(operation)
+    return _without_unused(replace(program, operations=kept))
+
+
+def _is_fusable(program: Program, index: int | None) -> bool:
+    assert index is not None
+    return index not in program.outputs and len(list(program.consumers(index))) == 1
+
+
+def _without_unused(program: Program) -> Program:
+    """Drops tensors that nothing reads or makes any more."""
+    used = {*program.inputs, *program.outputs}
+    for op in program.operations:
+        used.update((*op.given_inputs(), op.output))
+    place = {old: new for new, old in enumerate(sorted(used))}
+    operations = [
+        replace(
+            op, output=place[op.output],
+            inputs=tuple(None if i is None else place[i] for i in op.inputs),
+        )
+        for op in program.operations
+    ]  # fmt: skip
+    return Program(
+        [program.tensors[old] for old in sorted(used)],
+        operations,
+        [place[i] for i in program.inputs],
+        [place[i] for i in program.outputs],
+    )

@@ -1,0 +1,99 @@
+"""Rewrites a captured graph before it is annotated: into operators that each have one int8 result.
+
+Attention becomes two products and a softmax, pieces of a split become slices, and operators of a
+tensor and a number take the overload that says so.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.fx import GraphModule, Node
+
+from fixedpoint.functions import base_name, named_arguments
+
+_aten = torch.ops.aten
+
+
+def rewrite(model: GraphModule) -> GraphModule:
+    """Changes the graph in place and returns it."""
+    for node in list(model.graph.nodes):
+        rule = _RULES.get(base_name(node.target)) if node.op == "call_function" else None
+        if rule is not None:
+            with model.graph.inserting_before(node):
+                rule(node)
+    model.recompile()
+    return model
+
+
+def _call(node: Node, target: Any, *args: Any) -> Node:
+    """A call before the node, with the value that it has in the captured graph."""
+    made = node.graph.call_function(target, args)
+    values = torch.fx.map_arg(args, lambda n: n.meta["val"])
+    made.meta = {k: v for k, v in node.meta.items() if k in ("stack_trace", "nn_module_stack")}
+    made.meta["val"] = target(*values)
+    return made
+
+
+def _attention(node: Node) -> None:
+    """softmax(scale * q k^T + mask) v; attention with a causal or boolean mask stays."""
+    a = named_arguments(node.target, node.args, dict(node.kwargs))
+    query, key, value, mask = (a[name] for name in ("query", "key", "value", "attn_mask"))
+    is_plain = not a["is_causal"] and not a.get("enable_gqa") and a["dropout_p"] == 0.0
+    if not is_plain or mask is not None:
+        return
+    scale = a["scale"] or query.meta["val"].shape[-1] ** -0.5
+    keys = _call(node, _aten.transpose.int, key, -2, -1)
+    scores = _call(node, _aten.matmul.default, query, keys)
+    scaled = _call(node, _aten.mul.Scalar, scores, scale)
+    weights = _call(node, _aten.softmax.int, scaled, -1)
+    _replace(node, _call(node, _aten.matmul.default, weights, value))
+
+
+def _unbind(node: Node) -> None:
+    source, dim = node.args[0], node.args[1] if len(node.args) > 1 else 0
+    _replace_pieces(node, lambda i: _call(node, _aten.select.int, source, dim, i))
+
+
+def _split(node: Node) -> None:
+    """Pieces of split, split_with_sizes and chunk."""
+    source = node.args[0]
+    a = named_arguments(node.target, node.args, dict(node.kwargs))
+    dim = a["dim"]
+    ends = [0]
+    for piece in node.meta["val"]:
+        ends.append(ends[-1] + int(piece.shape[dim]))
+    _replace_pieces(
+        node, lambda i: _call(node, _aten.slice.Tensor, source, dim, ends[i], ends[i + 1])
+    )
+
+
+def _replace_pieces(node: Node, make: Callable[[int], Node]) -> None:
+    for user in list(node.users):
+        piece: Any = user.args[1]
+        _replace(user, make(piece))
+    node.graph.erase_node(node)
+
+
+def _replace(node: Node, made: Node) -> None:
+    node.replace_all_uses_with(made)
+    node.graph.erase_node(node)
+
+
+def _with_number(node: Node) -> None:
+    """aten.mul.Tensor(x, 0.5) is aten.mul.Scalar."""
+    x, *others = node.args
+    overload = getattr(_aten, base_name(node.target).removeprefix("aten."))
+    is_number = others and isinstance(others[0], int | float) and isinstance(x, Node)
+    if is_number and not node.kwargs and node.target is overload.Tensor:
+        _replace(node, _call(node, overload.Scalar, x, others[0]))
+
+
+_RULES: dict[str, Callable[[Node], None]] = {
+    "aten.scaled_dot_product_attention": _attention,
+    "aten.unbind": _unbind,
+    "aten.split": _split,
+    "aten.split_with_sizes": _split,
+    "aten.chunk": _split,
+    **dict.fromkeys(("aten.add", "aten.sub", "aten.mul", "aten.div"), _with_number),
+}

@@ -1,0 +1,62 @@
+"""What rules share: arguments, results, tables."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from fixedpoint.builder import Builder
+from fixedpoint.functions import base_name, bounds_of, make_table, named_arguments
+from fixedpoint.match import Match, NotLowered, quantization_of
+from fixedpoint.numbers import Quantization, activation_bounds
+from fixedpoint.program import Kind
+from fixedpoint.values import Value, plain
+
+Rule = Callable[[Builder, Match], Value]
+
+
+def arguments(match: Match) -> dict[str, Any]:
+    """The operator's arguments by name."""
+    assert match.core is not None
+    return named_arguments(match.core.target, match.core.args, dict(match.core.kwargs))
+
+
+def result_of(match: Match) -> tuple[Quantization, int, int]:
+    """Parameters of the result, and its bounds with the activations taken in."""
+    result = quantization_of(match.quantize)
+    low, high = result.low, result.high
+    for node in match.activations:
+        bounds = bounds_of(base_name(node.target), node.args)
+        assert bounds is not None
+        least, most = activation_bounds(result, *bounds)
+        low, high = min(max(low, least), most), max(min(high, most), least)
+    return result, low, high
+
+
+def plain_result_of(match: Match) -> Quantization:
+    """Parameters of a result that takes no activation in.
+
+    Raises:
+        NotLowered: there is one.
+    """
+    if match.activations:
+        raise NotLowered("it has an activation behind it")
+    return result_of(match)[0]
+
+
+def requantized(builder: Builder, value: Value, result: Quantization) -> Value:
+    """The value itself when the parameters are the same, else through a table."""
+    if value.quantization == result:
+        return value
+    table = make_table(lambda real: real, value.quantization, result)
+    return through_table(builder, value, table, result)
+
+
+def through_table(builder: Builder, value: Value, table: np.ndarray, result: Quantization) -> Value:
+    """A table of 256 results over the value, in the order in which it lies."""
+    order = value.order() or plain(len(value.shape))
+    source = builder.stored(value, order)
+    tensor = builder.program.tensors[source]
+    values = builder.program.add_constant(f"{tensor.name}_table", table)
+    attributes = {"count": tensor.bytes}
+    return builder.emit(Kind.TABLE, (source, values), value.shape, order, result, attributes)

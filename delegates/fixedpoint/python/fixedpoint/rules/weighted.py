@@ -1,0 +1,138 @@
+"""Convolutions and linear layers."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from torch.fx import Node
+
+from fixedpoint.builder import Builder, shape_of
+from fixedpoint.match import Match, NotLowered, is_dequantize, is_per_channel
+from fixedpoint.numbers import Quantization, check_range, fixed_bias, split_ratio
+from fixedpoint.program import Kind
+from fixedpoint.rules.common import arguments, result_of
+from fixedpoint.values import Order, Value, channels_last, plain
+
+_NUMBERS = ("multiplier", "shift", "bias")
+
+
+def convolution(builder: Builder, match: Match) -> Value:
+    """In one dimension or two; one of one dimension has images of one row."""
+    a = arguments(match)
+    if a.get("transposed"):
+        raise NotLowered("it is a transposed convolution")
+    shape, made = shape_of(a["input"]), shape_of(match.quantize)
+    if len(shape) not in (3, 4):
+        raise NotLowered(f"it convolves in {len(shape) - 2} dimensions, not in one or two")
+    integers, scales = _weight(builder, a["weight"])
+    if len(shape) == 3:
+        integers = integers[:, :, None, :]
+    kernel = np.ascontiguousarray(integers.transpose(0, 2, 3, 1))
+    geometry = _window(a["stride"], "stride", 1) | _window(a["dilation"], "dilation", 1)
+    pads = a["padding"]
+    if isinstance(pads, str):
+        raise NotLowered(f"its padding is {pads!r}, not a number")
+    geometry |= {
+        "batch": shape[0], "in_channels": shape[1], "out_channels": made[1],
+        "in_height": shape[2] if len(shape) == 4 else 1, "in_width": shape[-1],
+        "out_height": made[2] if len(shape) == 4 else 1, "out_width": made[-1],
+        "kernel_height": kernel.shape[1], "kernel_width": kernel.shape[2],
+        "pad_top": pads[0] if len(shape) == 4 else 0, "pad_left": pads[-1],
+        "groups": a["groups"],
+    }  # fmt: skip
+    order = channels_last(len(shape))
+    return _weighted(builder, match, kernel, scales, geometry, order)
+
+
+def _window(values: Sequence[int], name: str, missing: int) -> dict[str, int]:
+    """One number for each of two dimensions; a convolution over rows has no first."""
+    first = values[0] if len(values) == 2 else missing
+    return {f"{name}_height": first, f"{name}_width": values[-1]}
+
+
+def linear(builder: Builder, match: Match) -> Value:
+    """A 1x1 convolution over as many columns as there are rows."""
+    a = arguments(match)
+    shape = shape_of(a["input"])
+    integers, scales = _weight(builder, a["weight"])
+    outputs, depth = integers.shape
+    rows = int(np.prod(shape[:-1]))
+    geometry = {
+        "batch": 1, "in_channels": depth, "in_height": 1, "in_width": rows, "out_height": 1,
+        "out_channels": outputs, "out_width": rows, "groups": 1, "pad_top": 0, "pad_left": 0,
+        **dict.fromkeys(
+            ("kernel_height", "kernel_width", "stride_height", "stride_width",
+             "dilation_height", "dilation_width"), 1,
+        ),
+    }  # fmt: skip
+    kernel = integers.reshape(outputs, 1, 1, depth)
+    return _weighted(builder, match, kernel, scales, geometry, plain(len(shape)))
+
+
+def _weighted(
+    builder: Builder, match: Match, integers: np.ndarray, scales: np.ndarray,
+    geometry: dict[str, int], order: Order,
+) -> Value:  # fmt: skip
+    """A convolution with weights of shape (O, KH, KW, C/groups)."""
+    assert match.core is not None
+    a = arguments(match)
+    x = builder.read(a["input"], order)
+    result, low, high = result_of(match)
+    real = None if a["bias"] is None else builder.constants.get(a["bias"], "bias")
+    numbers = _channel_numbers(builder, integers, scales, real, x.quantization, result)
+    name = match.core.name
+    add = builder.program.add_constant
+    constants = [add(f"{name}_weight", integers)]
+    constants += [add(f"{name}_{what}", data) for what, data in zip(_NUMBERS, numbers, strict=True)]
+    geometry["input_zero_point"] = x.quantization.zero_point
+    made = shape_of(match.quantize)
+    return builder.emit(
+        Kind.CONV2D, (x.tensor, *constants), made, order, result, geometry, low=low, high=high
+    )
+
+
+def _weight(builder: Builder, node: object) -> tuple[np.ndarray, np.ndarray]:
+    """Integers and the scale of each output channel, as float64."""
+    if not is_dequantize(node) or not isinstance(node, Node):
+        raise NotLowered("its weights are not quantized")
+    integers = builder.constants.get(node.args[0], "weight")
+    if integers.dtype != np.int8:
+        raise NotLowered(f"its weights are {integers.dtype}, not int8")
+    if not is_per_channel(node):
+        scale, zero_point = np.float64(node.args[1]), np.array(node.args[2])
+        scales = np.full(integers.shape[0], scale)
+    else:
+        if node.args[3] != 0:
+            raise NotLowered("its weights are quantized along another dimension than the outputs")
+        scales = builder.constants.get(node.args[1], "scales").astype(np.float64)
+        zero_point = builder.constants.get(node.args[2], "zero points")
+    if np.any(zero_point != 0):
+        raise NotLowered("its weights have a zero point")
+    return integers, scales
+
+
+def _channel_numbers(
+    builder: Builder, integers: np.ndarray, scales: np.ndarray, bias: np.ndarray | None,
+    source: Quantization, result: Quantization,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+    """Multiplier, shift and bias of each output channel."""
+    flat = integers.reshape(len(scales), -1).astype(np.int64)
+    multipliers, shifts, biases = [], [], []
+    for channel, scale in enumerate(scales.tolist()):
+        accumulated = source.scale * scale
+        real = 0.0 if bias is None else float(bias[channel])
+        offset = real / result.scale + result.zero_point
+        multiplier, shift = split_ratio(accumulated / result.scale, offset)
+        fixed = fixed_bias(offset, shift)
+        if builder.modes.bias == "int32":
+            fixed = fixed_bias(float(result.zero_point), shift)
+            fixed += round(real / accumulated) * multiplier
+        fixed -= source.zero_point * int(flat[channel].sum()) * multiplier
+        check_range(128 * int(np.abs(flat[channel]).sum()), multiplier, fixed)
+        multipliers.append(multiplier)
+        shifts.append(shift)
+        biases.append(fixed)
+    return (
+        np.array(multipliers, np.int32),
+        np.array(shifts, np.uint8),
+        np.array(biases, np.int64),
+    )

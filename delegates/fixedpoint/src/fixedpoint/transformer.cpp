@@ -1,0 +1,135 @@
+#include "fixedpoint/transformer.h"
+
+#include "fixedpoint/operations.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace fixedpoint {
+namespace {
+
+constexpr int kReciprocalBits = 60;
+constexpr int kSoftmaxBits = 30;
+constexpr int kNormBits = 61;
+constexpr int kLayerNormBits = 23;
+
+/// `count` values less their zero point; what lies behind them in `out` stays 0.
+void widen(const std::int8_t* in, int count, int zero_point, std::int16_t* out) {
+  for (int i = 0; i < count; ++i) {
+    out[i] = static_cast<std::int16_t>(in[i] - zero_point);
+  }
+}
+
+int padded(int depth) { return (depth + kDotAlignment - 1) / kDotAlignment * kDotAlignment; }
+
+/// The largest integer whose square is at most `value`, which is below 2^62.
+std::int64_t integer_root(std::int64_t value) {
+  std::int64_t root = 0;
+  for (std::int64_t bit = std::int64_t{1} << 30; bit > 0; bit >>= 1) {
+    const std::int64_t larger = root | bit;
+    if (larger * larger <= value) {
+      root = larger;
+    }
+  }
+  return root;
+}
+
+/// What a distance to the mean is multiplied by, and how far the product is shifted.
+struct InverseRoot {
+  std::int64_t factor;
+  int shift;
+};
+
+InverseRoot inverse_root(std::int64_t value) {
+  const int half = (62 - static_cast<int>(std::bit_width(static_cast<std::uint64_t>(value)))) / 2;
+  const std::int64_t root = integer_root(value << (2 * half));
+  return {.factor = (std::int64_t{1} << kNormBits) / root,
+          .shift = kNormBits - half - kLayerNormBits};
+}
+
+void normalize_row(const LayerNorm& op, const std::int8_t* in, std::int8_t* out) {
+  std::int64_t sum = 0;
+  std::int64_t squares = 0;
+  for (std::int64_t i = 0; i < op.columns; ++i) {
+    sum += in[i];
+    squares += in[i] * in[i];
+  }
+  const auto [factor, shift] = inverse_root(op.columns * squares - sum * sum + op.epsilon);
+  const std::int64_t half = std::int64_t{1} << (shift - 1);
+  for (std::int64_t i = 0; i < op.columns; ++i) {
+    const std::int64_t normalized = ((op.columns * in[i] - sum) * factor + half) >> shift;
+    const std::int64_t value = (normalized * op.multipliers[i] + op.biases[i]) >> op.shifts[i];
+    out[i] =
+        static_cast<std::int8_t>(std::clamp(value, std::int64_t{op.low}, std::int64_t{op.high}));
+  }
+}
+
+void softmax_row(const Softmax& op, const std::int8_t* in, std::int8_t* out) {
+  const int most = *std::max_element(in, in + op.columns);
+  std::int64_t sum = 0;
+  for (std::int64_t i = 0; i < op.columns; ++i) {
+    sum += op.exponentials[most - in[i]];
+  }
+  const std::int64_t reciprocal = (std::int64_t{1} << kReciprocalBits) / sum;
+  for (std::int64_t i = 0; i < op.columns; ++i) {
+    out[i] = op.requantize((op.exponentials[most - in[i]] * reciprocal) >>
+                           (kReciprocalBits - kSoftmaxBits));
+  }
+}
+
+}  // namespace
+
+void dot_rows(const std::int16_t* a, const std::int16_t* b, int columns, int depth,
+              std::int32_t* sums) {
+  for (int j = 0; j < columns; ++j) {
+    std::int32_t sum = 0;
+    for (int k = 0; k < depth; ++k) {
+      sum += a[k] * b[k];
+    }
+    sums[j] = sum;
+    b += depth;
+  }
+}
+
+MatmulKernel::MatmulKernel(const Matmul& matmul, DotRows dot)
+    : matmul_(matmul),
+      dot_(dot),
+      stride_(padded(matmul.depth)),
+      row_(stride_),
+      matrix_(static_cast<std::size_t>(matmul.columns) * stride_),
+      sums_(matmul.columns) {}
+
+void MatmulKernel::run(const std::int8_t* a, const std::int8_t* b, std::int8_t* out) {
+  const Matmul& op = matmul_;
+  for (int i = 0; i < op.batch; ++i) {
+    for (int j = 0; j < op.columns; ++j) {
+      widen(b, op.depth, op.zero_point_b, matrix_.data() + std::ptrdiff_t{j} * stride_);
+      b += op.depth;
+    }
+    for (int row = 0; row < op.rows; ++row) {
+      widen(a, op.depth, op.zero_point_a, row_.data());
+      dot_(row_.data(), matrix_.data(), op.columns, stride_, sums_.data());
+      for (int j = 0; j < op.columns; ++j) {
+        out[j] = op.requantize(sums_[j]);
+      }
+      a += op.depth;
+      out += op.columns;
+    }
+  }
+}
+
+void softmax(const Softmax& op, const std::int8_t* in, std::int8_t* out) {
+  for (std::int64_t row = 0; row < op.rows; ++row) {
+    softmax_row(op, in + row * op.columns, out + row * op.columns);
+  }
+}
+
+void layer_norm(const LayerNorm& op, const std::int8_t* in, std::int8_t* out) {
+  for (std::int64_t row = 0; row < op.rows; ++row) {
+    normalize_row(op, in + row * op.columns, out + row * op.columns);
+  }
+}
+
+}  // namespace fixedpoint

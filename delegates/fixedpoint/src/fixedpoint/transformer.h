@@ -1,0 +1,74 @@
+#pragma once
+
+#include "fixedpoint/operations.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace fixedpoint {
+
+/// Products of a (batch, rows, depth) and b (batch, columns, depth): rows by rows.
+struct Matmul {
+  int batch = 0;
+  int rows = 0;
+  int columns = 0;
+  int depth = 0;
+  int zero_point_a = 0;
+  int zero_point_b = 0;
+  Requantize requantize;
+};
+
+/// Softmax of each row. exponentials: 256, by distance to the row's largest, in 30 bits of
+/// fraction; the first is one.
+struct Softmax {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  const std::int32_t* exponentials = nullptr;
+  Requantize requantize;
+};
+
+/// Layer norm of each row, requantized by column; multipliers may be negative.
+struct LayerNorm {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  const std::int32_t* multipliers = nullptr;
+  const std::uint8_t* shifts = nullptr;
+  const std::int64_t* biases = nullptr;
+  /// Added to columns^2 times the variance; at least 1.
+  std::int64_t epsilon = 1;
+  int low = -128;
+  int high = 127;
+};
+
+/// sums[j] = a . b[j] for `columns` rows of b; rows have `depth` values, a multiple of
+/// kDotAlignment; the sums fit 32 bits.
+using DotRows = void (*)(const std::int16_t* a, const std::int16_t* b, int columns, int depth,
+                         std::int32_t* sums);
+constexpr int kDotAlignment = 16;
+void dot_rows(const std::int16_t* a, const std::int16_t* b, int columns, int depth,
+              std::int32_t* sums);
+#if defined(__x86_64__)
+/// The same for processors with AVX2.
+void dot_rows_avx2(const std::int16_t* a, const std::int16_t* b, int columns, int depth,
+                   std::int32_t* sums);
+#endif
+
+/// A product made ready: scratch memory for one matrix and one row. Not for two threads at a time.
+class MatmulKernel {
+ public:
+  MatmulKernel(const Matmul& matmul, DotRows dot);
+  void run(const std::int8_t* a, const std::int8_t* b, std::int8_t* out);
+
+ private:
+  Matmul matmul_;
+  DotRows dot_;
+  int stride_;
+  std::vector<std::int16_t> row_;
+  std::vector<std::int16_t> matrix_;
+  std::vector<std::int32_t> sums_;
+};
+
+void softmax(const Softmax& softmax, const std::int8_t* in, std::int8_t* out);
+void layer_norm(const LayerNorm& norm, const std::int8_t* in, std::int8_t* out);
+
+}  // namespace fixedpoint
