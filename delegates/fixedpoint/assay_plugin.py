@@ -7,4 +7,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parent / "python"))
 
 from fixedpoint.plugin import recipes
 
-__all__ = ["recipes"]
+sources = ["python"]
+
+__all__ = ["recipes", "sources"]

@@ -1,11 +1,13 @@
-"""Compares, for torchvision models, what the runtime computes with the definitions and float64.
+"""Compares, for whole models, what the runtime computes with the definitions and with float64.
 
 Usage: python delegates/fixedpoint/tools/check_models.py --library LIB MODEL...
 
-For each model (healed random weights, as Assay makes them) a row of JSON: differing values between
-the C++ runtime and the reference over every tensor on each instruction set; logits equal to the
-quantized graph in float64; the arena beside its lower bound; what was left behind. Exit code 1 when
-a bit differs or an operator is left.
+A model is a name of torchvision, or a reference as Assay takes them: conform:ds_cnn, FILE.py:make.
+For each a row of JSON: differing values between the C++ runtime and the reference over every
+tensor on each instruction set; outputs equal to the quantized graph in float64, and the ratio of
+signal to the quantization's noise beside the float model; with labelled --inputs, how many the
+float model and the integers get right; the arena beside its lower bound; what was left behind.
+Exit code 1 when a bit differs or an operator is left.
 """
 
 import argparse
@@ -19,24 +21,33 @@ import numpy as np
 import torch
 
 from assay.aot import compat
-from assay.aot.inputs import InputSet, samples_of
-from assay.aot.models import load_model, model_spec_from_json
+from assay.aot.inputs import InputSet, input_set_from_json, labelled_samples_of, samples_of
+from assay.aot.models import Model, load_model, model_spec_from_json
 from fixedpoint import evaluate, float64, planner
 from fixedpoint.convert import convert, quantize
+from fixedpoint.plugin import recipes
 from fixedpoint.program import Program
 from fixedpoint.runtime import Library
+
+Sample = tuple[torch.Tensor, ...]
 
 
 def main() -> int:
     """Prints a line for each model."""
+    presets = {recipe["name"].rpartition("/")[2]: recipe for recipe in recipes}
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--library", type=Path, required=True)
     parser.add_argument("--samples", type=int, default=2)
     parser.add_argument("--batches", type=int, default=2)
-    parser.add_argument("--observer", default="histogram")
+    parser.add_argument("--recipe", choices=presets, default="fixedpoint-int8")
+    parser.add_argument("--rounding", help="half_up or half_even")
+    parser.add_argument("--inputs", help="FILE.py:NAME that yields samples and their labels")
+    parser.add_argument("--calibration", help="FILE.py:NAME that yields samples")
+    parser.add_argument("--heal", action="store_true", help="make a file's random weights healthy")
     parser.add_argument("--save", type=Path, help="folder for the blobs")
-    parser.add_argument("models", nargs="+", help="names of torchvision")
+    parser.add_argument("models", nargs="+", help="names of torchvision, or references")
     options = parser.parse_args()
+    options.recipe = presets[options.recipe]
     compat.prepare_torch()
     library = Library(options.library)
     rows = [check(name, library, options) for name in options.models]
@@ -46,25 +57,49 @@ def main() -> int:
 def check(name: str, library: Library, options: Any) -> dict[str, Any]:
     """One model's row; prints it."""
     started = time.monotonic()
-    model = load_model(model_spec_from_json(f"torchvision:{name}"))
-    batches = samples_of(InputSet("normal", 1000, options.batches, "calibration"), model.inputs)
-    quantized = quantize(model.module, model.example, batches, observer=options.observer)
-    converted = convert(quantized)
-    row: dict[str, Any] = {"model": name, "delegates": len(converted.programs())}
+    model = _load(name, options.heal)
+    samples, labels, batches = _samples(model, options)
+    quantization = dict(options.recipe["quantization"])
+    quantizer = {k: v for k, v in quantization.items() if k not in ("flow", "quantizer")}
+    lowering = dict(options.recipe["lowering"]["options"])
+    lowering |= {"rounding": options.rounding} if options.rounding else {}
+    quantized = quantize(model.module, model.example, batches, **quantizer)
+    converted = convert(quantized, **lowering)
+    programs = converted.programs()
+    row: dict[str, Any] = {"model": name, "delegates": len(programs)}
     boundary = "quantizes an input"
     row["left"] = {k: v for k, v in converted.reasons.items() if boundary not in v}
-    if len(converted.programs()) == 1 and not row["left"]:
-        ((program, blob),) = converted.programs()
+    row["different"] = {}
+    if len(programs) == 1 and not row["left"]:
+        ((program, blob),) = programs
         if options.save is not None:
-            (options.save / f"{name}.blob").write_bytes(blob)
-        samples = samples_of(InputSet("normal", 1, options.samples), model.inputs)
+            (options.save / f"{name.rpartition(':')[0] or name}.blob").write_bytes(blob)
         row |= describe(program, blob)
-        row |= compare(program, blob, library, converted.quantized, samples)
-    else:
-        row["different"] = {}
+        row |= compare(program, blob, library, quantized, samples[: options.samples])
+        row |= beside_float(program, blob, library, model.module, samples, labels)
     row["seconds"] = round(time.monotonic() - started, 1)
     print(json.dumps(row), flush=True)
     return row
+
+
+def _load(name: str, should_heal: bool) -> Model:
+    document: dict[str, Any] = {"ref": name if ":" in name else f"torchvision:{name}"}
+    return load_model(model_spec_from_json(document | ({"healthy": True} if should_heal else {})))
+
+
+def _samples(
+    model: Model, options: Any
+) -> tuple[list[Sample], list[torch.Tensor] | None, list[Sample]]:
+    """Samples, their labels, and what calibrates."""
+    generator = "normal" if model.brought is None else "own"
+    given = InputSet(generator, 1, options.samples)
+    calibrating = InputSet(generator, 1000, options.batches, "calibration")
+    if options.inputs:
+        given = input_set_from_json({"file": options.inputs}, role="evaluation")
+    if options.calibration:
+        calibrating = input_set_from_json({"file": options.calibration}, role="calibration")
+    samples, labels = labelled_samples_of(given, model.inputs, model.brought)
+    return samples, labels, samples_of(calibrating, model.inputs, model.brought)
 
 
 def describe(program: Program, blob: bytes) -> dict[str, Any]:
@@ -80,29 +115,65 @@ def describe(program: Program, blob: bytes) -> dict[str, Any]:
 
 
 def compare(
-    program: Program, blob: bytes, library: Library, quantized: Any, samples: list[Any]
+    program: Program, blob: bytes, library: Library, quantized: Any, samples: list[Sample]
 ) -> dict[str, Any]:
-    """Bit differences on each instruction set, and logits equal to float64."""
+    """Bit differences on each instruction set, and outputs equal to float64."""
     different = dict.fromkeys(library.isa_names(), 0)
     values = equal = total = most = 0
-    result = program.tensors[program.outputs[0]]
-    for (image,) in samples:
-        expected = list(evaluate.steps(program, [image.numpy()]))
-        values += sum(made.size for _, made in expected)
+    for sample in samples:
+        inputs = [x.numpy() for x in sample]
+        tensors: evaluate.Values = {}
+        expected = [made for _, made in evaluate.steps(program, inputs, tensors)]
+        values += sum(made.size for made in expected)
         for isa in different:
-            different[isa] += _differing(program, blob, library, isa, image, expected)
-        (exact,) = float64.run_float64(quantized, image)
-        made = torch.from_numpy(expected[-1][1]).double()
-        distance = ((exact - made) / result.scale).round().abs().numpy()
-        equal += int((distance == 0).sum())
-        most = max(most, int(distance.max()))
-        total += distance.size
+            different[isa] += _differing(program, blob, library, isa, inputs, expected)
+        for index, exact in zip(
+            program.outputs, float64.run_float64(quantized, *sample), strict=True
+        ):
+            step = program.tensors[index].scale
+            distance = ((exact - tensors[index].double()) / step).round().abs().numpy()
+            equal += int((distance == 0).sum())
+            most = max(most, int(distance.max()))
+            total += distance.size
     return {
         "values": values,
         "different": different,
-        "logits_equal_to_float64": f"{equal}/{total}",
+        "outputs_equal_to_float64": f"{equal}/{total}",
         "largest_distance": most,
     }
+
+
+def beside_float(
+    program: Program,
+    blob: bytes,
+    library: Library,
+    module: torch.nn.Module,
+    samples: list[Sample],
+    labels: list[torch.Tensor] | None,
+) -> dict[str, Any]:
+    """The first output beside the float model's: noise, largest values, what is right."""
+    signal = noise = 0.0
+    agreed = right_float = right_integer = 0
+    for number, sample in enumerate(samples):
+        with torch.no_grad():
+            made = module(*sample)
+        real = (made if isinstance(made, torch.Tensor) else made[0]).double().numpy()
+        found = library.run(program, blob, [x.numpy() for x in sample])[0].astype(np.float64)
+        signal += float((real**2).sum())
+        noise += float(((real - found) ** 2).sum())
+        tops = [array.reshape(len(array), -1).argmax(1) for array in (real, found)]
+        agreed += int((tops[0] == tops[1]).all())
+        if labels is not None:
+            label = labels[number].numpy()
+            right_float += int((tops[0] == label).sum())
+            right_integer += int((tops[1] == label).sum())
+    row: dict[str, Any] = {
+        "sqnr_db": round(10 * float(np.log10(signal / max(noise, 1e-300))), 2),
+        "top_agrees": f"{agreed}/{len(samples)}",
+    }
+    if labels is not None:
+        row |= {"right_float": right_float, "right_integer": right_integer}
+    return row
 
 
 def _differing(
@@ -110,16 +181,16 @@ def _differing(
     blob: bytes,
     library: Library,
     isa: str,
-    image: torch.Tensor,
-    expected: list[Any],
+    inputs: list[np.ndarray],
+    expected: list[np.ndarray],
 ) -> int:
     count = 0
 
     def observe(operation: int, made: np.ndarray) -> None:
         nonlocal count
-        count += int((made != expected[operation][1].reshape(-1)).sum())
+        count += int((made != expected[operation].reshape(-1)).sum())
 
-    library.run(program, blob, [image.numpy()], isa, observe)
+    library.run(program, blob, inputs, isa, observe)
     return count
 
 

@@ -1,14 +1,14 @@
 """Plug-ins: Python modules outside the package that add models and recipes.
 
 Found through the entry point group ``assay.plugins`` and the paths in ``ASSAY_PLUGINS`` (separated
-like PATH). A module may define ``models: dict[str, Callable]`` and ``recipes: list[dict]``.
+like PATH). A module may define ``models: dict[str, Callable]`` and ``recipes: list[dict]``, and say
+with a literal ``sources: list[str]`` which files and folders beside it are part of it.
 """
 
 import hashlib
 import importlib
 import importlib.metadata
 import importlib.util
-import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -18,10 +18,10 @@ from types import ModuleType
 from typing import Any
 
 from assay.aot.errors import RequestError
+from assay.aot.plugin_sources import GROUP, VARIABLE, plugin_files
 from assay.aot.suggest import unknown_name
 
-GROUP = "assay.plugins"
-VARIABLE = "ASSAY_PLUGINS"
+__all__ = ["GROUP", "VARIABLE", "Plugins", "import_file", "import_object", "load_plugins"]
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,8 @@ def load_plugins() -> Plugins:
 def _sources() -> list[tuple[str, Callable[[], Any]]]:
     entries = importlib.metadata.entry_points(group=GROUP)
     sources: list[tuple[str, Callable[[], Any]]] = [(entry.name, entry.load) for entry in entries]
-    for text in filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)):
-        sources.append((text, lambda text=text: import_file(Path(text))))  # type: ignore[misc]
+    for path in plugin_files():
+        sources.append((str(path), lambda path=path: import_file(path)))  # type: ignore[misc]
     return sources
 
 

@@ -1,7 +1,7 @@
-"""What makes artifacts: the interpreter and the packages that shape a program.
+"""What makes artifacts: the interpreter, the packages and the plug-ins that shape a program.
 
-Runs on its own (``python -m assay.aot.toolchain``) and imports nothing but the standard library,
-because it is asked before every cache look-up.
+Runs on its own (``python -m assay.aot.toolchain``) and imports nothing outside of the standard
+library, because it is asked before every cache look-up.
 """
 
 import hashlib
@@ -10,6 +10,8 @@ import json
 import platform
 import sys
 from typing import Any
+
+from assay.aot.plugin_sources import digest_plugins
 
 SCHEMA = "assay/toolchain/1"
 
@@ -43,10 +45,12 @@ def find_version(package: str) -> str | None:
 
 
 def describe() -> dict[str, Any]:
-    """The toolchain document. Its id digests the versions only, never a path."""
+    """The toolchain document. Its id digests versions and plug-ins' sources, never a path."""
     packages: dict[str, str | None] = {name: find_version(name) for name in PACKAGES}
     packages["assay_aot"] = AOT_VERSION
-    versions = {"python": platform.python_version(), "packages": packages}
+    versions: dict[str, Any] = {"python": platform.python_version(), "packages": packages}
+    if plugins := digest_plugins():
+        versions["plugins"] = plugins
     canonical = json.dumps(versions, sort_keys=True, separators=(",", ":"))
     identity = hashlib.sha256(canonical.encode()).hexdigest()
     return {"schema": SCHEMA, "id": identity, **versions, "executable": sys.executable}

@@ -1,6 +1,9 @@
 import json
+import shutil
 import subprocess
 import sys
+
+import pytest
 
 from assay.aot import toolchain
 
@@ -32,3 +35,46 @@ def test_id_follows_versions_and_not_the_place(monkeypatch):
 def test_missing_packages_are_null(monkeypatch):
     monkeypatch.setattr(toolchain, "PACKAGES", ("no-such-package",))
     assert toolchain.describe()["packages"]["no-such-package"] is None
+
+
+@pytest.fixture
+def plugin(tmp_path, monkeypatch):
+    """A plug-in of a file, a folder that it names, and a folder that it does not."""
+    for name in ("own/part.py", "tests/other.py"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text("value = 1\n")
+    (tmp_path / "plugin.py").write_text('raise RuntimeError("imported")\nsources = ["own"]\n')
+    monkeypatch.setenv("ASSAY_PLUGINS", str(tmp_path / "plugin.py"))
+    return tmp_path
+
+
+@pytest.mark.parametrize("changed", ["plugin.py", "own/part.py"])
+def test_the_id_follows_the_sources_of_plug_ins_without_importing_any(plugin, changed):
+    before = toolchain.describe()
+    assert toolchain.describe() == before
+    with (plugin / changed).open("a") as file:
+        file.write("# changed\n")
+    assert toolchain.describe()["id"] != before["id"]
+
+
+def test_the_id_does_not_follow_what_is_no_part_of_a_plug_in(plugin, monkeypatch):
+    before = toolchain.describe()
+    (plugin / "tests/other.py").write_text("value = 2\n")
+    assert toolchain.describe()["id"] == before["id"]
+    elsewhere = plugin / "elsewhere"
+    shutil.copytree(plugin / "own", elsewhere / "own")
+    shutil.copy(plugin / "plugin.py", elsewhere)
+    monkeypatch.setenv("ASSAY_PLUGINS", str(elsewhere / "plugin.py"))
+    assert toolchain.describe()["id"] == before["id"]
+
+
+@pytest.mark.parametrize("text", ["sources = [", "sources = [made()]\n", "sources = [3]\n", None])
+def test_a_plug_in_that_cannot_be_read_still_has_a_digest(plugin, monkeypatch, text):
+    before = toolchain.describe()["id"]
+    if text is None:
+        (plugin / "plugin.py").unlink()
+    else:
+        (plugin / "plugin.py").write_text(text)
+    assert toolchain.describe()["id"] != before
+    monkeypatch.delenv("ASSAY_PLUGINS")
+    assert "plugins" not in toolchain.describe()

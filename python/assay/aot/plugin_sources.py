@@ -1,0 +1,85 @@
+"""What plug-ins consist of, found without importing any: their sources are part of a toolchain.
+
+A plug-in of ``ASSAY_PLUGINS`` is its file and what the file's literal ``sources`` names beside it:
+``sources = ["python"]`` stands for every Python file under that folder. An installed plug-in is the
+package of its entry point.
+"""
+
+import ast
+import hashlib
+import importlib.metadata
+import importlib.util
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+GROUP = "assay.plugins"
+VARIABLE = "ASSAY_PLUGINS"
+
+
+def plugin_files() -> list[Path]:
+    """The files that ``ASSAY_PLUGINS`` names."""
+    return [Path(p) for p in os.environ.get(VARIABLE, "").split(os.pathsep) if p]
+
+
+def digest_plugins() -> list[str]:
+    """Digests of all plug-ins, sorted: of names and contents, never of where they lie."""
+    of_files = [_digest(path.parent, _sources_of(path)) for path in plugin_files()]
+    entries = importlib.metadata.entry_points(group=GROUP)
+    names = sorted({entry.value.partition(":")[0].partition(".")[0] for entry in entries})
+    of_packages = [_digest(place.parent, _python_files(place)) for place in _places(names)]
+    return sorted([*of_files, *of_packages])
+
+
+def _digest(root: Path, files: Iterable[Path]) -> str:
+    digest = hashlib.sha256()
+    for path in sorted(set(files)):
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        digest.update(f"{os.path.relpath(path, root)} {content}\n".encode())
+    return digest.hexdigest()
+
+
+def _sources_of(path: Path) -> Iterator[Path]:
+    """The file, and what it says belongs to it; none where there is no file."""
+    if not path.is_file():
+        return
+    yield path
+    for name in _literal_sources(path):
+        yield from _python_files(path.parent / name)
+
+
+def _python_files(place: Path) -> Iterator[Path]:
+    if place.is_dir():
+        yield from place.rglob("*.py")
+    elif place.is_file():
+        yield place
+
+
+def _literal_sources(path: Path) -> list[str]:
+    """The list that a module assigns to `sources`; a file that does not parse has none."""
+    try:
+        tree = ast.parse(path.read_text())
+    except (SyntaxError, UnicodeDecodeError):
+        return []
+    for statement in tree.body:
+        if isinstance(statement, ast.Assign) and _names(statement) == ["sources"]:
+            try:
+                value = ast.literal_eval(statement.value)
+            except ValueError:
+                return []
+            return [name for name in value if isinstance(name, str)]
+    return []
+
+
+def _names(statement: ast.Assign) -> list[str]:
+    return [target.id for target in statement.targets if isinstance(target, ast.Name)]
+
+
+def _places(packages: Iterable[str]) -> Iterator[Path]:
+    """Folder of a package, or file of a module; what is not installed any more has none."""
+    for name in packages:
+        spec = importlib.util.find_spec(name)
+        if spec is None or spec.origin is None:
+            continue
+        origin = Path(spec.origin)
+        yield origin.parent if spec.submodule_search_locations else origin
