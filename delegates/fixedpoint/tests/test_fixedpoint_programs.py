@@ -129,6 +129,50 @@ def test_a_boundary_of_integers_leaves_quantize_and_dequantize_outside():
     assert sum("quantize_per_tensor" in name for name in left) == 2
 
 
+PARAMETERS = """
+import ctypes, json, sys
+ctypes.CDLL(sys.argv[1])
+from executorch.extension.pybindings.portable_lib import _load_for_executorch
+module = _load_for_executorch(sys.argv[2])
+names = [name for name in module.method_names() if name != "forward"]
+print(json.dumps({name: module.run_method(name, ())[0] for name in names}))
+"""
+
+
+@pytest.mark.parametrize("name", ["mobile", "attention"])
+def test_stripped_of_its_boundary_a_program_takes_and_gives_integers(name, library_path, tmp_path):
+    from fixedpoint import evaluate
+    from fixedpoint.convert import strip_boundary
+    from fixedpoint.numbers import Quantization
+
+    made, (example,) = converted(name, boundary="int8", require_integer=True)
+    ((program, _),) = made.programs()
+    pte = strip_boundary(made.edge).to_executorch().buffer
+    source = program.tensors[program.inputs[0]]
+    parameters = Quantization(source.scale, source.zero_point)
+    integers = torch.tensor(
+        [parameters.quantize(value) for value in example.flatten().tolist()], dtype=torch.int8
+    ).reshape(example.shape)
+    outputs, _ = run_in_executorch(library_path, pte, [integers], tmp_path)
+    expected = evaluate.evaluate(program, [integers.numpy()])
+    for found, values in zip(outputs, expected, strict=True):
+        assert found.dtype == torch.int8
+        np.testing.assert_array_equal(found.numpy(), values)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", PARAMETERS, library_path, tmp_path / "program.pte"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found = json.loads(done.stdout.splitlines()[-1])
+    tensors = {"input0": source}
+    tensors |= {f"output{i}": program.tensors[index] for i, index in enumerate(program.outputs)}
+    for place, tensor in tensors.items():
+        assert found[f"{place}_scale"] == tensor.scale
+        assert found[f"{place}_zp"] == tensor.zero_point
+        assert (found[f"{place}_quant_min"], found[f"{place}_quant_max"]) == (-128, 127)
+
+
 def test_what_is_left_is_named_with_its_reason():
     from fixedpoint.convert import convert, quantize
     from fixedpoint.partitioner import NotIntegerError

@@ -7,11 +7,13 @@ from typing import Any
 import torch
 from executorch.exir import EdgeCompileConfig, EdgeProgramManager, to_edge_transform_and_lower
 from executorch.exir.lowered_backend_module import get_lowered_backend_modules
+from executorch.exir.passes.quantize_io_pass import QuantizeInputs, QuantizeOutputs
 from torch.export import ExportedProgram
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
 from fixedpoint.backend import FixedPointBackend, options_of
 from fixedpoint.lower import lower
+from fixedpoint.match import DEQUANTIZE, QUANTIZE, is_call
 from fixedpoint.partitioner import FixedPointPartitioner
 from fixedpoint.program import Program
 from fixedpoint.quantizer import FixedPointQuantizer
@@ -58,3 +60,22 @@ def convert(quantized: ExportedProgram, **options: Any) -> Converted:
         compile_config=EdgeCompileConfig(_check_ir_validity=False),
     )
     return Converted(quantized, edge, partitioner.reasons)
+
+
+def strip_boundary(edge: EdgeProgramManager) -> EdgeProgramManager:
+    """The program with integers in and out: outer quantize and dequantize are gone.
+
+    For what the partitioner's `boundary="int8"` left outside. Their parameters are constant methods
+    of the program: input0_scale, input0_zp, input0_quant_min, input0_quant_max, input0_dtype
+    (ExecuTorch's number of the type), output0_scale and so on. What is quantized in no one way
+    stays floating.
+    """
+    program = edge.exported_program()
+    nodes = {node.name: node for node in program.graph.nodes}
+    users = [list(nodes[name].users) for name in program.graph_signature.user_inputs]
+    inputs = [i for i, u in enumerate(users) if len(u) == 1 and is_call(u[0], QUANTIZE)]
+    (returned,) = program.graph.output_node().args
+    outputs = [i for i, node in enumerate(returned) if is_call(node, DEQUANTIZE)]
+    edge = edge.transform([QuantizeInputs(edge, inputs)])
+    stripped: EdgeProgramManager = edge.transform([QuantizeOutputs(edge, outputs)])
+    return stripped
