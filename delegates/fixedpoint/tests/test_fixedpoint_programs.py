@@ -230,3 +230,19 @@ def test_the_plug_in_is_a_file_that_adds_recipes():
     )
     assert "FixedPointPartitioner" in done.stdout, done.stderr
     assert "'FixedPointBackend'" in done.stdout
+
+
+def test_a_program_of_integers_is_described_by_assay_s_manifest(tmp_path):
+    pytest.importorskip("assay.aot")
+    from assay.aot.lower import lower_edge, serialize
+    from assay.aot.manifest import describe_program
+    from fixedpoint.partitioner import FixedPointPartitioner
+
+    made, _ = converted("mobile")
+    partitioner = FixedPointPartitioner(boundary="int8", require_integer=True)
+    lowered = lower_edge(made.quantized, partitioner, None, {"quantized_io": True})
+    described = describe_program(made.quantized, serialize(lowered, tmp_path))
+    methods = {method["name"]: method for method in described["methods"]}
+    for value in methods["forward"]["inputs"] + methods["forward"]["outputs"]:
+        assert (value["dtype"], value["quantization"]["dtype"]) == ("int8", "int8")
+    assert {"input0_scale", "input0_zp", "output0_scale", "output0_zp"} <= set(methods)

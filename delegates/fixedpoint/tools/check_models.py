@@ -49,6 +49,7 @@ def main() -> int:
     options = parser.parse_args()
     options.recipe = presets[options.recipe]
     compat.prepare_torch()
+    compat.prepare_torchvision()
     library = Library(options.library)
     rows = [check(name, library, options) for name in options.models]
     return int(any(row["left"] or any(row["different"].values()) for row in rows))
