@@ -1,6 +1,7 @@
 """ExecuTorch's lowering flows: through a partitioner, or by one of ExecuTorch's own recipes."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ BACKEND_OPTIONS = {
     "remove_view_copy": bool,
     "run_reinplace_pass": bool,
     "segment_alignment": int,
+    "quantized_io": bool,
 }
 """Lowering options that are not the partitioner's but of the last step, with their types."""
 
@@ -128,7 +130,9 @@ def _eager(
     exported: "torch.export.ExportedProgram",
     lowering: Lowering,
 ) -> Evaluate:
-    """The edge program as a function; delegates run their original graphs."""
+    """The edge program as a function; delegates run their original graphs. It takes real inputs."""
+    options = {key: value for key, value in lowering.options.items() if key != "quantized_io"}
+    lowering = replace(lowering, options=options)
     function: Evaluate = lower_program(exported, lowering).edge.exported_program().module()
     return function
 

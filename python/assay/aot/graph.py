@@ -84,7 +84,9 @@ def _input_quantization(node: Any) -> dict[str, Any] | None:
 
 def _quantization(node: Any, kind: str) -> dict[str, Any] | None:
     """The parameters of a per-tensor quantize or dequantize node; None for any other node."""
-    if node is None or f"quantized_decomposed.{kind}_per_tensor.default" != str(node.target):
+    if node is None or f"quantized_decomposed.{kind}_per_tensor.default" != operator_name(
+        node.target
+    ):
         return None
     _, scale, zero_point, low, high, dtype = node.args[:6]
     return {

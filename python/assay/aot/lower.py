@@ -11,8 +11,9 @@ from typing import Any
 import torch
 
 from assay.aot import native
+from assay.aot.errors import Unsupported
 from assay.aot.export import export_module
-from assay.aot.graph import operator_name
+from assay.aot.graph import boundary, operator_name
 from assay.aot.models import Model
 from assay.aot.quantize import Quantized
 
@@ -74,10 +75,36 @@ def lower_edge(
             compile_config=EdgeCompileConfig(_check_ir_validity=False),
         )
     last = dict(options)
+    if last.pop("quantized_io", False):
+        edge = quantize_boundary(edge)
     if last.get("external_constants"):
         last["external_constants"] = lambda node: DATA
     config = ExecutorchBackendConfig(**last)
     return Lowered(edge, name, rejections, _rules([partitioner]), config)
+
+
+def quantize_boundary(edge: Any) -> Any:
+    """Drops the outer quantize and dequantize: the program takes and gives integers.
+
+    Their parameters become constant methods of the program (input0_scale, input0_zp, output0_scale
+    and so on), where the runner finds them.
+
+    Raises:
+        Unsupported: no input and no output is quantized at the edge of the program.
+    """
+    from executorch.exir.passes.quantize_io_pass import QuantizeInputs, QuantizeOutputs
+
+    inputs, outputs = boundary(edge.exported_program())
+    quantized = [
+        [i for i, (_, found) in enumerate(side) if found is not None] for side in (inputs, outputs)
+    ]
+    if not any(quantized):
+        raise Unsupported(
+            "quantized_io needs a quantize behind an input or a dequantize before an output; a"
+            " partitioner may have taken them in (the option boundary of some)"
+        )
+    edge = edge.transform([QuantizeInputs(edge, quantized[0])])
+    return edge.transform([QuantizeOutputs(edge, quantized[1])])
 
 
 def lower_native(exported: torch.export.ExportedProgram, recipe: Any, name: str | None) -> Lowered:
