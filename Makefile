@@ -4,7 +4,7 @@ BIN := build/release/bin
 CTEST := .venv/bin/ctest --test-dir build/release --output-on-failure -j 2
 PYTEST := .venv/bin/python -m pytest -q
 
-.PHONY: help build litert demo test check format fuzz bench validate-statistics clean
+.PHONY: help build litert demo test check format fuzz fixedpoint-aarch64 bench validate-statistics clean
 help:            ## this list
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s:
 
@@ -31,6 +31,9 @@ format: ##         rewrite C++ and Python in the house format
 
 fuzz: ##           each fuzz target for 60 s (needs clang-19)
 	@tools/run_fuzz.sh 60
+
+fixedpoint-aarch64: ## the delegate's kernels for 64-bit Arm, built and compared under qemu (needs a cross compiler)
+	@PATH=$(CURDIR)/.venv/bin:$$PATH delegates/fixedpoint/tools/check_aarch64.sh
 
 bench: build ##    what Assay itself costs
 	$(BIN)/assay-bench

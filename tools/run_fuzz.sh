@@ -8,10 +8,14 @@ command -v clang++-19 >/dev/null || {
   exit 3
 }
 .venv/bin/cmake --preset fuzz >/dev/null
-mapfile -t targets < <(.venv/bin/cmake --build build/fuzz --target help | grep -oE 'assay_[a-z_]+_fuzz' | sort -u)
+mapfile -t targets < <(.venv/bin/cmake --build build/fuzz --target help | grep -oE '^[a-z_]+_fuzz\b' | sort -u)
 .venv/bin/cmake --build build/fuzz --target "${targets[@]}" | tail -1
 for target in "${targets[@]}"; do
-  mkdir -p "build/fuzz/corpus/$target"
+  corpus=build/fuzz/corpus/$target
+  mkdir -p "$corpus"
+  # A delegate may have real files to begin with.
+  seeds=delegates/${target%%_*}/tools/make_corpus.py
+  [ -f "$seeds" ] && [ -z "$(ls "$corpus")" ] && .venv/bin/python "$seeds" "$corpus"
   echo "fuzz: $target for $seconds s"
-  "build/fuzz/bin/$target" -max_total_time="$seconds" -print_final_stats=0 -verbosity=0 "build/fuzz/corpus/$target"
+  "build/fuzz/bin/$target" -max_total_time="$seconds" -max_len=65536 -print_final_stats=0 -verbosity=0 "$corpus"
 done

@@ -102,6 +102,9 @@ const std::vector<const Kernels*>& all_kernels() {
 #if defined(__x86_64__)
   static const std::vector<const Kernels*> all = {&avx512_kernels(), &avx2_kernels(),
                                                   &scalar_kernels()};
+#elif defined(__aarch64__)
+  static const std::vector<const Kernels*> all = {&neon_dot_kernels(), &neon_kernels(),
+                                                  &scalar_kernels()};
 #else
   static const std::vector<const Kernels*> all = {&scalar_kernels()};
 #endif

@@ -44,6 +44,9 @@ const Kernels& scalar_kernels();
 #if defined(__x86_64__)
 const Kernels& avx2_kernels();
 const Kernels& avx512_kernels();
+#elif defined(__aarch64__)
+const Kernels& neon_kernels();
+const Kernels& neon_dot_kernels();
 #endif
 
 /// Every set that this library was built with, the fastest first; scalar is the last.

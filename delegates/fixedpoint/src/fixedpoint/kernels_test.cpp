@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <gtest/gtest.h>
 #include <ostream>
 #include <random>
@@ -19,7 +20,13 @@ void PrintTo(const Kernels* kernels, std::ostream* out) { *out << kernels->isa; 
 
 namespace {
 
-constexpr int kCases = 10000;
+/// How many drawn cases each kernel is tried on; an emulator or a sanitizer takes fewer.
+int case_count() {
+  const char* given = std::getenv("FIXEDPOINT_TEST_CASES");
+  const int count = given != nullptr ? std::atoi(given) : 10000;
+  return std::max(count, 1);
+}
+const int kCases = case_count();
 
 class Draw {
  public:

@@ -56,6 +56,11 @@ struct Window {
   /// Products that are added for one output.
   int depth() const { return taps() * in_group(); }
   std::int64_t out_pixels() const { return std::int64_t{batch} * out_height * out_width; }
+  /// Whether there is one window an image, and it is the image.
+  bool is_whole_image() const {
+    return kernel_height == in_height && kernel_width == in_width && out_height == 1 &&
+           out_width == 1 && pad_top == 0 && pad_left == 0;
+  }
 };
 
 /// A convolution, its constants as they lie in the blob.

@@ -67,7 +67,8 @@ bool write_numbers(const Conv2d& conv, int channel, int offset, BlockNumbers& bl
     block.odd_multiplier[place - 1] = conv.multipliers[channel];
   }
   const std::int64_t bias = conv.biases[channel] * (std::int64_t{1} << left);
-  (place % 2 == 0 ? block.even_bias : block.odd_bias)[place / 2] = bias;
+  auto& biases = place % 2 == 0 ? block.even_bias : block.odd_bias;
+  biases[place / 2] = bias;
   return true;
 }
 
@@ -347,6 +348,12 @@ std::unique_ptr<ConvKernel> make_packed_conv(const Conv2d& conv, const GemmUnit&
     return std::make_unique<DepthwiseConv>(conv, depthwise, table, std::move(*packed));
   }
   return std::make_unique<GemmConv>(conv, gemm, table, std::move(*packed));
+}
+
+std::unique_ptr<ConvKernel> packed_or_scalar(const Conv2d& conv, const GemmUnit& gemm,
+                                             const DepthwiseUnit& depthwise, TableFunction table) {
+  auto packed = make_packed_conv(conv, gemm, depthwise, table);
+  return packed != nullptr ? std::move(packed) : scalar_kernels().make_conv2d(conv);
 }
 
 }  // namespace fixedpoint

@@ -78,4 +78,8 @@ using TableFunction = void (*)(const std::int8_t* results, std::int64_t count,
 std::unique_ptr<ConvKernel> make_packed_conv(const Conv2d& conv, const GemmUnit& gemm,
                                              const DepthwiseUnit& depthwise, TableFunction table);
 
+/// The same; what it does not take goes to the definitions.
+std::unique_ptr<ConvKernel> packed_or_scalar(const Conv2d& conv, const GemmUnit& gemm,
+                                             const DepthwiseUnit& depthwise, TableFunction table);
+
 }  // namespace fixedpoint

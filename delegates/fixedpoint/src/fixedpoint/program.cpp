@@ -87,9 +87,12 @@ Status check_shape(const TensorRecord& tensor) {
   }
   std::uint64_t bytes = *size;
   for (int i = 0; i < tensor.rank; ++i) {
-    bytes *= tensor.dims[i];
-    if (bytes > kMaxBytes) {
+    if (tensor.dims[i] > kMaxBytes / bytes) {  // before the product, which may leave 64 bits
       return fail("it is too large");
+    }
+    bytes *= tensor.dims[i];
+    if (bytes == 0) {
+      break;
     }
   }
   if (bytes != tensor.bytes || bytes == 0) {
@@ -98,7 +101,13 @@ Status check_shape(const TensorRecord& tensor) {
   return {};
 }
 
-Status check_place(const Program& program, const TensorRecord& tensor) {
+/// A program's input or output is the one that its list names: no other tensor has a place.
+bool is_listed(std::span<const std::uint32_t> list, std::uint64_t position, std::size_t tensor) {
+  return position < list.size() && list[position] == tensor;
+}
+
+Status check_place(const Program& program, std::size_t index) {
+  const auto& tensor = program.tensors[index];
   const auto is_inside = [&](std::uint64_t total) {
     return tensor.offset <= total && tensor.bytes <= total - tensor.offset;
   };
@@ -114,9 +123,9 @@ Status check_place(const Program& program, const TensorRecord& tensor) {
       }
       return {};
     case Place::kInput:
-      return tensor.offset < program.inputs.size() ? Status{} : fail("it is no input");
+      return is_listed(program.inputs, tensor.offset, index) ? Status{} : fail("it is no input");
     case Place::kOutput:
-      return tensor.offset < program.outputs.size() ? Status{} : fail("it is no output");
+      return is_listed(program.outputs, tensor.offset, index) ? Status{} : fail("it is no output");
   }
   return fail("it lies nowhere");
 }
@@ -125,7 +134,7 @@ Status check_tensors(const Program& program) {
   for (std::size_t i = 0; i < program.tensors.size(); ++i) {
     auto status = check_shape(program.tensors[i]);
     if (status) {
-      status = check_place(program, program.tensors[i]);
+      status = check_place(program, i);
     }
     if (!status) {
       return fail("tensor " + std::to_string(i) + ": " + status.error());

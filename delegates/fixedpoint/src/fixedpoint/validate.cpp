@@ -57,6 +57,10 @@ Status check_window(const Window& w) {
                     w.dilation_width)) {
     return fail("its windows leave its input");
   }
+  const auto taps = product(std::array{w.kernel_height, w.kernel_width});
+  if (taps < 0 || taps > kMaxSize) {
+    return fail("its windows are too large");
+  }
   return {};
 }
 

@@ -6,17 +6,9 @@
 
 #include <cstdint>
 #include <memory>
-#include <utility>
 
 namespace fixedpoint {
 namespace {
-
-/// What the vector units do not take goes to the definitions.
-std::unique_ptr<ConvKernel> packed_or_scalar(const Conv2d& conv, const GemmUnit& gemm,
-                                             const DepthwiseUnit& depthwise, TableFunction table) {
-  auto packed = make_packed_conv(conv, gemm, depthwise, table);
-  return packed != nullptr ? std::move(packed) : scalar_kernels().make_conv2d(conv);
-}
 
 std::unique_ptr<ConvKernel> make_avx2_conv(const Conv2d& conv) {
   return packed_or_scalar(conv, avx2::kGemm, avx2::kDepthwise, avx2::table);
@@ -39,10 +31,7 @@ void mul(const Mul& op, const std::int8_t* a, const std::int8_t* b, std::int8_t*
 }
 
 void avg_pool2d(const AvgPool2d& op, const std::int8_t* in, std::int8_t* out) {
-  const Window& w = op.window;
-  const bool is_global = w.kernel_height == w.in_height && w.kernel_width == w.in_width &&
-                         w.out_height == 1 && w.out_width == 1 && w.pad_top == 0 && w.pad_left == 0;
-  if (!is_global || !avx2::global_pool(op, in, out)) {
+  if (!op.window.is_whole_image() || !avx2::global_pool(op, in, out)) {
     scalar_kernels().avg_pool2d(op, in, out);
   }
 }

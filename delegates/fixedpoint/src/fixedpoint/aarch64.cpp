@@ -1,0 +1,75 @@
+#include "fixedpoint/kernels.h"
+#include "fixedpoint/neon.h"
+#include "fixedpoint/operations.h"
+#include "fixedpoint/packed_conv.h"
+
+#include <cstdint>
+#include <memory>
+
+#if defined(__linux__)
+#include <asm/hwcap.h>
+
+#include <sys/auxv.h>
+#endif
+
+namespace fixedpoint {
+namespace {
+
+std::unique_ptr<ConvKernel> make_neon_conv(const Conv2d& conv) {
+  return packed_or_scalar(conv, neon::kGemm, neon::kDepthwise, neon::table);
+}
+
+std::unique_ptr<ConvKernel> make_neon_dot_conv(const Conv2d& conv) {
+  return packed_or_scalar(conv, neon_dot::kGemm, neon_dot::kDepthwise, neon::table);
+}
+
+void avg_pool2d(const AvgPool2d& op, const std::int8_t* in, std::int8_t* out) {
+  if (op.window.is_whole_image()) {
+    neon::global_pool(op, in, out);
+  } else {
+    scalar_kernels().avg_pool2d(op, in, out);
+  }
+}
+
+void max_pool2d(const MaxPool2d& op, const std::int8_t* in, std::int8_t* out) {
+  scalar_kernels().max_pool2d(op, in, out);
+}
+
+/// Every 64-bit Arm processor has these.
+bool has_neon() { return true; }
+
+bool has_neon_dot() {
+#if defined(__linux__)
+  return (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
+#else
+  return false;  // no portable way to ask
+#endif
+}
+
+}  // namespace
+
+const Kernels& neon_kernels() {
+  static constexpr Kernels kKernels = {.isa = "neon",
+                                       .is_supported = has_neon,
+                                       .make_conv2d = make_neon_conv,
+                                       .add = neon::add,
+                                       .mul = neon::mul,
+                                       .avg_pool2d = avg_pool2d,
+                                       .max_pool2d = max_pool2d,
+                                       .table = neon::table};
+  return kKernels;
+}
+
+const Kernels& neon_dot_kernels() {
+  static constexpr Kernels kKernels = {.isa = "neondot",
+                                       .is_supported = has_neon_dot,
+                                       .make_conv2d = make_neon_dot_conv,
+                                       .add = neon::add,
+                                       .mul = neon::mul,
+                                       .avg_pool2d = avg_pool2d,
+                                       .max_pool2d = max_pool2d,
+                                       .table = neon::table};
+  return kKernels;
+}
+
+}  // namespace fixedpoint

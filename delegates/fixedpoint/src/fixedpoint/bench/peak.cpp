@@ -1,0 +1,94 @@
+#include "fixedpoint/bench/peak.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <string_view>
+
+namespace fixedpoint::bench {
+namespace {
+
+constexpr int kRounds = 10;
+constexpr long kLoops = 1'000'000;
+
+/// Seconds of the fastest of some rounds: what else runs only makes one slower.
+template <class Work>
+double fastest(Work work) {
+  double seconds = std::numeric_limits<double>::max();
+  for (int round = 0; round < kRounds; ++round) {
+    const auto start = std::chrono::steady_clock::now();
+    work();
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    seconds = std::min(seconds, taken.count());
+  }
+  return seconds;
+}
+
+#if defined(__x86_64__) || defined(__aarch64__)
+void add_in_a_chain() {
+  long x = 0;
+  for (long i = 0; i < kLoops; ++i) {
+#if defined(__x86_64__)
+    asm volatile("add $1, %0\n add $1, %0\n add $1, %0\n add $1, %0" : "+r"(x));
+#else
+    asm volatile("add %0, %0, 1\n add %0, %0, 1\n add %0, %0, 1\n add %0, %0, 1" : "+r"(x));
+#endif
+  }
+}
+#endif
+
+#if defined(__x86_64__)
+// Twelve sums, which hides the latency of each; the factors do not matter.
+#define FIXEDPOINT_TWELVE(one)                                                              \
+  one("0") one("1") one("2") one("3") one("4") one("5") one("6") one("7") one("8") one("9") \
+      one("10") one("11")
+
+void multiply_avx2() {
+  for (long i = 0; i < kLoops; ++i) {
+#define FIXEDPOINT_ONE(sum) \
+  "vpmaddwd %%ymm14, %%ymm15, %%ymm12\n vpaddd %%ymm12, %%ymm" sum ", %%ymm" sum "\n"
+    asm volatile(FIXEDPOINT_TWELVE(FIXEDPOINT_ONE)::
+                     : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8",
+                       "xmm9", "xmm10", "xmm11", "xmm12");
+#undef FIXEDPOINT_ONE
+  }
+}
+
+void multiply_avx512() {
+  for (long i = 0; i < kLoops; ++i) {
+#define FIXEDPOINT_ONE(sum) "vpdpbusd %%zmm14, %%zmm15, %%zmm" sum "\n"
+    asm volatile(FIXEDPOINT_TWELVE(FIXEDPOINT_ONE)::
+                     : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8",
+                       "xmm9", "xmm10", "xmm11");
+#undef FIXEDPOINT_ONE
+  }
+}
+#undef FIXEDPOINT_TWELVE
+#endif
+
+}  // namespace
+
+double measure_frequency() {
+#if defined(__x86_64__) || defined(__aarch64__)
+  return 4 * kLoops / fastest(add_in_a_chain);
+#else
+  return 0;
+#endif
+}
+
+double measure_peak(std::string_view isa, double frequency) {
+#if defined(__x86_64__)
+  constexpr double kSums = 12;
+  if (isa == "avx2") {
+    return kSums * 16 * kLoops / fastest(multiply_avx2) / frequency;
+  }
+  if (isa == "avx512vnni") {
+    return kSums * 64 * kLoops / fastest(multiply_avx512) / frequency;
+  }
+#endif
+  static_cast<void>(isa);
+  static_cast<void>(frequency);
+  return 0;
+}
+
+}  // namespace fixedpoint::bench

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "fixedpoint/operations.h"
+#include "fixedpoint/packed_conv.h"
+
+#include <cstdint>
+
+/// What the files for 64-bit Arm export. They hold no template of the standard library that could
+/// be shared with others.
+namespace fixedpoint::neon {
+
+extern const GemmUnit kGemm;
+extern const DepthwiseUnit kDepthwise;
+void add(const Add& op, const std::int8_t* a, const std::int8_t* b, std::int8_t* out);
+void mul(const Mul& op, const std::int8_t* a, const std::int8_t* b, std::int8_t* out);
+/// The mean of whole images.
+void global_pool(const AvgPool2d& op, const std::int8_t* in, std::int8_t* out);
+void table(const std::int8_t* results, std::int64_t count, const std::int8_t* in, std::int8_t* out);
+
+}  // namespace fixedpoint::neon
+
+namespace fixedpoint::neon_dot {
+
+/// With the dot product of Armv8.2.
+extern const GemmUnit kGemm;
+extern const DepthwiseUnit kDepthwise;
+
+}  // namespace fixedpoint::neon_dot

@@ -1,0 +1,135 @@
+#include "fixedpoint/testing/small_programs.h"
+
+#include "fixedpoint/format.h"
+#include "fixedpoint/testing/blob_writer.h"
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace fixedpoint::testing {
+namespace {
+
+constexpr std::int32_t kMultiplier = 0x55555555;
+
+/// Any small weights.
+std::vector<std::int8_t> pattern(std::size_t count, int step) {
+  std::vector<std::int8_t> values(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    values[i] = static_cast<std::int8_t>(static_cast<int>(i * step % 255) - 127);
+  }
+  return values;
+}
+
+struct Constants {
+  std::uint32_t weights, multipliers, shifts, biases;
+};
+
+Constants add_constants(BlobWriter& blob, std::uint32_t out, std::uint32_t kernel,
+                        std::uint32_t in) {
+  const auto weights = pattern(std::size_t{out} * kernel * kernel * in, 37);
+  return {blob.add_constant({out, kernel, kernel, in}, DType::kInt8, weights),
+          blob.add_constant({out}, DType::kInt32, std::vector<std::int32_t>(out, kMultiplier)),
+          blob.add_constant({out}, DType::kUint8, std::vector<std::uint8_t>(out, 40)),
+          blob.add_constant({out}, DType::kInt64,
+                            std::vector<std::int64_t>(out, std::int64_t{5} << 39))};
+}
+
+std::uint32_t add_table(BlobWriter& blob) {
+  return blob.add_constant({256}, DType::kInt8, pattern(256, 101));
+}
+
+/// A 3x3 convolution with a table, a depthwise one with a stride, one of two groups.
+std::vector<std::byte> convolutions() {
+  BlobWriter blob;
+  const auto in = blob.add_input({1, 4, 4, 3});
+  const auto wide = blob.add_arena({1, 4, 4, 18});
+  const auto deep = blob.add_arena({1, 2, 2, 18});
+  const auto out = blob.add_output({1, 2, 2, 4});
+  const auto first = add_constants(blob, 18, 3, 3);
+  const auto table = add_table(blob);
+  blob.add_operation(Kind::kConv2d,
+                     {in, first.weights, first.multipliers, first.shifts, first.biases, table},
+                     wide, {1, 4, 4, 3, 4, 4, 18, 3, 3, 1, 1, 1, 1, 1, 1, 1, -3});
+  const auto second = add_constants(blob, 18, 3, 1);
+  blob.add_operation(Kind::kConv2d,
+                     {wide, second.weights, second.multipliers, second.shifts, second.biases}, deep,
+                     {1, 4, 4, 18, 2, 2, 18, 3, 3, 2, 2, 1, 1, 1, 1, 18, 7});
+  const auto third = add_constants(blob, 4, 1, 9);
+  blob.add_operation(Kind::kConv2d,
+                     {deep, third.weights, third.multipliers, third.shifts, third.biases, kAbsent},
+                     out, {1, 2, 2, 18, 2, 2, 4, 1, 1, 1, 1, 0, 0, 1, 1, 2, 0});
+  return blob.bytes();
+}
+
+/// A sum that takes over its input, a reshape that moves nothing, a product by rows, a table.
+std::vector<std::byte> elementwise() {
+  BlobWriter blob;
+  const auto a = blob.add_input({2, 3, 5});
+  const auto b = blob.add_input({2, 3, 5});
+  const auto gate = blob.add_input({2, 1, 5});
+  const auto table = add_table(blob);
+  const auto looked_up = blob.add_arena({2, 3, 5});
+  const auto sum = blob.add_alias({2, 3, 5}, looked_up);
+  const auto flat = blob.add_alias({30}, looked_up);
+  const auto out = blob.add_output({2, 3, 5});
+  blob.add_operation(Kind::kTable, {a, table}, looked_up, {30});
+  auto& add = blob.add_operation(Kind::kAdd, {looked_up, b}, sum, {30});
+  add.multipliers = {1 << 28, 1 << 27};
+  add.shift = 28;
+  add.bias = std::int64_t{3} << 27;
+  blob.add_operation(Kind::kCopy, {sum}, flat, {1, 0, 30, 0, 0, 0, 0, 0, 1});
+  auto& mul = blob.add_operation(Kind::kMul, {flat, gate}, out, {2, 3, 5, -4, 9});
+  mul.multipliers = {kMultiplier, 0};
+  mul.shift = 37;
+  return blob.bytes();
+}
+
+/// The three pools: windows with padding, windows of largest values, whole images.
+std::vector<std::byte> pools() {
+  BlobWriter blob;
+  const auto in = blob.add_input({1, 5, 5, 3});
+  const auto average = blob.add_arena({1, 5, 5, 3});
+  const auto most = blob.add_arena({1, 2, 2, 3});
+  const auto out = blob.add_output({1, 1, 1, 3});
+  auto& mean =
+      blob.add_operation(Kind::kAvgPool2d, {in}, average, {1, 5, 5, 3, 5, 5, 3, 3, 1, 1, 1, 1, -9});
+  mean.multipliers = {kMultiplier, 0};
+  mean.shift = 34;
+  blob.add_operation(Kind::kMaxPool2d, {average}, most, {1, 5, 5, 3, 2, 2, 2, 3, 2, 2, 0, 1, 2, 1});
+  auto& all =
+      blob.add_operation(Kind::kAvgPool2d, {most}, out, {1, 2, 2, 3, 1, 1, 2, 2, 1, 1, 0, 0, 0});
+  all.multipliers = {kMultiplier, 0};
+  all.shift = 33;
+  return blob.bytes();
+}
+
+/// From float32, channels first, to int8 and back, joined and permuted between.
+std::vector<std::byte> moves() {
+  BlobWriter blob;
+  const auto in = blob.add_input({1, 3, 2, 4}, DType::kFloat32);
+  const auto image = blob.add_arena({1, 2, 4, 3});
+  const auto joined = blob.add_arena({2, 24});
+  const auto turned = blob.add_arena({12, 2, 2});
+  const auto out = blob.add_output({12, 2, 2}, DType::kFloat32);
+  const auto factor = std::bit_cast<std::int32_t>(0.25F);
+  blob.add_operation(Kind::kQuantize, {in}, image,
+                     {2, 0, 8, 3, 0, 0, 0, 0, 1, 8, 0, 0, 0, 0, 4, factor});
+  blob.add_operation(Kind::kConcat, {image, image}, joined, {2});
+  blob.add_operation(Kind::kCopy, {joined}, turned, {3, 0, 12, 2, 2, 0, 0, 0, 2, 1, 24});
+  blob.add_operation(Kind::kDequantize, {turned}, out,
+                     {1, 0, 48, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 4, factor});
+  return blob.bytes();
+}
+
+}  // namespace
+
+std::vector<SmallProgram> small_programs() {
+  return {{"convolutions", convolutions()},
+          {"elementwise", elementwise()},
+          {"pools", pools()},
+          {"moves", moves()}};
+}
+
+}  // namespace fixedpoint::testing

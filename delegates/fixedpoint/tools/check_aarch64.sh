@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Builds the kernels for 64-bit Arm and compares them with the definitions under qemu: once as a
+# processor with the dot product of Armv8.2, once as one without. ExecuTorch is not needed.
+#
+# Usage: delegates/fixedpoint/tools/check_aarch64.sh [BUILD_FOLDER]
+# Exit code 3: something is not installed.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+PATH="$PWD/../../.venv/bin:$PATH" # a CMake that is new enough
+build=${1:-../../build/fixedpoint-aarch64}
+missing=()
+command -v aarch64-linux-gnu-g++ >/dev/null || missing+=(g++-aarch64-linux-gnu)
+command -v aarch64-linux-gnu-gcc >/dev/null || missing+=(gcc-aarch64-linux-gnu)
+qemu=$(command -v qemu-aarch64-static || command -v qemu-aarch64) || missing+=(qemu-user-static)
+[ -f /usr/src/googletest/CMakeLists.txt ] || missing+=(googletest)
+if [ ${#missing[@]} -gt 0 ]; then
+  echo "fixedpoint-aarch64: install ${missing[*]}" >&2
+  exit 3
+fi
+cmake -Wno-deprecated -S . -B "$build" -G Ninja -DCMAKE_TOOLCHAIN_FILE=cmake/aarch64-linux-gnu.cmake \
+  -DCMAKE_BUILD_TYPE=RelWithDebInfo -DFIXEDPOINT_BACKEND=OFF >/dev/null
+cmake --build "$build" | tail -1
+for processor in max cortex-a53; do
+  echo "fixedpoint-aarch64: as $processor"
+  "$qemu" -cpu "$processor" "$build/fixedpoint_test" --gtest_brief=1 \
+    --gtest_filter='-*SurvivesAChange*:*SurvivesSeveral*'
+done
