@@ -4,7 +4,7 @@ BIN := build/release/bin
 CTEST := .venv/bin/ctest --test-dir build/release --output-on-failure -j 2
 PYTEST := .venv/bin/python -m pytest -q
 
-.PHONY: help build litert demo test check format fuzz fixedpoint-aarch64 bench validate-statistics clean
+.PHONY: help build litert demo test check format fuzz fixedpoint-aarch64 bench validate-statistics mutation-score clean
 help:            ## this list
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s:
 
@@ -41,6 +41,9 @@ bench: build ##    what Assay itself costs
 validate-statistics: build ## how often a comparison is wrong: 40 minutes of a quiet machine, writes docs/validation.md
 	.venv/bin/python bench/validation/record.py build/validation
 	.venv/bin/python bench/validation/page.py build/validation
+
+mutation-score: build ## how many faults of kernels the conformance cases find: ten minutes, writes docs/mutation-score.md
+	PYTHONPATH=python .venv/bin/python bench/mutation/score.py build/mutation --page docs/mutation-score.md
 
 clean: ##          remove what was built; .venv and .assay stay
 	rm -rf build

@@ -1,0 +1,14 @@
+"""Conformance cases in one program, as a model that a spec names: joint_cases.py:make."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from assay.aot.brought import Brought
+from assay.conform.joint import make_joint
+
+
+def make(models: Sequence[Any]) -> Brought:
+    """All of the models side by side."""
+    return make_joint({"models": list(models)})

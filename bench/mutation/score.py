@@ -1,0 +1,129 @@
+"""How many faults of kernels Assay finds with its conformance cases: the mutation score.
+
+    python bench/mutation/score.py FOLDER [--match 'aten.conv*'] [--page docs/mutation-score.md]
+
+All quick cases stand in one program. A mutant is a fault in one operator; the parts of a program
+share nothing, so one launch tries a mutant of every operator (a generation), and Assay's own
+evaluation judges each part by its bounds and controls. Beside it the same faults run here, to see
+which outputs they change at all: a mutant that changes no bit of any case is equivalent, or not
+exercised, and is counted apart. FOLDER keeps programs, store and mutants.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+from faults import faults_of
+from judge import SAMPLES, judge
+from mutant_engine import GENERATION, FaultyProgram, subjects_of
+from page import today, write_page
+from results import Result, results_of
+
+from assay.aot.models import load_model, model_spec_from_json
+from assay.conform.cases import OWN_INPUTS, list_cases
+
+PASS = "pass"
+
+
+def quick_cases(match: Sequence[str]) -> list[dict[str, Any]]:
+    """The cases of the quick tier that may share a program."""
+    listed = list_cases("operators", "quick", match, None)["cases"]
+    return [case for case in listed if case["joinable"]]
+
+
+def make_program(cases: Sequence[dict[str, Any]]) -> tuple[Any, list[int], list[Any]]:
+    """The joint graph, the part that each of its outputs belongs to, and the cases' samples."""
+    models = [case["model"] for case in cases]
+    brought = load_model(model_spec_from_json({"ref": "joint", "args": {"models": models}})).brought
+    assert brought is not None
+    samples = [brought.draw(OWN_INPUTS["seed"], number) for number in range(SAMPLES)]
+    with torch.no_grad():
+        exported = torch.export.export(brought.module, samples[0])
+    owners = [part for part, span in enumerate(brought.parts or ()) for _ in range(*span.outputs)]
+    return exported.module(), owners, samples
+
+
+def changed_parts(
+    program: Any, owners: Sequence[int], samples: Sequence[Any], fault: str
+) -> dict[int, str]:
+    """The parts that have the fault, with its name where it changes a bit, "" where not."""
+    faulty = FaultyProgram(program, fault)
+    with torch.inference_mode():
+        for sample in samples:
+            faulty(*sample)
+    return {
+        owners[mutant.outputs[0]]: mutant.fault if mutant.is_changed else ""
+        for mutant in faulty.mutants.values()
+        if mutant.outputs
+    }
+
+
+def operators_of(program: Any, owners: Sequence[int]) -> dict[int, Any]:
+    """The operator of each part."""
+    return {owners[outputs[0]]: node.target for node, outputs in subjects_of(program.graph)}
+
+
+def score(folder: Path, cases: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The document of results: mutants, and cases that do not pass without any fault."""
+    program, owners, samples = make_program(cases)
+    operators = operators_of(program, owners)
+    count = max(len(faults_of(one)) for one in operators.values())
+    generations = [f"{GENERATION}{number}" for number in range(count)]
+    words = judge(folder, [case["model"] for case in cases], ["", *generations])
+    sound = [word == PASS for word in words[""]]
+    results: dict[tuple[str, str], Result] = {}
+    for number, generation in enumerate(generations):
+        changed = changed_parts(program, owners, samples, generation)
+        for part, overload in operators.items():
+            names = list(faults_of(overload))
+            if number >= len(names) or not sound[part]:
+                continue
+            key = (str(overload), names[number])
+            result = results.setdefault(key, Result(*key))
+            result.cases += 1
+            if changed.get(part):
+                result.changed.append(cases[part]["name"])
+                if words[generation][part] == PASS:
+                    result.missed.append(cases[part]["name"])
+    return {
+        "schema": "assay/mutation_score/1",
+        "date": today(),
+        "torch": torch.__version__,
+        "cases": len(cases),
+        "launches": len(generations) + 1,
+        "not_sound": [
+            case["name"] for case, is_sound in zip(cases, sound, strict=True) if not is_sound
+        ],
+        "mutants": [asdict(result) for result in results.values()],
+    }
+
+
+def main() -> None:
+    """Scores, prints what was not found, and writes the page if asked to."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--match", action="append", default=[], help="patterns of operators")
+    parser.add_argument("--page", type=Path, help="Markdown to write")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    document = score(options.folder, quick_cases(options.match))
+    (options.folder / "mutants.json").write_text(json.dumps(document, indent=1))
+    results = list(results_of(document))
+    counted = [result for result in results if result.is_counted]
+    caught = sum(result.is_caught for result in counted)
+    for result in counted:
+        if not result.is_caught:
+            print(f"not found: {result.operator}: {result.fault} ({len(result.changed)} cases)")
+    print(f"{caught} of {len(counted)} found, {len(results) - len(counted)} change nothing")
+    if options.page:
+        write_page(options.page, document)
+
+
+if __name__ == "__main__":
+    main()
