@@ -15,6 +15,7 @@ PAGES = {
                 "run",
                 "bench",
                 "conform",
+                "reduce",
                 "eval",
                 "attribute",
                 "calibrate",

@@ -117,6 +117,30 @@ def conform(request: Request, stages: StageLog) -> dict[str, Any]:
     )
 
 
+def nodes(request: Request, stages: StageLog) -> dict[str, Any]:
+    """Lists the operators of a model, of which a piece is a subset."""
+    from assay.reduce.piece import list_nodes
+
+    check_keys("key of a list of nodes", request, (*_COMMON, "model"))
+    return list_nodes(required(request, "model"))
+
+
+def script(request: Request, stages: StageLog) -> dict[str, Any]:
+    """Writes a script that shows a failure without Assay to out_dir, if it can be written."""
+    from assay.reduce.script import finding_from_json, write_script
+
+    known = ("model", "recipe", "finding", "check", "reference", "name")
+    check_keys("key of a script", request, (*_COMMON, *known))
+    return write_script(
+        model=required(request, "model"),
+        recipe=required(request, "recipe"),
+        finding=finding_from_json(required(request, "finding"), str(request.get("check"))),
+        reference=request.get("reference"),
+        name=str(request.get("name") or ""),
+        folder=folder_of(request),
+    )
+
+
 def folder_of(request: Request) -> Path:
     """The request's out_dir, made where it does not exist."""
     folder = Path(str(required(request, "out_dir")))
@@ -146,4 +170,6 @@ JOBS: dict[str, Callable[[Request, StageLog], dict[str, Any]]] = {
     "inspect": inspect,
     "list": list_known,
     "conform": conform,
+    "nodes": nodes,
+    "script": script,
 }

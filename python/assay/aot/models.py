@@ -220,6 +220,12 @@ def _make_joint(spec: ModelSpec) -> Brought:
     return make_joint(spec.args)
 
 
+def _make_piece(spec: ModelSpec) -> Brought:
+    from assay.reduce.piece import make_piece
+
+    return make_piece(spec.args)
+
+
 def _make_conformance(spec: ModelSpec) -> Any:
     from assay.conform.models import make_model
 
@@ -287,5 +293,6 @@ _FAMILIES: dict[str, Callable[[ModelSpec], Any]] = {
     "aten": _make_operator,
     "joint": _make_joint,
     "conform": _make_conformance,
+    "piece": _make_piece,
 }
 """Models that Assay itself defines, by what stands in front of the colon."""

@@ -5,6 +5,7 @@ A call is {"args": […], "kwargs": {…}} in the order of the operator's schema
 {"number": "inf"}; all else is JSON's own.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -17,7 +18,10 @@ from assay.aot.suggest import check_keys, unknown_name
 
 LAYOUTS = ("contiguous", "channels_last", "transposed", "gapped")
 ORDERS = (None, "distinct", "trues", "away", "sorted", "coarse", "varied")
-_KEYS = ("shape", "dtype", "layout", "low", "high", "order", "along", "constant", "open", "refused")
+_KEYS = (
+    *("shape", "dtype", "layout", "low", "high", "order", "along", "constant", "data"),
+    *("open", "refused"),
+)
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,7 @@ class TensorSpec:
     are true or not zero, "varied": in turn zeros, some of them, none. `is_constant`: a weight of
     the program, no input. `open`: names of the dimensions that the program leaves open, by place.
     `refused`: what is another matter in samples that the operator has to refuse.
+    `data`: the elements themselves, the same in every sample, instead of all that.
     """
 
     shape: tuple[int, ...]
@@ -43,6 +48,7 @@ class TensorSpec:
     is_constant: bool = False
     open: Mapping[int, str] = field(default_factory=dict)
     refused: Mapping[str, Any] = field(default_factory=dict)
+    data: tuple[float, ...] | None = None
 
     def sized(self, sizes: Mapping[str, int]) -> "TensorSpec":
         """The same with these sizes of its open dimensions."""
@@ -65,6 +71,7 @@ class TensorSpec:
             if self.open
             else None,
             "refused": dict(self.refused) or None,
+            "data": None if self.data is None else [encode(one, _no_tensor) for one in self.data],
         }
         return document | {key: value for key, value in given.items() if value is not None}
 
@@ -97,6 +104,7 @@ def tensor_from_json(document: Mapping[str, Any]) -> TensorSpec:
         bool(document.get("constant", False)),
         {place: str(name) for place, name in enumerate(names) if name is not None},
         dict(document.get("refused") or {}),
+        _data_of(document, shape),
     )
 
 
@@ -106,6 +114,19 @@ def refused_form(document: Mapping[str, Any]) -> dict[str, Any]:
         **{key: one for key, one in document.items() if key != "refused"},
         **document.get("refused", {}),
     }
+
+
+def _data_of(document: Mapping[str, Any], shape: Sequence[int]) -> tuple[float, ...] | None:
+    data = document.get("data")
+    if data is None:
+        return None
+    if len(data) != math.prod(shape):
+        raise RequestError(f"{len(data)} elements of data do not fill the shape {list(shape)}")
+    return tuple(decode(one, _no_tensor) for one in data)
+
+
+def _no_tensor(tensor: Any) -> Any:
+    raise RequestError(f"an element of data is a number, not {tensor}")
 
 
 def is_tensor(value: Any) -> bool:

@@ -31,8 +31,10 @@ def draw_tensor(
 ) -> torch.Tensor:
     """A contiguous tensor for the argument number `place`; constants are the same in all samples.
 
-    `values`: "normal" or "edge".
+    `values`: "normal" or "edge". Data that is given is the same in all samples.
     """
+    if spec.data is not None:
+        return torch.tensor(_exact(spec)).to(DTYPES[spec.dtype]).reshape(spec.shape)
     stream = "constant" if spec.is_constant else f"{seed}/{sample}"
     key = hashlib.sha256(f"assay/conform/1/{stream}/{place}".encode()).digest()[:16]
     random = np.random.Generator(np.random.Philox(key=int.from_bytes(key, "little")))
@@ -48,6 +50,12 @@ def _draw_varied(spec: TensorSpec, random: np.random.Generator, sample: int) -> 
     low, high = ((0, 1), (0, 4), (1, 8))[sample % 3]
     drawn = random.integers(low, high, spec.shape, dtype=np.int64)
     return drawn != 0 if spec.dtype == "bool" else drawn
+
+
+def _exact(spec: TensorSpec) -> npt.NDArray[Any]:
+    """The given elements in the widest type of their kind, so that none is rounded twice."""
+    is_floating = DTYPES[spec.dtype].is_floating_point
+    return np.array(spec.data, dtype=np.float64 if is_floating else np.int64)
 
 
 def _draw(spec: TensorSpec, random: np.random.Generator) -> npt.NDArray[Any]:

@@ -5,12 +5,15 @@
 
 namespace assay::cli {
 
+Execute declare_reduce(CLI::App& app);
+
 std::span<const Verb> all_verbs() {
-  static constexpr std::array<Verb, 15> kVerbs = {{
+  static constexpr std::array<Verb, 16> kVerbs = {{
       {"run", "Measure and evaluate the cases of a spec", declare_run},
       {"bench", "How fast is one model or program", declare_bench},
       {"eval", "How far is one model from its reference", declare_eval},
       {"conform", "What a backend runs, refuses, gets wrong or dies of", declare_conform},
+      {"reduce", "Shrink a failing case to the smallest that still fails", declare_reduce},
       {"attribute", "Which layers the error comes from, quantization's or the backend's",
        declare_attribute},
       {"compare", "Is B faster or slower than A", declare_compare},

@@ -36,7 +36,7 @@ std::string dimensions_of(const Shape& shape) {
 
 }  // namespace
 
-std::string command_to_repeat(const Case& cell) {
+std::string command_to_repeat(const Case& cell, const std::string& against) {
   std::string command = "assay eval " + quoted(cell.model.ref);
   if (!cell.model.args.empty()) {
     command += " --args " + quoted(cell.model.args.dump());
@@ -48,7 +48,8 @@ std::string command_to_repeat(const Case& cell) {
     command += " --input-shape " + quoted(dimensions_of(input.shape));
   }
   command += fmt::format(" --samples {} --recipe {} --against {} --seed {}", cell.inputs.count,
-                         quoted(cell.recipe.name), reference_kind_of(cell), cell.model.seed);
+                         quoted(cell.recipe.name),
+                         against.empty() ? reference_kind_of(cell) : against, cell.model.seed);
   for (const auto& [name, value] : cell.options.items()) {
     command += " --option " +
                quoted(fmt::format("{}={}", name,

@@ -1,0 +1,176 @@
+"""How each engine is used without Assay: the lines of a script that lower and run.
+
+The calls are those of the lowering flows (assay.aot). A script has `net` and `inputs`, and with
+`exported` makes `program`; `found` is then the list of outputs.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+EXECUTORCH = "to_edge_transform_and_lower"
+
+
+class NotWritable(Exception):
+    """There is no script for this; the text says why."""
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Parts of a script: imports, and the lines of each step."""
+
+    imports: tuple[str, ...] = ()
+    quantize: tuple[str, ...] = ()
+    lower: tuple[str, ...] = ()
+    run: tuple[str, ...] = ()
+    nodes_left: tuple[str, ...] = ()
+    """Makes `left`, the operators that no delegate took; empty: the engine has no such thing."""
+
+
+def lines_for(quantization: Mapping[str, Any] | None, lowering: Mapping[str, Any]) -> Lines:
+    """The steps of a recipe.
+
+    Raises:
+        NotWritable: a flow, a partitioner or a quantization that scripts do not know.
+    """
+    flow = str(lowering.get("flow") or EXECUTORCH)
+    if flow not in _ENGINES:
+        raise NotWritable(f"scripts do not know the lowering flow {flow}")
+    engine = _ENGINES[flow](lowering)
+    imports, quantize = _quantization(quantization)
+    return Lines((*engine.imports, *imports), quantize, engine.lower, engine.run, engine.nodes_left)
+
+
+def _quantization(document: Mapping[str, Any] | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Imports and lines that make `net` the quantized one."""
+    if document is None:
+        return (), ()
+    options = dict(document)
+    flow = options.pop("flow", None)
+    if flow == "cast":
+        name = str(options["dtype"])
+        return (), (f"net = net.to(torch.{name})",)
+    if flow != "pt2e" or options.pop("quantizer", "xnnpack") != "xnnpack":
+        raise NotWritable(f"scripts do not know the quantization {flow}")
+    given = ", ".join(f"{key}={value!r}" for key, value in sorted(options.items()))
+    imports = (
+        "from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import (",
+        "    XNNPACKQuantizer,",
+        "    get_symmetric_quantization_config,",
+        ")",
+        "from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e",
+    )
+    return imports, (
+        f"config = get_symmetric_quantization_config({given})",
+        "quantizer = XNNPACKQuantizer().set_global(config)",
+        "prepared = prepare_pt2e(torch.export.export(net, inputs).module(), quantizer)",
+        "prepared(*inputs)  # calibration",
+        "net = convert_pt2e(prepared)",
+    )
+
+
+def _executorch(lowering: Mapping[str, Any]) -> Lines:
+    name = lowering.get("partitioner")
+    imports, partitioner = _partitioner(name, dict(lowering.get("options") or {}))
+    return Lines(
+        (
+            *imports,
+            "from executorch.exir import EdgeCompileConfig, to_edge_transform_and_lower",
+            "from executorch.runtime import Runtime",
+        ),
+        lower=(
+            "edge = to_edge_transform_and_lower(",
+            "    exported,",
+            f"    partitioner={partitioner},",
+            "    compile_config=EdgeCompileConfig(_check_ir_validity=False),",
+            ")",
+            "program = edge.to_executorch().buffer",
+        ),
+        run=(
+            'method = Runtime.get().load_program(program).load_method("forward")',
+            "found = method.execute(inputs)",
+        ),
+        nodes_left=(
+            'nodes = [n for n in edge.exported_program().graph.nodes if n.op == "call_function"]',
+            'left = [n for n in nodes if "delegate" not in str(n) and "getitem" not in str(n)]',
+        ),
+    )
+
+
+def _partitioner(name: Any, options: dict[str, Any]) -> tuple[tuple[str, ...], str]:
+    if options:
+        raise NotWritable(f"scripts do not know the lowering options {', '.join(sorted(options))}")
+    if name is None:
+        return (), "None"
+    if name != "xnnpack":
+        raise NotWritable(f"scripts do not know the partitioner {name}")
+    path = "executorch.backends.xnnpack.partition.xnnpack_partitioner"
+    return (f"from {path} import XnnpackPartitioner",), "[XnnpackPartitioner()]"
+
+
+def _onnxruntime(lowering: Mapping[str, Any]) -> Lines:
+    _refuse_options(lowering)
+    return Lines(
+        ("import onnxruntime",),
+        lower=(
+            "made = torch.onnx.export(exported, dynamo=True, verbose=False)",
+            "program = made.model_proto.SerializeToString()",
+        ),
+        run=(
+            'session = onnxruntime.InferenceSession(program, providers=["CPUExecutionProvider"])',
+            "names = [one.name for one in session.get_inputs()]",
+            "arrays = [tensor.numpy() for tensor in inputs]",
+            "found = session.run(None, dict(zip(names, arrays, strict=True)))",
+            "found = [torch.from_numpy(array) for array in found]",
+        ),
+    )
+
+
+def _openvino(lowering: Mapping[str, Any]) -> Lines:
+    _refuse_options(lowering)
+    return Lines(
+        ("import openvino",),
+        lower=(
+            "shapes = [list(tensor.shape) for tensor in inputs]",
+            "program = openvino.convert_model(exported, input=shapes)",
+        ),
+        run=(
+            'options = {"INFERENCE_PRECISION_HINT": "f32"}',
+            'compiled = openvino.compile_model(program, "CPU", options)',
+            "results = compiled([tensor.numpy() for tensor in inputs])",
+            "found = [torch.from_numpy(results[port]) for port in compiled.outputs]",
+        ),
+    )
+
+
+def _litert(lowering: Mapping[str, Any]) -> Lines:
+    _refuse_options(lowering)
+    return Lines(
+        ("import litert_torch", "from ai_edge_litert.interpreter import Interpreter"),
+        lower=(
+            "made = litert_torch.convert(exported.module(), inputs, enable_x64=True)",
+            "program = bytes(made.model_content())",
+        ),
+        run=(
+            "interpreter = Interpreter(model_content=program, num_threads=1)",
+            "interpreter.allocate_tensors()",
+            "for detail, tensor in zip(interpreter.get_input_details(), inputs, strict=True):",
+            '    interpreter.set_tensor(detail["index"], tensor.numpy())',
+            "interpreter.invoke()",
+            'places = [detail["index"] for detail in interpreter.get_output_details()]',
+            "found = [torch.from_numpy(interpreter.get_tensor(place)) for place in places]",
+        ),
+    )
+
+
+def _refuse_options(lowering: Mapping[str, Any]) -> None:
+    if lowering.get("options"):
+        raise NotWritable("scripts do not know options of this lowering")
+
+
+_ENGINES: dict[str, Callable[[Mapping[str, Any]], Lines]] = {
+    EXECUTORCH: _executorch,
+    "onnx": _onnxruntime,
+    "openvino": _openvino,
+    "litert": _litert,
+}

@@ -1,0 +1,281 @@
+"""Scripts that show a failure without Assay: repro.py of a bundle.
+
+The exit code is 0 only if the failure is there.
+"""
+
+import re
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from assay.aot import recipes
+from assay.aot.inputs import Sample
+from assay.aot.layers import graph_of
+from assay.aot.models import Model, load_model, model_spec_from_json
+from assay.aot.quantize import Quantized
+from assay.aot.reference_files import BOUNDS, INPUTS, OUTPUTS
+from assay.aot.toolchain import find_version
+from assay.reduce.engines import Lines, NotWritable, lines_for
+from assay.reduce.source import Source, tensor_text, tuple_text, write_module
+
+SCRIPT, TENSORS = "repro.py", "tensors.pt"
+WIDTH = 100
+RUNS = 20
+"""Executions of a program whose answers change."""
+
+LOOSE = 1e-3
+"""Share of the largest expected magnitude that counts as wrong where no bounds are known."""
+
+_WRONG = ("fail_numeric", "fail_nondeterministic")
+_DEATHS = ("crashed", "timed_out", "out_of_memory")
+_ERRORS = ("aot_error", "load_error", "run_error")
+_PACKAGES = {"executorch": "executorch", "onnxruntime": "onnxruntime", "openvino": "openvino"}
+_PACKAGES |= {"litert": "ai-edge-litert"}
+
+
+@dataclass(frozen=True)
+class Expected:
+    """A sample, what is expected of it, and how far each element may be off (None: unknown)."""
+
+    inputs: Sample
+    outputs: Sample = ()
+    limits: Sample | None = None
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What failed, as the reducer found it."""
+
+    verdict: str
+    stage: str
+    text: str
+    check: str
+
+
+def write_script(
+    *,
+    model: Mapping[str, Any] | str,
+    recipe: Mapping[str, Any] | str,
+    finding: Finding,
+    reference: str | None,
+    name: str,
+    folder: Path,
+) -> dict[str, Any]:
+    """Writes repro.py, and the tensors that are too long for it, to `folder`.
+
+    Returns:
+        {file}, or {unavailable: why} where such a script cannot be written.
+    """
+    plan = recipes.recipe_from_json(recipe)
+    made = load_model(model_spec_from_json(model))
+    try:
+        if finding.check.startswith("slower-than"):
+            raise NotWritable("a script cannot time what Assay times")
+        lowering = dict(plan.document.get("lowering") or {})
+        lines = lines_for(plan.quantization, lowering)
+        expected = read_expected(made, reference, finding)
+        source, steps = Source(), _steps(lines, finding, plan.quantization is not None)
+        body = _write(made, lines, expected, finding, source, steps)
+    except NotWritable as error:
+        return {"unavailable": str(error)}
+    engine = str(plan.document.get("engine", "executorch"))
+    head = _head(name, plan.name, engine, finding)
+    (folder / SCRIPT).write_text("\n".join([*head, *body]) + "\n", encoding="utf-8")
+    if source.kept:
+        torch.save(source.kept, folder / TENSORS)
+    return {"file": SCRIPT}
+
+
+def finding_from_json(document: Mapping[str, Any], check: str) -> Finding:
+    """Reads what the reducer sends."""
+    verdict, stage, text = (str(document.get(key) or "") for key in ("verdict", "stage", "text"))
+    return Finding(verdict, stage, text, check)
+
+
+def read_expected(model: Model, reference: str | None, finding: Finding) -> Expected:
+    """The sample that failed, out of the folder of a reference; the model's example without one."""
+    from safetensors.torch import load_file
+
+    if reference is None:
+        return Expected(model.example)
+    told = re.search(r"sample (\d+)", finding.text)
+    sample = told.group(1) if told else "0"
+
+    def read(file: str) -> Sample:
+        path = Path(reference) / file
+        tensors = load_file(str(path)) if path.exists() else {}
+        names = [name for name in tensors if name.partition(".")[0] == sample]
+        return tuple(tensors[name] for name in sorted(names, key=lambda n: int(n.split(".")[1])))
+
+    return Expected(read(INPUTS), read(OUTPUTS), read(BOUNDS) or None)
+
+
+def _head(name: str, recipe: str, engine: str, finding: Finding) -> list[str]:
+    """The docstring: what is wrong, where, and with which versions."""
+    first = finding.text.split("\n")[0].replace("\\", "/").replace('"""', "'''")
+    package = _PACKAGES.get(engine, engine)
+    versions = f"{package} {find_version(package)}, torch {find_version('torch')}"
+    lines = textwrap.wrap(f"{finding.verdict}: {first}", WIDTH - 4) or [finding.verdict]
+    title = f'"""{name} on {recipe}, {versions}.'
+    return [*textwrap.wrap(title, WIDTH - 4), "", *lines, "", *_EXIT_CODE]
+
+
+_EXIT_CODE = ["The exit code is 0 if the failure is there.", '"""', ""]
+
+
+def _steps(lines: Lines, finding: Finding, is_quantized: bool) -> list[str]:
+    """From `net` and `inputs` to an exit code."""
+    quantize = list(lines.quantize)
+    make = ["exported = torch.export.export(net, inputs)", *lines.lower]
+    if finding.check == "not-delegated":
+        if not lines.nodes_left:
+            raise NotWritable("this engine has no delegates")
+        left = ['print("not delegated:", left)', "sys.exit(0 if left else 1)"]
+        return [*quantize, *make, *lines.nodes_left, *left]
+    if finding.verdict in _WRONG:
+        return [*quantize, *make, *_comparison(lines, finding)]
+    if finding.verdict in _ERRORS:
+        return _attempt(quantize, [*make, *lines.run], finding)
+    if finding.verdict in _DEATHS:
+        return _death([*quantize, *make, *lines.run], finding)
+    raise NotWritable(f"a script does not show the verdict {finding.verdict}")
+
+
+def _comparison(lines: Lines, finding: Finding) -> list[str]:
+    compare = [
+        "for found_one, wanted, limit in zip(found, expected, limits, strict=True):",
+        "    a, b = found_one.double(), wanted.double()",
+        "    right = (a == b) | (a.isnan() & b.isnan()) | ((a - b).abs() <= limit)",
+        "    wrong |= not bool(right.all())",
+        '    print("found", found_one.tolist(), "expected", wanted.tolist())',
+    ]
+    if finding.verdict == "fail_numeric":
+        return [*lines.run, "wrong = False", *compare, "sys.exit(0 if wrong else 1)"]
+    *load, run = lines.run
+    return [
+        *load,
+        "wrong = False",
+        f"for _ in range({RUNS}):",
+        *(f"    {line}" for line in (run, *compare)),
+        "sys.exit(0 if wrong else 1)",
+    ]
+
+
+def _attempt(quantize: Sequence[str], steps: Sequence[str], finding: Finding) -> list[str]:
+    """An error whose text has a mark of the one that was found."""
+    mark = mark_of(finding.text)
+    said = 'str(error).replace("0x:", "0x")' if mark.startswith("0x") else "str(error)"
+    shown = f'"{mark}" in {said}' if mark else "True"
+    inside = [*quantize, *steps] if finding.stage == "quantize" else steps
+    before = [] if finding.stage == "quantize" else quantize
+    return [
+        *before,
+        "try:",
+        *(f"    {line}" for line in inside),
+        "except Exception as error:",
+        '    print(f"{type(error).__name__}: {error}")',
+        f"    sys.exit(0 if {shown} else 1)",
+        "sys.exit(1)",
+    ]
+
+
+def mark_of(text: str) -> str:
+    """What an error of this kind says wherever it is raised: ExecuTorch's code, or its sentence."""
+    code = re.search(r"\((0x[0-9a-f]+)\)", text)
+    if code:
+        return code.group(1)
+    sentence = re.sub(r"^\w+ failed: (\w+: )?", "", text.split("\n")[0])
+    words = re.split(r"[\d'\"\\:…]", sentence)
+    return max(words, key=len, default="").strip()[:60]
+
+
+def _death(steps: Sequence[str], finding: Finding) -> list[str]:
+    """The steps in a process of their own, which dies or does not end."""
+    is_hang = finding.verdict == "timed_out"
+    limit = "timeout=60" if is_hang else "timeout=600"
+    return [
+        'if "--run" not in sys.argv:',
+        "    try:",
+        f"        ran = subprocess.run([sys.executable, __file__, '--run'], {limit})",
+        "    except subprocess.TimeoutExpired:",
+        f"        sys.exit({0 if is_hang else 1})",
+        f"    sys.exit({1 if is_hang else '0 if ran.returncode < 0 else 1'})",
+        *steps,
+    ]
+
+
+def _write(
+    model: Model,
+    lines: Lines,
+    expected: Expected,
+    finding: Finding,
+    source: Source,
+    steps: Sequence[str],
+) -> list[str]:
+    """Imports, the module, its inputs, and the steps."""
+    needs_values = finding.verdict in _WRONG
+    with torch.no_grad():
+        graph = graph_of(model, Quantized(model.module, model.inputs, model.example))
+    graph = _without_checks(graph)
+    write_module(graph, source, needs_values=needs_values)
+    given = _tuple("inputs", expected.inputs, "input", source, needs_values)
+    if needs_values:
+        given += _tuple("expected", expected.outputs, "expected", source, True)
+        given += _limits(expected, source)
+    kept = [f'kept = torch.load(Path(__file__).with_name("{TENSORS}"))', ""] if source.kept else []
+    standard = ["import sys"]
+    if any("subprocess." in step for step in steps):
+        standard.insert(0, "import subprocess")
+    if source.kept:
+        standard.append("from pathlib import Path")
+    seed = [] if needs_values else ["torch.manual_seed(0)"]
+    return [
+        *standard,
+        "",
+        "import torch",
+        *lines.imports,
+        "",
+        *kept,
+        "",
+        *source.lines,
+        "",
+        "",
+        *seed,
+        "net = Net().eval()",
+        *given,
+        *steps,
+    ]
+
+
+def _without_checks(graph: torch.fx.GraphModule) -> torch.fx.GraphModule:
+    """The graph without the calls by which an exported program checks its inputs."""
+    made = torch.fx.Graph()
+    copies: dict[torch.fx.Node, torch.fx.Node] = {}
+    for node in graph.graph.nodes:
+        if node.op != "call_module" and "assert" not in str(node.target):
+            copies[node] = made.node_copy(node, copies.__getitem__)
+    return torch.fx.GraphModule(graph, made)
+
+
+def _tuple(name: str, tensors: Sample, stem: str, source: Source, needs_values: bool) -> list[str]:
+    texts = [
+        tensor_text(tensor, f"{stem}{number}", source, needs_values=needs_values)
+        for number, tensor in enumerate(tensors)
+    ]
+    whole = f"{name} = {tuple_text(texts)}"
+    if len(whole) <= WIDTH:
+        return [whole]
+    return [f"{name} = (", *(f"    {text}," for text in texts), ")"]
+
+
+def _limits(expected: Expected, source: Source) -> list[str]:
+    """How far each output may be off."""
+    if expected.limits is not None:
+        return _tuple("limits", expected.limits, "limit", source, True)
+    largest = [float(one.double().abs().max()) if one.numel() else 0.0 for one in expected.outputs]
+    loose = [f"{LOOSE * value:.3g}" for value in largest]
+    return [f"limits = [{', '.join(loose)}]  # a thousandth of the largest"]

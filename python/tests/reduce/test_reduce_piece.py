@@ -1,0 +1,105 @@
+"""Parts of networks as models: what they compute is what the network computes there."""
+
+import itertools
+from typing import Any
+
+import pytest
+import torch
+
+from assay.aot.errors import RequestError
+from assay.aot.inputs import InputSet, generate_sample
+from assay.aot.models import load_model, model_spec_from_json
+from assay.reduce.piece import list_nodes, make_piece
+
+NETWORKS = ("conform:diamond", "conform:conv_called_twice", "conform:tied_weights")
+
+
+def names_of(ref: str) -> list[str]:
+    return [node["name"] for node in list_nodes({"ref": ref})["nodes"]]
+
+
+def piece(ref: str, nodes: list[str]) -> dict[str, Any]:
+    return {"model": {"ref": ref}, "nodes": nodes}
+
+
+@pytest.mark.parametrize("ref", NETWORKS)
+def test_all_nodes_compute_what_the_network_does(ref: str) -> None:
+    model = load_model(model_spec_from_json(ref))
+    whole = make_piece(piece(ref, names_of(ref)))
+    assert model.brought is not None
+    sample = model.brought.draw(7, 2)
+    assert all(map(torch.equal, whole.draw(7, 2), sample))
+    with torch.no_grad():
+        expected = torch.utils._pytree.tree_leaves(model.module(*sample))
+        found = whole.module(*sample)
+    assert all(any(torch.equal(one, other) for other in found) for one in expected)
+
+
+@pytest.mark.parametrize("ref", NETWORKS)
+def test_two_halves_one_after_the_other_are_the_whole(ref: str) -> None:
+    names = names_of(ref)
+    whole, whole_sample = make_piece(piece(ref, names)), None
+    for cut in range(1, len(names)):
+        first, second = make_piece(piece(ref, names[:cut])), make_piece(piece(ref, names[cut:]))
+        given = first.draw(3, 0)
+        with torch.no_grad():
+            middle = first.module(*given)
+            result = second.module(*second.draw(3, 0))
+            whole_sample = whole.module(*whole.draw(3, 0))
+        # What goes out of the first half is what the second is fed.
+        fed = [t for t in second.draw(3, 0) if t.dtype.is_floating_point]
+        assert all(any(torch.equal(t, m) for m in (*middle, *given)) for t in fed)
+        assert torch.equal(result[-1], whole_sample[-1])
+
+
+def test_any_subset_can_be_made() -> None:
+    names = names_of("conform:diamond")
+    for count in (1, 2):
+        for nodes in itertools.combinations(names, count):
+            made = make_piece(piece("conform:diamond", list(nodes)))
+            with torch.no_grad():
+                outputs = made.module(*made.draw(0, 0))
+            assert 1 <= len(outputs) <= count
+
+
+def test_samples_differ_by_number_and_by_seed() -> None:
+    made = make_piece(piece("conform:conv_called_twice", ["conv2d_1"]))
+    assert not torch.equal(made.draw(1, 0)[0], made.draw(1, 1)[0])
+    assert not torch.equal(made.draw(1, 0)[0], made.draw(2, 0)[0])
+    assert torch.equal(made.draw(1, 0)[0], made.draw(1, 0)[0])
+
+
+def test_a_shared_weight_stays_one() -> None:
+    made = make_piece(piece("conform:conv_called_twice", ["conv2d", "conv2d_1"]))
+    assert len(list(made.module.parameters())) == 2
+    assert len(made.draw(0, 0)) == 2
+
+
+def test_a_single_node_is_the_call_that_it_stands_for() -> None:
+    nodes = list_nodes({"ref": "conform:conv_called_twice"})["nodes"]
+    call = nodes[0]["call"]
+    made = load_model(model_spec_from_json(call))
+    assert call["ref"] == "aten:conv2d.default"
+    assert [list(spec.shape) for spec in made.inputs] == [[1, 4, 8, 8]]
+    assert made.parameters == 0
+    assert len(list(made.module.buffers())) == 2
+
+
+def test_an_unknown_node_is_named_with_its_neighbours() -> None:
+    with pytest.raises(RequestError, match="did you mean conv2d"):
+        make_piece(piece("conform:diamond", ["conv2b"]))
+    with pytest.raises(RequestError, match="nothing comes out"):
+        make_piece(piece("conform:diamond", []))
+
+
+def test_torchvision_networks_can_be_cut_too() -> None:
+    ref = "torchvision:squeezenet1_1"
+    model = {"ref": ref, "inputs": [{"shape": [1, 3, 32, 32], "dtype": "float32"}]}
+    names = [node["name"] for node in list_nodes(model)["nodes"]]
+    made = make_piece({"model": model, "nodes": names[4:9]})
+    with torch.no_grad():
+        sample = generate_sample(
+            InputSet("normal", 5), load_model(model_spec_from_json(model)).inputs, 0
+        )
+        assert made.module(*made.draw(5, 0))
+    assert sample[0].shape == (1, 3, 32, 32)

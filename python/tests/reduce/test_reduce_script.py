@@ -1,0 +1,123 @@
+"""Scripts that show a failure without Assay: they run, and do not show what is not there."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from assay.reduce.script import Finding, mark_of, write_script
+from assay.reduce.source import number_text
+
+RELU: dict[str, Any] = {
+    "ref": "aten:relu.default",
+    "args": {"args": [{"shape": [2], "dtype": "float32", "data": [-1, 0.1]}]},
+}
+
+
+def write(folder: Path, model: dict[str, Any], finding: Finding, **fields: Any) -> dict[str, Any]:
+    given = {"recipe": "executorch/portable", "reference": None, "name": "case", **fields}
+    return write_script(model=model, finding=finding, folder=folder, **given)
+
+
+def run(folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, folder / "repro.py"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
+
+def reference(folder: Path, expected: list[float]) -> str:
+    save_file({"0.0": torch.tensor([-1, 0.1])}, str(folder / "inputs.safetensors"))
+    save_file({"0.0": torch.tensor(expected)}, str(folder / "outputs.safetensors"))
+    save_file({"0.0": torch.zeros(2)}, str(folder / "bounds.safetensors"))
+    return str(folder)
+
+
+@pytest.mark.parametrize(("expected", "code"), [([0.0, 0.1], 1), ([0.0, 0.2], 0)])
+def test_a_wrong_number_is_shown_only_if_it_is_wrong(
+    tmp_path: Path, expected: list[float], code: int
+) -> None:
+    finding = Finding("fail_numeric", "done", "output output0, sample 0", "same")
+    write(tmp_path, RELU, finding, reference=reference(tmp_path, expected))
+    ran = run(tmp_path)
+    assert ran.returncode == code, ran.stdout + ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_an_error_that_does_not_come_is_not_shown(tmp_path: Path) -> None:
+    write(tmp_path, RELU, Finding("load_error", "load", "OperatorMissing (0x14)", "same"))
+    ran = run(tmp_path)
+    assert ran.returncode == 1
+    assert "Traceback" not in ran.stderr
+
+
+def test_an_error_that_comes_is_shown(tmp_path: Path) -> None:
+    missing = {"ref": "aten:erfc.default", "args": RELU["args"]}
+    write(tmp_path, missing, Finding("load_error", "load", "OperatorMissing (0x14)", "same"))
+    assert run(tmp_path).returncode == 0
+    write(tmp_path, missing, Finding("load_error", "load", "InvalidProgram (0x23)", "same"))
+    assert run(tmp_path).returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("recipe", "verdict"),
+    [
+        ("executorch/xnnpack-fp32", "crashed"),
+        ("executorch/xnnpack-int8", "timed_out"),
+        ("executorch/xnnpack-fp16", "run_error"),
+        ("onnxruntime/fp32", "aot_error"),
+        ("openvino/fp32", "run_error"),
+        ("litert/fp32", "load_error"),
+    ],
+)
+def test_every_verdict_and_engine_gives_a_script_that_is_python_and_lacks_assay(
+    tmp_path: Path, verdict: str, recipe: str
+) -> None:
+    model = {
+        "ref": "piece",
+        "args": {"model": {"ref": "conform:diamond"}, "nodes": ["conv2d", "cumsum"]},
+    }
+    made = write(tmp_path, model, Finding(verdict, "", 'a \\ "text"', "same"), recipe=recipe)
+    assert made == {"file": "repro.py"}
+    text = (tmp_path / "repro.py").read_text()
+    ast.parse(text)
+    assert "assay" not in text
+    assert max(map(len, text.splitlines())) <= 100
+
+
+@pytest.mark.parametrize(
+    ("recipe", "check", "why"),
+    [
+        ("onnxruntime/int8", "same", "onnxruntime"),
+        ("torch/eager", "same", "torch_export"),
+        ("executorch/portable", "slower-than=x:2", "time"),
+        ("openvino/fp32", "not-delegated", "delegates"),
+    ],
+)
+def test_what_cannot_be_written_is_told(tmp_path: Path, recipe: str, check: str, why: str) -> None:
+    made = write(tmp_path, RELU, Finding("crashed", "", "", check), recipe=recipe)
+    assert why in made["unavailable"]
+    assert not (tmp_path / "repro.py").exists()
+
+
+def test_the_mark_of_an_error_is_what_does_not_change() -> None:
+    assert mark_of("method 'x' does not load: OperatorMissing (0x14): no kernel") == "0x14"
+    text = "serialize failed: RuntimeError: 0 in strides is not supported for ExecuTorch."
+    assert mark_of(text) == "in strides is not supported for ExecuTorch."
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.float64])
+def test_numbers_are_short_and_exact(dtype: torch.dtype) -> None:
+    for value in (0.1, 1 / 3, 3e38, 1e-40, -0.0, float("inf")):
+        tensor = torch.tensor(value, dtype=dtype)
+        again = torch.tensor(eval(number_text(tensor)), dtype=torch.float64).to(dtype)
+        assert torch.equal(again, tensor)
+    assert number_text(torch.tensor(0.1)) == "0.1"

@@ -1,0 +1,176 @@
+#include "assay/reduce/bundle.h"
+
+#include <chrono>
+#include <cstddef>
+#include <filesystem>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <system_error>
+
+#include "assay/artifact/cache.h"
+#include "assay/base/fs.h"
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/base/subprocess.h"
+#include "assay/conform/command.h"
+#include "assay/record/axes.h"
+#include "assay/record/case.h"
+#include "assay/reduce/candidate.h"
+#include "assay/reduce/case_judge.h"
+#include "assay/reduce/check.h"
+#include "assay/reduce/finding.h"
+#include "assay/reduce/reducer.h"
+
+namespace assay {
+namespace {
+
+namespace stdfs = std::filesystem;
+
+constexpr auto* kSchema = "assay/reduction/1";
+constexpr auto* kScript = "repro.py";
+constexpr auto kScriptTimeout = std::chrono::minutes(5);
+constexpr std::size_t kLongestModel = 400;  ///< Bytes of a model that a line shows.
+
+std::string text_of_model(const ReduceCandidate& candidate) {
+  if (is_piece(candidate.model)) {
+    return fmt::format("nodes {} of {}", Json(nodes_of(candidate.model)).dump(),
+                       candidate.model.args.at("model").at("ref").get<std::string>());
+  }
+  auto args = candidate.model.args.dump();
+  if (args.size() > kLongestModel) {
+    args = args.substr(0, kLongestModel) + "…";
+  }
+  return fmt::format("{} {}", candidate.model.ref, args);
+}
+
+std::string text_of(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+Json recipe_request(const Recipe& recipe) {
+  return {{"name", recipe.name},
+          {"engine", recipe.engine},
+          {"quantization", recipe.quantization},
+          {"lowering", recipe.lowering},
+          {"produces", recipe.produces}};
+}
+
+/// Runs the script and says what it showed.
+std::string verdict_of_script(const stdfs::path& folder, const CaseJudge& judge) {
+  const auto ran =
+      run_command({.argv = {judge.toolchain().python.string(), (folder / kScript).string()},
+                   .stderr_file = (folder / "repro.log").string()},
+                  kScriptTimeout);
+  if (!ran) {
+    return "repro.py could not be run: " + ran.error().message;
+  }
+  return ran->exit_code == 0
+             ? "repro.py shows the failure (exit code 0)"
+             : fmt::format("repro.py does not show the failure here (exit code {}); see repro.log",
+                           ran->exit_code);
+}
+
+Result<std::string> write_script(const stdfs::path& folder, const CaseJudge& judge,
+                                 const ReductionReport& report, const Json& reference) {
+  const auto& smallest = report.reduction.smallest();
+  ASSAY_ASSIGN_OR_RETURN(const auto reply,
+                         judge.ask_toolchain({{"job", "script"},
+                                              {"model", model_request_of(smallest.candidate.model)},
+                                              {"recipe", recipe_request(judge.pattern().recipe)},
+                                              {"finding", smallest.finding},
+                                              {"check", report.check},
+                                              {"reference", reference},
+                                              {"name", report.name},
+                                              {"out_dir", stdfs::absolute(folder).string()}}));
+  if (reply.outcome != Outcome::kCompleted) {
+    return "there is no repro.py: " + reply.text;
+  }
+  const auto why = reply.result.value("unavailable", std::string());
+  return why.empty() ? verdict_of_script(folder, judge)
+                     : "repro.py is not available for this: " + why;
+}
+
+std::string readme_of(const ReductionReport& report, const Case& pattern) {
+  return fmt::format(
+      "# {} on {}\n\n```\n{}```\n\n{}.\n\n"
+      "| file | holds |\n|---|---|\n"
+      "| `repro.py` | shows it without Assay; exit code 0: the failure is there |\n"
+      "| `inputs.safetensors`, `outputs.safetensors` | inputs, and what is expected of them, named "
+      "`<sample>.<index>` |\n"
+      "| `bounds.safetensors` | how far each element may be off, where that is known |\n"
+      "| `manifest.json` and the files that it names | the program, where one could be made |\n"
+      "| `reproduce.json` | all of this for programs |\n",
+      report.name, pattern.recipe.name, text_of_reduction(report, pattern), report.script);
+}
+
+}  // namespace
+
+std::string command_of(const CaseJudge& judge, const ReduceCandidate& candidate) {
+  const auto cell = judge.case_of(candidate);
+  return command_to_repeat(cell, reference_kind_of_candidate(cell));
+}
+
+Json document_of(const ReductionReport& report, const Case& pattern) {
+  const auto& smallest = report.reduction.smallest();
+  return {{"schema", kSchema},
+          {"case", report.name},
+          {"recipe", pattern.recipe.name},
+          {"engine", pattern.engine_build},
+          {"options", pattern.options},
+          {"check", report.check},
+          {"verdict", smallest.finding.verdict},
+          {"text", smallest.finding.text},
+          {"model", model_request_of(smallest.candidate.model)},
+          {"is_confirmed", report.is_confirmed},
+          {"command", report.command},
+          {"script", report.script},
+          {"reduction", report.reduction}};
+}
+
+std::string text_of_reduction(const ReductionReport& report, const Case& pattern) {
+  const auto& reduction = report.reduction;
+  auto text = fmt::format("{} on {}, {}\n  {}\n", report.name, pattern.recipe.name,
+                          pattern.engine_build, text_of_finding(reduction.first.finding));
+  text += fmt::format("{} steps, {} candidates judged, {} known before; ended: {}\n",
+                      reduction.steps.size(), reduction.judged, reduction.replayed,
+                      reduction.stopped_by);
+  int number = 0;
+  for (const auto& step : reduction.steps) {
+    text += fmt::format("{:>4}. {}\n", ++number, step.what);
+  }
+  const auto& smallest = reduction.smallest();
+  text +=
+      fmt::format("smallest that fails: {}\n  {}\n  {}\n", text_of_model(smallest.candidate),
+                  text_of_finding(smallest.finding),
+                  report.is_confirmed ? "and so it does in processes of its own once more"
+                                      : "but not when it was judged once more: it comes and goes");
+  if (const auto& closest = reduction.closest) {
+    text += fmt::format("closest that does not ({}): {}\n  {}\n", closest->what,
+                        text_of_model(closest->candidate), text_of_finding(closest->finding));
+  }
+  return text + "repeat: " + report.command + "\n";
+}
+
+Status write_reduction_bundle(const stdfs::path& folder, const CaseJudge& judge,
+                              ReductionReport& report) {
+  const auto& candidate = report.reduction.smallest().candidate;
+  std::error_code error;
+  stdfs::create_directories(folder, error);
+  ASSAY_ASSIGN_OR_RETURN(const auto artifact, judge.find_artifact(candidate));
+  if (artifact) {
+    ASSAY_RETURN_IF_ERROR(copy_artifact(*artifact, folder));
+  }
+  Json source = nullptr;
+  ASSAY_ASSIGN_OR_RETURN(const auto reference, judge.find_reference(candidate));
+  if (reference) {
+    ASSAY_RETURN_IF_ERROR(copy_reference(*reference, folder));
+    source = reference->folder;
+  }
+  ASSAY_ASSIGN_OR_RETURN(report.script, write_script(folder, judge, report, source));
+  ASSAY_RETURN_IF_ERROR(write_file_atomically(
+      folder / "reproduce.json", text_of(document_of(report, judge.pattern())) + "\n"));
+  return write_file_atomically(folder / "README.md", readme_of(report, judge.pattern()));
+}
+
+}  // namespace assay

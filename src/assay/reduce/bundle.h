@@ -1,0 +1,41 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/reduce/case_judge.h"
+#include "assay/reduce/check.h"
+#include "assay/reduce/reducer.h"
+
+namespace assay {
+
+/// A reduction and what it was asked for.
+struct ReductionReport {
+  std::string name;  ///< Of the case, as it was named.
+  std::string check;
+  Reduction reduction;
+  bool is_confirmed = false;  ///< The smallest failed alike when it was judged once more.
+  std::string command;        ///< Repeats the smallest alone.
+  std::string script;         ///< What became of repro.py; empty: no bundle was asked for.
+};
+
+/// Schema assay/reduction/1 of docs/reduce.md.
+Json document_of(const ReductionReport& report, const Case& pattern);
+
+/// The command that judges a candidate again, alone.
+std::string command_of(const CaseJudge& judge, const ReduceCandidate& candidate);
+
+/// The reduction for people: what failed, each step in a line, the smallest, the closest that is
+/// right.
+std::string text_of_reduction(const ReductionReport& report, const Case& pattern);
+
+/// Writes everything that shows the smallest case to somebody else: its program, where one could be
+/// made, inputs and expected outputs, repro.py, reproduce.json and README.md. The script is run
+/// once; what it said is kept in `report`. Errors: kUnavailable when the folder cannot be written;
+/// those of the toolchain.
+Status write_reduction_bundle(const std::filesystem::path& folder, const CaseJudge& judge,
+                              ReductionReport& report);
+
+}  // namespace assay

@@ -1,0 +1,65 @@
+#include "assay/reduce/candidate.h"
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "assay/base/json.h"
+#include "assay/record/case.h"
+#include "assay/record/own_inputs.h"
+#include "assay/reduce/call_size.h"
+
+namespace assay {
+namespace {
+
+constexpr auto* kPiece = "piece";
+constexpr double kWhole = 1e9;  ///< Nodes of a network that was not looked into.
+
+}  // namespace
+
+std::string digest_of(const ReduceCandidate& candidate) { return digest_of_json(Json(candidate)); }
+
+Json model_request_of(const ModelReference& model) {
+  Json request = {{"ref", model.ref}, {"args", model.args}, {"seed", model.seed}};
+  for (const auto& input : model.inputs) {
+    request["inputs"].push_back({{"shape", input.shape}, {"dtype", input.dtype}});
+  }
+  if (model.healthy) {
+    request["healthy"] = *model.healthy;
+  }
+  return request;
+}
+
+bool is_call(const ModelReference& model) { return model.ref.starts_with("aten:"); }
+
+bool is_piece(const ModelReference& model) { return model.ref == kPiece; }
+
+std::vector<std::string> nodes_of(const ModelReference& model) {
+  return model.args.value("nodes", std::vector<std::string>());
+}
+
+ReduceCandidate piece_of(const ReduceCandidate& whole, const std::vector<std::string>& nodes) {
+  auto piece = whole;
+  const auto from =
+      is_piece(whole.model) ? whole.model.args.at("model") : model_request_of(whole.model);
+  // The digest of a file stays: the piece changes with it.
+  piece.model = {.ref = kPiece,
+                 .args = {{"model", from}, {"nodes", nodes}},
+                 .source_sha256 = whole.model.source_sha256};
+  piece.inputs.generator = kOwnInputs;
+  return piece;
+}
+
+std::vector<double> size_of(const ReduceCandidate& candidate) {
+  if (is_call(candidate.model)) {
+    auto size = size_of_call(candidate.model.args, candidate.inputs.count);
+    size.insert(size.begin(), 0.0);
+    return size;
+  }
+  const auto nodes = static_cast<double>(nodes_of(candidate.model).size());
+  return {is_piece(candidate.model) ? nodes : kWhole, static_cast<double>(candidate.inputs.count)};
+}
+
+ASSAY_DEFINE_JSON(ReduceCandidate, model, inputs)
+
+}  // namespace assay

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "assay/base/json.h"
+#include "assay/record/case.h"
+
+namespace assay {
+
+/// What a reducer changes of a case: the model, and the inputs that it is judged on.
+struct ReduceCandidate {
+  ModelReference model;
+  InputSet inputs;
+};
+
+/// A smaller candidate, and in a few words what was done: "half of every extent 20: 10".
+struct ReduceProposal {
+  ReduceCandidate candidate;
+  std::string what;
+};
+
+/// Digest of everything that makes a candidate what it is.
+std::string digest_of(const ReduceCandidate& candidate);
+
+/// The model as a request of docs/aot.md writes it: {"ref", "args", …}.
+Json model_request_of(const ModelReference& model);
+
+/// Whether the model is a call of one operator, whose arguments stand in it.
+bool is_call(const ModelReference& model);
+
+/// Whether it is some of the nodes of another model.
+bool is_piece(const ModelReference& model);
+
+/// Names of the nodes of a piece.
+std::vector<std::string> nodes_of(const ModelReference& model);
+
+/// These nodes of `model`, which is whole or a piece itself; the inputs are those that a piece
+/// brings along.
+ReduceCandidate piece_of(const ReduceCandidate& whole, const std::vector<std::string>& nodes);
+
+/// How large a candidate is, the weightiest first; compared lexicographically. A whole network is
+/// larger than any piece, a piece than any call; calls by their elements, dimensions, types,
+/// arguments and values.
+std::vector<double> size_of(const ReduceCandidate& candidate);
+
+ASSAY_DECLARE_JSON(ReduceCandidate);
+
+}  // namespace assay

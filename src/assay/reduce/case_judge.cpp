@@ -1,0 +1,252 @@
+#include "assay/reduce/case_judge.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <fmt/format.h>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "assay/artifact/aot_client.h"
+#include "assay/artifact/aot_servers.h"
+#include "assay/artifact/cache.h"
+#include "assay/artifact/toolchain.h"
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/campaign/campaign.h"
+#include "assay/campaign/stopping.h"
+#include "assay/conform/conform.h"
+#include "assay/conform/judgement.h"
+#include "assay/record/axes.h"
+#include "assay/record/case.h"
+#include "assay/record/launch.h"
+#include "assay/record/own_inputs.h"
+#include "assay/record/run.h"
+#include "assay/record/subject.h"
+#include "assay/reduce/candidate.h"
+#include "assay/reduce/finding.h"
+#include "assay/reduce/proposals.h"
+#include "assay/store/result_store.h"
+#include "assay/tensor/safetensors.h"
+#include "assay/tensor/tensor.h"
+
+namespace assay {
+namespace {
+
+constexpr int kFirst = 0;
+constexpr int kAgain = 1;
+constexpr int kTimedLaunches = 3;
+
+ReduceFinding finding_from(const Judgement& judgement) {
+  return {.verdict = judgement.verdict,
+          .stage = judgement.stage,
+          .reason_code = judgement.reason_code,
+          .text = judgement.text,
+          .delegation = judgement.delegation,
+          .operators_left = judgement.operators_left};
+}
+
+Case put_in(Case pattern, const ReduceCandidate& candidate) {
+  pattern.model = candidate.model;
+  pattern.inputs = candidate.inputs;
+  if (candidate.inputs.generator == kOwnInputs) {
+    pattern.calibration.generator = kOwnInputs;  // Of another seed.
+  }
+  return pattern;
+}
+
+double median_of(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values[values.size() / 2];
+}
+
+}  // namespace
+
+std::string reference_kind_of_candidate(const Case& cell) {
+  if (!cell.recipe.quantization.is_null()) {
+    return "qdq";
+  }
+  return is_call(cell.model) ? "float64" : "float32";
+}
+
+Result<CaseJudge> CaseJudge::open(const CaseJudgeRequest& request, const CampaignTools& tools,
+                                  const ExecuteCases& execute) {
+  const auto& campaign = request.campaign;
+  ASSAY_ASSIGN_OR_RETURN(auto toolchain,
+                         tools.toolchain_of(campaign.cases.front().recipe.lowering));
+  ASSAY_RETURN_IF_ERROR(tools.store.add_environment(campaign.environment));
+  ASSAY_RETURN_IF_ERROR(tools.store.add_run(campaign.run));
+  return CaseJudge(request, tools, execute, std::move(toolchain));
+}
+
+Case CaseJudge::case_of(const ReduceCandidate& candidate) const {
+  return put_in(pattern(), candidate);
+}
+
+Result<std::vector<ReduceFinding>> CaseJudge::judge(
+    const std::vector<ReduceCandidate>& candidates) {
+  return judge_as(candidates, kFirst);
+}
+
+Result<ReduceFinding> CaseJudge::judge_again(const ReduceCandidate& candidate) {
+  ASSAY_ASSIGN_OR_RETURN(const auto findings, judge_as({candidate}, kAgain));
+  return findings.front();
+}
+
+Result<std::vector<ReduceFinding>> CaseJudge::judge_as(
+    const std::vector<ReduceCandidate>& candidates, int n) {
+  std::vector<Case> cases;
+  for (const auto& candidate : candidates) {
+    cases.push_back(case_of(candidate));
+  }
+  ASSAY_RETURN_IF_ERROR(execute_cases(cases, Pass::kEvaluate, n));
+  ASSAY_ASSIGN_OR_RETURN(const auto found, attempts(Pass::kEvaluate, n));
+  std::vector<ReduceFinding> findings;
+  for (const auto& cell : cases) {
+    const auto attempt = found.find(case_key(cell));
+    if (attempt == found.end()) {
+      return fail(ErrorCode::kInternal, "a candidate was not judged: " + label_of(cell));
+    }
+    ASSAY_ASSIGN_OR_RETURN(const auto judgements,
+                           read_judgements(tools_.store, attempt->second, 1));
+    findings.push_back(finding_from(judgements.front()));
+  }
+  if (request_.other) {
+    ASSAY_RETURN_IF_ERROR(time_all(candidates, n, findings));
+  }
+  return findings;
+}
+
+/// One campaign for each kind of reference.
+Status CaseJudge::execute_cases(const std::vector<Case>& cases, Pass pass, int n) {
+  std::map<std::string, std::vector<Case>> campaigns;
+  for (const auto& cell : cases) {
+    campaigns[reference_kind_of_candidate(cell)].push_back(cell);
+  }
+  for (const auto& [kind, cells] : campaigns) {
+    auto request = request_.campaign;
+    request.cases = cells;
+    request.n = n;
+    request.is_resumed = true;
+    request.finishes_run = false;
+    request.settings.passes = {pass};
+    request.settings.against = {kind};
+    request.settings.needs_float32 = false;
+    request.settings.launches = {.least = kTimedLaunches, .most = kTimedLaunches};
+    ASSAY_RETURN_IF_ERROR(execute_(request, tools_));
+  }
+  return {};
+}
+
+/// Finished attempts of a pass, by the key of the case: all have the engine of the pattern.
+Result<std::map<std::string, Attempt>> CaseJudge::attempts(Pass pass, int n) const {
+  std::map<std::string, Attempt> found;
+  ASSAY_ASSIGN_OR_RETURN(const auto all, tools_.store.attempts_of_run(request_.campaign.run.id));
+  for (const auto& attempt : all) {
+    if (attempt.is_finished && attempt.pass == pass && attempt.n == n) {
+      found[attempt.case_key] = attempt;
+    }
+  }
+  return found;
+}
+
+/// Times the candidates that are right with both recipes.
+Status CaseJudge::time_all(const std::vector<ReduceCandidate>& candidates, int n,
+                           std::vector<ReduceFinding>& findings) {
+  std::vector<Case> cases;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (is_right(findings[i])) {
+      cases.push_back(case_of(candidates[i]));
+      cases.push_back(put_in(*request_.other, candidates[i]));
+    }
+  }
+  ASSAY_RETURN_IF_ERROR(execute_cases(cases, Pass::kTiming, n));
+  ASSAY_ASSIGN_OR_RETURN(const auto found, attempts(Pass::kTiming, n));
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    ASSAY_ASSIGN_OR_RETURN(const auto own, level_of_attempt(found, case_of(candidates[i])));
+    ASSAY_ASSIGN_OR_RETURN(const auto other,
+                           level_of_attempt(found, put_in(*request_.other, candidates[i])));
+    if (own && other && *other > 0) {
+      findings[i].time_ratio = *own / *other;
+    }
+  }
+  return {};
+}
+
+/// The median over launches; nothing where it did not complete.
+Result<std::optional<double>> CaseJudge::level_of_attempt(
+    const std::map<std::string, Attempt>& attempts, const Case& cell) const {
+  const auto attempt = attempts.find(case_key(cell));
+  if (attempt == attempts.end() || attempt->second.outcome != Outcome::kCompleted) {
+    return std::optional<double>();
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto launches, tools_.store.launches_of_attempt(attempt->second.id));
+  std::vector<double> levels;
+  for (const auto& launch : launches) {
+    if (launch.measurement) {
+      levels.push_back(level_of(*launch.measurement));
+    }
+  }
+  return levels.empty() ? std::optional<double>() : median_of(std::move(levels));
+}
+
+Result<std::optional<Artifact>> CaseJudge::find_artifact(const ReduceCandidate& candidate) const {
+  return tools_.cache.find_artifact(artifact_key(case_of(candidate), toolchain_.id));
+}
+
+Result<std::optional<Reference>> CaseJudge::find_reference(const ReduceCandidate& candidate) const {
+  const auto cell = case_of(candidate);
+  return tools_.cache.find_reference(
+      reference_key(cell, reference_kind_of_candidate(cell), toolchain_.id));
+}
+
+Result<std::vector<std::vector<Tensor>>> CaseJudge::read_samples(
+    const ReduceCandidate& candidate) const {
+  std::vector<std::vector<Tensor>> samples;
+  ASSAY_ASSIGN_OR_RETURN(const auto reference, find_reference(candidate));
+  if (!reference) {
+    return samples;
+  }
+  const auto path = std::filesystem::path(reference->folder) / "inputs.safetensors";
+  ASSAY_ASSIGN_OR_RETURN(const auto tensors, read_safetensors(path));
+  for (int i = 0; i < count_samples(tensors); ++i) {
+    ASSAY_ASSIGN_OR_RETURN(auto sample, sample_from_tensors(tensors, i));
+    samples.push_back(std::move(sample));
+  }
+  return samples;
+}
+
+Result<AotReply> CaseJudge::ask_toolchain(const Json& job) const {
+  AotServers own;
+  auto& servers = tools_.servers == nullptr ? own : *tools_.servers;
+  ASSAY_ASSIGN_OR_RETURN(auto* client,
+                         servers.get(toolchain_, request_.campaign.settings.parallel_jobs,
+                                     tools_.cache.folder() / "server.log"));
+  return client->run_one(job);
+}
+
+Result<std::vector<GraphNode>> CaseJudge::list_nodes(const Json& model) {
+  const auto digest = digest_of_json(model);
+  if (const auto known = nodes_.find(digest); known != nodes_.end()) {
+    return known->second;
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto reply, ask_toolchain({{"job", "nodes"}, {"model", model}}));
+  if (reply.outcome != Outcome::kCompleted) {
+    return fail(ErrorCode::kUnsupported,
+                "the model cannot be taken apart, and so not be reduced: " + reply.text);
+  }
+  std::vector<GraphNode> nodes;
+  for (const auto& node : reply.result.value("nodes", Json::array())) {
+    nodes.push_back({.name = node.at("name").get<std::string>(),
+                     .operator_name = node.at("operator").get<std::string>(),
+                     .call = node.at("call")});
+  }
+  nodes_[digest] = nodes;
+  return nodes;
+}
+
+}  // namespace assay

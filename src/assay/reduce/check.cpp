@@ -1,0 +1,116 @@
+#include "assay/reduce/check.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cstddef>
+#include <fmt/format.h>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "assay/base/enum_names.h"
+#include "assay/base/result.h"
+#include "assay/record/axes.h"
+#include "assay/record/conformance.h"
+#include "assay/reduce/finding.h"
+
+namespace assay {
+namespace {
+
+constexpr std::size_t kTextCompared = 80;  ///< Bytes of an error's core that must agree.
+
+bool is_wrong(ConformVerdict verdict) {
+  return verdict == ConformVerdict::kFailNumeric ||
+         verdict == ConformVerdict::kFailNondeterministic;
+}
+
+bool is_error(ConformVerdict verdict) {
+  constexpr std::array kErrors = {ConformVerdict::kAotError, ConformVerdict::kLoadError,
+                                  ConformVerdict::kRunError};
+  return std::ranges::find(kErrors, verdict) != kErrors.end();
+}
+
+bool is_alike(const ReduceFinding& first, const ReduceFinding& found) {
+  if (is_wrong(first.verdict)) {
+    return is_wrong(found.verdict);
+  }
+  if (found.verdict != first.verdict) {
+    return false;
+  }
+  return !is_error(first.verdict) ||
+         (found.stage == first.stage && core_of_text(found.text) == core_of_text(first.text));
+}
+
+Result<ReduceCheck> slower_from(std::string_view argument) {
+  const auto colon = argument.rfind(':');
+  double ratio = 0;
+  if (colon != std::string_view::npos) {
+    const auto text = argument.substr(colon + 1);
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ratio);
+    ratio = error == std::errc{} && end == text.data() + text.size() ? ratio : 0;
+  }
+  if (colon == 0 || !(ratio > 1)) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("--check slower-than={}: write a recipe and a factor over 1, such as "
+                            "slower-than=executorch/portable:1.5",
+                            argument));
+  }
+  return ReduceCheck{.kind = ReduceKind::kSlower,
+                     .recipe = std::string(argument.substr(0, colon)),
+                     .ratio = ratio};
+}
+
+}  // namespace
+
+Result<ReduceCheck> check_from_text(std::string_view text) {
+  const auto equals = text.find('=');
+  const auto kind = find_enum<ReduceKind>(text.substr(0, equals));
+  if (kind == ReduceKind::kSlower) {
+    return slower_from(equals == std::string_view::npos ? "" : text.substr(equals + 1));
+  }
+  if (!kind || equals != std::string_view::npos) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("--check {}: known are same, numeric, crash, timeout, error, "
+                            "not-delegated and slower-than=RECIPE:FACTOR",
+                            text));
+  }
+  return ReduceCheck{.kind = *kind};
+}
+
+bool fails(const ReduceCheck& check, const ReduceFinding& first, const ReduceFinding& found) {
+  switch (check.kind) {
+    case ReduceKind::kSame:
+      return is_failure(first.verdict) && is_alike(first, found);
+    case ReduceKind::kNumeric:
+      return is_wrong(found.verdict);
+    case ReduceKind::kCrash:
+      return found.verdict == ConformVerdict::kCrashed ||
+             found.verdict == ConformVerdict::kOutOfMemory;
+    case ReduceKind::kTimeout:
+      return found.verdict == ConformVerdict::kTimedOut;
+    case ReduceKind::kError:
+      return is_error(found.verdict);
+    case ReduceKind::kNotDelegated:
+      return found.delegation == Delegation::kPartial || found.delegation == Delegation::kNone;
+    case ReduceKind::kSlower:
+      return found.time_ratio && *found.time_ratio >= check.ratio;
+  }
+  return false;
+}
+
+std::string core_of_text(std::string_view text) {
+  std::string core;
+  bool is_quoted = false;
+  for (const char c : text) {
+    if (c == '\'') {
+      is_quoted = !is_quoted;
+    } else if (!is_quoted && std::isdigit(static_cast<unsigned char>(c)) == 0) {
+      core += c;
+    }
+  }
+  return core.substr(0, kTextCompared);
+}
+
+}  // namespace assay

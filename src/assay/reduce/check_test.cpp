@@ -1,0 +1,73 @@
+#include "assay/reduce/check.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <string>
+
+#include "assay/base/result.h"
+#include "assay/record/axes.h"
+#include "assay/record/conformance.h"
+#include "assay/reduce/finding.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+
+ReduceFinding finding(ConformVerdict verdict, const std::string& text = "",
+                      Stage stage = Stage::kDone) {
+  return {.verdict = verdict, .stage = stage, .text = text};
+}
+
+TEST(ReduceCheck, IsReadFromAWord) {
+  EXPECT_EQ(check_from_text("not-delegated")->kind, ReduceKind::kNotDelegated);
+  const auto slower = check_from_text("slower-than=executorch/portable:1.5").value();
+  EXPECT_EQ(slower.kind, ReduceKind::kSlower);
+  EXPECT_EQ(slower.recipe, "executorch/portable");
+  EXPECT_EQ(slower.ratio, 1.5);
+}
+
+TEST(ReduceCheck, RefusesWhatItDoesNotKnow) {
+  for (const auto* text : {"numbers", "slower-than", "slower-than=x", "slower-than=x:0.5",
+                           "slower-than=:2", "slower-than=x:2x", "crash=3", ""}) {
+    EXPECT_EQ(check_from_text(text).error().code, ErrorCode::kInvalidArgument) << text;
+  }
+  EXPECT_THAT(check_from_text("numbers").error().message, HasSubstr("slower-than=RECIPE:FACTOR"));
+}
+
+TEST(ReduceCheck, SameIsTheVerdictAndForErrorsItsPlaceAndText) {
+  const ReduceCheck same;
+  const auto first = finding(ConformVerdict::kLoadError, "no kernel for 'a' (0x14)", Stage::kLoad);
+  EXPECT_TRUE(fails(same, first, first));
+  EXPECT_TRUE(fails(same, first,
+                    finding(ConformVerdict::kLoadError, "no kernel for 'b' (0x12)", Stage::kLoad)));
+  EXPECT_FALSE(
+      fails(same, first, finding(ConformVerdict::kLoadError, "out of range", Stage::kLoad)));
+  EXPECT_FALSE(fails(same, first, finding(ConformVerdict::kLoadError, first.text, Stage::kStart)));
+  EXPECT_FALSE(fails(same, first, finding(ConformVerdict::kRunError, first.text, Stage::kLoad)));
+  const auto crash = finding(ConformVerdict::kCrashed, "SIGSEGV");
+  EXPECT_TRUE(fails(same, crash, finding(ConformVerdict::kCrashed, "SIGABRT")));
+}
+
+TEST(ReduceCheck, WrongIsWrongWhetherOrNotItRepeats) {
+  const auto first = finding(ConformVerdict::kFailNondeterministic);
+  EXPECT_TRUE(fails({}, first, finding(ConformVerdict::kFailNumeric)));
+  EXPECT_FALSE(fails({}, first, finding(ConformVerdict::kPass)));
+}
+
+TEST(ReduceCheck, APassFailsNoCheckButThoseOfItsOwn) {
+  const auto pass = finding(ConformVerdict::kPass);
+  EXPECT_FALSE(fails({}, pass, pass));
+  auto partial = pass;
+  partial.delegation = Delegation::kPartial;
+  EXPECT_TRUE(fails({.kind = ReduceKind::kNotDelegated}, pass, partial));
+  EXPECT_FALSE(fails({.kind = ReduceKind::kNotDelegated}, pass, pass));
+  auto slow = pass;
+  slow.time_ratio = 1.6;
+  EXPECT_TRUE(fails({.kind = ReduceKind::kSlower, .ratio = 1.5}, pass, slow));
+  EXPECT_FALSE(fails({.kind = ReduceKind::kSlower, .ratio = 1.7}, pass, slow));
+  EXPECT_FALSE(fails({.kind = ReduceKind::kSlower, .ratio = 1.5}, pass, pass));
+}
+
+}  // namespace
+}  // namespace assay

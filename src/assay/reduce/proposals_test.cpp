@@ -1,0 +1,93 @@
+#include "assay/reduce/proposals.h"
+
+#include <algorithm>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/reduce/candidate.h"
+#include "assay/tensor/dtype.h"
+#include "assay/tensor/tensor.h"
+
+namespace assay {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Not;
+
+using Names = std::vector<std::string>;
+
+TEST(Subsets, HoldEachNodeAloneAndTheWholeLessEach) {
+  for (const std::size_t count : {2U, 3U, 5U, 8U, 13U}) {
+    Names nodes;
+    for (std::size_t i = 0; i < count; ++i) {
+      nodes.push_back("n" + std::to_string(i));
+    }
+    const auto subsets = subsets_of(nodes);
+    for (const auto& node : nodes) {
+      auto less = nodes;
+      std::erase(less, node);
+      EXPECT_THAT(subsets, Contains(less)) << count << " " << node;
+    }
+    EXPECT_THAT(subsets, Not(Contains(nodes)));
+    EXPECT_THAT(subsets, Not(Contains(Names())));
+  }
+  EXPECT_THAT(subsets_of({"only"}), IsEmpty());
+}
+
+class ProposalsTest : public testing::Test {
+ protected:
+  std::vector<ReduceProposal> of(const ReduceCandidate& current) {
+    return proposals_by(list_, read_)(current).value();
+  }
+
+  const Json call_ = {{"ref", "aten:relu.default"},
+                      {"args", {{"args", {{{"shape", {4}}, {"dtype", "float32"}}}}}}};
+  const ListNodes list_ = [this](const Json& model) -> Result<std::vector<GraphNode>> {
+    EXPECT_EQ(model.at("ref"), "net");
+    return std::vector<GraphNode>{{"conv2d", "aten.conv2d.default", nullptr},
+                                  {"relu", "aten.relu.default", call_}};
+  };
+  const ReadSamples read_ = [](const ReduceCandidate&) -> Result<std::vector<std::vector<Tensor>>> {
+    const std::vector<double> values = {1, 2.5, -3, 0.1};
+    return std::vector<std::vector<Tensor>>{{tensor_from_doubles(values, {4}, Dtype::kFloat32)}};
+  };
+};
+
+TEST_F(ProposalsTest, ANetworkBecomesItsGraphAndAPieceOfOneNodeACall) {
+  const ReduceCandidate whole{.model = {.ref = "net", .args = {{"n", 1}}, .source_sha256 = "abc"}};
+  const auto graph = of(whole);
+  ASSERT_EQ(graph.size(), 1U);
+  const auto piece = graph.front().candidate;
+  EXPECT_THAT(nodes_of(piece.model), ElementsAre("conv2d", "relu"));
+  EXPECT_EQ(piece.model.args["model"]["args"], Json({{"n", 1}}));
+  EXPECT_EQ(piece.model.source_sha256, "abc");
+  EXPECT_EQ(piece.inputs.generator, "own");
+  EXPECT_LT(size_of(piece), size_of(whole));
+
+  const auto last = of(piece_of(piece, {"relu"}));
+  ASSERT_EQ(last.size(), 1U);
+  EXPECT_EQ(last.front().candidate.model.ref, "aten:relu.default");
+  EXPECT_TRUE(last.front().candidate.model.source_sha256.empty());
+  EXPECT_LT(size_of(last.front().candidate), size_of(piece_of(piece, {"relu"})));
+  EXPECT_THAT(of(piece_of(piece, {"conv2d"})), IsEmpty());
+}
+
+TEST_F(ProposalsTest, ACallGetsTheValuesThatItFailedOn) {
+  ReduceCandidate call{.model = {.ref = "aten:relu.default", .args = call_.at("args")},
+                       .inputs = {.generator = "own", .count = 3}};
+  const auto first = of(call).front().candidate;
+  EXPECT_EQ(first.inputs.count, 1);
+  EXPECT_EQ(first.model.args["args"][0]["data"], Json({1.0, 2.5, -3.0, 0.1}));
+  EXPECT_LT(size_of(first), size_of(call));
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,49 @@
+"""The scripted toolchain with a network of 16 operators, which fails where two of them meet."""
+
+import time
+
+import scripted_toolchain
+from scripted_toolchain import Document
+
+NODES = [f"op{index}" for index in range(16)]
+CULPRITS = ("op3", "op12")
+PAUSE_S = 0.02
+"""Of each build, so that somebody can come in between."""
+
+_parts_of = scripted_toolchain.parts_of
+_build = scripted_toolchain.build
+_answer = scripted_toolchain.answer
+
+
+def parts_of(model: Document) -> list[str]:
+    """How the network, or a piece of it, behaves."""
+    if model["ref"] not in ("net:wide", "piece"):
+        return _parts_of(model)
+    nodes = model["args"].get("nodes", NODES)
+    return ["crash" if all(one in nodes for one in CULPRITS) else "right"]
+
+
+def build(request: Document, folder: object) -> Document:
+    """As slow as a build is."""
+    time.sleep(PAUSE_S)
+    return _build(request, folder)
+
+
+def answer(request: Document) -> Document:
+    """What became of one job."""
+    if request["job"] == "nodes":
+        nodes = [{"name": name, "operator": "aten.op", "call": None} for name in NODES]
+        return {"outcome": "completed", "result": {"nodes": nodes}}
+    if request["job"] == "script":
+        return {"outcome": "completed", "result": {"unavailable": "nobody wrote one"}}
+    if request["job"] == "conform":
+        case = {"name": "models/wide", "operator": "wide", "model": {"ref": "net:wide"}}
+        return {"outcome": "completed", "result": {"cases": [case]}}
+    return _answer(request)
+
+
+if __name__ == "__main__":
+    scripted_toolchain.parts_of = parts_of
+    scripted_toolchain.build = build
+    scripted_toolchain.answer = answer
+    scripted_toolchain.main()
