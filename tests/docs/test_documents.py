@@ -15,6 +15,8 @@ from blocks import BLOCKS, PAGES, ROOT, Block, links_of
 BIN = Path(os.environ.get("ASSAY_BIN_DIR", ROOT / "build" / "release" / "bin"))
 pytestmark = pytest.mark.skipif(not (BIN / "assay").exists(), reason="build first")
 
+REDUCE_LOG = "assay reduce aten.log.default/float32/log-0 --recipe executorch/xnnpack-fp32"
+REDUCE_CONV = "assay reduce models/conv_called_twice --recipe executorch/xnnpack-int8"
 NOT_TYPED = {
     "make demo": "minutes; its command is the last but one of the README's",
     "make test": "runs this test",
@@ -32,6 +34,14 @@ NOT_TYPED = {
     "python tools/approve.py": "writes the goldens",
     "assay conform --recipe executorch/xnnpack-fp32,executorch/portable": (
         "minutes: every operator is lowered"
+    ),
+    **dict.fromkeys(
+        (
+            f"{REDUCE_LOG} --bundle log",
+            REDUCE_CONV,
+            f"{REDUCE_CONV} --replay conv.jsonl",
+        ),
+        "minutes: dozens of programs are lowered; tests/e2e/test_reduce.py types their like",
     ),
 }
 QUICKLY = " --most-pairs 10 --iterations 3 --warmup 1"

@@ -54,9 +54,9 @@ def _quantization(document: Mapping[str, Any] | None) -> tuple[tuple[str, ...], 
         raise NotWritable(f"scripts do not know the quantization {flow}")
     given = ", ".join(f"{key}={value!r}" for key, value in sorted(options.items()))
     imports = (
-        "from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import (",
-        "    XNNPACKQuantizer,",
-        "    get_symmetric_quantization_config,",
+        "from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import (\n"
+        "    XNNPACKQuantizer,\n"
+        "    get_symmetric_quantization_config,\n"
         ")",
         "from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e",
     )

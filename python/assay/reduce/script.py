@@ -120,8 +120,8 @@ def _head(name: str, recipe: str, engine: str, finding: Finding) -> list[str]:
     package = _PACKAGES.get(engine, engine)
     versions = f"{package} {find_version(package)}, torch {find_version('torch')}"
     lines = textwrap.wrap(f"{finding.verdict}: {first}", WIDTH - 4) or [finding.verdict]
-    title = f'"""{name} on {recipe}, {versions}.'
-    return [*textwrap.wrap(title, WIDTH - 4), "", *lines, "", *_EXIT_CODE]
+    title = textwrap.wrap(f'"""{name} on {recipe}.', WIDTH - 4)
+    return [*title, "", f"{versions}.", "", *lines, "", *_EXIT_CODE]
 
 
 _EXIT_CODE = ["The exit code is 0 if the failure is there.", '"""', ""]
@@ -168,8 +168,9 @@ def _comparison(lines: Lines, finding: Finding) -> list[str]:
 def _attempt(quantize: Sequence[str], steps: Sequence[str], finding: Finding) -> list[str]:
     """An error whose text has a mark of the one that was found."""
     mark = mark_of(finding.text)
-    said = 'str(error).replace("0x:", "0x")' if mark.startswith("0x") else "str(error)"
-    shown = f'"{mark}" in {said}' if mark else "True"
+    shown = f'"{mark}" in str(error)' if mark else "True"
+    if mark.startswith("0x"):  # ExecuTorch ends its messages with it.
+        shown = f'str(error).replace("0x:", "0x").endswith("{mark}")'
     inside = [*quantize, *steps] if finding.stage == "quantize" else steps
     before = [] if finding.stage == "quantize" else quantize
     return [
@@ -236,8 +237,7 @@ def _write(
     return [
         *standard,
         "",
-        "import torch",
-        *lines.imports,
+        *sorted(("import torch", *lines.imports), key=lambda one: (one.startswith("from"), one)),
         "",
         *kept,
         "",

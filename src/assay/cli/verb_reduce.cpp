@@ -253,6 +253,9 @@ Result<ExitCode> execute(const Options& options) {
 Execute declare_reduce(CLI::App& app) {
   auto options = std::make_shared<Options>();
   options->quick.declare_model(app);
+  app.get_option("model")->description(
+      "A case of assay conform by name, or torchvision:NAME, file.py:FACTORY, model.pt2, "
+      "aten:NAME");
   app.add_option("--check", options->check,
                  "What must stay: same, numeric, crash, timeout, error, not-delegated, "
                  "slower-than=RECIPE:1.5")
