@@ -4,6 +4,7 @@ FIXEDPOINT_CASES says how many of each, 300 unless it is given.
 """
 
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -25,3 +26,59 @@ def test_the_runtime_gives_the_bits_of_the_definition(name, library):
             np.testing.assert_array_equal(found, expected, err_msg=f"{name} {number} {isa}")
         seen.update(expected.reshape(-1).tolist())
     assert len(seen) > 100
+
+
+def changed_attribute(name, value):
+    def change(program):
+        (operation,) = program.operations
+        attributes = {**operation.attributes, name: value}
+        program.operations[0] = replace(operation, attributes=attributes)
+
+    return change
+
+
+def changed(**fields):
+    def change(program):
+        program.operations[0] = replace(program.operations[0], **fields)
+
+    return change
+
+
+def changed_constant(position, value):
+    def change(program):
+        index = program.operations[0].inputs[position]
+        data = program.tensors[index].data.copy()
+        data[0] = value
+        program.tensors[index] = replace(program.tensors[index], data=data)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "reason"),
+    [
+        ("matmul", changed_attribute("depth", 5), "matrices do not fit"),
+        ("matmul", changed_attribute("rows", -1), "matrices do not fit"),
+        ("matmul", changed_attribute("zero_point_b", 128), "zero point of its matrices"),
+        ("matmul", changed(shift=0), "requantization may overflow"),
+        ("matmul", changed(rounding=2), "does not know its rounding"),
+        ("softmax", changed_attribute("columns", 3), "rows do not fit"),
+        ("softmax", changed_attribute("columns", 0), "rows do not fit"),
+        ("softmax", changed_constant(1, 0), "exponentials do not begin at one"),
+        ("softmax", changed(rounding=1), "does not know its rounding"),
+        ("layer_norm", changed_attribute("rows", 9), "rows do not fit"),
+        ("layer_norm", changed(bias=0), "constants do not fit"),
+        ("layer_norm", changed(bias=1 << 61), "constants do not fit"),
+        ("layer_norm", changed_constant(2, 63), "column 0 may overflow"),
+        ("layer_norm", changed_constant(3, (1 << 62) + 1), "column 0 may overflow"),
+    ],
+)
+def test_what_could_overflow_or_leave_its_tensors_is_refused(name, change, reason, library):
+    from fixedpoint import blob, planner
+    from fixedpoint.runtime import BlobError
+
+    ((program, _),) = cases(name, 1, seed=5)
+    library.check(blob.write(program, planner.plan(program)))
+    change(program)
+    with pytest.raises(BlobError, match=reason):
+        library.check(blob.write(program, planner.plan(program)))

@@ -3,6 +3,7 @@
 #include "fixedpoint/kernels.h"
 #include "fixedpoint/operations.h"
 #include "fixedpoint/packed_conv.h"
+#include "fixedpoint/transformer.h"
 
 #include <cstdint>
 #include <memory>
