@@ -92,6 +92,22 @@ class Attention(torch.nn.Module):
         return self.head(x.mean(1)), gate * 2.0
 
 
+class Edges(torch.nn.Module):
+    """Padding before and behind, of one value and another; shuffled pixels."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = torch.nn.Conv2d(3, 4, 3)
+        self.second = torch.nn.Conv2d(4, 8, 3)
+        self.causal = torch.nn.Conv1d(12, 6, 3, dilation=2)
+
+    def forward(self, x):
+        x = functional.relu(self.first(functional.pad(x, (2, 0, 1, 1), value=0.5)))
+        x = functional.pixel_shuffle(self.second(x), 2)
+        rows = x.mean(1).transpose(1, 2)
+        return x, self.causal(functional.pad(rows, (4, 0)))
+
+
 class Left(torch.nn.Module):
     """Has an operator that the delegate does not know."""
 
@@ -119,4 +135,8 @@ def attention():
     return Attention(), (torch.randn(2, 5, 12),)
 
 
-NETS = {"mobile": mobile, "moving": moving, "rows": rows, "attention": attention}
+def edges():
+    return Edges(), (torch.randn(2, 3, 7, 8),)
+
+
+NETS = {"mobile": mobile, "moving": moving, "rows": rows, "attention": attention, "edges": edges}

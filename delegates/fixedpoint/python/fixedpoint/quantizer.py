@@ -54,6 +54,8 @@ _MOVING = (
     "aten.slice",
     "aten.select",
     "aten.expand",
+    "aten.constant_pad_nd",
+    "aten.pad",
 )
 _OBSERVERS = {
     "any": {"histogram": HistogramObserver, "minmax": MinMaxObserver},

@@ -1,7 +1,7 @@
 """Rewrites a captured graph before it is annotated: into operators that each have one int8 result.
 
-Attention becomes two products and a softmax, pieces of a split become slices, and operators of a
-tensor and a number take the overload that says so.
+Attention becomes two products and a softmax, pieces of a split become slices, shuffled pixels a
+permutation, and operators of a tensor and a number take the overload that says so.
 """
 
 from collections.abc import Callable
@@ -80,6 +80,19 @@ def _replace(node: Node, made: Node) -> None:
     node.graph.erase_node(node)
 
 
+def _pixel_shuffle(node: Node) -> None:
+    """Channels in blocks of factor x factor become pixels."""
+    source, factor = node.args[0], node.args[1]
+    assert isinstance(source, Node) and isinstance(factor, int)  # noqa: PT018
+    *outer, channels, height, width = source.meta["val"].shape
+    rank, kept = len(outer), channels // factor**2
+    split = _call(node, _aten.view.default, source, [*outer, kept, factor, factor, height, width])
+    dims = [*range(rank), *(rank + d for d in (0, 3, 1, 4, 2))]
+    moved = _call(node, _aten.permute.default, split, dims)
+    shape = [*outer, kept, height * factor, width * factor]
+    _replace(node, _call(node, _aten.reshape.default, moved, shape))
+
+
 def _with_number(node: Node) -> None:
     """aten.mul.Tensor(x, 0.5) is aten.mul.Scalar."""
     x, *others = node.args
@@ -91,6 +104,7 @@ def _with_number(node: Node) -> None:
 
 _RULES: dict[str, Callable[[Node], None]] = {
     "aten.scaled_dot_product_attention": _attention,
+    "aten.pixel_shuffle": _pixel_shuffle,
     "aten.unbind": _unbind,
     "aten.split": _split,
     "aten.split_with_sizes": _split,

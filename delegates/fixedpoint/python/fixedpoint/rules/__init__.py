@@ -31,6 +31,8 @@ RULES: dict[str, Rule] = {
     "aten._softmax": attention.softmax,
     "aten.layer_norm": attention.layer_norm,
     "aten.cat": moving.cat,
+    "aten.constant_pad_nd": moving.pad,
+    "aten.pad": moving.pad,
     **dict.fromkeys(MOVES, moving.move),
 }
 """Rules by the operator's name."""

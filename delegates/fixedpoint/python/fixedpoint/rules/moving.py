@@ -6,10 +6,10 @@ from torch.fx import Node
 
 from fixedpoint.builder import Builder, shape_of
 from fixedpoint.functions import base_name, named_arguments
-from fixedpoint.match import Match
+from fixedpoint.match import Match, NotLowered
 from fixedpoint.program import Kind
 from fixedpoint.rules.common import arguments, plain_result_of, requantized
-from fixedpoint.values import Value, plain, view_of
+from fixedpoint.values import Value, plain, shape_in, view_of
 
 
 def move(builder: Builder, match: Match) -> Value:
@@ -50,6 +50,42 @@ def _move(x: torch.Tensor, node: Node) -> torch.Tensor:
     elif tuple(x.shape) != shape_of(node):
         made = x.view(shape_of(node))
     return made
+
+
+def pad(builder: Builder, match: Match) -> Value:
+    """A concatenation with constants, dimension by dimension."""
+    a = arguments(match)
+    result = plain_result_of(match)
+    value = builder.value(a["self"])
+    filler = value.quantization.quantize(float(a.get("value") or 0.0))
+    rank, widths = len(value.shape), list(a["pad"])
+    if min(widths) < 0:
+        raise NotLowered("it pads by less than nothing")
+    for i in range(0, len(widths), 2):
+        dim = rank - 1 - i // 2
+        if widths[i] or widths[i + 1]:
+            value = _between(builder, value, dim, (widths[i], widths[i + 1]), filler)
+    return requantized(builder, value, result)
+
+
+def _between(
+    builder: Builder, value: Value, dim: int, widths: tuple[int, int], filler: int
+) -> Value:
+    """The value with constants before and behind it along one dimension."""
+    order = value.order() or plain(len(value.shape))
+    parts = []
+    for width in widths:
+        shape = tuple(width if d == dim else size for d, size in enumerate(value.shape))
+        constant = np.full(shape_in(shape, order), filler, np.int8)
+        name = f"padding{len(builder.program.tensors)}"
+        parts.append(builder.program.add_constant(name, constant) if width else None)
+    inputs = [parts[0], builder.stored(value, order), parts[1]]
+    shape = tuple(s + sum(widths) if d == dim else s for d, s in enumerate(value.shape))
+    outer = int(np.prod([shape[d] for d in order[: order.index(dim)]]))
+    return builder.emit(
+        Kind.CONCAT, [i for i in inputs if i is not None], shape, order, value.quantization,
+        {"outer": outer},
+    )  # fmt: skip
 
 
 def cat(builder: Builder, match: Match) -> Value:
