@@ -319,6 +319,35 @@ bool global_pool(const AvgPool2d& op, const std::int8_t* in, std::int8_t* out) {
   return true;
 }
 
+void max_pool(const MaxPool2d& op, const std::int8_t* in, std::int8_t* out) {
+  const Window& w = op.window;
+  const __m128i low = _mm_set1_epi8(static_cast<char>(op.low));
+  const __m128i high = _mm_set1_epi8(static_cast<char>(op.high));
+  for (std::int64_t pixel = 0; pixel < w.out_pixels(); ++pixel, out += w.in_channels) {
+    const auto row = static_cast<int>(pixel / w.out_width % w.out_height);
+    const auto column = static_cast<int>(pixel % w.out_width);
+    const std::int64_t image = pixel / w.out_width / w.out_height;
+    const std::int8_t* base = in + image * w.in_height * w.in_width * w.in_channels;
+    const int top = row * w.stride_height - w.pad_top;
+    const int left = column * w.stride_width - w.pad_left;
+    for (int channel = 0; channel < w.in_channels; channel += kBlock) {
+      const int count = w.in_channels - channel;
+      __m128i most = low;
+      for (int i = 0; i < w.kernel_height; ++i) {
+        const int y = top + i * w.dilation_height;
+        for (int j = 0; j < w.kernel_width && y >= 0 && y < w.in_height; ++j) {
+          const int x = left + j * w.dilation_width;
+          if (x >= 0 && x < w.in_width) {
+            const std::int64_t place = (std::int64_t{y} * w.in_width + x) * w.in_channels;
+            most = _mm_max_epi8(most, load_some(base + place + channel, count));
+          }
+        }
+      }
+      store(out + channel, _mm_min_epi8(most, high), count);
+    }
+  }
+}
+
 void table(const std::int8_t* results, std::int64_t count, const std::int8_t* in,
            std::int8_t* out) {
   const std::int8_t* from_zero = results + 128;

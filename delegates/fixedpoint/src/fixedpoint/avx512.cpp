@@ -17,26 +17,56 @@ constexpr int kGroup = 4;
 /// vpdpbusd multiplies unsigned activations: int8 with its sign bit turned is the value plus 128.
 constexpr int kOffset = 128;
 constexpr int kDepthwiseChannels = 64;
-constexpr std::uint16_t kOddLanes = 0xAAAA;
+/// Lanes that take the upper half of an even product.
+constexpr std::uint16_t kEvenLanes = 0x5555;
+constexpr auto kSwapInPairs = static_cast<_MM_PERM_ENUM>(0xB1);
 
 struct Numbers {
   __m512i left, multiplier, odd_multiplier, even_bias, odd_bias, right;
 };
 
-Numbers load(const BlockNumbers& block) {
+[[gnu::always_inline]] inline Numbers load(const BlockNumbers& block) {
   return {_mm512_load_si512(block.left),           _mm512_load_si512(block.multiplier),
           _mm512_load_si512(block.odd_multiplier), _mm512_load_si512(block.even_bias),
           _mm512_load_si512(block.odd_bias),       _mm512_load_si512(block.right)};
 }
 
+/// Whether a sum of the block is shifted before it is multiplied: ratios of half and more, rare.
+bool has_left(const BlockNumbers& block) {
+  const __m512i left = _mm512_load_si512(block.left);
+  return _mm512_test_epi32_mask(left, left) != 0;
+}
+
 /// 16 results in 32 bits, before the clamp. See BlockNumbers.
-__m512i requantize(__m512i sums, const Numbers& n) {
-  const __m512i x = _mm512_sllv_epi32(sums, n.left);
+template <bool kHasLeft>
+[[gnu::always_inline]] inline __m512i requantize(__m512i sums, const Numbers& n) {
+  const __m512i x = kHasLeft ? _mm512_sllv_epi32(sums, n.left) : sums;
   const __m512i even = _mm512_add_epi64(_mm512_mul_epi32(x, n.multiplier), n.even_bias);
   const __m512i odd =
       _mm512_add_epi64(_mm512_mul_epi32(_mm512_srli_epi64(x, 32), n.odd_multiplier), n.odd_bias);
-  const __m512i upper = _mm512_mask_blend_epi32(kOddLanes, _mm512_srli_epi64(even, 32), odd);
+  const __m512i upper = _mm512_mask_shuffle_epi32(odd, kEvenLanes, even, kSwapInPairs);
   return _mm512_srav_epi32(upper, n.right);
+}
+
+/// How results become bytes.
+struct Clamp {
+  __m512i low, high;
+  /// Brings what two packs leave in the order of 128-bit lanes to the order of vectors.
+  __m512i order;
+};
+
+Clamp clamp_of(const TileNumbers& numbers) {
+  return {_mm512_set1_epi8(static_cast<char>(numbers.low)),
+          _mm512_set1_epi8(static_cast<char>(numbers.high)),
+          _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15)};
+}
+
+/// The clamped bytes of four times 16 results, one after the other.
+[[gnu::always_inline]] inline __m512i narrow(__m512i a, __m512i b, __m512i c, __m512i d,
+                                             const Clamp& clamp) {
+  const __m512i bytes = _mm512_packs_epi16(_mm512_packs_epi32(a, b), _mm512_packs_epi32(c, d));
+  const __m512i clamped = _mm512_min_epi8(_mm512_max_epi8(bytes, clamp.low), clamp.high);
+  return _mm512_permutexvar_epi32(clamp.order, clamped);
 }
 
 void pack(const std::int8_t* in, int count, std::byte* packed) {
@@ -74,11 +104,36 @@ struct Rows {
     }
     rest.add(a + stride, stride, first_weights, second_weights);
   }
-  [[gnu::always_inline]] void finish(const Numbers& n, bool is_second, __m128i low, __m128i high,
-                                     __mmask16 mask, std::int8_t* out, std::ptrdiff_t stride) {
-    const __m128i bytes = _mm512_cvtsepi32_epi8(requantize(is_second ? second : first, n));
-    _mm_mask_storeu_epi8(out, mask, _mm_min_epi8(_mm_max_epi8(bytes, low), high));
-    rest.finish(n, is_second, low, high, mask, out + stride, stride);
+  template <bool kHasLeft>
+  [[gnu::always_inline]] void requantize_first(const Numbers& n) {
+    first = requantize<kHasLeft>(first, n);
+    rest.template requantize_first<kHasLeft>(n);
+  }
+  template <bool kHasLeft>
+  [[gnu::always_inline]] void requantize_second(const Numbers& n) {
+    second = requantize<kHasLeft>(second, n);
+    rest.template requantize_second<kHasLeft>(n);
+  }
+  /// Two rows at a time.
+  [[gnu::always_inline]] void store(const Clamp& clamp, __mmask32 mask, std::int8_t* out,
+                                    std::ptrdiff_t stride) {
+    if constexpr (kCount == 1) {
+      store_row(_mm512_castsi512_si256(narrow(first, second, first, second, clamp)), mask, out);
+    } else {
+      const __m512i bytes = narrow(first, second, rest.first, rest.second, clamp);
+      store_row(_mm512_castsi512_si256(bytes), mask, out);
+      store_row(_mm512_extracti64x4_epi64(bytes, 1), mask, out + stride);
+      rest.rest.store(clamp, mask, out + 2 * stride, stride);
+    }
+  }
+
+ private:
+  static void store_row(__m256i bytes, __mmask32 mask, std::int8_t* out) {
+    if (mask == ~__mmask32{0}) {
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), bytes);
+    } else {
+      _mm256_mask_storeu_epi8(out, mask, bytes);
+    }
   }
 };
 
@@ -87,13 +142,13 @@ struct Rows<0, kBlocks> {
   void start(__m512i /*first*/, __m512i /*second*/) {}
   void add(const std::byte* /*a*/, std::ptrdiff_t /*stride*/, __m512i /*first*/,
            __m512i /*second*/) {}
-  void finish(const Numbers& /*n*/, bool /*is_second*/, __m128i /*low*/, __m128i /*high*/,
-              __mmask16 /*mask*/, std::int8_t* /*out*/, std::ptrdiff_t /*stride*/) {}
+  template <bool kHasLeft>
+  void requantize_first(const Numbers& /*n*/) {}
+  template <bool kHasLeft>
+  void requantize_second(const Numbers& /*n*/) {}
+  void store(const Clamp& /*clamp*/, __mmask32 /*mask*/, std::int8_t* /*out*/,
+             std::ptrdiff_t /*stride*/) {}
 };
-
-__mmask16 mask_of(int count) {
-  return static_cast<__mmask16>(count >= kBlock ? 0xFFFF : (1 << count) - 1);
-}
 
 /// A tile of `kCount` rows and as many blocks of channels as there are; weights always lie for two.
 template <int kCount, int kBlocks>
@@ -107,13 +162,20 @@ void multiply_rows(const std::byte* a, std::ptrdiff_t a_stride, const std::byte*
     rows.add(a + group * kGroup, a_stride, _mm512_load_si512(b), _mm512_load_si512(b + 64));
     b += 64 * kTileBlocks;
   }
-  const __m128i low = _mm_set1_epi8(static_cast<char>(numbers.low));
-  const __m128i high = _mm_set1_epi8(static_cast<char>(numbers.high));
-  rows.finish(load(numbers.blocks[0]), false, low, high, mask_of(channels), out, out_stride);
-  if constexpr (kBlocks > 1) {
-    rows.finish(load(numbers.blocks[1]), true, low, high, mask_of(channels - kBlock), out + kBlock,
-                out_stride);
+  if (has_left(numbers.blocks[0])) {
+    rows.template requantize_first<true>(load(numbers.blocks[0]));
+  } else {
+    rows.template requantize_first<false>(load(numbers.blocks[0]));
   }
+  if constexpr (kBlocks > 1) {
+    if (has_left(numbers.blocks[1])) {
+      rows.template requantize_second<true>(load(numbers.blocks[1]));
+    } else {
+      rows.template requantize_second<false>(load(numbers.blocks[1]));
+    }
+  }
+  const __mmask32 mask = ~std::uint32_t{0} >> (channels >= 2 * kBlock ? 0 : 2 * kBlock - channels);
+  rows.store(clamp_of(numbers), mask, out, out_stride);
 }
 
 using Multiply = void (*)(const std::byte*, std::ptrdiff_t, const std::byte*, int,
@@ -167,6 +229,13 @@ Interleaved interleave(const std::int8_t* const* taps, int channel, __mmask64 ma
            _mm512_unpacklo_epi16(high01, high23), _mm512_unpackhi_epi16(high01, high23)}};
 }
 
+[[gnu::always_inline]] inline __m512i requantize_block(__m512i sums, const BlockNumbers& block) {
+  if (has_left(block)) {
+    return requantize<true>(sums, load(block));
+  }
+  return requantize<false>(sums, load(block));
+}
+
 int depthwise_channel(int position) {
   const int part = position / kBlock;
   const int lane = position % kBlock;
@@ -198,7 +267,7 @@ void convolve(const std::int8_t* const* taps, int groups, const std::byte* weigh
     }
 #pragma GCC unroll 4
     for (int part = 0; part < 4; ++part) {
-      sums[part] = requantize(sums[part], load(blocks[part]));
+      sums[part] = requantize_block(sums[part], blocks[part]);
     }
     // Packing within 128-bit lanes undoes the order of `interleave`.
     const __m512i bytes = _mm512_packs_epi16(_mm512_packs_epi32(sums[0], sums[1]),
@@ -207,6 +276,89 @@ void convolve(const std::int8_t* const* taps, int groups, const std::byte* weigh
                             _mm512_min_epi8(_mm512_max_epi8(bytes, low), high));
   }
 }
+
+/// Three taps of 64 channels, one above the other, and zeros, as `interleave` leaves four.
+[[gnu::always_inline]] inline Interleaved interleave_column(const DepthwiseRow& row, int column,
+                                                            int channel, __mmask64 mask) {
+  const bool is_inside = column >= 0 && column < row.in_width;
+  const __m512i sign = _mm512_set1_epi8(-128);
+  __m512i t[3];
+#pragma GCC unroll 3
+  for (int i = 0; i < 3; ++i) {
+    const std::int8_t* pixel = is_inside ? row.rows[i] + column * row.steps[i] : row.padding;
+    t[i] = _mm512_xor_si512(_mm512_maskz_loadu_epi8(mask, pixel + channel), sign);
+  }
+  // The fourth tap's weights are zero, so that any value will do.
+  const __m512i low01 = _mm512_unpacklo_epi8(t[0], t[1]);
+  const __m512i high01 = _mm512_unpackhi_epi8(t[0], t[1]);
+  const __m512i low2 = _mm512_unpacklo_epi8(t[2], t[2]);
+  const __m512i high2 = _mm512_unpackhi_epi8(t[2], t[2]);
+  return {{_mm512_unpacklo_epi16(low01, low2), _mm512_unpackhi_epi16(low01, low2),
+           _mm512_unpacklo_epi16(high01, high2), _mm512_unpackhi_epi16(high01, high2)}};
+}
+
+/// Weights of the three columns of a window.
+struct ColumnWeights {
+  __m512i parts[3][4];
+};
+
+/// One row of 64 channels. Each column of the input is interleaved once and serves the windows
+/// that it lies in.
+template <int kStride>
+void convolve_channels(const DepthwiseRow& row, const ColumnWeights& w, const TileNumbers& numbers,
+                       const BlockNumbers* blocks, int channel, __mmask64 mask, int channels,
+                       std::int8_t* out) {
+  const __m512i low = _mm512_set1_epi8(static_cast<char>(numbers.low));
+  const __m512i high = _mm512_set1_epi8(static_cast<char>(numbers.high));
+  int column = row.first_column;
+  Interleaved left = interleave_column(row, column, channel, mask);
+  Interleaved middle = interleave_column(row, column + 1, channel, mask);
+  for (int x = 0; x < row.out_width; ++x, column += kStride, out += channels) {
+    const Interleaved right = interleave_column(row, column + 2, channel, mask);
+    __m512i sums[4];
+#pragma GCC unroll 4
+    for (int part = 0; part < 4; ++part) {
+      sums[part] = _mm512_load_si512(blocks[part].start);
+      sums[part] = _mm512_dpbusd_epi32(sums[part], left.parts[part], w.parts[0][part]);
+      sums[part] = _mm512_dpbusd_epi32(sums[part], middle.parts[part], w.parts[1][part]);
+      sums[part] = _mm512_dpbusd_epi32(sums[part], right.parts[part], w.parts[2][part]);
+      sums[part] = requantize_block(sums[part], blocks[part]);
+    }
+    const __m512i bytes = _mm512_packs_epi16(_mm512_packs_epi32(sums[0], sums[1]),
+                                             _mm512_packs_epi32(sums[2], sums[3]));
+    _mm512_mask_storeu_epi8(out, mask, _mm512_min_epi8(_mm512_max_epi8(bytes, low), high));
+    if constexpr (kStride == 1) {
+      left = middle;
+      middle = right;
+    } else {
+      left = right;
+      middle = interleave_column(row, column + 3, channel, mask);
+    }
+  }
+}
+
+void convolve_row(const DepthwiseRow& row, int stride, const std::byte* weights,
+                  const TileNumbers& numbers, int channels, std::int8_t* out) {
+  const BlockNumbers* blocks = numbers.blocks;
+  for (int channel = 0; channel < channels; channel += kDepthwiseChannels, blocks += 4) {
+    const int count = channels - channel;
+    const __mmask64 mask = ~std::uint64_t{0} >> (count >= 64 ? 0 : 64 - count);
+    ColumnWeights w;
+#pragma GCC unroll 3
+    for (int i = 0; i < 3; ++i) {
+#pragma GCC unroll 4
+      for (int part = 0; part < 4; ++part) {
+        w.parts[i][part] = _mm512_load_si512(weights + 256 * i + 64 * part);
+      }
+    }
+    weights += 3 * 256;
+    (stride == 1 ? convolve_channels<1> : convolve_channels<2>)(row, w, numbers, blocks, channel,
+                                                                mask, channels, out + channel);
+  }
+}
+
+/// Columns in turn, four places each.
+int column_tap(int tap) { return tap % 3 * kGroup + tap / 3; }
 
 }  // namespace
 
@@ -225,7 +377,14 @@ const DepthwiseUnit kDepthwise = {.packing = {.channels = kDepthwiseChannels,
                                               .weight_bytes = 1,
                                               .activation_offset = kOffset,
                                               .channel_of = depthwise_channel},
-                                  .convolve = convolve};
+                                  .convolve = convolve,
+                                  .rows = {.packing = {.channels = kDepthwiseChannels,
+                                                       .group = kGroup,
+                                                       .weight_bytes = 1,
+                                                       .activation_offset = kOffset,
+                                                       .channel_of = depthwise_channel,
+                                                       .tap_of = column_tap},
+                                           .convolve = convolve_row}};
 
 bool is_supported() {
   return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&

@@ -2,6 +2,7 @@
 
 #include "fixedpoint/executor.h"
 #include "fixedpoint/format.h"
+#include "fixedpoint/pool_workers.h"
 #include "fixedpoint/program.h"
 
 #include <array>
@@ -32,6 +33,7 @@ constexpr const char* kIsaOption = "isa";
 struct Handle {
   /// A copy, only where ExecuTorch's is not aligned for 64-bit constants.
   std::vector<std::byte> copied_blob;
+  PoolWorkers workers;
   std::unique_ptr<Executor> executor;
   std::vector<const void*> inputs;
   std::vector<void*> outputs;
@@ -126,7 +128,7 @@ class Backend final : public et::BackendInterface {
       handle->copied_blob.assign(blob.begin(), blob.end());
       blob = handle->copied_blob;
     }
-    auto executor = Executor::open(blob, isa);
+    auto executor = Executor::open(blob, isa, &handle->workers);
     if (!executor) {
       ET_LOG(Error, "%s: %s", kName, executor.error().c_str());
       return et::Error::DelegateInvalidCompatibility;

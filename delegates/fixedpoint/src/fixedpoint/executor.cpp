@@ -7,6 +7,7 @@
 #include "fixedpoint/program.h"
 #include "fixedpoint/result.h"
 #include "fixedpoint/transformer.h"
+#include "fixedpoint/workers.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -30,8 +31,31 @@ using Run = std::function<void(Arguments, std::int8_t*)>;
 /// Vector kernels may read, never write, this far behind a tensor.
 constexpr std::size_t kSlack = 64;
 
-Run run_conv2d(const Kernels& kernels, const Conv2d& conv) {
+/// A convolution whose parts run at the same time.
+struct SharedConv {
+  std::shared_ptr<ConvKernel> kernel;
+  Workers* workers;
+
+  void operator()(Arguments in, std::int8_t* out) const {
+    struct Call {
+      ConvKernel& kernel;
+      const std::int8_t* in;
+      std::int8_t* out;
+    } call{*kernel, in[0], out};
+    workers->run(
+        [](void* context, int part) {
+          const auto& c = *static_cast<const Call*>(context);
+          c.kernel.run_part(c.in, c.out, part);
+        },
+        &call);
+  }
+};
+
+Run run_conv2d(const Kernels& kernels, const Conv2d& conv, Workers* workers) {
   std::shared_ptr<ConvKernel> kernel = kernels.make_conv2d(conv);
+  if (workers != nullptr && kernel->split(workers->count()) > 1) {
+    return SharedConv{kernel, workers};
+  }
   return [kernel](Arguments in, std::int8_t* out) { kernel->run(in[0], out); };
 }
 
@@ -72,7 +96,7 @@ void Executor::FreeArena::operator()(std::byte* memory) const {
 }
 
 Result<std::unique_ptr<Executor>> Executor::open(std::span<const std::byte> blob,
-                                                 std::string_view isa) {
+                                                 std::string_view isa, Workers* workers) {
   const auto* kernels = find_kernels(isa);
   if (kernels == nullptr) {
     std::string names;
@@ -85,7 +109,7 @@ Result<std::unique_ptr<Executor>> Executor::open(std::span<const std::byte> blob
   if (!program) {
     return fail(program.error());
   }
-  std::unique_ptr<Executor> executor(new Executor(std::move(*program), *kernels));
+  std::unique_ptr<Executor> executor(new Executor(std::move(*program), *kernels, workers));
   if (auto status = executor->prepare(); !status) {
     return fail(status.error());
   }
@@ -144,7 +168,7 @@ Result<Run> Executor::make_run(const OperationRecord& operation) const {
   switch (operation.kind) {
     case Kind::kConv2d:
       return wrap(decode_conv2d(program_, operation),
-                  [&](const Conv2d& op) { return run_conv2d(k, op); });
+                  [&](const Conv2d& op) { return run_conv2d(k, op, workers_); });
     case Kind::kAdd:
       return wrap(decode_add(program_, operation), [&](const Add& op) {
         return [&k, op](Arguments in, std::int8_t* out) { k.add(op, in[0], in[1], out); };

@@ -3,6 +3,7 @@
 #include "fixedpoint/kernels.h"
 #include "fixedpoint/program.h"
 #include "fixedpoint/result.h"
+#include "fixedpoint/workers.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -29,9 +30,11 @@ class Observer {
 /// threads at a time. The blob must outlive the executor.
 class Executor {
  public:
-  /// `isa`: a name of `all_kernels`, or empty for the fastest that runs here.
+  /// `isa`: a name of `all_kernels`, or empty for the fastest that runs here. `workers` must
+  /// outlive the executor; null: all is done by the thread that calls. Their number changes no bit.
   static Result<std::unique_ptr<Executor>> open(std::span<const std::byte> blob,
-                                                std::string_view isa = {});
+                                                std::string_view isa = {},
+                                                Workers* workers = nullptr);
 
   /// Inputs and outputs in the order of the program, of any alignment, each of the size that
   /// `program()` says. `observer` may be null.
@@ -52,8 +55,8 @@ class Executor {
     void operator()(std::byte* memory) const;
   };
 
-  Executor(Program program, const Kernels& kernels)
-      : program_(std::move(program)), kernels_(&kernels) {}
+  Executor(Program program, const Kernels& kernels, Workers* workers)
+      : program_(std::move(program)), kernels_(&kernels), workers_(workers) {}
   Status prepare();
   Status take_arena();
   Result<Step> make_step(const OperationRecord& operation);
@@ -62,6 +65,7 @@ class Executor {
 
   Program program_;
   const Kernels* kernels_;
+  Workers* workers_;
   std::unique_ptr<std::byte, FreeArena> arena_;
   std::vector<Step> steps_;
   /// Where each tensor lies; those of inputs and outputs change with each call.

@@ -21,6 +21,13 @@ class ConvKernel {
   /// in: (batch, in_height, in_width, in_channels); out likewise. Any alignment; no overlap.
   /// Allocates nothing. Not for two threads at a time.
   virtual void run(const std::int8_t* in, std::int8_t* out) = 0;
+
+  /// Takes what `run_part` needs for that many parts; returns how many parts are worth it, one or
+  /// all of them.
+  virtual int split(int /*parts*/) { return 1; }
+  /// Does one of the parts that `split` returned; together they make what `run` makes. Different
+  /// parts may run at the same time.
+  virtual void run_part(const std::int8_t* in, std::int8_t* out, int /*part*/) { run(in, out); }
 };
 
 /// The primitives on one instruction set. All sets give the same bits.

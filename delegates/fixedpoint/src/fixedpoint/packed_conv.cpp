@@ -2,6 +2,7 @@
 
 #include "fixedpoint/kernels.h"
 #include "fixedpoint/operations.h"
+#include "fixedpoint/workers.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -18,7 +19,11 @@ namespace fixedpoint {
 namespace {
 
 constexpr std::size_t kPanelBytes = 48 * 1024;
+/// Panels of different threads share no cache line.
+constexpr std::ptrdiff_t kLine = 64;
 constexpr int kMostPanelRows = 96;
+/// Less work than this takes no longer than to wake another thread.
+constexpr double kLeastSharedMacs = 2e5;
 
 struct Free {
   void operator()(std::byte* memory) const { ::operator delete(memory, std::align_val_t{64}); }
@@ -102,7 +107,12 @@ void write_weight(const Packing& packing, std::byte* tile, int position, int dep
 std::optional<Packed> pack(const Conv2d& conv, const Packing& packing) {
   const int channels = conv.window.out_channels;
   const int depth = conv.window.depth();
-  Packed packed{.groups = divide_up(depth, packing.group),
+  const auto place_of = [&](int i) { return packing.tap_of != nullptr ? packing.tap_of(i) : i; };
+  int places = depth;
+  for (int i = 0; i < depth; ++i) {
+    places = std::max(places, place_of(i) + 1);
+  }
+  Packed packed{.groups = divide_up(places, packing.group),
                 .tiles = divide_up(channels, packing.channels),
                 .tile_blocks = packing.channels / kBlock};
   packed.tile_weight_bytes =
@@ -123,16 +133,25 @@ std::optional<Packed> pack(const Conv2d& conv, const Packing& packing) {
     }
     auto* weights = packed.weights.get() + tile * packed.tile_weight_bytes;
     for (int i = 0; i < depth; ++i) {
-      write_weight(packing, weights, position, i, conv.weights[std::int64_t{channel} * depth + i]);
+      write_weight(packing, weights, position, place_of(i),
+                   conv.weights[std::int64_t{channel} * depth + i]);
     }
   }
   return packed;
 }
 
+bool is_worth_sharing(const Window& w) {
+  return static_cast<double>(w.out_pixels()) * w.out_channels * w.depth() >= kLeastSharedMacs;
+}
+
 /// Walks over output pixels in their order.
 class Pixel {
  public:
-  explicit Pixel(const Window& window) : w_(window) {}
+  explicit Pixel(const Window& window, std::int64_t first = 0)
+      : w_(window),
+        image_(static_cast<int>(first / (std::int64_t{w_.out_height} * w_.out_width))),
+        row_(static_cast<int>(first / w_.out_width % w_.out_height)),
+        column_(static_cast<int>(first % w_.out_width)) {}
 
   void next() {
     if (++column_ == w_.out_width) {
@@ -161,9 +180,9 @@ class Pixel {
 
  private:
   const Window& w_;
-  int image_ = 0;
-  int row_ = 0;
-  int column_ = 0;
+  int image_;
+  int row_;
+  int column_;
 };
 
 bool is_pointwise(const Window& w) {
@@ -183,48 +202,74 @@ class GemmConv : public ConvKernel {
     const auto fitting =
         static_cast<int>(std::min<std::size_t>(kPanelBytes / row_bytes_, kMostPanelRows));
     panel_rows_ = std::max(fitting / unit.rows, 1) * unit.rows;
-    panel_ = take_memory(row_bytes_ * panel_rows_);
+    panel_bytes_ = (row_bytes_ * panel_rows_ + kLine - 1) / kLine * kLine;
+    panels_ = take_memory(panel_bytes_);
   }
 
   void run(const std::int8_t* in, std::int8_t* out) override {
-    const Window& w = conv_.window;
-    Pixel pixel(w);
-    const std::int64_t pixels = w.out_pixels();
-    for (std::int64_t start = 0; start < pixels; start += panel_rows_) {
-      const int rows = static_cast<int>(std::min<std::int64_t>(panel_rows_, pixels - start));
-      if (is_pointwise(w)) {
-        pack_pointwise(in + start * w.in_channels, rows);
-      } else {
-        pack_windows(in, rows, pixel);
-      }
-      std::int8_t* panel_out = out + start * w.out_channels;
-      multiply(rows, panel_out);
-      if (conv_.table != nullptr) {
-        table_(conv_.table, std::int64_t{rows} * w.out_channels, panel_out, panel_out);
-      }
+    run_share(in, out, {0, conv_.window.out_pixels()}, {0, packed_.tiles}, panels_.get());
+  }
+
+  /// By rows of the matrix, or by tiles of channels where there are few rows.
+  int split(int parts) override {
+    if (!is_worth_sharing(conv_.window)) {
+      return 1;
     }
+    parts_ = parts;
+    panels_ = take_memory(panel_bytes_ * parts);
+    return parts;
+  }
+
+  void run_part(const std::int8_t* in, std::int8_t* out, int part) override {
+    const std::int64_t pixels = conv_.window.out_pixels();
+    Share rows{0, pixels};
+    Share tiles{0, packed_.tiles};
+    if (pixels >= std::int64_t{2} * unit_.rows * parts_) {
+      rows = share_of(pixels, part, parts_, unit_.rows);
+    } else {
+      tiles = share_of(packed_.tiles, part, parts_, 1);
+    }
+    run_share(in, out, rows, tiles, panels_.get() + panel_bytes_ * part);
   }
 
  private:
-  void pack_pointwise(const std::int8_t* in, int rows) {
-    const int channels = conv_.window.in_channels;
-    if (row_bytes_ == std::ptrdiff_t{channels} * unit_.element_bytes) {
-      unit_.pack(in, rows * channels, panel_.get());
-      return;
-    }
-    for (int row = 0; row < rows; ++row) {
-      unit_.pack(in + std::int64_t{row} * channels, channels, panel_.get() + row * row_bytes_);
+  void run_share(const std::int8_t* in, std::int8_t* out, Share pixels, Share tiles,
+                 std::byte* panel) const {
+    const Window& w = conv_.window;
+    Pixel pixel(w, pixels.first);
+    for (std::int64_t start = pixels.first; start < pixels.end && tiles.first < tiles.end;
+         start += panel_rows_) {
+      const int rows = static_cast<int>(std::min<std::int64_t>(panel_rows_, pixels.end - start));
+      if (is_pointwise(w)) {
+        pack_pointwise(in + start * w.in_channels, rows, panel);
+      } else {
+        pack_windows(in, rows, pixel, panel);
+      }
+      std::int8_t* panel_out = out + start * w.out_channels;
+      multiply(panel, rows, tiles, panel_out);
+      look_up(rows, tiles, panel_out);
     }
   }
 
-  void pack_windows(const std::int8_t* in, int rows, Pixel& pixel) {
+  void pack_pointwise(const std::int8_t* in, int rows, std::byte* panel) const {
+    const int channels = conv_.window.in_channels;
+    if (row_bytes_ == std::ptrdiff_t{channels} * unit_.element_bytes) {
+      unit_.pack(in, rows * channels, panel);
+      return;
+    }
+    for (int row = 0; row < rows; ++row) {
+      unit_.pack(in + std::int64_t{row} * channels, channels, panel + row * row_bytes_);
+    }
+  }
+
+  void pack_windows(const std::int8_t* in, int rows, Pixel& pixel, std::byte* panel) const {
     for (int row = 0; row < rows; ++row, pixel.next()) {
-      pack_window(in, pixel, panel_.get() + row * row_bytes_);
+      pack_window(in, pixel, panel + row * row_bytes_);
     }
   }
 
   /// One row of the matrix: the taps of a window, one after the other.
-  void pack_window(const std::int8_t* in, const Pixel& pixel, std::byte* packed) {
+  void pack_window(const std::int8_t* in, const Pixel& pixel, std::byte* packed) const {
     const Window& w = conv_.window;
     const std::ptrdiff_t tap_bytes = std::ptrdiff_t{w.in_channels} * unit_.element_bytes;
     for (int i = 0; i < w.kernel_height; ++i) {
@@ -242,17 +287,35 @@ class GemmConv : public ConvKernel {
     }
   }
 
-  void multiply(int rows, std::int8_t* out) {
+  void multiply(const std::byte* panel, int rows, Share tiles, std::int8_t* out) const {
     const int channels = conv_.window.out_channels;
-    for (int tile = 0; tile < packed_.tiles; ++tile) {
+    for (auto tile = static_cast<int>(tiles.first); tile < tiles.end; ++tile) {
       const TileNumbers numbers{packed_.blocks(tile), conv_.low, conv_.high};
       const int first = tile * unit_.packing.channels;
       const int count = std::min(unit_.packing.channels, channels - first);
       for (int row = 0; row < rows; row += unit_.rows) {
-        unit_.multiply(panel_.get() + row * row_bytes_, row_bytes_,
-                       std::min(unit_.rows, rows - row), packed_.tile_weights(tile), packed_.groups,
-                       numbers, out + std::int64_t{row} * channels + first, channels, count);
+        unit_.multiply(panel + row * row_bytes_, row_bytes_, std::min(unit_.rows, rows - row),
+                       packed_.tile_weights(tile), packed_.groups, numbers,
+                       out + std::int64_t{row} * channels + first, channels, count);
       }
+    }
+  }
+
+  /// The table, on the channels of these tiles.
+  void look_up(int rows, Share tiles, std::int8_t* out) const {
+    const int channels = conv_.window.out_channels;
+    const auto first = static_cast<int>(tiles.first) * unit_.packing.channels;
+    const int end = std::min(static_cast<int>(tiles.end) * unit_.packing.channels, channels);
+    if (conv_.table == nullptr) {
+      return;
+    }
+    if (end - first == channels) {
+      table_(conv_.table, std::int64_t{rows} * channels, out, out);
+      return;
+    }
+    for (int row = 0; row < rows; ++row) {
+      std::int8_t* place = out + std::int64_t{row} * channels + first;
+      table_(conv_.table, end - first, place, place);
     }
   }
 
@@ -263,7 +326,10 @@ class GemmConv : public ConvKernel {
   std::ptrdiff_t row_bytes_;
   std::vector<std::int8_t> padding_;
   int panel_rows_ = 0;
-  Memory panel_;
+  int parts_ = 1;
+  std::ptrdiff_t panel_bytes_ = 0;
+  /// One for each part.
+  Memory panels_;
 };
 
 class DepthwiseConv : public ConvKernel {
@@ -273,8 +339,8 @@ class DepthwiseConv : public ConvKernel {
         unit_(unit),
         table_(table),
         packed_(std::move(packed)),
-        padding_(conv.window.in_channels, static_cast<std::int8_t>(conv.window.padding_value)),
-        taps_(std::size_t(packed_.groups) * unit.packing.group, padding_.data()) {
+        padding_(conv.window.in_channels, static_cast<std::int8_t>(conv.window.padding_value)) {
+    take_taps(1);
     const Window& w = conv_.window;
     for (int i = 0; i < w.kernel_height; ++i) {
       for (int j = 0; j < w.kernel_width; ++j) {
@@ -286,27 +352,52 @@ class DepthwiseConv : public ConvKernel {
   }
 
   void run(const std::int8_t* in, std::int8_t* out) override {
+    run_share(in, out, {0, conv_.window.out_pixels()}, taps_.data());
+  }
+
+  int split(int parts) override {
+    if (!is_worth_sharing(conv_.window)) {
+      return 1;
+    }
+    parts_ = parts;
+    take_taps(parts);
+    return parts;
+  }
+
+  void run_part(const std::int8_t* in, std::int8_t* out, int part) override {
     const Window& w = conv_.window;
-    const TileNumbers numbers{packed_.blocks(0), conv_.low, conv_.high};
-    Pixel pixel(w);
-    const std::int64_t pixels = w.out_pixels();
-    for (std::int64_t i = 0; i < pixels; ++i, pixel.next()) {
-      find_taps(in, pixel);
-      unit_.convolve(taps_.data(), packed_.groups, packed_.tile_weights(0), numbers, w.out_channels,
-                     out + i * w.out_channels);
-    }
-    if (conv_.table != nullptr) {
-      table_(conv_.table, pixels * w.out_channels, out, out);
-    }
+    run_share(in, out, share_of(w.out_pixels(), part, parts_, w.out_width),
+              taps_.data() + tap_count_ * part);
   }
 
  private:
-  void find_taps(const std::int8_t* in, const Pixel& pixel) {
+  void take_taps(int parts) {
+    tap_count_ = std::size_t(packed_.groups) * unit_.packing.group;
+    taps_.assign(tap_count_ * parts, padding_.data());
+  }
+
+  void run_share(const std::int8_t* in, std::int8_t* out, Share pixels,
+                 const std::int8_t** taps) const {
+    const Window& w = conv_.window;
+    const TileNumbers numbers{packed_.blocks(0), conv_.low, conv_.high};
+    Pixel pixel(w, pixels.first);
+    std::int8_t* first = out + pixels.first * w.out_channels;
+    for (std::int64_t i = pixels.first; i < pixels.end; ++i, pixel.next()) {
+      find_taps(in, pixel, taps);
+      unit_.convolve(taps, packed_.groups, packed_.tile_weights(0), numbers, w.out_channels,
+                     out + i * w.out_channels);
+    }
+    if (conv_.table != nullptr) {
+      table_(conv_.table, (pixels.end - pixels.first) * w.out_channels, first, first);
+    }
+  }
+
+  void find_taps(const std::int8_t* in, const Pixel& pixel, const std::int8_t** taps) const {
     const Window& w = conv_.window;
     if (pixel.is_interior()) {
       const std::int8_t* base = in + pixel.offset(pixel.top(), pixel.left());
       for (std::size_t tap = 0; tap < offsets_.size(); ++tap) {
-        taps_[tap] = base + offsets_[tap];
+        taps[tap] = base + offsets_[tap];
       }
       return;
     }
@@ -316,7 +407,7 @@ class DepthwiseConv : public ConvKernel {
       for (int j = 0; j < w.kernel_width; ++j) {
         const int x = pixel.left() + j * w.dilation_width;
         const bool is_inside = pixel.is_row_inside(y) && pixel.is_column_inside(x);
-        taps_[tap++] = is_inside ? in + pixel.offset(y, x) : padding_.data();
+        taps[tap++] = is_inside ? in + pixel.offset(y, x) : padding_.data();
       }
     }
   }
@@ -326,10 +417,89 @@ class DepthwiseConv : public ConvKernel {
   TableFunction table_;
   Packed packed_;
   std::vector<std::int8_t> padding_;
-  /// Those past the last tap stay on the padding; their weights are zero.
+  int parts_ = 1;
+  std::size_t tap_count_ = 0;
+  /// Of each part. Those past the last tap stay on the padding; their weights are zero.
   std::vector<const std::int8_t*> taps_;
   std::vector<std::int64_t> offsets_;
 };
+
+/// Windows of 3x3 that slide by one or two pixels along a row.
+bool slides_in_rows(const Window& w) {
+  return w.kernel_height == 3 && w.kernel_width == 3 && w.dilation_width == 1 &&
+         w.stride_width <= 2;
+}
+
+class DepthwiseRows : public ConvKernel {
+ public:
+  DepthwiseRows(const Conv2d& conv, const DepthwiseUnit& unit, TableFunction table, Packed packed)
+      : conv_(conv),
+        unit_(unit),
+        table_(table),
+        packed_(std::move(packed)),
+        padding_(conv.window.in_channels, static_cast<std::int8_t>(conv.window.padding_value)) {}
+
+  void run(const std::int8_t* in, std::int8_t* out) override {
+    run_share(in, out, {0, std::int64_t{conv_.window.batch} * conv_.window.out_height});
+  }
+
+  int split(int parts) override {
+    parts_ = is_worth_sharing(conv_.window) ? parts : 1;
+    return parts_;
+  }
+
+  void run_part(const std::int8_t* in, std::int8_t* out, int part) override {
+    const std::int64_t rows = std::int64_t{conv_.window.batch} * conv_.window.out_height;
+    run_share(in, out, share_of(rows, part, parts_, 1));
+  }
+
+ private:
+  void run_share(const std::int8_t* in, std::int8_t* out, Share rows) const {
+    const Window& w = conv_.window;
+    const TileNumbers numbers{packed_.blocks(0), conv_.low, conv_.high};
+    const std::int64_t row_values = std::int64_t{w.out_width} * w.out_channels;
+    for (std::int64_t i = rows.first; i < rows.end; ++i) {
+      std::int8_t* place = out + i * row_values;
+      unit_.rows.convolve(find_row(in, i), w.stride_width, packed_.tile_weights(0), numbers,
+                          w.out_channels, place);
+      if (conv_.table != nullptr) {
+        table_(conv_.table, row_values, place, place);
+      }
+    }
+  }
+
+  DepthwiseRow find_row(const std::int8_t* in, std::int64_t row) const {
+    const Window& w = conv_.window;
+    const Pixel pixel(w, row * w.out_width);
+    DepthwiseRow found{.padding = padding_.data(),
+                       .in_width = w.in_width,
+                       .first_column = -w.pad_left,
+                       .out_width = w.out_width};
+    for (int i = 0; i < 3; ++i) {
+      const int y = pixel.top() + i * w.dilation_height;
+      const bool is_inside = pixel.is_row_inside(y);
+      found.rows[i] = is_inside ? in + pixel.offset(y, 0) : padding_.data();
+      found.steps[i] = is_inside ? w.in_channels : 0;
+    }
+    return found;
+  }
+
+  Conv2d conv_;
+  const DepthwiseUnit& unit_;
+  TableFunction table_;
+  Packed packed_;
+  std::vector<std::int8_t> padding_;
+  int parts_ = 1;
+};
+
+/// The packing that the kernel for these windows reads.
+const Packing& packing_of(const Window& w, const GemmUnit& gemm, const DepthwiseUnit& depthwise) {
+  if (w.groups == 1) {
+    return gemm.packing;
+  }
+  const bool has_rows = depthwise.rows.convolve != nullptr && slides_in_rows(w);
+  return has_rows ? depthwise.rows.packing : depthwise.packing;
+}
 
 }  // namespace
 
@@ -340,9 +510,13 @@ std::unique_ptr<ConvKernel> make_packed_conv(const Conv2d& conv, const GemmUnit&
   if (w.groups > 1 && !is_depthwise) {
     return nullptr;
   }
-  auto packed = pack(conv, is_depthwise ? depthwise.packing : gemm.packing);
+  const Packing& packing = packing_of(w, gemm, depthwise);
+  auto packed = pack(conv, packing);
   if (!packed) {
     return nullptr;
+  }
+  if (&packing == &depthwise.rows.packing) {
+    return std::make_unique<DepthwiseRows>(conv, depthwise, table, std::move(*packed));
   }
   if (is_depthwise) {
     return std::make_unique<DepthwiseConv>(conv, depthwise, table, std::move(*packed));

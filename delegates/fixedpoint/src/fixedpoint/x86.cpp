@@ -37,10 +37,6 @@ void avg_pool2d(const AvgPool2d& op, const std::int8_t* in, std::int8_t* out) {
   }
 }
 
-void max_pool2d(const MaxPool2d& op, const std::int8_t* in, std::int8_t* out) {
-  scalar_kernels().max_pool2d(op, in, out);
-}
-
 bool has_avx512() { return avx2::is_supported() && avx512::is_supported(); }
 
 }  // namespace
@@ -52,7 +48,7 @@ const Kernels& avx2_kernels() {
                                        .add = add,
                                        .mul = mul,
                                        .avg_pool2d = avg_pool2d,
-                                       .max_pool2d = max_pool2d,
+                                       .max_pool2d = avx2::max_pool,
                                        .table = avx2::table,
                                        .dot_rows = dot_rows_avx2};
   return kKernels;
@@ -65,7 +61,7 @@ const Kernels& avx512_kernels() {
                                        .add = add,
                                        .mul = mul,
                                        .avg_pool2d = avg_pool2d,
-                                       .max_pool2d = max_pool2d,
+                                       .max_pool2d = avx2::max_pool,
                                        .table = avx512::table,
                                        .dot_rows = dot_rows_avx2};
   return kKernels;

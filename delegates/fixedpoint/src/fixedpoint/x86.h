@@ -17,6 +17,7 @@ bool add(const Add& op, const std::int8_t* a, const std::int8_t* b, std::int8_t*
 bool mul(const Mul& op, const std::int8_t* a, const std::int8_t* b, std::int8_t* out);
 /// The mean of whole images.
 bool global_pool(const AvgPool2d& op, const std::int8_t* in, std::int8_t* out);
+void max_pool(const MaxPool2d& op, const std::int8_t* in, std::int8_t* out);
 void table(const std::int8_t* results, std::int64_t count, const std::int8_t* in, std::int8_t* out);
 
 }  // namespace fixedpoint::avx2
