@@ -65,6 +65,7 @@ ConformCase case_from(const Json& json) {
           .values = text_of(json, "values"),
           .tier = text_of(json, "tier"),
           .is_joinable = json.value("joinable", false),
+          .refuses = json.value("refuses", false),
           .cost = json.value("cost", 1.0)};
 }
 
@@ -97,11 +98,9 @@ Result<std::vector<Item>> items_of(const Json& reply, const char* key, Item (*re
 }  // namespace
 
 Json listing_request(const CaseSelection& selection) {
-  Json request = {{"job", "conform"},
-                  {"suite", selection.suite},
-                  {"tier", selection.tier},
-                  {"match", selection.match},
-                  {"dtypes", nullptr}};
+  Json request = {{"job", "conform"},         {"suite", selection.suite}, {"tier", selection.tier},
+                  {"match", selection.match}, {"dtypes", nullptr},        {"seed", selection.seed},
+                  {"count", selection.count}};
   if (!selection.dtypes.empty()) {
     request["dtypes"] = selection.dtypes;
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct ConformCase {
   std::string values;
   std::string tier;
   bool is_joinable = false;  ///< May share a program with others.
+  bool refuses = false;      ///< The program has to refuse its last samples, by an error.
   double cost = 1;           ///< Relative to one small operator.
 };
 
@@ -34,9 +36,11 @@ struct CaseListing {
 /// Which cases are wanted.
 struct CaseSelection {
   std::string suite = "operators";  ///< Or "models".
-  std::string tier = "quick";       ///< Or "full".
+  std::string tier = "quick";       ///< Or "full", or "fuzz".
   std::vector<std::string> match;   ///< Patterns of operators; empty: all.
   std::vector<std::string> dtypes;  ///< Empty: all.
+  std::uint64_t seed = 0;           ///< Of tier fuzz: what is drawn,
+  int count = 100;                  ///< and how many.
 };
 
 /// The request of job "conform" (docs/conformance.md), without its id.

@@ -34,7 +34,7 @@ Json reply() {
   return Json::parse(R"({
     "cases": [{"name": "aten.add.Tensor/float32/add-0", "operator": "aten.add.Tensor",
                "model": {"ref": "aten:add.Tensor", "args": {"sample": 0}}, "dtype": "float32",
-               "shape_class": "odd", "values": "edge", "tier": "quick", "joinable": true,
+               "shape_class": "odd", "values": "edge", "tier": "quick", "joinable": true, "refuses": true,
                "cost": 2.5},
               {"name": "models/lstm", "model": {"ref": "torchvision:lstm", "seed": 3},
                "inputs": {"generator": "normal", "count": 2}}],
@@ -52,11 +52,13 @@ TEST(Listing, IsReadWhole) {
   EXPECT_EQ(add.model.args, Json({{"sample", 0}}));
   EXPECT_EQ(add.shape_class, "odd");
   EXPECT_TRUE(add.is_joinable);
+  EXPECT_TRUE(add.refuses);
   EXPECT_EQ(add.cost, 2.5);
   EXPECT_EQ(add.inputs.generator, "own");
   EXPECT_EQ(add.inputs.count, 3);
   EXPECT_EQ(listing->cases[1].inputs.generator, "normal");
   EXPECT_FALSE(listing->cases[1].is_joinable);
+  EXPECT_FALSE(listing->cases[1].refuses);
   EXPECT_EQ(listing->coverage[1].reason, "complex");
   EXPECT_EQ(listing->known_gaps_folder, "/data/conformance");
 }

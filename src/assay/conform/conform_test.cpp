@@ -132,7 +132,9 @@ class ScriptedCampaign {
     const Subject subject{.engine_build = cell.engine_build, .artifact_digest = artifact.digest()};
     attempt.subject = subject_key(subject);
     attempt.outcome = outcome_of(verdict);
-    attempt.stage = attempt.outcome == Outcome::kCompleted ? Stage::kDone : Stage::kLower;
+    attempt.stage = attempt.outcome == Outcome::kCompleted  ? Stage::kDone
+                    : attempt.outcome == Outcome::kRunError ? Stage::kSteady
+                                                            : Stage::kLower;
     attempt.text = "as told";
     ASSAY_RETURN_IF_ERROR(store.add_artifact(artifact));
     ASSAY_RETURN_IF_ERROR(store.add_subject(subject));
@@ -298,6 +300,23 @@ TEST(Conformance, ARefusalIsNotAskedForTwice) {
       {{0, {.alone = {ConformVerdict::kUnsupported}, .joint = ConformVerdict::kUnsupported}}});
   bench.run();
   EXPECT_EQ(std::ranges::count(bench.campaign.log, "alone 0 try 2"), 0);
+}
+
+TEST(Conformance, WhatRefusesAsItMustPassesAtOnce) {
+  Bench bench({{1, {.alone = {ConformVerdict::kRunError}}},
+               {2, {.alone = {ConformVerdict::kFailNumeric}}},
+               {3, {.alone = {ConformVerdict::kRunError}, .joint = ConformVerdict::kRunError}}});
+  for (const int number : {1, 2}) {
+    auto& one = bench.request.listing.cases[static_cast<std::size_t>(number)];
+    one.refuses = true;
+    one.is_joinable = false;
+  }
+  const auto report = bench.run();
+  EXPECT_EQ(report.results[1].verdict, ConformVerdict::kPass);
+  EXPECT_EQ(report.results[2].verdict, ConformVerdict::kFailNumeric);
+  EXPECT_THAT(report.results[2].text, HasSubstr("it took what it has to refuse"));
+  EXPECT_EQ(report.results[3].verdict, ConformVerdict::kRunError);
+  EXPECT_EQ(std::ranges::count(bench.campaign.log, "alone 1 try 2"), 0);
 }
 
 TEST(Conformance, OurOwnFaultIsNobodyElses) {

@@ -198,6 +198,18 @@ Result<std::vector<Judgement>> read_judgements(ResultStore& store, const Attempt
   return std::vector{std::move(judgement)};
 }
 
+Judgement judge_refusal(Judgement judgement) {
+  const bool is_refused =
+      judgement.verdict == ConformVerdict::kRunError && judgement.stage == Stage::kSteady;
+  if (is_refused) {
+    judgement.verdict = ConformVerdict::kPass;
+    judgement.reason_code = "refused";
+  } else if (judgement.verdict == ConformVerdict::kFailNumeric) {
+    judgement.text = "it took what it has to refuse: " + judgement.text;
+  }
+  return judgement;
+}
+
 Judgement joined_judgement(const Judgement& first, const Judgement& second) {
   if (first.verdict == second.verdict) {
     return first;

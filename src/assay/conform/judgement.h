@@ -43,6 +43,11 @@ Delegation delegation_from(int nodes_delegated, int nodes_not_delegated);
 Result<std::vector<Judgement>> read_judgements(ResultStore& store, const Attempt& attempt,
                                                std::size_t cells);
 
+/// What a judgement of a program says of one that has to refuse its last samples: a pass where it
+/// executed the first and then failed with an error, or executed all and answered right. One that
+/// executed what its reference has no answer to took what eager refuses.
+Judgement judge_refusal(Judgement judgement);
+
 /// Two judgements of one case in processes of their own. The first where they agree; else
 /// fail_nondeterministic, or harness_error where one of them is.
 Judgement joined_judgement(const Judgement& first, const Judgement& second);

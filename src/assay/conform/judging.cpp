@@ -131,7 +131,9 @@ class Judging {
       if (task.unit.is_joint()) {
         ASSAY_RETURN_IF_ERROR(take_part(index, found->second, std::move(judgements[i])));
       } else {
-        take_alone(index, task.n, std::move(judgements[i]));
+        const bool refuses = plan_.cases[plan_.cells[index].one].refuses;
+        take_alone(index, task.n,
+                   refuses ? judge_refusal(std::move(judgements[i])) : std::move(judgements[i]));
       }
     }
     return {};
