@@ -13,6 +13,7 @@ import argparse
 import random
 import tempfile
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,7 @@ def main() -> None:
     parser.add_argument("--programs", type=int, default=3)
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
+    warnings.filterwarnings("ignore")
     cases = drawn_cases(args.seed)
     for recipe in args.recipe:
         cost_of(cases, recipe, 1, 1, args.seed)  # Warm.

@@ -50,6 +50,7 @@ TYPED_OTHERWISE = {
     # All nine cases would take minutes.
     "assay run specs/mobilenet.json --report report.html --report results.csv": " --dry-run",
     "python -m assay.aot.server --jobs 2": " < /dev/null",
+    "assay conform --tier fuzz --seed 7 --count 20 --recipe executorch/portable": " --dry-run",
     # On a busy machine dozens of pairs are launched.
     f"assay compare torchvision:resnet18 {THREADS}": QUICKLY,
     f"assay compare torchvision:mobilenet_v2 {THREADS}": QUICKLY,

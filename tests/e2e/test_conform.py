@@ -91,6 +91,22 @@ def test_the_lists_are_a_ratchet(conform: Workplace) -> None:
     assert "aten.fragile/float32/0" in path.read_text()
 
 
+def test_coverage_is_a_table_and_runs_nothing(conform: Workplace) -> None:
+    finished = conform.run("conform", "--coverage", "--format", "csv", "--quiet")
+    assert finished.code == 0, finished
+    assert finished.out.splitlines() == [
+        "operator,cases,reason",
+        "aten.none,0,nobody draws it",
+        "aten.good,3,",
+    ]
+
+
+def test_too_many_cases_are_counted_before_anything_is_made(conform: Workplace) -> None:
+    finished = run(conform, "--max-cases", "2")
+    assert finished.code == 2
+    assert "settings: 1), the limit is 2; narrow it with --match" in finished.err
+
+
 def test_a_list_with_a_slip_of_the_pen_says_where(conform: Workplace) -> None:
     folder = conform.folder / "known"
     folder.mkdir()

@@ -67,6 +67,27 @@ TEST(ExitCode, OfConformanceIsWhatTheListsSay) {
   EXPECT_EQ(exit_code_from_conformance(stale), ExitCode::kFindings);
 }
 
+TEST(ConformOptions, ExpandTheirSettingsAsASpecDoes) {
+  ConformOptions options;
+  options.options = {"a=1,2", "b=1,2", "c=1,2"};
+  EXPECT_EQ(options.spec(false)->expand, Expand::kFull);
+  options.expand = "pairwise";
+  EXPECT_EQ(options.spec(false)->expand, Expand::kPairwise);
+}
+
+TEST(ConformOptions, TellWhatIsToBeDrawn) {
+  ConformOptions options;
+  options.tier = "fuzz";
+  options.seed = 7;
+  options.count = 20;
+  const auto request = listing_request(options.selection());
+  EXPECT_EQ(request.at("tier"), "fuzz");
+  EXPECT_EQ(request.at("seed"), 7);
+  EXPECT_EQ(request.at("count"), 20);
+  const auto resumed = Json(options).get<ConformOptions>();
+  EXPECT_EQ(resumed.seed, 7U);
+}
+
 TEST(ConformOptions, RefuseAShardThatIsNone) {
   const std::vector<ConformCase> cases = {{.name = "a"}, {.name = "b"}, {.name = "c"}};
   ConformOptions options;

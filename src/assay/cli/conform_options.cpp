@@ -42,16 +42,27 @@ void ConformOptions::declare(CLI::App& app) {
   app.add_option("--suite", suite, "operators or models")
       ->capture_default_str()
       ->check(CLI::IsMember({"operators", "models"}));
-  app.add_option("--tier", tier, "quick: what CI runs; full: everything")
+  app.add_option("--tier", tier,
+                 "quick: what CI runs; full: everything; fuzz: drawn calls, see --seed and --count")
       ->capture_default_str()
-      ->check(CLI::IsMember({"quick", "full"}));
+      ->check(CLI::IsMember({"quick", "full", "fuzz"}));
+  app.add_option("--seed", seed, "Of what tier fuzz draws")->capture_default_str();
+  app.add_option("--count", count, "Cases that tier fuzz draws")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100000));
   app.add_option("--match", match, "Patterns of operators or models: 'aten.conv*'")->delimiter(',');
   app.add_option("--dtype", dtypes, "Only cases of these types: float32,int8")->delimiter(',');
   app.add_option("--shard", shard, "i/n: this share of the cases, of about the same cost");
   app.add_option("--batch", batch, "Cases that share a program at most; 1: each has its own")
       ->capture_default_str()
       ->check(CLI::Range(1, 256));
-  app.add_option("--max-results", max_results, "Refuse to begin with more")->capture_default_str();
+  app.add_option("--expand", expand,
+                 "full, or pairwise: settings in which every two values of recipes, engines and "
+                 "options meet")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"full", "pairwise"}));
+  app.add_option("--max-cases,--max-results", max_results, "Refuse to begin with more results")
+      ->capture_default_str();
   app.add_option("--job-timeout", job_timeout,
                  "Then a job ahead of time is killed, with unit [default: 2 min, models 15 min]");
 }
@@ -62,13 +73,15 @@ Result<Spec> ConformOptions::spec(bool has_plugins) const {
                         .engines = engines,
                         .options = options,
                         .threads = threads};
-  ASSAY_ASSIGN_OR_RETURN(const auto document, quick.document({"evaluate"}));
+  ASSAY_ASSIGN_OR_RETURN(auto document, quick.document({"evaluate"}));
+  document["expand"] = expand;
   return spec_from_json(document,
                         {.origin = "assay conform", .folder = ".", .has_plugins = has_plugins});
 }
 
 CaseSelection ConformOptions::selection() const {
-  return {.suite = suite, .tier = tier, .match = match, .dtypes = dtypes};
+  return {
+      .suite = suite, .tier = tier, .match = match, .dtypes = dtypes, .seed = seed, .count = count};
 }
 
 Result<std::vector<ConformCase>> ConformOptions::share_of(
@@ -80,12 +93,12 @@ Result<std::vector<ConformCase>> ConformOptions::share_of(
   const auto index = number_from(std::string_view(shard).substr(0, slash));
   const auto rest =
       slash == std::string::npos ? std::string_view() : std::string_view(shard).substr(slash + 1);
-  const auto count = number_from(rest);
-  if (!index || !count || *index < 1 || *index > *count) {
+  const auto shards = number_from(rest);
+  if (!index || !shards || *index < 1 || *index > *shards) {
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("--shard {}: write i/n with i from 1 to n, such as 1/4", shard));
   }
-  return shard_of(cases, *index - 1, *count);
+  return shard_of(cases, *index - 1, *shards);
 }
 
 Result<std::int64_t> ConformOptions::job_timeout_ns() const {
@@ -100,6 +113,6 @@ std::int64_t ConformOptions::launch_timeout_ns() const {
 }
 
 ASSAY_DEFINE_JSON(ConformOptions, recipes, engines, options, threads, suite, tier, match, dtypes,
-                  shard, batch, max_results, job_timeout)
+                  shard, batch, expand, seed, count, max_results, job_timeout)
 
 }  // namespace assay::cli

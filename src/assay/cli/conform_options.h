@@ -25,6 +25,9 @@ struct ConformOptions {
   std::vector<std::string> dtypes;
   std::string shard;  ///< "1/4": the first of four.
   int batch = 16;
+  std::string expand = "full";  ///< Or "pairwise": of recipes, engines and options.
+  std::uint64_t seed = 0;       ///< Of tier fuzz, as is the count.
+  int count = 100;
   int max_results = 20000;
   std::string job_timeout;  ///< With unit; empty: by the suite.
 

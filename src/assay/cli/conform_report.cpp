@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ostream>
 #include <string_view>
+#include <vector>
 
 #include "assay/base/result.h"
 #include "assay/cli/common_flags.h"
@@ -11,6 +12,7 @@
 #include "assay/record/conformance.h"
 #include "assay/record/run.h"
 #include "assay/report/conformance.h"
+#include "assay/report/coverage.h"
 #include "assay/report/writer.h"
 #include "assay/store/result_store.h"
 
@@ -35,6 +37,15 @@ Status write_conformance_report(const ReportFlags& flags, const ConformReport& r
   return flags.write(
       [&report](std::string_view format, const ReportStyle& style, std::ostream& target) {
         return write_conformance(format, report, style, target);
+      },
+      {});
+}
+
+Status write_coverage_report(const ReportFlags& flags,
+                             const std::vector<OperatorCoverage>& coverage) {
+  return flags.write(
+      [&coverage](std::string_view format, const ReportStyle& style, std::ostream& target) {
+        return write_coverage(format, coverage, style, target);
       },
       {});
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "assay/base/result.h"
 #include "assay/cli/common_flags.h"
 #include "assay/cli/exit_code.h"
@@ -15,6 +17,10 @@ ExitCode exit_code_from_conformance(const ConformReport& report);
 
 /// Writes the report to all targets.
 Status write_conformance_report(const ReportFlags& flags, const ConformReport& report);
+
+/// Writes how many cases each operator has to all targets.
+Status write_coverage_report(const ReportFlags& flags,
+                             const std::vector<OperatorCoverage>& coverage);
 
 /// The report of a stored run again. Errors: kNotFound when the run never came to one.
 Result<ExitCode> show_stored_conformance(const ReportFlags& flags, ResultStore& store,

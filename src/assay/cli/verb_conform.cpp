@@ -43,6 +43,7 @@ struct Options {
   std::string against_run;
   std::string resume;
   bool updates_known = false;
+  bool shows_coverage = false;
 };
 
 /// The options that a run to be resumed was started with; the given ones otherwise.
@@ -124,9 +125,13 @@ Status check_count(const ConformOptions& what, const ConformRequest& request) {
   return results <= static_cast<std::size_t>(what.max_results)
              ? Status()
              : fail(ErrorCode::kInvalidArgument,
-                    fmt::format("{} results, the limit is {}; narrow it with --match, --dtype or "
-                                "--shard, or raise --max-results",
-                                results, what.max_results));
+                    fmt::format("{} results (cases: {}, settings: {}), the limit is {}; "
+                                "narrow it with --match, --dtype, --shard{}, or raise --max-cases",
+                                results, request.listing.cases.size(), request.settings.size(),
+                                what.max_results,
+                                what.expand == "full" && request.settings.size() > 2
+                                    ? " or --expand pairwise"
+                                    : ""));
 }
 
 ExitCode print_plan(const ConformRequest& request) {
@@ -184,6 +189,17 @@ Result<ExitCode> run(const ConformRequest& request, const Options& options,
   return exit_code_from_conformance(report);
 }
 
+/// What the suite covers: nothing is made or run.
+Result<ExitCode> show_coverage(const ConformOptions& what, const Options& options,
+                               const CampaignTools& tools) {
+  auto selection = what.selection();
+  selection.tier = "quick";
+  ASSAY_ASSIGN_OR_RETURN(const auto listing,
+                         list_cases(selection, options.flags.toolchain.jobs, tools));
+  ASSAY_RETURN_IF_ERROR(write_coverage_report(options.flags.report, listing.coverage));
+  return listing.coverage.empty() ? ExitCode::kNothingMatched : ExitCode::kOk;
+}
+
 Result<ExitCode> execute(const Options& options) {
   ASSAY_RETURN_IF_ERROR(options.flags.report.check());
   if (options.flags.report.format == "list") {
@@ -192,17 +208,20 @@ Result<ExitCode> execute(const Options& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto store, options.flags.store.open());
   ASSAY_ASSIGN_OR_RETURN(const auto resumed, run_to_resume(options, *store));
   ASSAY_ASSIGN_OR_RETURN(const auto what, options_of(options, resumed));
+  Progress progress(options.flags.run.is_quiet);
+  const ArtifactCache cache(assay_home() / "cache");
+  AotServers servers;
+  auto tools = local_tools(*store, cache, options.flags.toolchain, progress);
+  tools.servers = &servers;
+  if (options.shows_coverage) {
+    return show_coverage(what, options, tools);
+  }
   ConformRequest request{.limits = {.cases = static_cast<std::size_t>(what.batch)},
                          .suite = what.suite,
                          .tier = what.tier,
                          .shard = what.shard,
                          .earlier_run = options.against_run};
   ASSAY_ASSIGN_OR_RETURN(request.campaign, campaign_of(what, options, resumed));
-  Progress progress(options.flags.run.is_quiet);
-  const ArtifactCache cache(assay_home() / "cache");
-  AotServers servers;
-  auto tools = local_tools(*store, cache, options.flags.toolchain, progress);
-  tools.servers = &servers;
   ASSAY_ASSIGN_OR_RETURN(request.listing, listing_of(what, options, tools));
   const std::filesystem::path folder =
       options.known_folder.empty() ? request.listing.known_gaps_folder : options.known_folder;
@@ -225,6 +244,8 @@ Execute declare_conform(CLI::App& app) {
                  "Folder with the lists of known gaps [default: the package's]");
   app.add_flag("--update-known", options->updates_known,
                "Write the lists anew: strike off what passes, add what fails");
+  app.add_flag("--coverage", options->shows_coverage,
+               "Print how many cases each operator has, or why it has none, and stop");
   app.add_option("--against-run", options->against_run,
                  "Run to compare verdicts with [default: the newest that has a recipe in common]");
   app.add_option("--resume", options->resume, "Go on with a run: its id, or latest")

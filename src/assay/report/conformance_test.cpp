@@ -11,6 +11,7 @@
 #include "assay/base/result.h"
 #include "assay/record/conformance.h"
 #include "assay/report/conformance_text.h"
+#include "assay/report/coverage.h"
 #include "assay/report/format.h"
 #include "assay/report/sample_conformance.h"
 #include "assay/report/writer.h"
@@ -42,6 +43,26 @@ TEST(ConformanceReport, KnowsEveryFormatThatReportsHave) {
   std::ostringstream out;
   EXPECT_EQ(write_conformance("xls", report::sample_conformance(), {}, out).error().code,
             ErrorCode::kNotFound);
+}
+
+std::string coverage_as(const std::string& format) {
+  std::ostringstream out;
+  const auto status = write_coverage(format, report::sample_conformance().coverage, {}, out);
+  return status ? out.str() : status.error().message;
+}
+
+TEST(Coverage, BeginsWithWhatHasNoCase) {
+  const auto text = coverage_as("md");
+  EXPECT_THAT(text, HasSubstr("1 of 3 operators have 2 cases"));
+  EXPECT_LT(text.find("aten.cfft"), text.find("aten.rfft"));
+  EXPECT_LT(text.find("aten.rfft"), text.find("aten.add"));
+  EXPECT_THAT(text, HasSubstr("complex"));
+  EXPECT_THAT(coverage_as("console"), HasSubstr("why none"));
+  EXPECT_THAT(coverage_as("csv"),
+              AllOf(HasSubstr("operator,cases,reason"), HasSubstr("aten.cfft,0,complex")));
+  const auto json = Json::parse(coverage_as("json"));
+  EXPECT_EQ(json.at("coverage").size(), 3U);
+  EXPECT_THAT(coverage_as("junit"), HasSubstr("console, md, csv or json"));
 }
 
 TEST(ConformanceReport, ConsoleShowsWhatIsNewAndWhatIsNot) {
