@@ -17,7 +17,7 @@ _answer = scripted_toolchain.answer
 
 def parts_of(model: Document) -> list[str]:
     """How the network, or a piece of it, behaves."""
-    if model["ref"] not in ("net:wide", "piece"):
+    if model["ref"] not in ("net:wide", "piece:nodes"):
         return _parts_of(model)
     nodes = model["args"].get("nodes", NODES)
     return ["crash" if all(one in nodes for one in CULPRITS) else "right"]

@@ -1,4 +1,4 @@
-"""A part of a network as a model: {"ref": "piece", "args": {"model": MODEL, "nodes": [NAME, …]}}.
+"""A part of a network: {"ref": "piece:nodes", "args": {"model": MODEL, "nodes": [NAME, …]}}.
 
 The nodes are operators of the exported float graph, any subset of them. What they take of others
 becomes an input of the piece, what others take of them an output. The inputs that a piece brings
@@ -21,8 +21,6 @@ from assay.aot.pieces import out_of_place
 from assay.aot.quantize import Quantized
 from assay.aot.suggest import check_keys, unknown_name
 from assay.conform.calls import encode
-
-REF = "piece"
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,7 @@ def test_every_verdict_and_engine_gives_a_script_that_is_python_and_lacks_assay(
     tmp_path: Path, verdict: str, recipe: str
 ) -> None:
     model = {
-        "ref": "piece",
+        "ref": "piece:nodes",
         "args": {"model": {"ref": "conform:diamond"}, "nodes": ["conv2d", "cumsum"]},
     }
     made = write(tmp_path, model, Finding(verdict, "", 'a \\ "text"', "same"), recipe=recipe)

@@ -37,6 +37,7 @@ Execute declare_engine(CLI::App& app);
 Execute declare_engine_check(CLI::App& app);  ///< `assay engine check`.
 Execute declare_doctor(CLI::App& app);
 Execute declare_profile(CLI::App& app);
+Execute declare_reduce(CLI::App& app);
 Execute declare_report(CLI::App& app);
 Execute declare_merge(CLI::App& app);
 

@@ -1,5 +1,6 @@
 #include <cstddef>
 #include <cstdint>
+#include <expected>
 #include <filesystem>
 #include <fmt/format.h>
 #include <functional>

@@ -5,8 +5,6 @@
 
 namespace assay::cli {
 
-Execute declare_reduce(CLI::App& app);
-
 std::span<const Verb> all_verbs() {
   static constexpr std::array<Verb, 16> kVerbs = {{
       {"run", "Measure and evaluate the cases of a spec", declare_run},

@@ -18,7 +18,6 @@
 #include "assay/record/case.h"
 #include "assay/reduce/candidate.h"
 #include "assay/reduce/case_judge.h"
-#include "assay/reduce/check.h"
 #include "assay/reduce/finding.h"
 #include "assay/reduce/reducer.h"
 

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -75,7 +74,7 @@ std::vector<CallChange> fewer_arguments(const Json& call) {
     changes.push_back(std::move(change));
   }
   for (std::size_t i = 1; i < args.size(); ++i) {
-    if (!args[i].is_null()) {
+    if (!args[i].is_null() && !args[i].is_boolean()) {
       add(call, Pointer("/args") / i, nullptr, changes);
     }
   }

@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <string>
 #include <vector>
 
 #include "assay/base/json.h"

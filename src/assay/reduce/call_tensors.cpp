@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <fmt/format.h>
 #include <functional>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>

@@ -12,7 +12,7 @@
 namespace assay {
 namespace {
 
-constexpr auto* kPiece = "piece";
+constexpr auto* kPiece = "piece:nodes";
 constexpr double kWhole = 1e9;  ///< Nodes of a network that was not looked into.
 
 }  // namespace

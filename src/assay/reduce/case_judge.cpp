@@ -100,6 +100,7 @@ Result<ReduceFinding> CaseJudge::judge_again(const ReduceCandidate& candidate) {
 Result<std::vector<ReduceFinding>> CaseJudge::judge_as(
     const std::vector<ReduceCandidate>& candidates, int n) {
   std::vector<Case> cases;
+  cases.reserve(candidates.size());
   for (const auto& candidate : candidates) {
     cases.push_back(case_of(candidate));
   }
@@ -115,8 +116,8 @@ Result<std::vector<ReduceFinding>> CaseJudge::judge_as(
                            read_judgements(tools_.store, attempt->second, 1));
     findings.push_back(finding_from(judgements.front()));
   }
-  if (request_.other) {
-    ASSAY_RETURN_IF_ERROR(time_all(candidates, n, findings));
+  if (const auto& other = request_.other) {
+    ASSAY_RETURN_IF_ERROR(time_all(*other, candidates, n, findings));
   }
   return findings;
 }
@@ -155,23 +156,22 @@ Result<std::map<std::string, Attempt>> CaseJudge::attempts(Pass pass, int n) con
 }
 
 /// Times the candidates that are right with both recipes.
-Status CaseJudge::time_all(const std::vector<ReduceCandidate>& candidates, int n,
+Status CaseJudge::time_all(const Case& other, const std::vector<ReduceCandidate>& candidates, int n,
                            std::vector<ReduceFinding>& findings) {
   std::vector<Case> cases;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     if (is_right(findings[i])) {
       cases.push_back(case_of(candidates[i]));
-      cases.push_back(put_in(*request_.other, candidates[i]));
+      cases.push_back(put_in(other, candidates[i]));
     }
   }
   ASSAY_RETURN_IF_ERROR(execute_cases(cases, Pass::kTiming, n));
   ASSAY_ASSIGN_OR_RETURN(const auto found, attempts(Pass::kTiming, n));
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     ASSAY_ASSIGN_OR_RETURN(const auto own, level_of_attempt(found, case_of(candidates[i])));
-    ASSAY_ASSIGN_OR_RETURN(const auto other,
-                           level_of_attempt(found, put_in(*request_.other, candidates[i])));
-    if (own && other && *other > 0) {
-      findings[i].time_ratio = *own / *other;
+    ASSAY_ASSIGN_OR_RETURN(const auto held, level_of_attempt(found, put_in(other, candidates[i])));
+    if (own && held && *held > 0) {
+      findings[i].time_ratio = *own / *held;
     }
   }
   return {};

@@ -75,7 +75,7 @@ class CaseJudge {
   Result<std::map<std::string, Attempt>> attempts(Pass pass, int n) const;
   Result<std::vector<ReduceFinding>> judge_as(const std::vector<ReduceCandidate>& candidates,
                                               int n);
-  Status time_all(const std::vector<ReduceCandidate>& candidates, int n,
+  Status time_all(const Case& other, const std::vector<ReduceCandidate>& candidates, int n,
                   std::vector<ReduceFinding>& findings);
   Result<std::optional<double>> level_of_attempt(const std::map<std::string, Attempt>& attempts,
                                                  const Case& cell) const;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "assay/base/enum_names.h"
 #include "assay/base/json.h"
 #include "assay/record/conformance.h"
 

@@ -1,10 +1,9 @@
 #include "assay/reduce/proposals.h"
 
-#include <algorithm>
+#include <cstddef>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <string>
 #include <vector>
 

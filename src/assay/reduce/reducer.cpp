@@ -88,6 +88,7 @@ class Reducer {
   Result<bool> take_best(const std::vector<ReduceProposal>& batch,
                          std::optional<ReduceStep>& closest) {
     std::vector<ReduceCandidate> candidates;
+    candidates.reserve(batch.size());
     for (const auto& proposal : batch) {
       candidates.push_back(proposal.candidate);
     }
@@ -165,8 +166,9 @@ class Reducer {
       }
     }
     std::vector<ReduceFinding> findings;
+    findings.reserve(candidates.size());
     for (const auto& candidate : candidates) {
-      findings.push_back(*replay_.find(candidate));
+      findings.push_back(replay_.find(candidate).value_or(ReduceFinding()));
     }
     return findings;
   }

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "assay/base/fs.h"
@@ -15,7 +16,6 @@
 #include "assay/base/result.h"
 #include "assay/record/conformance.h"
 #include "assay/reduce/candidate.h"
-#include "assay/reduce/check.h"
 #include "assay/reduce/finding.h"
 #include "assay/reduce/proposals.h"
 #include "assay/reduce/replay.h"

@@ -6,9 +6,10 @@
 #include <ios>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <ostream>
 #include <sstream>
 #include <string>
-#include <utility>
+#include <system_error>
 
 #include "assay/base/fs.h"
 #include "assay/base/json.h"

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <ios>
 #include <string>
 
 #include "assay/base/fs.h"
@@ -40,7 +41,7 @@ TEST_F(ReplayTest, KnowsAfterADeathWhatItWasTold) {
   append(R"({"candidate": "cut o)");  // By a death.
   auto replay = ReduceReplay::open(path_, "x").value();
   ASSERT_EQ(replay.size(), 1U);
-  const auto found = replay.find(candidate("a")).value();
+  const auto found = replay.find(candidate("a")).value_or(ReduceFinding());
   EXPECT_EQ(found.verdict, ConformVerdict::kLoadError);
   EXPECT_EQ(found.stage, Stage::kLoad);
   EXPECT_EQ(found.time_ratio, 1.5);
