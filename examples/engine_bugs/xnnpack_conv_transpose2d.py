@@ -18,21 +18,22 @@ from executorch.runtime import Runtime
 class Net(torch.nn.Module):
     def __init__(self):
         super().__init__()
-        self.register_buffer("w0", torch.randn([2, 2, 4, 5], dtype=torch.float32))
         self.register_buffer(
-            "w1", torch.tensor([0.6197552, 2.022176, 0.6372966, 0.09674689], dtype=torch.float32)
+            "w0", torch.tensor([[[[-1.8756601]]], [[[1.3075805]]]], dtype=torch.float32)
         )
 
     def forward(self, x):
         conv_transpose2d = torch.ops.aten.conv_transpose2d.input(
-            x, self.w0, self.w1, [3, 2], [1, 2], [2, 3], 2, [4, 4]
+            x, self.w0, None, [3, 2], [1, 2], [2, 3], 1, [4, 4]
         )
         return (conv_transpose2d,)
 
 
 torch.manual_seed(0)
 net = Net().eval()
-inputs = (torch.randn([2, 2, 4, 4], dtype=torch.float32),)
+inputs = (
+    torch.tensor([[[-0.3005695, -0.97494763]], [[-0.9449443, 1.258344]]], dtype=torch.float32),
+)
 try:
     exported = torch.export.export(net, inputs)
     edge = to_edge_transform_and_lower(
