@@ -22,8 +22,8 @@ ITEM = {"F32": "f", "F64": "d"}
 
 
 def cases() -> list[Document]:
-    """Three of an operator that is right, and one of each way to be wrong."""
-    named = [("aten.good", "right", index) for index in range(3)]
+    """Three of an operator that is right, one that is not delegated, and each way to be wrong."""
+    named = [("aten.good", "right", index) for index in range(3)] + [("aten.left", "left", 0)]
     named += [(f"aten.{fault}", fault, 0) for fault in FAULTS]
     named += [("aten.refused", "unsupported", 0), ("aten.fragile", "crash", 0)]
     named += [("aten.unlowered", "aot_error", 0), ("aten.eager", "no_reference", 0)]
@@ -52,7 +52,7 @@ def write_safetensors(path: Path, tensors: dict[str, list[float]], dtype: str) -
 def parts_of(model: Document) -> list[str]:
     """How each part of a model behaves."""
     models = model["args"].get("models", [model])
-    return [one["args"]["behaves"] for one in models]
+    return [one["args"].get("behaves", "right") for one in models]
 
 
 def files_of(folder: Path) -> list[Document]:
@@ -65,6 +65,12 @@ def files_of(folder: Path) -> list[Document]:
         }
         for path in sorted(folder.iterdir())
     ]
+
+
+def delegation_of(part: str) -> Document:
+    """Of one part: all of it, or one node of two."""
+    left = [{"name": "aten.left.default"}] if part == "left" else []
+    return {"nodes_delegated": 1, "nodes_not_delegated": len(left), "operators_left": left}
 
 
 def build(request: Document, folder: Path) -> Document:
@@ -81,14 +87,14 @@ def build(request: Document, folder: Path) -> Document:
     if "crash" in parts:
         program["misbehave"] = {"at": "first", "do": "segfault"}
     (folder / "program.fake.json").write_text(json.dumps(program))
-    described: Document = {"nodes_delegated": 1, "nodes_not_delegated": len(parts) - 1}
+    described: Document = delegation_of(parts[0])
     if len(parts) > 1:
         described["parts"] = [
             {
                 **{"inputs": [i, i + 1], "outputs": [i, i + 1]},
-                "delegation": {"nodes_delegated": 1, "nodes_not_delegated": 0},
+                "delegation": delegation_of(part),
             }
-            for i in range(len(parts))
+            for i, part in enumerate(parts)
         ]
     manifest = {"entry": "program.fake.json", "files": files_of(folder), "program": described}
     (folder / "manifest.json").write_text(json.dumps(manifest))

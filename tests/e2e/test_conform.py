@@ -43,6 +43,7 @@ def verdicts_of(report: Document) -> dict[str, str]:
 
 EXPECTED = {
     "aten.good": "pass",
+    "aten.left": "pass",
     **{f"aten.{fault}": "fail_numeric" for fault in FAULTS},
     "aten.refused": "unsupported",
     "aten.fragile": "crashed",
@@ -59,8 +60,9 @@ def test_every_case_gets_its_own_verdict_whatever_shares_its_program(
     assert finished.code == 1, finished
     report = finished.json()
     assert verdicts_of(report) == EXPECTED
-    assert all(result["known"] == "new_failure" for result in report["results"][3:])
+    assert all(result["known"] == "new_failure" for result in report["results"][4:])
     assert all(result["delegation"] == "full" for result in report["results"][:3])
+    assert report["results"][3]["delegation"] == "partial"
     joint = [result["is_joint"] for result in report["results"]]
     assert any(joint) == (batch != "1")
 
@@ -139,7 +141,7 @@ def test_nothing_that_matches_is_no_success(conform: Workplace) -> None:
 def test_the_plan_is_printed_and_nothing_runs(conform: Workplace) -> None:
     finished = run(conform, "--dry-run")
     assert finished.code == 0, finished
-    assert "13 cases, 13 results" in finished.out
+    assert "14 cases, 14 results" in finished.out
     assert not list((conform.home / "cache").glob("*/*/manifest.json"))
 
 
@@ -149,7 +151,7 @@ def test_shards_share_the_cases(conform: Workplace) -> None:
         for shard in ("1/3", "2/3", "3/3")
         for result in run(conform, "--shard", shard).json()["results"]
     ]
-    assert len(names) == len(set(names)) == 13
+    assert len(names) == len(set(names)) == 14
 
 
 @pytest.mark.parametrize("suffix", ["html", "md", "csv", "xml", "jsonl"])
@@ -157,3 +159,45 @@ def test_every_format_is_written(conform: Workplace, suffix: str) -> None:
     target = conform.folder / f"report.{suffix}"
     run(conform, "--only", "aten.fragile", "--report", str(target))
     assert "aten.fragile" in target.read_text()
+
+
+def test_a_recipe_that_cannot_even_add_is_unavailable(conform: Workplace) -> None:
+    fake = BIN / "assay-runner-fake"
+    runner = conform.folder / "broken"
+    names = """-e 's/"name": "fake"/"name": "executorch"/' -e 's/^    "fake"$/    "pte"/'"""
+    describe = f'if [ "$1" = --describe ]; then {fake} --describe | sed {names}; exit; fi'
+    runner.write_text(f"#!/bin/sh\n{describe}\necho no licence >&2\nexit 3\n", encoding="utf-8")
+    runner.chmod(0o755)
+    conform.register("executorch", "broken", runner)
+    finished = conform.run(
+        *("conform", "--recipe", RECIPE, "--engine", "executorch@broken", "--quiet"),
+        *("--known", str(conform.folder / "known"), "--format", "json", "--update-known"),
+    )
+    assert finished.code == 3, finished
+    report = finished.json()
+    assert {result["verdict"] for result in report["results"]} == {"not_run"}
+    assert report["joint_programs"] == report["alone_programs"] == 0
+    assert "executorch/portable on executorch@broken is unavailable" in report["notes"][0]
+    gaps = json.loads((conform.folder / "known" / "executorch-portable.json").read_text())
+    assert gaps["known_failures"] == []
+
+
+def test_what_is_delegated_is_a_gate(conform: Workplace) -> None:
+    left = run(conform, "--only", "aten.left", "--require-delegation", "full")
+    assert left.code == 1, left
+    (result,) = left.json()["results"]
+    assert result["verdict"] == "fail_delegation"
+    assert result["text"] == "delegation is partial, full is required; left: aten.left.default"
+    assert run(conform, "--only", "aten.left", "--require-delegation", "partial").code == 0
+    folder = conform.folder / "known"
+    folder.mkdir()
+    entry = {"match": {"operator": "aten.left*"}, "reason": "left on order"}
+    document = {"schema": "assay/known_gaps/1", "recipe": RECIPE, "undelegated": [entry]}
+    (folder / "executorch-portable.json").write_text(json.dumps(document))
+    excused = run(conform, "--only", "aten.left", "--require-delegation", "full")
+    assert excused.code == 0, excused
+    assert excused.json()["results"][0]["known"] == "unsupported"
+    # Nobody asks, and nothing is said of it.
+    assert run(conform, "--only", "aten.left").code == 0
+    stale = run(conform, "--only", "aten.left", "--require-delegation", "partial")
+    assert stale.code == 1, stale

@@ -63,6 +63,10 @@ void ConformOptions::declare(CLI::App& app) {
       ->check(CLI::IsMember({"full", "pairwise"}));
   app.add_option("--max-cases,--max-results", max_results, "Refuse to begin with more results")
       ->capture_default_str();
+  app.add_option("--require-delegation", require_delegation,
+                 "A case of which less is delegated fails: full, partial or none")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"full", "partial", "none"}));
   app.add_option("--job-timeout", job_timeout,
                  "Then a job ahead of time is killed, with unit [default: 2 min, models 15 min]");
 }
@@ -113,6 +117,6 @@ std::int64_t ConformOptions::launch_timeout_ns() const {
 }
 
 ASSAY_DEFINE_JSON(ConformOptions, recipes, engines, options, threads, suite, tier, match, dtypes,
-                  shard, batch, expand, seed, count, max_results, job_timeout)
+                  shard, batch, expand, seed, count, max_results, require_delegation, job_timeout)
 
 }  // namespace assay::cli

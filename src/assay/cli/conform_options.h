@@ -29,6 +29,7 @@ struct ConformOptions {
   std::uint64_t seed = 0;       ///< Of tier fuzz, as is the count.
   int count = 100;
   int max_results = 20000;
+  std::string require_delegation = "none";
   std::string job_timeout;  ///< With unit; empty: by the suite.
 
   void declare(CLI::App& app);

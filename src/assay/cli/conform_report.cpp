@@ -25,12 +25,16 @@ ExitCode exit_code_from_conformance(const ConformReport& report) {
   const auto is_judged = [](const ConformResult& result) {
     return result.verdict != ConformVerdict::kNotRun;
   };
-  if (std::ranges::none_of(report.results, is_judged)) {
-    return ExitCode::kNothingMatched;
+  const auto is_unavailable = [](const ConformResult& result) {
+    return result.reason_code == kRecipeUnavailable;
+  };
+  if (std::ranges::any_of(report.results, is_finding) || !report.stale.empty()) {
+    return ExitCode::kFindings;
   }
-  const bool has_findings =
-      std::ranges::any_of(report.results, is_finding) || !report.stale.empty();
-  return has_findings ? ExitCode::kFindings : ExitCode::kOk;
+  if (std::ranges::any_of(report.results, is_unavailable)) {
+    return ExitCode::kUnavailable;
+  }
+  return std::ranges::any_of(report.results, is_judged) ? ExitCode::kOk : ExitCode::kNothingMatched;
 }
 
 Status write_conformance_report(const ReportFlags& flags, const ConformReport& report) {

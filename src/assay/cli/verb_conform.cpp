@@ -11,6 +11,7 @@
 
 #include "assay/artifact/aot_servers.h"
 #include "assay/artifact/cache.h"
+#include "assay/base/enum_names.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/log.h"
@@ -26,7 +27,9 @@
 #include "assay/conform/conform.h"
 #include "assay/conform/conform_case.h"
 #include "assay/conform/known_gaps.h"
+#include "assay/conform/known_gaps_file.h"
 #include "assay/conform/plan.h"
+#include "assay/record/axes.h"
 #include "assay/record/conformance.h"
 #include "assay/record/run.h"
 #include "assay/store/result_store.h"
@@ -98,11 +101,17 @@ Result<CampaignRequest> campaign_of(const ConformOptions& what, const Options& o
   return campaign;
 }
 
+Delegation required_delegation(const ConformOptions& what) {
+  return find_enum<Delegation>(what.require_delegation).value_or(Delegation::kNone);
+}
+
 Result<std::vector<ConformSetting>> settings_of(const CampaignRequest& campaign,
+                                                Delegation required,
                                                 const std::filesystem::path& folder) {
   std::vector<ConformSetting> settings;
   for (const auto& cell : campaign.cases) {
     ASSAY_ASSIGN_OR_RETURN(auto gaps, read_known_gaps(folder, cell.recipe.name));
+    gaps.is_delegation_required = required != Delegation::kNone;
     settings.push_back({.pattern = cell, .gaps = std::move(gaps)});
   }
   return settings;
@@ -220,12 +229,14 @@ Result<ExitCode> execute(const Options& options) {
                          .suite = what.suite,
                          .tier = what.tier,
                          .shard = what.shard,
+                         .required_delegation = required_delegation(what),
                          .earlier_run = options.against_run};
   ASSAY_ASSIGN_OR_RETURN(request.campaign, campaign_of(what, options, resumed));
   ASSAY_ASSIGN_OR_RETURN(request.listing, listing_of(what, options, tools));
   const std::filesystem::path folder =
       options.known_folder.empty() ? request.listing.known_gaps_folder : options.known_folder;
-  ASSAY_ASSIGN_OR_RETURN(request.settings, settings_of(request.campaign, folder));
+  ASSAY_ASSIGN_OR_RETURN(request.settings,
+                         settings_of(request.campaign, request.required_delegation, folder));
   if (request.listing.cases.empty()) {
     log_line(LogLevel::kError, "no case matched; --match, --dtype, --shard and --only narrow them");
     return ExitCode::kNothingMatched;

@@ -14,11 +14,13 @@
 
 #include "assay/artifact/aot_servers.h"
 #include "assay/base/clock.h"
+#include "assay/base/enum_names.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
 #include "assay/conform/command.h"
 #include "assay/conform/conform_case.h"
+#include "assay/conform/judgement.h"
 #include "assay/conform/judging.h"
 #include "assay/conform/known_gaps.h"
 #include "assay/conform/plan.h"
@@ -44,6 +46,19 @@ std::string text_of_options(const Json& options) {
   return fmt::format("{}", fmt::join(texts, " "));
 }
 
+void take_judgement(const Judgement& judgement, ConformResult& result) {
+  result.verdict = judgement.verdict;
+  result.stage = judgement.stage;
+  result.reason_code = judgement.reason_code;
+  result.text = judgement.text;
+  result.delegation = judgement.delegation;
+  result.nodes_delegated = judgement.nodes_delegated;
+  result.nodes_not_delegated = judgement.nodes_not_delegated;
+  result.operators_left = judgement.operators_left;
+  result.error_bound_ratio = judgement.error_bound_ratio;
+  result.last_words = judgement.last_words;
+}
+
 ConformResult result_of(const ConformPlan& plan, const ConformCell& cell, const CellState& state) {
   const auto& one = plan.cases[cell.one];
   ConformResult result{.name = one.name,
@@ -64,17 +79,7 @@ ConformResult result_of(const ConformPlan& plan, const ConformCell& cell, const 
   if (!state.final) {
     return result;
   }
-  const auto& judgement = *state.final;
-  result.verdict = judgement.verdict;
-  result.stage = judgement.stage;
-  result.reason_code = judgement.reason_code;
-  result.text = judgement.text;
-  result.delegation = judgement.delegation;
-  result.nodes_delegated = judgement.nodes_delegated;
-  result.nodes_not_delegated = judgement.nodes_not_delegated;
-  result.operators_left = judgement.operators_left;
-  result.error_bound_ratio = judgement.error_bound_ratio;
-  result.last_words = judgement.last_words;
+  take_judgement(*state.final, result);
   return result;
 }
 
@@ -151,6 +156,45 @@ Status compare_with_earlier(ResultStore& store, const std::string& reference,
   return {};
 }
 
+/// A pass of which less was delegated than is required is none.
+void require_delegation(Delegation required, ConformResult& result) {
+  if (result.verdict != ConformVerdict::kPass || is_delegated_enough(result.delegation, required)) {
+    return;
+  }
+  result.verdict = ConformVerdict::kFailDelegation;
+  result.text = fmt::format("delegation is {}, {} is required", name_of(result.delegation),
+                            name_of(required));
+  if (!result.operators_left.empty()) {
+    result.text += fmt::format("; left: {}", fmt::join(result.operators_left, ", "));
+  }
+}
+
+/// What became of every cell of the plan.
+std::vector<ConformResult> results_of(const ConformPlan& plan, const Judged& judged,
+                                      Delegation required) {
+  std::vector<ConformResult> results;
+  for (std::size_t i = 0; i < plan.cells.size(); ++i) {
+    auto result = result_of(plan, plan.cells[i], judged.states[i]);
+    if (const auto& reason = judged.unavailable[plan.cells[i].setting]; !reason.empty()) {
+      result.reason_code = kRecipeUnavailable;
+      result.text = reason;
+    }
+    require_delegation(required, result);
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+void note_unavailable(const ConformPlan& plan, const Judged& judged, ConformReport& report) {
+  for (std::size_t i = 0; i < plan.settings.size(); ++i) {
+    const auto& cell = plan.settings[i].pattern;
+    if (const auto& reason = judged.unavailable[i]; !reason.empty()) {
+      report.notes.push_back(
+          fmt::format("{} on {} is unavailable: {}", cell.recipe.name, cell.engine_build, reason));
+    }
+  }
+}
+
 /// Lists of recipes, each once: several engines or options share those of their recipe.
 void apply_lists(const ConformPlan& plan, ConformReport& report) {
   std::vector<std::string> done;
@@ -215,9 +259,8 @@ Result<ConformReport> run_conformance(const ConformRequest& request, const Campa
                        .stages = progress.stages(),
                        .joint_programs = judged.joint_programs,
                        .alone_programs = judged.alone_programs};
-  for (std::size_t i = 0; i < plan.cells.size(); ++i) {
-    report.results.push_back(result_of(plan, plan.cells[i], judged.states[i]));
-  }
+  report.results = results_of(plan, judged, request.required_delegation);
+  note_unavailable(plan, judged, report);
   apply_lists(plan, report);
   ASSAY_RETURN_IF_ERROR(compare_with_earlier(tools.store, request.earlier_run, report));
   if (judged.is_stopped) {

@@ -8,6 +8,7 @@
 #include "assay/campaign/campaign.h"
 #include "assay/conform/conform_case.h"
 #include "assay/conform/plan.h"
+#include "assay/record/axes.h"
 #include "assay/record/conformance.h"
 
 namespace assay {
@@ -22,7 +23,9 @@ struct ConformRequest {
   BatchLimits limits;
   std::string suite;
   std::string tier;
-  std::string shard;        ///< "1/4"; empty: all.
+  std::string shard;  ///< "1/4"; empty: all.
+  /// A case of which less is delegated fails; kNone: nothing is required.
+  Delegation required_delegation = Delegation::kNone;
   std::string earlier_run;  ///< What verdicts are compared with; empty: the newest that fits.
 };
 
@@ -35,7 +38,8 @@ using ExecuteCases = std::function<Status(const CampaignRequest&, const Campaign
 Result<CaseListing> list_cases(const CaseSelection& selection, int parallel_jobs,
                                const CampaignTools& tools);
 
-/// Judges every case with every setting (docs/conformance.md): joint programs first; one that fails
+/// Judges every case with every setting (docs/conformance.md): a known program first, and a setting
+/// that cannot even run it is left out with the reason; then joint programs; one that fails
 /// as a whole is split; what did not pass is judged again alone, twice, in fresh processes.
 /// A pass in a joint program is an attempt of the case like any other. The report is stored as an
 /// attachment of the run. Asked to stop, it is what was found so far, with the rest not_run; the

@@ -69,7 +69,7 @@ class ScriptedCampaign {
   Status operator()(const CampaignRequest& request, const CampaignTools& tools) {
     EXPECT_TRUE(request.is_resumed);
     for (const auto& cell : request.cases) {
-      if (stop_after_-- == 0) {
+      if (!is_probe(cell) && stop_after_-- == 0) {
         is_stopped_ = true;
         return fail(ErrorCode::kTimeout, "stopped");
       }
@@ -85,11 +85,15 @@ class ScriptedCampaign {
     return {};
   }
 
-  std::vector<std::string> log;  ///< "joint 3" or "alone 7 try 1", in order.
+  std::vector<std::string> log;  ///< "joint 3" or "alone 7 try 1", in order; no probes.
+  ConformVerdict of_probe = ConformVerdict::kPass;
+  std::string broken_build;  ///< Its probe crashes.
   int stop_after_ = -1;
   bool is_stopped_ = false;
 
  private:
+  static bool is_probe(const Case& cell) { return cell.model.ref == "aten:add.Tensor"; }
+
   Status execute(const CampaignRequest& request, const Case& cell, ResultStore& store) {
     const bool is_joint = cell.model.ref == "joint";
     Attempt attempt{.id = make_uuid7(),
@@ -114,6 +118,9 @@ class ScriptedCampaign {
                            {"nodes_not_delegated", 1},
                            {"operators_left", {{{"name", "aten.x"}}}}}}});
       }
+    } else if (is_probe(cell)) {
+      verdict = cell.engine_build == broken_build ? ConformVerdict::kCrashed : of_probe;
+      tables.push_back(table_of(verdict));
     } else {
       const int number = cell.model.args.at("number").get<int>();
       const auto& behaviour = behaviours_[number];
@@ -231,7 +238,7 @@ TEST(Conformance, APassInAJointProgramIsAPassAndAnAttemptOfTheCase) {
   EXPECT_THAT(result.operators_left, ElementsAre("aten.x"));
   EXPECT_EQ(result.error_bound_ratio->value, 0.5);
   const auto attempts = bench.store->attempts_of_run(report.run.id).value();
-  ASSERT_THAT(attempts, SizeIs(9));  // Of the joint program, and of each case.
+  ASSERT_THAT(attempts, SizeIs(1 + 1 + 8));  // The probe, the joint program, each case.
   const auto own = std::ranges::find(attempts, result.case_key, &Attempt::case_key);
   ASSERT_NE(own, attempts.end());
   EXPECT_EQ(own->reason_code, "joint");
@@ -380,7 +387,58 @@ TEST(Conformance, StoppedGoesOnWhereItWasAndDoesNothingTwice) {
   const std::set<std::string> distinct(bench.campaign.log.begin(), bench.campaign.log.end());
   EXPECT_EQ(bench.campaign.log.size(), distinct.size() + 1);  // Two programs are "joint 4".
   const auto attempts = bench.store->attempts_of_run(whole.run.id).value();
-  EXPECT_THAT(attempts, SizeIs(3 + 4 + 5));  // Joint programs, parts that pass, alone.
+  EXPECT_THAT(attempts, SizeIs(1 + 3 + 4 + 5));  // Probe, joint programs, parts that pass, alone.
+}
+
+TEST(Conformance, ARecipeThatCannotAddIsUnavailableAndNotAHeapOfFailures) {
+  Bench bench({});
+  bench.campaign.of_probe = ConformVerdict::kLoadError;
+  const auto report = bench.run();
+  EXPECT_THAT(bench.campaign.log, IsEmpty());
+  EXPECT_EQ(count_of(report, ConformVerdict::kNotRun), 8);
+  EXPECT_EQ(report.results[0].reason_code, kRecipeUnavailable);
+  EXPECT_THAT(report.results[0].text, HasSubstr("ends in load_error: as told"));
+  EXPECT_THAT(report.notes, ElementsAre(HasSubstr("executorch/portable on executorch@1 is")));
+}
+
+TEST(Conformance, ARecipeThatAddsWronglyIsTried) {
+  for (const auto verdict : {ConformVerdict::kFailNumeric, ConformVerdict::kUnsupported}) {
+    Bench bench({});
+    bench.campaign.of_probe = verdict;
+    EXPECT_EQ(count_of(bench.run(), ConformVerdict::kPass), 8);
+  }
+}
+
+TEST(Conformance, AnUnavailableRecipeTakesNoOtherAlong) {
+  Bench bench({});
+  bench.request.settings.push_back(bench.request.settings.front());
+  bench.request.settings[1].pattern.recipe.name = "executorch/other";
+  bench.request.settings[1].pattern.engine_build = "executorch@2";
+  bench.request.settings[1].gaps.recipe = "executorch/other";
+  bench.campaign.broken_build = "executorch@2";
+  const auto report = bench.run();
+  EXPECT_EQ(count_of(report, ConformVerdict::kPass), 8);
+  EXPECT_EQ(count_of(report, ConformVerdict::kNotRun), 8);
+}
+
+TEST(Conformance, APassOfWhichTooLittleIsDelegatedIsNone) {
+  Bench bench({});
+  bench.request.required_delegation = Delegation::kFull;
+  const auto report = bench.run();
+  EXPECT_EQ(count_of(report, ConformVerdict::kFailDelegation), 8);
+  EXPECT_THAT(report.results[0].text,
+              HasSubstr("delegation is partial, full is required; left: aten.x"));
+  EXPECT_EQ(report.results[0].known, KnownGap::kNewFailure);
+  bench.start_again();
+  bench.request.required_delegation = Delegation::kPartial;
+  EXPECT_EQ(count_of(bench.run(), ConformVerdict::kPass), 8);
+}
+
+TEST(Conformance, WhatIsWrongIsSaidBeforeWhatIsNotDelegated) {
+  Bench bench(
+      {{3, {.alone = {ConformVerdict::kFailNumeric}, .joint = ConformVerdict::kFailNumeric}}});
+  bench.request.required_delegation = Delegation::kFull;
+  EXPECT_EQ(bench.run().results[3].verdict, ConformVerdict::kFailNumeric);
 }
 
 TEST(Conformance, IsReadBackAsItWas) {
@@ -399,6 +457,15 @@ TEST(Judgement, OfWhatWasHeldAgainstNothingIsOurFault) {
   EXPECT_EQ(verdict_of(Outcome::kCompleted, Accuracy::kNotChecked), ConformVerdict::kHarnessError);
   EXPECT_EQ(verdict_of(Outcome::kCompleted, Accuracy::kVacuous), ConformVerdict::kVacuous);
   EXPECT_EQ(verdict_of(Outcome::kOutOfMemory, Accuracy::kPass), ConformVerdict::kOutOfMemory);
+}
+
+TEST(Judgement, IsDelegatedEnoughOrNot) {
+  EXPECT_TRUE(is_delegated_enough(Delegation::kFull, Delegation::kFull));
+  EXPECT_FALSE(is_delegated_enough(Delegation::kPartial, Delegation::kFull));
+  EXPECT_TRUE(is_delegated_enough(Delegation::kPartial, Delegation::kPartial));
+  EXPECT_FALSE(is_delegated_enough(Delegation::kNone, Delegation::kPartial));
+  EXPECT_FALSE(is_delegated_enough(Delegation::kUnknown, Delegation::kPartial));
+  EXPECT_TRUE(is_delegated_enough(Delegation::kUnknown, Delegation::kNone));
 }
 
 TEST(Judgement, DelegationIsFullWhereNothingIsLeft) {

@@ -123,6 +123,16 @@ Judgement judgement_from(const AccuracyTable& table) {
   return judgement;
 }
 
+/// Of an attempt that did not complete, or whose outputs were held against nothing.
+Judgement judgement_without_table(const Attempt& attempt) {
+  const bool is_completed = attempt.outcome == Outcome::kCompleted;
+  return {
+      .verdict = verdict_of(attempt.outcome, Accuracy::kNotChecked),
+      .stage = attempt.stage,
+      .reason_code = attempt.reason_code,
+      .text = is_completed ? "there is no reference to hold the outputs against" : attempt.text};
+}
+
 Result<std::vector<Judgement>> judgements_of_parts(ResultStore& store, const Attempt& attempt,
                                                    std::size_t cells) {
   std::vector<Judgement> judgements;
@@ -174,6 +184,11 @@ Delegation delegation_from(int nodes_delegated, int nodes_not_delegated) {
   return nodes_delegated == 0 ? Delegation::kNone : Delegation::kPartial;
 }
 
+bool is_delegated_enough(Delegation found, Delegation required) {
+  return required == Delegation::kNone || found == Delegation::kFull ||
+         (required == Delegation::kPartial && found == Delegation::kPartial);
+}
+
 Result<std::vector<Judgement>> read_judgements(ResultStore& store, const Attempt& attempt,
                                                std::size_t cells) {
   if (cells > 1) {
@@ -181,18 +196,9 @@ Result<std::vector<Judgement>> read_judgements(ResultStore& store, const Attempt
   }
   ASSAY_ASSIGN_OR_RETURN(const auto tables, tables_of(store, attempt, false));
   ASSAY_ASSIGN_OR_RETURN(const auto manifest, manifest_of(store, attempt));
-  Judgement judgement;
-  if (attempt.outcome == Outcome::kCompleted && !tables.empty()) {
-    judgement = judgement_from(tables.front());
-  } else {
-    judgement = {.verdict = verdict_of(attempt.outcome, Accuracy::kNotChecked),
-                 .stage = attempt.stage,
-                 .reason_code = attempt.reason_code,
-                 .text = attempt.text};
-  }
-  if (attempt.outcome == Outcome::kCompleted && tables.empty()) {
-    judgement.text = "there is no reference to hold the outputs against";
-  }
+  auto judgement = tables.empty() || attempt.outcome != Outcome::kCompleted
+                       ? judgement_without_table(attempt)
+                       : judgement_from(tables.front());
   ASSAY_ASSIGN_OR_RETURN(judgement.last_words, last_words_of(store, attempt));
   add_program(manifest, judgement);
   return std::vector{std::move(judgement)};

@@ -37,6 +37,10 @@ ConformVerdict verdict_of(Outcome outcome, Accuracy accuracy);
 /// full where nothing was left, none where nothing was delegated.
 Delegation delegation_from(int nodes_delegated, int nodes_not_delegated);
 
+/// Whether as much was delegated as is required. kNone requires nothing; what is not known is not
+/// enough.
+bool is_delegated_enough(Delegation found, Delegation required);
+
 /// Judgements of the `cells` parts of a program, from what the campaign stored of a finished
 /// attempt; one of a program that has no parts. Empty when the program failed as a whole, and it
 /// is joint: nothing is known of any part then. Errors: the store's.

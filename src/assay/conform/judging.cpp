@@ -13,6 +13,7 @@
 #include "assay/base/uuid.h"
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/judge.h"
+#include "assay/conform/availability.h"
 #include "assay/conform/conform.h"
 #include "assay/conform/judgement.h"
 #include "assay/conform/known_gaps.h"
@@ -52,8 +53,13 @@ class Judging {
   }
 
   Result<Judged> run() {
+    ASSAY_ASSIGN_OR_RETURN(judged_.unavailable,
+                           probe_settings(plan_.settings, request_, tools_, execute_));
+    judged_.is_stopped = tools_.listener.should_stop();
     for (const auto& unit : plan_.units) {
-      tasks_.push_back({.unit = unit, .n = try_of(unit)});
+      if (judged_.unavailable[plan_.cells[unit.cells.front()].setting].empty()) {
+        tasks_.push_back({.unit = unit, .n = try_of(unit)});
+      }
     }
     while (!tasks_.empty() && !judged_.is_stopped) {
       auto tasks = std::exchange(tasks_, {});
@@ -76,14 +82,7 @@ class Judging {
       ++(task.unit.is_joint() ? judged_.joint_programs : judged_.alone_programs);
     }
     for (auto& [key, cases] : campaigns) {
-      auto request = request_;
-      request.n = key.first;
-      request.cases = std::move(cases);
-      request.is_resumed = true;
-      request.finishes_run = false;
-      request.settings.passes = {Pass::kEvaluate};
-      request.settings.against = {key.second};
-      request.settings.needs_float32 = false;
+      const auto request = evaluation_of(request_, key.first, key.second, std::move(cases));
       const auto status = execute_(request, tools_);
       if (!status && tools_.listener.should_stop()) {
         judged_.is_stopped = true;

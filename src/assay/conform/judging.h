@@ -27,10 +27,12 @@ struct Judged {
   std::vector<CellState> states;  ///< One for each cell of the plan.
   int joint_programs = 0;
   int alone_programs = 0;
+  std::vector<std::string> unavailable;  ///< Why each setting cannot be used here; "": it can.
   bool is_stopped = false;
 };
 
-/// Judges every cell of a plan, by campaigns of the request's run, which is in the store.
+/// Judges every cell of a plan whose setting can be used here, by campaigns of the request's run,
+/// which is in the store.
 Result<Judged> judge_plan(const ConformPlan& plan, const CampaignRequest& request,
                           const CampaignTools& tools, const ExecuteCases& execute);
 

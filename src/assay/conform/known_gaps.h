@@ -1,30 +1,18 @@
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "assay/base/json.h"
-#include "assay/base/result.h"
 #include "assay/conform/conform_case.h"
+#include "assay/conform/gap_pattern.h"
 #include "assay/record/conformance.h"
 
 namespace assay {
 
-/// Which cases an entry means: all that is given here must match.
-struct GapPattern {
-  std::string case_name;      ///< Pattern of names; empty: any.
-  std::string operator_name;  ///< Pattern of operators; empty: any.
-  std::string dtype;          ///< Pattern of dtypes; empty: any.
-  std::string shape_class;    ///< Likewise,
-  std::string values;         ///< likewise.
-};
-
-/// What a backend does not do, for good: a declared refusal, or an error where it cannot be made,
-/// loaded or run. A wrong number or a dead process is never excused by it.
-struct UnsupportedGap {
+/// Cases that are excused for a reason.
+struct ExcusedCases {
   GapPattern match;
   std::string reason;
 };
@@ -44,36 +32,19 @@ struct LooserBound {
   std::string reason;
 };
 
-/// The known gaps of one recipe (schema assay/known_gaps/1, docs/conformance.md).
+/// The known gaps of one recipe (docs/conformance.md).
 struct KnownGaps {
   std::string recipe;
-  std::vector<UnsupportedGap> unsupported;
+  /// What a backend does not do, for good: a declared refusal, or an error where it cannot be made,
+  /// loaded or run. A wrong number or a dead process is never excused by it.
+  std::vector<ExcusedCases> unsupported;
+  std::vector<ExcusedCases> undelegated;  ///< What a partitioner leaves, for good.
   std::vector<KnownFailure> known_failures;
   std::vector<LooserBound> looser;
+  /// Whether this run asks for delegation: without it nothing is said of what is not delegated. No
+  /// part of the file.
+  bool is_delegation_required = false;
 };
-
-/// "executorch-xnnpack-fp32.json" for "executorch/xnnpack-fp32".
-std::string known_gaps_file_name(std::string_view recipe);
-
-/// Reads and checks the file of a recipe; empty lists where there is none. Errors: kInvalidArgument
-/// naming the place, with did-you-mean for an unknown key, dtype or verdict.
-Result<KnownGaps> read_known_gaps(const std::filesystem::path& folder, const std::string& recipe);
-
-/// The same from a document. `origin` opens messages.
-Result<KnownGaps> known_gaps_from_json(const Json& document, std::string_view origin);
-
-/// What the patterns look at.
-struct CaseTraits {
-  std::string_view name;
-  std::string_view operator_name;
-  std::string_view dtype;
-  std::string_view shape_class;
-  std::string_view values;
-};
-CaseTraits traits_of(const ConformCase& one);
-CaseTraits traits_of(const ConformResult& result);
-
-bool is_match(const GapPattern& pattern, const CaseTraits& traits);
 
 /// Whether the lists mention a case at all: such a case gets a program of its own.
 bool is_listed(const KnownGaps& gaps, const ConformCase& one);
@@ -98,10 +69,5 @@ std::vector<StaleGap> find_stale_gaps(const KnownGaps& gaps,
 /// its text as the reason, to be edited by people, and a verdict that changed is changed. What was
 /// not run stays. Verdicts that the backend is not to blame for are never added.
 KnownGaps updated_gaps(const KnownGaps& gaps, const std::vector<ConformResult>& results);
-
-Json document_from_known_gaps(const KnownGaps& gaps);
-
-/// Writes the lists, an entry a line, in a stable order. Errors: kUnavailable.
-Status write_known_gaps(const std::filesystem::path& folder, const KnownGaps& gaps);
 
 }  // namespace assay

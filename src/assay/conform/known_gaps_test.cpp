@@ -11,6 +11,7 @@
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/conform/conform_case.h"
+#include "assay/conform/known_gaps_file.h"
 #include "assay/record/conformance.h"
 
 namespace assay {
@@ -24,6 +25,7 @@ Json whole_document() {
   return Json::parse(R"({
     "schema": "assay/known_gaps/1", "recipe": "executorch/portable",
     "unsupported": [{"match": {"operator": "aten.fft*", "dtype": "bfloat16"}, "reason": "never"}],
+    "undelegated": [{"match": {"operator": "aten.cat*"}, "reason": "costs more than it saves"}],
     "known_failures": [{"case": "aten.add/float32/0", "verdict": "fail_numeric",
                         "reason": "off by one", "issue": "https://example.org/1"}],
     "looser": [{"match": {"operator": "aten.tanh"}, "error_bound_ratio": 8,
@@ -143,6 +145,47 @@ TEST(Ratchet, APatternIsStaleWhenAllThatItMeansPasses) {
   EXPECT_EQ(find_stale_gaps(gaps(), {pass}).size(), 1U);
   EXPECT_THAT(find_stale_gaps(gaps(), {pass, fails}), IsEmpty());
   EXPECT_THAT(updated_gaps(gaps(), {pass}).unsupported, IsEmpty());
+}
+
+TEST(Ratchet, WhatIsNotDelegatedIsExcusedByAListOfItsOwn) {
+  auto lists = gaps();
+  lists.undelegated = {{.match = {.operator_name = "aten.sin*"}, .reason = "no such node"}};
+  lists.known_failures.push_back({.case_name = "aten.tan/float32/0",
+                                  .verdict = ConformVerdict::kFailDelegation,
+                                  .reason = "should be"});
+  lists.is_delegation_required = true;
+  std::vector<ConformResult> results = {
+      result_of("aten.sin/float32/0", ConformVerdict::kFailDelegation, "aten.sin"),
+      result_of("aten.sin/float32/1", ConformVerdict::kRunError, "aten.sin"),
+      result_of("aten.fft/bfloat16/0", ConformVerdict::kFailDelegation, "aten.fft_r2c", "bfloat16"),
+      result_of("aten.tan/float32/0", ConformVerdict::kFailDelegation, "aten.tan"),
+  };
+  apply_known_gaps(lists, results);
+  EXPECT_EQ(results[0].known, KnownGap::kUnsupported);
+  EXPECT_EQ(results[0].known_reason, "no such node");
+  EXPECT_EQ(results[1].known, KnownGap::kNewFailure);
+  EXPECT_EQ(results[2].known, KnownGap::kNewFailure);
+  EXPECT_EQ(results[3].known, KnownGap::kKnownFailure);
+}
+
+TEST(Ratchet, SaysNothingOfDelegationThatNobodyAskedFor) {
+  KnownGaps lists{.recipe = "executorch/portable",
+                  .undelegated = {{.match = {.operator_name = "aten.sin*"}, .reason = "never"}},
+                  .known_failures = {{.case_name = "aten.tan/float32/0",
+                                      .verdict = ConformVerdict::kFailDelegation,
+                                      .reason = "should be"}}};
+  std::vector<ConformResult> results = {
+      result_of("aten.sin/float32/0", ConformVerdict::kPass, "aten.sin"),
+      result_of("aten.tan/float32/0", ConformVerdict::kPass, "aten.tan"),
+  };
+  apply_known_gaps(lists, results);
+  EXPECT_EQ(results[1].known, KnownGap::kNone);
+  EXPECT_THAT(find_stale_gaps(lists, results), IsEmpty());
+  lists.is_delegation_required = true;
+  apply_known_gaps(lists, results);
+  EXPECT_EQ(results[1].known, KnownGap::kUnexpectedPass);
+  EXPECT_EQ(find_stale_gaps(lists, results).size(), 2U);
+  EXPECT_THAT(updated_gaps(lists, results).undelegated, IsEmpty());
 }
 
 TEST(Ratchet, WhatWasNotRunStaysAsItIs) {

@@ -23,6 +23,7 @@ enum class ConformVerdict : std::uint8_t {
   kUnsupported,  ///< A declared refusal.
   kFailNumeric,
   kFailNondeterministic,  ///< Two executions, or two judgements of the same case, differ.
+  kFailDelegation,        ///< Right, and less of it was delegated than was asked for.
   kAotError,
   kLoadError,
   kRunError,
@@ -40,6 +41,7 @@ inline constexpr auto kEnumNames<ConformVerdict> = std::to_array<EnumName<Confor
     {ConformVerdict::kUnsupported, "unsupported"},
     {ConformVerdict::kFailNumeric, "fail_numeric"},
     {ConformVerdict::kFailNondeterministic, "fail_nondeterministic"},
+    {ConformVerdict::kFailDelegation, "fail_delegation"},
     {ConformVerdict::kAotError, "aot_error"},
     {ConformVerdict::kLoadError, "load_error"},
     {ConformVerdict::kRunError, "run_error"},
@@ -146,6 +148,9 @@ struct ConformReport {
   std::vector<StaleGap> stale;
   std::vector<std::string> notes;
 };
+
+/// Code of the results of a recipe that cannot be used here; they are not run.
+inline constexpr std::string_view kRecipeUnavailable = "unavailable";
 
 /// Kind of the attachment of a run that holds its ConformReport.
 inline constexpr std::string_view kConformReportKind = "conform_report";

@@ -4,6 +4,7 @@ const BACKEND_FAULTS = [
   "crashed",
   "fail_nondeterministic",
   "fail_numeric",
+  "fail_delegation",
   "out_of_memory",
   "timed_out",
   "run_error",
