@@ -28,7 +28,7 @@ class Call:
         """The operator without its overload: "add"."""
         return packet_of(self.overload)
 
-    def run(self, **changed: Any) -> list[Tensor]:
+    def run(self, /, **changed: Any) -> list[Tensor]:
         """The tensors that it answers with some of its arguments changed."""
         return tensors_in(call_by_name(self.overload, {**self.arguments, **changed}))
 

@@ -28,6 +28,7 @@ FAULTS = {
     "zeros": {"add", "round", "conv2d"},
     "stale: the answer to the call before": {"add", "round", "conv2d"},
     "last element not written": {"add", "round", "conv2d"},
+    "last element of each row ignored": {"add", "round", "conv2d"},
     "alpha ignored": {"add"},
     "truncates": {"round"},
     "bias ignored": {"conv2d"},
@@ -61,6 +62,8 @@ def test_a_mutant_that_changes_nothing_is_told_from_one_that_is_missed() -> None
     program, owners, samples = make_program(listed)
     truncated = changed_parts(program, owners, samples, "truncates")
     assert truncated == {1: "truncates"}
+    narrow = changed_parts(program, owners, samples, "inputs rounded to half of the bits")
+    assert narrow == dict.fromkeys((0, 1, 2), "inputs rounded to half of the bits")
     # No sum of these inputs is infinite.
     infinite = changed_parts(program, owners, samples, "infinity becomes the largest number")
     assert infinite == {0: "", 1: "", 2: ""}
