@@ -1,9 +1,13 @@
 #include "assay/runner/input_loader.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <fmt/format.h>
+#include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -68,12 +72,54 @@ Result<std::vector<Sample>> generate_samples(const wire::InputSource& source,
   return samples;
 }
 
+template <class Stored>
+Tensor stored_as(std::span<const double> values, const Shape& shape, Dtype dtype,
+                 const Quantization& quantization) {
+  const auto factor = static_cast<float>(1.0 / quantization.scales.front());
+  const auto zero_point = static_cast<double>(quantization.zero_points.front());
+  Tensor tensor{.dtype = dtype, .shape = shape, .data = {}};
+  tensor.data.resize(values.size() * sizeof(Stored));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double place = std::nearbyint(static_cast<float>(values[i]) * factor) + zero_point;
+    const auto stored =
+        static_cast<Stored>(std::clamp(std::isnan(place) ? zero_point : place,
+                                       static_cast<double>(std::numeric_limits<Stored>::min()),
+                                       static_cast<double>(std::numeric_limits<Stored>::max())));
+    std::memcpy(tensor.data.data() + i * sizeof(Stored), &stored, sizeof(Stored));
+  }
+  return tensor;
+}
+
+/// As PyTorch quantizes: the product with 1 / scale in float32, ties to even, clamped. Nothing
+/// where there is more than one scale, or a type that programs do not quantize to.
+std::optional<Tensor> quantize(const Tensor& tensor, const TensorSpec& spec) {
+  if (!spec.quantization || spec.quantization->scales.size() != 1 ||
+      spec.quantization->zero_points.size() != 1) {
+    return std::nullopt;
+  }
+  const auto values = doubles_from_tensor(tensor.view());
+  switch (spec.dtype) {
+    case Dtype::kInt8:
+      return stored_as<std::int8_t>(values, tensor.shape, spec.dtype, *spec.quantization);
+    case Dtype::kUInt8:
+      return stored_as<std::uint8_t>(values, tensor.shape, spec.dtype, *spec.quantization);
+    case Dtype::kInt16:
+      return stored_as<std::int16_t>(values, tensor.shape, spec.dtype, *spec.quantization);
+    default:
+      return std::nullopt;
+  }
+}
+
 /// Other mismatches are left for the engine to refuse, which names both sides.
 void convert_floating(std::span<const TensorSpec> specs, Sample& sample) {
   for (std::size_t i = 0; i < std::min(specs.size(), sample.size()); ++i) {
     auto& tensor = sample[i];
-    if (is_floating(tensor.dtype) && is_floating(specs[i].dtype) &&
-        tensor.dtype != specs[i].dtype) {
+    if (!is_floating(tensor.dtype) || tensor.dtype == specs[i].dtype) {
+      continue;
+    }
+    if (auto stored = quantize(tensor, specs[i])) {
+      tensor = *std::move(stored);
+    } else if (is_floating(specs[i].dtype)) {
       tensor =
           tensor_from_doubles(doubles_from_tensor(tensor.view()), tensor.shape, specs[i].dtype);
     }

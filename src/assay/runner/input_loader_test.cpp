@@ -48,6 +48,25 @@ TEST(InputLoader, DoesNotMakeUpInputsOfUnboundSize) {
   EXPECT_THAT(samples.error().message, HasSubstr("input 'ids' is 1x?"));
 }
 
+TEST(InputLoader, QuantizesRealInputsOfAProgramThatTakesIntegers) {
+  const std::vector<NamedTensor> real = {
+      {"0.0",
+       tensor_from_doubles(std::array{0.0, 0.25, 0.75, -0.25, 1e9, -1e9}, {6}, Dtype::kFloat32)},
+  };
+  const auto blob = safetensors_from_tensors(real);
+  std::vector<TensorSpec> specs = {
+      {.name = "x", .dtype = Dtype::kInt8, .shape = {6}, .quantization = Quantization{{0.5}, {3}}}};
+  const wire::InputSource source{.in_blob = true, .samples = 1, .converts_floating = true};
+  const auto stored = load_samples(source, blob, specs).value()[0][0];
+  EXPECT_EQ(stored.dtype, Dtype::kInt8);
+  EXPECT_THAT(doubles_from_tensor(stored.view()), ElementsAre(3, 3, 5, 3, 127, -128));
+  specs[0].dtype = Dtype::kUInt8;
+  EXPECT_THAT(doubles_from_tensor(load_samples(source, blob, specs).value()[0][0].view()),
+              ElementsAre(3, 3, 5, 3, 255, 0));
+  specs[0].quantization.reset();  // nothing says how: left for the engine to refuse
+  EXPECT_EQ(load_samples(source, blob, specs).value()[0][0].dtype, Dtype::kFloat32);
+}
+
 TEST(InputLoader, SeedsEverySampleAndInputApart) {
   std::set<std::uint64_t> seeds;
   for (std::size_t sample = 0; sample < 50; ++sample) {

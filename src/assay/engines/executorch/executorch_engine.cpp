@@ -26,6 +26,7 @@
 #include "assay/engines/executorch/bundled_backends.h"
 #include "assay/engines/executorch/counting_loader.h"
 #include "assay/engines/executorch/executorch_session.h"
+#include "assay/engines/executorch/io_quantization.h"
 #include "assay/engines/executorch/loaded_method.h"
 #include "assay/engines/executorch/loaded_program.h"
 #include "assay/engines/executorch/runtime_error.h"
@@ -146,6 +147,8 @@ Result<std::unique_ptr<Session>> load_session(const LoadRequest& request, const 
   ASSAY_ASSIGN_OR_RETURN(parts.method, LoadedMethod::load(*parts.program, request.method,
                                                           report.inputs, report.outputs, nullptr));
   report.stages.push_back({"method", monotonic_ns() - method_start_ns});
+  ASSAY_RETURN_IF_ERROR(add_quantization(*parts.program, request.method, "input", report.inputs));
+  ASSAY_RETURN_IF_ERROR(add_quantization(*parts.program, request.method, "output", report.outputs));
 
   report.effective_options = effective_options(options);
   report.declared_memory = parts.method->memory();
