@@ -76,4 +76,8 @@ Result<std::map<std::string, std::string>> query_missing_recipes(
   return reasons;
 }
 
+Result<Json> query_presets(const std::filesystem::path& python) {
+  return ask(python, "assay.aot.presets", "recipes");
+}
+
 }  // namespace assay

@@ -104,7 +104,7 @@ TEST(ConformOptions, SurviveJsonAndMakeASpec) {
   ConformOptions options{.recipes = {"executorch/portable"}, .threads = {"1", "2"}};
   const auto read = Json(options).get<ConformOptions>();
   EXPECT_EQ(read.recipes, options.recipes);
-  const auto spec = read.spec(false);
+  const auto spec = read.spec({.origin = "assay conform", .folder = "."});
   ASSERT_TRUE(spec) << spec.error().message;
   EXPECT_EQ(spec->options.at("threads"), (std::vector<Json>{1, 2}));
 }

@@ -2,6 +2,7 @@
 
 #include <asm-generic/ioctls.h>
 #include <cstdlib>
+#include <deque>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
@@ -16,10 +17,13 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "assay/artifact/toolchain.h"
 #include "assay/base/fs.h"
 #include "assay/base/result.h"
 #include "assay/record/summary.h"
 #include "assay/report/writer.h"
+#include "assay/spec/recipes.h"
+#include "assay/spec/spec.h"
 #include "assay/store/result_store.h"
 
 namespace assay::cli {
@@ -157,6 +161,21 @@ void ToolchainFlags::apply() const {
     joined += (joined.empty() ? "" : ":") + std::filesystem::absolute(plugin).string();
   }
   ::setenv("ASSAY_PLUGINS", joined.c_str(), 1);
+}
+
+SpecContext ToolchainFlags::context(std::string origin) const {
+  SpecContext context{.origin = std::move(origin), .folder = ".", .has_plugins = !plugins.empty()};
+  if (plugins.empty()) {
+    return context;
+  }
+  apply();
+  static std::deque<RecipeCatalog> asked;  // contexts refer to them
+  if (const auto document = query_presets(default_python(python))) {
+    if (auto catalog = RecipeCatalog::from_json(*document, "recipes of plug-ins")) {
+      context.catalog = &asked.emplace_back(*std::move(catalog));
+    }
+  }
+  return context;
 }
 
 void RunFlags::declare(CLI::App& app) {

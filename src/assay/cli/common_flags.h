@@ -13,6 +13,7 @@
 #include "assay/base/result.h"
 #include "assay/record/summary.h"
 #include "assay/report/writer.h"
+#include "assay/spec/spec.h"
 #include "assay/store/result_store.h"
 
 namespace assay::cli {
@@ -57,6 +58,9 @@ struct ToolchainFlags {
   void declare(CLI::App& app);
   /// Hands the plug-ins to the toolchain through its environment.
   void apply() const;
+  /// What a spec is read with: with plug-ins, their recipes are presets, too, where there is a
+  /// toolchain to ask; otherwise unknown names are left to it. Calls `apply`.
+  [[nodiscard]] SpecContext context(std::string origin) const;
 };
 
 /// How a run is noted and shown.

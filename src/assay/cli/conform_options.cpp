@@ -71,7 +71,7 @@ void ConformOptions::declare(CLI::App& app) {
                  "Then a job ahead of time is killed, with unit [default: 2 min, models 15 min]");
 }
 
-Result<Spec> ConformOptions::spec(bool has_plugins) const {
+Result<Spec> ConformOptions::spec(const SpecContext& context) const {
   const QuickSpec quick{.model = "aten:case",
                         .recipes = recipes,
                         .engines = engines,
@@ -79,8 +79,7 @@ Result<Spec> ConformOptions::spec(bool has_plugins) const {
                         .threads = threads};
   ASSAY_ASSIGN_OR_RETURN(auto document, quick.document({"evaluate"}));
   document["expand"] = expand;
-  return spec_from_json(document,
-                        {.origin = "assay conform", .folder = ".", .has_plugins = has_plugins});
+  return spec_from_json(document, context);
 }
 
 CaseSelection ConformOptions::selection() const {

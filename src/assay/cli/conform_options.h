@@ -36,7 +36,7 @@ struct ConformOptions {
 
   /// A spec with these recipes, engines and options, and a model that stands for all cases.
   /// Errors: as a spec's.
-  [[nodiscard]] Result<Spec> spec(bool has_plugins) const;
+  [[nodiscard]] Result<Spec> spec(const SpecContext& context) const;
 
   [[nodiscard]] CaseSelection selection() const;
 

@@ -28,9 +28,7 @@ Result<ExitCode> execute(const Options& options) {
   document["evaluate"]["layers"] = true;
   ASSAY_ASSIGN_OR_RETURN(
       const auto spec,
-      spec_from_json(document, {.origin = "assay attribute",
-                                .folder = ".",
-                                .has_plugins = !options.flags.toolchain.plugins.empty()}));
+      spec_from_json(document, options.flags.toolchain.context("assay attribute")));
   return execute_spec(spec, options.flags);
 }
 

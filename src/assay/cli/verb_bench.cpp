@@ -33,11 +33,8 @@ Result<ExitCode> execute(const Options& options) {
   if (options.is_leak_checked) {
     document["measure"]["leak_check"] = {{"loads", kLeakLoads}, {"inferences", kLeakInferences}};
   }
-  ASSAY_ASSIGN_OR_RETURN(
-      const auto spec,
-      spec_from_json(document, {.origin = "assay bench",
-                                .folder = ".",
-                                .has_plugins = !options.flags.toolchain.plugins.empty()}));
+  ASSAY_ASSIGN_OR_RETURN(const auto spec,
+                         spec_from_json(document, options.flags.toolchain.context("assay bench")));
   auto flags = options.flags;
   flags.report.has_memory_tables = options.is_leak_checked;
   return execute_spec(spec, flags);

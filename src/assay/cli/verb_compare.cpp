@@ -137,9 +137,7 @@ Result<ExitCode> compare_stored(const Options& options) {
 }
 
 Result<Spec> spec_of(const Json& document, const Options& options) {
-  return spec_from_json(document, {.origin = "assay compare",
-                                   .folder = ".",
-                                   .has_plugins = !options.flags.toolchain.plugins.empty()});
+  return spec_from_json(document, options.flags.toolchain.context("assay compare"));
 }
 
 void print_comparison(const Comparison& comparison, const Options& options) {

@@ -73,7 +73,8 @@ Result<std::optional<Run>> run_to_resume(const Options& options, ResultStore& st
 /// The campaign with a case for each setting, which stand for all cases.
 Result<CampaignRequest> campaign_of(const ConformOptions& what, const Options& options,
                                     const std::optional<Run>& resumed) {
-  ASSAY_ASSIGN_OR_RETURN(const auto spec, what.spec(!options.flags.toolchain.plugins.empty()));
+  ASSAY_ASSIGN_OR_RETURN(const auto spec,
+                         what.spec(options.flags.toolchain.context("assay conform")));
   ASSAY_ASSIGN_OR_RETURN(auto campaign, plan_campaign(spec, options.flags));
   for (const auto& cell : campaign.cases) {
     if (!cell.recipe.runtime_unavailable.empty()) {

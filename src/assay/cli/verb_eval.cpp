@@ -19,11 +19,8 @@ struct Options {
 
 Result<ExitCode> execute(const Options& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto document, options.quick.document({"evaluate"}));
-  ASSAY_ASSIGN_OR_RETURN(
-      const auto spec,
-      spec_from_json(document, {.origin = "assay eval",
-                                .folder = ".",
-                                .has_plugins = !options.flags.toolchain.plugins.empty()}));
+  ASSAY_ASSIGN_OR_RETURN(const auto spec,
+                         spec_from_json(document, options.flags.toolchain.context("assay eval")));
   return execute_spec(spec, options.flags);
 }
 

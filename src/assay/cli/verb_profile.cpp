@@ -74,10 +74,7 @@ Result<Json> document_of(const Options& options) {
 Result<CampaignRequest> request_from(const Options& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto document, document_of(options));
   ASSAY_ASSIGN_OR_RETURN(
-      const auto spec,
-      spec_from_json(document, {.origin = "assay profile",
-                                .folder = ".",
-                                .has_plugins = !options.flags.toolchain.plugins.empty()}));
+      const auto spec, spec_from_json(document, options.flags.toolchain.context("assay profile")));
   ASSAY_ASSIGN_OR_RETURN(auto request, plan_campaign(spec, options.flags));
   request.run.purpose = "profile";
   request.settings.against.clear();

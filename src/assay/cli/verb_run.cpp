@@ -22,8 +22,8 @@ struct Options {
 Result<ExitCode> resume_run(const Options& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto store, options.flags.store.open());
   ASSAY_ASSIGN_OR_RETURN(const auto run, store->get_run(options.resume));
-  ASSAY_ASSIGN_OR_RETURN(const auto spec,
-                         spec_from_json(run.spec, {.origin = "run " + run.id, .folder = "."}));
+  ASSAY_ASSIGN_OR_RETURN(
+      const auto spec, spec_from_json(run.spec, options.flags.toolchain.context("run " + run.id)));
   return execute_spec(spec, options.flags, run);
 }
 
@@ -35,7 +35,9 @@ Result<ExitCode> execute(const Options& options) {
     return fail(ErrorCode::kInvalidArgument,
                 "name a spec file, such as specs/mobilenet.json, or --resume latest");
   }
-  ASSAY_ASSIGN_OR_RETURN(const auto spec, read_spec_file(options.spec_file));
+  ASSAY_ASSIGN_OR_RETURN(
+      const auto spec,
+      read_spec_file(options.spec_file, options.flags.toolchain.context(options.spec_file)));
   return execute_spec(spec, options.flags);
 }
 
