@@ -80,6 +80,8 @@ ctypes.CDLL(sys.argv[1])
 import executorch.kernels.quantized
 from executorch.extension.pybindings import portable_lib
 import torch
+portable_lib._unsafe_reset_threadpool(int(sys.argv[6]))
+assert portable_lib._threadpool_get_thread_count() == int(sys.argv[6])
 program = open(sys.argv[2], "rb").read()
 module = portable_lib._load_for_executorch_from_buffer(program, enable_etdump=True)
 inputs = torch.load(sys.argv[3])
@@ -92,13 +94,13 @@ print(json.dumps([str(n) for n in events[events["is_delegated_op"] == True]["eve
 """
 
 
-def run_in_executorch(library_path, program, inputs, folder):
+def run_in_executorch(library_path, program, inputs, folder, threads=1):
     """Outputs and names of the delegate's events, in a process of its own."""
     (folder / "program.pte").write_bytes(program)
     torch.save(list(inputs), folder / "inputs.pt")
     files = [folder / name for name in ("program.pte", "inputs.pt", "outputs.pt", "events.etdp")]
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", RUN, library_path, *files],
+        [sys.executable, "-W", "ignore", "-c", RUN, library_path, *files, str(threads)],
         capture_output=True,
         text=True,
         check=False,
@@ -117,6 +119,37 @@ def test_the_unmodified_runtime_runs_it_and_sees_every_operation(lowered, librar
     for found, values in zip(outputs, expected, strict=True):
         np.testing.assert_array_equal(found.numpy(), values)
     assert set(events) >= {str(i) for i in range(len(program.operations))}
+
+
+class Wide(torch.nn.Module):
+    """Layers that are large enough to be divided."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.Sequential(
+            torch.nn.Conv2d(3, 24, 3, padding=1),
+            torch.nn.Conv2d(24, 24, 3, padding=1, groups=24),
+            torch.nn.Conv2d(24, 48, 1),
+            torch.nn.AdaptiveAvgPool2d(1),
+        )
+
+    def forward(self, x):
+        return self.layers(x)
+
+
+def test_the_threads_of_executorch_s_pool_change_no_bit(library_path, tmp_path):
+    from fixedpoint import evaluate
+    from fixedpoint.convert import convert, quantize
+
+    torch.manual_seed(1)
+    example = (torch.randn(1, 3, 32, 32),)
+    made = convert(quantize(Wide(), example, [example]))
+    ((program, _),) = made.programs()
+    (expected,) = evaluate.evaluate(program, [x.numpy() for x in example])
+    pte = made.edge.to_executorch().buffer
+    for threads in (1, 2, 3):
+        (found,), _ = run_in_executorch(library_path, pte, example, tmp_path, threads)
+        np.testing.assert_array_equal(found.numpy(), expected)
 
 
 def test_a_boundary_of_integers_leaves_quantize_and_dequantize_outside():

@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 
-from fixedpoint.arena_chart import chart, fullest, spans  # noqa: E402
+from fixedpoint.arena_chart import chart, fullest, spans
 
 
 def main() -> int:

@@ -13,8 +13,9 @@ import torch
 PACKAGE = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(PACKAGE / "python"), str(PACKAGE / "tests")]
 
-from fixedpoint.convert import convert, quantize  # noqa: E402
 from fixedpoint_nets import NETS  # noqa: E402
+
+from fixedpoint.convert import convert, quantize  # noqa: E402
 
 
 def main() -> int:

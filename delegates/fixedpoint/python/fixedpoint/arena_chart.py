@@ -1,4 +1,4 @@
-"""The arena over time as a picture: what lies where, from the step that makes it to its last reader.
+"""The arena over time as a picture: what lies where, from its maker to its last reader.
 
 Reads a blob alone, so that it shows what a runtime is given, whoever placed it.
 """

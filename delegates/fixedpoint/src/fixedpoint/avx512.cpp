@@ -69,7 +69,49 @@ Clamp clamp_of(const TileNumbers& numbers) {
   return _mm512_permutexvar_epi32(clamp.order, clamped);
 }
 
+/// Stores the first `count` bytes.
+[[gnu::always_inline]] inline void store_bytes(void* out, __m512i bytes, std::int64_t count) {
+  if (count >= 64) {
+    _mm512_storeu_si512(out, bytes);
+  } else {
+    _mm512_mask_storeu_epi8(out, ~std::uint64_t{0} >> (64 - count), bytes);
+  }
+}
+
+/// Turns the signs of as many bytes as a word has, or up to twice as many, by two words that
+/// overlap.
+template <class Word>
+[[gnu::always_inline]] inline void pack_two(const std::int8_t* in, int count, std::byte* packed) {
+  constexpr auto kSigns = static_cast<Word>(0x8080808080808080);
+  Word first;
+  Word last;
+  const auto place = count - static_cast<int>(sizeof(Word));
+  std::memcpy(&first, in, sizeof first);
+  std::memcpy(&last, in + place, sizeof last);
+  first ^= kSigns;
+  last ^= kSigns;
+  std::memcpy(packed, &first, sizeof first);
+  std::memcpy(packed + place, &last, sizeof last);
+}
+
+/// Rows of windows over images of three channels are this short.
+[[gnu::always_inline]] inline void pack_short(const std::int8_t* in, int count, std::byte* packed) {
+  if (count >= 8) {
+    pack_two<std::uint64_t>(in, count, packed);
+  } else if (count >= 4) {
+    pack_two<std::uint32_t>(in, count, packed);
+  } else {
+    for (int i = 0; i < count; ++i) {
+      packed[i] = static_cast<std::byte>(in[i]) ^ std::byte{0x80};
+    }
+  }
+}
+
 void pack(const std::int8_t* in, int count, std::byte* packed) {
+  if (count <= 16) {
+    pack_short(in, count, packed);
+    return;
+  }
   const __m512i sign = _mm512_set1_epi8(-128);
   int i = 0;
   for (; i + 64 <= count; i += 64) {
@@ -77,8 +119,8 @@ void pack(const std::int8_t* in, int count, std::byte* packed) {
   }
   if (i < count) {
     const __mmask64 rest = ~std::uint64_t{0} >> (64 - (count - i));
-    _mm512_mask_storeu_epi8(packed + i, rest,
-                            _mm512_xor_si512(_mm512_maskz_loadu_epi8(rest, in + i), sign));
+    store_bytes(packed + i, _mm512_xor_si512(_mm512_maskz_loadu_epi8(rest, in + i), sign),
+                count - i);
   }
 }
 
@@ -115,24 +157,21 @@ struct Rows {
     rest.template requantize_second<kHasLeft>(n);
   }
   /// Two rows at a time.
-  [[gnu::always_inline]] void store(const Clamp& clamp, __mmask32 mask, std::int8_t* out,
+  [[gnu::always_inline]] void store(const Clamp& clamp, int channels, std::int8_t* out,
                                     std::ptrdiff_t stride) {
     if constexpr (kCount == 1) {
-      store_row(_mm512_castsi512_si256(narrow(first, second, first, second, clamp)), mask, out);
+      store_bytes(out, narrow(first, second, first, second, clamp), channels);
     } else {
       const __m512i bytes = narrow(first, second, rest.first, rest.second, clamp);
-      store_row(_mm512_castsi512_si256(bytes), mask, out);
-      store_row(_mm512_extracti64x4_epi64(bytes, 1), mask, out + stride);
-      rest.rest.store(clamp, mask, out + 2 * stride, stride);
-    }
-  }
-
- private:
-  static void store_row(__m256i bytes, __mmask32 mask, std::int8_t* out) {
-    if (mask == ~__mmask32{0}) {
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), bytes);
-    } else {
-      _mm256_mask_storeu_epi8(out, mask, bytes);
+      if (channels == 2 * kBlock) {
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), _mm512_castsi512_si256(bytes));
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + stride),
+                            _mm512_extracti64x4_epi64(bytes, 1));
+      } else {
+        store_bytes(out, bytes, channels);
+        store_bytes(out + stride, _mm512_shuffle_i64x2(bytes, bytes, 0xEE), channels);
+      }
+      rest.rest.store(clamp, channels, out + 2 * stride, stride);
     }
   }
 };
@@ -146,7 +185,7 @@ struct Rows<0, kBlocks> {
   void requantize_first(const Numbers& /*n*/) {}
   template <bool kHasLeft>
   void requantize_second(const Numbers& /*n*/) {}
-  void store(const Clamp& /*clamp*/, __mmask32 /*mask*/, std::int8_t* /*out*/,
+  void store(const Clamp& /*clamp*/, int /*channels*/, std::int8_t* /*out*/,
              std::ptrdiff_t /*stride*/) {}
 };
 
@@ -174,8 +213,7 @@ void multiply_rows(const std::byte* a, std::ptrdiff_t a_stride, const std::byte*
       rows.template requantize_second<false>(load(numbers.blocks[1]));
     }
   }
-  const __mmask32 mask = ~std::uint32_t{0} >> (channels >= 2 * kBlock ? 0 : 2 * kBlock - channels);
-  rows.store(clamp_of(numbers), mask, out, out_stride);
+  rows.store(clamp_of(numbers), channels, out, out_stride);
 }
 
 using Multiply = void (*)(const std::byte*, std::ptrdiff_t, const std::byte*, int,
@@ -229,13 +267,6 @@ Interleaved interleave(const std::int8_t* const* taps, int channel, __mmask64 ma
            _mm512_unpacklo_epi16(high01, high23), _mm512_unpackhi_epi16(high01, high23)}};
 }
 
-[[gnu::always_inline]] inline __m512i requantize_block(__m512i sums, const BlockNumbers& block) {
-  if (has_left(block)) {
-    return requantize<true>(sums, load(block));
-  }
-  return requantize<false>(sums, load(block));
-}
-
 int depthwise_channel(int position) {
   const int part = position / kBlock;
   const int lane = position % kBlock;
@@ -244,10 +275,30 @@ int depthwise_channel(int position) {
 
 int same_channel(int position) { return position; }
 
+/// Bounds of all bytes of a vector.
+struct Bounds {
+  __m512i low, high;
+};
+
+Bounds bounds_of(const TileNumbers& numbers) {
+  return {_mm512_set1_epi8(static_cast<char>(numbers.low)),
+          _mm512_set1_epi8(static_cast<char>(numbers.high))};
+}
+
+/// Packing within 128-bit lanes undoes the order of `interleave`.
+[[gnu::always_inline]] inline __m512i narrow_in_lanes(const __m512i* results, const Bounds& b) {
+  const __m512i bytes = _mm512_packs_epi16(_mm512_packs_epi32(results[0], results[1]),
+                                           _mm512_packs_epi32(results[2], results[3]));
+  return _mm512_min_epi8(_mm512_max_epi8(bytes, b.low), b.high);
+}
+
+bool has_left_in_four(const BlockNumbers* blocks) {
+  return has_left(blocks[0]) || has_left(blocks[1]) || has_left(blocks[2]) || has_left(blocks[3]);
+}
+
 void convolve(const std::int8_t* const* taps, int groups, const std::byte* weights,
               const TileNumbers& numbers, int channels, std::int8_t* out) {
-  const __m512i low = _mm512_set1_epi8(static_cast<char>(numbers.low));
-  const __m512i high = _mm512_set1_epi8(static_cast<char>(numbers.high));
+  const Bounds bounds = bounds_of(numbers);
   const BlockNumbers* blocks = numbers.blocks;
   for (int channel = 0; channel < channels; channel += kDepthwiseChannels, blocks += 4) {
     const int count = channels - channel;
@@ -265,15 +316,13 @@ void convolve(const std::int8_t* const* taps, int groups, const std::byte* weigh
             _mm512_dpbusd_epi32(sums[part], x.parts[part], _mm512_load_si512(weights + 64 * part));
       }
     }
+    const bool shifts = has_left_in_four(blocks);
 #pragma GCC unroll 4
     for (int part = 0; part < 4; ++part) {
-      sums[part] = requantize_block(sums[part], blocks[part]);
+      sums[part] = shifts ? requantize<true>(sums[part], load(blocks[part]))
+                          : requantize<false>(sums[part], load(blocks[part]));
     }
-    // Packing within 128-bit lanes undoes the order of `interleave`.
-    const __m512i bytes = _mm512_packs_epi16(_mm512_packs_epi32(sums[0], sums[1]),
-                                             _mm512_packs_epi32(sums[2], sums[3]));
-    _mm512_mask_storeu_epi8(out + channel, mask,
-                            _mm512_min_epi8(_mm512_max_epi8(bytes, low), high));
+    store_bytes(out + channel, narrow_in_lanes(sums, bounds), count);
   }
 }
 
@@ -297,63 +346,77 @@ void convolve(const std::int8_t* const* taps, int groups, const std::byte* weigh
            _mm512_unpacklo_epi16(high01, high2), _mm512_unpackhi_epi16(high01, high2)}};
 }
 
-/// Weights of the three columns of a window.
-struct ColumnWeights {
-  __m512i parts[3][4];
-};
+/// Two neighbouring windows of 64 channels, so that each weight and number is read once for both.
+/// `x` are the columns of the first, and from `kStride` on those of the second.
+template <int kStride, bool kHasLeft>
+[[gnu::always_inline]] inline void convolve_two(const Interleaved* x, const std::byte* weights,
+                                                const BlockNumbers* blocks, __m512i* first,
+                                                __m512i* second) {
+#pragma GCC unroll 4
+  for (int part = 0; part < 4; ++part) {
+    first[part] = second[part] = _mm512_load_si512(blocks[part].start);
+#pragma GCC unroll 3
+    for (int column = 0; column < 3; ++column) {
+      const __m512i w = _mm512_load_si512(weights + 256 * column + 64 * part);
+      first[part] = _mm512_dpbusd_epi32(first[part], x[column].parts[part], w);
+      second[part] = _mm512_dpbusd_epi32(second[part], x[column + kStride].parts[part], w);
+    }
+    const Numbers n = load(blocks[part]);
+    first[part] = requantize<kHasLeft>(first[part], n);
+    second[part] = requantize<kHasLeft>(second[part], n);
+  }
+}
 
 /// One row of 64 channels. Each column of the input is interleaved once and serves the windows
 /// that it lies in.
-template <int kStride>
-void convolve_channels(const DepthwiseRow& row, const ColumnWeights& w, const TileNumbers& numbers,
-                       const BlockNumbers* blocks, int channel, __mmask64 mask, int channels,
-                       std::int8_t* out) {
-  const __m512i low = _mm512_set1_epi8(static_cast<char>(numbers.low));
-  const __m512i high = _mm512_set1_epi8(static_cast<char>(numbers.high));
+template <int kStride, bool kHasLeft>
+void convolve_channels(const DepthwiseRow& row, const std::byte* weights,
+                       const TileNumbers& numbers, const BlockNumbers* blocks, int channel,
+                       int channels, std::int8_t* out) {
+  constexpr int kColumns = 3 + kStride;
+  const int count = channels - channel;
+  const __mmask64 mask = ~std::uint64_t{0} >> (count >= 64 ? 0 : 64 - count);
+  const Bounds bounds = bounds_of(numbers);
+  Interleaved x[kColumns];
   int column = row.first_column;
-  Interleaved left = interleave_column(row, column, channel, mask);
-  Interleaved middle = interleave_column(row, column + 1, channel, mask);
-  for (int x = 0; x < row.out_width; ++x, column += kStride, out += channels) {
-    const Interleaved right = interleave_column(row, column + 2, channel, mask);
-    __m512i sums[4];
+#pragma GCC unroll 3
+  for (int i = 0; i < 3 - kStride; ++i) {
+    x[i] = interleave_column(row, column + i, channel, mask);
+  }
+  for (int pixel = 0; pixel < row.out_width; pixel += 2, column += 2 * kStride) {
 #pragma GCC unroll 4
-    for (int part = 0; part < 4; ++part) {
-      sums[part] = _mm512_load_si512(blocks[part].start);
-      sums[part] = _mm512_dpbusd_epi32(sums[part], left.parts[part], w.parts[0][part]);
-      sums[part] = _mm512_dpbusd_epi32(sums[part], middle.parts[part], w.parts[1][part]);
-      sums[part] = _mm512_dpbusd_epi32(sums[part], right.parts[part], w.parts[2][part]);
-      sums[part] = requantize_block(sums[part], blocks[part]);
+    for (int i = 3 - kStride; i < kColumns; ++i) {
+      x[i] = interleave_column(row, column + i, channel, mask);
     }
-    const __m512i bytes = _mm512_packs_epi16(_mm512_packs_epi32(sums[0], sums[1]),
-                                             _mm512_packs_epi32(sums[2], sums[3]));
-    _mm512_mask_storeu_epi8(out, mask, _mm512_min_epi8(_mm512_max_epi8(bytes, low), high));
-    if constexpr (kStride == 1) {
-      left = middle;
-      middle = right;
-    } else {
-      left = right;
-      middle = interleave_column(row, column + 3, channel, mask);
+    __m512i first[4];
+    __m512i second[4];
+    convolve_two<kStride, kHasLeft>(x, weights, blocks, first, second);
+    store_bytes(out, narrow_in_lanes(first, bounds), count);
+    out += channels;
+    if (pixel + 1 < row.out_width) {
+      store_bytes(out, narrow_in_lanes(second, bounds), count);
+    }
+    out += channels;
+#pragma GCC unroll 3
+    for (int i = 0; i < 3 - kStride; ++i) {
+      x[i] = x[i + 2 * kStride];
     }
   }
 }
 
+using ConvolveChannels = void (*)(const DepthwiseRow&, const std::byte*, const TileNumbers&,
+                                  const BlockNumbers*, int, int, std::int8_t*);
+
 void convolve_row(const DepthwiseRow& row, int stride, const std::byte* weights,
                   const TileNumbers& numbers, int channels, std::int8_t* out) {
+  static constexpr ConvolveChannels kByStrideAndLeft[2][2] = {
+      {convolve_channels<1, false>, convolve_channels<1, true>},
+      {convolve_channels<2, false>, convolve_channels<2, true>}};
   const BlockNumbers* blocks = numbers.blocks;
   for (int channel = 0; channel < channels; channel += kDepthwiseChannels, blocks += 4) {
-    const int count = channels - channel;
-    const __mmask64 mask = ~std::uint64_t{0} >> (count >= 64 ? 0 : 64 - count);
-    ColumnWeights w;
-#pragma GCC unroll 3
-    for (int i = 0; i < 3; ++i) {
-#pragma GCC unroll 4
-      for (int part = 0; part < 4; ++part) {
-        w.parts[i][part] = _mm512_load_si512(weights + 256 * i + 64 * part);
-      }
-    }
+    const auto convolve_these = kByStrideAndLeft[stride - 1][has_left_in_four(blocks) ? 1 : 0];
+    convolve_these(row, weights, numbers, blocks, channel, channels, out + channel);
     weights += 3 * 256;
-    (stride == 1 ? convolve_channels<1> : convolve_channels<2>)(row, w, numbers, blocks, channel,
-                                                                mask, channels, out + channel);
   }
 }
 
@@ -404,8 +467,8 @@ void table(const std::int8_t* results, std::int64_t count, const std::int8_t* in
     const __m512i x = _mm512_maskz_loadu_epi8(mask, in + i);
     const __m512i negative = _mm512_permutex2var_epi8(n0, x, n1);
     const __m512i positive = _mm512_permutex2var_epi8(p0, x, p1);
-    _mm512_mask_storeu_epi8(out + i, mask,
-                            _mm512_mask_blend_epi8(_mm512_movepi8_mask(x), positive, negative));
+    store_bytes(out + i, _mm512_mask_blend_epi8(_mm512_movepi8_mask(x), positive, negative),
+                count - i);
   }
 }
 
