@@ -63,7 +63,8 @@ def test_a_mutant_that_changes_nothing_is_told_from_one_that_is_missed() -> None
     truncated = changed_parts(program, owners, samples, "truncates")
     assert truncated == {1: "truncates"}
     narrow = changed_parts(program, owners, samples, "inputs rounded to half of the bits")
-    assert narrow == dict.fromkeys((0, 1, 2), "inputs rounded to half of the bits")
+    # Whole numbers may stay the same.
+    assert narrow[0] == narrow[2] == "inputs rounded to half of the bits"
     # No sum of these inputs is infinite.
     infinite = changed_parts(program, owners, samples, "infinity becomes the largest number")
     assert infinite == {0: "", 1: "", 2: ""}
