@@ -70,9 +70,9 @@ TEST(ExitCode, OfConformanceIsWhatTheListsSay) {
 TEST(ConformOptions, ExpandTheirSettingsAsASpecDoes) {
   ConformOptions options;
   options.options = {"a=1,2", "b=1,2", "c=1,2"};
-  EXPECT_EQ(options.spec(false)->expand, Expand::kFull);
+  EXPECT_EQ(options.spec({.origin = "assay conform", .folder = "."})->expand, Expand::kFull);
   options.expand = "pairwise";
-  EXPECT_EQ(options.spec(false)->expand, Expand::kPairwise);
+  EXPECT_EQ(options.spec({.origin = "assay conform", .folder = "."})->expand, Expand::kPairwise);
 }
 
 TEST(ConformOptions, TellWhatIsToBeDrawn) {
