@@ -3,7 +3,6 @@
 //     assay-mutation-parts STORE RUN
 //
 // {"options": {…}, "outcome": "completed", "text": "", "accuracies": ["pass", …]}
-#include <cstddef>
 #include <cstdio>
 #include <exception>
 #include <fmt/format.h>
@@ -15,7 +14,6 @@
 #include "assay/base/enum_names.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
-#include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/summary.h"
 #include "assay/store/result_store.h"

@@ -3,6 +3,7 @@
 import keyword
 import math
 import operator
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +13,9 @@ import torch
 from assay.reduce.engines import NotWritable
 
 MOST_NODES = 30
+WIDTH = 100
+"""Columns of a line of a script."""
+
 MOST_WRITTEN, MOST_ANY = 16, 4
 """Elements of a tensor that stand in the script: where its values matter, and where any will do."""
 
@@ -46,13 +50,19 @@ def write_module(graph: torch.fx.GraphModule, source: Source, *, needs_values: b
         value: torch.Tensor = operator.attrgetter(str(node.target))(graph).detach()
         name = names[node].removeprefix("self.")
         text = tensor_text(value, name, source, needs_values=needs_values)
-        source.lines.append(f'        self.register_buffer("{name}", {text})')
+        source.lines += _wrapped(f'        self.register_buffer("{name}", {text})')
     if weights:
         source.lines.append("")
     source.lines.append(f"    def forward(self, {', '.join(placeholders)}):")
     for node in calls:
         source.lines.append(f"        {names[node]} = {_call(node, names)}")
     source.lines.append(f"        return {tuple_text([names[node] for node in _results(nodes)])}")
+
+
+def _wrapped(line: str) -> list[str]:
+    """A call of numbers on as many lines as it needs."""
+    indent = " " * (len(line) - len(line.lstrip()) + 4)
+    return textwrap.wrap(line, WIDTH, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def tuple_text(items: Sequence[str]) -> str:

@@ -7,8 +7,6 @@
 #include "assay/artifact/cache.h"
 #include "assay/base/json.h"
 #include "assay/record/case.h"
-#include "assay/record/subject.h"
-#include "assay/spec/reference_kind.h"
 
 namespace assay {
 namespace {

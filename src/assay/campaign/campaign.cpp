@@ -28,15 +28,10 @@
 #include "assay/campaign/preparation.h"
 #include "assay/campaign/stopping.h"
 #include "assay/campaign/surroundings.h"
-#include "assay/record/attribution.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/run.h"
-#include "assay/record/subject.h"
-#include "assay/record/summary.h"
-#include "assay/spec/reference_kind.h"
 #include "assay/supervise/agent_client.h"
-#include "assay/tensor/tensor.h"
 
 namespace assay {
 namespace {

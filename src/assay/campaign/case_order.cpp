@@ -15,7 +15,6 @@
 #include "assay/record/axes.h"
 #include "assay/record/run.h"
 #include "assay/record/subject.h"
-#include "assay/spec/reference_kind.h"
 #include "assay/tensor/safetensors.h"
 #include "assay/wire/messages.h"
 

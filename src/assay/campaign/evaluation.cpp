@@ -14,13 +14,13 @@
 #include "assay/campaign/case_order.h"
 #include "assay/campaign/judge.h"
 #include "assay/campaign/launch_order.h"
-#include "assay/campaign/plan.h"
 #include "assay/campaign/preparation.h"
 #include "assay/evaluate/attribution.h"
 #include "assay/evaluate/output_values.h"
 #include "assay/evaluate/tolerance.h"
 #include "assay/record/attribution.h"
 #include "assay/record/axes.h"
+#include "assay/record/case.h"
 #include "assay/record/run.h"
 #include "assay/record/summary.h"
 #include "assay/spec/reference_kind.h"
@@ -28,6 +28,11 @@
 
 namespace assay {
 namespace {
+
+/// An empty object without an artifact.
+Json manifest_of(const PreparedCase& prepared) {
+  return prepared.artifact ? prepared.artifact->manifest : Json::object();
+}
 
 /// One evaluation launch of one case under judgement.
 class CaseEvaluation {
@@ -38,7 +43,7 @@ class CaseEvaluation {
         cell_(cell),
         attempt_(attempt),
         prepared_(scene.prepared[cell]),
-        manifest_(prepared_.artifact ? prepared_.artifact->manifest : Json::object()),
+        manifest_(manifest_of(prepared_)),
         layers_(layers_of(manifest_).size()),
         parts_(parts_of(manifest_)),
         brought_(
@@ -168,8 +173,8 @@ class CaseEvaluation {
     if (yield.launch.outcome != Outcome::kCompleted) {
       return fmt::format("{}: {}", name_of(yield.launch.outcome), yield.launch.text);
     }
-    const auto judged = judge_pieces(pieces.artifact->manifest, {.outputs = yield.outputs},
-                                     pieces.references, found);
+    const auto judged =
+        judge_pieces(manifest_of(pieces), {.outputs = yield.outputs}, pieces.references, found);
     return judged ? std::string() : judged.error().message;
   }
 
