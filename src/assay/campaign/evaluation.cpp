@@ -29,9 +29,12 @@
 namespace assay {
 namespace {
 
-/// An empty object without an artifact.
+/// An empty object without an artifact, and for a program that was made elsewhere.
 Json manifest_of(const PreparedCase& prepared) {
-  return prepared.artifact ? prepared.artifact->manifest : Json::object();
+  if (!prepared.artifact || !prepared.artifact->manifest.is_object()) {
+    return Json::object();
+  }
+  return prepared.artifact->manifest;
 }
 
 /// One evaluation launch of one case under judgement.

@@ -17,6 +17,7 @@
 #include "assay/conform/conform.h"
 #include "assay/conform/judgement.h"
 #include "assay/conform/plan.h"
+#include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/conformance.h"
 #include "assay/record/own_inputs.h"

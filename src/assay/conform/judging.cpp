@@ -18,7 +18,6 @@
 #include "assay/conform/judgement.h"
 #include "assay/conform/known_gaps.h"
 #include "assay/conform/plan.h"
-#include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/conformance.h"
 #include "assay/record/run.h"

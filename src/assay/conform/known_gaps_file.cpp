@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <fmt/format.h>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -44,6 +45,7 @@ std::string text_at(const Node& node, std::string_view key, bool is_required) {
 
 GapPattern pattern_from(const Node& node) {
   std::vector<std::string_view> keys;
+  keys.reserve(std::size(kPatternFields));
   for (const auto& [key, field] : kPatternFields) {
     keys.emplace_back(key);
   }

@@ -15,7 +15,6 @@
 #include "assay/conform/known_gaps.h"
 #include "assay/record/case.h"
 #include "assay/record/own_inputs.h"
-#include "assay/tensor/tensor.h"
 
 namespace assay {
 namespace {

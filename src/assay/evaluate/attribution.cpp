@@ -205,14 +205,14 @@ Status judge_alone(const LayerOutputs& outputs, Attribution& found) {
 }
 
 void note_first_beyond(double least_db, Attribution& found) {
-  const auto beyond = std::ranges::find_if(found.layers, [least_db](const LayerNoise& layer) {
-    const auto& noise = layer.noise.backend;
-    return noise && sqnr_db_from_noise(*noise) < least_db;
-  });
-  if (beyond != found.layers.end()) {
-    found.notes.push_back(fmt::format(
-        "the backend first leaves its tolerance (sqnr_db >= {:g}) in {}: {:.1f} dB", least_db,
-        title_of(beyond->origin), sqnr_db_from_noise(*beyond->noise.backend)));
+  for (const auto& layer : found.layers) {
+    const double db = sqnr_db_from_noise(layer.noise.backend.value_or(0));
+    if (db < least_db) {
+      found.notes.push_back(
+          fmt::format("the backend first leaves its tolerance (sqnr_db >= {:g}) in {}: {:.1f} dB",
+                      least_db, title_of(layer.origin), db));
+      return;
+    }
   }
 }
 

@@ -25,8 +25,8 @@ namespace {
 constexpr std::size_t kMany = 4;
 
 const std::regex& number_pattern() {
-  static const std::regex kNumber(R"(\b\d+(\.\d+)?\b)");
-  return kNumber;
+  static const std::regex pattern(R"(\b\d+(\.\d+)?\b)");
+  return pattern;
 }
 
 /// A text with its numbers taken out, and the numbers.
