@@ -39,20 +39,12 @@ class Rounding(IntEnum):
 ROUNDED = (Kind.CONV2D, Kind.ADD, Kind.MUL, Kind.AVG_POOL2D, Kind.MATMUL)
 """Primitives that the mode of rounding is for."""
 
-_POOL = (
-    "batch",
-    "in_height",
-    "in_width",
-    "channels",
-    "out_height",
-    "out_width",
-    "kernel_height",
-    "kernel_width",
-    "stride_height",
-    "stride_width",
-    "pad_top",
-    "pad_left",
+_SLIDE = (
+    *("kernel_height", "kernel_width", "stride_height", "stride_width"),
+    *("pad_top", "pad_left"),
 )
+_DILATION = ("dilation_height", "dilation_width")
+_POOL = ("batch", "in_height", "in_width", "channels", "out_height", "out_width", *_SLIDE)
 _STRIDES = ("rank", "offset", *(f"dim{i}" for i in range(6)), *(f"stride{i}" for i in range(6)))
 
 ATTRIBUTES: Mapping[Kind, tuple[str, ...]] = {
@@ -64,21 +56,15 @@ ATTRIBUTES: Mapping[Kind, tuple[str, ...]] = {
         "out_height",
         "out_width",
         "out_channels",
-        "kernel_height",
-        "kernel_width",
-        "stride_height",
-        "stride_width",
-        "pad_top",
-        "pad_left",
-        "dilation_height",
-        "dilation_width",
+        *_SLIDE,
+        *_DILATION,
         "groups",
         "input_zero_point",
     ),
     Kind.ADD: ("count",),
     Kind.MUL: ("outer", "rows", "inner", "zero_point_a", "zero_point_b"),
     Kind.AVG_POOL2D: (*_POOL, "input_zero_point"),
-    Kind.MAX_POOL2D: (*_POOL, "dilation_height", "dilation_width"),
+    Kind.MAX_POOL2D: (*_POOL, *_DILATION),
     Kind.TABLE: ("count",),
     Kind.COPY: _STRIDES,
     Kind.CONCAT: ("outer",),

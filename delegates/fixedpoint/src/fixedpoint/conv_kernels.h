@@ -1,0 +1,31 @@
+#pragma once
+
+#include "fixedpoint/kernels.h"
+#include "fixedpoint/operations.h"
+#include "fixedpoint/packed_conv.h"
+#include "fixedpoint/packed_weights.h"
+
+#include <memory>
+
+/// Convolutions over packed weights; the units, tables and weights stay valid longer.
+namespace fixedpoint {
+
+/// As a product of matrices, a panel of windows at a time.
+std::unique_ptr<ConvKernel> make_gemm_conv(const Conv2d& conv, const GemmUnit& unit,
+                                           TableFunction table, PackedWeights packed);
+
+/// One filter a channel, a pixel at a time.
+std::unique_ptr<ConvKernel> make_depthwise_conv(const Conv2d& conv, const DepthwiseUnit& unit,
+                                                TableFunction table, PackedWeights packed);
+
+/// Whether windows are of 3x3 and slide by one or two pixels along a row.
+bool slides_in_rows(const Window& window);
+
+/// One filter a channel, a row at a time; for windows that slide in rows.
+std::unique_ptr<ConvKernel> make_depthwise_rows(const Conv2d& conv, const DepthwiseUnit& unit,
+                                                TableFunction table, PackedWeights packed);
+
+/// Whether threads are worth waking.
+bool is_worth_sharing(const Window& window);
+
+}  // namespace fixedpoint

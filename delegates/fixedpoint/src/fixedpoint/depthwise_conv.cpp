@@ -1,0 +1,181 @@
+#include "fixedpoint/conv_kernels.h"
+#include "fixedpoint/kernels.h"
+#include "fixedpoint/operations.h"
+#include "fixedpoint/packed_conv.h"
+#include "fixedpoint/packed_weights.h"
+#include "fixedpoint/window_walk.h"
+#include "fixedpoint/workers.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace fixedpoint {
+namespace {
+
+class DepthwiseConv : public ConvKernel {
+ public:
+  DepthwiseConv(const Conv2d& conv, const DepthwiseUnit& unit, TableFunction table,
+                PackedWeights packed)
+      : conv_(conv), unit_(unit), table_(table), packed_(std::move(packed)), padded_(conv.window) {
+    take_taps(1);
+    const Window& w = conv_.window;
+    for (int i = 0; i < w.kernel_height; ++i) {
+      for (int j = 0; j < w.kernel_width; ++j) {
+        offsets_.push_back((std::int64_t{i} * w.dilation_height * w.in_width +
+                            std::int64_t{j} * w.dilation_width) *
+                           w.in_channels);
+      }
+    }
+  }
+
+  void run(const std::int8_t* in, std::int8_t* out) override {
+    run_share(in, out, {0, conv_.window.out_pixels()}, taps_.data());
+  }
+
+  int split(int parts) override {
+    if (!is_worth_sharing(conv_.window)) {
+      return 1;
+    }
+    parts_ = parts;
+    take_taps(parts);
+    return parts;
+  }
+
+  void run_part(const std::int8_t* in, std::int8_t* out, int part) override {
+    const Window& w = conv_.window;
+    run_share(in, out, share_of(w.out_pixels(), part, parts_, w.out_width),
+              taps_.data() + tap_count_ * part);
+  }
+
+ private:
+  void take_taps(int parts) {
+    tap_count_ = std::size_t(packed_.groups) * unit_.packing.group;
+    taps_.assign(tap_count_ * parts, padded_.padding());
+  }
+
+  void run_share(const std::int8_t* in, std::int8_t* out, Share pixels,
+                 const std::int8_t** taps) const {
+    const Window& w = conv_.window;
+    const TileNumbers numbers{packed_.blocks(0), conv_.low, conv_.high};
+    Pixel pixel(w, pixels.first);
+    std::int8_t* first = out + pixels.first * w.out_channels;
+    for (std::int64_t i = pixels.first; i < pixels.end; ++i, pixel.next()) {
+      find_taps(in, pixel, taps);
+      unit_.convolve(taps, packed_.groups, packed_.tile_weights(0), numbers, w.out_channels,
+                     out + i * w.out_channels);
+    }
+    if (conv_.table != nullptr) {
+      table_(conv_.table, (pixels.end - pixels.first) * w.out_channels, first, first);
+    }
+  }
+
+  void find_taps(const std::int8_t* in, const Pixel& pixel, const std::int8_t** taps) const {
+    const Window& w = conv_.window;
+    if (pixel.is_interior()) {
+      const std::int8_t* base = in + pixel.offset(pixel.top(), pixel.left());
+      for (std::size_t tap = 0; tap < offsets_.size(); ++tap) {
+        taps[tap] = base + offsets_[tap];
+      }
+      return;
+    }
+    std::size_t tap = 0;
+    for (int i = 0; i < w.kernel_height; ++i) {
+      const int y = pixel.top() + i * w.dilation_height;
+      for (int j = 0; j < w.kernel_width; ++j) {
+        const int x = pixel.left() + j * w.dilation_width;
+        taps[tap++] = padded_.at(in, pixel, y, x);
+      }
+    }
+  }
+
+  Conv2d conv_;
+  const DepthwiseUnit& unit_;
+  TableFunction table_;
+  PackedWeights packed_;
+  PaddedInput padded_;
+  int parts_ = 1;
+  std::size_t tap_count_ = 0;
+  /// Of each part. Those past the last tap stay on the padding; their weights are zero.
+  std::vector<const std::int8_t*> taps_;
+  std::vector<std::int64_t> offsets_;
+};
+
+class DepthwiseRows : public ConvKernel {
+ public:
+  DepthwiseRows(const Conv2d& conv, const DepthwiseUnit& unit, TableFunction table,
+                PackedWeights packed)
+      : conv_(conv), unit_(unit), table_(table), packed_(std::move(packed)), padded_(conv.window) {}
+
+  void run(const std::int8_t* in, std::int8_t* out) override {
+    run_share(in, out, {0, std::int64_t{conv_.window.batch} * conv_.window.out_height});
+  }
+
+  int split(int parts) override {
+    parts_ = is_worth_sharing(conv_.window) ? parts : 1;
+    return parts_;
+  }
+
+  void run_part(const std::int8_t* in, std::int8_t* out, int part) override {
+    const std::int64_t rows = std::int64_t{conv_.window.batch} * conv_.window.out_height;
+    run_share(in, out, share_of(rows, part, parts_, 1));
+  }
+
+ private:
+  void run_share(const std::int8_t* in, std::int8_t* out, Share rows) const {
+    const Window& w = conv_.window;
+    const TileNumbers numbers{packed_.blocks(0), conv_.low, conv_.high};
+    const std::int64_t row_values = std::int64_t{w.out_width} * w.out_channels;
+    for (std::int64_t i = rows.first; i < rows.end; ++i) {
+      std::int8_t* place = out + i * row_values;
+      unit_.rows.convolve(find_row(in, i), w.stride_width, packed_.tile_weights(0), numbers,
+                          w.out_channels, place);
+      if (conv_.table != nullptr) {
+        table_(conv_.table, row_values, place, place);
+      }
+    }
+  }
+
+  DepthwiseRow find_row(const std::int8_t* in, std::int64_t row) const {
+    const Window& w = conv_.window;
+    const Pixel pixel(w, row * w.out_width);
+    DepthwiseRow found{.padding = padded_.padding(),
+                       .in_width = w.in_width,
+                       .first_column = -w.pad_left,
+                       .out_width = w.out_width};
+    for (int i = 0; i < 3; ++i) {
+      const int y = pixel.top() + i * w.dilation_height;
+      found.rows[i] = padded_.at(in, pixel, y, 0);
+      found.steps[i] = pixel.is_row_inside(y) ? w.in_channels : 0;
+    }
+    return found;
+  }
+
+  Conv2d conv_;
+  const DepthwiseUnit& unit_;
+  TableFunction table_;
+  PackedWeights packed_;
+  PaddedInput padded_;
+  int parts_ = 1;
+};
+
+}  // namespace
+
+std::unique_ptr<ConvKernel> make_depthwise_conv(const Conv2d& conv, const DepthwiseUnit& unit,
+                                                TableFunction table, PackedWeights packed) {
+  return std::make_unique<DepthwiseConv>(conv, unit, table, std::move(packed));
+}
+
+bool slides_in_rows(const Window& w) {
+  return w.kernel_height == 3 && w.kernel_width == 3 && w.dilation_width == 1 &&
+         w.stride_width <= 2;
+}
+
+std::unique_ptr<ConvKernel> make_depthwise_rows(const Conv2d& conv, const DepthwiseUnit& unit,
+                                                TableFunction table, PackedWeights packed) {
+  return std::make_unique<DepthwiseRows>(conv, unit, table, std::move(packed));
+}
+
+}  // namespace fixedpoint

@@ -1,0 +1,176 @@
+#include "fixedpoint/conv_kernels.h"
+#include "fixedpoint/kernels.h"
+#include "fixedpoint/operations.h"
+#include "fixedpoint/packed_conv.h"
+#include "fixedpoint/packed_weights.h"
+#include "fixedpoint/window_walk.h"
+#include "fixedpoint/workers.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+namespace fixedpoint {
+namespace {
+
+constexpr std::size_t kPanelBytes = 48 * 1024;
+/// Panels of different threads share no cache line.
+constexpr std::ptrdiff_t kLine = 64;
+constexpr int kMostPanelRows = 96;
+
+bool is_pointwise(const Window& w) {
+  return w.taps() == 1 && w.stride_height == 1 && w.stride_width == 1 && w.pad_top == 0 &&
+         w.pad_left == 0 && w.in_height == w.out_height && w.in_width == w.out_width;
+}
+
+class GemmConv : public ConvKernel {
+ public:
+  GemmConv(const Conv2d& conv, const GemmUnit& unit, TableFunction table, PackedWeights packed)
+      : conv_(conv),
+        unit_(unit),
+        table_(table),
+        packed_(std::move(packed)),
+        row_bytes_(std::ptrdiff_t{packed_.groups} * unit.packing.group * unit.element_bytes),
+        padded_(conv.window) {
+    const auto fitting =
+        static_cast<int>(std::min<std::size_t>(kPanelBytes / row_bytes_, kMostPanelRows));
+    panel_rows_ = std::max(fitting / unit.rows, 1) * unit.rows;
+    panel_bytes_ = (row_bytes_ * panel_rows_ + kLine - 1) / kLine * kLine;
+    panels_ = take_memory(panel_bytes_);
+  }
+
+  void run(const std::int8_t* in, std::int8_t* out) override {
+    run_share(in, out, {0, conv_.window.out_pixels()}, {0, packed_.tiles}, panels_.get());
+  }
+
+  /// By rows of the matrix, or by tiles of channels where there are few rows.
+  int split(int parts) override {
+    if (!is_worth_sharing(conv_.window)) {
+      return 1;
+    }
+    parts_ = parts;
+    panels_ = take_memory(panel_bytes_ * parts);
+    return parts;
+  }
+
+  void run_part(const std::int8_t* in, std::int8_t* out, int part) override {
+    const std::int64_t pixels = conv_.window.out_pixels();
+    Share rows{0, pixels};
+    Share tiles{0, packed_.tiles};
+    if (pixels >= std::int64_t{2} * unit_.rows * parts_) {
+      rows = share_of(pixels, part, parts_, unit_.rows);
+    } else {
+      tiles = share_of(packed_.tiles, part, parts_, 1);
+    }
+    run_share(in, out, rows, tiles, panels_.get() + panel_bytes_ * part);
+  }
+
+ private:
+  void run_share(const std::int8_t* in, std::int8_t* out, Share pixels, Share tiles,
+                 std::byte* panel) const {
+    const Window& w = conv_.window;
+    Pixel pixel(w, pixels.first);
+    for (std::int64_t start = pixels.first; start < pixels.end && tiles.first < tiles.end;
+         start += panel_rows_) {
+      const int rows = static_cast<int>(std::min<std::int64_t>(panel_rows_, pixels.end - start));
+      if (is_pointwise(w)) {
+        pack_pointwise(in + start * w.in_channels, rows, panel);
+      } else {
+        pack_windows(in, rows, pixel, panel);
+      }
+      std::int8_t* panel_out = out + start * w.out_channels;
+      multiply(panel, rows, tiles, panel_out);
+      look_up(rows, tiles, panel_out);
+    }
+  }
+
+  void pack_pointwise(const std::int8_t* in, int rows, std::byte* panel) const {
+    const int channels = conv_.window.in_channels;
+    if (row_bytes_ == std::ptrdiff_t{channels} * unit_.element_bytes) {
+      unit_.pack(in, rows * channels, panel);
+      return;
+    }
+    for (int row = 0; row < rows; ++row) {
+      unit_.pack(in + std::int64_t{row} * channels, channels, panel + row * row_bytes_);
+    }
+  }
+
+  void pack_windows(const std::int8_t* in, int rows, Pixel& pixel, std::byte* panel) const {
+    for (int row = 0; row < rows; ++row, pixel.next()) {
+      pack_window(in, pixel, panel + row * row_bytes_);
+    }
+  }
+
+  /// One row of the matrix: the taps of a window, one after the other.
+  void pack_window(const std::int8_t* in, const Pixel& pixel, std::byte* packed) const {
+    const Window& w = conv_.window;
+    const std::ptrdiff_t tap_bytes = std::ptrdiff_t{w.in_channels} * unit_.element_bytes;
+    for (int i = 0; i < w.kernel_height; ++i) {
+      const int y = pixel.top() + i * w.dilation_height;
+      if (pixel.is_row_inside(y) && w.dilation_width == 1 && pixel.is_interior_in_width()) {
+        unit_.pack(in + pixel.offset(y, pixel.left()), w.kernel_width * w.in_channels, packed);
+        packed += tap_bytes * w.kernel_width;
+        continue;
+      }
+      for (int j = 0; j < w.kernel_width; ++j, packed += tap_bytes) {
+        const int x = pixel.left() + j * w.dilation_width;
+        unit_.pack(padded_.at(in, pixel, y, x), w.in_channels, packed);
+      }
+    }
+  }
+
+  void multiply(const std::byte* panel, int rows, Share tiles, std::int8_t* out) const {
+    const int channels = conv_.window.out_channels;
+    for (auto tile = static_cast<int>(tiles.first); tile < tiles.end; ++tile) {
+      const TileNumbers numbers{packed_.blocks(tile), conv_.low, conv_.high};
+      const int first = tile * unit_.packing.channels;
+      const int count = std::min(unit_.packing.channels, channels - first);
+      for (int row = 0; row < rows; row += unit_.rows) {
+        unit_.multiply(panel + row * row_bytes_, row_bytes_, std::min(unit_.rows, rows - row),
+                       packed_.tile_weights(tile), packed_.groups, numbers,
+                       out + std::int64_t{row} * channels + first, channels, count);
+      }
+    }
+  }
+
+  /// The table, on the channels of these tiles.
+  void look_up(int rows, Share tiles, std::int8_t* out) const {
+    const int channels = conv_.window.out_channels;
+    const auto first = static_cast<int>(tiles.first) * unit_.packing.channels;
+    const int end = std::min(static_cast<int>(tiles.end) * unit_.packing.channels, channels);
+    if (conv_.table == nullptr) {
+      return;
+    }
+    if (end - first == channels) {
+      table_(conv_.table, std::int64_t{rows} * channels, out, out);
+      return;
+    }
+    for (int row = 0; row < rows; ++row) {
+      std::int8_t* place = out + std::int64_t{row} * channels + first;
+      table_(conv_.table, end - first, place, place);
+    }
+  }
+
+  Conv2d conv_;
+  const GemmUnit& unit_;
+  TableFunction table_;
+  PackedWeights packed_;
+  std::ptrdiff_t row_bytes_;
+  PaddedInput padded_;
+  int panel_rows_ = 0;
+  int parts_ = 1;
+  std::ptrdiff_t panel_bytes_ = 0;
+  /// One for each part.
+  Memory panels_;
+};
+
+}  // namespace
+
+std::unique_ptr<ConvKernel> make_gemm_conv(const Conv2d& conv, const GemmUnit& unit,
+                                           TableFunction table, PackedWeights packed) {
+  return std::make_unique<GemmConv>(conv, unit, table, std::move(packed));
+}
+
+}  // namespace fixedpoint

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "fixedpoint/operations.h"
+#include "fixedpoint/packed_conv.h"
+
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <optional>
+
+namespace fixedpoint {
+
+struct Free {
+  void operator()(std::byte* memory) const { ::operator delete(memory, std::align_val_t{64}); }
+};
+using Memory = std::unique_ptr<std::byte, Free>;
+
+/// Zeros, aligned for vector units.
+Memory take_memory(std::size_t bytes);
+
+/// Weights and numbers of all channels, tile by tile.
+struct PackedWeights {
+  Memory weights;
+  Memory numbers;
+  int groups = 0;
+  int tiles = 0;
+  std::size_t tile_weight_bytes = 0;
+  int tile_blocks = 0;
+
+  const BlockNumbers* blocks(int tile) const {
+    return reinterpret_cast<const BlockNumbers*>(numbers.get()) + tile * tile_blocks;
+  }
+  const std::byte* tile_weights(int tile) const { return weights.get() + tile * tile_weight_bytes; }
+};
+
+/// Nothing where a channel's numbers do not fit the units' arithmetic.
+std::optional<PackedWeights> pack_weights(const Conv2d& conv, const Packing& packing);
+
+}  // namespace fixedpoint
