@@ -10,6 +10,7 @@ import os
 import signal
 import sqlite3
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -90,6 +91,25 @@ class Workplace:
         build = {"name": engine, "label": label, "runner": str(runner), "build_id": "by hand"}
         document = {"schema": "assay/engines/1", "builds": [{**build, "details": {}}]}
         registry.write_text(json.dumps(document), encoding="utf-8")
+
+    def use_script_as_toolchain(self, script: Path) -> None:
+        """Python of ahead-of-time work that answers every request by this script."""
+        self._write_shell("python", f'exec {sys.executable} {script} "$@"')
+        self.env["ASSAY_PYTHON"] = str(self.folder / "python")
+
+    def register_fake_as(self, engine: str, label: str, *, fmt: str, does: str = "") -> None:
+        """The fake engine under another engine's name; `does` stands in for it in the shell."""
+        fake = BIN / "assay-runner-fake"
+        names = f"""-e 's/"name": "fake"/"name": "{engine}"/' -e 's/^    "fake"$/    "{fmt}"/'"""
+        describe = f'if [ "$1" = --describe ]; then {fake} --describe | sed {names}; exit; fi'
+        runner = self._write_shell(f"runner-{label}", describe, does or f'exec {fake} "$@"')
+        self.register(engine, label, runner)
+
+    def _write_shell(self, name: str, *lines: str) -> Path:
+        path = self.folder / name
+        path.write_text("\n".join(("#!/bin/sh", *lines, "")), encoding="utf-8")
+        path.chmod(0o755)
+        return path
 
     # ---- commands
 

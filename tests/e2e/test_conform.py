@@ -2,11 +2,10 @@
 
 import json
 import sqlite3
-import sys
 from pathlib import Path
 
 import pytest
-from driver import BIN, Document, Finished, Workplace
+from driver import Document, Finished, Workplace
 from scripted_toolchain import FAULTS
 
 RECIPE = "executorch/portable"
@@ -16,17 +15,8 @@ SCRIPT = Path(__file__).parent / "scripted_toolchain.py"
 @pytest.fixture
 def conform(place: Workplace) -> Workplace:
     """A workplace whose ExecuTorch is the fake engine, and whose Python is a script."""
-    python = place.folder / "python"
-    python.write_text(f'#!/bin/sh\nexec {sys.executable} {SCRIPT} "$@"\n', encoding="utf-8")
-    python.chmod(0o755)
-    place.env["ASSAY_PYTHON"] = str(python)
-    fake = BIN / "assay-runner-fake"
-    runner = place.folder / "runner"
-    names = """-e 's/"name": "fake"/"name": "executorch"/' -e 's/^    "fake"$/    "pte"/'"""
-    describe = f'if [ "$1" = --describe ]; then {fake} --describe | sed {names}; exit; fi'
-    runner.write_text(f'#!/bin/sh\n{describe}\nexec {fake} "$@"\n', encoding="utf-8")
-    runner.chmod(0o755)
-    place.register("executorch", "scripted", runner)
+    place.use_script_as_toolchain(SCRIPT)
+    place.register_fake_as("executorch", "scripted", fmt="pte")
     return place
 
 
@@ -162,13 +152,8 @@ def test_every_format_is_written(conform: Workplace, suffix: str) -> None:
 
 
 def test_a_recipe_that_cannot_even_add_is_unavailable(conform: Workplace) -> None:
-    fake = BIN / "assay-runner-fake"
-    runner = conform.folder / "broken"
-    names = """-e 's/"name": "fake"/"name": "executorch"/' -e 's/^    "fake"$/    "pte"/'"""
-    describe = f'if [ "$1" = --describe ]; then {fake} --describe | sed {names}; exit; fi'
-    runner.write_text(f"#!/bin/sh\n{describe}\necho no licence >&2\nexit 3\n", encoding="utf-8")
-    runner.chmod(0o755)
-    conform.register("executorch", "broken", runner)
+    does = "echo no licence >&2; exit 3"
+    conform.register_fake_as("executorch", "broken", fmt="pte", does=does)
     finished = conform.run(
         *("conform", "--recipe", RECIPE, "--engine", "executorch@broken", "--quiet"),
         *("--known", str(conform.folder / "known"), "--format", "json", "--update-known"),

@@ -11,25 +11,15 @@ import pytest
 from driver import BIN, Document, Finished, Workplace, wait_for_end, wait_until
 from reduce_toolchain import CULPRITS
 
-HERE = Path(__file__).parent
+SCRIPT = Path(__file__).parent / "reduce_toolchain.py"
 CASE = "models/wide"
 
 
 @pytest.fixture
 def scripted(place: Workplace) -> Workplace:
     """A workplace whose ExecuTorch is the fake engine, and whose Python is a script."""
-    python = place.folder / "python"
-    script = HERE / "reduce_toolchain.py"
-    python.write_text(f'#!/bin/sh\nexec {sys.executable} {script} "$@"\n', encoding="utf-8")
-    python.chmod(0o755)
-    place.env["ASSAY_PYTHON"] = str(python)
-    fake = BIN / "assay-runner-fake"
-    runner = place.folder / "runner"
-    names = """-e 's/"name": "fake"/"name": "executorch"/' -e 's/^    "fake"$/    "pte"/'"""
-    describe = f'if [ "$1" = --describe ]; then {fake} --describe | sed {names}; exit; fi'
-    runner.write_text(f'#!/bin/sh\n{describe}\nexec {fake} "$@"\n', encoding="utf-8")
-    runner.chmod(0o755)
-    place.register("executorch", "scripted", runner)
+    place.use_script_as_toolchain(SCRIPT)
+    place.register_fake_as("executorch", "scripted", fmt="pte")
     return place
 
 
