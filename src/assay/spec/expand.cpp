@@ -3,24 +3,22 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <fmt/format.h>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
-#include "assay/base/digest.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/base/suggest.h"
 #include "assay/record/case.h"
 #include "assay/record/own_inputs.h"
 #include "assay/spec/engine_choice.h"
+#include "assay/spec/file_digest.h"
 #include "assay/spec/pairwise.h"
 #include "assay/spec/program_format.h"
 #include "assay/spec/spec.h"
@@ -89,49 +87,6 @@ class Expander {
   std::set<std::size_t> busy_rules_;
   Expansion expansion_;
 };
-
-// Digests a file and compares it with what the spec promised.
-Result<std::string> digest_file(const std::string& file, const SpecModel& entry,
-                                const std::string& where) {
-  auto digest = sha256_hex_of_file(file);
-  if (!digest) {
-    const auto hint = entry.url.empty() ? "" : "; fetch it from " + entry.url;
-    return fail(digest.error().code, fmt::format("{}: {}{}", where, digest.error().message, hint));
-  }
-  if (!entry.sha256.empty() && *digest != entry.sha256) {
-    return fail(ErrorCode::kCorrupt,
-                fmt::format("{}: '{}' has SHA-256 {}, the spec says {}; fetch it again or mend the "
-                            "spec",
-                            where, file, *digest, entry.sha256));
-  }
-  return digest;
-}
-
-// A folder is known by the names in it and their content.
-Result<std::string> digest_folder(const std::filesystem::path& folder, const std::string& where) {
-  Json content = Json::object();
-  std::error_code error;
-  for (std::filesystem::recursive_directory_iterator entry(folder, error), end; entry != end;
-       entry.increment(error)) {
-    if (entry->is_regular_file(error)) {
-      ASSAY_ASSIGN_OR_RETURN(content[entry->path().lexically_relative(folder).generic_string()],
-                             digest_file(entry->path().string(), {}, where));
-    }
-    if (error) {
-      break;
-    }
-  }
-  if (error) {
-    return fail(ErrorCode::kUnavailable,
-                fmt::format("{}: cannot read '{}': {}", where, folder.string(), error.message()));
-  }
-  return digest_of_json(content);
-}
-
-Result<std::string> digest_samples(const std::string& file, const std::string& where) {
-  return std::filesystem::is_directory(file) ? digest_folder(file, where)
-                                             : digest_file(file, {}, where);
-}
 
 // Every combination of values, the last name varying fastest; null leaves its name out.
 void add_combinations(const std::map<std::string, std::vector<Json>>& options,
@@ -252,7 +207,8 @@ Status Expander::bind_model(const SpecModel& entry, std::size_t index) {
                    .program_format = find_program_format(entry.model.ref)};
   if (const auto file = find_model_file(entry.model.ref)) {
     const auto where = fmt::format("{}: models[{}].ref", spec_.origin, index);
-    ASSAY_ASSIGN_OR_RETURN(bound.model.source_sha256, digest_file(*file, entry, where));
+    ASSAY_ASSIGN_OR_RETURN(bound.model.source_sha256,
+                           digest_file(*file, where, {.sha256 = entry.sha256, .url = entry.url}));
   }
   if (entry.brings_inputs) {
     bound.inputs.generator = kOwnInputs;
@@ -374,8 +330,8 @@ void Expander::add_scenarios_of(Case& cell, const Coordinates& base) {
 Status Expander::digest_neighbors() {
   for (auto& scenario : scenarios_) {
     if (const auto beside = scenario.find("beside"); beside != scenario.end()) {
-      ASSAY_ASSIGN_OR_RETURN(auto digest, digest_file(beside->get<std::string>(), {},
-                                                      spec_.origin + ": scenario.beside"));
+      ASSAY_ASSIGN_OR_RETURN(
+          auto digest, digest_file(beside->get<std::string>(), spec_.origin + ": scenario.beside"));
       scenario["beside_sha256"] = std::move(digest);
     }
   }
