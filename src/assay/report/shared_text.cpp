@@ -29,37 +29,36 @@ const std::regex& number_pattern() {
   return pattern;
 }
 
-/// A text with its numbers taken out, and the numbers.
-struct Sentence {
-  std::string skeleton;
-  std::vector<std::string> numbers;
-};
-
-Sentence taken_apart(const std::string& text) {
-  Sentence sentence{.skeleton = std::regex_replace(text, number_pattern(), "#"), .numbers = {}};
-  std::ranges::copy(std::sregex_token_iterator(text.begin(), text.end(), number_pattern()),
-                    std::sregex_token_iterator(), std::back_inserter(sentence.numbers));
-  return sentence;
+/// The text with its numbers taken out.
+std::string skeleton_of(const std::string& text) {
+  return std::regex_replace(text, number_pattern(), "#");
 }
 
-/// "5" where all have it, else "5 to 12.5".
-std::string range_of(const std::vector<Sentence>& alike, std::size_t index) {
+std::vector<std::string> numbers_in(const std::string& text) {
+  return {std::sregex_token_iterator(text.begin(), text.end(), number_pattern()),
+          std::sregex_token_iterator()};
+}
+
+/// "5" where all have it, else "5 to 12.5", or the larger one alone as a limit.
+std::string range_of(const std::vector<std::vector<std::string>>& alike, std::size_t index,
+                     bool is_limit) {
   const auto [least, most] = std::ranges::minmax(
-      alike, {}, [index](const Sentence& one) { return std::stod(one.numbers[index]); });
-  const auto& low = least.numbers[index];
-  const auto& high = most.numbers[index];
-  return low == high ? low : fmt::format("{} to {}", low, high);
+      alike, {}, [index](const auto& numbers) { return std::stod(numbers[index]); });
+  return is_limit || least[index] == most[index]
+             ? most[index]
+             : fmt::format("{} to {}", least[index], most[index]);
 }
 
 /// One of the texts, with ranges in place of its numbers.
-std::string with_ranges(const std::string& text, const std::vector<Sentence>& alike) {
+std::string with_ranges(const std::string& text,
+                        const std::vector<std::vector<std::string>>& alike) {
   std::string merged;
   std::size_t index = 0;
   auto rest = text.begin();
   for (std::sregex_iterator found(text.begin(), text.end(), number_pattern()), end; found != end;
        ++found) {
     merged.append(rest, (*found)[0].first);
-    merged += range_of(alike, index++);
+    merged += range_of(alike, index++, merged.ends_with("up to "));
     rest = (*found)[0].second;
   }
   return merged.append(rest, text.end());
@@ -67,25 +66,25 @@ std::string with_ranges(const std::string& text, const std::vector<Sentence>& al
 
 /// Notes that differ by numbers only become one where they are many.
 std::vector<SharedNote> merge_alike(std::vector<SharedNote> notes) {
-  std::map<std::string, std::vector<Sentence>> families;
+  std::map<std::string, std::vector<std::vector<std::string>>> families;  // Numbers, by skeleton.
+  std::vector<std::string> skeletons;
   for (const auto& note : notes) {
-    auto sentence = taken_apart(note.text);
-    families[sentence.skeleton].push_back(std::move(sentence));
+    skeletons.push_back(skeleton_of(note.text));
+    families[skeletons.back()].push_back(numbers_in(note.text));
   }
   std::vector<SharedNote> merged;
   std::map<std::string, std::size_t> places;
-  for (auto& note : notes) {
-    const auto skeleton = taken_apart(note.text).skeleton;
-    const auto& family = families.at(skeleton);
+  for (std::size_t i = 0; i < notes.size(); ++i) {
+    const auto& family = families.at(skeletons[i]);
     if (family.size() < kMany) {
-      merged.push_back(std::move(note));
+      merged.push_back(std::move(notes[i]));
       continue;
     }
-    const auto [place, is_new] = places.emplace(skeleton, merged.size());
+    const auto [place, is_new] = places.emplace(skeletons[i], merged.size());
     if (is_new) {
-      merged.push_back({.text = with_ranges(note.text, family), .cases = {}});
+      merged.push_back({.text = with_ranges(notes[i].text, family), .cases = {}});
     }
-    std::ranges::copy(note.cases, std::back_inserter(merged[place->second].cases));
+    std::ranges::copy(notes[i].cases, std::back_inserter(merged[place->second].cases));
   }
   return merged;
 }

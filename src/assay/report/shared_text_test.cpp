@@ -61,11 +61,11 @@ TEST(Notes, ThatDifferByNumbersAreOneWithRangesWhereTheyAreMany) {
   auto cases = some_cases(4);
   const std::vector<std::string> shares{"5.8", "12", "9", "30.5"};
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    cases[i].notes = {fmt::format("{} of 5 launches lost {} % to float32", i + 1, shares[i])};
+    cases[i].notes = {fmt::format("{} of 5 launches lost {} %, up to {} ms", i + 1, shares[i], i)};
   }
   const auto notes = shared_notes(cases);
   ASSERT_THAT(notes, SizeIs(1));
-  EXPECT_EQ(notes[0].text, "1 to 4 of 5 launches lost 5.8 to 30.5 % to float32");
+  EXPECT_EQ(notes[0].text, "1 to 4 of 5 launches lost 5.8 to 30.5 %, up to 3 ms");
   EXPECT_THAT(notes[0].cases, SizeIs(4));
 
   cases.pop_back();
