@@ -63,7 +63,7 @@ def _is_refusal(text: str) -> bool:
 
 
 def _make(order: Order) -> Made:
-    source = describe_source(order.exported)
+    source = describe_source(order.exported, order.parts)
     with order.stages.stage("lower"):
         model = lower(order.exported, order.lowering)
     if order.finish is not None:
