@@ -36,15 +36,6 @@ Json calibration_request(const InputSet& calibration) {
           {"batches", calibration.count}};
 }
 
-/// What the toolchain knows of a recipe; identity and tolerance are ours.
-Json recipe_request(const Recipe& recipe) {
-  return {{"name", recipe.name},
-          {"engine", recipe.engine},
-          {"quantization", recipe.quantization},
-          {"lowering", recipe.lowering},
-          {"produces", recipe.produces}};
-}
-
 Json pieces_request(const Case& cell) {
   return cell.pieces.empty() ? Json(nullptr) : Json(cell.pieces);
 }
@@ -52,21 +43,22 @@ Json pieces_request(const Case& cell) {
 }  // namespace
 
 Json model_request(const ModelReference& model) {
-  Json inputs = nullptr;
-  if (!model.inputs.empty()) {
-    inputs = Json::array();
-    for (const auto& input : model.inputs) {
-      inputs.push_back({{"shape", input.shape}, {"dtype", input.dtype}});
-    }
+  Json request{{"ref", model.ref}, {"args", model.args}, {"seed", model.seed}};
+  for (const auto& input : model.inputs) {
+    request["inputs"].push_back({{"shape", input.shape}, {"dtype", input.dtype}});
   }
-  Json request{{"ref", model.ref},
-               {"args", model.args},
-               {"seed", model.seed},
-               {"inputs", std::move(inputs)}};
   if (model.healthy) {
     request["healthy"] = *model.healthy;
   }
   return request;
+}
+
+Json recipe_request(const Recipe& recipe) {
+  return {{"name", recipe.name},
+          {"engine", recipe.engine},
+          {"quantization", recipe.quantization},
+          {"lowering", recipe.lowering},
+          {"produces", recipe.produces}};
 }
 
 Json build_request(const Case& cell, bool is_stop_after_lower) {

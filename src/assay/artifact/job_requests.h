@@ -11,6 +11,9 @@ namespace assay {
 /// MODEL of a job.
 Json model_request(const ModelReference& model);
 
+/// RECIPE of a job: what the toolchain knows of it; identity and tolerance are ours.
+Json recipe_request(const Recipe& recipe);
+
 /// A program of the case: job "build". `is_stop_after_lower`: without writing it.
 Json build_request(const Case& cell, bool is_stop_after_lower);
 

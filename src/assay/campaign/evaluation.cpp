@@ -29,12 +29,9 @@
 namespace assay {
 namespace {
 
-/// An empty object without an artifact, and for a program that was made elsewhere.
+/// Null without an artifact, and for a program that was made elsewhere.
 Json manifest_of(const PreparedCase& prepared) {
-  if (!prepared.artifact || !prepared.artifact->manifest.is_object()) {
-    return Json::object();
-  }
-  return prepared.artifact->manifest;
+  return prepared.artifact ? prepared.artifact->manifest : Json();
 }
 
 /// One evaluation launch of one case under judgement.

@@ -31,15 +31,6 @@ namespace {
 
 using Samples = std::vector<std::vector<Tensor>>;
 
-Result<Samples> samples_from(const std::vector<NamedTensor>& tensors) {
-  Samples samples;
-  for (int sample = 0; sample < count_samples(tensors); ++sample) {
-    ASSAY_ASSIGN_OR_RETURN(auto one, sample_from_tensors(tensors, sample));
-    samples.push_back(std::move(one));
-  }
-  return samples;
-}
-
 /// The labels beside a reference, of all samples in order; none where its inputs have none.
 Result<std::vector<std::int64_t>> labels_of(const std::filesystem::path& folder) {
   std::vector<std::int64_t> labels;
@@ -48,7 +39,7 @@ Result<std::vector<std::int64_t>> labels_of(const std::filesystem::path& folder)
     return labels;
   }
   ASSAY_ASSIGN_OR_RETURN(const auto tensors, read_safetensors(path));
-  ASSAY_ASSIGN_OR_RETURN(const auto samples, samples_from(tensors));
+  ASSAY_ASSIGN_OR_RETURN(const auto samples, samples_from_tensors(tensors));
   for (const auto& sample : samples) {
     for (const double label : doubles_from_tensor(sample.front().view())) {
       labels.push_back(std::llround(label));
@@ -72,7 +63,7 @@ Result<Samples> expected_of(const std::map<std::string, Reference>& references,
   }
   const auto path = std::filesystem::path(found->second.folder) / "outputs.safetensors";
   ASSAY_ASSIGN_OR_RETURN(const auto tensors, read_safetensors(path));
-  return samples_from(tensors);
+  return samples_from_tensors(tensors);
 }
 
 /// What is compared: outputs, what they should be, and by how much they may be off.
@@ -89,7 +80,7 @@ Result<Samples> bounds_of(const std::filesystem::path& folder) {
     return Samples();
   }
   ASSAY_ASSIGN_OR_RETURN(const auto tensors, read_safetensors(path));
-  return samples_from(tensors);
+  return samples_from_tensors(tensors);
 }
 
 Result<Sides> read_sides(const EvaluationYield& yield, const Reference& reference) {
@@ -97,8 +88,8 @@ Result<Sides> read_sides(const EvaluationYield& yield, const Reference& referenc
   const std::filesystem::path folder = reference.folder;
   ASSAY_ASSIGN_OR_RETURN(const auto results, tensors_from_safetensors(yield.outputs));
   ASSAY_ASSIGN_OR_RETURN(const auto expected, read_safetensors(folder / "outputs.safetensors"));
-  ASSAY_ASSIGN_OR_RETURN(sides.results, samples_from(results));
-  ASSAY_ASSIGN_OR_RETURN(sides.expected, samples_from(expected));
+  ASSAY_ASSIGN_OR_RETURN(sides.results, samples_from_tensors(results));
+  ASSAY_ASSIGN_OR_RETURN(sides.expected, samples_from_tensors(expected));
   ASSAY_ASSIGN_OR_RETURN(sides.bounds, bounds_of(folder));
   ASSAY_ASSIGN_OR_RETURN(sides.labels, labels_of(folder));
   return sides;
@@ -140,11 +131,19 @@ struct LayersRead {
   }
 };
 
+/// A list of "program"; empty where there is none, as for a program that was made elsewhere.
+Json listed_in_program(const Json& manifest, const char* name) {
+  if (!manifest.is_object()) {
+    return Json::array();
+  }
+  return manifest.value("program", Json::object()).value(name, Json::array());
+}
+
 Result<LayersRead> read_layers(const Json& manifest, const EvaluationYield& yield,
                                const std::map<std::string, Reference>& references) {
   LayersRead read{.layers = layers_of(manifest)};
   ASSAY_ASSIGN_OR_RETURN(const auto tensors, tensors_from_safetensors(yield.outputs));
-  ASSAY_ASSIGN_OR_RETURN(read.results, samples_from(tensors));
+  ASSAY_ASSIGN_OR_RETURN(read.results, samples_from_tensors(tensors));
   ASSAY_ASSIGN_OR_RETURN(read.quantized, expected_of(references, "qdq"));
   ASSAY_ASSIGN_OR_RETURN(read.floating, expected_of(references, "float32"));
   return read;
@@ -153,8 +152,7 @@ Result<LayersRead> read_layers(const Json& manifest, const EvaluationYield& yiel
 }  // namespace
 
 std::vector<LayerOrigin> layers_of(const Json& manifest) {
-  const auto program = manifest.value("program", Json::object());
-  return program.value("layers", Json::array()).get<std::vector<LayerOrigin>>();
+  return listed_in_program(manifest, "layers").get<std::vector<LayerOrigin>>();
 }
 
 Result<Attribution> judge_layers(const Json& manifest, const EvaluationYield& yield,
@@ -171,11 +169,7 @@ Status judge_pieces(const Json& manifest, const EvaluationYield& yield,
 
 std::vector<OutputRange> parts_of(const Json& manifest) {
   std::vector<OutputRange> parts;
-  if (!manifest.is_object()) {
-    return parts;
-  }
-  const auto program = manifest.value("program", Json::object());
-  for (const auto& part : program.value("parts", Json::array())) {
+  for (const auto& part : listed_in_program(manifest, "parts")) {
     const auto& outputs = part.at("outputs");
     parts.push_back(
         {.begin = outputs.at(0).get<std::size_t>(), .end = outputs.at(1).get<std::size_t>()});

@@ -92,9 +92,7 @@ Result<Spec> spec_of(const Options& options, const ReduceCheck& check) {
     quick.recipes.push_back(check.recipe);
   }
   ASSAY_ASSIGN_OR_RETURN(const auto document, quick.document({"evaluate"}));
-  return spec_from_json(document, {.origin = "assay reduce",
-                                   .folder = ".",
-                                   .has_plugins = !options.flags.toolchain.plugins.empty()});
+  return spec_from_json(document, options.flags.toolchain.context("assay reduce"));
 }
 
 /// One case, or two for a check by time.

@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "assay/artifact/cache.h"
+#include "assay/artifact/job_requests.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
@@ -47,14 +48,6 @@ std::string text_of(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
-Json recipe_request(const Recipe& recipe) {
-  return {{"name", recipe.name},
-          {"engine", recipe.engine},
-          {"quantization", recipe.quantization},
-          {"lowering", recipe.lowering},
-          {"produces", recipe.produces}};
-}
-
 /// Runs the script and says what it showed.
 std::string verdict_of_script(const stdfs::path& folder, const CaseJudge& judge) {
   const auto ran =
@@ -75,7 +68,7 @@ Result<std::string> write_script(const stdfs::path& folder, const CaseJudge& jud
   const auto& smallest = report.reduction.smallest();
   ASSAY_ASSIGN_OR_RETURN(const auto reply,
                          judge.ask_toolchain({{"job", "script"},
-                                              {"model", model_request_of(smallest.candidate.model)},
+                                              {"model", model_request(smallest.candidate.model)},
                                               {"recipe", recipe_request(judge.pattern().recipe)},
                                               {"finding", smallest.finding},
                                               {"check", report.check},
@@ -120,7 +113,7 @@ Json document_of(const ReductionReport& report, const Case& pattern) {
           {"check", report.check},
           {"verdict", smallest.finding.verdict},
           {"text", smallest.finding.text},
-          {"model", model_request_of(smallest.candidate.model)},
+          {"model", model_request(smallest.candidate.model)},
           {"is_confirmed", report.is_confirmed},
           {"command", report.command},
           {"script", report.script},

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/artifact/job_requests.h"
 #include "assay/base/json.h"
 #include "assay/record/case.h"
 #include "assay/record/own_inputs.h"
@@ -19,17 +20,6 @@ constexpr double kWhole = 1e9;  ///< Nodes of a network that was not looked into
 
 std::string digest_of(const ReduceCandidate& candidate) { return digest_of_json(Json(candidate)); }
 
-Json model_request_of(const ModelReference& model) {
-  Json request = {{"ref", model.ref}, {"args", model.args}, {"seed", model.seed}};
-  for (const auto& input : model.inputs) {
-    request["inputs"].push_back({{"shape", input.shape}, {"dtype", input.dtype}});
-  }
-  if (model.healthy) {
-    request["healthy"] = *model.healthy;
-  }
-  return request;
-}
-
 bool is_call(const ModelReference& model) { return model.ref.starts_with("aten:"); }
 
 bool is_piece(const ModelReference& model) { return model.ref == kPiece; }
@@ -41,7 +31,7 @@ std::vector<std::string> nodes_of(const ModelReference& model) {
 ReduceCandidate piece_of(const ReduceCandidate& whole, const std::vector<std::string>& nodes) {
   auto piece = whole;
   const auto from =
-      is_piece(whole.model) ? whole.model.args.at("model") : model_request_of(whole.model);
+      is_piece(whole.model) ? whole.model.args.at("model") : model_request(whole.model);
   // The digest of a file stays: the piece changes with it.
   piece.model = {.ref = kPiece,
                  .args = {{"model", from}, {"nodes", nodes}},

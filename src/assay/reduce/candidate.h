@@ -23,9 +23,6 @@ struct ReduceProposal {
 /// Digest of everything that makes a candidate what it is.
 std::string digest_of(const ReduceCandidate& candidate);
 
-/// The model as a request of docs/aot.md writes it: {"ref", "args", …}.
-Json model_request_of(const ModelReference& model);
-
 /// Whether the model is a call of one operator, whose arguments stand in it.
 bool is_call(const ModelReference& model);
 

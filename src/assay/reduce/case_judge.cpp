@@ -1,6 +1,5 @@
 #include "assay/reduce/case_judge.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <filesystem>
 #include <fmt/format.h>
@@ -19,6 +18,7 @@
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/stopping.h"
+#include "assay/conform/availability.h"
 #include "assay/conform/conform.h"
 #include "assay/conform/judgement.h"
 #include "assay/record/axes.h"
@@ -30,6 +30,7 @@
 #include "assay/reduce/candidate.h"
 #include "assay/reduce/finding.h"
 #include "assay/reduce/proposals.h"
+#include "assay/stats/quantile.h"
 #include "assay/store/result_store.h"
 #include "assay/tensor/safetensors.h"
 #include "assay/tensor/tensor.h"
@@ -39,7 +40,6 @@ namespace {
 
 constexpr int kFirst = 0;
 constexpr int kAgain = 1;
-constexpr int kTimedLaunches = 3;
 
 ReduceFinding finding_from(const Judgement& judgement) {
   return {.verdict = judgement.verdict,
@@ -57,11 +57,6 @@ Case put_in(Case pattern, const ReduceCandidate& candidate) {
     pattern.calibration.generator = kOwnInputs;  // Of another seed.
   }
   return pattern;
-}
-
-double median_of(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
 }
 
 }  // namespace
@@ -129,15 +124,8 @@ Status CaseJudge::execute_cases(const std::vector<Case>& cases, Pass pass, int n
     campaigns[reference_kind_of_candidate(cell)].push_back(cell);
   }
   for (const auto& [kind, cells] : campaigns) {
-    auto request = request_.campaign;
-    request.cases = cells;
-    request.n = n;
-    request.is_resumed = true;
-    request.finishes_run = false;
+    auto request = evaluation_of(request_.campaign, n, kind, cells);
     request.settings.passes = {pass};
-    request.settings.against = {kind};
-    request.settings.needs_float32 = false;
-    request.settings.launches = {.least = kTimedLaunches, .most = kTimedLaunches};
     ASSAY_RETURN_IF_ERROR(execute_(request, tools_));
   }
   return {};
@@ -191,7 +179,7 @@ Result<std::optional<double>> CaseJudge::level_of_attempt(
       levels.push_back(level_of(*launch.measurement));
     }
   }
-  return levels.empty() ? std::optional<double>() : median_of(std::move(levels));
+  return levels.empty() ? std::optional<double>() : median(levels);
 }
 
 Result<std::optional<Artifact>> CaseJudge::find_artifact(const ReduceCandidate& candidate) const {
@@ -206,27 +194,20 @@ Result<std::optional<Reference>> CaseJudge::find_reference(const ReduceCandidate
 
 Result<std::vector<std::vector<Tensor>>> CaseJudge::read_samples(
     const ReduceCandidate& candidate) const {
-  std::vector<std::vector<Tensor>> samples;
   ASSAY_ASSIGN_OR_RETURN(const auto reference, find_reference(candidate));
   if (!reference) {
-    return samples;
+    return std::vector<std::vector<Tensor>>();
   }
   const auto path = std::filesystem::path(reference->folder) / "inputs.safetensors";
   ASSAY_ASSIGN_OR_RETURN(const auto tensors, read_safetensors(path));
-  for (int i = 0; i < count_samples(tensors); ++i) {
-    ASSAY_ASSIGN_OR_RETURN(auto sample, sample_from_tensors(tensors, i));
-    samples.push_back(std::move(sample));
-  }
-  return samples;
+  return samples_from_tensors(tensors);
 }
 
 Result<AotReply> CaseJudge::ask_toolchain(const Json& job) const {
   AotServers own;
   auto& servers = tools_.servers == nullptr ? own : *tools_.servers;
-  ASSAY_ASSIGN_OR_RETURN(auto* client,
-                         servers.get(toolchain_, request_.campaign.settings.parallel_jobs,
-                                     tools_.cache.folder() / "server.log"));
-  return client->run_one(job);
+  return servers.run_one(toolchain_, request_.campaign.settings.parallel_jobs,
+                         tools_.cache.folder() / "server.log", job);
 }
 
 Result<std::vector<GraphNode>> CaseJudge::list_nodes(const Json& model) {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "assay/artifact/job_requests.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/reduce/call_arguments.h"
@@ -47,7 +48,7 @@ class Proposer {
 
  private:
   [[nodiscard]] Result<std::vector<ReduceProposal>> of_whole(const ReduceCandidate& whole) const {
-    ASSAY_ASSIGN_OR_RETURN(const auto nodes, list_nodes_(model_request_of(whole.model)));
+    ASSAY_ASSIGN_OR_RETURN(const auto nodes, list_nodes_(model_request(whole.model)));
     Names names;
     for (const auto& node : nodes) {
       names.push_back(node.name);

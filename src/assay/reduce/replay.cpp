@@ -11,6 +11,7 @@
 #include <string>
 #include <system_error>
 
+#include "assay/artifact/job_requests.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
@@ -97,7 +98,7 @@ Status ReduceReplay::add(const ReduceCandidate& candidate, const ReduceFinding& 
   return path_.empty() ? Status()
                        : write_line(text_of({{"candidate", digest},
                                              {"finding", finding},
-                                             {"model", model_request_of(candidate.model)}}));
+                                             {"model", model_request(candidate.model)}}));
 }
 
 Status ReduceReplay::write_line(const std::string& line) {

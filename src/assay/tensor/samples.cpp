@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "assay/base/result.h"
@@ -67,6 +68,16 @@ Result<std::vector<Tensor>> sample_from_tensors(std::span<const NamedTensor> ten
     ordered.push_back(*tensor);
   }
   return ordered;
+}
+
+Result<std::vector<std::vector<Tensor>>> samples_from_tensors(
+    std::span<const NamedTensor> tensors) {
+  std::vector<std::vector<Tensor>> samples;
+  for (int i = 0; i < count_samples(tensors); ++i) {
+    ASSAY_ASSIGN_OR_RETURN(auto sample, sample_from_tensors(tensors, i));
+    samples.push_back(std::move(sample));
+  }
+  return samples;
 }
 
 int count_samples(std::span<const NamedTensor> tensors) {
