@@ -67,6 +67,10 @@ void ConformOptions::declare(CLI::App& app) {
                  "A case of which less is delegated fails: full, partial or none")
       ->capture_default_str()
       ->check(CLI::IsMember({"full", "partial", "none"}));
+  app.add_option(
+      "--changed-since", changed_since,
+      "Run whose passes hold where case, engine, toolchain and machine are the same: its "
+      "id, or latest; all else is judged");
   app.add_option("--job-timeout", job_timeout,
                  "Then a job ahead of time is killed, with unit [default: 2 min, models 15 min]");
 }
@@ -116,6 +120,7 @@ std::int64_t ConformOptions::launch_timeout_ns() const {
 }
 
 ASSAY_DEFINE_JSON(ConformOptions, recipes, engines, options, threads, suite, tier, match, dtypes,
-                  shard, batch, expand, seed, count, max_results, require_delegation, job_timeout)
+                  shard, batch, expand, seed, count, max_results, require_delegation, changed_since,
+                  job_timeout)
 
 }  // namespace assay::cli

@@ -30,7 +30,8 @@ struct ConformOptions {
   int count = 100;
   int max_results = 20000;
   std::string require_delegation = "none";
-  std::string job_timeout;  ///< With unit; empty: by the suite.
+  std::string changed_since;  ///< Run whose passes hold where nothing has changed; empty: none do.
+  std::string job_timeout;    ///< With unit; empty: by the suite.
 
   void declare(CLI::App& app);
 

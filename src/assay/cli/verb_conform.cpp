@@ -49,10 +49,17 @@ struct Options {
   bool shows_coverage = false;
 };
 
-/// The options that a run to be resumed was started with; the given ones otherwise.
-Result<ConformOptions> options_of(const Options& options, const std::optional<Run>& resumed) {
+/// The options that a run to be resumed was started with; the given ones otherwise, with the run
+/// that they name by its id.
+Result<ConformOptions> options_of(const Options& options, const std::optional<Run>& resumed,
+                                  ResultStore& store) {
   if (!resumed) {
-    return options.what;
+    auto what = options.what;
+    if (!what.changed_since.empty()) {
+      ASSAY_ASSIGN_OR_RETURN(const auto run, store.get_run(what.changed_since));
+      what.changed_since = run.id;
+    }
+    return what;
   }
   if (resumed->purpose != "conform" || !resumed->spec.is_object()) {
     return fail(ErrorCode::kInvalidArgument,
@@ -217,7 +224,7 @@ Result<ExitCode> execute(const Options& options) {
   }
   ASSAY_ASSIGN_OR_RETURN(const auto store, options.flags.store.open());
   ASSAY_ASSIGN_OR_RETURN(const auto resumed, run_to_resume(options, *store));
-  ASSAY_ASSIGN_OR_RETURN(const auto what, options_of(options, resumed));
+  ASSAY_ASSIGN_OR_RETURN(const auto what, options_of(options, resumed, *store));
   Progress progress(options.flags.run.is_quiet);
   const ArtifactCache cache(assay_home() / "cache");
   AotServers servers;
@@ -231,6 +238,7 @@ Result<ExitCode> execute(const Options& options) {
                          .tier = what.tier,
                          .shard = what.shard,
                          .required_delegation = required_delegation(what),
+                         .changed_since = what.changed_since,
                          .earlier_run = options.against_run};
   ASSAY_ASSIGN_OR_RETURN(request.campaign, campaign_of(what, options, resumed));
   ASSAY_ASSIGN_OR_RETURN(request.listing, listing_of(what, options, tools));

@@ -25,6 +25,7 @@
 #include "assay/conform/known_gaps.h"
 #include "assay/conform/plan.h"
 #include "assay/conform/stages.h"
+#include "assay/conform/unchanged.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/conformance.h"
@@ -171,11 +172,15 @@ void require_delegation(Delegation required, ConformResult& result) {
 
 /// What became of every cell of the plan.
 std::vector<ConformResult> results_of(const ConformPlan& plan, const Judged& judged,
+                                      const std::map<std::size_t, ConformResult>& unchanged,
                                       Delegation required) {
   std::vector<ConformResult> results;
   for (std::size_t i = 0; i < plan.cells.size(); ++i) {
-    auto result = result_of(plan, plan.cells[i], judged.states[i]);
-    if (const auto& reason = judged.unavailable[plan.cells[i].setting]; !reason.empty()) {
+    const auto known = unchanged.find(i);
+    auto result =
+        known == unchanged.end() ? result_of(plan, plan.cells[i], judged.states[i]) : known->second;
+    const auto& reason = judged.unavailable[plan.cells[i].setting];
+    if (known == unchanged.end() && !reason.empty()) {
       result.reason_code = kRecipeUnavailable;
       result.text = reason;
     }
@@ -192,6 +197,16 @@ void note_unavailable(const ConformPlan& plan, const Judged& judged, ConformRepo
       report.notes.push_back(
           fmt::format("{} on {} is unavailable: {}", cell.recipe.name, cell.engine_build, reason));
     }
+  }
+}
+
+void note_unchanged(const std::map<std::size_t, ConformResult>& unchanged,
+                    const ConformRequest& request, ConformReport& report) {
+  if (!request.changed_since.empty()) {
+    report.notes.push_back(
+        fmt::format("{} of {} results are passes of run {} or before: case, engine, toolchain and "
+                    "machine are the same",
+                    unchanged.size(), report.results.size(), request.changed_since));
   }
 }
 
@@ -224,9 +239,9 @@ Result<CaseListing> list_cases(const CaseSelection& selection, int parallel_jobs
   ASSAY_ASSIGN_OR_RETURN(const auto toolchain, tools.toolchain_of(Json()));
   AotServers own;
   auto& servers = tools.servers == nullptr ? own : *tools.servers;
-  ASSAY_ASSIGN_OR_RETURN(
-      auto* client, servers.get(toolchain, parallel_jobs, tools.cache.folder() / "server.log"));
-  ASSAY_ASSIGN_OR_RETURN(const auto reply, client->run_one(listing_request(selection)));
+  const auto log_file = tools.cache.folder() / "server.log";
+  ASSAY_ASSIGN_OR_RETURN(const auto reply, servers.run_one(toolchain, parallel_jobs, log_file,
+                                                           listing_request(selection)));
   if (reply.outcome != Outcome::kCompleted) {
     const bool is_request_wrong = reply.reason_code == "invalid_request";
     return fail(is_request_wrong ? ErrorCode::kInvalidArgument : ErrorCode::kUnavailable,
@@ -239,7 +254,9 @@ Result<ConformReport> run_conformance(const ConformRequest& request, const Campa
                                       const ExecuteCases& execute) {
   const auto begin_ns = monotonic_ns();
   ASSAY_RETURN_IF_ERROR(open_run(request, tools.store));
-  const auto plan = plan_conformance(request.listing.cases, request.settings, request.limits);
+  auto plan = plan_conformance(request.listing.cases, request.settings, request.limits);
+  ASSAY_ASSIGN_OR_RETURN(const auto unchanged, find_unchanged(plan, request, tools));
+  drop_cells(unchanged, plan);
   ConformProgress progress(tools.listener);
   const CampaignTools quiet{.store = tools.store,
                             .cache = tools.cache,
@@ -259,7 +276,8 @@ Result<ConformReport> run_conformance(const ConformRequest& request, const Campa
                        .stages = progress.stages(),
                        .joint_programs = judged.joint_programs,
                        .alone_programs = judged.alone_programs};
-  report.results = results_of(plan, judged, request.required_delegation);
+  report.results = results_of(plan, judged, unchanged, request.required_delegation);
+  note_unchanged(unchanged, request, report);
   note_unavailable(plan, judged, report);
   apply_lists(plan, report);
   ASSAY_RETURN_IF_ERROR(compare_with_earlier(tools.store, request.earlier_run, report));

@@ -26,7 +26,8 @@ struct ConformRequest {
   std::string shard;  ///< "1/4"; empty: all.
   /// A case of which less is delegated fails; kNone: nothing is required.
   Delegation required_delegation = Delegation::kNone;
-  std::string earlier_run;  ///< What verdicts are compared with; empty: the newest that fits.
+  std::string changed_since;  ///< Run whose passes hold where nothing has changed; empty: none do.
+  std::string earlier_run;    ///< What verdicts are compared with; empty: the newest that fits.
 };
 
 /// How a set of cases is executed: run_campaign, or what stands for it in a test.

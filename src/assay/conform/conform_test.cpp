@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "assay/artifact/toolchain.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
@@ -174,6 +175,7 @@ struct Bench {
   ArtifactCache cache{folder.path()};
   ConformRequest request;
   ScriptedCampaign campaign;
+  std::string toolchain;  ///< Its id; attempts know that of none.
 
   explicit Bench(std::map<int, Behaviour> behaviours, KnownGaps gaps = {})
       : campaign(std::move(behaviours)) {
@@ -200,7 +202,12 @@ struct Bench {
 
   ConformReport run() {
     StoppableListener listener(campaign.is_stopped_);
-    const CampaignTools tools{.store = *store, .cache = cache, .listener = listener};
+    const CampaignTools tools{
+        .store = *store,
+        .cache = cache,
+        .toolchain_of =
+            [this](const Json&) { return Result<Toolchain>(Toolchain{.id = toolchain}); },
+        .listener = listener};
     auto report = run_conformance(request, tools, std::ref(campaign));
     EXPECT_TRUE(report) << report.error().message;
     return report ? *std::move(report) : ConformReport{};
@@ -369,6 +376,58 @@ TEST(Conformance, IsComparedWithTheRunBefore) {
   EXPECT_EQ(second.changes[0].after, ConformVerdict::kPass);
   EXPECT_EQ(second.changes[1].before, ConformVerdict::kPass);
   EXPECT_EQ(second.changes[1].after, ConformVerdict::kCrashed);
+}
+
+TEST(Conformance, PassesHoldWhereNothingHasChanged) {
+  Bench bench(
+      {{1, {.alone = {ConformVerdict::kFailNumeric}, .joint = ConformVerdict::kFailNumeric}}});
+  const auto first = bench.run();
+  bench.start_again();
+  bench.request.changed_since = first.run.id;
+  const auto second = bench.run();
+  EXPECT_THAT(bench.campaign.log, ElementsAre("alone 1 try 1", "alone 1 try 2"));
+  EXPECT_EQ(verdicts_of(second), verdicts_of(first));
+  EXPECT_EQ(second.results[0].unchanged_since, first.run.id);
+  EXPECT_EQ(second.results[1].unchanged_since, "");
+  EXPECT_THAT(second.notes, ElementsAre(HasSubstr("7 of 8 results are passes of run")));
+  // The run that judged a case is asked, not the one that took its word for it.
+  bench.start_again();
+  bench.request.changed_since = second.run.id;
+  EXPECT_EQ(bench.run().results[0].unchanged_since, first.run.id);
+}
+
+TEST(Conformance, WhatAPassDependsOnSpeaksAgainstIt) {
+  Bench bench({});
+  bench.request.changed_since = bench.run().run.id;
+  const auto judged_after = [&bench](auto change) {
+    auto kept = bench.request;
+    bench.start_again();
+    change(bench);
+    EXPECT_TRUE(bench.store->add_environment(bench.request.campaign.environment));
+    const auto report = bench.run();
+    bench.request = std::move(kept);
+    return std::ranges::count(report.results, "", &ConformResult::unchanged_since);
+  };
+  EXPECT_EQ(judged_after([](Bench&) {}), 0);
+  EXPECT_EQ(judged_after([](Bench& one) { one.toolchain = "another"; }), 8);
+  bench.toolchain = "";
+  EXPECT_EQ(
+      judged_after([](Bench& one) {
+        one.request.campaign.builds = {{.name = "executorch", .label = "1", .build_id = "rebuilt"}};
+      }),
+      8);
+  EXPECT_EQ(judged_after([](Bench& one) {
+              one.request.campaign.environment.id = "another";
+              one.request.campaign.run.environment = "another";
+            }),
+            8);
+  EXPECT_EQ(judged_after([](Bench& one) { one.request.listing.cases[2].inputs.seed = 5; }), 1);
+  EXPECT_EQ(
+      judged_after([](Bench& one) {
+        one.request.settings[0].gaps.looser = {
+            {.match = {.operator_name = "aten.b"}, .error_bound_ratio = 2, .reason = "a table"}};
+      }),
+      4);
 }
 
 TEST(Conformance, StoppedGoesOnWhereItWasAndDoesNothingTwice) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <regex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -114,8 +115,10 @@ void add_stale_excuses(const std::string& recipe, const std::vector<ExcusedCases
   }
 }
 
+/// The first line, with files by their names: folders are of this machine.
 std::string one_line(const std::string& text) {
-  auto line = text.substr(0, text.find('\n'));
+  static const std::regex folders(R"((^|[\s"'(=])(/[^\s/:"']+)+/)");
+  auto line = std::regex_replace(text.substr(0, text.find('\n')), folders, "$1");
   constexpr std::size_t kMostBytes = 200;
   return line.size() <= kMostBytes ? line : line.substr(0, kMostBytes);
 }

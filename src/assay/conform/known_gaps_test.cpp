@@ -215,6 +215,14 @@ TEST(Ratchet, AnUpdateListsNewFailuresOfTheBackendOnly) {
   EXPECT_EQ(again[3].known, KnownGap::kKnownFailure);
 }
 
+TEST(Ratchet, AnUpdateNamesFilesWithoutTheirFolders) {
+  auto failing = result_of("aten.mul/float32/0", ConformVerdict::kLoadError, "aten.mul");
+  failing.text = "cannot load '/root/cache/ab/p.onnx': see /tmp/x.log or 1/2 of it\nmore";
+  const auto updated = updated_gaps(gaps(), applied({failing}));
+  ASSERT_EQ(updated.known_failures.size(), 2U);
+  EXPECT_EQ(updated.known_failures[1].reason, "cannot load 'p.onnx': see x.log or 1/2 of it");
+}
+
 TEST(Ratchet, LeavesOtherRecipesAlone) {
   auto other = result_of("aten.add/float32/0", ConformVerdict::kFailNumeric);
   other.recipe = "executorch/xnnpack-fp32";

@@ -43,7 +43,7 @@ std::vector<std::string> recipes_of(const ConformReport& report) {
 ASSAY_DEFINE_JSON(ConformResult, name, operator_name, dtype, shape_class, values, recipe, engine,
                   options, case_key, verdict, stage, reason_code, text, delegation, nodes_delegated,
                   nodes_not_delegated, operators_left, error_bound_ratio, is_joint, was_in_joint,
-                  alone, known, known_reason, issue, command, last_words)
+                  alone, known, known_reason, issue, command, last_words, unchanged_since)
 ASSAY_DEFINE_JSON(OperatorCoverage, operator_name, cases, reason)
 ASSAY_DEFINE_JSON(ConformStage, name, seconds, steps)
 ASSAY_DEFINE_JSON(ConformChange, name, recipe, options, before, after)

@@ -96,8 +96,9 @@ struct ConformResult {
   KnownGap known = KnownGap::kNone;
   std::string known_reason;
   std::string issue;
-  std::string command;     ///< Runs this case alone.
-  std::string last_words;  ///< Tail of the stderr of the process that failed.
+  std::string command;          ///< Runs this case alone.
+  std::string last_words;       ///< Tail of the stderr of the process that failed.
+  std::string unchanged_since;  ///< Run that judged it, where nothing has changed; empty: this one.
 };
 
 /// How many cases a core operator has, or why it has none.
