@@ -179,7 +179,7 @@ Result<std::optional<double>> CaseJudge::level_of_attempt(
       levels.push_back(level_of(*launch.measurement));
     }
   }
-  return levels.empty() ? std::optional<double>() : median(levels);
+  return levels.empty() ? std::optional<double>() : stats::median(levels);
 }
 
 Result<std::optional<Artifact>> CaseJudge::find_artifact(const ReduceCandidate& candidate) const {
