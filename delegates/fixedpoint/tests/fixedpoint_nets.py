@@ -108,6 +108,21 @@ class Edges(torch.nn.Module):
         return x, self.causal(functional.pad(rows, (4, 0)))
 
 
+class Recurrent(torch.nn.Module):
+    """Two layers of an LSTM in both directions; states that are given and states that are zero."""
+
+    def __init__(self):
+        super().__init__()
+        self.both = torch.nn.LSTM(6, 8, bidirectional=True)
+        self.second = torch.nn.LSTM(16, 5, batch_first=True)
+        self.head = torch.nn.Linear(5, 3)
+
+    def forward(self, x, h, c):
+        y, (h, _) = self.both(x, (h, c))
+        z, (_, c) = self.second(y.transpose(0, 1))
+        return h, c, self.head(z)
+
+
 class Left(torch.nn.Module):
     """Has an operator that the delegate does not know."""
 
@@ -139,4 +154,11 @@ def edges():
     return Edges(), (torch.randn(2, 3, 7, 8),)
 
 
-NETS = {"mobile": mobile, "moving": moving, "rows": rows, "attention": attention, "edges": edges}
+def recurrent():
+    return Recurrent(), (torch.randn(4, 2, 6), torch.randn(2, 2, 8), torch.randn(2, 2, 8))
+
+
+NETS = {
+    **{"mobile": mobile, "moving": moving, "rows": rows, "attention": attention, "edges": edges},
+    "recurrent": recurrent,
+}

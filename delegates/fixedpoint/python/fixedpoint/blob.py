@@ -56,7 +56,7 @@ def write(program: Program, plan: Plan) -> bytes:
         record = _tensor_record(program, i, tensor, plan, offsets)
         _put(blob, tensors_at + i * _TENSOR.size, record)
         if tensor.data is not None:
-            _put(blob, offsets[i], np.ascontiguousarray(tensor.data).tobytes())
+            _put(blob, offsets[i], _content(tensor.data))
     for i, operation in enumerate(program.operations):
         _put(blob, operations_at + i * _OPERATION.size, _operation_record(i, operation, spans[i]))
     _put(blob, indices_at, struct.pack(f"<{len(indices)}I", *indices))
@@ -91,13 +91,21 @@ def _input_lists(operations: Sequence[Operation]) -> tuple[list[int], list[tuple
 
 
 def _constant_offsets(program: Program, start: int) -> tuple[dict[int, int], int]:
-    offsets = {}
+    """Where constants lie, equal contents once: steps of a recurrent layer share their weights."""
+    offsets: dict[int, int] = {}
+    places: dict[bytes, int] = {}
     end = start
     for index, tensor in enumerate(program.tensors):
-        if tensor.data is not None:
-            offsets[index] = end
+        if tensor.data is None:
+            continue
+        offsets[index] = places.setdefault(_content(tensor.data), end)
+        if offsets[index] == end:
             end = align(end + tensor.bytes)
     return offsets, end
+
+
+def _content(data: np.ndarray) -> bytes:
+    return np.ascontiguousarray(data).tobytes()
 
 
 def _tensor_record(

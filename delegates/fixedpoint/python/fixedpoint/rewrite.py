@@ -1,7 +1,7 @@
 """Rewrites a captured graph before it is annotated: into operators that each have one int8 result.
 
-Attention becomes two products and a softmax, pieces of a split become slices, shuffled pixels a
-permutation, and operators of a tensor and a number take the overload that says so.
+Attention becomes two products and a softmax, an LSTM its steps, pieces of a split become slices,
+shuffled pixels a permutation; operators of a tensor and a number take the overload that says so.
 """
 
 from collections.abc import Callable
@@ -11,6 +11,8 @@ import torch
 from torch.fx import GraphModule, Node
 
 from fixedpoint.functions import base_name, named_arguments
+from fixedpoint.graph_edit import call_before, replace
+from fixedpoint.recurrent import unroll_lstm
 
 _aten = torch.ops.aten
 
@@ -26,15 +28,6 @@ def rewrite(model: GraphModule) -> GraphModule:
     return model
 
 
-def _call(node: Node, target: Any, *args: Any) -> Node:
-    """A call before the node, with the value that it has in the captured graph."""
-    made = node.graph.call_function(target, args)
-    values = torch.fx.map_arg(args, lambda n: n.meta["val"])
-    made.meta = {k: v for k, v in node.meta.items() if k in ("stack_trace", "nn_module_stack")}
-    made.meta["val"] = target(*values)
-    return made
-
-
 def _attention(node: Node) -> None:
     """softmax(scale * q k^T + mask) v; attention with a causal or boolean mask stays."""
     a = named_arguments(node.target, node.args, dict(node.kwargs))
@@ -43,16 +36,16 @@ def _attention(node: Node) -> None:
     if not is_plain or mask is not None:
         return
     scale = a["scale"] or query.meta["val"].shape[-1] ** -0.5
-    keys = _call(node, _aten.transpose.int, key, -2, -1)
-    scores = _call(node, _aten.matmul.default, query, keys)
-    scaled = _call(node, _aten.mul.Scalar, scores, scale)
-    weights = _call(node, _aten.softmax.int, scaled, -1)
-    _replace(node, _call(node, _aten.matmul.default, weights, value))
+    keys = call_before(node, _aten.transpose.int, key, -2, -1)
+    scores = call_before(node, _aten.matmul.default, query, keys)
+    scaled = call_before(node, _aten.mul.Scalar, scores, scale)
+    weights = call_before(node, _aten.softmax.int, scaled, -1)
+    replace(node, call_before(node, _aten.matmul.default, weights, value))
 
 
 def _unbind(node: Node) -> None:
     source, dim = node.args[0], node.args[1] if len(node.args) > 1 else 0
-    _replace_pieces(node, lambda i: _call(node, _aten.select.int, source, dim, i))
+    _replace_pieces(node, lambda i: call_before(node, _aten.select.int, source, dim, i))
 
 
 def _split(node: Node) -> None:
@@ -64,19 +57,14 @@ def _split(node: Node) -> None:
     for piece in node.meta["val"]:
         ends.append(ends[-1] + int(piece.shape[dim]))
     _replace_pieces(
-        node, lambda i: _call(node, _aten.slice.Tensor, source, dim, ends[i], ends[i + 1])
+        node, lambda i: call_before(node, _aten.slice.Tensor, source, dim, ends[i], ends[i + 1])
     )
 
 
 def _replace_pieces(node: Node, make: Callable[[int], Node]) -> None:
     for user in list(node.users):
         piece: Any = user.args[1]
-        _replace(user, make(piece))
-    node.graph.erase_node(node)
-
-
-def _replace(node: Node, made: Node) -> None:
-    node.replace_all_uses_with(made)
+        replace(user, make(piece))
     node.graph.erase_node(node)
 
 
@@ -86,11 +74,13 @@ def _pixel_shuffle(node: Node) -> None:
     assert isinstance(source, Node) and isinstance(factor, int)  # noqa: PT018
     *outer, channels, height, width = source.meta["val"].shape
     rank, kept = len(outer), channels // factor**2
-    split = _call(node, _aten.view.default, source, [*outer, kept, factor, factor, height, width])
+    split = call_before(
+        node, _aten.view.default, source, [*outer, kept, factor, factor, height, width]
+    )
     dims = [*range(rank), *(rank + d for d in (0, 3, 1, 4, 2))]
-    moved = _call(node, _aten.permute.default, split, dims)
+    moved = call_before(node, _aten.permute.default, split, dims)
     shape = [*outer, kept, height * factor, width * factor]
-    _replace(node, _call(node, _aten.reshape.default, moved, shape))
+    replace(node, call_before(node, _aten.reshape.default, moved, shape))
 
 
 def _with_number(node: Node) -> None:
@@ -99,11 +89,12 @@ def _with_number(node: Node) -> None:
     overload = getattr(_aten, base_name(node.target).removeprefix("aten."))
     is_number = others and isinstance(others[0], int | float) and isinstance(x, Node)
     if is_number and not node.kwargs and node.target is overload.Tensor:
-        _replace(node, _call(node, overload.Scalar, x, others[0]))
+        replace(node, call_before(node, overload.Scalar, x, others[0]))
 
 
 _RULES: dict[str, Callable[[Node], None]] = {
     "aten.scaled_dot_product_attention": _attention,
+    "aten.lstm": unroll_lstm,
     "aten.pixel_shuffle": _pixel_shuffle,
     "aten.unbind": _unbind,
     "aten.split": _split,

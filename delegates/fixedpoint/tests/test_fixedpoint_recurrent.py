@@ -1,0 +1,70 @@
+"""An LSTM in steps computes what torch's does."""
+
+import itertools
+from collections import Counter
+
+import pytest
+import torch
+
+from fixedpoint.rewrite import rewrite
+
+
+class Cells(torch.nn.Module):
+    """Two layers, with the states given or zero."""
+
+    def __init__(self, has_states, **options):
+        super().__init__()
+        self.cells = torch.nn.LSTM(6, 8, 2, **options)
+        self.has_states = has_states
+
+    def forward(self, x, *states):
+        y, (h, c) = self.cells(x, states if self.has_states else None)
+        return y, h, c
+
+
+def captured(net, *example):
+    return torch.export.export(net.eval(), example).module()
+
+
+def operators_of(graph):
+    return {str(node.target) for node in graph.graph.nodes if node.op == "call_function"}
+
+
+@pytest.mark.parametrize(
+    ("batch_first", "bidirectional", "bias", "has_states"),
+    itertools.product((True, False), repeat=4),
+)
+def test_steps_compute_what_the_layer_does(batch_first, bidirectional, bias, has_states):
+    torch.manual_seed(0)
+    net = Cells(has_states, batch_first=batch_first, bidirectional=bidirectional, bias=bias)
+    states = [torch.randn(4 if bidirectional else 2, 3, 8) for _ in range(2)]
+    example = (torch.randn(3, 5, 6) if batch_first else torch.randn(5, 3, 6), *states)
+    example = example if has_states else example[:1]
+    graph = rewrite(captured(net, *example))
+    assert not any("lstm" in name or "zeros" in name for name in operators_of(graph))
+    for found, expected in zip(graph(*example), net(*example), strict=True):
+        # Sums of another order in float32, through five steps.
+        torch.testing.assert_close(found, expected, rtol=0, atol=1e-6)
+
+
+def test_projections_have_no_steps():
+    graph = rewrite(captured(Cells(False, proj_size=4), torch.randn(5, 3, 6)))
+    assert "aten.lstm.input" in operators_of(graph)
+
+
+@pytest.mark.engine
+def test_steps_share_their_weights():
+    pytest.importorskip("executorch")
+    from fixedpoint.convert import convert, quantize
+
+    example = (torch.randn(5, 3, 6),)
+    quantized = quantize(Cells(False).eval(), example, [example])
+    ((program, blob),) = convert(quantized, require_integer=True).programs()
+    contents = Counter(
+        tensor.data.tobytes()
+        for tensor in program.tensors
+        if tensor.data is not None and tensor.data.nbytes >= 64
+    )
+    repeated = [content for content, count in contents.items() if count > 1]
+    assert repeated
+    assert {blob.count(content) for content in repeated} == {1}
