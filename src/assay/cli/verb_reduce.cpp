@@ -131,6 +131,10 @@ Result<ReduceCandidate> find_case(const std::string& name, const Options& option
   ASSAY_ASSIGN_OR_RETURN(const auto listing,
                          list_cases(selection, options.flags.toolchain.jobs, tools));
   for (const auto& one : listing.cases) {
+    if (one.name == name && one.refuses) {
+      return fail(ErrorCode::kUnsupported,
+                  fmt::format("'{}' has to be refused: there is nothing smaller to refuse", name));
+    }
     if (one.name == name) {
       return ReduceCandidate{.model = one.model, .inputs = one.inputs};
     }

@@ -77,6 +77,9 @@ std::vector<double> size_of_call(const Json& call, int samples) {
     oddness += oddness_of(tensor);
     values += cost_of_data(tensor);
   }
+  for (const auto& bounds : call.value("dimensions", Json::object())) {
+    oddness += 1 + std::log2(1 + bounds.at(1).get<double>() - bounds.at(0).get<double>());
+  }
   const double arguments = cost_of_arguments(call.value("args", Json::array())) +
                            cost_of_arguments(call.value("kwargs", Json::object()));
   return {elements * samples, dimensions, oddness, arguments, values};

@@ -153,6 +153,9 @@ bool drop_one(Json& tensor, bool is_first) {
     const auto i = is_first ? k : shape.size() - 1 - k;
     if (shape[i] == 1) {
       shape.erase(i);
+      if (tensor.contains("open")) {
+        tensor["open"].erase(i);
+      }
       return true;
     }
   }
@@ -254,6 +257,7 @@ std::vector<CallChange> with_data(const Json& call, const std::vector<Tensor>& s
     changed.at(path) = std::move(exact);
   }
   changed["values"] = "normal";
+  changed.erase("dimensions");  // What is written out has one size.
   return {{std::move(changed), ""}};
 }
 

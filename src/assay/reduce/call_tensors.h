@@ -29,7 +29,8 @@ std::vector<Json::json_pointer> tensors_of_call(const Json& call);
 std::string text_of_place(const Json::json_pointer& path);
 
 /// Writes the elements of a sample into the tensors that are inputs, constants excepted; what they
-/// were drawn from is dropped. Nothing where an element is not exact as a JSON number.
+/// were drawn from is dropped, and no size is left open. Nothing where an element is not exact as a
+/// JSON number.
 std::vector<CallChange> with_data(const Json& call, const std::vector<Tensor>& sample);
 
 /// The tensor cut to [begin, end) along a dimension, its data as well.

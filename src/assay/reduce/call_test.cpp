@@ -10,6 +10,7 @@
 
 #include "assay/base/json.h"
 #include "assay/reduce/call_arguments.h"
+#include "assay/reduce/call_dimensions.h"
 #include "assay/reduce/call_size.h"
 #include "assay/reduce/call_tensors.h"
 #include "assay/reduce/call_values.h"
@@ -55,6 +56,46 @@ TEST(CallTensors, ACutKeepsTheValuesOfWhatItKeeps) {
   EXPECT_EQ(sliced(given, 0, 1, 2)["data"], Json({4, 5, 6}));
   EXPECT_EQ(sliced(given, 1, 1, 3)["data"], Json({2, 3, 5, 6}));
   EXPECT_EQ(sliced(given, 1, 1, 3)["shape"], Json({2, 2}));
+}
+
+Json open_call() {
+  auto x = tensor({1, 3});
+  auto y = tensor({3, 4});
+  x["open"] = {nullptr, "n"};
+  y["open"] = {"n", "m"};
+  auto call = call_of({x, y});
+  call["dimensions"] = {{"n", {3, 11}}, {"m", {2, 4}}};
+  return call;
+}
+
+TEST(CallDimensions, SizesAreClosedOrLeftOpenLessFar) {
+  const auto call = open_call();
+  const auto changes = fewer_open_sizes(call);
+  const auto calls = calls_of(changes);
+  EXPECT_THAT(calls, Contains(call_of({tensor({1, 3}), tensor({3, 4})})));
+  auto closed = call;
+  closed["args"][0].erase("open");
+  closed["args"][1]["open"] = {nullptr, "m"};
+  closed["dimensions"].erase("n");
+  EXPECT_THAT(calls, Contains(closed));
+  auto nearer = call;
+  nearer["dimensions"]["n"] = {3, 7};
+  EXPECT_THAT(calls, Contains(nearer));
+  EXPECT_EQ(calls.size(), 4U);  // m is written with its largest size.
+  for (const auto& one : calls) {
+    EXPECT_LT(size_of_call(one, 3), size_of_call(call, 3));
+  }
+  EXPECT_THAT(fewer_open_sizes(call_of({tensor({2})})), IsEmpty());
+}
+
+TEST(CallDimensions, OfADroppedSizeGoWithIt) {
+  auto call = open_call();
+  for (const auto& one : smaller_shapes(call)) {
+    for (const auto& path : tensors_of_call(one.call)) {
+      const auto& given = one.call.at(path);
+      EXPECT_EQ(given.at("open").size(), given.at("shape").size()) << one.what;
+    }
+  }
 }
 
 TEST(CallTensors, SizesOfOneGo) {

@@ -14,6 +14,7 @@
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/reduce/call_arguments.h"
+#include "assay/reduce/call_dimensions.h"
 #include "assay/reduce/call_tensors.h"
 #include "assay/reduce/call_values.h"
 #include "assay/reduce/candidate.h"
@@ -89,7 +90,8 @@ class Proposer {
     std::vector<ReduceProposal> proposals;
     ASSAY_RETURN_IF_ERROR(add_samples(current, proposals));
     const auto& call = current.model.args;
-    for (auto* changes_of : {smaller_shapes, fewer_arguments, plainer_tensors, simpler_values}) {
+    for (auto* changes_of :
+         {fewer_open_sizes, smaller_shapes, fewer_arguments, plainer_tensors, simpler_values}) {
       for (auto& change : changes_of(call)) {
         auto candidate = current;
         candidate.model.args = std::move(change.call);
