@@ -1,6 +1,7 @@
 #include "assay/engines/executorch/profile_tracer.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstddef>
 #include <cstdint>
 #include <executorch/runtime/platform/platform.h>
@@ -26,12 +27,33 @@ constexpr std::string_view kMethod = "Method::execute";
 constexpr std::string_view kOperator = "OPERATOR_CALL";
 constexpr std::string_view kDelegate = "DELEGATE_CALL";
 constexpr std::string_view kKernelPrefix = "native_call_";
+constexpr std::size_t kLongestWord = 40;
 constexpr std::size_t kReservedEvents = std::size_t{1} << 16;
 
 EventTracerEntry entry_of(std::int64_t id) {
   EventTracerEntry entry{};
   entry.event_id = id;
   return entry;
+}
+
+/// What a delegate says of an event beside its number, where that is a word: "conv2d".
+std::string_view word_of(const void* metadata, std::size_t length) {
+  if (metadata == nullptr || length == 0 || length > kLongestWord) {
+    return {};
+  }
+  const std::string_view text(static_cast<const char*>(metadata), length);
+  const bool is_word = std::ranges::all_of(
+      text, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '.'; });
+  return is_word ? text : std::string_view();
+}
+
+std::string name_of_delegate_event(const char* name,
+                                   ::executorch::runtime::DelegateDebugIntId number,
+                                   std::string_view kind) {
+  if (name != nullptr) {
+    return name;
+  }
+  return kind.empty() ? fmt::format("#{}", number) : fmt::format("{} #{}", kind, number);
 }
 
 /// "method", "operator", "delegate" or "delegate_operator"; empty for what is not reported.
@@ -141,20 +163,30 @@ void ProfileTracer::end_profiling(EventTracerEntry entry) { close_event(entry.ev
 
 EventTracerEntry ProfileTracer::start_profiling_delegate(
     const char* name, ::executorch::runtime::DelegateDebugIntId delegate_debug_index) {
-  const std::string text = name != nullptr ? name : fmt::format("#{}", delegate_debug_index);
+  const auto text = name_of_delegate_event(name, delegate_debug_index, {});
   return entry_of(open_event(text, current_instruction(), true));
 }
 
-void ProfileTracer::end_profiling_delegate(EventTracerEntry entry, const void* /*metadata*/,
-                                           std::size_t /*metadata_len*/) {
+void ProfileTracer::end_profiling_delegate(EventTracerEntry entry, const void* metadata,
+                                           std::size_t metadata_len) {
   close_event(entry.event_id);
+  const auto id = static_cast<std::size_t>(entry.event_id);
+  const auto kind = word_of(metadata, metadata_len);
+  if (entry.event_id < 0 || id >= events_.size() || kind.empty()) {
+    return;
+  }
+  const auto& name = names_[static_cast<std::size_t>(events_[id].name)];
+  if (name.starts_with('#')) {
+    events_[id].name = intern(fmt::format("{} {}", kind, name));
+  }
 }
 
 void ProfileTracer::log_profiling_delegate(
     const char* name, ::executorch::runtime::DelegateDebugIntId delegate_debug_index,
-    et_timestamp_t start_time, et_timestamp_t end_time, const void* /*metadata*/,
-    std::size_t /*metadata_len*/) {
-  const std::string text = name != nullptr ? name : fmt::format("#{}", delegate_debug_index);
+    et_timestamp_t start_time, et_timestamp_t end_time, const void* metadata,
+    std::size_t metadata_len) {
+  const auto text =
+      name_of_delegate_event(name, delegate_debug_index, word_of(metadata, metadata_len));
   const auto id = open_event(text, current_instruction(), true);
   if (id == kIgnored) {
     return;

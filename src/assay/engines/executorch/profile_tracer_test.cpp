@@ -5,7 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <string>
+#include <string_view>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "assay/engine/session.h"
 #include "assay/engines/executorch/runtime_log.h"
@@ -73,6 +76,26 @@ TEST_F(ProfileTracerTest, TakesTheTimesThatADelegateTells) {
   EXPECT_EQ(report.events[0].min_ns, 10);
   EXPECT_EQ(report.events[0].total_ns, 60);
   EXPECT_EQ(report.events[1].name, "#5");
+}
+
+TEST_F(ProfileTracerTest, TakesTheWordThatADelegateSaysBesideANumber) {
+  constexpr std::string_view kWord = "conv2d";
+  constexpr std::string_view kNoWord = "\x01\x02";
+  tracer_.start();
+  tracer_.set_chain_debug_handle(0, 7);
+  for (const auto& [number, text] : {std::pair{3, kWord}, {4, kNoWord}, {5, std::string_view()}}) {
+    const auto entry = tracer_.start_profiling_delegate(nullptr, number);
+    tracer_.end_profiling_delegate(entry, text.data(), text.size());
+  }
+  const auto named = tracer_.start_profiling_delegate("Convolution #1", -1);
+  tracer_.end_profiling_delegate(named, kWord.data(), kWord.size());
+  tracer_.log_profiling_delegate(nullptr, 8, 1000, 1001, kWord.data(), kWord.size());
+  std::vector<std::string> names;
+  for (const auto& event : tracer_.finish(1, "delegate").events) {
+    names.push_back(event.name);
+  }
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"conv2d #3", "#4", "#5", "Convolution #1", "conv2d #8"}));
 }
 
 TEST_F(ProfileTracerTest, PlacesWhatADelegateTellsInsideItsCall) {
