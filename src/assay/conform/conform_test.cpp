@@ -1,31 +1,22 @@
 #include "assay/conform/conform.h"
 
 #include <algorithm>
-#include <cstddef>
-#include <functional>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "assay/artifact/toolchain.h"
-#include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/base/uuid.h"
 #include "assay/conform/judgement.h"
+#include "assay/conform/scripted_bench.h"
 #include "assay/record/axes.h"
-#include "assay/record/case.h"
 #include "assay/record/conformance.h"
 #include "assay/record/run.h"
 #include "assay/record/subject.h"
-#include "assay/record/summary.h"
-#include "assay/store/result_store.h"
 
 namespace assay {
 namespace {
@@ -35,205 +26,13 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-/// How a case behaves alone, by its number in model.args, from its first judgement on; the last
-/// word stays. In a joint program it behaves as `joint` says.
-struct Behaviour {
-  std::vector<ConformVerdict> alone = {ConformVerdict::kPass};
-  ConformVerdict joint = ConformVerdict::kPass;  ///< kCrashed and the like take the program along.
-};
-
-bool spoils_program(ConformVerdict verdict) {
-  return verdict != ConformVerdict::kPass && verdict != ConformVerdict::kVacuous &&
-         verdict != ConformVerdict::kFailNumeric;
-}
-
-Outcome outcome_of(ConformVerdict verdict) {
-  return find_enum<Outcome>(name_of(verdict)).value_or(Outcome::kCompleted);
-}
-
-AccuracyTable table_of(ConformVerdict verdict) {
-  AccuracyTable table{
-      .against = "float64",
-      .accuracy = find_enum<Accuracy>(name_of(verdict)).value_or(Accuracy::kNotChecked),
-      .reason = "as told"};
-  table.outputs.push_back(
-      {.output = "0", .metrics = {{"error_bound_ratio", make_metric("error_bound_ratio", 0.5)}}});
-  return table;
-}
-
-/// Stands for run_campaign: writes into the store what one would have found.
-class ScriptedCampaign {
- public:
-  explicit ScriptedCampaign(std::map<int, Behaviour> behaviours)
-      : behaviours_(std::move(behaviours)) {}
-
-  Status operator()(const CampaignRequest& request, const CampaignTools& tools) {
-    EXPECT_TRUE(request.is_resumed);
-    for (const auto& cell : request.cases) {
-      if (!is_probe(cell) && stop_after_-- == 0) {
-        is_stopped_ = true;
-        return fail(ErrorCode::kTimeout, "stopped");
-      }
-      ASSAY_RETURN_IF_ERROR(tools.store.add_case(request.run.id, cell));
-      ASSAY_ASSIGN_OR_RETURN(const auto attempts, tools.store.attempts_of_run(request.run.id));
-      const bool is_done = std::ranges::any_of(attempts, [&](const Attempt& one) {
-        return one.case_key == case_key(cell) && one.n == request.n;
-      });
-      if (!is_done) {
-        ASSAY_RETURN_IF_ERROR(execute(request, cell, tools.store));
-      }
-    }
-    return {};
-  }
-
-  std::vector<std::string> log;  ///< "joint 3" or "alone 7 try 1", in order; no probes.
-  ConformVerdict of_probe = ConformVerdict::kPass;
-  std::string broken_build;  ///< Its probe crashes.
-  int stop_after_ = -1;
-  bool is_stopped_ = false;
-
- private:
-  static bool is_probe(const Case& cell) { return cell.model.ref == "aten:add.Tensor"; }
-
-  Status execute(const CampaignRequest& request, const Case& cell, ResultStore& store) {
-    const bool is_joint = cell.model.ref == "joint";
-    Attempt attempt{.id = make_uuid7(),
-                    .run = request.run.id,
-                    .case_key = case_key(cell),
-                    .pass = Pass::kEvaluate,
-                    .n = request.n,
-                    .is_finished = true};
-    Json parts = Json::array();
-    std::vector<AccuracyTable> tables;
-    ConformVerdict verdict = ConformVerdict::kPass;
-    if (is_joint) {
-      const auto& models = cell.model.args.at("models");
-      log.push_back("joint " + std::to_string(models.size()));
-      for (const auto& model : models) {
-        const auto found = behaviours_[model.at("args").at("number").get<int>()].joint;
-        verdict = spoils_program(found) ? found : verdict;
-        tables.push_back(table_of(found));
-        parts.push_back({{"outputs", {0, 1}},
-                         {"delegation",
-                          {{"nodes_delegated", 2},
-                           {"nodes_not_delegated", 1},
-                           {"operators_left", {{{"name", "aten.x"}}}}}}});
-      }
-    } else if (is_probe(cell)) {
-      verdict = cell.engine_build == broken_build ? ConformVerdict::kCrashed : of_probe;
-      tables.push_back(table_of(verdict));
-    } else {
-      const int number = cell.model.args.at("number").get<int>();
-      const auto& behaviour = behaviours_[number];
-      log.push_back("alone " + std::to_string(number) + " try " + std::to_string(request.n));
-      const auto at = std::min(static_cast<std::size_t>(request.n) - 1, behaviour.alone.size() - 1);
-      verdict = behaviour.alone[at];
-      tables.push_back(table_of(verdict));
-    }
-    const Artifact artifact{
-        .key = attempt.case_key,
-        .entry = "p",
-        .files = {{"p", "program", 1, attempt.case_key}},
-        .manifest = {
-            {"delegation", "none"},
-            {"program", {{"nodes_delegated", 0}, {"nodes_not_delegated", 3}, {"parts", parts}}}}};
-    const Subject subject{.engine_build = cell.engine_build, .artifact_digest = artifact.digest()};
-    attempt.subject = subject_key(subject);
-    attempt.outcome = outcome_of(verdict);
-    attempt.stage = attempt.outcome == Outcome::kCompleted  ? Stage::kDone
-                    : attempt.outcome == Outcome::kRunError ? Stage::kSteady
-                                                            : Stage::kLower;
-    attempt.text = "as told";
-    ASSAY_RETURN_IF_ERROR(store.add_artifact(artifact));
-    ASSAY_RETURN_IF_ERROR(store.add_subject(subject));
-    ASSAY_RETURN_IF_ERROR(store.put_attempt(attempt));
-    if (attempt.outcome != Outcome::kCompleted) {
-      return {};
-    }
-    const auto content = is_joint ? Json(tables).dump() : Json(tables.front()).dump();
-    return store.add_attachment({.owner = attempt.id,
-                                 .kind = is_joint ? "part_tables" : "accuracy_table",
-                                 .content = content});
-  }
-
-  std::map<int, Behaviour> behaviours_;
-};
-
-class StoppableListener : public CampaignListener {
- public:
-  explicit StoppableListener(const bool& is_stopped) : is_stopped_(is_stopped) {}
-  bool should_stop() override { return is_stopped_; }
-
- private:
-  const bool& is_stopped_;
-};
-
-/// Eight cases of two operators with one recipe.
-struct Bench {
-  std::unique_ptr<ResultStore> store = make_memory_store();
-  TemporaryFolder folder = TemporaryFolder::make("assay-test").value();
-  ArtifactCache cache{folder.path()};
-  ConformRequest request;
-  ScriptedCampaign campaign;
-  std::string toolchain;  ///< Its id; attempts know that of none.
-
-  explicit Bench(std::map<int, Behaviour> behaviours, KnownGaps gaps = {})
-      : campaign(std::move(behaviours)) {
-    for (int i = 0; i < 8; ++i) {
-      request.listing.cases.push_back({.name = "case/" + std::to_string(i),
-                                       .model = {.ref = "aten:x", .args = {{"number", i}}},
-                                       .inputs = {.generator = "own", .count = 3},
-                                       .operator_name = i < 4 ? "aten.a" : "aten.b",
-                                       .dtype = "float32",
-                                       .is_joinable = true});
-    }
-    ConformSetting setting;
-    setting.pattern.recipe.name = "executorch/portable";
-    setting.pattern.recipe.is_preset = true;
-    setting.pattern.engine = "executorch";
-    setting.pattern.engine_build = "executorch@1";
-    setting.gaps = std::move(gaps);
-    setting.gaps.recipe = "executorch/portable";
-    request.settings = {setting};
-    request.suite = "operators";
-    request.campaign.environment.id = "machine";
-    request.campaign.run = {.id = make_uuid7(), .purpose = "conform", .environment = "machine"};
-  }
-
-  ConformReport run() {
-    StoppableListener listener(campaign.is_stopped_);
-    const CampaignTools tools{
-        .store = *store,
-        .cache = cache,
-        .toolchain_of =
-            [this](const Json&) { return Result<Toolchain>(Toolchain{.id = toolchain}); },
-        .listener = listener};
-    auto report = run_conformance(request, tools, std::ref(campaign));
-    EXPECT_TRUE(report) << report.error().message;
-    return report ? *std::move(report) : ConformReport{};
-  }
-
-  void start_again() {
-    request.campaign.run.id = make_uuid7();
-    campaign.log.clear();
-  }
-};
-
-std::vector<ConformVerdict> verdicts_of(const ConformReport& report) {
-  std::vector<ConformVerdict> verdicts;
-  for (const auto& result : report.results) {
-    verdicts.push_back(result.verdict);
-  }
-  return verdicts;
-}
-
 int count_of(const ConformReport& report, ConformVerdict verdict) {
   const auto verdicts = verdicts_of(report);
   return static_cast<int>(std::ranges::count(verdicts, verdict));
 }
 
 TEST(Conformance, APassInAJointProgramIsAPassAndAnAttemptOfTheCase) {
-  Bench bench({});
+  ScriptedBench bench({});
   const auto report = bench.run();
   EXPECT_THAT(bench.campaign.log, ElementsAre("joint 8"));
   EXPECT_EQ(count_of(report, ConformVerdict::kPass), 8);
@@ -254,7 +53,7 @@ TEST(Conformance, APassInAJointProgramIsAPassAndAnAttemptOfTheCase) {
 }
 
 TEST(Conformance, APartThatFailsIsJudgedAloneTwiceAndTheOthersAreNot) {
-  Bench bench(
+  ScriptedBench bench(
       {{3, {.alone = {ConformVerdict::kFailNumeric}, .joint = ConformVerdict::kFailNumeric}}});
   const auto report = bench.run();
   EXPECT_THAT(bench.campaign.log, ElementsAre("joint 8", "alone 3 try 1", "alone 3 try 2"));
@@ -267,12 +66,12 @@ TEST(Conformance, APartThatFailsIsJudgedAloneTwiceAndTheOthersAreNot) {
 }
 
 TEST(Conformance, AVerdictThatChangesIsNondeterministic) {
-  Bench bench({{1,
-                {.alone = {ConformVerdict::kFailNumeric, ConformVerdict::kPass},
-                 .joint = ConformVerdict::kFailNumeric}},
-               {2,
-                {.alone = {ConformVerdict::kPass, ConformVerdict::kCrashed},
-                 .joint = ConformVerdict::kVacuous}}});
+  ScriptedBench bench({{1,
+                        {.alone = {ConformVerdict::kFailNumeric, ConformVerdict::kPass},
+                         .joint = ConformVerdict::kFailNumeric}},
+                       {2,
+                        {.alone = {ConformVerdict::kPass, ConformVerdict::kCrashed},
+                         .joint = ConformVerdict::kVacuous}}});
   const auto report = bench.run();
   EXPECT_EQ(report.results[1].verdict, ConformVerdict::kFailNondeterministic);
   EXPECT_THAT(report.results[1].text, HasSubstr("fail_numeric in one process and pass in another"));
@@ -280,7 +79,7 @@ TEST(Conformance, AVerdictThatChangesIsNondeterministic) {
 }
 
 TEST(Conformance, WhatFailsOnlyBesideOthersPassesAndSaysSo) {
-  Bench bench({{1, {.joint = ConformVerdict::kFailNumeric}}});
+  ScriptedBench bench({{1, {.joint = ConformVerdict::kFailNumeric}}});
   const auto report = bench.run();
   EXPECT_EQ(report.results[1].verdict, ConformVerdict::kPass);
   EXPECT_EQ(report.results[1].was_in_joint, ConformVerdict::kFailNumeric);
@@ -288,7 +87,8 @@ TEST(Conformance, WhatFailsOnlyBesideOthersPassesAndSaysSo) {
 }
 
 TEST(Conformance, AProgramThatFailsAsAWholeIsSplitUntilTheCulpritIsAlone) {
-  Bench bench({{5, {.alone = {ConformVerdict::kAotError}, .joint = ConformVerdict::kAotError}}});
+  ScriptedBench bench(
+      {{5, {.alone = {ConformVerdict::kAotError}, .joint = ConformVerdict::kAotError}}});
   const auto report = bench.run();
   // Between the operators, then the four of the one that fails alone; its failure is repeated.
   EXPECT_THAT(bench.campaign.log,
@@ -301,8 +101,9 @@ TEST(Conformance, AProgramThatFailsAsAWholeIsSplitUntilTheCulpritIsAlone) {
 }
 
 TEST(Conformance, ACrashTakesNoOtherCaseAlong) {
-  Bench bench({{0, {.alone = {ConformVerdict::kCrashed}, .joint = ConformVerdict::kCrashed}},
-               {7, {.alone = {ConformVerdict::kTimedOut}, .joint = ConformVerdict::kTimedOut}}});
+  ScriptedBench bench(
+      {{0, {.alone = {ConformVerdict::kCrashed}, .joint = ConformVerdict::kCrashed}},
+       {7, {.alone = {ConformVerdict::kTimedOut}, .joint = ConformVerdict::kTimedOut}}});
   const auto report = bench.run();
   EXPECT_EQ(count_of(report, ConformVerdict::kPass), 6);
   EXPECT_EQ(report.results[0].verdict, ConformVerdict::kCrashed);
@@ -310,16 +111,17 @@ TEST(Conformance, ACrashTakesNoOtherCaseAlong) {
 }
 
 TEST(Conformance, ARefusalIsNotAskedForTwice) {
-  Bench bench(
+  ScriptedBench bench(
       {{0, {.alone = {ConformVerdict::kUnsupported}, .joint = ConformVerdict::kUnsupported}}});
   bench.run();
   EXPECT_EQ(std::ranges::count(bench.campaign.log, "alone 0 try 2"), 0);
 }
 
 TEST(Conformance, WhatRefusesAsItMustPassesAtOnce) {
-  Bench bench({{1, {.alone = {ConformVerdict::kRunError}}},
-               {2, {.alone = {ConformVerdict::kFailNumeric}}},
-               {3, {.alone = {ConformVerdict::kRunError}, .joint = ConformVerdict::kRunError}}});
+  ScriptedBench bench(
+      {{1, {.alone = {ConformVerdict::kRunError}}},
+       {2, {.alone = {ConformVerdict::kFailNumeric}}},
+       {3, {.alone = {ConformVerdict::kRunError}, .joint = ConformVerdict::kRunError}}});
   for (const int number : {1, 2}) {
     auto& one = bench.request.listing.cases[static_cast<std::size_t>(number)];
     one.refuses = true;
@@ -334,17 +136,18 @@ TEST(Conformance, WhatRefusesAsItMustPassesAtOnce) {
 }
 
 TEST(Conformance, OurOwnFaultIsNobodyElses) {
-  Bench bench({{2,
-                {.alone = {ConformVerdict::kHarnessError, ConformVerdict::kCrashed},
-                 .joint = ConformVerdict::kHarnessError}}});
+  ScriptedBench bench({{2,
+                        {.alone = {ConformVerdict::kHarnessError, ConformVerdict::kCrashed},
+                         .joint = ConformVerdict::kHarnessError}}});
   EXPECT_EQ(bench.run().results[2].verdict, ConformVerdict::kHarnessError);
 }
 
 TEST(Conformance, WhatIsKnownIsJudgedOnceAndSpoilsNoProgram) {
-  Bench bench({{5, {.alone = {ConformVerdict::kCrashed}, .joint = ConformVerdict::kCrashed}}},
-              {.known_failures = {{.case_name = "case/5",
-                                   .verdict = ConformVerdict::kCrashed,
-                                   .reason = "a null pointer"}}});
+  ScriptedBench bench(
+      {{5, {.alone = {ConformVerdict::kCrashed}, .joint = ConformVerdict::kCrashed}}},
+      {.known_failures = {{.case_name = "case/5",
+                           .verdict = ConformVerdict::kCrashed,
+                           .reason = "a null pointer"}}});
   const auto report = bench.run();
   EXPECT_THAT(bench.campaign.log, ElementsAre("joint 7", "alone 5 try 1"));
   EXPECT_EQ(report.results[5].known, KnownGap::kKnownFailure);
@@ -352,9 +155,9 @@ TEST(Conformance, WhatIsKnownIsJudgedOnceAndSpoilsNoProgram) {
 }
 
 TEST(Conformance, AKnownFailureThatPassesIsToBeStruckOff) {
-  Bench bench({}, {.known_failures = {{.case_name = "case/5",
-                                       .verdict = ConformVerdict::kCrashed,
-                                       .reason = "a null pointer"}}});
+  ScriptedBench bench({}, {.known_failures = {{.case_name = "case/5",
+                                               .verdict = ConformVerdict::kCrashed,
+                                               .reason = "a null pointer"}}});
   const auto report = bench.run();
   EXPECT_EQ(report.results[5].known, KnownGap::kUnexpectedPass);
   ASSERT_THAT(report.stale, SizeIs(1));
@@ -362,7 +165,7 @@ TEST(Conformance, AKnownFailureThatPassesIsToBeStruckOff) {
 }
 
 TEST(Conformance, IsComparedWithTheRunBefore) {
-  Bench bench(
+  ScriptedBench bench(
       {{1, {.alone = {ConformVerdict::kFailNumeric}, .joint = ConformVerdict::kFailNumeric}}});
   const auto first = bench.run();
   EXPECT_EQ(first.earlier_run, "");
@@ -378,67 +181,16 @@ TEST(Conformance, IsComparedWithTheRunBefore) {
   EXPECT_EQ(second.changes[1].after, ConformVerdict::kCrashed);
 }
 
-TEST(Conformance, PassesHoldWhereNothingHasChanged) {
-  Bench bench(
-      {{1, {.alone = {ConformVerdict::kFailNumeric}, .joint = ConformVerdict::kFailNumeric}}});
-  const auto first = bench.run();
-  bench.start_again();
-  bench.request.changed_since = first.run.id;
-  const auto second = bench.run();
-  EXPECT_THAT(bench.campaign.log, ElementsAre("alone 1 try 1", "alone 1 try 2"));
-  EXPECT_EQ(verdicts_of(second), verdicts_of(first));
-  EXPECT_EQ(second.results[0].unchanged_since, first.run.id);
-  EXPECT_EQ(second.results[1].unchanged_since, "");
-  EXPECT_THAT(second.notes, ElementsAre(HasSubstr("7 of 8 results are passes of run")));
-  // The run that judged a case is asked, not the one that took its word for it.
-  bench.start_again();
-  bench.request.changed_since = second.run.id;
-  EXPECT_EQ(bench.run().results[0].unchanged_since, first.run.id);
-}
-
-TEST(Conformance, WhatAPassDependsOnSpeaksAgainstIt) {
-  Bench bench({});
-  bench.request.changed_since = bench.run().run.id;
-  const auto judged_after = [&bench](auto change) {
-    auto kept = bench.request;
-    bench.start_again();
-    change(bench);
-    EXPECT_TRUE(bench.store->add_environment(bench.request.campaign.environment));
-    const auto report = bench.run();
-    bench.request = std::move(kept);
-    return std::ranges::count(report.results, "", &ConformResult::unchanged_since);
-  };
-  EXPECT_EQ(judged_after([](Bench&) {}), 0);
-  EXPECT_EQ(judged_after([](Bench& one) { one.toolchain = "another"; }), 8);
-  bench.toolchain = "";
-  EXPECT_EQ(
-      judged_after([](Bench& one) {
-        one.request.campaign.builds = {{.name = "executorch", .label = "1", .build_id = "rebuilt"}};
-      }),
-      8);
-  EXPECT_EQ(judged_after([](Bench& one) {
-              one.request.campaign.environment.id = "another";
-              one.request.campaign.run.environment = "another";
-            }),
-            8);
-  EXPECT_EQ(judged_after([](Bench& one) { one.request.listing.cases[2].inputs.seed = 5; }), 1);
-  EXPECT_EQ(
-      judged_after([](Bench& one) {
-        one.request.settings[0].gaps.looser = {
-            {.match = {.operator_name = "aten.b"}, .error_bound_ratio = 2, .reason = "a table"}};
-      }),
-      4);
-}
-
 TEST(Conformance, StoppedGoesOnWhereItWasAndDoesNothingTwice) {
-  Bench bench({{5, {.alone = {ConformVerdict::kAotError}, .joint = ConformVerdict::kAotError}}});
-  bench.campaign.stop_after_ = 4;
+  ScriptedBench bench(
+      {{5, {.alone = {ConformVerdict::kAotError}, .joint = ConformVerdict::kAotError}}});
+  bench.campaign.stop_after = 4;
   const auto stopped = bench.run();
   EXPECT_EQ(count_of(stopped, ConformVerdict::kNotRun), 3);  // 5, 6 and 7.
   EXPECT_THAT(stopped.notes, SizeIs(1));
   EXPECT_EQ(bench.store->get_run(stopped.run.id).value().finished_unix_ns, 0);
-  bench.campaign.stop_after_ = -1;
-  bench.campaign.is_stopped_ = false;
+  bench.campaign.stop_after = -1;
+  bench.campaign.is_stopped = false;
   bench.request.campaign.is_resumed = true;
   const auto whole = bench.run();
   EXPECT_EQ(count_of(whole, ConformVerdict::kPass), 7);
@@ -450,7 +202,7 @@ TEST(Conformance, StoppedGoesOnWhereItWasAndDoesNothingTwice) {
 }
 
 TEST(Conformance, ARecipeThatCannotAddIsUnavailableAndNotAHeapOfFailures) {
-  Bench bench({});
+  ScriptedBench bench({});
   bench.campaign.of_probe = ConformVerdict::kLoadError;
   const auto report = bench.run();
   EXPECT_THAT(bench.campaign.log, IsEmpty());
@@ -462,14 +214,14 @@ TEST(Conformance, ARecipeThatCannotAddIsUnavailableAndNotAHeapOfFailures) {
 
 TEST(Conformance, ARecipeThatAddsWronglyIsTried) {
   for (const auto verdict : {ConformVerdict::kFailNumeric, ConformVerdict::kUnsupported}) {
-    Bench bench({});
+    ScriptedBench bench({});
     bench.campaign.of_probe = verdict;
     EXPECT_EQ(count_of(bench.run(), ConformVerdict::kPass), 8);
   }
 }
 
 TEST(Conformance, AnUnavailableRecipeTakesNoOtherAlong) {
-  Bench bench({});
+  ScriptedBench bench({});
   bench.request.settings.push_back(bench.request.settings.front());
   bench.request.settings[1].pattern.recipe.name = "executorch/other";
   bench.request.settings[1].pattern.engine_build = "executorch@2";
@@ -481,7 +233,7 @@ TEST(Conformance, AnUnavailableRecipeTakesNoOtherAlong) {
 }
 
 TEST(Conformance, APassOfWhichTooLittleIsDelegatedIsNone) {
-  Bench bench({});
+  ScriptedBench bench({});
   bench.request.required_delegation = Delegation::kFull;
   const auto report = bench.run();
   EXPECT_EQ(count_of(report, ConformVerdict::kFailDelegation), 8);
@@ -494,14 +246,14 @@ TEST(Conformance, APassOfWhichTooLittleIsDelegatedIsNone) {
 }
 
 TEST(Conformance, WhatIsWrongIsSaidBeforeWhatIsNotDelegated) {
-  Bench bench(
+  ScriptedBench bench(
       {{3, {.alone = {ConformVerdict::kFailNumeric}, .joint = ConformVerdict::kFailNumeric}}});
   bench.request.required_delegation = Delegation::kFull;
   EXPECT_EQ(bench.run().results[3].verdict, ConformVerdict::kFailNumeric);
 }
 
 TEST(Conformance, IsReadBackAsItWas) {
-  Bench bench({});
+  ScriptedBench bench({});
   const auto report = bench.run();
   const auto run = bench.store->get_run(report.run.id).value();
   const auto read = read_conform_report(*bench.store, run);

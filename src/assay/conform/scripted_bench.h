@@ -1,0 +1,67 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "assay/artifact/cache.h"
+#include "assay/base/fs.h"
+#include "assay/base/result.h"
+#include "assay/campaign/campaign.h"
+#include "assay/conform/conform.h"
+#include "assay/conform/known_gaps.h"
+#include "assay/record/case.h"
+#include "assay/record/conformance.h"
+#include "assay/store/result_store.h"
+
+/// Conformance runs in which what becomes of each case is written down beforehand.
+namespace assay {
+
+/// How a case behaves alone, by its number in model.args, from its first judgement on; the last
+/// word stays. In a joint program it behaves as `joint` says.
+struct Behaviour {
+  std::vector<ConformVerdict> alone = {ConformVerdict::kPass};
+  ConformVerdict joint = ConformVerdict::kPass;  ///< kCrashed and the like take the program along.
+};
+
+/// Stands for run_campaign: writes into the store what one would have found.
+class ScriptedCampaign {
+ public:
+  explicit ScriptedCampaign(std::map<int, Behaviour> behaviours)
+      : behaviours_(std::move(behaviours)) {}
+
+  Status operator()(const CampaignRequest& request, const CampaignTools& tools);
+
+  std::vector<std::string> log;  ///< "joint 3" or "alone 7 try 1", in order; no probes.
+  ConformVerdict of_probe = ConformVerdict::kPass;
+  std::string broken_build;  ///< Its probe crashes.
+  int stop_after = -1;
+  bool is_stopped = false;
+
+ private:
+  Status execute(const CampaignRequest& request, const Case& cell, ResultStore& store);
+
+  std::map<int, Behaviour> behaviours_;
+};
+
+/// Eight cases of two operators with one recipe.
+struct ScriptedBench {
+  std::unique_ptr<ResultStore> store = make_memory_store();
+  TemporaryFolder folder = TemporaryFolder::make("assay-test").value();
+  ArtifactCache cache{folder.path()};
+  ConformRequest request;
+  ScriptedCampaign campaign;
+  std::string toolchain;  ///< Its id; attempts know that of none.
+
+  explicit ScriptedBench(std::map<int, Behaviour> behaviours, KnownGaps gaps = {});
+
+  ConformReport run();
+
+  void start_again();
+};
+
+std::vector<ConformVerdict> verdicts_of(const ConformReport& report);
+
+}  // namespace assay

@@ -1,0 +1,74 @@
+#include "assay/conform/unchanged.h"
+
+#include <algorithm>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <string>
+#include <utility>
+
+#include "assay/conform/conform.h"
+#include "assay/conform/known_gaps.h"
+#include "assay/conform/scripted_bench.h"
+#include "assay/record/conformance.h"
+
+namespace assay {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(Unchanged, PassesHoldWhereNothingHasChanged) {
+  ScriptedBench bench(
+      {{1, {.alone = {ConformVerdict::kFailNumeric}, .joint = ConformVerdict::kFailNumeric}}});
+  const auto first = bench.run();
+  bench.start_again();
+  bench.request.changed_since = first.run.id;
+  const auto second = bench.run();
+  EXPECT_THAT(bench.campaign.log, ElementsAre("alone 1 try 1", "alone 1 try 2"));
+  EXPECT_EQ(verdicts_of(second), verdicts_of(first));
+  EXPECT_EQ(second.results[0].unchanged_since, first.run.id);
+  EXPECT_EQ(second.results[1].unchanged_since, "");
+  EXPECT_THAT(second.notes, ElementsAre(HasSubstr("7 of 8 results are passes of run")));
+  // The run that judged a case is asked, not the one that took its word for it.
+  bench.start_again();
+  bench.request.changed_since = second.run.id;
+  EXPECT_EQ(bench.run().results[0].unchanged_since, first.run.id);
+}
+
+TEST(Unchanged, WhatAPassDependsOnSpeaksAgainstIt) {
+  ScriptedBench bench({});
+  bench.request.changed_since = bench.run().run.id;
+  const auto judged_after = [&bench](auto change) {
+    auto kept = bench.request;
+    bench.start_again();
+    change(bench);
+    EXPECT_TRUE(bench.store->add_environment(bench.request.campaign.environment));
+    const auto report = bench.run();
+    bench.request = std::move(kept);
+    return std::ranges::count(report.results, "", &ConformResult::unchanged_since);
+  };
+  EXPECT_EQ(judged_after([](ScriptedBench&) {}), 0);
+  EXPECT_EQ(judged_after([](ScriptedBench& one) { one.toolchain = "another"; }), 8);
+  bench.toolchain = "";
+  EXPECT_EQ(
+      judged_after([](ScriptedBench& one) {
+        one.request.campaign.builds = {{.name = "executorch", .label = "1", .build_id = "rebuilt"}};
+      }),
+      8);
+  EXPECT_EQ(judged_after([](ScriptedBench& one) {
+              one.request.campaign.environment.id = "another";
+              one.request.campaign.run.environment = "another";
+            }),
+            8);
+  EXPECT_EQ(judged_after([](ScriptedBench& one) { one.request.listing.cases[2].inputs.seed = 5; }),
+            1);
+  EXPECT_EQ(
+      judged_after([](ScriptedBench& one) {
+        one.request.settings[0].gaps.looser = {
+            {.match = {.operator_name = "aten.b"}, .error_bound_ratio = 2, .reason = "a table"}};
+      }),
+      4);
+}
+
+}  // namespace
+}  // namespace assay
