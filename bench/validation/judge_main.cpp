@@ -1,6 +1,6 @@
 // How often `assay compare` is wrong, and how often it finds what is there.
 //
-//     assay-validation-judge POOLS.json [--trials 1000] [--seed 1] [--check]
+//     assay-validation-judge POOLS.json [--trials 1000] [--trials-alike N] [--seed 1] [--check]
 //     assay-validation-judge POOLS.json --once 0.5
 //
 // Draws comparisons from recorded pairs of real launches (pool.h, trials.h) and prints counts as
@@ -34,6 +34,7 @@ namespace {
 struct Options {
   std::string pools;
   int trials = 1000;
+  int trials_alike = 0;  ///< Of cells in which nothing differs; 0: `trials`.
   std::uint64_t seed = 1;
   bool is_checked = false;
   double once_percent = 0;
@@ -165,8 +166,9 @@ Result<int> run(const Options& options) {
   std::uint64_t seed = options.seed;
   running.reserve(cells.size());
   for (const auto& cell : cells) {
-    running.push_back(
-        std::async(std::launch::async, run_trials, std::cref(cell), options.trials, seed++));
+    const bool has_more = cell.effect == 0 && options.trials_alike > 0;
+    const int trials = has_more ? options.trials_alike : options.trials;
+    running.push_back(std::async(std::launch::async, run_trials, std::cref(cell), trials, seed++));
   }
   Json document = {{"schema", "assay/validation-results/1"}, {"cells", Json::array()}};
   std::vector<std::string> misses;
@@ -190,6 +192,7 @@ int judge(int argc, char** argv) {
   CLI::App app("How often assay compare is wrong, from recorded pairs");
   app.add_option("pools", options.pools)->required();
   app.add_option("--trials", options.trials)->capture_default_str()->check(CLI::Range(1, 100000));
+  app.add_option("--trials-alike", options.trials_alike)->check(CLI::Range(1, 100000));
   app.add_option("--seed", options.seed)->capture_default_str();
   app.add_option("--once", options.once_percent)->check(CLI::Range(0.01, 100.0));
   app.add_flag("--check", options.is_checked);

@@ -1,6 +1,6 @@
 """Judges a recording and writes docs/validation.md.
 
-    python page.py FOLDER [--trials 2000]
+    python page.py FOLDER [--trials 300] [--trials-alike 1000]
 
 FOLDER is what record.py filled. Writes the recorded floors to pools.json beside this file, from
 which a test draws again, and the page.
@@ -46,10 +46,11 @@ def with_bounds(share: dict[str, float], digits: int = 1) -> str:
     return f"{percent(share['share'], digits)} [{low}, {high}]"
 
 
-def bounds_of(count: int, trials: int) -> str:
+def bounds_of(count: int, trials: int, digits: int = 1) -> str:
     """Count of trials with its Clopper-Pearson interval at 95 %."""
     interval = stats.binomtest(count, trials).proportion_ci(0.95, method="exact")
-    return f"{count} of {trials} [{100 * interval.low:.1f}, {100 * interval.high:.1f} %]"
+    low, high = (f"{100 * end:.{digits}f}" for end in (interval.low, interval.high))
+    return f"{count} of {trials} [{low}, {high} %]"
 
 
 def judge(pools: Path, *flags: str) -> Any:
@@ -103,7 +104,13 @@ def alike_rows(results: list[dict[str, Any]]) -> list[Row]:
                 *(percent(verdicts["inconclusive"]["share"]), f"{usual['pairs']:.1f}"),
             ]
         )
-    return rows
+    usual = [cell["sequential"][0] for cell in results if not cell["effect"]]
+    trials = sum(cell["trials"] for cell in results if not cell["effect"])
+    both = [
+        bounds_of(sum(one[what]["count"] for one in usual), trials, 2)
+        for what in ("different", "confirmed")
+    ]
+    return [*rows, ["all", "", "", *both, "", "", "", ""]]
 
 
 def coverage_rows(results: list[dict[str, Any]]) -> list[Row]:
@@ -222,13 +229,13 @@ def bare_rows(answers: list[dict[str, Any]]) -> list[Row]:
     ]
 
 
-def page_of(folder: Path, trials: int) -> str:
+def page_of(folder: Path, trials: int, trials_alike: int) -> str:
     """The whole page."""
     recording = json.loads((folder / "recording.json").read_text())
     cells = read_cells(folder)
     write_pools(cells, recording["machine"], POOLS)
     write_bare_pool(recording, folder / "bare.json")
-    judged = judge(POOLS, "--trials", str(trials))
+    judged = judge(POOLS, "--trials", str(trials), "--trials-alike", str(trials_alike))
     results = judged["cells"]
     misses = "\n".join(f"- {miss}" for miss in judged["misses"]) or "None."
     return (
@@ -237,6 +244,7 @@ def page_of(folder: Path, trials: int) -> str:
         .format(
             machine=machine_text(recording["machine"]),
             trials=trials,
+            trials_alike=trials_alike,
             live=table(
                 ["state", "comparisons", "looks at which it seemed different"]
                 + [
@@ -288,9 +296,10 @@ def main() -> None:
     """Writes the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--trials", type=int, default=2000)
+    parser.add_argument("--trials", type=int, default=300, help="where something differs")
+    parser.add_argument("--trials-alike", type=int, default=1000, help="where nothing does")
     args = parser.parse_args()
-    PAGE.write_text(page_of(args.folder, args.trials))
+    PAGE.write_text(page_of(args.folder, args.trials, args.trials_alike))
     print(f"wrote {PAGE}")
 
 
