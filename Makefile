@@ -26,8 +26,8 @@ check: build ##    what a developer runs before a commit: format, lint, layers, 
 
 format: ##         rewrite C++ and Python in the house format
 	@git ls-files '*.h' '*.cpp' | xargs .venv/bin/clang-format -i
-	@.venv/bin/ruff format -q python tools tests specs examples
-	@.venv/bin/ruff check -q --fix python tools tests specs examples
+	@.venv/bin/ruff format -q python tools tests specs examples delegates bench
+	@.venv/bin/ruff check -q --fix python tools tests specs examples delegates bench
 
 fuzz: ##           each fuzz target for 60 s (needs clang-19)
 	@tools/run_fuzz.sh 60

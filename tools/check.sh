@@ -10,8 +10,8 @@ mapfile -t sources < <(git ls-files 'src/*.cpp' 'bench/*.cpp' 'delegates/*.cpp' 
 echo "check: clang-format"
 .venv/bin/clang-format --dry-run -Werror "${cpp[@]}"
 echo "check: ruff, mypy"
-.venv/bin/ruff check -q python tools tests specs examples delegates
-.venv/bin/ruff format -q --check python tools tests specs examples delegates
+.venv/bin/ruff check -q python tools tests specs examples delegates bench
+.venv/bin/ruff format -q --check python tools tests specs examples delegates bench
 .venv/bin/mypy --no-error-summary
 echo "check: layers"
 .venv/bin/python tools/check_layers.py

@@ -1,4 +1,4 @@
-"""MobileNetV3 small with more work in it: real layers, so that a comparison has something to find."""
+"""MobileNetV3 small with more work: real layers, so that a comparison has something to find."""
 
 from __future__ import annotations
 

@@ -36,12 +36,12 @@ def table(head: Row, rows: Iterable[Row]) -> str:
 
 
 def percent(share: float, digits: int = 1) -> str:
-    """ "99.3 %" of 0.993."""
+    """Of 0.993 "99.3 %"."""
     return f"{100 * share:.{digits}f} %"
 
 
 def with_bounds(share: dict[str, float], digits: int = 1) -> str:
-    """ "0.2 % [0.0, 0.5]"."""
+    """A share with its interval: "0.2 % [0.0, 0.5]"."""
     low, high = (f"{100 * share[end]:.{digits}f}" for end in ("low", "high"))
     return f"{percent(share['share'], digits)} [{low}, {high}]"
 
@@ -246,8 +246,10 @@ def page_of(folder: Path, trials: int, trials_alike: int) -> str:
             trials=trials,
             trials_alike=trials_alike,
             live=table(
-                ["state", "comparisons", "looks at which it seemed different"]
-                + [
+                [
+                    "state",
+                    "comparisons",
+                    "looks at which it seemed different",
                     "called different",
                     "no difference",
                     "changed, less",
@@ -257,8 +259,17 @@ def page_of(folder: Path, trials: int, trials_alike: int) -> str:
                 live_rows(cells),
             ),
             alike=table(
-                ["workload", "state", "pairs in the pool", "called different", "confirmed"]
-                + ["changed, less", "no difference", "cannot tell", "pairs"],
+                [
+                    "workload",
+                    "state",
+                    "pairs in the pool",
+                    "called different",
+                    "confirmed",
+                    "changed, less",
+                    "no difference",
+                    "cannot tell",
+                    "pairs",
+                ],
                 alike_rows(results),
             ),
             coverage=table(
@@ -267,8 +278,17 @@ def page_of(folder: Path, trials: int, trials_alike: int) -> str:
                 coverage_rows(results),
             ),
             power=table(
-                ["workload", "state", "instructions", "time", "found within 40 pairs"]
-                + ["wrong sign", "pairs", "seconds", "found with 40 fixed pairs"],
+                [
+                    "workload",
+                    "state",
+                    "instructions",
+                    "time",
+                    "found within 40 pairs",
+                    "wrong sign",
+                    "pairs",
+                    "seconds",
+                    "found with 40 fixed pairs",
+                ],
                 power_rows(results, cells, recording["cells"]),
             ),
             peers=table(

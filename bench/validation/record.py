@@ -23,11 +23,10 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from neighbours import STATES, neighbours
-from workloads import BIN, EFFECTS, Workload, instructions_of, make_workloads, write_fake
-
 from compare_instructions import check_answer, runner_command
 from job_file import samples_of
+from neighbours import STATES, neighbours
+from workloads import BIN, EFFECTS, Workload, instructions_of, make_workloads, write_fake
 
 ANSWERED = {0, 1, 6}
 """Exit codes of `assay compare` that are answers."""
@@ -84,8 +83,20 @@ def describe_machine() -> dict[str, Any]:
 def compare(recording: Recording, a: Path, b: Path, seed: int, flags: list[str]) -> dict[str, Any]:
     """One live comparison; its document."""
     done = subprocess.run(
-        [BIN / "assay", "compare", a, b, "--seed", str(seed), "--store", recording.store]
-        + ["--quiet", "--format", "json", *flags],
+        [
+            BIN / "assay",
+            "compare",
+            a,
+            b,
+            "--seed",
+            str(seed),
+            "--store",
+            recording.store,
+            "--quiet",
+            "--format",
+            "json",
+            *flags,
+        ],
         capture_output=True,
         text=True,
     )
@@ -131,9 +142,20 @@ def record_warmup(recording: Recording, state: str) -> None:
         )
         with neighbours(STATES[state]):
             done = subprocess.run(
-                [BIN / "assay", "bench", program, "--launches", "15", "--quiet"]
-                + ["--iterations", str(WARMUP_ITERATIONS), "--store", recording.store]
-                + ["--format", "json"],
+                [
+                    BIN / "assay",
+                    "bench",
+                    program,
+                    "--launches",
+                    "15",
+                    "--quiet",
+                    "--iterations",
+                    str(WARMUP_ITERATIONS),
+                    "--store",
+                    recording.store,
+                    "--format",
+                    "json",
+                ],
                 capture_output=True,
                 text=True,
                 check=True,

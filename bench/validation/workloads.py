@@ -77,8 +77,17 @@ def _engine(folder: Path) -> Workload:
         out = folder / name
         if not out.exists():
             subprocess.run(
-                [BIN / "assay", "aot", f"{HERE / 'models.py'}:{name}", "--out", out]
-                + ["--recipe", "executorch/xnnpack-fp32", "--input-shape", "1,3,224,224"],
+                [
+                    BIN / "assay",
+                    "aot",
+                    f"{HERE / 'models.py'}:{name}",
+                    "--out",
+                    out,
+                    "--recipe",
+                    "executorch/xnnpack-fp32",
+                    "--input-shape",
+                    "1,3,224,224",
+                ],
                 check=True,
             )
         programs[effect] = out / "program.pte"
