@@ -23,10 +23,12 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from compare_instructions import check_answer, runner_command
-from job_file import samples_of
 from neighbours import STATES, neighbours
 from workloads import BIN, EFFECTS, Workload, instructions_of, make_workloads, write_fake
+
+# isort: split
+from compare_instructions import check_answer, runner_command  # workloads shows the way
+from job_file import samples_of
 
 ANSWERED = {0, 1, 6}
 """Exit codes of `assay compare` that are answers."""
