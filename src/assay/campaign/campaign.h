@@ -42,7 +42,7 @@ struct CampaignSettings {
   std::int64_t launch_timeout_ns = 0;   ///< 0: time budget and ten minutes.
   std::int64_t job_timeout_ns = 0;      ///< Of one job ahead of time; 0: none.
   std::int64_t memory_limit_bytes = 0;  ///< Of a runner; 0: none.
-  std::vector<std::string> libraries;   ///< The user's delegate or kernel libraries.
+  std::vector<std::string> libraries;   ///< The user's: "/a.so", or "executorch=/a.so".
 };
 
 /// A set of cases to run, and with what.

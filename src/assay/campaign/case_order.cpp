@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "assay/base/json.h"
 #include "assay/campaign/campaign.h"
@@ -73,6 +74,26 @@ void bind_sizes(const Reference& given, LaunchOrder& order) {
 
 }  // namespace
 
+std::string_view engine_of_library(std::string_view library) {
+  const auto end = library.find('=');
+  const bool is_named = end != std::string_view::npos && end < library.find('/');
+  return is_named ? library.substr(0, end) : std::string_view();
+}
+
+std::vector<std::string> libraries_of_engine(const std::vector<std::string>& libraries,
+                                             std::string_view engine) {
+  std::vector<std::string> own;
+  for (const auto& library : libraries) {
+    const auto of = engine_of_library(library);
+    if (of.empty()) {
+      own.push_back(library);
+    } else if (of == engine) {
+      own.push_back(library.substr(of.size() + 1));
+    }
+  }
+  return own;
+}
+
 LaunchOrder order_of_case(const PreparedCase& prepared, Pass pass,
                           const CampaignSettings& settings) {
   const auto* given = find_inputs(prepared);
@@ -80,7 +101,7 @@ LaunchOrder order_of_case(const PreparedCase& prepared, Pass pass,
                     .artifact = prepared.artifact.value_or(Artifact{}),
                     .method = prepared.cell.method,
                     .options = prepared.cell.options,
-                    .libraries = settings.libraries,
+                    .libraries = libraries_of_engine(settings.libraries, prepared.cell.engine),
                     .pass = pass,
                     .inputs = inputs_for(prepared, given, pass),
                     .plan = settings.plan};

@@ -1,5 +1,6 @@
 #include "assay/cli/campaign_setup.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -19,9 +20,11 @@
 #include "assay/base/json.h"
 #include "assay/base/log.h"
 #include "assay/base/result.h"
+#include "assay/base/suggest.h"
 #include "assay/base/units.h"
 #include "assay/base/uuid.h"
 #include "assay/campaign/campaign.h"
+#include "assay/campaign/case_order.h"
 #include "assay/campaign/listener.h"
 #include "assay/cli/common_flags.h"
 #include "assay/cli/interrupt.h"
@@ -30,7 +33,9 @@
 #include "assay/device/local_transport.h"
 #include "assay/engine/installed_builds.h"
 #include "assay/record/run.h"
+#include "assay/record/subject.h"
 #include "assay/spec/expand.h"
+#include "assay/spec/program_format.h"
 #include "assay/spec/spec.h"
 #include "assay/store/result_store.h"
 #include "assay/supervise/agent_client.h"
@@ -98,6 +103,25 @@ Result<CampaignSettings> settings_of(const Spec& spec, const CampaignFlags& flag
       .launch_timeout_ns = timeout_ns,
       .memory_limit_bytes = static_cast<std::int64_t>(flags.run.memory_limit_bytes),
       .libraries = flags.run.libraries};
+}
+
+/// A library's engine is one that there is.
+Status check_libraries(const std::vector<std::string>& libraries,
+                       const std::vector<EngineBuild>& installed) {
+  auto known = known_engines();
+  for (const auto& build : installed) {
+    known.push_back(build.name);
+  }
+  for (const auto& library : libraries) {
+    const std::string engine(engine_of_library(library));
+    if (!engine.empty() && std::ranges::find(known, engine) == known.end()) {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("--library {}: unknown engine '{}'{}; write ENGINE=FILE, or ./{} for "
+                              "a file of that name",
+                              library, engine, suggestion_for(engine, known), library));
+    }
+  }
+  return {};
 }
 
 /// A folder has a slash behind it, so that a dot in its name is no ending.
@@ -174,6 +198,7 @@ Result<CampaignRequest> plan_campaign(const Spec& spec, const CampaignFlags& fla
   flags.toolchain.apply();
   auto environment = read_environment();
   auto installed = find_installed_builds(assay_home());
+  ASSAY_RETURN_IF_ERROR(check_libraries(flags.run.libraries, installed.builds));
   ASSAY_ASSIGN_OR_RETURN(auto expansion,
                          expand(spec, {.device_class = environment.device_class,
                                        .installed = installed.builds,

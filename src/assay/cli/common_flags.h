@@ -69,7 +69,7 @@ struct RunFlags {
   bool is_dry_run = false;
   bool is_rebuild = false;
   std::vector<std::string> labels;       ///< key=value
-  std::vector<std::string> libraries;    ///< Of delegates or kernels, loaded into every runner.
+  std::vector<std::string> libraries;    ///< Of delegates or kernels: [ENGINE=]FILE.
   std::string only;                      ///< Part of a case's label or key.
   std::string launch_timeout;            ///< With unit; empty: time budget and ten minutes.
   std::uint64_t memory_limit_bytes = 0;  ///< 0: none.

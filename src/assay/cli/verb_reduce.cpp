@@ -276,8 +276,10 @@ Execute declare_reduce(CLI::App& app) {
       ->capture_default_str()
       ->check(CLI::IsMember({"console", "json"}));
   app.add_flag("--quiet,-q", options->flags.run.is_quiet, "No steps on stderr");
-  app.add_option("--library", options->flags.run.libraries,
-                 "Shared library with delegates or kernels, loaded into every runner");
+  app.add_option(
+      "--library", options->flags.run.libraries,
+      "[ENGINE=]FILE: shared library with delegates or kernels, loaded into every runner, "
+      "or into those of this engine");
   app.add_option("--launch-timeout", options->flags.run.launch_timeout,
                  "Then a runner is killed, with unit [default: 1 min]");
   options->flags.toolchain.declare(app);
