@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
-#include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
 #include "assay/conform/conform.h"
