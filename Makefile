@@ -38,7 +38,7 @@ fixedpoint-aarch64: ## the delegate's kernels for 64-bit Arm, built and compared
 bench: build ##    what Assay itself costs
 	$(BIN)/assay-bench
 
-validate-statistics: build ## how often a comparison is wrong: 40 minutes of a quiet machine, writes docs/validation.md
+validate-statistics: build ## how often a comparison is wrong: an hour of a quiet machine, writes docs/validation.md
 	.venv/bin/python bench/validation/record.py build/validation
 	.venv/bin/python bench/validation/page.py build/validation
 

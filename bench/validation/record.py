@@ -1,4 +1,4 @@
-"""Records real comparisons for `make validate-statistics`: it needs about 40 minutes of a machine.
+"""Records real comparisons for `make validate-statistics`: it needs about an hour of a machine.
 
     python record.py FOLDER
 
