@@ -25,7 +25,4 @@ bool slides_in_rows(const Window& window);
 std::unique_ptr<ConvKernel> make_depthwise_rows(const Conv2d& conv, const DepthwiseUnit& unit,
                                                 TableFunction table, PackedWeights packed);
 
-/// Whether threads are worth waking.
-bool is_worth_sharing(const Window& window);
-
 }  // namespace fixedpoint

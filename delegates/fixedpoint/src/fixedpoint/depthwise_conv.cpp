@@ -2,6 +2,7 @@
 #include "fixedpoint/kernels.h"
 #include "fixedpoint/operations.h"
 #include "fixedpoint/packed_conv.h"
+#include "fixedpoint/packed_kernel.h"
 #include "fixedpoint/packed_weights.h"
 #include "fixedpoint/window_walk.h"
 #include "fixedpoint/workers.h"
@@ -15,11 +16,11 @@
 namespace fixedpoint {
 namespace {
 
-class DepthwiseConv : public ConvKernel {
+class DepthwiseConv : public PackedKernel {
  public:
   DepthwiseConv(const Conv2d& conv, const DepthwiseUnit& unit, TableFunction table,
                 PackedWeights packed)
-      : conv_(conv), unit_(unit), table_(table), packed_(std::move(packed)), padded_(conv.window) {
+      : PackedKernel(conv, table, std::move(packed)), unit_(unit) {
     take_taps(1);
     const Window& w = conv_.window;
     for (int i = 0; i < w.kernel_height; ++i) {
@@ -36,12 +37,8 @@ class DepthwiseConv : public ConvKernel {
   }
 
   int split(int parts) override {
-    if (!is_worth_sharing(conv_.window)) {
-      return 1;
-    }
-    parts_ = parts;
-    take_taps(parts);
-    return parts;
+    take_taps(take_parts(parts));
+    return parts_;
   }
 
   void run_part(const std::int8_t* in, std::int8_t* out, int part) override {
@@ -59,17 +56,15 @@ class DepthwiseConv : public ConvKernel {
   void run_share(const std::int8_t* in, std::int8_t* out, Share pixels,
                  const std::int8_t** taps) const {
     const Window& w = conv_.window;
-    const TileNumbers numbers{packed_.blocks(0), conv_.low, conv_.high};
+    const TileNumbers channels = numbers(0);
     Pixel pixel(w, pixels.first);
     std::int8_t* first = out + pixels.first * w.out_channels;
     for (std::int64_t i = pixels.first; i < pixels.end; ++i, pixel.next()) {
       find_taps(in, pixel, taps);
-      unit_.convolve(taps, packed_.groups, packed_.tile_weights(0), numbers, w.out_channels,
+      unit_.convolve(taps, packed_.groups, packed_.tile_weights(0), channels, w.out_channels,
                      out + i * w.out_channels);
     }
-    if (conv_.table != nullptr) {
-      table_(conv_.table, (pixels.end - pixels.first) * w.out_channels, first, first);
-    }
+    look_up((pixels.end - pixels.first) * w.out_channels, first);
   }
 
   void find_taps(const std::int8_t* in, const Pixel& pixel, const std::int8_t** taps) const {
@@ -91,32 +86,24 @@ class DepthwiseConv : public ConvKernel {
     }
   }
 
-  Conv2d conv_;
   const DepthwiseUnit& unit_;
-  TableFunction table_;
-  PackedWeights packed_;
-  PaddedInput padded_;
-  int parts_ = 1;
   std::size_t tap_count_ = 0;
   /// Of each part. Those past the last tap stay on the padding; their weights are zero.
   std::vector<const std::int8_t*> taps_;
   std::vector<std::int64_t> offsets_;
 };
 
-class DepthwiseRows : public ConvKernel {
+class DepthwiseRows : public PackedKernel {
  public:
   DepthwiseRows(const Conv2d& conv, const DepthwiseUnit& unit, TableFunction table,
                 PackedWeights packed)
-      : conv_(conv), unit_(unit), table_(table), packed_(std::move(packed)), padded_(conv.window) {}
+      : PackedKernel(conv, table, std::move(packed)), unit_(unit) {}
 
   void run(const std::int8_t* in, std::int8_t* out) override {
     run_share(in, out, {0, std::int64_t{conv_.window.batch} * conv_.window.out_height});
   }
 
-  int split(int parts) override {
-    parts_ = is_worth_sharing(conv_.window) ? parts : 1;
-    return parts_;
-  }
+  int split(int parts) override { return take_parts(parts); }
 
   void run_part(const std::int8_t* in, std::int8_t* out, int part) override {
     const std::int64_t rows = std::int64_t{conv_.window.batch} * conv_.window.out_height;
@@ -126,15 +113,13 @@ class DepthwiseRows : public ConvKernel {
  private:
   void run_share(const std::int8_t* in, std::int8_t* out, Share rows) const {
     const Window& w = conv_.window;
-    const TileNumbers numbers{packed_.blocks(0), conv_.low, conv_.high};
+    const TileNumbers channels = numbers(0);
     const std::int64_t row_values = std::int64_t{w.out_width} * w.out_channels;
     for (std::int64_t i = rows.first; i < rows.end; ++i) {
       std::int8_t* place = out + i * row_values;
-      unit_.rows.convolve(find_row(in, i), w.stride_width, packed_.tile_weights(0), numbers,
+      unit_.rows.convolve(find_row(in, i), w.stride_width, packed_.tile_weights(0), channels,
                           w.out_channels, place);
-      if (conv_.table != nullptr) {
-        table_(conv_.table, row_values, place, place);
-      }
+      look_up(row_values, place);
     }
   }
 
@@ -153,12 +138,7 @@ class DepthwiseRows : public ConvKernel {
     return found;
   }
 
-  Conv2d conv_;
   const DepthwiseUnit& unit_;
-  TableFunction table_;
-  PackedWeights packed_;
-  PaddedInput padded_;
-  int parts_ = 1;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "fixedpoint/kernels.h"
 #include "fixedpoint/operations.h"
 #include "fixedpoint/packed_conv.h"
+#include "fixedpoint/packed_kernel.h"
 #include "fixedpoint/packed_weights.h"
 #include "fixedpoint/window_walk.h"
 #include "fixedpoint/workers.h"
@@ -25,15 +26,12 @@ bool is_pointwise(const Window& w) {
          w.pad_left == 0 && w.in_height == w.out_height && w.in_width == w.out_width;
 }
 
-class GemmConv : public ConvKernel {
+class GemmConv : public PackedKernel {
  public:
   GemmConv(const Conv2d& conv, const GemmUnit& unit, TableFunction table, PackedWeights packed)
-      : conv_(conv),
+      : PackedKernel(conv, table, std::move(packed)),
         unit_(unit),
-        table_(table),
-        packed_(std::move(packed)),
-        row_bytes_(std::ptrdiff_t{packed_.groups} * unit.packing.group * unit.element_bytes),
-        padded_(conv.window) {
+        row_bytes_(std::ptrdiff_t{packed_.groups} * unit.packing.group * unit.element_bytes) {
     const auto fitting =
         static_cast<int>(std::min<std::size_t>(kPanelBytes / row_bytes_, kMostPanelRows));
     panel_rows_ = std::max(fitting / unit.rows, 1) * unit.rows;
@@ -47,12 +45,8 @@ class GemmConv : public ConvKernel {
 
   /// By rows of the matrix, or by tiles of channels where there are few rows.
   int split(int parts) override {
-    if (!is_worth_sharing(conv_.window)) {
-      return 1;
-    }
-    parts_ = parts;
-    panels_ = take_memory(panel_bytes_ * parts);
-    return parts;
+    panels_ = take_memory(panel_bytes_ * take_parts(parts));
+    return parts_;
   }
 
   void run_part(const std::int8_t* in, std::int8_t* out, int part) override {
@@ -82,7 +76,7 @@ class GemmConv : public ConvKernel {
       }
       std::int8_t* panel_out = out + start * w.out_channels;
       multiply(panel, rows, tiles, panel_out);
-      look_up(rows, tiles, panel_out);
+      look_up_tiles(rows, tiles, panel_out);
     }
   }
 
@@ -124,43 +118,36 @@ class GemmConv : public ConvKernel {
   void multiply(const std::byte* panel, int rows, Share tiles, std::int8_t* out) const {
     const int channels = conv_.window.out_channels;
     for (auto tile = static_cast<int>(tiles.first); tile < tiles.end; ++tile) {
-      const TileNumbers numbers{packed_.blocks(tile), conv_.low, conv_.high};
       const int first = tile * unit_.packing.channels;
       const int count = std::min(unit_.packing.channels, channels - first);
       for (int row = 0; row < rows; row += unit_.rows) {
         unit_.multiply(panel + row * row_bytes_, row_bytes_, std::min(unit_.rows, rows - row),
-                       packed_.tile_weights(tile), packed_.groups, numbers,
+                       packed_.tile_weights(tile), packed_.groups, numbers(tile),
                        out + std::int64_t{row} * channels + first, channels, count);
       }
     }
   }
 
   /// The table, on the channels of these tiles.
-  void look_up(int rows, Share tiles, std::int8_t* out) const {
+  void look_up_tiles(int rows, Share tiles, std::int8_t* out) const {
     const int channels = conv_.window.out_channels;
     const auto first = static_cast<int>(tiles.first) * unit_.packing.channels;
     const int end = std::min(static_cast<int>(tiles.end) * unit_.packing.channels, channels);
-    if (conv_.table == nullptr) {
+    if (!has_table()) {
       return;
     }
     if (end - first == channels) {
-      table_(conv_.table, std::int64_t{rows} * channels, out, out);
+      look_up(std::int64_t{rows} * channels, out);
       return;
     }
     for (int row = 0; row < rows; ++row) {
-      std::int8_t* place = out + std::int64_t{row} * channels + first;
-      table_(conv_.table, end - first, place, place);
+      look_up(end - first, out + std::int64_t{row} * channels + first);
     }
   }
 
-  Conv2d conv_;
   const GemmUnit& unit_;
-  TableFunction table_;
-  PackedWeights packed_;
   std::ptrdiff_t row_bytes_;
-  PaddedInput padded_;
   int panel_rows_ = 0;
-  int parts_ = 1;
   std::ptrdiff_t panel_bytes_ = 0;
   /// One for each part.
   Memory panels_;

@@ -11,9 +11,6 @@
 namespace fixedpoint {
 namespace {
 
-/// Less work than this takes no longer than to wake another thread.
-constexpr double kLeastSharedMacs = 2e5;
-
 /// The packing that the kernel for these windows reads.
 const Packing& packing_of(const Window& w, const GemmUnit& gemm, const DepthwiseUnit& depthwise) {
   if (w.groups == 1) {
@@ -24,10 +21,6 @@ const Packing& packing_of(const Window& w, const GemmUnit& gemm, const Depthwise
 }
 
 }  // namespace
-
-bool is_worth_sharing(const Window& w) {
-  return static_cast<double>(w.out_pixels()) * w.out_channels * w.depth() >= kLeastSharedMacs;
-}
 
 std::unique_ptr<ConvKernel> make_packed_conv(const Conv2d& conv, const GemmUnit& gemm,
                                              const DepthwiseUnit& depthwise, TableFunction table) {

@@ -1,0 +1,47 @@
+#pragma once
+
+#include "fixedpoint/kernels.h"
+#include "fixedpoint/operations.h"
+#include "fixedpoint/packed_conv.h"
+#include "fixedpoint/packed_weights.h"
+#include "fixedpoint/window_walk.h"
+
+#include <cstdint>
+#include <utility>
+
+namespace fixedpoint {
+
+/// What every convolution over packed weights has.
+class PackedKernel : public ConvKernel {
+ protected:
+  PackedKernel(const Conv2d& conv, TableFunction table, PackedWeights packed)
+      : conv_(conv), packed_(std::move(packed)), padded_(conv.window), table_(table) {}
+
+  /// As many parts as there are threads, or one where there is too little to do.
+  int take_parts(int parts) {
+    const Window& w = conv_.window;
+    const double macs = static_cast<double>(w.out_pixels()) * w.out_channels * w.depth();
+    parts_ = macs >= kLeastSharedMacs ? parts : 1;
+    return parts_;
+  }
+  TileNumbers numbers(int tile) const { return {packed_.blocks(tile), conv_.low, conv_.high}; }
+  bool has_table() const { return conv_.table != nullptr; }
+  void look_up(std::int64_t count, std::int8_t* values) const {
+    if (has_table()) {
+      table_(conv_.table, count, values, values);
+    }
+  }
+
+  Conv2d conv_;
+  PackedWeights packed_;
+  PaddedInput padded_;
+  int parts_ = 1;
+
+ private:
+  /// Less work than this takes no longer than to wake another thread.
+  static constexpr double kLeastSharedMacs = 2e5;
+
+  TableFunction table_;
+};
+
+}  // namespace fixedpoint
