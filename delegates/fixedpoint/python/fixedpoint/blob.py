@@ -45,7 +45,7 @@ def write(program: Program, plan: Plan) -> bytes:
     sections = _Sections(
         operations_at, indices_at, boundary_at, align(boundary_at + 4 * len(boundary))
     )
-    offsets, total = _constant_offsets(program, sections.constants)
+    offsets, contents, total = _place_constants(program, sections.constants)
     blob = bytearray(total)
     blob[: _HEADER.size] = _HEADER.pack(
         MAGIC, FORMAT_VERSION, SEMANTICS_VERSION, total, plan.arena_bytes, 0,
@@ -55,12 +55,12 @@ def write(program: Program, plan: Plan) -> bytes:
     for i, tensor in enumerate(program.tensors):
         record = _tensor_record(program, i, tensor, plan, offsets)
         _put(blob, tensors_at + i * _TENSOR.size, record)
-        if tensor.data is not None:
-            _put(blob, offsets[i], _content(tensor.data))
     for i, operation in enumerate(program.operations):
         _put(blob, operations_at + i * _OPERATION.size, _operation_record(i, operation, spans[i]))
     _put(blob, indices_at, struct.pack(f"<{len(indices)}I", *indices))
     _put(blob, boundary_at, struct.pack(f"<{len(boundary)}I", *boundary))
+    for content, offset in contents.items():
+        _put(blob, offset, content)
     _put(blob, _CHECKSUM_AT, struct.pack("<Q", checksum(bytes(blob))))
     return bytes(blob)
 
@@ -90,22 +90,22 @@ def _input_lists(operations: Sequence[Operation]) -> tuple[list[int], list[tuple
     return indices, spans
 
 
-def _constant_offsets(program: Program, start: int) -> tuple[dict[int, int], int]:
-    """Where constants lie, equal contents once: steps of a recurrent layer share their weights."""
+def _place_constants(program: Program, start: int) -> tuple[dict[int, int], dict[bytes, int], int]:
+    """The offset of each constant, that of each content, and where they end.
+
+    Equal contents stand once: steps of a recurrent layer share their weights.
+    """
     offsets: dict[int, int] = {}
-    places: dict[bytes, int] = {}
+    contents: dict[bytes, int] = {}
     end = start
     for index, tensor in enumerate(program.tensors):
         if tensor.data is None:
             continue
-        offsets[index] = places.setdefault(_content(tensor.data), end)
+        content = np.ascontiguousarray(tensor.data).tobytes()
+        offsets[index] = contents.setdefault(content, end)
         if offsets[index] == end:
             end = align(end + tensor.bytes)
-    return offsets, end
-
-
-def _content(data: np.ndarray) -> bytes:
-    return np.ascontiguousarray(data).tobytes()
+    return offsets, contents, end
 
 
 def _tensor_record(
