@@ -48,12 +48,8 @@ std::string_view word_of(const void* metadata, std::size_t length) {
 }
 
 std::string name_of_delegate_event(const char* name,
-                                   ::executorch::runtime::DelegateDebugIntId number,
-                                   std::string_view kind) {
-  if (name != nullptr) {
-    return name;
-  }
-  return kind.empty() ? fmt::format("#{}", number) : fmt::format("{} #{}", kind, number);
+                                   ::executorch::runtime::DelegateDebugIntId number) {
+  return name != nullptr ? name : fmt::format("#{}", number);
 }
 
 /// "method", "operator", "delegate" or "delegate_operator"; empty for what is not reported.
@@ -125,6 +121,14 @@ int ProfileTracer::intern(std::string_view name) {
   return at->second;
 }
 
+/// Only for events that have a number instead of a name.
+void ProfileTracer::note_word(Event& event, const void* metadata, std::size_t length) {
+  const auto word = word_of(metadata, length);
+  if (!word.empty() && names_[static_cast<std::size_t>(event.name)].starts_with('#')) {
+    event.word = intern(word);
+  }
+}
+
 int ProfileTracer::current_instruction() const {
   return chain_id_ == ::executorch::runtime::kUnsetChainId ? -1 : static_cast<int>(debug_handle_);
 }
@@ -163,7 +167,7 @@ void ProfileTracer::end_profiling(EventTracerEntry entry) { close_event(entry.ev
 
 EventTracerEntry ProfileTracer::start_profiling_delegate(
     const char* name, ::executorch::runtime::DelegateDebugIntId delegate_debug_index) {
-  const auto text = name_of_delegate_event(name, delegate_debug_index, {});
+  const auto text = name_of_delegate_event(name, delegate_debug_index);
   return entry_of(open_event(text, current_instruction(), true));
 }
 
@@ -171,13 +175,8 @@ void ProfileTracer::end_profiling_delegate(EventTracerEntry entry, const void* m
                                            std::size_t metadata_len) {
   close_event(entry.event_id);
   const auto id = static_cast<std::size_t>(entry.event_id);
-  const auto kind = word_of(metadata, metadata_len);
-  if (entry.event_id < 0 || id >= events_.size() || kind.empty()) {
-    return;
-  }
-  const auto& name = names_[static_cast<std::size_t>(events_[id].name)];
-  if (name.starts_with('#')) {
-    events_[id].name = intern(fmt::format("{} {}", kind, name));
+  if (entry.event_id >= 0 && id < events_.size()) {
+    note_word(events_[id], metadata, metadata_len);
   }
 }
 
@@ -185,14 +184,14 @@ void ProfileTracer::log_profiling_delegate(
     const char* name, ::executorch::runtime::DelegateDebugIntId delegate_debug_index,
     et_timestamp_t start_time, et_timestamp_t end_time, const void* metadata,
     std::size_t metadata_len) {
-  const auto text =
-      name_of_delegate_event(name, delegate_debug_index, word_of(metadata, metadata_len));
+  const auto text = name_of_delegate_event(name, delegate_debug_index);
   const auto id = open_event(text, current_instruction(), true);
   if (id == kIgnored) {
     return;
   }
   auto& event = events_[static_cast<std::size_t>(id)];
   const double ticks = end_time > start_time ? static_cast<double>(end_time - start_time) : 0;
+  note_word(event, metadata, metadata_len);
   event.is_told = true;
   event.start_ns =
       clock_offset_ns_ + static_cast<std::int64_t>(static_cast<double>(start_time) * ns_per_tick_);
@@ -265,13 +264,16 @@ ProfileReport ProfileTracer::finish(int iterations, const std::string& delegate_
   ProfileReport report{.iterations = iterations};
   std::map<Key, int> indices;
   for (auto& [key, durations] : groups) {
-    const auto& [instruction, is_of_delegate, name_id] = key;
+    const auto& [instruction, is_of_delegate, name_id, word_id] = key;
     const std::string& name = names_[static_cast<std::size_t>(name_id)];
     const auto kind = kind_of(name, is_of_delegate);
     indices[key] = kind.empty() ? -1 : static_cast<int>(report.events.size());
     if (!kind.empty()) {
-      report.events.push_back(
-          reduce(shown_name(name, kind, delegate_name), kind, instruction, std::move(durations)));
+      const auto shown =
+          word_id == kNoWord
+              ? shown_name(name, kind, delegate_name)
+              : fmt::format("{} {}", names_[static_cast<std::size_t>(word_id)], name);
+      report.events.push_back(reduce(shown, kind, instruction, std::move(durations)));
     }
     if (kind == "method") {
       report.method_median_ns = report.events.back().median_ns;

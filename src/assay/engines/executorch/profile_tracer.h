@@ -83,9 +83,12 @@ class ProfileTracer final : public ::executorch::runtime::EventTracer {
       ::executorch::runtime::EventTracerFilterBase* /*filter*/) override {}
 
  private:
+  static constexpr int kNoWord = -1;
+
   /// One event as it happened; names are interned.
   struct Event {
     int name = 0;
+    int word = kNoWord;  ///< Stands before its number: "conv2d #3".
     int instruction = -1;
     bool is_of_delegate = false;
     bool is_told = false;  ///< The delegate told the times itself, afterwards.
@@ -94,13 +97,14 @@ class ProfileTracer final : public ::executorch::runtime::EventTracer {
   };
 
   /// Events of one key are one entry of the report: instruction (the method's comes first), whether
-  /// it is of a delegate, name.
-  using Key = std::tuple<int, bool, int>;
+  /// it is of a delegate, name, word.
+  using Key = std::tuple<int, bool, int, int>;
   static Key key_of(const Event& event) {
-    return {event.instruction, event.is_of_delegate, event.name};
+    return {event.instruction, event.is_of_delegate, event.name, event.word};
   }
 
   int intern(std::string_view name);
+  void note_word(Event& event, const void* metadata, std::size_t length);
   [[nodiscard]] int current_instruction() const;
   std::int64_t open_event(std::string_view name, int instruction, bool is_of_delegate);
   void close_event(std::int64_t id);
