@@ -11,12 +11,19 @@
 #include <vector>
 
 #include "assay/artifact/toolchain.h"
+#include "assay/base/enum_names.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/base/uuid.h"
+#include "assay/campaign/campaign.h"
+#include "assay/campaign/listener.h"
+#include "assay/conform/conform.h"
+#include "assay/conform/known_gaps.h"
+#include "assay/conform/plan.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/conformance.h"
+#include "assay/record/metric.h"
 #include "assay/record/run.h"
 #include "assay/record/subject.h"
 #include "assay/record/summary.h"
@@ -179,10 +186,8 @@ void ScriptedBench::start_again() {
 }
 
 std::vector<ConformVerdict> verdicts_of(const ConformReport& report) {
-  std::vector<ConformVerdict> verdicts;
-  for (const auto& result : report.results) {
-    verdicts.push_back(result.verdict);
-  }
+  std::vector<ConformVerdict> verdicts(report.results.size());
+  std::ranges::transform(report.results, verdicts.begin(), &ConformResult::verdict);
   return verdicts;
 }
 
