@@ -73,14 +73,13 @@ class EarlierPasses {
   }
 
   /// Null where there is none, or something that it depends on has changed.
-  const ConformResult* find(const Case& cell, const std::string& build,
-                            const std::string& toolchain) const {
-    const auto found = passes_.find({case_key(cell), cell.engine_build});
+  const ConformResult* find(const Identity& identity) const {
+    const auto& [key, engine, build, toolchain] = identity;
+    const auto found = passes_.find({key, engine});
     if (found == passes_.end()) {
       return nullptr;
     }
     const auto& of_run = identities_.at(found->second.unchanged_since);
-    const Identity identity{case_key(cell), cell.engine_build, build, toolchain};
     return of_run.contains(identity) ? &found->second : nullptr;
   }
 
@@ -120,16 +119,17 @@ Result<std::map<std::size_t, ConformResult>> find_unchanged(const ConformPlan& p
   }
   EarlierPasses earlier(tools.store, request.campaign.environment.id);
   ASSAY_RETURN_IF_ERROR(earlier.read(request.changed_since));
-  std::vector<std::string> toolchains;
+  std::vector<Identity> identities;  // of the settings, without a case
   for (const auto& setting : plan.settings) {
-    ASSAY_ASSIGN_OR_RETURN(const auto toolchain,
-                           tools.toolchain_of(setting.pattern.recipe.lowering));
-    toolchains.push_back(toolchain.id);
+    const auto& [recipe, engine] = std::tie(setting.pattern.recipe, setting.pattern.engine_build);
+    ASSAY_ASSIGN_OR_RETURN(const auto toolchain, tools.toolchain_of(recipe.lowering));
+    identities.emplace_back("", engine, build_id_of(request.campaign.builds, engine), toolchain.id);
   }
   for (std::size_t i = 0; i < plan.cells.size(); ++i) {
     const auto& [one, setting, cell] = plan.cells[i];
-    const auto build = build_id_of(request.campaign.builds, cell.engine_build);
-    const auto* pass = earlier.find(cell, build, toolchains[setting]);
+    auto& identity = identities[setting];
+    std::get<0>(identity) = case_key(cell);
+    const auto* pass = earlier.find(identity);
     const bool is_loosened = find_looser(plan.settings[setting].gaps, plan.cases[one]).has_value();
     if (pass != nullptr && !is_loosened) {
       unchanged.emplace(i, *pass);
