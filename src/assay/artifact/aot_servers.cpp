@@ -5,7 +5,6 @@
 
 #include "assay/artifact/aot_client.h"
 #include "assay/artifact/toolchain.h"
-#include "assay/base/json.h"
 #include "assay/base/result.h"
 
 namespace assay {
@@ -18,16 +17,6 @@ Result<AotClient*> AotServers::get(const Toolchain& toolchain, int parallel_jobs
     found = clients_.emplace(toolchain.python, std::move(client)).first;
   }
   return &found->second;
-}
-
-Result<AotReply> AotServers::run_one(const Toolchain& toolchain, int parallel_jobs,
-                                     const std::filesystem::path& log_file, const Json& job) {
-  ASSAY_ASSIGN_OR_RETURN(auto* client, get(toolchain, parallel_jobs, log_file));
-  auto reply = client->run_one(job);
-  if (!reply) {
-    drop(toolchain);
-  }
-  return reply;
 }
 
 void AotServers::drop(const Toolchain& toolchain) { clients_.erase(toolchain.python); }

@@ -5,7 +5,6 @@
 
 #include "assay/artifact/aot_client.h"
 #include "assay/artifact/toolchain.h"
-#include "assay/base/json.h"
 #include "assay/base/result.h"
 
 namespace assay {
@@ -18,11 +17,6 @@ class AotServers {
   /// start. Errors: those of AotClient::start.
   Result<AotClient*> get(const Toolchain& toolchain, int parallel_jobs,
                          const std::filesystem::path& log_file);
-
-  /// One job of the toolchain's server, waited for; a server that fails is ended. Errors: those of
-  /// `get` and of AotClient::run_one.
-  Result<AotReply> run_one(const Toolchain& toolchain, int parallel_jobs,
-                           const std::filesystem::path& log_file, const Json& job);
 
   /// Ends a server that is dead or has jobs under way that nobody waits for.
   void drop(const Toolchain& toolchain);

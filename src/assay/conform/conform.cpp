@@ -12,12 +12,12 @@
 #include <utility>
 #include <vector>
 
-#include "assay/artifact/aot_servers.h"
 #include "assay/base/clock.h"
 #include "assay/base/enum_names.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
+#include "assay/campaign/toolchain_job.h"
 #include "assay/conform/command.h"
 #include "assay/conform/conform_case.h"
 #include "assay/conform/judgement.h"
@@ -237,11 +237,8 @@ Status open_run(const ConformRequest& request, ResultStore& store) {
 Result<CaseListing> list_cases(const CaseSelection& selection, int parallel_jobs,
                                const CampaignTools& tools) {
   ASSAY_ASSIGN_OR_RETURN(const auto toolchain, tools.toolchain_of(Json()));
-  AotServers own;
-  auto& servers = tools.servers == nullptr ? own : *tools.servers;
-  const auto log_file = tools.cache.folder() / "server.log";
-  ASSAY_ASSIGN_OR_RETURN(const auto reply, servers.run_one(toolchain, parallel_jobs, log_file,
-                                                           listing_request(selection)));
+  ASSAY_ASSIGN_OR_RETURN(const auto reply, run_toolchain_job(toolchain, parallel_jobs,
+                                                             listing_request(selection), tools));
   if (reply.outcome != Outcome::kCompleted) {
     const bool is_request_wrong = reply.reason_code == "invalid_request";
     return fail(is_request_wrong ? ErrorCode::kInvalidArgument : ErrorCode::kUnavailable,

@@ -11,13 +11,13 @@
 #include <vector>
 
 #include "assay/artifact/aot_client.h"
-#include "assay/artifact/aot_servers.h"
 #include "assay/artifact/cache.h"
 #include "assay/artifact/toolchain.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/stopping.h"
+#include "assay/campaign/toolchain_job.h"
 #include "assay/conform/availability.h"
 #include "assay/conform/conform.h"
 #include "assay/conform/judgement.h"
@@ -204,10 +204,7 @@ Result<std::vector<std::vector<Tensor>>> CaseJudge::read_samples(
 }
 
 Result<AotReply> CaseJudge::ask_toolchain(const Json& job) const {
-  AotServers own;
-  auto& servers = tools_.servers == nullptr ? own : *tools_.servers;
-  return servers.run_one(toolchain_, request_.campaign.settings.parallel_jobs,
-                         tools_.cache.folder() / "server.log", job);
+  return run_toolchain_job(toolchain_, request_.campaign.settings.parallel_jobs, job, tools_);
 }
 
 Result<std::vector<GraphNode>> CaseJudge::list_nodes(const Json& model) {
