@@ -178,16 +178,20 @@ SpecContext ToolchainFlags::context(std::string origin) const {
   return context;
 }
 
+void RunFlags::declare_libraries(CLI::App& app) {
+  app.add_option(
+      "--library", libraries,
+      "[ENGINE=]FILE: shared library with delegates or kernels, loaded into every runner, "
+      "or into those of this engine");
+}
+
 void RunFlags::declare(CLI::App& app) {
   app.add_flag("--quiet,-q", is_quiet, "No progress on stderr");
   app.add_flag("--dry-run", is_dry_run, "Print the cases and what each took last time, and stop");
   app.add_flag("--rebuild", is_rebuild,
                "Make artifacts again, and say whether the bytes are the same");
   app.add_option("--label", labels, "key=value, kept with the run");
-  app.add_option(
-      "--library", libraries,
-      "[ENGINE=]FILE: shared library with delegates or kernels, loaded into every runner, "
-      "or into those of this engine");
+  declare_libraries(app);
   app.add_option("--only", only, "Only cases whose label or key contains this text");
   app.add_option("--launch-timeout", launch_timeout,
                  "Then a runner is killed, with unit [default: time budget and 10 min]");

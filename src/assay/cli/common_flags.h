@@ -75,6 +75,7 @@ struct RunFlags {
   std::uint64_t memory_limit_bytes = 0;  ///< 0: none.
 
   void declare(CLI::App& app);
+  void declare_libraries(CLI::App& app);  ///< One of them, for verbs that take few.
 };
 
 }  // namespace assay::cli

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <expected>
@@ -130,19 +131,18 @@ Result<ReduceCandidate> find_case(const std::string& name, const Options& option
                                 .match = {name}};
   ASSAY_ASSIGN_OR_RETURN(const auto listing,
                          list_cases(selection, options.flags.toolchain.jobs, tools));
-  for (const auto& one : listing.cases) {
-    if (one.name == name && one.refuses) {
-      return fail(ErrorCode::kUnsupported,
-                  fmt::format("'{}' has to be refused: there is nothing smaller to refuse", name));
-    }
-    if (one.name == name) {
-      return ReduceCandidate{.model = one.model, .inputs = one.inputs};
-    }
+  const auto found = std::ranges::find(listing.cases, name, &ConformCase::name);
+  if (found == listing.cases.end()) {
+    return fail(ErrorCode::kNotFound,
+                fmt::format("no case '{}'; a report of assay conform names them, and "
+                            "assay conform --dry-run --tier full lists them",
+                            name));
   }
-  return fail(ErrorCode::kNotFound,
-              fmt::format("no case '{}'; a report of assay conform names them, and "
-                          "assay conform --dry-run --tier full lists them",
-                          name));
+  if (found->refuses) {
+    return fail(ErrorCode::kUnsupported,
+                fmt::format("'{}' has to be refused: there is nothing smaller to refuse", name));
+  }
+  return ReduceCandidate{.model = found->model, .inputs = found->inputs};
 }
 
 Result<ReduceCandidate> first_candidate(const Options& options, const Case& pattern,
@@ -276,10 +276,7 @@ Execute declare_reduce(CLI::App& app) {
       ->capture_default_str()
       ->check(CLI::IsMember({"console", "json"}));
   app.add_flag("--quiet,-q", options->flags.run.is_quiet, "No steps on stderr");
-  app.add_option(
-      "--library", options->flags.run.libraries,
-      "[ENGINE=]FILE: shared library with delegates or kernels, loaded into every runner, "
-      "or into those of this engine");
+  options->flags.run.declare_libraries(app);
   app.add_option("--launch-timeout", options->flags.run.launch_timeout,
                  "Then a runner is killed, with unit [default: 1 min]");
   options->flags.toolchain.declare(app);
