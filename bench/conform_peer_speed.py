@@ -55,17 +55,8 @@ def time_suite(names: list[str], folder: Path) -> dict[str, float]:
     files = [str(suite / "operators" / f"test_{name}.py") for name in names]
     flows = " or ".join(f"flow_{flow}" for flow in FLOWS)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2"]
-    command += [
-        "-p",
-        "counting_calls",
-        "-m",
-        flows,
-        "-c",
-        os.devnull,
-        "--rootdir",
-        str(suite),
-        *files,
-    ]
+    command += ["-p", "counting_calls", "-m", flows]
+    command += ["-c", os.devnull, "--rootdir", str(suite), *files]
     env = {**os.environ, "PYTHONPATH": str(folder), "COUNTED": str(counted)}
     begin = time.monotonic()
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)

@@ -84,24 +84,9 @@ def describe_machine() -> dict[str, Any]:
 
 def compare(recording: Recording, a: Path, b: Path, seed: int, flags: list[str]) -> dict[str, Any]:
     """One live comparison; its document."""
-    done = subprocess.run(
-        [
-            BIN / "assay",
-            "compare",
-            a,
-            b,
-            "--seed",
-            str(seed),
-            "--store",
-            recording.store,
-            "--quiet",
-            "--format",
-            "json",
-            *flags,
-        ],
-        capture_output=True,
-        text=True,
-    )
+    command = [BIN / "assay", "compare", a, b, "--seed", str(seed), *flags]
+    command += ["--store", recording.store, "--quiet", "--format", "json"]
+    done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode not in ANSWERED:
         raise SystemExit(f"{done.args} exited {done.returncode}: {done.stderr}")
     answer: dict[str, Any] = json.loads(done.stdout)
@@ -143,25 +128,10 @@ def record_warmup(recording: Recording, state: str) -> None:
             warmup={"executes": executes, "ratio": ratio},
         )
         with neighbours(STATES[state]):
-            done = subprocess.run(
-                [
-                    BIN / "assay",
-                    "bench",
-                    program,
-                    "--launches",
-                    "15",
-                    "--quiet",
-                    "--iterations",
-                    str(WARMUP_ITERATIONS),
-                    "--store",
-                    recording.store,
-                    "--format",
-                    "json",
-                ],
-                capture_output=True,
-                text=True,
-                check=True,
-            )
+            command = [BIN / "assay", "bench", program, "--launches", "15"]
+            command += ["--iterations", str(WARMUP_ITERATIONS)]
+            command += ["--store", recording.store, "--quiet", "--format", "json"]
+            done = subprocess.run(command, capture_output=True, text=True, check=True)
         run = json.loads(done.stdout)["run"]["id"]
         recording.put(cell, {"state": state, "executes": executes, "ratio": ratio}, [run])
 

@@ -76,20 +76,9 @@ def _engine(folder: Path) -> Workload:
         name = f"more_{100 * effect:.0f}"
         out = folder / name
         if not out.exists():
-            subprocess.run(
-                [
-                    BIN / "assay",
-                    "aot",
-                    f"{HERE / 'models.py'}:{name}",
-                    "--out",
-                    out,
-                    "--recipe",
-                    "executorch/xnnpack-fp32",
-                    "--input-shape",
-                    "1,3,224,224",
-                ],
-                check=True,
-            )
+            command = [BIN / "assay", "aot", f"{HERE / 'models.py'}:{name}", "--out", out]
+            command += ["--recipe", "executorch/xnnpack-fp32", "--input-shape", "1,3,224,224"]
+            subprocess.run(command, check=True)
         programs[effect] = out / "program.pte"
     a = programs.pop(0.0)
     return Workload("engine", a, _copy_of(a), programs, "executorch", 4, 1, ("--threads", "1"))
