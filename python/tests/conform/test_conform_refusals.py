@@ -34,12 +34,12 @@ BEYOND = {
 }
 
 
-def refer(model, folder):
+def refer(model, folder, quantization=None):
     document = make_reference(
         model=model,
-        quantization=None,
+        quantization=quantization,
         lowering=None,
-        kind="float64",
+        kind="qdq" if quantization else "float64",
         inputs={"generator": "own", "count": 3, "seed": 1},
         calibration=None,
         folder=folder,
@@ -74,6 +74,17 @@ def test_a_size_that_eager_takes_has_an_answer(tmp_path):
     _, inputs, outputs = refer({"ref": "aten:relu.default", "args": BEYOND}, tmp_path)
     assert [inputs[f"{sample}.0"].shape[0] for sample in range(3)] == [2, 4, 7]
     assert torch.equal(outputs["2.0"], inputs["2.0"].double().relu())
+
+
+def test_a_quantized_graph_answers_beyond_the_bounds_of_a_size_as_eager_does(tmp_path):
+    quantization = {"flow": "pt2e", "quantizer": "xnnpack"}
+    relu = {"ref": "aten:relu.default", "args": BEYOND}
+    _, inputs, outputs = refer(relu, tmp_path, quantization)
+    assert [outputs[f"{sample}.0"].shape[0] for sample in range(3)] == [2, 4, 7]
+    eager = inputs["2.0"].relu().clamp(max=float(outputs["2.0"].max()))
+    steps = 8 / 255  # of input and output together: calibration saw values in [-4, 4]
+    torch.testing.assert_close(outputs["2.0"], eager, rtol=0, atol=steps)
+    assert outputs["2.0"].max() > 10 * steps
 
 
 def test_calibration_sees_nothing_that_is_refused():
