@@ -83,10 +83,17 @@ def reading(what: str) -> Iterator[None]:
 
 
 def readable_error(error: BaseException) -> str:
-    """The first two lines of the error that say something, with its type in front."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    """The first two lines that say something of the error or its summary; its type in front."""
+    lines = telling_lines(error)
     text = f"{type(error).__name__}: {' '.join(lines[:2])}" if lines else type(error).__name__
     return text if len(text) <= MAX_TEXT_CHARACTERS else text[: MAX_TEXT_CHARACTERS - 1] + "…"
+
+
+def telling_lines(error: BaseException) -> list[str]:
+    """The lines of its text, or of its summary where it ends with one, as OpenVINO's do."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    begins = [place for place, line in enumerate(lines) if line.endswith("Summary:")]
+    return lines[begins[-1] + 1 :] if begins and lines[begins[-1] + 1 :] else lines
 
 
 def failure_of(error: BaseException, stage: str | None) -> dict[str, Any]:

@@ -3,12 +3,13 @@
 The exporter takes a whole program or refuses it.
 """
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.aot import onnx_quantize
-from assay.aot.errors import RequestError, Unsupported
+from assay.aot.errors import JobError, RequestError, Unsupported
 from assay.aot.flow import Flow, LateQuantization, Lowering, Made, Order
 from assay.aot.onnx_file import (
     count_operators,
@@ -33,6 +34,7 @@ SCOPES = "pkg.torch.onnx.name_scopes"
 """What a node of the program notes: the names of the torch modules that it lies in, and its own."""
 
 _REFUSAL = "No ONNX function found"
+_OPERATOR = re.compile(r"target=torch\.ops\.([\w.]+)")
 _WANTED_BY = "the onnx lowering"
 
 
@@ -58,10 +60,7 @@ def lower(exported: "torch.export.ExportedProgram", lowering: Lowering) -> Any:
     try:
         program = torch.onnx.export(exported, dynamo=True, opset_version=asked, verbose=False)
     except torch.onnx.OnnxExporterError as error:
-        refusal = next((text for text in _texts(error) if _REFUSAL in text), None)
-        if refusal is None:
-            raise
-        raise Unsupported(f"ONNX has no form of this program: {refusal}") from error
+        raise _failure_of_export(error) from error
     model = program.model_proto
     if asked is not None and opset_of(model) != asked:
         raise Unsupported(
@@ -70,6 +69,18 @@ def lower(exported: "torch.export.ExportedProgram", lowering: Lowering) -> Any:
         )
     _forget_places(model)
     return model
+
+
+def _failure_of_export(error: BaseException) -> JobError:
+    """What caused it, and at which operator."""
+    texts = list(_texts(error))
+    refusal = next((text for text in texts if _REFUSAL in text), None)
+    if refusal is not None:
+        return Unsupported(f"ONNX has no form of this program: {refusal}")
+    operators = [found[1] for found in map(_OPERATOR.search, texts) if found]
+    where = f" at {operators[0]}" if operators else ""
+    text = f"torch's exporter to ONNX failed{where}: {texts[-1]}"
+    return JobError(text, reason_code="lower_failed")
 
 
 def _texts(error: BaseException | None) -> Iterator[str]:

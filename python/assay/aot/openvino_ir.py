@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.aot.errors import RequestError, Unsupported
+from assay.aot.errors import RequestError, Unsupported, telling_lines
 from assay.aot.flow import Flow, Lowering, Made, Order
 from assay.aot.packages import import_package
 from assay.aot.suggest import check_keys
@@ -49,7 +49,8 @@ def convert(exported: "torch.export.ExportedProgram") -> Any:
     try:  # Without shapes the conversion leaves every size open.
         return openvino.convert_model(exported, input=shapes)
     except openvino.frontend.OpConversionFailure as error:
-        raise Unsupported(f"OpenVINO cannot convert this program: {_first_lines(error)}") from error
+        text = " ".join(telling_lines(error)[:3])
+        raise Unsupported(f"OpenVINO cannot convert this program: {text}") from error
 
 
 def _input_shapes(exported: "torch.export.ExportedProgram") -> list[list[tuple[int, int]]]:
@@ -139,12 +140,6 @@ def _dtype_name(name: str) -> str:
 def _shape(partial: Any) -> list[int]:
     """Sizes; -1 for a dimension that the inputs decide."""
     return [int(size.get_length()) if size.is_static else -1 for size in partial]
-
-
-def _first_lines(error: BaseException) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    kept = [line for line in lines if not line.startswith(("Exception from", "Check '"))]
-    return " ".join((kept or lines)[:3])
 
 
 FLOW = Flow(

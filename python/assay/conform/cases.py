@@ -163,9 +163,8 @@ def _samples(row: Row, dtype: str, values: str) -> int:
 
 
 def least_samples(row: Row) -> int:
-    """Three, or where dimensions are open one of each size and the first size again."""
-    is_open = "dimensions" in row.call and row.values == "normal"
-    return ROUND if is_open else int(OWN_INPUTS["count"])
+    """Three, or where dimensions are open as many as have one size twice."""
+    return ROUND if "dimensions" in row.call else int(OWN_INPUTS["count"])
 
 
 def operator_case(row: Row, dtype: str, values: str) -> Case:

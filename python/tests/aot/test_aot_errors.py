@@ -48,6 +48,12 @@ def test_a_kernel_that_refuses_a_type_is_a_refusal():
     assert (failure["outcome"], failure["reason_code"]) == ("unsupported", "dtype_not_implemented")
 
 
+def test_an_error_with_a_summary_is_told_by_it():
+    text = "Check 'false' failed\nlog of each:\n-- this\n\nSummary:\n-- No rule for: aten.x\n"
+    failure = failure_of(raised(lambda: (_ for _ in ()).throw(ValueError(text))), "lower")
+    assert failure["text"] == "lower failed: ValueError: -- No rule for: aten.x"
+
+
 def test_text_is_short():
     error = raised(lambda: (_ for _ in ()).throw(ValueError("long " * 1000)))
     assert len(failure_of(error, "export")["text"]) < 600

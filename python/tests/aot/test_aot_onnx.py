@@ -239,6 +239,12 @@ def test_an_operator_that_onnx_lacks_is_a_refusal(server, factory, tmp_path):
     assert "assay_tests.odd" in done["text"]
 
 
+def test_a_failed_export_names_the_operator_and_the_cause(server, factory, tmp_path):
+    done = build(server, factory("histogram"), "onnxruntime/fp32", tmp_path)
+    assert (done["outcome"], done["reason_code"]) == ("aot_error", "lower_failed"), done["text"]
+    assert "at aten.histc.default: aten_histc with min == max" in done["text"]
+
+
 def test_has_no_eager_form_of_what_it_lowers_to(server, factory, tmp_path):
     done = reference(
         server, factory("small"), tmp_path, kind="lowered_eager", lowering={"flow": "onnx"}

@@ -211,7 +211,7 @@ Judgement judge_refusal(Judgement judgement) {
     judgement.verdict = ConformVerdict::kPass;
     judgement.reason_code = "refused";
   } else if (judgement.verdict == ConformVerdict::kFailNumeric) {
-    judgement.text = "it took what it has to refuse: " + judgement.text;
+    judgement.text = "it refused nothing: " + judgement.text;
   }
   return judgement;
 }

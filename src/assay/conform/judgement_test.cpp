@@ -39,7 +39,7 @@ TEST(Refusal, IsNoExcuseForADeadProcess) {
 TEST(Refusal, IsMissedByAProgramThatAnswers) {
   const auto taken = judgement_of(ConformVerdict::kFailNumeric, Stage::kDone, "3 samples came out");
   EXPECT_EQ(taken.verdict, ConformVerdict::kFailNumeric);
-  EXPECT_THAT(taken.text, StartsWith("it took what it has to refuse: 3 samples"));
+  EXPECT_THAT(taken.text, StartsWith("it refused nothing: 3 samples"));
   EXPECT_EQ(judgement_of(ConformVerdict::kPass, Stage::kDone).verdict, ConformVerdict::kPass);
 }
 

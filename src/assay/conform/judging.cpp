@@ -118,7 +118,7 @@ class Judging {
     ASSAY_ASSIGN_OR_RETURN(auto judgements,
                            read_judgements(tools_.store, found->second, task.unit.cells.size()));
     if (judgements.empty()) {
-      for (auto& unit : split_unit(plan_, task.unit)) {
+      for (auto& unit : split_unit(plan_, task.unit, found->second.text)) {
         const int n = try_of(unit);
         tasks_.push_back({.unit = std::move(unit), .n = n});
       }

@@ -13,6 +13,7 @@
 #include "assay/base/json.h"
 #include "assay/conform/conform_case.h"
 #include "assay/conform/known_gaps.h"
+#include "assay/conform/named_operators.h"
 #include "assay/record/case.h"
 #include "assay/record/own_inputs.h"
 
@@ -170,7 +171,18 @@ Case case_of(const ConformPlan& plan, const ConformUnit& unit) {
   return cell;
 }
 
-std::vector<ConformUnit> split_unit(const ConformPlan& plan, const ConformUnit& unit) {
+std::vector<ConformUnit> split_unit(const ConformPlan& plan, const ConformUnit& unit,
+                                    std::string_view error) {
+  const auto named = operators_named(error);
+  auto cells = unit.cells;
+  const auto blamed = std::ranges::stable_partition(cells, [&](std::size_t cell) {
+    return !named.contains(operator_stem(case_at(plan, cell).operator_name));
+  });
+  if (!blamed.empty() && blamed.size() < cells.size()) {
+    auto units = each_alone({blamed.begin(), blamed.end()});
+    units.push_back({.cells = {cells.begin(), blamed.begin()}});
+    return units;
+  }
   const auto border = border_near_middle(plan, unit.cells);
   if (unit.cells.size() <= kFew || border == 0) {
     return each_alone(unit.cells);

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "assay/conform/conform_case.h"
@@ -54,10 +55,12 @@ ConformPlan plan_conformance(std::vector<ConformCase> cases, std::vector<Conform
 /// The case that makes a unit's program: its only cell, or a model "joint" of all.
 Case case_of(const ConformPlan& plan, const ConformUnit& unit);
 
-/// What a unit that failed as a whole is tried as next. Nobody knows which of its cells is to
-/// blame: half of them each, cut between operators where there are several, and each alone where
-/// they are few or all of one operator, which mostly fails for all its cases or for few.
-std::vector<ConformUnit> split_unit(const ConformPlan& plan, const ConformUnit& unit);
+/// What a unit that failed as a whole is tried as next. Cells whose operator the error names are
+/// tried alone, and the rest together. Where it names none, nobody knows which cell is to blame:
+/// half of them each, cut between operators where there are several, and each alone where they are
+/// few or all of one operator, which mostly fails for all its cases or for few.
+std::vector<ConformUnit> split_unit(const ConformPlan& plan, const ConformUnit& unit,
+                                    std::string_view error);
 
 /// What a case is held against: bounds around float64, or the quantized graph where the recipe
 /// quantizes; "float32" for a model that brings no inputs, which has no bounds.

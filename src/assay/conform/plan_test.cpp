@@ -127,17 +127,35 @@ TEST(Split, HalvesBetweenOperators) {
   const auto plan =
       plan_conformance(cases_of({{"add", 3}, {"mul", 4}, {"sub", 5}}), {portable()}, {.cases = 12});
   ASSERT_EQ(plan.units.size(), 1U);
-  const auto halves = split_unit(plan, plan.units[0]);
+  const auto halves = split_unit(plan, plan.units[0], "");
   EXPECT_THAT(sizes_of(halves), ElementsAre(7, 5));
-  EXPECT_THAT(sizes_of(split_unit(plan, halves[0])), ElementsAre(3, 4));
+  EXPECT_THAT(sizes_of(split_unit(plan, halves[0], "")), ElementsAre(3, 4));
   // One operator: each alone.
-  EXPECT_THAT(sizes_of(split_unit(plan, halves[1])), ElementsAre(1, 1, 1, 1, 1));
+  EXPECT_THAT(sizes_of(split_unit(plan, halves[1], "")), ElementsAre(1, 1, 1, 1, 1));
 }
 
 TEST(Split, TriesFewOnesAlone) {
   const auto plan =
       plan_conformance(cases_of({{"add", 2}, {"mul", 2}}), {portable()}, {.cases = 8});
-  EXPECT_THAT(sizes_of(split_unit(plan, plan.units[0])), ElementsAre(1, 1, 1, 1));
+  EXPECT_THAT(sizes_of(split_unit(plan, plan.units[0], "")), ElementsAre(1, 1, 1, 1));
+}
+
+TEST(Split, TriesAloneWhatTheErrorNames) {
+  const auto plan = plan_conformance(cases_of({{"add", 3}, {"log_softmax", 2}, {"sub", 5}}),
+                                     {portable()}, {.cases = 12});
+  const auto units =
+      split_unit(plan, plan.units[0], "no kernel is registered for aten::log_softmax.int_out");
+  EXPECT_THAT(sizes_of(units), ElementsAre(1, 1, 8));
+  EXPECT_EQ(plan.cases[plan.cells[units[0].cells[0]].one].operator_name, "aten.log_softmax");
+  EXPECT_THAT(sizes_of(split_unit(plan, plan.units[0], "no kernel for aten::mul.out")),
+              ElementsAre(5, 5));
+}
+
+TEST(Split, HalvesWhereTheErrorNamesEveryOperator) {
+  const auto plan =
+      plan_conformance(cases_of({{"add", 4}, {"mul", 5}}), {portable()}, {.cases = 12});
+  EXPECT_THAT(sizes_of(split_unit(plan, plan.units[0], "node_add_3 and aten.mul do not fit")),
+              ElementsAre(4, 5));
 }
 
 TEST(Split, ComesToAnEnd) {
@@ -148,7 +166,7 @@ TEST(Split, ComesToAnEnd) {
   for (int round = 0; round < 10 && !open.empty(); ++round) {
     std::vector<ConformUnit> next;
     for (const auto& unit : open) {
-      for (auto& part : split_unit(plan, unit)) {
+      for (auto& part : split_unit(plan, unit, "")) {
         part.is_joint() ? next.push_back(part) : void(++alone);
       }
     }

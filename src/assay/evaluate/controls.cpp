@@ -56,7 +56,7 @@ Control other_sample(const OutputValues& values) {
     candidate.insert(candidate.end(), other.begin(), other.end());
   }
   if (std::ranges::equal(candidate, values.reference, is_same_number)) {
-    return absent("other_sample", true, "the reference is the same for every sample",
+    return absent("other_sample", true, "no two samples of one shape have different references",
                   values.is_constant);
   }
   return {.name = "other_sample", .is_mandatory = true, .candidate = std::move(candidate)};
