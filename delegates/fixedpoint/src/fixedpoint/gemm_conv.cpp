@@ -21,11 +21,6 @@ constexpr std::size_t kPanelBytes = 48 * 1024;
 constexpr std::ptrdiff_t kLine = 64;
 constexpr int kMostPanelRows = 96;
 
-bool is_pointwise(const Window& w) {
-  return w.taps() == 1 && w.stride_height == 1 && w.stride_width == 1 && w.pad_top == 0 &&
-         w.pad_left == 0 && w.in_height == w.out_height && w.in_width == w.out_width;
-}
-
 class GemmConv : public PackedKernel {
  public:
   GemmConv(const Conv2d& conv, const GemmUnit& unit, TableFunction table, PackedWeights packed)
@@ -130,19 +125,9 @@ class GemmConv : public PackedKernel {
 
   /// The table, on the channels of these tiles.
   void look_up_tiles(int rows, Share tiles, std::int8_t* out) const {
-    const int channels = conv_.window.out_channels;
     const auto first = static_cast<int>(tiles.first) * unit_.packing.channels;
-    const int end = std::min(static_cast<int>(tiles.end) * unit_.packing.channels, channels);
-    if (!has_table()) {
-      return;
-    }
-    if (end - first == channels) {
-      look_up(std::int64_t{rows} * channels, out);
-      return;
-    }
-    for (int row = 0; row < rows; ++row) {
-      look_up(end - first, out + std::int64_t{row} * channels + first);
-    }
+    const int end = static_cast<int>(tiles.end) * unit_.packing.channels;
+    look_up_channels(rows, first, std::min(end, conv_.window.out_channels), out);
   }
 
   const GemmUnit& unit_;

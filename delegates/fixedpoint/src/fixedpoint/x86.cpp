@@ -3,10 +3,12 @@
 #include "fixedpoint/kernels.h"
 #include "fixedpoint/operations.h"
 #include "fixedpoint/packed_conv.h"
+#include "fixedpoint/tile_conv.h"
 #include "fixedpoint/transformer.h"
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 namespace fixedpoint {
 namespace {
@@ -17,6 +19,15 @@ std::unique_ptr<ConvKernel> make_avx2_conv(const Conv2d& conv) {
 
 std::unique_ptr<ConvKernel> make_avx512_conv(const Conv2d& conv) {
   return packed_or_scalar(conv, avx512::kGemm, avx512::kDepthwise, avx512::table);
+}
+
+/// Where tiles are faster than vectors.
+bool suits_tiles(const Window& w) { return w.groups == 1; }
+
+std::unique_ptr<ConvKernel> make_amx_conv(const Conv2d& conv) {
+  auto tiled =
+      suits_tiles(conv.window) ? make_tile_conv(conv, amx::kTiles, avx512::table) : nullptr;
+  return tiled != nullptr ? std::move(tiled) : make_avx512_conv(conv);
 }
 
 void add(const Add& op, const std::int8_t* a, const std::int8_t* b, std::int8_t* out) {
@@ -38,6 +49,7 @@ void avg_pool2d(const AvgPool2d& op, const std::int8_t* in, std::int8_t* out) {
 }
 
 bool has_avx512() { return avx2::is_supported() && avx512::is_supported(); }
+bool has_amx() { return has_avx512() && amx::is_supported(); }
 
 }  // namespace
 
@@ -58,6 +70,19 @@ const Kernels& avx512_kernels() {
   static constexpr Kernels kKernels = {.isa = "avx512vnni",
                                        .is_supported = has_avx512,
                                        .make_conv2d = make_avx512_conv,
+                                       .add = add,
+                                       .mul = mul,
+                                       .avg_pool2d = avg_pool2d,
+                                       .max_pool2d = avx2::max_pool,
+                                       .table = avx512::table,
+                                       .dot_rows = dot_rows_avx2};
+  return kKernels;
+}
+
+const Kernels& amx_kernels() {
+  static constexpr Kernels kKernels = {.isa = "avx512amx",
+                                       .is_supported = has_amx,
+                                       .make_conv2d = make_amx_conv,
                                        .add = add,
                                        .mul = mul,
                                        .avg_pool2d = avg_pool2d,

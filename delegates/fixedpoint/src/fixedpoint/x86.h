@@ -2,6 +2,7 @@
 
 #include "fixedpoint/operations.h"
 #include "fixedpoint/packed_conv.h"
+#include "fixedpoint/tile_conv.h"
 
 #include <cstdint>
 
@@ -31,3 +32,11 @@ bool is_supported();
 void table(const std::int8_t* results, std::int64_t count, const std::int8_t* in, std::int8_t* out);
 
 }  // namespace fixedpoint::avx512
+
+namespace fixedpoint::amx {
+
+extern const TileUnit kTiles;
+/// AMX for int8, which the operating system is asked for when this is called first.
+bool is_supported();
+
+}  // namespace fixedpoint::amx
