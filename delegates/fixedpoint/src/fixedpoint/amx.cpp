@@ -53,24 +53,25 @@ void leave() { _tile_release(); }
 
 /// One or two tiles of rows, one or two of channels.
 template <int kRowTiles, int kColumnTiles>
-void multiply_tiles(const std::byte* a, std::ptrdiff_t a_stride, const std::ptrdiff_t* offsets,
-                    int steps, std::ptrdiff_t weight_bytes, const std::byte* b,
+void multiply_tiles(const TileRows& a, const TileSteps& steps, const TileWeights& weights,
                     std::int32_t* sums) {
   _tile_zero(0);
   _tile_zero(1);
   _tile_zero(2);
   _tile_zero(3);
-  for (int step = 0; step < steps; ++step, b += weight_bytes) {
-    const std::byte* rows = a + offsets[step];
+  const std::ptrdiff_t weight_bytes = std::ptrdiff_t{steps.bytes} * kChannels;
+  const std::byte* b = weights.data;
+  for (int step = 0; step < steps.count; ++step, b += weight_bytes) {
+    const std::byte* rows = a.data + steps.offsets[step];
     _tile_loadd(6, b, kGroupBytes);
-    _tile_loadd(4, rows, a_stride);
+    _tile_loadd(4, rows, a.stride);
     _tile_dpbssd(0, 4, 6);
     if constexpr (kColumnTiles > 1) {
       _tile_loadd(7, b + kTileBytes, kGroupBytes);
       _tile_dpbssd(1, 4, 7);
     }
     if constexpr (kRowTiles > 1) {
-      _tile_loadd(5, rows + kTileRows * a_stride, a_stride);
+      _tile_loadd(5, rows + kTileRows * a.stride, a.stride);
       _tile_dpbssd(2, 5, 6);
     }
     if constexpr (kRowTiles > 1 && kColumnTiles > 1) {
@@ -89,12 +90,12 @@ void multiply_tiles(const std::byte* a, std::ptrdiff_t a_stride, const std::ptrd
   }
 }
 
-void multiply(const std::byte* a, std::ptrdiff_t a_stride, int rows, const std::ptrdiff_t* offsets,
-              int steps, int step_bytes, const std::byte* b, int channels, std::int32_t* sums) {
+void multiply(const TileRows& a, const TileSteps& steps, const TileWeights& b, std::int32_t* sums) {
   static constexpr decltype(&multiply_tiles<1, 1>) kByTiles[2][2] = {
       {multiply_tiles<1, 1>, multiply_tiles<1, 2>}, {multiply_tiles<2, 1>, multiply_tiles<2, 2>}};
-  const auto by_tiles = kByTiles[rows > kTileRows ? 1 : 0][channels > kBlock ? 1 : 0];
-  by_tiles(a, a_stride, offsets, steps, std::ptrdiff_t{step_bytes} * kChannels, b, sums);
+  const int has_more_rows = a.count > kTileRows ? 1 : 0;
+  const int has_more_channels = b.channels > kBlock ? 1 : 0;
+  kByTiles[has_more_rows][has_more_channels](a, steps, b, sums);
 }
 
 /// 16 results of a row.

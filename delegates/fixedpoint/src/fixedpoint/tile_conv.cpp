@@ -108,7 +108,8 @@ class TileConv : public PackedKernel {
                        std::byte* memory) const {
     const Window& w = conv_.window;
     const int depth = w.in_channels;
-    const auto fitting = static_cast<int>(kPanelBytes / depth) / unit_.rows;
+    const auto fitting =
+        static_cast<int>(kPanelBytes / std::max(depth, w.out_channels)) / unit_.rows;
     const int panel_rows = std::max(fitting, 1) * unit_.rows;
     // The last rows are read from a copy where steps read on.
     const std::int64_t whole = w.out_pixels() - (read_bytes_ - 1) / depth;
@@ -170,16 +171,17 @@ class TileConv : public PackedKernel {
   }
 
   void multiply(const Panel& panel, Share tiles) const {
-    const auto steps = static_cast<int>(layout_.offsets.size());
+    const TileSteps steps = {layout_.offsets.data(), static_cast<int>(layout_.offsets.size()),
+                             layout_.step_bytes};
     alignas(kLine) std::int32_t sums[kMostRows * kMostChannels];
     for (auto tile = static_cast<int>(tiles.first); tile < tiles.end; ++tile) {
-      const int channels = tile_channels(tile);
+      const TileWeights weights = {packed_.tile_weights(tile), tile_channels(tile)};
       for (int start = 0; start < panel.positions(); start += unit_.rows) {
-        const int count = std::min(unit_.rows, panel.positions() - start);
-        unit_.multiply(panel.windows + start * layout_.position_bytes, layout_.position_bytes,
-                       count, layout_.offsets.data(), steps, layout_.step_bytes,
-                       packed_.tile_weights(tile), channels, sums);
-        finish(panel, tile, start, count, sums);
+        const TileRows rows = {panel.windows + start * layout_.position_bytes,
+                               layout_.position_bytes,
+                               std::min(unit_.rows, panel.positions() - start)};
+        unit_.multiply(rows, steps, weights, sums);
+        finish(panel, tile, start, rows.count, sums);
       }
     }
     const auto first = static_cast<int>(tiles.first) * unit_.packing.channels;

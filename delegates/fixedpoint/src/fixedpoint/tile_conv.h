@@ -10,6 +10,26 @@
 
 namespace fixedpoint {
 
+/// Rows of activations, `stride` bytes apart. All rows of a unit may be read, whatever they hold.
+struct TileRows {
+  const std::byte* data;
+  std::ptrdiff_t stride;
+  int count;
+};
+
+/// The depth: where each step begins in a row, and how many bytes of it are multiplied.
+struct TileSteps {
+  const std::ptrdiff_t* offsets;
+  int count;
+  int bytes;
+};
+
+/// The weights of some channels.
+struct TileWeights {
+  const std::byte* data;
+  int channels;
+};
+
 /// How one instruction set multiplies matrices by tiles that are state of a thread.
 struct TileUnit {
   Packing packing;
@@ -19,12 +39,9 @@ struct TileUnit {
   /// Around what a thread multiplies: makes its tiles ready for steps of that many bytes.
   void (*enter)(int step_bytes);
   void (*leave)();
-  /// The sums of `rows` rows of `a`, which are `a_stride` bytes apart, as a matrix of `rows` x
-  /// `packing.channels` of the unit, aligned to 64; `offsets` tell where steps begin. All rows of
-  /// the unit may be read, whatever they hold.
-  void (*multiply)(const std::byte* a, std::ptrdiff_t a_stride, int rows,
-                   const std::ptrdiff_t* offsets, int steps, int step_bytes, const std::byte* b,
-                   int channels, std::int32_t* sums);
+  /// Writes the sums, a matrix of `rows` x `packing.channels` aligned to 64.
+  void (*multiply)(const TileRows& a, const TileSteps& steps, const TileWeights& b,
+                   std::int32_t* sums);
   /// Requantizes rows of such a matrix; writes `channels` bytes of each.
   void (*finish)(const std::int32_t* sums, int rows, const TileNumbers& numbers, std::int8_t* out,
                  std::ptrdiff_t out_stride, int channels);

@@ -5,7 +5,9 @@
 #include "fixedpoint/packed_conv.h"
 #include "fixedpoint/tile_conv.h"
 #include "fixedpoint/transformer.h"
+#include "fixedpoint/window_walk.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -21,8 +23,15 @@ std::unique_ptr<ConvKernel> make_avx512_conv(const Conv2d& conv) {
   return packed_or_scalar(conv, avx512::kGemm, avx512::kDepthwise, avx512::table);
 }
 
-/// Where tiles are faster than vectors.
-bool suits_tiles(const Window& w) { return w.groups == 1; }
+/// Where tiles are faster than vectors, as measured layer by layer: sums are long enough, and there
+/// are rows enough to share what tiles cost before the first. Windows cost vectors a copy each.
+bool suits_tiles(const Window& w) {
+  constexpr std::int64_t kLeastRows = 4;
+  constexpr std::int64_t kMostCountedRows = 64;
+  const std::int64_t least_work = is_pointwise(w) ? 2048 : 512;
+  const std::int64_t rows = std::min(w.out_pixels(), kMostCountedRows);
+  return w.groups == 1 && rows >= kLeastRows && rows * w.depth() >= least_work;
+}
 
 std::unique_ptr<ConvKernel> make_amx_conv(const Conv2d& conv) {
   auto tiled =
