@@ -3,7 +3,6 @@
 #include "fixedpoint/tile_conv.h"
 #include "fixedpoint/x86.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <immintrin.h>
@@ -53,8 +52,7 @@ void leave() { _tile_release(); }
 
 /// One or two tiles of rows, one or two of channels.
 template <int kRowTiles, int kColumnTiles>
-void multiply_tiles(const TileRows& a, const TileSteps& steps, const TileWeights& weights,
-                    std::int32_t* sums) {
+void multiply_tiles(const TileRows& a, const TileSteps& steps, const TileWeights& weights) {
   _tile_zero(0);
   _tile_zero(1);
   _tile_zero(2);
@@ -78,24 +76,28 @@ void multiply_tiles(const TileRows& a, const TileSteps& steps, const TileWeights
       _tile_dpbssd(3, 5, 7);
     }
   }
+}
+
+void store(int rows, int channels, std::int32_t* sums) {
+  const bool has_more_rows = rows > kTileRows;
   _tile_stored(0, sums, kSumStride);
-  if constexpr (kColumnTiles > 1) {
-    _tile_stored(1, sums + kBlock, kSumStride);
-  }
-  if constexpr (kRowTiles > 1) {
+  if (has_more_rows) {
     _tile_stored(2, sums + kTileRows * kChannels, kSumStride);
   }
-  if constexpr (kRowTiles > 1 && kColumnTiles > 1) {
-    _tile_stored(3, sums + kTileRows * kChannels + kBlock, kSumStride);
+  if (channels > kBlock) {
+    _tile_stored(1, sums + kBlock, kSumStride);
+    if (has_more_rows) {
+      _tile_stored(3, sums + kTileRows * kChannels + kBlock, kSumStride);
+    }
   }
 }
 
-void multiply(const TileRows& a, const TileSteps& steps, const TileWeights& b, std::int32_t* sums) {
+void multiply(const TileRows& a, const TileSteps& steps, const TileWeights& b) {
   static constexpr decltype(&multiply_tiles<1, 1>) kByTiles[2][2] = {
       {multiply_tiles<1, 1>, multiply_tiles<1, 2>}, {multiply_tiles<2, 1>, multiply_tiles<2, 2>}};
   const int has_more_rows = a.count > kTileRows ? 1 : 0;
   const int has_more_channels = b.channels > kBlock ? 1 : 0;
-  kByTiles[has_more_rows][has_more_channels](a, steps, b, sums);
+  kByTiles[has_more_rows][has_more_channels](a, steps, b);
 }
 
 /// 16 results of a row.
@@ -116,7 +118,8 @@ void finish_narrow(const std::int32_t* sums, int rows, const TileNumbers& number
     __m512i results[4];
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) {
-      results[i] = results_of<kHasLeft>(sums + std::min(row + i, rows - 1) * kChannels, n);
+      const int read = row + i < rows ? row + i : rows - 1;
+      results[i] = results_of<kHasLeft>(sums + read * kChannels, n);
     }
     const __m512i bytes = avx512::narrow(results[0], results[1], results[2], results[3], clamp);
     const __m128i lanes[4] = {_mm512_castsi512_si128(bytes), _mm512_extracti32x4_epi32(bytes, 1),
@@ -183,6 +186,7 @@ const TileUnit kTiles = {.packing = {.channels = kChannels,
                          .enter = enter,
                          .leave = leave,
                          .multiply = multiply,
+                         .store = store,
                          .finish = finish};
 
 bool is_supported() {

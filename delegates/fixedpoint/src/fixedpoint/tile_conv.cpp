@@ -38,6 +38,13 @@ struct Panel {
   int positions() const { return (rows - 1) * row_positions + row_windows; }
 };
 
+/// Sums of `count` positions from `start` on and one tile of channels.
+struct Product {
+  int tile = 0;
+  int start = 0;
+  int count = 0;
+};
+
 class TileConv : public PackedKernel {
  public:
   TileConv(const Conv2d& conv, const TileUnit& unit, TableFunction table, TileLayout layout,
@@ -170,20 +177,25 @@ class TileConv : public PackedKernel {
     }
   }
 
+  /// While tiles multiply, what they made before is requantized.
   void multiply(const Panel& panel, Share tiles) const {
     const TileSteps steps = {layout_.offsets.data(), static_cast<int>(layout_.offsets.size()),
                              layout_.step_bytes};
     alignas(kLine) std::int32_t sums[kMostRows * kMostChannels];
+    Product before;
     for (auto tile = static_cast<int>(tiles.first); tile < tiles.end; ++tile) {
       const TileWeights weights = {packed_.tile_weights(tile), tile_channels(tile)};
       for (int start = 0; start < panel.positions(); start += unit_.rows) {
         const TileRows rows = {panel.windows + start * layout_.position_bytes,
                                layout_.position_bytes,
                                std::min(unit_.rows, panel.positions() - start)};
-        unit_.multiply(rows, steps, weights, sums);
-        finish(panel, tile, start, rows.count, sums);
+        unit_.multiply(rows, steps, weights);
+        finish(panel, before, sums);
+        unit_.store(rows.count, weights.channels, sums);
+        before = {tile, start, rows.count};
       }
     }
+    finish(panel, before, sums);
     const auto first = static_cast<int>(tiles.first) * unit_.packing.channels;
     const int end = static_cast<int>(tiles.end) * unit_.packing.channels;
     look_up_channels(std::int64_t{panel.rows} * panel.row_windows, first,
@@ -195,18 +207,18 @@ class TileConv : public PackedKernel {
     return std::min(channels, conv_.window.out_channels - tile * channels);
   }
 
-  /// The windows among `count` positions from `start` on.
-  void finish(const Panel& panel, int tile, int start, int count, const std::int32_t* sums) const {
+  /// The windows among the product's positions.
+  void finish(const Panel& panel, const Product& product, const std::int32_t* sums) const {
     const int channels = conv_.window.out_channels;
-    std::int8_t* out = panel.out + std::ptrdiff_t{tile} * unit_.packing.channels;
-    int row = start / panel.row_positions;
-    int column = start % panel.row_positions;
-    for (int done = 0; done < count; ++row, column = 0) {
-      const int windows = std::min(panel.row_windows - column, count - done);
+    std::int8_t* out = panel.out + std::ptrdiff_t{product.tile} * unit_.packing.channels;
+    int row = product.start / panel.row_positions;
+    int column = product.start % panel.row_positions;
+    for (int done = 0; done < product.count; ++row, column = 0) {
+      const int windows = std::min(panel.row_windows - column, product.count - done);
       if (windows > 0) {
         const std::int64_t place = std::int64_t{row} * panel.row_windows + column;
-        unit_.finish(sums + done * unit_.packing.channels, windows, numbers(tile),
-                     out + place * channels, channels, tile_channels(tile));
+        unit_.finish(sums + done * unit_.packing.channels, windows, numbers(product.tile),
+                     out + place * channels, channels, tile_channels(product.tile));
       }
       done += panel.row_positions - column;
     }

@@ -39,9 +39,10 @@ struct TileUnit {
   /// Around what a thread multiplies: makes its tiles ready for steps of that many bytes.
   void (*enter)(int step_bytes);
   void (*leave)();
-  /// Writes the sums, a matrix of `rows` x `packing.channels` aligned to 64.
-  void (*multiply)(const TileRows& a, const TileSteps& steps, const TileWeights& b,
-                   std::int32_t* sums);
+  /// Leaves the sums in tiles.
+  void (*multiply)(const TileRows& a, const TileSteps& steps, const TileWeights& b);
+  /// Writes those of `rows` and `channels` to a matrix of the unit's size, aligned to 64.
+  void (*store)(int rows, int channels, std::int32_t* sums);
   /// Requantizes rows of such a matrix; writes `channels` bytes of each.
   void (*finish)(const std::int32_t* sums, int rows, const TileNumbers& numbers, std::int8_t* out,
                  std::ptrdiff_t out_stride, int channels);
