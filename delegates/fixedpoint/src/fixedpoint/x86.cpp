@@ -3,6 +3,7 @@
 #include "fixedpoint/kernels.h"
 #include "fixedpoint/operations.h"
 #include "fixedpoint/packed_conv.h"
+#include "fixedpoint/packed_matmul.h"
 #include "fixedpoint/tile_conv.h"
 #include "fixedpoint/transformer.h"
 #include "fixedpoint/window_walk.h"
@@ -39,6 +40,15 @@ std::unique_ptr<ConvKernel> make_amx_conv(const Conv2d& conv) {
   return tiled != nullptr ? std::move(tiled) : make_avx512_conv(conv);
 }
 
+std::unique_ptr<MatmulKernel> make_avx2_matmul(const Matmul& matmul) {
+  return make_dot_matmul(matmul, dot_rows_avx2);
+}
+
+std::unique_ptr<MatmulKernel> make_avx512_matmul(const Matmul& matmul) {
+  auto packed = make_packed_matmul(matmul, avx512::kMatmul);
+  return packed != nullptr ? std::move(packed) : make_avx2_matmul(matmul);
+}
+
 void add(const Add& op, const std::int8_t* a, const std::int8_t* b, std::int8_t* out) {
   if (!avx2::add(op, a, b, out)) {
     scalar_kernels().add(op, a, b, out);
@@ -71,7 +81,7 @@ const Kernels& avx2_kernels() {
                                        .avg_pool2d = avg_pool2d,
                                        .max_pool2d = avx2::max_pool,
                                        .table = avx2::table,
-                                       .dot_rows = dot_rows_avx2};
+                                       .make_matmul = make_avx2_matmul};
   return kKernels;
 }
 
@@ -84,7 +94,9 @@ const Kernels& avx512_kernels() {
                                        .avg_pool2d = avg_pool2d,
                                        .max_pool2d = avx2::max_pool,
                                        .table = avx512::table,
-                                       .dot_rows = dot_rows_avx2};
+                                       .make_matmul = make_avx512_matmul,
+                                       .softmax = avx512::softmax,
+                                       .layer_norm = avx512::layer_norm};
   return kKernels;
 }
 
@@ -97,7 +109,9 @@ const Kernels& amx_kernels() {
                                        .avg_pool2d = avg_pool2d,
                                        .max_pool2d = avx2::max_pool,
                                        .table = avx512::table,
-                                       .dot_rows = dot_rows_avx2};
+                                       .make_matmul = make_avx512_matmul,
+                                       .softmax = avx512::softmax,
+                                       .layer_norm = avx512::layer_norm};
   return kKernels;
 }
 

@@ -2,7 +2,9 @@
 
 #include "fixedpoint/operations.h"
 #include "fixedpoint/packed_conv.h"
+#include "fixedpoint/packed_matmul.h"
 #include "fixedpoint/tile_conv.h"
+#include "fixedpoint/transformer.h"
 
 #include <cstdint>
 
@@ -30,6 +32,9 @@ extern const DepthwiseUnit kDepthwise;
 /// AVX-512 F, BW, VL, DQ, VNNI and VBMI.
 bool is_supported();
 void table(const std::int8_t* results, std::int64_t count, const std::int8_t* in, std::int8_t* out);
+extern const MatmulUnit kMatmul;
+void softmax(const Softmax& op, const std::int8_t* in, std::int8_t* out);
+void layer_norm(const LayerNorm& op, const std::int8_t* in, std::int8_t* out);
 
 }  // namespace fixedpoint::avx512
 
