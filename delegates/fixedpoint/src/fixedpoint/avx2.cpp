@@ -1,3 +1,4 @@
+#include "fixedpoint/halved_sum.h"
 #include "fixedpoint/operations.h"
 #include "fixedpoint/packed_conv.h"
 #include "fixedpoint/x86.h"
@@ -164,40 +165,17 @@ void convolve(const std::int8_t* const* taps, int groups, const std::byte* weigh
   }
 }
 
-/// The halves of a sum's multipliers: 15 bits each, one for a and one for b in turn.
 struct SumNumbers {
   __m256i upper, lower, upper_bias, lower_bias;
   __m128i shift;
 };
 
-constexpr int kHalfBits = 15;
-
-__m256i pair(std::int32_t a, std::int32_t b) { return _mm256_set1_epi32((b << 16) | a); }
-
-bool split(const Add& op, SumNumbers& n) {
-  const std::int64_t upper_bias = op.bias >> kHalfBits;
-  if (op.shift < kHalfBits || upper_bias > (1 << 29) || upper_bias < -(1 << 29)) {
-    return false;
-  }
-  const std::int32_t mask = (1 << kHalfBits) - 1;
-  const std::int32_t a = op.multipliers[0];
-  const std::int32_t b = op.multipliers[1];
-  if ((a >> kHalfBits) > mask || (b >> kHalfBits) > mask) {
-    return false;
-  }
-  n.upper = pair(a >> kHalfBits, b >> kHalfBits);
-  n.lower = pair(a & mask, b & mask);
-  n.upper_bias = _mm256_set1_epi32(static_cast<std::int32_t>(upper_bias));
-  n.lower_bias = _mm256_set1_epi32(static_cast<std::int32_t>(op.bias & mask));
-  n.shift = _mm_cvtsi32_si128(op.shift - kHalfBits);
-  return true;
-}
-
 /// floor((a * ma + b * mb + bias) / 2^shift) of pairs (a, b), all in 32 bits.
 __m256i sum_pairs(__m256i pairs, const SumNumbers& n) {
   const __m256i lower = _mm256_add_epi32(_mm256_madd_epi16(pairs, n.lower), n.lower_bias);
   const __m256i upper = _mm256_add_epi32(_mm256_madd_epi16(pairs, n.upper), n.upper_bias);
-  return _mm256_sra_epi32(_mm256_add_epi32(upper, _mm256_srai_epi32(lower, kHalfBits)), n.shift);
+  return _mm256_sra_epi32(_mm256_add_epi32(upper, _mm256_srai_epi32(lower, HalvedSum::kBits)),
+                          n.shift);
 }
 
 __m256i product(__m128i x, __m128i y, __m256i zero_x, __m256i zero_y) {
@@ -227,10 +205,13 @@ const DepthwiseUnit kDepthwise = {.packing = {.channels = kBlock,
 bool is_supported() { return __builtin_cpu_supports("avx2"); }
 
 bool add(const Add& op, const std::int8_t* a, const std::int8_t* b, std::int8_t* out) {
-  SumNumbers n;
-  if (!split(op, n)) {
+  HalvedSum halves;
+  if (!halve(op, halves)) {
     return false;
   }
+  const SumNumbers n = {_mm256_set1_epi32(halves.upper), _mm256_set1_epi32(halves.lower),
+                        _mm256_set1_epi32(halves.upper_bias), _mm256_set1_epi32(halves.lower_bias),
+                        _mm_cvtsi32_si128(halves.shift)};
   for (std::int64_t i = 0; i < op.count; i += kBlock) {
     const int count = static_cast<int>(op.count - i < kBlock ? op.count - i : kBlock);
     const __m256i x = _mm256_cvtepi8_epi16(load_some(a + i, count));

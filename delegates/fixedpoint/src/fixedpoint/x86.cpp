@@ -1,5 +1,6 @@
 #include "fixedpoint/x86.h"
 
+#include "fixedpoint/halved_sum.h"
 #include "fixedpoint/kernels.h"
 #include "fixedpoint/operations.h"
 #include "fixedpoint/packed_conv.h"
@@ -49,8 +50,14 @@ std::unique_ptr<MatmulKernel> make_avx512_matmul(const Matmul& matmul) {
   return packed != nullptr ? std::move(packed) : make_avx2_matmul(matmul);
 }
 
-void add(const Add& op, const std::int8_t* a, const std::int8_t* b, std::int8_t* out) {
+void add_avx2(const Add& op, const std::int8_t* a, const std::int8_t* b, std::int8_t* out) {
   if (!avx2::add(op, a, b, out)) {
+    scalar_kernels().add(op, a, b, out);
+  }
+}
+
+void add_avx512(const Add& op, const std::int8_t* a, const std::int8_t* b, std::int8_t* out) {
+  if (!avx512::add(op, a, b, out)) {
     scalar_kernels().add(op, a, b, out);
   }
 }
@@ -72,11 +79,30 @@ bool has_amx() { return has_avx512() && amx::is_supported(); }
 
 }  // namespace
 
+bool halve(const Add& op, HalvedSum& halves) {
+  const std::int64_t upper_bias = op.bias >> HalvedSum::kBits;
+  if (op.shift < HalvedSum::kBits || upper_bias > (1 << 29) || upper_bias < -(1 << 29)) {
+    return false;
+  }
+  const std::int32_t mask = (1 << HalvedSum::kBits) - 1;
+  const auto [a, b] = op.multipliers;
+  if ((a >> HalvedSum::kBits) > mask || (b >> HalvedSum::kBits) > mask) {
+    return false;
+  }
+  const auto pair = [](std::int32_t first, std::int32_t second) { return (second << 16) | first; };
+  halves = {.upper = pair(a >> HalvedSum::kBits, b >> HalvedSum::kBits),
+            .lower = pair(a & mask, b & mask),
+            .upper_bias = static_cast<std::int32_t>(upper_bias),
+            .lower_bias = static_cast<std::int32_t>(op.bias & mask),
+            .shift = op.shift - HalvedSum::kBits};
+  return true;
+}
+
 const Kernels& avx2_kernels() {
   static constexpr Kernels kKernels = {.isa = "avx2",
                                        .is_supported = avx2::is_supported,
                                        .make_conv2d = make_avx2_conv,
-                                       .add = add,
+                                       .add = add_avx2,
                                        .mul = mul,
                                        .avg_pool2d = avg_pool2d,
                                        .max_pool2d = avx2::max_pool,
@@ -89,7 +115,7 @@ const Kernels& avx512_kernels() {
   static constexpr Kernels kKernels = {.isa = "avx512vnni",
                                        .is_supported = has_avx512,
                                        .make_conv2d = make_avx512_conv,
-                                       .add = add,
+                                       .add = add_avx512,
                                        .mul = mul,
                                        .avg_pool2d = avg_pool2d,
                                        .max_pool2d = avx2::max_pool,
@@ -104,7 +130,7 @@ const Kernels& amx_kernels() {
   static constexpr Kernels kKernels = {.isa = "avx512amx",
                                        .is_supported = has_amx,
                                        .make_conv2d = make_amx_conv,
-                                       .add = add,
+                                       .add = add_avx512,
                                        .mul = mul,
                                        .avg_pool2d = avg_pool2d,
                                        .max_pool2d = avx2::max_pool,

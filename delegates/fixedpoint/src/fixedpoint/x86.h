@@ -31,6 +31,8 @@ extern const GemmUnit kGemm;
 extern const DepthwiseUnit kDepthwise;
 /// AVX-512 F, BW, VL, DQ, VNNI and VBMI.
 bool is_supported();
+/// False when the numbers need the definition's wider arithmetic; nothing is written then.
+bool add(const Add& op, const std::int8_t* a, const std::int8_t* b, std::int8_t* out);
 void table(const std::int8_t* results, std::int64_t count, const std::int8_t* in, std::int8_t* out);
 extern const MatmulUnit kMatmul;
 void softmax(const Softmax& op, const std::int8_t* in, std::int8_t* out);
