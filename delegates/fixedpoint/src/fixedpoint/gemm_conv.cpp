@@ -96,10 +96,13 @@ class GemmConv : public PackedKernel {
   void pack_window(const std::int8_t* in, const Pixel& pixel, std::byte* packed) const {
     const Window& w = conv_.window;
     const std::ptrdiff_t tap_bytes = std::ptrdiff_t{w.in_channels} * unit_.element_bytes;
-    for (int i = 0; i < w.kernel_height; ++i) {
+    const std::ptrdiff_t row_step = std::ptrdiff_t{w.dilation_height} * w.in_width * w.in_channels;
+    const bool are_rows_whole = w.dilation_width == 1 && pixel.is_interior_in_width();
+    std::ptrdiff_t place = pixel.offset(pixel.top(), pixel.left());
+    for (int i = 0; i < w.kernel_height; ++i, place += row_step) {
       const int y = pixel.top() + i * w.dilation_height;
-      if (pixel.is_row_inside(y) && w.dilation_width == 1 && pixel.is_interior_in_width()) {
-        unit_.pack(in + pixel.offset(y, pixel.left()), w.kernel_width * w.in_channels, packed);
+      if (are_rows_whole && pixel.is_row_inside(y)) {
+        unit_.pack(in + place, w.kernel_width * w.in_channels, packed);
         packed += tap_bytes * w.kernel_width;
         continue;
       }
