@@ -46,7 +46,7 @@ class Draw {
   std::int64_t columns() { return between(0, 99) == 0 ? kMostColumns : between(1, 140); }
   Requantize requantize(int least_shift, int most_shift) {
     const int shift = static_cast<int>(between(least_shift, most_shift));
-    const std::int64_t most_bias = std::min(std::int64_t{1} << 61, std::int64_t{200} << shift);
+    const std::int64_t most_bias = std::int64_t{200} << std::min(shift, 53);  // below 2^61
     return {.multiplier = between(0, 3) == 0 ? (std::int64_t{1} << 31) - 1
                                              : between(0, (std::int64_t{1} << 31) - 1),
             .bias = between(-most_bias, most_bias),
