@@ -15,8 +15,6 @@ namespace {
 
 constexpr int kRounds = 10;
 constexpr long kLoops = 1'000'000;
-/// Fewer, for a product of tiles takes longer than one of vectors.
-constexpr long kTileLoops = kLoops / 10;
 
 /// Seconds of the fastest of some rounds: what else runs only makes one slower.
 template <class Work>
@@ -72,6 +70,9 @@ void multiply_avx512() {
   }
 }
 #undef FIXEDPOINT_TWELVE
+
+/// Fewer, for a product of tiles takes longer than one of vectors.
+constexpr long kTileLoops = kLoops / 10;
 
 /// Four tiles of sums, as a kernel has them; loads of tiles are not among it.
 [[gnu::target("amx-tile,amx-int8")]] void multiply_amx() {
