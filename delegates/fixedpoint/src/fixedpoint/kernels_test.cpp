@@ -333,6 +333,15 @@ TEST(Tiles, ConvolveAnyShapeToTheBitsOfTheDefinition) {
     ASSERT_EQ(found, expected) << describe(made.conv.window);
   }
 }
+
+TEST(Tiles, AreNotForWindowsThatReachTooFar) {
+  Draw draw(8);
+  Window w{1, 1, 2000, 8, 1, 2000, 1, 2, 1};
+  w.pad_top = w.dilation_height = 2000;
+  EXPECT_EQ(make_tile_conv(draw_conv(draw, w).conv, amx::kTiles, avx512::table), nullptr);
+  w.pad_top = w.dilation_height = 20;
+  EXPECT_NE(make_tile_conv(draw_conv(draw, w).conv, amx::kTiles, avx512::table), nullptr);
+}
 #endif
 
 INSTANTIATE_TEST_SUITE_P(All, EachKernels, testing::ValuesIn(all_kernels()),

@@ -21,6 +21,8 @@ namespace {
 
 /// A part of the second level's cache, which weights go through as well.
 constexpr std::size_t kPanelBytes = 192 * 1024;
+/// Windows that reach farther than this, by their dilation, are left to other kernels.
+constexpr std::ptrdiff_t kMostPanelBytes = 16 * 1024 * 1024;
 /// Panels of different threads share no cache line.
 constexpr std::ptrdiff_t kLine = 64;
 constexpr int kMostRows = 32;
@@ -54,8 +56,11 @@ class TileConv : public PackedKernel {
         layout_(std::move(layout)),
         is_matrix_(is_pointwise(conv.window)),
         read_bytes_(std::ranges::max(layout_.offsets) + layout_.step_bytes) {
-    const std::ptrdiff_t rows = is_matrix_ ? 2 * unit.rows : held_positions() + unit.rows;
-    memory_bytes_ = (rows * layout_.position_bytes + read_bytes_ + kLine - 1) / kLine * kLine;
+    // What the last block reads on, as well.
+    const std::ptrdiff_t held =
+        is_matrix_ ? unit.rows * layout_.position_bytes : layout_.panel_bytes(conv.window);
+    const std::ptrdiff_t read = unit.rows * layout_.position_bytes + read_bytes_;
+    memory_bytes_ = (held + read + kLine - 1) / kLine * kLine;
     take_panels(1);
   }
 
@@ -86,9 +91,6 @@ class TileConv : public PackedKernel {
   std::int64_t count_rows() const {
     const Window& w = conv_.window;
     return is_matrix_ ? w.out_pixels() : std::int64_t{w.batch} * w.out_height;
-  }
-  std::ptrdiff_t held_positions() const {
-    return std::ptrdiff_t{conv_.window.stride_height} * layout_.plane_rows * layout_.row_positions;
   }
 
   /// What lies beside the image stays as it is from then on.
@@ -246,6 +248,9 @@ std::unique_ptr<ConvKernel> make_tile_conv(const Conv2d& given, const TileUnit& 
   conv.window.stride_height = given.window.out_height > 1 ? given.window.stride_height : 1;
   conv.window.stride_width = given.window.out_width > 1 ? given.window.stride_width : 1;
   auto layout = make_tile_layout(conv.window, unit.step_bytes, kPanelBytes);
+  if (!is_pointwise(conv.window) && layout.panel_bytes(conv.window) > kMostPanelBytes) {
+    return nullptr;
+  }
   auto packed = pack_weights(conv, unit.packing, layout.places, layout.depth());
   if (!packed) {
     return nullptr;

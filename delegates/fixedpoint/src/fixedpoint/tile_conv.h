@@ -48,8 +48,8 @@ struct TileUnit {
                  std::ptrdiff_t out_stride, int channels);
 };
 
-/// A convolution of one group by tiles; null for other groups, or when its numbers do not fit
-/// BlockNumbers.
+/// A convolution of one group by tiles; null for other groups, when its numbers do not fit
+/// BlockNumbers, or when a row of windows reads many megabytes.
 std::unique_ptr<ConvKernel> make_tile_conv(const Conv2d& conv, const TileUnit& unit,
                                            TableFunction table);
 

@@ -29,6 +29,9 @@ struct TileLayout {
 
   int depth() const { return static_cast<int>(offsets.size()) * step_bytes; }
   std::ptrdiff_t row_bytes() const { return position_bytes * row_positions; }
+  std::ptrdiff_t panel_bytes(const Window& window) const {
+    return row_bytes() * plane_rows * window.stride_height;
+  }
 };
 
 /// As many rows of windows in a panel as `panel_bytes` hold, and one at least; `most_step_bytes` is
