@@ -59,8 +59,8 @@ Run run_conv2d(const Kernels& kernels, const Conv2d& conv, Workers* workers) {
   return [kernel](Arguments in, std::int8_t* out) { kernel->run(in[0], out); };
 }
 
-Run run_matmul(const Matmul& matmul, DotRows dot) {
-  auto kernel = std::make_shared<MatmulKernel>(matmul, dot);
+Run run_matmul(const Kernels& kernels, const Matmul& matmul) {
+  std::shared_ptr<MatmulKernel> kernel = kernels.make_matmul(matmul);
   return [kernel](Arguments in, std::int8_t* out) { kernel->run(in[0], in[1], out); };
 }
 
@@ -210,14 +210,14 @@ Result<Run> Executor::make_run(const OperationRecord& operation) const {
       });
     case Kind::kMatmul:
       return wrap(decode_matmul(program_, operation),
-                  [&](const Matmul& op) { return run_matmul(op, kernels_->dot_rows); });
+                  [&](const Matmul& op) { return run_matmul(*kernels_, op); });
     case Kind::kSoftmax:
-      return wrap(decode_softmax(program_, operation), [](const Softmax& op) {
-        return [op](Arguments in, std::int8_t* out) { softmax(op, in[0], out); };
+      return wrap(decode_softmax(program_, operation), [&](const Softmax& op) {
+        return [&k, op](Arguments in, std::int8_t* out) { k.softmax(op, in[0], out); };
       });
     case Kind::kLayerNorm:
-      return wrap(decode_layer_norm(program_, operation), [](const LayerNorm& op) {
-        return [op](Arguments in, std::int8_t* out) { layer_norm(op, in[0], out); };
+      return wrap(decode_layer_norm(program_, operation), [&](const LayerNorm& op) {
+        return [&k, op](Arguments in, std::int8_t* out) { k.layer_norm(op, in[0], out); };
       });
     case Kind::kConcat:
       return wrap(decode_concat(program_, operation),

@@ -43,7 +43,11 @@ struct Kernels {
   void (*max_pool2d)(const MaxPool2d& pool, const std::int8_t* in, std::int8_t* out);
   void (*table)(const std::int8_t* results, std::int64_t count, const std::int8_t* in,
                 std::int8_t* out);
-  DotRows dot_rows = fixedpoint::dot_rows;
+  std::unique_ptr<MatmulKernel> (*make_matmul)(const Matmul& matmul) = fixedpoint::make_matmul;
+  void (*softmax)(const Softmax& softmax, const std::int8_t* in,
+                  std::int8_t* out) = fixedpoint::softmax;
+  void (*layer_norm)(const LayerNorm& norm, const std::int8_t* in,
+                     std::int8_t* out) = fixedpoint::layer_norm;
 };
 
 /// The definitions, as plain loops.
@@ -51,6 +55,7 @@ const Kernels& scalar_kernels();
 #if defined(__x86_64__)
 const Kernels& avx2_kernels();
 const Kernels& avx512_kernels();
+const Kernels& amx_kernels();
 #elif defined(__aarch64__)
 const Kernels& neon_kernels();
 const Kernels& neon_dot_kernels();
