@@ -36,19 +36,6 @@ std::int64_t integer_root(std::int64_t value) {
   return root;
 }
 
-/// What a distance to the mean is multiplied by, and how far the product is shifted.
-struct InverseRoot {
-  std::int64_t factor;
-  int shift;
-};
-
-InverseRoot inverse_root(std::int64_t value) {
-  const int half = (62 - static_cast<int>(std::bit_width(static_cast<std::uint64_t>(value)))) / 2;
-  const std::int64_t root = integer_root(value << (2 * half));
-  return {.factor = (std::int64_t{1} << kNormBits) / root,
-          .shift = kNormBits - half - kLayerNormBits};
-}
-
 void normalize_row(const LayerNorm& op, const std::int8_t* in, std::int8_t* out) {
   std::int64_t sum = 0;
   std::int64_t squares = 0;
@@ -80,6 +67,13 @@ void softmax_row(const Softmax& op, const std::int8_t* in, std::int8_t* out) {
 }
 
 }  // namespace
+
+InverseRoot inverse_root(std::int64_t value) {
+  const int half = (62 - static_cast<int>(std::bit_width(static_cast<std::uint64_t>(value)))) / 2;
+  const std::int64_t root = integer_root(value << (2 * half));
+  return {.factor = (std::int64_t{1} << kNormBits) / root,
+          .shift = kNormBits - half - kLayerNormBits};
+}
 
 void dot_rows(const std::int16_t* a, const std::int16_t* b, int columns, int depth,
               std::int32_t* sums) {

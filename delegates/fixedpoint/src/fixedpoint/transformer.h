@@ -18,7 +18,7 @@ struct Matmul {
   Requantize requantize;
 };
 
-/// Softmax of each row. exponentials: 256, by distance to the row's largest, in 30 bits of
+/// Softmax of each row of int8. exponentials: 256, by distance to the row's largest, in 30 bits of
 /// fraction; the first is one.
 struct Softmax {
   std::int64_t rows = 0;
@@ -70,5 +70,14 @@ class MatmulKernel {
 
 void softmax(const Softmax& softmax, const std::int8_t* in, std::int8_t* out);
 void layer_norm(const LayerNorm& norm, const std::int8_t* in, std::int8_t* out);
+
+/// What a distance to the mean is multiplied by, and how far the product is shifted.
+struct InverseRoot {
+  std::int64_t factor;
+  int shift;
+};
+
+/// Of columns^2 times a variance, below 2^62.
+InverseRoot inverse_root(std::int64_t value);
 
 }  // namespace fixedpoint
