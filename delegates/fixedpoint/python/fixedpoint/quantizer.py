@@ -1,7 +1,8 @@
 """A PT2E quantizer for everything that the delegate computes.
 
-int8 activations per tensor, int8 weights per output channel in [-127, 127], float biases (lowering
-carries them in 64 bits). Operators that only move data share the parameters of their input.
+int8 or int16 activations per tensor, int8 weights per output channel in [-127, 127], float biases
+(lowering carries them in 64 bits). Operators that only move data share the parameters of their
+input.
 """
 
 from collections.abc import Callable
@@ -25,6 +26,7 @@ from torchao.quantization.pt2e.quantizer import (
 from torchao.quantization.pt2e.quantizer.quantizer import Q_ANNOTATION_KEY
 
 from fixedpoint.functions import UNARY, base_name, bounds_of, fixed_output
+from fixedpoint.integer_types import INT8, INT16, TYPES, IntegerType
 from fixedpoint.observers import (
     PowerOfTwoChannelObserver,
     PowerOfTwoHistogramObserver,
@@ -57,12 +59,16 @@ _MOVING = (
     "aten.constant_pad_nd",
     "aten.pad",
 )
+_DTYPES = {INT8: torch.int8, INT16: torch.int16}
 _OBSERVERS = {
     "any": {"histogram": HistogramObserver, "minmax": MinMaxObserver},
     "power_of_two": {"histogram": PowerOfTwoHistogramObserver, "minmax": PowerOfTwoMinMaxObserver},
 }
-_EPSILON = 2.0**-12
+_EPSILON = {INT8: 2.0**-12, INT16: 2.0**-20}
 """The smallest scale of activations."""
+
+_LOW = {INT8: INT8.low, INT16: -INT16.high}
+"""The smallest activation: that of int16 is as far from zero as the largest."""
 
 
 @dataclass(frozen=True)
@@ -70,23 +76,33 @@ class _Specs:
     activation: Any
     weight: QuantizationSpec
     is_power_of_two: bool
+    type: IntegerType
 
 
 class FixedPointQuantizer(Quantizer):  # type: ignore[misc]
     """Annotates a graph for the fixed-point delegate."""
 
     def __init__(
-        self, observer: str = "histogram", scales: str = "any", fraction_bits: int | None = None
+        self,
+        observer: str = "histogram",
+        scales: str = "any",
+        fraction_bits: int | None = None,
+        activations: str = "int8",
     ) -> None:
         """Takes how ranges of activations are found: `histogram` or `minmax`.
 
         `scales`: `any`, or `power_of_two`, with zero points of 0: the Q formats. `fraction_bits`
         gives every activation of a Q format that many bits behind the point (a scale of
         2^-fraction_bits) in the place of what is observed; functions of a known range keep theirs.
+        `activations`: `int8`, or `int16`, whose zero points are 0.
 
         Raises:
-            ValueError: another observer or other scales, fraction bits without a Q format.
+            ValueError: another observer, other scales or activations, fraction bits without a Q
+                format.
         """
+        if activations not in TYPES:
+            raise ValueError(f"no activations {activations!r}; there are {', '.join(TYPES)}")
+        kind = TYPES[activations]
         if scales not in _OBSERVERS:
             raise ValueError(f"no scales {scales!r}; there are {', '.join(_OBSERVERS)}")
         if observer not in _OBSERVERS[scales]:
@@ -95,17 +111,20 @@ class FixedPointQuantizer(Quantizer):  # type: ignore[misc]
         is_power_of_two = scales == "power_of_two"
         if fraction_bits is not None and not is_power_of_two:
             raise ValueError("fraction_bits are of Q formats; give scales='power_of_two', too")
-        observed = _OBSERVERS[scales][observer].with_args(eps=_EPSILON)
+        observed = _OBSERVERS[scales][observer].with_args(eps=_EPSILON[kind])
+        is_symmetric = is_power_of_two or not kind.has_zero_points
         channels = PowerOfTwoChannelObserver if is_power_of_two else PerChannelMinMaxObserver
         activation = QuantizationSpec(
-            dtype=torch.int8,
-            quant_min=-128,
-            quant_max=127,
-            qscheme=torch.per_tensor_symmetric if is_power_of_two else torch.per_tensor_affine,
+            dtype=_DTYPES[kind],
+            quant_min=_LOW[kind],
+            quant_max=kind.high,
+            qscheme=torch.per_tensor_symmetric if is_symmetric else torch.per_tensor_affine,
             observer_or_fake_quant_ctr=observed,
         )
         self._specs = _Specs(
-            activation=activation if fraction_bits is None else _fixed(2.0**-fraction_bits, 0),
+            activation=(
+                activation if fraction_bits is None else _fixed(2.0**-fraction_bits, 0, kind)
+            ),
             weight=QuantizationSpec(
                 dtype=torch.int8,
                 quant_min=-127,
@@ -115,6 +134,7 @@ class FixedPointQuantizer(Quantizer):  # type: ignore[misc]
                 observer_or_fake_quant_ctr=channels.with_args(),
             ),
             is_power_of_two=is_power_of_two,
+            type=kind,
         )
 
     def transform_for_annotation(self, model: torch.fx.GraphModule) -> torch.fx.GraphModule:
@@ -133,9 +153,9 @@ class FixedPointQuantizer(Quantizer):  # type: ignore[misc]
         """Nothing to refuse: what has no rule stays as it is."""
 
 
-def _fixed(scale: float, zero_point: int) -> FixedQParamsQuantizationSpec:
+def _fixed(scale: float, zero_point: int, kind: IntegerType) -> FixedQParamsQuantizationSpec:
     return FixedQParamsQuantizationSpec(
-        torch.int8, scale, zero_point, -128, 127, torch.per_tensor_affine
+        _DTYPES[kind], scale, zero_point, kind.low, kind.high, torch.per_tensor_affine
     )
 
 
@@ -216,8 +236,8 @@ def _annotate_unary(node: Node, specs: _Specs) -> None:
     x = node.args[0]
     if not (_is_float(x) and isinstance(x, Node)):
         return
-    fixed = fixed_output(base_name(node.target), specs.is_power_of_two)
-    output = specs.activation if fixed is None else _fixed(*fixed)
+    fixed = fixed_output(base_name(node.target), specs.is_power_of_two, specs.type)
+    output = specs.activation if fixed is None else _fixed(*fixed, specs.type)
     _put(node, {x: _input_spec(x, specs)}, output)
 
 
