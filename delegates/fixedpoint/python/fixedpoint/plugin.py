@@ -38,8 +38,9 @@ recipes = [
         "quantization": {
             "flow": "pt2e",
             "quantizer": "fixedpoint.quantizer:FixedPointQuantizer",
-            "observer": "histogram",
+            "observer": "minmax",
             "activations": "int16",
+            "headroom_bits": 1,
         },
         "lowering": {"partitioner": _PARTITIONER, "options": {}},
         "produces": "pte",
