@@ -19,6 +19,9 @@ namespace {
 
 __extension__ using Wide = __int128;
 
+/// The same numbers each time.
+std::mt19937_64 seeded(std::uint64_t seed) { return std::mt19937_64(seed); }
+
 std::int64_t draw(std::mt19937_64& engine, std::int64_t low, std::int64_t high) {
   return std::uniform_int_distribution<std::int64_t>(low, high)(engine);
 }
@@ -48,7 +51,7 @@ Requantize draw_requantize(std::mt19937_64& engine) {
 }
 
 TEST(RequantizeWide, IsTheFormulaIn128Bits) {
-  std::mt19937_64 engine(1);
+  auto engine = seeded(1);
   int tie_count = 0;
   for (int i = 0; i < 1000000; ++i) {
     const auto op = draw_requantize(engine);
@@ -64,7 +67,7 @@ TEST(RequantizeWide, IsTheFormulaIn128Bits) {
 }
 
 TEST(RequantizeWide, TakesMultipliersBelowZero) {
-  std::mt19937_64 engine(2);
+  auto engine = seeded(2);
   for (int i = 0; i < 100000; ++i) {
     auto op = draw_requantize(engine);
     op.multiplier = -op.multiplier;
@@ -74,7 +77,7 @@ TEST(RequantizeWide, TakesMultipliersBelowZero) {
 }
 
 TEST(Interpolate, IsTheLineBetweenEntriesRoundedHalfUp) {
-  std::mt19937_64 engine(3);
+  auto engine = seeded(3);
   std::vector<std::int16_t> entries(513);
   std::ranges::generate(entries,
                         [&] { return static_cast<std::int16_t>(draw(engine, -32768, 32767)); });
@@ -137,7 +140,7 @@ TEST(Softmax16, IsThatOfRealNumbersToHalfAStep) {
           static_cast<std::int32_t>(std::round(std::exp(-i * step) * (1 << 30))));
     }
   }
-  std::mt19937_64 engine(4);
+  auto engine = seeded(4);
   for (int i = 0; i < 2000; ++i) {
     const auto columns = draw(engine, 1, 60);
     std::vector<std::int16_t> in(columns);
@@ -159,7 +162,7 @@ TEST(Softmax16, IsThatOfRealNumbersToHalfAStep) {
 }
 
 TEST(LayerNorm16, IsThatOfRealNumbersToHalfAStep) {
-  std::mt19937_64 engine(5);
+  auto engine = seeded(5);
   for (int i = 0; i < 2000; ++i) {
     const auto columns = draw(engine, 2, 60);
     const auto most = draw(engine, 1, 32767);
