@@ -229,6 +229,45 @@ def test_stripped_of_its_boundary_a_program_takes_and_gives_int16(library_path, 
     np.testing.assert_array_equal(found, evaluate.evaluate(program, [integers.numpy()])[0])
 
 
+def test_q_formats_have_16_bits_too(library):
+    from fixedpoint import evaluate
+    from fixedpoint.convert import convert, quantize
+    from fixedpoint.program import Kind
+
+    torch.manual_seed(1)
+    model, example = NETS["mobile"]()
+    quantized = quantize(
+        model, example, [example], activations="int16", scales="power_of_two", fraction_bits=11
+    )
+    made = convert(quantized, bias="int32", rounding="half_even", require_integer=True)
+    ((program, blob),) = made.programs()
+    scales = {t.scale for t in program.tensors if t.data is None and t.dtype == "int16"}
+    assert scales == {2.0**-11, 2.0**-14, 2.0**-15}  # the gates' are their own
+    for op in program.operations:
+        if op.kind is Kind.CONV2D:
+            multipliers = program.tensors[op.inputs[2]].data.tolist()
+            assert all(m.bit_count() == 1 for m in multipliers)
+    inputs = [x.numpy() for x in example]
+    (expected,) = evaluate.evaluate(program, inputs)
+    for isa in library.isa_names():
+        np.testing.assert_array_equal(library.run(program, blob, inputs, isa)[0], expected)
+
+
+def test_assay_s_manifest_says_that_a_program_takes_int16(tmp_path):
+    pytest.importorskip("assay.aot")
+    from assay.aot.lower import lower_edge, serialize
+    from assay.aot.manifest import describe_program
+    from fixedpoint.partitioner import FixedPointPartitioner
+
+    made, _ = converted("mobile")
+    partitioner = FixedPointPartitioner(boundary="int8", require_integer=True)
+    lowered = lower_edge(made.quantized, partitioner, None, {"quantized_io": True})
+    described = describe_program(made.quantized, serialize(lowered, tmp_path))
+    (forward,) = (method for method in described["methods"] if method["name"] == "forward")
+    for value in forward["inputs"] + forward["outputs"]:
+        assert (value["dtype"], value["quantization"]["dtype"]) == ("int16", "int16")
+
+
 def test_what_takes_one_type_and_makes_another_is_left_with_the_reason():
     from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
     from torchao.quantization.pt2e.quantizer.quantizer import Q_ANNOTATION_KEY

@@ -68,7 +68,7 @@ bool is_aligned(const void* pointer) { return reinterpret_cast<std::uintptr_t>(p
 
 using ::executorch::aten::ScalarType;
 
-ScalarType type_of(DType dtype) {
+ScalarType scalar_type_of(DType dtype) {
   if (dtype == DType::kFloat32) {
     return ScalarType::Float;
   }
@@ -87,7 +87,7 @@ bool fits(const et::EValue& value, const TensorRecord& tensor) {
       return false;
     }
   }
-  return given.scalar_type() == type_of(tensor.dtype) && given.nbytes() == tensor.bytes;
+  return given.scalar_type() == scalar_type_of(tensor.dtype) && given.nbytes() == tensor.bytes;
 }
 
 class Backend final : public et::BackendInterface {
