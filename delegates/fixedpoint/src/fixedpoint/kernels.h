@@ -35,7 +35,7 @@ using ConvKernel = TypedConvKernel<std::int8_t>;
 
 /// The primitives on activations of 16 bits.
 struct Kernels16 {
-  std::unique_ptr<TypedConvKernel<std::int16_t>> (*make_conv2d)(const Conv2d& conv);
+  std::unique_ptr<TypedConvKernel<std::int16_t>> (*make_conv2d)(const Conv2d& conv, DotRows dot);
   void (*add)(const Add& add, const std::int16_t* a, const std::int16_t* b, std::int16_t* out);
   void (*mul)(const Mul& mul, const std::int16_t* a, const std::int16_t* b, std::int16_t* out);
   void (*avg_pool2d)(const AvgPool2d& pool, const std::int16_t* in, std::int16_t* out);
@@ -44,7 +44,7 @@ struct Kernels16 {
   void (*table)(const std::int16_t* entries, std::int64_t count, const std::int16_t* in,
                 std::int16_t* out);
 };
-/// The definitions, as plain loops.
+/// As plain loops; convolutions of one group by the dot products of the instruction set.
 extern const Kernels16 kScalarKernels16;
 
 /// The primitives on one instruction set. All sets give the same bits.

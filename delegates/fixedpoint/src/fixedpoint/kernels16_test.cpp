@@ -114,7 +114,7 @@ TEST(Conv16, AddsBeyond32Bits) {
                     .biases = &bias,
                     .low = -32768,
                     .high = 32767};
-  const auto kernel = kScalarKernels16.make_conv2d(conv);
+  const auto kernel = kScalarKernels16.make_conv2d(conv, dot_rows);
   for (const std::int64_t value : {32767, -32768}) {
     const std::vector<std::int16_t> in(kDepth, static_cast<std::int16_t>(value));
     std::int16_t out = 0;

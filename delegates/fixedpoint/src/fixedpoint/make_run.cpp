@@ -67,8 +67,17 @@ struct SharedConv {
 };
 
 template <class T>
+std::unique_ptr<TypedConvKernel<T>> make_conv(const Kernels& kernels, const Conv2d& conv) {
+  if constexpr (std::is_same_v<T, std::int8_t>) {
+    return kernels.make_conv2d(conv);
+  } else {
+    return kernels.of_16_bits->make_conv2d(conv, kernels.dot_rows);
+  }
+}
+
+template <class T>
 Run run_conv2d(const Kernels& kernels, const Conv2d& conv, Workers* workers) {
-  std::shared_ptr<TypedConvKernel<T>> kernel = kernels_of<T>(kernels).make_conv2d(conv);
+  std::shared_ptr<TypedConvKernel<T>> kernel = make_conv<T>(kernels, conv);
   if (workers != nullptr && kernel->split(workers->count()) > 1) {
     return SharedConv<T>{kernel, workers};
   }

@@ -14,8 +14,8 @@ inline std::int64_t shift_right(std::int64_t value, int shift, Rounding rounding
   return rounding == Rounding::kHalfEven && is_tie ? shifted & ~std::int64_t{1} : shifted;
 }
 
-/// y = clamp((accumulator * multiplier + bias) >> shift, low, high), in 64 bits.
-/// What it makes of activations of 8 bits; those of 16 bits use the same numbers.
+/// y = clamp((accumulator * multiplier + bias) >> shift, low, high), in 64 bits: for activations of
+/// 8 bits. `requantize_wide` is for those of 16, with the same numbers.
 struct Requantize {
   std::int64_t multiplier = 0;
   std::int64_t bias = 0;
@@ -93,6 +93,16 @@ struct Conv2d {
   int high = 127;
   Rounding rounding = Rounding::kHalfUp;
 };
+
+/// The requantization of one output channel.
+inline Requantize numbers_of(const Conv2d& conv, int channel) {
+  return {.multiplier = conv.multipliers[channel],
+          .bias = conv.biases[channel],
+          .shift = conv.shifts[channel],
+          .low = conv.low,
+          .high = conv.high,
+          .rounding = conv.rounding};
+}
 
 /// clamp((a * multiplier_a + b * multiplier_b + bias) >> shift).
 struct Add {

@@ -1,5 +1,8 @@
+#include "fixedpoint/conv16.h"
 #include "fixedpoint/kernels.h"
 #include "fixedpoint/operations.h"
+#include "fixedpoint/transformer.h"
+#include "fixedpoint/window_taps.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -27,34 +30,6 @@ struct Arithmetic<std::int16_t> {
 template <class T>
 using Sum = typename Arithmetic<T>::Sum;
 
-/// Calls `visit(offset)` for each tap of a window with the offset of its pixel in the input, -1
-/// where it lies outside.
-template <class Visit>
-void for_each_tap(const Window& w, int image, int row, int column, Visit visit) {
-  for (int i = 0; i < w.kernel_height; ++i) {
-    const int y = row * w.stride_height - w.pad_top + i * w.dilation_height;
-    for (int j = 0; j < w.kernel_width; ++j) {
-      const int x = column * w.stride_width - w.pad_left + j * w.dilation_width;
-      const bool is_inside = y >= 0 && y < w.in_height && x >= 0 && x < w.in_width;
-      const std::int64_t pixel = (std::int64_t{image} * w.in_height + y) * w.in_width + x;
-      visit(is_inside ? pixel * w.in_channels : -1);
-    }
-  }
-}
-
-/// Calls `visit(image, row, column, out)` for each output pixel.
-template <class T, class Visit>
-void for_each_pixel(const Window& w, T* out, Visit visit) {
-  for (int image = 0; image < w.batch; ++image) {
-    for (int row = 0; row < w.out_height; ++row) {
-      for (int column = 0; column < w.out_width; ++column) {
-        visit(image, row, column, out);
-        out += w.out_channels;
-      }
-    }
-  }
-}
-
 template <class T>
 class ScalarConv : public TypedConvKernel<T> {
  public:
@@ -65,7 +40,7 @@ class ScalarConv : public TypedConvKernel<T> {
   void run(const T* in, T* out) override {
     const Window& w = conv_.window;
     for_each_pixel(w, out, [&](int image, int row, int column, T* pixel) {
-      gather(in, image, row, column);
+      gather_window(w, in, image, row, column, patch_.data());
       for (int channel = 0; channel < w.out_channels; ++channel) {
         pixel[channel] = finish(channel, accumulate(channel));
       }
@@ -73,20 +48,6 @@ class ScalarConv : public TypedConvKernel<T> {
   }
 
  private:
-  /// All inputs of one output pixel: (taps, in_channels).
-  void gather(const T* in, int image, int row, int column) {
-    const Window& w = conv_.window;
-    T* patch = patch_.data();
-    for_each_tap(w, image, row, column, [&](std::int64_t offset) {
-      if (offset < 0) {
-        std::fill_n(patch, w.in_channels, static_cast<T>(w.padding_value));
-      } else {
-        std::copy_n(in + offset, w.in_channels, patch);
-      }
-      patch += w.in_channels;
-    });
-  }
-
   Sum<T> accumulate(int channel) const {
     const Window& w = conv_.window;
     const int group = w.in_group();
@@ -104,13 +65,7 @@ class ScalarConv : public TypedConvKernel<T> {
   }
 
   T finish(int channel, Sum<T> sum) const {
-    const Requantize requantize{.multiplier = conv_.multipliers[channel],
-                                .bias = conv_.biases[channel],
-                                .shift = conv_.shifts[channel],
-                                .low = conv_.low,
-                                .high = conv_.high,
-                                .rounding = conv_.rounding};
-    const T value = Arithmetic<T>::requantize(requantize, sum);
+    const T value = Arithmetic<T>::requantize(numbers_of(conv_, channel), sum);
     return conv_.table == nullptr ? value : conv_.table[value + 128];
   }
 
@@ -196,11 +151,16 @@ void interpolate(const std::int16_t* entries, std::int64_t count, const std::int
   }
 }
 
+/// With groups by the definition itself.
+std::unique_ptr<TypedConvKernel<std::int16_t>> make_conv16(const Conv2d& conv, DotRows dot) {
+  return conv.window.groups == 1 ? make_dot_conv16(conv, dot) : make_conv2d<std::int16_t>(conv);
+}
+
 bool is_supported() { return true; }
 
 }  // namespace
 
-const Kernels16 kScalarKernels16 = {.make_conv2d = make_conv2d<std::int16_t>,
+const Kernels16 kScalarKernels16 = {.make_conv2d = make_conv16,
                                     .add = add<std::int16_t>,
                                     .mul = mul<std::int16_t>,
                                     .avg_pool2d = avg_pool2d<std::int16_t>,
