@@ -109,6 +109,13 @@ class DotMatmul : public MatmulKernel {
 
 }  // namespace
 
+InverseRoot inverse_root(std::int64_t value) {
+  const int half = (62 - static_cast<int>(std::bit_width(static_cast<std::uint64_t>(value)))) / 2;
+  const std::int64_t root = integer_root(value << (2 * half));
+  return {.factor = (std::int64_t{1} << kNormBits) / root,
+          .shift = kNormBits - half - kLayerNormBits};
+}
+
 void dot_rows(const std::int16_t* a, const std::int16_t* b, int columns, int depth,
               std::int32_t* sums) {
   for (int j = 0; j < columns; ++j) {
@@ -127,13 +134,6 @@ std::unique_ptr<MatmulKernel> make_dot_matmul(const Matmul& matmul, DotRows dot)
 
 std::unique_ptr<MatmulKernel> make_matmul(const Matmul& matmul) {
   return make_dot_matmul(matmul, dot_rows);
-}
-
-InverseRoot inverse_root(std::int64_t value) {
-  const int half = (62 - static_cast<int>(std::bit_width(static_cast<std::uint64_t>(value)))) / 2;
-  const std::int64_t root = integer_root(value << (2 * half));
-  return {.factor = (std::int64_t{1} << kNormBits) / root,
-          .shift = kNormBits - half - kLayerNormBits};
 }
 
 void softmax(const Softmax& op, const std::int8_t* in, std::int8_t* out) {

@@ -18,7 +18,7 @@ struct Matmul {
   Requantize requantize;
 };
 
-/// Softmax of each row. exponentials: 256, by distance to the row's largest, in 30 bits of
+/// Softmax of each row of int8. exponentials: 256, by distance to the row's largest, in 30 bits of
 /// fraction; the first is one.
 struct Softmax {
   std::int64_t rows = 0;

@@ -107,7 +107,8 @@ const Kernels& avx2_kernels() {
                                        .avg_pool2d = avg_pool2d,
                                        .max_pool2d = avx2::max_pool,
                                        .table = avx2::table,
-                                       .make_matmul = make_avx2_matmul};
+                                       .make_matmul = make_avx2_matmul,
+                                       .dot_rows = dot_rows_avx2};
   return kKernels;
 }
 
@@ -122,7 +123,8 @@ const Kernels& avx512_kernels() {
                                        .table = avx512::table,
                                        .make_matmul = make_avx512_matmul,
                                        .softmax = avx512::softmax,
-                                       .layer_norm = avx512::layer_norm};
+                                       .layer_norm = avx512::layer_norm,
+                                       .dot_rows = dot_rows_avx2};
   return kKernels;
 }
 
@@ -137,7 +139,8 @@ const Kernels& amx_kernels() {
                                        .table = avx512::table,
                                        .make_matmul = make_avx512_matmul,
                                        .softmax = avx512::softmax,
-                                       .layer_norm = avx512::layer_norm};
+                                       .layer_norm = avx512::layer_norm,
+                                       .dot_rows = dot_rows_avx2};
   return kKernels;
 }
 
