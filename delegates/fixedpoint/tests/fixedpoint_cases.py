@@ -1,33 +1,46 @@
 """Programs of one primitive with drawn sizes and numbers, and what goes in."""
 
 import random
+from functools import partial
 
 import numpy as np
 
-from fixedpoint.numbers import layer_norm_epsilon
-from fixedpoint.program import ROUNDED, Kind, Operation, Program, Rounding, Tensor
+from fixedpoint.integer_types import INT8, INT16
+from fixedpoint.numbers import Quantization, float32_bits, layer_norm_epsilon
+from fixedpoint.program import ATTRIBUTES, ROUNDED, Kind, Operation, Program, Rounding, Tensor
+from fixedpoint.rules.attention import exponentials_of
 
 
-def draw_bytes(draw, *shape):
+def draw_values(draw, kind, *shape):
     """Every third array holds extremes only."""
     make = np.random.default_rng(draw.randrange(1 << 30))
     if draw.randrange(3) == 0:
-        return make.choice(np.array([-128, 127], np.int8), shape)
-    return make.integers(-128, 128, shape).astype(np.int8)
+        return make.choice(np.array([kind.low, kind.high], kind.name), shape)
+    return make.integers(kind.low, kind.high + 1, shape).astype(kind.name)
 
 
-def one(kind, arrays, constants, shape, attributes, draw, **numbers):
+def draw_value(draw, kind):
+    return draw.randrange(kind.low, kind.high + 1)
+
+
+def draw_zero_point(draw, kind):
+    return draw_value(draw, kind) if kind.has_zero_points else 0
+
+
+def one(kind, primitive, arrays, constants, shape, attributes, draw, dtype=None, **numbers):
     """A program with `arrays` as inputs, `constants` behind them, one operation."""
     program = Program()
-    inputs = [program.add_tensor(Tensor(f"x{i}", a.shape)) for i, a in enumerate(arrays)]
+    inputs = [
+        program.add_tensor(Tensor(f"x{i}", a.shape, a.dtype.name)) for i, a in enumerate(arrays)
+    ]
     program.inputs += inputs
     inputs += [program.add_constant(f"c{i}", data) for i, data in enumerate(constants)]
-    output = program.add_tensor(Tensor("y", shape))
-    low, high = sorted((draw.randrange(-128, 128), draw.randrange(-128, 128)))
-    rounding = draw.choice(list(Rounding)) if kind in ROUNDED else Rounding.HALF_UP
+    output = program.add_tensor(Tensor("y", shape, dtype or kind.name))
+    low, high = sorted((draw_value(draw, kind), draw_value(draw, kind)))
+    rounding = draw.choice(list(Rounding)) if primitive in ROUNDED else Rounding.HALF_UP
     program.operations.append(
         Operation(
-            kind,
+            primitive,
             tuple(inputs),
             output,
             attributes,
@@ -41,17 +54,22 @@ def one(kind, arrays, constants, shape, attributes, draw, **numbers):
     return program, list(arrays)
 
 
-def requantization(draw, least, most):
+def named(kind, values):
+    return dict(zip(ATTRIBUTES[kind], values, strict=True))
+
+
+def requantization(draw, least, most, kind=INT8):
     """A third are plain shifts, where ties are many."""
     shift = draw.randrange(least, most)
     is_plain = draw.randrange(3) == 0
     multiplier = 1 << min(30, shift - 1) if is_plain else draw.randrange(1 << 30, 1 << 31)
-    offset = draw.randrange(-100, 100) << min(shift, 54)
+    furthest = kind.magnitude * 3 // 4
+    offset = draw.randrange(-furthest, furthest) << min(shift, 61 - furthest.bit_length())
     bias = offset + (0 if is_plain else draw.randrange(1 << (shift - 1))) + (1 << (shift - 1))
     return {"multipliers": (multiplier, 0), "shift": shift, "bias": bias}
 
 
-def draw_conv2d(draw):
+def draw_conv2d(kind, draw):
     groups = draw.choice([1, 1, 2])
     n, h, w, c, o = 1, *(draw.randrange(1, 6) for _ in range(4))
     kh, kw = draw.randrange(1, min(3, h) + 1), draw.randrange(1, min(3, w) + 1)
@@ -61,97 +79,149 @@ def draw_conv2d(draw):
     out_w = (w + 2 * pads[1] - kw) // steps[1] + 1
     values = (
         n, h, w, c * groups, out_h, out_w, o * groups, kh, kw, *steps, *pads, 1, 1, groups,
-        draw.randrange(-128, 128),
+        draw_zero_point(draw, kind),
     )  # fmt: skip
-    weight = np.maximum(draw_bytes(draw, o * groups, kh, kw, c), -127)
-    rows = [requantization(draw, 31, 44) for _ in range(o * groups)]
+    weight = np.maximum(draw_values(draw, INT8, o * groups, kh, kw, c), -127)
+    rows = [requantization(draw, 31, 44, kind) for _ in range(o * groups)]
     constants = [
         weight,
         np.array([row["multipliers"][0] for row in rows], np.int32),
         np.array([row["shift"] for row in rows], np.uint8),
         np.array([row["bias"] for row in rows], np.int64),
     ]
-    if draw.randrange(2):
-        constants.append(draw_bytes(draw, 256))
-    x = draw_bytes(draw, n, h, w, c * groups)
-    return one(
-        Kind.CONV2D, [x], constants, (n, out_h, out_w, o * groups), named(Kind.CONV2D, values), draw
-    )
+    if kind is INT8 and draw.randrange(2):
+        constants.append(draw_values(draw, kind, 256))
+    x = draw_values(draw, kind, n, h, w, c * groups)
+    shape = (n, out_h, out_w, o * groups)
+    return one(kind, Kind.CONV2D, [x], constants, shape, named(Kind.CONV2D, values), draw)
 
 
-def named(kind, values):
-    from fixedpoint.program import ATTRIBUTES
-
-    return dict(zip(ATTRIBUTES[kind], values, strict=True))
-
-
-def draw_add(draw):
+def draw_add(kind, draw):
     count = draw.randrange(1, 80)
     shift = draw.randrange(16, 36)
     multipliers = tuple(
         1 << draw.randrange(31) if draw.randrange(2) else draw.randrange(1 << 30) for _ in range(2)
     )
     numbers = {"multipliers": multipliers, "shift": shift, "bias": 1 << (shift - 1)}
-    arrays = [draw_bytes(draw, count), draw_bytes(draw, count)]
-    return one(Kind.ADD, arrays, [], (count,), {"count": count}, draw, **numbers)
+    arrays = [draw_values(draw, kind, count), draw_values(draw, kind, count)]
+    return one(kind, Kind.ADD, arrays, [], (count,), {"count": count}, draw, **numbers)
 
 
-def draw_mul(draw):
+def draw_mul(kind, draw):
     outer, rows, inner = (draw.randrange(1, 6) for _ in range(3))
-    values = (outer, rows, inner, draw.randrange(-128, 128), draw.randrange(-128, 128))
-    arrays = [draw_bytes(draw, outer, rows, inner), draw_bytes(draw, outer, inner)]
+    values = (outer, rows, inner, draw_zero_point(draw, kind), draw_zero_point(draw, kind))
+    arrays = [draw_values(draw, kind, outer, rows, inner), draw_values(draw, kind, outer, inner)]
     shape = (outer, rows, inner)
-    numbers = requantization(draw, 31, 46)
-    return one(Kind.MUL, arrays, [], shape, named(Kind.MUL, values), draw, **numbers)
+    numbers = requantization(draw, 31, 46 if kind is INT8 else 54, kind)
+    return one(kind, Kind.MUL, arrays, [], shape, named(Kind.MUL, values), draw, **numbers)
 
 
-def draw_avg_pool2d(draw):
+def draw_pool(draw):
+    """Sizes of a pool, and its output's shape."""
     n, h, w, c = (draw.randrange(1, 6) for _ in range(4))
     kh, kw = draw.randrange(1, h + 1), draw.randrange(1, w + 1)
     pads = draw.randrange(kh), draw.randrange(kw)
     out_h, out_w = h + 2 * pads[0] - kh + 1, w + 2 * pads[1] - kw + 1
-    values = (n, h, w, c, out_h, out_w, kh, kw, 1, 1, *pads, draw.randrange(-128, 128))
-    attributes = named(Kind.AVG_POOL2D, values)
-    numbers = requantization(draw, 31, 44)
-    x = draw_bytes(draw, n, h, w, c)
-    return one(Kind.AVG_POOL2D, [x], [], (n, out_h, out_w, c), attributes, draw, **numbers)
+    return (n, h, w, c, out_h, out_w, kh, kw, 1, 1, *pads), (n, out_h, out_w, c)
 
 
-def draw_matmul(draw):
+def draw_avg_pool2d(kind, draw):
+    values, shape = draw_pool(draw)
+    attributes = named(Kind.AVG_POOL2D, (*values, draw_zero_point(draw, kind)))
+    numbers = requantization(draw, 31, 44, kind)
+    x = draw_values(draw, kind, *values[:4])
+    return one(kind, Kind.AVG_POOL2D, [x], [], shape, attributes, draw, **numbers)
+
+
+def draw_max_pool2d(kind, draw):
+    values, shape = draw_pool(draw)
+    x = draw_values(draw, kind, *values[:4])
+    attributes = named(Kind.MAX_POOL2D, (*values, 1, 1))
+    return one(kind, Kind.MAX_POOL2D, [x], [], shape, attributes, draw)
+
+
+def draw_table(kind, draw):
+    count = draw.randrange(1, 80)
+    table = draw_values(draw, kind, 256 if kind is INT8 else 513)
+    x = draw_values(draw, kind, count)
+    return one(kind, Kind.TABLE, [x], [table], (count,), {"count": count}, draw)
+
+
+def draw_strides(draw):
+    """The attributes that read three dimensions of another order, and the shapes of both."""
+    given = [draw.randrange(1, 7) for _ in range(3)]
+    order = draw.sample(range(3), 3)
+    strides = [given[1] * given[2], given[2], 1]
+    dims = [given[d] for d in order]
+    steps = [strides[d] for d in order]
+    return (3, 0, *dims, 0, 0, 0, *steps, 0, 0, 0), given, dims
+
+
+def draw_copy(kind, draw):
+    strides, given, made = draw_strides(draw)
+    x = draw_values(draw, kind, *given)
+    return one(kind, Kind.COPY, [x], [], tuple(made), named(Kind.COPY, strides), draw)
+
+
+def draw_concat(kind, draw):
+    outer = draw.randrange(1, 5)
+    parts = [draw_values(draw, kind, outer, draw.randrange(1, 9)) for _ in range(3)]
+    shape = (outer, sum(part.shape[1] for part in parts))
+    return one(kind, Kind.CONCAT, parts, [], shape, {"outer": outer}, draw)
+
+
+def draw_quantize(kind, draw):
+    strides, given, made = draw_strides(draw)
+    factor = 2.0 ** draw.uniform(-3, 3)
+    x = np.random.default_rng(draw.randrange(1 << 30)).normal(size=given) * kind.high / factor
+    x = x.astype(np.float32)
+    for value in (np.nan, np.inf, -np.inf):
+        x.flat[draw.randrange(x.size)] = value
+    numbers = (*strides, draw_zero_point(draw, kind), float32_bits(factor))
+    attributes = named(Kind.QUANTIZE, numbers)
+    return one(kind, Kind.QUANTIZE, [x], [], tuple(made), attributes, draw)
+
+
+def draw_dequantize(kind, draw):
+    strides, given, made = draw_strides(draw)
+    numbers = (*strides, draw_zero_point(draw, kind), float32_bits(2.0 ** draw.uniform(-9, 3)))
+    x = draw_values(draw, kind, *given)
+    attributes = named(Kind.DEQUANTIZE, numbers)
+    return one(kind, Kind.DEQUANTIZE, [x], [], tuple(made), attributes, draw, dtype="float32")
+
+
+def draw_matmul(kind, draw):
     batch, rows, columns = (draw.randrange(1, 7) for _ in range(3))
     depth = draw.choice([1, 3, 16, 17, 33, 64])
-    values = (
-        batch,
-        rows,
-        columns,
-        depth,
-        draw.randrange(-128, 128),
-        draw.randrange(-128, 128),
-    )
-    arrays = [draw_bytes(draw, batch, rows, depth), draw_bytes(draw, batch, columns, depth)]
-    numbers = requantization(draw, 31, 50)
+    zero_points = draw_zero_point(draw, kind), draw_zero_point(draw, kind)
+    values = (batch, rows, columns, depth, *zero_points)
+    arrays = [
+        draw_values(draw, kind, batch, rows, depth),
+        draw_values(draw, kind, batch, columns, depth),
+    ]
+    numbers = requantization(draw, 31, 50 if kind is INT8 else 56, kind)
     shape = (batch, rows, columns)
-    return one(Kind.MATMUL, arrays, [], shape, named(Kind.MATMUL, values), draw, **numbers)
+    return one(kind, Kind.MATMUL, arrays, [], shape, named(Kind.MATMUL, values), draw, **numbers)
 
 
-def draw_softmax(draw):
+def draw_softmax(kind, draw):
     rows, columns = draw.randrange(1, 6), draw.choice([1, 2, 7, 64, 200])
-    scale = 2.0 ** draw.uniform(-12, 3)
-    table = np.round(np.exp(-np.arange(256) * scale) * (1 << 30)).astype(np.int32)
-    numbers = requantization(draw, 40, 56)
-    x = draw_bytes(draw, rows, columns)
+    source = Quantization(2.0 ** draw.uniform(-12, 3) * 128 / kind.magnitude, 0, type=kind)
+    numbers = requantization(draw, 40, 56, kind)
+    x = draw_values(draw, kind, rows, columns)
     attributes = {"rows": rows, "columns": columns}
-    return one(Kind.SOFTMAX, [x], [table], x.shape, attributes, draw, **numbers)
+    table = exponentials_of(source)
+    return one(kind, Kind.SOFTMAX, [x], [table], x.shape, attributes, draw, **numbers)
 
 
-def draw_layer_norm(draw):
+def draw_layer_norm(kind, draw):
     rows, columns = draw.randrange(1, 6), draw.choice([1, 2, 5, 48, 256, 1000])
-    x = draw_bytes(draw, rows, columns)
+    x = draw_values(draw, kind, rows, columns)
     if draw.randrange(4) == 0:  # nothing varies but one value
-        x[:] = draw.randrange(-128, 128)
-        x[0, 0] = draw.randrange(-128, 128)
+        x[:] = draw_value(draw, kind)
+        x[0, 0] = draw_value(draw, kind)
     signs = np.array([draw.choice([-1, 1, 1]) for _ in range(columns)])
-    drawn = [requantization(draw, 45, 58) for _ in range(columns)]
+    drawn = [requantization(draw, 45, 58, kind) for _ in range(columns)]
     constants = [
         (signs * [row["multipliers"][0] for row in drawn]).astype(np.int32),
         np.array([row["shift"] for row in drawn], np.uint8),
@@ -159,17 +229,27 @@ def draw_layer_norm(draw):
     ]
     epsilon = layer_norm_epsilon(1e-5, columns, 2.0 ** draw.uniform(-12, 3))
     attributes = {"rows": rows, "columns": columns}
-    return one(Kind.LAYER_NORM, [x], constants, x.shape, attributes, draw, bias=epsilon)
+    return one(kind, Kind.LAYER_NORM, [x], constants, x.shape, attributes, draw, bias=epsilon)
 
 
-DRAWN = {
+_DRAWN = {
     "conv2d": draw_conv2d,
     "add": draw_add,
     "mul": draw_mul,
     "avg_pool2d": draw_avg_pool2d,
+    "max_pool2d": draw_max_pool2d,
+    "table": draw_table,
+    "copy": draw_copy,
+    "concat": draw_concat,
+    "quantize": draw_quantize,
+    "dequantize": draw_dequantize,
     "matmul": draw_matmul,
     "softmax": draw_softmax,
     "layer_norm": draw_layer_norm,
+}
+DRAWN = {
+    **{name: partial(function, INT8) for name, function in _DRAWN.items()},
+    **{f"{name}_int16": partial(function, INT16) for name, function in _DRAWN.items()},
 }
 
 

@@ -54,6 +54,26 @@ def changed_constant(position, value):
     return change
 
 
+def with_constant(data):
+    """One input more."""
+
+    def change(program):
+        operation = program.operations[0]
+        inputs = (*operation.inputs, program.add_constant("more", data))
+        program.operations[0] = replace(operation, inputs=inputs)
+
+    return change
+
+
+def changed_table(entries, dtype):
+    def change(program):
+        operation = program.operations[0]
+        given = program.add_constant("table", np.zeros(entries, dtype))
+        program.operations[0] = replace(operation, inputs=(operation.inputs[0], given))
+
+    return change
+
+
 @pytest.mark.parametrize(
     ("name", "change", "reason"),
     [
@@ -71,6 +91,25 @@ def changed_constant(position, value):
         ("layer_norm", changed(bias=1 << 61), "constants do not fit"),
         ("layer_norm", changed_constant(2, 63), "column 0 may overflow"),
         ("layer_norm", changed_constant(3, (1 << 62) + 1), "column 0 may overflow"),
+        ("conv2d_int16", changed_attribute("input_zero_point", 1), "no zero point of its type"),
+        ("conv2d_int16", changed_constant(3, 15), "channel 0 may overflow"),
+        ("conv2d_int16", changed(low=-32769), "no range of its type"),
+        ("conv2d_int16", with_constant(np.zeros(256, np.int8)), "constants do not fit"),
+        ("conv2d_int16", with_constant(np.zeros(513, np.int16)), "constants do not fit"),
+        ("add_int16", changed(shift=15), "its sum may overflow"),
+        ("mul_int16", changed_attribute("zero_point_a", -1), "zero point of its operands"),
+        ("mul_int16", changed(shift=15), "requantization may overflow"),
+        ("mul", changed(low=-129), "no range of its type"),
+        ("avg_pool2d_int16", changed_attribute("input_zero_point", -1), "no zero point"),
+        ("table_int16", changed_table(256, np.int16), "no table of its type"),
+        ("table_int16", changed_table(513, np.int8), "no table of its type"),
+        ("table", changed_table(513, np.int16), "no table of its type"),
+        ("quantize_int16", changed_attribute("zero_point", 1), "zero point none of its type"),
+        ("dequantize_int16", changed_attribute("zero_point", 1), "zero point none of its type"),
+        ("matmul_int16", changed_attribute("zero_point_b", 1), "zero point of its matrices"),
+        ("softmax_int16", changed_table(256, np.int32), "no table of 512 exponentials"),
+        ("softmax_int16", changed_constant(1, 0), "exponentials do not begin at one"),
+        ("layer_norm_int16", changed_constant(2, 15), "column 0 may overflow"),
     ],
 )
 def test_what_could_overflow_or_leave_its_tensors_is_refused(name, change, reason, library):

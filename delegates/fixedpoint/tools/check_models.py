@@ -41,6 +41,7 @@ def main() -> int:
     parser.add_argument("--batches", type=int, default=2)
     parser.add_argument("--recipe", choices=presets, default="fixedpoint-int8")
     parser.add_argument("--rounding", help="half_up or half_even")
+    parser.add_argument("--headroom-bits", type=int, help="instead of the recipe's")
     parser.add_argument("--inputs", help="FILE.py:NAME that yields samples and their labels")
     parser.add_argument("--calibration", help="FILE.py:NAME that yields samples")
     parser.add_argument("--heal", action="store_true", help="make a file's random weights healthy")
@@ -62,6 +63,8 @@ def check(name: str, library: Library, options: Any) -> dict[str, Any]:
     samples, labels, batches = _samples(model, options)
     quantization = dict(options.recipe["quantization"])
     quantizer = {k: v for k, v in quantization.items() if k not in ("flow", "quantizer")}
+    if options.headroom_bits is not None:
+        quantizer["headroom_bits"] = options.headroom_bits
     lowering = dict(options.recipe["lowering"]["options"])
     lowering |= {"rounding": options.rounding} if options.rounding else {}
     quantized = quantize(model.module, model.example, batches, **quantizer)

@@ -2,9 +2,11 @@
 
 Usage: python delegates/fixedpoint/tools/make_corpus.py FOLDER
 
-The networks are those of the tests; together they use every primitive.
+The networks are those of the tests; together they use every primitive. Each is written with
+activations of int8 and of int16.
 """
 
+import itertools
 import sys
 from pathlib import Path
 
@@ -16,6 +18,7 @@ sys.path[:0] = [str(PACKAGE / "python"), str(PACKAGE / "tests")]
 from fixedpoint_nets import NETS  # noqa: E402
 
 from fixedpoint.convert import convert, quantize  # noqa: E402
+from fixedpoint.integer_types import TYPES  # noqa: E402
 
 
 def main() -> int:
@@ -25,12 +28,12 @@ def main() -> int:
         return 2
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    for name, make in NETS.items():
+    for name, activations in itertools.product(NETS, TYPES):
         torch.manual_seed(1)
-        model, example = make()
-        converted = convert(quantize(model.eval(), example, [example]))
-        for number, (_, blob) in enumerate(converted.programs()):
-            path = folder / f"{name}-{number}.blob"
+        model, example = NETS[name]()
+        quantized = quantize(model.eval(), example, [example], activations=activations)
+        for number, (_, blob) in enumerate(convert(quantized).programs()):
+            path = folder / f"{name}-{activations}-{number}.blob"
             path.write_bytes(blob)
             print(path, len(blob))
     return 0

@@ -2,7 +2,9 @@
 
 Usage: python delegates/fixedpoint/tools/time_blob.py --library LIB PROGRAM.blob...
 
-Prints medians and minima in milliseconds, one thread.
+Prints medians and minima in milliseconds of the processor's time, which what else runs disturbs
+least, and how many times as fast the first is: the median of the rounds' ratios and its quartiles.
+One thread.
 """
 
 import argparse
@@ -35,12 +37,26 @@ def main() -> int:
         for _ in range(options.rounds):
             for isa, program in opened.items():
                 program.execute(inputs, outputs)
-                started = time.perf_counter()
+                started = time.thread_time()
                 program.execute(inputs, outputs)
-                times[isa].append(1e3 * (time.perf_counter() - started))
-        shown = {isa: f"{statistics.median(t):.3f} (min {min(t):.3f})" for isa, t in times.items()}
+                times[isa].append(1e3 * (time.thread_time() - started))
+        fastest = next(iter(times.values()))
+        shown = {isa: f"{describe(t)} {describe_ratios(t, fastest)}" for isa, t in times.items()}
         print(path.stem, shown, flush=True)
     return 0
+
+
+def describe(times: list[float]) -> str:
+    """The median and the minimum."""
+    return f"{statistics.median(times):.3f} (min {min(times):.3f})"
+
+
+def describe_ratios(times: list[float], fastest: list[float]) -> str:
+    """Round by round, how many times as long."""
+    low, middle, high = statistics.quantiles(
+        (time / least for time, least in zip(times, fastest, strict=True)), n=4
+    )
+    return f"x{middle:.2f} [{low:.2f}, {high:.2f}]"
 
 
 def boundary_bytes(blob: bytes) -> tuple[list[int], list[int]]:

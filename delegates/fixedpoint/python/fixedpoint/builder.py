@@ -79,7 +79,7 @@ class Builder:
             raise NotLowered(str(error)) from error
 
     def value_of(self, node: Node) -> Value:
-        """The int8 value of a node; one that nothing has made is an input, or a constant."""
+        """The integers of a node; one that nothing has made is an input, or a constant."""
         if node not in self._values:
             is_constant = self.constants.is_constant(node)
             self._values[node] = self._constant(node) if is_constant else self._input(node)
@@ -89,14 +89,15 @@ class Builder:
         """The value behind a dequantize.
 
         Raises:
-            NotLowered: the node is no per-tensor dequantize of int8.
+            NotLowered: the node is no per-tensor dequantize, or of another type than the result.
         """
         if not is_dequantize(node) or not isinstance(node, Node):
             raise NotLowered("one of its inputs is not quantized")
         if not isinstance(node.args[0], Node) or is_per_channel(node):
             raise NotLowered("one of its inputs is quantized per channel")
-        found = self.value_of(node.args[0])
-        return Value(found.tensor, found.view, quantization_of(node))
+        found, parameters = self.value_of(node.args[0]), quantization_of(node)
+        self._check_type(parameters)
+        return Value(found.tensor, found.view, parameters)
 
     def read(self, node: object, order: Order | None = None) -> Operand:
         """The value behind a dequantize, in an order; None: the one in which it lies."""
@@ -123,7 +124,7 @@ class Builder:
         order: Order,
         quantization: Quantization,
         attributes: dict[str, int],
-        dtype: str = "int8",
+        dtype: str | None = None,
         **numbers: Any,
     ) -> Value:
         """Appends a primitive whose result of this logical shape is stored in this order."""
@@ -131,6 +132,7 @@ class Builder:
         nodes = () if match is None else tuple(match.nodes())
         name = f"t{len(self.program.tensors)}" if match is None else match.quantize.name
         scale, zero_point = quantization.scale, quantization.zero_point
+        dtype = dtype or quantization.type.name
         tensor = Tensor(name, shape_in(shape, order), dtype, scale, zero_point)
         output = self.program.add_tensor(tensor)
         handles = tuple(n.meta["debug_handle"] for n in nodes if n.meta.get("debug_handle"))
@@ -169,7 +171,7 @@ class Builder:
                 }
                 kind, dtype = Kind.DEQUANTIZE, "float32"
             else:
-                value, numbers, kind, dtype = self.value_of(node), {}, Kind.COPY, "int8"
+                value, numbers, kind, dtype = self.value_of(node), {}, Kind.COPY, None
             read = read_in(value.view, order)
             made = self._strided(kind, value.tensor, read, value, order, numbers, dtype=dtype)
             self.program.outputs.append(made.tensor)
@@ -193,6 +195,14 @@ class Builder:
             kind, (source,), value.shape, order, value.quantization, attributes, **more
         )
 
+    def _check_type(self, source: Quantization) -> None:
+        """Every primitive computes in one type."""
+        if self._match is None:
+            return
+        made = quantization_of(self._match.quantize).type
+        if source.type is not made:
+            raise NotLowered(f"it takes {source.type.name} and makes {made.name}")
+
     def _rounding(self, kind: Kind, quantization: Quantization) -> Rounding:
         if kind not in ROUNDED or self.modes.rounding == "half_up":
             return Rounding.HALF_UP
@@ -204,7 +214,7 @@ class Builder:
         shape = shape_of(node)
         is_float = node.meta["val"].dtype == torch.float32
         parameters = Quantization(1.0, 0) if is_float else _input_quantization(node)
-        dtype = "float32" if is_float else "int8"
+        dtype = "float32" if is_float else parameters.type.name
         tensor = Tensor(node.name, shape, dtype, parameters.scale, parameters.zero_point)
         given = self.program.add_tensor(tensor)
         self.program.inputs.append(given)

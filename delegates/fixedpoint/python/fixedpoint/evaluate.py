@@ -120,7 +120,8 @@ def _quantize(program: Program, op: Operation, values: Values) -> torch.Tensor:
     x = _strided(program, op, values)
     a = op.attributes
     factor = float32_from_bits(a["factor_bits"])
-    return reference.quantize(x, factor, a["zero_point"], op.low, op.high)
+    bits = 8 * np.dtype(program.tensors[op.output].dtype).itemsize
+    return reference.quantize(x, factor, a["zero_point"], op.low, op.high, bits)
 
 
 def _dequantize(program: Program, op: Operation, values: Values) -> torch.Tensor:

@@ -1,7 +1,8 @@
 """Functions of one value: their names in a graph, their bounds, their tables.
 
-A table of 256 entries serves each of them in int8; the fixed output parameters are those that other
-integer runtimes use, where the range of the function is known beforehand.
+A table of 256 entries serves each of them in int8, an interpolated one of 513 those in int16 that
+are no straight lines. The fixed output parameters are those that other integer runtimes use, where
+the range of the function is known beforehand.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from fixedpoint.integer_types import INT8, INT16, IntegerType
 from fixedpoint.numbers import Quantization
 
 UNARY = frozenset(
@@ -25,12 +27,19 @@ SHARES = ("aten.hardsigmoid", "aten.sigmoid", "aten.softmax")
 """Functions whose results lie between 0 and 1; those of tanh lie between -1 and 1."""
 
 
-def fixed_output(name: str, is_power_of_two: bool = False) -> tuple[float, int] | None:
+def fixed_output(
+    name: str, is_power_of_two: bool = False, kind: IntegerType = INT8
+) -> tuple[float, int] | None:
     """Scale and zero point of functions whose range is known; in Q formats the zero point is 0."""
+    if kind is INT16:
+        return (2.0**-15, 0) if name == "aten.tanh" or name in SHARES else None
     if name == "aten.tanh" or (name in SHARES and is_power_of_two):
         return 2.0**-7, 0
     return (2.0**-8, -128) if name in SHARES else None
 
+
+_CODES = {INT8: torch.arange(-128, 128), INT16: torch.arange(-32768, 32769, 128)}
+"""Where tables have entries."""
 
 _INFINITY = float("inf")
 
@@ -69,10 +78,26 @@ def _at(args: Sequence[Any], index: int, default: float) -> Any:
 def make_table(
     function: Callable[[torch.Tensor], torch.Tensor], source: Quantization, result: Quantization
 ) -> np.ndarray:
-    """The 256 results for all int8 inputs, from the function in float64."""
-    codes = torch.arange(-128, 128, dtype=torch.float64)
-    reals = (codes - source.zero_point) * source.scale
-    return np.array([result.quantize(value) for value in function(reals).tolist()], dtype=np.int8)
+    """The results from the function in float64, for all 256 inputs of int8.
+
+    For int16, those for every 128th input, 513 from -32768 to 32768, which is none any more; but
+    for 0, each makes up for half of what the lines beside it miss.
+    """
+    codes = _CODES[source.type].to(torch.float64)
+    reals = function((codes - source.zero_point) * source.scale)
+    if source.type is INT16:
+        reals += _missed(reals, function((codes[:-1] + 64) * source.scale))
+    results = [result.quantize(value) for value in reals.tolist()]
+    return np.array(results, dtype=result.type.name)
+
+
+def _missed(knots: torch.Tensor, middles: torch.Tensor) -> torch.Tensor:
+    """Half of how far lines between knots lie from the function in their middles."""
+    missed = (middles - (knots[:-1] + knots[1:]) / 2).nan_to_num(0.0, 0.0, 0.0)
+    sides = torch.cat([missed[:1], missed, missed[-1:]])
+    made = (sides[:-1] + sides[1:]) / 4
+    made[len(made) // 2] = 0.0
+    return made
 
 
 def named_arguments(target: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:

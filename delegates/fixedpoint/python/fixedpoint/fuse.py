@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from fixedpoint.integer_types import INT8
 from fixedpoint.program import Kind, Operation, Program
 
 
@@ -26,8 +27,10 @@ def fuse_tables(program: Program) -> Program:
 
 
 def _is_fusable(program: Program, index: int | None) -> bool:
+    """Tables of int16 are interpolated: they stay by themselves."""
     assert index is not None
-    return index not in program.outputs and len(list(program.consumers(index))) == 1
+    is_alone = index not in program.outputs and len(list(program.consumers(index))) == 1
+    return is_alone and program.tensors[index].dtype == INT8.name
 
 
 def _without_unused(program: Program) -> Program:

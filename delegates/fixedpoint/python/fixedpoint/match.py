@@ -12,12 +12,13 @@ import torch
 from torch.fx import Node
 
 from fixedpoint.functions import base_name, bounds_of
+from fixedpoint.integer_types import INT8, INT16
 from fixedpoint.numbers import Quantization
 
 QUANTIZE = "quantized_decomposed.quantize_per_tensor"
 DEQUANTIZE = "quantized_decomposed.dequantize_per_tensor"
 DEQUANTIZE_CHANNELS = "quantized_decomposed.dequantize_per_channel"
-
+_TYPES = {torch.int8: INT8, torch.int16: INT16}
 
 MOVES = (
     "aten.view",
@@ -93,14 +94,17 @@ def quantization_of(node: Node) -> Quantization:
     """The parameters that a per-tensor quantize or dequantize is written with.
 
     Raises:
-        NotLowered: they are not constants of int8.
+        NotLowered: they are not constants of a type of activations.
     """
     scale, zero_point, low, high, dtype = node.args[1:6]
     if not isinstance(scale, float | int) or not isinstance(zero_point, int):
         raise NotLowered("its quantization parameters are computed, not constants")
-    if dtype is not torch.int8:
-        raise NotLowered(f"it is quantized to {dtype}, not to int8")
-    return Quantization(float(scale), zero_point, int(low), int(high))
+    kind = _TYPES.get(dtype)
+    if kind is None:
+        raise NotLowered(f"it is quantized to {dtype}, neither to int8 nor to int16")
+    if zero_point != 0 and not kind.has_zero_points:
+        raise NotLowered(f"it is quantized to {dtype} with a zero point, {zero_point}")
+    return Quantization(float(scale), zero_point, int(low), int(high), kind)
 
 
 def find_match(quantize: Node) -> Match:

@@ -2,8 +2,9 @@
 
     y = clamp((acc * multiplier + bias) >> shift, low, high)
 
-in 64-bit arithmetic, with an arithmetic (flooring) shift. All that is real is settled here, ahead
-of time and in double precision or exact rationals; nothing is left to be rounded at run time.
+with an arithmetic (flooring) shift: in 64 bits for activations of int8, as if in unlimited integers
+for those of int16. All that is real is settled here, ahead of time and in double precision or exact
+rationals; nothing is left to be rounded at run time.
 """
 
 import math
@@ -12,14 +13,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from fixedpoint.integer_types import INT8, IntegerType
+
 MULTIPLIER_BITS = 31
 """Multipliers lie below 2^31; a normal one is at least 2^30."""
 
 MAX_SHIFT = 62
 _BIAS_LIMIT = 1 << 62
-"""The product of an accumulator and a multiplier is below 2^62, the sum of both below 2^63."""
-
-INT8_RANGE = (-128, 127)
+"""The product of an accumulator and a multiplier is below 2^62, the sum of both below 2^63; with
+int16 that is so for what lies above 16 bits."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +30,9 @@ class Quantization:
 
     scale: float
     zero_point: int
-    low: int = INT8_RANGE[0]
-    high: int = INT8_RANGE[1]
+    low: int = INT8.low
+    high: int = INT8.high
+    type: IntegerType = INT8
 
     def quantize(self, value: float) -> int:
         """The integer nearest to a real value, ties to even, clamped."""
@@ -61,7 +64,9 @@ class NumberError(ValueError):
     """Scales that no integer arithmetic of this format can express."""
 
 
-def split_ratio(ratio: float, offset: float = 0.0, bits: int = MULTIPLIER_BITS) -> tuple[int, int]:
+def split_ratio(
+    ratio: float, offset: float = 0.0, bits: int = MULTIPLIER_BITS, least_shift: int = 1
+) -> tuple[int, int]:
     """Multiplier below 2^bits and shift such that ratio ~ multiplier * 2^-shift.
 
     `offset` is the real number that the bias will carry: the shift leaves room for offset * 2^shift
@@ -69,7 +74,7 @@ def split_ratio(ratio: float, offset: float = 0.0, bits: int = MULTIPLIER_BITS) 
     62, takes some.
 
     Raises:
-        NumberError: the ratio is not positive and finite, or so large that no shift is left.
+        NumberError: the ratio is not positive and finite, or so large that the shift is too small.
     """
     if not (math.isfinite(ratio) and ratio > 0):
         raise NumberError(f"a ratio of scales is positive and finite, not {ratio}")
@@ -78,7 +83,7 @@ def split_ratio(ratio: float, offset: float = 0.0, bits: int = MULTIPLIER_BITS) 
     multiplier = round(math.ldexp(mantissa, exponent + shift))
     if multiplier == 1 << bits:
         multiplier, shift = multiplier >> 1, shift - 1
-    if shift < 1:
+    if shift < least_shift:
         raise NumberError(f"the ratio of scales {ratio} is too large; calibrate the output")
     return multiplier, shift
 
@@ -93,14 +98,17 @@ def fixed_bias(offset: float, shift: int) -> int:
     return round(Fraction(offset) * (1 << shift)) + (1 << (shift - 1))
 
 
-def check_range(largest_accumulator: int, multiplier: int, bias: int) -> None:
+def check_range(
+    largest_accumulator: int, multiplier: int, bias: int, kind: IntegerType = INT8
+) -> None:
     """Proves that no accumulator up to the given magnitude overflows 64 bits.
 
     Raises:
         NumberError: one could.
     """
-    if largest_accumulator >= 1 << 31:
-        raise NumberError("the accumulator may leave 32 bits; split the layer")
+    if largest_accumulator >= 1 << kind.accumulator_bits:
+        bits = kind.accumulator_bits + 1
+        raise NumberError(f"the accumulator may leave {bits} bits; split the layer")
     if multiplier >= 1 << MULTIPLIER_BITS or abs(bias) > _BIAS_LIMIT:
         raise NumberError("the product of accumulator and multiplier may leave 64 bits")
 
@@ -113,7 +121,7 @@ def requantize_sum(
     The shift is the one of the largest ratio, so that one addition of products needs one shift.
     """
     offset = float(output.zero_point)
-    _, shift = split_ratio(max(ratios), offset, bits)
+    _, shift = split_ratio(max(ratios), offset, bits, output.type.least_shift)
     multipliers = [round(Fraction(ratio) * (1 << shift)) for ratio in ratios]
     folded = sum(m * z for m, z in zip(multipliers, zero_points, strict=True))
     return multipliers, shift, fixed_bias(offset, shift) - folded
@@ -143,11 +151,11 @@ LAYER_NORM_BITS = 23
 """Fraction bits of normalized values before they are requantized."""
 
 
-def split_signed_ratio(ratio: float, offset: float) -> tuple[int, int]:
+def split_signed_ratio(ratio: float, offset: float, least_shift: int = 1) -> tuple[int, int]:
     """`split_ratio` of a ratio of either sign, or of none."""
     if ratio == 0:
         return 0, min(MULTIPLIER_BITS, _room_for(offset))
-    multiplier, shift = split_ratio(abs(ratio), offset)
+    multiplier, shift = split_ratio(abs(ratio), offset, least_shift=least_shift)
     return (multiplier if ratio > 0 else -multiplier), shift
 
 

@@ -1,4 +1,4 @@
-"""Observers of Q formats: scales are powers of two, zero points are 0."""
+"""Observers of symmetric ranges: zero points are 0; in Q formats scales are powers of two."""
 
 from typing import Any
 
@@ -13,7 +13,28 @@ def power_of_two_above(scales: torch.Tensor) -> torch.Tensor:
     return torch.ldexp(torch.ones_like(scales), exponent)
 
 
-class PowerOfTwoHistogramObserver(HistogramObserver):  # type: ignore[misc]
+class _Headroom:
+    """Leaves bits above what was observed, for inputs that nobody has calibrated with."""
+
+    def __init__(self, *args: Any, headroom_bits: int = 0, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._factor = 2.0**headroom_bits
+
+    def calculate_qparams(self) -> Any:
+        """Scale and zero point."""
+        scale, zero_point = super().calculate_qparams()  # type: ignore[misc]
+        return scale * self._factor, zero_point
+
+
+class SymmetricHistogramObserver(_Headroom, HistogramObserver):  # type: ignore[misc]
+    """A symmetric histogram with headroom."""
+
+
+class SymmetricMinMaxObserver(_Headroom, MinMaxObserver):  # type: ignore[misc]
+    """The observed range, symmetric, with headroom."""
+
+
+class PowerOfTwoHistogramObserver(SymmetricHistogramObserver):
     """A symmetric histogram, its scale taken to the next power of two."""
 
     def calculate_qparams(self) -> Any:
@@ -22,7 +43,7 @@ class PowerOfTwoHistogramObserver(HistogramObserver):  # type: ignore[misc]
         return power_of_two_above(scale), torch.zeros_like(zero_point)
 
 
-class PowerOfTwoMinMaxObserver(MinMaxObserver):  # type: ignore[misc]
+class PowerOfTwoMinMaxObserver(SymmetricMinMaxObserver):
     """The observed range, its scale taken to the next power of two."""
 
     def calculate_qparams(self) -> Any:

@@ -57,8 +57,8 @@ class FixedPointPartitioner(Partitioner):  # type: ignore[misc]
 
         `bias`: `int64` carries it exactly, `int32` rounds it to the scale of the products as other
         integer runtimes do. `boundary`: `float` takes the program's outer quantize and dequantize
-        in, `int8` leaves them outside, where they can be stripped. `rounding`: where a result
-        between two integers goes, `half_up` or `half_even`.
+        in, `int8` leaves them outside, where they can be stripped, those of int16 too. `rounding`:
+        where a result between two integers goes, `half_up` or `half_even`.
 
         Raises:
             ValueError: a mode that there is not.

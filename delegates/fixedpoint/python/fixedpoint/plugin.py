@@ -30,4 +30,19 @@ recipes = [
         "lowering": {"partitioner": _PARTITIONER, "options": {"bias": "int32"}},
         "produces": "pte",
     },
+    {
+        "name": "executorch/fixedpoint-int16x8",
+        "engine": "executorch",
+        "description": "Fixed-point delegate, integers only, int16 activations and int8 weights "
+        "(PT2E), weights per channel; give its runtime with --library",
+        "quantization": {
+            "flow": "pt2e",
+            "quantizer": "fixedpoint.quantizer:FixedPointQuantizer",
+            "observer": "minmax",
+            "activations": "int16",
+            "headroom_bits": 1,
+        },
+        "lowering": {"partitioner": _PARTITIONER, "options": {}},
+        "produces": "pte",
+    },
 ]

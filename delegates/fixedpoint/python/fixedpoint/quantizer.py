@@ -1,36 +1,25 @@
 """A PT2E quantizer for everything that the delegate computes.
 
-int8 activations per tensor, int8 weights per output channel in [-127, 127], float biases (lowering
-carries them in 64 bits). Operators that only move data share the parameters of their input.
+int8 or int16 activations per tensor, int8 weights per output channel in [-127, 127], float biases
+(lowering carries them in 64 bits). Operators that only move data share the parameters of their
+input.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch.fx import Node
-from torchao.quantization.pt2e import (
-    HistogramObserver,
-    MinMaxObserver,
-    PerChannelMinMaxObserver,
-)
 from torchao.quantization.pt2e.quantizer import (
-    FixedQParamsQuantizationSpec,
     QuantizationAnnotation,
-    QuantizationSpec,
     Quantizer,
     SharedQuantizationSpec,
 )
 from torchao.quantization.pt2e.quantizer.quantizer import Q_ANNOTATION_KEY
 
 from fixedpoint.functions import UNARY, base_name, bounds_of, fixed_output
-from fixedpoint.observers import (
-    PowerOfTwoChannelObserver,
-    PowerOfTwoHistogramObserver,
-    PowerOfTwoMinMaxObserver,
-)
 from fixedpoint.rewrite import rewrite
+from fixedpoint.specs import Options, Specs, make_specs
 
 _WEIGHTED = ("aten.conv1d", "aten.conv2d", "aten.convolution", "aten.linear")
 _BINARY = ("aten.matmul", "aten.bmm", "aten.mm")
@@ -57,64 +46,33 @@ _MOVING = (
     "aten.constant_pad_nd",
     "aten.pad",
 )
-_OBSERVERS = {
-    "any": {"histogram": HistogramObserver, "minmax": MinMaxObserver},
-    "power_of_two": {"histogram": PowerOfTwoHistogramObserver, "minmax": PowerOfTwoMinMaxObserver},
-}
-_EPSILON = 2.0**-12
-"""The smallest scale of activations."""
-
-
-@dataclass(frozen=True)
-class _Specs:
-    activation: Any
-    weight: QuantizationSpec
-    is_power_of_two: bool
 
 
 class FixedPointQuantizer(Quantizer):  # type: ignore[misc]
     """Annotates a graph for the fixed-point delegate."""
 
     def __init__(
-        self, observer: str = "histogram", scales: str = "any", fraction_bits: int | None = None
+        self,
+        observer: str = "histogram",
+        scales: str = "any",
+        fraction_bits: int | None = None,
+        activations: str = "int8",
+        headroom_bits: int = 0,
     ) -> None:
         """Takes how ranges of activations are found: `histogram` or `minmax`.
 
         `scales`: `any`, or `power_of_two`, with zero points of 0: the Q formats. `fraction_bits`
         gives every activation of a Q format that many bits behind the point (a scale of
         2^-fraction_bits) in the place of what is observed; functions of a known range keep theirs.
+        `activations`: `int8`, or `int16`, whose zero points are 0. `headroom_bits`: what is left
+        above the observed range, where zero points are 0; functions of a known range need none.
 
         Raises:
-            ValueError: another observer or other scales, fraction bits without a Q format.
+            ValueError: another observer, other scales or activations, fraction bits without a Q
+                format, headroom beside zero points.
         """
-        if scales not in _OBSERVERS:
-            raise ValueError(f"no scales {scales!r}; there are {', '.join(_OBSERVERS)}")
-        if observer not in _OBSERVERS[scales]:
-            known = ", ".join(_OBSERVERS[scales])
-            raise ValueError(f"no observer {observer!r}; there are {known}")
-        is_power_of_two = scales == "power_of_two"
-        if fraction_bits is not None and not is_power_of_two:
-            raise ValueError("fraction_bits are of Q formats; give scales='power_of_two', too")
-        observed = _OBSERVERS[scales][observer].with_args(eps=_EPSILON)
-        channels = PowerOfTwoChannelObserver if is_power_of_two else PerChannelMinMaxObserver
-        activation = QuantizationSpec(
-            dtype=torch.int8,
-            quant_min=-128,
-            quant_max=127,
-            qscheme=torch.per_tensor_symmetric if is_power_of_two else torch.per_tensor_affine,
-            observer_or_fake_quant_ctr=observed,
-        )
-        self._specs = _Specs(
-            activation=activation if fraction_bits is None else _fixed(2.0**-fraction_bits, 0),
-            weight=QuantizationSpec(
-                dtype=torch.int8,
-                quant_min=-127,
-                quant_max=127,
-                qscheme=torch.per_channel_symmetric,
-                ch_axis=0,
-                observer_or_fake_quant_ctr=channels.with_args(),
-            ),
-            is_power_of_two=is_power_of_two,
+        self._specs = make_specs(
+            Options(observer, scales, fraction_bits, activations, headroom_bits)
         )
 
     def transform_for_annotation(self, model: torch.fx.GraphModule) -> torch.fx.GraphModule:
@@ -133,18 +91,12 @@ class FixedPointQuantizer(Quantizer):  # type: ignore[misc]
         """Nothing to refuse: what has no rule stays as it is."""
 
 
-def _fixed(scale: float, zero_point: int) -> FixedQParamsQuantizationSpec:
-    return FixedQParamsQuantizationSpec(
-        torch.int8, scale, zero_point, -128, 127, torch.per_tensor_affine
-    )
-
-
 def _is_float(node: Any) -> bool:
     value = node.meta.get("val") if isinstance(node, Node) else None
     return isinstance(value, torch.Tensor) and value.dtype == torch.float32
 
 
-def _input_spec(node: Node, specs: _Specs) -> Any:
+def _input_spec(node: Node, specs: Specs) -> Any:
     """What is quantized where it is made is not quantized again where it is read."""
     annotation = node.meta.get(Q_ANNOTATION_KEY)
     made = annotation.output_qspec if annotation is not None else None
@@ -166,7 +118,7 @@ def _put(node: Node, inputs: dict[Node, Any], output: Any) -> None:
     )
 
 
-def _put_fused(node: Node, inputs: dict[Node, Any], specs: _Specs) -> None:
+def _put_fused(node: Node, inputs: dict[Node, Any], specs: Specs) -> None:
     last = _fused_activation(node)
     if last is node:
         _put(node, inputs, specs.activation)
@@ -175,7 +127,7 @@ def _put_fused(node: Node, inputs: dict[Node, Any], specs: _Specs) -> None:
         _put(last, {}, specs.activation)
 
 
-def _annotate_weighted(node: Node, specs: _Specs) -> None:
+def _annotate_weighted(node: Node, specs: Specs) -> None:
     x, weight = node.args[0], node.args[1]
     if not (_is_float(x) and isinstance(weight, Node) and weight.op == "get_attr"):
         return
@@ -183,14 +135,14 @@ def _annotate_weighted(node: Node, specs: _Specs) -> None:
     _put_fused(node, {x: _input_spec(x, specs), weight: specs.weight}, specs)
 
 
-def _annotate_binary(node: Node, specs: _Specs) -> None:
+def _annotate_binary(node: Node, specs: Specs) -> None:
     if not all(_is_float(arg) for arg in node.args[:2]):
         return
     inputs = {arg: _input_spec(arg, specs) for arg in node.args[:2] if isinstance(arg, Node)}
     _put_fused(node, inputs, specs)
 
 
-def _annotate_with_number(node: Node, specs: _Specs) -> None:
+def _annotate_with_number(node: Node, specs: Specs) -> None:
     """An operator of two tensors, or of a tensor and a number."""
     if not isinstance(node.args[1], Node):
         _annotate_unary(node, specs)
@@ -198,13 +150,13 @@ def _annotate_with_number(node: Node, specs: _Specs) -> None:
         _annotate_binary(node, specs)
 
 
-def _annotate_moving(node: Node, specs: _Specs) -> None:
+def _annotate_moving(node: Node, specs: Specs) -> None:
     x = node.args[0]
     if _is_float(x) and isinstance(x, Node):
         _put(node, {x: _input_spec(x, specs)}, SharedQuantizationSpec((x, node)))
 
 
-def _annotate_cat(node: Node, specs: _Specs) -> None:
+def _annotate_cat(node: Node, specs: Specs) -> None:
     parts = node.args[0]
     if not (isinstance(parts, list | tuple) and all(_is_float(part) for part in parts)):
         return
@@ -212,16 +164,16 @@ def _annotate_cat(node: Node, specs: _Specs) -> None:
     _put(node, inputs, specs.activation)
 
 
-def _annotate_unary(node: Node, specs: _Specs) -> None:
+def _annotate_unary(node: Node, specs: Specs) -> None:
     x = node.args[0]
     if not (_is_float(x) and isinstance(x, Node)):
         return
-    fixed = fixed_output(base_name(node.target), specs.is_power_of_two)
-    output = specs.activation if fixed is None else _fixed(*fixed)
+    fixed = fixed_output(base_name(node.target), specs.is_power_of_two, specs.type)
+    output = specs.activation if fixed is None else specs.fixed(*fixed)
     _put(node, {x: _input_spec(x, specs)}, output)
 
 
-_RULES: dict[str, Callable[[Node, _Specs], None]] = {
+_RULES: dict[str, Callable[[Node, Specs], None]] = {
     **dict.fromkeys(_WEIGHTED, _annotate_weighted),
     **dict.fromkeys(_BINARY, _annotate_binary),
     **dict.fromkeys(_WITH_NUMBER, _annotate_with_number),

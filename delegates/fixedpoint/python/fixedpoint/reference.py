@@ -1,9 +1,9 @@
 """Each primitive as a torch operator `fixedpoint::…` in plain integer arithmetic.
 
-These are the definitions that the C++ kernels reproduce bit for bit. Activations are int8, of rank
-4 channels last. Sums of products are int64 except in convolutions, whose products are added by a
-float64 convolution: all partial sums are integers below 2^53 there, so that they are exact in any
-order (`check_range` keeps them below 2^31).
+These are the definitions that the C++ kernels reproduce bit for bit. Activations are int8 or int16,
+results as their inputs, of rank 4 channels last. Sums of products are int64 except in convolutions,
+whose products are added by a float64 convolution: all partial sums are integers below 2^53 there,
+so that they are exact in any order (`check_range` keeps them below 2^31, or 2^47).
 
 Operators register on import, and run under torch.export with fake tensors too.
 """
@@ -14,7 +14,8 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-INT8 = torch.int8
+_WORD = 16
+_OF_BITS = {8: torch.int8, 16: torch.int16}
 _Function = TypeVar("_Function", bound=Callable[..., Tensor])
 
 
@@ -35,8 +36,8 @@ def same_shape(x: Tensor, *_: Any) -> Tensor:
     return torch.empty_like(x)
 
 
-def _int8_shape(x: Tensor, *_: Any) -> Tensor:
-    return x.new_empty(x.shape, dtype=INT8)
+def _quantized_shape(x: Tensor, *rest: Any) -> Tensor:
+    return x.new_empty(x.shape, dtype=_OF_BITS[rest[4] if len(rest) > 4 else 8])
 
 
 def _float32_shape(x: Tensor, *_: Any) -> Tensor:
@@ -53,11 +54,43 @@ def _conv2d_shape(x: Tensor, weight: Tensor, *rest: Any) -> Tensor:
 
 
 def requantize(
-    accumulator: Tensor, multiplier: Tensor, shift: Tensor, bias: Tensor, rounding: int = 0
+    accumulator: Tensor,
+    multiplier: Tensor,
+    shift: Tensor,
+    bias: Tensor,
+    rounding: int = 0,
+    dtype: torch.dtype = torch.int8,
 ) -> Tensor:
-    """(accumulator * multiplier + bias) >> shift in int64, broadcast over the last dimension."""
-    product = accumulator.to(torch.int64) * multiplier.to(torch.int64) + bias
-    return shift_right(product, shift.to(torch.int64), rounding)
+    """(accumulator * multiplier + bias) >> shift, broadcast over the last dimension.
+
+    For activations of int8 in int64; for those of int16 as if in unlimited integers.
+    """
+    compute = _REQUANTIZE[dtype]
+    multiplier, shift = multiplier.to(torch.int64), shift.to(torch.int64)
+    return compute(accumulator.to(torch.int64), multiplier, shift, bias, rounding)
+
+
+def _requantize_narrow(
+    accumulator: Tensor, multiplier: Tensor, shift: Tensor, bias: Tensor, rounding: int
+) -> Tensor:
+    return shift_right(accumulator * multiplier + bias, shift, rounding)
+
+
+def _requantize_wide(
+    accumulator: Tensor, multiplier: Tensor, shift: Tensor, bias: Tensor, rounding: int
+) -> Tensor:
+    """The sum is above * 2^16 + below % 2^16: accumulator and bias are taken apart at 16 bits."""
+    mask = (1 << _WORD) - 1
+    below = (accumulator & mask) * multiplier + (bias & mask)
+    above = (accumulator >> _WORD) * multiplier + (bias >> _WORD) + (below >> _WORD)
+    value = above >> (shift - _WORD)
+    if rounding == 0:
+        return value
+    is_tie = (above == (value << (shift - _WORD))) & ((below & mask) == 0)
+    return value - (is_tie & (value % 2 == 1)).to(torch.int64)
+
+
+_REQUANTIZE = {torch.int8: _requantize_narrow, torch.int16: _requantize_wide}
 
 
 def shift_right(product: Tensor, shift: Tensor, rounding: int) -> Tensor:
@@ -69,9 +102,9 @@ def shift_right(product: Tensor, shift: Tensor, rounding: int) -> Tensor:
     return value - (is_tie & (value % 2 == 1)).to(torch.int64)
 
 
-def narrow(value: Tensor, low: int, high: int) -> Tensor:
-    """Clamped int8."""
-    return value.clamp(low, high).to(INT8)
+def narrow(value: Tensor, low: int, high: int, dtype: torch.dtype) -> Tensor:
+    """Clamped to what the type holds, in it."""
+    return value.clamp(low, high).to(dtype)
 
 
 def scalar(value: int) -> Tensor:
@@ -118,7 +151,7 @@ def conv2d(
         groups,
     )
     sums = accumulator.permute(0, 2, 3, 1).to(torch.int64)
-    y = narrow(requantize(sums, multiplier, shift, bias, rounding), low, high)
+    y = narrow(requantize(sums, multiplier, shift, bias, rounding, x.dtype), low, high, x.dtype)
     return (y if table is None else _look_up(y, table)).contiguous()
 
 
@@ -153,7 +186,7 @@ def add(
 ) -> Tensor:
     """clamp((a * multiplier_a + b * multiplier_b + bias) >> shift); equal shapes."""
     total = a.to(torch.int64) * multiplier_a + b.to(torch.int64) * multiplier_b + bias
-    return narrow(shift_right(total, scalar(shift), rounding), low, high)
+    return narrow(shift_right(total, scalar(shift), rounding), low, high, a.dtype)
 
 
 @operator("mul", same_shape)
@@ -171,8 +204,8 @@ def mul(
 ) -> Tensor:
     """The product of what a and b stand for; b broadcasts over a."""
     product = (a.to(torch.int64) - zero_point_a) * (b.to(torch.int64) - zero_point_b)
-    y = requantize(product, scalar(multiplier), scalar(shift), scalar(bias), rounding)
-    return narrow(y, low, high)
+    y = requantize(product, scalar(multiplier), scalar(shift), scalar(bias), rounding, a.dtype)
+    return narrow(y, low, high, a.dtype)
 
 
 @operator("avg_pool2d", _window_shape)
@@ -194,8 +227,8 @@ def avg_pool2d(
     padded = _pad(x, kernel, stride, padding, out_size, (1, 1), zero_point).to(torch.int64)
     windows = padded.unfold(1, kernel[0], stride[0]).unfold(2, kernel[1], stride[1])
     sums = windows.sum((-1, -2))
-    y = requantize(sums, scalar(multiplier), scalar(shift), scalar(bias), rounding)
-    return narrow(y, low, high).contiguous()
+    y = requantize(sums, scalar(multiplier), scalar(shift), scalar(bias), rounding, x.dtype)
+    return narrow(y, low, high, x.dtype).contiguous()
 
 
 @operator("max_pool2d", _window_shape)
@@ -210,21 +243,25 @@ def max_pool2d(
     high: int,
 ) -> Tensor:
     """The largest of each window of x (N, H, W, C), clamped; padding never wins."""
-    padded = _pad(x, kernel, stride, padding, out_size, dilation, -128)
+    least = torch.iinfo(x.dtype).min
+    padded = _pad(x, kernel, stride, padding, out_size, dilation, least)
     y = torch.nn.functional.max_pool2d(
         padded.permute(0, 3, 1, 2).to(torch.float64), list(kernel), list(stride), 0, list(dilation)
     )
-    return narrow(y.permute(0, 2, 3, 1), low, high).contiguous()
+    return narrow(y.permute(0, 2, 3, 1), low, high, x.dtype).contiguous()
 
 
-@operator("quantize", _int8_shape)
-def quantize(x: Tensor, factor: float, zero_point: int, low: int, high: int) -> Tensor:
+@operator("quantize", _quantized_shape)
+def quantize(
+    x: Tensor, factor: float, zero_point: int, low: int, high: int, bits: int = 8
+) -> Tensor:
     """The boundary's own: round(x * factor) + zero_point as PyTorch does, in float32, ties to even.
 
-    NaN becomes `low`.
+    NaN becomes `low`. `bits`: of the result, 8 or 16.
     """
     scaled = (x * factor).nan_to_num(nan=float("-inf"), neginf=float("-inf"), posinf=float("inf"))
-    return (torch.round(scaled.clamp(low - zero_point, high - zero_point)) + zero_point).to(INT8)
+    nearest = torch.round(scaled.clamp(low - zero_point, high - zero_point)) + zero_point
+    return nearest.to(_OF_BITS[bits])
 
 
 @operator("dequantize", _float32_shape)
@@ -235,5 +272,16 @@ def dequantize(x: Tensor, factor: float, zero_point: int) -> Tensor:
 
 @operator("table", same_shape)
 def table(x: Tensor, values: Tensor) -> Tensor:
-    """values[x + 128]: any function of one int8 value. values: int8 (256)."""
-    return _look_up(x, values)
+    """A function of one value. Of int8: values[x + 128]; values: int8 (256).
+
+    Of int16 it is interpolated: between values[i] and values[i + 1] with i = 256 + (x >> 7), by the
+    lower 7 bits of x, rounded half up; values: int16 (513).
+    """
+    return _look_up(x, values) if x.dtype == torch.int8 else _interpolate(x, values)
+
+
+def _interpolate(x: Tensor, values: Tensor) -> Tensor:
+    wide, entries = x.to(torch.int64), values.to(torch.int64)
+    position = 256 + (wide >> 7)
+    base, slope = entries[position], entries[position + 1] - entries[position]
+    return (base + ((slope * (wide & 127) + 64) >> 7)).to(x.dtype)

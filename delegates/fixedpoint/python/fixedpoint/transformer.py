@@ -32,12 +32,12 @@ def matmul(
 ) -> Tensor:
     """Products of what a (batch, rows, depth) and b (batch, columns, depth) stand for.
 
-    Sums are added in float64, exactly: they stay below 2^31.
+    Sums are added in float64, exactly: they stay below 2^31, for int16 below 2^47.
     """
     x, y = a.to(torch.float64) - zero_point_a, b.to(torch.float64) - zero_point_b
     sums = (x @ y.transpose(1, 2)).to(torch.int64)
-    value = requantize(sums, scalar(multiplier), scalar(shift), scalar(bias), rounding)
-    return narrow(value, low, high)
+    value = requantize(sums, scalar(multiplier), scalar(shift), scalar(bias), rounding, a.dtype)
+    return narrow(value, low, high, a.dtype)
 
 
 @operator("softmax", same_shape)
@@ -46,15 +46,25 @@ def softmax(
 ) -> Tensor:
     """Softmax of the rows of x (rows, columns); exponentials: int32 (256) by distance to the most.
 
+    For int16, int32 (512): first of multiples of 256, then of what is left of a distance; the
+    product of both is rounded half up to 30 bits of fraction.
+
     With E = exponentials[max - x], the probability is (E * floor(2^60 / sum of E)) >> 30, in
     30 bits of fraction; then it is requantized.
     """
     wide = x.to(torch.int64)
-    terms = exponentials.to(torch.int64)[wide.amax(-1, keepdim=True) - wide]
+    terms = _exponentials(wide.amax(-1, keepdim=True) - wide, exponentials.to(torch.int64))
     reciprocal = (1 << _RECIPROCAL_BITS) // terms.sum(-1, keepdim=True)
     probability = (terms * reciprocal) >> (_RECIPROCAL_BITS - SOFTMAX_BITS)
-    value = requantize(probability, scalar(multiplier), scalar(shift), scalar(bias))
-    return narrow(value, low, high)
+    value = requantize(probability, scalar(multiplier), scalar(shift), scalar(bias), dtype=x.dtype)
+    return narrow(value, low, high, x.dtype)
+
+
+def _exponentials(distance: Tensor, table: Tensor) -> Tensor:
+    if len(table) == 256:
+        return table[distance]
+    product = table[distance >> 8] * table[256 + (distance & 255)]
+    return (product + (1 << (SOFTMAX_BITS - 1))) >> SOFTMAX_BITS
 
 
 @operator("layer_norm", same_shape)
@@ -83,7 +93,8 @@ def layer_norm(
     right = torch.tensor([s for _, s in scales], dtype=torch.int64)[:, None]
     distance = count * wide - total[:, None]
     normalized = (distance * factor + (1 << (right - 1))) >> right
-    return narrow(requantize(normalized, multiplier, shift, bias), low, high)
+    value = requantize(normalized, multiplier, shift, bias, dtype=x.dtype)
+    return narrow(value, low, high, x.dtype)
 
 
 def _inverse_root(value: int) -> tuple[int, int]:

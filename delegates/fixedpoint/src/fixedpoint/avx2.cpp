@@ -1,3 +1,4 @@
+#include "fixedpoint/halved_sum.h"
 #include "fixedpoint/operations.h"
 #include "fixedpoint/packed_conv.h"
 #include "fixedpoint/x86.h"
@@ -164,59 +165,17 @@ void convolve(const std::int8_t* const* taps, int groups, const std::byte* weigh
   }
 }
 
-/// One multiplier, shift and bias for all lanes, as BlockNumbers has them for one; false when they
-/// do not fit.
-bool spread(const Requantize& r, std::int64_t largest, BlockNumbers& block) {
-  const int left = r.shift < 32 ? 32 - r.shift : 0;
-  const std::int64_t bias = r.bias < 0 ? -r.bias : r.bias;
-  if (left > 0 && ((largest >> (31 - left)) != 0 || (bias >> (62 - left)) != 0)) {
-    return false;
-  }
-  for (int i = 0; i < kBlock; ++i) {
-    block.left[i] = left;
-    block.right[i] = r.shift + left - 32;
-    block.multiplier[i] = static_cast<std::int32_t>(r.multiplier);
-    block.odd_multiplier[i] = static_cast<std::int32_t>(r.multiplier);
-    block.even_bias[i / 2] = r.bias * (std::int64_t{1} << left);
-    block.odd_bias[i / 2] = block.even_bias[i / 2];
-  }
-  return true;
-}
-
-/// The halves of a sum's multipliers: 15 bits each, one for a and one for b in turn.
 struct SumNumbers {
   __m256i upper, lower, upper_bias, lower_bias;
   __m128i shift;
 };
 
-constexpr int kHalfBits = 15;
-
-__m256i pair(std::int32_t a, std::int32_t b) { return _mm256_set1_epi32((b << 16) | a); }
-
-bool split(const Add& op, SumNumbers& n) {
-  const std::int64_t upper_bias = op.bias >> kHalfBits;
-  if (op.shift < kHalfBits || upper_bias > (1 << 29) || upper_bias < -(1 << 29)) {
-    return false;
-  }
-  const std::int32_t mask = (1 << kHalfBits) - 1;
-  const std::int32_t a = op.multipliers[0];
-  const std::int32_t b = op.multipliers[1];
-  if ((a >> kHalfBits) > mask || (b >> kHalfBits) > mask) {
-    return false;
-  }
-  n.upper = pair(a >> kHalfBits, b >> kHalfBits);
-  n.lower = pair(a & mask, b & mask);
-  n.upper_bias = _mm256_set1_epi32(static_cast<std::int32_t>(upper_bias));
-  n.lower_bias = _mm256_set1_epi32(static_cast<std::int32_t>(op.bias & mask));
-  n.shift = _mm_cvtsi32_si128(op.shift - kHalfBits);
-  return true;
-}
-
 /// floor((a * ma + b * mb + bias) / 2^shift) of pairs (a, b), all in 32 bits.
 __m256i sum_pairs(__m256i pairs, const SumNumbers& n) {
   const __m256i lower = _mm256_add_epi32(_mm256_madd_epi16(pairs, n.lower), n.lower_bias);
   const __m256i upper = _mm256_add_epi32(_mm256_madd_epi16(pairs, n.upper), n.upper_bias);
-  return _mm256_sra_epi32(_mm256_add_epi32(upper, _mm256_srai_epi32(lower, kHalfBits)), n.shift);
+  return _mm256_sra_epi32(_mm256_add_epi32(upper, _mm256_srai_epi32(lower, HalvedSum::kBits)),
+                          n.shift);
 }
 
 __m256i product(__m128i x, __m128i y, __m256i zero_x, __m256i zero_y) {
@@ -246,10 +205,13 @@ const DepthwiseUnit kDepthwise = {.packing = {.channels = kBlock,
 bool is_supported() { return __builtin_cpu_supports("avx2"); }
 
 bool add(const Add& op, const std::int8_t* a, const std::int8_t* b, std::int8_t* out) {
-  SumNumbers n;
-  if (!split(op, n)) {
+  HalvedSum halves;
+  if (!halve(op, halves)) {
     return false;
   }
+  const SumNumbers n = {_mm256_set1_epi32(halves.upper), _mm256_set1_epi32(halves.lower),
+                        _mm256_set1_epi32(halves.upper_bias), _mm256_set1_epi32(halves.lower_bias),
+                        _mm_cvtsi32_si128(halves.shift)};
   for (std::int64_t i = 0; i < op.count; i += kBlock) {
     const int count = static_cast<int>(op.count - i < kBlock ? op.count - i : kBlock);
     const __m256i x = _mm256_cvtepi8_epi16(load_some(a + i, count));
@@ -319,31 +281,84 @@ bool global_pool(const AvgPool2d& op, const std::int8_t* in, std::int8_t* out) {
   return true;
 }
 
+/// Taps of a window along one dimension that lie inside of the input.
+struct Taps {
+  int first, end;
+};
+
+Taps taps_inside(int start, int kernel, int dilation, int size) {
+  Taps taps = {0, kernel};
+  while (taps.first < taps.end && start + taps.first * dilation < 0) {
+    ++taps.first;
+  }
+  while (taps.end > taps.first && start + (taps.end - 1) * dilation >= size) {
+    --taps.end;
+  }
+  return taps;
+}
+
+/// One window of a channel: its first tap, and what lies inside.
+struct PoolWindow {
+  const std::int8_t* first;
+  std::int64_t row_step, column_step;
+  int rows, columns;
+};
+
+/// 32 channels.
+__m256i most_of(const PoolWindow& window, __m256i most) {
+  for (int i = 0; i < window.rows; ++i) {
+    const std::int8_t* tap = window.first + i * window.row_step;
+    for (int j = 0; j < window.columns; ++j, tap += window.column_step) {
+      most = _mm256_max_epi8(most, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(tap)));
+    }
+  }
+  return most;
+}
+
+/// Up to 16 channels.
+__m128i most_of_some(const PoolWindow& window, int count, __m128i most) {
+  for (int i = 0; i < window.rows; ++i) {
+    const std::int8_t* tap = window.first + i * window.row_step;
+    for (int j = 0; j < window.columns; ++j, tap += window.column_step) {
+      most = _mm_max_epi8(most, load_some(tap, count));
+    }
+  }
+  return most;
+}
+
+void pool_channels(PoolWindow window, const MaxPool2d& op, std::int8_t* out) {
+  const __m256i low = _mm256_set1_epi8(static_cast<char>(op.low));
+  const __m256i high = _mm256_set1_epi8(static_cast<char>(op.high));
+  int left = op.window.in_channels;
+  for (; left >= 2 * kBlock; left -= 2 * kBlock, out += 2 * kBlock, window.first += 2 * kBlock) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out),
+                        _mm256_min_epi8(most_of(window, low), high));
+  }
+  for (; left > 0; left -= kBlock, out += kBlock, window.first += kBlock) {
+    const __m128i most = most_of_some(window, left, _mm256_castsi256_si128(low));
+    store(out, _mm_min_epi8(most, _mm256_castsi256_si128(high)), left);
+  }
+}
+
 void max_pool(const MaxPool2d& op, const std::int8_t* in, std::int8_t* out) {
   const Window& w = op.window;
-  const __m128i low = _mm_set1_epi8(static_cast<char>(op.low));
-  const __m128i high = _mm_set1_epi8(static_cast<char>(op.high));
-  for (std::int64_t pixel = 0; pixel < w.out_pixels(); ++pixel, out += w.in_channels) {
-    const auto row = static_cast<int>(pixel / w.out_width % w.out_height);
-    const auto column = static_cast<int>(pixel % w.out_width);
-    const std::int64_t image = pixel / w.out_width / w.out_height;
-    const std::int8_t* base = in + image * w.in_height * w.in_width * w.in_channels;
-    const int top = row * w.stride_height - w.pad_top;
-    const int left = column * w.stride_width - w.pad_left;
-    for (int channel = 0; channel < w.in_channels; channel += kBlock) {
-      const int count = w.in_channels - channel;
-      __m128i most = low;
-      for (int i = 0; i < w.kernel_height; ++i) {
-        const int y = top + i * w.dilation_height;
-        for (int j = 0; j < w.kernel_width && y >= 0 && y < w.in_height; ++j) {
-          const int x = left + j * w.dilation_width;
-          if (x >= 0 && x < w.in_width) {
-            const std::int64_t place = (std::int64_t{y} * w.in_width + x) * w.in_channels;
-            most = _mm_max_epi8(most, load_some(base + place + channel, count));
-          }
-        }
+  const std::int64_t row_bytes = std::int64_t{w.in_width} * w.in_channels;
+  for (int image = 0; image < w.batch; ++image, in += w.in_height * row_bytes) {
+    for (int row = 0; row < w.out_height; ++row) {
+      const int top = row * w.stride_height - w.pad_top;
+      const Taps rows = taps_inside(top, w.kernel_height, w.dilation_height, w.in_height);
+      for (int column = 0; column < w.out_width; ++column, out += w.in_channels) {
+        const int left = column * w.stride_width - w.pad_left;
+        const Taps columns = taps_inside(left, w.kernel_width, w.dilation_width, w.in_width);
+        const std::int64_t y = top + rows.first * w.dilation_height;
+        const std::int64_t x = left + columns.first * w.dilation_width;
+        pool_channels({.first = in + y * row_bytes + x * w.in_channels,
+                       .row_step = w.dilation_height * row_bytes,
+                       .column_step = std::int64_t{w.dilation_width} * w.in_channels,
+                       .rows = rows.end - rows.first,
+                       .columns = columns.end - columns.first},
+                      op, out);
       }
-      store(out + channel, _mm_min_epi8(most, high), count);
     }
   }
 }

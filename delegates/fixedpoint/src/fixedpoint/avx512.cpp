@@ -1,3 +1,4 @@
+#include "fixedpoint/avx512_block.h"
 #include "fixedpoint/packed_conv.h"
 #include "fixedpoint/x86.h"
 
@@ -17,66 +18,6 @@ constexpr int kGroup = 4;
 /// vpdpbusd multiplies unsigned activations: int8 with its sign bit turned is the value plus 128.
 constexpr int kOffset = 128;
 constexpr int kDepthwiseChannels = 64;
-/// Lanes that take the upper half of an even product.
-constexpr std::uint16_t kEvenLanes = 0x5555;
-constexpr auto kSwapInPairs = static_cast<_MM_PERM_ENUM>(0xB1);
-
-struct Numbers {
-  __m512i left, multiplier, odd_multiplier, even_bias, odd_bias, right;
-};
-
-[[gnu::always_inline]] inline Numbers load(const BlockNumbers& block) {
-  return {_mm512_load_si512(block.left),           _mm512_load_si512(block.multiplier),
-          _mm512_load_si512(block.odd_multiplier), _mm512_load_si512(block.even_bias),
-          _mm512_load_si512(block.odd_bias),       _mm512_load_si512(block.right)};
-}
-
-/// Whether a sum of the block is shifted before it is multiplied: ratios of half and more, rare.
-bool has_left(const BlockNumbers& block) {
-  const __m512i left = _mm512_load_si512(block.left);
-  return _mm512_test_epi32_mask(left, left) != 0;
-}
-
-/// 16 results in 32 bits, before the clamp. See BlockNumbers.
-template <bool kHasLeft>
-[[gnu::always_inline]] inline __m512i requantize(__m512i sums, const Numbers& n) {
-  const __m512i x = kHasLeft ? _mm512_sllv_epi32(sums, n.left) : sums;
-  const __m512i even = _mm512_add_epi64(_mm512_mul_epi32(x, n.multiplier), n.even_bias);
-  const __m512i odd =
-      _mm512_add_epi64(_mm512_mul_epi32(_mm512_srli_epi64(x, 32), n.odd_multiplier), n.odd_bias);
-  const __m512i upper = _mm512_mask_shuffle_epi32(odd, kEvenLanes, even, kSwapInPairs);
-  return _mm512_srav_epi32(upper, n.right);
-}
-
-/// How results become bytes.
-struct Clamp {
-  __m512i low, high;
-  /// Brings what two packs leave in the order of 128-bit lanes to the order of vectors.
-  __m512i order;
-};
-
-Clamp clamp_of(const TileNumbers& numbers) {
-  return {_mm512_set1_epi8(static_cast<char>(numbers.low)),
-          _mm512_set1_epi8(static_cast<char>(numbers.high)),
-          _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15)};
-}
-
-/// The clamped bytes of four times 16 results, one after the other.
-[[gnu::always_inline]] inline __m512i narrow(__m512i a, __m512i b, __m512i c, __m512i d,
-                                             const Clamp& clamp) {
-  const __m512i bytes = _mm512_packs_epi16(_mm512_packs_epi32(a, b), _mm512_packs_epi32(c, d));
-  const __m512i clamped = _mm512_min_epi8(_mm512_max_epi8(bytes, clamp.low), clamp.high);
-  return _mm512_permutexvar_epi32(clamp.order, clamped);
-}
-
-/// Stores the first `count` bytes.
-[[gnu::always_inline]] inline void store_bytes(void* out, __m512i bytes, std::int64_t count) {
-  if (count >= 64) {
-    _mm512_storeu_si512(out, bytes);
-  } else {
-    _mm512_mask_storeu_epi8(out, ~std::uint64_t{0} >> (64 - count), bytes);
-  }
-}
 
 /// Turns the signs of as many bytes as a word has, or up to twice as many, by two words that
 /// overlap.
@@ -107,9 +48,24 @@ template <class Word>
   }
 }
 
+/// From 16 to 32 bytes, by two vectors that overlap.
+[[gnu::always_inline]] inline void pack_some(const std::int8_t* in, int count, std::byte* packed) {
+  const __m128i sign = _mm_set1_epi8(-128);
+  const int place = count - 16;
+  const auto* last = reinterpret_cast<const __m128i*>(in + place);
+  const __m128i second = _mm_xor_si128(_mm_loadu_si128(last), sign);
+  const auto* first = reinterpret_cast<const __m128i*>(in);
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(packed), _mm_xor_si128(_mm_loadu_si128(first), sign));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(packed + place), second);
+}
+
 void pack(const std::int8_t* in, int count, std::byte* packed) {
-  if (count <= 16) {
+  if (count < 16) {
     pack_short(in, count, packed);
+    return;
+  }
+  if (count <= 32) {
+    pack_some(in, count, packed);
     return;
   }
   const __m512i sign = _mm512_set1_epi8(-128);
@@ -163,14 +119,7 @@ struct Rows {
       store_bytes(out, narrow(first, second, first, second, clamp), channels);
     } else {
       const __m512i bytes = narrow(first, second, rest.first, rest.second, clamp);
-      if (channels == 2 * kBlock) {
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), _mm512_castsi512_si256(bytes));
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + stride),
-                            _mm512_extracti64x4_epi64(bytes, 1));
-      } else {
-        store_bytes(out, bytes, channels);
-        store_bytes(out + stride, _mm512_shuffle_i64x2(bytes, bytes, 0xEE), channels);
-      }
+      store_two_rows(out, stride, bytes, channels);
       rest.rest.store(clamp, channels, out + 2 * stride, stride);
     }
   }

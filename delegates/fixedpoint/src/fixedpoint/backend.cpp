@@ -66,7 +66,16 @@ class TracingObserver : public Observer {
 
 bool is_aligned(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer) % 16 == 0; }
 
-/// An argument of the call: int8, contiguous, of the tensor's size.
+using ::executorch::aten::ScalarType;
+
+ScalarType scalar_type_of(DType dtype) {
+  if (dtype == DType::kFloat32) {
+    return ScalarType::Float;
+  }
+  return dtype == DType::kInt16 ? ScalarType::Short : ScalarType::Char;
+}
+
+/// An argument of the call: of the tensor's type and size, contiguous.
 bool fits(const et::EValue& value, const TensorRecord& tensor) {
   if (!value.isTensor()) {
     return false;
@@ -78,9 +87,7 @@ bool fits(const et::EValue& value, const TensorRecord& tensor) {
       return false;
     }
   }
-  using ::executorch::aten::ScalarType;
-  const auto type = tensor.dtype == DType::kFloat32 ? ScalarType::Float : ScalarType::Char;
-  return given.scalar_type() == type && given.nbytes() == tensor.bytes;
+  return given.scalar_type() == scalar_type_of(tensor.dtype) && given.nbytes() == tensor.bytes;
 }
 
 class Backend final : public et::BackendInterface {

@@ -53,16 +53,17 @@ Result<Copy> decode_strided(const Program& program, const OperationRecord& opera
 
 Result<Add> decode_add(const Program& program, const OperationRecord& operation) {
   const std::int64_t count = operation.attributes[0];
-  if (!is_int8(input_of(program, operation, 0), count) ||
-      !is_int8(input_of(program, operation, 1), count) || !is_output(program, operation, count)) {
+  if (!is_operand(program, operation, 0, count) || !is_operand(program, operation, 1, count) ||
+      !is_output(program, operation, count)) {
     return fail("its operands have different sizes");
   }
-  if (auto status = check_clamp(operation); !status) {
+  if (auto status = check_clamp(program, operation); !status) {
     return fail(status.error());
   }
+  const auto& type = type_of(program, operation);
   for (const auto multiplier : operation.multipliers) {
     if (multiplier > kMaxSumMultiplier ||
-        !is_safe(0, multiplier, operation.bias, operation.shift)) {
+        !is_safe(type, 0, multiplier, operation.bias, operation.shift)) {
       return fail("its sum may overflow");
     }
   }
@@ -79,16 +80,15 @@ Result<Mul> decode_mul(const Program& program, const OperationRecord& operation)
   const auto& a = operation.attributes;
   const auto count = product(std::span(a).first(3));
   const auto small = product(std::array{a[0], a[2]});
-  if (count < 0 || !is_int8(input_of(program, operation, 0), count) ||
-      !is_int8(input_of(program, operation, 1), small) || !is_output(program, operation, count)) {
+  if (count < 0 || !is_operand(program, operation, 0, count) ||
+      !is_operand(program, operation, 1, small) || !is_output(program, operation, count)) {
     return fail("its operands do not fit each other");
   }
-  for (const auto zero_point : {a[3], a[4]}) {
-    if (zero_point < -128 || zero_point > 127) {
-      return fail("a zero point of its operands is no int8");
-    }
+  const auto& type = type_of(program, operation);
+  if (!type.has_zero_point(a[3]) || !type.has_zero_point(a[4])) {
+    return fail("a zero point of its operands is none of its type");
   }
-  const auto requantize = decode_requantize(operation, 255 * 255);
+  const auto requantize = decode_requantize(program, operation, type.span * type.span);
   if (!requantize) {
     return fail(requantize.error());
   }
@@ -100,34 +100,37 @@ Result<Mul> decode_mul(const Program& program, const OperationRecord& operation)
              .requantize = *requantize};
 }
 
-Result<const std::int8_t*> decode_table(const Program& program, const OperationRecord& operation) {
+Result<Table> decode_table(const Program& program, const OperationRecord& operation) {
+  const auto& type = type_of(program, operation);
   const std::int64_t count = operation.attributes[0];
   const auto* table = input_of(program, operation, 1);
-  if (!is_int8(input_of(program, operation, 0), count) || !is_output(program, operation, count) ||
-      !is_constant(table, DType::kInt8, 256)) {
-    return fail("it has no table of 256 values, or its operands have different sizes");
+  if (!is_operand(program, operation, 0, count) || !is_output(program, operation, count) ||
+      !is_constant(table, type.dtype, type.table_entries)) {
+    return fail("it has no table of its type's size, or its operands have different sizes");
   }
-  return content<std::int8_t>(program, table);
+  return Table{.count = count, .entries = program.constant(*table)};
 }
 
 Result<Copy> decode_copy(const Program& program, const OperationRecord& operation) {
-  return decode_strided(program, operation, DType::kInt8, DType::kInt8);
+  const auto dtype = type_of(program, operation).dtype;
+  return decode_strided(program, operation, dtype, dtype);
 }
 
 Result<Boundary> decode_boundary(const Program& program, const OperationRecord& operation) {
   const bool is_quantize = operation.kind == Kind::kQuantize;
-  const auto read = decode_strided(program, operation, is_quantize ? DType::kFloat32 : DType::kInt8,
-                                   is_quantize ? DType::kInt8 : DType::kFloat32);
+  const auto& type = type_of(program, operation);
+  const auto read = is_quantize ? decode_strided(program, operation, DType::kFloat32, type.dtype)
+                                : decode_strided(program, operation, type.dtype, DType::kFloat32);
   if (!read) {
     return fail(read.error());
   }
-  if (auto status = check_clamp(operation); !status) {
+  if (auto status = check_clamp(program, operation); !status) {
     return fail(status.error());
   }
   const auto factor = std::bit_cast<float>(operation.attributes[15]);
   const int zero_point = operation.attributes[14];
-  if (!(factor > 0) || !std::isfinite(factor) || zero_point < -128 || zero_point > 127) {
-    return fail("its scale is not positive, or its zero point no int8");
+  if (!(factor > 0) || !std::isfinite(factor) || !type.has_zero_point(zero_point)) {
+    return fail("its scale is not positive, or its zero point none of its type");
   }
   return Boundary{.read = *read,
                   .factor = factor,
@@ -141,7 +144,7 @@ Result<std::int64_t> decode_concat(const Program& program, const OperationRecord
   std::int64_t total = 0;
   for (std::size_t i = 0; i < operation.input_count; ++i) {
     const auto* part = input_of(program, operation, i);
-    if (part == nullptr || part->dtype != DType::kInt8 || outer < 1 ||
+    if (part == nullptr || !is_operand(program, operation, i, elements(*part)) || outer < 1 ||
         elements(*part) % outer != 0) {
       return fail("an input does not divide into its slices");
     }

@@ -11,15 +11,14 @@ namespace fixedpoint {
 /// What an operation's record means, checked against the sizes of its tensors: whatever these
 /// return, a kernel reads and writes only within them. Errors say what is wrong.
 ///
-/// No accumulator of a convolution or pool can leave 32 bits, and no product with its multiplier
-/// 64: proved from the weights.
+/// No accumulator of a convolution or pool can leave 32 bits, with int16 48, and no product with
+/// its multiplier what the requantization computes in: proved from the weights.
 Result<Conv2d> decode_conv2d(const Program& program, const OperationRecord& operation);
 Result<Add> decode_add(const Program& program, const OperationRecord& operation);
 Result<Mul> decode_mul(const Program& program, const OperationRecord& operation);
 Result<AvgPool2d> decode_avg_pool2d(const Program& program, const OperationRecord& operation);
 Result<MaxPool2d> decode_max_pool2d(const Program& program, const OperationRecord& operation);
-/// The table's 256 results.
-Result<const std::int8_t*> decode_table(const Program& program, const OperationRecord& operation);
+Result<Table> decode_table(const Program& program, const OperationRecord& operation);
 Result<Copy> decode_copy(const Program& program, const OperationRecord& operation);
 /// Quantize or dequantize.
 Result<Boundary> decode_boundary(const Program& program, const OperationRecord& operation);

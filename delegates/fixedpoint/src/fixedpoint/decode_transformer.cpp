@@ -18,23 +18,21 @@ constexpr std::int32_t kMaxColumns = 1 << 14;
 constexpr std::int32_t kOne = 1 << 30;
 constexpr std::int64_t kMaxEpsilon = std::int64_t{1} << 60;
 
-bool is_int8_value(std::int32_t value) { return value >= -128 && value <= 127; }
-
 /// Rows and columns that fit input and output.
 Status check_rows(const Program& program, const OperationRecord& operation) {
   const auto& a = operation.attributes;
   const auto count = product(std::array{a[0], a[1]});
-  if (count < 0 || a[1] > kMaxColumns || !is_int8(input_of(program, operation, 0), count) ||
+  if (count < 0 || a[1] > kMaxColumns || !is_operand(program, operation, 0, count) ||
       !is_output(program, operation, count)) {
     return fail("its rows do not fit its tensors, or are too long");
   }
-  return check_clamp(operation);
+  return check_clamp(program, operation);
 }
 
-Status check_columns(const LayerNorm& norm) {
+Status check_columns(const LayerNorm& norm, const ElementType& type) {
   for (std::int64_t i = 0; i < norm.columns; ++i) {
     const std::int64_t multiplier = norm.multipliers[i];
-    if (!is_safe(kMaxAccumulator, multiplier < 0 ? -multiplier : multiplier, norm.biases[i],
+    if (!is_safe(type, kMaxInt32, multiplier < 0 ? -multiplier : multiplier, norm.biases[i],
                  norm.shifts[i])) {
       return fail("its column " + std::to_string(i) + " may overflow");
     }
@@ -56,14 +54,15 @@ Result<Matmul> decode_matmul(const Program& program, const OperationRecord& oper
   const auto right = product(std::array{op.batch, op.columns, op.depth});
   const auto made = product(std::array{op.batch, op.rows, op.columns});
   if (left < 0 || right < 0 || made < 0 || op.depth > kMaxSize ||
-      !is_int8(input_of(program, operation, 0), left) ||
-      !is_int8(input_of(program, operation, 1), right) || !is_output(program, operation, made)) {
+      !is_operand(program, operation, 0, left) || !is_operand(program, operation, 1, right) ||
+      !is_output(program, operation, made)) {
     return fail("its matrices do not fit its tensors");
   }
-  if (!is_int8_value(op.zero_point_a) || !is_int8_value(op.zero_point_b)) {
-    return fail("a zero point of its matrices is no int8");
+  const auto& type = type_of(program, operation);
+  if (!type.has_zero_point(op.zero_point_a) || !type.has_zero_point(op.zero_point_b)) {
+    return fail("a zero point of its matrices is none of its type");
   }
-  const auto requantize = decode_requantize(operation, std::int64_t{255} * 255 * op.depth);
+  const auto requantize = decode_requantize(program, operation, type.span * type.span * op.depth);
   if (!requantize) {
     return fail(requantize.error());
   }
@@ -76,17 +75,19 @@ Result<Softmax> decode_softmax(const Program& program, const OperationRecord& op
   if (auto status = check_rows(program, operation); !status) {
     return fail(status.error());
   }
-  const auto requantize = decode_requantize(operation, kOne);
+  const auto requantize = decode_requantize(program, operation, kOne);
   if (!requantize) {
     return fail(requantize.error());
   }
   const auto* table = input_of(program, operation, 1);
-  if (!is_constant(table, DType::kInt32, 256)) {
-    return fail("it has no table of 256 exponentials");
+  const auto entries = type_of(program, operation).exponential_entries;
+  if (!is_constant(table, DType::kInt32, entries)) {
+    return fail("it has no table of " + std::to_string(entries) + " exponentials");
   }
   const auto* exponentials = content<std::int32_t>(program, table);
-  for (int i = 0; i < 256; ++i) {
-    if (exponentials[i] < 0 || exponentials[i] > kOne || (i == 0 && exponentials[i] != kOne)) {
+  for (int i = 0; i < entries; ++i) {
+    const bool is_first = i % 256 == 0;
+    if (exponentials[i] < 0 || exponentials[i] > kOne || (is_first && exponentials[i] != kOne)) {
       return fail("its exponentials do not begin at one, or leave 30 bits");
     }
   }
@@ -117,7 +118,7 @@ Result<LayerNorm> decode_layer_norm(const Program& program, const OperationRecor
                        .epsilon = operation.bias,
                        .low = operation.low,
                        .high = operation.high};
-  if (auto status = check_columns(norm); !status) {
+  if (auto status = check_columns(norm, type_of(program, operation)); !status) {
     return fail(status.error());
   }
   return norm;

@@ -14,7 +14,7 @@ namespace fixedpoint {
 namespace {
 
 /// Proves for each output channel that neither the accumulator nor the product overflows.
-Status check_channels(const Conv2d& conv) {
+Status check_channels(const Conv2d& conv, const ElementType& type) {
   const int depth = conv.window.depth();
   for (int channel = 0; channel < conv.window.out_channels; ++channel) {
     std::int64_t sum = 0;
@@ -22,12 +22,17 @@ Status check_channels(const Conv2d& conv) {
     for (int i = 0; i < depth; ++i) {
       sum += std::abs(static_cast<int>(weights[i]));
     }
-    if (!is_safe(128 * sum, conv.multipliers[channel], conv.biases[channel],
+    if (!is_safe(type, -type.low * sum, conv.multipliers[channel], conv.biases[channel],
                  conv.shifts[channel])) {
       return fail("its channel " + std::to_string(channel) + " may overflow");
     }
   }
   return {};
+}
+
+/// Those of int16 are interpolated by themselves.
+bool may_have_table(const ElementType& type, const TensorRecord* table) {
+  return type.dtype == DType::kInt8 && is_constant(table, DType::kInt8, type.table_entries);
 }
 
 Window pool_window(const std::array<std::int32_t, 20>& a) {
@@ -74,7 +79,7 @@ Result<Conv2d> decode_conv2d(const Program& program, const OperationRecord& oper
               .high = operation.high,
               .rounding = static_cast<Rounding>(operation.rounding)};
   const Window& w = conv.window;
-  for (auto status : {check_clamp(operation), check_image(program, operation, w)}) {
+  for (auto status : {check_clamp(program, operation), check_image(program, operation, w)}) {
     if (!status) {
       return fail(status.error());
     }
@@ -87,10 +92,11 @@ Result<Conv2d> decode_conv2d(const Program& program, const OperationRecord& oper
   const auto* bias = input_of(program, operation, 4);
   const auto* table = input_of(program, operation, 5);
   const std::int64_t outputs = w.out_channels;
-  if (weights < 0 || weights > kMaxAccumulator || !is_constant(weight, DType::kInt8, weights) ||
+  const auto& type = type_of(program, operation);
+  if (weights < 0 || weights > kMaxInt32 || !is_constant(weight, DType::kInt8, weights) ||
       !is_constant(multiplier, DType::kInt32, outputs) ||
       !is_constant(shift, DType::kUint8, outputs) || !is_constant(bias, DType::kInt64, outputs) ||
-      (table != nullptr && !is_constant(table, DType::kInt8, 256))) {
+      (table != nullptr && !may_have_table(type, table))) {
     return fail("its constants do not fit its window");
   }
   conv.weights = content<std::int8_t>(program, weight);
@@ -98,7 +104,7 @@ Result<Conv2d> decode_conv2d(const Program& program, const OperationRecord& oper
   conv.shifts = content<std::uint8_t>(program, shift);
   conv.biases = content<std::int64_t>(program, bias);
   conv.table = table != nullptr ? content<std::int8_t>(program, table) : nullptr;
-  if (auto status = check_channels(conv); !status) {
+  if (auto status = check_channels(conv, type); !status) {
     return fail(status.error());
   }
   return conv;
@@ -111,7 +117,9 @@ Result<AvgPool2d> decode_avg_pool2d(const Program& program, const OperationRecor
     return fail(status.error());
   }
   const auto taps = product(std::array{pool.window.kernel_height, pool.window.kernel_width});
-  const auto requantize = decode_requantize(operation, taps < 0 ? kMaxAccumulator + 1 : 128 * taps);
+  const auto& type = type_of(program, operation);
+  const auto requantize =
+      decode_requantize(program, operation, taps < 0 ? type.max_accumulator + 1 : -type.low * taps);
   if (!requantize) {
     return fail(requantize.error());
   }
@@ -124,7 +132,8 @@ Result<MaxPool2d> decode_max_pool2d(const Program& program, const OperationRecor
       .window = pool_window(operation.attributes), .low = operation.low, .high = operation.high};
   pool.window.dilation_height = operation.attributes[12];
   pool.window.dilation_width = operation.attributes[13];
-  for (auto status : {check_clamp(operation), check_image(program, operation, pool.window)}) {
+  for (auto status :
+       {check_clamp(program, operation), check_image(program, operation, pool.window)}) {
     if (!status) {
       return fail(status.error());
     }

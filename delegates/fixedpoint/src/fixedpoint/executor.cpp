@@ -1,19 +1,15 @@
 #include "fixedpoint/executor.h"
 
-#include "fixedpoint/decode.h"
 #include "fixedpoint/format.h"
 #include "fixedpoint/kernels.h"
-#include "fixedpoint/operations.h"
+#include "fixedpoint/make_run.h"
 #include "fixedpoint/program.h"
 #include "fixedpoint/result.h"
-#include "fixedpoint/transformer.h"
 #include "fixedpoint/workers.h"
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
-#include <functional>
 #include <memory>
 #include <new>
 #include <span>
@@ -25,69 +21,8 @@
 namespace fixedpoint {
 namespace {
 
-using Arguments = std::span<const std::int8_t* const>;
-using Run = std::function<void(Arguments, std::int8_t*)>;
-
 /// Vector kernels may read, never write, this far behind a tensor.
 constexpr std::size_t kSlack = 64;
-
-/// A convolution whose parts run at the same time.
-struct SharedConv {
-  std::shared_ptr<ConvKernel> kernel;
-  Workers* workers;
-
-  void operator()(Arguments in, std::int8_t* out) const {
-    struct Call {
-      ConvKernel& kernel;
-      const std::int8_t* in;
-      std::int8_t* out;
-    } call{*kernel, in[0], out};
-    workers->run(
-        [](void* context, int part) {
-          const auto& c = *static_cast<const Call*>(context);
-          c.kernel.run_part(c.in, c.out, part);
-        },
-        &call);
-  }
-};
-
-Run run_conv2d(const Kernels& kernels, const Conv2d& conv, Workers* workers) {
-  std::shared_ptr<ConvKernel> kernel = kernels.make_conv2d(conv);
-  if (workers != nullptr && kernel->split(workers->count()) > 1) {
-    return SharedConv{kernel, workers};
-  }
-  return [kernel](Arguments in, std::int8_t* out) { kernel->run(in[0], out); };
-}
-
-Run run_matmul(const Matmul& matmul, DotRows dot) {
-  auto kernel = std::make_shared<MatmulKernel>(matmul, dot);
-  return [kernel](Arguments in, std::int8_t* out) { kernel->run(in[0], in[1], out); };
-}
-
-/// The parts of a concatenation: one slice of each input after the other, `outer` times.
-Run run_concat(const Program& program, const OperationRecord& operation, std::int64_t outer) {
-  std::vector<std::int64_t> sizes;
-  for (const auto index : program.inputs_of(operation)) {
-    sizes.push_back(static_cast<std::int64_t>(program.tensors[index].bytes) / outer);
-  }
-  return [outer, sizes](Arguments in, std::int8_t* out) {
-    for (std::int64_t slice = 0; slice < outer; ++slice) {
-      for (std::size_t part = 0; part < sizes.size(); ++part) {
-        std::memcpy(out, in[part] + slice * sizes[part], sizes[part]);
-        out += sizes[part];
-      }
-    }
-  };
-}
-
-/// Wraps what was decoded into what runs; passes errors on.
-template <class Decoded, class Wrap>
-Result<Run> wrap(const Result<Decoded>& decoded, Wrap make) {
-  if (!decoded) {
-    return fail(decoded.error());
-  }
-  return Run(make(*decoded));
-}
 
 }  // namespace
 
@@ -152,79 +87,13 @@ Status Executor::take_arena() {
 }
 
 Result<Executor::Step> Executor::make_step(const OperationRecord& operation) {
-  auto run = make_run(operation);
+  auto run = make_run(program_, operation, *kernels_, workers_);
   if (!run) {
     return fail(run.error());
   }
   const auto inputs = program_.inputs_of(operation);
   return Step{
       .record = operation, .inputs = {inputs.begin(), inputs.end()}, .run = std::move(*run)};
-}
-
-Result<Run> Executor::make_run(const OperationRecord& operation) const {
-  // Vector kernels round half up only.
-  const bool is_half_up = operation.rounding == static_cast<int>(Rounding::kHalfUp);
-  const Kernels& k = is_half_up ? *kernels_ : scalar_kernels();
-  switch (operation.kind) {
-    case Kind::kConv2d:
-      return wrap(decode_conv2d(program_, operation),
-                  [&](const Conv2d& op) { return run_conv2d(k, op, workers_); });
-    case Kind::kAdd:
-      return wrap(decode_add(program_, operation), [&](const Add& op) {
-        return [&k, op](Arguments in, std::int8_t* out) { k.add(op, in[0], in[1], out); };
-      });
-    case Kind::kMul:
-      return wrap(decode_mul(program_, operation), [&](const Mul& op) {
-        return [&k, op](Arguments in, std::int8_t* out) { k.mul(op, in[0], in[1], out); };
-      });
-    case Kind::kAvgPool2d:
-      return wrap(decode_avg_pool2d(program_, operation), [&](const AvgPool2d& op) {
-        return [&k, op](Arguments in, std::int8_t* out) { k.avg_pool2d(op, in[0], out); };
-      });
-    case Kind::kMaxPool2d:
-      return wrap(decode_max_pool2d(program_, operation), [&](const MaxPool2d& op) {
-        return [&k, op](Arguments in, std::int8_t* out) { k.max_pool2d(op, in[0], out); };
-      });
-    case Kind::kTable:
-      return wrap(decode_table(program_, operation), [&](const std::int8_t* results) {
-        const std::int64_t count = operation.attributes[0];
-        return [&k, results, count](Arguments in, std::int8_t* out) {
-          k.table(results, count, in[0], out);
-        };
-      });
-    case Kind::kCopy:
-      return wrap(decode_copy(program_, operation), [](const Copy& op) {
-        return [op](Arguments in, std::int8_t* out) { copy(op, in[0], out); };
-      });
-    case Kind::kQuantize:
-      return wrap(decode_boundary(program_, operation), [](const Boundary& op) {
-        return [op](Arguments in, std::int8_t* out) {
-          quantize(op, reinterpret_cast<const float*>(in[0]), out);
-        };
-      });
-    case Kind::kDequantize:
-      return wrap(decode_boundary(program_, operation), [](const Boundary& op) {
-        return [op](Arguments in, std::int8_t* out) {
-          dequantize(op, in[0], reinterpret_cast<float*>(out));
-        };
-      });
-    case Kind::kMatmul:
-      return wrap(decode_matmul(program_, operation),
-                  [&](const Matmul& op) { return run_matmul(op, kernels_->dot_rows); });
-    case Kind::kSoftmax:
-      return wrap(decode_softmax(program_, operation), [](const Softmax& op) {
-        return [op](Arguments in, std::int8_t* out) { softmax(op, in[0], out); };
-      });
-    case Kind::kLayerNorm:
-      return wrap(decode_layer_norm(program_, operation), [](const LayerNorm& op) {
-        return [op](Arguments in, std::int8_t* out) { layer_norm(op, in[0], out); };
-      });
-    case Kind::kConcat:
-      return wrap(decode_concat(program_, operation),
-                  [&](std::int64_t outer) { return run_concat(program_, operation, outer); });
-  }
-  return fail("this runtime does not know its kind, " +
-              std::to_string(static_cast<int>(operation.kind)));
 }
 
 void Executor::execute(std::span<const void* const> inputs, std::span<void* const> outputs,
@@ -238,14 +107,12 @@ void Executor::execute(std::span<const void* const> inputs, std::span<void* cons
   for (const auto& step : steps_) {
     for (std::size_t i = 0; i < step.inputs.size(); ++i) {
       const auto index = step.inputs[i];
-      arguments_[i] =
-          index == kAbsent ? nullptr : reinterpret_cast<const std::int8_t*>(places_[index]);
+      arguments_[i] = index == kAbsent ? nullptr : places_[index];
     }
-    auto* out = reinterpret_cast<std::int8_t*>(places_[step.record.output]);
     if (observer != nullptr) {
       observer->before(step.record);
     }
-    step.run(std::span(arguments_).first(step.inputs.size()), out);
+    step.run(std::span(arguments_).first(step.inputs.size()), places_[step.record.output]);
     if (observer != nullptr) {
       const auto bytes = program_.tensors[step.record.output].bytes;
       observer->after(step.record, {places_[step.record.output], bytes});

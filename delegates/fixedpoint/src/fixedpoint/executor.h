@@ -1,13 +1,13 @@
 #pragma once
 
 #include "fixedpoint/kernels.h"
+#include "fixedpoint/make_run.h"
 #include "fixedpoint/program.h"
 #include "fixedpoint/result.h"
 #include "fixedpoint/workers.h"
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -48,8 +48,7 @@ class Executor {
   struct Step {
     OperationRecord record;
     std::vector<std::uint32_t> inputs;
-    /// Runs with pointers to the inputs and the output.
-    std::function<void(std::span<const std::int8_t* const>, std::int8_t*)> run;
+    Run run;
   };
   struct FreeArena {
     void operator()(std::byte* memory) const;
@@ -60,8 +59,6 @@ class Executor {
   Status prepare();
   Status take_arena();
   Result<Step> make_step(const OperationRecord& operation);
-  Result<std::function<void(std::span<const std::int8_t* const>, std::int8_t*)>> make_run(
-      const OperationRecord& operation) const;
 
   Program program_;
   const Kernels* kernels_;
@@ -71,7 +68,7 @@ class Executor {
   /// Where each tensor lies; those of inputs and outputs change with each call.
   std::vector<std::byte*> places_;
   /// Of the operation that runs.
-  std::vector<const std::int8_t*> arguments_;
+  std::vector<const void*> arguments_;
 };
 
 }  // namespace fixedpoint

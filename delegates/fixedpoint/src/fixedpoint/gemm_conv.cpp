@@ -21,11 +21,6 @@ constexpr std::size_t kPanelBytes = 48 * 1024;
 constexpr std::ptrdiff_t kLine = 64;
 constexpr int kMostPanelRows = 96;
 
-bool is_pointwise(const Window& w) {
-  return w.taps() == 1 && w.stride_height == 1 && w.stride_width == 1 && w.pad_top == 0 &&
-         w.pad_left == 0 && w.in_height == w.out_height && w.in_width == w.out_width;
-}
-
 class GemmConv : public PackedKernel {
  public:
   GemmConv(const Conv2d& conv, const GemmUnit& unit, TableFunction table, PackedWeights packed)
@@ -101,10 +96,13 @@ class GemmConv : public PackedKernel {
   void pack_window(const std::int8_t* in, const Pixel& pixel, std::byte* packed) const {
     const Window& w = conv_.window;
     const std::ptrdiff_t tap_bytes = std::ptrdiff_t{w.in_channels} * unit_.element_bytes;
-    for (int i = 0; i < w.kernel_height; ++i) {
+    const std::ptrdiff_t row_step = std::ptrdiff_t{w.dilation_height} * w.in_width * w.in_channels;
+    const bool are_rows_whole = w.dilation_width == 1 && pixel.is_interior_in_width();
+    std::ptrdiff_t place = pixel.offset(pixel.top(), pixel.left());
+    for (int i = 0; i < w.kernel_height; ++i, place += row_step) {
       const int y = pixel.top() + i * w.dilation_height;
-      if (pixel.is_row_inside(y) && w.dilation_width == 1 && pixel.is_interior_in_width()) {
-        unit_.pack(in + pixel.offset(y, pixel.left()), w.kernel_width * w.in_channels, packed);
+      if (are_rows_whole && pixel.is_row_inside(y)) {
+        unit_.pack(in + place, w.kernel_width * w.in_channels, packed);
         packed += tap_bytes * w.kernel_width;
         continue;
       }
@@ -130,19 +128,9 @@ class GemmConv : public PackedKernel {
 
   /// The table, on the channels of these tiles.
   void look_up_tiles(int rows, Share tiles, std::int8_t* out) const {
-    const int channels = conv_.window.out_channels;
     const auto first = static_cast<int>(tiles.first) * unit_.packing.channels;
-    const int end = std::min(static_cast<int>(tiles.end) * unit_.packing.channels, channels);
-    if (!has_table()) {
-      return;
-    }
-    if (end - first == channels) {
-      look_up(std::int64_t{rows} * channels, out);
-      return;
-    }
-    for (int row = 0; row < rows; ++row) {
-      look_up(end - first, out + std::int64_t{row} * channels + first);
-    }
+    const int end = static_cast<int>(tiles.end) * unit_.packing.channels;
+    look_up_channels(rows, first, std::min(end, conv_.window.out_channels), out);
   }
 
   const GemmUnit& unit_;

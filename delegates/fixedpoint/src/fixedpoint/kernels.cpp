@@ -18,29 +18,31 @@ constexpr std::int64_t kFewChannels = 4;
 /// Added and taken away again, it leaves a float32 below 2^22 rounded half to even.
 constexpr float kRounder = 12582912.0F;
 
-std::int8_t quantize_one(float x, const Boundary& op, float least, float most) {
+int quantize_one(float x, const Boundary& op, float least, float most) {
   float value = x * op.factor;
   value = value > least ? value : least;  // NaN, too
   value = value < most ? value : most;
   const float rounded = (value + kRounder) - kRounder;
-  return static_cast<std::int8_t>(static_cast<int>(rounded) + op.zero_point);
+  return static_cast<int>(rounded) + op.zero_point;
 }
 
 /// Turns `count` neighbours of one type into neighbours of another.
 struct QuantizeRun {
   const Boundary& op;
-  void operator()(const float* in, std::int64_t count, std::int8_t* out) const {
+  template <class T>
+  void operator()(const float* in, std::int64_t count, T* out) const {
     const auto least = static_cast<float>(op.low - op.zero_point);
     const auto most = static_cast<float>(op.high - op.zero_point);
     for (std::int64_t i = 0; i < count; ++i) {
-      out[i] = quantize_one(in[i], op, least, most);
+      out[i] = static_cast<T>(quantize_one(in[i], op, least, most));
     }
   }
 };
 
 struct DequantizeRun {
   const Boundary& op;
-  void operator()(const std::int8_t* in, std::int64_t count, float* out) const {
+  template <class T>
+  void operator()(const T* in, std::int64_t count, float* out) const {
     for (std::int64_t i = 0; i < count; ++i) {
       out[i] = static_cast<float>(in[i] - op.zero_point) * op.factor;
     }
@@ -48,8 +50,9 @@ struct DequantizeRun {
 };
 
 struct CopyRun {
-  void operator()(const std::int8_t* in, std::int64_t count, std::int8_t* out) const {
-    std::memcpy(out, in, count);
+  template <class T>
+  void operator()(const T* in, std::int64_t count, T* out) const {
+    std::memcpy(out, in, count * sizeof(T));
   }
 };
 
@@ -96,12 +99,20 @@ Out* walk(const Copy& op, int dim, const In* in, Out* out, const Run& run) {
   return out;
 }
 
+template <class T>
+void copy_elements(const Copy& op, const T* in, T* out) {
+  if (op.rank == 1 && op.strides[0] == 1 && in + op.offset == out) {
+    return;
+  }
+  walk(op, 0, in + op.offset, out, CopyRun());
+}
+
 }  // namespace
 
 const std::vector<const Kernels*>& all_kernels() {
 #if defined(__x86_64__)
-  static const std::vector<const Kernels*> all = {&avx512_kernels(), &avx2_kernels(),
-                                                  &scalar_kernels()};
+  static const std::vector<const Kernels*> all = {&amx_kernels(), &avx512_kernels(),
+                                                  &avx2_kernels(), &scalar_kernels()};
 #elif defined(__aarch64__)
   static const std::vector<const Kernels*> all = {&neon_dot_kernels(), &neon_kernels(),
                                                   &scalar_kernels()};
@@ -120,18 +131,23 @@ const Kernels* find_kernels(std::string_view isa) {
   return nullptr;
 }
 
-void copy(const Copy& op, const std::int8_t* in, std::int8_t* out) {
-  if (op.rank == 1 && op.strides[0] == 1 && in + op.offset == out) {
-    return;
-  }
-  walk(op, 0, in + op.offset, out, CopyRun());
-}
+void copy(const Copy& op, const std::int8_t* in, std::int8_t* out) { copy_elements(op, in, out); }
+
+void copy(const Copy& op, const std::int16_t* in, std::int16_t* out) { copy_elements(op, in, out); }
 
 void quantize(const Boundary& op, const float* in, std::int8_t* out) {
   walk(op.read, 0, in + op.read.offset, out, QuantizeRun{op});
 }
 
+void quantize(const Boundary& op, const float* in, std::int16_t* out) {
+  walk(op.read, 0, in + op.read.offset, out, QuantizeRun{op});
+}
+
 void dequantize(const Boundary& op, const std::int8_t* in, float* out) {
+  walk(op.read, 0, in + op.read.offset, out, DequantizeRun{op});
+}
+
+void dequantize(const Boundary& op, const std::int16_t* in, float* out) {
   walk(op.read, 0, in + op.read.offset, out, DequantizeRun{op});
 }
 

@@ -10,25 +10,44 @@
 
 namespace fixedpoint {
 
-/// A convolution made ready for one instruction set: weights packed, scratch memory taken.
-class ConvKernel {
+/// A convolution of activations of type T made ready for one instruction set: weights packed,
+/// scratch memory taken.
+template <class T>
+class TypedConvKernel {
  public:
-  ConvKernel() = default;
-  ConvKernel(const ConvKernel&) = delete;
-  ConvKernel& operator=(const ConvKernel&) = delete;
-  virtual ~ConvKernel() = default;
+  TypedConvKernel() = default;
+  TypedConvKernel(const TypedConvKernel&) = delete;
+  TypedConvKernel& operator=(const TypedConvKernel&) = delete;
+  virtual ~TypedConvKernel() = default;
 
   /// in: (batch, in_height, in_width, in_channels); out likewise. Any alignment; no overlap.
   /// Allocates nothing. Not for two threads at a time.
-  virtual void run(const std::int8_t* in, std::int8_t* out) = 0;
+  virtual void run(const T* in, T* out) = 0;
 
   /// Takes what `run_part` needs for that many parts; returns how many parts are worth it, one or
   /// all of them.
   virtual int split(int /*parts*/) { return 1; }
   /// Does one of the parts that `split` returned; together they make what `run` makes. Different
   /// parts may run at the same time.
-  virtual void run_part(const std::int8_t* in, std::int8_t* out, int /*part*/) { run(in, out); }
+  virtual void run_part(const T* in, T* out, int /*part*/) { run(in, out); }
 };
+using ConvKernel = TypedConvKernel<std::int8_t>;
+
+/// The primitives on activations of 16 bits.
+struct Kernels16 {
+  std::unique_ptr<TypedConvKernel<std::int16_t>> (*make_conv2d)(const Conv2d& conv, DotRows dot);
+  void (*add)(const Add& add, const std::int16_t* a, const std::int16_t* b, std::int16_t* out);
+  void (*mul)(const Mul& mul, const std::int16_t* a, const std::int16_t* b, std::int16_t* out);
+  void (*avg_pool2d)(const AvgPool2d& pool, const std::int16_t* in, std::int16_t* out);
+  void (*max_pool2d)(const MaxPool2d& pool, const std::int16_t* in, std::int16_t* out);
+  /// entries: 513, interpolated.
+  void (*table)(const std::int16_t* entries, std::int64_t count, const std::int16_t* in,
+                std::int16_t* out);
+  void (*softmax)(const Softmax& softmax, const std::int16_t* in, std::int16_t* out);
+  void (*layer_norm)(const LayerNorm& norm, const std::int16_t* in, std::int16_t* out);
+};
+/// As plain loops; convolutions of one group by the dot products of the instruction set.
+extern const Kernels16 kScalarKernels16;
 
 /// The primitives on one instruction set. All sets give the same bits.
 ///
@@ -43,7 +62,14 @@ struct Kernels {
   void (*max_pool2d)(const MaxPool2d& pool, const std::int8_t* in, std::int8_t* out);
   void (*table)(const std::int8_t* results, std::int64_t count, const std::int8_t* in,
                 std::int8_t* out);
+  std::unique_ptr<MatmulKernel> (*make_matmul)(const Matmul& matmul) = fixedpoint::make_matmul;
+  void (*softmax)(const Softmax& softmax, const std::int8_t* in,
+                  std::int8_t* out) = fixedpoint::softmax;
+  void (*layer_norm)(const LayerNorm& norm, const std::int8_t* in,
+                     std::int8_t* out) = fixedpoint::layer_norm;
+  /// For what has no kernel of its own: activations of 16 bits.
   DotRows dot_rows = fixedpoint::dot_rows;
+  const Kernels16* of_16_bits = &kScalarKernels16;
 };
 
 /// The definitions, as plain loops.
@@ -51,6 +77,7 @@ const Kernels& scalar_kernels();
 #if defined(__x86_64__)
 const Kernels& avx2_kernels();
 const Kernels& avx512_kernels();
+const Kernels& amx_kernels();
 #elif defined(__aarch64__)
 const Kernels& neon_kernels();
 const Kernels& neon_dot_kernels();
@@ -65,8 +92,11 @@ const Kernels* find_kernels(std::string_view isa);
 
 /// Moves data; the same on every instruction set.
 void copy(const Copy& copy, const std::int8_t* in, std::int8_t* out);
+void copy(const Copy& copy, const std::int16_t* in, std::int16_t* out);
 /// The boundary; the same on every instruction set.
 void quantize(const Boundary& boundary, const float* in, std::int8_t* out);
+void quantize(const Boundary& boundary, const float* in, std::int16_t* out);
 void dequantize(const Boundary& boundary, const std::int8_t* in, float* out);
+void dequantize(const Boundary& boundary, const std::int16_t* in, float* out);
 
 }  // namespace fixedpoint

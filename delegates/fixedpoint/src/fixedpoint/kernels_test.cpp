@@ -1,6 +1,12 @@
 #include "fixedpoint/kernels.h"
 
 #include "fixedpoint/operations.h"
+#if defined(__x86_64__)
+#include "fixedpoint/tile_conv.h"
+#include "fixedpoint/x86.h"
+
+#include <sys/mman.h>
+#endif
 
 #include <algorithm>
 #include <cmath>
@@ -97,8 +103,8 @@ Window draw_window(Draw& draw) {
   return w;
 }
 
-ConvCase draw_conv(Draw& draw) {
-  ConvCase made{.conv = {.window = draw_window(draw)}};
+ConvCase draw_conv(Draw& draw, const Window& window) {
+  ConvCase made{.conv = {.window = window}};
   const Window& w = made.conv.window;
   made.input = draw.bytes(std::size_t(w.batch) * w.in_height * w.in_width * w.in_channels);
   made.weights = draw.bytes(std::size_t(w.out_channels) * w.depth());
@@ -147,7 +153,7 @@ class EachKernels : public testing::TestWithParam<const Kernels*> {
 TEST_P(EachKernels, ConvolveToTheBitsOfTheDefinition) {
   Draw draw(1);
   for (int i = 0; i < kCases; ++i) {
-    auto made = draw_conv(draw);
+    auto made = draw_conv(draw, draw_window(draw));
     std::vector<std::int8_t> expected(made.out_size());
     std::vector<std::int8_t> found(made.out_size());
     scalar_kernels().make_conv2d(made.conv)->run(made.input.data(), expected.data());
@@ -156,14 +162,18 @@ TEST_P(EachKernels, ConvolveToTheBitsOfTheDefinition) {
   }
 }
 
+/// Up to 2^30, which its halves of 15 bits do not hold.
+std::int32_t draw_factor(Draw& draw) {
+  return draw.between(0, 7) == 0 ? 1 << 30 : static_cast<std::int32_t>(draw.between(0, 1 << 30));
+}
+
 TEST_P(EachKernels, AddToTheBitsOfTheDefinition) {
   Draw draw(2);
   for (int i = 0; i < kCases; ++i) {
     const auto count = static_cast<std::size_t>(draw.between(1, 200));
     const int shift = static_cast<int>(draw.between(16, 40));
     Add add{.count = static_cast<std::int64_t>(count),
-            .multipliers = {static_cast<std::int32_t>(draw.between(0, 1 << 30)),
-                            static_cast<std::int32_t>(draw.between(0, 1 << 30))},
+            .multipliers = {draw_factor(draw), draw_factor(draw)},
             .bias = draw.between(-(std::int64_t{1} << 46), std::int64_t{1} << 46),
             .shift = shift,
             .low = static_cast<int>(draw.between(-128, 0)),
@@ -251,6 +261,88 @@ TEST_P(EachKernels, LookUpEveryValue) {
     ASSERT_EQ(values, expected);
   }
 }
+
+/// What does not fit one panel: windows, windows that slide by two, a matrix; and few rows of many.
+std::vector<Window> large_windows() {
+  return {{1, 62, 61, 64, 62, 61, 20, 3, 3, 1, 1, 1, 1},
+          {1, 120, 119, 33, 60, 60, 17, 3, 3, 2, 2, 1, 1},
+          {1, 90, 70, 3, 43, 64, 40, 7, 7, 2, 1, 1, 0},
+          {1, 1, 2100, 98, 1, 2100, 33},
+          {2, 1, 37, 1030, 1, 37, 65}};
+}
+
+TEST_P(EachKernels, ConvolveLargeLayersToTheBitsOfTheDefinition) {
+  Draw draw(6);
+  for (const auto& window : large_windows()) {
+    auto made = draw_conv(draw, window);
+    for (auto& shift : made.shifts) {  // vector units take no large scales over deep sums
+      shift = std::max<std::uint8_t>(shift, 33);
+    }
+    std::vector<std::int8_t> expected(made.out_size());
+    std::vector<std::int8_t> found(made.out_size());
+    scalar_kernels().make_conv2d(made.conv)->run(made.input.data(), expected.data());
+    const auto kernel = GetParam()->make_conv2d(made.conv);
+    kernel->run(made.input.data(), found.data());
+    kernel->run(made.input.data(), found.data());
+    ASSERT_TRUE(found == expected) << describe(window);
+  }
+}
+
+#if defined(__x86_64__)
+/// Memory that ends where nothing may be read.
+class Guarded {
+ public:
+  Guarded() {
+    void* taken =
+        mmap(nullptr, kBytes + kGuard, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    EXPECT_NE(taken, MAP_FAILED);
+    memory_ = static_cast<std::int8_t*>(taken);
+    EXPECT_EQ(mprotect(memory_ + kBytes, kGuard, PROT_NONE), 0);
+  }
+  Guarded(const Guarded&) = delete;
+  Guarded& operator=(const Guarded&) = delete;
+  ~Guarded() { munmap(memory_, kBytes + kGuard); }
+
+  /// The values, right before the end.
+  const std::int8_t* hold(const std::vector<std::int8_t>& values) {
+    return std::ranges::copy(values, memory_ + kBytes - values.size()).out - values.size();
+  }
+
+ private:
+  static constexpr std::size_t kBytes = 1 << 20;
+  static constexpr std::size_t kGuard = 1 << 16;
+  std::int8_t* memory_ = nullptr;
+};
+
+TEST(Tiles, ConvolveAnyShapeToTheBitsOfTheDefinition) {
+  if (!amx_kernels().is_supported()) {
+    GTEST_SKIP() << "this processor has no matrix tiles";
+  }
+  Draw draw(7);
+  Guarded guarded;
+  for (int i = 0; i < kCases; ++i) {
+    auto made = draw_conv(draw, draw_window(draw));
+    const auto kernel = make_tile_conv(made.conv, amx::kTiles, avx512::table);
+    if (kernel == nullptr) {
+      continue;
+    }
+    std::vector<std::int8_t> expected(made.out_size());
+    std::vector<std::int8_t> found(made.out_size());
+    scalar_kernels().make_conv2d(made.conv)->run(made.input.data(), expected.data());
+    kernel->run(guarded.hold(made.input), found.data());
+    ASSERT_EQ(found, expected) << describe(made.conv.window);
+  }
+}
+
+TEST(Tiles, AreNotForWindowsThatReachTooFar) {
+  Draw draw(8);
+  Window w{1, 1, 2000, 8, 1, 2000, 1, 2, 1};
+  w.pad_top = w.dilation_height = 2000;
+  EXPECT_EQ(make_tile_conv(draw_conv(draw, w).conv, amx::kTiles, avx512::table), nullptr);
+  w.pad_top = w.dilation_height = 20;
+  EXPECT_NE(make_tile_conv(draw_conv(draw, w).conv, amx::kTiles, avx512::table), nullptr);
+}
+#endif
 
 INSTANTIATE_TEST_SUITE_P(All, EachKernels, testing::ValuesIn(all_kernels()),
                          [](const auto& tested) { return std::string(tested.param->isa); });

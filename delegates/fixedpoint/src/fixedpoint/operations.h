@@ -14,7 +14,8 @@ inline std::int64_t shift_right(std::int64_t value, int shift, Rounding rounding
   return rounding == Rounding::kHalfEven && is_tie ? shifted & ~std::int64_t{1} : shifted;
 }
 
-/// y = clamp((accumulator * multiplier + bias) >> shift, low, high), in 64 bits.
+/// y = clamp((accumulator * multiplier + bias) >> shift, low, high), in 64 bits: for activations of
+/// 8 bits. `requantize_wide` is for those of 16, with the same numbers.
 struct Requantize {
   std::int64_t multiplier = 0;
   std::int64_t bias = 0;
@@ -28,6 +29,20 @@ struct Requantize {
     return static_cast<std::int8_t>(value < low ? low : (value > high ? high : value));
   }
 };
+
+/// The same for activations of 16 bits as if in unlimited integers: accumulators lie below 2^47,
+/// shifts are 16 or more. Accumulator and bias are taken apart at 16 bits; the sum is
+/// above * 2^16 + below modulo 2^16.
+inline std::int16_t requantize_wide(const Requantize& op, std::int64_t accumulator) {
+  constexpr std::int64_t kMask = 0xFFFF;
+  const std::int64_t below = (accumulator & kMask) * op.multiplier + (op.bias & kMask);
+  const std::int64_t above = (accumulator >> 16) * op.multiplier + (op.bias >> 16) + (below >> 16);
+  // What lies below matters to a tie alone: any bit of it makes the sum none.
+  const bool may_be_tie = (below & kMask) == 0;
+  const auto rounding = may_be_tie ? op.rounding : Rounding::kHalfUp;
+  const std::int64_t value = shift_right(above, op.shift - 16, rounding);
+  return static_cast<std::int16_t>(value < op.low ? op.low : (value > op.high ? op.high : value));
+}
 
 /// Sizes in elements of a window that slides over (batch, height, width, channels).
 struct Window {
@@ -66,7 +81,7 @@ struct Window {
 /// A convolution, its constants as they lie in the blob.
 ///
 /// weights: (out_channels, kernel_height, kernel_width, in_channels / groups). multiplier, shift,
-/// bias: one an output channel. table: 256 results by clamped value + 128, or null.
+/// bias: one an output channel. table: 256 results by clamped value + 128, or null, as with int16.
 struct Conv2d {
   Window window;
   const std::int8_t* weights = nullptr;
@@ -78,6 +93,16 @@ struct Conv2d {
   int high = 127;
   Rounding rounding = Rounding::kHalfUp;
 };
+
+/// The requantization of one output channel.
+inline Requantize numbers_of(const Conv2d& conv, int channel) {
+  return {.multiplier = conv.multipliers[channel],
+          .bias = conv.biases[channel],
+          .shift = conv.shifts[channel],
+          .low = conv.low,
+          .high = conv.high,
+          .rounding = conv.rounding};
+}
 
 /// clamp((a * multiplier_a + b * multiplier_b + bias) >> shift).
 struct Add {
@@ -109,6 +134,12 @@ struct MaxPool2d {
   Window window;
   int low = -128;
   int high = 127;
+};
+
+/// entries: 256 results of int8, or 513 of int16 that are interpolated.
+struct Table {
+  std::int64_t count = 0;
+  const void* entries = nullptr;
 };
 
 struct Copy {

@@ -5,6 +5,7 @@
 #include "fixedpoint/operations.h"
 #include "fixedpoint/packed_weights.h"
 
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -21,6 +22,23 @@ const Packing& packing_of(const Window& w, const GemmUnit& gemm, const Depthwise
 }
 
 }  // namespace
+
+bool spread(const Requantize& r, std::int64_t largest, BlockNumbers& block) {
+  const int left = r.shift < 32 ? 32 - r.shift : 0;
+  const std::int64_t bias = r.bias < 0 ? -r.bias : r.bias;
+  if (left > 0 && ((largest >> (31 - left)) != 0 || (bias >> (62 - left)) != 0)) {
+    return false;
+  }
+  for (int i = 0; i < kBlock; ++i) {
+    block.left[i] = left;
+    block.right[i] = r.shift + left - 32;
+    block.multiplier[i] = static_cast<std::int32_t>(r.multiplier);
+    block.odd_multiplier[i] = static_cast<std::int32_t>(r.multiplier);
+    block.even_bias[i / 2] = r.bias * (std::int64_t{1} << left);
+    block.odd_bias[i / 2] = block.even_bias[i / 2];
+  }
+  return true;
+}
 
 std::unique_ptr<ConvKernel> make_packed_conv(const Conv2d& conv, const GemmUnit& gemm,
                                              const DepthwiseUnit& depthwise, TableFunction table) {

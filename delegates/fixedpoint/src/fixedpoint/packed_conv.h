@@ -28,6 +28,10 @@ struct alignas(64) BlockNumbers {
   std::int32_t right[kBlock];
 };
 
+/// One multiplier, shift and bias for all lanes; false when they do not fit sums of up to
+/// `largest`.
+bool spread(const Requantize& requantize, std::int64_t largest, BlockNumbers& block);
+
 /// What finishes a tile: a BlockNumbers for every 16 of its channels, and bounds of int8.
 struct TileNumbers {
   const BlockNumbers* blocks = nullptr;

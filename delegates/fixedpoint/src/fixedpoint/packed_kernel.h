@@ -32,6 +32,21 @@ class PackedKernel : public ConvKernel {
     }
   }
 
+  /// The table, on channels from `first` to `end` of `rows` pixels.
+  void look_up_channels(std::int64_t rows, int first, int end, std::int8_t* out) const {
+    const int channels = conv_.window.out_channels;
+    if (!has_table()) {
+      return;
+    }
+    if (end - first == channels) {
+      look_up(rows * channels, out);
+      return;
+    }
+    for (std::int64_t row = 0; row < rows; ++row) {
+      look_up(end - first, out + row * channels + first);
+    }
+  }
+
   Conv2d conv_;
   PackedWeights packed_;
   PaddedInput padded_;

@@ -9,7 +9,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <numeric>
 #include <optional>
+#include <span>
+#include <vector>
 
 namespace fixedpoint {
 namespace {
@@ -75,14 +78,18 @@ Memory take_memory(std::size_t bytes) {
 }
 
 std::optional<PackedWeights> pack_weights(const Conv2d& conv, const Packing& packing) {
-  const int channels = conv.window.out_channels;
-  const int depth = conv.window.depth();
-  const auto place_of = [&](int i) { return packing.tap_of != nullptr ? packing.tap_of(i) : i; };
-  int places = depth;
-  for (int i = 0; i < depth; ++i) {
-    places = std::max(places, place_of(i) + 1);
+  std::vector<int> places(conv.window.depth());
+  std::iota(places.begin(), places.end(), 0);
+  if (packing.tap_of != nullptr) {
+    std::ranges::transform(places, places.begin(), packing.tap_of);
   }
-  PackedWeights packed{.groups = divide_up(places, packing.group),
+  return pack_weights(conv, packing, places, std::ranges::max(places) + 1);
+}
+
+std::optional<PackedWeights> pack_weights(const Conv2d& conv, const Packing& packing,
+                                          std::span<const int> places, int depth) {
+  const int channels = conv.window.out_channels;
+  PackedWeights packed{.groups = divide_up(depth, packing.group),
                        .tiles = divide_up(channels, packing.channels),
                        .tile_blocks = packing.channels / kBlock};
   packed.tile_weight_bytes =
@@ -102,9 +109,9 @@ std::optional<PackedWeights> pack_weights(const Conv2d& conv, const Packing& pac
       return std::nullopt;
     }
     auto* weights = packed.weights.get() + tile * packed.tile_weight_bytes;
-    for (int i = 0; i < depth; ++i) {
-      write_weight(packing, weights, position, place_of(i),
-                   conv.weights[std::int64_t{channel} * depth + i]);
+    const std::int8_t* given = conv.weights + std::ptrdiff_t{channel} * conv.window.depth();
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      write_weight(packing, weights, position, places[i], given[i]);
     }
   }
   return packed;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <span>
 
 namespace fixedpoint {
 
@@ -35,5 +36,9 @@ struct PackedWeights {
 
 /// Nothing where a channel's numbers do not fit the units' arithmetic.
 std::optional<PackedWeights> pack_weights(const Conv2d& conv, const Packing& packing);
+
+/// The same with each channel's weight `i` at depth `places[i]` of `depth`, zeros between them.
+std::optional<PackedWeights> pack_weights(const Conv2d& conv, const Packing& packing,
+                                          std::span<const int> places, int depth);
 
 }  // namespace fixedpoint

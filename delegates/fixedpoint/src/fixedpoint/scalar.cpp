@@ -1,5 +1,9 @@
+#include "fixedpoint/conv16.h"
 #include "fixedpoint/kernels.h"
 #include "fixedpoint/operations.h"
+#include "fixedpoint/transformer.h"
+#include "fixedpoint/transformer16.h"
+#include "fixedpoint/window_taps.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -10,44 +14,34 @@
 namespace fixedpoint {
 namespace {
 
-/// Calls `visit(offset)` for each tap of a window with the offset of its pixel in the input, -1
-/// where it lies outside.
-template <class Visit>
-void for_each_tap(const Window& w, int image, int row, int column, Visit visit) {
-  for (int i = 0; i < w.kernel_height; ++i) {
-    const int y = row * w.stride_height - w.pad_top + i * w.dilation_height;
-    for (int j = 0; j < w.kernel_width; ++j) {
-      const int x = column * w.stride_width - w.pad_left + j * w.dilation_width;
-      const bool is_inside = y >= 0 && y < w.in_height && x >= 0 && x < w.in_width;
-      const std::int64_t pixel = (std::int64_t{image} * w.in_height + y) * w.in_width + x;
-      visit(is_inside ? pixel * w.in_channels : -1);
-    }
-  }
-}
+/// Where products of T are added, and how the sum becomes a T again.
+template <class T>
+struct Arithmetic;
+template <>
+struct Arithmetic<std::int8_t> {
+  using Sum = std::int32_t;
+  static std::int8_t requantize(const Requantize& op, Sum sum) { return op(sum); }
+};
+template <>
+struct Arithmetic<std::int16_t> {
+  using Sum = std::int64_t;
+  static std::int16_t requantize(const Requantize& op, Sum sum) { return requantize_wide(op, sum); }
+};
 
-/// Calls `visit(image, row, column, out)` for each output pixel.
-template <class Visit>
-void for_each_pixel(const Window& w, std::int8_t* out, Visit visit) {
-  for (int image = 0; image < w.batch; ++image) {
-    for (int row = 0; row < w.out_height; ++row) {
-      for (int column = 0; column < w.out_width; ++column) {
-        visit(image, row, column, out);
-        out += w.out_channels;
-      }
-    }
-  }
-}
+template <class T>
+using Sum = typename Arithmetic<T>::Sum;
 
-class ScalarConv : public ConvKernel {
+template <class T>
+class ScalarConv : public TypedConvKernel<T> {
  public:
   explicit ScalarConv(const Conv2d& conv)
       : conv_(conv),
         patch_(static_cast<std::size_t>(conv.window.taps()) * conv.window.in_channels) {}
 
-  void run(const std::int8_t* in, std::int8_t* out) override {
+  void run(const T* in, T* out) override {
     const Window& w = conv_.window;
-    for_each_pixel(w, out, [&](int image, int row, int column, std::int8_t* pixel) {
-      gather(in, image, row, column);
+    for_each_pixel(w, out, [&](int image, int row, int column, T* pixel) {
+      gather_window(w, in, image, row, column, patch_.data());
       for (int channel = 0; channel < w.out_channels; ++channel) {
         pixel[channel] = finish(channel, accumulate(channel));
       }
@@ -55,26 +49,12 @@ class ScalarConv : public ConvKernel {
   }
 
  private:
-  /// All inputs of one output pixel: (taps, in_channels).
-  void gather(const std::int8_t* in, int image, int row, int column) {
-    const Window& w = conv_.window;
-    std::int8_t* patch = patch_.data();
-    for_each_tap(w, image, row, column, [&](std::int64_t offset) {
-      if (offset < 0) {
-        std::fill_n(patch, w.in_channels, static_cast<std::int8_t>(w.padding_value));
-      } else {
-        std::copy_n(in + offset, w.in_channels, patch);
-      }
-      patch += w.in_channels;
-    });
-  }
-
-  std::int32_t accumulate(int channel) const {
+  Sum<T> accumulate(int channel) const {
     const Window& w = conv_.window;
     const int group = w.in_group();
     const std::int8_t* weights = conv_.weights + std::int64_t{channel} * w.depth();
-    const std::int8_t* values = patch_.data() + channel / w.out_group() * group;
-    std::int32_t sum = 0;
+    const T* values = patch_.data() + channel / w.out_group() * group;
+    Sum<T> sum = 0;
     for (int tap = 0; tap < w.taps(); ++tap) {
       for (int i = 0; i < group; ++i) {
         sum += weights[i] * values[i];
@@ -85,41 +65,38 @@ class ScalarConv : public ConvKernel {
     return sum;
   }
 
-  std::int8_t finish(int channel, std::int32_t sum) const {
-    const Requantize requantize{.multiplier = conv_.multipliers[channel],
-                                .bias = conv_.biases[channel],
-                                .shift = conv_.shifts[channel],
-                                .low = conv_.low,
-                                .high = conv_.high,
-                                .rounding = conv_.rounding};
-    const std::int8_t value = requantize(sum);
+  T finish(int channel, Sum<T> sum) const {
+    const T value = Arithmetic<T>::requantize(numbers_of(conv_, channel), sum);
     return conv_.table == nullptr ? value : conv_.table[value + 128];
   }
 
   Conv2d conv_;
-  std::vector<std::int8_t> patch_;
+  std::vector<T> patch_;
 };
 
-std::unique_ptr<ConvKernel> make_conv2d(const Conv2d& conv) {
-  return std::make_unique<ScalarConv>(conv);
+template <class T>
+std::unique_ptr<TypedConvKernel<T>> make_conv2d(const Conv2d& conv) {
+  return std::make_unique<ScalarConv<T>>(conv);
 }
 
-void add(const Add& op, const std::int8_t* a, const std::int8_t* b, std::int8_t* out) {
+template <class T>
+void add(const Add& op, const T* a, const T* b, T* out) {
   const std::int64_t multiplier_a = op.multipliers[0];
   const std::int64_t multiplier_b = op.multipliers[1];
   for (std::int64_t i = 0; i < op.count; ++i) {
     const std::int64_t value =
         shift_right(a[i] * multiplier_a + b[i] * multiplier_b + op.bias, op.shift, op.rounding);
-    out[i] =
-        static_cast<std::int8_t>(std::clamp(value, std::int64_t{op.low}, std::int64_t{op.high}));
+    out[i] = static_cast<T>(std::clamp(value, std::int64_t{op.low}, std::int64_t{op.high}));
   }
 }
 
-void mul(const Mul& op, const std::int8_t* a, const std::int8_t* b, std::int8_t* out) {
+template <class T>
+void mul(const Mul& op, const T* a, const T* b, T* out) {
   for (int i = 0; i < op.outer; ++i) {
     for (int row = 0; row < op.rows; ++row) {
       for (int j = 0; j < op.inner; ++j) {
-        out[j] = op.requantize((a[j] - op.zero_point_a) * (b[j] - op.zero_point_b));
+        const Sum<T> product = (a[j] - op.zero_point_a) * (b[j] - op.zero_point_b);
+        out[j] = Arithmetic<T>::requantize(op.requantize, product);
       }
       a += op.inner;
       out += op.inner;
@@ -128,30 +105,32 @@ void mul(const Mul& op, const std::int8_t* a, const std::int8_t* b, std::int8_t*
   }
 }
 
-void avg_pool2d(const AvgPool2d& op, const std::int8_t* in, std::int8_t* out) {
+template <class T>
+void avg_pool2d(const AvgPool2d& op, const T* in, T* out) {
   const Window& w = op.window;
-  for_each_pixel(w, out, [&](int image, int row, int column, std::int8_t* pixel) {
+  for_each_pixel(w, out, [&](int image, int row, int column, T* pixel) {
     for (int channel = 0; channel < w.in_channels; ++channel) {
-      std::int32_t sum = 0;
+      Sum<T> sum = 0;
       for_each_tap(w, image, row, column, [&](std::int64_t offset) {
         sum += offset < 0 ? w.padding_value : in[offset + channel];
       });
-      pixel[channel] = op.requantize(sum);
+      pixel[channel] = Arithmetic<T>::requantize(op.requantize, sum);
     }
   });
 }
 
-void max_pool2d(const MaxPool2d& op, const std::int8_t* in, std::int8_t* out) {
+template <class T>
+void max_pool2d(const MaxPool2d& op, const T* in, T* out) {
   const Window& w = op.window;
-  for_each_pixel(w, out, [&](int image, int row, int column, std::int8_t* pixel) {
-    std::fill_n(pixel, w.in_channels, static_cast<std::int8_t>(op.low));
+  for_each_pixel(w, out, [&](int image, int row, int column, T* pixel) {
+    std::fill_n(pixel, w.in_channels, static_cast<T>(op.low));
     for_each_tap(w, image, row, column, [&](std::int64_t offset) {
       for (int channel = 0; offset >= 0 && channel < w.in_channels; ++channel) {
         pixel[channel] = std::max(pixel[channel], in[offset + channel]);
       }
     });
     for (int channel = 0; channel < w.in_channels; ++channel) {
-      pixel[channel] = std::min(pixel[channel], static_cast<std::int8_t>(op.high));
+      pixel[channel] = std::min(pixel[channel], static_cast<T>(op.high));
     }
   });
 }
@@ -163,18 +142,42 @@ void table(const std::int8_t* results, std::int64_t count, const std::int8_t* in
   }
 }
 
+/// Between two neighbours of the 513 entries, by the lower 7 bits.
+void interpolate(const std::int16_t* entries, std::int64_t count, const std::int16_t* in,
+                 std::int16_t* out) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int16_t* entry = entries + 256 + (in[i] >> 7);
+    const int slope = entry[1] - entry[0];
+    out[i] = static_cast<std::int16_t>(entry[0] + ((slope * (in[i] & 127) + 64) >> 7));
+  }
+}
+
+/// With groups by the definition itself.
+std::unique_ptr<TypedConvKernel<std::int16_t>> make_conv16(const Conv2d& conv, DotRows dot) {
+  return conv.window.groups == 1 ? make_dot_conv16(conv, dot) : make_conv2d<std::int16_t>(conv);
+}
+
 bool is_supported() { return true; }
 
 }  // namespace
 
+const Kernels16 kScalarKernels16 = {.make_conv2d = make_conv16,
+                                    .add = add<std::int16_t>,
+                                    .mul = mul<std::int16_t>,
+                                    .avg_pool2d = avg_pool2d<std::int16_t>,
+                                    .max_pool2d = max_pool2d<std::int16_t>,
+                                    .table = interpolate,
+                                    .softmax = softmax,
+                                    .layer_norm = layer_norm};
+
 const Kernels& scalar_kernels() {
   static constexpr Kernels kKernels = {.isa = "scalar",
                                        .is_supported = is_supported,
-                                       .make_conv2d = make_conv2d,
-                                       .add = add,
-                                       .mul = mul,
-                                       .avg_pool2d = avg_pool2d,
-                                       .max_pool2d = max_pool2d,
+                                       .make_conv2d = make_conv2d<std::int8_t>,
+                                       .add = add<std::int8_t>,
+                                       .mul = mul<std::int8_t>,
+                                       .avg_pool2d = avg_pool2d<std::int8_t>,
+                                       .max_pool2d = max_pool2d<std::int8_t>,
                                        .table = table};
   return kKernels;
 }

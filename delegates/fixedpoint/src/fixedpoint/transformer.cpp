@@ -6,12 +6,12 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 namespace fixedpoint {
 namespace {
 
-constexpr int kReciprocalBits = 60;
-constexpr int kSoftmaxBits = 30;
 constexpr int kNormBits = 61;
 constexpr int kLayerNormBits = 23;
 
@@ -24,29 +24,19 @@ void widen(const std::int8_t* in, int count, int zero_point, std::int16_t* out) 
 
 int padded(int depth) { return (depth + kDotAlignment - 1) / kDotAlignment * kDotAlignment; }
 
-/// The largest integer whose square is at most `value`, which is below 2^62.
+/// The largest integer whose square is at most `value`, which is in [2^60, 2^62).
+///
+/// Newton's steps fall from a tangent, which lies above the root, until they would rise.
 std::int64_t integer_root(std::int64_t value) {
-  std::int64_t root = 0;
-  for (std::int64_t bit = std::int64_t{1} << 30; bit > 0; bit >>= 1) {
-    const std::int64_t larger = root | bit;
-    if (larger * larger <= value) {
-      root = larger;
+  constexpr std::int64_t kHalfOfMiddle = 759250125;  // sqrt(2^61) / 2, rounded up
+  std::int64_t root = kHalfOfMiddle + (((value >> 31) + 1) * kHalfOfMiddle >> 30) + 1;
+  while (true) {
+    const std::int64_t next = (root + value / root) / 2;
+    if (next >= root) {
+      return root;
     }
+    root = next;
   }
-  return root;
-}
-
-/// What a distance to the mean is multiplied by, and how far the product is shifted.
-struct InverseRoot {
-  std::int64_t factor;
-  int shift;
-};
-
-InverseRoot inverse_root(std::int64_t value) {
-  const int half = (62 - static_cast<int>(std::bit_width(static_cast<std::uint64_t>(value)))) / 2;
-  const std::int64_t root = integer_root(value << (2 * half));
-  return {.factor = (std::int64_t{1} << kNormBits) / root,
-          .shift = kNormBits - half - kLayerNormBits};
 }
 
 void normalize_row(const LayerNorm& op, const std::int8_t* in, std::int8_t* out) {
@@ -79,7 +69,52 @@ void softmax_row(const Softmax& op, const std::int8_t* in, std::int8_t* out) {
   }
 }
 
+class DotMatmul : public MatmulKernel {
+ public:
+  DotMatmul(const Matmul& matmul, DotRows dot)
+      : matmul_(matmul),
+        dot_(dot),
+        stride_(padded(matmul.depth)),
+        row_(stride_),
+        matrix_(static_cast<std::size_t>(matmul.columns) * stride_),
+        sums_(matmul.columns) {}
+
+  void run(const std::int8_t* a, const std::int8_t* b, std::int8_t* out) override {
+    const Matmul& op = matmul_;
+    for (int i = 0; i < op.batch; ++i) {
+      for (int j = 0; j < op.columns; ++j) {
+        widen(b, op.depth, op.zero_point_b, matrix_.data() + std::ptrdiff_t{j} * stride_);
+        b += op.depth;
+      }
+      for (int row = 0; row < op.rows; ++row) {
+        widen(a, op.depth, op.zero_point_a, row_.data());
+        dot_(row_.data(), matrix_.data(), op.columns, stride_, sums_.data());
+        for (int j = 0; j < op.columns; ++j) {
+          out[j] = op.requantize(sums_[j]);
+        }
+        a += op.depth;
+        out += op.columns;
+      }
+    }
+  }
+
+ private:
+  Matmul matmul_;
+  DotRows dot_;
+  int stride_;
+  std::vector<std::int16_t> row_;
+  std::vector<std::int16_t> matrix_;
+  std::vector<std::int32_t> sums_;
+};
+
 }  // namespace
+
+InverseRoot inverse_root(std::int64_t value) {
+  const int half = (62 - static_cast<int>(std::bit_width(static_cast<std::uint64_t>(value)))) / 2;
+  const std::int64_t root = integer_root(value << (2 * half));
+  return {.factor = (std::int64_t{1} << kNormBits) / root,
+          .shift = kNormBits - half - kLayerNormBits};
+}
 
 void dot_rows(const std::int16_t* a, const std::int16_t* b, int columns, int depth,
               std::int32_t* sums) {
@@ -93,31 +128,12 @@ void dot_rows(const std::int16_t* a, const std::int16_t* b, int columns, int dep
   }
 }
 
-MatmulKernel::MatmulKernel(const Matmul& matmul, DotRows dot)
-    : matmul_(matmul),
-      dot_(dot),
-      stride_(padded(matmul.depth)),
-      row_(stride_),
-      matrix_(static_cast<std::size_t>(matmul.columns) * stride_),
-      sums_(matmul.columns) {}
+std::unique_ptr<MatmulKernel> make_dot_matmul(const Matmul& matmul, DotRows dot) {
+  return std::make_unique<DotMatmul>(matmul, dot);
+}
 
-void MatmulKernel::run(const std::int8_t* a, const std::int8_t* b, std::int8_t* out) {
-  const Matmul& op = matmul_;
-  for (int i = 0; i < op.batch; ++i) {
-    for (int j = 0; j < op.columns; ++j) {
-      widen(b, op.depth, op.zero_point_b, matrix_.data() + std::ptrdiff_t{j} * stride_);
-      b += op.depth;
-    }
-    for (int row = 0; row < op.rows; ++row) {
-      widen(a, op.depth, op.zero_point_a, row_.data());
-      dot_(row_.data(), matrix_.data(), op.columns, stride_, sums_.data());
-      for (int j = 0; j < op.columns; ++j) {
-        out[j] = op.requantize(sums_[j]);
-      }
-      a += op.depth;
-      out += op.columns;
-    }
-  }
+std::unique_ptr<MatmulKernel> make_matmul(const Matmul& matmul) {
+  return make_dot_matmul(matmul, dot_rows);
 }
 
 void softmax(const Softmax& op, const std::int8_t* in, std::int8_t* out) {

@@ -3,7 +3,7 @@
 #include "fixedpoint/operations.h"
 
 #include <cstdint>
-#include <vector>
+#include <memory>
 
 namespace fixedpoint {
 
@@ -18,7 +18,7 @@ struct Matmul {
   Requantize requantize;
 };
 
-/// Softmax of each row. exponentials: 256, by distance to the row's largest, in 30 bits of
+/// Softmax of each row of int8. exponentials: 256, by distance to the row's largest, in 30 bits of
 /// fraction; the first is one.
 struct Softmax {
   std::int64_t rows = 0;
@@ -53,20 +53,32 @@ void dot_rows_avx2(const std::int16_t* a, const std::int16_t* b, int columns, in
                    std::int32_t* sums);
 #endif
 
-/// A product made ready: scratch memory for one matrix and one row. Not for two threads at a time.
+/// A product made ready: scratch memory taken. Not for two threads at a time.
 class MatmulKernel {
  public:
-  MatmulKernel(const Matmul& matmul, DotRows dot);
-  void run(const std::int8_t* a, const std::int8_t* b, std::int8_t* out);
-
- private:
-  Matmul matmul_;
-  DotRows dot_;
-  int stride_;
-  std::vector<std::int16_t> row_;
-  std::vector<std::int16_t> matrix_;
-  std::vector<std::int32_t> sums_;
+  MatmulKernel() = default;
+  MatmulKernel(const MatmulKernel&) = delete;
+  MatmulKernel& operator=(const MatmulKernel&) = delete;
+  virtual ~MatmulKernel() = default;
+  virtual void run(const std::int8_t* a, const std::int8_t* b, std::int8_t* out) = 0;
 };
+
+/// A row at a time, by `dot`.
+std::unique_ptr<MatmulKernel> make_dot_matmul(const Matmul& matmul, DotRows dot);
+/// The definition.
+std::unique_ptr<MatmulKernel> make_matmul(const Matmul& matmul);
+
+/// Bits of fraction of a sum's reciprocal, and of an exponential and a probability.
+constexpr int kReciprocalBits = 60;
+constexpr int kSoftmaxBits = 30;
+
+/// What a distance to the mean is multiplied by, and how far the product is shifted.
+struct InverseRoot {
+  std::int64_t factor;
+  int shift;
+};
+/// `value`: at least 1, below 2^62.
+InverseRoot inverse_root(std::int64_t value);
 
 void softmax(const Softmax& softmax, const std::int8_t* in, std::int8_t* out);
 void layer_norm(const LayerNorm& norm, const std::int8_t* in, std::int8_t* out);

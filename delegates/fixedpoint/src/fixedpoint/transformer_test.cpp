@@ -1,13 +1,16 @@
 #include "fixedpoint/transformer.h"
 
+#include "fixedpoint/format.h"
 #include "fixedpoint/kernels.h"
 #include "fixedpoint/operations.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <gtest/gtest.h>
+#include <ostream>
 #include <random>
 #include <string>
 #include <vector>
@@ -17,36 +20,185 @@ namespace {
 
 constexpr int kCases = 10000;
 
-std::vector<std::int16_t> draw(std::mt19937& engine, int count) {
-  const bool is_extreme = engine() % 3 == 0;
-  std::uniform_int_distribution<int> value(-255, 255);
-  std::vector<std::int16_t> values(count);
-  for (auto& one : values) {
-    one = static_cast<std::int16_t>(is_extreme ? (engine() % 2 == 0 ? -255 : 255) : value(engine));
+class Draw {
+ public:
+  explicit Draw(unsigned seed) : engine_(seed) {}
+  std::int64_t between(std::int64_t low, std::int64_t high) {
+    return std::uniform_int_distribution<std::int64_t>(low, high)(engine_);
   }
-  return values;
+  /// Every third holds extremes only, and every sixth of these one value alone.
+  template <class T>
+  std::vector<T> values(std::int64_t count, std::int64_t low, std::int64_t high) {
+    const bool is_extreme = between(0, 2) == 0;
+    const bool is_constant = is_extreme && between(0, 5) == 0;
+    const std::int64_t one = between(low, high);
+    std::vector<T> made(count);
+    for (auto& value : made) {
+      const std::int64_t extreme = between(0, 1) == 0 ? low : high;
+      value = static_cast<T>(is_constant ? one : (is_extreme ? extreme : between(low, high)));
+    }
+    return made;
+  }
+  std::vector<std::int8_t> bytes(std::int64_t count) {
+    return values<std::int8_t>(count, -128, 127);
+  }
+  /// The lengths of vectors and what lies beside them, and sometimes the longest row.
+  std::int64_t columns() { return between(0, 99) == 0 ? kMostColumns : between(1, 140); }
+  Requantize requantize(int least_shift, int most_shift) {
+    const int shift = static_cast<int>(between(least_shift, most_shift));
+    const std::int64_t most_bias = std::int64_t{200} << std::min(shift, 53);  // below 2^61
+    return {.multiplier = between(0, 3) == 0 ? (std::int64_t{1} << 31) - 1
+                                             : between(0, (std::int64_t{1} << 31) - 1),
+            .bias = between(-most_bias, most_bias),
+            .shift = shift,
+            .low = static_cast<int>(between(-128, 0)),
+            .high = static_cast<int>(between(0, 127))};
+  }
+
+ private:
+  static constexpr std::int64_t kMostColumns = 1 << 14;
+  std::mt19937 engine_;
+};
+
+#if defined(__x86_64__)
+TEST(DotRows, GivesTheSumsOfTheDefinition) {
+  if (!avx2_kernels().is_supported()) {
+    GTEST_SKIP() << "this processor has no AVX2";
+  }
+  Draw draw(1);
+  for (int i = 0; i < kCases; ++i) {
+    const int columns = static_cast<int>(draw.between(1, 11));
+    const int depth = kDotAlignment * static_cast<int>(draw.between(1, 5));
+    const auto a = draw.values<std::int16_t>(depth, -255, 255);
+    const auto b = draw.values<std::int16_t>(std::int64_t{columns} * depth, -255, 255);
+    std::vector<std::int32_t> expected(columns);
+    std::vector<std::int32_t> found(columns);
+    dot_rows(a.data(), b.data(), columns, depth, expected.data());
+    dot_rows_avx2(a.data(), b.data(), columns, depth, found.data());
+    ASSERT_EQ(found, expected);
+  }
+}
+#endif
+
+/// How GoogleTest names them, rather than by an address.
+struct Named {
+  const Kernels* kernels;
+  friend void PrintTo(const Named& named, std::ostream* out) { *out << named.kernels->isa; }
+};
+
+std::vector<Named> named_kernels() {
+  std::vector<Named> all;
+  for (const auto* kernels : all_kernels()) {
+    all.push_back({kernels});
+  }
+  return all;
 }
 
-TEST(DotRows, GivesTheSumsOfTheDefinitionOnEveryInstructionSet) {
-  std::mt19937 engine(1);
+class EachTransformer : public testing::TestWithParam<Named> {
+ protected:
+  void SetUp() override {
+    if (!kernels().is_supported()) {
+      GTEST_SKIP() << "this processor has no " << kernels().isa;
+    }
+  }
+  const Kernels& kernels() const { return *GetParam().kernels; }
+};
+
+TEST_P(EachTransformer, MultipliesToTheBitsOfTheDefinition) {
+  Draw draw(2);
+  for (int i = 0; i < kCases / 4; ++i) {
+    Matmul op{.batch = static_cast<int>(draw.between(1, 2)),
+              .rows = static_cast<int>(draw.between(1, 40)),
+              .columns = static_cast<int>(draw.between(1, 70)),
+              .depth = static_cast<int>(draw.between(1, 140)),
+              .zero_point_a = static_cast<int>(draw.between(-128, 127)),
+              .zero_point_b = static_cast<int>(draw.between(-128, 127)),
+              .requantize = draw.requantize(20, 50)};
+    if (draw.between(0, 7) == 0) {
+      op.zero_point_a = op.zero_point_b = -128;
+    }
+    if (draw.between(0, 7) == 0) {
+      op.requantize.rounding = Rounding::kHalfEven;
+    }
+    const auto a = draw.bytes(std::int64_t{op.batch} * op.rows * op.depth);
+    const auto b = draw.bytes(std::int64_t{op.batch} * op.columns * op.depth);
+    std::vector<std::int8_t> expected(std::size_t(op.batch) * op.rows * op.columns);
+    auto found = expected;
+    make_matmul(op)->run(a.data(), b.data(), expected.data());
+    const auto kernel = kernels().make_matmul(op);
+    const auto others = draw.bytes(static_cast<std::int64_t>(a.size() + b.size()));
+    kernel->run(others.data(), others.data() + a.size(), found.data());
+    kernel->run(a.data(), b.data(), found.data());
+    ASSERT_EQ(found, expected) << op.rows << " " << op.columns << " " << op.depth;
+  }
+}
+
+TEST_P(EachTransformer, TakesSoftmaxToTheBitsOfTheDefinition) {
+  Draw draw(3);
   for (int i = 0; i < kCases; ++i) {
-    const int columns = 1 + static_cast<int>(engine() % 11);
-    const int depth = kDotAlignment * (1 + static_cast<int>(engine() % 5));
-    const auto a = draw(engine, depth);
-    const auto b = draw(engine, columns * depth);
-    std::vector<std::int32_t> expected(columns);
-    for (int j = 0; j < columns; ++j) {
-      for (int k = 0; k < depth; ++k) {
-        expected[j] += a[k] * b[j * depth + k];
-      }
+    std::array<std::int32_t, 256> exponentials;
+    const double scale = std::ldexp(1.0, static_cast<int>(draw.between(-12, 3)));
+    for (int d = 0; d < 256; ++d) {
+      exponentials[d] =
+          static_cast<std::int32_t>(std::lround(std::ldexp(std::exp(-d * scale), 30)));
     }
-    for (const auto* kernels : all_kernels()) {
-      if (kernels->is_supported()) {
-        std::vector<std::int32_t> found(columns);
-        kernels->dot_rows(a.data(), b.data(), columns, depth, found.data());
-        ASSERT_EQ(found, expected) << kernels->isa;
-      }
+    const Softmax op{.rows = draw.between(1, 3),
+                     .columns = draw.columns(),
+                     .exponentials = exponentials.data(),
+                     .requantize = draw.requantize(40, 62)};
+    auto found = draw.bytes(op.rows * op.columns);
+    std::vector<std::int8_t> expected(found.size());
+    softmax(op, found.data(), expected.data());
+    kernels().softmax(op, found.data(), found.data());  // in place
+    ASSERT_EQ(found, expected) << op.columns;
+  }
+}
+
+TEST_P(EachTransformer, NormalizesLayersToTheBitsOfTheDefinition) {
+  Draw draw(4);
+  for (int i = 0; i < kCases; ++i) {
+    const std::int64_t columns = draw.columns();
+    const auto multipliers = draw.values<std::int32_t>(columns, -((std::int64_t{1} << 31) - 1),
+                                                       (std::int64_t{1} << 31) - 1);
+    const auto shifts = draw.values<std::uint8_t>(columns, 1, 62);
+    const auto biases =
+        draw.values<std::int64_t>(columns, -(std::int64_t{1} << 60), std::int64_t{1} << 60);
+    const LayerNorm op{.rows = draw.between(1, 3),
+                       .columns = columns,
+                       .multipliers = multipliers.data(),
+                       .shifts = shifts.data(),
+                       .biases = biases.data(),
+                       .epsilon = draw.between(0, 1) == 0 ? 1 : draw.between(1, 1 << 30),
+                       .low = static_cast<int>(draw.between(-128, 0)),
+                       .high = static_cast<int>(draw.between(0, 127))};
+    auto found = draw.bytes(op.rows * columns);
+    std::vector<std::int8_t> expected(found.size());
+    layer_norm(op, found.data(), expected.data());
+    kernels().layer_norm(op, found.data(), found.data());  // in place
+    ASSERT_EQ(found, expected) << columns;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EachTransformer, testing::ValuesIn(named_kernels()),
+                         [](const auto& tested) { return std::string(tested.param.kernels->isa); });
+
+TEST(InverseRoot, IsThatOfTheLargestRootBelow) {
+  Draw draw(5);
+  for (int i = 0; i < 20 * kCases; ++i) {
+    const std::int64_t near = draw.between(1, (std::int64_t{1} << draw.between(1, 31)) - 1);
+    const std::int64_t value = std::max<std::int64_t>(near * near + draw.between(-1, 1), 1);
+    const auto inverse = inverse_root(value);
+    const int half = 61 - 23 - inverse.shift;
+    const std::int64_t normalized = value << (2 * half);
+    ASSERT_TRUE(normalized >= std::int64_t{1} << 60 && normalized < std::int64_t{1} << 62);
+    auto root = static_cast<std::int64_t>(std::sqrt(static_cast<double>(normalized)));
+    while (root * root > normalized) {
+      --root;
     }
+    while ((root + 1) * (root + 1) <= normalized) {
+      ++root;
+    }
+    ASSERT_EQ(inverse.factor, (std::int64_t{1} << 61) / root) << value;
   }
 }
 

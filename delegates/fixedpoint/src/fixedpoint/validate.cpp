@@ -18,6 +18,28 @@ constexpr int kMaxShift = 62;
 constexpr std::int64_t kMaxBias = std::int64_t{1} << 62;
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 40;
 
+constexpr ElementType kEightBits = {.dtype = DType::kInt8,
+                                    .low = -128,
+                                    .high = 127,
+                                    .least_zero_point = -128,
+                                    .most_zero_point = 127,
+                                    .span = 255,
+                                    .max_accumulator = kMaxInt32,
+                                    .min_shift = 1,
+                                    .table_entries = 256,
+                                    .exponential_entries = 256};
+/// Zero points are 0; accumulators have 48 bits.
+constexpr ElementType kSixteenBits = {.dtype = DType::kInt16,
+                                      .low = -32768,
+                                      .high = 32767,
+                                      .least_zero_point = 0,
+                                      .most_zero_point = 0,
+                                      .span = 32768,
+                                      .max_accumulator = (std::int64_t{1} << 47) - 1,
+                                      .min_shift = 16,
+                                      .table_entries = 513,
+                                      .exponential_entries = 512};
+
 /// Kinds that the mode of rounding is for.
 bool may_round(Kind kind) {
   return kind == Kind::kConv2d || kind == Kind::kAdd || kind == Kind::kMul ||
@@ -47,9 +69,6 @@ Status check_window(const Window& w) {
                             w.dilation_width, w.groups};
   if (!are_sizes(sizes) || w.in_channels % w.groups != 0 || w.out_channels % w.groups != 0) {
     return fail("a size of its window is not positive, or its groups do not divide its channels");
-  }
-  if (w.padding_value < -128 || w.padding_value > 127) {
-    return fail("its padding is no int8");
   }
   if (!is_reachable(w.in_height, w.out_height, w.kernel_height, w.stride_height, w.pad_top,
                     w.dilation_height) ||
@@ -91,8 +110,17 @@ std::int64_t elements(const TensorRecord& tensor) {
   return count;
 }
 
-bool is_int8(const TensorRecord* tensor, std::int64_t count) {
-  return tensor != nullptr && tensor->dtype == DType::kInt8 && elements(*tensor) == count;
+const ElementType& type_of(const Program& program, const OperationRecord& operation) {
+  const auto* tensor = operation.kind == Kind::kDequantize ? input_of(program, operation, 0)
+                                                           : &program.tensors[operation.output];
+  return tensor != nullptr && tensor->dtype == DType::kInt16 ? kSixteenBits : kEightBits;
+}
+
+bool is_operand(const Program& program, const OperationRecord& operation, std::size_t position,
+                std::int64_t count) {
+  const auto* tensor = input_of(program, operation, position);
+  return tensor != nullptr && tensor->dtype == type_of(program, operation).dtype &&
+         elements(*tensor) == count;
 }
 
 bool is_constant(const TensorRecord* tensor, DType dtype, std::int64_t count) {
@@ -101,12 +129,14 @@ bool is_constant(const TensorRecord* tensor, DType dtype, std::int64_t count) {
 }
 
 bool is_output(const Program& program, const OperationRecord& operation, std::int64_t count) {
-  return is_int8(&program.tensors[operation.output], count);
+  const auto& made = program.tensors[operation.output];
+  return made.dtype == type_of(program, operation).dtype && elements(made) == count;
 }
 
-Status check_clamp(const OperationRecord& operation) {
-  if (operation.low < -128 || operation.high > 127 || operation.low > operation.high) {
-    return fail("its bounds are no range of int8");
+Status check_clamp(const Program& program, const OperationRecord& operation) {
+  const auto& type = type_of(program, operation);
+  if (!type.holds(operation.low) || !type.holds(operation.high) || operation.low > operation.high) {
+    return fail("its bounds are no range of its type");
   }
   const bool is_known =
       operation.rounding == static_cast<int>(Rounding::kHalfUp) ||
@@ -114,16 +144,19 @@ Status check_clamp(const OperationRecord& operation) {
   return is_known ? Status{} : fail("this runtime does not know its rounding");
 }
 
-bool is_safe(std::int64_t largest, std::int64_t multiplier, std::int64_t bias, int shift) {
-  return largest <= kMaxAccumulator && multiplier >= 0 && multiplier <= kMaxAccumulator &&
-         shift >= 1 && shift <= kMaxShift && bias <= kMaxBias && bias >= -kMaxBias;
+bool is_safe(const ElementType& type, std::int64_t largest, std::int64_t multiplier,
+             std::int64_t bias, int shift) {
+  return largest <= type.max_accumulator && multiplier >= 0 && multiplier <= kMaxInt32 &&
+         shift >= type.min_shift && shift <= kMaxShift && bias <= kMaxBias && bias >= -kMaxBias;
 }
 
-Result<Requantize> decode_requantize(const OperationRecord& operation, std::int64_t largest) {
-  if (auto status = check_clamp(operation); !status) {
+Result<Requantize> decode_requantize(const Program& program, const OperationRecord& operation,
+                                     std::int64_t largest) {
+  if (auto status = check_clamp(program, operation); !status) {
     return fail(status.error());
   }
-  if (!is_safe(largest, operation.multipliers[0], operation.bias, operation.shift)) {
+  if (!is_safe(type_of(program, operation), largest, operation.multipliers[0], operation.bias,
+               operation.shift)) {
     return fail("its requantization may overflow");
   }
   return Requantize{.multiplier = operation.multipliers[0],
@@ -149,7 +182,10 @@ Status check_image(const Program& program, const OperationRecord& operation, con
   if (auto status = check_window(w); !status) {
     return status;
   }
-  if (!is_int8(input_of(program, operation, 0), in_elements(w)) ||
+  if (!type_of(program, operation).has_zero_point(w.padding_value)) {
+    return fail("its padding is no zero point of its type");
+  }
+  if (!is_operand(program, operation, 0, in_elements(w)) ||
       !is_output(program, operation, out_elements(w))) {
     return fail("its window does not fit its tensors");
   }

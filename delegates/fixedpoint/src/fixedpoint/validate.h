@@ -11,7 +11,33 @@
 
 namespace fixedpoint {
 
-constexpr std::int64_t kMaxAccumulator = (std::int64_t{1} << 31) - 1;
+/// What the type of an operation's activations decides.
+struct ElementType {
+  DType dtype;
+  int low;
+  int high;
+  /// Of zero points, and of what is padded.
+  int least_zero_point;
+  int most_zero_point;
+  /// The largest distance of a value to a zero point.
+  std::int64_t span;
+  std::int64_t max_accumulator;
+  int min_shift;
+  /// Of the table that makes a function of one value, and of a softmax's exponentials.
+  std::int64_t table_entries;
+  std::int64_t exponential_entries;
+
+  bool holds(std::int32_t value) const { return value >= low && value <= high; }
+  bool has_zero_point(std::int32_t value) const {
+    return value >= least_zero_point && value <= most_zero_point;
+  }
+};
+
+/// The one type of an operation: what it makes, or what it dequantizes. int8 where it is neither.
+const ElementType& type_of(const Program& program, const OperationRecord& operation);
+
+/// Largest normalized value of a layer norm, and of anything that a multiplier is.
+constexpr std::int64_t kMaxInt32 = (std::int64_t{1} << 31) - 1;
 /// Largest size of one dimension of a window.
 constexpr std::int32_t kMaxSize = 1 << 24;
 
@@ -23,10 +49,11 @@ const TensorRecord* input_of(const Program& program, const OperationRecord& oper
 
 std::int64_t elements(const TensorRecord& tensor);
 
-/// Whether it is there and holds `count` int8.
-bool is_int8(const TensorRecord* tensor, std::int64_t count);
+/// Whether the input is there and holds `count` activations of the operation's type.
+bool is_operand(const Program& program, const OperationRecord& operation, std::size_t position,
+                std::int64_t count);
 bool is_constant(const TensorRecord* tensor, DType dtype, std::int64_t count);
-/// Whether the operation's output holds `count` int8.
+/// Whether the operation's output holds `count` activations of its type.
 bool is_output(const Program& program, const OperationRecord& operation, std::int64_t count);
 
 /// A constant's content.
@@ -38,14 +65,16 @@ const T* content(const Program& program, const TensorRecord* tensor) {
 /// The product, or -1 when a factor is not positive or it is larger than any tensor.
 std::int64_t product(std::span<const std::int32_t> factors);
 
-/// That the bounds are a range of int8, and the rounding one that the kind has.
-Status check_clamp(const OperationRecord& operation);
+/// That the bounds are a range of the type, and the rounding one that the kind has.
+Status check_clamp(const Program& program, const OperationRecord& operation);
 
-/// Whether (accumulator * multiplier + bias) >> shift stays within 64 bits.
-bool is_safe(std::int64_t largest, std::int64_t multiplier, std::int64_t bias, int shift);
+/// Whether (accumulator * multiplier + bias) >> shift stays within the type's arithmetic.
+bool is_safe(const ElementType& type, std::int64_t largest, std::int64_t multiplier,
+             std::int64_t bias, int shift);
 
 /// The requantization in the record, for accumulators of at most `largest`.
-Result<Requantize> decode_requantize(const OperationRecord& operation, std::int64_t largest);
+Result<Requantize> decode_requantize(const Program& program, const OperationRecord& operation,
+                                     std::int64_t largest);
 
 /// That each window touches the input, and that the tensors have the window's sizes.
 Status check_image(const Program& program, const OperationRecord& operation, const Window& window);

@@ -7,6 +7,12 @@
 
 namespace fixedpoint {
 
+/// Whether the windows' matrix is the input as it lies.
+inline bool is_pointwise(const Window& w) {
+  return w.taps() == 1 && w.stride_height == 1 && w.stride_width == 1 && w.pad_top == 0 &&
+         w.pad_left == 0 && w.in_height == w.out_height && w.in_width == w.out_width;
+}
+
 /// Walks over output pixels in their order.
 class Pixel {
  public:

@@ -1,12 +1,18 @@
 #include "fixedpoint/x86.h"
 
+#include "fixedpoint/halved_sum.h"
 #include "fixedpoint/kernels.h"
 #include "fixedpoint/operations.h"
 #include "fixedpoint/packed_conv.h"
+#include "fixedpoint/packed_matmul.h"
+#include "fixedpoint/tile_conv.h"
 #include "fixedpoint/transformer.h"
+#include "fixedpoint/window_walk.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 namespace fixedpoint {
 namespace {
@@ -19,8 +25,39 @@ std::unique_ptr<ConvKernel> make_avx512_conv(const Conv2d& conv) {
   return packed_or_scalar(conv, avx512::kGemm, avx512::kDepthwise, avx512::table);
 }
 
-void add(const Add& op, const std::int8_t* a, const std::int8_t* b, std::int8_t* out) {
+/// Where tiles are faster than vectors, as measured layer by layer: sums are long enough, and there
+/// are rows enough to share what tiles cost before the first. Windows cost vectors a copy each.
+bool suits_tiles(const Window& w) {
+  constexpr std::int64_t kLeastRows = 4;
+  constexpr std::int64_t kMostCountedRows = 64;
+  const std::int64_t least_work = is_pointwise(w) ? 2048 : 512;
+  const std::int64_t rows = std::min(w.out_pixels(), kMostCountedRows);
+  return w.groups == 1 && rows >= kLeastRows && rows * w.depth() >= least_work;
+}
+
+std::unique_ptr<ConvKernel> make_amx_conv(const Conv2d& conv) {
+  auto tiled =
+      suits_tiles(conv.window) ? make_tile_conv(conv, amx::kTiles, avx512::table) : nullptr;
+  return tiled != nullptr ? std::move(tiled) : make_avx512_conv(conv);
+}
+
+std::unique_ptr<MatmulKernel> make_avx2_matmul(const Matmul& matmul) {
+  return make_dot_matmul(matmul, dot_rows_avx2);
+}
+
+std::unique_ptr<MatmulKernel> make_avx512_matmul(const Matmul& matmul) {
+  auto packed = make_packed_matmul(matmul, avx512::kMatmul);
+  return packed != nullptr ? std::move(packed) : make_avx2_matmul(matmul);
+}
+
+void add_avx2(const Add& op, const std::int8_t* a, const std::int8_t* b, std::int8_t* out) {
   if (!avx2::add(op, a, b, out)) {
+    scalar_kernels().add(op, a, b, out);
+  }
+}
+
+void add_avx512(const Add& op, const std::int8_t* a, const std::int8_t* b, std::int8_t* out) {
+  if (!avx512::add(op, a, b, out)) {
     scalar_kernels().add(op, a, b, out);
   }
 }
@@ -38,18 +75,39 @@ void avg_pool2d(const AvgPool2d& op, const std::int8_t* in, std::int8_t* out) {
 }
 
 bool has_avx512() { return avx2::is_supported() && avx512::is_supported(); }
+bool has_amx() { return has_avx512() && amx::is_supported(); }
 
 }  // namespace
+
+bool halve(const Add& op, HalvedSum& halves) {
+  const std::int64_t upper_bias = op.bias >> HalvedSum::kBits;
+  if (op.shift < HalvedSum::kBits || upper_bias > (1 << 29) || upper_bias < -(1 << 29)) {
+    return false;
+  }
+  const std::int32_t mask = (1 << HalvedSum::kBits) - 1;
+  const auto [a, b] = op.multipliers;
+  if ((a >> HalvedSum::kBits) > mask || (b >> HalvedSum::kBits) > mask) {
+    return false;
+  }
+  const auto pair = [](std::int32_t first, std::int32_t second) { return (second << 16) | first; };
+  halves = {.upper = pair(a >> HalvedSum::kBits, b >> HalvedSum::kBits),
+            .lower = pair(a & mask, b & mask),
+            .upper_bias = static_cast<std::int32_t>(upper_bias),
+            .lower_bias = static_cast<std::int32_t>(op.bias & mask),
+            .shift = op.shift - HalvedSum::kBits};
+  return true;
+}
 
 const Kernels& avx2_kernels() {
   static constexpr Kernels kKernels = {.isa = "avx2",
                                        .is_supported = avx2::is_supported,
                                        .make_conv2d = make_avx2_conv,
-                                       .add = add,
+                                       .add = add_avx2,
                                        .mul = mul,
                                        .avg_pool2d = avg_pool2d,
                                        .max_pool2d = avx2::max_pool,
                                        .table = avx2::table,
+                                       .make_matmul = make_avx2_matmul,
                                        .dot_rows = dot_rows_avx2};
   return kKernels;
 }
@@ -58,11 +116,30 @@ const Kernels& avx512_kernels() {
   static constexpr Kernels kKernels = {.isa = "avx512vnni",
                                        .is_supported = has_avx512,
                                        .make_conv2d = make_avx512_conv,
-                                       .add = add,
+                                       .add = add_avx512,
                                        .mul = mul,
                                        .avg_pool2d = avg_pool2d,
                                        .max_pool2d = avx2::max_pool,
                                        .table = avx512::table,
+                                       .make_matmul = make_avx512_matmul,
+                                       .softmax = avx512::softmax,
+                                       .layer_norm = avx512::layer_norm,
+                                       .dot_rows = dot_rows_avx2};
+  return kKernels;
+}
+
+const Kernels& amx_kernels() {
+  static constexpr Kernels kKernels = {.isa = "avx512amx",
+                                       .is_supported = has_amx,
+                                       .make_conv2d = make_amx_conv,
+                                       .add = add_avx512,
+                                       .mul = mul,
+                                       .avg_pool2d = avg_pool2d,
+                                       .max_pool2d = avx2::max_pool,
+                                       .table = avx512::table,
+                                       .make_matmul = make_avx512_matmul,
+                                       .softmax = avx512::softmax,
+                                       .layer_norm = avx512::layer_norm,
                                        .dot_rows = dot_rows_avx2};
   return kKernels;
 }

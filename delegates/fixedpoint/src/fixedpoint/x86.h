@@ -2,6 +2,9 @@
 
 #include "fixedpoint/operations.h"
 #include "fixedpoint/packed_conv.h"
+#include "fixedpoint/packed_matmul.h"
+#include "fixedpoint/tile_conv.h"
+#include "fixedpoint/transformer.h"
 
 #include <cstdint>
 
@@ -28,6 +31,19 @@ extern const GemmUnit kGemm;
 extern const DepthwiseUnit kDepthwise;
 /// AVX-512 F, BW, VL, DQ, VNNI and VBMI.
 bool is_supported();
+/// False when the numbers need the definition's wider arithmetic; nothing is written then.
+bool add(const Add& op, const std::int8_t* a, const std::int8_t* b, std::int8_t* out);
 void table(const std::int8_t* results, std::int64_t count, const std::int8_t* in, std::int8_t* out);
+extern const MatmulUnit kMatmul;
+void softmax(const Softmax& op, const std::int8_t* in, std::int8_t* out);
+void layer_norm(const LayerNorm& op, const std::int8_t* in, std::int8_t* out);
 
 }  // namespace fixedpoint::avx512
+
+namespace fixedpoint::amx {
+
+extern const TileUnit kTiles;
+/// AMX for int8, which the operating system is asked for when this is called first.
+bool is_supported();
+
+}  // namespace fixedpoint::amx

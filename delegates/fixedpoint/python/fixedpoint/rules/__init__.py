@@ -6,7 +6,7 @@ raises `NotLowered` with the reason.
 
 from fixedpoint.functions import UNARY
 from fixedpoint.match import MOVES
-from fixedpoint.rules import attention, elementwise, moving, weighted, windows
+from fixedpoint.rules import attention, elementwise, moving, of_one, weighted, windows
 from fixedpoint.rules.common import Rule
 
 RULES: dict[str, Rule] = {
@@ -16,10 +16,10 @@ RULES: dict[str, Rule] = {
     "aten.linear": weighted.linear,
     "aten.add": elementwise.add,
     "aten.mul": elementwise.mul,
-    "aten.sub": elementwise.with_number,
-    "aten.div": elementwise.with_number,
-    "requantize": elementwise.requantize,
-    **dict.fromkeys(UNARY, elementwise.unary),
+    "aten.sub": of_one.with_number,
+    "aten.div": of_one.with_number,
+    "requantize": of_one.requantize,
+    **dict.fromkeys(UNARY, of_one.unary),
     "aten.mean": windows.mean,
     "aten.adaptive_avg_pool2d": windows.adaptive_avg_pool2d,
     "aten.avg_pool2d": windows.avg_pool2d,

@@ -5,10 +5,12 @@ import math
 import numpy as np
 
 from fixedpoint.builder import Builder, Operand, shape_of
+from fixedpoint.integer_types import INT16
 from fixedpoint.match import Match, NotLowered
 from fixedpoint.numbers import (
     LAYER_NORM_BITS,
     SOFTMAX_BITS,
+    Quantization,
     check_range,
     fixed_bias,
     layer_norm_epsilon,
@@ -24,7 +26,7 @@ _MAX_COLUMNS = 1 << 14
 
 
 def matmul(builder: Builder, match: Match) -> Value:
-    """A product of two int8 values, matrix by matrix; the second is read by its columns."""
+    """A product of two values, matrix by matrix; the second is read by its columns."""
     a = arguments(match)
     first, second = (a.get("self"), a.get("mat2", a.get("other")))
     left, right = shape_of(first), shape_of(second)
@@ -38,9 +40,10 @@ def matmul(builder: Builder, match: Match) -> Value:
     result, low, high = result_of(match)
     source = [x.quantization, y.quantization]
     offset = float(result.zero_point)
-    multiplier, shift = split_ratio(source[0].scale * source[1].scale / result.scale, offset)
+    ratio = source[0].scale * source[1].scale / result.scale
+    multiplier, shift = split_ratio(ratio, offset, least_shift=result.type.least_shift)
     bias = fixed_bias(offset, shift)
-    check_range(255 * 255 * left[-1], multiplier, bias)
+    check_range(result.type.span**2 * left[-1], multiplier, bias, result.type)
     attributes = {
         "batch": batch, "rows": rows, "columns": right[-1], "depth": left[-1],
         "zero_point_a": source[0].zero_point, "zero_point_b": source[1].zero_point,
@@ -60,16 +63,26 @@ def softmax(builder: Builder, match: Match) -> Value:
     x = builder.read(a["self"], order)
     result = plain_result_of(match)
     _check_columns(shape[axis])
-    steps = np.arange(256, dtype=np.float64) * x.quantization.scale
-    table = np.round(np.exp(-steps) * (1 << SOFTMAX_BITS)).astype(np.int32)
-    exponentials = builder.program.add_constant(f"{match.quantize.name}_exponentials", table)
+    exponentials = builder.program.add_constant(
+        f"{match.quantize.name}_exponentials", exponentials_of(x.quantization)
+    )
     offset = float(result.zero_point)
-    multiplier, shift = split_ratio(2.0**-SOFTMAX_BITS / result.scale, offset)
+    ratio = 2.0**-SOFTMAX_BITS / result.scale
+    multiplier, shift = split_ratio(ratio, offset, least_shift=result.type.least_shift)
     return builder.emit(
         Kind.SOFTMAX, (x.tensor, exponentials), shape, order, result,
         _row_sizes(x, shape[axis]), multipliers=(multiplier, 0), shift=shift,
         bias=fixed_bias(offset, shift), low=result.low, high=result.high,
     )  # fmt: skip
+
+
+def exponentials_of(source: Quantization) -> np.ndarray:
+    """Of distances to the largest, 0 to 255; for int16, of multiples of 256 in front of those."""
+    steps = np.arange(256, dtype=np.float64) * source.scale
+    if source.type is INT16:
+        steps = np.concatenate([steps * 256, steps])
+    made: np.ndarray = np.round(np.exp(-steps) * (1 << SOFTMAX_BITS)).astype(np.int32)
+    return made
 
 
 def layer_norm(builder: Builder, match: Match) -> Value:
@@ -85,7 +98,8 @@ def layer_norm(builder: Builder, match: Match) -> Value:
     numbers = []
     for scale, real in zip(gamma.tolist(), beta.tolist(), strict=True):
         offset = real / result.scale + result.zero_point
-        multiplier, shift = split_signed_ratio(scale * 2.0**-LAYER_NORM_BITS / result.scale, offset)
+        ratio = scale * 2.0**-LAYER_NORM_BITS / result.scale
+        multiplier, shift = split_signed_ratio(ratio, offset, result.type.least_shift)
         bias = fixed_bias(offset, shift)
         check_range((1 << 31) - 1, abs(multiplier), bias)
         numbers.append((multiplier, shift, bias))

@@ -1,16 +1,13 @@
-"""What rules share: arguments, results, tables."""
+"""What rules share: arguments, results."""
 
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from fixedpoint.builder import Builder
-from fixedpoint.functions import base_name, bounds_of, make_table, named_arguments
+from fixedpoint.functions import base_name, bounds_of, named_arguments
 from fixedpoint.match import Match, NotLowered, quantization_of
 from fixedpoint.numbers import Quantization, activation_bounds
-from fixedpoint.program import Kind
-from fixedpoint.values import Value, plain
+from fixedpoint.values import Value
 
 Rule = Callable[[Builder, Match], Value]
 
@@ -42,21 +39,3 @@ def plain_result_of(match: Match) -> Quantization:
     if match.activations:
         raise NotLowered("it has an activation behind it")
     return result_of(match)[0]
-
-
-def requantized(builder: Builder, value: Value, result: Quantization) -> Value:
-    """The value itself when the parameters are the same, else through a table."""
-    if value.quantization == result:
-        return value
-    table = make_table(lambda real: real, value.quantization, result)
-    return through_table(builder, value, table, result)
-
-
-def through_table(builder: Builder, value: Value, table: np.ndarray, result: Quantization) -> Value:
-    """A table of 256 results over the value, in the order in which it lies."""
-    order = value.order() or plain(len(value.shape))
-    source = builder.stored(value, order)
-    tensor = builder.program.tensors[source]
-    values = builder.program.add_constant(f"{tensor.name}_table", table)
-    attributes = {"count": tensor.bytes}
-    return builder.emit(Kind.TABLE, (source, values), value.shape, order, result, attributes)

@@ -1,17 +1,17 @@
-"""Sums, products, functions of one value."""
+"""Sums and products."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import torch
 from torch.fx import Node
 
 from fixedpoint.builder import Builder
-from fixedpoint.functions import make_table, overload_of
 from fixedpoint.match import Match, NotLowered
 from fixedpoint.numbers import fixed_bias, requantize_sum, split_ratio
 from fixedpoint.program import Kind
-from fixedpoint.rules.common import arguments, result_of, through_table
+from fixedpoint.rules.common import arguments, result_of
+from fixedpoint.rules.of_one import unary
 from fixedpoint.values import Order, Value, plain
 
 _SUM_BITS = 30
@@ -19,7 +19,7 @@ _SUM_BITS = 30
 
 
 def add(builder: Builder, match: Match) -> Value:
-    """A sum; what broadcasts is repeated, what is no tensor makes it a table."""
+    """A sum; what broadcasts is repeated, what is no tensor makes it a function of one value."""
     a = arguments(match)
     if not isinstance(a["other"], Node):
         return unary(builder, match)
@@ -39,7 +39,7 @@ def add(builder: Builder, match: Match) -> Value:
 
 
 def mul(builder: Builder, match: Match) -> Value:
-    """A product; one row may serve all rows; what is no tensor makes it a table."""
+    """A product; one row may serve all rows; what is no tensor makes it a function of one value."""
     a = arguments(match)
     if not isinstance(a["other"], Node):
         return unary(builder, match)
@@ -56,7 +56,7 @@ def mul(builder: Builder, match: Match) -> Value:
     result, low, high = result_of(match)
     offset = float(result.zero_point)
     ratio = left.quantization.scale * right.quantization.scale / result.scale
-    multiplier, shift = split_ratio(ratio, offset)
+    multiplier, shift = split_ratio(ratio, offset, least_shift=result.type.least_shift)
     attributes = {
         "outer": sizes[0], "rows": sizes[1], "inner": sizes[2],
         "zero_point_a": left.quantization.zero_point,
@@ -68,13 +68,6 @@ def mul(builder: Builder, match: Match) -> Value:
         attributes, multipliers=(multiplier, 0), shift=shift, bias=fixed_bias(offset, shift),
         low=low, high=high,
     )  # fmt: skip
-
-
-def with_number(builder: Builder, match: Match) -> Value:
-    """A difference or a quotient of a tensor and a number: a table."""
-    if isinstance(arguments(match)["other"], Node):
-        raise NotLowered("it takes two tensors; the delegate has it for a tensor and a number")
-    return unary(builder, match)
 
 
 def _expanded(left: Value, right: Value) -> tuple[Value, Value]:
@@ -113,35 +106,3 @@ def _broadcast(
     if part == 0:  # the same shape
         return 1, 1, sizes[0]
     return sizes[0], sizes[1], sizes[2]
-
-
-def unary(builder: Builder, match: Match) -> Value:
-    """A function of one value: a table."""
-    assert match.core is not None
-    core = match.core
-    x = builder.value(core.args[0])
-    overload = overload_of(core.target)
-
-    def function(reals: torch.Tensor) -> torch.Tensor:
-        made: torch.Tensor = overload(reals.clone(), *core.args[1:], **core.kwargs)
-        return made
-
-    return _table(builder, match, x, function)
-
-
-def requantize(builder: Builder, match: Match) -> Value:
-    """From parameters to parameters."""
-    x = builder.value(match.dequantizes[0])
-    if x.quantization == result_of(match)[0] and not match.activations:
-        return x
-    return _table(builder, match, x, lambda real: real)
-
-
-def _table(
-    builder: Builder, match: Match, x: Value, function: Callable[[torch.Tensor], torch.Tensor]
-) -> Value:
-    result, low, high = result_of(match)
-    table = make_table(function, x.quantization, result).clip(low, high)
-    if np.array_equal(table, np.arange(-128, 128)):  # another scale, the same integers
-        return Value(x.tensor, x.view, result)
-    return through_table(builder, x, table, result)

@@ -8,7 +8,8 @@ from fixedpoint.builder import Builder, shape_of
 from fixedpoint.functions import base_name, named_arguments
 from fixedpoint.match import Match, NotLowered
 from fixedpoint.program import Kind
-from fixedpoint.rules.common import arguments, plain_result_of, requantized
+from fixedpoint.rules.common import arguments, plain_result_of
+from fixedpoint.rules.of_one import requantized
 from fixedpoint.values import Value, plain, shape_in, view_of
 
 
@@ -76,7 +77,7 @@ def _between(
     parts = []
     for width in widths:
         shape = tuple(width if d == dim else size for d, size in enumerate(value.shape))
-        constant = np.full(shape_in(shape, order), filler, np.int8)
+        constant = np.full(shape_in(shape, order), filler, value.quantization.type.name)
         name = f"padding{len(builder.program.tensors)}"
         parts.append(builder.program.add_constant(name, constant) if width else None)
     inputs = [parts[0], builder.stored(value, order), parts[1]]

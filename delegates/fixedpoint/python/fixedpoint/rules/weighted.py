@@ -121,13 +121,16 @@ def _channel_numbers(
         accumulated = source.scale * scale
         real = 0.0 if bias is None else float(bias[channel])
         offset = real / result.scale + result.zero_point
-        multiplier, shift = split_ratio(accumulated / result.scale, offset)
+        multiplier, shift = split_ratio(
+            accumulated / result.scale, offset, least_shift=result.type.least_shift
+        )
         fixed = fixed_bias(offset, shift)
         if builder.modes.bias == "int32":
             fixed = fixed_bias(float(result.zero_point), shift)
             fixed += round(real / accumulated) * multiplier
         fixed -= source.zero_point * int(flat[channel].sum()) * multiplier
-        check_range(128 * int(np.abs(flat[channel]).sum()), multiplier, fixed)
+        largest = source.type.magnitude * int(np.abs(flat[channel]).sum())
+        check_range(largest, multiplier, fixed, source.type)
         multipliers.append(multiplier)
         shifts.append(shift)
         biases.append(fixed)

@@ -9,7 +9,8 @@ from fixedpoint.builder import Builder, Operand, shape_of
 from fixedpoint.match import Match, NotLowered
 from fixedpoint.numbers import check_range, fixed_bias, split_ratio
 from fixedpoint.program import Kind
-from fixedpoint.rules.common import arguments, requantized, result_of
+from fixedpoint.rules.common import arguments, result_of
+from fixedpoint.rules.of_one import requantized
 from fixedpoint.values import Order, Value, channels_last
 
 
@@ -20,9 +21,10 @@ def _average(
     source = x.quantization
     count = geometry["kernel_height"] * geometry["kernel_width"]
     offset = float(result.zero_point)
-    multiplier, shift = split_ratio(source.scale / (result.scale * count), offset)
+    ratio = source.scale / (result.scale * count)
+    multiplier, shift = split_ratio(ratio, offset, least_shift=result.type.least_shift)
     bias = fixed_bias(offset, shift) - source.zero_point * count * multiplier
-    check_range(128 * count, multiplier, bias)
+    check_range(source.type.magnitude * count, multiplier, bias, source.type)
     geometry["input_zero_point"] = source.zero_point
     return builder.emit(
         Kind.AVG_POOL2D, (x.tensor,), shape_of(match.quantize), order, result, geometry,

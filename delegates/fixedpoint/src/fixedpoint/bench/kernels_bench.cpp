@@ -1,5 +1,6 @@
-// Convolutions of MobileNet V2 and V3 on each instruction set, in MACs per cycle beside what its
-// multiplications reach without memory. One thread; run it by hand on an idle machine.
+// Convolutions of MobileNet V2 and V3 and of ResNet18 on each instruction set, in MACs per cycle
+// beside what its multiplications reach without memory. One thread; run it by hand on an idle
+// machine.
 #include "fixedpoint/bench/peak.h"
 #include "fixedpoint/kernels.h"
 #include "fixedpoint/operations.h"
@@ -34,6 +35,14 @@ constexpr Depthwise kDepthwise[] = {
     {112, 32, 3, 1}, {112, 96, 3, 2}, {56, 144, 3, 1}, {56, 144, 3, 2}, {28, 192, 3, 1},
     {14, 384, 3, 1}, {14, 576, 3, 1}, {7, 960, 3, 1},  {112, 16, 3, 1}, {56, 72, 5, 2},
     {28, 120, 5, 1}, {14, 480, 3, 1}, {14, 672, 5, 1}, {7, 960, 5, 1}};
+
+struct Windowed {
+  int size, in_channels, out_channels, kernel, stride;
+};
+/// Layers of ResNet18.
+constexpr Windowed kWindows[] = {{224, 3, 64, 7, 2},   {56, 64, 64, 3, 1},   {56, 64, 128, 3, 2},
+                                 {28, 128, 128, 3, 1}, {28, 128, 256, 3, 2}, {14, 256, 256, 3, 1},
+                                 {14, 256, 512, 3, 2}, {7, 512, 512, 3, 1},  {56, 64, 128, 1, 2}};
 
 /// A convolution with constants like those of a network.
 struct Layer {
@@ -109,6 +118,13 @@ Window window_of(const Depthwise& d) {
           .groups = d.channels};
 }
 
+Window window_of(const Windowed& v) {
+  Window w = window_of(Depthwise{v.size, v.in_channels, v.kernel, v.stride});
+  w.out_channels = v.out_channels;
+  w.groups = 1;
+  return w;
+}
+
 std::string name_of(const Gemm& g) {
   return "gemm/" + std::to_string(g.rows) + "x" + std::to_string(g.depth) + "x" +
          std::to_string(g.columns);
@@ -117,6 +133,12 @@ std::string name_of(const Gemm& g) {
 std::string name_of(const Depthwise& d) {
   return "depthwise/" + std::to_string(d.size) + "x" + std::to_string(d.channels) + "/kernel" +
          std::to_string(d.kernel) + "/stride" + std::to_string(d.stride);
+}
+
+std::string name_of(const Windowed& v) {
+  return "conv/" + std::to_string(v.size) + "x" + std::to_string(v.in_channels) + "x" +
+         std::to_string(v.out_channels) + "/kernel" + std::to_string(v.kernel) + "/stride" +
+         std::to_string(v.stride);
 }
 
 template <class Shape>
@@ -138,6 +160,9 @@ void add_all() {
     benchmark::AddCustomContext("peak_mac_per_cycle_" + std::string(kernels->isa),
                                 std::to_string(peak));
     for (const auto& shape : kGemms) {
+      add(*kernels, shape, frequency, peak);
+    }
+    for (const auto& shape : kWindows) {
       add(*kernels, shape, frequency, peak);
     }
     for (const auto& shape : kDepthwise) {

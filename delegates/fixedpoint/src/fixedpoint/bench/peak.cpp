@@ -4,6 +4,11 @@
 #include <chrono>
 #include <limits>
 #include <string_view>
+#if defined(__x86_64__)
+#include "fixedpoint/x86.h"
+
+#include <immintrin.h>
+#endif
 
 namespace fixedpoint::bench {
 namespace {
@@ -29,7 +34,8 @@ void add_in_a_chain() {
   long x = 0;
   for (long i = 0; i < kLoops; ++i) {
 #if defined(__x86_64__)
-    asm volatile("add $1, %0\n add $1, %0\n add $1, %0\n add $1, %0" : "+r"(x));
+    // Of a register: newer processors add numbers that stand in the instruction in no time.
+    asm volatile("add %1, %0\n add %1, %0\n add %1, %0\n add %1, %0" : "+r"(x) : "r"(i));
 #else
     asm volatile("add %0, %0, 1\n add %0, %0, 1\n add %0, %0, 1\n add %0, %0, 1" : "+r"(x));
 #endif
@@ -64,6 +70,25 @@ void multiply_avx512() {
   }
 }
 #undef FIXEDPOINT_TWELVE
+
+/// Fewer, for a product of tiles takes longer than one of vectors.
+constexpr long kTileLoops = kLoops / 10;
+
+/// Four tiles of sums, as a kernel has them; loads of tiles are not among it.
+[[gnu::target("amx-tile,amx-int8")]] void multiply_amx() {
+  amx::kTiles.enter(amx::kTiles.step_bytes);
+  _tile_zero(4);
+  _tile_zero(5);
+  _tile_zero(6);
+  _tile_zero(7);
+  for (long i = 0; i < kTileLoops; ++i) {
+    _tile_dpbssd(0, 4, 6);
+    _tile_dpbssd(1, 4, 7);
+    _tile_dpbssd(2, 5, 6);
+    _tile_dpbssd(3, 5, 7);
+  }
+  amx::kTiles.leave();
+}
 #endif
 
 }  // namespace
@@ -81,6 +106,10 @@ double measure_peak(std::string_view isa, double frequency) {
   constexpr double kSums = 12;
   if (isa == "avx2") {
     return kSums * 16 * kLoops / fastest(multiply_avx2) / frequency;
+  }
+  if (isa == "avx512amx") {
+    constexpr double kTileMacs = 16 * 16 * 64;
+    return 4 * kTileMacs * kTileLoops / fastest(multiply_amx) / frequency;
   }
   if (isa == "avx512vnni") {
     return kSums * 64 * kLoops / fastest(multiply_avx512) / frequency;

@@ -63,14 +63,15 @@ std::uint32_t BlobWriter::add_output(Dims dims, DType dtype) {
   return outputs_.back();
 }
 
-std::uint32_t BlobWriter::add_arena(Dims dims) {
-  const auto tensor = add_tensor(dims, DType::kInt8, Place::kArena, arena_bytes_);
+std::uint32_t BlobWriter::add_arena(Dims dims, DType dtype) {
+  const auto tensor = add_tensor(dims, dtype, Place::kArena, arena_bytes_);
   arena_bytes_ = align(arena_bytes_ + tensors_[tensor].bytes);
   return tensor;
 }
 
 std::uint32_t BlobWriter::add_alias(Dims dims, std::uint32_t other) {
-  return add_tensor(dims, DType::kInt8, Place::kArena, tensors_[other].offset);
+  const auto& there = tensors_[other];
+  return add_tensor(dims, there.dtype, Place::kArena, there.offset);
 }
 
 std::uint32_t BlobWriter::add_content(Dims dims, DType dtype, std::span<const std::byte> content) {

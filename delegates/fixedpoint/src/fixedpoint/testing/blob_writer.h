@@ -19,8 +19,8 @@ class BlobWriter {
   /// Each returns the tensor's number. Inputs and outputs are listed in the order of the calls.
   std::uint32_t add_input(Dims dims, DType dtype = DType::kInt8);
   std::uint32_t add_output(Dims dims, DType dtype = DType::kInt8);
-  std::uint32_t add_arena(Dims dims);
-  /// In the arena, where `other` lies.
+  std::uint32_t add_arena(Dims dims, DType dtype = DType::kInt8);
+  /// In the arena, where `other` lies, of its type.
   std::uint32_t add_alias(Dims dims, std::uint32_t other);
   template <class T>
   std::uint32_t add_constant(Dims dims, DType dtype, const std::vector<T>& content) {

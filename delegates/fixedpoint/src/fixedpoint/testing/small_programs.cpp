@@ -2,39 +2,16 @@
 
 #include "fixedpoint/format.h"
 #include "fixedpoint/testing/blob_writer.h"
+#include "fixedpoint/testing/program_parts.h"
 
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace fixedpoint::testing {
 namespace {
-
-constexpr std::int32_t kMultiplier = 0x55555555;
-
-/// Any small weights.
-std::vector<std::int8_t> pattern(std::size_t count, int step) {
-  std::vector<std::int8_t> values(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    values[i] = static_cast<std::int8_t>(static_cast<int>(i * step % 255) - 127);
-  }
-  return values;
-}
-
-struct Constants {
-  std::uint32_t weights, multipliers, shifts, biases;
-};
-
-Constants add_constants(BlobWriter& blob, std::uint32_t out, std::uint32_t kernel,
-                        std::uint32_t in) {
-  const auto weights = pattern(std::size_t{out} * kernel * kernel * in, 37);
-  return {blob.add_constant({out, kernel, kernel, in}, DType::kInt8, weights),
-          blob.add_constant({out}, DType::kInt32, std::vector<std::int32_t>(out, kMultiplier)),
-          blob.add_constant({out}, DType::kUint8, std::vector<std::uint8_t>(out, 40)),
-          blob.add_constant({out}, DType::kInt64,
-                            std::vector<std::int64_t>(out, std::int64_t{5} << 39))};
-}
 
 std::uint32_t add_table(BlobWriter& blob) {
   return blob.add_constant({256}, DType::kInt8, pattern(256, 101));
@@ -126,10 +103,14 @@ std::vector<std::byte> moves() {
 }  // namespace
 
 std::vector<SmallProgram> small_programs() {
-  return {{"convolutions", convolutions()},
-          {"elementwise", elementwise()},
-          {"pools", pools()},
-          {"moves", moves()}};
+  std::vector<SmallProgram> programs = {{"convolutions", convolutions()},
+                                        {"elementwise", elementwise()},
+                                        {"pools", pools()},
+                                        {"moves", moves()}};
+  for (auto& program : small_programs_of_16_bits()) {
+    programs.push_back(std::move(program));
+  }
+  return programs;
 }
 
 }  // namespace fixedpoint::testing

@@ -12,7 +12,11 @@ struct SmallProgram {
   std::vector<std::byte> blob;
 };
 
-/// Together they have every kind of operation, aliases in the arena and operations in place.
+/// Together they have every kind of operation, most in both types of activations, aliases in the
+/// arena and operations in place.
 std::vector<SmallProgram> small_programs();
+
+/// Those among them whose activations are int16.
+std::vector<SmallProgram> small_programs_of_16_bits();
 
 }  // namespace fixedpoint::testing

@@ -1,0 +1,124 @@
+"""How activations and weights are quantized: what the quantizer's options mean."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torchao.quantization.pt2e import HistogramObserver, MinMaxObserver, PerChannelMinMaxObserver
+from torchao.quantization.pt2e.quantizer import FixedQParamsQuantizationSpec, QuantizationSpec
+
+from fixedpoint.integer_types import INT8, INT16, TYPES, IntegerType
+from fixedpoint.observers import (
+    PowerOfTwoChannelObserver,
+    PowerOfTwoHistogramObserver,
+    PowerOfTwoMinMaxObserver,
+    SymmetricHistogramObserver,
+    SymmetricMinMaxObserver,
+)
+
+_OBSERVERS = {
+    "affine": {"histogram": HistogramObserver, "minmax": MinMaxObserver},
+    "symmetric": {"histogram": SymmetricHistogramObserver, "minmax": SymmetricMinMaxObserver},
+    "power_of_two": {"histogram": PowerOfTwoHistogramObserver, "minmax": PowerOfTwoMinMaxObserver},
+}
+_SCALES = ("any", "power_of_two")
+_DTYPES = {INT8: torch.int8, INT16: torch.int16}
+_EPSILON = {INT8: 2.0**-12, INT16: 2.0**-20}
+"""The smallest scale of activations."""
+
+_LOW = {INT8: INT8.low, INT16: -INT16.high}
+"""The smallest activation: that of int16 is as far from zero as the largest."""
+
+
+@dataclass(frozen=True)
+class Specs:
+    """What is written beside nodes."""
+
+    activation: Any
+    weight: QuantizationSpec
+    is_power_of_two: bool
+    type: IntegerType
+
+    def fixed(self, scale: float, zero_point: int) -> FixedQParamsQuantizationSpec:
+        """Of activations whose parameters are known beforehand."""
+        return _fixed(scale, zero_point, self.type)
+
+
+@dataclass(frozen=True)
+class Options:
+    """The quantizer's; `FixedPointQuantizer` describes them."""
+
+    observer: str
+    scales: str
+    fraction_bits: int | None
+    activations: str
+    headroom_bits: int
+
+    def check(self) -> None:
+        """Refuses what there is not.
+
+        Raises:
+            ValueError: says what there is.
+        """
+        known = {
+            "scales": (self.scales, _SCALES),
+            "observer": (self.observer, _OBSERVERS["affine"]),
+            "activations": (self.activations, TYPES),
+        }
+        for name, (value, values) in known.items():
+            if value not in values:
+                raise ValueError(f"no {name} {value!r}; there are {', '.join(values)}")
+        if self.fraction_bits is not None and self.scales != "power_of_two":
+            raise ValueError("fraction_bits are of Q formats; give scales='power_of_two', too")
+        if self.headroom_bits and self.kind() == "affine":
+            raise ValueError("headroom_bits are of zero points that are 0: int16, or Q formats")
+
+    def kind(self) -> str:
+        """Which observers it is about."""
+        if self.scales == "power_of_two":
+            return self.scales
+        return "affine" if TYPES[self.activations].has_zero_points else "symmetric"
+
+
+def make_specs(options: Options) -> Specs:
+    """Of activations per tensor, of weights in [-127, 127] per output channel.
+
+    Raises:
+        ValueError: an option that there is not.
+    """
+    options.check()
+    is_power_of_two = options.scales == "power_of_two"
+    kind, bits = TYPES[options.activations], options.fraction_bits
+    channels = PowerOfTwoChannelObserver if is_power_of_two else PerChannelMinMaxObserver
+    return Specs(
+        activation=_observed(options, kind) if bits is None else _fixed(2.0**-bits, 0, kind),
+        weight=QuantizationSpec(
+            dtype=torch.int8,
+            quant_min=-127,
+            quant_max=127,
+            qscheme=torch.per_channel_symmetric,
+            ch_axis=0,
+            observer_or_fake_quant_ctr=channels.with_args(),
+        ),
+        is_power_of_two=is_power_of_two,
+        type=kind,
+    )
+
+
+def _observed(options: Options, kind: IntegerType) -> QuantizationSpec:
+    is_affine = options.kind() == "affine"
+    headroom = {} if is_affine else {"headroom_bits": options.headroom_bits}
+    observer = _OBSERVERS[options.kind()][options.observer]
+    return QuantizationSpec(
+        dtype=_DTYPES[kind],
+        quant_min=_LOW[kind],
+        quant_max=kind.high,
+        qscheme=torch.per_tensor_affine if is_affine else torch.per_tensor_symmetric,
+        observer_or_fake_quant_ctr=observer.with_args(eps=_EPSILON[kind], **headroom),
+    )
+
+
+def _fixed(scale: float, zero_point: int, kind: IntegerType) -> FixedQParamsQuantizationSpec:
+    return FixedQParamsQuantizationSpec(
+        _DTYPES[kind], scale, zero_point, kind.low, kind.high, torch.per_tensor_affine
+    )

@@ -1,0 +1,213 @@
+#include "fixedpoint/format.h"
+#include "fixedpoint/kernels.h"
+#include "fixedpoint/operations.h"
+#include "fixedpoint/transformer.h"
+#include "fixedpoint/transformer16.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <gtest/gtest.h>
+#include <numeric>
+#include <random>
+#include <vector>
+
+// Activations of 16 bits: the definitions beside wider integers and real numbers.
+namespace fixedpoint {
+namespace {
+
+__extension__ using Wide = __int128;
+
+/// The same numbers each time.
+std::mt19937_64 seeded(std::uint64_t seed) { return std::mt19937_64(seed); }
+
+std::int64_t draw(std::mt19937_64& engine, std::int64_t low, std::int64_t high) {
+  return std::uniform_int_distribution<std::int64_t>(low, high)(engine);
+}
+
+/// The definition, in 128 bits.
+std::int64_t requantized(const Requantize& op, std::int64_t accumulator) {
+  const Wide sum = Wide{accumulator} * op.multiplier + op.bias;
+  Wide value = sum >> op.shift;
+  const bool is_tie = (value << op.shift) == sum;
+  if (op.rounding == Rounding::kHalfEven && is_tie && value % 2 != 0) {
+    value -= 1;
+  }
+  return static_cast<std::int64_t>(std::clamp<Wide>(value, op.low, op.high));
+}
+
+/// Whole magnitudes are as likely as any number in between.
+Requantize draw_requantize(std::mt19937_64& engine) {
+  const bool is_power = draw(engine, 0, 1) == 0;
+  const std::int64_t most = std::int64_t{1} << draw(engine, 0, 62);
+  return {.multiplier = is_power ? std::int64_t{1} << draw(engine, 0, 30)
+                                 : draw(engine, 0, (std::int64_t{1} << 31) - 1),
+          .bias = is_power ? most : draw(engine, -most, most),
+          .shift = static_cast<int>(draw(engine, 16, 62)),
+          .low = -32768,
+          .high = 32767,
+          .rounding = draw(engine, 0, 1) == 0 ? Rounding::kHalfUp : Rounding::kHalfEven};
+}
+
+TEST(RequantizeWide, IsTheFormulaIn128Bits) {
+  auto engine = seeded(1);
+  int tie_count = 0;
+  for (int i = 0; i < 1000000; ++i) {
+    const auto op = draw_requantize(engine);
+    const std::int64_t most = (std::int64_t{1} << draw(engine, 1, 47)) - 1;
+    const std::int64_t accumulator = draw(engine, 0, 2) == 0 ? -most : draw(engine, -most, most);
+    ASSERT_EQ(requantize_wide(op, accumulator), requantized(op, accumulator))
+        << accumulator << " * " << op.multiplier << " + " << op.bias << " >> " << op.shift;
+    auto other = op;
+    other.rounding = Rounding::kHalfUp;
+    tie_count += requantized(op, accumulator) != requantized(other, accumulator) ? 1 : 0;
+  }
+  EXPECT_GT(tie_count, 100);
+}
+
+TEST(RequantizeWide, TakesMultipliersBelowZero) {
+  auto engine = seeded(2);
+  for (int i = 0; i < 100000; ++i) {
+    auto op = draw_requantize(engine);
+    op.multiplier = -op.multiplier;
+    const std::int64_t accumulator = draw(engine, -(std::int64_t{1} << 31), std::int64_t{1} << 31);
+    ASSERT_EQ(requantize_wide(op, accumulator), requantized(op, accumulator));
+  }
+}
+
+TEST(Interpolate, IsTheLineBetweenEntriesRoundedHalfUp) {
+  auto engine = seeded(3);
+  std::vector<std::int16_t> entries(513);
+  std::ranges::generate(entries,
+                        [&] { return static_cast<std::int16_t>(draw(engine, -32768, 32767)); });
+  entries[511] = -32768;
+  entries[512] = 32767;
+  std::vector<std::int16_t> values(65536);
+  std::iota(values.begin(), values.end(), static_cast<std::int16_t>(-32768));
+  std::vector<std::int16_t> made(values.size());
+  kScalarKernels16.table(entries.data(), static_cast<std::int64_t>(values.size()), values.data(),
+                         made.data());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double fraction = static_cast<double>(i % 128) / 128;
+    const double line = entries[i / 128] * (1 - fraction) + entries[i / 128 + 1] * fraction;
+    ASSERT_EQ(made[i], std::floor(line + 0.5)) << values[i];
+  }
+}
+
+TEST(Conv16, AddsBeyond32Bits) {
+  constexpr int kDepth = 2000;
+  const std::vector<std::int8_t> weights(kDepth, 127);
+  const std::int32_t multiplier = 1 << 30;
+  const std::uint8_t shift = 49;
+  const std::int64_t bias = std::int64_t{1} << 48;
+  const Conv2d conv{.window = {.batch = 1,
+                               .in_height = 1,
+                               .in_width = 1,
+                               .in_channels = kDepth,
+                               .out_height = 1,
+                               .out_width = 1,
+                               .out_channels = 1},
+                    .weights = weights.data(),
+                    .multipliers = &multiplier,
+                    .shifts = &shift,
+                    .biases = &bias,
+                    .low = -32768,
+                    .high = 32767};
+  const auto kernel = kScalarKernels16.make_conv2d(conv, dot_rows);
+  for (const std::int64_t value : {32767, -32768}) {
+    const std::vector<std::int16_t> in(kDepth, static_cast<std::int16_t>(value));
+    std::int16_t out = 0;
+    kernel->run(in.data(), &out);
+    const double sum = static_cast<double>(value) * 127 * kDepth;  // 8e9
+    EXPECT_EQ(out, std::floor(sum / (1 << 19) + 0.5));
+  }
+}
+
+/// 1 << 14 stands for one.
+constexpr Requantize kToQ14 = {.multiplier = 1 << 20,
+                               .bias = std::int64_t{1} << 35,
+                               .shift = 36,
+                               .low = -32768,
+                               .high = 32767};
+
+TEST(Softmax16, IsThatOfRealNumbersToHalfAStep) {
+  constexpr double kScale = 1.0 / 4096;
+  std::vector<std::int32_t> exponentials;
+  for (const double step : {256 * kScale, kScale}) {
+    for (int i = 0; i < 256; ++i) {
+      exponentials.push_back(
+          static_cast<std::int32_t>(std::round(std::exp(-i * step) * (1 << 30))));
+    }
+  }
+  auto engine = seeded(4);
+  for (int i = 0; i < 2000; ++i) {
+    const auto columns = draw(engine, 1, 60);
+    std::vector<std::int16_t> in(columns);
+    std::ranges::generate(in,
+                          [&] { return static_cast<std::int16_t>(draw(engine, -9999, 32767)); });
+    const Softmax op{
+        .rows = 1, .columns = columns, .exponentials = exponentials.data(), .requantize = kToQ14};
+    std::vector<std::int16_t> out(columns);
+    softmax(op, in.data(), out.data());
+    double sum = 0;
+    for (const auto value : in) {
+      sum += std::exp(value * kScale);
+    }
+    for (std::int64_t j = 0; j < columns; ++j) {
+      // Exponentials of 30 bits leave a few 2^-30 of one, which is 2^14 steps.
+      ASSERT_NEAR(out[j], std::exp(in[j] * kScale) / sum * (1 << 14), 0.5 + 1e-3);
+    }
+  }
+}
+
+TEST(LayerNorm16, IsThatOfRealNumbersToHalfAStep) {
+  auto engine = seeded(5);
+  for (int i = 0; i < 2000; ++i) {
+    const auto columns = draw(engine, 2, 60);
+    const auto most = draw(engine, 1, 32767);
+    std::vector<std::int16_t> in(columns);
+    std::ranges::generate(in, [&] { return static_cast<std::int16_t>(draw(engine, -most, most)); });
+    const std::vector<std::int32_t> multipliers(columns, -(1 << 20));
+    const std::vector<std::uint8_t> shifts(columns, 20 + 23 - 11);
+    const std::vector<std::int64_t> biases(columns, std::int64_t{1} << (20 + 23 - 11 - 1));
+    const LayerNorm op{.rows = 1,
+                       .columns = columns,
+                       .multipliers = multipliers.data(),
+                       .shifts = shifts.data(),
+                       .biases = biases.data(),
+                       .low = -32768,
+                       .high = 32767};
+    std::vector<std::int16_t> out(columns);
+    layer_norm(op, in.data(), out.data());
+    double sum = 0;
+    double squares = 0;
+    for (const double value : in) {
+      sum += value;
+      squares += value * value;
+    }
+    const double spread = std::sqrt(static_cast<double>(columns) * squares - sum * sum + 1);
+    for (std::int64_t j = 0; j < columns; ++j) {
+      const double real = -2048 * (static_cast<double>(columns * in[j]) - sum) / spread;
+      // 23 bits of fraction leave 2048 * 2^-24 of a step besides.
+      ASSERT_NEAR(out[j], real, 0.5 + 2e-4) << columns << " " << j;
+    }
+  }
+}
+
+TEST(Matmul16, AddsBeyond32Bits) {
+  const std::vector<std::int16_t> a = {-32768, -32768, -32768, -32768, 1, 2, 3, 4};
+  const std::vector<std::int16_t> b = {-32768, -32768, -32768, -32768, 5, 6, 7, 8};
+  const Matmul op{
+      .batch = 1,
+      .rows = 2,
+      .columns = 2,
+      .depth = 4,
+      .requantize = {.multiplier = 1 << 20, .bias = 0, .shift = 40, .low = -32768, .high = 32767}};
+  std::vector<std::int16_t> out(4);
+  matmul(op, a.data(), b.data(), out.data());
+  EXPECT_EQ(out, (std::vector<std::int16_t>{4096, -1, -1, 0}));
+}
+
+}  // namespace
+}  // namespace fixedpoint

@@ -1,0 +1,87 @@
+#include "fixedpoint/transformer16.h"
+
+#include "fixedpoint/operations.h"
+#include "fixedpoint/transformer.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace fixedpoint {
+namespace {
+
+std::int64_t dot(const std::int16_t* a, const std::int16_t* b, int depth) {
+  std::int64_t sum = 0;
+  for (int k = 0; k < depth; ++k) {
+    sum += std::int64_t{a[k]} * b[k];
+  }
+  return sum;
+}
+
+/// The product of both tables' exponentials, rounded half up.
+std::int64_t exponential(const std::int32_t* table, int distance) {
+  constexpr std::int64_t kHalf = std::int64_t{1} << (kSoftmaxBits - 1);
+  const std::int64_t coarse = table[distance >> 8];
+  return (coarse * table[256 + (distance & 255)] + kHalf) >> kSoftmaxBits;
+}
+
+void softmax_row(const Softmax& op, const std::int16_t* in, std::int16_t* out) {
+  const int most = *std::max_element(in, in + op.columns);
+  std::int64_t sum = 0;
+  for (std::int64_t i = 0; i < op.columns; ++i) {
+    sum += exponential(op.exponentials, most - in[i]);
+  }
+  const std::int64_t reciprocal = (std::int64_t{1} << kReciprocalBits) / sum;
+  for (std::int64_t i = 0; i < op.columns; ++i) {
+    const std::int64_t product = exponential(op.exponentials, most - in[i]) * reciprocal;
+    out[i] = requantize_wide(op.requantize, product >> (kReciprocalBits - kSoftmaxBits));
+  }
+}
+
+void normalize_row(const LayerNorm& op, const std::int16_t* in, std::int16_t* out) {
+  std::int64_t sum = 0;
+  std::int64_t squares = 0;
+  for (std::int64_t i = 0; i < op.columns; ++i) {
+    sum += in[i];
+    squares += in[i] * in[i];
+  }
+  const auto [factor, shift] = inverse_root(op.columns * squares - sum * sum + op.epsilon);
+  const std::int64_t half = std::int64_t{1} << (shift - 1);
+  for (std::int64_t i = 0; i < op.columns; ++i) {
+    const std::int64_t normalized = ((op.columns * in[i] - sum) * factor + half) >> shift;
+    const Requantize requantize{.multiplier = op.multipliers[i],
+                                .bias = op.biases[i],
+                                .shift = op.shifts[i],
+                                .low = op.low,
+                                .high = op.high};
+    out[i] = requantize_wide(requantize, normalized);
+  }
+}
+
+}  // namespace
+
+void matmul(const Matmul& op, const std::int16_t* a, const std::int16_t* b, std::int16_t* out) {
+  for (int i = 0; i < op.batch; ++i) {
+    for (int row = 0; row < op.rows; ++row) {
+      for (int j = 0; j < op.columns; ++j) {
+        out[j] = requantize_wide(op.requantize, dot(a, b + std::int64_t{j} * op.depth, op.depth));
+      }
+      a += op.depth;
+      out += op.columns;
+    }
+    b += std::int64_t{op.columns} * op.depth;
+  }
+}
+
+void softmax(const Softmax& op, const std::int16_t* in, std::int16_t* out) {
+  for (std::int64_t row = 0; row < op.rows; ++row) {
+    softmax_row(op, in + row * op.columns, out + row * op.columns);
+  }
+}
+
+void layer_norm(const LayerNorm& op, const std::int16_t* in, std::int16_t* out) {
+  for (std::int64_t row = 0; row < op.rows; ++row) {
+    normalize_row(op, in + row * op.columns, out + row * op.columns);
+  }
+}
+
+}  // namespace fixedpoint
