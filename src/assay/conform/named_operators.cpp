@@ -23,10 +23,11 @@ std::string letters_of(std::string_view name) {
 }  // namespace
 
 std::set<std::string> operators_named(std::string_view text) {
-  static const std::regex kName("(?:aten::|aten\\.|node_)([A-Za-z]\\w*?)(?:_[0-9]+)?(?!\\w)");
+  static const std::regex pattern("(?:aten::|aten\\.|node_)([A-Za-z]\\w*?)(?:_[0-9]+)?(?!\\w)");
   std::set<std::string> names;
   const std::string all(text);
-  for (std::sregex_iterator at(all.begin(), all.end(), kName); at != std::sregex_iterator(); ++at) {
+  for (std::sregex_iterator at(all.begin(), all.end(), pattern); at != std::sregex_iterator();
+       ++at) {
     names.insert(letters_of((*at)[1].str()));
   }
   return names;

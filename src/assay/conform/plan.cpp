@@ -174,13 +174,15 @@ Case case_of(const ConformPlan& plan, const ConformUnit& unit) {
 std::vector<ConformUnit> split_unit(const ConformPlan& plan, const ConformUnit& unit,
                                     std::string_view error) {
   const auto named = operators_named(error);
-  auto cells = unit.cells;
-  const auto blamed = std::ranges::stable_partition(cells, [&](std::size_t cell) {
-    return !named.contains(operator_stem(case_at(plan, cell).operator_name));
-  });
-  if (!blamed.empty() && blamed.size() < cells.size()) {
-    auto units = each_alone({blamed.begin(), blamed.end()});
-    units.push_back({.cells = {cells.begin(), blamed.begin()}});
+  std::vector<std::size_t> blamed;
+  std::vector<std::size_t> rest;
+  for (const auto cell : unit.cells) {
+    const bool is_named = named.contains(operator_stem(case_at(plan, cell).operator_name));
+    (is_named ? blamed : rest).push_back(cell);
+  }
+  if (!blamed.empty() && !rest.empty()) {
+    auto units = each_alone(blamed);
+    units.push_back({.cells = std::move(rest)});
     return units;
   }
   const auto border = border_near_middle(plan, unit.cells);
