@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from fixedpoint_nets import NETS
-from test_fixedpoint_programs import run_in_executorch
+from fixedpoint_running import methods_in_manifest, run_in_executorch
 from torch.nn import functional
 
 from fixedpoint import reference
@@ -254,16 +254,7 @@ def test_q_formats_have_16_bits_too(library):
 
 
 def test_assay_s_manifest_says_that_a_program_takes_int16(tmp_path):
-    pytest.importorskip("assay.aot")
-    from assay.aot.lower import lower_edge, serialize
-    from assay.aot.manifest import describe_program
-    from fixedpoint.partitioner import FixedPointPartitioner
-
-    made, _ = converted("mobile")
-    partitioner = FixedPointPartitioner(boundary="int8", require_integer=True)
-    lowered = lower_edge(made.quantized, partitioner, None, {"quantized_io": True})
-    described = describe_program(made.quantized, serialize(lowered, tmp_path))
-    (forward,) = (method for method in described["methods"] if method["name"] == "forward")
+    forward = methods_in_manifest(converted("mobile")[0].quantized, tmp_path)["forward"]
     for value in forward["inputs"] + forward["outputs"]:
         assert (value["dtype"], value["quantization"]["dtype"]) == ("int16", "int16")
 

@@ -137,15 +137,11 @@ std::unique_ptr<MatmulKernel> make_matmul(const Matmul& matmul) {
 }
 
 void softmax(const Softmax& op, const std::int8_t* in, std::int8_t* out) {
-  for (std::int64_t row = 0; row < op.rows; ++row) {
-    softmax_row(op, in + row * op.columns, out + row * op.columns);
-  }
+  by_rows(op, in, out, softmax_row);
 }
 
 void layer_norm(const LayerNorm& op, const std::int8_t* in, std::int8_t* out) {
-  for (std::int64_t row = 0; row < op.rows; ++row) {
-    normalize_row(op, in + row * op.columns, out + row * op.columns);
-  }
+  by_rows(op, in, out, normalize_row);
 }
 
 }  // namespace fixedpoint

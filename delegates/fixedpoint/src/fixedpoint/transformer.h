@@ -80,6 +80,14 @@ struct InverseRoot {
 /// `value`: at least 1, below 2^62.
 InverseRoot inverse_root(std::int64_t value);
 
+/// Does each row of a Softmax or a LayerNorm by itself.
+template <class Op, class T>
+void by_rows(const Op& op, const T* in, T* out, void (*do_row)(const Op&, const T*, T*)) {
+  for (std::int64_t row = 0; row < op.rows; ++row) {
+    do_row(op, in + row * op.columns, out + row * op.columns);
+  }
+}
+
 void softmax(const Softmax& softmax, const std::int8_t* in, std::int8_t* out);
 void layer_norm(const LayerNorm& norm, const std::int8_t* in, std::int8_t* out);
 

@@ -73,15 +73,11 @@ void matmul(const Matmul& op, const std::int16_t* a, const std::int16_t* b, std:
 }
 
 void softmax(const Softmax& op, const std::int16_t* in, std::int16_t* out) {
-  for (std::int64_t row = 0; row < op.rows; ++row) {
-    softmax_row(op, in + row * op.columns, out + row * op.columns);
-  }
+  by_rows(op, in, out, softmax_row);
 }
 
 void layer_norm(const LayerNorm& op, const std::int16_t* in, std::int16_t* out) {
-  for (std::int64_t row = 0; row < op.rows; ++row) {
-    normalize_row(op, in + row * op.columns, out + row * op.columns);
-  }
+  by_rows(op, in, out, normalize_row);
 }
 
 }  // namespace fixedpoint

@@ -77,6 +77,19 @@ void avg_pool2d(const AvgPool2d& op, const std::int8_t* in, std::int8_t* out) {
 bool has_avx512() { return avx2::is_supported() && avx512::is_supported(); }
 bool has_amx() { return has_avx512() && amx::is_supported(); }
 
+constexpr Kernels kAvx512Kernels = {.isa = "avx512vnni",
+                                    .is_supported = has_avx512,
+                                    .make_conv2d = make_avx512_conv,
+                                    .add = add_avx512,
+                                    .mul = mul,
+                                    .avg_pool2d = avg_pool2d,
+                                    .max_pool2d = avx2::max_pool,
+                                    .table = avx512::table,
+                                    .make_matmul = make_avx512_matmul,
+                                    .softmax = avx512::softmax,
+                                    .layer_norm = avx512::layer_norm,
+                                    .dot_rows = dot_rows_avx2};
+
 }  // namespace
 
 bool halve(const Add& op, HalvedSum& halves) {
@@ -112,35 +125,16 @@ const Kernels& avx2_kernels() {
   return kKernels;
 }
 
-const Kernels& avx512_kernels() {
-  static constexpr Kernels kKernels = {.isa = "avx512vnni",
-                                       .is_supported = has_avx512,
-                                       .make_conv2d = make_avx512_conv,
-                                       .add = add_avx512,
-                                       .mul = mul,
-                                       .avg_pool2d = avg_pool2d,
-                                       .max_pool2d = avx2::max_pool,
-                                       .table = avx512::table,
-                                       .make_matmul = make_avx512_matmul,
-                                       .softmax = avx512::softmax,
-                                       .layer_norm = avx512::layer_norm,
-                                       .dot_rows = dot_rows_avx2};
-  return kKernels;
-}
+const Kernels& avx512_kernels() { return kAvx512Kernels; }
 
 const Kernels& amx_kernels() {
-  static constexpr Kernels kKernels = {.isa = "avx512amx",
-                                       .is_supported = has_amx,
-                                       .make_conv2d = make_amx_conv,
-                                       .add = add_avx512,
-                                       .mul = mul,
-                                       .avg_pool2d = avg_pool2d,
-                                       .max_pool2d = avx2::max_pool,
-                                       .table = avx512::table,
-                                       .make_matmul = make_avx512_matmul,
-                                       .softmax = avx512::softmax,
-                                       .layer_norm = avx512::layer_norm,
-                                       .dot_rows = dot_rows_avx2};
+  static constexpr Kernels kKernels = [] {
+    Kernels kernels = kAvx512Kernels;
+    kernels.isa = "avx512amx";
+    kernels.is_supported = has_amx;
+    kernels.make_conv2d = make_amx_conv;
+    return kernels;
+  }();
   return kKernels;
 }
 
