@@ -1,9 +1,10 @@
-"""Programs in ExecuTorch's runtime, and as Assay describes them."""
+"""Programs beside the reference, in ExecuTorch's runtime, and as Assay describes them."""
 
 import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 import torch
 
@@ -26,6 +27,19 @@ from executorch.devtools import Inspector
 events = Inspector(etdump_path=sys.argv[5]).to_dataframe()
 print(json.dumps([str(n) for n in events[events["is_delegated_op"] == True]["event_name"]]))
 """
+
+
+def check_every_tensor(library, program, blob, inputs):
+    """Holds each tensor, on each instruction set, against the reference, bit by bit."""
+    from fixedpoint import evaluate
+
+    expected = [made for _, made in evaluate.steps(program, inputs)]
+    for isa in library.isa_names():
+        seen = {}
+        library.run(program, blob, inputs, isa, lambda i, made, seen=seen: seen.update({i: made}))
+        assert sorted(seen) == list(range(len(expected)))
+        for i, values in enumerate(expected):
+            np.testing.assert_array_equal(seen[i], values.reshape(-1), err_msg=f"{isa} {i}")
 
 
 def run_in_executorch(library_path, program, inputs, folder, threads=1):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from fixedpoint_nets import NETS
-from fixedpoint_running import methods_in_manifest, run_in_executorch
+from fixedpoint_running import check_every_tensor, methods_in_manifest, run_in_executorch
 from torch.nn import functional
 
 from fixedpoint import reference
@@ -168,16 +168,8 @@ def test_steps_are_left_with_the_reason():
 
 
 def test_every_tensor_has_the_reference_s_bits_on_every_instruction_set(lowered, library):
-    from fixedpoint import evaluate
-
     _, example, program, blob = lowered
-    inputs = [x.numpy() for x in example]
-    expected = [made for _, made in evaluate.steps(program, inputs)]
-    for isa in library.isa_names():
-        seen = {}
-        library.run(program, blob, inputs, isa, lambda i, made, seen=seen: seen.update({i: made}))
-        for i, values in enumerate(expected):
-            np.testing.assert_array_equal(seen[i], values.reshape(-1), err_msg=f"{isa} {i}")
+    check_every_tensor(library, program, blob, [x.numpy() for x in example])
 
 
 def test_activations_are_int16_without_zero_points(lowered):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from fixedpoint_nets import NETS, Left
-from fixedpoint_running import methods_in_manifest, run_in_executorch
+from fixedpoint_running import check_every_tensor, methods_in_manifest, run_in_executorch
 
 pytest.importorskip("executorch")
 pytestmark = pytest.mark.engine
@@ -37,17 +37,8 @@ def lowered(request):
 
 
 def test_every_tensor_has_the_reference_s_bits_on_every_instruction_set(lowered, library):
-    from fixedpoint import evaluate
-
     _, example, program, blob = lowered
-    inputs = [x.numpy() for x in example]
-    expected = [made for _, made in evaluate.steps(program, inputs)]
-    for isa in library.isa_names():
-        seen = {}
-        library.run(program, blob, inputs, isa, lambda i, made, seen=seen: seen.update({i: made}))
-        assert sorted(seen) == list(range(len(expected)))
-        for i, values in enumerate(expected):
-            np.testing.assert_array_equal(seen[i], values.reshape(-1), err_msg=f"{isa} {i}")
+    check_every_tensor(library, program, blob, [x.numpy() for x in example])
 
 
 def test_outputs_are_those_of_the_quantized_graph_in_float64(lowered):

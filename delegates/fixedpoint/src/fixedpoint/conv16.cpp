@@ -17,14 +17,12 @@ namespace {
 /// Products of 2^15 and 2^7 at most, of which 2^8 stay below 2^31.
 constexpr int kBlockDepth = 256;
 
-int padded(int depth) { return (depth + kDotAlignment - 1) / kDotAlignment * kDotAlignment; }
-
 class DotConv16 : public TypedConvKernel<std::int16_t> {
  public:
   DotConv16(const Conv2d& conv, DotRows dot)
       : conv_(conv),
         dot_(dot),
-        depth_(padded(conv.window.depth())),
+        depth_(padded_depth(conv.window.depth())),
         weights_(std::size_t(conv.window.out_channels) * depth_),
         patch_(depth_),
         block_(conv.window.out_channels),

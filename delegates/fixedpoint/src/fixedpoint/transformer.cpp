@@ -22,8 +22,6 @@ void widen(const std::int8_t* in, int count, int zero_point, std::int16_t* out) 
   }
 }
 
-int padded(int depth) { return (depth + kDotAlignment - 1) / kDotAlignment * kDotAlignment; }
-
 /// The largest integer whose square is at most `value`, which is in [2^60, 2^62).
 ///
 /// Newton's steps fall from a tangent, which lies above the root, until they would rise.
@@ -40,20 +38,11 @@ std::int64_t integer_root(std::int64_t value) {
 }
 
 void normalize_row(const LayerNorm& op, const std::int8_t* in, std::int8_t* out) {
-  std::int64_t sum = 0;
-  std::int64_t squares = 0;
-  for (std::int64_t i = 0; i < op.columns; ++i) {
-    sum += in[i];
-    squares += in[i] * in[i];
-  }
-  const auto [factor, shift] = inverse_root(op.columns * squares - sum * sum + op.epsilon);
-  const std::int64_t half = std::int64_t{1} << (shift - 1);
-  for (std::int64_t i = 0; i < op.columns; ++i) {
-    const std::int64_t normalized = ((op.columns * in[i] - sum) * factor + half) >> shift;
+  for_each_normalized(op, in, [&](std::int64_t i, std::int64_t normalized) {
     const std::int64_t value = (normalized * op.multipliers[i] + op.biases[i]) >> op.shifts[i];
     out[i] =
         static_cast<std::int8_t>(std::clamp(value, std::int64_t{op.low}, std::int64_t{op.high}));
-  }
+  });
 }
 
 void softmax_row(const Softmax& op, const std::int8_t* in, std::int8_t* out) {
@@ -74,7 +63,7 @@ class DotMatmul : public MatmulKernel {
   DotMatmul(const Matmul& matmul, DotRows dot)
       : matmul_(matmul),
         dot_(dot),
-        stride_(padded(matmul.depth)),
+        stride_(padded_depth(matmul.depth)),
         row_(stride_),
         matrix_(static_cast<std::size_t>(matmul.columns) * stride_),
         sums_(matmul.columns) {}

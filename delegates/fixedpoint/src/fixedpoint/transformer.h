@@ -45,6 +45,10 @@ struct LayerNorm {
 using DotRows = void (*)(const std::int16_t* a, const std::int16_t* b, int columns, int depth,
                          std::int32_t* sums);
 constexpr int kDotAlignment = 16;
+/// A depth with what lacks to that.
+constexpr int padded_depth(int depth) {
+  return (depth + kDotAlignment - 1) / kDotAlignment * kDotAlignment;
+}
 void dot_rows(const std::int16_t* a, const std::int16_t* b, int columns, int depth,
               std::int32_t* sums);
 #if defined(__x86_64__)
@@ -79,6 +83,23 @@ struct InverseRoot {
 };
 /// `value`: at least 1, below 2^62.
 InverseRoot inverse_root(std::int64_t value);
+
+/// Calls finish(column, value) with each value of a row less their mean, over their deviation, in
+/// 23 bits of fraction.
+template <class T, class Finish>
+void for_each_normalized(const LayerNorm& op, const T* in, Finish finish) {
+  std::int64_t sum = 0;
+  std::int64_t squares = 0;
+  for (std::int64_t i = 0; i < op.columns; ++i) {
+    sum += in[i];
+    squares += in[i] * in[i];
+  }
+  const auto [factor, shift] = inverse_root(op.columns * squares - sum * sum + op.epsilon);
+  const std::int64_t half = std::int64_t{1} << (shift - 1);
+  for (std::int64_t i = 0; i < op.columns; ++i) {
+    finish(i, ((op.columns * in[i] - sum) * factor + half) >> shift);
+  }
+}
 
 /// Does each row of a Softmax or a LayerNorm by itself.
 template <class Op, class T>

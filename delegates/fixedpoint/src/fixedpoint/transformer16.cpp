@@ -38,23 +38,14 @@ void softmax_row(const Softmax& op, const std::int16_t* in, std::int16_t* out) {
 }
 
 void normalize_row(const LayerNorm& op, const std::int16_t* in, std::int16_t* out) {
-  std::int64_t sum = 0;
-  std::int64_t squares = 0;
-  for (std::int64_t i = 0; i < op.columns; ++i) {
-    sum += in[i];
-    squares += in[i] * in[i];
-  }
-  const auto [factor, shift] = inverse_root(op.columns * squares - sum * sum + op.epsilon);
-  const std::int64_t half = std::int64_t{1} << (shift - 1);
-  for (std::int64_t i = 0; i < op.columns; ++i) {
-    const std::int64_t normalized = ((op.columns * in[i] - sum) * factor + half) >> shift;
+  for_each_normalized(op, in, [&](std::int64_t i, std::int64_t normalized) {
     const Requantize requantize{.multiplier = op.multipliers[i],
                                 .bias = op.biases[i],
                                 .shift = op.shifts[i],
                                 .low = op.low,
                                 .high = op.high};
     out[i] = requantize_wide(requantize, normalized);
-  }
+  });
 }
 
 }  // namespace
