@@ -2,7 +2,7 @@
 
 import torch
 
-from assay.aot import compat
+from assay.aot import compat, quicker
 
 
 def import_toolchain() -> None:
@@ -35,6 +35,7 @@ def import_toolchain() -> None:
     for name in wanted:
         if importlib.util.find_spec(name.split(".")[0]) is not None:
             importlib.import_module(name)
+    quicker.prepare_torch()
 
 
 class _One(torch.nn.Module):  # type: ignore[misc]
