@@ -4,24 +4,25 @@
 //   LD_PRELOAD=build/release/lib/libolder-processor.so OLDER_PROCESSOR=avx2 assay run …
 // OLDER_PROCESSOR: "avx512vnni" hides AMX, "avx2" (the default) all above AVX2. Clock, caches and
 // memory remain this machine's. Needs Linux on x86 that can make CPUID fault (flag cpuid_fault).
+#include <algorithm>
 #include <array>
-#include <atomic>
+#include <asm/prctl.h>
 #include <cerrno>
+#include <cpuid.h>
 #include <csignal>
 #include <cstdarg>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <ucontext.h>
 
-#include <asm/prctl.h>
-#include <cpuid.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 namespace {
