@@ -27,9 +27,9 @@ const ConformCase& case_at(const ConformPlan& plan, std::size_t cell) {
 
 /// What cells of one program have in common.
 std::string group_of(const ConformPlan& plan, std::size_t cell) {
-  const auto& inputs = plan.cells[cell].cell.inputs;
-  return Json::array({plan.cells[cell].setting, case_at(plan, cell).dtype, inputs.generator,
-                      inputs.seed, inputs.count})
+  const auto& one = plan.cells[cell].cell;
+  return Json::array({plan.cells[cell].setting, case_at(plan, cell).dtype, one.inputs.generator,
+                      one.inputs.seed, one.inputs.count, one.recipe.tolerance})
       .dump();
 }
 
@@ -140,7 +140,7 @@ ConformPlan plan_conformance(std::vector<ConformCase> cases, std::vector<Conform
       const auto& one = plan.cases[i];
       plan.cells.push_back({.one = i, .setting = s, .cell = cell_of(setting, one)});
       const auto index = plan.cells.size() - 1;
-      const bool is_joined = one.is_joinable && !is_listed(setting.gaps, one);
+      const bool is_joined = one.is_joinable && !is_expected_to_fail(setting.gaps, one);
       (is_joined ? groups[group_of(plan, index)] : alone).push_back(index);
     }
   }
