@@ -17,6 +17,20 @@ recipes = [
         "produces": "pte",
     },
     {
+        "name": "executorch/fixedpoint-int8x7",
+        "engine": "executorch",
+        "description": "Fixed-point delegate, integers only, int8 activations and weights of seven "
+        "bits (PT2E) per channel: faster on AVX2 without VNNI; give its runtime with --library",
+        "quantization": {
+            "flow": "pt2e",
+            "quantizer": "fixedpoint.quantizer:FixedPointQuantizer",
+            "observer": "histogram",
+            "weight_bits": 7,
+        },
+        "lowering": {"partitioner": _PARTITIONER, "options": {}},
+        "produces": "pte",
+    },
+    {
         "name": "executorch/fixedpoint-int8-pow2",
         "engine": "executorch",
         "description": "Fixed-point delegate in Q formats: scales are powers of two, zero points 0,"

@@ -53,6 +53,7 @@ class Options:
     fraction_bits: int | None
     activations: str
     headroom_bits: int
+    weight_bits: int
 
     def check(self) -> None:
         """Refuses what there is not.
@@ -72,6 +73,12 @@ class Options:
             raise ValueError("fraction_bits are of Q formats; give scales='power_of_two', too")
         if self.headroom_bits and self.kind() == "affine":
             raise ValueError("headroom_bits are of zero points that are 0: int16, or Q formats")
+        if not 2 <= self.weight_bits <= 8:
+            raise ValueError(f"weight_bits is {self.weight_bits}; there are 2 to 8")
+
+    def largest_weight(self) -> int:
+        """The smallest is its negative."""
+        return int(2 ** (self.weight_bits - 1) - 1)
 
     def kind(self) -> str:
         """Which observers it is about."""
@@ -81,7 +88,7 @@ class Options:
 
 
 def make_specs(options: Options) -> Specs:
-    """Of activations per tensor, of weights in [-127, 127] per output channel.
+    """Of activations per tensor, of weights per output channel.
 
     Raises:
         ValueError: an option that there is not.
@@ -94,8 +101,8 @@ def make_specs(options: Options) -> Specs:
         activation=_observed(options, kind) if bits is None else _fixed(2.0**-bits, 0, kind),
         weight=QuantizationSpec(
             dtype=torch.int8,
-            quant_min=-127,
-            quant_max=127,
+            quant_min=-options.largest_weight(),
+            quant_max=options.largest_weight(),
             qscheme=torch.per_channel_symmetric,
             ch_axis=0,
             observer_or_fake_quant_ctr=channels.with_args(),

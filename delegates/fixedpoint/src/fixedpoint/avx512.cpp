@@ -1,5 +1,6 @@
 #include "fixedpoint/avx512_block.h"
 #include "fixedpoint/packed_conv.h"
+#include "fixedpoint/turn_signs.h"
 #include "fixedpoint/x86.h"
 
 #include <cstddef>
@@ -19,35 +20,6 @@ constexpr int kGroup = 4;
 constexpr int kOffset = 128;
 constexpr int kDepthwiseChannels = 64;
 
-/// Turns the signs of as many bytes as a word has, or up to twice as many, by two words that
-/// overlap.
-template <class Word>
-[[gnu::always_inline]] inline void pack_two(const std::int8_t* in, int count, std::byte* packed) {
-  constexpr auto kSigns = static_cast<Word>(0x8080808080808080);
-  Word first;
-  Word last;
-  const auto place = count - static_cast<int>(sizeof(Word));
-  std::memcpy(&first, in, sizeof first);
-  std::memcpy(&last, in + place, sizeof last);
-  first ^= kSigns;
-  last ^= kSigns;
-  std::memcpy(packed, &first, sizeof first);
-  std::memcpy(packed + place, &last, sizeof last);
-}
-
-/// Rows of windows over images of three channels are this short.
-[[gnu::always_inline]] inline void pack_short(const std::int8_t* in, int count, std::byte* packed) {
-  if (count >= 8) {
-    pack_two<std::uint64_t>(in, count, packed);
-  } else if (count >= 4) {
-    pack_two<std::uint32_t>(in, count, packed);
-  } else {
-    for (int i = 0; i < count; ++i) {
-      packed[i] = static_cast<std::byte>(in[i]) ^ std::byte{0x80};
-    }
-  }
-}
-
 /// From 16 to 32 bytes, by two vectors that overlap.
 [[gnu::always_inline]] inline void pack_some(const std::int8_t* in, int count, std::byte* packed) {
   const __m128i sign = _mm_set1_epi8(-128);
@@ -61,7 +33,7 @@ template <class Word>
 
 void pack(const std::int8_t* in, int count, std::byte* packed) {
   if (count < 16) {
-    pack_short(in, count, packed);
+    turn_signs_of_few(in, count, packed);
     return;
   }
   if (count <= 32) {

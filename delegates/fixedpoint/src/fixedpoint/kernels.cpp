@@ -111,8 +111,8 @@ void copy_elements(const Copy& op, const T* in, T* out) {
 
 const std::vector<const Kernels*>& all_kernels() {
 #if defined(__x86_64__)
-  static const std::vector<const Kernels*> all = {&amx_kernels(), &avx512_kernels(),
-                                                  &avx2_kernels(), &scalar_kernels()};
+  static const std::vector<const Kernels*> all = {
+      &amx_kernels(), &avx512_kernels(), &avxvnni_kernels(), &avx2_kernels(), &scalar_kernels()};
 #elif defined(__aarch64__)
   static const std::vector<const Kernels*> all = {&neon_dot_kernels(), &neon_kernels(),
                                                   &scalar_kernels()};

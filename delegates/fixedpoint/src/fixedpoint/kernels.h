@@ -76,6 +76,7 @@ struct Kernels {
 const Kernels& scalar_kernels();
 #if defined(__x86_64__)
 const Kernels& avx2_kernels();
+const Kernels& avxvnni_kernels();
 const Kernels& avx512_kernels();
 const Kernels& amx_kernels();
 #elif defined(__aarch64__)

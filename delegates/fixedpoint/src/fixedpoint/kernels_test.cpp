@@ -79,6 +79,9 @@ Window draw_window(Draw& draw) {
   const auto kind = draw.between(0, 3);
   if (kind == 0) {  // depthwise
     w.in_channels = w.out_channels = w.groups = static_cast<int>(draw.between(2, 150));
+    if (draw.between(0, 7) == 0) {
+      w.in_width = static_cast<int>(draw.between(30, 100));  // Rows go by parts of 32 pixels.
+    }
   } else if (kind == 1) {  // groups
     w.groups = static_cast<int>(draw.between(2, 3));
     w.in_channels = w.groups * static_cast<int>(draw.between(1, 5));
@@ -109,6 +112,11 @@ ConvCase draw_conv(Draw& draw, const Window& window) {
   made.input = draw.bytes(std::size_t(w.batch) * w.in_height * w.in_width * w.in_channels);
   made.weights = draw.bytes(std::size_t(w.out_channels) * w.depth());
   std::ranges::replace(made.weights, std::int8_t{-128}, std::int8_t{-127});
+  if (draw.between(0, 2) == 0) {  // What some instruction sets multiply faster: 64 at most.
+    std::ranges::transform(made.weights, made.weights.begin(), [](int weight) {
+      return static_cast<std::int8_t>((weight + (weight < 0 ? -1 : 1)) / 2);
+    });
+  }
   made.table = draw.bytes(256);
   const bool has_large_scales = draw.between(0, 3) == 0;
   for (int i = 0; i < w.out_channels; ++i) {

@@ -17,8 +17,20 @@
 namespace fixedpoint {
 namespace {
 
+bool has_narrow_weights(const Conv2d& conv) {
+  const std::int64_t count = std::int64_t{conv.window.out_channels} * conv.window.depth();
+  return std::all_of(conv.weights, conv.weights + count, [](int weight) {
+    return weight >= -avx2::kMostNarrowWeight && weight <= avx2::kMostNarrowWeight;
+  });
+}
+
 std::unique_ptr<ConvKernel> make_avx2_conv(const Conv2d& conv) {
-  return packed_or_scalar(conv, avx2::kGemm, avx2::kDepthwise, avx2::table);
+  const GemmUnit& gemm = has_narrow_weights(conv) ? avx2::kNarrowGemm : avx2::kGemm;
+  return packed_or_scalar(conv, gemm, avx2::kDepthwise, avx2::table);
+}
+
+std::unique_ptr<ConvKernel> make_avxvnni_conv(const Conv2d& conv) {
+  return packed_or_scalar(conv, avxvnni::kGemm, avx2::kDepthwise, avx2::table);
 }
 
 std::unique_ptr<ConvKernel> make_avx512_conv(const Conv2d& conv) {
@@ -77,6 +89,17 @@ void avg_pool2d(const AvgPool2d& op, const std::int8_t* in, std::int8_t* out) {
 bool has_avx512() { return avx2::is_supported() && avx512::is_supported(); }
 bool has_amx() { return has_avx512() && amx::is_supported(); }
 
+constexpr Kernels kAvx2Kernels = {.isa = "avx2",
+                                  .is_supported = avx2::is_supported,
+                                  .make_conv2d = make_avx2_conv,
+                                  .add = add_avx2,
+                                  .mul = mul,
+                                  .avg_pool2d = avg_pool2d,
+                                  .max_pool2d = avx2::max_pool,
+                                  .table = avx2::table,
+                                  .make_matmul = make_avx2_matmul,
+                                  .dot_rows = dot_rows_avx2};
+
 constexpr Kernels kAvx512Kernels = {.isa = "avx512vnni",
                                     .is_supported = has_avx512,
                                     .make_conv2d = make_avx512_conv,
@@ -111,17 +134,16 @@ bool halve(const Add& op, HalvedSum& halves) {
   return true;
 }
 
-const Kernels& avx2_kernels() {
-  static constexpr Kernels kKernels = {.isa = "avx2",
-                                       .is_supported = avx2::is_supported,
-                                       .make_conv2d = make_avx2_conv,
-                                       .add = add_avx2,
-                                       .mul = mul,
-                                       .avg_pool2d = avg_pool2d,
-                                       .max_pool2d = avx2::max_pool,
-                                       .table = avx2::table,
-                                       .make_matmul = make_avx2_matmul,
-                                       .dot_rows = dot_rows_avx2};
+const Kernels& avx2_kernels() { return kAvx2Kernels; }
+
+const Kernels& avxvnni_kernels() {
+  static constexpr Kernels kKernels = [] {
+    Kernels kernels = kAvx2Kernels;
+    kernels.isa = "avxvnni";
+    kernels.is_supported = avxvnni::is_supported;
+    kernels.make_conv2d = make_avxvnni_conv;
+    return kernels;
+  }();
   return kKernels;
 }
 

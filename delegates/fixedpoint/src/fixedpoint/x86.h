@@ -6,6 +6,7 @@
 #include "fixedpoint/tile_conv.h"
 #include "fixedpoint/transformer.h"
 
+#include <cstddef>
 #include <cstdint>
 
 /// What the files for one instruction set export. They are compiled for it function by function,
@@ -13,7 +14,12 @@
 namespace fixedpoint::avx2 {
 
 extern const GemmUnit kGemm;
+/// Faster, for weights of up to `kMostNarrowWeight`.
+extern const GemmUnit kNarrowGemm;
+constexpr int kMostNarrowWeight = 64;
 extern const DepthwiseUnit kDepthwise;
+/// Bytes with their sign bits turned.
+void turn_signs(const std::int8_t* in, int count, std::byte* packed);
 bool is_supported();
 /// False when the numbers need the definition's wider arithmetic; nothing is written then.
 bool add(const Add& op, const std::int8_t* a, const std::int8_t* b, std::int8_t* out);
@@ -24,6 +30,14 @@ void max_pool(const MaxPool2d& op, const std::int8_t* in, std::int8_t* out);
 void table(const std::int8_t* results, std::int64_t count, const std::int8_t* in, std::int8_t* out);
 
 }  // namespace fixedpoint::avx2
+
+namespace fixedpoint::avxvnni {
+
+extern const GemmUnit kGemm;
+/// AVX2 and AVX-VNNI, which processors without AVX-512 may have.
+bool is_supported();
+
+}  // namespace fixedpoint::avxvnni
 
 namespace fixedpoint::avx512 {
 

@@ -60,6 +60,16 @@ void multiply_avx2() {
   }
 }
 
+void multiply_avxvnni() {
+  for (long i = 0; i < kLoops; ++i) {
+#define FIXEDPOINT_ONE(sum) "%{vex%} vpdpbusd %%ymm14, %%ymm15, %%ymm" sum "\n"
+    asm volatile(FIXEDPOINT_TWELVE(FIXEDPOINT_ONE)::
+                     : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8",
+                       "xmm9", "xmm10", "xmm11");
+#undef FIXEDPOINT_ONE
+  }
+}
+
 void multiply_avx512() {
   for (long i = 0; i < kLoops; ++i) {
 #define FIXEDPOINT_ONE(sum) "vpdpbusd %%zmm14, %%zmm15, %%zmm" sum "\n"
@@ -106,6 +116,9 @@ double measure_peak(std::string_view isa, double frequency) {
   constexpr double kSums = 12;
   if (isa == "avx2") {
     return kSums * 16 * kLoops / fastest(multiply_avx2) / frequency;
+  }
+  if (isa == "avxvnni") {
+    return kSums * 32 * kLoops / fastest(multiply_avxvnni) / frequency;
   }
   if (isa == "avx512amx") {
     constexpr double kTileMacs = 16 * 16 * 64;

@@ -1,0 +1,114 @@
+#pragma once
+
+#include "fixedpoint/packed_conv.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <immintrin.h>
+
+/// How blocks of 16 sums become bytes with AVX2, for the files that are compiled for it.
+#pragma GCC push_options
+#pragma GCC target("avx2")
+
+namespace fixedpoint::avx2 {
+
+constexpr int kHalf = kBlock / 2;
+
+[[gnu::always_inline]] inline __m256i load(const void* at) {
+  return _mm256_load_si256(static_cast<const __m256i*>(at));
+}
+
+[[gnu::always_inline]] inline __m128i load_bytes(const void* at) {
+  return _mm_loadu_si128(static_cast<const __m128i*>(at));
+}
+
+/// Up to 16 bytes, and zeros.
+[[gnu::always_inline]] inline __m128i load_some(const std::int8_t* in, int count) {
+  if (count >= kBlock) {
+    return load_bytes(in);
+  }
+  if (count == kHalf) {
+    return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(in));
+  }
+  alignas(16) std::int8_t all[kBlock] = {};
+  std::memcpy(all, in, count);
+  return load_bytes(all);
+}
+
+/// Stores the first `count` bytes, at most 16.
+[[gnu::always_inline]] inline void store(std::int8_t* out, __m128i bytes, int count) {
+  if (count >= kBlock) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out), bytes);
+    return;
+  }
+  if (count == kHalf) {
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(out), bytes);
+    return;
+  }
+  alignas(16) std::int8_t all[kBlock];
+  _mm_store_si128(reinterpret_cast<__m128i*>(all), bytes);
+  std::memcpy(out, all, count);
+}
+
+/// Whether a sum of the block is shifted before it is multiplied: ratios of half and more, rare.
+[[gnu::always_inline]] inline bool has_left(const BlockNumbers& block) {
+  const __m256i left = _mm256_or_si256(load(block.left), load(block.left + kHalf));
+  return _mm256_testz_si256(left, left) == 0;
+}
+
+/// Eight results in 32 bits, before the clamp: half 0 or 1 of a block. See BlockNumbers.
+template <bool kHasLeft>
+[[gnu::always_inline]] inline __m256i requantize(__m256i sums, const BlockNumbers& n, int half) {
+  const __m256i x = kHasLeft ? _mm256_sllv_epi32(sums, load(n.left + kHalf * half)) : sums;
+  const __m256i even = _mm256_add_epi64(_mm256_mul_epi32(x, load(n.multiplier + kHalf * half)),
+                                        load(n.even_bias + kHalf / 2 * half));
+  const __m256i odd = _mm256_add_epi64(
+      _mm256_mul_epi32(_mm256_srli_epi64(x, 32), load(n.odd_multiplier + kHalf * half)),
+      load(n.odd_bias + kHalf / 2 * half));
+  const __m256i upper = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xAA);
+  return _mm256_srav_epi32(upper, load(n.right + kHalf * half));
+}
+
+/// Bounds of all bytes of a vector.
+struct Bounds {
+  __m256i low, high;
+};
+
+[[gnu::always_inline]] inline Bounds bounds_of(int low, int high) {
+  return {_mm256_set1_epi8(static_cast<char>(low)), _mm256_set1_epi8(static_cast<char>(high))};
+}
+
+/// The clamped bytes of two blocks, a before b, each lane of 128 bits for itself: twice four of
+/// a's first half, of its second, of b's first half, of its second.
+[[gnu::always_inline]] inline __m256i narrow_in_lanes(__m256i a_first, __m256i a_second,
+                                                      __m256i b_first, __m256i b_second,
+                                                      const Bounds& bounds) {
+  const __m256i bytes = _mm256_packs_epi16(_mm256_packs_epi32(a_first, a_second),
+                                           _mm256_packs_epi32(b_first, b_second));
+  return _mm256_min_epi8(_mm256_max_epi8(bytes, bounds.low), bounds.high);
+}
+
+/// The same in order.
+[[gnu::always_inline]] inline __m256i narrow(__m256i a_first, __m256i a_second, __m256i b_first,
+                                             __m256i b_second, const Bounds& bounds) {
+  const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+  return _mm256_permutevar8x32_epi32(narrow_in_lanes(a_first, a_second, b_first, b_second, bounds),
+                                     order);
+}
+
+/// One block's.
+[[gnu::always_inline]] inline __m128i narrow(__m256i first, __m256i second, const Bounds& bounds) {
+  return _mm256_castsi256_si128(narrow(first, second, first, second, bounds));
+}
+
+/// The lower half to one place, the upper half to another.
+[[gnu::always_inline]] inline void store_two(std::int8_t* lower, std::int8_t* upper, __m256i bytes,
+                                             int count) {
+  store(lower, _mm256_castsi256_si128(bytes), count);
+  store(upper, _mm256_extracti128_si256(bytes, 1), count);
+}
+
+}  // namespace fixedpoint::avx2
+
+#pragma GCC pop_options
