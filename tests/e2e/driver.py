@@ -53,10 +53,13 @@ class Workplace:
         self.folder = folder
         self.home = folder / "home"
         self.store = self.home / "assay.db"
+        temporary = folder / "temporary"
+        temporary.mkdir()
         self.env = {
             **{name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")},
             "ASSAY_HOME": str(self.home),
             "ASSAY_RUNTIME_DIR": str(folder / "runtime"),
+            "TMPDIR": str(temporary),  # A killed process leaves its folders.
             "NO_COLOR": "1",
         }
 

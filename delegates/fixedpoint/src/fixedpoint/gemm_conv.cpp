@@ -16,7 +16,11 @@
 namespace fixedpoint {
 namespace {
 
+/// Rows that are multiplied by all weights before the next: those that stay near, while weights do,
+/// and more of them where weights come from farther away for each panel.
 constexpr std::size_t kPanelBytes = 48 * 1024;
+constexpr std::size_t kLargePanelBytes = 512 * 1024;
+constexpr std::size_t kMostNearWeightBytes = 1024 * 1024;
 /// Panels of different threads share no cache line.
 constexpr std::ptrdiff_t kLine = 64;
 constexpr int kMostPanelRows = 96;
@@ -27,8 +31,9 @@ class GemmConv : public PackedKernel {
       : PackedKernel(conv, table, std::move(packed)),
         unit_(unit),
         row_bytes_(std::ptrdiff_t{packed_.groups} * unit.packing.group * unit.element_bytes) {
-    const auto fitting =
-        static_cast<int>(std::min<std::size_t>(kPanelBytes / row_bytes_, kMostPanelRows));
+    const bool is_near = packed_.tiles * packed_.tile_weight_bytes <= kMostNearWeightBytes;
+    const std::size_t most = is_near ? kPanelBytes : kLargePanelBytes;
+    const auto fitting = static_cast<int>(std::min<std::size_t>(most / row_bytes_, kMostPanelRows));
     panel_rows_ = std::max(fitting / unit.rows, 1) * unit.rows;
     panel_bytes_ = (row_bytes_ * panel_rows_ + kLine - 1) / kLine * kLine;
     panels_ = take_memory(panel_bytes_);
