@@ -9,20 +9,20 @@
 #include <asm/prctl.h>
 #include <cerrno>
 #include <cpuid.h>
-#include <csignal>
 #include <cstdarg>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
+#include <stdio.h>
 #include <string>
 #include <string_view>
-#include <ucontext.h>
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/ucontext.h>
 #include <unistd.h>
 
 namespace {
@@ -121,19 +121,22 @@ void pass_on(int signal, siginfo_t* info, void* context) {
   }
 }
 
-bool is_cpuid(const siginfo_t& info, std::uintptr_t instruction) {
+bool is_cpuid(const siginfo_t& info, greg_t instruction) {
   constexpr std::uint16_t kCpuid = 0xa20f;
   if (info.si_code != SI_KERNEL) {  // A general protection fault; the page is there then.
     return false;
   }
   std::uint16_t code = 0;
-  std::memcpy(&code, reinterpret_cast<const void*>(instruction), sizeof(code));
+  // The processor tells where it is as a number.
+  const auto* place =
+      reinterpret_cast<const void*>(instruction);  // NOLINT(performance-no-int-to-ptr)
+  std::memcpy(&code, place, sizeof(code));
   return code == kCpuid;
 }
 
 void handle_fault(int signal, siginfo_t* info, void* context) {
   auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
-  if (!is_cpuid(*info, static_cast<std::uintptr_t>(registers[REG_RIP]))) {
+  if (!is_cpuid(*info, registers[REG_RIP])) {
     pass_on(signal, info, context);
     return;
   }
@@ -155,8 +158,8 @@ __attribute__((constructor)) void begin(int /*argc*/, char** /*argv*/, char** en
   action.sa_sigaction = handle_fault;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   if (real_sigaction()(SIGSEGV, &action, &of_program) != 0 || !set_cpuid(false)) {
-    std::fputs("older-processor: CPUID cannot be made to fault here; the processor is as it is\n",
-               stderr);
+    fputs("older-processor: CPUID cannot be made to fault here; the processor is as it is\n",
+          stderr);
   }
 }
 

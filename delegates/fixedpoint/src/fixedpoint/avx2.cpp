@@ -1,3 +1,4 @@
+#include "fixedpoint/avx2_block.h"
 #include "fixedpoint/packed_conv.h"
 #include "fixedpoint/turn_signs.h"
 #include "fixedpoint/x86.h"
