@@ -120,6 +120,7 @@ Result<std::vector<ConformSetting>> settings_of(const CampaignRequest& campaign,
   for (const auto& cell : campaign.cases) {
     ASSAY_ASSIGN_OR_RETURN(auto gaps, read_known_gaps(folder, cell.recipe.name));
     gaps.is_delegation_required = required != Delegation::kNone;
+    gaps.processor_flags = campaign.environment.cpu_flags;
     settings.push_back({.pattern = cell, .gaps = std::move(gaps)});
   }
   return settings;

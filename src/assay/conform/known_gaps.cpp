@@ -27,30 +27,41 @@ bool is_refusal(ConformVerdict verdict) {
   return std::ranges::find(kRefusals, verdict) != kRefusals.end();
 }
 
-const KnownFailure* find_failure(const KnownGaps& gaps, std::string_view name) {
-  const auto found = std::ranges::find(gaps.known_failures, name, &KnownFailure::case_name);
-  return found == gaps.known_failures.end() ? nullptr : &*found;
+/// Whether an entry says anything of the processor here.
+template <class Entry>
+bool is_for_us(const KnownGaps& gaps, const Entry& entry) {
+  return entry.processor.empty() ||
+         std::ranges::find(gaps.processor_flags, entry.processor) != gaps.processor_flags.end();
 }
 
-const ExcusedCases* find_excuse(const std::vector<ExcusedCases>& excuses,
-                                const CaseTraits& traits) {
-  const auto found = std::ranges::find_if(
-      excuses, [&](const ExcusedCases& one) { return is_match(one.match, traits); });
-  return found == excuses.end() ? nullptr : &*found;
+const KnownFailure* find_failure(const KnownGaps& gaps, std::string_view name) {
+  const auto found = std::ranges::find(gaps.known_failures, name, &KnownFailure::case_name);
+  return found == gaps.known_failures.end() || !is_for_us(gaps, *found) ? nullptr : &*found;
+}
+
+/// The first entry for this processor that means such a case.
+template <class Entry>
+const Entry* find_match(const KnownGaps& gaps, const std::vector<Entry>& entries,
+                        const CaseTraits& traits) {
+  const auto found = std::ranges::find_if(entries, [&](const Entry& one) {
+    return is_for_us(gaps, one) && is_match(one.match, traits);
+  });
+  return found == entries.end() ? nullptr : &*found;
 }
 
 /// The entry that is for good and speaks of such a verdict.
 const ExcusedCases* find_excuse(const KnownGaps& gaps, const CaseTraits& traits,
                                 ConformVerdict verdict) {
   if (verdict == ConformVerdict::kFailDelegation) {
-    return find_excuse(gaps.undelegated, traits);
+    return find_match(gaps, gaps.undelegated, traits);
   }
-  return is_refusal(verdict) ? find_excuse(gaps.unsupported, traits) : nullptr;
+  return is_refusal(verdict) ? find_match(gaps, gaps.unsupported, traits) : nullptr;
 }
 
 /// Whether a run without that failure speaks against the entry.
 bool is_tried(const KnownGaps& gaps, const KnownFailure& failure) {
-  return failure.verdict != ConformVerdict::kFailDelegation || gaps.is_delegation_required;
+  return is_for_us(gaps, failure) &&
+         (failure.verdict != ConformVerdict::kFailDelegation || gaps.is_delegation_required);
 }
 
 /// What the sets of options of each case came to.
@@ -96,19 +107,19 @@ void apply_to(const KnownGaps& gaps, bool is_any_failing, ConformResult& result)
 }
 
 /// Patterns all of whose cases pass.
-void add_stale_excuses(const std::string& recipe, const std::vector<ExcusedCases>& excuses,
+void add_stale_excuses(const KnownGaps& gaps, const std::vector<ExcusedCases>& excuses,
                        const std::vector<ConformResult>& results, std::vector<StaleGap>& stale) {
   for (const auto& excuse : excuses) {
     int passed = 0;
     int failed = 0;
     for (const auto& result : results) {
-      if (result.recipe == recipe && is_match(excuse.match, traits_of(result))) {
+      if (result.recipe == gaps.recipe && is_match(excuse.match, traits_of(result))) {
         passed += result.verdict == ConformVerdict::kPass ? 1 : 0;
         failed += is_failure(result.verdict) ? 1 : 0;
       }
     }
-    if (passed > 0 && failed == 0) {
-      stale.push_back({.recipe = recipe,
+    if (passed > 0 && failed == 0 && is_for_us(gaps, excuse)) {
+      stale.push_back({.recipe = gaps.recipe,
                        .entry = json_from(excuse.match).dump(),
                        .why = fmt::format("all {} cases that it means pass", passed)});
     }
@@ -127,7 +138,7 @@ std::string one_line(const std::string& text) {
 
 bool is_expected_to_fail(const KnownGaps& gaps, const ConformCase& one) {
   return find_failure(gaps, one.name) != nullptr ||
-         find_excuse(gaps.unsupported, traits_of(one)) != nullptr;
+         find_match(gaps, gaps.unsupported, traits_of(one)) != nullptr;
 }
 
 bool is_as_listed(const KnownGaps& gaps, const ConformCase& one, ConformVerdict verdict) {
@@ -137,9 +148,8 @@ bool is_as_listed(const KnownGaps& gaps, const ConformCase& one, ConformVerdict 
 }
 
 std::optional<LooserBound> find_looser(const KnownGaps& gaps, const ConformCase& one) {
-  const auto found = std::ranges::find_if(
-      gaps.looser, [&](const LooserBound& bound) { return is_match(bound.match, traits_of(one)); });
-  return found == gaps.looser.end() ? std::nullopt : std::optional(*found);
+  const auto* found = find_match(gaps, gaps.looser, traits_of(one));
+  return found == nullptr ? std::nullopt : std::optional(*found);
 }
 
 void apply_known_gaps(const KnownGaps& gaps, std::vector<ConformResult>& results) {
@@ -164,9 +174,9 @@ std::vector<StaleGap> find_stale_gaps(const KnownGaps& gaps,
       stale.push_back({.recipe = gaps.recipe, .entry = failure.case_name, .why = "it passes"});
     }
   }
-  add_stale_excuses(gaps.recipe, gaps.unsupported, results, stale);
+  add_stale_excuses(gaps, gaps.unsupported, results, stale);
   if (gaps.is_delegation_required) {
-    add_stale_excuses(gaps.recipe, gaps.undelegated, results, stale);
+    add_stale_excuses(gaps, gaps.undelegated, results, stale);
   }
   return stale;
 }
@@ -194,6 +204,7 @@ KnownGaps updated_gaps(const KnownGaps& gaps, const std::vector<ConformResult>& 
         std::ranges::find(updated.known_failures, result.name, &KnownFailure::case_name);
     if (known != updated.known_failures.end()) {
       known->verdict = result.verdict;
+      known->processor.clear();
     } else {
       updated.known_failures.push_back(
           {.case_name = result.name,

@@ -15,6 +15,7 @@ namespace assay {
 struct ExcusedCases {
   GapPattern match;
   std::string reason;
+  std::string processor;  ///< As in `KnownFailure`.
 };
 
 /// A failure that is known, with the verdict that it has.
@@ -23,6 +24,8 @@ struct KnownFailure {
   ConformVerdict verdict = ConformVerdict::kFailNumeric;
   std::string reason;
   std::string issue;
+  /// The flag of processors on which it fails, such as avx512_bf16; empty: on any.
+  std::string processor;
 };
 
 /// Error bounds that a backend may exceed, by a factor, for a reason.
@@ -30,6 +33,7 @@ struct LooserBound {
   GapPattern match;
   double error_bound_ratio = 1;
   std::string reason;
+  std::string processor;  ///< As in `KnownFailure`.
 };
 
 /// The known gaps of one recipe (docs/conformance.md).
@@ -44,6 +48,8 @@ struct KnownGaps {
   /// Whether this run asks for delegation: without it nothing is said of what is not delegated. No
   /// part of the file.
   bool is_delegation_required = false;
+  /// Of the processor here: entries for others say nothing. No part of the file.
+  std::vector<std::string> processor_flags;
 };
 
 /// Whether the lists say that a case fails: such a case gets a program of its own.

@@ -71,19 +71,24 @@ GapPattern match_at(const Node& node) {
 }
 
 ExcusedCases excused_from(const Node& node) {
-  constexpr auto kKeys = std::to_array<std::string_view>({"match", "reason"});
+  constexpr auto kKeys = std::to_array<std::string_view>({"match", "reason", "processor"});
   if (!node.expect_object(kKeys)) {
     return {};
   }
-  return {.match = match_at(node), .reason = text_at(node, "reason", true)};
+  return {.match = match_at(node),
+          .reason = text_at(node, "reason", true),
+          .processor = text_at(node, "processor", false)};
 }
 
 LooserBound looser_from(const Node& node) {
-  constexpr auto kKeys = std::to_array<std::string_view>({"match", "error_bound_ratio", "reason"});
+  constexpr auto kKeys =
+      std::to_array<std::string_view>({"match", "error_bound_ratio", "reason", "processor"});
   if (!node.expect_object(kKeys)) {
     return {};
   }
-  LooserBound bound{.match = match_at(node), .reason = text_at(node, "reason", true)};
+  LooserBound bound{.match = match_at(node),
+                    .reason = text_at(node, "reason", true),
+                    .processor = text_at(node, "processor", false)};
   const auto ratio = node.json().value("error_bound_ratio", Json());
   if (ratio.is_number() && ratio.get<double>() > 1) {
     bound.error_bound_ratio = ratio.get<double>();
@@ -113,14 +118,16 @@ ConformVerdict verdict_at(const Node& node) {
 }
 
 KnownFailure failure_from(const Node& node) {
-  constexpr auto kKeys = std::to_array<std::string_view>({"case", "verdict", "reason", "issue"});
+  constexpr auto kKeys =
+      std::to_array<std::string_view>({"case", "verdict", "reason", "issue", "processor"});
   if (!node.expect_object(kKeys)) {
     return {};
   }
   return {.case_name = text_at(node, "case", true),
           .verdict = verdict_at(node),
           .reason = text_at(node, "reason", true),
-          .issue = text_at(node, "issue", false)};
+          .issue = text_at(node, "issue", false),
+          .processor = text_at(node, "processor", false)};
 }
 
 template <class Entry>
@@ -162,23 +169,33 @@ KnownGaps gaps_from(const Node& document) {
   return gaps;
 }
 
-Json json_from(const ExcusedCases& excused) {
-  return {{"match", json_from(excused.match)}, {"reason", excused.reason}};
-}
-
-Json json_from(const KnownFailure& failure) {
-  Json json = {
-      {"case", failure.case_name}, {"verdict", failure.verdict}, {"reason", failure.reason}};
-  if (!failure.issue.empty()) {
-    json["issue"] = failure.issue;
+/// Members whose texts are empty are left out.
+Json with_texts(Json json, const std::string& issue, const std::string& processor) {
+  if (!issue.empty()) {
+    json["issue"] = issue;
+  }
+  if (!processor.empty()) {
+    json["processor"] = processor;
   }
   return json;
 }
 
+Json json_from(const ExcusedCases& excused) {
+  return with_texts({{"match", json_from(excused.match)}, {"reason", excused.reason}}, "",
+                    excused.processor);
+}
+
+Json json_from(const KnownFailure& failure) {
+  return with_texts(
+      {{"case", failure.case_name}, {"verdict", failure.verdict}, {"reason", failure.reason}},
+      failure.issue, failure.processor);
+}
+
 Json json_from(const LooserBound& bound) {
-  return {{"match", json_from(bound.match)},
-          {"error_bound_ratio", bound.error_bound_ratio},
-          {"reason", bound.reason}};
+  return with_texts({{"match", json_from(bound.match)},
+                     {"error_bound_ratio", bound.error_bound_ratio},
+                     {"reason", bound.reason}},
+                    "", bound.processor);
 }
 
 template <class Entry>

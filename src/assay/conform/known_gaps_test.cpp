@@ -29,7 +29,7 @@ Json whole_document() {
     "known_failures": [{"case": "aten.add/float32/0", "verdict": "fail_numeric",
                         "reason": "off by one", "issue": "https://example.org/1"}],
     "looser": [{"match": {"operator": "aten.tanh"}, "error_bound_ratio": 8,
-                "reason": "a polynomial"}]})");
+                "reason": "a polynomial", "processor": "avx512_bf16"}]})");
 }
 
 KnownGaps gaps() { return known_gaps_from_json(whole_document(), "test").value(); }
@@ -221,6 +221,29 @@ TEST(Ratchet, AnUpdateNamesFilesWithoutTheirFolders) {
   const auto updated = updated_gaps(gaps(), applied({failing}));
   ASSERT_EQ(updated.known_failures.size(), 2U);
   EXPECT_EQ(updated.known_failures[1].reason, "cannot load 'p.onnx': see x.log or 1/2 of it");
+}
+
+TEST(Ratchet, EntriesForOtherProcessorsSayNothing) {
+  auto listed = gaps();
+  listed.known_failures.front().processor = "avx512_bf16";
+  const auto known_of = [&](ConformVerdict verdict) {
+    std::vector<ConformResult> results = {result_of("aten.add/float32/0", verdict)};
+    apply_known_gaps(listed, results);
+    return results.front().known;
+  };
+  const ConformCase tanh = {.name = "aten.tanh/float32/0", .operator_name = "aten.tanh"};
+  listed.processor_flags = {"avx2"};
+  EXPECT_EQ(known_of(ConformVerdict::kFailNumeric), KnownGap::kNewFailure);
+  EXPECT_EQ(known_of(ConformVerdict::kPass), KnownGap::kNone);
+  const std::vector<ConformResult> passed = {
+      result_of("aten.add/float32/0", ConformVerdict::kPass)};
+  EXPECT_THAT(find_stale_gaps(listed, passed), IsEmpty());
+  EXPECT_FALSE(find_looser(listed, tanh));
+  listed.processor_flags = {"avx2", "avx512_bf16"};
+  EXPECT_EQ(known_of(ConformVerdict::kFailNumeric), KnownGap::kKnownFailure);
+  EXPECT_EQ(known_of(ConformVerdict::kPass), KnownGap::kUnexpectedPass);
+  EXPECT_EQ(find_stale_gaps(listed, passed).size(), 1U);
+  EXPECT_TRUE(find_looser(listed, tanh));
 }
 
 TEST(Ratchet, LeavesOtherRecipesAlone) {
