@@ -6,8 +6,8 @@ A model is a name of torchvision, or a reference as Assay takes them: conform:ds
 For each a row of JSON: differing values between the C++ runtime and the reference over every
 tensor on each instruction set; outputs equal to the quantized graph in float64, and the ratio of
 signal to the quantization's noise beside the float model; with labelled --inputs, how many the
-float model and the integers get right; the arena beside its lower bound; what was left behind.
-Exit code 1 when a bit differs or an operator is left.
+float model and the integers get right; the arena beside its lower bound and what
+ExecuTorch's planner takes; what was left behind. Exit code 1 when a bit differs or an operator is left.
 """
 
 import argparse
@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from executorch_arena import executorch_arena_bytes
 
 from assay.aot import compat
 from assay.aot.inputs import InputSet, input_set_from_json, labelled_samples_of, samples_of
@@ -114,6 +115,7 @@ def describe(program: Program, blob: bytes) -> dict[str, Any]:
         "blob_bytes": len(blob),
         "arena_bytes": plan.arena_bytes,
         "arena_ratio": plan.arena_bytes / plan.lower_bound_bytes,
+        "executorch_arena_bytes": executorch_arena_bytes(program),
         "algorithm": plan.algorithm,
     }
 

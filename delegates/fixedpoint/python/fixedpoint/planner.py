@@ -65,7 +65,7 @@ def is_plain_copy(program: Program, operation: Operation) -> bool:
 def plan(program: Program) -> Plan:
     """The best plan of several algorithms; stops at the first that reaches the lower bound."""
     groups = _share_storage(program)
-    blocks = {root: _block_of(program, members) for root, members in groups.items()}
+    blocks = {root: block_of(program, members) for root, members in groups.items()}
     roots, sizes = list(blocks), list(blocks.values())
     bound = lower_bound(sizes)
     best, name = _search(sizes, bound)
@@ -183,7 +183,8 @@ def _sources(program: Program, operation: Operation) -> tuple[int, ...]:
     return operation.given_inputs() if is_plain_copy(program, operation) else ()
 
 
-def _block_of(program: Program, members: Sequence[int]) -> Block:
+def block_of(program: Program, members: Sequence[int]) -> Block:
+    """What tensors of the arena take together, and from which step to which."""
     made = {op.output: step for step, op in enumerate(program.operations)}
     first = min(made[t] for t in members)
     last = max(max(_last_use(program, t), made[t]) for t in members)
