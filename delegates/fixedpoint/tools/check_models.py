@@ -7,7 +7,8 @@ For each a row of JSON: differing values between the C++ runtime and the referen
 tensor on each instruction set; outputs equal to the quantized graph in float64, and the ratio of
 signal to the quantization's noise beside the float model; with labelled --inputs, how many the
 float model and the integers get right; the arena beside its lower bound and what
-ExecuTorch's planner takes; what was left behind. Exit code 1 when a bit differs or an operator is left.
+ExecuTorch's planner takes; what was left behind. Exit code 1 when a bit differs or an operator is
+left.
 """
 
 import argparse
