@@ -102,10 +102,29 @@ def _partitioner(name: Any, options: dict[str, Any]) -> tuple[tuple[str, ...], s
         raise NotWritable(f"scripts do not know the lowering options {', '.join(sorted(options))}")
     if name is None:
         return (), "None"
-    if name != "xnnpack":
+    if name not in _PARTITIONERS:
         raise NotWritable(f"scripts do not know the partitioner {name}")
-    path = "executorch.backends.xnnpack.partition.xnnpack_partitioner"
-    return (f"from {path} import XnnpackPartitioner",), "[XnnpackPartitioner()]"
+    imports, made = _PARTITIONERS[name]
+    return imports, f"[{made}]"
+
+
+_PARTITIONERS: dict[str, tuple[tuple[str, ...], str]] = {
+    "xnnpack": (
+        (
+            "from executorch.backends.xnnpack.partition.xnnpack_partitioner "
+            "import XnnpackPartitioner",
+        ),
+        "XnnpackPartitioner()",
+    ),
+    "openvino": (
+        (
+            "from executorch.backends.openvino.partitioner import OpenvinoPartitioner",
+            "from executorch.exir.backend.backend_details import CompileSpec",
+        ),
+        'OpenvinoPartitioner([CompileSpec("device", b"CPU")])',
+    ),
+}
+"""Of each partitioner the imports, and the expression that makes it."""
 
 
 def _onnxruntime(lowering: Mapping[str, Any]) -> Lines:

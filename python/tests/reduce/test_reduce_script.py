@@ -73,6 +73,7 @@ def test_an_error_that_comes_is_shown(tmp_path: Path) -> None:
         ("executorch/xnnpack-fp32", "crashed"),
         ("executorch/xnnpack-int8", "timed_out"),
         ("executorch/xnnpack-fp16", "run_error"),
+        ("executorch/openvino-fp32", "run_error"),
         ("onnxruntime/fp32", "aot_error"),
         ("openvino/fp32", "run_error"),
         ("litert/fp32", "load_error"),
