@@ -2,7 +2,8 @@
 
 onnxruntime 1.31.1, torch 2.13.0+cpu.
 
-The angle of (-1, 0), y being 0 and not -0, is -pi; pi is right. Whole numbers give it, too.
+The exporter asks whether y > 0, and puts 0 where y / x is NaN: the angle of (-1, 0) is -pi where pi
+is right, that of NaN is 0, and that of (inf, inf) is 0 where pi / 4 is right.
 
 The exit code is 0 if the failure is there.
 """
@@ -20,9 +21,14 @@ class Net(torch.nn.Module):
 
 
 net = Net().eval()
-inputs = (torch.tensor([0.0], dtype=torch.float32), torch.tensor([-1.0], dtype=torch.float32))
-expected = (torch.tensor([3.141592653589793], dtype=torch.float64),)
-limits = (torch.tensor([2.3e-06], dtype=torch.float64),)
+inputs = (
+    torch.tensor([0.0, float("nan"), float("inf")], dtype=torch.float32),
+    torch.tensor([-1.0, 1.0, float("inf")], dtype=torch.float32),
+)
+expected = (
+    torch.tensor([3.141592653589793, float("nan"), 0.7853981633974483], dtype=torch.float64),
+)
+limits = (torch.tensor([2.3e-06, 0.0, 6e-07], dtype=torch.float64),)
 exported = torch.export.export(net, inputs)
 made = torch.onnx.export(exported, dynamo=True, verbose=False)
 program = made.model_proto.SerializeToString()
