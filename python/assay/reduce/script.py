@@ -242,7 +242,7 @@ def _death(steps: Sequence[str], finding: Finding) -> list[str]:
     return [
         'if "--run" not in sys.argv:',
         "    try:",
-        f"        ran = subprocess.run([sys.executable, __file__, '--run'], {limit})",
+        f'        ran = subprocess.run([sys.executable, __file__, "--run"], {limit})',
         "    except subprocess.TimeoutExpired:",
         f"        sys.exit({0 if is_hang else 1})",
         f"    sys.exit({1 if is_hang else '0 if ran.returncode < 0 else 1'})",
