@@ -79,7 +79,11 @@ def test_an_open_size_is_exported_open_and_executed_with_the_one_that_failed(
 
 @pytest.mark.parametrize(("recipe", "code"), [("executorch/portable", 1), ("onnxruntime/fp32", 0)])
 def test_an_answer_to_what_eager_refuses_is_shown(tmp_path: Path, recipe: str, code: int) -> None:
-    call = [{"shape": [2], "dtype": "float32"}, 0, {"shape": [1], "dtype": "int64"}]
+    call = [
+        {"shape": [2], "dtype": "float32"},
+        0,
+        {"shape": [1], "dtype": "int64", "low": 0, "high": 1},
+    ]
     model = {"ref": "aten:index_select.default", "args": {"args": call}}
     values = torch.tensor([1.0, 2.0])
     inputs = {"0.0": values, "0.1": torch.tensor([0])}
