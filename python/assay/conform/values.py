@@ -39,7 +39,8 @@ def draw_tensor(
     key = hashlib.sha256(f"assay/conform/1/{stream}/{place}".encode()).digest()[:16]
     random = np.random.Generator(np.random.Philox(key=int.from_bytes(key, "little")))
     drawn = _draw_varied(spec, random, sample) if spec.order == "varied" else _draw(spec, random)
-    tensor = torch.from_numpy(np.ascontiguousarray(drawn)).to(DTYPES[spec.dtype])
+    laid_out = np.ascontiguousarray(drawn).reshape(spec.shape)  # Else a scalar has a dimension.
+    tensor = torch.from_numpy(laid_out).to(DTYPES[spec.dtype])
     if values == "edge" and not spec.is_constant:
         return put_edges(tensor, spec, first=7 * sample + place)
     return tensor

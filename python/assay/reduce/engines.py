@@ -1,14 +1,18 @@
 """How each engine is used without Assay: the lines of a script that lower and run.
 
 The calls are those of the lowering flows (assay.aot). A script has `net` and `inputs`, and with
-`exported` makes `program`; `found` is then the list of outputs.
+`exported` makes `program`; `found` is then the list of outputs. Where a program is executed on
+other tensors than it is made from, `example` has these.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 EXECUTORCH = "to_edge_transform_and_lower"
+
+EXPORT = "torch.export.export(net, inputs)"
+"""How a network becomes a program, of fixed sizes."""
 
 
 class NotWritable(Exception):
@@ -23,8 +27,12 @@ class Lines:
     quantize: tuple[str, ...] = ()
     lower: tuple[str, ...] = ()
     run: tuple[str, ...] = ()
+    has_open_sizes: bool = True
     nodes_left: tuple[str, ...] = ()
-    """Makes `left`, the operators that no delegate took; empty: the engine has no such thing."""
+    """Makes `left`, the operators that no delegate took; empty: the engine has no such thing.
+
+    `has_open_sizes`: whether these lines make programs of sizes that are left open.
+    """
 
 
 def lines_for(quantization: Mapping[str, Any] | None, lowering: Mapping[str, Any]) -> Lines:
@@ -38,7 +46,7 @@ def lines_for(quantization: Mapping[str, Any] | None, lowering: Mapping[str, Any
         raise NotWritable(f"scripts do not know the lowering flow {flow}")
     engine = _ENGINES[flow](lowering)
     imports, quantize = _quantization(quantization)
-    return Lines((*engine.imports, *imports), quantize, engine.lower, engine.run, engine.nodes_left)
+    return replace(engine, imports=(*engine.imports, *imports), quantize=quantize)
 
 
 def _quantization(document: Mapping[str, Any] | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -63,7 +71,7 @@ def _quantization(document: Mapping[str, Any] | None) -> tuple[tuple[str, ...], 
     return imports, (
         f"config = get_symmetric_quantization_config({given})",
         "quantizer = XNNPACKQuantizer().set_global(config)",
-        "prepared = prepare_pt2e(torch.export.export(net, inputs).module(), quantizer)",
+        f"prepared = prepare_pt2e({EXPORT}.module(), quantizer)",
         "prepared(*inputs)  # calibration",
         "net = convert_pt2e(prepared)",
     )
@@ -102,10 +110,29 @@ def _partitioner(name: Any, options: dict[str, Any]) -> tuple[tuple[str, ...], s
         raise NotWritable(f"scripts do not know the lowering options {', '.join(sorted(options))}")
     if name is None:
         return (), "None"
-    if name != "xnnpack":
+    if name not in _PARTITIONERS:
         raise NotWritable(f"scripts do not know the partitioner {name}")
-    path = "executorch.backends.xnnpack.partition.xnnpack_partitioner"
-    return (f"from {path} import XnnpackPartitioner",), "[XnnpackPartitioner()]"
+    imports, made = _PARTITIONERS[name]
+    return imports, f"[{made}]"
+
+
+_PARTITIONERS: dict[str, tuple[tuple[str, ...], str]] = {
+    "xnnpack": (
+        (
+            "from executorch.backends.xnnpack.partition.xnnpack_partitioner "
+            "import XnnpackPartitioner",
+        ),
+        "XnnpackPartitioner()",
+    ),
+    "openvino": (
+        (
+            "from executorch.backends.openvino.partitioner import OpenvinoPartitioner",
+            "from executorch.exir.backend.backend_details import CompileSpec",
+        ),
+        'OpenvinoPartitioner([CompileSpec("device", b"CPU")])',
+    ),
+}
+"""Of each partitioner the imports, and the expression that makes it."""
 
 
 def _onnxruntime(lowering: Mapping[str, Any]) -> Lines:
@@ -140,6 +167,7 @@ def _openvino(lowering: Mapping[str, Any]) -> Lines:
             "results = compiled([tensor.numpy() for tensor in inputs])",
             "found = [torch.from_numpy(results[port]) for port in compiled.outputs]",
         ),
+        has_open_sizes=False,
     )
 
 
@@ -160,6 +188,7 @@ def _litert(lowering: Mapping[str, Any]) -> Lines:
             'places = [detail["index"] for detail in interpreter.get_output_details()]',
             "found = [torch.from_numpy(interpreter.get_tensor(place)) for place in places]",
         ),
+        has_open_sizes=False,
     )
 
 

@@ -19,8 +19,8 @@ from assay.aot.models import Model, load_model, model_spec_from_json
 from assay.aot.quantize import Quantized
 from assay.aot.reference_files import BOUNDS, INPUTS, OUTPUTS
 from assay.aot.toolchain import find_version
-from assay.reduce.engines import Lines, NotWritable, lines_for
-from assay.reduce.source import Source, tensor_text, tuple_text, write_module
+from assay.reduce.engines import EXPORT, Lines, NotWritable, lines_for
+from assay.reduce.source import Source, tensor_text, tuple_text, wrapped, write_module
 
 SCRIPT, TENSORS = "repro.py", "tensors.pt"
 WIDTH = 100
@@ -39,11 +39,15 @@ _PACKAGES |= {"litert": "ai-edge-litert"}
 
 @dataclass(frozen=True)
 class Expected:
-    """A sample, what is expected of it, and how far each element may be off (None: unknown)."""
+    """A sample, what is expected of it, and how far each element may be off (None: unknown).
+
+    `is_refused`: eager refuses the sample, and so should the program; nothing else is expected.
+    """
 
     inputs: Sample
     outputs: Sample = ()
     limits: Sample | None = None
+    is_refused: bool = False
 
 
 @dataclass(frozen=True)
@@ -77,8 +81,11 @@ def write_script(
             raise NotWritable("a script cannot time what Assay times")
         lowering = dict(plan.document.get("lowering") or {})
         lines = lines_for(plan.quantization, lowering)
+        if has_open_sizes(made) and not lines.has_open_sizes:
+            raise NotWritable("scripts for this engine know no sizes that are left open")
         expected = read_expected(made, reference, finding)
-        source, steps = Source(), _steps(lines, finding, plan.quantization is not None)
+        steps = _steps(lines, finding, is_refused=expected.is_refused)
+        source = Source()
         body = _write(made, lines, expected, finding, source, steps)
     except NotWritable as error:
         return {"unavailable": str(error)}
@@ -96,22 +103,39 @@ def finding_from_json(document: Mapping[str, Any], check: str) -> Finding:
     return Finding(verdict, stage, text, check)
 
 
+def has_open_sizes(model: Model) -> bool:
+    """Whether the model leaves sizes of its inputs open."""
+    return model.brought is not None and any(model.brought.dynamic)
+
+
 def read_expected(model: Model, reference: str | None, finding: Finding) -> Expected:
     """The sample that failed, out of the folder of a reference; the model's example without one."""
     from safetensors.torch import load_file
 
     if reference is None:
         return Expected(model.example)
-    told = re.search(r"sample (\d+)", finding.text)
-    sample = told.group(1) if told else "0"
 
-    def read(file: str) -> Sample:
+    def load(file: str) -> dict[str, torch.Tensor]:
         path = Path(reference) / file
-        tensors = load_file(str(path)) if path.exists() else {}
-        names = [name for name in tensors if name.partition(".")[0] == sample]
+        return load_file(str(path)) if path.exists() else {}
+
+    def of_sample(tensors: Mapping[str, torch.Tensor], sample: int) -> Sample:
+        names = [name for name in tensors if int(name.partition(".")[0]) == sample]
         return tuple(tensors[name] for name in sorted(names, key=lambda n: int(n.split(".")[1])))
 
-    return Expected(read(INPUTS), read(OUTPUTS), read(BOUNDS) or None)
+    inputs, outputs = load(INPUTS), load(OUTPUTS)
+    if is_refusal_missing(finding):
+        answered = {name.partition(".")[0] for name in outputs}
+        return Expected(of_sample(inputs, len(answered)), is_refused=True)
+    told = re.search(r"sample (\d+)", finding.text)
+    sample = int(told.group(1)) if told else 0
+    limits = of_sample(load(BOUNDS), sample)
+    return Expected(of_sample(inputs, sample), of_sample(outputs, sample), limits or None)
+
+
+def is_refusal_missing(finding: Finding) -> bool:
+    """Whether the program answered what eager refuses."""
+    return finding.verdict in _WRONG and finding.text.startswith("it refused nothing")
 
 
 def _head(name: str, recipe: str, engine: str, finding: Finding) -> list[str]:
@@ -127,15 +151,17 @@ def _head(name: str, recipe: str, engine: str, finding: Finding) -> list[str]:
 _EXIT_CODE = ["The exit code is 0 if the failure is there.", '"""', ""]
 
 
-def _steps(lines: Lines, finding: Finding, is_quantized: bool) -> list[str]:
+def _steps(lines: Lines, finding: Finding, *, is_refused: bool) -> list[str]:
     """From `net` and `inputs` to an exit code."""
     quantize = list(lines.quantize)
-    make = ["exported = torch.export.export(net, inputs)", *lines.lower]
+    make = [f"exported = {EXPORT}", *lines.lower]
     if finding.check == "not-delegated":
         if not lines.nodes_left:
             raise NotWritable("this engine has no delegates")
         left = ['print("not delegated:", left)', "sys.exit(0 if left else 1)"]
         return [*quantize, *make, *lines.nodes_left, *left]
+    if is_refused:
+        return [*_REFUSED_BY_EAGER, *quantize, *make, *lines.run, *_ANSWERED]
     if finding.verdict in _WRONG:
         return [*quantize, *make, *_comparison(lines, finding)]
     if finding.verdict in _ERRORS:
@@ -145,13 +171,28 @@ def _steps(lines: Lines, finding: Finding, is_quantized: bool) -> list[str]:
     raise NotWritable(f"a script does not show the verdict {finding.verdict}")
 
 
+_REFUSED_BY_EAGER = [
+    "try:",
+    "    net(*inputs)",
+    "    sys.exit(1)",
+    "except (IndexError, RuntimeError) as error:",
+    '    print("eager:", error)',
+]
+_ANSWERED = [
+    'print("found", [one.tolist() for one in found])  # Not reached where it is refused.',
+    "sys.exit(0)",
+]
+
+
 def _comparison(lines: Lines, finding: Finding) -> list[str]:
     compare = [
         "for found_one, wanted, limit in zip(found, expected, limits, strict=True):",
+        '    print("found", found_one.tolist(), "expected", wanted.tolist())',
         "    a, b = found_one.double(), wanted.double()",
+        "    if a.shape != b.shape:",
+        "        sys.exit(0)",
         "    right = (a == b) | (a.isnan() & b.isnan()) | ((a - b).abs() <= limit)",
         "    wrong |= not bool(right.all())",
-        '    print("found", found_one.tolist(), "expected", wanted.tolist())',
     ]
     if finding.verdict == "fail_numeric":
         return [*lines.run, "wrong = False", *compare, "sys.exit(0 if wrong else 1)"]
@@ -201,7 +242,7 @@ def _death(steps: Sequence[str], finding: Finding) -> list[str]:
     return [
         'if "--run" not in sys.argv:',
         "    try:",
-        f"        ran = subprocess.run([sys.executable, __file__, '--run'], {limit})",
+        f'        ran = subprocess.run([sys.executable, __file__, "--run"], {limit})',
         "    except subprocess.TimeoutExpired:",
         f"        sys.exit({0 if is_hang else 1})",
         f"    sys.exit({1 if is_hang else '0 if ran.returncode < 0 else 1'})",
@@ -219,12 +260,16 @@ def _write(
 ) -> list[str]:
     """Imports, the module, its inputs, and the steps."""
     needs_values = finding.verdict in _WRONG
+    is_open = has_open_sizes(model)
     with torch.no_grad():
         graph = graph_of(model, Quantized(model.module, model.inputs, model.example))
     graph = _without_checks(graph)
     write_module(graph, source, needs_values=needs_values)
     given = _tuple("inputs", expected.inputs, "input", source, needs_values)
-    if needs_values:
+    if is_open or expected.is_refused:
+        given += _example(model, source)
+        steps = [step.replace(EXPORT, _export_of_example(is_open)) for step in steps]
+    if needs_values and not expected.is_refused:
         given += _tuple("expected", expected.outputs, "expected", source, True)
         given += _limits(expected, source)
     kept = [f'kept = torch.load(Path(__file__).with_name("{TENSORS}"))', ""] if source.kept else []
@@ -251,6 +296,28 @@ def _write(
     ]
 
 
+def _example(model: Model, source: Source) -> list[str]:
+    """What the program is made from where it is executed on something else; `shapes` if open."""
+    lines = _tuple("example", model.example, "example", source, False)
+    if model.brought is None or not has_open_sizes(model):
+        return lines
+    dimensions = {one.name: one for of in model.brought.dynamic for one in of.values()}
+    lines += [
+        f'{name} = torch.export.Dim("{name}", min={one.least}, max={one.most})'
+        for name, one in dimensions.items()
+    ]
+    places = [
+        "{" + ", ".join(f"{place}: {one.name}" for place, one in of.items()) + "}"
+        for of in model.brought.dynamic
+    ]
+    return [*lines, f"shapes = {tuple_text(places)}"]
+
+
+def _export_of_example(is_open: bool) -> str:
+    shapes = ", dynamic_shapes=shapes" if is_open else ""
+    return f"torch.export.export(net, example{shapes})"
+
+
 def _without_checks(graph: torch.fx.GraphModule) -> torch.fx.GraphModule:
     """The graph without the calls by which an exported program checks its inputs."""
     made = torch.fx.Graph()
@@ -269,7 +336,7 @@ def _tuple(name: str, tensors: Sample, stem: str, source: Source, needs_values: 
     whole = f"{name} = {tuple_text(texts)}"
     if len(whole) <= WIDTH:
         return [whole]
-    return [f"{name} = (", *(f"    {text}," for text in texts), ")"]
+    return [f"{name} = (", *(line for text in texts for line in wrapped(f"    {text},")), ")"]
 
 
 def _limits(expected: Expected, source: Source) -> list[str]:

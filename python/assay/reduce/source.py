@@ -50,7 +50,7 @@ def write_module(graph: torch.fx.GraphModule, source: Source, *, needs_values: b
         value: torch.Tensor = operator.attrgetter(str(node.target))(graph).detach()
         name = names[node].removeprefix("self.")
         text = tensor_text(value, name, source, needs_values=needs_values)
-        source.lines += _wrapped(f'        self.register_buffer("{name}", {text})')
+        source.lines += wrapped(f'        self.register_buffer("{name}", {text})')
     if weights:
         source.lines.append("")
     source.lines.append(f"    def forward(self, {', '.join(placeholders)}):")
@@ -59,7 +59,7 @@ def write_module(graph: torch.fx.GraphModule, source: Source, *, needs_values: b
     source.lines.append(f"        return {tuple_text([names[node] for node in _results(nodes)])}")
 
 
-def _wrapped(line: str) -> list[str]:
+def wrapped(line: str) -> list[str]:
     """A call of numbers on as many lines as it needs."""
     indent = " " * (len(line) - len(line.lstrip()) + 4)
     return textwrap.wrap(line, WIDTH, subsequent_indent=indent, break_on_hyphens=False)

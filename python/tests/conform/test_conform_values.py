@@ -48,6 +48,14 @@ def test_half_of_a_mask_is_true_in_every_sample():
     assert counts == {12}
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int64", "bool"])
+@pytest.mark.parametrize("order", [None, "distinct", "sorted", "away", "coarse", "varied", "trues"])
+@pytest.mark.parametrize("values", ["normal", "edge"])
+def test_a_scalar_has_no_dimension(dtype, order, values):
+    one = tensor_from_json({"shape": [], "dtype": dtype, "order": order})
+    assert draw(one, values=values).shape == ()
+
+
 def test_values_stay_within_the_domain():
     drawn = draw(spec(low=0.05, high=8))
     assert drawn.min() >= 0.05

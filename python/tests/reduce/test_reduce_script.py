@@ -52,6 +52,51 @@ def test_a_wrong_number_is_shown_only_if_it_is_wrong(
     assert "Traceback" not in ran.stderr
 
 
+OPEN: dict[str, Any] = {
+    "ref": "aten:relu.default",
+    "args": {
+        "args": [{"shape": [1], "dtype": "float32", "open": ["n"]}],
+        "dimensions": {"n": [2, 9]},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("expected", "code"), [([0.0, 0.1, 1.0], 1), ([0.0, 0.1, 2.0], 0), ([0.0, 0.1], 0)]
+)
+def test_an_open_size_is_exported_open_and_executed_with_the_one_that_failed(
+    tmp_path: Path, expected: list[float], code: int
+) -> None:
+    save_file({"1.0": torch.tensor([-1, 0.1, 1])}, str(tmp_path / "inputs.safetensors"))
+    save_file({"1.0": torch.tensor(expected)}, str(tmp_path / "outputs.safetensors"))
+    finding = Finding("fail_numeric", "done", "output output0, sample 1", "same")
+    write(tmp_path, OPEN, finding, reference=str(tmp_path))
+    assert 'n = torch.export.Dim("n", min=2, max=9)' in (tmp_path / "repro.py").read_text()
+    ran = run(tmp_path)
+    assert ran.returncode == code, ran.stdout + ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+@pytest.mark.parametrize(("recipe", "code"), [("executorch/portable", 1), ("onnxruntime/fp32", 0)])
+def test_an_answer_to_what_eager_refuses_is_shown(tmp_path: Path, recipe: str, code: int) -> None:
+    call = [
+        {"shape": [2], "dtype": "float32"},
+        0,
+        {"shape": [1], "dtype": "int64", "low": 0, "high": 1},
+    ]
+    model = {"ref": "aten:index_select.default", "args": {"args": call}}
+    values = torch.tensor([1.0, 2.0])
+    inputs = {"0.0": values, "0.1": torch.tensor([0])}
+    inputs |= {"1.0": values.clone(), "1.1": torch.tensor([-1])}
+    save_file(inputs, str(tmp_path / "inputs.safetensors"))
+    save_file({"0.0": torch.tensor([1.0])}, str(tmp_path / "outputs.safetensors"))
+    finding = Finding("fail_numeric", "done", "it refused nothing: sample 1", "same")
+    write(tmp_path, model, finding, reference=str(tmp_path), recipe=recipe)
+    ran = run(tmp_path)
+    assert ran.returncode == code, ran.stdout + ran.stderr
+    assert "eager:" in ran.stdout
+
+
 def test_an_error_that_does_not_come_is_not_shown(tmp_path: Path) -> None:
     write(tmp_path, RELU, Finding("load_error", "load", "OperatorMissing (0x14)", "same"))
     ran = run(tmp_path)
@@ -73,6 +118,7 @@ def test_an_error_that_comes_is_shown(tmp_path: Path) -> None:
         ("executorch/xnnpack-fp32", "crashed"),
         ("executorch/xnnpack-int8", "timed_out"),
         ("executorch/xnnpack-fp16", "run_error"),
+        ("executorch/openvino-fp32", "run_error"),
         ("onnxruntime/fp32", "aot_error"),
         ("openvino/fp32", "run_error"),
         ("litert/fp32", "load_error"),

@@ -138,10 +138,6 @@ Result<ReduceCandidate> find_case(const std::string& name, const Options& option
                             "assay conform --dry-run --tier full lists them",
                             name));
   }
-  if (found->refuses) {
-    return fail(ErrorCode::kUnsupported,
-                fmt::format("'{}' has to be refused: there is nothing smaller to refuse", name));
-  }
   return ReduceCandidate{.model = found->model, .inputs = found->inputs};
 }
 

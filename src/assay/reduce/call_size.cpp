@@ -1,5 +1,6 @@
 #include "assay/reduce/call_size.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -11,6 +12,15 @@ namespace assay {
 namespace {
 
 constexpr double kDrawn = 30;  ///< More than any number takes to write down.
+
+/// An extent of 0 counts as 1: what has no element becomes smaller in its other extents, too.
+double extent_of(const Json& tensor) {
+  double extent = 1;
+  for (const auto& size : tensor.at("shape")) {
+    extent *= std::max(1.0, size.get<double>());
+  }
+  return extent;
+}
 
 /// 0 is the simplest number, 1 the next, then the shorter the simpler.
 double cost_of_value(const Json& value) {
@@ -72,7 +82,7 @@ std::vector<double> size_of_call(const Json& call, int samples) {
   double values = 0;
   for (const auto& path : tensors_of_call(call)) {
     const auto& tensor = call.at(path);
-    elements += static_cast<double>(elements_of(tensor));
+    elements += extent_of(tensor);
     dimensions += static_cast<double>(tensor.at("shape").size());
     oddness += oddness_of(tensor);
     values += cost_of_data(tensor);

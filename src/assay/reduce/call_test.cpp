@@ -184,5 +184,17 @@ TEST(CallSize, FallsWithEverythingThatIsMadeSimpler) {
   }
 }
 
+TEST(CallSize, FallsAlsoWhereThereIsNoElement) {
+  const auto call = call_of({tensor({2, 0, 3})});
+  const auto size = size_of_call(call, 3);
+  EXPECT_LT(size_of_call(call, 1), size);
+  EXPECT_LT(size_of_call(call_of({tensor({1, 0, 3})}), 3), size);
+  const auto changes = smaller_shapes(call);
+  EXPECT_THAT(calls_of(changes), Contains(call_of({tensor({1, 0, 3})})));
+  for (const auto& change : changes) {
+    EXPECT_LT(size_of_call(change.call, 3), size) << change.what;
+  }
+}
+
 }  // namespace
 }  // namespace assay

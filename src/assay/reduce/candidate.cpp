@@ -22,6 +22,10 @@ std::string digest_of(const ReduceCandidate& candidate) { return digest_of_json(
 
 bool is_call(const ModelReference& model) { return model.ref.starts_with("aten:"); }
 
+bool has_to_be_refused(const ModelReference& model) {
+  return is_call(model) && model.args.value("values", "") == "refused";
+}
+
 bool is_piece(const ModelReference& model) { return model.ref == kPiece; }
 
 std::vector<std::string> nodes_of(const ModelReference& model) {

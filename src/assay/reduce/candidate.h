@@ -26,6 +26,9 @@ std::string digest_of(const ReduceCandidate& candidate);
 /// Whether the model is a call of one operator, whose arguments stand in it.
 bool is_call(const ModelReference& model);
 
+/// Whether the model is a call of which the last samples have to be refused.
+bool has_to_be_refused(const ModelReference& model);
+
 /// Whether it is some of the nodes of another model.
 bool is_piece(const ModelReference& model);
 

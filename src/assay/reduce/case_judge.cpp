@@ -109,7 +109,9 @@ Result<std::vector<ReduceFinding>> CaseJudge::judge_as(
     }
     ASSAY_ASSIGN_OR_RETURN(const auto judgements,
                            read_judgements(tools_.store, attempt->second, 1));
-    findings.push_back(finding_from(judgements.front()));
+    const auto& judgement = judgements.front();
+    findings.push_back(
+        finding_from(has_to_be_refused(cell.model) ? judge_refusal(judgement) : judgement));
   }
   if (const auto& other = request_.other) {
     ASSAY_RETURN_IF_ERROR(time_all(*other, candidates, n, findings));

@@ -88,14 +88,19 @@ class Proposer {
 
   [[nodiscard]] Result<std::vector<ReduceProposal>> of_call(const ReduceCandidate& current) const {
     std::vector<ReduceProposal> proposals;
-    ASSAY_RETURN_IF_ERROR(add_samples(current, proposals));
+    const bool is_refused = has_to_be_refused(current.model);
+    if (!is_refused) {  // Else the last samples are what matters.
+      ASSAY_RETURN_IF_ERROR(add_samples(current, proposals));
+    }
     const auto& call = current.model.args;
     for (auto* changes_of :
          {fewer_open_sizes, smaller_shapes, fewer_arguments, plainer_tensors, simpler_values}) {
       for (auto& change : changes_of(call)) {
         auto candidate = current;
         candidate.model.args = std::move(change.call);
-        proposals.push_back({std::move(candidate), std::move(change.what)});
+        if (has_to_be_refused(candidate.model) == is_refused) {
+          proposals.push_back({std::move(candidate), std::move(change.what)});
+        }
       }
     }
     return proposals;

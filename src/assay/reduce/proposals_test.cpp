@@ -88,5 +88,18 @@ TEST_F(ProposalsTest, ACallGetsTheValuesThatItFailedOn) {
   EXPECT_LT(size_of(first), size_of(call));
 }
 
+TEST_F(ProposalsTest, ACallThatHasToBeRefusedKeepsTheSamplesThatAre) {
+  auto args = call_.at("args");
+  args["values"] = "refused";
+  const ReduceCandidate call{.model = {.ref = "aten:relu.default", .args = args},
+                             .inputs = {.generator = "own", .count = 3}};
+  const auto proposals = of(call);
+  EXPECT_FALSE(proposals.empty());
+  for (const auto& proposal : proposals) {
+    EXPECT_EQ(proposal.candidate.inputs.count, 3) << proposal.what;
+    EXPECT_TRUE(has_to_be_refused(proposal.candidate.model)) << proposal.what;
+  }
+}
+
 }  // namespace
 }  // namespace assay

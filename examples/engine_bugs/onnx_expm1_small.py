@@ -1,0 +1,40 @@
+"""aten.expm1.default on onnxruntime/fp32.
+
+onnxruntime 1.31.1, torch 2.13.0+cpu.
+
+Expm1 is computed as exp(x) - 1: nothing is left of small results.
+
+The exit code is 0 if the failure is there.
+"""
+
+import sys
+
+import onnxruntime
+import torch
+
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        expm1 = torch.ops.aten.expm1.default(x)
+        return (expm1,)
+
+
+net = Net().eval()
+inputs = (torch.tensor([1e-08], dtype=torch.float32),)
+expected = (torch.tensor([1e-08], dtype=torch.float64),)
+limits = (torch.tensor([1e-14], dtype=torch.float64),)
+exported = torch.export.export(net, inputs)
+made = torch.onnx.export(exported, dynamo=True, verbose=False)
+program = made.model_proto.SerializeToString()
+session = onnxruntime.InferenceSession(program, providers=["CPUExecutionProvider"])
+names = [one.name for one in session.get_inputs()]
+arrays = [tensor.numpy() for tensor in inputs]
+found = session.run(None, dict(zip(names, arrays, strict=True)))
+found = [torch.from_numpy(array) for array in found]
+wrong = False
+for found_one, wanted, limit in zip(found, expected, limits, strict=True):
+    a, b = found_one.double(), wanted.double()
+    right = (a == b) | (a.isnan() & b.isnan()) | ((a - b).abs() <= limit)
+    wrong |= not bool(right.all())
+    print("found", found_one.tolist(), "expected", wanted.tolist())
+sys.exit(0 if wrong else 1)

@@ -1,0 +1,48 @@
+"""aten.ceil.default on executorch/openvino-fp32.
+
+executorch 1.5.1, openvino 2026.4.1, torch 2.13.0+cpu.
+
+Where a size is left open, the output has its upper bound: nine elements for an input of three.
+
+The exit code is 0 if the failure is there.
+"""
+
+import sys
+
+import torch
+from executorch.backends.openvino.partitioner import OpenvinoPartitioner
+from executorch.exir import EdgeCompileConfig, to_edge_transform_and_lower
+from executorch.exir.backend.backend_details import CompileSpec
+from executorch.runtime import Runtime
+
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        ceil = torch.ops.aten.ceil.default(x)
+        return (ceil,)
+
+
+net = Net().eval()
+example = (torch.zeros([2]),)
+size = torch.export.Dim("size", min=2, max=9)
+inputs = (torch.tensor([0.5, 1.5, 2.5], dtype=torch.float32),)
+expected = (torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64),)
+limits = (torch.zeros([3], dtype=torch.float64),)
+exported = torch.export.export(net, example, dynamic_shapes=({0: size},))
+edge = to_edge_transform_and_lower(
+    exported,
+    partitioner=[OpenvinoPartitioner([CompileSpec("device", b"CPU")])],
+    compile_config=EdgeCompileConfig(_check_ir_validity=False),
+)
+program = edge.to_executorch().buffer
+method = Runtime.get().load_program(program).load_method("forward")
+found = method.execute(inputs)
+wrong = False
+for found_one, wanted, limit in zip(found, expected, limits, strict=True):
+    print("found", found_one.tolist(), "expected", wanted.tolist())
+    a, b = found_one.double(), wanted.double()
+    if a.shape != b.shape:
+        sys.exit(0)
+    right = (a == b) | (a.isnan() & b.isnan()) | ((a - b).abs() <= limit)
+    wrong |= not bool(right.all())
+sys.exit(0 if wrong else 1)
