@@ -53,7 +53,7 @@ class Options:
     fraction_bits: int | None
     activations: str
     headroom_bits: int
-    weight_bits: int
+    weight_bits: int = 8
 
     def check(self) -> None:
         """Refuses what there is not.
