@@ -97,10 +97,13 @@ Registers older_cpuid(unsigned leaf, unsigned subleaf) {
   return registers;
 }
 
+/// The function of this name that the program would call without this library.
+void* next(const char* name) { return dlsym(RTLD_NEXT, name); }
+
 using Sigaction = int (*)(int, const struct sigaction*, struct sigaction*);
 
 Sigaction real_sigaction() {
-  static const auto real = reinterpret_cast<Sigaction>(dlsym(RTLD_NEXT, "sigaction"));
+  static const auto real = reinterpret_cast<Sigaction>(next("sigaction"));
   return real;
 }
 
@@ -165,17 +168,8 @@ __attribute__((constructor)) void begin(int /*argc*/, char** /*argv*/, char** en
 
 bool is_hidden(std::string_view flag) {
   const auto begins = [flag](std::string_view prefix) { return flag.starts_with(prefix); };
-  for (const auto prefix : kFlagsOfAmx) {
-    if (begins(prefix)) {
-      return true;
-    }
-  }
-  for (const auto prefix : kFlagsAboveAvx2) {
-    if (is_avx512_hidden && begins(prefix)) {
-      return true;
-    }
-  }
-  return false;
+  return std::ranges::any_of(kFlagsOfAmx, begins) ||
+         (is_avx512_hidden && std::ranges::any_of(kFlagsAboveAvx2, begins));
 }
 
 /// The words of a text that name no hidden flag, with what stands between them.
@@ -215,27 +209,6 @@ bool is_cpuinfo(const char* path) {
   return path != nullptr && std::strcmp(path, "/proc/cpuinfo") == 0;
 }
 
-int open_or_real(const char* name, const char* path, int flags, mode_t mode) {
-  if (is_cpuinfo(path)) {
-    return open_cpuinfo();
-  }
-  using Open = int (*)(const char*, int, ...);
-  return reinterpret_cast<Open>(dlsym(RTLD_NEXT, name))(path, flags, mode);
-}
-
-FILE* fopen_or_real(const char* name, const char* path, const char* mode) {
-  if (is_cpuinfo(path)) {
-    const int file = open_cpuinfo();
-    return file < 0 ? nullptr : fdopen(file, mode);
-  }
-  using Fopen = FILE* (*)(const char*, const char*);
-  return reinterpret_cast<Fopen>(dlsym(RTLD_NEXT, name))(path, mode);
-}
-
-mode_t mode_of(int flags, va_list rest) {
-  return (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(rest, mode_t) : 0;
-}
-
 }  // namespace
 
 extern "C" {
@@ -262,22 +235,27 @@ sighandler_t signal(int signal, sighandler_t handler) noexcept {
 }
 
 int open(const char* path, int flags, ...) {
+  if (is_cpuinfo(path)) {
+    return open_cpuinfo();
+  }
+  static const auto real = reinterpret_cast<int (*)(const char*, int, ...)>(next("open"));
   va_list rest;
   va_start(rest, flags);
-  const auto mode = mode_of(flags, rest);
+  const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(rest, mode_t) : 0;
   va_end(rest);
-  return open_or_real("open", path, flags, mode);
+  return real(path, flags, mode);
 }
 
-int open64(const char* path, int flags, ...) {
-  va_list rest;
-  va_start(rest, flags);
-  const auto mode = mode_of(flags, rest);
-  va_end(rest);
-  return open_or_real("open64", path, flags, mode);
+FILE* fopen(const char* path, const char* mode) {
+  if (is_cpuinfo(path)) {
+    const int file = open_cpuinfo();
+    return file < 0 ? nullptr : fdopen(file, mode);
+  }
+  static const auto real = reinterpret_cast<FILE* (*)(const char*, const char*)>(next("fopen"));
+  return real(path, mode);
 }
 
-FILE* fopen(const char* path, const char* mode) { return fopen_or_real("fopen", path, mode); }
-
-FILE* fopen64(const char* path, const char* mode) { return fopen_or_real("fopen64", path, mode); }
+// With 64-bit addresses both names are one function.
+int open64(const char* path, int flags, ...) __attribute__((alias("open")));
+FILE* fopen64(const char* path, const char* mode) __attribute__((alias("fopen")));
 }

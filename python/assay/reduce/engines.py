@@ -28,11 +28,9 @@ class Lines:
     lower: tuple[str, ...] = ()
     run: tuple[str, ...] = ()
     has_open_sizes: bool = True
+    """Whether these lines make programs of sizes that are left open."""
     nodes_left: tuple[str, ...] = ()
-    """Makes `left`, the operators that no delegate took; empty: the engine has no such thing.
-
-    `has_open_sizes`: whether these lines make programs of sizes that are left open.
-    """
+    """Makes `left`, the operators that no delegate took; empty: the engine has no such thing."""
 
 
 def lines_for(quantization: Mapping[str, Any] | None, lowering: Mapping[str, Any]) -> Lines:

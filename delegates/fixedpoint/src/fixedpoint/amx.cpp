@@ -23,8 +23,6 @@ constexpr int kChannels = 2 * kBlock;
 constexpr std::ptrdiff_t kSumStride = kChannels * sizeof(std::int32_t);
 constexpr std::ptrdiff_t kGroupBytes = kChannels * kGroup;
 
-int same_channel(int position) { return position; }
-
 /// What ldtilecfg reads.
 struct alignas(64) TileConfig {
   std::uint8_t palette = 1;

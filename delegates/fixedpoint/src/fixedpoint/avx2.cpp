@@ -51,8 +51,6 @@ void widen(const std::int8_t* in, int count, std::byte* packed) {
   }
 }
 
-int same_channel(int position) { return position; }
-
 }  // namespace
 
 const GemmUnit kGemm = {.packing = {.channels = kBlock,
@@ -68,7 +66,7 @@ const GemmUnit kGemm = {.packing = {.channels = kBlock,
 const GemmUnit kNarrowGemm = {.packing = {.channels = kBlock,
                                           .group = NarrowDot::kGroup,
                                           .weight_bytes = 1,
-                                          .activation_offset = 128,
+                                          .activation_offset = kTurnedSign,
                                           .channel_of = same_channel},
                               .rows = NarrowDot::kRows,
                               .element_bytes = 1,

@@ -97,6 +97,14 @@ struct Bounds {
                                      order);
 }
 
+/// In order where a block's halves are the lower and the upper parts of interleaved lanes.
+[[gnu::always_inline]] inline __m256i narrow_interleaved(__m256i a_first, __m256i a_second,
+                                                         __m256i b_first, __m256i b_second,
+                                                         const Bounds& bounds) {
+  return _mm256_permute4x64_epi64(narrow_in_lanes(a_first, a_second, b_first, b_second, bounds),
+                                  0xD8);
+}
+
 /// One block's.
 [[gnu::always_inline]] inline __m128i narrow(__m256i first, __m256i second, const Bounds& bounds) {
   return _mm256_castsi256_si128(narrow(first, second, first, second, bounds));

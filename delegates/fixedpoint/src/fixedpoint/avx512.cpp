@@ -16,8 +16,6 @@ namespace {
 constexpr int kRows = 12;
 constexpr int kTileBlocks = 2;
 constexpr int kGroup = 4;
-/// vpdpbusd multiplies unsigned activations: int8 with its sign bit turned is the value plus 128.
-constexpr int kOffset = 128;
 constexpr int kDepthwiseChannels = 64;
 
 /// From 16 to 32 bytes, by two vectors that overlap.
@@ -194,8 +192,6 @@ int depthwise_channel(int position) {
   return 16 * (lane / 4) + 4 * part + lane % 4;
 }
 
-int same_channel(int position) { return position; }
-
 /// Bounds of all bytes of a vector.
 struct Bounds {
   __m512i low, high;
@@ -349,7 +345,7 @@ int column_tap(int tap) { return tap % 3 * kGroup + tap / 3; }
 const GemmUnit kGemm = {.packing = {.channels = kTileBlocks * kBlock,
                                     .group = kGroup,
                                     .weight_bytes = 1,
-                                    .activation_offset = kOffset,
+                                    .activation_offset = kTurnedSign,
                                     .channel_of = same_channel},
                         .rows = kRows,
                         .element_bytes = 1,
@@ -359,13 +355,13 @@ const GemmUnit kGemm = {.packing = {.channels = kTileBlocks * kBlock,
 const DepthwiseUnit kDepthwise = {.packing = {.channels = kDepthwiseChannels,
                                               .group = kGroup,
                                               .weight_bytes = 1,
-                                              .activation_offset = kOffset,
+                                              .activation_offset = kTurnedSign,
                                               .channel_of = depthwise_channel},
                                   .convolve = convolve,
                                   .rows = {.packing = {.channels = kDepthwiseChannels,
                                                        .group = kGroup,
                                                        .weight_bytes = 1,
-                                                       .activation_offset = kOffset,
+                                                       .activation_offset = kTurnedSign,
                                                        .channel_of = depthwise_channel,
                                                        .tap_of = column_tap},
                                            .convolve = convolve_row}};

@@ -1,4 +1,5 @@
 #include "fixedpoint/packed_conv.h"
+#include "fixedpoint/turn_signs.h"
 #include "fixedpoint/x86.h"
 
 #include <immintrin.h>
@@ -20,14 +21,12 @@ struct Dot {
   }
 };
 
-int same_channel(int position) { return position; }
-
 }  // namespace
 
 const GemmUnit kGemm = {.packing = {.channels = kBlock,
                                     .group = Dot::kGroup,
                                     .weight_bytes = 1,
-                                    .activation_offset = 128,
+                                    .activation_offset = kTurnedSign,
                                     .channel_of = same_channel},
                         .rows = Dot::kRows,
                         .element_bytes = 1,

@@ -56,8 +56,8 @@ void convolve(const std::int8_t* const* taps, int groups, const std::byte* weigh
     }
     first = requantize<true>(first, *block, 0);
     second = requantize<true>(second, *block, 1);
-    const __m256i bytes = narrow_in_lanes(first, second, first, second, bounds);
-    store(out + channel, _mm256_castsi256_si128(_mm256_permute4x64_epi64(bytes, 0xD8)), count);
+    const __m256i bytes = narrow_interleaved(first, second, first, second, bounds);
+    store(out + channel, _mm256_castsi256_si128(bytes), count);
   }
 }
 
@@ -147,9 +147,8 @@ void convolve_windows(const Columns& columns, int windows, const std::byte* weig
       sums[half] = {requantize<kHasLeft>(both.first, block, half),
                     requantize<kHasLeft>(both.second, block, half)};
     }
-    const __m256i bytes = _mm256_permute4x64_epi64(
-        narrow_in_lanes(sums[0].first, sums[1].first, sums[0].second, sums[1].second, bounds),
-        0xD8);
+    const __m256i bytes =
+        narrow_interleaved(sums[0].first, sums[1].first, sums[0].second, sums[1].second, bounds);
     store(out, _mm256_castsi256_si128(bytes), count);
     if (window + 1 < windows) {
       store(out + channels, _mm256_extracti128_si256(bytes, 1), count);

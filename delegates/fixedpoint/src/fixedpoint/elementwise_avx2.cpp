@@ -77,20 +77,15 @@ bool add(const Add& op, const std::int8_t* a, const std::int8_t* b, std::int8_t*
   const SumNumbers n = {_mm256_set1_epi32(halves.upper), _mm256_set1_epi32(halves.lower),
                         _mm256_set1_epi32(halves.upper_bias), _mm256_set1_epi32(halves.lower_bias),
                         _mm_cvtsi32_si128(halves.shift)};
+  const Bounds bounds = bounds_of(op.low, op.high);
   for (std::int64_t i = 0; i < op.count; i += kBlock) {
     const int count = static_cast<int>(op.count - i < kBlock ? op.count - i : kBlock);
     const __m256i x = _mm256_cvtepi8_epi16(load_some(a + i, count));
     const __m256i y = _mm256_cvtepi8_epi16(load_some(b + i, count));
-    // Interleaving and packing both stay within 128 bits, so the order comes back.
     const __m256i first = sum_pairs(_mm256_unpacklo_epi16(x, y), n);
     const __m256i second = sum_pairs(_mm256_unpackhi_epi16(x, y), n);
-    const __m256i words = _mm256_packs_epi32(first, second);
-    const __m128i bytes =
-        _mm_packs_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
-    store(out + i,
-          _mm_min_epi8(_mm_max_epi8(bytes, _mm_set1_epi8(static_cast<char>(op.low))),
-                       _mm_set1_epi8(static_cast<char>(op.high))),
-          count);
+    const __m256i bytes = narrow_interleaved(first, second, first, second, bounds);
+    store(out + i, _mm256_castsi256_si128(bytes), count);
   }
   return true;
 }

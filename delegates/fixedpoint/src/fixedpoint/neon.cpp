@@ -99,8 +99,6 @@ void multiply(const std::byte* a, std::ptrdiff_t a_stride, int rows, const std::
   kByRows[rows](a, a_stride, b, groups, numbers, out, out_stride, channels);
 }
 
-int same_channel(int position) { return position; }
-
 void convolve(const std::int8_t* const* taps, int groups, const std::byte* weights,
               const TileNumbers& numbers, int channels, std::int8_t* out) {
   const auto* values = reinterpret_cast<const std::int16_t*>(weights);

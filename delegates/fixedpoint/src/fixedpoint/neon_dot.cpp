@@ -94,8 +94,6 @@ void multiply(const std::byte* a, std::ptrdiff_t a_stride, int rows, const std::
   kByRows[rows](a, a_stride, b, groups, numbers, out, out_stride, channels);
 }
 
-int same_channel(int position) { return position; }
-
 /// Four taps of 16 channels, interleaved so that each 32-bit lane has the taps of one channel.
 [[gnu::always_inline]] inline Weights interleave(const std::int8_t* const* taps, int channel,
                                                  int count) {

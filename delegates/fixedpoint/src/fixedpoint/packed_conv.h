@@ -52,6 +52,9 @@ struct Packing {
   int (*tap_of)(int tap) = nullptr;
 };
 
+/// Of packings whose positions are channels in order.
+inline int same_channel(int position) { return position; }
+
 /// How one instruction set multiplies matrices.
 struct GemmUnit {
   Packing packing;

@@ -4,6 +4,7 @@
 #include "fixedpoint/packed_conv.h"
 #include "fixedpoint/packed_weights.h"
 #include "fixedpoint/transformer.h"
+#include "fixedpoint/turn_signs.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -14,8 +15,6 @@ namespace fixedpoint {
 namespace {
 
 constexpr int kLine = 64;
-/// What packed rows have more than the values.
-constexpr int kOffset = 128;
 
 std::ptrdiff_t round_up(std::ptrdiff_t value, std::ptrdiff_t to) {
   return (value + to - 1) / to * to;
@@ -43,7 +42,7 @@ class PackedMatmul : public MatmulKernel {
       pack_rows(a);
       unit_.pack_columns(b, op.columns, op.depth, columns_.get(), starts);
       for (int j = 0; j < op.columns; ++j) {
-        starts[j] *= -(op.zero_point_a + kOffset);
+        starts[j] *= -(op.zero_point_a + kTurnedSign);
       }
       unit_.multiply({rows_.get(), stride_, op.rows, row_terms_.data(), groups_},
                      {columns_.get(), op.columns, starts},
@@ -60,7 +59,7 @@ class PackedMatmul : public MatmulKernel {
     for (int row = 0; row < op.rows; ++row) {
       const std::int32_t sum =
           unit_.pack_row(a + std::ptrdiff_t{row} * op.depth, op.depth, rows_.get() + row * stride_);
-      row_terms_[row] = -op.zero_point_b * (sum - (op.zero_point_a + kOffset) * op.depth);
+      row_terms_[row] = -op.zero_point_b * (sum - (op.zero_point_a + kTurnedSign) * op.depth);
     }
   }
 

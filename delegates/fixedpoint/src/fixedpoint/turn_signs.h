@@ -8,6 +8,9 @@
 /// sign bit turned is the value plus 128.
 namespace fixedpoint {
 
+/// What turning its sign bit adds to an activation.
+constexpr int kTurnedSign = 128;
+
 /// Turns the signs of as many bytes as a word has, or up to twice as many, by two words that
 /// overlap.
 template <class Word>
