@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
+from assay.aot.imports import imported_since
 from assay.aot.jobs import run_job
 
 _PR_SET_PDEATHSIG = 1
@@ -27,8 +28,9 @@ def run_child(
     try:
         _detach(log, close)
         _limit_memory(request.get("memory_limit_bytes"))
+        before = list(sys.modules)
         done = run_job(request, lambda event: _write_event(pipe, event))
-        _write_event(pipe, done)
+        _write_event(pipe, {**done, "imported": imported_since(before)})
         status = 0
     finally:
         sys.stdout.flush()

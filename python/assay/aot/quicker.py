@@ -3,13 +3,17 @@
 Lowering one operator takes torch about as long as going through all the others that there are.
 """
 
+import importlib.util
 import typing
+from typing import Any
 
 
 def prepare_torch() -> None:
     """Does all of it, once, after torch and whatever brings operators were imported."""
     _remember_composite_operators()
     _remember_annotations()
+    if importlib.util.find_spec("executorch") is not None:
+        _look_for_batch_norms_first()
 
 
 def _remember_composite_operators() -> None:
@@ -45,3 +49,22 @@ def _remember_annotations() -> None:
     import torch._ops
 
     setattr(torch._ops, "Callable", typing.Callable)  # noqa: B010
+
+
+def _look_for_batch_norms_first() -> None:
+    """Has XNNPACK's quantizer look for convolutions with a batch norm where there is a batch norm.
+
+    It exports twelve patterns for each program that it annotates, nine tenths of its time.
+    """
+    from executorch.backends.xnnpack.quantizer import xnnpack_quantizer_utils as utils
+
+    annotate = utils._do_annotate_conv_bn
+
+    def annotate_where_any(gm: Any, *args: Any, **kwargs: Any) -> Any:
+        return annotate(gm, *args, **kwargs) if _has_batch_norm(gm) else []
+
+    utils._do_annotate_conv_bn = annotate_where_any
+
+
+def _has_batch_norm(gm: Any) -> bool:
+    return any("batch_norm" in str(node.target) for node in gm.graph.nodes)

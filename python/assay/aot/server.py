@@ -19,6 +19,7 @@ from typing import Any
 
 from assay.aot import toolchain
 from assay.aot.child import run_child
+from assay.aot.imports import bring_in
 from assay.aot.running import Running
 
 SCHEMA = "assay/aot/1"
@@ -179,8 +180,12 @@ class Server:
         self._forget(pipe)
         os.close(pipe)
         del self._running[pipe]
-        self.send({"id": child.id, **child.conclude(status)})
+        done = child.conclude(status)
+        imported = done.pop("imported", [])
+        self.send({"id": child.id, **done})
         child.remove_log()
+        if done["outcome"] == "completed":
+            bring_in(imported)
 
     def _forget(self, descriptor: int) -> None:
         if descriptor in self._selector.get_map():

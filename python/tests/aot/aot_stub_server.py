@@ -1,5 +1,6 @@
 """The fork server with stub jobs and no toolchain, for tests of the process contract."""
 
+import importlib
 import os
 import sys
 import time
@@ -25,11 +26,21 @@ def bug(request, stages):
     raise KeyError("a bug of ours")
 
 
+def load(request, stages):
+    """Which of some modules are there before the job imports them."""
+    there = [name for name in request["modules"] if name in sys.modules]
+    for name in request["modules"]:
+        importlib.import_module(name)
+    if "error" in request:
+        raise Unsupported(request["error"])
+    return {"there": there}
+
+
 def leave(request, stages):
     with stages.stage("export"):
         os._exit(7)
 
 
 jobs.JOBS.clear()
-jobs.JOBS.update(echo=echo, refuse=refuse, bug=bug, leave=leave)
+jobs.JOBS.update(echo=echo, refuse=refuse, bug=bug, leave=leave, load=load)
 sys.exit(Server(jobs=int(sys.argv[1]), requests=0, wire=take_stdout()).serve())

@@ -1,5 +1,6 @@
 """What makes torch quicker changes nothing that it makes, and notices what is registered later."""
 
+import re
 import subprocess
 import sys
 
@@ -61,3 +62,50 @@ quicker.prepare_torch()
 print(before, is_same())
 """)
     assert done.split() == ["False", "True"]
+
+
+_QUANTIZE = """
+import sys
+from assay.aot import quicker
+if "as_it_is" in sys.argv:
+    quicker._look_for_batch_norms_first = lambda: None
+quicker.prepare_torch()
+from executorch.backends.xnnpack.quantizer import xnnpack_quantizer as xnnpack
+from torchao.quantization.pt2e import quantize_pt2e, utils
+exports = []
+pattern = utils._get_aten_graph_module_for_pattern
+def counted(*args):
+    exports.append(args)
+    return pattern(*args)
+xnnpack.xnnpack_quantizer_utils = sys.modules[xnnpack.XNNPACKQuantizer.__module__ + "_utils"]
+xnnpack.xnnpack_quantizer_utils._get_aten_graph_module_for_pattern = counted
+def annotated(*layers):
+    exports.clear()
+    net = torch.nn.Sequential(*layers).train("train" in sys.argv)
+    quantizer = xnnpack.XNNPACKQuantizer()
+    quantizer.set_global(xnnpack.get_symmetric_quantization_config(is_qat="train" in sys.argv))
+    graph = torch.export.export(net, (torch.ones(1, 3, 8, 8),), strict=True).module()
+    prepare = quantize_pt2e.prepare_qat_pt2e if "train" in sys.argv else quantize_pt2e.prepare_pt2e
+    code = prepare(graph, quantizer).code
+    return code, len(exports)
+conv = torch.nn.Conv2d(3, 4, 3)
+for layers in ((conv, torch.nn.ReLU()), (conv, torch.nn.BatchNorm2d(4))):
+    code, exported = annotated(*layers)
+    print(code, "exported", exported > 0)
+"""
+
+
+def _check_quantized(expected: list[str], *mode: str) -> None:
+    as_it_is = _run(_QUANTIZE, "as_it_is", *mode)
+    quicker = _run(_QUANTIZE, *mode)
+    assert re.findall("exported (.*)", as_it_is) == ["True", "True"]
+    assert re.findall("exported (.*)", quicker) == expected
+    assert re.sub("exported .*", "", quicker) == re.sub("exported .*", "", as_it_is)
+
+
+def test_batch_norms_are_looked_for_where_there_are_any() -> None:
+    _check_quantized(["False", "True"], "train")
+
+
+def test_batch_norms_that_are_folded_are_not_looked_for() -> None:
+    _check_quantized(["False", "False"])

@@ -53,6 +53,25 @@ def test_survives_a_malformed_line(stub, line):
     assert stub.run(job="echo")["outcome"] == "completed"
 
 
+def test_what_a_job_imports_is_there_for_the_next(stub):
+    modules = ["wave", "colorsys"]
+    first = stub.run(job="load", modules=modules)
+    assert first["result"] == {"there": []}
+    assert "imported" not in first
+    assert stub.run(job="load", modules=modules)["result"] == {"there": modules}
+
+
+def test_a_job_that_fails_and_a_plug_in_bring_nothing_into_the_server(tmp_path):
+    (tmp_path / "brought_along.py").write_text("")
+    client = Client([*STUB, "1"], PYTHONPATH=str(tmp_path))
+    assert client.run(job="load", modules=["wave"], error="no")["outcome"] == "unsupported"
+    for _ in range(2):
+        done = client.run(job="load", modules=["brought_along", "wave"])
+        assert "brought_along" not in done["result"]["there"]
+    assert done["result"]["there"] == ["wave"]
+    client.process.kill()
+
+
 def test_refuses_a_second_job_with_the_same_id(stub):
     stub.send({"id": 1, "job": "echo", "seconds": 0.5})
     stub.send({"id": 1, "job": "echo"})
