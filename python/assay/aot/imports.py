@@ -8,6 +8,8 @@ import sysconfig
 from collections.abc import Iterable
 from types import ModuleType
 
+from assay.aot import quicker
+
 _INSTALLED = tuple({sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
 
 
@@ -31,6 +33,7 @@ def bring_in(names: Iterable[str]) -> None:
         with contextlib.suppress(Exception):
             importlib.import_module(name)
     if missing:
+        quicker.prepare_imported(missing)
         gc.collect()
         gc.freeze()
 

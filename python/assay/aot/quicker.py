@@ -3,17 +3,39 @@
 Lowering one operator takes torch about as long as going through all the others that there are.
 """
 
+import contextlib
+import copy
+import functools
 import importlib.util
+import sys
 import typing
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any
+
+_ONNX_FUNCTIONS = "torch.onnx._internal.exporter._registration"
 
 
 def prepare_torch() -> None:
     """Does all of it, once, after torch and whatever brings operators were imported."""
-    _remember_composite_operators()
-    _remember_annotations()
+    _prepare(_remember_composite_operators)
+    _prepare(_remember_annotations)
+    _prepare(_remember_overridden_kernels)
     if importlib.util.find_spec("executorch") is not None:
-        _look_for_batch_norms_first()
+        _prepare(_look_for_batch_norms_first)
+
+
+def prepare_imported(modules: Iterable[str]) -> None:
+    """Does what there is to do after these were imported."""
+    if _ONNX_FUNCTIONS in modules:
+        _prepare(_remember_onnx_functions)
+
+
+def _prepare(quicken: Callable[[], None]) -> None:
+    """A torch in which it is not where it was stays as slow as it is."""
+    try:
+        quicken()
+    except (AttributeError, ImportError) as error:
+        print(f"assay: torch is not made quicker: {quicken.__name__}: {error}", file=sys.stderr)
 
 
 def _remember_composite_operators() -> None:
@@ -49,6 +71,82 @@ def _remember_annotations() -> None:
     import torch._ops
 
     setattr(torch._ops, "Callable", typing.Callable)  # noqa: B010
+
+
+def _remember_overridden_kernels() -> None:
+    """Has the kernels that keep composite operators whole made once, not for each decomposition.
+
+    A program has four of those, and each registers six thousand. What is remembered holds for the
+    same operators, decomposed in the same way, in the same state.
+    """
+    from torch._subclasses import fake_impls
+    from torch.export import exported_program
+
+    override = exported_program._override_composite_implicit_decomp
+    fakes = fake_impls.op_implementations_dict
+    remembered: dict[Hashable, tuple[list[Any], list[Any]]] = {}
+
+    def state(operators: Iterable[Any]) -> list[Any]:
+        return [(op, op.py_kernels.copy(), fakes.get(op)) for op in operators]
+
+    @contextlib.contextmanager
+    def overridden(decompositions: dict[Any, Any]) -> Iterator[None]:
+        key = tuple((op, _identity(way)) for op, way in decompositions.items())
+        before = state(decompositions)
+        known = remembered.get(key)
+        if known is None or known[0] != before:
+            with override(decompositions):
+                remembered[key] = before, state(decompositions)
+                yield
+            return
+        try:
+            for op, kernels, fake in known[1]:
+                _set_kernels(op, kernels)
+                fakes.update({op: fake} if fake is not None else {})
+            yield
+        finally:
+            for op, kernels, _ in before:
+                _set_kernels(op, kernels)
+                fake_impls._deregister_op_impl(op)
+
+    exported_program._override_composite_implicit_decomp = overridden
+
+
+def _identity(decomposition: Any) -> Hashable:
+    """What two functions that decompose in the same way have in common.
+
+    Torch's own are made anew for each table, from one function and the operator.
+    """
+    if not isinstance(decomposition, functools.partial):
+        return typing.cast(Hashable, decomposition)
+    keywords = tuple(sorted(decomposition.keywords.items()))
+    return decomposition.func.__code__, decomposition.args, keywords
+
+
+def _set_kernels(op: Any, kernels: dict[Any, Any]) -> None:
+    op.py_kernels.clear()
+    op.py_kernels.update(kernels)
+    op._dispatch_cache.clear()
+
+
+def _remember_onnx_functions() -> None:
+    """Has the exporter to ONNX read the sources of its five hundred functions once, not each time.
+
+    Each registry is a copy: an export may add functions of its own.
+    """
+    from torch.onnx._constants import ONNX_DEFAULT_OPSET
+    from torch.onnx._internal.exporter import _registration
+
+    made = functools.cache(_registration.ONNXRegistry.from_torchlib)
+    made(opset_version=ONNX_DEFAULT_OPSET)
+
+    def from_torchlib(**opset: int) -> Any:
+        registry = copy.copy(made(**opset))
+        functions = registry.functions.items()
+        registry.functions = {target: list(known) for target, known in functions}
+        return registry
+
+    _registration.ONNXRegistry.from_torchlib = staticmethod(from_torchlib)
 
 
 def _look_for_batch_norms_first() -> None:

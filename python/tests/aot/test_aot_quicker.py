@@ -64,6 +64,72 @@ print(before, is_same())
     assert done.split() == ["False", "True"]
 
 
+_OVERRIDE = """
+from torch._subclasses import fake_impls
+from torch.export import exported_program
+from assay.aot import quicker
+override = exported_program._override_composite_implicit_decomp
+made = []
+def counted(decompositions):
+    made.append(len(decompositions))
+    return override(decompositions)
+exported_program._override_composite_implicit_decomp = counted
+quicker._remember_overridden_kernels()
+linear = torch.ops.aten.linear.default
+net = torch.export.export(torch.nn.Linear(2, 2), (torch.ones(1, 2),))
+def left(table):
+    before = dict(linear.py_kernels)
+    done = net.run_decompositions(table)
+    assert linear.py_kernels == before and linear not in fake_impls.op_implementations_dict
+    return any(node.target is linear for node in done.graph.nodes)
+for _ in range(2):  # operators are registered while the first are made
+    left({}), left(None)
+first = len(made)
+print(left({}), left(None), left({}), first > 0, len(made) == first)
+"""
+
+
+def test_kernels_are_made_once_for_each_table_and_taken_away_again() -> None:
+    assert _run(_OVERRIDE).split() == ["True", "False", "True", "True", "True"]
+
+
+_EXPORT = """
+import hashlib, io
+from torch.onnx._internal.exporter import _registration
+from assay.aot import quicker
+class Net(torch.nn.Module):
+    def forward(self, x):
+        return torch.nn.functional.gelu(x).cumsum(-1)
+def exported(**options):
+    file = io.BytesIO()
+    torch.onnx.export(Net(), (torch.ones(2, 3),), dynamo=True, verbose=False, **options).save(file)
+    return file.getvalue()
+def own(x):
+    from onnxscript import opset20
+    return opset20.Tanh(x)
+as_it_is, older = exported(), exported(opset_version=18)
+quicker.prepare_imported(["torch.onnx._internal.exporter._registration"])
+changed = exported(custom_translation_table={torch.ops.aten.gelu.default: own})
+is_older_same = older == exported(opset_version=18)
+print(as_it_is == exported(), is_older_same, changed == as_it_is)
+"""
+
+
+def test_programs_for_onnx_are_the_same_and_functions_of_an_export_stay_with_it() -> None:
+    assert _run(_EXPORT).split()[-3:] == ["True", "True", "False"]
+
+
+def test_a_torch_without_what_is_looked_for_stays_as_it_is() -> None:
+    done = _run("""
+import torch._export.utils as utils
+del utils._collect_all_valid_cia_ops
+from assay.aot import quicker
+quicker.prepare_torch()
+print(torch.export.exported_program._override_composite_implicit_decomp.__module__)
+""")
+    assert done.split() == ["assay.aot.quicker"]
+
+
 _QUANTIZE = """
 import sys
 from assay.aot import quicker
