@@ -83,10 +83,25 @@ def reading(what: str) -> Iterator[None]:
 
 
 def readable_error(error: BaseException) -> str:
-    """The first two lines that say something of the error or its summary; its type in front."""
-    lines = telling_lines(error)
-    text = f"{type(error).__name__}: {' '.join(lines[:2])}" if lines else type(error).__name__
+    """The first two lines of the error or its summary, its type in front and its cause behind."""
+    text = _begin_of(error, lines=2)
+    cause = _begin_of(_root_of(error), lines=1)
+    if cause not in text:
+        text += f" (from {cause})"
     return text if len(text) <= MAX_TEXT_CHARACTERS else text[: MAX_TEXT_CHARACTERS - 1] + "…"
+
+
+def _begin_of(error: BaseException, lines: int) -> str:
+    told = telling_lines(error)
+    name = type(error).__name__
+    return f"{name}: {' '.join(told[:lines])}" if told else name
+
+
+def _root_of(error: BaseException) -> BaseException:
+    """The error that it was raised from, and that one from, as far back as it goes."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return error
 
 
 def telling_lines(error: BaseException) -> list[str]:

@@ -33,6 +33,26 @@ def test_foreign_exceptions_blame_the_toolchain_and_name_the_stage():
     assert failure["text"].startswith("lower failed: ValueError: invalid literal")
 
 
+def test_what_an_error_was_raised_from_is_told_once():
+    def lower(cause, told):
+        try:
+            raise cause
+        except Exception as inner:
+            try:
+                raise KeyError("between") from inner
+            except KeyError as outer:
+                raise RuntimeError(told) from outer
+
+    failure = failure_of(
+        raised(lambda: lower(IndexError("no dimension"), "a pass failed")), "lower"
+    )
+    assert failure["text"] == (
+        "lower failed: RuntimeError: a pass failed (from IndexError: no dimension)"
+    )
+    told = raised(lambda: lower(IndexError("no dimension"), "IndexError: no dimension in a pass"))
+    assert failure_of(told, "lower")["text"].count("no dimension") == 1
+
+
 def test_exceptions_of_our_own_code_are_ours():
     failure = failure_of(raised(lambda: unknown_name("x", "y", None)), "lower")
     assert (failure["outcome"], failure["reason_code"]) == ("harness_error", "internal_error")
