@@ -184,5 +184,7 @@ def test_what_is_delegated_is_a_gate(conform: Workplace) -> None:
     assert excused.json()["results"][0]["known"] == "unsupported"
     # Nobody asks, and nothing is said of it.
     assert run(conform, "--only", "aten.left").code == 0
-    stale = run(conform, "--only", "aten.left", "--require-delegation", "partial")
-    assert stale.code == 1, stale
+    # A share of the cases says nothing of what a pattern means, all of them do.
+    assert run(conform, "--only", "aten.left", "--require-delegation", "partial").code == 0
+    stale = run(conform, "--require-delegation", "partial")
+    assert [entry["entry"] for entry in stale.json()["stale"]] == ['{"operator":"aten.left*"}']

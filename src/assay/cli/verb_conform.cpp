@@ -113,13 +113,19 @@ Delegation required_delegation(const ConformOptions& what) {
   return find_enum<Delegation>(what.require_delegation).value_or(Delegation::kNone);
 }
 
+bool is_narrowed(const ConformOptions& what, const Options& options) {
+  return !what.match.empty() || !what.dtypes.empty() || !what.shard.empty() ||
+         !options.flags.run.only.empty();
+}
+
 Result<std::vector<ConformSetting>> settings_of(const CampaignRequest& campaign,
-                                                Delegation required,
+                                                const ConformOptions& what, const Options& options,
                                                 const std::filesystem::path& folder) {
   std::vector<ConformSetting> settings;
   for (const auto& cell : campaign.cases) {
     ASSAY_ASSIGN_OR_RETURN(auto gaps, read_known_gaps(folder, cell.recipe.name));
-    gaps.is_delegation_required = required != Delegation::kNone;
+    gaps.is_delegation_required = required_delegation(what) != Delegation::kNone;
+    gaps.is_narrowed = is_narrowed(what, options);
     gaps.processor_flags = campaign.environment.cpu_flags;
     settings.push_back({.pattern = cell, .gaps = std::move(gaps)});
   }
@@ -246,7 +252,7 @@ Result<ExitCode> execute(const Options& options) {
   const std::filesystem::path folder =
       options.known_folder.empty() ? request.listing.known_gaps_folder : options.known_folder;
   ASSAY_ASSIGN_OR_RETURN(request.settings,
-                         settings_of(request.campaign, request.required_delegation, folder));
+                         settings_of(request.campaign, what, options, folder));
   if (request.listing.cases.empty()) {
     log_line(LogLevel::kError, "no case matched; --match, --dtype, --shard and --only narrow them");
     return ExitCode::kNothingMatched;

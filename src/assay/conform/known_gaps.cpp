@@ -174,6 +174,9 @@ std::vector<StaleGap> find_stale_gaps(const KnownGaps& gaps,
       stale.push_back({.recipe = gaps.recipe, .entry = failure.case_name, .why = "it passes"});
     }
   }
+  if (gaps.is_narrowed) {
+    return stale;
+  }
   add_stale_excuses(gaps, gaps.unsupported, results, stale);
   if (gaps.is_delegation_required) {
     add_stale_excuses(gaps, gaps.undelegated, results, stale);

@@ -48,6 +48,9 @@ struct KnownGaps {
   /// Whether this run asks for delegation: without it nothing is said of what is not delegated. No
   /// part of the file.
   bool is_delegation_required = false;
+  /// Whether the run leaves out cases of its tier, by name, type or share: what a pattern means
+  /// could all be among those, so that none is stale. No part of the file.
+  bool is_narrowed = false;
   /// Of the processor here: entries for others say nothing. No part of the file.
   std::vector<std::string> processor_flags;
 };
@@ -66,8 +69,8 @@ std::optional<LooserBound> find_looser(const KnownGaps& gaps, const ConformCase&
 /// pattern means may pass.
 void apply_known_gaps(const KnownGaps& gaps, std::vector<ConformResult>& results);
 
-/// Patterns of `unsupported` for which cases were run and all passed, and known failures that
-/// passed.
+/// Patterns of `unsupported` for which cases were run and all passed, unless the run is narrowed,
+/// and known failures that passed.
 std::vector<StaleGap> find_stale_gaps(const KnownGaps& gaps,
                                       const std::vector<ConformResult>& results);
 

@@ -147,6 +147,17 @@ TEST(Ratchet, APatternIsStaleWhenAllThatItMeansPasses) {
   EXPECT_THAT(updated_gaps(gaps(), {pass}).unsupported, IsEmpty());
 }
 
+TEST(Ratchet, NoPatternIsStaleWhereCasesWereLeftOut) {
+  const auto pass = result_of("f/0", ConformVerdict::kPass, "aten.fft_r2c", "bfloat16");
+  const auto listed = result_of("aten.add/float32/0", ConformVerdict::kPass);
+  auto lists = gaps();
+  lists.is_narrowed = true;
+  const auto stale = find_stale_gaps(lists, {pass, listed});
+  ASSERT_EQ(stale.size(), 1U);
+  EXPECT_EQ(stale[0].entry, "aten.add/float32/0");
+  EXPECT_EQ(updated_gaps(lists, {pass}).unsupported.size(), gaps().unsupported.size());
+}
+
 TEST(Ratchet, WhatIsNotDelegatedIsExcusedByAListOfItsOwn) {
   auto lists = gaps();
   lists.undelegated = {{.match = {.operator_name = "aten.sin*"}, .reason = "no such node"}};
