@@ -251,8 +251,7 @@ Result<ExitCode> execute(const Options& options) {
   ASSAY_ASSIGN_OR_RETURN(request.listing, listing_of(what, options, tools));
   const std::filesystem::path folder =
       options.known_folder.empty() ? request.listing.known_gaps_folder : options.known_folder;
-  ASSAY_ASSIGN_OR_RETURN(request.settings,
-                         settings_of(request.campaign, what, options, folder));
+  ASSAY_ASSIGN_OR_RETURN(request.settings, settings_of(request.campaign, what, options, folder));
   if (request.listing.cases.empty()) {
     log_line(LogLevel::kError, "no case matched; --match, --dtype, --shard and --only narrow them");
     return ExitCode::kNothingMatched;

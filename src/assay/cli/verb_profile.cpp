@@ -34,6 +34,7 @@
 #include "assay/store/result_store.h"
 #include "assay/summary/profile_breakdown.h"
 #include "assay/summary/profile_difference.h"
+#include "assay/summary/profile_layers.h"
 #include "assay/summary/summarize.h"
 
 namespace assay::cli {
@@ -51,6 +52,7 @@ struct Options {
   int profile_iterations = 30;
   int top = 15;
   bool has_instructions = false;
+  bool shows_layers = false;
 };
 
 /// Cases with a profile, whatever run they are of.
@@ -138,12 +140,15 @@ void print_profiles(const Options& options, const Profiles& profiles) {
     difference = difference_of_profiles(profiles.cases[0], profiles.cases[1]);
   }
   std::vector<report::ProfiledCase> cases;
-  cases.reserve(profiles.cases.size());
+  std::vector<ProfileBreakdown> breakdowns;
   for (const auto& one : profiles.cases) {
-    cases.push_back({.breakdown = break_down_profile(one), .instructions = one.instructions});
+    breakdowns.push_back(break_down_profile(one));
+    cases.push_back({.breakdown = breakdowns.back(), .instructions = one.instructions});
   }
+  const auto layers = layers_of_profiles(breakdowns);
   if (options.format == "json") {
-    fmt::print("{}\n", report::document_from_profiles(profiles.run, cases, difference).dump());
+    fmt::print("{}\n",
+               report::document_from_profiles(profiles.run, cases, difference, layers).dump());
     return;
   }
   const auto top = static_cast<std::size_t>(options.top);
@@ -157,6 +162,9 @@ void print_profiles(const Options& options, const Profiles& profiles) {
   }
   if (difference) {
     fmt::print("{}\n", report::console_from_difference(*difference, top, kWidth, has_colour));
+  }
+  if (layers && options.shows_layers) {
+    fmt::print("{}\n", report::console_from_layers(*layers, kWidth, has_colour));
   }
 }
 
@@ -200,6 +208,8 @@ Execute declare_profile(CLI::App& app) {
   app.add_option("--top", options->top, "Operators and functions to show")
       ->capture_default_str()
       ->check(CLI::Range(1, 100'000));
+  app.add_flag("--layers", options->shows_layers,
+               "Also lays the convolutions and matrix products of all cases side by side");
   app.add_option("--trace", options->trace,
                  "Writes the first profiled inferences for ui.perfetto.dev and chrome://tracing");
   app.add_flag("--callgrind", options->has_instructions,

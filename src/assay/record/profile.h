@@ -18,6 +18,7 @@ struct ProfilePart {
   std::string family;    ///< What it does: "convolution", "copy", …; "rest".
   std::string delegate;  ///< Which it runs in; empty: none.
   int instruction = -1;
+  int position = -1;   ///< In the order of execution, as the engine told it; -1: no operator.
   double calls = 0;    ///< Per inference.
   double time_ns = 0;  ///< Per inference: median of a call, times calls.
   double mean_ns = 0;  ///< Per inference.
@@ -96,6 +97,24 @@ struct ProfileDifference {
   std::vector<std::string> notes;
 };
 
+/// A layer with weights, in each of several cases.
+struct LayerRow {
+  std::vector<std::string> names;
+  std::vector<double> time_ns;
+};
+
+/// The convolutions and matrix products of one model in several cases, side by side in the order of
+/// execution.
+struct ProfileLayers {
+  std::vector<std::string> labels;  ///< The first is what the others are laid beside.
+  std::vector<LayerRow> rows;
+  std::vector<double> sum_ns;          ///< Of each case.
+  int fastest_count = 0;               ///< Layers in which none is faster than the first case.
+  double fastest_other_ratio = 0;      ///< Geometric mean of the fastest other over the first.
+  double sum_fastest_other_ratio = 0;  ///< Smallest sum of another case over the first's.
+  std::vector<std::string> notes;      ///< Which cases are not laid beside, and why.
+};
+
 /// Instructions of one function, its own without what it calls.
 struct FunctionCost {
   std::string name;
@@ -121,6 +140,8 @@ ASSAY_DECLARE_JSON(ProfileBreakdown);
 ASSAY_DECLARE_JSON(DifferenceRow);
 ASSAY_DECLARE_JSON(OperatorChange);
 ASSAY_DECLARE_JSON(ProfileDifference);
+ASSAY_DECLARE_JSON(LayerRow);
+ASSAY_DECLARE_JSON(ProfileLayers);
 ASSAY_DECLARE_JSON(FunctionCost);
 ASSAY_DECLARE_JSON(InstructionReport);
 

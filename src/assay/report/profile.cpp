@@ -24,6 +24,7 @@ constexpr std::size_t kMostNameWidth = 48;
 
 std::string ms(double ns) { return fmt::format("{:.3f}", ns / 1e6); }
 std::string ms(const std::optional<double>& ns) { return ns ? ms(*ns) : std::string(kNotMeasured); }
+std::string us(double ns) { return fmt::format("{:.1f}", ns / 1e3); }
 std::string signed_ms(double ns) { return fmt::format("{:+.3f}", ns / 1e6); }
 std::string percent(double ratio) { return fmt::format("{:.1f}", ratio * 100); }
 std::string number(double value) { return fmt::format("{:g}", value); }
@@ -105,6 +106,31 @@ TextTable table_of_rows(std::string title, const std::vector<DifferenceRow>& row
   }
   return table_of({std::move(name), std::move(calls), std::move(a), std::move(b),
                    std::move(difference), std::move(share), std::move(sum)});
+}
+
+/// "A", "B", …, and numbers when the letters are used up.
+std::string letter_of(std::size_t index) {
+  return index < 26 ? std::string(1, static_cast<char>('A' + index)) : fmt::format("{}", index + 1);
+}
+
+TextTable table_of_layers(const ProfileLayers& layers) {
+  std::vector<TextColumn> columns = {{.title = "", .importance = 98}, name_column("layer of A")};
+  for (std::size_t k = 0; k < layers.labels.size(); ++k) {
+    columns.push_back({.title = letter_of(k), .unit = "µs", .importance = 95});
+  }
+  for (std::size_t i = 0; i < layers.rows.size(); ++i) {
+    columns[0].cells.push_back({fmt::format("{}", i + 1)});
+    columns[1].cells.push_back({printable(layers.rows[i].names.front())});
+    for (std::size_t k = 0; k < layers.labels.size(); ++k) {
+      columns[2 + k].cells.push_back({us(layers.rows[i].time_ns[k])});
+    }
+  }
+  columns[0].cells.push_back({""});
+  columns[1].cells.push_back({"all of them"});
+  for (std::size_t k = 0; k < layers.labels.size(); ++k) {
+    columns[2 + k].cells.push_back({us(layers.sum_ns[k])});
+  }
+  return table_of(std::move(columns));
 }
 
 std::string line(const std::string& text, std::size_t width) {
@@ -270,8 +296,29 @@ std::string console_from_difference(const ProfileDifference& difference, std::si
   return out;
 }
 
+std::string console_from_layers(const ProfileLayers& layers, std::size_t width, bool has_colour) {
+  std::string out = "Layer by layer, in the order of execution\n";
+  for (std::size_t k = 0; k < layers.labels.size(); ++k) {
+    out += line(letter_of(k) + "  " + layers.labels[k], width);
+  }
+  if (!layers.rows.empty()) {
+    out += "\n" + table_of_layers(layers).lay_out(width, has_colour).text;
+    out +=
+        line(fmt::format("none is faster than A in {} of {} layers; the fastest other takes {:.2f} "
+                         "times as long as A in the geometric mean, and {:.2f} times in the sum",
+                         layers.fastest_count, layers.rows.size(), layers.fastest_other_ratio,
+                         layers.sum_fastest_other_ratio),
+             width);
+  }
+  for (const auto& note : layers.notes) {
+    out += line("note: " + note, width);
+  }
+  return out;
+}
+
 Json document_from_profiles(const std::string& run, const std::vector<ProfiledCase>& cases,
-                            const std::optional<ProfileDifference>& difference) {
+                            const std::optional<ProfileDifference>& difference,
+                            const std::optional<ProfileLayers>& layers) {
   Json document = {{"schema", "assay/profile/1"}, {"run", run}, {"cases", Json::array()}};
   for (const auto& one : cases) {
     Json entry = one.breakdown;
@@ -279,6 +326,7 @@ Json document_from_profiles(const std::string& run, const std::vector<ProfiledCa
     document["cases"].push_back(std::move(entry));
   }
   document["difference"] = difference ? Json(*difference) : Json();
+  document["layers"] = layers ? Json(*layers) : Json();
   return document;
 }
 

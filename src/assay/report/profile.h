@@ -21,14 +21,19 @@ std::string console_from_instructions(const InstructionReport& instructions, std
 std::string console_from_difference(const ProfileDifference& difference, std::size_t top,
                                     std::size_t width, bool has_colour);
 
+/// The layers with weights of several cases side by side, and how the first compares.
+std::string console_from_layers(const ProfileLayers& layers, std::size_t width, bool has_colour);
+
 /// One case of a profile document.
 struct ProfiledCase {
   ProfileBreakdown breakdown;
   std::optional<InstructionReport> instructions;
 };
 
-/// Schema assay/profile/1: {run, cases, difference}; the difference is null without two sides.
+/// Schema assay/profile/1: {run, cases, difference, layers}; the difference is null without two
+/// sides, the layers with less.
 Json document_from_profiles(const std::string& run, const std::vector<ProfiledCase>& cases,
-                            const std::optional<ProfileDifference>& difference);
+                            const std::optional<ProfileDifference>& difference,
+                            const std::optional<ProfileLayers>& layers);
 
 }  // namespace assay::report

@@ -16,8 +16,9 @@ struct Family {
 };
 
 // The first that fits: "_to_dim_order_copy" is no order of anything, "addmm" no addition.
-const std::array<Family, 12>& families() {
-  static const std::array<Family, 12> known = {{
+const std::array<Family, 13>& families() {
+  static const std::array<Family, 13> known = {{
+      {"matrix product", {"fullyconnected"}},
       {"quantize", {"quantize", "qparams", "convert"}},
       {"normalization", {"norm"}},
       {"resize", {"resize", "upsample", "interpolat"}},
@@ -44,6 +45,16 @@ std::string small_letters(std::string_view text) {
   std::string small(text);
   std::ranges::transform(small, small.begin(), [](unsigned char c) { return std::tolower(c); });
   return small;
+}
+
+/// ONNX Runtime's "QLinearMul Mul_526": the operator's own name, of which the node's says nothing.
+std::string_view kind_of(std::string_view name) {
+  constexpr std::string_view kQuantized = "QLinear";
+  if (name.find('(') != std::string_view::npos) {
+    return name;
+  }
+  name = name.substr(0, name.find(' '));
+  return name.starts_with(kQuantized) ? name.substr(kQuantized.size()) : name;
 }
 
 /// "F32", "QS8", "QC8W", "X32".
@@ -73,7 +84,7 @@ std::string without_element_types(std::string_view list) {
 }  // namespace
 
 std::string_view family_of_operator(std::string_view name) {
-  const auto small = small_letters(name);
+  const auto small = small_letters(kind_of(name));
   for (const auto& family : families()) {
     const auto has_mark = [&small](std::string_view mark) {
       return small.find(mark) != std::string::npos;

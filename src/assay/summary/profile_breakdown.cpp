@@ -22,7 +22,9 @@ namespace {
 
 constexpr double kImplausibleRatio = 0.95;
 
-ProfilePart part_of(const ProfileEvent& event, int iterations, const std::string& delegate) {
+ProfilePart part_of(const ProfileReport& profile, const ProfileEvent& event,
+                    const std::string& delegate) {
+  const int iterations = std::max(1, profile.iterations);
   const double calls = static_cast<double>(event.count) / iterations;
   return {
       .name = event.name,
@@ -30,6 +32,7 @@ ProfilePart part_of(const ProfileEvent& event, int iterations, const std::string
       .family = event.kind == "delegate" ? "delegate" : std::string(family_of_operator(event.name)),
       .delegate = delegate,
       .instruction = event.instruction,
+      .position = static_cast<int>(&event - profile.events.data()),
       .calls = calls,
       .time_ns = static_cast<double>(event.median_ns) * calls,
       .mean_ns = static_cast<double>(event.total_ns) / iterations,
@@ -63,7 +66,7 @@ void add_delegate(const ProfileReport& profile, const ProfilePart& call,
   bool is_told = false;
   for (const auto& event : profile.events) {
     if (event.kind == "delegate_operator" && event.instruction == call.instruction) {
-      parts.push_back(part_of(event, breakdown.iterations, call.name));
+      parts.push_back(part_of(profile, event, call.name));
       told_ns += parts.back().time_ns;
       is_told = true;
     }
@@ -79,12 +82,12 @@ void add_parts(const ProfileReport& profile, ProfileBreakdown& breakdown) {
     if (event.kind == "method") {
       breakdown.method_floor_ns = static_cast<double>(event.min_ns);
     } else if (event.kind == "operator") {
-      breakdown.parts.push_back(part_of(event, breakdown.iterations, ""));
+      breakdown.parts.push_back(part_of(profile, event, ""));
       inside_ns += breakdown.parts.back().time_ns;
       add_to_group(breakdown.places, "operators outside of delegates", breakdown.parts.back().calls,
                    breakdown.parts.back().time_ns);
     } else if (event.kind == "delegate") {
-      const auto call = part_of(event, breakdown.iterations, event.name);
+      const auto call = part_of(profile, event, event.name);
       inside_ns += call.time_ns;
       add_to_group(breakdown.places, event.name, call.calls, call.time_ns);
       add_delegate(profile, call, breakdown);

@@ -1,16 +1,21 @@
 #include "assay/record/profile.h"
 
+#include <cmath>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "assay/base/json.h"
 #include "assay/record/summary.h"
 #include "assay/summary/operator_family.h"
 #include "assay/summary/profile_breakdown.h"
 #include "assay/summary/profile_difference.h"
+#include "assay/summary/profile_layers.h"
 
 namespace assay {
 namespace {
@@ -192,6 +197,46 @@ TEST(ProfileDifference, SaysWhatItNeedsToTellOfDelegation) {
   EXPECT_THAT(difference.notes, Contains(HasSubstr("manifest beside the program")));
 }
 
+/// A case whose operators are told in the order of the names.
+ProfileBreakdown told(std::string label, const std::vector<std::pair<std::string, int>>& parts) {
+  CaseSummary summary{.label = std::move(label)};
+  summary.profile = ProfileReport{.iterations = 10, .events = {}, .method_median_ns = 1000};
+  for (const auto& [name, median_ns] : parts) {
+    summary.profile->events.push_back(event(name, "operator", 0, median_ns));
+  }
+  return break_down_profile(summary);
+}
+
+TEST(ProfileLayers, MeetInTheOrderOfExecutionWhateverTheyAreCalled) {
+  const auto layers = layers_of_profiles(
+      {told("a", {{"conv2d", 10}, {"add", 90}, {"conv2d", 40}, {"linear", 20}}),
+       told("b", {{"GroupConvolution (I8) dw", 20},
+                  {"Convolution (I8) 1x1", 60},
+                  {"Reorder (I8)", 5},
+                  {"FullyConnected (I8)", 10}}),
+       told("c", {{"QLinearConv x", 80}, {"QLinearConv y", 20}, {"QGemm z", 80}})});
+  ASSERT_TRUE(layers.has_value());
+  EXPECT_THAT(layers->labels, ElementsAre("a", "b", "c"));
+  ASSERT_EQ(layers->rows.size(), 3U);
+  EXPECT_THAT(layers->rows[1].names,
+              ElementsAre("conv2d #2", "Convolution (I8) 1x1", "QLinearConv y"));
+  EXPECT_THAT(layers->rows[1].time_ns, ElementsAre(40, 60, 20));
+  EXPECT_THAT(layers->sum_ns, ElementsAre(70, 90, 180));
+  EXPECT_EQ(layers->fastest_count, 1);  // 20/10, 20/40, 10/20.
+  EXPECT_NEAR(layers->fastest_other_ratio, std::cbrt(2.0 * 0.5 * 0.5), 1e-12);
+  EXPECT_NEAR(layers->sum_fastest_other_ratio, 90.0 / 70, 1e-12);
+}
+
+TEST(ProfileLayers, ACaseWithOtherLayersIsLeftOutAndNamed) {
+  const auto a = told("a", {{"conv2d", 10}, {"conv2d", 40}});
+  const auto layers = layers_of_profiles({a, told("b", {{"conv2d", 9}}), a});
+  ASSERT_TRUE(layers.has_value());
+  EXPECT_THAT(layers->labels, ElementsAre("a", "a"));
+  EXPECT_THAT(layers->notes, ElementsAre(HasSubstr("b has 1 convolutions and matrix products")));
+  EXPECT_THAT(layers_of_profiles({a, told("b", {{"add", 9}})})->rows, testing::IsEmpty());
+  EXPECT_FALSE(layers_of_profiles({a}).has_value());
+}
+
 TEST(OperatorFamily, IsTheSameForNamesOfDifferentEngines) {
   EXPECT_EQ(family_of_operator("convolution.out"), "convolution");
   EXPECT_EQ(family_of_operator("Convolution (NHWC, F32) IGEMM #1"), "convolution");
@@ -203,6 +248,11 @@ TEST(OperatorFamily, IsTheSameForNamesOfDifferentEngines) {
   EXPECT_EQ(family_of_operator("_native_batch_norm_legit_no_training.out"), "normalization");
   EXPECT_EQ(family_of_operator("_softmax.out"), "activation");
   EXPECT_EQ(family_of_operator("upsample_bilinear2d.out"), "resize");
+  EXPECT_EQ(family_of_operator("FullyConnectedQuantizedLegacy (I8) brgemm"), "matrix product");
+  EXPECT_EQ(family_of_operator("QLinearConv node_mul_3"), "convolution");
+  EXPECT_EQ(family_of_operator("QLinearMul node_Conv_505"), "arithmetic");
+  EXPECT_EQ(family_of_operator("QLinearMatMul node_1"), "matrix product");
+  EXPECT_EQ(family_of_operator("QuantizeLinear x"), "quantize");
   EXPECT_EQ(family_of_operator("fakexla"), "other");
 }
 
