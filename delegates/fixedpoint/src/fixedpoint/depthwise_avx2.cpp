@@ -20,7 +20,7 @@ struct Interleaved {
   __m256i halves[2];
 };
 
-int channel_of(int position) {
+int channel_of(int position, int /*channels*/) {
   const int half = position / kHalf;
   const int lane = position % kHalf;
   return 8 * (lane / 4) + 4 * half + lane % 4;

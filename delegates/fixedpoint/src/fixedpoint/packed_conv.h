@@ -40,20 +40,20 @@ struct TileNumbers {
 };
 
 /// Where weights of a tile lie: ((depth / group) * channels + position) * group + depth % group,
-/// as int8 or int16; `channel_of` tells which channel a position holds.
+/// as int8 or int16; `channel_of` tells which channel a position holds in a tile of so many.
 struct Packing {
   int channels;
   int group;
   int weight_bytes;
   /// Added to activations when they are read.
   int activation_offset;
-  int (*channel_of)(int position);
+  int (*channel_of)(int position, int channels);
   /// Where the tap of a channel by itself lies in `depth`; null: as in the blob, row by row.
   int (*tap_of)(int tap) = nullptr;
 };
 
 /// Of packings whose positions are channels in order.
-inline int same_channel(int position) { return position; }
+inline int same_channel(int position, int /*channels*/) { return position; }
 
 /// How one instruction set multiplies matrices.
 struct GemmUnit {

@@ -100,7 +100,8 @@ std::optional<PackedWeights> pack_weights(const Conv2d& conv, const Packing& pac
   for (int place = 0; place < packed.tiles * packing.channels; ++place) {
     const int tile = place / packing.channels;
     const int position = place % packing.channels;
-    const int channel = tile * packing.channels + packing.channel_of(position);
+    const int first = tile * packing.channels;
+    const int channel = first + packing.channel_of(position, channels - first);
     if (channel >= channels) {
       continue;
     }
