@@ -18,11 +18,8 @@ std::unique_ptr<ConvKernel> make_gemm_conv(const Conv2d& conv, const GemmUnit& u
 std::unique_ptr<ConvKernel> make_depthwise_conv(const Conv2d& conv, const DepthwiseUnit& unit,
                                                 TableFunction table, PackedWeights packed);
 
-/// Whether windows are of 3x3 and slide by one or two pixels along a row.
-bool slides_in_rows(const Window& window);
-
-/// One filter a channel, a row at a time; for windows that slide in rows.
-std::unique_ptr<ConvKernel> make_depthwise_rows(const Conv2d& conv, const DepthwiseUnit& unit,
+/// One filter a channel, a row at a time; for windows that the unit slides.
+std::unique_ptr<ConvKernel> make_depthwise_rows(const Conv2d& conv, const SlidingUnit& unit,
                                                 TableFunction table, PackedWeights packed);
 
 }  // namespace fixedpoint

@@ -200,12 +200,12 @@ const DepthwiseUnit kDepthwise = {.packing = {.channels = kBlock,
                                               .activation_offset = 0,
                                               .channel_of = channel_of},
                                   .convolve = convolve,
-                                  .rows = {.packing = {.channels = kBlock,
-                                                       .group = kGroup,
-                                                       .weight_bytes = 2,
-                                                       .activation_offset = 0,
-                                                       .channel_of = channel_of,
-                                                       .tap_of = column_tap},
-                                           .convolve = convolve_row}};
+                                  .rows_of_3 = {.packing = {.channels = kBlock,
+                                                            .group = kGroup,
+                                                            .weight_bytes = 2,
+                                                            .activation_offset = 0,
+                                                            .channel_of = channel_of,
+                                                            .tap_of = column_tap},
+                                                .convolve = convolve_row}};
 
 }  // namespace fixedpoint::avx2

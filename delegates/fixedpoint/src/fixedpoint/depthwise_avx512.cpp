@@ -176,7 +176,7 @@ void convolve_channels(const DepthwiseRow& row, const std::byte* weights,
 /// Windows along a row that are finished together: their bytes fill a vector.
 constexpr int kWindows = 4;
 
-/// What brings three taps of 16 channels into 32-bit lanes of a channel each.
+/// What brings four taps of 16 channels into 32-bit lanes of a channel each.
 struct TapOrder {
   __m512i bytes, sign;
 };
@@ -195,21 +195,35 @@ template <bool kIsWhole>
                   : _mm_maskz_loadu_epi8(mask, in);
 }
 
-/// Three taps of up to 16 channels, one above the other. The fourth tap's weights are zero, so that
-/// any value will do.
-template <bool kIsWhole>
-[[gnu::always_inline]] inline __m512i load_column(const DepthwiseRow& row, int column, int channel,
-                                                  __mmask16 mask, const TapOrder& order) {
+/// The taps of up to 16 channels, one above the other: four in each part. Weights of places that no
+/// tap has are zero, so that any value will do there.
+template <int kSize>
+struct Column {
+  static constexpr int kParts = (kSize + kGroup - 1) / kGroup;
+  __m512i parts[kParts];
+};
+
+template <int kSize, bool kIsWhole>
+[[gnu::always_inline]] inline Column<kSize> load_column(const DepthwiseRow& row, int column,
+                                                        int channel, __mmask16 mask,
+                                                        const TapOrder& order) {
   const bool is_inside = column >= 0 && column < row.in_width;
-  const std::int8_t* pixels[3];
-#pragma GCC unroll 3
-  for (int i = 0; i < 3; ++i) {
-    pixels[i] = (is_inside ? row.rows[i] + column * row.steps[i] : row.padding) + channel;
+  __m128i taps[kSize];
+#pragma GCC unroll 5
+  for (int i = 0; i < kSize; ++i) {
+    const std::int8_t* pixel = is_inside ? row.rows[i] + column * row.steps[i] : row.padding;
+    taps[i] = load_channels<kIsWhole>(pixel + channel, mask);
   }
-  __m512i taps = _mm512_castsi128_si512(load_channels<kIsWhole>(pixels[0], mask));
-  taps = _mm512_mask_broadcast_i32x4(taps, 0x00F0, load_channels<kIsWhole>(pixels[1], mask));
-  taps = _mm512_mask_broadcast_i32x4(taps, 0x0F00, load_channels<kIsWhole>(pixels[2], mask));
-  return _mm512_permutexvar_epi8(order.bytes, _mm512_xor_si512(taps, order.sign));
+  __m512i four = _mm512_castsi128_si512(taps[0]);
+  four = _mm512_mask_broadcast_i32x4(four, 0x00F0, taps[1]);
+  four = _mm512_mask_broadcast_i32x4(four, 0x0F00, taps[2]);
+  Column<kSize> made;
+  if constexpr (kSize > kGroup) {
+    four = _mm512_mask_broadcast_i32x4(four, 0xF000, taps[3]);
+    made.parts[1] = _mm512_xor_si512(_mm512_cvtepu8_epi32(taps[4]), order.sign);
+  }
+  made.parts[0] = _mm512_permutexvar_epi8(order.bytes, _mm512_xor_si512(four, order.sign));
+  return made;
 }
 
 /// The bytes of some windows, 16 each: where there are no more channels they lie side by side.
@@ -231,12 +245,28 @@ template <bool kIsWhole>
   }
 }
 
+/// The sums of a window of 16 channels; `kPartBytes` from the weights of four taps to the next.
+template <int kSize, int kPartBytes>
+[[gnu::always_inline]] inline __m512i convolve_window(__m512i sums, const Column<kSize>* columns,
+                                                      const std::byte* weights) {
+  constexpr int kParts = Column<kSize>::kParts;
+#pragma GCC unroll 5
+  for (int i = 0; i < kSize; ++i) {
+#pragma GCC unroll 2
+    for (int part = 0; part < kParts; ++part) {
+      const __m512i w = _mm512_load_si512(weights + kPartBytes * (kParts * i + part));
+      sums = _mm512_dpbusd_epi32(sums, columns[i].parts[part], w);
+    }
+  }
+  return sums;
+}
+
 /// One row of up to 16 channels. Each column of the input is put in order once and serves the
 /// windows that it lies in.
-template <int kStride, bool kHasLeft, bool kIsWhole>
+template <int kSize, int kPartBytes, int kStride, bool kHasLeft, bool kIsWhole>
 void convolve_block(const DepthwiseRow& row, const std::byte* weights, const TileNumbers& numbers,
                     const BlockNumbers* block, int channel, int channels, std::int8_t* out) {
-  constexpr int kKept = 3 - kStride;
+  constexpr int kKept = kSize - kStride;
   constexpr int kColumns = kKept + kWindows * kStride;
   const int count = std::min(channels - channel, kBlock);
   const auto mask = static_cast<__mmask16>((1U << count) - 1);
@@ -244,31 +274,27 @@ void convolve_block(const DepthwiseRow& row, const std::byte* weights, const Til
   const Clamp clamp = clamp_of(numbers);
   const Numbers n = load(*block);
   const __m512i start = _mm512_load_si512(block->start);
-  const __m512i w[3] = {_mm512_load_si512(weights), _mm512_load_si512(weights + kColumnBytes),
-                        _mm512_load_si512(weights + 2 * kColumnBytes)};
-  __m512i x[kColumns];
+  Column<kSize> x[kColumns];
   int column = row.first_column;
-#pragma GCC unroll 2
+#pragma GCC unroll 4
   for (int i = 0; i < kKept; ++i) {
-    x[i] = load_column<kIsWhole>(row, column + i, channel, mask, order);
+    x[i] = load_column<kSize, kIsWhole>(row, column + i, channel, mask, order);
   }
   for (int pixel = 0; pixel < row.out_width; pixel += kWindows, column += kWindows * kStride) {
 #pragma GCC unroll 8
     for (int i = kKept; i < kColumns; ++i) {
-      x[i] = load_column<kIsWhole>(row, column + i, channel, mask, order);
+      x[i] = load_column<kSize, kIsWhole>(row, column + i, channel, mask, order);
     }
     __m512i sums[kWindows];
 #pragma GCC unroll 4
     for (int i = 0; i < kWindows; ++i) {
-      sums[i] = _mm512_dpbusd_epi32(start, x[kStride * i], w[0]);
-      sums[i] = _mm512_dpbusd_epi32(sums[i], x[kStride * i + 1], w[1]);
-      sums[i] = _mm512_dpbusd_epi32(sums[i], x[kStride * i + 2], w[2]);
+      sums[i] = convolve_window<kSize, kPartBytes>(start, x + kStride * i, weights);
       sums[i] = requantize<kHasLeft>(sums[i], n);
     }
     store_windows<kIsWhole>(out, narrow(sums[0], sums[1], sums[2], sums[3], clamp),
                             std::min(kWindows, row.out_width - pixel), channels, mask);
     out += std::ptrdiff_t{kWindows} * channels;
-#pragma GCC unroll 2
+#pragma GCC unroll 4
     for (int i = 0; i < kKept; ++i) {
       x[i] = x[i + kWindows * kStride];
     }
@@ -278,17 +304,39 @@ void convolve_block(const DepthwiseRow& row, const std::byte* weights, const Til
 using ConvolveSome = void (*)(const DepthwiseRow&, const std::byte*, const TileNumbers&,
                               const BlockNumbers*, int, int, std::int8_t*);
 
-/// Of a stride of one and of two.
-using ByStride = ConvolveSome[2];
+/// Of a stride of one and of two, without and with shifts to the left.
+struct ConvolveKinds {
+  ConvolveSome without_left[2];
+  ConvolveSome with_left[2];
 
-constexpr ByStride kWide[2] = {{convolve_channels<1, false>, convolve_channels<2, false>},
-                               {convolve_channels<1, true>, convolve_channels<2, true>}};
-constexpr ByStride kWholeBlock[2] = {
-    {convolve_block<1, false, true>, convolve_block<2, false, true>},
-    {convolve_block<1, true, true>, convolve_block<2, true, true>}};
-constexpr ByStride kPartOfBlock[2] = {
-    {convolve_block<1, false, false>, convolve_block<2, false, false>},
-    {convolve_block<1, true, false>, convolve_block<2, true, false>}};
+  ConvolveSome choose(int stride, bool shifts) const {
+    return (shifts ? with_left : without_left)[stride - 1];
+  }
+};
+
+constexpr ConvolveKinds kWide = {{convolve_channels<1, false>, convolve_channels<2, false>},
+                                 {convolve_channels<1, true>, convolve_channels<2, true>}};
+
+template <int kSize, int kPartBytes, bool kIsWhole>
+constexpr ConvolveKinds kBlockKinds = {{convolve_block<kSize, kPartBytes, 1, false, kIsWhole>,
+                                        convolve_block<kSize, kPartBytes, 2, false, kIsWhole>},
+                                       {convolve_block<kSize, kPartBytes, 1, true, kIsWhole>,
+                                        convolve_block<kSize, kPartBytes, 2, true, kIsWhole>}};
+
+/// All channels from `channel` on, 16 at a time, `kBlockBytes` of weights apart.
+template <int kSize, int kPartBytes, int kBlockBytes>
+void convolve_blocks(const DepthwiseRow& row, int stride, const std::byte* weights,
+                     const TileNumbers& numbers, const BlockNumbers* block, int channel,
+                     int channels, std::int8_t* out) {
+  for (; channel < channels; channel += kBlock, ++block, weights += kBlockBytes) {
+    const auto& kinds = channels - channel >= kBlock ? kBlockKinds<kSize, kPartBytes, true>
+                                                     : kBlockKinds<kSize, kPartBytes, false>;
+    const auto convolve_this = kinds.choose(stride, has_left(*block));
+    convolve_this(row, weights, numbers, block, channel, channels, out + channel);
+  }
+}
+
+constexpr int kBlockBytes = kBlock * kGroup;
 
 /// Up to so many channels are faster block by block: four blocks at once leave lanes empty.
 constexpr int kMostInBlocks = 3 * kBlock;
@@ -297,24 +345,31 @@ int row_channel(int position, int channels) {
   return channels <= kMostInBlocks ? position : interleaved_channel(position, channels);
 }
 
-void convolve_row(const DepthwiseRow& row, int stride, const std::byte* weights,
-                  const TileNumbers& numbers, int channels, std::int8_t* out) {
+void convolve_row_of_3(const DepthwiseRow& row, int stride, const std::byte* weights,
+                       const TileNumbers& numbers, int channels, std::int8_t* out) {
   const BlockNumbers* blocks = numbers.blocks;
   int channel = 0;
   for (; channels - channel > kMostInBlocks; channel += kDepthwiseChannels, blocks += 4) {
-    const auto* convolve_these = kWide[has_left_in_four(blocks) ? 1 : 0];
-    convolve_these[stride - 1](row, weights, numbers, blocks, channel, channels, out + channel);
+    const auto convolve_these = kWide.choose(stride, has_left_in_four(blocks));
+    convolve_these(row, weights, numbers, blocks, channel, channels, out + channel);
     weights += std::ptrdiff_t{3} * kColumnBytes;
   }
-  for (; channel < channels; channel += kBlock, ++blocks, weights += kBlock * kGroup) {
-    const auto& kinds = channels - channel >= kBlock ? kWholeBlock : kPartOfBlock;
-    const auto* convolve_these = kinds[has_left(*blocks) ? 1 : 0];
-    convolve_these[stride - 1](row, weights, numbers, blocks, channel, channels, out + channel);
-  }
+  convolve_blocks<3, kColumnBytes, kBlockBytes>(row, stride, weights, numbers, blocks, channel,
+                                                channels, out);
 }
 
-/// Columns in turn, four places each.
-int column_tap(int tap) { return tap % 3 * kGroup + tap / 3; }
+void convolve_row_of_5(const DepthwiseRow& row, int stride, const std::byte* weights,
+                       const TileNumbers& numbers, int channels, std::int8_t* out) {
+  constexpr int kParts = 5 * Column<5>::kParts;
+  convolve_blocks<5, kBlockBytes, kParts * kBlockBytes>(row, stride, weights, numbers,
+                                                        numbers.blocks, 0, channels, out);
+}
+
+/// Columns in turn, as many places each as their parts have.
+template <int kSize>
+int column_tap(int tap) {
+  return tap % kSize * Column<kSize>::kParts * kGroup + tap / kSize;
+}
 
 }  // namespace
 
@@ -324,12 +379,19 @@ const DepthwiseUnit kDepthwise = {.packing = {.channels = kDepthwiseChannels,
                                               .activation_offset = kTurnedSign,
                                               .channel_of = interleaved_channel},
                                   .convolve = convolve,
-                                  .rows = {.packing = {.channels = kDepthwiseChannels,
-                                                       .group = kGroup,
-                                                       .weight_bytes = 1,
-                                                       .activation_offset = kTurnedSign,
-                                                       .channel_of = row_channel,
-                                                       .tap_of = column_tap},
-                                           .convolve = convolve_row}};
+                                  .rows_of_3 = {.packing = {.channels = kDepthwiseChannels,
+                                                            .group = kGroup,
+                                                            .weight_bytes = 1,
+                                                            .activation_offset = kTurnedSign,
+                                                            .channel_of = row_channel,
+                                                            .tap_of = column_tap<3>},
+                                                .convolve = convolve_row_of_3},
+                                  .rows_of_5 = {.packing = {.channels = kBlock,
+                                                            .group = kGroup,
+                                                            .weight_bytes = 1,
+                                                            .activation_offset = kTurnedSign,
+                                                            .channel_of = same_channel,
+                                                            .tap_of = column_tap<5>},
+                                                .convolve = convolve_row_of_5}};
 
 }  // namespace fixedpoint::avx512

@@ -95,7 +95,7 @@ class DepthwiseConv : public PackedKernel {
 
 class DepthwiseRows : public PackedKernel {
  public:
-  DepthwiseRows(const Conv2d& conv, const DepthwiseUnit& unit, TableFunction table,
+  DepthwiseRows(const Conv2d& conv, const SlidingUnit& unit, TableFunction table,
                 PackedWeights packed)
       : PackedKernel(conv, table, std::move(packed)), unit_(unit) {}
 
@@ -117,8 +117,8 @@ class DepthwiseRows : public PackedKernel {
     const std::int64_t row_values = std::int64_t{w.out_width} * w.out_channels;
     for (std::int64_t i = rows.first; i < rows.end; ++i) {
       std::int8_t* place = out + i * row_values;
-      unit_.rows.convolve(find_row(in, i), w.stride_width, packed_.tile_weights(0), channels,
-                          w.out_channels, place);
+      unit_.convolve(find_row(in, i), w.stride_width, packed_.tile_weights(0), channels,
+                     w.out_channels, place);
       look_up(row_values, place);
     }
   }
@@ -130,7 +130,7 @@ class DepthwiseRows : public PackedKernel {
                        .in_width = w.in_width,
                        .first_column = -w.pad_left,
                        .out_width = w.out_width};
-    for (int i = 0; i < 3; ++i) {
+    for (int i = 0; i < w.kernel_height; ++i) {
       const int y = pixel.top() + i * w.dilation_height;
       found.rows[i] = padded_.at(in, pixel, y, 0);
       found.steps[i] = pixel.is_row_inside(y) ? w.in_channels : 0;
@@ -138,7 +138,7 @@ class DepthwiseRows : public PackedKernel {
     return found;
   }
 
-  const DepthwiseUnit& unit_;
+  const SlidingUnit& unit_;
 };
 
 }  // namespace
@@ -148,12 +148,7 @@ std::unique_ptr<ConvKernel> make_depthwise_conv(const Conv2d& conv, const Depthw
   return std::make_unique<DepthwiseConv>(conv, unit, table, std::move(packed));
 }
 
-bool slides_in_rows(const Window& w) {
-  return w.kernel_height == 3 && w.kernel_width == 3 && w.dilation_width == 1 &&
-         w.stride_width <= 2;
-}
-
-std::unique_ptr<ConvKernel> make_depthwise_rows(const Conv2d& conv, const DepthwiseUnit& unit,
+std::unique_ptr<ConvKernel> make_depthwise_rows(const Conv2d& conv, const SlidingUnit& unit,
                                                 TableFunction table, PackedWeights packed) {
   return std::make_unique<DepthwiseRows>(conv, unit, table, std::move(packed));
 }

@@ -12,13 +12,17 @@
 namespace fixedpoint {
 namespace {
 
-/// The packing that the kernel for these windows reads.
-const Packing& packing_of(const Window& w, const GemmUnit& gemm, const DepthwiseUnit& depthwise) {
-  if (w.groups == 1) {
-    return gemm.packing;
+/// What convolves these windows a row at a time; null: nothing does.
+const SlidingUnit* sliding_unit(const Window& w, const DepthwiseUnit& depthwise) {
+  if (w.kernel_height != w.kernel_width || w.dilation_width != 1 || w.stride_width > 2) {
+    return nullptr;
   }
-  const bool has_rows = depthwise.rows.convolve != nullptr && slides_in_rows(w);
-  return has_rows ? depthwise.rows.packing : depthwise.packing;
+  for (const auto& [size, unit] : {std::pair(3, &depthwise.rows_of_3), {5, &depthwise.rows_of_5}}) {
+    if (w.kernel_width == size && unit->convolve != nullptr) {
+      return unit;
+    }
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -47,13 +51,14 @@ std::unique_ptr<ConvKernel> make_packed_conv(const Conv2d& conv, const GemmUnit&
   if (w.groups > 1 && !is_depthwise) {
     return nullptr;
   }
-  const Packing& packing = packing_of(w, gemm, depthwise);
-  auto packed = pack_weights(conv, packing);
+  const SlidingUnit* rows = is_depthwise ? sliding_unit(w, depthwise) : nullptr;
+  const Packing& others = is_depthwise ? depthwise.packing : gemm.packing;
+  auto packed = pack_weights(conv, rows != nullptr ? rows->packing : others);
   if (!packed) {
     return nullptr;
   }
-  if (&packing == &depthwise.rows.packing) {
-    return make_depthwise_rows(conv, depthwise, table, std::move(*packed));
+  if (rows != nullptr) {
+    return make_depthwise_rows(conv, *rows, table, std::move(*packed));
   }
   if (is_depthwise) {
     return make_depthwise_conv(conv, depthwise, table, std::move(*packed));

@@ -71,18 +71,27 @@ struct GemmUnit {
                    std::ptrdiff_t out_stride, int channels);
 };
 
-/// A row of output pixels under 3x3 windows and the input that they read. What lies outside of the
-/// input is read from `padding`, as many values as channels.
+/// A row of output pixels under windows of 3x3 or 5x5 and the input that they read. What lies
+/// outside of the input is read from `padding`, as many values as channels.
 struct DepthwiseRow {
   /// The first pixel of each input row; `padding` for rows outside.
-  const std::int8_t* rows[3];
+  const std::int8_t* rows[5];
   /// From one pixel to the next in bytes: 0 for rows outside.
-  std::ptrdiff_t steps[3];
+  std::ptrdiff_t steps[5];
   const std::int8_t* padding;
   int in_width;
   /// The column of the first window's left taps, negative where the input begins later.
   int first_column;
   int out_width;
+};
+
+/// How one instruction set convolves rows of windows of one size that slide by one or by two
+/// pixels.
+struct SlidingUnit {
+  Packing packing;
+  /// Null: it has nothing for them.
+  void (*convolve)(const DepthwiseRow& row, int stride, const std::byte* weights,
+                   const TileNumbers& numbers, int channels, std::int8_t* out) = nullptr;
 };
 
 /// How one instruction set convolves each channel by itself.
@@ -91,13 +100,8 @@ struct DepthwiseUnit {
   /// One output pixel of all `channels`: `taps` are `groups * group` pixels of the input.
   void (*convolve)(const std::int8_t* const* taps, int groups, const std::byte* weights,
                    const TileNumbers& numbers, int channels, std::int8_t* out);
-  /// Rows of 3x3 windows that slide by one or by two pixels, faster: null, or a packing of its own
-  /// and what it does.
-  struct {
-    Packing packing;
-    void (*convolve)(const DepthwiseRow& row, int stride, const std::byte* weights,
-                     const TileNumbers& numbers, int channels, std::int8_t* out) = nullptr;
-  } rows;
+  SlidingUnit rows_of_3;  ///< Of 3x3 windows, faster.
+  SlidingUnit rows_of_5;  ///< Of 5x5 windows.
 };
 
 using TableFunction = void (*)(const std::int8_t* results, std::int64_t count,
