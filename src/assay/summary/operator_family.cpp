@@ -47,13 +47,12 @@ std::string small_letters(std::string_view text) {
   return small;
 }
 
-/// ONNX Runtime's "QLinearMul Mul_526": the operator's own name, of which the node's says nothing.
+/// What the operator is called, without what OpenVINO's "Reorder (F32) reorder_brgemm" says of its
+/// implementation and ONNX Runtime's "QLinearMul node_Conv_5" of its node.
 std::string_view kind_of(std::string_view name) {
   constexpr std::string_view kQuantized = "QLinear";
-  if (name.find('(') != std::string_view::npos) {
-    return name;
-  }
-  name = name.substr(0, name.find(' '));
+  const auto bracket = name.find('(');
+  name = name.substr(0, bracket == std::string_view::npos ? name.find(' ') : bracket);
   return name.starts_with(kQuantized) ? name.substr(kQuantized.size()) : name;
 }
 

@@ -249,6 +249,7 @@ TEST(OperatorFamily, IsTheSameForNamesOfDifferentEngines) {
   EXPECT_EQ(family_of_operator("_softmax.out"), "activation");
   EXPECT_EQ(family_of_operator("upsample_bilinear2d.out"), "resize");
   EXPECT_EQ(family_of_operator("FullyConnectedQuantizedLegacy (I8) brgemm"), "matrix product");
+  EXPECT_EQ(family_of_operator("Reorder (F32) reorder_brgemm"), "other");
   EXPECT_EQ(family_of_operator("QLinearConv node_mul_3"), "convolution");
   EXPECT_EQ(family_of_operator("QLinearMul node_Conv_505"), "arithmetic");
   EXPECT_EQ(family_of_operator("QLinearMatMul node_1"), "matrix product");
