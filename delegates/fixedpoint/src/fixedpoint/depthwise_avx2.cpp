@@ -65,26 +65,37 @@ void convolve(const std::int8_t* const* taps, int groups, const std::byte* weigh
 /// the cache.
 constexpr int kWindows = 32;
 
+/// How the taps of windows of a size lie in pairs: two rows at a time of each column, then the
+/// lowest row in pairs of neighbouring columns.
+template <int kSize>
+struct Pairs {
+  static constexpr int kRows = kSize / 2;
+  static constexpr int kUpper = kSize * kRows;
+  static constexpr int kAll = kUpper + (kSize + 1) / 2;
+};
+
 /// The columns that some neighbouring windows read, each interleaved once for all of them.
+template <int kSize>
 struct Columns {
-  /// The upper two taps of each column.
-  Interleaved upper[2 * kWindows + 4];
+  /// The pairs of rows of each column.
+  Interleaved upper[2 * kWindows + kSize + 1][Pairs<kSize>::kRows];
   /// The lowest tap of each column and of the one to its right.
-  Interleaved lower[2 * kWindows + 4];
+  Interleaved lower[2 * kWindows + kSize + 1];
 };
 
-/// Three taps of 16 channels, one above the other.
+/// Taps of 16 channels, one above the other.
+template <int kSize>
 struct Column {
-  __m256i taps[3];
+  __m256i taps[kSize];
 };
 
-template <bool kIsWhole>
-[[gnu::always_inline]] inline Column widen_column(const DepthwiseRow& row, int column, int channel,
-                                                  int count) {
+template <int kSize, bool kIsWhole>
+[[gnu::always_inline]] inline Column<kSize> widen_column(const DepthwiseRow& row, int column,
+                                                         int channel, int count) {
   const bool is_inside = column >= 0 && column < row.in_width;
-  Column made;
-#pragma GCC unroll 3
-  for (int i = 0; i < 3; ++i) {
+  Column<kSize> made;
+#pragma GCC unroll 5
+  for (int i = 0; i < kSize; ++i) {
     const std::int8_t* pixel = is_inside ? row.rows[i] + column * row.steps[i] : row.padding;
     made.taps[i] = widen<kIsWhole>(pixel + channel, count);
   }
@@ -92,14 +103,17 @@ template <bool kIsWhole>
 }
 
 /// `first`: the left column of the first window.
-template <bool kIsWhole>
+template <int kSize, bool kIsWhole>
 void fill(const DepthwiseRow& row, int first, int count, int channel, int channels,
-          Columns& columns) {
-  Column left = widen_column<kIsWhole>(row, first, channel, channels);
+          Columns<kSize>& columns) {
+  auto left = widen_column<kSize, kIsWhole>(row, first, channel, channels);
   for (int i = 0; i < count; ++i) {
-    const Column right = widen_column<kIsWhole>(row, first + i + 1, channel, channels);
-    columns.upper[i] = interleave(left.taps[0], left.taps[1]);
-    columns.lower[i] = interleave(left.taps[2], right.taps[2]);
+    const auto right = widen_column<kSize, kIsWhole>(row, first + i + 1, channel, channels);
+#pragma GCC unroll 2
+    for (int pair = 0; pair < Pairs<kSize>::kRows; ++pair) {
+      columns.upper[i][pair] = interleave(left.taps[2 * pair], left.taps[2 * pair + 1]);
+    }
+    columns.lower[i] = interleave(left.taps[kSize - 1], right.taps[kSize - 1]);
     left = right;
   }
 }
@@ -107,43 +121,45 @@ void fill(const DepthwiseRow& row, int first, int count, int channel, int channe
 /// The sums of two neighbouring windows.
 struct Windows {
   __m256i first, second;
+
+  /// Adds what one pair of taps gives, so that its weights are read once for both windows.
+  [[gnu::always_inline]] void add(const Interleaved& x, const Interleaved& y, int half,
+                                  const std::byte* weights) {
+    const __m256i w = load(weights + 32 * half);
+    first = _mm256_add_epi32(first, _mm256_madd_epi16(w, x.halves[half]));
+    second = _mm256_add_epi32(second, _mm256_madd_epi16(w, y.halves[half]));
+  }
 };
 
-/// Adds what one pair of taps gives, so that its weights are read once for both windows.
-[[gnu::always_inline]] inline Windows multiply_two(const Interleaved& first,
-                                                   const Interleaved& second, int half,
-                                                   const std::byte* weights) {
-  const __m256i w = load(weights + 32 * half);
-  return {_mm256_madd_epi16(w, first.halves[half]), _mm256_madd_epi16(w, second.halves[half])};
+template <int kSize, int kStride>
+[[gnu::always_inline]] inline Windows convolve_two(const Columns<kSize>& columns, int column,
+                                                   int half, const std::byte* weights) {
+  Windows sums = {_mm256_setzero_si256(), _mm256_setzero_si256()};
+#pragma GCC unroll 5
+  for (int i = 0; i < kSize; ++i) {
+    const Interleaved* upper = columns.upper[column + i];
+    const Interleaved* next = columns.upper[column + i + kStride];
+#pragma GCC unroll 2
+    for (int pair = 0; pair < Pairs<kSize>::kRows; ++pair, weights += kGroupBytes) {
+      sums.add(upper[pair], next[pair], half, weights);
+    }
+  }
+#pragma GCC unroll 3
+  for (int i = 0; i < kSize; i += 2, weights += kGroupBytes) {
+    sums.add(columns.lower[column + i], columns.lower[column + i + kStride], half, weights);
+  }
+  return sums;
 }
 
-[[gnu::always_inline]] inline Windows operator+(const Windows& a, const Windows& b) {
-  return {_mm256_add_epi32(a.first, b.first), _mm256_add_epi32(a.second, b.second)};
-}
-
-/// Three pairs of upper taps, the lower two on the left, and the lower one on the right.
-template <int kStride>
-[[gnu::always_inline]] inline Windows convolve_two(const Columns& columns, int column, int half,
-                                                   const std::byte* weights) {
-  const Interleaved* upper = columns.upper + column;
-  const Interleaved* lower = columns.lower + column;
-  const Windows left = multiply_two(upper[0], upper[kStride], half, weights);
-  const Windows middle = multiply_two(upper[1], upper[1 + kStride], half, weights + kGroupBytes);
-  const Windows right = multiply_two(upper[2], upper[2 + kStride], half, weights + 2 * kGroupBytes);
-  const Windows both = multiply_two(lower[0], lower[kStride], half, weights + 3 * kGroupBytes);
-  const Windows last = multiply_two(lower[2], lower[2 + kStride], half, weights + 4 * kGroupBytes);
-  return left + middle + right + (both + last);
-}
-
-template <int kStride, bool kHasLeft>
-void convolve_windows(const Columns& columns, int windows, const std::byte* weights,
+template <int kSize, int kStride, bool kHasLeft>
+void convolve_windows(const Columns<kSize>& columns, int windows, const std::byte* weights,
                       const BlockNumbers& block, const Bounds& bounds, int channels, int count,
                       std::int8_t* out) {
   for (int window = 0; window < windows; window += 2, out += 2 * channels) {
     Windows sums[2];
 #pragma GCC unroll 2
     for (int half = 0; half < 2; ++half) {
-      const Windows both = convolve_two<kStride>(columns, kStride * window, half, weights);
+      const Windows both = convolve_two<kSize, kStride>(columns, kStride * window, half, weights);
       sums[half] = {requantize<kHasLeft>(both.first, block, half),
                     requantize<kHasLeft>(both.second, block, half)};
     }
@@ -156,56 +172,61 @@ void convolve_windows(const Columns& columns, int windows, const std::byte* weig
   }
 }
 
-template <int kStride>
+template <int kSize, int kStride>
 void convolve_channels(const DepthwiseRow& row, const std::byte* weights, const BlockNumbers& block,
                        const Bounds& bounds, int channel, int channels, std::int8_t* out) {
   const int count = channels - channel;
-  const auto fill_columns = count >= kBlock ? fill<true> : fill<false>;
-  const auto convolve_these =
-      has_left(block) ? convolve_windows<kStride, true> : convolve_windows<kStride, false>;
-  Columns columns;
+  const auto fill_columns = count >= kBlock ? fill<kSize, true> : fill<kSize, false>;
+  const auto convolve_these = has_left(block) ? convolve_windows<kSize, kStride, true>
+                                              : convolve_windows<kSize, kStride, false>;
+  Columns<kSize> columns;
   for (int first = 0; first < row.out_width; first += kWindows) {
     const int windows = row.out_width - first < kWindows ? row.out_width - first : kWindows;
     const int even_windows = (windows + 1) / 2 * 2;
-    fill_columns(row, row.first_column + kStride * first, kStride * (even_windows - 1) + 3, channel,
-                 count, columns);
+    fill_columns(row, row.first_column + kStride * first, kStride * (even_windows - 1) + kSize,
+                 channel, count, columns);
     convolve_these(columns, windows, weights, block, bounds, channels, count,
                    out + std::ptrdiff_t{first} * channels);
   }
 }
 
+template <int kSize>
 void convolve_row(const DepthwiseRow& row, int stride, const std::byte* weights,
                   const TileNumbers& numbers, int channels, std::int8_t* out) {
   const Bounds bounds = bounds_of(numbers.low, numbers.high);
   const BlockNumbers* block = numbers.blocks;
-  const auto convolve_these = stride == 1 ? convolve_channels<1> : convolve_channels<2>;
+  const auto convolve_these =
+      stride == 1 ? convolve_channels<kSize, 1> : convolve_channels<kSize, 2>;
   for (int channel = 0; channel < channels; channel += kBlock, ++block) {
     convolve_these(row, weights, *block, bounds, channel, channels, out + channel);
-    weights += 5 * kGroupBytes;
+    weights += std::ptrdiff_t{Pairs<kSize>::kAll} * kGroupBytes;
   }
 }
 
-/// The upper two taps of each column in turn, then the lower ones.
-int column_tap(int tap) {
-  const int row = tap / 3;
-  const int column = tap % 3;
-  return row < 2 ? kGroup * column + row : 6 + column;
+template <int kSize>
+int paired_tap(int tap) {
+  constexpr int kPairs = Pairs<kSize>::kRows;
+  const int row = tap / kSize;
+  const int column = tap % kSize;
+  return row < kSize - 1 ? kGroup * (kPairs * column + row / 2) + row % 2
+                         : kGroup * Pairs<kSize>::kUpper + column;
+}
+
+constexpr Packing packing_with(int (*tap_of)(int)) {
+  return {.channels = kBlock,
+          .group = kGroup,
+          .weight_bytes = 2,
+          .activation_offset = 0,
+          .channel_of = channel_of,
+          .tap_of = tap_of};
 }
 
 }  // namespace
 
-const DepthwiseUnit kDepthwise = {.packing = {.channels = kBlock,
-                                              .group = kGroup,
-                                              .weight_bytes = 2,
-                                              .activation_offset = 0,
-                                              .channel_of = channel_of},
-                                  .convolve = convolve,
-                                  .rows_of_3 = {.packing = {.channels = kBlock,
-                                                            .group = kGroup,
-                                                            .weight_bytes = 2,
-                                                            .activation_offset = 0,
-                                                            .channel_of = channel_of,
-                                                            .tap_of = column_tap},
-                                                .convolve = convolve_row}};
+const DepthwiseUnit kDepthwise = {
+    .packing = packing_with(nullptr),
+    .convolve = convolve,
+    .rows_of_3 = {.packing = packing_with(paired_tap<3>), .convolve = convolve_row<3>},
+    .rows_of_5 = {.packing = packing_with(paired_tap<5>), .convolve = convolve_row<5>}};
 
 }  // namespace fixedpoint::avx2
