@@ -35,6 +35,7 @@ class Server:
         self._requests = requests
         self._wire = wire
         self._buffer = b""
+        self._unsent = bytearray()
         self._queue: deque[dict[str, Any]] = deque()
         self._running: dict[int, Running] = {}
         self._selector = selectors.DefaultSelector()
@@ -47,24 +48,42 @@ class Server:
         self._watch_signals()
         self._watch_requests()
         self._watch(self._wakeup_read)
-        while self._stopped_by is None and (self._is_open or self._queue or self._running):
+        os.set_blocking(self._wire, False)
+        while self._stopped_by is None and self._has_work():
             self._start_queued()
             for key, _ in self._selector.select(self._patience_seconds()):
                 self._handle(key.fd)
             self._reap()
+        os.set_blocking(self._wire, True)
         for child in self._running.values():
             child.kill()
             child.remove_log()
         return 0 if self._stopped_by is None else 128 + self._stopped_by
 
+    def _has_work(self) -> bool:
+        return bool(self._is_open or self._queue or self._running or self._unsent)
+
     def send(self, event: dict[str, Any]) -> None:
-        """Writes one line to the client; a client that went away stops the server."""
-        data = (json.dumps(event, allow_nan=False) + "\n").encode()
+        """Has one line written to the client as soon as it takes it.
+
+        The server never waits for that: a client may first write thousands of requests.
+        """
+        self._unsent += (json.dumps(event, allow_nan=False) + "\n").encode()
+        self._write_unsent()
+
+    def _write_unsent(self) -> None:
+        """Writes what the client takes now; one that went away stops the server."""
         try:
-            while data:
-                data = data[os.write(self._wire, data) :]
+            while self._unsent:
+                del self._unsent[: os.write(self._wire, self._unsent)]
+        except BlockingIOError:
+            if self._wire not in self._selector.get_map():
+                self._selector.register(self._wire, selectors.EVENT_WRITE)
+            return
         except BrokenPipeError:
+            self._unsent.clear()
             self._stopped_by = signal.SIGPIPE
+        self._forget(self._wire)
 
     def _watch_signals(self) -> None:
         os.set_blocking(self._wakeup_write, False)
@@ -97,6 +116,8 @@ class Server:
     def _handle(self, descriptor: int) -> None:
         if descriptor == self._requests:
             self._read_requests()
+        elif descriptor == self._wire:
+            self._write_unsent()
         elif descriptor == self._wakeup_read:
             os.read(descriptor, 4096)
         else:

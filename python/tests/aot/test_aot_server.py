@@ -1,6 +1,7 @@
 """The process contract, with stub jobs: no torch needed."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -37,6 +38,27 @@ def test_temporary_logs_are_removed(stub, tmp_path):
 
 def test_relays_a_result_larger_than_a_pipe(stub):
     assert len(stub.run(job="echo", size=300_000)["result"]["text"]) == 300_000
+
+
+def test_a_client_may_write_all_its_requests_before_it_reads():
+    """Both pipes hold less than what waits in them: neither side may wait for the other."""
+    count = 400
+    request = {"job": "echo", "size": 20_000, "value": "x" * 20_000}
+    requests = [{"id": i, **request} for i in range(count)]
+    lines = "".join(json.dumps(request) + "\n" for request in requests).encode()
+    server = subprocess.Popen([*STUB, "2"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    os.set_blocking(server.stdin.fileno(), False)
+    deadline = time.monotonic() + 120
+    while lines and time.monotonic() < deadline:
+        try:
+            lines = lines[os.write(server.stdin.fileno(), lines) :]
+        except BlockingIOError:
+            time.sleep(0.01)
+    assert not lines, f"{len(lines)} bytes of requests were not taken"
+    server.stdin.close()
+    events = [json.loads(line) for line in server.stdout]
+    assert sorted(event["id"] for event in events if event["event"] == "done") == list(range(count))
+    assert server.wait() == 0
 
 
 def test_runs_as_many_jobs_as_allowed_and_queues_the_rest(stub):

@@ -3,7 +3,6 @@
 #include "fixedpoint/turn_signs.h"
 #include "fixedpoint/x86.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <immintrin.h>
@@ -268,7 +267,7 @@ void convolve_block(const DepthwiseRow& row, const std::byte* weights, const Til
                     const BlockNumbers* block, int channel, int channels, std::int8_t* out) {
   constexpr int kKept = kSize - kStride;
   constexpr int kColumns = kKept + kWindows * kStride;
-  const int count = std::min(channels - channel, kBlock);
+  const int count = channels - channel < kBlock ? channels - channel : kBlock;
   const auto mask = static_cast<__mmask16>((1U << count) - 1);
   const TapOrder order = tap_order();
   const Clamp clamp = clamp_of(numbers);
@@ -291,8 +290,9 @@ void convolve_block(const DepthwiseRow& row, const std::byte* weights, const Til
       sums[i] = convolve_window<kSize, kPartBytes>(start, x + kStride * i, weights);
       sums[i] = requantize<kHasLeft>(sums[i], n);
     }
+    const int left = row.out_width - pixel;
     store_windows<kIsWhole>(out, narrow(sums[0], sums[1], sums[2], sums[3], clamp),
-                            std::min(kWindows, row.out_width - pixel), channels, mask);
+                            left < kWindows ? left : kWindows, channels, mask);
     out += std::ptrdiff_t{kWindows} * channels;
 #pragma GCC unroll 4
     for (int i = 0; i < kKept; ++i) {

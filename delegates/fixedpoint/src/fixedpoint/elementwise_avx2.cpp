@@ -1,5 +1,6 @@
 #include "fixedpoint/avx2_block.h"
 #include "fixedpoint/halved_sum.h"
+#include "fixedpoint/kernels.h"
 #include "fixedpoint/operations.h"
 #include "fixedpoint/packed_conv.h"
 #include "fixedpoint/x86.h"
@@ -141,6 +142,8 @@ bool global_pool(const AvgPool2d& op, const std::int8_t* in, std::int8_t* out) {
   return true;
 }
 
+namespace {
+
 /// Taps of a window along one dimension that lie inside of the input.
 struct Taps {
   int first, end;
@@ -164,15 +167,28 @@ struct PoolWindow {
   int rows, columns;
 };
 
-/// 32 channels.
-__m256i most_of(const PoolWindow& window, __m256i most) {
+/// 32 channels for each vector.
+template <int kVectors>
+void pool_vectors(const PoolWindow& window, __m256i low, __m256i high, std::int8_t* out) {
+  __m256i most[kVectors];
+#pragma GCC unroll 2
+  for (int v = 0; v < kVectors; ++v) {
+    most[v] = low;
+  }
   for (int i = 0; i < window.rows; ++i) {
     const std::int8_t* tap = window.first + i * window.row_step;
     for (int j = 0; j < window.columns; ++j, tap += window.column_step) {
-      most = _mm256_max_epi8(most, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(tap)));
+      const auto* vectors = reinterpret_cast<const __m256i*>(tap);
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; ++v) {
+        most[v] = _mm256_max_epi8(most[v], _mm256_loadu_si256(vectors + v));
+      }
     }
   }
-  return most;
+#pragma GCC unroll 2
+  for (int v = 0; v < kVectors; ++v) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out) + v, _mm256_min_epi8(most[v], high));
+  }
 }
 
 /// Up to 16 channels.
@@ -189,15 +205,98 @@ __m128i most_of_some(const PoolWindow& window, int count, __m128i most) {
 void pool_channels(PoolWindow window, const MaxPool2d& op, std::int8_t* out) {
   const __m256i low = _mm256_set1_epi8(static_cast<char>(op.low));
   const __m256i high = _mm256_set1_epi8(static_cast<char>(op.high));
+  constexpr int kVector = 2 * kBlock;
   int left = op.window.in_channels;
-  for (; left >= 2 * kBlock; left -= 2 * kBlock, out += 2 * kBlock, window.first += 2 * kBlock) {
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out),
-                        _mm256_min_epi8(most_of(window, low), high));
+  for (; left >= 2 * kVector; left -= 2 * kVector, out += 2 * kVector) {
+    pool_vectors<2>(window, low, high, out);
+    window.first += 2 * kVector;
+  }
+  for (; left >= kVector; left -= kVector, out += kVector, window.first += kVector) {
+    pool_vectors<1>(window, low, high, out);
   }
   for (; left > 0; left -= kBlock, out += kBlock, window.first += kBlock) {
     const __m128i most = most_of_some(window, left, _mm256_castsi256_si128(low));
     store(out, _mm_min_epi8(most, _mm256_castsi256_si128(high)), left);
   }
+}
+
+struct BoundaryNumbers {
+  __m256 factor, least, most;
+  __m256i zero_point;
+};
+
+/// Eight values in 32 bits. NaN becomes the least, as maxima give their second operand then.
+__m256i quantize_eight(const float* in, const BoundaryNumbers& n) {
+  const __m256 x = _mm256_mul_ps(_mm256_loadu_ps(in), n.factor);
+  const __m256 inside = _mm256_min_ps(_mm256_max_ps(x, n.least), n.most);
+  return _mm256_add_epi32(_mm256_cvtps_epi32(inside), n.zero_point);
+}
+
+__m128i quantize_sixteen(const float* in, const BoundaryNumbers& n) {
+  const __m256i pairs = _mm256_packs_epi32(quantize_eight(in, n), quantize_eight(in + 8, n));
+  const __m256i ordered = _mm256_permute4x64_epi64(pairs, 0xD8);
+  return _mm_packs_epi16(_mm256_castsi256_si128(ordered), _mm256_extracti128_si256(ordered, 1));
+}
+
+/// Brings 16 bytes of each of up to four values into the order of pixels.
+struct PixelOrder {
+  __m128i from[kMostPixelValues][kMostPixelValues];
+
+  explicit PixelOrder(int values) {
+    for (int part = 0; part < values; ++part) {
+      for (int value = 0; value < values; ++value) {
+        alignas(16) std::int8_t places[16];
+        for (int i = 0; i < 16; ++i) {
+          const int byte = 16 * part + i;
+          places[i] = static_cast<std::int8_t>(byte % values == value ? byte / values : -1);
+        }
+        from[part][value] = _mm_load_si128(reinterpret_cast<const __m128i*>(places));
+      }
+    }
+  }
+};
+
+/// 16 pixels; `in` has their values `stride` apart.
+void quantize_sixteen_pixels(const float* in, int values, std::int64_t stride,
+                             const BoundaryNumbers& n, const PixelOrder& order, std::int8_t* out) {
+  __m128i bytes[kMostPixelValues];
+  for (int value = 0; value < values; ++value) {
+    bytes[value] = quantize_sixteen(in + value * stride, n);
+  }
+  for (int part = 0; part < values; ++part) {
+    __m128i made = _mm_shuffle_epi8(bytes[0], order.from[part][0]);
+    for (int value = 1; value < values; ++value) {
+      made = _mm_or_si128(made, _mm_shuffle_epi8(bytes[value], order.from[part][value]));
+    }
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out + 16 * part), made);
+  }
+}
+
+}  // namespace
+
+void quantize_pixels(const Boundary& op, const float* in, std::int64_t count, std::int64_t values,
+                     std::int64_t stride, std::int8_t* out) {
+  constexpr std::int64_t kPixels = 16;
+  const BoundaryNumbers n = {_mm256_set1_ps(op.factor),
+                             _mm256_set1_ps(static_cast<float>(op.low - op.zero_point)),
+                             _mm256_set1_ps(static_cast<float>(op.high - op.zero_point)),
+                             _mm256_set1_epi32(op.zero_point)};
+  const auto some_values = static_cast<int>(values);
+  const PixelOrder order(some_values);
+  std::int64_t i = 0;
+  for (; i + kPixels <= count; i += kPixels) {
+    quantize_sixteen_pixels(in + i, some_values, stride, n, order, out + i * values);
+  }
+  if (i == count) {
+    return;
+  }
+  float rest[kMostPixelValues * kPixels] = {};
+  std::int8_t made[kMostPixelValues * kPixels];
+  for (std::int64_t value = 0; value < values; ++value) {
+    std::memcpy(rest + value * kPixels, in + value * stride + i, (count - i) * sizeof(float));
+  }
+  quantize_sixteen_pixels(rest, some_values, kPixels, n, order, made);
+  std::memcpy(out + i * values, made, (count - i) * values);
 }
 
 void max_pool(const MaxPool2d& op, const std::int8_t* in, std::int8_t* out) {

@@ -12,9 +12,6 @@ namespace fixedpoint {
 namespace {
 
 constexpr std::int64_t kChunk = 256;
-/// Channels that are interleaved chunk by chunk: images have three, or four.
-constexpr std::int64_t kFewChannels = 4;
-
 /// Added and taken away again, it leaves a float32 below 2^22 rounded half to even.
 constexpr float kRounder = 12582912.0F;
 
@@ -36,6 +33,19 @@ struct QuantizeRun {
     for (std::int64_t i = 0; i < count; ++i) {
       out[i] = static_cast<T>(quantize_one(in[i], op, least, most));
     }
+  }
+};
+
+/// The same by the kernel of an instruction set.
+struct QuantizePixelsRun {
+  const Boundary& op;
+  QuantizePixels pixels;
+  void operator()(const float* in, std::int64_t count, std::int8_t* out) const {
+    pixels(op, in, count, 1, 0, out);
+  }
+  void interleave(const float* in, std::int64_t count, std::int64_t values, std::int64_t stride,
+                  std::int8_t* out) const {
+    pixels(op, in, count, values, stride, out);
   }
 };
 
@@ -79,9 +89,14 @@ Out* walk(const Copy& op, int dim, const In* in, Out* out, const Run& run) {
   const std::int64_t count = op.dims[dim];
   const std::int64_t stride = op.strides[dim];
   const int left = op.rank - dim;
-  if (left == 2 && stride == 1 && op.dims[dim + 1] <= kFewChannels) {
-    interleave(in, count, op.dims[dim + 1], op.strides[dim + 1], out, run);
-    return out + count * op.dims[dim + 1];
+  if (left == 2 && stride == 1 && op.dims[dim + 1] <= kMostPixelValues) {
+    const std::int64_t values = op.dims[dim + 1];
+    if constexpr (requires { &Run::interleave; }) {
+      run.interleave(in, count, values, op.strides[dim + 1], out);
+    } else {
+      interleave(in, count, values, op.strides[dim + 1], out, run);
+    }
+    return out + count * values;
   }
   if (left > 1) {
     for (std::int64_t i = 0; i < count; ++i) {
@@ -135,8 +150,17 @@ void copy(const Copy& op, const std::int8_t* in, std::int8_t* out) { copy_elemen
 
 void copy(const Copy& op, const std::int16_t* in, std::int16_t* out) { copy_elements(op, in, out); }
 
-void quantize(const Boundary& op, const float* in, std::int8_t* out) {
-  walk(op.read, 0, in + op.read.offset, out, QuantizeRun{op});
+void quantize_pixels(const Boundary& op, const float* in, std::int64_t count, std::int64_t values,
+                     std::int64_t stride, std::int8_t* out) {
+  if (values == 1) {
+    QuantizeRun{op}(in, count, out);
+  } else {
+    interleave(in, count, values, stride, out, QuantizeRun{op});
+  }
+}
+
+void quantize(const Boundary& op, const float* in, std::int8_t* out, QuantizePixels pixels) {
+  walk(op.read, 0, in + op.read.offset, out, QuantizePixelsRun{op, pixels});
 }
 
 void quantize(const Boundary& op, const float* in, std::int16_t* out) {

@@ -49,6 +49,14 @@ struct Kernels16 {
 /// As plain loops; convolutions of one group by the dot products of the instruction set.
 extern const Kernels16 kScalarKernels16;
 
+/// Quantizes `count` pixels of up to `kMostPixelValues` values, `stride` apart, to neighbours; one
+/// value a pixel is a plain row.
+using QuantizePixels = void (*)(const Boundary& boundary, const float* in, std::int64_t count,
+                                std::int64_t values, std::int64_t stride, std::int8_t* out);
+constexpr std::int64_t kMostPixelValues = 4;
+void quantize_pixels(const Boundary& boundary, const float* in, std::int64_t count,
+                     std::int64_t values, std::int64_t stride, std::int8_t* out);
+
 /// The primitives on one instruction set. All sets give the same bits.
 ///
 /// Elementwise ones may work in place: `out` is one of the inputs or overlaps none.
@@ -67,6 +75,7 @@ struct Kernels {
                   std::int8_t* out) = fixedpoint::softmax;
   void (*layer_norm)(const LayerNorm& norm, const std::int8_t* in,
                      std::int8_t* out) = fixedpoint::layer_norm;
+  QuantizePixels quantize_pixels = fixedpoint::quantize_pixels;
   /// For what has no kernel of its own: activations of 16 bits.
   DotRows dot_rows = fixedpoint::dot_rows;
   const Kernels16* of_16_bits = &kScalarKernels16;
@@ -95,7 +104,8 @@ const Kernels* find_kernels(std::string_view isa);
 void copy(const Copy& copy, const std::int8_t* in, std::int8_t* out);
 void copy(const Copy& copy, const std::int16_t* in, std::int16_t* out);
 /// The boundary; the same on every instruction set.
-void quantize(const Boundary& boundary, const float* in, std::int8_t* out);
+void quantize(const Boundary& boundary, const float* in, std::int8_t* out,
+              QuantizePixels pixels = quantize_pixels);
 void quantize(const Boundary& boundary, const float* in, std::int16_t* out);
 void dequantize(const Boundary& boundary, const std::int8_t* in, float* out);
 void dequantize(const Boundary& boundary, const std::int16_t* in, float* out);

@@ -91,7 +91,8 @@ Window draw_window(Draw& draw) {
     w.out_channels = static_cast<int>(draw.between(1, 70));
   }
   if (kind != 3) {
-    w.kernel_height = static_cast<int>(draw.between(1, std::min(3, w.in_height)));
+    const int most_rows = kind == 0 ? 5 : 3;
+    w.kernel_height = static_cast<int>(draw.between(1, std::min(most_rows, w.in_height)));
     w.kernel_width = static_cast<int>(draw.between(1, std::min(5, w.in_width)));
     w.stride_height = static_cast<int>(draw.between(1, 2));
     w.stride_width = static_cast<int>(draw.between(1, 2));
@@ -222,6 +223,33 @@ TEST_P(EachKernels, MultiplyToTheBitsOfTheDefinition) {
     auto found = a;
     GetParam()->mul(mul, found.data(), b.data(), found.data());
     ASSERT_EQ(found, expected);
+  }
+}
+
+TEST_P(EachKernels, QuantizePixelsToTheBitsOfTheDefinition) {
+  Draw draw(6);
+  constexpr float kOdd[] = {NAN, INFINITY, -INFINITY, 0.5F, -1.5F, -0.0F, 1e-42F};
+  for (int i = 0; i < kCases; ++i) {
+    const std::int64_t count = draw.between(1, 70);
+    const std::int64_t values = draw.between(1, kMostPixelValues);
+    const std::int64_t stride = count + draw.between(0, 3);
+    const Boundary boundary{.factor = 1.0F / static_cast<float>(draw.between(1, 9)),
+                            .zero_point = static_cast<int>(draw.between(-128, 127)),
+                            .low = static_cast<int>(draw.between(-128, 0)),
+                            .high = static_cast<int>(draw.between(0, 127))};
+    std::vector<float> in((values - 1) * stride + count);  // Sanitizers see what reads past it.
+    std::ranges::generate(in, [&] {
+      const auto odd = draw.between(0, 40);
+      return odd < std::ssize(kOdd) ? kOdd[odd]
+                                    : 0.5F * static_cast<float>(draw.between(-900, 900));
+    });
+    std::vector<std::int8_t> expected(count * values);
+    quantize_pixels(boundary, in.data(), count, values, stride, expected.data());
+    std::vector<std::int8_t> found(expected.size() + 1, 77);
+    GetParam()->quantize_pixels(boundary, in.data(), count, values, stride, found.data());
+    EXPECT_EQ(found.back(), 77);
+    found.pop_back();
+    ASSERT_EQ(found, expected) << count << " pixels of " << values;
   }
 }
 

@@ -140,9 +140,14 @@ Result<Run> make_moving(const Context& c) {
         return [op](Arguments in, void* out) { copy(op, input<T>(in), static_cast<T*>(out)); };
       });
     case Kind::kQuantize:
-      return wrap(decode_boundary, c, [](const Boundary& op) {
-        return
-            [op](Arguments in, void* out) { quantize(op, input<float>(in), static_cast<T*>(out)); };
+      return wrap(decode_boundary, c, [&](const Boundary& op) {
+        return [op, pixels = c.kernels.quantize_pixels](Arguments in, void* out) {
+          if constexpr (std::is_same_v<T, std::int8_t>) {
+            quantize(op, input<float>(in), static_cast<T*>(out), pixels);
+          } else {
+            quantize(op, input<float>(in), static_cast<T*>(out));
+          }
+        };
       });
     case Kind::kDequantize:
       return wrap(decode_boundary, c, [](const Boundary& op) {

@@ -98,6 +98,7 @@ constexpr Kernels kAvx2Kernels = {.isa = "avx2",
                                   .max_pool2d = avx2::max_pool,
                                   .table = avx2::table,
                                   .make_matmul = make_avx2_matmul,
+                                  .quantize_pixels = avx2::quantize_pixels,
                                   .dot_rows = dot_rows_avx2};
 
 constexpr Kernels kAvx512Kernels = {.isa = "avx512vnni",
@@ -111,6 +112,7 @@ constexpr Kernels kAvx512Kernels = {.isa = "avx512vnni",
                                     .make_matmul = make_avx512_matmul,
                                     .softmax = avx512::softmax,
                                     .layer_norm = avx512::layer_norm,
+                                    .quantize_pixels = avx512::quantize_pixels,
                                     .dot_rows = dot_rows_avx2};
 
 }  // namespace

@@ -28,6 +28,8 @@ bool mul(const Mul& op, const std::int8_t* a, const std::int8_t* b, std::int8_t*
 bool global_pool(const AvgPool2d& op, const std::int8_t* in, std::int8_t* out);
 void max_pool(const MaxPool2d& op, const std::int8_t* in, std::int8_t* out);
 void table(const std::int8_t* results, std::int64_t count, const std::int8_t* in, std::int8_t* out);
+void quantize_pixels(const Boundary& op, const float* in, std::int64_t count, std::int64_t values,
+                     std::int64_t stride, std::int8_t* out);
 
 }  // namespace fixedpoint::avx2
 
@@ -48,6 +50,8 @@ bool is_supported();
 /// False when the numbers need the definition's wider arithmetic; nothing is written then.
 bool add(const Add& op, const std::int8_t* a, const std::int8_t* b, std::int8_t* out);
 void table(const std::int8_t* results, std::int64_t count, const std::int8_t* in, std::int8_t* out);
+void quantize_pixels(const Boundary& op, const float* in, std::int64_t count, std::int64_t values,
+                     std::int64_t stride, std::int8_t* out);
 extern const MatmulUnit kMatmul;
 void softmax(const Softmax& op, const std::int8_t* in, std::int8_t* out);
 void layer_norm(const LayerNorm& op, const std::int8_t* in, std::int8_t* out);
