@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 #include <numeric>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "assay/record/profile.h"

@@ -212,7 +212,7 @@ int paired_tap(int tap) {
                          : kGroup * Pairs<kSize>::kUpper + column;
 }
 
-constexpr Packing packing_with(int (*tap_of)(int)) {
+constexpr Packing packing_with(int (*tap_of)(int)) noexcept {
   return {.channels = kBlock,
           .group = kGroup,
           .weight_bytes = 2,

@@ -131,6 +131,17 @@ Result<Run> unknown_kind(const OperationRecord& operation) {
               std::to_string(static_cast<int>(operation.kind)));
 }
 
+template <class T>
+Run make_quantize(const Boundary& op, const Kernels& kernels) {
+  if constexpr (std::is_same_v<T, std::int8_t>) {
+    return [op, pixels = kernels.quantize_pixels](Arguments in, void* out) {
+      quantize(op, input<float>(in), static_cast<T*>(out), pixels);
+    };
+  } else {
+    return [op](Arguments in, void* out) { quantize(op, input<float>(in), static_cast<T*>(out)); };
+  }
+}
+
 /// Operations that only move data, and the boundary.
 template <class T>
 Result<Run> make_moving(const Context& c) {
@@ -140,15 +151,8 @@ Result<Run> make_moving(const Context& c) {
         return [op](Arguments in, void* out) { copy(op, input<T>(in), static_cast<T*>(out)); };
       });
     case Kind::kQuantize:
-      return wrap(decode_boundary, c, [&](const Boundary& op) {
-        return [op, pixels = c.kernels.quantize_pixels](Arguments in, void* out) {
-          if constexpr (std::is_same_v<T, std::int8_t>) {
-            quantize(op, input<float>(in), static_cast<T*>(out), pixels);
-          } else {
-            quantize(op, input<float>(in), static_cast<T*>(out));
-          }
-        };
-      });
+      return wrap(decode_boundary, c,
+                  [&](const Boundary& op) { return make_quantize<T>(op, c.kernels); });
     case Kind::kDequantize:
       return wrap(decode_boundary, c, [](const Boundary& op) {
         return [op](Arguments in, void* out) {

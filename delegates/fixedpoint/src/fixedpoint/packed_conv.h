@@ -100,8 +100,8 @@ struct DepthwiseUnit {
   /// One output pixel of all `channels`: `taps` are `groups * group` pixels of the input.
   void (*convolve)(const std::int8_t* const* taps, int groups, const std::byte* weights,
                    const TileNumbers& numbers, int channels, std::int8_t* out);
-  SlidingUnit rows_of_3;  ///< Of 3x3 windows, faster.
-  SlidingUnit rows_of_5;  ///< Of 5x5 windows.
+  SlidingUnit rows_of_3 = {};  ///< Of 3x3 windows, faster.
+  SlidingUnit rows_of_5 = {};  ///< Of 5x5 windows.
 };
 
 using TableFunction = void (*)(const std::int8_t* results, std::int64_t count,
