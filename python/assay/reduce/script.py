@@ -230,7 +230,8 @@ def mark_of(text: str) -> str:
     code = re.search(r"\((0x[0-9a-f]+)\)", text)
     if code:
         return code.group(1)
-    sentence = re.sub(r"^\w+ failed: (\w+: )?", "", text.split("\n")[0])
+    told = text.split("\n")[0].split(" (from ")[0]  # What it was raised from is another error.
+    sentence = re.sub(r"^\w+ failed: (\w+: )?", "", told)
     words = re.split(r"[\d'\"\\:…]", sentence)
     return max(words, key=len, default="").strip()[:60]
 

@@ -158,6 +158,8 @@ def test_the_mark_of_an_error_is_what_does_not_change() -> None:
     assert mark_of("method 'x' does not load: OperatorMissing (0x14): no kernel") == "0x14"
     text = "serialize failed: RuntimeError: 0 in strides is not supported for ExecuTorch."
     assert mark_of(text) == "in strides is not supported for ExecuTorch."
+    text = "lower failed: Exception: a pass failed (from IndexError: no index of a 0-dim tensor)"
+    assert mark_of(text) == "a pass failed"
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.float64])
