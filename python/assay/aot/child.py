@@ -28,7 +28,7 @@ def run_child(
     try:
         _detach(log, close)
         _limit_memory(request.get("memory_limit_bytes"))
-        before = list(sys.modules)
+        before = frozenset(sys.modules)
         done = run_job(request, lambda event: _write_event(pipe, event))
         _write_event(pipe, {**done, "imported": imported_since(before)})
         status = 0

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 MAX_TEXT_CHARACTERS = 500
+_FROM = " (from "
 _PACKAGE = str(Path(__file__).parent)
 _REFUSED = re.compile(r"not implemented for '(Half|BFloat16|Char|Byte|Bool|Long|Int|Short)'")
 _OUT_OF_MEMORY = re.compile(
@@ -87,8 +88,13 @@ def readable_error(error: BaseException) -> str:
     text = _begin_of(error, lines=2)
     cause = _begin_of(_root_of(error), lines=1)
     if cause not in text:
-        text += f" (from {cause})"
+        text += f"{_FROM}{cause})"
     return text if len(text) <= MAX_TEXT_CHARACTERS else text[: MAX_TEXT_CHARACTERS - 1] + "…"
+
+
+def without_cause(text: str) -> str:
+    """A readable error without what it was raised from."""
+    return text.split(_FROM)[0]
 
 
 def _begin_of(error: BaseException, lines: int) -> str:

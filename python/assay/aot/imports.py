@@ -13,16 +13,15 @@ from assay.aot import quicker
 _INSTALLED = tuple({sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
 
 
-def imported_since(before: Iterable[str]) -> list[str]:
+def imported_since(before: frozenset[str]) -> list[str]:
     """Modules of installed packages that came after `before`, in the order in which they came.
 
     `before`: names, as in sys.modules. Plug-ins are left out: theirs may be other files next time.
     """
-    known = set(before)
     return [
         name
         for name, module in list(sys.modules.items())
-        if name not in known and _is_installed(module)
+        if name not in before and _is_installed(module)
     ]
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from assay.aot import recipes
+from assay.aot.errors import without_cause
 from assay.aot.inputs import Sample
 from assay.aot.layers import graph_of
 from assay.aot.models import Model, load_model, model_spec_from_json
@@ -230,7 +231,7 @@ def mark_of(text: str) -> str:
     code = re.search(r"\((0x[0-9a-f]+)\)", text)
     if code:
         return code.group(1)
-    told = text.split("\n")[0].split(" (from ")[0]  # What it was raised from is another error.
+    told = without_cause(text.split("\n")[0])
     sentence = re.sub(r"^\w+ failed: (\w+: )?", "", told)
     words = re.split(r"[\d'\"\\:…]", sentence)
     return max(words, key=len, default="").strip()[:60]

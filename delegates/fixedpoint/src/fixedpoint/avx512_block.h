@@ -63,6 +63,28 @@ struct Clamp {
   return _mm512_permutexvar_epi32(clamp.order, clamped);
 }
 
+/// Where the bytes of 16 groups come from whose members lie 16 bytes apart, for
+/// _mm512_permutexvar_epi8.
+struct ByteOrder {
+  alignas(64) std::int8_t from[64];
+};
+
+constexpr ByteOrder group_order(int members) {
+  ByteOrder order{};
+  for (int i = 0; i < 64; ++i) {
+    order.from[i] = static_cast<std::int8_t>(16 * (i % members) + i / members);
+  }
+  return order;
+}
+
+/// Of groups of one to four.
+inline constexpr ByteOrder kGroupOrders[] = {group_order(1), group_order(2), group_order(3),
+                                             group_order(4)};
+
+[[gnu::always_inline]] inline __m512i load_group_order(std::int64_t members) {
+  return _mm512_load_si512(kGroupOrders[members - 1].from);
+}
+
 /// Stores the first `count` bytes.
 [[gnu::always_inline]] inline void store_bytes(void* out, __m512i bytes, std::int64_t count) {
   if (count >= 64) {

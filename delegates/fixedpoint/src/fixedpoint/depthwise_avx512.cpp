@@ -180,14 +180,6 @@ struct TapOrder {
   __m512i bytes, sign;
 };
 
-TapOrder tap_order() {
-  alignas(64) std::int8_t bytes[64];
-  for (int i = 0; i < 64; ++i) {
-    bytes[i] = static_cast<std::int8_t>(16 * (i % kGroup) + i / kGroup);
-  }
-  return {_mm512_load_si512(bytes), _mm512_set1_epi8(-128)};
-}
-
 template <bool kIsWhole>
 [[gnu::always_inline]] inline __m128i load_channels(const std::int8_t* in, __mmask16 mask) {
   return kIsWhole ? _mm_loadu_si128(reinterpret_cast<const __m128i*>(in))
@@ -269,7 +261,7 @@ void convolve_block(const DepthwiseRow& row, const std::byte* weights, const Til
   constexpr int kColumns = kKept + kWindows * kStride;
   const int count = channels - channel < kBlock ? channels - channel : kBlock;
   const auto mask = static_cast<__mmask16>((1U << count) - 1);
-  const TapOrder order = tap_order();
+  const TapOrder order = {load_group_order(kGroup), _mm512_set1_epi8(-128)};
   const Clamp clamp = clamp_of(numbers);
   const Numbers n = load(*block);
   const __m512i start = _mm512_load_si512(block->start);

@@ -238,23 +238,28 @@ __m128i quantize_sixteen(const float* in, const BoundaryNumbers& n) {
   return _mm_packs_epi16(_mm256_castsi256_si128(ordered), _mm256_extracti128_si256(ordered, 1));
 }
 
-/// Brings 16 bytes of each of up to four values into the order of pixels.
+/// Brings 16 bytes of each of up to four values into the order of pixels, 16 bytes of them at a
+/// time: what _mm_shuffle_epi8 takes from each value.
 struct PixelOrder {
-  __m128i from[kMostPixelValues][kMostPixelValues];
+  alignas(16) std::int8_t from[kMostPixelValues][kMostPixelValues][16];
+};
 
-  explicit PixelOrder(int values) {
-    for (int part = 0; part < values; ++part) {
-      for (int value = 0; value < values; ++value) {
-        alignas(16) std::int8_t places[16];
-        for (int i = 0; i < 16; ++i) {
-          const int byte = 16 * part + i;
-          places[i] = static_cast<std::int8_t>(byte % values == value ? byte / values : -1);
-        }
-        from[part][value] = _mm_load_si128(reinterpret_cast<const __m128i*>(places));
+constexpr PixelOrder pixel_order(int values) {
+  PixelOrder order{};
+  for (int part = 0; part < values; ++part) {
+    for (int value = 0; value < values; ++value) {
+      for (int i = 0; i < 16; ++i) {
+        const int byte = 16 * part + i;
+        order.from[part][value][i] =
+            static_cast<std::int8_t>(byte % values == value ? byte / values : -1);
       }
     }
   }
-};
+  return order;
+}
+
+constexpr PixelOrder kPixelOrders[kMostPixelValues] = {pixel_order(1), pixel_order(2),
+                                                       pixel_order(3), pixel_order(4)};
 
 /// 16 pixels; `in` has their values `stride` apart.
 void quantize_sixteen_pixels(const float* in, int values, std::int64_t stride,
@@ -264,9 +269,10 @@ void quantize_sixteen_pixels(const float* in, int values, std::int64_t stride,
     bytes[value] = quantize_sixteen(in + value * stride, n);
   }
   for (int part = 0; part < values; ++part) {
-    __m128i made = _mm_shuffle_epi8(bytes[0], order.from[part][0]);
+    __m128i made = _mm_shuffle_epi8(bytes[0], load_bytes(order.from[part][0]));
     for (int value = 1; value < values; ++value) {
-      made = _mm_or_si128(made, _mm_shuffle_epi8(bytes[value], order.from[part][value]));
+      made =
+          _mm_or_si128(made, _mm_shuffle_epi8(bytes[value], load_bytes(order.from[part][value])));
     }
     _mm_storeu_si128(reinterpret_cast<__m128i*>(out + 16 * part), made);
   }
@@ -282,7 +288,7 @@ void quantize_pixels(const Boundary& op, const float* in, std::int64_t count, st
                              _mm256_set1_ps(static_cast<float>(op.high - op.zero_point)),
                              _mm256_set1_epi32(op.zero_point)};
   const auto some_values = static_cast<int>(values);
-  const PixelOrder order(some_values);
+  const PixelOrder& order = kPixelOrders[values - 1];
   std::int64_t i = 0;
   for (; i + kPixels <= count; i += kPixels) {
     quantize_sixteen_pixels(in + i, some_values, stride, n, order, out + i * values);

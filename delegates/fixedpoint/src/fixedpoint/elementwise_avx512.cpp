@@ -38,15 +38,6 @@ __m128i quantize_some(const float* in, __mmask16 mask, const BoundaryNumbers& n)
   return _mm512_cvtepi32_epi8(_mm512_add_epi32(_mm512_cvtps_epi32(inside), n.zero_point));
 }
 
-/// Where the bytes of 16 pixels come from whose values lie 16 bytes apart.
-__m512i pixel_order(std::int64_t values) {
-  alignas(64) std::int8_t order[64];
-  for (int i = 0; i < 64; ++i) {
-    order[i] = static_cast<std::int8_t>(16 * (i % values) + i / values);
-  }
-  return _mm512_load_si512(order);
-}
-
 }  // namespace
 
 bool add(const Add& op, const std::int8_t* a, const std::int8_t* b, std::int8_t* out) {
@@ -80,7 +71,7 @@ void quantize_pixels(const Boundary& op, const float* in, std::int64_t count, st
                              _mm512_set1_ps(static_cast<float>(op.low - op.zero_point)),
                              _mm512_set1_ps(static_cast<float>(op.high - op.zero_point)),
                              _mm512_set1_epi32(op.zero_point)};
-  const __m512i order = pixel_order(values);
+  const __m512i order = load_group_order(values);
   for (std::int64_t i = 0; i < count; i += kPixels) {
     const std::int64_t some = count - i < kPixels ? count - i : kPixels;
     const auto mask = static_cast<__mmask16>((1U << some) - 1);
