@@ -97,6 +97,25 @@ def test_an_interrupt_leaves_the_smallest_so_far(scripted: Workplace) -> None:
     assert set(CULPRITS) <= set(nodes_of(report) if report["model"]["args"] else CULPRITS)
 
 
+def test_each_failure_of_a_run_is_reduced(scripted: Workplace) -> None:
+    setting = ("--recipe", "executorch/portable", "--engine", "executorch@scripted")
+    ran = scripted.run("conform", "--suite", "models", *setting, "--quiet")
+    assert ran.code == 1, ran
+    # The second time everything is known, and the newest run is one of a reduction.
+    for _ in range(2):
+        finished = scripted.run("reduce", "--run", "latest", "--bundle", "failures", "--quiet")
+        assert finished.code == 0, finished
+        assert "1 failures in 1 results: 1 reduced, 1 confirmed" in finished.out
+    index = json.loads((scripted.folder / "failures" / "failures.json").read_text())
+    (failure,) = index["failures"]
+    assert (failure["case"], failure["verdict"]) == (CASE, "crashed")
+    folder = scripted.folder / "failures" / failure["folder"]
+    assert nodes_of(json.loads((folder / "reproduce.json").read_text())) == list(CULPRITS)
+    assert failure["folder"] in (scripted.folder / "failures" / "README.md").read_text()
+    nothing = ("--run", "latest", "--bundle", "none", "--match", "aten.*")
+    assert scripted.run("reduce", *nothing).code == 5
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "text"),
     [
@@ -105,6 +124,7 @@ def test_an_interrupt_leaves_the_smallest_so_far(scripted: Workplace) -> None:
         ([CASE, "--recipe", "executorch/portable,executorch/xnnpack-fp32"], 2, "one --recipe"),
         (["net.pte", "--recipe", "executorch/portable"], 2, "finished program"),
         ([CASE, "--recipe", "executorch/portable", "--budget", "3"], 2, "unit"),
+        ([CASE, "--run", "latest"], 2, "give the model or the case"),
     ],
 )
 def test_what_cannot_be_reduced_is_told(

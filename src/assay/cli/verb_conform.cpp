@@ -56,7 +56,7 @@ Result<ConformOptions> options_of(const Options& options, const std::optional<Ru
   if (!resumed) {
     auto what = options.what;
     if (!what.changed_since.empty()) {
-      ASSAY_ASSIGN_OR_RETURN(const auto run, store.get_run(what.changed_since));
+      ASSAY_ASSIGN_OR_RETURN(const auto run, get_conform_run(store, what.changed_since));
       what.changed_since = run.id;
     }
     return what;
@@ -73,7 +73,7 @@ Result<std::optional<Run>> run_to_resume(const Options& options, ResultStore& st
   if (options.resume.empty()) {
     return std::optional<Run>();
   }
-  ASSAY_ASSIGN_OR_RETURN(auto run, store.get_run(options.resume));
+  ASSAY_ASSIGN_OR_RETURN(auto run, get_conform_run(store, options.resume));
   return std::optional(std::move(run));
 }
 

@@ -124,7 +124,7 @@ Result<Items> list_metrics(const Options& /*options*/) {
 
 Result<Items> list_runs(const Options& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto store, options.store.open());
-  ASSAY_ASSIGN_OR_RETURN(const auto runs, store->list_runs(options.limit));
+  ASSAY_ASSIGN_OR_RETURN(const auto runs, store->list_runs({.limit = options.limit}));
   Items items;
   for (const auto& listing : runs) {
     items.push_back(

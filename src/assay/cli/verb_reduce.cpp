@@ -1,67 +1,27 @@
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <expected>
-#include <filesystem>
 #include <fmt/format.h>
-#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "assay/artifact/aot_servers.h"
 #include "assay/artifact/cache.h"
-#include "assay/base/clock.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
-#include "assay/base/log.h"
 #include "assay/base/result.h"
-#include "assay/base/units.h"
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/listener.h"
 #include "assay/cli/campaign_setup.h"
 #include "assay/cli/exit_code.h"
 #include "assay/cli/interrupt.h"
-#include "assay/cli/quick_spec.h"
+#include "assay/cli/reduce_one.h"
+#include "assay/cli/reduce_run.h"
 #include "assay/cli/verb.h"
-#include "assay/conform/conform.h"
-#include "assay/conform/conform_case.h"
 #include "assay/record/case.h"
-#include "assay/record/own_inputs.h"
 #include "assay/reduce/bundle.h"
-#include "assay/reduce/candidate.h"
-#include "assay/reduce/case_judge.h"
-#include "assay/reduce/check.h"
-#include "assay/reduce/finding.h"
-#include "assay/reduce/proposals.h"
-#include "assay/reduce/reducer.h"
-#include "assay/reduce/replay.h"
-#include "assay/spec/program_format.h"
-#include "assay/spec/spec.h"
-#include "assay/store/result_store.h"
 
 namespace assay::cli {
 namespace {
-
-constexpr int kSamples = 3;
-constexpr std::int64_t kSecondNs = 1'000'000'000;
-constexpr std::int64_t kJobTimeoutNs = 300 * kSecondNs;
-constexpr std::int64_t kLaunchTimeoutNs = 60 * kSecondNs;
-constexpr int kLaunchesTimed = 3;
-
-struct Options {
-  QuickSpec quick;
-  CampaignFlags flags;
-  std::string check = "same";
-  std::string replay;
-  std::string bundle;
-  std::string budget = "10min";
-  std::string format = "console";
-  int batch = 4;
-};
 
 /// Candidates pass and fail by design: none of that is news.
 class Silence : public CampaignListener {
@@ -69,147 +29,7 @@ class Silence : public CampaignListener {
   bool should_stop() override { return is_interrupted(); }
 };
 
-/// "aten.add.Tensor/float32/add-3", "models/diamond": a case of the suites, and no file or model.
-bool is_case_name(const std::string& text) {
-  const bool is_in_suite = text.starts_with("aten.") || text.starts_with("models/");
-  const auto last = text.substr(text.rfind('/') + 1);
-  return is_in_suite && text.find(':') == std::string::npos && last.find('.') == std::string::npos;
-}
-
-Result<Spec> spec_of(const Options& options, const ReduceCheck& check) {
-  auto quick = options.quick;
-  if (!is_case_name(quick.model) && find_program_format(quick.model)) {
-    return fail(ErrorCode::kInvalidArgument,
-                "a finished program cannot be made smaller: give the model or the case, and a "
-                "recipe");
-  }
-  if (is_case_name(quick.model)) {
-    quick.model = "aten:case";
-  }
-  if (quick.model.starts_with("aten:")) {
-    quick.inputs = kOwnInputs;
-  }
-  if (!check.recipe.empty()) {
-    quick.recipes.push_back(check.recipe);
-  }
-  ASSAY_ASSIGN_OR_RETURN(const auto document, quick.document({"evaluate"}));
-  return spec_from_json(document, options.flags.toolchain.context("assay reduce"));
-}
-
-/// One case, or two for a check by time.
-Result<CaseJudgeRequest> request_of(const Options& options, const ReduceCheck& check) {
-  ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_of(options, check));
-  ASSAY_ASSIGN_OR_RETURN(auto campaign, plan_campaign(spec, options.flags));
-  const std::size_t wanted = check.recipe.empty() ? 1 : 2;
-  if (campaign.cases.size() != wanted) {
-    return fail(
-        campaign.cases.empty() ? ErrorCode::kUnavailable : ErrorCode::kInvalidArgument,
-        fmt::format("{} cases, and {} is what is reduced: give one --recipe that runs here, "
-                    "and one value for each --option; assay doctor says what is missing",
-                    campaign.cases.size(), wanted == 1 ? "one" : "one with two recipes"));
-  }
-  campaign.run.purpose = "reduce";
-  campaign.settings.job_timeout_ns = kJobTimeoutNs;
-  if (campaign.settings.launch_timeout_ns == 0) {
-    campaign.settings.launch_timeout_ns = kLaunchTimeoutNs;
-  }
-  campaign.settings.launches = {.least = kLaunchesTimed, .most = kLaunchesTimed};
-  CaseJudgeRequest request;
-  if (wanted == 2) {
-    request.other = campaign.cases.back();
-    campaign.cases.pop_back();
-  }
-  request.campaign = std::move(campaign);
-  return request;
-}
-
-/// The case of that name in the suites.
-Result<ReduceCandidate> find_case(const std::string& name, const Options& options,
-                                  const CampaignTools& tools) {
-  const CaseSelection selection{.suite = name.starts_with("models/") ? "models" : "operators",
-                                .tier = "full",
-                                .match = {name}};
-  ASSAY_ASSIGN_OR_RETURN(const auto listing,
-                         list_cases(selection, options.flags.toolchain.jobs, tools));
-  const auto found = std::ranges::find(listing.cases, name, &ConformCase::name);
-  if (found == listing.cases.end()) {
-    return fail(ErrorCode::kNotFound,
-                fmt::format("no case '{}'; a report of assay conform names them, and "
-                            "assay conform --dry-run --tier full lists them",
-                            name));
-  }
-  return ReduceCandidate{.model = found->model, .inputs = found->inputs};
-}
-
-Result<ReduceCandidate> first_candidate(const Options& options, const Case& pattern,
-                                        const CampaignTools& tools) {
-  if (is_case_name(options.quick.model)) {
-    return find_case(options.quick.model, options, tools);
-  }
-  ReduceCandidate first{.model = pattern.model, .inputs = pattern.inputs};
-  first.inputs.count = kSamples;
-  return first;
-}
-
-/// What the verdict of a candidate depends on beside the candidate.
-std::string subject_of(const Options& options, const CaseJudge& judge,
-                       const ReduceCandidate& first) {
-  const auto& pattern = judge.pattern();
-  return digest_of_json({{"case", identity_of(judge.case_of(first))},
-                         {"engine", pattern.engine_build},
-                         {"toolchain", judge.toolchain().id},
-                         {"check", options.check}});
-}
-
-Result<ReduceReplay> replay_of(const Options& options, const std::string& subject) {
-  return options.replay.empty() ? ReduceReplay() : ReduceReplay::open(options.replay, subject);
-}
-
-/// Both a clock and an interrupt end it, with what was found so far.
-std::function<std::string()> stopping_of(std::int64_t budget_ns) {
-  return [until_ns = monotonic_ns() + budget_ns] {
-    return std::string(is_interrupted()             ? "interrupted"
-                       : monotonic_ns() >= until_ns ? "budget"
-                                                    : "");
-  };
-}
-
-void tell_step(const ReduceStep& step) {
-  log_line(LogLevel::kInfo, fmt::format("{}: {}", step.what, text_of_finding(step.finding)));
-}
-
-Result<ReductionReport> reduce(const Options& options, const ReduceCheck& check, CaseJudge& judge,
-                               const CampaignTools& tools) {
-  ASSAY_ASSIGN_OR_RETURN(const auto budget_ns, duration_ns_from_text(options.budget));
-  ASSAY_ASSIGN_OR_RETURN(const auto first, first_candidate(options, judge.pattern(), tools));
-  ASSAY_ASSIGN_OR_RETURN(auto replay, replay_of(options, subject_of(options, judge, first)));
-  const ListNodes list_nodes = [&judge](const Json& model) { return judge.list_nodes(model); };
-  const ReadSamples read_samples = [&judge](const ReduceCandidate& candidate) {
-    return judge.read_samples(candidate);
-  };
-  const JudgeCandidates judge_all = [&judge](const std::vector<ReduceCandidate>& candidates) {
-    return judge.judge(candidates);
-  };
-  ReduceSettings settings{.check = check,
-                          .batch = static_cast<std::size_t>(options.batch),
-                          .why_stop = stopping_of(budget_ns)};
-  if (!options.flags.run.is_quiet) {
-    settings.on_step = tell_step;
-  }
-  ReductionReport report{.name = options.quick.model, .check = options.check};
-  ASSAY_ASSIGN_OR_RETURN(
-      report.reduction,
-      reduce_case(first, proposals_by(list_nodes, read_samples), judge_all, replay, settings));
-  const auto& smallest = report.reduction.smallest().candidate;
-  report.command = command_of(judge, smallest);
-  if (!is_interrupted()) {
-    ASSAY_ASSIGN_OR_RETURN(const auto again, judge.judge_again(smallest));
-    report.is_confirmed = fails(check, report.reduction.first.finding, again);
-  }
-  return report;
-}
-
-void print(const Options& options, const ReductionReport& report, const Case& pattern) {
+void print(const ReduceOptions& options, const ReductionReport& report, const Case& pattern) {
   if (options.format == "json") {
     const auto document = document_of(report, pattern);
     fmt::print("{}\n", document.dump(2, ' ', false, Json::error_handler_t::replace));
@@ -221,40 +41,45 @@ void print(const Options& options, const ReductionReport& report, const Case& pa
   }
 }
 
-Result<ExitCode> execute(const Options& options) {
-  ASSAY_ASSIGN_OR_RETURN(const auto check, check_from_text(options.check));
-  ASSAY_ASSIGN_OR_RETURN(const auto request, request_of(options, check));
+Result<ExitCode> reduce_named(const ReduceOptions& options, const CampaignTools& tools) {
+  const auto reduced = reduce_one(options, tools);
+  if (!reduced && is_interrupted()) {
+    return ExitCode::kInterrupted;
+  }
+  if (!reduced) {
+    return std::unexpected(reduced.error());
+  }
+  print(options, reduced->report, reduced->pattern);
+  return is_interrupted() ? ExitCode::kInterrupted : ExitCode::kOk;
+}
+
+Result<ExitCode> execute(const ReduceOptions& options) {
+  if (options.run.empty() == options.quick.model.empty()) {
+    return fail(ErrorCode::kInvalidArgument,
+                "give the model or the case that fails, or --run RUN for all failures of a run of "
+                "assay conform");
+  }
   ASSAY_ASSIGN_OR_RETURN(const auto store, options.flags.store.open());
   const ArtifactCache cache(assay_home() / "cache");
   Silence silence;
   AotServers servers;
   auto tools = local_tools(*store, cache, options.flags.toolchain, silence);
   tools.servers = &servers;
-  const ExecuteCases execute_cases = run_campaign;
-  ASSAY_ASSIGN_OR_RETURN(auto judge, CaseJudge::open(request, tools, execute_cases));
-  auto report = reduce(options, check, judge, tools);
-  if (!report && is_interrupted()) {
-    return ExitCode::kInterrupted;
-  }
-  if (!report) {
-    return std::unexpected(report.error());
-  }
-  if (!options.bundle.empty()) {
-    ASSAY_RETURN_IF_ERROR(write_reduction_bundle(options.bundle, judge, *report));
-  }
-  ASSAY_RETURN_IF_ERROR(store->finish_run(request.campaign.run.id, unix_time_ns()));
-  print(options, *report, judge.pattern());
-  return is_interrupted() ? ExitCode::kInterrupted : ExitCode::kOk;
+  return options.run.empty() ? reduce_named(options, tools) : reduce_run(options, tools);
 }
 
 }  // namespace
 
 Execute declare_reduce(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReduceOptions>();
   options->quick.declare_model(app);
-  app.get_option("model")->description(
+  app.get_option("model")->required(false)->description(
       "A case of assay conform by name, or torchvision:NAME, file.py:FACTORY, model.pt2, "
       "aten:NAME");
+  app.add_option("--run", options->run,
+                 "Instead of a model: each failure of this run of assay conform, its id or latest");
+  app.add_option("--match", options->match, "Of a run: patterns of operators or cases")
+      ->delimiter(',');
   app.add_option("--check", options->check,
                  "What must stay: same, numeric, crash, timeout, error, not-delegated, "
                  "slower-than=RECIPE:1.5")

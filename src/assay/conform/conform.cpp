@@ -129,14 +129,14 @@ Result<std::optional<ConformReport>> earlier_report(ResultStore& store,
                                                     const std::string& reference,
                                                     const ConformReport& report) {
   if (!reference.empty()) {
-    ASSAY_ASSIGN_OR_RETURN(const auto run, store.get_run(reference));
+    ASSAY_ASSIGN_OR_RETURN(const auto run, get_conform_run(store, reference));
     ASSAY_ASSIGN_OR_RETURN(auto found, read_conform_report(store, run));
     return std::optional(std::move(found));
   }
-  ASSAY_ASSIGN_OR_RETURN(const auto runs, store.list_runs(kRunsLookedAt));
+  ASSAY_ASSIGN_OR_RETURN(const auto runs,
+                         store.list_runs({.limit = kRunsLookedAt, .purpose = kPurpose}));
   for (const auto& listing : runs) {
-    if (listing.run.purpose != kPurpose || listing.run.id == report.run.id ||
-        listing.run.finished_unix_ns == 0) {
+    if (listing.run.id == report.run.id || listing.run.finished_unix_ns == 0) {
       continue;
     }
     auto found = read_conform_report(store, listing.run);
@@ -289,6 +289,10 @@ Result<ConformReport> run_conformance(const ConformRequest& request, const Campa
   ASSAY_RETURN_IF_ERROR(tools.store.add_attachment(
       {.owner = report.run.id, .kind = std::string(kConformReportKind), .content = text}));
   return report;
+}
+
+Result<Run> get_conform_run(ResultStore& store, const std::string& reference) {
+  return store.get_run(reference == "latest" ? fmt::format("latest:{}", kPurpose) : reference);
 }
 
 Result<ConformReport> read_conform_report(ResultStore& store, const Run& run) {

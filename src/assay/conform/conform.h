@@ -48,6 +48,10 @@ Result<CaseListing> list_cases(const CaseSelection& selection, int parallel_jobs
 Result<ConformReport> run_conformance(const ConformRequest& request, const CampaignTools& tools,
                                       const ExecuteCases& execute);
 
+/// A run by id, unique prefix of an id, or "latest": the newest of conformance, whatever ran since.
+/// Errors: as ResultStore::get_run.
+Result<Run> get_conform_run(ResultStore& store, const std::string& reference);
+
 /// The report of a stored run. Errors: kNotFound when the run is none of conformance.
 Result<ConformReport> read_conform_report(ResultStore& store, const Run& run);
 

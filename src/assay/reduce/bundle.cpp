@@ -48,23 +48,26 @@ std::string text_of(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
-/// Runs the script and says what it showed.
-std::string verdict_of_script(const stdfs::path& folder, const CaseJudge& judge) {
+/// Runs the script and notes what it showed.
+void run_script(const stdfs::path& folder, const CaseJudge& judge, ReductionReport& report) {
   const auto ran =
       run_command({.argv = {judge.toolchain().python.string(), (folder / kScript).string()},
                    .stderr_file = (folder / "repro.log").string()},
                   kScriptTimeout);
   if (!ran) {
-    return "repro.py could not be run: " + ran.error().message;
+    report.script = "repro.py could not be run: " + ran.error().message;
+    return;
   }
-  return ran->exit_code == 0
-             ? "repro.py shows the failure (exit code 0)"
-             : fmt::format("repro.py does not show the failure here (exit code {}); see repro.log",
-                           ran->exit_code);
+  report.is_shown = ran->exit_code == 0;
+  report.script =
+      report.is_shown
+          ? "repro.py shows the failure (exit code 0)"
+          : fmt::format("repro.py does not show the failure here (exit code {}); see repro.log",
+                        ran->exit_code);
 }
 
-Result<std::string> write_script(const stdfs::path& folder, const CaseJudge& judge,
-                                 const ReductionReport& report, const Json& reference) {
+Status write_script(const stdfs::path& folder, const CaseJudge& judge, const Json& reference,
+                    ReductionReport& report) {
   const auto& smallest = report.reduction.smallest();
   ASSAY_ASSIGN_OR_RETURN(const auto reply,
                          judge.ask_toolchain({{"job", "script"},
@@ -76,11 +79,13 @@ Result<std::string> write_script(const stdfs::path& folder, const CaseJudge& jud
                                               {"name", report.name},
                                               {"out_dir", stdfs::absolute(folder).string()}}));
   if (reply.outcome != Outcome::kCompleted) {
-    return "there is no repro.py: " + reply.text;
+    report.script = "there is no repro.py: " + reply.text;
+  } else if (const auto why = reply.result.value("unavailable", std::string()); !why.empty()) {
+    report.script = "repro.py is not available for this: " + why;
+  } else {
+    run_script(folder, judge, report);
   }
-  const auto why = reply.result.value("unavailable", std::string());
-  return why.empty() ? verdict_of_script(folder, judge)
-                     : "repro.py is not available for this: " + why;
+  return {};
 }
 
 std::string readme_of(const ReductionReport& report, const Case& pattern) {
@@ -117,6 +122,7 @@ Json document_of(const ReductionReport& report, const Case& pattern) {
           {"is_confirmed", report.is_confirmed},
           {"command", report.command},
           {"script", report.script},
+          {"is_shown", report.is_shown},
           {"reduction", report.reduction}};
 }
 
@@ -159,7 +165,7 @@ Status write_reduction_bundle(const stdfs::path& folder, const CaseJudge& judge,
     ASSAY_RETURN_IF_ERROR(copy_reference(*reference, folder));
     source = reference->folder;
   }
-  ASSAY_ASSIGN_OR_RETURN(report.script, write_script(folder, judge, report, source));
+  ASSAY_RETURN_IF_ERROR(write_script(folder, judge, source, report));
   ASSAY_RETURN_IF_ERROR(write_file_atomically(
       folder / "reproduce.json", text_of(document_of(report, judge.pattern())) + "\n"));
   return write_file_atomically(folder / "README.md", readme_of(report, judge.pattern()));

@@ -19,6 +19,7 @@ struct ReductionReport {
   bool is_confirmed = false;  ///< The smallest failed alike when it was judged once more.
   std::string command;        ///< Repeats the smallest alone.
   std::string script;         ///< What became of repro.py; empty: no bundle was asked for.
+  bool is_shown = false;      ///< repro.py shows the failure.
 };
 
 /// Schema assay/reduction/1 of docs/reduce.md.

@@ -31,6 +31,12 @@ struct Attachment {
   std::string content;
 };
 
+/// Which runs are listed.
+struct RunFilter {
+  int limit = 20;
+  std::string purpose = {};  ///< "conform", "bench"; empty: any.
+};
+
 struct RunListing {
   Run run;
   int cases = 0;
@@ -66,10 +72,10 @@ class ResultStore {
   virtual Status add_metrics(std::span<const MetricRow> metrics) = 0;
   virtual Status add_attachment(const Attachment& attachment) = 0;
 
-  /// Newest first; at most `limit`.
-  virtual Result<std::vector<RunListing>> list_runs(int limit) = 0;
-  /// By id, unique prefix of an id, or "latest". Errors: kNotFound, listing the newest;
-  /// kInvalidArgument for a prefix of several.
+  /// Newest first.
+  virtual Result<std::vector<RunListing>> list_runs(const RunFilter& filter) = 0;
+  /// By id, unique prefix of an id, "latest", or "latest:conform": the newest of that purpose.
+  /// Errors: kNotFound, listing the newest; kInvalidArgument for a prefix of several.
   virtual Result<Run> get_run(std::string_view reference) = 0;
   virtual Result<Environment> get_environment(std::string_view id) = 0;
   virtual Result<std::vector<Case>> cases_of_run(std::string_view run_id) = 0;

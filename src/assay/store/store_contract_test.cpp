@@ -257,11 +257,25 @@ TEST_P(StoreContract, FindsRunsByIdPrefixAndAsLatest) {
   EXPECT_EQ(store().get_run("").error().code, ErrorCode::kNotFound);
 }
 
+TEST_P(StoreContract, FindsTheNewestRunOfAPurpose) {
+  for (const auto* id : {"aa", "bb", "cc"}) {
+    assay::Run run{.id = id, .purpose = id[0] == 'c' ? "reduce" : "conform"};
+    run.started_unix_ns = id[0];
+    ASSERT_TRUE(store().add_run(run).has_value());
+  }
+  EXPECT_EQ(store().get_run("latest").value().id, "cc");
+  EXPECT_EQ(store().get_run("latest:conform").value().id, "bb");
+  EXPECT_EQ(store().get_run("latest:bench").error().code, ErrorCode::kNotFound);
+  const auto listed = store().list_runs({.limit = 10, .purpose = "conform"}).value();
+  ASSERT_THAT(listed, SizeIs(2));
+  EXPECT_EQ(listed[0].run.id, "bb");
+}
+
 TEST_P(StoreContract, SaysThatNoRunIsThereYet) {
   EXPECT_EQ(store().get_run("latest").error().code, ErrorCode::kNotFound);
   EXPECT_EQ(store().get_environment("x").error().code, ErrorCode::kNotFound);
   EXPECT_EQ(store().get_artifact("x").error().code, ErrorCode::kNotFound);
-  EXPECT_THAT(store().list_runs(10).value(), SizeIs(0));
+  EXPECT_THAT(store().list_runs({.limit = 10}).value(), SizeIs(0));
   EXPECT_THAT(store().launches_of_attempt("x").value(), SizeIs(0));
 }
 
@@ -269,13 +283,13 @@ TEST_P(StoreContract, ListsRunsNewestFirstWithCounts) {
   const auto records = add_sample_run(store());
   assay::Run empty{.id = make_id(), .started_unix_ns = records.run.started_unix_ns + 1};
   ASSERT_TRUE(store().add_run(empty).has_value());
-  const auto runs = store().list_runs(10).value();
+  const auto runs = store().list_runs({.limit = 10}).value();
   ASSERT_THAT(runs, SizeIs(2));
   EXPECT_EQ(runs[0].run.id, empty.id);
   EXPECT_EQ(runs[0].cases, 0);
   EXPECT_EQ(runs[1].cases, 1);
   EXPECT_EQ(runs[1].launches, 1);
-  EXPECT_THAT(store().list_runs(1).value(), SizeIs(1));
+  EXPECT_THAT(store().list_runs({.limit = 1}).value(), SizeIs(1));
 }
 
 TEST_P(StoreContract, FinishesARun) {

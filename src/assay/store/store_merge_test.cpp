@@ -37,7 +37,7 @@ TEST_P(StoreMerge, BringsAnotherStoreOnce) {
   ASSERT_TRUE(copied.has_value()) << copied.error().message;
   EXPECT_GT(*copied, 0);
   EXPECT_EQ(store().merge_from(file("other.db")).value(), 0);
-  EXPECT_THAT(store().list_runs(10).value(), SizeIs(2));
+  EXPECT_THAT(store().list_runs({.limit = 10}).value(), SizeIs(2));
   const auto launches = store().launches_of_attempt(theirs.attempt.id).value();
   ASSERT_THAT(launches, SizeIs(1));
   EXPECT_EQ(json_of(launches[0]), json_of(theirs.launch));

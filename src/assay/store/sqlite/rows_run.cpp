@@ -18,6 +18,8 @@
 namespace assay::sqlite {
 namespace {
 
+constexpr std::string_view kLatestOf = "latest:";
+
 constexpr std::string_view kRunColumns =
     "id, purpose, name, labels, seed, argv, spec_digest, spec, environment, started_unix_ns, "
     "finished_unix_ns";
@@ -117,13 +119,13 @@ Status SqliteResultStore::add_reference(const Reference& reference) {
       reference.key, reference.kind, reference.folder, text_from_record(reference.document));
 }
 
-Result<std::vector<RunListing>> SqliteResultStore::list_runs(int limit) {
+Result<std::vector<RunListing>> SqliteResultStore::list_runs(const RunFilter& filter) {
   const auto sql = fmt::format(
       "SELECT {}, (SELECT count(*) FROM run_case WHERE run = run.id), (SELECT count(*) FROM launch "
       "JOIN attempt ON attempt.id = launch.attempt WHERE attempt.run = run.id) FROM run "
-      "ORDER BY started_unix_ns DESC, id DESC LIMIT ?",
+      "WHERE ?1 = '' OR purpose = ?1 ORDER BY started_unix_ns DESC, id DESC LIMIT ?2",
       kRunColumns);
-  return collect(connection_.prepare(sql, limit < 0 ? 0 : limit),
+  return collect(connection_.prepare(sql, filter.purpose, filter.limit < 0 ? 0 : filter.limit),
                  [](Statement& row) -> Result<RunListing> {
                    ASSAY_ASSIGN_OR_RETURN(auto run, read_run(row));
                    return RunListing{.run = std::move(run),
@@ -134,12 +136,16 @@ Result<std::vector<RunListing>> SqliteResultStore::list_runs(int limit) {
 
 Result<Run> SqliteResultStore::get_run(std::string_view reference) {
   const auto newest = fmt::format(
-      "SELECT {} FROM run WHERE substr(id, 1, length(?1)) = ?1 ORDER BY started_unix_ns DESC, id "
-      "DESC LIMIT 5",
+      "SELECT {} FROM run WHERE substr(id, 1, length(?1)) = ?1 AND (?2 = '' OR purpose = ?2) ORDER "
+      "BY started_unix_ns DESC, id DESC LIMIT 5",
       kRunColumns);
-  const auto prefix = reference == "latest" ? std::string_view() : reference;
-  ASSAY_ASSIGN_OR_RETURN(auto found, collect(connection_.prepare(newest, prefix), read_run));
-  if (found.size() == 1 || (reference == "latest" && !found.empty())) {
+  const bool is_latest = reference == "latest" || reference.starts_with(kLatestOf);
+  const auto prefix = is_latest ? std::string_view() : reference;
+  const auto purpose =
+      reference.starts_with(kLatestOf) ? reference.substr(kLatestOf.size()) : std::string_view();
+  ASSAY_ASSIGN_OR_RETURN(auto found,
+                         collect(connection_.prepare(newest, prefix, purpose), read_run));
+  if (found.size() == 1 || (is_latest && !found.empty())) {
     return std::move(found.front());
   }
   if (!found.empty() && !reference.empty()) {
@@ -147,7 +153,7 @@ Result<Run> SqliteResultStore::get_run(std::string_view reference) {
                 fmt::format("'{}' may be one of several runs: {}; give more of the id", reference,
                             describe_runs(found)));
   }
-  ASSAY_ASSIGN_OR_RETURN(const auto others, collect(connection_.prepare(newest, ""), read_run));
+  ASSAY_ASSIGN_OR_RETURN(const auto others, collect(connection_.prepare(newest, "", ""), read_run));
   return fail(ErrorCode::kNotFound, others.empty() ? "the store holds no run yet"
                                                    : fmt::format("no run '{}'; the newest are {}",
                                                                  reference, describe_runs(others)));

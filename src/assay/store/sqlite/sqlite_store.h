@@ -33,7 +33,7 @@ class SqliteResultStore final : public ResultStore {
   Status add_metrics(std::span<const MetricRow> metrics) override;
   Status add_attachment(const Attachment& attachment) override;
 
-  Result<std::vector<RunListing>> list_runs(int limit) override;
+  Result<std::vector<RunListing>> list_runs(const RunFilter& filter) override;
   Result<Run> get_run(std::string_view reference) override;
   Result<Environment> get_environment(std::string_view id) override;
   Result<std::vector<Case>> cases_of_run(std::string_view run_id) override;

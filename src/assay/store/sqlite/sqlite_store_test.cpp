@@ -154,7 +154,7 @@ TEST_F(SqliteStore, TakesLaunchesFromTwoProcessesAtOnce) {
     EXPECT_EQ(exit_code_of(child), 0);
   }
   auto store = open();
-  const auto runs = store->list_runs(10).value();
+  const auto runs = store->list_runs({.limit = 10}).value();
   ASSERT_THAT(runs, SizeIs(2));
   EXPECT_EQ(runs[0].launches, kEach);
   EXPECT_EQ(runs[1].launches, kEach);
@@ -205,7 +205,7 @@ TEST_F(SqliteStore, StaysReadableOnAFullDisk) {
   }
   {
     auto again = open("small/results.db");
-    EXPECT_THAT(again->list_runs(10).value(), SizeIs(1)) << "opens on the full disk";
+    EXPECT_THAT(again->list_runs({.limit = 10}).value(), SizeIs(1)) << "opens on the full disk";
   }
   EXPECT_EQ(::umount(mount_point.c_str()), 0);
 }
@@ -272,7 +272,7 @@ TEST_F(SqliteStore, TakesBackAMergeThatFails) {
   }
   auto store = open();
   EXPECT_FALSE(store->merge_from(file("other.db")).has_value());
-  EXPECT_THAT(store->list_runs(10).value(), SizeIs(0));
+  EXPECT_THAT(store->list_runs({.limit = 10}).value(), SizeIs(0));
   const auto records = add_sample_run(*store);
   EXPECT_EQ(ids_of_launches(*store, records.attempt.id).size(), 1U) << "still writes";
 }
