@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <immintrin.h>
 
 #pragma GCC target("avx2")
@@ -51,6 +52,10 @@ void widen(const std::int8_t* in, int count, std::byte* packed) {
   }
 }
 
+void copy(const std::int16_t* in, int count, std::byte* packed) {
+  std::memcpy(packed, in, count * sizeof *in);
+}
+
 }  // namespace
 
 const GemmUnit kGemm = {.packing = {.channels = kBlock,
@@ -62,6 +67,12 @@ const GemmUnit kGemm = {.packing = {.channels = kBlock,
                         .element_bytes = 2,
                         .pack = widen,
                         .multiply = multiply<WideDot>};
+
+const GemmUnit16 kGemm16 = {.packing = kGemm.packing,
+                            .rows = WideDot::kRows,
+                            .element_bytes = 2,
+                            .pack = copy,
+                            .multiply = multiply<WideDot, std::int16_t>};
 
 const GemmUnit kNarrowGemm = {.packing = {.channels = kBlock,
                                           .group = NarrowDot::kGroup,

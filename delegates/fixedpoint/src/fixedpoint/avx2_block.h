@@ -7,7 +7,7 @@
 #include <cstring>
 #include <immintrin.h>
 
-/// How blocks of 16 sums become bytes with AVX2, for the files that are compiled for it.
+/// How blocks of 16 sums become results with AVX2, for the files that are compiled for it.
 #pragma GCC push_options
 #pragma GCC target("avx2")
 
@@ -108,6 +108,45 @@ struct Bounds {
 /// One block's.
 [[gnu::always_inline]] inline __m128i narrow(__m256i first, __m256i second, const Bounds& bounds) {
   return _mm256_castsi256_si128(narrow(first, second, first, second, bounds));
+}
+
+/// Bounds of all 16-bit values of a vector.
+[[gnu::always_inline]] inline Bounds wide_bounds_of(int low, int high) {
+  return {_mm256_set1_epi16(static_cast<short>(low)), _mm256_set1_epi16(static_cast<short>(high))};
+}
+
+/// The clamped 16-bit values of a block, each lane of 128 bits for itself.
+[[gnu::always_inline]] inline __m256i narrow_wide_in_lanes(__m256i first, __m256i second,
+                                                           const Bounds& bounds) {
+  const __m256i values = _mm256_packs_epi32(first, second);
+  return _mm256_min_epi16(_mm256_max_epi16(values, bounds.low), bounds.high);
+}
+
+/// The same in order.
+[[gnu::always_inline]] inline __m256i narrow_wide(__m256i first, __m256i second,
+                                                  const Bounds& bounds) {
+  return _mm256_permute4x64_epi64(narrow_wide_in_lanes(first, second, bounds), 0xD8);
+}
+
+/// Up to 16 values, and zeros.
+[[gnu::always_inline]] inline __m256i load_some(const std::int16_t* in, int count) {
+  if (count >= kBlock) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(in));
+  }
+  alignas(32) std::int16_t all[kBlock] = {};
+  std::memcpy(all, in, count * sizeof *in);
+  return load(all);
+}
+
+/// Stores the first `count` values, at most 16.
+[[gnu::always_inline]] inline void store(std::int16_t* out, __m256i values, int count) {
+  if (count >= kBlock) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), values);
+    return;
+  }
+  alignas(32) std::int16_t all[kBlock];
+  _mm256_store_si256(reinterpret_cast<__m256i*>(all), values);
+  std::memcpy(out, all, count * sizeof *out);
 }
 
 /// The lower half to one place, the upper half to another.

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kRows = 12;
 constexpr int kTileBlocks = 2;
-constexpr int kGroup = 4;
+constexpr int kGroupBytes = 4;  ///< Activations that one 32-bit lane multiplies.
 
 /// From 16 to 32 bytes, by two vectors that overlap.
 [[gnu::always_inline]] inline void pack_some(const std::int8_t* in, int count, std::byte* packed) {
@@ -49,11 +49,25 @@ void pack(const std::int8_t* in, int count, std::byte* packed) {
   }
 }
 
+/// Fours of products of 8 bits.
+struct ByteDot {
+  [[gnu::always_inline]] static __m512i add(__m512i sums, __m512i x, __m512i weights) {
+    return _mm512_dpbusd_epi32(sums, x, weights);
+  }
+};
+
+/// Pairs of products of 16 bits.
+struct WideDot {
+  [[gnu::always_inline]] static __m512i add(__m512i sums, __m512i x, __m512i weights) {
+    return _mm512_dpwssd_epi32(sums, x, weights);
+  }
+};
+
 /// The sums of a tile's rows, one member each: an array of them would live in memory.
-template <int kCount, int kBlocks>
+template <class Dot, int kCount, int kBlocks>
 struct Rows {
   __m512i first, second;
-  Rows<kCount - 1, kBlocks> rest;
+  Rows<Dot, kCount - 1, kBlocks> rest;
 
   [[gnu::always_inline]] void start(__m512i first_start, __m512i second_start) {
     first = first_start;
@@ -65,9 +79,9 @@ struct Rows {
     std::int32_t values = 0;
     std::memcpy(&values, a, sizeof values);
     const __m512i x = _mm512_set1_epi32(values);
-    first = _mm512_dpbusd_epi32(first, x, first_weights);
+    first = Dot::add(first, x, first_weights);
     if constexpr (kBlocks > 1) {
-      second = _mm512_dpbusd_epi32(second, x, second_weights);
+      second = Dot::add(second, x, second_weights);
     }
     rest.add(a + stride, stride, first_weights, second_weights);
   }
@@ -82,20 +96,26 @@ struct Rows {
     rest.template requantize_second<kHasLeft>(n);
   }
   /// Two rows at a time.
-  [[gnu::always_inline]] void store(const Clamp& clamp, int channels, std::int8_t* out,
+  [[gnu::always_inline]] void store(const TileNumbers& numbers, int channels, std::int8_t* out,
                                     std::ptrdiff_t stride) {
+    const Clamp clamp = clamp_of(numbers);
     if constexpr (kCount == 1) {
       store_bytes(out, narrow(first, second, first, second, clamp), channels);
     } else {
       const __m512i bytes = narrow(first, second, rest.first, rest.second, clamp);
       store_two_rows(out, stride, bytes, channels);
-      rest.rest.store(clamp, channels, out + 2 * stride, stride);
+      rest.rest.store(numbers, channels, out + 2 * stride, stride);
     }
+  }
+  [[gnu::always_inline]] void store(const TileNumbers& numbers, int channels, std::int16_t* out,
+                                    std::ptrdiff_t stride) {
+    store_values(out, narrow_wide(first, second, numbers), channels);
+    rest.store(numbers, channels, out + stride, stride);
   }
 };
 
-template <int kBlocks>
-struct Rows<0, kBlocks> {
+template <class Dot, int kBlocks>
+struct Rows<Dot, 0, kBlocks> {
   void start(__m512i /*first*/, __m512i /*second*/) {}
   void add(const std::byte* /*a*/, std::ptrdiff_t /*stride*/, __m512i /*first*/,
            __m512i /*second*/) {}
@@ -103,20 +123,20 @@ struct Rows<0, kBlocks> {
   void requantize_first(const Numbers& /*n*/) {}
   template <bool kHasLeft>
   void requantize_second(const Numbers& /*n*/) {}
-  void store(const Clamp& /*clamp*/, int /*channels*/, std::int8_t* /*out*/,
+  template <class T>
+  void store(const TileNumbers& /*numbers*/, int /*channels*/, T* /*out*/,
              std::ptrdiff_t /*stride*/) {}
 };
 
 /// A tile of `kCount` rows and as many blocks of channels as there are; weights always lie for two.
-template <int kCount, int kBlocks>
+template <class Dot, class T, int kCount, int kBlocks>
 void multiply_rows(const std::byte* a, std::ptrdiff_t a_stride, const std::byte* b, int groups,
-                   const TileNumbers& numbers, std::int8_t* out, std::ptrdiff_t out_stride,
-                   int channels) {
-  Rows<kCount, kBlocks> rows;
+                   const TileNumbers& numbers, T* out, std::ptrdiff_t out_stride, int channels) {
+  Rows<Dot, kCount, kBlocks> rows;
   rows.start(_mm512_load_si512(numbers.blocks[0].start),
              _mm512_load_si512(numbers.blocks[1].start));
   for (int group = 0; group < groups; ++group) {
-    rows.add(a + group * kGroup, a_stride, _mm512_load_si512(b), _mm512_load_si512(b + 64));
+    rows.add(a + group * kGroupBytes, a_stride, _mm512_load_si512(b), _mm512_load_si512(b + 64));
     b += 64 * kTileBlocks;
   }
   if (has_left(numbers.blocks[0])) {
@@ -131,50 +151,64 @@ void multiply_rows(const std::byte* a, std::ptrdiff_t a_stride, const std::byte*
       rows.template requantize_second<false>(load(numbers.blocks[1]));
     }
   }
-  rows.store(clamp_of(numbers), channels, out, out_stride);
+  rows.store(numbers, channels, out, out_stride);
 }
 
+template <class T>
 using Multiply = void (*)(const std::byte*, std::ptrdiff_t, const std::byte*, int,
-                          const TileNumbers&, std::int8_t*, std::ptrdiff_t, int);
+                          const TileNumbers&, T*, std::ptrdiff_t, int);
 
-template <int kBlocks>
+template <class Dot, class T, int kBlocks>
 struct Tiles {
-  Multiply by_rows[kRows + 1] = {nullptr,
-                                 multiply_rows<1, kBlocks>,
-                                 multiply_rows<2, kBlocks>,
-                                 multiply_rows<3, kBlocks>,
-                                 multiply_rows<4, kBlocks>,
-                                 multiply_rows<5, kBlocks>,
-                                 multiply_rows<6, kBlocks>,
-                                 multiply_rows<7, kBlocks>,
-                                 multiply_rows<8, kBlocks>,
-                                 multiply_rows<9, kBlocks>,
-                                 multiply_rows<10, kBlocks>,
-                                 multiply_rows<11, kBlocks>,
-                                 multiply_rows<12, kBlocks>};
+  Multiply<T> by_rows[kRows + 1] = {nullptr,
+                                    multiply_rows<Dot, T, 1, kBlocks>,
+                                    multiply_rows<Dot, T, 2, kBlocks>,
+                                    multiply_rows<Dot, T, 3, kBlocks>,
+                                    multiply_rows<Dot, T, 4, kBlocks>,
+                                    multiply_rows<Dot, T, 5, kBlocks>,
+                                    multiply_rows<Dot, T, 6, kBlocks>,
+                                    multiply_rows<Dot, T, 7, kBlocks>,
+                                    multiply_rows<Dot, T, 8, kBlocks>,
+                                    multiply_rows<Dot, T, 9, kBlocks>,
+                                    multiply_rows<Dot, T, 10, kBlocks>,
+                                    multiply_rows<Dot, T, 11, kBlocks>,
+                                    multiply_rows<Dot, T, 12, kBlocks>};
 };
 
-constexpr Tiles<1> kNarrow;
-constexpr Tiles<2> kWide;
-
+template <class Dot, class T>
 void multiply(const std::byte* a, std::ptrdiff_t a_stride, int rows, const std::byte* b, int groups,
-              const TileNumbers& numbers, std::int8_t* out, std::ptrdiff_t out_stride,
-              int channels) {
-  const Multiply by_rows = channels <= kBlock ? kNarrow.by_rows[rows] : kWide.by_rows[rows];
+              const TileNumbers& numbers, T* out, std::ptrdiff_t out_stride, int channels) {
+  static constexpr Tiles<Dot, T, 1> kNarrow;
+  static constexpr Tiles<Dot, T, 2> kWide;
+  const Multiply<T> by_rows = channels <= kBlock ? kNarrow.by_rows[rows] : kWide.by_rows[rows];
   by_rows(a, a_stride, b, groups, numbers, out, out_stride, channels);
+}
+
+void copy(const std::int16_t* in, int count, std::byte* packed) {
+  std::memcpy(packed, in, count * sizeof *in);
 }
 
 }  // namespace
 
 const GemmUnit kGemm = {.packing = {.channels = kTileBlocks * kBlock,
-                                    .group = kGroup,
+                                    .group = kGroupBytes,
                                     .weight_bytes = 1,
                                     .activation_offset = kTurnedSign,
                                     .channel_of = same_channel},
                         .rows = kRows,
                         .element_bytes = 1,
                         .pack = pack,
-                        .multiply = multiply};
+                        .multiply = multiply<ByteDot, std::int8_t>};
+
+const GemmUnit16 kGemm16 = {.packing = {.channels = kTileBlocks * kBlock,
+                                        .group = kGroupBytes / 2,
+                                        .weight_bytes = 2,
+                                        .activation_offset = 0,
+                                        .channel_of = same_channel},
+                            .rows = kRows,
+                            .element_bytes = 2,
+                            .pack = copy,
+                            .multiply = multiply<WideDot, std::int16_t>};
 
 bool is_supported() {
   return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&

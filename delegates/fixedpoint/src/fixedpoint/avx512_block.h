@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <immintrin.h>
 
-/// How blocks of 16 sums become bytes with AVX-512, for the files that are compiled for it.
+/// How blocks of 16 sums become results with AVX-512, for the files that are compiled for it.
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512bw,avx512vl,avx512dq")
 
@@ -91,6 +91,25 @@ inline constexpr ByteOrder kGroupOrders[] = {group_order(1), group_order(2), gro
     _mm512_storeu_si512(out, bytes);
   } else {
     _mm512_mask_storeu_epi8(out, ~std::uint64_t{0} >> (64 - count), bytes);
+  }
+}
+
+/// The clamped 16-bit values of two times 16 results, one after the other.
+[[gnu::always_inline]] inline __m512i narrow_wide(__m512i a, __m512i b,
+                                                  const TileNumbers& numbers) {
+  const __m512i order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
+  const __m512i low = _mm512_set1_epi16(static_cast<short>(numbers.low));
+  const __m512i high = _mm512_set1_epi16(static_cast<short>(numbers.high));
+  const __m512i values = _mm512_packs_epi32(a, b);
+  return _mm512_permutexvar_epi64(order, _mm512_min_epi16(_mm512_max_epi16(values, low), high));
+}
+
+/// Stores the first `count` values of 16 bits.
+[[gnu::always_inline]] inline void store_values(std::int16_t* out, __m512i values, int count) {
+  if (count >= 32) {
+    _mm512_storeu_si512(out, values);
+  } else {
+    _mm512_mask_storeu_epi16(out, (std::uint32_t{1} << count) - 1, values);
   }
 }
 

@@ -11,12 +11,15 @@
 namespace fixedpoint {
 
 /// As a product of matrices, a panel of windows at a time.
-std::unique_ptr<ConvKernel> make_gemm_conv(const Conv2d& conv, const GemmUnit& unit,
-                                           TableFunction table, PackedWeights packed);
+template <class T>
+std::unique_ptr<TypedConvKernel<T>> make_gemm_conv(const Conv2d& conv, const TypedGemmUnit<T>& unit,
+                                                   TableFunction table, PackedWeights packed);
 
 /// One filter a channel, a pixel at a time.
-std::unique_ptr<ConvKernel> make_depthwise_conv(const Conv2d& conv, const DepthwiseUnit& unit,
-                                                TableFunction table, PackedWeights packed);
+template <class T>
+std::unique_ptr<TypedConvKernel<T>> make_depthwise_conv(const Conv2d& conv,
+                                                        const TypedDepthwiseUnit<T>& unit,
+                                                        TableFunction table, PackedWeights packed);
 
 /// One filter a channel, a row at a time; for windows that the unit slides.
 std::unique_ptr<ConvKernel> make_depthwise_rows(const Conv2d& conv, const SlidingUnit& unit,

@@ -40,9 +40,30 @@ template <bool kIsWhole>
   return _mm256_madd_epi16(x.halves[half], load(weights + 32 * half));
 }
 
-void convolve(const std::int8_t* const* taps, int groups, const std::byte* weights,
-              const TileNumbers& numbers, int channels, std::int8_t* out) {
+/// Those of 16 bits are as wide as they have to be.
+template <bool kIsWhole>
+[[gnu::always_inline]] inline __m256i widen(const std::int16_t* tap, int count) {
+  return load_some(tap, kIsWhole ? kBlock : count);
+}
+
+[[gnu::always_inline]] inline void store_interleaved(std::int8_t* out, __m256i first,
+                                                     __m256i second, const TileNumbers& numbers,
+                                                     int count) {
   const Bounds bounds = bounds_of(numbers.low, numbers.high);
+  const __m256i bytes = narrow_interleaved(first, second, first, second, bounds);
+  store(out, _mm256_castsi256_si128(bytes), count);
+}
+
+[[gnu::always_inline]] inline void store_interleaved(std::int16_t* out, __m256i first,
+                                                     __m256i second, const TileNumbers& numbers,
+                                                     int count) {
+  const Bounds bounds = wide_bounds_of(numbers.low, numbers.high);
+  store(out, narrow_wide_in_lanes(first, second, bounds), count);
+}
+
+template <class T>
+void convolve(const T* const* taps, int groups, const std::byte* weights,
+              const TileNumbers& numbers, int channels, T* out) {
   const BlockNumbers* block = numbers.blocks;
   for (int channel = 0; channel < channels; channel += kBlock, ++block) {
     const int count = channels - channel;
@@ -56,8 +77,7 @@ void convolve(const std::int8_t* const* taps, int groups, const std::byte* weigh
     }
     first = requantize<true>(first, *block, 0);
     second = requantize<true>(second, *block, 1);
-    const __m256i bytes = narrow_interleaved(first, second, first, second, bounds);
-    store(out + channel, _mm256_castsi256_si128(bytes), count);
+    store_interleaved(out + channel, first, second, numbers, count);
   }
 }
 
@@ -228,5 +248,7 @@ const DepthwiseUnit kDepthwise = {
     .convolve = convolve,
     .rows_of_3 = {.packing = packing_with(paired_tap<3>), .convolve = convolve_row<3>},
     .rows_of_5 = {.packing = packing_with(paired_tap<5>), .convolve = convolve_row<5>}};
+
+const DepthwiseUnit16 kDepthwise16 = {.packing = packing_with(nullptr), .convolve = convolve};
 
 }  // namespace fixedpoint::avx2

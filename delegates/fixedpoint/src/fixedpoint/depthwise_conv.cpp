@@ -16,11 +16,18 @@
 namespace fixedpoint {
 namespace {
 
-class DepthwiseConv : public PackedKernel {
+template <class T>
+class DepthwiseConv : public PackedKernel<T> {
+  using Base = PackedKernel<T>;
+  using Base::conv_;
+  using Base::packed_;
+  using Base::padded_;
+  using Base::parts_;
+
  public:
-  DepthwiseConv(const Conv2d& conv, const DepthwiseUnit& unit, TableFunction table,
+  DepthwiseConv(const Conv2d& conv, const TypedDepthwiseUnit<T>& unit, TableFunction table,
                 PackedWeights packed)
-      : PackedKernel(conv, table, std::move(packed)), unit_(unit) {
+      : Base(conv, table, std::move(packed)), unit_(unit) {
     take_taps(1);
     const Window& w = conv_.window;
     for (int i = 0; i < w.kernel_height; ++i) {
@@ -32,16 +39,16 @@ class DepthwiseConv : public PackedKernel {
     }
   }
 
-  void run(const std::int8_t* in, std::int8_t* out) override {
+  void run(const T* in, T* out) override {
     run_share(in, out, {0, conv_.window.out_pixels()}, taps_.data());
   }
 
   int split(int parts) override {
-    take_taps(take_parts(parts));
+    take_taps(this->take_parts(parts));
     return parts_;
   }
 
-  void run_part(const std::int8_t* in, std::int8_t* out, int part) override {
+  void run_part(const T* in, T* out, int part) override {
     const Window& w = conv_.window;
     run_share(in, out, share_of(w.out_pixels(), part, parts_, w.out_width),
               taps_.data() + tap_count_ * part);
@@ -53,24 +60,23 @@ class DepthwiseConv : public PackedKernel {
     taps_.assign(tap_count_ * parts, padded_.padding());
   }
 
-  void run_share(const std::int8_t* in, std::int8_t* out, Share pixels,
-                 const std::int8_t** taps) const {
+  void run_share(const T* in, T* out, Share pixels, const T** taps) const {
     const Window& w = conv_.window;
-    const TileNumbers channels = numbers(0);
+    const TileNumbers channels = this->numbers(0);
     Pixel pixel(w, pixels.first);
-    std::int8_t* first = out + pixels.first * w.out_channels;
+    T* first = out + pixels.first * w.out_channels;
     for (std::int64_t i = pixels.first; i < pixels.end; ++i, pixel.next()) {
       find_taps(in, pixel, taps);
       unit_.convolve(taps, packed_.groups, packed_.tile_weights(0), channels, w.out_channels,
                      out + i * w.out_channels);
     }
-    look_up((pixels.end - pixels.first) * w.out_channels, first);
+    this->look_up((pixels.end - pixels.first) * w.out_channels, first);
   }
 
-  void find_taps(const std::int8_t* in, const Pixel& pixel, const std::int8_t** taps) const {
+  void find_taps(const T* in, const Pixel& pixel, const T** taps) const {
     const Window& w = conv_.window;
     if (pixel.is_interior()) {
-      const std::int8_t* base = in + pixel.offset(pixel.top(), pixel.left());
+      const T* base = in + pixel.offset(pixel.top(), pixel.left());
       for (std::size_t tap = 0; tap < offsets_.size(); ++tap) {
         taps[tap] = base + offsets_[tap];
       }
@@ -86,14 +92,14 @@ class DepthwiseConv : public PackedKernel {
     }
   }
 
-  const DepthwiseUnit& unit_;
+  const TypedDepthwiseUnit<T>& unit_;
   std::size_t tap_count_ = 0;
   /// Of each part. Those past the last tap stay on the padding; their weights are zero.
-  std::vector<const std::int8_t*> taps_;
+  std::vector<const T*> taps_;
   std::vector<std::int64_t> offsets_;
 };
 
-class DepthwiseRows : public PackedKernel {
+class DepthwiseRows : public PackedKernel<std::int8_t> {
  public:
   DepthwiseRows(const Conv2d& conv, const SlidingUnit& unit, TableFunction table,
                 PackedWeights packed)
@@ -143,10 +149,17 @@ class DepthwiseRows : public PackedKernel {
 
 }  // namespace
 
-std::unique_ptr<ConvKernel> make_depthwise_conv(const Conv2d& conv, const DepthwiseUnit& unit,
-                                                TableFunction table, PackedWeights packed) {
-  return std::make_unique<DepthwiseConv>(conv, unit, table, std::move(packed));
+template <class T>
+std::unique_ptr<TypedConvKernel<T>> make_depthwise_conv(const Conv2d& conv,
+                                                        const TypedDepthwiseUnit<T>& unit,
+                                                        TableFunction table, PackedWeights packed) {
+  return std::make_unique<DepthwiseConv<T>>(conv, unit, table, std::move(packed));
 }
+
+template std::unique_ptr<TypedConvKernel<std::int8_t>> make_depthwise_conv(
+    const Conv2d&, const TypedDepthwiseUnit<std::int8_t>&, TableFunction, PackedWeights);
+template std::unique_ptr<TypedConvKernel<std::int16_t>> make_depthwise_conv(
+    const Conv2d&, const TypedDepthwiseUnit<std::int16_t>&, TableFunction, PackedWeights);
 
 std::unique_ptr<ConvKernel> make_depthwise_rows(const Conv2d& conv, const SlidingUnit& unit,
                                                 TableFunction table, PackedWeights packed) {

@@ -45,6 +45,14 @@ struct Rows {
     }
     rest.template requantize<kHasLeft>(n);
   }
+  [[gnu::always_inline]] void store(const TileNumbers& numbers, int channels, std::int8_t* out,
+                                    std::ptrdiff_t stride) {
+    store(bounds_of(numbers.low, numbers.high), channels, out, stride);
+  }
+  [[gnu::always_inline]] void store(const TileNumbers& numbers, int channels, std::int16_t* out,
+                                    std::ptrdiff_t stride) {
+    store(wide_bounds_of(numbers.low, numbers.high), channels, out, stride);
+  }
   /// Two rows at a time.
   [[gnu::always_inline]] void store(const Bounds& bounds, int channels, std::int8_t* out,
                                     std::ptrdiff_t stride) {
@@ -56,6 +64,11 @@ struct Rows {
       rest.rest.store(bounds, channels, out + 2 * stride, stride);
     }
   }
+  [[gnu::always_inline]] void store(const Bounds& bounds, int channels, std::int16_t* out,
+                                    std::ptrdiff_t stride) {
+    avx2::store(out, narrow_wide(first, second, bounds), channels);
+    rest.store(bounds, channels, out + stride, stride);
+  }
 };
 
 template <class Dot, int kHalves>
@@ -65,15 +78,14 @@ struct Rows<Dot, 0, kHalves> {
            __m256i /*second*/) {}
   template <bool kHasLeft>
   void requantize(const BlockNumbers& /*n*/) {}
-  void store(const Bounds& /*bounds*/, int /*channels*/, std::int8_t* /*out*/,
-             std::ptrdiff_t /*stride*/) {}
+  template <class T>
+  void store(const Bounds& /*bounds*/, int /*channels*/, T* /*out*/, std::ptrdiff_t /*stride*/) {}
 };
 
 /// A tile of `kCount` rows and eight channels, or 16; weights always lie for 16.
-template <class Dot, int kCount, int kHalves>
+template <class Dot, class T, int kCount, int kHalves>
 void multiply_rows(const std::byte* a, std::ptrdiff_t a_stride, const std::byte* b, int groups,
-                   const TileNumbers& numbers, std::int8_t* out, std::ptrdiff_t out_stride,
-                   int channels) {
+                   const TileNumbers& numbers, T* out, std::ptrdiff_t out_stride, int channels) {
   Rows<Dot, kCount, kHalves> rows;
   rows.start(load(numbers.blocks->start), load(numbers.blocks->start + kHalf));
   for (int group = 0; group < groups; ++group) {
@@ -85,26 +97,27 @@ void multiply_rows(const std::byte* a, std::ptrdiff_t a_stride, const std::byte*
   } else {
     rows.template requantize<false>(*numbers.blocks);
   }
-  rows.store(bounds_of(numbers.low, numbers.high), channels, out, out_stride);
+  rows.store(numbers, channels, out, out_stride);
 }
 
+template <class T>
 using Multiply = void (*)(const std::byte*, std::ptrdiff_t, const std::byte*, int,
-                          const TileNumbers&, std::int8_t*, std::ptrdiff_t, int);
+                          const TileNumbers&, T*, std::ptrdiff_t, int);
 
 /// By the number of rows.
-template <class Dot, int kHalves, int... kCounts>
+template <class Dot, class T, int kHalves, int... kCounts>
 constexpr auto tiles_of(std::integer_sequence<int, kCounts...> /*counts*/) {
-  return std::array<Multiply, sizeof...(kCounts)>{multiply_rows<Dot, kCounts + 1, kHalves>...};
+  return std::array<Multiply<T>, sizeof...(kCounts)>{
+      multiply_rows<Dot, T, kCounts + 1, kHalves>...};
 }
 
-template <class Dot>
+template <class Dot, class T = std::int8_t>
 void multiply(const std::byte* a, std::ptrdiff_t a_stride, int rows, const std::byte* b, int groups,
-              const TileNumbers& numbers, std::int8_t* out, std::ptrdiff_t out_stride,
-              int channels) {
+              const TileNumbers& numbers, T* out, std::ptrdiff_t out_stride, int channels) {
   using Counts = std::make_integer_sequence<int, Dot::kRows>;
-  static constexpr auto kNarrow = tiles_of<Dot, 1>(Counts());
-  static constexpr auto kWide = tiles_of<Dot, 2>(Counts());
-  const Multiply by_rows = channels <= kHalf ? kNarrow[rows - 1] : kWide[rows - 1];
+  static constexpr auto kNarrow = tiles_of<Dot, T, 1>(Counts());
+  static constexpr auto kWide = tiles_of<Dot, T, 2>(Counts());
+  const Multiply<T> by_rows = channels <= kHalf ? kNarrow[rows - 1] : kWide[rows - 1];
   by_rows(a, a_stride, b, groups, numbers, out, out_stride, channels);
 }
 

@@ -25,10 +25,18 @@ constexpr std::size_t kMostNearWeightBytes = 1024 * 1024;
 constexpr std::ptrdiff_t kLine = 64;
 constexpr int kMostPanelRows = 96;
 
-class GemmConv : public PackedKernel {
+template <class T>
+class GemmConv : public PackedKernel<T> {
+  using Base = PackedKernel<T>;
+  using Base::conv_;
+  using Base::packed_;
+  using Base::padded_;
+  using Base::parts_;
+
  public:
-  GemmConv(const Conv2d& conv, const GemmUnit& unit, TableFunction table, PackedWeights packed)
-      : PackedKernel(conv, table, std::move(packed)),
+  GemmConv(const Conv2d& conv, const TypedGemmUnit<T>& unit, TableFunction table,
+           PackedWeights packed)
+      : Base(conv, table, std::move(packed)),
         unit_(unit),
         row_bytes_(std::ptrdiff_t{packed_.groups} * unit.packing.group * unit.element_bytes) {
     const bool is_near = packed_.tiles * packed_.tile_weight_bytes <= kMostNearWeightBytes;
@@ -39,17 +47,17 @@ class GemmConv : public PackedKernel {
     panels_ = take_memory(panel_bytes_);
   }
 
-  void run(const std::int8_t* in, std::int8_t* out) override {
+  void run(const T* in, T* out) override {
     run_share(in, out, {0, conv_.window.out_pixels()}, {0, packed_.tiles}, panels_.get());
   }
 
   /// By rows of the matrix, or by tiles of channels where there are few rows.
   int split(int parts) override {
-    panels_ = take_memory(panel_bytes_ * take_parts(parts));
+    panels_ = take_memory(panel_bytes_ * this->take_parts(parts));
     return parts_;
   }
 
-  void run_part(const std::int8_t* in, std::int8_t* out, int part) override {
+  void run_part(const T* in, T* out, int part) override {
     const std::int64_t pixels = conv_.window.out_pixels();
     Share rows{0, pixels};
     Share tiles{0, packed_.tiles};
@@ -62,8 +70,7 @@ class GemmConv : public PackedKernel {
   }
 
  private:
-  void run_share(const std::int8_t* in, std::int8_t* out, Share pixels, Share tiles,
-                 std::byte* panel) const {
+  void run_share(const T* in, T* out, Share pixels, Share tiles, std::byte* panel) const {
     const Window& w = conv_.window;
     Pixel pixel(w, pixels.first);
     for (std::int64_t start = pixels.first; start < pixels.end && tiles.first < tiles.end;
@@ -74,13 +81,13 @@ class GemmConv : public PackedKernel {
       } else {
         pack_windows(in, rows, pixel, panel);
       }
-      std::int8_t* panel_out = out + start * w.out_channels;
+      T* panel_out = out + start * w.out_channels;
       multiply(panel, rows, tiles, panel_out);
       look_up_tiles(rows, tiles, panel_out);
     }
   }
 
-  void pack_pointwise(const std::int8_t* in, int rows, std::byte* panel) const {
+  void pack_pointwise(const T* in, int rows, std::byte* panel) const {
     const int channels = conv_.window.in_channels;
     if (row_bytes_ == std::ptrdiff_t{channels} * unit_.element_bytes) {
       unit_.pack(in, rows * channels, panel);
@@ -91,14 +98,14 @@ class GemmConv : public PackedKernel {
     }
   }
 
-  void pack_windows(const std::int8_t* in, int rows, Pixel& pixel, std::byte* panel) const {
+  void pack_windows(const T* in, int rows, Pixel& pixel, std::byte* panel) const {
     for (int row = 0; row < rows; ++row, pixel.next()) {
       pack_window(in, pixel, panel + row * row_bytes_);
     }
   }
 
   /// One row of the matrix: the taps of a window, one after the other.
-  void pack_window(const std::int8_t* in, const Pixel& pixel, std::byte* packed) const {
+  void pack_window(const T* in, const Pixel& pixel, std::byte* packed) const {
     const Window& w = conv_.window;
     const std::ptrdiff_t tap_bytes = std::ptrdiff_t{w.in_channels} * unit_.element_bytes;
     const std::ptrdiff_t row_step = std::ptrdiff_t{w.dilation_height} * w.in_width * w.in_channels;
@@ -118,27 +125,27 @@ class GemmConv : public PackedKernel {
     }
   }
 
-  void multiply(const std::byte* panel, int rows, Share tiles, std::int8_t* out) const {
+  void multiply(const std::byte* panel, int rows, Share tiles, T* out) const {
     const int channels = conv_.window.out_channels;
     for (auto tile = static_cast<int>(tiles.first); tile < tiles.end; ++tile) {
       const int first = tile * unit_.packing.channels;
       const int count = std::min(unit_.packing.channels, channels - first);
       for (int row = 0; row < rows; row += unit_.rows) {
         unit_.multiply(panel + row * row_bytes_, row_bytes_, std::min(unit_.rows, rows - row),
-                       packed_.tile_weights(tile), packed_.groups, numbers(tile),
+                       packed_.tile_weights(tile), packed_.groups, this->numbers(tile),
                        out + std::int64_t{row} * channels + first, channels, count);
       }
     }
   }
 
   /// The table, on the channels of these tiles.
-  void look_up_tiles(int rows, Share tiles, std::int8_t* out) const {
+  void look_up_tiles(int rows, Share tiles, T* out) const {
     const auto first = static_cast<int>(tiles.first) * unit_.packing.channels;
     const int end = static_cast<int>(tiles.end) * unit_.packing.channels;
-    look_up_channels(rows, first, std::min(end, conv_.window.out_channels), out);
+    this->look_up_channels(rows, first, std::min(end, conv_.window.out_channels), out);
   }
 
-  const GemmUnit& unit_;
+  const TypedGemmUnit<T>& unit_;
   std::ptrdiff_t row_bytes_;
   int panel_rows_ = 0;
   std::ptrdiff_t panel_bytes_ = 0;
@@ -148,9 +155,15 @@ class GemmConv : public PackedKernel {
 
 }  // namespace
 
-std::unique_ptr<ConvKernel> make_gemm_conv(const Conv2d& conv, const GemmUnit& unit,
-                                           TableFunction table, PackedWeights packed) {
-  return std::make_unique<GemmConv>(conv, unit, table, std::move(packed));
+template <class T>
+std::unique_ptr<TypedConvKernel<T>> make_gemm_conv(const Conv2d& conv, const TypedGemmUnit<T>& unit,
+                                                   TableFunction table, PackedWeights packed) {
+  return std::make_unique<GemmConv<T>>(conv, unit, table, std::move(packed));
 }
+
+template std::unique_ptr<TypedConvKernel<std::int8_t>> make_gemm_conv(
+    const Conv2d&, const TypedGemmUnit<std::int8_t>&, TableFunction, PackedWeights);
+template std::unique_ptr<TypedConvKernel<std::int16_t>> make_gemm_conv(
+    const Conv2d&, const TypedGemmUnit<std::int16_t>&, TableFunction, PackedWeights);
 
 }  // namespace fixedpoint

@@ -1,8 +1,10 @@
 #include "fixedpoint/format.h"
 #include "fixedpoint/kernels.h"
 #include "fixedpoint/operations.h"
+#include "fixedpoint/testing/drawn.h"
 #include "fixedpoint/transformer.h"
 #include "fixedpoint/transformer16.h"
+#include "fixedpoint/window_taps.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +13,7 @@
 #include <gtest/gtest.h>
 #include <numeric>
 #include <random>
+#include <string>
 #include <vector>
 
 // Activations of 16 bits: the definitions beside wider integers and real numbers.
@@ -48,6 +51,56 @@ Requantize draw_requantize(std::mt19937_64& engine) {
           .low = -32768,
           .high = 32767,
           .rounding = draw(engine, 0, 1) == 0 ? Rounding::kHalfUp : Rounding::kHalfEven};
+}
+
+/// The definition of a convolution.
+std::vector<std::int16_t> convolved(const testing::ConvCase& made) {
+  const Window& w = made.conv.window;
+  std::vector<std::int16_t> out(made.out_size());
+  std::vector<std::int16_t> patch(std::size_t(w.taps()) * w.in_channels);
+  for_each_pixel(w, out.data(), [&](int image, int row, int column, std::int16_t* pixel) {
+    gather_window(w, made.wide_input.data(), image, row, column, patch.data());
+    for (int channel = 0; channel < w.out_channels; ++channel) {
+      std::int64_t sum = 0;
+      for (int i = 0; i < w.depth(); ++i) {
+        const int place = i / w.in_group() * w.in_channels +
+                          channel / w.out_group() * w.in_group() + i % w.in_group();
+        sum += std::int64_t{patch[place]} * made.weights[std::int64_t{channel} * w.depth() + i];
+      }
+      pixel[channel] = static_cast<std::int16_t>(requantized(numbers_of(made.conv, channel), sum));
+    }
+  });
+  return out;
+}
+
+void expect_convolved(const Kernels& kernels, const testing::ConvCase& made,
+                      const std::vector<std::int16_t>& expected) {
+  const auto about = std::string(kernels.isa) + " " + testing::describe(made.conv.window);
+  const auto kernel = kernels.of_16_bits->make_conv2d(made.conv, kernels.dot_rows);
+  std::vector<std::int16_t> found(expected.size() + 1, 77);
+  kernel->run(made.wide_input.data(), found.data());
+  EXPECT_EQ(found.back(), 77) << about;
+  found.pop_back();
+  ASSERT_EQ(found, expected) << about;
+  std::ranges::fill(found, std::int16_t{0});
+  const int parts = kernel->split(3);
+  for (int part = 0; part < parts; ++part) {
+    kernel->run_part(made.wide_input.data(), found.data(), part);
+  }
+  ASSERT_EQ(found, expected) << parts << " parts, " << about;
+}
+
+TEST(Conv16, HasTheBitsOfTheDefinitionOnEachInstructionSet) {
+  testing::Draw draw(6);
+  for (int i = 0; i < testing::kCases; ++i) {
+    const auto made = testing::draw_conv16(draw, testing::draw_window(draw));
+    const auto expected = convolved(made);
+    for (const auto* kernels : all_kernels()) {
+      if (kernels->is_supported()) {
+        ASSERT_NO_FATAL_FAILURE(expect_convolved(*kernels, made, expected));
+      }
+    }
+  }
 }
 
 TEST(RequantizeWide, IsTheFormulaIn128Bits) {

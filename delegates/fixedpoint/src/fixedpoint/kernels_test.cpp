@@ -1,6 +1,7 @@
 #include "fixedpoint/kernels.h"
 
 #include "fixedpoint/operations.h"
+#include "fixedpoint/testing/drawn.h"
 #if defined(__x86_64__)
 #include "fixedpoint/tile_conv.h"
 #include "fixedpoint/x86.h"
@@ -26,131 +27,13 @@ void PrintTo(const Kernels* kernels, std::ostream* out) { *out << kernels->isa; 
 
 namespace {
 
-/// How many drawn cases each kernel is tried on; an emulator or a sanitizer takes fewer.
-int case_count() {
-  const char* given = std::getenv("FIXEDPOINT_TEST_CASES");
-  const int count = given != nullptr ? std::atoi(given) : 10000;
-  return std::max(count, 1);
-}
-const int kCases = case_count();
+using testing::describe;
+using testing::Draw;
+using testing::draw_conv;
+using testing::draw_window;
+using testing::kCases;
 
-class Draw {
- public:
-  explicit Draw(unsigned seed) : engine_(seed) {}
-  std::int64_t between(std::int64_t low, std::int64_t high) {
-    return std::uniform_int_distribution<std::int64_t>(low, high)(engine_);
-  }
-  /// Every third vector holds extremes only.
-  std::vector<std::int8_t> bytes(std::size_t count) {
-    const bool is_extreme = between(0, 2) == 0;
-    std::vector<std::int8_t> values(count);
-    for (auto& value : values) {
-      value = static_cast<std::int8_t>(is_extreme ? (between(0, 1) == 0 ? -128 : 127)
-                                                  : between(-128, 127));
-    }
-    return values;
-  }
-
- private:
-  std::mt19937 engine_;
-};
-
-/// A convolution with its constants and an input.
-struct ConvCase {
-  Conv2d conv;
-  std::vector<std::int8_t> weights;
-  std::vector<std::int32_t> multipliers;
-  std::vector<std::uint8_t> shifts;
-  std::vector<std::int64_t> biases;
-  std::vector<std::int8_t> table;
-  std::vector<std::int8_t> input;
-
-  std::size_t out_size() const { return conv.window.out_pixels() * conv.window.out_channels; }
-};
-
-int out_size(int in, int kernel, int stride, int pad, int dilation) {
-  return (in + 2 * pad - dilation * (kernel - 1) - 1) / stride + 1;
-}
-
-Window draw_window(Draw& draw) {
-  Window w{.batch = static_cast<int>(draw.between(1, 2)),
-           .in_height = static_cast<int>(draw.between(1, 9)),
-           .in_width = static_cast<int>(draw.between(1, 9))};
-  const auto kind = draw.between(0, 3);
-  if (kind == 0) {  // depthwise
-    w.in_channels = w.out_channels = w.groups = static_cast<int>(draw.between(2, 150));
-    if (draw.between(0, 7) == 0) {
-      w.in_width = static_cast<int>(draw.between(30, 100));  // Rows go by parts of 32 pixels.
-    }
-  } else if (kind == 1) {  // groups
-    w.groups = static_cast<int>(draw.between(2, 3));
-    w.in_channels = w.groups * static_cast<int>(draw.between(1, 5));
-    w.out_channels = w.groups * static_cast<int>(draw.between(1, 5));
-  } else {
-    w.in_channels = static_cast<int>(draw.between(1, 70));
-    w.out_channels = static_cast<int>(draw.between(1, 70));
-  }
-  if (kind != 3) {
-    const int most_rows = kind == 0 ? 5 : 3;
-    w.kernel_height = static_cast<int>(draw.between(1, std::min(most_rows, w.in_height)));
-    w.kernel_width = static_cast<int>(draw.between(1, std::min(5, w.in_width)));
-    w.stride_height = static_cast<int>(draw.between(1, 2));
-    w.stride_width = static_cast<int>(draw.between(1, 2));
-    w.pad_top = static_cast<int>(draw.between(0, w.kernel_height - 1));
-    w.pad_left = static_cast<int>(draw.between(0, w.kernel_width - 1));
-    w.dilation_width =
-        w.kernel_width * 2 - 1 <= w.in_width ? static_cast<int>(draw.between(1, 2)) : 1;
-  }
-  w.out_height = out_size(w.in_height, w.kernel_height, w.stride_height, w.pad_top, 1);
-  w.out_width = out_size(w.in_width, w.kernel_width, w.stride_width, w.pad_left, w.dilation_width);
-  w.padding_value = static_cast<int>(draw.between(-128, 127));
-  return w;
-}
-
-ConvCase draw_conv(Draw& draw, const Window& window) {
-  ConvCase made{.conv = {.window = window}};
-  const Window& w = made.conv.window;
-  made.input = draw.bytes(std::size_t(w.batch) * w.in_height * w.in_width * w.in_channels);
-  made.weights = draw.bytes(std::size_t(w.out_channels) * w.depth());
-  std::ranges::replace(made.weights, std::int8_t{-128}, std::int8_t{-127});
-  if (draw.between(0, 2) == 0) {  // What some instruction sets multiply faster: 64 at most.
-    std::ranges::transform(made.weights, made.weights.begin(), [](int weight) {
-      return static_cast<std::int8_t>((weight + (weight < 0 ? -1 : 1)) / 2);
-    });
-  }
-  made.table = draw.bytes(256);
-  const bool has_large_scales = draw.between(0, 3) == 0;
-  for (int i = 0; i < w.out_channels; ++i) {
-    made.multipliers.push_back(static_cast<std::int32_t>(
-        draw.between(std::int64_t{1} << 30, (std::int64_t{1} << 31) - 1)));
-    const int shift = static_cast<int>(draw.between(has_large_scales ? 20 : 33, 45));
-    made.shifts.push_back(static_cast<std::uint8_t>(shift));
-    made.biases.push_back(draw.between(-200, 200) * (std::int64_t{1} << shift) +
-                          draw.between(0, (std::int64_t{1} << shift) - 1));
-  }
-  const int first = static_cast<int>(draw.between(-128, 127));
-  const int second = static_cast<int>(draw.between(-128, 127));
-  made.conv.low = std::min(first, second);
-  made.conv.high = std::max(first, second);
-  made.conv.weights = made.weights.data();
-  made.conv.multipliers = made.multipliers.data();
-  made.conv.shifts = made.shifts.data();
-  made.conv.biases = made.biases.data();
-  made.conv.table = draw.between(0, 1) == 0 ? nullptr : made.table.data();
-  return made;
-}
-
-std::string describe(const Window& w) {
-  std::string text;
-  for (const int value : {w.batch, w.in_height, w.in_width, w.in_channels, w.out_height,
-                          w.out_width, w.out_channels, w.kernel_height, w.kernel_width,
-                          w.stride_height, w.stride_width, w.pad_top, w.pad_left, w.groups}) {
-    text += std::to_string(value) + " ";
-  }
-  return text;
-}
-
-class EachKernels : public testing::TestWithParam<const Kernels*> {
+class EachKernels : public ::testing::TestWithParam<const Kernels*> {
  protected:
   void SetUp() override {
     if (!GetParam()->is_supported()) {
@@ -380,7 +263,7 @@ TEST(Tiles, AreNotForWindowsThatReachTooFar) {
 }
 #endif
 
-INSTANTIATE_TEST_SUITE_P(All, EachKernels, testing::ValuesIn(all_kernels()),
+INSTANTIATE_TEST_SUITE_P(All, EachKernels, ::testing::ValuesIn(all_kernels()),
                          [](const auto& tested) { return std::string(tested.param->isa); });
 
 TEST(ScalarKernels, RequantizeAsTheFormulaSays) {

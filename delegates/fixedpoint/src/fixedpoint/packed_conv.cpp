@@ -25,6 +25,10 @@ const SlidingUnit* sliding_unit(const Window& w, const DepthwiseUnit& depthwise)
   return nullptr;
 }
 
+bool is_depthwise(const Window& w) {
+  return w.groups > 1 && w.in_group() == 1 && w.out_group() == 1;
+}
+
 }  // namespace
 
 bool spread(const Requantize& r, std::int64_t largest, BlockNumbers& block) {
@@ -47,12 +51,11 @@ bool spread(const Requantize& r, std::int64_t largest, BlockNumbers& block) {
 std::unique_ptr<ConvKernel> make_packed_conv(const Conv2d& conv, const GemmUnit& gemm,
                                              const DepthwiseUnit& depthwise, TableFunction table) {
   const Window& w = conv.window;
-  const bool is_depthwise = w.groups > 1 && w.in_group() == 1 && w.out_group() == 1;
-  if (w.groups > 1 && !is_depthwise) {
+  if (w.groups > 1 && !is_depthwise(w)) {
     return nullptr;
   }
-  const SlidingUnit* rows = is_depthwise ? sliding_unit(w, depthwise) : nullptr;
-  const Packing& others = is_depthwise ? depthwise.packing : gemm.packing;
+  const SlidingUnit* rows = is_depthwise(w) ? sliding_unit(w, depthwise) : nullptr;
+  const Packing& others = is_depthwise(w) ? depthwise.packing : gemm.packing;
   auto packed = pack_weights(conv, rows != nullptr ? rows->packing : others);
   if (!packed) {
     return nullptr;
@@ -60,10 +63,25 @@ std::unique_ptr<ConvKernel> make_packed_conv(const Conv2d& conv, const GemmUnit&
   if (rows != nullptr) {
     return make_depthwise_rows(conv, *rows, table, std::move(*packed));
   }
-  if (is_depthwise) {
+  if (is_depthwise(w)) {
     return make_depthwise_conv(conv, depthwise, table, std::move(*packed));
   }
   return make_gemm_conv(conv, gemm, table, std::move(*packed));
+}
+
+std::unique_ptr<TypedConvKernel<std::int16_t>> make_packed_conv16(
+    const Conv2d& conv, const GemmUnit16& gemm, const DepthwiseUnit16& depthwise) {
+  const Window& w = conv.window;
+  if (w.groups > 1 && !is_depthwise(w)) {
+    return nullptr;
+  }
+  constexpr std::int64_t kLargest = 1 << 15;
+  auto packed = pack_weights(conv, is_depthwise(w) ? depthwise.packing : gemm.packing, kLargest);
+  if (!packed) {
+    return nullptr;
+  }
+  return is_depthwise(w) ? make_depthwise_conv(conv, depthwise, nullptr, std::move(*packed))
+                         : make_gemm_conv(conv, gemm, nullptr, std::move(*packed));
 }
 
 std::unique_ptr<ConvKernel> packed_or_scalar(const Conv2d& conv, const GemmUnit& gemm,

@@ -32,7 +32,7 @@ struct alignas(64) BlockNumbers {
 /// `largest`.
 bool spread(const Requantize& requantize, std::int64_t largest, BlockNumbers& block);
 
-/// What finishes a tile: a BlockNumbers for every 16 of its channels, and bounds of int8.
+/// What finishes a tile: a BlockNumbers for every 16 of its channels, and the bounds of results.
 struct TileNumbers {
   const BlockNumbers* blocks = nullptr;
   int low = -128;
@@ -55,21 +55,24 @@ struct Packing {
 /// Of packings whose positions are channels in order.
 inline int same_channel(int position, int /*channels*/) { return position; }
 
-/// How one instruction set multiplies matrices.
-struct GemmUnit {
+/// How one instruction set multiplies matrices of activations of type T.
+template <class T>
+struct TypedGemmUnit {
   Packing packing;
   /// Rows of one tile.
   int rows;
   /// Bytes of an activation in a packed row.
   int element_bytes;
   /// Packs `count` activations.
-  void (*pack)(const std::int8_t* in, int count, std::byte* packed);
+  void (*pack)(const T* in, int count, std::byte* packed);
   /// One tile: rows of `a` are `a_stride` bytes apart, `b` holds `groups` groups of depths; writes
-  /// `channels` bytes to each of `rows` rows.
+  /// `channels` values to each of `rows` rows, `out_stride` values apart.
   void (*multiply)(const std::byte* a, std::ptrdiff_t a_stride, int rows, const std::byte* b,
-                   int groups, const TileNumbers& numbers, std::int8_t* out,
-                   std::ptrdiff_t out_stride, int channels);
+                   int groups, const TileNumbers& numbers, T* out, std::ptrdiff_t out_stride,
+                   int channels);
 };
+using GemmUnit = TypedGemmUnit<std::int8_t>;
+using GemmUnit16 = TypedGemmUnit<std::int16_t>;
 
 /// A row of output pixels under windows of 3x3 or 5x5 and the input that they read. What lies
 /// outside of the input is read from `padding`, as many values as channels.
@@ -95,14 +98,17 @@ struct SlidingUnit {
 };
 
 /// How one instruction set convolves each channel by itself.
-struct DepthwiseUnit {
+template <class T>
+struct TypedDepthwiseUnit {
   Packing packing;
   /// One output pixel of all `channels`: `taps` are `groups * group` pixels of the input.
-  void (*convolve)(const std::int8_t* const* taps, int groups, const std::byte* weights,
-                   const TileNumbers& numbers, int channels, std::int8_t* out);
+  void (*convolve)(const T* const* taps, int groups, const std::byte* weights,
+                   const TileNumbers& numbers, int channels, T* out);
   SlidingUnit rows_of_3 = {};  ///< Of 3x3 windows, faster.
   SlidingUnit rows_of_5 = {};  ///< Of 5x5 windows.
 };
+using DepthwiseUnit = TypedDepthwiseUnit<std::int8_t>;
+using DepthwiseUnit16 = TypedDepthwiseUnit<std::int16_t>;
 
 using TableFunction = void (*)(const std::int8_t* results, std::int64_t count,
                                const std::int8_t* in, std::int8_t* out);
@@ -112,7 +118,12 @@ using TableFunction = void (*)(const std::int8_t* results, std::int64_t count,
 std::unique_ptr<ConvKernel> make_packed_conv(const Conv2d& conv, const GemmUnit& gemm,
                                              const DepthwiseUnit& depthwise, TableFunction table);
 
-/// The same; what it does not take goes to the definitions.
+/// The same on activations of 16 bits, whose sums have to fit 32 bits.
+std::unique_ptr<TypedConvKernel<std::int16_t>> make_packed_conv16(const Conv2d& conv,
+                                                                  const GemmUnit16& gemm,
+                                                                  const DepthwiseUnit16& depthwise);
+
+/// make_packed_conv; what it does not take goes to the definitions.
 std::unique_ptr<ConvKernel> packed_or_scalar(const Conv2d& conv, const GemmUnit& gemm,
                                              const DepthwiseUnit& depthwise, TableFunction table);
 

@@ -7,12 +7,14 @@
 #include "fixedpoint/window_walk.h"
 
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 namespace fixedpoint {
 
-/// What every convolution over packed weights has.
-class PackedKernel : public ConvKernel {
+/// What every convolution over packed weights has. Tables are of int8 alone.
+template <class T>
+class PackedKernel : public TypedConvKernel<T> {
  protected:
   PackedKernel(const Conv2d& conv, TableFunction table, PackedWeights packed)
       : conv_(conv), packed_(std::move(packed)), padded_(conv.window), table_(table) {}
@@ -26,14 +28,16 @@ class PackedKernel : public ConvKernel {
   }
   TileNumbers numbers(int tile) const { return {packed_.blocks(tile), conv_.low, conv_.high}; }
   bool has_table() const { return conv_.table != nullptr; }
-  void look_up(std::int64_t count, std::int8_t* values) const {
-    if (has_table()) {
-      table_(conv_.table, count, values, values);
+  void look_up(std::int64_t count, T* values) const {
+    if constexpr (std::is_same_v<T, std::int8_t>) {
+      if (has_table()) {
+        table_(conv_.table, count, values, values);
+      }
     }
   }
 
   /// The table, on channels from `first` to `end` of `rows` pixels.
-  void look_up_channels(std::int64_t rows, int first, int end, std::int8_t* out) const {
+  void look_up_channels(std::int64_t rows, int first, int end, T* out) const {
     const int channels = conv_.window.out_channels;
     if (!has_table()) {
       return;
@@ -49,7 +53,7 @@ class PackedKernel : public ConvKernel {
 
   Conv2d conv_;
   PackedWeights packed_;
-  PaddedInput padded_;
+  PaddedInput<T> padded_;
   int parts_ = 1;
 
  private:

@@ -35,16 +35,17 @@ ChannelSums sum_weights(const Conv2d& conv, int channel) {
   return sums;
 }
 
-/// Writes a channel's numbers; false when they do not fit.
-bool write_numbers(const Conv2d& conv, int channel, int offset, BlockNumbers& block, int place) {
+/// Writes a channel's numbers for activations down to `-largest`; false when they do not fit.
+bool write_numbers(const Conv2d& conv, int channel, const Packing& packing, std::int64_t largest,
+                   BlockNumbers& block, int place) {
   const auto sums = sum_weights(conv, channel);
   const int shift = conv.shifts[channel];
   const int left = std::max(0, 32 - shift);
-  if (left > 0 && ((128 * sums.magnitude) >> (31 - left) != 0 ||
-                   std::llabs(conv.biases[channel]) >> (62 - left) != 0)) {
+  if ((largest * sums.magnitude) >> (31 - left) != 0 ||
+      std::llabs(conv.biases[channel]) >> (62 - left) != 0) {
     return false;
   }
-  block.start[place] = static_cast<std::int32_t>(-offset * sums.plain);
+  block.start[place] = static_cast<std::int32_t>(-packing.activation_offset * sums.plain);
   block.left[place] = left;
   block.right[place] = shift + left - 32;
   block.multiplier[place] = conv.multipliers[channel];
@@ -77,17 +78,19 @@ Memory take_memory(std::size_t bytes) {
   return Memory(memory);
 }
 
-std::optional<PackedWeights> pack_weights(const Conv2d& conv, const Packing& packing) {
+std::optional<PackedWeights> pack_weights(const Conv2d& conv, const Packing& packing,
+                                          std::int64_t largest) {
   std::vector<int> places(conv.window.depth());
   std::iota(places.begin(), places.end(), 0);
   if (packing.tap_of != nullptr) {
     std::ranges::transform(places, places.begin(), packing.tap_of);
   }
-  return pack_weights(conv, packing, places, std::ranges::max(places) + 1);
+  return pack_weights(conv, packing, places, std::ranges::max(places) + 1, largest);
 }
 
 std::optional<PackedWeights> pack_weights(const Conv2d& conv, const Packing& packing,
-                                          std::span<const int> places, int depth) {
+                                          std::span<const int> places, int depth,
+                                          std::int64_t largest) {
   const int channels = conv.window.out_channels;
   PackedWeights packed{.groups = divide_up(depth, packing.group),
                        .tiles = divide_up(channels, packing.channels),
@@ -105,8 +108,7 @@ std::optional<PackedWeights> pack_weights(const Conv2d& conv, const Packing& pac
     if (channel >= channels) {
       continue;
     }
-    if (!write_numbers(conv, channel, packing.activation_offset, blocks[place / kBlock],
-                       place % kBlock)) {
+    if (!write_numbers(conv, channel, packing, largest, blocks[place / kBlock], place % kBlock)) {
       return std::nullopt;
     }
     auto* weights = packed.weights.get() + tile * packed.tile_weight_bytes;

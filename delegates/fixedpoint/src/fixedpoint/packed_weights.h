@@ -34,11 +34,14 @@ struct PackedWeights {
   const std::byte* tile_weights(int tile) const { return weights.get() + tile * tile_weight_bytes; }
 };
 
-/// Nothing where a channel's numbers do not fit the units' arithmetic.
-std::optional<PackedWeights> pack_weights(const Conv2d& conv, const Packing& packing);
+/// Nothing where a channel's numbers do not fit the units' arithmetic with activations down to
+/// `-largest`.
+std::optional<PackedWeights> pack_weights(const Conv2d& conv, const Packing& packing,
+                                          std::int64_t largest = 128);
 
 /// The same with each channel's weight `i` at depth `places[i]` of `depth`, zeros between them.
 std::optional<PackedWeights> pack_weights(const Conv2d& conv, const Packing& packing,
-                                          std::span<const int> places, int depth);
+                                          std::span<const int> places, int depth,
+                                          std::int64_t largest = 128);
 
 }  // namespace fixedpoint

@@ -47,7 +47,7 @@ struct Product {
   int count = 0;
 };
 
-class TileConv : public PackedKernel {
+class TileConv : public PackedKernel<std::int8_t> {
  public:
   TileConv(const Conv2d& conv, const TileUnit& unit, TableFunction table, TileLayout layout,
            PackedWeights packed)

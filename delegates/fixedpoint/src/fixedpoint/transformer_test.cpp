@@ -3,6 +3,7 @@
 #include "fixedpoint/format.h"
 #include "fixedpoint/kernels.h"
 #include "fixedpoint/operations.h"
+#include "fixedpoint/testing/drawn.h"
 
 #include <algorithm>
 #include <array>
@@ -11,54 +12,14 @@
 #include <cstdint>
 #include <gtest/gtest.h>
 #include <ostream>
-#include <random>
 #include <string>
 #include <vector>
 
 namespace fixedpoint {
 namespace {
 
-constexpr int kCases = 10000;
-
-class Draw {
- public:
-  explicit Draw(unsigned seed) : engine_(seed) {}
-  std::int64_t between(std::int64_t low, std::int64_t high) {
-    return std::uniform_int_distribution<std::int64_t>(low, high)(engine_);
-  }
-  /// Every third holds extremes only, and every sixth of these one value alone.
-  template <class T>
-  std::vector<T> values(std::int64_t count, std::int64_t low, std::int64_t high) {
-    const bool is_extreme = between(0, 2) == 0;
-    const bool is_constant = is_extreme && between(0, 5) == 0;
-    const std::int64_t one = between(low, high);
-    std::vector<T> made(count);
-    for (auto& value : made) {
-      const std::int64_t extreme = between(0, 1) == 0 ? low : high;
-      value = static_cast<T>(is_constant ? one : (is_extreme ? extreme : between(low, high)));
-    }
-    return made;
-  }
-  std::vector<std::int8_t> bytes(std::int64_t count) {
-    return values<std::int8_t>(count, -128, 127);
-  }
-  /// The lengths of vectors and what lies beside them, and sometimes the longest row.
-  std::int64_t columns() { return between(0, 99) == 0 ? kMostColumns : between(1, 140); }
-  Requantize requantize(int least_shift, int most_shift) {
-    const int shift = static_cast<int>(between(least_shift, most_shift));
-    const std::int64_t most_bias = std::int64_t{200} << std::min(shift, 53);  // below 2^61
-    return {.multiplier = between(0, 3) == 0 ? (std::int64_t{1} << 31) - 1
-                                             : between(0, (std::int64_t{1} << 31) - 1),
-            .bias = between(-most_bias, most_bias),
-            .shift = shift,
-            .low = static_cast<int>(between(-128, 0)),
-            .high = static_cast<int>(between(0, 127))};
-  }
-
- private:
-  static constexpr std::int64_t kMostColumns = 1 << 14;
-  std::mt19937 engine_;
-};
+using testing::Draw;
+using testing::kCases;
 
 #if defined(__x86_64__)
 TEST(DotRows, GivesTheSumsOfTheDefinition) {
@@ -94,7 +55,7 @@ std::vector<Named> named_kernels() {
   return all;
 }
 
-class EachTransformer : public testing::TestWithParam<Named> {
+class EachTransformer : public ::testing::TestWithParam<Named> {
  protected:
   void SetUp() override {
     if (!kernels().is_supported()) {
@@ -179,7 +140,7 @@ TEST_P(EachTransformer, NormalizesLayersToTheBitsOfTheDefinition) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EachTransformer, testing::ValuesIn(named_kernels()),
+INSTANTIATE_TEST_SUITE_P(All, EachTransformer, ::testing::ValuesIn(named_kernels()),
                          [](const auto& tested) { return std::string(tested.param.kernels->isa); });
 
 TEST(InverseRoot, IsThatOfTheLargestRootBelow) {

@@ -55,18 +55,19 @@ class Pixel {
 };
 
 /// What windows read: all channels at a place of the input, or padding.
+template <class T>
 class PaddedInput {
  public:
   explicit PaddedInput(const Window& window)
-      : padding_(window.in_channels, static_cast<std::int8_t>(window.padding_value)) {}
+      : padding_(window.in_channels, static_cast<T>(window.padding_value)) {}
 
-  const std::int8_t* padding() const { return padding_.data(); }
-  const std::int8_t* at(const std::int8_t* in, const Pixel& pixel, int y, int x) const {
+  const T* padding() const { return padding_.data(); }
+  const T* at(const T* in, const Pixel& pixel, int y, int x) const {
     return pixel.is_inside(y, x) ? in + pixel.offset(y, x) : padding();
   }
 
  private:
-  std::vector<std::int8_t> padding_;
+  std::vector<T> padding_;
 };
 
 }  // namespace fixedpoint

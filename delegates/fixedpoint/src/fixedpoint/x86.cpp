@@ -37,6 +37,23 @@ std::unique_ptr<ConvKernel> make_avx512_conv(const Conv2d& conv) {
   return packed_or_scalar(conv, avx512::kGemm, avx512::kDepthwise, avx512::table);
 }
 
+using ConvKernel16 = TypedConvKernel<std::int16_t>;
+
+/// Sums that do not fit 32 bits go to the dot products.
+std::unique_ptr<ConvKernel16> packed_or_dot(const Conv2d& conv, const GemmUnit16& gemm,
+                                            DotRows dot) {
+  auto packed = make_packed_conv16(conv, gemm, avx2::kDepthwise16);
+  return packed != nullptr ? std::move(packed) : kScalarKernels16.make_conv2d(conv, dot);
+}
+
+std::unique_ptr<ConvKernel16> make_avx2_conv16(const Conv2d& conv, DotRows dot) {
+  return packed_or_dot(conv, avx2::kGemm16, dot);
+}
+
+std::unique_ptr<ConvKernel16> make_avx512_conv16(const Conv2d& conv, DotRows dot) {
+  return packed_or_dot(conv, avx512::kGemm16, dot);
+}
+
 /// Where tiles are faster than vectors, as measured layer by layer: sums are long enough, and there
 /// are rows enough to share what tiles cost before the first. Windows cost vectors a copy each.
 bool suits_tiles(const Window& w) {
@@ -89,6 +106,15 @@ void avg_pool2d(const AvgPool2d& op, const std::int8_t* in, std::int8_t* out) {
 bool has_avx512() { return avx2::is_supported() && avx512::is_supported(); }
 bool has_amx() { return has_avx512() && amx::is_supported(); }
 
+Kernels16 with_conv2d(decltype(Kernels16::make_conv2d) make_conv2d) {
+  Kernels16 kernels = kScalarKernels16;
+  kernels.make_conv2d = make_conv2d;
+  return kernels;
+}
+
+const Kernels16 kAvx2Kernels16 = with_conv2d(make_avx2_conv16);
+const Kernels16 kAvx512Kernels16 = with_conv2d(make_avx512_conv16);
+
 constexpr Kernels kAvx2Kernels = {.isa = "avx2",
                                   .is_supported = avx2::is_supported,
                                   .make_conv2d = make_avx2_conv,
@@ -99,7 +125,8 @@ constexpr Kernels kAvx2Kernels = {.isa = "avx2",
                                   .table = avx2::table,
                                   .make_matmul = make_avx2_matmul,
                                   .quantize_pixels = avx2::quantize_pixels,
-                                  .dot_rows = dot_rows_avx2};
+                                  .dot_rows = dot_rows_avx2,
+                                  .of_16_bits = &kAvx2Kernels16};
 
 constexpr Kernels kAvx512Kernels = {.isa = "avx512vnni",
                                     .is_supported = has_avx512,
@@ -113,7 +140,8 @@ constexpr Kernels kAvx512Kernels = {.isa = "avx512vnni",
                                     .softmax = avx512::softmax,
                                     .layer_norm = avx512::layer_norm,
                                     .quantize_pixels = avx512::quantize_pixels,
-                                    .dot_rows = dot_rows_avx2};
+                                    .dot_rows = dot_rows_avx2,
+                                    .of_16_bits = &kAvx512Kernels16};
 
 }  // namespace
 

@@ -18,6 +18,8 @@ extern const GemmUnit kGemm;
 extern const GemmUnit kNarrowGemm;
 constexpr int kMostNarrowWeight = 64;
 extern const DepthwiseUnit kDepthwise;
+extern const GemmUnit16 kGemm16;
+extern const DepthwiseUnit16 kDepthwise16;
 /// Bytes with their sign bits turned.
 void turn_signs(const std::int8_t* in, int count, std::byte* packed);
 bool is_supported();
@@ -44,6 +46,7 @@ bool is_supported();
 namespace fixedpoint::avx512 {
 
 extern const GemmUnit kGemm;
+extern const GemmUnit16 kGemm16;
 extern const DepthwiseUnit kDepthwise;
 /// AVX-512 F, BW, VL, DQ, VNNI and VBMI.
 bool is_supported();
