@@ -72,7 +72,8 @@ const GemmUnit16 kGemm16 = {.packing = kGemm.packing,
                             .rows = WideDot::kRows,
                             .element_bytes = 2,
                             .pack = copy,
-                            .multiply = multiply<WideDot, std::int16_t>};
+                            .multiply = multiply<WideDot, std::int16_t>,
+                            .sum_up = sum_up<WideDot>};
 
 const GemmUnit kNarrowGemm = {.packing = {.channels = kBlock,
                                           .group = NarrowDot::kGroup,

@@ -112,6 +112,11 @@ struct Rows {
     store_values(out, narrow_wide(first, second, numbers), channels);
     rest.store(numbers, channels, out + stride, stride);
   }
+  [[gnu::always_inline]] void store_sums(std::int32_t* sums) {
+    _mm512_storeu_si512(sums, first);
+    _mm512_storeu_si512(sums + kBlock, second);
+    rest.store_sums(sums + 2 * kBlock);
+  }
 };
 
 template <class Dot, int kBlocks>
@@ -126,7 +131,17 @@ struct Rows<Dot, 0, kBlocks> {
   template <class T>
   void store(const TileNumbers& /*numbers*/, int /*channels*/, T* /*out*/,
              std::ptrdiff_t /*stride*/) {}
+  void store_sums(std::int32_t* /*sums*/) {}
 };
+
+template <class SomeRows>
+[[gnu::always_inline]] inline void add_groups(const std::byte* a, std::ptrdiff_t a_stride,
+                                              const std::byte* b, int groups, SomeRows& rows) {
+  for (int group = 0; group < groups; ++group) {
+    rows.add(a + group * kGroupBytes, a_stride, _mm512_load_si512(b), _mm512_load_si512(b + 64));
+    b += 64 * kTileBlocks;
+  }
+}
 
 /// A tile of `kCount` rows and as many blocks of channels as there are; weights always lie for two.
 template <class Dot, class T, int kCount, int kBlocks>
@@ -135,10 +150,7 @@ void multiply_rows(const std::byte* a, std::ptrdiff_t a_stride, const std::byte*
   Rows<Dot, kCount, kBlocks> rows;
   rows.start(_mm512_load_si512(numbers.blocks[0].start),
              _mm512_load_si512(numbers.blocks[1].start));
-  for (int group = 0; group < groups; ++group) {
-    rows.add(a + group * kGroupBytes, a_stride, _mm512_load_si512(b), _mm512_load_si512(b + 64));
-    b += 64 * kTileBlocks;
-  }
+  add_groups(a, a_stride, b, groups, rows);
   if (has_left(numbers.blocks[0])) {
     rows.template requantize_first<true>(load(numbers.blocks[0]));
   } else {
@@ -184,6 +196,28 @@ void multiply(const std::byte* a, std::ptrdiff_t a_stride, int rows, const std::
   by_rows(a, a_stride, b, groups, numbers, out, out_stride, channels);
 }
 
+/// The sums alone, of all channels.
+template <int kCount>
+void sum_up_rows(const std::byte* a, std::ptrdiff_t a_stride, const std::byte* b, int groups,
+                 std::int32_t* sums) {
+  Rows<WideDot, kCount, kTileBlocks> rows;
+  rows.start(_mm512_setzero_si512(), _mm512_setzero_si512());
+  add_groups(a, a_stride, b, groups, rows);
+  rows.store_sums(sums);
+}
+
+using SumUp = void (*)(const std::byte*, std::ptrdiff_t, const std::byte*, int, std::int32_t*);
+
+constexpr SumUp kSumUpRows[kRows + 1] = {
+    nullptr,         sum_up_rows<1>,  sum_up_rows<2>, sum_up_rows<3>, sum_up_rows<4>,
+    sum_up_rows<5>,  sum_up_rows<6>,  sum_up_rows<7>, sum_up_rows<8>, sum_up_rows<9>,
+    sum_up_rows<10>, sum_up_rows<11>, sum_up_rows<12>};
+
+void sum_up(const std::byte* a, std::ptrdiff_t a_stride, int rows, const std::byte* b, int groups,
+            std::int32_t* sums) {
+  kSumUpRows[rows](a, a_stride, b, groups, sums);
+}
+
 void copy(const std::int16_t* in, int count, std::byte* packed) {
   std::memcpy(packed, in, count * sizeof *in);
 }
@@ -208,7 +242,8 @@ const GemmUnit16 kGemm16 = {.packing = {.channels = kTileBlocks * kBlock,
                             .rows = kRows,
                             .element_bytes = 2,
                             .pack = copy,
-                            .multiply = multiply<WideDot, std::int16_t>};
+                            .multiply = multiply<WideDot, std::int16_t>,
+                            .sum_up = sum_up};
 
 bool is_supported() {
   return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&

@@ -69,6 +69,11 @@ struct Rows {
     avx2::store(out, narrow_wide(first, second, bounds), channels);
     rest.store(bounds, channels, out + stride, stride);
   }
+  [[gnu::always_inline]] void store_sums(std::int32_t* sums) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(sums), first);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(sums + kHalf), second);
+    rest.store_sums(sums + kBlock);
+  }
 };
 
 template <class Dot, int kHalves>
@@ -80,7 +85,17 @@ struct Rows<Dot, 0, kHalves> {
   void requantize(const BlockNumbers& /*n*/) {}
   template <class T>
   void store(const Bounds& /*bounds*/, int /*channels*/, T* /*out*/, std::ptrdiff_t /*stride*/) {}
+  void store_sums(std::int32_t* /*sums*/) {}
 };
+
+template <class SomeRows>
+[[gnu::always_inline]] inline void add_groups(const std::byte* a, std::ptrdiff_t a_stride,
+                                              const std::byte* b, int groups, SomeRows& rows) {
+  for (int group = 0; group < groups; ++group) {
+    rows.add(a + group * 4, a_stride, load(b), load(b + 32));
+    b += 64;
+  }
+}
 
 /// A tile of `kCount` rows and eight channels, or 16; weights always lie for 16.
 template <class Dot, class T, int kCount, int kHalves>
@@ -88,16 +103,23 @@ void multiply_rows(const std::byte* a, std::ptrdiff_t a_stride, const std::byte*
                    const TileNumbers& numbers, T* out, std::ptrdiff_t out_stride, int channels) {
   Rows<Dot, kCount, kHalves> rows;
   rows.start(load(numbers.blocks->start), load(numbers.blocks->start + kHalf));
-  for (int group = 0; group < groups; ++group) {
-    rows.add(a + group * 4, a_stride, load(b), load(b + 32));
-    b += 64;
-  }
+  add_groups(a, a_stride, b, groups, rows);
   if (has_left(*numbers.blocks)) {
     rows.template requantize<true>(*numbers.blocks);
   } else {
     rows.template requantize<false>(*numbers.blocks);
   }
   rows.store(numbers, channels, out, out_stride);
+}
+
+/// The sums alone, of 16 channels.
+template <class Dot, int kCount>
+void sum_up_rows(const std::byte* a, std::ptrdiff_t a_stride, const std::byte* b, int groups,
+                 std::int32_t* sums) {
+  Rows<Dot, kCount, 2> rows;
+  rows.start(_mm256_setzero_si256(), _mm256_setzero_si256());
+  add_groups(a, a_stride, b, groups, rows);
+  rows.store_sums(sums);
 }
 
 template <class T>
@@ -119,6 +141,20 @@ void multiply(const std::byte* a, std::ptrdiff_t a_stride, int rows, const std::
   static constexpr auto kWide = tiles_of<Dot, T, 2>(Counts());
   const Multiply<T> by_rows = channels <= kHalf ? kNarrow[rows - 1] : kWide[rows - 1];
   by_rows(a, a_stride, b, groups, numbers, out, out_stride, channels);
+}
+
+using SumUp = void (*)(const std::byte*, std::ptrdiff_t, const std::byte*, int, std::int32_t*);
+
+template <class Dot, int... kCounts>
+constexpr auto sums_of(std::integer_sequence<int, kCounts...> /*counts*/) {
+  return std::array<SumUp, sizeof...(kCounts)>{sum_up_rows<Dot, kCounts + 1>...};
+}
+
+template <class Dot>
+void sum_up(const std::byte* a, std::ptrdiff_t a_stride, int rows, const std::byte* b, int groups,
+            std::int32_t* sums) {
+  static constexpr auto kByRows = sums_of<Dot>(std::make_integer_sequence<int, Dot::kRows>());
+  kByRows[rows - 1](a, a_stride, b, groups, sums);
 }
 
 }  // namespace fixedpoint::avx2

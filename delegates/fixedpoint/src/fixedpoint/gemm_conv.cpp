@@ -8,9 +8,11 @@
 #include "fixedpoint/workers.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 namespace fixedpoint {
@@ -131,9 +133,40 @@ class GemmConv : public PackedKernel<T> {
       const int first = tile * unit_.packing.channels;
       const int count = std::min(unit_.packing.channels, channels - first);
       for (int row = 0; row < rows; row += unit_.rows) {
-        unit_.multiply(panel + row * row_bytes_, row_bytes_, std::min(unit_.rows, rows - row),
-                       packed_.tile_weights(tile), packed_.groups, this->numbers(tile),
-                       out + std::int64_t{row} * channels + first, channels, count);
+        const std::byte* a = panel + row * row_bytes_;
+        T* place = out + std::int64_t{row} * channels + first;
+        const int some = std::min(unit_.rows, rows - row);
+        if (packed_.fits) {
+          unit_.multiply(a, row_bytes_, some, packed_.tile_weights(tile), packed_.groups,
+                         this->numbers(tile), place, channels, count);
+        } else {
+          multiply_deep(a, some, tile, count, place);
+        }
+      }
+    }
+  }
+
+  /// One tile whose sums or numbers need more than 32 bits: by parts of the depth.
+  void multiply_deep(const std::byte* a, int rows, int tile, int count, T* out) const {
+    if constexpr (std::is_same_v<T, std::int16_t>) {
+      const auto [channels, group, weight_bytes, offset, channel_of, tap_of] = unit_.packing;
+      std::array<std::int32_t, kMostTileSums> sums;
+      std::array<std::int64_t, kMostTileSums> totals = {};
+      const int most_groups = kMostDepth16 / group;
+      for (int first = 0; first < packed_.groups; first += most_groups) {
+        const std::byte* weights =
+            packed_.tile_weights(tile) + std::ptrdiff_t{first} * group * channels * weight_bytes;
+        unit_.sum_up(a + std::ptrdiff_t{first} * group * unit_.element_bytes, row_bytes_, rows,
+                     weights, std::min(most_groups, packed_.groups - first), sums.data());
+        for (int i = 0; i < rows * channels; ++i) {
+          totals[i] += sums[i];
+        }
+      }
+      for (int row = 0; row < rows; ++row, out += conv_.window.out_channels) {
+        for (int i = 0; i < count; ++i) {
+          out[i] =
+              requantize_wide(numbers_of(conv_, tile * channels + i), totals[row * channels + i]);
+        }
       }
     }
   }

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <gtest/gtest.h>
+#include <iterator>
 #include <numeric>
 #include <random>
 #include <string>
@@ -92,12 +93,51 @@ void expect_convolved(const Kernels& kernels, const testing::ConvCase& made,
 
 TEST(Conv16, HasTheBitsOfTheDefinitionOnEachInstructionSet) {
   testing::Draw draw(6);
-  for (int i = 0; i < testing::kCases; ++i) {
+  for (int i = 0; i < testing::case_count(); ++i) {
     const auto made = testing::draw_conv16(draw, testing::draw_window(draw));
     const auto expected = convolved(made);
     for (const auto* kernels : all_kernels()) {
       if (kernels->is_supported()) {
         ASSERT_NO_FATAL_FAILURE(expect_convolved(*kernels, made, expected));
+      }
+    }
+  }
+}
+
+Requantize draw_for_product(testing::Draw& draw) {
+  auto op = draw.requantize(16, 50);
+  op.low = static_cast<int>(draw.between(-32768, 0));
+  op.high = static_cast<int>(draw.between(0, 32767));
+  return op;
+}
+
+TEST(Mul16, HasTheBitsOfTheDefinitionOnEachInstructionSet) {
+  testing::Draw draw(7);
+  for (int i = 0; i < testing::case_count(); ++i) {
+    const bool is_by_one = draw.between(0, 4) == 0;
+    const auto zeros = draw.between(0, 3);  // Of none, one or both.
+    const Mul op{
+        .outer = static_cast<int>(draw.between(1, 2)),
+        .rows = static_cast<int>(draw.between(1, is_by_one ? 70 : 5)),
+        .inner = is_by_one ? 1 : static_cast<int>(draw.between(1, 70)),
+        .zero_point_a = (zeros & 1) != 0 ? static_cast<int>(draw.between(-32768, 32767)) : 0,
+        .zero_point_b = (zeros & 2) != 0 ? static_cast<int>(draw.between(-32768, 32767)) : 0,
+        .requantize = draw_for_product(draw)};
+    const auto a =
+        draw.values<std::int16_t>(std::int64_t{op.outer} * op.rows * op.inner, -32768, 32767);
+    const auto b = draw.values<std::int16_t>(std::int64_t{op.outer} * op.inner, -32768, 32767);
+    std::vector<std::int16_t> expected(a.size());
+    for (std::size_t j = 0; j < a.size(); ++j) {
+      const auto place = j / (std::size_t(op.rows) * op.inner) * op.inner + j % op.inner;
+      expected[j] = static_cast<std::int16_t>(requantized(
+          op.requantize,
+          (std::int64_t{a[j]} - op.zero_point_a) * (std::int64_t{b[place]} - op.zero_point_b)));
+    }
+    for (const auto* kernels : all_kernels()) {
+      if (kernels->is_supported()) {
+        auto found = a;  // in place
+        kernels->of_16_bits->mul(op, found.data(), b.data(), found.data());
+        ASSERT_EQ(found, expected) << kernels->isa;
       }
     }
   }
@@ -138,13 +178,20 @@ TEST(Interpolate, IsTheLineBetweenEntriesRoundedHalfUp) {
   entries[512] = 32767;
   std::vector<std::int16_t> values(65536);
   std::iota(values.begin(), values.end(), static_cast<std::int16_t>(-32768));
-  std::vector<std::int16_t> made(values.size());
-  kScalarKernels16.table(entries.data(), static_cast<std::int64_t>(values.size()), values.data(),
-                         made.data());
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const double fraction = static_cast<double>(i % 128) / 128;
-    const double line = entries[i / 128] * (1 - fraction) + entries[i / 128 + 1] * fraction;
-    ASSERT_EQ(made[i], std::floor(line + 0.5)) << values[i];
+  for (const auto* kernels : all_kernels()) {
+    if (!kernels->is_supported()) {
+      continue;
+    }
+    std::vector<std::int16_t> made(values.size());
+    constexpr std::int64_t kSome = 5;  // No vector is full of so few.
+    kernels->of_16_bits->table(entries.data(), kSome, values.data(), made.data());
+    kernels->of_16_bits->table(entries.data(), std::ssize(values) - kSome, values.data() + kSome,
+                               made.data() + kSome);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const double fraction = static_cast<double>(i % 128) / 128;
+      const double line = entries[i / 128] * (1 - fraction) + entries[i / 128 + 1] * fraction;
+      ASSERT_EQ(made[i], std::floor(line + 0.5)) << kernels->isa << " " << values[i];
+    }
   }
 }
 

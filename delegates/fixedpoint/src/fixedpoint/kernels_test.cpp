@@ -27,11 +27,11 @@ void PrintTo(const Kernels* kernels, std::ostream* out) { *out << kernels->isa; 
 
 namespace {
 
+using testing::case_count;
 using testing::describe;
 using testing::Draw;
 using testing::draw_conv;
 using testing::draw_window;
-using testing::kCases;
 
 class EachKernels : public ::testing::TestWithParam<const Kernels*> {
  protected:
@@ -44,7 +44,7 @@ class EachKernels : public ::testing::TestWithParam<const Kernels*> {
 
 TEST_P(EachKernels, ConvolveToTheBitsOfTheDefinition) {
   Draw draw(1);
-  for (int i = 0; i < kCases; ++i) {
+  for (int i = 0; i < case_count(); ++i) {
     auto made = draw_conv(draw, draw_window(draw));
     std::vector<std::int8_t> expected(made.out_size());
     std::vector<std::int8_t> found(made.out_size());
@@ -61,7 +61,7 @@ std::int32_t draw_factor(Draw& draw) {
 
 TEST_P(EachKernels, AddToTheBitsOfTheDefinition) {
   Draw draw(2);
-  for (int i = 0; i < kCases; ++i) {
+  for (int i = 0; i < case_count(); ++i) {
     const auto count = static_cast<std::size_t>(draw.between(1, 200));
     const int shift = static_cast<int>(draw.between(16, 40));
     Add add{.count = static_cast<std::int64_t>(count),
@@ -92,7 +92,7 @@ Requantize draw_requantize(Draw& draw) {
 
 TEST_P(EachKernels, MultiplyToTheBitsOfTheDefinition) {
   Draw draw(3);
-  for (int i = 0; i < kCases; ++i) {
+  for (int i = 0; i < case_count(); ++i) {
     const Mul mul{.outer = static_cast<int>(draw.between(1, 2)),
                   .rows = static_cast<int>(draw.between(1, 5)),
                   .inner = static_cast<int>(draw.between(1, 70)),
@@ -112,7 +112,7 @@ TEST_P(EachKernels, MultiplyToTheBitsOfTheDefinition) {
 TEST_P(EachKernels, QuantizePixelsToTheBitsOfTheDefinition) {
   Draw draw(6);
   constexpr float kOdd[] = {NAN, INFINITY, -INFINITY, 0.5F, -1.5F, -0.0F, 1e-42F};
-  for (int i = 0; i < kCases; ++i) {
+  for (int i = 0; i < case_count(); ++i) {
     const std::int64_t count = draw.between(1, 70);
     const std::int64_t values = draw.between(1, kMostPixelValues);
     const std::int64_t stride = count + draw.between(0, 3);
@@ -138,7 +138,7 @@ TEST_P(EachKernels, QuantizePixelsToTheBitsOfTheDefinition) {
 
 TEST_P(EachKernels, PoolToTheBitsOfTheDefinition) {
   Draw draw(4);
-  for (int i = 0; i < kCases; ++i) {
+  for (int i = 0; i < case_count(); ++i) {
     Window w = draw_window(draw);
     w.groups = 1;
     w.out_channels = w.in_channels;
@@ -169,7 +169,7 @@ TEST_P(EachKernels, PoolToTheBitsOfTheDefinition) {
 
 TEST_P(EachKernels, LookUpEveryValue) {
   Draw draw(5);
-  for (int i = 0; i < kCases; ++i) {
+  for (int i = 0; i < case_count(); ++i) {
     const auto results = draw.bytes(256);
     auto values = draw.bytes(static_cast<std::size_t>(draw.between(1, 300)));
     std::vector<std::int8_t> expected(values.size());
@@ -239,7 +239,7 @@ TEST(Tiles, ConvolveAnyShapeToTheBitsOfTheDefinition) {
   }
   Draw draw(7);
   Guarded guarded;
-  for (int i = 0; i < kCases; ++i) {
+  for (int i = 0; i < case_count(); ++i) {
     auto made = draw_conv(draw, draw_window(draw));
     const auto kernel = make_tile_conv(made.conv, amx::kTiles, avx512::table);
     if (kernel == nullptr) {

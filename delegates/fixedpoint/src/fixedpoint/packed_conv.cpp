@@ -57,16 +57,16 @@ std::unique_ptr<ConvKernel> make_packed_conv(const Conv2d& conv, const GemmUnit&
   const SlidingUnit* rows = is_depthwise(w) ? sliding_unit(w, depthwise) : nullptr;
   const Packing& others = is_depthwise(w) ? depthwise.packing : gemm.packing;
   auto packed = pack_weights(conv, rows != nullptr ? rows->packing : others);
-  if (!packed) {
+  if (!packed.fits) {
     return nullptr;
   }
   if (rows != nullptr) {
-    return make_depthwise_rows(conv, *rows, table, std::move(*packed));
+    return make_depthwise_rows(conv, *rows, table, std::move(packed));
   }
   if (is_depthwise(w)) {
-    return make_depthwise_conv(conv, depthwise, table, std::move(*packed));
+    return make_depthwise_conv(conv, depthwise, table, std::move(packed));
   }
-  return make_gemm_conv(conv, gemm, table, std::move(*packed));
+  return make_gemm_conv(conv, gemm, table, std::move(packed));
 }
 
 std::unique_ptr<TypedConvKernel<std::int16_t>> make_packed_conv16(
@@ -77,11 +77,10 @@ std::unique_ptr<TypedConvKernel<std::int16_t>> make_packed_conv16(
   }
   constexpr std::int64_t kLargest = 1 << 15;
   auto packed = pack_weights(conv, is_depthwise(w) ? depthwise.packing : gemm.packing, kLargest);
-  if (!packed) {
-    return nullptr;
+  if (!is_depthwise(w)) {
+    return make_gemm_conv(conv, gemm, nullptr, std::move(packed));
   }
-  return is_depthwise(w) ? make_depthwise_conv(conv, depthwise, nullptr, std::move(*packed))
-                         : make_gemm_conv(conv, gemm, nullptr, std::move(*packed));
+  return packed.fits ? make_depthwise_conv(conv, depthwise, nullptr, std::move(packed)) : nullptr;
 }
 
 std::unique_ptr<ConvKernel> packed_or_scalar(const Conv2d& conv, const GemmUnit& gemm,

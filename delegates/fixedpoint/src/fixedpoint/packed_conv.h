@@ -70,7 +70,14 @@ struct TypedGemmUnit {
   void (*multiply)(const std::byte* a, std::ptrdiff_t a_stride, int rows, const std::byte* b,
                    int groups, const TileNumbers& numbers, T* out, std::ptrdiff_t out_stride,
                    int channels);
+  /// The sums of one tile alone, (rows, packing.channels), from 0 on. Of activations of 16 bits,
+  /// whose sums may have to be added up in parts.
+  void (*sum_up)(const std::byte* a, std::ptrdiff_t a_stride, int rows, const std::byte* b,
+                 int groups, std::int32_t* sums) = nullptr;
 };
+/// Products of 2^15 and 2^7 at most, of which so many stay below 2^31.
+constexpr int kMostDepth16 = 512;
+constexpr int kMostTileSums = 512;  ///< rows * channels of a unit of 16 bits.
 using GemmUnit = TypedGemmUnit<std::int8_t>;
 using GemmUnit16 = TypedGemmUnit<std::int16_t>;
 
@@ -118,7 +125,7 @@ using TableFunction = void (*)(const std::int8_t* results, std::int64_t count,
 std::unique_ptr<ConvKernel> make_packed_conv(const Conv2d& conv, const GemmUnit& gemm,
                                              const DepthwiseUnit& depthwise, TableFunction table);
 
-/// The same on activations of 16 bits, whose sums have to fit 32 bits.
+/// The same on activations of 16 bits; sums of one group may need more than 32 bits.
 std::unique_ptr<TypedConvKernel<std::int16_t>> make_packed_conv16(const Conv2d& conv,
                                                                   const GemmUnit16& gemm,
                                                                   const DepthwiseUnit16& depthwise);

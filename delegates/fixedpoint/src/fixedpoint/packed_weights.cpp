@@ -10,7 +10,6 @@
 #include <cstring>
 #include <new>
 #include <numeric>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -78,8 +77,7 @@ Memory take_memory(std::size_t bytes) {
   return Memory(memory);
 }
 
-std::optional<PackedWeights> pack_weights(const Conv2d& conv, const Packing& packing,
-                                          std::int64_t largest) {
+PackedWeights pack_weights(const Conv2d& conv, const Packing& packing, std::int64_t largest) {
   std::vector<int> places(conv.window.depth());
   std::iota(places.begin(), places.end(), 0);
   if (packing.tap_of != nullptr) {
@@ -88,9 +86,8 @@ std::optional<PackedWeights> pack_weights(const Conv2d& conv, const Packing& pac
   return pack_weights(conv, packing, places, std::ranges::max(places) + 1, largest);
 }
 
-std::optional<PackedWeights> pack_weights(const Conv2d& conv, const Packing& packing,
-                                          std::span<const int> places, int depth,
-                                          std::int64_t largest) {
+PackedWeights pack_weights(const Conv2d& conv, const Packing& packing, std::span<const int> places,
+                           int depth, std::int64_t largest) {
   const int channels = conv.window.out_channels;
   PackedWeights packed{.groups = divide_up(depth, packing.group),
                        .tiles = divide_up(channels, packing.channels),
@@ -108,9 +105,8 @@ std::optional<PackedWeights> pack_weights(const Conv2d& conv, const Packing& pac
     if (channel >= channels) {
       continue;
     }
-    if (!write_numbers(conv, channel, packing, largest, blocks[place / kBlock], place % kBlock)) {
-      return std::nullopt;
-    }
+    packed.fits &=
+        write_numbers(conv, channel, packing, largest, blocks[place / kBlock], place % kBlock);
     auto* weights = packed.weights.get() + tile * packed.tile_weight_bytes;
     const std::int8_t* given = conv.weights + std::ptrdiff_t{channel} * conv.window.depth();
     for (std::size_t i = 0; i < places.size(); ++i) {

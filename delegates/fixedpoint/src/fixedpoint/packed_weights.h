@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <memory>
 #include <new>
-#include <optional>
 #include <span>
 
 namespace fixedpoint {
@@ -27,6 +26,8 @@ struct PackedWeights {
   int tiles = 0;
   std::size_t tile_weight_bytes = 0;
   int tile_blocks = 0;
+  /// Whether every channel's numbers fit the units' arithmetic; if not, the blocks say nothing.
+  bool fits = true;
 
   const BlockNumbers* blocks(int tile) const {
     return reinterpret_cast<const BlockNumbers*>(numbers.get()) + tile * tile_blocks;
@@ -34,14 +35,11 @@ struct PackedWeights {
   const std::byte* tile_weights(int tile) const { return weights.get() + tile * tile_weight_bytes; }
 };
 
-/// Nothing where a channel's numbers do not fit the units' arithmetic with activations down to
-/// `-largest`.
-std::optional<PackedWeights> pack_weights(const Conv2d& conv, const Packing& packing,
-                                          std::int64_t largest = 128);
+/// For activations down to `-largest`.
+PackedWeights pack_weights(const Conv2d& conv, const Packing& packing, std::int64_t largest = 128);
 
 /// The same with each channel's weight `i` at depth `places[i]` of `depth`, zeros between them.
-std::optional<PackedWeights> pack_weights(const Conv2d& conv, const Packing& packing,
-                                          std::span<const int> places, int depth,
-                                          std::int64_t largest = 128);
+PackedWeights pack_weights(const Conv2d& conv, const Packing& packing, std::span<const int> places,
+                           int depth, std::int64_t largest = 128);
 
 }  // namespace fixedpoint

@@ -6,6 +6,7 @@
 #include "fixedpoint/window_taps.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -95,7 +96,7 @@ void mul(const Mul& op, const T* a, const T* b, T* out) {
   for (int i = 0; i < op.outer; ++i) {
     for (int row = 0; row < op.rows; ++row) {
       for (int j = 0; j < op.inner; ++j) {
-        const Sum<T> product = (a[j] - op.zero_point_a) * (b[j] - op.zero_point_b);
+        const Sum<T> product = Sum<T>{a[j] - op.zero_point_a} * (b[j] - op.zero_point_b);
         out[j] = Arithmetic<T>::requantize(op.requantize, product);
       }
       a += op.inner;
@@ -108,13 +109,19 @@ void mul(const Mul& op, const T* a, const T* b, T* out) {
 template <class T>
 void avg_pool2d(const AvgPool2d& op, const T* in, T* out) {
   const Window& w = op.window;
+  constexpr int kSome = 64;  // Channels that are added up at a time.
   for_each_pixel(w, out, [&](int image, int row, int column, T* pixel) {
-    for (int channel = 0; channel < w.in_channels; ++channel) {
-      Sum<T> sum = 0;
+    for (int first = 0; first < w.in_channels; first += kSome) {
+      const int count = std::min(kSome, w.in_channels - first);
+      std::array<Sum<T>, kSome> sums = {};
       for_each_tap(w, image, row, column, [&](std::int64_t offset) {
-        sum += offset < 0 ? w.padding_value : in[offset + channel];
+        for (int i = 0; i < count; ++i) {
+          sums[i] += offset < 0 ? w.padding_value : in[offset + first + i];
+        }
       });
-      pixel[channel] = Arithmetic<T>::requantize(op.requantize, sum);
+      for (int i = 0; i < count; ++i) {
+        pixel[first + i] = Arithmetic<T>::requantize(op.requantize, sums[i]);
+      }
     }
   });
 }

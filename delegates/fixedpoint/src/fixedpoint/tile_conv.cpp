@@ -252,10 +252,10 @@ std::unique_ptr<ConvKernel> make_tile_conv(const Conv2d& given, const TileUnit& 
     return nullptr;
   }
   auto packed = pack_weights(conv, unit.packing, layout.places, layout.depth());
-  if (!packed) {
+  if (!packed.fits) {
     return nullptr;
   }
-  return std::make_unique<TileConv>(conv, unit, table, std::move(layout), std::move(*packed));
+  return std::make_unique<TileConv>(conv, unit, table, std::move(layout), std::move(packed));
 }
 
 }  // namespace fixedpoint

@@ -18,8 +18,8 @@
 namespace fixedpoint {
 namespace {
 
+using testing::case_count;
 using testing::Draw;
-using testing::kCases;
 
 #if defined(__x86_64__)
 TEST(DotRows, GivesTheSumsOfTheDefinition) {
@@ -27,7 +27,7 @@ TEST(DotRows, GivesTheSumsOfTheDefinition) {
     GTEST_SKIP() << "this processor has no AVX2";
   }
   Draw draw(1);
-  for (int i = 0; i < kCases; ++i) {
+  for (int i = 0; i < case_count(); ++i) {
     const int columns = static_cast<int>(draw.between(1, 11));
     const int depth = kDotAlignment * static_cast<int>(draw.between(1, 5));
     const auto a = draw.values<std::int16_t>(depth, -255, 255);
@@ -67,7 +67,7 @@ class EachTransformer : public ::testing::TestWithParam<Named> {
 
 TEST_P(EachTransformer, MultipliesToTheBitsOfTheDefinition) {
   Draw draw(2);
-  for (int i = 0; i < kCases / 4; ++i) {
+  for (int i = 0; i < case_count() / 4; ++i) {
     Matmul op{.batch = static_cast<int>(draw.between(1, 2)),
               .rows = static_cast<int>(draw.between(1, 40)),
               .columns = static_cast<int>(draw.between(1, 70)),
@@ -96,7 +96,7 @@ TEST_P(EachTransformer, MultipliesToTheBitsOfTheDefinition) {
 
 TEST_P(EachTransformer, TakesSoftmaxToTheBitsOfTheDefinition) {
   Draw draw(3);
-  for (int i = 0; i < kCases; ++i) {
+  for (int i = 0; i < case_count(); ++i) {
     std::array<std::int32_t, 256> exponentials;
     const double scale = std::ldexp(1.0, static_cast<int>(draw.between(-12, 3)));
     for (int d = 0; d < 256; ++d) {
@@ -117,7 +117,7 @@ TEST_P(EachTransformer, TakesSoftmaxToTheBitsOfTheDefinition) {
 
 TEST_P(EachTransformer, NormalizesLayersToTheBitsOfTheDefinition) {
   Draw draw(4);
-  for (int i = 0; i < kCases; ++i) {
+  for (int i = 0; i < case_count(); ++i) {
     const std::int64_t columns = draw.columns();
     const auto multipliers = draw.values<std::int32_t>(columns, -((std::int64_t{1} << 31) - 1),
                                                        (std::int64_t{1} << 31) - 1);
@@ -145,7 +145,7 @@ INSTANTIATE_TEST_SUITE_P(All, EachTransformer, ::testing::ValuesIn(named_kernels
 
 TEST(InverseRoot, IsThatOfTheLargestRootBelow) {
   Draw draw(5);
-  for (int i = 0; i < 20 * kCases; ++i) {
+  for (int i = 0; i < 20 * case_count(); ++i) {
     const std::int64_t near = draw.between(1, (std::int64_t{1} << draw.between(1, 31)) - 1);
     const std::int64_t value = std::max<std::int64_t>(near * near + draw.between(-1, 1), 1);
     const auto inverse = inverse_root(value);
@@ -203,7 +203,7 @@ TEST(LayerNorm, HasTheMeanAndTheSpreadThatItPromises) {
 
 TEST(LayerNorm, IsThatOfRealNumbersToHalfAStep) {
   std::mt19937 engine(2);
-  for (int i = 0; i < kCases; ++i) {
+  for (int i = 0; i < case_count(); ++i) {
     const int columns = 2 + static_cast<int>(engine() % 40);
     std::vector<std::int8_t> in(columns);
     std::ranges::generate(in, [&] { return static_cast<std::int8_t>(engine() % 256 - 128); });

@@ -39,7 +39,7 @@ std::unique_ptr<ConvKernel> make_avx512_conv(const Conv2d& conv) {
 
 using ConvKernel16 = TypedConvKernel<std::int16_t>;
 
-/// Sums that do not fit 32 bits go to the dot products.
+/// What it does not take goes to the definitions.
 std::unique_ptr<ConvKernel16> packed_or_dot(const Conv2d& conv, const GemmUnit16& gemm,
                                             DotRows dot) {
   auto packed = make_packed_conv16(conv, gemm, avx2::kDepthwise16);
@@ -97,6 +97,12 @@ void mul(const Mul& op, const std::int8_t* a, const std::int8_t* b, std::int8_t*
   }
 }
 
+void mul16(const Mul& op, const std::int16_t* a, const std::int16_t* b, std::int16_t* out) {
+  if (!avx2::mul16(op, a, b, out)) {
+    kScalarKernels16.mul(op, a, b, out);
+  }
+}
+
 void avg_pool2d(const AvgPool2d& op, const std::int8_t* in, std::int8_t* out) {
   if (!op.window.is_whole_image() || !avx2::global_pool(op, in, out)) {
     scalar_kernels().avg_pool2d(op, in, out);
@@ -106,14 +112,16 @@ void avg_pool2d(const AvgPool2d& op, const std::int8_t* in, std::int8_t* out) {
 bool has_avx512() { return avx2::is_supported() && avx512::is_supported(); }
 bool has_amx() { return has_avx512() && amx::is_supported(); }
 
-Kernels16 with_conv2d(decltype(Kernels16::make_conv2d) make_conv2d) {
+Kernels16 kernels16_with(decltype(Kernels16::make_conv2d) make_conv2d) noexcept {
   Kernels16 kernels = kScalarKernels16;
   kernels.make_conv2d = make_conv2d;
+  kernels.mul = mul16;
+  kernels.table = avx2::table16;
   return kernels;
 }
 
-const Kernels16 kAvx2Kernels16 = with_conv2d(make_avx2_conv16);
-const Kernels16 kAvx512Kernels16 = with_conv2d(make_avx512_conv16);
+const Kernels16 kAvx2Kernels16 = kernels16_with(make_avx2_conv16);
+const Kernels16 kAvx512Kernels16 = kernels16_with(make_avx512_conv16);
 
 constexpr Kernels kAvx2Kernels = {.isa = "avx2",
                                   .is_supported = avx2::is_supported,

@@ -12,19 +12,17 @@
 namespace fixedpoint::testing {
 namespace {
 
-int case_count() {
-  const char* given = std::getenv("FIXEDPOINT_TEST_CASES");
-  const int count = given != nullptr ? std::atoi(given) : 10000;
-  return std::max(count, 1);
-}
-
 int out_size(int in, int kernel, int stride, int pad, int dilation) {
   return (in + 2 * pad - dilation * (kernel - 1) - 1) / stride + 1;
 }
 
 }  // namespace
 
-const int kCases = case_count();
+int case_count() {
+  const char* given = std::getenv("FIXEDPOINT_TEST_CASES");
+  const long count = given != nullptr ? std::strtol(given, nullptr, 10) : 10000;
+  return static_cast<int>(std::max(count, 1L));
+}
 
 Window draw_window(Draw& draw) {
   Window w{.batch = static_cast<int>(draw.between(1, 2)),
@@ -64,8 +62,8 @@ Window draw_window(Draw& draw) {
 ConvCase draw_conv(Draw& draw, const Window& window) {
   ConvCase made{.conv = {.window = window}};
   const Window& w = made.conv.window;
-  made.input = draw.bytes(std::size_t(w.batch) * w.in_height * w.in_width * w.in_channels);
-  made.weights = draw.bytes(std::size_t(w.out_channels) * w.depth());
+  made.input = draw.bytes(std::int64_t{w.batch} * w.in_height * w.in_width * w.in_channels);
+  made.weights = draw.bytes(std::int64_t{w.out_channels} * w.depth());
   std::ranges::replace(made.weights, std::int8_t{-128}, std::int8_t{-127});
   if (draw.between(0, 2) == 0) {  // What some instruction sets multiply faster: 64 at most.
     std::ranges::transform(made.weights, made.weights.begin(), [](int weight) {

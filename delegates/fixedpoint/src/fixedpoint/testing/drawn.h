@@ -14,7 +14,7 @@ namespace fixedpoint::testing {
 
 /// How many drawn cases each kernel is tried on: FIXEDPOINT_TEST_CASES, or 10000; an emulator or a
 /// sanitizer takes fewer.
-extern const int kCases;
+int case_count();
 
 class Draw {
  public:
