@@ -23,6 +23,18 @@ std::unique_ptr<ConvKernel> make_neon_dot_conv(const Conv2d& conv) {
   return packed_or_scalar(conv, neon_dot::kGemm, neon_dot::kDepthwise, neon::table);
 }
 
+std::unique_ptr<TypedConvKernel<std::int16_t>> make_conv16(const Conv2d& conv, DotRows dot) {
+  return packed_or_scalar16(conv, neon::kGemm16, neon::kDepthwise16, dot);
+}
+
+Kernels16 make_kernels16() noexcept {
+  Kernels16 kernels = kScalarKernels16;
+  kernels.make_conv2d = make_conv16;
+  return kernels;
+}
+
+const Kernels16 kKernels16 = make_kernels16();
+
 void avg_pool2d(const AvgPool2d& op, const std::int8_t* in, std::int8_t* out) {
   if (op.window.is_whole_image()) {
     neon::global_pool(op, in, out);
@@ -56,7 +68,8 @@ const Kernels& neon_kernels() {
                                        .mul = neon::mul,
                                        .avg_pool2d = avg_pool2d,
                                        .max_pool2d = max_pool2d,
-                                       .table = neon::table};
+                                       .table = neon::table,
+                                       .of_16_bits = &kKernels16};
   return kKernels;
 }
 
@@ -68,7 +81,8 @@ const Kernels& neon_dot_kernels() {
                                        .mul = neon::mul,
                                        .avg_pool2d = avg_pool2d,
                                        .max_pool2d = max_pool2d,
-                                       .table = neon::table};
+                                       .table = neon::table,
+                                       .of_16_bits = &kKernels16};
   return kKernels;
 }
 

@@ -7,11 +7,17 @@
 #include <arm_neon.h>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace fixedpoint::neon {
 namespace {
 
 constexpr int kRows = 4;
+constexpr Packing kPacking = {.channels = kBlock,
+                              .group = 1,
+                              .weight_bytes = 2,
+                              .activation_offset = 0,
+                              .channel_of = same_channel};
 
 /// Widens: the kernels multiply int16 by int16.
 void pack(const std::int8_t* in, int count, std::byte* packed) {
@@ -60,14 +66,13 @@ template <int kCount, int kDepth = 0>
   }
 }
 
+/// Adds all depths of all rows.
 template <int kCount>
-void multiply_rows(const std::byte* a, std::ptrdiff_t a_stride, const std::byte* b, int groups,
-                   const TileNumbers& numbers, std::int8_t* out, std::ptrdiff_t out_stride,
-                   int channels) {
+[[gnu::always_inline]] inline void add_groups(const std::byte* a, std::ptrdiff_t a_stride,
+                                              const std::byte* b, int groups, Sums* sums) {
   const auto* weights = reinterpret_cast<const std::int16_t*>(b);
   const auto* values = reinterpret_cast<const std::int16_t*>(a);
   const std::ptrdiff_t stride = a_stride / 2;
-  Sums sums[kCount] = {};
   int depth = 0;
   for (; depth + 4 <= groups; depth += 4, weights += 4 * kBlock) {
     int16x4_t x[kCount];
@@ -85,31 +90,61 @@ void multiply_rows(const std::byte* a, std::ptrdiff_t a_stride, const std::byte*
       add_depth(sums[row], values[row * stride + depth], first, second);
     }
   }
+}
+
+template <class T, int kCount>
+void multiply_rows(const std::byte* a, std::ptrdiff_t a_stride, const std::byte* b, int groups,
+                   const TileNumbers& numbers, T* out, std::ptrdiff_t out_stride, int channels) {
+  Sums sums[kCount] = {};
+  add_groups<kCount>(a, a_stride, b, groups, sums);
 #pragma GCC unroll 4
   for (int row = 0; row < kCount; ++row) {
     finish(sums[row], *numbers.blocks, numbers.low, numbers.high, out + row * out_stride, channels);
   }
 }
 
+template <class T>
 void multiply(const std::byte* a, std::ptrdiff_t a_stride, int rows, const std::byte* b, int groups,
-              const TileNumbers& numbers, std::int8_t* out, std::ptrdiff_t out_stride,
-              int channels) {
-  static constexpr Multiply kByRows[kRows + 1] = {nullptr, multiply_rows<1>, multiply_rows<2>,
-                                                  multiply_rows<3>, multiply_rows<4>};
+              const TileNumbers& numbers, T* out, std::ptrdiff_t out_stride, int channels) {
+  static constexpr TypedMultiply<T> kByRows[kRows + 1] = {
+      nullptr, multiply_rows<T, 1>, multiply_rows<T, 2>, multiply_rows<T, 3>, multiply_rows<T, 4>};
   kByRows[rows](a, a_stride, b, groups, numbers, out, out_stride, channels);
 }
 
-void convolve(const std::int8_t* const* taps, int groups, const std::byte* weights,
-              const TileNumbers& numbers, int channels, std::int8_t* out) {
+template <int kCount>
+void sum_up_rows(const std::byte* a, std::ptrdiff_t a_stride, const std::byte* b, int groups,
+                 std::int32_t* made) {
+  Sums sums[kCount] = {};
+  add_groups<kCount>(a, a_stride, b, groups, sums);
+  for (int row = 0; row < kCount; ++row) {
+    for (int part = 0; part < 4; ++part) {
+      vst1q_s32(made + row * kBlock + 4 * part, sums[row].parts[part]);
+    }
+  }
+}
+
+void sum_up(const std::byte* a, std::ptrdiff_t a_stride, int rows, const std::byte* b, int groups,
+            std::int32_t* sums) {
+  using SumUp = void (*)(const std::byte*, std::ptrdiff_t, const std::byte*, int, std::int32_t*);
+  static constexpr SumUp kByRows[kRows + 1] = {nullptr, sum_up_rows<1>, sum_up_rows<2>,
+                                               sum_up_rows<3>, sum_up_rows<4>};
+  kByRows[rows](a, a_stride, b, groups, sums);
+}
+
+void copy(const std::int16_t* in, int count, std::byte* packed) {
+  std::memcpy(packed, in, count * sizeof *in);
+}
+
+template <class T>
+void convolve(const T* const* taps, int groups, const std::byte* weights,
+              const TileNumbers& numbers, int channels, T* out) {
   const auto* values = reinterpret_cast<const std::int16_t*>(weights);
   const BlockNumbers* block = numbers.blocks;
   for (int channel = 0; channel < channels; channel += kBlock, ++block) {
     const int count = channels - channel;
     Sums sums = {};
     for (int tap = 0; tap < groups; ++tap, values += kBlock) {
-      const int8x16_t x = load_some(taps[tap] + channel, count);
-      const int16x8_t low = vmovl_s8(vget_low_s8(x));
-      const int16x8_t high = vmovl_high_s8(x);
+      const auto [low, high] = load_wide(taps[tap] + channel, count);
       const int16x8_t first = vld1q_s16(values);
       const int16x8_t second = vld1q_s16(values + 8);
       sums.parts[0] = vmlal_s16(sums.parts[0], vget_low_s16(low), vget_low_s16(first));
@@ -162,22 +197,21 @@ int32x4_t sum(int32x4_t a, int32x4_t b, const Add& op, int64x2_t bias, int64x2_t
 
 }  // namespace
 
-const GemmUnit kGemm = {.packing = {.channels = kBlock,
-                                    .group = 1,
-                                    .weight_bytes = 2,
-                                    .activation_offset = 0,
-                                    .channel_of = same_channel},
+const GemmUnit kGemm = {.packing = kPacking,
                         .rows = kRows,
                         .element_bytes = 2,
                         .pack = pack,
-                        .multiply = multiply};
+                        .multiply = multiply<std::int8_t>};
 
-const DepthwiseUnit kDepthwise = {.packing = {.channels = kBlock,
-                                              .group = 1,
-                                              .weight_bytes = 2,
-                                              .activation_offset = 0,
-                                              .channel_of = same_channel},
-                                  .convolve = convolve};
+const GemmUnit16 kGemm16 = {.packing = kPacking,
+                            .rows = kRows,
+                            .element_bytes = 2,
+                            .pack = copy,
+                            .multiply = multiply<std::int16_t>,
+                            .sum_up = sum_up};
+
+const DepthwiseUnit kDepthwise = {.packing = kPacking, .convolve = convolve<std::int8_t>};
+const DepthwiseUnit16 kDepthwise16 = {.packing = kPacking, .convolve = convolve<std::int16_t>};
 
 void add(const Add& op, const std::int8_t* a, const std::int8_t* b, std::int8_t* out) {
   const int64x2_t bias = vdupq_n_s64(op.bias);

@@ -11,6 +11,8 @@ namespace fixedpoint::neon {
 
 extern const GemmUnit kGemm;
 extern const DepthwiseUnit kDepthwise;
+extern const GemmUnit16 kGemm16;
+extern const DepthwiseUnit16 kDepthwise16;
 void add(const Add& op, const std::int8_t* a, const std::int8_t* b, std::int8_t* out);
 void mul(const Mul& op, const std::int8_t* a, const std::int8_t* b, std::int8_t* out);
 /// The mean of whole images.

@@ -62,16 +62,64 @@ struct Sums {
   return vld1q_s8(all);
 }
 
+/// 16 values of 16 bits.
+struct Wide {
+  int16x8_t first, second;
+};
+
+[[gnu::always_inline]] inline Wide narrow_wide(const Sums& s, int low, int high) {
+  const int16x8_t least = vdupq_n_s16(static_cast<std::int16_t>(low));
+  const int16x8_t most = vdupq_n_s16(static_cast<std::int16_t>(high));
+  const int16x8_t first = vcombine_s16(vqmovn_s32(s.parts[0]), vqmovn_s32(s.parts[1]));
+  const int16x8_t second = vcombine_s16(vqmovn_s32(s.parts[2]), vqmovn_s32(s.parts[3]));
+  return {vminq_s16(vmaxq_s16(first, least), most), vminq_s16(vmaxq_s16(second, least), most)};
+}
+
+[[gnu::always_inline]] inline void store(std::int16_t* out, const Wide& values, int count) {
+  std::int16_t some[kBlock];
+  std::int16_t* place = count >= kBlock ? out : some;
+  vst1q_s16(place, values.first);
+  vst1q_s16(place + kBlock / 2, values.second);
+  if (count < kBlock) {
+    std::memcpy(out, some, count * sizeof *out);
+  }
+}
+
+/// 16 values in 16 bits, those past `count` zero.
+[[gnu::always_inline]] inline Wide load_wide(const std::int8_t* in, int count) {
+  const int8x16_t x = load_some(in, count);
+  return {vmovl_s8(vget_low_s8(x)), vmovl_high_s8(x)};
+}
+
+[[gnu::always_inline]] inline Wide load_wide(const std::int16_t* in, int count) {
+  std::int16_t some[kBlock] = {};
+  if (count < kBlock) {
+    std::memcpy(some, in, count * sizeof *in);
+    in = some;
+  }
+  return {vld1q_s16(in), vld1q_s16(in + kBlock / 2)};
+}
+
+[[gnu::always_inline]] inline Sums requantize(const Sums& sums, const BlockNumbers& n) {
+  return {{requantize(sums.parts[0], n, 0), requantize(sums.parts[1], n, 1),
+           requantize(sums.parts[2], n, 2), requantize(sums.parts[3], n, 3)}};
+}
+
 [[gnu::always_inline]] inline void finish(const Sums& sums, const BlockNumbers& n, int low,
                                           int high, std::int8_t* out, int count) {
-  const Sums results = {{requantize(sums.parts[0], n, 0), requantize(sums.parts[1], n, 1),
-                         requantize(sums.parts[2], n, 2), requantize(sums.parts[3], n, 3)}};
-  store(out, narrow(results, low, high), count);
+  store(out, narrow(requantize(sums, n), low, high), count);
+}
+
+[[gnu::always_inline]] inline void finish(const Sums& sums, const BlockNumbers& n, int low,
+                                          int high, std::int16_t* out, int count) {
+  store(out, narrow_wide(requantize(sums, n), low, high), count);
 }
 
 /// Tiles of 1 to 4 rows by their number of rows.
-using Multiply = void (*)(const std::byte*, std::ptrdiff_t, const std::byte*, int,
-                          const TileNumbers&, std::int8_t*, std::ptrdiff_t, int);
+template <class T>
+using TypedMultiply = void (*)(const std::byte*, std::ptrdiff_t, const std::byte*, int,
+                               const TileNumbers&, T*, std::ptrdiff_t, int);
+using Multiply = TypedMultiply<std::int8_t>;
 
 }  // namespace
 }  // namespace fixedpoint

@@ -130,7 +130,11 @@ std::unique_ptr<TypedConvKernel<std::int16_t>> make_packed_conv16(const Conv2d& 
                                                                   const GemmUnit16& gemm,
                                                                   const DepthwiseUnit16& depthwise);
 
-/// make_packed_conv; what it does not take goes to the definitions.
+/// What they do not take goes to the definitions.
+std::unique_ptr<TypedConvKernel<std::int16_t>> packed_or_scalar16(const Conv2d& conv,
+                                                                  const GemmUnit16& gemm,
+                                                                  const DepthwiseUnit16& depthwise,
+                                                                  DotRows dot);
 std::unique_ptr<ConvKernel> packed_or_scalar(const Conv2d& conv, const GemmUnit& gemm,
                                              const DepthwiseUnit& depthwise, TableFunction table);
 

@@ -39,19 +39,12 @@ std::unique_ptr<ConvKernel> make_avx512_conv(const Conv2d& conv) {
 
 using ConvKernel16 = TypedConvKernel<std::int16_t>;
 
-/// What it does not take goes to the definitions.
-std::unique_ptr<ConvKernel16> packed_or_dot(const Conv2d& conv, const GemmUnit16& gemm,
-                                            DotRows dot) {
-  auto packed = make_packed_conv16(conv, gemm, avx2::kDepthwise16);
-  return packed != nullptr ? std::move(packed) : kScalarKernels16.make_conv2d(conv, dot);
-}
-
 std::unique_ptr<ConvKernel16> make_avx2_conv16(const Conv2d& conv, DotRows dot) {
-  return packed_or_dot(conv, avx2::kGemm16, dot);
+  return packed_or_scalar16(conv, avx2::kGemm16, avx2::kDepthwise16, dot);
 }
 
 std::unique_ptr<ConvKernel16> make_avx512_conv16(const Conv2d& conv, DotRows dot) {
-  return packed_or_dot(conv, avx512::kGemm16, dot);
+  return packed_or_scalar16(conv, avx512::kGemm16, avx2::kDepthwise16, dot);
 }
 
 /// Where tiles are faster than vectors, as measured layer by layer: sums are long enough, and there
