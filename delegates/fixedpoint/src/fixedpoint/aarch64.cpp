@@ -23,8 +23,8 @@ std::unique_ptr<ConvKernel> make_neon_dot_conv(const Conv2d& conv) {
   return packed_or_scalar(conv, neon_dot::kGemm, neon_dot::kDepthwise, neon::table);
 }
 
-std::unique_ptr<TypedConvKernel<std::int16_t>> make_conv16(const Conv2d& conv, DotRows dot) {
-  return packed_or_scalar16(conv, neon::kGemm16, neon::kDepthwise16, dot);
+std::unique_ptr<TypedConvKernel<std::int16_t>> make_conv16(const Conv2d& conv) {
+  return packed_or_scalar16(conv, neon::kGemm16, neon::kDepthwise16);
 }
 
 Kernels16 make_kernels16() noexcept {

@@ -35,7 +35,7 @@ using ConvKernel = TypedConvKernel<std::int8_t>;
 
 /// The primitives on activations of 16 bits.
 struct Kernels16 {
-  std::unique_ptr<TypedConvKernel<std::int16_t>> (*make_conv2d)(const Conv2d& conv, DotRows dot);
+  std::unique_ptr<TypedConvKernel<std::int16_t>> (*make_conv2d)(const Conv2d& conv);
   void (*add)(const Add& add, const std::int16_t* a, const std::int16_t* b, std::int16_t* out);
   void (*mul)(const Mul& mul, const std::int16_t* a, const std::int16_t* b, std::int16_t* out);
   void (*avg_pool2d)(const AvgPool2d& pool, const std::int16_t* in, std::int16_t* out);
@@ -46,7 +46,7 @@ struct Kernels16 {
   void (*softmax)(const Softmax& softmax, const std::int16_t* in, std::int16_t* out);
   void (*layer_norm)(const LayerNorm& norm, const std::int16_t* in, std::int16_t* out);
 };
-/// As plain loops; convolutions of one group by the dot products of the instruction set.
+/// The definitions, as plain loops.
 extern const Kernels16 kScalarKernels16;
 
 /// Quantizes `count` pixels of up to `kMostPixelValues` values, `stride` apart, to neighbours; one
@@ -76,8 +76,6 @@ struct Kernels {
   void (*layer_norm)(const LayerNorm& norm, const std::int8_t* in,
                      std::int8_t* out) = fixedpoint::layer_norm;
   QuantizePixels quantize_pixels = fixedpoint::quantize_pixels;
-  /// For what has no kernel of its own: activations of 16 bits.
-  DotRows dot_rows = fixedpoint::dot_rows;
   const Kernels16* of_16_bits = &kScalarKernels16;
 };
 

@@ -77,7 +77,7 @@ std::vector<std::int16_t> convolved(const testing::ConvCase& made) {
 void expect_convolved(const Kernels& kernels, const testing::ConvCase& made,
                       const std::vector<std::int16_t>& expected) {
   const auto about = std::string(kernels.isa) + " " + testing::describe(made.conv.window);
-  const auto kernel = kernels.of_16_bits->make_conv2d(made.conv, kernels.dot_rows);
+  const auto kernel = kernels.of_16_bits->make_conv2d(made.conv);
   std::vector<std::int16_t> found(expected.size() + 1, 77);
   kernel->run(made.wide_input.data(), found.data());
   EXPECT_EQ(found.back(), 77) << about;
@@ -214,7 +214,7 @@ TEST(Conv16, AddsBeyond32Bits) {
                     .biases = &bias,
                     .low = -32768,
                     .high = 32767};
-  const auto kernel = kScalarKernels16.make_conv2d(conv, dot_rows);
+  const auto kernel = kScalarKernels16.make_conv2d(conv);
   for (const std::int64_t value : {32767, -32768}) {
     const std::vector<std::int16_t> in(kDepth, static_cast<std::int16_t>(value));
     std::int16_t out = 0;

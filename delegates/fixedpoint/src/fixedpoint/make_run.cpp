@@ -71,7 +71,7 @@ std::unique_ptr<TypedConvKernel<T>> make_conv(const Kernels& kernels, const Conv
   if constexpr (std::is_same_v<T, std::int8_t>) {
     return kernels.make_conv2d(conv);
   } else {
-    return kernels.of_16_bits->make_conv2d(conv, kernels.dot_rows);
+    return kernels.of_16_bits->make_conv2d(conv);
   }
 }
 

@@ -83,12 +83,10 @@ std::unique_ptr<TypedConvKernel<std::int16_t>> make_packed_conv16(
   return packed.fits ? make_depthwise_conv(conv, depthwise, nullptr, std::move(packed)) : nullptr;
 }
 
-std::unique_ptr<TypedConvKernel<std::int16_t>> packed_or_scalar16(const Conv2d& conv,
-                                                                  const GemmUnit16& gemm,
-                                                                  const DepthwiseUnit16& depthwise,
-                                                                  DotRows dot) {
+std::unique_ptr<TypedConvKernel<std::int16_t>> packed_or_scalar16(
+    const Conv2d& conv, const GemmUnit16& gemm, const DepthwiseUnit16& depthwise) {
   auto packed = make_packed_conv16(conv, gemm, depthwise);
-  return packed != nullptr ? std::move(packed) : kScalarKernels16.make_conv2d(conv, dot);
+  return packed != nullptr ? std::move(packed) : kScalarKernels16.make_conv2d(conv);
 }
 
 std::unique_ptr<ConvKernel> packed_or_scalar(const Conv2d& conv, const GemmUnit& gemm,

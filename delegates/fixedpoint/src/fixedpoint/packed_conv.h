@@ -133,8 +133,7 @@ std::unique_ptr<TypedConvKernel<std::int16_t>> make_packed_conv16(const Conv2d& 
 /// What they do not take goes to the definitions.
 std::unique_ptr<TypedConvKernel<std::int16_t>> packed_or_scalar16(const Conv2d& conv,
                                                                   const GemmUnit16& gemm,
-                                                                  const DepthwiseUnit16& depthwise,
-                                                                  DotRows dot);
+                                                                  const DepthwiseUnit16& depthwise);
 std::unique_ptr<ConvKernel> packed_or_scalar(const Conv2d& conv, const GemmUnit& gemm,
                                              const DepthwiseUnit& depthwise, TableFunction table);
 

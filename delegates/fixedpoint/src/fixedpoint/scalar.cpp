@@ -1,4 +1,3 @@
-#include "fixedpoint/conv16.h"
 #include "fixedpoint/kernels.h"
 #include "fixedpoint/operations.h"
 #include "fixedpoint/transformer.h"
@@ -159,16 +158,11 @@ void interpolate(const std::int16_t* entries, std::int64_t count, const std::int
   }
 }
 
-/// With groups by the definition itself.
-std::unique_ptr<TypedConvKernel<std::int16_t>> make_conv16(const Conv2d& conv, DotRows dot) {
-  return conv.window.groups == 1 ? make_dot_conv16(conv, dot) : make_conv2d<std::int16_t>(conv);
-}
-
 bool is_supported() { return true; }
 
 }  // namespace
 
-const Kernels16 kScalarKernels16 = {.make_conv2d = make_conv16,
+const Kernels16 kScalarKernels16 = {.make_conv2d = make_conv2d<std::int16_t>,
                                     .add = add<std::int16_t>,
                                     .mul = mul<std::int16_t>,
                                     .avg_pool2d = avg_pool2d<std::int16_t>,

@@ -39,12 +39,12 @@ std::unique_ptr<ConvKernel> make_avx512_conv(const Conv2d& conv) {
 
 using ConvKernel16 = TypedConvKernel<std::int16_t>;
 
-std::unique_ptr<ConvKernel16> make_avx2_conv16(const Conv2d& conv, DotRows dot) {
-  return packed_or_scalar16(conv, avx2::kGemm16, avx2::kDepthwise16, dot);
+std::unique_ptr<ConvKernel16> make_avx2_conv16(const Conv2d& conv) {
+  return packed_or_scalar16(conv, avx2::kGemm16, avx2::kDepthwise16);
 }
 
-std::unique_ptr<ConvKernel16> make_avx512_conv16(const Conv2d& conv, DotRows dot) {
-  return packed_or_scalar16(conv, avx512::kGemm16, avx2::kDepthwise16, dot);
+std::unique_ptr<ConvKernel16> make_avx512_conv16(const Conv2d& conv) {
+  return packed_or_scalar16(conv, avx512::kGemm16, avx2::kDepthwise16);
 }
 
 /// Where tiles are faster than vectors, as measured layer by layer: sums are long enough, and there
@@ -126,7 +126,6 @@ constexpr Kernels kAvx2Kernels = {.isa = "avx2",
                                   .table = avx2::table,
                                   .make_matmul = make_avx2_matmul,
                                   .quantize_pixels = avx2::quantize_pixels,
-                                  .dot_rows = dot_rows_avx2,
                                   .of_16_bits = &kAvx2Kernels16};
 
 constexpr Kernels kAvx512Kernels = {.isa = "avx512vnni",
@@ -141,7 +140,6 @@ constexpr Kernels kAvx512Kernels = {.isa = "avx512vnni",
                                     .softmax = avx512::softmax,
                                     .layer_norm = avx512::layer_norm,
                                     .quantize_pixels = avx512::quantize_pixels,
-                                    .dot_rows = dot_rows_avx2,
                                     .of_16_bits = &kAvx512Kernels16};
 
 }  // namespace
