@@ -6,8 +6,9 @@ import pytest
 from assay.aot.errors import RequestError
 from assay.conform.bounds import find_rule
 from assay.conform.cases import list_cases, operator_cases
+from assay.conform.further import DYNAMIC
 from assay.conform.operators import core_overloads, find_reason
-from assay.conform.rows import DTYPES
+from assay.conform.rows import DTYPES, read_rows, runs
 
 CASES = operator_cases()
 QUICK = [case for case in CASES if case.tier == "quick"]
@@ -38,6 +39,11 @@ def test_core_operators_without_cases_are_those_that_cannot_have_one():
     }
     # One writes into an argument, the other changes the running statistics that it is given.
     assert without == {"aten.atan2.out", "aten._native_batch_norm_legit.default"}
+
+
+def test_eager_executes_each_recorded_call():
+    plain = [row for row in read_rows() if row.values == "normal" and row.shape_class != DYNAMIC]
+    assert [row.name for row in plain if not runs(row, row.dtypes[0])] == []
 
 
 def test_the_quick_tier_fits_its_budget_and_touches_every_family():

@@ -14,6 +14,7 @@
 
 #include "assay/conform/conform_case.h"
 #include "assay/conform/gap_pattern.h"
+#include "assay/conform/glob.h"
 #include "assay/record/conformance.h"
 
 namespace assay {
@@ -34,9 +35,22 @@ bool is_for_us(const KnownGaps& gaps, const Entry& entry) {
          std::ranges::find(gaps.processor_flags, entry.processor) != gaps.processor_flags.end();
 }
 
+/// The entry of that name, or else the first whose pattern means it.
 const KnownFailure* find_failure(const KnownGaps& gaps, std::string_view name) {
-  const auto found = std::ranges::find(gaps.known_failures, name, &KnownFailure::case_name);
-  return found == gaps.known_failures.end() || !is_for_us(gaps, *found) ? nullptr : &*found;
+  const auto& failures = gaps.known_failures;
+  auto found = std::ranges::find(failures, name, &KnownFailure::case_name);
+  if (found == failures.end()) {
+    found = std::ranges::find_if(
+        failures, [name](const KnownFailure& one) { return is_glob_match(one.case_name, name); });
+  }
+  return found == failures.end() || !is_for_us(gaps, *found) ? nullptr : &*found;
+}
+
+/// Whether a verdict is the one that is listed. What differs between executions may also be wrong
+/// in all of them alike.
+bool is_listed_verdict(const KnownFailure& failure, ConformVerdict verdict) {
+  return failure.verdict == verdict || (failure.verdict == ConformVerdict::kFailNondeterministic &&
+                                        verdict == ConformVerdict::kFailNumeric);
 }
 
 /// The first entry for this processor that means such a case.
@@ -82,7 +96,7 @@ std::map<std::string, Ran> count_by_name(const KnownGaps& gaps,
     const auto* listed = find_failure(gaps, result.name);
     ran.passed += result.verdict == ConformVerdict::kPass ? 1 : 0;
     ran.failed += is_failure(result.verdict) ? 1 : 0;
-    ran.failed_as_listed += listed != nullptr && listed->verdict == result.verdict ? 1 : 0;
+    ran.failed_as_listed += listed != nullptr && is_listed_verdict(*listed, result.verdict) ? 1 : 0;
   }
   return counts;
 }
@@ -94,7 +108,7 @@ void apply_to(const KnownGaps& gaps, bool is_any_failing, ConformResult& result)
     const bool is_stale = failure != nullptr && !is_any_failing && is_tried(gaps, *failure);
     result.known = is_stale ? KnownGap::kUnexpectedPass : KnownGap::kNone;
     result.known_reason = is_stale ? failure->reason : "";
-  } else if (failure != nullptr && failure->verdict == result.verdict) {
+  } else if (failure != nullptr && is_listed_verdict(*failure, result.verdict)) {
     result.known = KnownGap::kKnownFailure;
     result.known_reason = failure->reason;
     result.issue = failure->issue;
@@ -104,6 +118,29 @@ void apply_to(const KnownGaps& gaps, bool is_any_failing, ConformResult& result)
   } else {
     result.known = KnownGap::kNewFailure;
   }
+}
+
+/// A case that an entry means and that passes with all sets of options; empty: there is none.
+std::string find_passing(const KnownFailure& failure, const std::map<std::string, Ran>& counts) {
+  for (const auto& [name, ran] : counts) {
+    if (ran.passed > 0 && ran.failed == 0 && is_glob_match(failure.case_name, name)) {
+      return name;
+    }
+  }
+  return "";
+}
+
+/// What an entry that is struck off says of the cases that still fail.
+std::vector<KnownFailure> still_failing(const KnownFailure& failure,
+                                        const std::map<std::string, Ran>& counts) {
+  std::vector<KnownFailure> left;
+  for (const auto& [name, ran] : counts) {
+    if (ran.failed_as_listed > 0 && is_glob_match(failure.case_name, name)) {
+      left.push_back(failure);
+      left.back().case_name = name;
+    }
+  }
+  return left;
 }
 
 /// Patterns all of whose cases pass.
@@ -143,7 +180,7 @@ bool is_expected_to_fail(const KnownGaps& gaps, const ConformCase& one) {
 
 bool is_as_listed(const KnownGaps& gaps, const ConformCase& one, ConformVerdict verdict) {
   const auto* failure = find_failure(gaps, one.name);
-  return (failure != nullptr && failure->verdict == verdict) ||
+  return (failure != nullptr && is_listed_verdict(*failure, verdict)) ||
          find_excuse(gaps, traits_of(one), verdict) != nullptr;
 }
 
@@ -168,10 +205,12 @@ std::vector<StaleGap> find_stale_gaps(const KnownGaps& gaps,
   std::vector<StaleGap> stale;
   const auto counts = count_by_name(gaps, results);
   for (const auto& failure : gaps.known_failures) {
-    const auto ran = counts.find(failure.case_name);
-    if (ran != counts.end() && ran->second.passed > 0 && ran->second.failed == 0 &&
-        is_tried(gaps, failure)) {
-      stale.push_back({.recipe = gaps.recipe, .entry = failure.case_name, .why = "it passes"});
+    const auto passing = is_tried(gaps, failure) ? find_passing(failure, counts) : "";
+    if (!passing.empty()) {
+      const bool is_itself = passing == failure.case_name;
+      stale.push_back({.recipe = gaps.recipe,
+                       .entry = failure.case_name,
+                       .why = is_itself ? "it passes" : passing + " passes"});
     }
   }
   if (gaps.is_narrowed) {
@@ -190,8 +229,15 @@ KnownGaps updated_gaps(const KnownGaps& gaps, const std::vector<ConformResult>& 
   const auto is_stale = [&](const std::string& entry) {
     return std::ranges::find(stale, entry, &StaleGap::entry) != stale.end();
   };
+  const auto counts = count_by_name(gaps, results);
   std::erase_if(updated.known_failures,
                 [&](const KnownFailure& one) { return is_stale(one.case_name); });
+  for (const auto& failure : gaps.known_failures) {
+    if (is_stale(failure.case_name)) {
+      const auto left = still_failing(failure, counts);
+      updated.known_failures.insert(updated.known_failures.end(), left.begin(), left.end());
+    }
+  }
   for (auto* excuses : {&updated.unsupported, &updated.undelegated}) {
     std::erase_if(*excuses,
                   [&](const ExcusedCases& one) { return is_stale(json_from(one.match).dump()); });

@@ -20,7 +20,7 @@ struct ExcusedCases {
 
 /// A failure that is known, with the verdict that it has.
 struct KnownFailure {
-  std::string case_name;
+  std::string case_name;  ///< Or a pattern of names, each of which fails so.
   ConformVerdict verdict = ConformVerdict::kFailNumeric;
   std::string reason;
   std::string issue;
@@ -70,11 +70,12 @@ std::optional<LooserBound> find_looser(const KnownGaps& gaps, const ConformCase&
 void apply_known_gaps(const KnownGaps& gaps, std::vector<ConformResult>& results);
 
 /// Patterns of `unsupported` for which cases were run and all passed, unless the run is narrowed,
-/// and known failures that passed.
+/// and known failures of which a case passed.
 std::vector<StaleGap> find_stale_gaps(const KnownGaps& gaps,
                                       const std::vector<ConformResult>& results);
 
-/// The lists as this run found things: what passes is struck off, what fails unlisted is added with
+/// The lists as this run found things: what passes is struck off (of a pattern, the cases that fail
+/// stay by their names), what fails unlisted is added with
 /// its text as the reason, to be edited by people, and a verdict that changed is changed. What was
 /// not run stays. Verdicts that the backend is not to blame for are never added.
 KnownGaps updated_gaps(const KnownGaps& gaps, const std::vector<ConformResult>& results);

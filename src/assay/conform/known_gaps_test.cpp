@@ -139,6 +139,43 @@ TEST(Ratchet, OneThatFailsWithSomeOptionsOnlyStays) {
   EXPECT_THAT(find_stale_gaps(gaps(), results), IsEmpty());
 }
 
+TEST(Ratchet, WhatDiffersBetweenExecutionsMayBeWrongInAllOfThem) {
+  auto lists = gaps();
+  std::vector<ConformResult> results = {
+      result_of("aten.add/float32/0", ConformVerdict::kFailNondeterministic)};
+  apply_known_gaps(lists, results);
+  EXPECT_EQ(results[0].known, KnownGap::kNewFailure) << "it is listed as wrong";
+  lists.known_failures[0].verdict = ConformVerdict::kFailNondeterministic;
+  results[0].verdict = ConformVerdict::kFailNumeric;
+  apply_known_gaps(lists, results);
+  EXPECT_EQ(results[0].known, KnownGap::kKnownFailure);
+}
+
+TEST(Ratchet, AKnownFailureMayBeAPatternEachCaseOfWhichFails) {
+  auto lists = gaps();
+  lists.known_failures[0].case_name = "aten.add/*/0";
+  std::vector<ConformResult> results = {
+      result_of("aten.add/float32/0", ConformVerdict::kFailNumeric),
+      result_of("aten.add/int8/0", ConformVerdict::kFailNumeric),
+      result_of("aten.add/int8/1", ConformVerdict::kFailNumeric)};
+  apply_known_gaps(lists, results);
+  EXPECT_EQ(results[0].known, KnownGap::kKnownFailure);
+  EXPECT_EQ(results[1].known, KnownGap::kKnownFailure);
+  EXPECT_EQ(results[2].known, KnownGap::kNewFailure);
+  EXPECT_THAT(find_stale_gaps(lists, results), IsEmpty());
+
+  results[1].verdict = ConformVerdict::kPass;
+  apply_known_gaps(lists, results);
+  EXPECT_EQ(results[1].known, KnownGap::kUnexpectedPass);
+  const auto stale = find_stale_gaps(lists, results);
+  ASSERT_EQ(stale.size(), 1);
+  EXPECT_EQ(stale[0].why, "aten.add/int8/0 passes");
+  const auto updated = updated_gaps(lists, {results[0], results[1]});
+  ASSERT_EQ(updated.known_failures.size(), 1);
+  EXPECT_EQ(updated.known_failures[0].case_name, "aten.add/float32/0");
+  EXPECT_EQ(updated.known_failures[0].reason, "off by one");
+}
+
 TEST(Ratchet, APatternIsStaleWhenAllThatItMeansPasses) {
   const auto pass = result_of("f/0", ConformVerdict::kPass, "aten.fft_r2c", "bfloat16");
   const auto fails = result_of("f/1", ConformVerdict::kRunError, "aten.fft_r2c", "bfloat16");
