@@ -20,8 +20,16 @@ from assay.aot.models import Model, load_model, model_spec_from_json
 from assay.aot.quantize import Quantized
 from assay.aot.reference_files import BOUNDS, INPUTS, OUTPUTS
 from assay.aot.toolchain import find_version
+from assay.conform.operator_model import OperatorModule
 from assay.reduce.engines import EXPORT, Lines, NotWritable, lines_for
-from assay.reduce.source import Source, tensor_text, tuple_text, wrapped, write_module
+from assay.reduce.source import (
+    Source,
+    graph_of_call,
+    tensor_text,
+    tuple_text,
+    wrapped,
+    write_module,
+)
 
 SCRIPT, TENSORS = "repro.py", "tensors.pt"
 WIDTH = 100
@@ -263,9 +271,7 @@ def _write(
     """Imports, the module, its inputs, and the steps."""
     needs_values = finding.verdict in _WRONG
     is_open = has_open_sizes(model)
-    with torch.no_grad():
-        graph = graph_of(model, Quantized(model.module, model.inputs, model.example))
-    graph = _without_checks(graph)
+    graph = _graph_to_write(model, finding)
     write_module(graph, source, needs_values=needs_values)
     given = _tuple("inputs", expected.inputs, "input", source, needs_values)
     if is_open or expected.is_refused:
@@ -296,6 +302,17 @@ def _write(
         *given,
         *steps,
     ]
+
+
+def _graph_to_write(model: Model, finding: Finding) -> torch.fx.GraphModule:
+    """What was exported; a call that cannot be exported as it is."""
+    if finding.stage == "export":
+        if not isinstance(model.module, OperatorModule):
+            raise NotWritable("what cannot be exported has no graph that could be written")
+        return graph_of_call(model.module)
+    with torch.no_grad():
+        graph = graph_of(model, Quantized(model.module, model.inputs, model.example))
+    return _without_checks(graph)
 
 
 def _example(model: Model, source: Source) -> list[str]:

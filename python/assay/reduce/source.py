@@ -4,12 +4,14 @@ import keyword
 import math
 import operator
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
+from assay.conform.calls import decode
+from assay.conform.operator_model import OperatorModule
 from assay.reduce.engines import NotWritable
 
 MOST_NODES = 30
@@ -57,6 +59,35 @@ def write_module(graph: torch.fx.GraphModule, source: Source, *, needs_values: b
     for node in calls:
         source.lines.append(f"        {names[node]} = {_call(node, names)}")
     source.lines.append(f"        return {tuple_text([names[node] for node in _results(nodes)])}")
+
+
+def graph_of_call(module: OperatorModule) -> torch.fx.GraphModule:
+    """The call as it is written, which export may refuse: one node and its outputs.
+
+    Raises:
+        NotWritable: a tensor is laid out in another order, for which the script has no words.
+    """
+    if any(spec.layout != "contiguous" for spec in module.specs):
+        raise NotWritable("a layout of the inputs cannot be written, and export takes none")
+    graph = torch.fx.Graph()
+    numbers = iter(range(len(module.specs)))
+
+    def tensor(_: Mapping[str, Any]) -> torch.fx.Node:
+        number = next(numbers)
+        if module.specs[number].is_constant:
+            return graph.get_attr(f"constant_{number}")
+        return graph.placeholder(f"input_{number}")
+
+    call = decode(module.call, tensor)
+    result = graph.call_function(module.overload, tuple(call["args"]), call["kwargs"])
+    count = len(module.overload._schema.returns)
+    if count == 1:
+        graph.output((result,))
+    else:
+        graph.output(
+            tuple(graph.call_function(operator.getitem, (result, i)) for i in range(count))
+        )
+    return torch.fx.GraphModule(module, graph)
 
 
 def wrapped(line: str) -> list[str]:

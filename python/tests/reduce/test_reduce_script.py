@@ -169,3 +169,23 @@ def test_numbers_are_short_and_exact(dtype: torch.dtype) -> None:
         again = torch.tensor(eval(number_text(tensor)), dtype=torch.float64).to(dtype)
         assert torch.equal(again, tensor)
     assert number_text(torch.tensor(0.1)) == "0.1"
+
+
+def test_a_call_that_cannot_be_exported_is_written_as_it_was_called(tmp_path: Path) -> None:
+    call = {
+        "ref": "aten:narrow.default",
+        "args": {
+            "args": [
+                {"shape": [4], "dtype": "float32", "data": [1, 2, 3, 4]},
+                0,
+                {"shape": [], "dtype": "int64", "data": [1]},
+                2,
+            ]
+        },
+    }
+    text = "export failed: RuntimeError: aten::narrow() Expected a value of type 'int'"
+    finding = Finding("aot_error", "export", text, "same")
+    assert write(tmp_path, call, finding) == {"file": "repro.py"}
+    ran = run(tmp_path)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "torch.ops.aten.narrow.default(x, 0, y, 2)" in (tmp_path / "repro.py").read_text()
