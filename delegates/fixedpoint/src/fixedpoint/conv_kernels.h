@@ -22,7 +22,9 @@ std::unique_ptr<TypedConvKernel<T>> make_depthwise_conv(const Conv2d& conv,
                                                         TableFunction table, PackedWeights packed);
 
 /// One filter a channel, a row at a time; for windows that the unit slides.
-std::unique_ptr<ConvKernel> make_depthwise_rows(const Conv2d& conv, const SlidingUnit& unit,
-                                                TableFunction table, PackedWeights packed);
+template <class T>
+std::unique_ptr<TypedConvKernel<T>> make_depthwise_rows(const Conv2d& conv,
+                                                        const TypedSlidingUnit<T>& unit,
+                                                        TableFunction table, PackedWeights packed);
 
 }  // namespace fixedpoint

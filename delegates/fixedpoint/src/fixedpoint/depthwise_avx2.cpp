@@ -46,24 +46,54 @@ template <bool kIsWhole>
   return load_some(tap, kIsWhole ? kBlock : count);
 }
 
-[[gnu::always_inline]] inline void store_interleaved(std::int8_t* out, __m256i first,
-                                                     __m256i second, const TileNumbers& numbers,
-                                                     int count) {
-  const Bounds bounds = bounds_of(numbers.low, numbers.high);
-  const __m256i bytes = narrow_interleaved(first, second, first, second, bounds);
-  store(out, _mm256_castsi256_si128(bytes), count);
+/// By the type of the results.
+[[gnu::always_inline]] inline Bounds bounds_for(const std::int8_t* /*out*/,
+                                                const TileNumbers& numbers) {
+  return bounds_of(numbers.low, numbers.high);
+}
+[[gnu::always_inline]] inline Bounds bounds_for(const std::int16_t* /*out*/,
+                                                const TileNumbers& numbers) {
+  return wide_bounds_of(numbers.low, numbers.high);
 }
 
-[[gnu::always_inline]] inline void store_interleaved(std::int16_t* out, __m256i first,
-                                                     __m256i second, const TileNumbers& numbers,
-                                                     int count) {
-  const Bounds bounds = wide_bounds_of(numbers.low, numbers.high);
-  store(out, narrow_wide_in_lanes(first, second, bounds), count);
+/// The sums of two neighbouring windows.
+struct Windows {
+  __m256i first, second;
+
+  /// Adds what one pair of taps gives, so that its weights are read once for both windows.
+  [[gnu::always_inline]] void add(const Interleaved& x, const Interleaved& y, int half,
+                                  const std::byte* weights) {
+    const __m256i w = load(weights + 32 * half);
+    first = _mm256_add_epi32(first, _mm256_madd_epi16(w, x.halves[half]));
+    second = _mm256_add_epi32(second, _mm256_madd_epi16(w, y.halves[half]));
+  }
+};
+
+/// The results of two neighbouring windows, by halves of a block, the second where it is wanted.
+[[gnu::always_inline]] inline void store_windows(const Windows* halves, const Bounds& bounds,
+                                                 bool has_second, int channels, int count,
+                                                 std::int8_t* out) {
+  const __m256i bytes = narrow_interleaved(halves[0].first, halves[1].first, halves[0].second,
+                                           halves[1].second, bounds);
+  store(out, _mm256_castsi256_si128(bytes), count);
+  if (has_second) {
+    store(out + channels, _mm256_extracti128_si256(bytes, 1), count);
+  }
+}
+
+[[gnu::always_inline]] inline void store_windows(const Windows* halves, const Bounds& bounds,
+                                                 bool has_second, int channels, int count,
+                                                 std::int16_t* out) {
+  store(out, narrow_wide_in_lanes(halves[0].first, halves[1].first, bounds), count);
+  if (has_second) {
+    store(out + channels, narrow_wide_in_lanes(halves[0].second, halves[1].second, bounds), count);
+  }
 }
 
 template <class T>
 void convolve(const T* const* taps, int groups, const std::byte* weights,
               const TileNumbers& numbers, int channels, T* out) {
+  const Bounds bounds = bounds_for(out, numbers);
   const BlockNumbers* block = numbers.blocks;
   for (int channel = 0; channel < channels; channel += kBlock, ++block) {
     const int count = channels - channel;
@@ -75,9 +105,9 @@ void convolve(const T* const* taps, int groups, const std::byte* weights,
       first = _mm256_add_epi32(first, multiply(x, 0, weights));
       second = _mm256_add_epi32(second, multiply(x, 1, weights));
     }
-    first = requantize<true>(first, *block, 0);
-    second = requantize<true>(second, *block, 1);
-    store_interleaved(out + channel, first, second, numbers, count);
+    const Windows halves[] = {{requantize<true>(first, *block, 0), first},
+                              {requantize<true>(second, *block, 1), second}};
+    store_windows(halves, bounds, false, channels, count, out + channel);
   }
 }
 
@@ -109,22 +139,22 @@ struct Column {
   __m256i taps[kSize];
 };
 
-template <int kSize, bool kIsWhole>
-[[gnu::always_inline]] inline Column<kSize> widen_column(const DepthwiseRow& row, int column,
-                                                         int channel, int count) {
+template <int kSize, bool kIsWhole, class T>
+[[gnu::always_inline]] inline Column<kSize> widen_column(const TypedDepthwiseRow<T>& row,
+                                                         int column, int channel, int count) {
   const bool is_inside = column >= 0 && column < row.in_width;
   Column<kSize> made;
 #pragma GCC unroll 5
   for (int i = 0; i < kSize; ++i) {
-    const std::int8_t* pixel = is_inside ? row.rows[i] + column * row.steps[i] : row.padding;
+    const T* pixel = is_inside ? row.rows[i] + column * row.steps[i] : row.padding;
     made.taps[i] = widen<kIsWhole>(pixel + channel, count);
   }
   return made;
 }
 
 /// `first`: the left column of the first window.
-template <int kSize, bool kIsWhole>
-void fill(const DepthwiseRow& row, int first, int count, int channel, int channels,
+template <int kSize, bool kIsWhole, class T>
+void fill(const TypedDepthwiseRow<T>& row, int first, int count, int channel, int channels,
           Columns<kSize>& columns) {
   auto left = widen_column<kSize, kIsWhole>(row, first, channel, channels);
   for (int i = 0; i < count; ++i) {
@@ -137,19 +167,6 @@ void fill(const DepthwiseRow& row, int first, int count, int channel, int channe
     left = right;
   }
 }
-
-/// The sums of two neighbouring windows.
-struct Windows {
-  __m256i first, second;
-
-  /// Adds what one pair of taps gives, so that its weights are read once for both windows.
-  [[gnu::always_inline]] void add(const Interleaved& x, const Interleaved& y, int half,
-                                  const std::byte* weights) {
-    const __m256i w = load(weights + 32 * half);
-    first = _mm256_add_epi32(first, _mm256_madd_epi16(w, x.halves[half]));
-    second = _mm256_add_epi32(second, _mm256_madd_epi16(w, y.halves[half]));
-  }
-};
 
 template <int kSize, int kStride>
 [[gnu::always_inline]] inline Windows convolve_two(const Columns<kSize>& columns, int column,
@@ -171,10 +188,10 @@ template <int kSize, int kStride>
   return sums;
 }
 
-template <int kSize, int kStride, bool kHasLeft>
+template <int kSize, int kStride, bool kHasLeft, class T>
 void convolve_windows(const Columns<kSize>& columns, int windows, const std::byte* weights,
                       const BlockNumbers& block, const Bounds& bounds, int channels, int count,
-                      std::int8_t* out) {
+                      T* out) {
   for (int window = 0; window < windows; window += 2, out += 2 * channels) {
     Windows sums[2];
 #pragma GCC unroll 2
@@ -183,22 +200,18 @@ void convolve_windows(const Columns<kSize>& columns, int windows, const std::byt
       sums[half] = {requantize<kHasLeft>(both.first, block, half),
                     requantize<kHasLeft>(both.second, block, half)};
     }
-    const __m256i bytes =
-        narrow_interleaved(sums[0].first, sums[1].first, sums[0].second, sums[1].second, bounds);
-    store(out, _mm256_castsi256_si128(bytes), count);
-    if (window + 1 < windows) {
-      store(out + channels, _mm256_extracti128_si256(bytes, 1), count);
-    }
+    store_windows(sums, bounds, window + 1 < windows, channels, count, out);
   }
 }
 
-template <int kSize, int kStride>
-void convolve_channels(const DepthwiseRow& row, const std::byte* weights, const BlockNumbers& block,
-                       const Bounds& bounds, int channel, int channels, std::int8_t* out) {
+template <int kSize, int kStride, class T>
+void convolve_channels(const TypedDepthwiseRow<T>& row, const std::byte* weights,
+                       const BlockNumbers& block, const Bounds& bounds, int channel, int channels,
+                       T* out) {
   const int count = channels - channel;
-  const auto fill_columns = count >= kBlock ? fill<kSize, true> : fill<kSize, false>;
-  const auto convolve_these = has_left(block) ? convolve_windows<kSize, kStride, true>
-                                              : convolve_windows<kSize, kStride, false>;
+  const auto fill_columns = count >= kBlock ? fill<kSize, true, T> : fill<kSize, false, T>;
+  const auto convolve_these = has_left(block) ? convolve_windows<kSize, kStride, true, T>
+                                              : convolve_windows<kSize, kStride, false, T>;
   Columns<kSize> columns;
   for (int first = 0; first < row.out_width; first += kWindows) {
     const int windows = row.out_width - first < kWindows ? row.out_width - first : kWindows;
@@ -210,13 +223,13 @@ void convolve_channels(const DepthwiseRow& row, const std::byte* weights, const 
   }
 }
 
-template <int kSize>
-void convolve_row(const DepthwiseRow& row, int stride, const std::byte* weights,
-                  const TileNumbers& numbers, int channels, std::int8_t* out) {
-  const Bounds bounds = bounds_of(numbers.low, numbers.high);
+template <int kSize, class T>
+void convolve_row(const TypedDepthwiseRow<T>& row, int stride, const std::byte* weights,
+                  const TileNumbers& numbers, int channels, T* out) {
+  const Bounds bounds = bounds_for(out, numbers);
   const BlockNumbers* block = numbers.blocks;
   const auto convolve_these =
-      stride == 1 ? convolve_channels<kSize, 1> : convolve_channels<kSize, 2>;
+      stride == 1 ? convolve_channels<kSize, 1, T> : convolve_channels<kSize, 2, T>;
   for (int channel = 0; channel < channels; channel += kBlock, ++block) {
     convolve_these(row, weights, *block, bounds, channel, channels, out + channel);
     weights += std::ptrdiff_t{Pairs<kSize>::kAll} * kGroupBytes;
@@ -246,9 +259,15 @@ constexpr Packing packing_with(int (*tap_of)(int)) noexcept {
 const DepthwiseUnit kDepthwise = {
     .packing = packing_with(nullptr),
     .convolve = convolve,
-    .rows_of_3 = {.packing = packing_with(paired_tap<3>), .convolve = convolve_row<3>},
-    .rows_of_5 = {.packing = packing_with(paired_tap<5>), .convolve = convolve_row<5>}};
+    .rows_of_3 = {.packing = packing_with(paired_tap<3>), .convolve = convolve_row<3, std::int8_t>},
+    .rows_of_5 = {.packing = packing_with(paired_tap<5>),
+                  .convolve = convolve_row<5, std::int8_t>}};
 
-const DepthwiseUnit16 kDepthwise16 = {.packing = packing_with(nullptr), .convolve = convolve};
+const DepthwiseUnit16 kDepthwise16 = {.packing = packing_with(nullptr),
+                                      .convolve = convolve,
+                                      .rows_of_3 = {.packing = packing_with(paired_tap<3>),
+                                                    .convolve = convolve_row<3, std::int16_t>},
+                                      .rows_of_5 = {.packing = packing_with(paired_tap<5>),
+                                                    .convolve = convolve_row<5, std::int16_t>}};
 
 }  // namespace fixedpoint::avx2

@@ -99,43 +99,50 @@ class DepthwiseConv : public PackedKernel<T> {
   std::vector<std::int64_t> offsets_;
 };
 
-class DepthwiseRows : public PackedKernel<std::int8_t> {
- public:
-  DepthwiseRows(const Conv2d& conv, const SlidingUnit& unit, TableFunction table,
-                PackedWeights packed)
-      : PackedKernel(conv, table, std::move(packed)), unit_(unit) {}
+template <class T>
+class DepthwiseRows : public PackedKernel<T> {
+  using Base = PackedKernel<T>;
+  using Base::conv_;
+  using Base::packed_;
+  using Base::padded_;
+  using Base::parts_;
 
-  void run(const std::int8_t* in, std::int8_t* out) override {
+ public:
+  DepthwiseRows(const Conv2d& conv, const TypedSlidingUnit<T>& unit, TableFunction table,
+                PackedWeights packed)
+      : Base(conv, table, std::move(packed)), unit_(unit) {}
+
+  void run(const T* in, T* out) override {
     run_share(in, out, {0, std::int64_t{conv_.window.batch} * conv_.window.out_height});
   }
 
-  int split(int parts) override { return take_parts(parts); }
+  int split(int parts) override { return this->take_parts(parts); }
 
-  void run_part(const std::int8_t* in, std::int8_t* out, int part) override {
+  void run_part(const T* in, T* out, int part) override {
     const std::int64_t rows = std::int64_t{conv_.window.batch} * conv_.window.out_height;
     run_share(in, out, share_of(rows, part, parts_, 1));
   }
 
  private:
-  void run_share(const std::int8_t* in, std::int8_t* out, Share rows) const {
+  void run_share(const T* in, T* out, Share rows) const {
     const Window& w = conv_.window;
-    const TileNumbers channels = numbers(0);
+    const TileNumbers channels = this->numbers(0);
     const std::int64_t row_values = std::int64_t{w.out_width} * w.out_channels;
     for (std::int64_t i = rows.first; i < rows.end; ++i) {
-      std::int8_t* place = out + i * row_values;
+      T* place = out + i * row_values;
       unit_.convolve(find_row(in, i), w.stride_width, packed_.tile_weights(0), channels,
                      w.out_channels, place);
-      look_up(row_values, place);
+      this->look_up(row_values, place);
     }
   }
 
-  DepthwiseRow find_row(const std::int8_t* in, std::int64_t row) const {
+  TypedDepthwiseRow<T> find_row(const T* in, std::int64_t row) const {
     const Window& w = conv_.window;
     const Pixel pixel(w, row * w.out_width);
-    DepthwiseRow found{.padding = padded_.padding(),
-                       .in_width = w.in_width,
-                       .first_column = -w.pad_left,
-                       .out_width = w.out_width};
+    TypedDepthwiseRow<T> found{.padding = padded_.padding(),
+                               .in_width = w.in_width,
+                               .first_column = -w.pad_left,
+                               .out_width = w.out_width};
     for (int i = 0; i < w.kernel_height; ++i) {
       const int y = pixel.top() + i * w.dilation_height;
       found.rows[i] = padded_.at(in, pixel, y, 0);
@@ -144,7 +151,7 @@ class DepthwiseRows : public PackedKernel<std::int8_t> {
     return found;
   }
 
-  const SlidingUnit& unit_;
+  const TypedSlidingUnit<T>& unit_;
 };
 
 }  // namespace
@@ -161,9 +168,16 @@ template std::unique_ptr<TypedConvKernel<std::int8_t>> make_depthwise_conv(
 template std::unique_ptr<TypedConvKernel<std::int16_t>> make_depthwise_conv(
     const Conv2d&, const TypedDepthwiseUnit<std::int16_t>&, TableFunction, PackedWeights);
 
-std::unique_ptr<ConvKernel> make_depthwise_rows(const Conv2d& conv, const SlidingUnit& unit,
-                                                TableFunction table, PackedWeights packed) {
-  return std::make_unique<DepthwiseRows>(conv, unit, table, std::move(packed));
+template <class T>
+std::unique_ptr<TypedConvKernel<T>> make_depthwise_rows(const Conv2d& conv,
+                                                        const TypedSlidingUnit<T>& unit,
+                                                        TableFunction table, PackedWeights packed) {
+  return std::make_unique<DepthwiseRows<T>>(conv, unit, table, std::move(packed));
 }
+
+template std::unique_ptr<TypedConvKernel<std::int8_t>> make_depthwise_rows(
+    const Conv2d&, const TypedSlidingUnit<std::int8_t>&, TableFunction, PackedWeights);
+template std::unique_ptr<TypedConvKernel<std::int16_t>> make_depthwise_rows(
+    const Conv2d&, const TypedSlidingUnit<std::int16_t>&, TableFunction, PackedWeights);
 
 }  // namespace fixedpoint

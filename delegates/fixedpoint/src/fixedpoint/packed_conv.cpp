@@ -13,7 +13,8 @@ namespace fixedpoint {
 namespace {
 
 /// What convolves these windows a row at a time; null: nothing does.
-const SlidingUnit* sliding_unit(const Window& w, const DepthwiseUnit& depthwise) {
+template <class T>
+const TypedSlidingUnit<T>* sliding_unit(const Window& w, const TypedDepthwiseUnit<T>& depthwise) {
   if (w.kernel_height != w.kernel_width || w.dilation_width != 1 || w.stride_width > 2) {
     return nullptr;
   }
@@ -27,6 +28,31 @@ const SlidingUnit* sliding_unit(const Window& w, const DepthwiseUnit& depthwise)
 
 bool is_depthwise(const Window& w) {
   return w.groups > 1 && w.in_group() == 1 && w.out_group() == 1;
+}
+
+/// What suits the windows; null where nothing does.
+template <class T>
+std::unique_ptr<TypedConvKernel<T>> make_for_windows(const Conv2d& conv,
+                                                     const TypedGemmUnit<T>& gemm,
+                                                     const TypedDepthwiseUnit<T>& depthwise,
+                                                     TableFunction table, std::int64_t largest) {
+  const Window& w = conv.window;
+  if (w.groups == 1) {
+    auto packed = pack_weights(conv, gemm.packing, largest);
+    return packed.fits || gemm.sum_up != nullptr
+               ? make_gemm_conv(conv, gemm, table, std::move(packed))
+               : nullptr;
+  }
+  if (!is_depthwise(w)) {
+    return nullptr;
+  }
+  const auto* rows = sliding_unit(w, depthwise);
+  auto packed = pack_weights(conv, rows != nullptr ? rows->packing : depthwise.packing, largest);
+  if (!packed.fits) {
+    return nullptr;
+  }
+  return rows != nullptr ? make_depthwise_rows(conv, *rows, table, std::move(packed))
+                         : make_depthwise_conv(conv, depthwise, table, std::move(packed));
 }
 
 }  // namespace
@@ -50,37 +76,14 @@ bool spread(const Requantize& r, std::int64_t largest, BlockNumbers& block) {
 
 std::unique_ptr<ConvKernel> make_packed_conv(const Conv2d& conv, const GemmUnit& gemm,
                                              const DepthwiseUnit& depthwise, TableFunction table) {
-  const Window& w = conv.window;
-  if (w.groups > 1 && !is_depthwise(w)) {
-    return nullptr;
-  }
-  const SlidingUnit* rows = is_depthwise(w) ? sliding_unit(w, depthwise) : nullptr;
-  const Packing& others = is_depthwise(w) ? depthwise.packing : gemm.packing;
-  auto packed = pack_weights(conv, rows != nullptr ? rows->packing : others);
-  if (!packed.fits) {
-    return nullptr;
-  }
-  if (rows != nullptr) {
-    return make_depthwise_rows(conv, *rows, table, std::move(packed));
-  }
-  if (is_depthwise(w)) {
-    return make_depthwise_conv(conv, depthwise, table, std::move(packed));
-  }
-  return make_gemm_conv(conv, gemm, table, std::move(packed));
+  constexpr std::int64_t kLargest = 1 << 7;
+  return make_for_windows(conv, gemm, depthwise, table, kLargest);
 }
 
 std::unique_ptr<TypedConvKernel<std::int16_t>> make_packed_conv16(
     const Conv2d& conv, const GemmUnit16& gemm, const DepthwiseUnit16& depthwise) {
-  const Window& w = conv.window;
-  if (w.groups > 1 && !is_depthwise(w)) {
-    return nullptr;
-  }
   constexpr std::int64_t kLargest = 1 << 15;
-  auto packed = pack_weights(conv, is_depthwise(w) ? depthwise.packing : gemm.packing, kLargest);
-  if (!is_depthwise(w)) {
-    return make_gemm_conv(conv, gemm, nullptr, std::move(packed));
-  }
-  return packed.fits ? make_depthwise_conv(conv, depthwise, nullptr, std::move(packed)) : nullptr;
+  return make_for_windows(conv, gemm, depthwise, nullptr, kLargest);
 }
 
 std::unique_ptr<TypedConvKernel<std::int16_t>> packed_or_scalar16(

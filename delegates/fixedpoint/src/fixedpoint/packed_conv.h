@@ -83,25 +83,28 @@ using GemmUnit16 = TypedGemmUnit<std::int16_t>;
 
 /// A row of output pixels under windows of 3x3 or 5x5 and the input that they read. What lies
 /// outside of the input is read from `padding`, as many values as channels.
-struct DepthwiseRow {
+template <class T>
+struct TypedDepthwiseRow {
   /// The first pixel of each input row; `padding` for rows outside.
-  const std::int8_t* rows[5];
-  /// From one pixel to the next in bytes: 0 for rows outside.
+  const T* rows[5];
+  /// From one pixel to the next in values: 0 for rows outside.
   std::ptrdiff_t steps[5];
-  const std::int8_t* padding;
+  const T* padding;
   int in_width;
   /// The column of the first window's left taps, negative where the input begins later.
   int first_column;
   int out_width;
 };
+using DepthwiseRow = TypedDepthwiseRow<std::int8_t>;
 
 /// How one instruction set convolves rows of windows of one size that slide by one or by two
 /// pixels.
-struct SlidingUnit {
+template <class T>
+struct TypedSlidingUnit {
   Packing packing;
   /// Null: it has nothing for them.
-  void (*convolve)(const DepthwiseRow& row, int stride, const std::byte* weights,
-                   const TileNumbers& numbers, int channels, std::int8_t* out) = nullptr;
+  void (*convolve)(const TypedDepthwiseRow<T>& row, int stride, const std::byte* weights,
+                   const TileNumbers& numbers, int channels, T* out) = nullptr;
 };
 
 /// How one instruction set convolves each channel by itself.
@@ -111,8 +114,8 @@ struct TypedDepthwiseUnit {
   /// One output pixel of all `channels`: `taps` are `groups * group` pixels of the input.
   void (*convolve)(const T* const* taps, int groups, const std::byte* weights,
                    const TileNumbers& numbers, int channels, T* out);
-  SlidingUnit rows_of_3 = {};  ///< Of 3x3 windows, faster.
-  SlidingUnit rows_of_5 = {};  ///< Of 5x5 windows.
+  TypedSlidingUnit<T> rows_of_3 = {};  ///< Of 3x3 windows, faster.
+  TypedSlidingUnit<T> rows_of_5 = {};  ///< Of 5x5 windows.
 };
 using DepthwiseUnit = TypedDepthwiseUnit<std::int8_t>;
 using DepthwiseUnit16 = TypedDepthwiseUnit<std::int16_t>;
