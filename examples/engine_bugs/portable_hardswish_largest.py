@@ -1,0 +1,47 @@
+"""The hardswish of 3e38 is infinity: the product overflows before it is divided by six.
+
+aten.hardswish.default/float32/hardswish-0-edge on executorch/portable.
+
+executorch 1.5.1, torch 2.13.0+cpu.
+
+fail_numeric: output output0: error_bound_ratio inf (<= 1), sample 0, element []: inf, expected
+3.00000001e+38 ± 2.15e+32
+
+The exit code is 0 if the failure is there.
+"""
+
+import sys
+
+import torch
+from executorch.exir import EdgeCompileConfig, to_edge_transform_and_lower
+from executorch.runtime import Runtime
+
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        hardswish = torch.ops.aten.hardswish.default(x)
+        return (hardswish,)
+
+
+net = Net().eval()
+inputs = (torch.tensor(3e38, dtype=torch.float32),)
+expected = (torch.tensor(3.0000000054977558e38, dtype=torch.float64),)
+limits = (torch.tensor(2.145767215846364e32, dtype=torch.float64),)
+exported = torch.export.export(net, inputs)
+edge = to_edge_transform_and_lower(
+    exported,
+    partitioner=None,
+    compile_config=EdgeCompileConfig(_check_ir_validity=False),
+)
+program = edge.to_executorch().buffer
+method = Runtime.get().load_program(program).load_method("forward")
+found = method.execute(inputs)
+wrong = False
+for found_one, wanted, limit in zip(found, expected, limits, strict=True):
+    print("found", found_one.tolist(), "expected", wanted.tolist())
+    a, b = found_one.double(), wanted.double()
+    if a.shape != b.shape:
+        sys.exit(0)
+    right = (a == b) | (a.isnan() & b.isnan()) | ((a - b).abs() <= limit)
+    wrong |= not bool(right.all())
+sys.exit(0 if wrong else 1)
