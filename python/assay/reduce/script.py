@@ -218,7 +218,8 @@ def _comparison(lines: Lines, finding: Finding) -> list[str]:
 def _attempt(quantize: Sequence[str], steps: Sequence[str], finding: Finding) -> list[str]:
     """An error whose text has a mark of the one that was found."""
     mark = mark_of(finding.text)
-    shown = f'"{mark}" in str(error)' if mark else "True"
+    told = '" ".join(str(error).split())'  # Where its lines end is nobody's word.
+    shown = f'"{mark}" in {told}' if mark else "True"
     if mark.startswith("0x"):  # ExecuTorch ends its messages with it.
         shown = f'str(error).replace("0x:", "0x").endswith("{mark}")'
     inside = [*quantize, *steps] if finding.stage == "quantize" else steps
@@ -239,7 +240,7 @@ def mark_of(text: str) -> str:
     code = re.search(r"\((0x[0-9a-f]+)\)", text)
     if code:
         return code.group(1)
-    told = without_cause(text.split("\n")[0])
+    told = " ".join(without_cause(text.split("\n")[0]).split())
     sentence = re.sub(r"^\w+ failed: (\w+: )?", "", told)
     words = re.split(r"[\d'\"\\:…]", sentence)
     return max(words, key=len, default="").strip()[:60]
