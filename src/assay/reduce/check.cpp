@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstddef>
 #include <fmt/format.h>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -102,12 +103,18 @@ bool fails(const ReduceCheck& check, const ReduceFinding& first, const ReduceFin
 
 std::string core_of_text(std::string_view text) {
   std::string core;
+  std::istringstream words{std::string(text)};
   bool is_quoted = false;
-  for (const char c : text) {
-    if (c == '\'') {
-      is_quoted = !is_quoted;
-    } else if (!is_quoted && std::isdigit(static_cast<unsigned char>(c)) == 0) {
-      core += c;
+  for (std::string word; words >> word;) {
+    if (word.find('/') != std::string::npos) {
+      continue;
+    }
+    for (const char c : word + " ") {
+      if (c == '\'') {
+        is_quoted = !is_quoted;
+      } else if (!is_quoted && std::isdigit(static_cast<unsigned char>(c)) == 0) {
+        core += c;
+      }
     }
   }
   return core.substr(0, kTextCompared);

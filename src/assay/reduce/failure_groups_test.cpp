@@ -45,12 +45,13 @@ TEST(FailureGroups, TakeTheSmallestOfWhatIsAlike) {
 }
 
 TEST(FailureGroups, TellOperatorsSettingsAndErrorsApart) {
-  ConformReport report{.results = {result("aten.a/int8/a-1", ConformVerdict::kLoadError, "no x 1"),
-                                   result("aten.a/int8/a-2", ConformVerdict::kLoadError, "no x 2"),
-                                   result("aten.a/int8/a-3", ConformVerdict::kLoadError, "no y"),
-                                   result("aten.a/int8/a-4", ConformVerdict::kCrashed),
-                                   result("aten.b/int8/b-1", ConformVerdict::kCrashed),
-                                   result("aten.b/int8/b-1", ConformVerdict::kCrashed)}};
+  ConformReport report{
+      .results = {result("aten.a/int8/a-1", ConformVerdict::kLoadError, "/cache/1a/p.onnx: no x 1"),
+                  result("aten.a/int8/a-2", ConformVerdict::kLoadError, "/cache/2b/p.onnx: no x 2"),
+                  result("aten.a/int8/a-3", ConformVerdict::kLoadError, "no y"),
+                  result("aten.a/int8/a-4", ConformVerdict::kCrashed),
+                  result("aten.b/int8/b-1", ConformVerdict::kCrashed),
+                  result("aten.b/int8/b-1", ConformVerdict::kCrashed)}};
   report.results.back().options = "threads=2";
   std::vector<std::size_t> cases;
   for (const auto& group : group_failures(report, size_of_name)) {
