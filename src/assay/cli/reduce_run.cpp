@@ -23,6 +23,7 @@
 #include "assay/conform/glob.h"
 #include "assay/record/conformance.h"
 #include "assay/record/run.h"
+#include "assay/reduce/bundle.h"
 #include "assay/reduce/candidate.h"
 #include "assay/reduce/failure_groups.h"
 #include "assay/reduce/failure_index.h"
@@ -149,8 +150,7 @@ Result<std::vector<ReducedFailure>> reduce_groups(const std::vector<FailureGroup
 void print(const std::string& run, const std::vector<ReducedFailure>& failures,
            const ReduceOptions& options) {
   if (options.format == "json") {
-    const auto document = document_of_failures(run, failures);
-    fmt::print("{}\n", document.dump(2, ' ', false, Json::error_handler_t::replace));
+    fmt::print("{}\n", text_of_document(document_of_failures(run, failures)));
   } else {
     fmt::print("{}; {}/README.md\n", totals_of_failures(failures), options.bundle);
   }

@@ -7,7 +7,6 @@
 #include "assay/artifact/aot_servers.h"
 #include "assay/artifact/cache.h"
 #include "assay/base/fs.h"
-#include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/listener.h"
@@ -31,8 +30,7 @@ class Silence : public CampaignListener {
 
 void print(const ReduceOptions& options, const ReductionReport& report, const Case& pattern) {
   if (options.format == "json") {
-    const auto document = document_of(report, pattern);
-    fmt::print("{}\n", document.dump(2, ' ', false, Json::error_handler_t::replace));
+    fmt::print("{}\n", text_of_document(document_of(report, pattern)));
     return;
   }
   fmt::print("{}", text_of_reduction(report, pattern));

@@ -44,10 +44,6 @@ std::string text_of_model(const ReduceCandidate& candidate) {
   return fmt::format("{} {}", candidate.model.ref, args);
 }
 
-std::string text_of(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace);
-}
-
 /// Runs the script and notes what it showed.
 void run_script(const stdfs::path& folder, const CaseJudge& judge, ReductionReport& report) {
   const auto ran =
@@ -106,6 +102,10 @@ std::string readme_of(const ReductionReport& report, const Case& pattern) {
 std::string command_of(const CaseJudge& judge, const ReduceCandidate& candidate) {
   const auto cell = judge.case_of(candidate);
   return command_to_repeat(cell, reference_kind_of_candidate(cell));
+}
+
+std::string text_of_document(const Json& document) {
+  return document.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
 Json document_of(const ReductionReport& report, const Case& pattern) {
@@ -167,7 +167,7 @@ Status write_reduction_bundle(const stdfs::path& folder, const CaseJudge& judge,
   }
   ASSAY_RETURN_IF_ERROR(write_script(folder, judge, source, report));
   ASSAY_RETURN_IF_ERROR(write_file_atomically(
-      folder / "reproduce.json", text_of(document_of(report, judge.pattern())) + "\n"));
+      folder / "reproduce.json", text_of_document(document_of(report, judge.pattern())) + "\n"));
   return write_file_atomically(folder / "README.md", readme_of(report, judge.pattern()));
 }
 

@@ -22,6 +22,9 @@ struct ReductionReport {
   bool is_shown = false;      ///< repro.py shows the failure.
 };
 
+/// A document as people read it; what is not UTF-8 is replaced.
+std::string text_of_document(const Json& document);
+
 /// Schema assay/reduction/1 of docs/reduce.md.
 Json document_of(const ReductionReport& report, const Case& pattern);
 

@@ -15,6 +15,7 @@
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/record/conformance.h"
+#include "assay/reduce/bundle.h"
 
 namespace assay {
 namespace {
@@ -117,9 +118,8 @@ Status write_failure_index(const std::filesystem::path& folder, const std::strin
                            const std::vector<ReducedFailure>& failures) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  const auto document =
-      document_of_failures(run, failures).dump(2, ' ', false, Json::error_handler_t::replace);
-  ASSAY_RETURN_IF_ERROR(write_file_atomically(folder / "failures.json", document + "\n"));
+  const auto text = text_of_document(document_of_failures(run, failures));
+  ASSAY_RETURN_IF_ERROR(write_file_atomically(folder / "failures.json", text + "\n"));
   return write_file_atomically(folder / "README.md", readme_of(run, failures));
 }
 

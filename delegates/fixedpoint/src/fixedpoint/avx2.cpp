@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <immintrin.h>
 
 #pragma GCC target("avx2")
@@ -52,10 +51,6 @@ void widen(const std::int8_t* in, int count, std::byte* packed) {
   }
 }
 
-void copy(const std::int16_t* in, int count, std::byte* packed) {
-  std::memcpy(packed, in, count * sizeof *in);
-}
-
 }  // namespace
 
 const GemmUnit kGemm = {.packing = {.channels = kBlock,
@@ -71,7 +66,7 @@ const GemmUnit kGemm = {.packing = {.channels = kBlock,
 const GemmUnit16 kGemm16 = {.packing = kGemm.packing,
                             .rows = WideDot::kRows,
                             .element_bytes = 2,
-                            .pack = copy,
+                            .pack = copy_values,
                             .multiply = multiply<WideDot, std::int16_t>,
                             .sum_up = sum_up<WideDot>};
 

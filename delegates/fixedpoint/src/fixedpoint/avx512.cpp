@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kRows = 12;
 constexpr int kTileBlocks = 2;
-constexpr int kGroupBytes = 4;  ///< Activations that one 32-bit lane multiplies.
+constexpr int kGroupBytes = 4;  ///< Of activations, which a lane of 32 bits multiplies.
 
 /// From 16 to 32 bytes, by two vectors that overlap.
 [[gnu::always_inline]] inline void pack_some(const std::int8_t* in, int count, std::byte* packed) {
@@ -206,9 +206,7 @@ void sum_up_rows(const std::byte* a, std::ptrdiff_t a_stride, const std::byte* b
   rows.store_sums(sums);
 }
 
-using SumUp = void (*)(const std::byte*, std::ptrdiff_t, const std::byte*, int, std::int32_t*);
-
-constexpr SumUp kSumUpRows[kRows + 1] = {
+constexpr SumUpRows kSumUpRows[kRows + 1] = {
     nullptr,         sum_up_rows<1>,  sum_up_rows<2>, sum_up_rows<3>, sum_up_rows<4>,
     sum_up_rows<5>,  sum_up_rows<6>,  sum_up_rows<7>, sum_up_rows<8>, sum_up_rows<9>,
     sum_up_rows<10>, sum_up_rows<11>, sum_up_rows<12>};
@@ -216,10 +214,6 @@ constexpr SumUp kSumUpRows[kRows + 1] = {
 void sum_up(const std::byte* a, std::ptrdiff_t a_stride, int rows, const std::byte* b, int groups,
             std::int32_t* sums) {
   kSumUpRows[rows](a, a_stride, b, groups, sums);
-}
-
-void copy(const std::int16_t* in, int count, std::byte* packed) {
-  std::memcpy(packed, in, count * sizeof *in);
 }
 
 }  // namespace
@@ -241,7 +235,7 @@ const GemmUnit16 kGemm16 = {.packing = {.channels = kTileBlocks * kBlock,
                                         .channel_of = same_channel},
                             .rows = kRows,
                             .element_bytes = 2,
-                            .pack = copy,
+                            .pack = copy_values,
                             .multiply = multiply<WideDot, std::int16_t>,
                             .sum_up = sum_up};
 

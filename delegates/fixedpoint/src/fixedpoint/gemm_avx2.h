@@ -143,11 +143,9 @@ void multiply(const std::byte* a, std::ptrdiff_t a_stride, int rows, const std::
   by_rows(a, a_stride, b, groups, numbers, out, out_stride, channels);
 }
 
-using SumUp = void (*)(const std::byte*, std::ptrdiff_t, const std::byte*, int, std::int32_t*);
-
 template <class Dot, int... kCounts>
 constexpr auto sums_of(std::integer_sequence<int, kCounts...> /*counts*/) {
-  return std::array<SumUp, sizeof...(kCounts)>{sum_up_rows<Dot, kCounts + 1>...};
+  return std::array<SumUpRows, sizeof...(kCounts)>{sum_up_rows<Dot, kCounts + 1>...};
 }
 
 template <class Dot>

@@ -7,7 +7,6 @@
 #include <arm_neon.h>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 namespace fixedpoint::neon {
 namespace {
@@ -125,14 +124,9 @@ void sum_up_rows(const std::byte* a, std::ptrdiff_t a_stride, const std::byte* b
 
 void sum_up(const std::byte* a, std::ptrdiff_t a_stride, int rows, const std::byte* b, int groups,
             std::int32_t* sums) {
-  using SumUp = void (*)(const std::byte*, std::ptrdiff_t, const std::byte*, int, std::int32_t*);
-  static constexpr SumUp kByRows[kRows + 1] = {nullptr, sum_up_rows<1>, sum_up_rows<2>,
-                                               sum_up_rows<3>, sum_up_rows<4>};
+  static constexpr SumUpRows kByRows[kRows + 1] = {nullptr, sum_up_rows<1>, sum_up_rows<2>,
+                                                   sum_up_rows<3>, sum_up_rows<4>};
   kByRows[rows](a, a_stride, b, groups, sums);
-}
-
-void copy(const std::int16_t* in, int count, std::byte* packed) {
-  std::memcpy(packed, in, count * sizeof *in);
 }
 
 template <class T>
@@ -206,7 +200,7 @@ const GemmUnit kGemm = {.packing = kPacking,
 const GemmUnit16 kGemm16 = {.packing = kPacking,
                             .rows = kRows,
                             .element_bytes = 2,
-                            .pack = copy,
+                            .pack = copy_values,
                             .multiply = multiply<std::int16_t>,
                             .sum_up = sum_up};
 

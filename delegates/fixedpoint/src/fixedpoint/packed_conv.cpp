@@ -5,7 +5,9 @@
 #include "fixedpoint/operations.h"
 #include "fixedpoint/packed_weights.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <utility>
 
@@ -57,6 +59,10 @@ std::unique_ptr<TypedConvKernel<T>> make_for_windows(const Conv2d& conv,
 
 }  // namespace
 
+void copy_values(const std::int16_t* in, int count, std::byte* packed) {
+  std::memcpy(packed, in, count * sizeof *in);
+}
+
 bool spread(const Requantize& r, std::int64_t largest, BlockNumbers& block) {
   const int left = r.shift < 32 ? 32 - r.shift : 0;
   const std::int64_t bias = r.bias < 0 ? -r.bias : r.bias;
@@ -80,15 +86,10 @@ std::unique_ptr<ConvKernel> make_packed_conv(const Conv2d& conv, const GemmUnit&
   return make_for_windows(conv, gemm, depthwise, table, kLargest);
 }
 
-std::unique_ptr<TypedConvKernel<std::int16_t>> make_packed_conv16(
-    const Conv2d& conv, const GemmUnit16& gemm, const DepthwiseUnit16& depthwise) {
-  constexpr std::int64_t kLargest = 1 << 15;
-  return make_for_windows(conv, gemm, depthwise, nullptr, kLargest);
-}
-
 std::unique_ptr<TypedConvKernel<std::int16_t>> packed_or_scalar16(
     const Conv2d& conv, const GemmUnit16& gemm, const DepthwiseUnit16& depthwise) {
-  auto packed = make_packed_conv16(conv, gemm, depthwise);
+  constexpr std::int64_t kLargest = 1 << 15;
+  auto packed = make_for_windows(conv, gemm, depthwise, nullptr, kLargest);
   return packed != nullptr ? std::move(packed) : kScalarKernels16.make_conv2d(conv);
 }
 

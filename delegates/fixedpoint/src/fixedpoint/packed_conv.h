@@ -75,6 +75,11 @@ struct TypedGemmUnit {
   void (*sum_up)(const std::byte* a, std::ptrdiff_t a_stride, int rows, const std::byte* b,
                  int groups, std::int32_t* sums) = nullptr;
 };
+/// `sum_up` for one number of rows.
+using SumUpRows = void (*)(const std::byte* a, std::ptrdiff_t a_stride, const std::byte* b,
+                           int groups, std::int32_t* sums);
+/// Packs activations of 16 bits, which the units multiply as they are.
+void copy_values(const std::int16_t* in, int count, std::byte* packed);
 /// Products of 2^15 and 2^7 at most, of which so many stay below 2^31.
 constexpr int kMostDepth16 = 512;
 constexpr int kMostTileSums = 512;  ///< rows * channels of a unit of 16 bits.
@@ -128,16 +133,13 @@ using TableFunction = void (*)(const std::int8_t* results, std::int64_t count,
 std::unique_ptr<ConvKernel> make_packed_conv(const Conv2d& conv, const GemmUnit& gemm,
                                              const DepthwiseUnit& depthwise, TableFunction table);
 
-/// The same on activations of 16 bits; sums of one group may need more than 32 bits.
-std::unique_ptr<TypedConvKernel<std::int16_t>> make_packed_conv16(const Conv2d& conv,
-                                                                  const GemmUnit16& gemm,
-                                                                  const DepthwiseUnit16& depthwise);
+/// The same; what it does not take goes to the definitions.
+std::unique_ptr<ConvKernel> packed_or_scalar(const Conv2d& conv, const GemmUnit& gemm,
+                                             const DepthwiseUnit& depthwise, TableFunction table);
 
-/// What they do not take goes to the definitions.
+/// The same on activations of 16 bits; sums of one group may need more than 32 bits.
 std::unique_ptr<TypedConvKernel<std::int16_t>> packed_or_scalar16(const Conv2d& conv,
                                                                   const GemmUnit16& gemm,
                                                                   const DepthwiseUnit16& depthwise);
-std::unique_ptr<ConvKernel> packed_or_scalar(const Conv2d& conv, const GemmUnit& gemm,
-                                             const DepthwiseUnit& depthwise, TableFunction table);
 
 }  // namespace fixedpoint
