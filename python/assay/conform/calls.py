@@ -19,7 +19,7 @@ from assay.aot.suggest import check_keys, unknown_name
 LAYOUTS = ("contiguous", "channels_last", "transposed", "gapped")
 ORDERS = (None, "distinct", "trues", "away", "sorted", "coarse", "varied")
 _KEYS = (
-    *("shape", "dtype", "layout", "low", "high", "order", "along", "constant", "data"),
+    *("shape", "dtype", "layout", "low", "high", "order", "constant", "data"),
     *("open", "refused"),
 )
 
@@ -29,8 +29,8 @@ class TensorSpec:
     """A tensor argument: its form, and what its values are drawn from.
 
     Without `low` and `high` floats are standard normal; with them floats are uniform in
-    [low, high] and integers in [low, high). `order`: "distinct" values (all of a float tensor, or
-    of an integer one along dimension `along`), "away" from zero by at least a quarter,
+    [low, high] and integers in [low, high). `order`: "distinct" values (where the range has too
+    few, along each dimension), "away" from zero by at least a quarter,
     "coarse" floats that are whole and often alike, integers "sorted" from `low` on, "trues": half
     are true or not zero, "varied": in turn zeros, some of them, none. `is_constant`: a weight of
     the program, no input. `open`: names of the dimensions that the program leaves open, by place.
@@ -44,7 +44,6 @@ class TensorSpec:
     low: float | None = None
     high: float | None = None
     order: str | None = None
-    along: int = 0
     is_constant: bool = False
     open: Mapping[int, str] = field(default_factory=dict)
     refused: Mapping[str, Any] = field(default_factory=dict)
@@ -65,7 +64,6 @@ class TensorSpec:
             "low": self.low,
             "high": self.high,
             "order": self.order,
-            "along": self.along or None,
             "constant": self.is_constant or None,
             "open": [self.open.get(place) for place in range(len(self.shape))]
             if self.open
@@ -78,7 +76,7 @@ class TensorSpec:
 
 @reading("a tensor of a call")
 def tensor_from_json(document: Mapping[str, Any]) -> TensorSpec:
-    """Reads {"shape", "dtype", "layout", "low", "high", "order", "along", "constant", …}."""
+    """Reads {"shape", "dtype", "layout", "low", "high", "order", "constant", …}."""
     check_keys("key of a tensor", document, _KEYS)
     dtype, layout = str(document["dtype"]), str(document.get("layout", "contiguous"))
     order = document.get("order")
@@ -100,7 +98,6 @@ def tensor_from_json(document: Mapping[str, Any]) -> TensorSpec:
         document.get("low"),
         document.get("high"),
         order,
-        int(document.get("along", 0)),
         bool(document.get("constant", False)),
         {place: str(name) for place, name in enumerate(names) if name is not None},
         dict(document.get("refused") or {}),

@@ -14,7 +14,7 @@ from assay.aot.dynamic import dynamic_shapes
 from assay.conform.calls import TensorSpec, map_tensors, tensors_of
 from assay.conform.dimensions import LEAST, ROUND
 from assay.conform.operator_model import make_operator
-from assay.conform.operators import find_reason, packet_name, table
+from assay.conform.operators import find_reason, names_of, table
 from assay.conform.rows import Row, with_dtype
 
 DYNAMIC, REFUSED = "dynamic", "refused"
@@ -189,8 +189,7 @@ def _is_indexed(row: Row) -> bool:
 
 
 def _is_named(row: Row, section: str) -> bool:
-    names = (row.operator.removeprefix("aten."), packet_name(row.operator))
-    return any(name in table()[section] for name in names)
+    return any(name in table()[section] for name in names_of(row.operator))
 
 
 def _with_wrong_indices(row: Row) -> Iterator[Row]:

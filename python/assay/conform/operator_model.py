@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
+from torch._prims_common import is_contiguous_or_false
 
 from assay.aot.brought import Bound, Brought
 from assay.aot.errors import RequestError
@@ -109,7 +110,7 @@ class OperatorModule(torch.nn.Module):  # type: ignore[misc]
         args, kwargs = self.arguments(inputs)
         leaves = torch.utils._pytree.tree_leaves(self.overload(*args, **kwargs))
         outputs = (leaf for leaf in leaves if isinstance(leaf, torch.Tensor))
-        return tuple(one if one.is_contiguous() else one.contiguous() for one in outputs)
+        return tuple(one if is_contiguous_or_false(one) else one.contiguous() for one in outputs)
 
     def arguments(
         self,

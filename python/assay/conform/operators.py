@@ -1,6 +1,7 @@
 """Which operators there are to test: the core ones of torch, and those that exporters leave in."""
 
 import json
+from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -46,10 +47,19 @@ def is_testable(overload: Any) -> bool:
     return is_pure and any("Tensor" in str(answer.type) for answer in schema.returns)
 
 
+def names_of(operator: str) -> tuple[str, str]:
+    """By what data may name "aten.add.Tensor": "add.Tensor", "add"."""
+    return operator.removeprefix("aten."), packet_name(operator)
+
+
+def find_entry(operator: str, section: str) -> Mapping[str, Any] | None:
+    """The first entry of a section of operators.json that names the operator."""
+    names = names_of(operator)
+    rows: list[Mapping[str, Any]] = table()[section]
+    return next((row for row in rows if any(name in row["operators"] for name in names)), None)
+
+
 def find_reason(operator: str, section: str) -> str | None:
     """What operators.json says of an operator in a section with reasons; None for nothing."""
-    names = (operator.removeprefix("aten."), packet_name(operator))
-    for row in table()[section]:
-        if any(name in row["operators"] for name in names):
-            return str(row["reason"])
-    return None
+    entry = find_entry(operator, section)
+    return None if entry is None else str(entry["reason"])

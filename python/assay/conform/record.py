@@ -18,7 +18,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from assay.conform.calls import encode
 from assay.conform.further import DYNAMIC, REFUSED, further_rows
-from assay.conform.operators import is_testable, packet_name, table, wanted_packets
+from assay.conform.operators import is_testable, names_of, packet_name, table, wanted_packets
 from assay.conform.rows import Row, keep_rows, make_row, read_rows, row_json, with_types
 from assay.conform.tuning import tune
 
@@ -135,7 +135,7 @@ def encode_call(
     names = [argument.name for argument in overload._schema.arguments]
     domains = table()["domains"]
     name = str(overload)
-    domain = domains.get(name.removeprefix("aten."), domains.get(packet_name(name), {}))
+    domain: Mapping[str, Any] = next((domains[one] for one in names_of(name) if one in domains), {})
 
     def written(name: str, value: Any) -> Any:
         return encode(value, lambda tensor: _tensor(tensor, name, domain.get(name, {}), dtype))

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from assay.conform.calls import LAYOUTS, map_tensors, tensors_of
-from assay.conform.operators import find_reason, packet_name, table
+from assay.conform.operators import find_entry, find_reason
 
 DTYPES = ("float32", "float16", "bfloat16", "int64", "int32", "int8", "uint8", "bool")
 CALL_KEYS = ("args", "kwargs", "same", "dimensions")
@@ -210,10 +210,8 @@ def _laid_out(tensor: Mapping[str, Any], layout: str) -> dict[str, Any]:
 
 def _types_of(row: Row) -> tuple[str, ...]:
     """The types to try: those of the table where it limits them."""
-    for limit in table()["only_dtypes"]:
-        if packet_name(row.operator) in limit["operators"]:
-            return tuple(limit["dtypes"])
-    return DTYPES
+    limit = find_entry(row.operator, "only_dtypes")
+    return DTYPES if limit is None else tuple(limit["dtypes"])
 
 
 def _with_types(row: Row) -> Row:

@@ -13,7 +13,7 @@ from typing import Any
 
 from assay.conform.calls import map_tensors
 from assay.conform.cases import edge_pairs, least_samples
-from assay.conform.operators import packet_name, table
+from assay.conform.operators import names_of, table
 from assay.conform.rows import Row, with_dtype
 from assay.conform.telling import samples_needed
 
@@ -47,7 +47,7 @@ def _with_domain(domain: Mapping[str, Any], tensor: Mapping[str, Any]) -> dict[s
 
 
 def _find_entry(row: Row, section: str) -> Mapping[str, Any] | None:
-    names = (row.operator.removeprefix("aten."), packet_name(row.operator))
+    names = names_of(row.operator)
     for entry in table()[section]:
         is_meant = any(name in entry["operators"] for name in names)
         if is_meant and any(fnmatch.fnmatchcase(row.name, one) for one in entry["calls"]):

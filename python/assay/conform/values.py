@@ -20,7 +20,7 @@ EDGE_EVERY = 2
 _INTEGERS = {"uint8": (0, 16), "bool": (0, 2)}
 _AWAY = 0.25
 _SPREAD = 4.0
-"""Distinct floats are of a grid over [-4, 4)."""
+"""Distinct floats lie in [-4, 4)."""
 
 _PLACES = 64
 """Places of that grid at least, so that few values are not the same ones in every sample."""
@@ -77,12 +77,9 @@ def _draw_any(spec: TensorSpec, random: np.random.Generator) -> npt.NDArray[Any]
         return random.random(spec.shape) < 0.5
     if DTYPES[spec.dtype].is_floating_point:
         return _draw_float(spec, random)
+    if spec.order == "distinct":
+        return _draw_distinct(spec, random)
     low, high = _integer_range(spec)
-    if spec.order == "distinct" and spec.shape:
-        shape = list(spec.shape)
-        shape[spec.along] = high - low
-        order = np.argsort(random.random(shape), axis=spec.along) + low
-        return order.take(range(spec.shape[spec.along]), axis=spec.along)
     if spec.order == "coarse":
         low, high = max(low, -1), min(high, 3)
     drawn = random.integers(low, high, spec.shape, dtype=np.int64)
@@ -93,18 +90,46 @@ def _draw_any(spec: TensorSpec, random: np.random.Generator) -> npt.NDArray[Any]
     return np.where(drawn == 0, high - 1, drawn) if spec.order == "away" else drawn
 
 
+def _draw_distinct(spec: TensorSpec, random: np.random.Generator) -> npt.NDArray[Any]:
+    """Integers, no two alike; where the range has too few, no two along any dimension."""
+    low, high = _integer_range(spec)
+    size = math.prod(spec.shape)
+    if spec.high is None and size > high - low:
+        limits = torch.iinfo(DTYPES[spec.dtype])
+        low = max(limits.min, -(size // 2))
+        high = min(limits.max + 1, low + size)
+    count = high - low
+    if size <= count:
+        return random.permutation(count)[:size].reshape(spec.shape) + low
+    along = (random.permutation(max(count, length))[:length] for length in spec.shape)
+    return np.asarray(sum(np.ix_(*along)) % count + low)
+
+
 def _draw_float(spec: TensorSpec, random: np.random.Generator) -> npt.NDArray[Any]:
     if spec.order == "distinct":
-        size = math.prod(spec.shape)
-        places = max(size, _PLACES)
-        step = 2.0 ** math.floor(math.log2(2 * _SPREAD / places))
-        return (random.permutation(places)[:size] * step - _SPREAD).reshape(spec.shape)
+        grid = _grid(spec)
+        return grid[random.permutation(len(grid))[: math.prod(spec.shape)]].reshape(spec.shape)
     if spec.low is not None and spec.high is not None:
         return spec.low + (spec.high - spec.low) * random.random(spec.shape)
     drawn = random.standard_normal(spec.shape)
     if spec.order == "coarse":
         return np.round(drawn)
     return drawn + np.copysign(_AWAY, drawn) if spec.order == "away" else drawn
+
+
+def _grid(spec: TensorSpec) -> npt.NDArray[Any]:
+    """Values that the type tells apart, one for each element at least.
+
+    Equal steps; where the type is too coarse for them, its largest numbers below _SPREAD.
+    """
+    dtype = DTYPES[spec.dtype]
+    places = max(math.prod(spec.shape), _PLACES)
+    step = 2.0 ** math.floor(math.log2(2 * _SPREAD / places))
+    if _SPREAD / step <= 2 / torch.finfo(dtype).eps:
+        return np.arange(places) * step - _SPREAD
+    first = torch.tensor(_SPREAD, dtype=dtype).view(torch.int16)
+    below = (first - 1 - torch.arange((places + 1) // 2, dtype=torch.int16)).view(dtype)
+    return np.asarray(torch.cat([below, -below]).double())
 
 
 def _integer_range(spec: TensorSpec) -> tuple[int, int]:

@@ -1,5 +1,6 @@
 """A graph as source: a torch module in a few lines, with its weights and its inputs."""
 
+import copy
 import keyword
 import math
 import operator
@@ -38,7 +39,7 @@ def write_module(graph: torch.fx.GraphModule, source: Source, *, needs_values: b
     Raises:
         NotWritable: too many nodes, or an argument that has no form as source.
     """
-    nodes = list(graph.graph.nodes)
+    nodes = list(_without_asserts(graph).nodes)
     calls = [node for node in nodes if node.op == "call_function"]
     if len(calls) > MOST_NODES:
         raise NotWritable(f"{len(calls)} operators are too many for a script to be read")
@@ -59,6 +60,16 @@ def write_module(graph: torch.fx.GraphModule, source: Source, *, needs_values: b
     for node in calls:
         source.lines.append(f"        {names[node]} = {_call(node, names)}")
     source.lines.append(f"        return {tuple_text([names[node] for node in _results(nodes)])}")
+
+
+def _without_asserts(graph: torch.fx.GraphModule) -> torch.fx.Graph:
+    """The nodes without those that assert sizes, which export adds again."""
+    kept = copy.deepcopy(graph.graph)
+    for node in list(kept.nodes):
+        if node.target == torch.ops.aten._assert_scalar.default:
+            kept.erase_node(node)
+    kept.eliminate_dead_code()
+    return kept
 
 
 def graph_of_call(module: OperatorModule) -> torch.fx.GraphModule:

@@ -29,16 +29,25 @@ def test_a_constant_is_the_same_in_every_sample():
     assert torch.equal(draw(one, sample=0), draw(one, sample=5, seed=9))
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
-def test_distinct_values_stay_distinct_in_narrow_types(dtype):
-    drawn = draw(tensor_from_json({"shape": [15, 16], "dtype": dtype, "order": "distinct"}))
-    assert len(drawn.unique()) == 240
+@pytest.mark.parametrize("size", [240, 8000, 16001])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "int64", "int32"])
+def test_distinct_values_stay_distinct_in_narrow_types(dtype, size):
+    drawn = draw(tensor_from_json({"shape": [size, 1], "dtype": dtype, "order": "distinct"}))
+    assert len(drawn.unique()) == size
+    assert drawn.isfinite().all()
 
 
-def test_distinct_indices_do_not_repeat_along_their_dimension():
-    one = spec(dtype="int64", low=0, high=9, order="distinct", along=1)
-    drawn = draw(one)
-    assert all(len(set(row)) == 6 for row in drawn.tolist())
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_where_a_type_has_too_few_values_no_two_are_alike_along_a_dimension(dtype):
+    drawn = draw(tensor_from_json({"shape": [16, 9, 12], "dtype": dtype, "order": "distinct"}))
+    for dimension, size in enumerate(drawn.shape):
+        lines = drawn.movedim(dimension, -1).reshape(-1, size)
+        assert all(len(set(line)) == size for line in lines.tolist())
+
+
+def test_distinct_indices_stay_within_their_range():
+    drawn = draw(spec(dtype="int64", low=0, high=9, order="distinct"))
+    assert all(len(set(row)) == len(row) for row in drawn.tolist())
     assert drawn.min() >= 0
     assert drawn.max() < 9
 
@@ -133,3 +142,11 @@ def test_constants_are_no_inputs():
     model = make_operator("aten:linear.default", args)
     assert len(model.draw(1, 0)) == 1
     assert [name for name, _ in model.module.named_buffers()] == ["constant_1"]
+
+
+def test_a_shape_that_values_decide_is_exported_in_order_of_memory():
+    model = make_operator("aten:nonzero.default", {"args": [{"shape": [2, 3], "dtype": "float32"}]})
+    program = torch.export.export(model.module, model.draw(1, 0))
+    (found,) = program.module()(*model.draw(1, 0))
+    assert found.is_contiguous()
+    assert torch.equal(found, torch.nonzero(*model.draw(1, 0)))

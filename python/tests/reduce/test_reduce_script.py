@@ -189,3 +189,18 @@ def test_a_call_that_cannot_be_exported_is_written_as_it_was_called(tmp_path: Pa
     ran = run(tmp_path)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert "torch.ops.aten.narrow.default(x, 0, y, 2)" in (tmp_path / "repro.py").read_text()
+
+
+def test_a_shape_that_values_decide_is_written_without_what_export_asserts_of_it(
+    tmp_path: Path,
+) -> None:
+    call = {
+        "ref": "aten:nonzero.default",
+        "args": {"args": [{"shape": [1], "dtype": "float32", "data": [1]}]},
+    }
+    finding = Finding("load_error", "load", "no such kernel", "same")
+    assert write(tmp_path, call, finding) == {"file": "repro.py"}
+    text = (tmp_path / "repro.py").read_text()
+    assert "torch.ops.aten.nonzero.default(x)" in text
+    assert "sym_size" not in text
+    assert "_assert_scalar" not in text

@@ -2,6 +2,8 @@
 #include "fixedpoint/neon.h"
 #include "fixedpoint/operations.h"
 #include "fixedpoint/packed_conv.h"
+#include "fixedpoint/packed_matmul16.h"
+#include "fixedpoint/transformer.h"
 
 #include <cstdint>
 #include <memory>
@@ -27,9 +29,14 @@ std::unique_ptr<TypedConvKernel<std::int16_t>> make_conv16(const Conv2d& conv) {
   return packed_or_scalar16(conv, neon::kGemm16, neon::kDepthwise16);
 }
 
+std::unique_ptr<MatmulKernel16> make_matmul16(const Matmul& matmul) {
+  return make_packed_matmul16(matmul, neon::kGemm16);
+}
+
 Kernels16 make_kernels16() noexcept {
   Kernels16 kernels = kScalarKernels16;
   kernels.make_conv2d = make_conv16;
+  kernels.make_matmul = make_matmul16;
   return kernels;
 }
 

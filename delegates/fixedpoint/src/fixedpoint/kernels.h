@@ -43,6 +43,7 @@ struct Kernels16 {
   /// entries: 513, interpolated.
   void (*table)(const std::int16_t* entries, std::int64_t count, const std::int16_t* in,
                 std::int16_t* out);
+  std::unique_ptr<MatmulKernel16> (*make_matmul)(const Matmul& matmul);
   void (*softmax)(const Softmax& softmax, const std::int16_t* in, std::int16_t* out);
   void (*layer_norm)(const LayerNorm& norm, const std::int16_t* in, std::int16_t* out);
 };

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <gtest/gtest.h>
 #include <iterator>
 #include <numeric>
@@ -138,6 +139,57 @@ TEST(Mul16, HasTheBitsOfTheDefinitionOnEachInstructionSet) {
         auto found = a;  // in place
         kernels->of_16_bits->mul(op, found.data(), b.data(), found.data());
         ASSERT_EQ(found, expected) << kernels->isa;
+      }
+    }
+  }
+}
+
+/// The definition of a product.
+std::vector<std::int16_t> multiplied(const Matmul& op, const std::vector<std::int16_t>& a,
+                                     const std::vector<std::int16_t>& b) {
+  std::vector<std::int16_t> out;
+  for (int row = 0; row < op.batch * op.rows; ++row) {
+    const auto* left = a.data() + std::ptrdiff_t{row} * op.depth;
+    for (int column = 0; column < op.columns; ++column) {
+      const int right = row / op.rows * op.columns + column;
+      const std::int64_t sum = std::inner_product(
+          left, left + op.depth, b.data() + std::ptrdiff_t{right} * op.depth, std::int64_t{0},
+          std::plus<>(), [](std::int64_t x, std::int64_t y) { return x * y; });
+      out.push_back(static_cast<std::int16_t>(requantized(op.requantize, sum)));
+    }
+  }
+  return out;
+}
+
+/// Every hundredth is deeper than one sum of 32 bits could be.
+Matmul draw_matmul(testing::Draw& draw) {
+  const bool is_deep = draw.between(0, 99) == 0;
+  Matmul op{.batch = static_cast<int>(draw.between(1, 2)),
+            .rows = static_cast<int>(draw.between(1, 14)),
+            .columns = static_cast<int>(draw.between(1, 70)),
+            .depth = static_cast<int>(is_deep ? draw.between(500, 1100) : draw.between(1, 70)),
+            .requantize = draw_for_product(draw)};
+  op.requantize.rounding = draw.between(0, 4) == 0 ? Rounding::kHalfEven : Rounding::kHalfUp;
+  return op;
+}
+
+TEST(Matmul16, HasTheBitsOfTheDefinitionOnEachInstructionSet) {
+  testing::Draw draw(8);
+  for (int i = 0; i < testing::case_count(); ++i) {
+    const Matmul op = draw_matmul(draw);
+    const auto a =
+        draw.values<std::int16_t>(std::int64_t{op.batch} * op.rows * op.depth, -32768, 32767);
+    const auto b =
+        draw.values<std::int16_t>(std::int64_t{op.batch} * op.columns * op.depth, -32768, 32767);
+    const auto expected = multiplied(op, a, b);
+    for (const auto* kernels : all_kernels()) {
+      if (kernels->is_supported()) {
+        std::vector<std::int16_t> out(expected.size() + 1, 77);
+        kernels->of_16_bits->make_matmul(op)->run(a.data(), b.data(), out.data());
+        EXPECT_EQ(out.back(), 77) << kernels->isa;
+        out.pop_back();
+        ASSERT_EQ(out, expected) << kernels->isa << " batch " << op.batch << ", " << op.rows << "x"
+                                 << op.depth << " by " << op.columns;
       }
     }
   }
@@ -305,7 +357,7 @@ TEST(Matmul16, AddsBeyond32Bits) {
       .depth = 4,
       .requantize = {.multiplier = 1 << 20, .bias = 0, .shift = 40, .low = -32768, .high = 32767}};
   std::vector<std::int16_t> out(4);
-  matmul(op, a.data(), b.data(), out.data());
+  make_matmul16(op)->run(a.data(), b.data(), out.data());
   EXPECT_EQ(out, (std::vector<std::int16_t>{4096, -1, -1, 0}));
 }
 

@@ -67,17 +67,8 @@ struct SharedConv {
 };
 
 template <class T>
-std::unique_ptr<TypedConvKernel<T>> make_conv(const Kernels& kernels, const Conv2d& conv) {
-  if constexpr (std::is_same_v<T, std::int8_t>) {
-    return kernels.make_conv2d(conv);
-  } else {
-    return kernels.of_16_bits->make_conv2d(conv);
-  }
-}
-
-template <class T>
 Run run_conv2d(const Kernels& kernels, const Conv2d& conv, Workers* workers) {
-  std::shared_ptr<TypedConvKernel<T>> kernel = make_conv<T>(kernels, conv);
+  std::shared_ptr<TypedConvKernel<T>> kernel = kernels_of<T>(kernels).make_conv2d(conv);
   if (workers != nullptr && kernel->split(workers->count()) > 1) {
     return SharedConv<T>{kernel, workers};
   }
@@ -86,16 +77,10 @@ Run run_conv2d(const Kernels& kernels, const Conv2d& conv, Workers* workers) {
 
 template <class T>
 Run run_matmul(const Kernels& kernels, const Matmul& op) {
-  if constexpr (std::is_same_v<T, std::int8_t>) {
-    std::shared_ptr<MatmulKernel> kernel = kernels.make_matmul(op);
-    return [kernel](Arguments in, void* out) {
-      kernel->run(input<T>(in), input<T>(in, 1), static_cast<T*>(out));
-    };
-  } else {
-    return [op](Arguments in, void* out) {
-      matmul(op, input<T>(in), input<T>(in, 1), static_cast<T*>(out));
-    };
-  }
+  std::shared_ptr<TypedMatmulKernel<T>> kernel = kernels_of<T>(kernels).make_matmul(op);
+  return [kernel](Arguments in, void* out) {
+    kernel->run(input<T>(in), input<T>(in, 1), static_cast<T*>(out));
+  };
 }
 
 /// The parts of a concatenation: one slice of each input after the other, `outer` times.

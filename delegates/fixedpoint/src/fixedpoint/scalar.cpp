@@ -168,6 +168,7 @@ const Kernels16 kScalarKernels16 = {.make_conv2d = make_conv2d<std::int16_t>,
                                     .avg_pool2d = avg_pool2d<std::int16_t>,
                                     .max_pool2d = max_pool2d<std::int16_t>,
                                     .table = interpolate,
+                                    .make_matmul = make_matmul16,
                                     .softmax = softmax,
                                     .layer_norm = layer_norm};
 

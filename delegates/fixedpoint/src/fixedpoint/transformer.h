@@ -57,15 +57,19 @@ void dot_rows_avx2(const std::int16_t* a, const std::int16_t* b, int columns, in
                    std::int32_t* sums);
 #endif
 
-/// A product made ready: scratch memory taken. Not for two threads at a time.
-class MatmulKernel {
+/// A product of activations of type T made ready: scratch memory taken. Not for two threads at a
+/// time.
+template <class T>
+class TypedMatmulKernel {
  public:
-  MatmulKernel() = default;
-  MatmulKernel(const MatmulKernel&) = delete;
-  MatmulKernel& operator=(const MatmulKernel&) = delete;
-  virtual ~MatmulKernel() = default;
-  virtual void run(const std::int8_t* a, const std::int8_t* b, std::int8_t* out) = 0;
+  TypedMatmulKernel() = default;
+  TypedMatmulKernel(const TypedMatmulKernel&) = delete;
+  TypedMatmulKernel& operator=(const TypedMatmulKernel&) = delete;
+  virtual ~TypedMatmulKernel() = default;
+  virtual void run(const T* a, const T* b, T* out) = 0;
 };
+using MatmulKernel = TypedMatmulKernel<std::int8_t>;
+using MatmulKernel16 = TypedMatmulKernel<std::int16_t>;
 
 /// A row at a time, by `dot`.
 std::unique_ptr<MatmulKernel> make_dot_matmul(const Matmul& matmul, DotRows dot);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 
 namespace fixedpoint {
 namespace {
@@ -48,19 +49,32 @@ void normalize_row(const LayerNorm& op, const std::int16_t* in, std::int16_t* ou
   });
 }
 
+class PlainMatmul16 : public MatmulKernel16 {
+ public:
+  explicit PlainMatmul16(const Matmul& matmul) : matmul_(matmul) {}
+
+  void run(const std::int16_t* a, const std::int16_t* b, std::int16_t* out) override {
+    const Matmul& op = matmul_;
+    for (int i = 0; i < op.batch; ++i) {
+      for (int row = 0; row < op.rows; ++row) {
+        for (int j = 0; j < op.columns; ++j) {
+          out[j] = requantize_wide(op.requantize, dot(a, b + std::int64_t{j} * op.depth, op.depth));
+        }
+        a += op.depth;
+        out += op.columns;
+      }
+      b += std::int64_t{op.columns} * op.depth;
+    }
+  }
+
+ private:
+  Matmul matmul_;
+};
+
 }  // namespace
 
-void matmul(const Matmul& op, const std::int16_t* a, const std::int16_t* b, std::int16_t* out) {
-  for (int i = 0; i < op.batch; ++i) {
-    for (int row = 0; row < op.rows; ++row) {
-      for (int j = 0; j < op.columns; ++j) {
-        out[j] = requantize_wide(op.requantize, dot(a, b + std::int64_t{j} * op.depth, op.depth));
-      }
-      a += op.depth;
-      out += op.columns;
-    }
-    b += std::int64_t{op.columns} * op.depth;
-  }
+std::unique_ptr<MatmulKernel16> make_matmul16(const Matmul& matmul) {
+  return std::make_unique<PlainMatmul16>(matmul);
 }
 
 void softmax(const Softmax& op, const std::int16_t* in, std::int16_t* out) {

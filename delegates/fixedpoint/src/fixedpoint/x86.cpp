@@ -5,6 +5,7 @@
 #include "fixedpoint/operations.h"
 #include "fixedpoint/packed_conv.h"
 #include "fixedpoint/packed_matmul.h"
+#include "fixedpoint/packed_matmul16.h"
 #include "fixedpoint/tile_conv.h"
 #include "fixedpoint/transformer.h"
 #include "fixedpoint/window_walk.h"
@@ -72,6 +73,14 @@ std::unique_ptr<MatmulKernel> make_avx512_matmul(const Matmul& matmul) {
   return packed != nullptr ? std::move(packed) : make_avx2_matmul(matmul);
 }
 
+std::unique_ptr<MatmulKernel16> make_avx2_matmul16(const Matmul& matmul) {
+  return make_packed_matmul16(matmul, avx2::kGemm16, avx2::requantize_row);
+}
+
+std::unique_ptr<MatmulKernel16> make_avx512_matmul16(const Matmul& matmul) {
+  return make_packed_matmul16(matmul, avx512::kGemm16, avx2::requantize_row);
+}
+
 void add_avx2(const Add& op, const std::int8_t* a, const std::int8_t* b, std::int8_t* out) {
   if (!avx2::add(op, a, b, out)) {
     scalar_kernels().add(op, a, b, out);
@@ -105,16 +114,18 @@ void avg_pool2d(const AvgPool2d& op, const std::int8_t* in, std::int8_t* out) {
 bool has_avx512() { return avx2::is_supported() && avx512::is_supported(); }
 bool has_amx() { return has_avx512() && amx::is_supported(); }
 
-Kernels16 kernels16_with(decltype(Kernels16::make_conv2d) make_conv2d) noexcept {
+Kernels16 kernels16_with(decltype(Kernels16::make_conv2d) make_conv2d,
+                         decltype(Kernels16::make_matmul) make_matmul) noexcept {
   Kernels16 kernels = kScalarKernels16;
   kernels.make_conv2d = make_conv2d;
+  kernels.make_matmul = make_matmul;
   kernels.mul = mul16;
   kernels.table = avx2::table16;
   return kernels;
 }
 
-const Kernels16 kAvx2Kernels16 = kernels16_with(make_avx2_conv16);
-const Kernels16 kAvx512Kernels16 = kernels16_with(make_avx512_conv16);
+const Kernels16 kAvx2Kernels16 = kernels16_with(make_avx2_conv16, make_avx2_matmul16);
+const Kernels16 kAvx512Kernels16 = kernels16_with(make_avx512_conv16, make_avx512_matmul16);
 
 constexpr Kernels kAvx2Kernels = {.isa = "avx2",
                                   .is_supported = avx2::is_supported,

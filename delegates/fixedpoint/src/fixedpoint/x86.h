@@ -32,6 +32,9 @@ void max_pool(const MaxPool2d& op, const std::int8_t* in, std::int8_t* out);
 void table(const std::int8_t* results, std::int64_t count, const std::int8_t* in, std::int8_t* out);
 void quantize_pixels(const Boundary& op, const float* in, std::int64_t count, std::int64_t values,
                      std::int64_t stride, std::int8_t* out);
+/// A RequantizeRow.
+void requantize_row(const Requantize& numbers, const std::int64_t* sums, int count,
+                    std::int16_t* out);
 /// Activations of 16 bits. False when the numbers need the definition's wider arithmetic.
 bool mul16(const Mul& op, const std::int16_t* a, const std::int16_t* b, std::int16_t* out);
 void table16(const std::int16_t* entries, std::int64_t count, const std::int16_t* in,

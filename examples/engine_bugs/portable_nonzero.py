@@ -1,0 +1,48 @@
+"""Indices of nonzero elements come in another order: planned column by column, written row by row.
+
+aten.nonzero.default/float32/nonzero-0-odd on executorch/portable.
+
+executorch 1.5.1, torch 2.13.0+cpu.
+
+fail_numeric: output output0: error_bound_ratio inf (<= 1), sample 0, element [0, 1]: 1,
+expected 0 ± 0
+
+The exit code is 0 if the failure is there.
+"""
+
+import sys
+
+import torch
+from executorch.exir import EdgeCompileConfig, to_edge_transform_and_lower
+from executorch.runtime import Runtime
+
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        nonzero = torch.ops.aten.nonzero.default(x)
+        contiguous = torch.ops.aten.contiguous.default(nonzero)
+        return (contiguous,)
+
+
+net = Net().eval()
+inputs = (torch.tensor([[1.0], [1.0]], dtype=torch.float32),)
+expected = (torch.tensor([[0, 0], [1, 0]], dtype=torch.int64),)
+limits = (torch.tensor([[0.0, 0.0], [0.0, 0.0]], dtype=torch.float64),)
+exported = torch.export.export(net, inputs)
+edge = to_edge_transform_and_lower(
+    exported,
+    partitioner=None,
+    compile_config=EdgeCompileConfig(_check_ir_validity=False),
+)
+program = edge.to_executorch().buffer
+method = Runtime.get().load_program(program).load_method("forward")
+found = method.execute(inputs)
+wrong = False
+for found_one, wanted, limit in zip(found, expected, limits, strict=True):
+    print("found", found_one.tolist(), "expected", wanted.tolist())
+    a, b = found_one.double(), wanted.double()
+    if a.shape != b.shape:
+        sys.exit(0)
+    right = (a == b) | (a.isnan() & b.isnan()) | ((a - b).abs() <= limit)
+    wrong |= not bool(right.all())
+sys.exit(0 if wrong else 1)
