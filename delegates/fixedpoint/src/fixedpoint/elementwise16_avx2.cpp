@@ -1,4 +1,5 @@
 #include "fixedpoint/avx2_block.h"
+#include "fixedpoint/format.h"
 #include "fixedpoint/operations.h"
 #include "fixedpoint/packed_conv.h"
 #include "fixedpoint/packed_matmul16.h"

@@ -7,7 +7,6 @@
 #include "fixedpoint/program.h"
 #include "fixedpoint/result.h"
 #include "fixedpoint/transformer.h"
-#include "fixedpoint/transformer16.h"
 #include "fixedpoint/validate.h"
 #include "fixedpoint/workers.h"
 

@@ -1,6 +1,5 @@
 #include "fixedpoint/packed_matmul16.h"
 
-#include "fixedpoint/kernels.h"
 #include "fixedpoint/operations.h"
 #include "fixedpoint/packed_conv.h"
 #include "fixedpoint/packed_weights.h"
@@ -18,6 +17,8 @@ namespace {
 /// Products of 2^15 and 2^7: of twice as many one sum could reach 2^31, for a byte may be -128.
 constexpr int kPartDepth = kMostDepth16 / 2;
 
+constexpr std::ptrdiff_t kValueBytes = sizeof(std::int16_t);
+
 using Sums = std::array<std::int32_t, kMostTileSums>;
 using Totals = std::array<std::int64_t, kMostTileSums>;
 
@@ -32,7 +33,7 @@ class PackedMatmul16 : public MatmulKernel16 {
         groups_(static_cast<int>(divide_up(matmul.depth, unit.packing.group))),
         row_values_(std::ptrdiff_t{groups_} * unit.packing.group),
         tiles_(static_cast<int>(divide_up(matmul.columns, unit.packing.channels))),
-        rows_(take_memory(row_values_ * unit.rows * sizeof(std::int16_t))),
+        rows_(take_memory(row_values_ * unit.rows * kValueBytes)),
         upper_(take_memory(matrix_bytes())),
         lower_(take_memory(matrix_bytes())) {}
 
@@ -53,11 +54,9 @@ class PackedMatmul16 : public MatmulKernel16 {
   }
 
  private:
-  std::ptrdiff_t matrix_bytes() const { return tiles_ * tile_values() * sizeof(std::int16_t); }
+  std::ptrdiff_t matrix_bytes() const { return tiles_ * tile_values() * kValueBytes; }
   std::ptrdiff_t tile_values() const { return row_values_ * unit_.packing.channels; }
-  std::byte* row(int index) const {
-    return rows_.get() + index * row_values_ * sizeof(std::int16_t);
-  }
+  std::byte* row(int index) const { return rows_.get() + index * row_values_ * kValueBytes; }
 
   void pack_rows(const std::int16_t* a, int count) const {
     for (int i = 0; i < count; ++i) {
@@ -107,10 +106,9 @@ class PackedMatmul16 : public MatmulKernel16 {
     for (int first = 0; first < groups_; first += most_groups) {
       const int groups = std::min(most_groups, groups_ - first);
       const std::ptrdiff_t depth = std::ptrdiff_t{first} * packing.group;
-      const std::ptrdiff_t place =
-          (tile * tile_values() + depth * packing.channels) * sizeof(std::int16_t);
-      const std::byte* a = row(0) + depth * sizeof(std::int16_t);
-      const std::ptrdiff_t stride = row_values_ * sizeof(std::int16_t);
+      const std::ptrdiff_t place = (tile * tile_values() + depth * packing.channels) * kValueBytes;
+      const std::byte* a = row(0) + depth * kValueBytes;
+      const std::ptrdiff_t stride = row_values_ * kValueBytes;
       unit_.sum_up(a, stride, rows, upper_.get() + place, groups, upper.data());
       unit_.sum_up(a, stride, rows, lower_.get() + place, groups, lower.data());
       for (int i = 0; i < sums; ++i) {

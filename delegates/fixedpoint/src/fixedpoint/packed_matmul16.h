@@ -1,6 +1,5 @@
 #pragma once
 
-#include "fixedpoint/kernels.h"
 #include "fixedpoint/operations.h"
 #include "fixedpoint/packed_conv.h"
 #include "fixedpoint/transformer.h"
