@@ -149,6 +149,42 @@ struct Bounds {
   std::memcpy(out, all, count * sizeof *out);
 }
 
+/// Values of 64 bits.
+constexpr int kFour = 4;
+
+/// Arithmetic, each lane by its own count: of what is 2^63 larger, less as much shifted.
+[[gnu::always_inline]] inline __m256i shift_right(__m256i values, __m256i counts) {
+  const __m256i sign = _mm256_set1_epi64x(INT64_MIN);
+  return _mm256_sub_epi64(_mm256_srlv_epi64(_mm256_xor_si256(values, sign), counts),
+                          _mm256_srlv_epi64(sign, counts));
+}
+
+/// Bounds of values of 64 bits.
+struct WideBounds {
+  __m256i low, high;
+
+  [[gnu::always_inline]] WideBounds(int least, int most)
+      : low(_mm256_set1_epi64x(least)), high(_mm256_set1_epi64x(most)) {}
+  [[gnu::always_inline]] __m256i clamp(__m256i values) const {
+    const __m256i raised = _mm256_blendv_epi8(values, low, _mm256_cmpgt_epi64(low, values));
+    return _mm256_blendv_epi8(raised, high, _mm256_cmpgt_epi64(raised, high));
+  }
+};
+
+/// Stores the first `count` of four clamped values of 64 bits in 16 bits.
+[[gnu::always_inline]] inline void store_four(std::int16_t* out, __m256i values,
+                                              std::int64_t count) {
+  const __m256i even_lanes = _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6);
+  const __m256i lanes = _mm256_permutevar8x32_epi32(values, even_lanes);
+  const __m128i words = _mm256_castsi256_si128(_mm256_packs_epi32(lanes, lanes));
+  if (count >= kFour) {
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(out), words);
+  } else {
+    const std::int64_t all = _mm_cvtsi128_si64(words);
+    std::memcpy(out, &all, count * sizeof *out);
+  }
+}
+
 /// The lower half to one place, the upper half to another.
 [[gnu::always_inline]] inline void store_two(std::int8_t* lower, std::int8_t* upper, __m256i bytes,
                                              int count) {

@@ -69,34 +69,21 @@ __m256i interpolate(const std::int16_t* entries, __m256i x) {
 
 /// Four results in 64 bits before the clamp, rounded half up, as requantize_wide takes them apart.
 struct WideNumbers {
-  __m256i multiplier, bias_below, bias_above;
-  __m128i right;
+  __m256i multiplier, bias_below, bias_above, right;
 
   explicit WideNumbers(const Requantize& r)
       : multiplier(_mm256_set1_epi64x(r.multiplier)),
         bias_below(_mm256_set1_epi64x(r.bias & 0xFFFF)),
         bias_above(_mm256_set1_epi64x(r.bias >> 16)),
-        right(_mm_cvtsi32_si128(r.shift - 16)) {}
+        right(_mm256_set1_epi64x(r.shift - 16)) {}
 
   __m256i finish(__m256i sums) const {
-    const __m256i sign = _mm256_set1_epi64x(std::int64_t{1} << 63);
     const __m256i lower = _mm256_and_si256(sums, _mm256_set1_epi64x(0xFFFF));
     const __m256i below = _mm256_add_epi64(_mm256_mul_epu32(lower, multiplier), bias_below);
     const __m256i upper = _mm256_mul_epi32(_mm256_srli_epi64(sums, 16), multiplier);
     const __m256i above =
         _mm256_add_epi64(_mm256_add_epi64(upper, bias_above), _mm256_srli_epi64(below, 16));
-    // An arithmetic shift: of what is 2^63 larger, less as much shifted.
-    return _mm256_sub_epi64(_mm256_srl_epi64(_mm256_xor_si256(above, sign), right),
-                            _mm256_srl_epi64(sign, right));
-  }
-};
-
-struct WideBounds {
-  __m256i low, high;
-
-  __m256i clamp(__m256i values) const {
-    const __m256i raised = _mm256_blendv_epi8(values, low, _mm256_cmpgt_epi64(low, values));
-    return _mm256_blendv_epi8(raised, high, _mm256_cmpgt_epi64(raised, high));
+    return shift_right(above, right);
   }
 };
 
@@ -104,18 +91,13 @@ struct WideBounds {
 
 void requantize_row(const Requantize& numbers, const std::int64_t* sums, int count,
                     std::int16_t* out) {
-  constexpr int kLanes = 4;
   int i = 0;
   if (numbers.rounding == Rounding::kHalfUp) {
     const WideNumbers wide(numbers);
-    const WideBounds bounds = {_mm256_set1_epi64x(numbers.low), _mm256_set1_epi64x(numbers.high)};
-    const __m256i even_lanes = _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6);
-    for (; i + kLanes <= count; i += kLanes) {
+    const WideBounds bounds(numbers.low, numbers.high);
+    for (; i + kFour <= count; i += kFour) {
       const __m256i row = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(sums + i));
-      const __m256i values = bounds.clamp(wide.finish(row));
-      const __m256i lanes = _mm256_permutevar8x32_epi32(values, even_lanes);
-      const __m256i words = _mm256_packs_epi32(lanes, lanes);
-      _mm_storel_epi64(reinterpret_cast<__m128i*>(out + i), _mm256_castsi256_si128(words));
+      store_four(out + i, bounds.clamp(wide.finish(row)), kFour);
     }
   }
   fixedpoint::requantize_row(numbers, sums + i, count - i, out + i);

@@ -195,6 +195,71 @@ TEST(Matmul16, HasTheBitsOfTheDefinitionOnEachInstructionSet) {
   }
 }
 
+/// Exponentials of multiples of 256, and of what is left of a distance.
+std::vector<std::int32_t> draw_exponentials(testing::Draw& draw) {
+  const double scale = std::ldexp(1.0, static_cast<int>(draw.between(-20, -5)));
+  std::vector<std::int32_t> made(512);
+  for (int i = 0; i < 256; ++i) {
+    made[i] = static_cast<std::int32_t>(std::lround(std::ldexp(std::exp(-256 * i * scale), 30)));
+    made[256 + i] = static_cast<std::int32_t>(std::lround(std::ldexp(std::exp(-i * scale), 30)));
+  }
+  return made;
+}
+
+/// Runs `kernel` of each set in place beside the definition's.
+template <class Op>
+void expect_rows_of_the_definition(void (*Kernels16::*kernel)(const Op&, const std::int16_t*,
+                                                              std::int16_t*),
+                                   const Op& op, const std::vector<std::int16_t>& in) {
+  std::vector<std::int16_t> expected(in.size());
+  (kScalarKernels16.*kernel)(op, in.data(), expected.data());
+  for (const auto* kernels : all_kernels()) {
+    if (kernels->is_supported()) {
+      auto found = in;
+      (kernels->of_16_bits->*kernel)(op, found.data(), found.data());
+      ASSERT_EQ(found, expected) << kernels->isa << " " << op.columns;
+    }
+  }
+}
+
+TEST(Softmax16, HasTheBitsOfTheDefinitionOnEachInstructionSet) {
+  testing::Draw draw(9);
+  for (int i = 0; i < testing::case_count(); ++i) {
+    const auto exponentials = draw_exponentials(draw);
+    Softmax op{.rows = draw.between(1, 3),
+               .columns = draw.columns(),
+               .exponentials = exponentials.data(),
+               .requantize = draw.requantize(16, 62)};
+    op.requantize.low = static_cast<int>(draw.between(-32768, 0));
+    op.requantize.high = static_cast<int>(draw.between(0, 32767));
+    op.requantize.rounding = draw.between(0, 4) == 0 ? Rounding::kHalfEven : Rounding::kHalfUp;
+    const auto in = draw.values<std::int16_t>(op.rows * op.columns, -32768, 32767);
+    ASSERT_NO_FATAL_FAILURE(expect_rows_of_the_definition(&Kernels16::softmax, op, in));
+  }
+}
+
+TEST(LayerNorm16, HasTheBitsOfTheDefinitionOnEachInstructionSet) {
+  testing::Draw draw(10);
+  for (int i = 0; i < testing::case_count(); ++i) {
+    const std::int64_t columns = draw.columns();
+    const std::int64_t most = (std::int64_t{1} << 31) - 1;
+    const auto multipliers = draw.values<std::int32_t>(columns, -most, most);
+    const auto shifts = draw.values<std::uint8_t>(columns, 16, 62);
+    const auto biases =
+        draw.values<std::int64_t>(columns, -(std::int64_t{1} << 62), std::int64_t{1} << 62);
+    const LayerNorm op{.rows = draw.between(1, 3),
+                       .columns = columns,
+                       .multipliers = multipliers.data(),
+                       .shifts = shifts.data(),
+                       .biases = biases.data(),
+                       .epsilon = draw.between(0, 1) == 0 ? 1 : draw.between(1, 1 << 30),
+                       .low = static_cast<int>(draw.between(-32768, 0)),
+                       .high = static_cast<int>(draw.between(0, 32767))};
+    const auto in = draw.values<std::int16_t>(op.rows * columns, -32768, 32767);
+    ASSERT_NO_FATAL_FAILURE(expect_rows_of_the_definition(&Kernels16::layer_norm, op, in));
+  }
+}
+
 TEST(RequantizeWide, IsTheFormulaIn128Bits) {
   auto engine = seeded(1);
   int tie_count = 0;

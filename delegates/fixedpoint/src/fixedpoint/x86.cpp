@@ -105,6 +105,12 @@ void mul16(const Mul& op, const std::int16_t* a, const std::int16_t* b, std::int
   }
 }
 
+void softmax16(const Softmax& op, const std::int16_t* in, std::int16_t* out) {
+  if (!avx2::softmax16(op, in, out)) {
+    kScalarKernels16.softmax(op, in, out);
+  }
+}
+
 void avg_pool2d(const AvgPool2d& op, const std::int8_t* in, std::int8_t* out) {
   if (!op.window.is_whole_image() || !avx2::global_pool(op, in, out)) {
     scalar_kernels().avg_pool2d(op, in, out);
@@ -121,6 +127,8 @@ Kernels16 kernels16_with(decltype(Kernels16::make_conv2d) make_conv2d,
   kernels.make_matmul = make_matmul;
   kernels.mul = mul16;
   kernels.table = avx2::table16;
+  kernels.softmax = softmax16;
+  kernels.layer_norm = avx2::layer_norm16;
   return kernels;
 }
 

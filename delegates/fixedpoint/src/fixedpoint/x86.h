@@ -36,7 +36,9 @@ void quantize_pixels(const Boundary& op, const float* in, std::int64_t count, st
 void requantize_row(const Requantize& numbers, const std::int64_t* sums, int count,
                     std::int16_t* out);
 /// Activations of 16 bits. False when the numbers need the definition's wider arithmetic.
+bool softmax16(const Softmax& op, const std::int16_t* in, std::int16_t* out);
 bool mul16(const Mul& op, const std::int16_t* a, const std::int16_t* b, std::int16_t* out);
+void layer_norm16(const LayerNorm& op, const std::int16_t* in, std::int16_t* out);
 void table16(const std::int16_t* entries, std::int64_t count, const std::int16_t* in,
              std::int16_t* out);
 
