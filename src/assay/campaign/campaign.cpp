@@ -17,7 +17,7 @@
 #include "assay/base/enum_names.h"
 #include "assay/base/fs.h"
 #include "assay/base/result.h"
-#include "assay/base/uuid.h"
+#include "assay/campaign/attempts.h"
 #include "assay/campaign/case_order.h"
 #include "assay/campaign/engine_reference.h"
 #include "assay/campaign/evaluation.h"
@@ -51,7 +51,10 @@ struct Postponed {
 class Campaign {
  public:
   Campaign(CampaignRequest request, const CampaignTools& tools, TemporaryFolder jobs)
-      : request_(std::move(request)), tools_(tools), jobs_(std::move(jobs)) {
+      : request_(std::move(request)),
+        tools_(tools),
+        attempts_(request_.run.id, request_.n, request_.settings.launches, tools.store),
+        jobs_(std::move(jobs)) {
     wanted_ = request_.cases.size();
     for (auto& extra : extra_cases_of(request_)) {
       request_.cases.push_back(std::move(extra.cell));
@@ -80,41 +83,15 @@ class Campaign {
     for (const auto& cell : request_.cases) {
       ASSAY_RETURN_IF_ERROR(tools_.store.add_case(request_.run.id, cell));
     }
-    return request_.is_resumed ? read_attempts() : Status();
-  }
-
-  Status read_attempts() {
-    ASSAY_ASSIGN_OR_RETURN(const auto attempts, tools_.store.attempts_of_run(request_.run.id));
-    for (const auto& attempt : attempts) {
-      ASSAY_ASSIGN_OR_RETURN(const auto launches, tools_.store.launches_of_attempt(attempt.id));
-      auto& state = states_.emplace_back(
-          AttemptState{.attempt = attempt, .launches = static_cast<int>(launches.size())});
-      for (const auto& launch : launches) {
-        order_ = std::max(order_, launch.order + 1);
-        count_launch(launch, state);
-      }
-      ASSAY_RETURN_IF_ERROR(settle(state, launches));
-    }
-    return {};
-  }
-
-  void count_launch(const Launch& launch, AttemptState& state) const {
-    state.last_wall_ns = launch.end.wall_ns;
-    state.spent_ns += launch.end.wall_ns;
-    if (launch.measurement) {
-      state.levels.push_back(level_of(*launch.measurement));
-    }
-    if (request_.settings.launches.adapts_iterations) {
-      state.pilot.add(launch);
-    }
+    return request_.is_resumed ? attempts_.read() : Status();
   }
 
   /// Whether a timed case needs no further launch; one that stays wide at its end is told.
   bool has_enough(const AttemptState& state, const std::string& label) const {
-    const auto& plan = request_.settings.launches;
-    if (!has_enough_launches(plan, state.levels, state.spent_ns)) {
+    if (!attempts_.has_enough(state)) {
       return false;
     }
+    const auto& plan = request_.settings.launches;
     const double reached = interval_ratio_of(state.levels);
     if (plan.interval_ratio > 0 && reached > plan.interval_ratio) {
       tools_.listener.on_note(fmt::format(
@@ -122,56 +99,6 @@ class Campaign {
           state.levels.size(), reached * 100, plan.interval_ratio * 100));
     }
     return true;
-  }
-
-  /// Decides an attempt whose last launch was stored, but which was stopped before its verdict was.
-  Status settle(AttemptState& state, const std::vector<Launch>& launches) {
-    if (state.attempt.is_finished || launches.empty()) {
-      return {};
-    }
-    const auto& last = launches.back();
-    if (last.outcome != Outcome::kCompleted) {
-      return finish_attempt(state, last.outcome, last.stage, last.reason_code, last.text);
-    }
-    // Outputs are judged as they come and are not stored: an evaluation is done again.
-    const bool is_enough =
-        state.attempt.pass == Pass::kTiming
-            ? has_enough_launches(request_.settings.launches, state.levels, state.spent_ns)
-            : state.attempt.pass != Pass::kEvaluate;
-    return is_enough ? finish_attempt(state, Outcome::kCompleted, Stage::kDone, {}, {}) : Status();
-  }
-
-  Attempt wanted_attempt(const PreparedCase& prepared, Pass pass) const {
-    return {.run = request_.run.id,
-            .case_key = prepared.key,
-            .subject = prepared.subject_digest,
-            .device = prepared.cell.device,
-            .pass = pass,
-            .worker = "local",
-            .n = request_.n};
-  }
-
-  /// The state of an attempt; a new one is stored, so that a resumed run finds it.
-  Result<AttemptState*> state_of(const PreparedCase& prepared, Pass pass) {
-    auto wanted = wanted_attempt(prepared, pass);
-    if (auto* found = find_attempt(states_, wanted)) {
-      return found;
-    }
-    wanted.id = make_uuid7();
-    ASSAY_RETURN_IF_ERROR(tools_.store.put_attempt(wanted));
-    states_.push_back({.attempt = std::move(wanted)});
-    return &states_.back();
-  }
-
-  Status finish_attempt(AttemptState& state, Outcome outcome, Stage stage, std::string reason,
-                        std::string text) {
-    auto& attempt = state.attempt;
-    attempt.is_finished = true;
-    attempt.outcome = outcome;
-    attempt.stage = stage;
-    attempt.reason_code = std::move(reason);
-    attempt.text = std::move(text);
-    return tools_.store.put_attempt(attempt);
   }
 
   // ---- extra cases: cases that are evaluated only, because others need what comes of it
@@ -185,10 +112,11 @@ class Campaign {
       if (refusal.empty()) {
         continue;
       }
-      ASSAY_ASSIGN_OR_RETURN(auto* state, state_of(prepared_[cell], Pass::kEvaluate));
+      ASSAY_ASSIGN_OR_RETURN(auto* state,
+                             attempts_.find_or_begin(prepared_[cell], Pass::kEvaluate));
       if (!state->attempt.is_finished) {
         ASSAY_RETURN_IF_ERROR(
-            finish_attempt(*state, Outcome::kSkipped, Stage::kStart, "unavailable", refusal));
+            attempts_.finish(*state, Outcome::kSkipped, Stage::kStart, "unavailable", refusal));
       }
     }
     return {};
@@ -197,7 +125,7 @@ class Campaign {
   /// What a resumed run needs of finished evaluations; they are made again where it is gone.
   void reopen_lost_references() {
     for (const auto cell : given_.givers()) {
-      auto* state = find_attempt(states_, wanted_attempt(prepared_[cell], Pass::kEvaluate));
+      auto* state = attempts_.find(prepared_[cell], Pass::kEvaluate);
       if (state == nullptr || !state->attempt.is_finished ||
           state->attempt.outcome != Outcome::kCompleted) {
         continue;
@@ -237,12 +165,12 @@ class Campaign {
         continue;
       }
       for (const auto pass : passes_of(i)) {
-        ASSAY_ASSIGN_OR_RETURN(auto* state, state_of(prepared, pass));
+        ASSAY_ASSIGN_OR_RETURN(auto* state, attempts_.find_or_begin(prepared, pass));
         if (state->attempt.is_finished) {
           continue;
         }
-        ASSAY_RETURN_IF_ERROR(finish_attempt(*state, failure->outcome, failure->stage,
-                                             failure->reason_code, failure->text));
+        ASSAY_RETURN_IF_ERROR(attempts_.finish(*state, failure->outcome, failure->stage,
+                                               failure->reason_code, failure->text));
       }
     }
     return {};
@@ -276,13 +204,7 @@ class Campaign {
     return step.pass == Pass::kEvaluate && given_.givers().contains(step.cell);
   }
 
-  bool is_open(const Step& step) const {
-    const auto& prepared = prepared_[step.cell];
-    const auto* state = find_attempt(states_, wanted_attempt(prepared, step.pass));
-    // What is not timed is one launch and its judgement: without the judgement it is done again.
-    return state == nullptr || (!state->attempt.is_finished &&
-                                (step.pass != Pass::kTiming || step.index >= state->launches));
-  }
+  bool is_open(const Step& step) const { return attempts_.is_open(prepared_[step.cell], step); }
 
   int count_open(const std::vector<Step>& steps, std::size_t from, Pass pass) const {
     return static_cast<int>(
@@ -294,10 +216,10 @@ class Campaign {
   std::int64_t remaining_ns(const std::vector<Step>& steps, std::size_t from, Pass pass) const {
     std::int64_t known = 0;
     for (std::size_t i = from; i < steps.size() && steps[i].pass == pass; ++i) {
-      const auto* state = find_attempt(states_, wanted_attempt(prepared_[steps[i].cell], pass));
       if (!is_open(steps[i])) {
         continue;
       }
+      const auto* state = attempts_.find(prepared_[steps[i].cell], pass);
       if (state == nullptr || state->last_wall_ns == 0) {
         return -1;
       }
@@ -314,17 +236,12 @@ class Campaign {
     const auto& prepared = prepared_[step.cell];
     const auto label = label_of(prepared.cell);
     tools_.listener.on_step_started(label);
-    ASSAY_ASSIGN_OR_RETURN(auto* state, state_of(prepared, step.pass));
+    ASSAY_ASSIGN_OR_RETURN(auto* state, attempts_.find_or_begin(prepared, step.pass));
     ASSAY_ASSIGN_OR_RETURN(const auto order, order_for(prepared, step.pass, *state));
     ASSAY_ASSIGN_OR_RETURN(auto yield, launch(order));
-    auto& launch = yield.launch;
-    launch.attempt = state->attempt.id;
-    launch.index = state->launches++;
-    launch.order = order_++;
-    count_launch(launch, *state);
-    ASSAY_RETURN_IF_ERROR(tools_.store.add_launch(launch));
+    ASSAY_RETURN_IF_ERROR(attempts_.add_launch(*state, yield.launch));
     ASSAY_RETURN_IF_ERROR(conclude(prepared, step, yield, *state));
-    tools_.listener.on_step_finished(label, launch.outcome, launch.text,
+    tools_.listener.on_step_finished(label, yield.launch.outcome, yield.launch.text,
                                      remaining_ns(steps, index + 1, step.pass));
     return {};
   }
@@ -334,7 +251,7 @@ class Campaign {
                   AttemptState& state) {
     const auto& launch = yield.launch;
     if (launch.outcome != Outcome::kCompleted) {
-      return finish_attempt(state, launch.outcome, launch.stage, launch.reason_code, launch.text);
+      return attempts_.finish(state, launch.outcome, launch.stage, launch.reason_code, launch.text);
     }
     if (step.pass == Pass::kTiming && !has_enough(state, label_of(prepared.cell))) {
       return {};
@@ -352,7 +269,7 @@ class Campaign {
       }
       ASSAY_RETURN_IF_ERROR(evaluate(step.cell, yield, state.attempt.id));
     }
-    return finish_attempt(state, Outcome::kCompleted, Stage::kDone, {}, {});
+    return attempts_.finish(state, Outcome::kCompleted, Stage::kDone);
   }
 
   /// Whether it is held against what another case is still to give: engines may give references to
@@ -363,7 +280,7 @@ class Campaign {
       if (!giver || *giver == cell || given_.find(cell, kind)) {
         return false;
       }
-      const auto* state = find_attempt(states_, wanted_attempt(prepared_[*giver], Pass::kEvaluate));
+      const auto* state = attempts_.find(prepared_[*giver], Pass::kEvaluate);
       return state == nullptr || !state->attempt.is_finished;
     });
   }
@@ -371,7 +288,7 @@ class Campaign {
   Status judge_postponed() {
     for (const auto& [cell, yield, state] : std::exchange(postponed_, {})) {
       ASSAY_RETURN_IF_ERROR(evaluate(cell, yield, state->attempt.id));
-      ASSAY_RETURN_IF_ERROR(finish_attempt(*state, Outcome::kCompleted, Stage::kDone, {}, {}));
+      ASSAY_RETURN_IF_ERROR(attempts_.finish(*state, Outcome::kCompleted, Stage::kDone));
     }
     return {};
   }
@@ -387,7 +304,7 @@ class Campaign {
   }
 
   std::string text_of(std::size_t cell) const {
-    const auto* state = find_attempt(states_, wanted_attempt(prepared_[cell], Pass::kEvaluate));
+    const auto* state = attempts_.find(prepared_[cell], Pass::kEvaluate);
     return state == nullptr ? "it was not run" : state->attempt.text;
   }
 
@@ -418,7 +335,7 @@ class Campaign {
   /// Iterations of a memory or profile pass: as many as fit its budget by the pace of the
   /// evaluation.
   int observed_iterations(const PreparedCase& prepared) const {
-    const auto* evaluated = find_attempt(states_, wanted_attempt(prepared, Pass::kEvaluate));
+    const auto* evaluated = attempts_.find(prepared, Pass::kEvaluate);
     if (evaluated == nullptr || evaluated->last_wall_ns == 0) {
       return kMostIterations;
     }
@@ -449,10 +366,9 @@ class Campaign {
   std::vector<Postponed> postponed_;
   const CampaignTools& tools_;
   std::vector<PreparedCase> prepared_;
-  AttemptStates states_;
+  Attempts attempts_;
   std::optional<AgentClient> agent_;
   TemporaryFolder jobs_;  ///< Of programs that run beside.
-  int order_ = 0;
 };
 
 }  // namespace

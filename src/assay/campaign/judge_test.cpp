@@ -14,7 +14,6 @@
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/campaign/case_order.h"
-#include "assay/campaign/plan.h"
 #include "assay/campaign/preparation.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
@@ -158,13 +157,6 @@ TEST(OwnInputs, WithoutAReferenceAreOurFaultAndNotTheBackends) {
   // unless it is the recipe's quantization, which both need.
   prepared.failure.stage = Stage::kQuantize;
   EXPECT_EQ(why_not_launched(prepared)->outcome, Outcome::kAotError);
-}
-
-TEST(Attempts, OfAnotherTryAreOthers) {
-  AttemptStates states;
-  states.push_back({.attempt = {.case_key = "k", .n = 1}});
-  EXPECT_NE(find_attempt(states, Attempt{.case_key = "k", .n = 1}), nullptr);
-  EXPECT_EQ(find_attempt(states, Attempt{.case_key = "k", .n = 2}), nullptr);
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "assay/record/axes.h"
-#include "assay/record/run.h"
 
 namespace assay {
 namespace {
@@ -48,22 +47,6 @@ std::vector<Step> plan_steps(std::size_t cases, const std::vector<Pass>& passes,
     }
   }
   return steps;
-}
-
-AttemptState* find_attempt(AttemptStates& states, const Attempt& wanted) {
-  const auto matches = [&wanted](const AttemptState& state) {
-    const auto& attempt = state.attempt;
-    return attempt.case_key == wanted.case_key && attempt.subject == wanted.subject &&
-           attempt.device == wanted.device && attempt.pass == wanted.pass && attempt.n == wanted.n;
-  };
-  const auto found = std::ranges::find_if(states, matches);
-  return found == states.end() ? nullptr : &*found;
-}
-
-const AttemptState* find_attempt(const AttemptStates& states, const Attempt& wanted) {
-  // The search changes nothing; one body serves both.
-  return find_attempt(const_cast<AttemptStates&>(states),
-                      wanted);  // NOLINT(cppcoreguidelines-pro-type-const-cast)
 }
 
 }  // namespace assay

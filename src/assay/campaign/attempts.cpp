@@ -1,0 +1,128 @@
+#include "assay/campaign/attempts.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/base/uuid.h"
+#include "assay/campaign/plan.h"
+#include "assay/campaign/preparation.h"
+#include "assay/campaign/stopping.h"
+#include "assay/record/axes.h"
+#include "assay/record/launch.h"
+#include "assay/record/run.h"
+
+namespace assay {
+
+Attempts::Key Attempts::key_of(const Attempt& attempt) {
+  return {attempt.case_key, attempt.subject, attempt.device, attempt.pass, attempt.n};
+}
+
+Attempt Attempts::wanted(const PreparedCase& prepared, Pass pass) const {
+  return {.run = run_,
+          .case_key = prepared.key,
+          .subject = prepared.subject_digest,
+          .device = prepared.cell.device,
+          .pass = pass,
+          .worker = "local",
+          .n = n_};
+}
+
+AttemptState& Attempts::keep(AttemptState state) {
+  auto& kept = states_.emplace_back(std::move(state));
+  by_key_[key_of(kept.attempt)] = &kept;
+  return kept;
+}
+
+Status Attempts::read() {
+  ASSAY_ASSIGN_OR_RETURN(const auto attempts, store_.attempts_of_run(run_));
+  for (const auto& attempt : attempts) {
+    ASSAY_ASSIGN_OR_RETURN(const auto launches, store_.launches_of_attempt(attempt.id));
+    auto& state = keep({.attempt = attempt, .launches = static_cast<int>(launches.size())});
+    for (const auto& launch : launches) {
+      order_ = std::max(order_, launch.order + 1);
+      count(launch, state);
+    }
+    ASSAY_RETURN_IF_ERROR(settle(state, launches));
+  }
+  return {};
+}
+
+void Attempts::count(const Launch& launch, AttemptState& state) const {
+  state.last_wall_ns = launch.end.wall_ns;
+  state.spent_ns += launch.end.wall_ns;
+  if (launch.measurement) {
+    state.levels.push_back(level_of(*launch.measurement));
+  }
+  if (plan_.adapts_iterations) {
+    state.pilot.add(launch);
+  }
+}
+
+Status Attempts::settle(AttemptState& state, const std::vector<Launch>& launches) {
+  if (state.attempt.is_finished || launches.empty()) {
+    return {};
+  }
+  const auto& last = launches.back();
+  if (last.outcome != Outcome::kCompleted) {
+    return finish(state, last.outcome, last.stage, last.reason_code, last.text);
+  }
+  // Outputs are judged as they come and are not stored: an evaluation is done again.
+  const bool is_enough = state.attempt.pass == Pass::kTiming
+                             ? has_enough(state)
+                             : state.attempt.pass != Pass::kEvaluate;
+  return is_enough ? finish(state, Outcome::kCompleted, Stage::kDone) : Status();
+}
+
+AttemptState* Attempts::find(const PreparedCase& prepared, Pass pass) {
+  const auto found = by_key_.find(key_of(wanted(prepared, pass)));
+  return found == by_key_.end() ? nullptr : found->second;
+}
+
+const AttemptState* Attempts::find(const PreparedCase& prepared, Pass pass) const {
+  const auto found = by_key_.find(key_of(wanted(prepared, pass)));
+  return found == by_key_.end() ? nullptr : found->second;
+}
+
+Result<AttemptState*> Attempts::find_or_begin(const PreparedCase& prepared, Pass pass) {
+  if (auto* found = find(prepared, pass)) {
+    return found;
+  }
+  auto attempt = wanted(prepared, pass);
+  attempt.id = make_uuid7();
+  ASSAY_RETURN_IF_ERROR(store_.put_attempt(attempt));
+  return &keep({.attempt = std::move(attempt)});
+}
+
+Status Attempts::add_launch(AttemptState& state, Launch& launch) {
+  launch.attempt = state.attempt.id;
+  launch.index = state.launches++;
+  launch.order = order_++;
+  count(launch, state);
+  return store_.add_launch(launch);
+}
+
+Status Attempts::finish(AttemptState& state, Outcome outcome, Stage stage, std::string reason,
+                        std::string text) {
+  auto& attempt = state.attempt;
+  attempt.is_finished = true;
+  attempt.outcome = outcome;
+  attempt.stage = stage;
+  attempt.reason_code = std::move(reason);
+  attempt.text = std::move(text);
+  return store_.put_attempt(attempt);
+}
+
+bool Attempts::is_open(const PreparedCase& prepared, const Step& step) const {
+  const auto* state = find(prepared, step.pass);
+  return state == nullptr || (!state->attempt.is_finished &&
+                              (step.pass != Pass::kTiming || step.index >= state->launches));
+}
+
+bool Attempts::has_enough(const AttemptState& state) const {
+  return has_enough_launches(plan_, state.levels, state.spent_ns);
+}
+
+}  // namespace assay
