@@ -241,7 +241,7 @@ def mark_of(text: str) -> str:
     if code:
         return code.group(1)
     told = " ".join(without_cause(text.split("\n")[0]).split())
-    sentence = re.sub(r"^\w+ failed: (\w+: )?", "", told)
+    sentence = re.sub(r"^(\w+|torch's exporter to ONNX) failed( at [\w.]+)?: (\w+: )?", "", told)
     words = re.split(r"[\d'\"\\:…]", sentence)
     return max(words, key=len, default="").strip()[:60]
 
