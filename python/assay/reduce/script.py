@@ -236,13 +236,16 @@ def _attempt(quantize: Sequence[str], steps: Sequence[str], finding: Finding) ->
 
 
 def mark_of(text: str) -> str:
-    """What an error of this kind says wherever it is raised: ExecuTorch's code, or its sentence."""
+    """What an error of this kind says wherever it is raised: ExecuTorch's code, or its sentence.
+
+    Behind the first sentence may stand what is in another order each time.
+    """
     code = re.search(r"\((0x[0-9a-f]+)\)", text)
     if code:
         return code.group(1)
     told = " ".join(without_cause(text.split("\n")[0]).split())
     sentence = re.sub(r"^(\w+|torch's exporter to ONNX) failed( at [\w.]+)?: (\w+: )?", "", told)
-    words = re.split(r"[\d'\"\\:…]", sentence)
+    words = re.split(r"[\d'\"\\:…]", sentence.split(". ")[0])
     return max(words, key=len, default="").strip()[:60]
 
 
