@@ -1,0 +1,45 @@
+"""The diagonal is a product with a mask, added up: NaN beside it comes into it.
+
+aten.diagonal.default/float32/diagonal-0-edge on onnxruntime/fp32.
+
+onnxruntime 1.31.1, torch 2.13.0+cpu.
+
+fail_numeric: output diagonal: error_bound_ratio inf (<= 1), sample 0, element [0]: nan,
+expected 0 ± 0
+
+The exit code is 0 if the failure is there.
+"""
+
+import sys
+
+import onnxruntime
+import torch
+
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        diagonal = torch.ops.aten.diagonal.default(x)
+        return (diagonal,)
+
+
+net = Net().eval()
+inputs = (torch.tensor([[0.0], [float("nan")]], dtype=torch.float32),)
+expected = (torch.tensor([0.0], dtype=torch.float64),)
+limits = (torch.tensor([0.0], dtype=torch.float64),)
+exported = torch.export.export(net, inputs)
+made = torch.onnx.export(exported, dynamo=True, verbose=False)
+program = made.model_proto.SerializeToString()
+session = onnxruntime.InferenceSession(program, providers=["CPUExecutionProvider"])
+names = [one.name for one in session.get_inputs()]
+arrays = [tensor.numpy() for tensor in inputs]
+found = session.run(None, dict(zip(names, arrays, strict=True)))
+found = [torch.from_numpy(array) for array in found]
+wrong = False
+for found_one, wanted, limit in zip(found, expected, limits, strict=True):
+    print("found", found_one.tolist(), "expected", wanted.tolist())
+    a, b = found_one.double(), wanted.double()
+    if a.shape != b.shape:
+        sys.exit(0)
+    right = (a == b) | (a.isnan() & b.isnan()) | ((a - b).abs() <= limit)
+    wrong |= not bool(right.all())
+sys.exit(0 if wrong else 1)
