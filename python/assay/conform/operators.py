@@ -1,7 +1,7 @@
 """Which operators there are to test: the core ones of torch, and those that exporters leave in."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -52,11 +52,16 @@ def names_of(operator: str) -> tuple[str, str]:
     return operator.removeprefix("aten."), packet_name(operator)
 
 
-def find_entry(operator: str, section: str) -> Mapping[str, Any] | None:
-    """The first entry of a section of operators.json that names the operator."""
+def find_entry(
+    operator: str,
+    section: str,
+    is_meant: Callable[[Mapping[str, Any]], bool] = lambda entry: True,
+) -> Mapping[str, Any] | None:
+    """The first entry of a section of operators.json that names the operator and is meant."""
     names = names_of(operator)
-    rows: list[Mapping[str, Any]] = table()[section]
-    return next((row for row in rows if any(name in row["operators"] for name in names)), None)
+    entries: list[Mapping[str, Any]] = table()[section]
+    named = (one for one in entries if any(name in one["operators"] for name in names))
+    return next(filter(is_meant, named), None)
 
 
 def find_reason(operator: str, section: str) -> str | None:

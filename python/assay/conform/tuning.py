@@ -13,7 +13,7 @@ from typing import Any
 
 from assay.conform.calls import map_tensors
 from assay.conform.cases import edge_pairs, least_samples
-from assay.conform.operators import names_of, table
+from assay.conform.operators import find_entry
 from assay.conform.rows import Row, with_dtype
 from assay.conform.telling import samples_needed
 
@@ -47,13 +47,11 @@ def _with_domain(domain: Mapping[str, Any], tensor: Mapping[str, Any]) -> dict[s
 
 
 def _find_entry(row: Row, section: str) -> Mapping[str, Any] | None:
-    names = names_of(row.operator)
-    for entry in table()[section]:
-        is_meant = any(name in entry["operators"] for name in names)
-        if is_meant and any(fnmatch.fnmatchcase(row.name, one) for one in entry["calls"]):
-            found: Mapping[str, Any] = entry
-            return found
-    return None
+    return find_entry(
+        row.operator,
+        section,
+        lambda entry: any(fnmatch.fnmatchcase(row.name, one) for one in entry["calls"]),
+    )
 
 
 def _tuned(row: Row) -> Row:

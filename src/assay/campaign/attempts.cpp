@@ -76,12 +76,7 @@ Status Attempts::settle(AttemptState& state, const std::vector<Launch>& launches
   return is_enough ? finish(state, Outcome::kCompleted, Stage::kDone) : Status();
 }
 
-AttemptState* Attempts::find(const PreparedCase& prepared, Pass pass) {
-  const auto found = by_key_.find(key_of(wanted(prepared, pass)));
-  return found == by_key_.end() ? nullptr : found->second;
-}
-
-const AttemptState* Attempts::find(const PreparedCase& prepared, Pass pass) const {
+AttemptState* Attempts::find(const PreparedCase& prepared, Pass pass) const {
   const auto found = by_key_.find(key_of(wanted(prepared, pass)));
   return found == by_key_.end() ? nullptr : found->second;
 }

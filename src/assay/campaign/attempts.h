@@ -45,8 +45,7 @@ class Attempts {
   Status read();
 
   /// Null: nothing was begun yet.
-  AttemptState* find(const PreparedCase& prepared, Pass pass);
-  const AttemptState* find(const PreparedCase& prepared, Pass pass) const;
+  AttemptState* find(const PreparedCase& prepared, Pass pass) const;
   /// A new one is stored, so that a resumed run finds it.
   Result<AttemptState*> find_or_begin(const PreparedCase& prepared, Pass pass);
 
