@@ -16,10 +16,6 @@ namespace {
 
 constexpr int kLine = 64;
 
-std::ptrdiff_t round_up(std::ptrdiff_t value, std::ptrdiff_t to) {
-  return (value + to - 1) / to * to;
-}
-
 /// Sums of (a - za) * (b - zb) are those of (a + 128) * b, and a term for each row and column.
 class PackedMatmul : public MatmulKernel {
  public:
@@ -27,9 +23,9 @@ class PackedMatmul : public MatmulKernel {
       : matmul_(matmul),
         unit_(unit),
         numbers_(numbers),
-        stride_(round_up(matmul.depth, kLine)),
-        groups_((matmul.depth + unit.group - 1) / unit.group),
-        tile_columns_(round_up(matmul.columns, unit.columns)),
+        stride_(std::ptrdiff_t{divide_up(matmul.depth, kLine)} * kLine),
+        groups_(divide_up(matmul.depth, unit.group)),
+        tile_columns_(std::ptrdiff_t{divide_up(matmul.columns, unit.columns)} * unit.columns),
         rows_(take_memory(stride_ * matmul.rows)),
         columns_(take_memory(tile_columns_ * groups_ * unit.group)),
         column_terms_(take_memory(tile_columns_ * sizeof(std::int32_t))),

@@ -22,17 +22,15 @@ constexpr std::ptrdiff_t kValueBytes = sizeof(std::int16_t);
 using Sums = std::array<std::int32_t, kMostTileSums>;
 using Totals = std::array<std::int64_t, kMostTileSums>;
 
-std::ptrdiff_t divide_up(std::ptrdiff_t value, std::ptrdiff_t by) { return (value + by - 1) / by; }
-
 class PackedMatmul16 : public MatmulKernel16 {
  public:
   PackedMatmul16(const Matmul& matmul, const GemmUnit16& unit, RequantizeRow finish)
       : matmul_(matmul),
         unit_(unit),
         finish_(finish),
-        groups_(static_cast<int>(divide_up(matmul.depth, unit.packing.group))),
+        groups_(divide_up(matmul.depth, unit.packing.group)),
         row_values_(std::ptrdiff_t{groups_} * unit.packing.group),
-        tiles_(static_cast<int>(divide_up(matmul.columns, unit.packing.channels))),
+        tiles_(divide_up(matmul.columns, unit.packing.channels)),
         rows_(take_memory(row_values_ * unit.rows * kValueBytes)),
         upper_(take_memory(matrix_bytes())),
         lower_(take_memory(matrix_bytes())) {}

@@ -16,8 +16,6 @@
 namespace fixedpoint {
 namespace {
 
-int divide_up(int value, int by) { return (value + by - 1) / by; }
-
 struct ChannelSums {
   std::int64_t plain = 0;
   std::int64_t magnitude = 0;

@@ -18,6 +18,9 @@ using Memory = std::unique_ptr<std::byte, Free>;
 /// Zeros, aligned for vector units.
 Memory take_memory(std::size_t bytes);
 
+/// How many times `by` it takes to hold `value`.
+constexpr int divide_up(int value, int by) { return (value + by - 1) / by; }
+
 /// Weights and numbers of all channels, tile by tile.
 struct PackedWeights {
   Memory weights;
