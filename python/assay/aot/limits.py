@@ -5,7 +5,6 @@ is a quantization step of the output.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import torch
@@ -18,7 +17,6 @@ STEPS = 1.01
 """Steps of an output's scale that an engine may be off: its own rounding, and a hair for float."""
 
 _WHY_STEP = "requantization may round to the neighbour; the hundredth is float arithmetic of eager"
-_WHY_TWICE = "nothing is quantized on the way: both eager and engine may be off by the float bound"
 _WHY_INPUT = "quantized inputs, float output: an input may be rounded to its neighbour"
 
 Outputs = Sequence[torch.Tensor]
@@ -64,15 +62,17 @@ def output_nodes(graph: torch.fx.GraphModule) -> list[torch.fx.Node]:
 
 
 def _step_bound(node: torch.fx.Node, floating: Bound, answer: torch.Tensor) -> Bound:
-    """The bound of one output of a quantized graph; `floating` is that of the float operator."""
+    """The bound of one output of a quantized graph; `floating` is that of the float operator.
+
+    `floating` itself, around float64, where nothing is quantized on the way.
+    """
     scale = _scale(node)
     if scale is not None:
         rule = {"rule": "steps", "units": STEPS, "scale": scale, "why": _WHY_STEP}
         return Bound(answer, torch.full(answer.shape, STEPS * scale, dtype=torch.float64), rule)
     above = max((s for s in map(_scale, _ancestors(node)) if s is not None), default=None)
     if above is None:
-        rule = {**floating.rule, "why": f"{floating.rule.get('why', '')}; {_WHY_TWICE}"}
-        return replace(floating, expected=answer, limit=2 * floating.limit, rule=rule)
+        return floating
     rule = {"rule": "steps", "units": STEPS, "scale": above, "why": _WHY_INPUT}
     return Bound(answer, 2 * floating.limit + STEPS * above, rule)
 

@@ -89,6 +89,8 @@ def make_reference(
     with stages.stage("reference"):
         if kind == "float64":
             outputs = evaluate_double(made, samples)
+        elif kind == "qdq":
+            outputs = evaluate_quantized(function, made, samples, stages)
         elif kind != "file":
             outputs = evaluate(function, samples)
         task.check(outputs)
@@ -295,6 +297,23 @@ def evaluate(module: Evaluate, samples: Sequence[Sample]) -> list[Outputs]:
             leaves = torch.utils._pytree.tree_leaves(module(*sample))
         results.append([leaf.detach() for leaf in leaves if isinstance(leaf, torch.Tensor)])
     return results
+
+
+def evaluate_quantized(
+    function: Evaluate, model: Model, samples: Sequence[Sample], stages: StageLog
+) -> list[Outputs]:
+    """`evaluate` of a quantized graph.
+
+    Raises:
+        RuntimeError: in the stage "quantize", where the float model computes what its quantized
+            graph cannot: that is the quantizer's fault, and no lack of a reference.
+    """
+    try:
+        return evaluate(function, samples)
+    except (AssertionError, RuntimeError, TypeError, ValueError) as error:
+        evaluate(model.module, samples)
+        with stages.stage("quantize"):
+            raise RuntimeError("the quantized graph cannot be evaluated") from error
 
 
 def evaluate_double(model: Model, samples: Sequence[Sample]) -> list[Outputs]:

@@ -155,6 +155,28 @@ def test_quantized_outputs_are_bounded_by_a_step(tmp_path):
     assert document["bounds"][1]["rule"] == "exact"
 
 
+@pytest.mark.engine
+def test_what_a_quantizer_leaves_alone_is_bounded_as_without_it(tmp_path):
+    mish = {"ref": "aten:mish.default", "args": {"args": [{"shape": [3], "dtype": "bfloat16"}]}}
+    bounds = []
+    for kind, quantization in (("float64", None), ("qdq", "xnnpack-int8")):
+        folder = tmp_path / kind
+        folder.mkdir()
+        reference(mish, folder, kind=kind, quantization=quantization)
+        bounds.append(load_file(folder / "bounds.safetensors"))
+    assert torch.equal(bounds[0]["0.0"], bounds[1]["0.0"])
+
+
+@pytest.mark.engine
+def test_a_quantized_graph_that_cannot_be_evaluated_is_the_quantizers_fault(tmp_path):
+    empty = {"shape": [0], "dtype": "int64"}
+    cat = {"ref": "aten:cat.default", "args": {"args": [[empty, empty]]}}
+    stages = StageLog()
+    with pytest.raises(RuntimeError, match="quantized graph cannot be evaluated"):
+        reference(cat, tmp_path, kind="qdq", quantization="xnnpack-int8", stages=stages)
+    assert stages.current == "quantize"
+
+
 def test_what_takes_all_delegates_every_part(tmp_path):
     program = build_joint("torch/eager", tmp_path)["program"]
     parts = [part["delegation"] for part in program["parts"]]

@@ -154,8 +154,10 @@ TEST(OwnInputs, WithoutAReferenceAreOurFaultAndNotTheBackends) {
   prepared.artifact.reset();
   prepared.failure = {.outcome = Outcome::kAotError, .stage = Stage::kExport, .text = "no"};
   EXPECT_EQ(why_not_launched(prepared)->outcome, Outcome::kHarnessError);
-  // unless it is the recipe's quantization, which both need.
-  prepared.failure.stage = Stage::kQuantize;
+  // unless it is the recipe's quantization, whether or not a program was made of it.
+  prepared.missing_references["float64"].stage = Stage::kQuantize;
+  EXPECT_EQ(why_not_launched(prepared)->text, "eager raised");
+  prepared.artifact = Artifact{};
   EXPECT_EQ(why_not_launched(prepared)->outcome, Outcome::kAotError);
 }
 

@@ -187,15 +187,17 @@ std::optional<AotReply> why_not_launched(const PreparedCase& prepared) {
   const bool is_made = prepared.artifact.has_value();
   const auto& missing = prepared.missing_references;
   const bool needs_reference = prepared.cell.inputs.generator == kOwnInputs;
-  // Quantization fails in both, and that is the recipe's.
-  const bool is_recipe_at_fault = !is_made && prepared.failure.stage == Stage::kQuantize;
-  if (needs_reference && prepared.references.empty() && !missing.empty() && !is_recipe_at_fault) {
-    return AotReply{.outcome = Outcome::kHarnessError,
-                    .stage = Stage::kReference,
-                    .reason_code = "no_reference",
-                    .text = fmt::format("there is no {} reference to take inputs from: {}",
-                                        missing.begin()->first, missing.begin()->second.text),
-                    .result = {}};
+  if (needs_reference && prepared.references.empty() && !missing.empty()) {
+    const auto& [kind, why] = *missing.begin();
+    if (why.stage == Stage::kQuantize) {  // That is the recipe's.
+      return why;
+    }
+    return AotReply{
+        .outcome = Outcome::kHarnessError,
+        .stage = Stage::kReference,
+        .reason_code = "no_reference",
+        .text = fmt::format("there is no {} reference to take inputs from: {}", kind, why.text),
+        .result = {}};
   }
   if (!is_made) {
     return prepared.failure;
