@@ -9,7 +9,7 @@ import torch
 
 from assay.aot import recipes
 from assay.aot.brought import TAKEN, Bound
-from assay.aot.errors import RequestError, Unsupported
+from assay.aot.errors import JobError, RequestError, Unsupported, readable_error
 from assay.aot.export import export
 from assay.aot.flow import Evaluate, Flow, Lowering
 from assay.aot.flows import FLOWS, LATE
@@ -305,7 +305,7 @@ def evaluate_quantized(
     """`evaluate` of a quantized graph.
 
     Raises:
-        RuntimeError: in the stage "quantize", where the float model computes what its quantized
+        JobError: in the stage "quantize", where the float model computes what its quantized
             graph cannot: that is the quantizer's fault, and no lack of a reference.
     """
     try:
@@ -313,7 +313,8 @@ def evaluate_quantized(
     except (AssertionError, RuntimeError, TypeError, ValueError) as error:
         evaluate(model.module, samples)
         with stages.stage("quantize"):
-            raise RuntimeError("the quantized graph cannot be evaluated") from error
+            why = f"the quantized graph cannot be evaluated: {readable_error(error)}"
+            raise JobError(why) from error
 
 
 def evaluate_double(model: Model, samples: Sequence[Sample]) -> list[Outputs]:

@@ -5,7 +5,7 @@ import torch
 from safetensors.torch import load_file
 
 from assay.aot.build import build
-from assay.aot.errors import RequestError
+from assay.aot.errors import JobError, RequestError
 from assay.aot.inputs import input_set_from_json, samples_of
 from assay.aot.models import ModelSpec, load_model
 from assay.aot.reference import make_reference
@@ -172,7 +172,7 @@ def test_a_quantized_graph_that_cannot_be_evaluated_is_the_quantizers_fault(tmp_
     empty = {"shape": [0], "dtype": "int64"}
     cat = {"ref": "aten:cat.default", "args": {"args": [[empty, empty]]}}
     stages = StageLog()
-    with pytest.raises(RuntimeError, match="quantized graph cannot be evaluated"):
+    with pytest.raises(JobError, match="quantized graph cannot be evaluated"):
         reference(cat, tmp_path, kind="qdq", quantization="xnnpack-int8", stages=stages)
     assert stages.current == "quantize"
 
