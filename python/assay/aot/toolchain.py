@@ -15,8 +15,8 @@ from assay.aot.plugin_sources import digest_plugins
 
 SCHEMA = "assay/toolchain/1"
 
-AOT_VERSION = "3"
-"""Raise it when the same request would give another program: it is part of the toolchain's id."""
+AOT_VERSION = "4"
+"""Part of the toolchain's id: raise it when a request would give another program or reference."""
 
 PACKAGES = (
     "torch",
