@@ -18,6 +18,7 @@
 #include "assay/record/case.h"
 #include "assay/record/own_inputs.h"
 #include "assay/spec/engine_choice.h"
+#include "assay/spec/exclusion.h"
 #include "assay/spec/file_digest.h"
 #include "assay/spec/pairwise.h"
 #include "assay/spec/program_format.h"
@@ -53,7 +54,8 @@ using Options = Json;
 
 class Expander {
  public:
-  Expander(const Spec& spec, const ExpansionContext& context) : spec_(spec), context_(context) {}
+  Expander(const Spec& spec, const ExpansionContext& context)
+      : spec_(spec), context_(context), exclusion_(spec.exclude) {}
 
   Result<Expansion> run();
 
@@ -69,7 +71,6 @@ class Expander {
   void add_blocks_of(int model_index, int recipe_index, const Recipe& recipe);
   void add_cells_of(const Block& block);
   void add_scenarios_of(Case& cell, const Coordinates& base);
-  bool is_excluded(const Case& cell);
   void keep_pairs();
   void drop_repeated();
   void warn_of_idle_rules();
@@ -84,7 +85,7 @@ class Expander {
   std::vector<Coordinates> scenario_places_;
   std::vector<Block> blocks_;
   std::vector<Coordinates> places_;  ///< Of expansion_.cases.
-  std::set<std::size_t> busy_rules_;
+  Exclusion exclusion_;
   Expansion expansion_;
 };
 
@@ -117,25 +118,6 @@ Recipe program_recipe(const std::string& format) {
           .quantization = nullptr,
           .produces = format,
           .description = "a finished program"};
-}
-
-bool matches(const SpecExclude& rule, const Case& cell) {
-  const auto is_same = [](const std::string& wanted, const std::string& a, const std::string& b) {
-    return wanted.empty() || wanted == a || wanted == b;
-  };
-  const auto has_option = [&cell](const auto& option) {
-    const auto found = cell.options.find(option.key());
-    return found != cell.options.end() && *found == option.value();
-  };
-  for (const auto& option : rule.options.items()) {
-    if (!has_option(option)) {
-      return false;
-    }
-  }
-  return is_same(rule.model, cell.model.ref, short_name_of(cell.model)) &&
-         is_same(rule.recipe, cell.recipe.name, cell.recipe.name) &&
-         is_same(rule.engine, cell.engine, cell.engine_build) &&
-         is_same(rule.device, cell.device, cell.device);
 }
 
 Result<Expansion> Expander::run() {
@@ -315,7 +297,7 @@ void Expander::add_cells_of(const Block& block) {
 void Expander::add_scenarios_of(Case& cell, const Coordinates& base) {
   for (std::size_t i = 0; i < scenarios_.size(); ++i) {
     cell.scenario = scenarios_[i];
-    if (is_excluded(cell)) {
+    if (exclusion_.takes(cell)) {
       ++expansion_.excluded_cells;
       continue;
     }
@@ -338,17 +320,6 @@ Status Expander::digest_neighbors() {
   return {};
 }
 
-bool Expander::is_excluded(const Case& cell) {
-  bool is_hit = false;
-  for (std::size_t i = 0; i < spec_.exclude.size(); ++i) {
-    if (matches(spec_.exclude[i], cell)) {
-      busy_rules_.insert(i);
-      is_hit = true;
-    }
-  }
-  return is_hit;
-}
-
 // Two entries of the spec may mean the same cell; it is one case.
 void Expander::drop_repeated() {
   std::set<std::string> seen;
@@ -369,11 +340,9 @@ void Expander::drop_repeated() {
 }
 
 void Expander::warn_of_idle_rules() {
-  for (std::size_t i = 0; i < spec_.exclude.size(); ++i) {
-    if (!busy_rules_.contains(i)) {
-      expansion_.warnings.push_back(
-          fmt::format("{}: exclude[{}] matches no cell; mend it or take it away", spec_.origin, i));
-    }
+  for (const auto rule : exclusion_.idle_rules()) {
+    expansion_.warnings.push_back(fmt::format(
+        "{}: exclude[{}] matches no cell; mend it or take it away", spec_.origin, rule));
   }
 }
 
