@@ -16,7 +16,10 @@ from assay.aot.inputs import Sample, cast_sample
 STEPS = 1.01
 """Steps of an output's scale that an engine may be off: its own rounding, and a hair for float."""
 
-_WHY_STEP = "requantization may round to the neighbour; the hundredth is float arithmetic of eager"
+_WHY_STEP = (
+    "requantization may round to the neighbour; the hundredth is float arithmetic of eager, and "
+    "each side rounds to the output's type"
+)
 _WHY_INPUT = "quantized inputs, float output: an input may be rounded to its neighbour"
 
 Outputs = Sequence[torch.Tensor]
@@ -69,12 +72,18 @@ def _step_bound(node: torch.fx.Node, floating: Bound, answer: torch.Tensor) -> B
     scale = _scale(node)
     if scale is not None:
         rule = {"rule": "steps", "units": STEPS, "scale": scale, "why": _WHY_STEP}
-        return Bound(answer, torch.full(answer.shape, STEPS * scale, dtype=torch.float64), rule)
+        return Bound(answer, STEPS * scale + _rounding(answer), rule)
     above = max((s for s in map(_scale, _ancestors(node)) if s is not None), default=None)
     if above is None:
         return floating
     rule = {"rule": "steps", "units": STEPS, "scale": above, "why": _WHY_INPUT}
     return Bound(answer, 2 * floating.limit + STEPS * above, rule)
+
+
+def _rounding(answer: torch.Tensor) -> torch.Tensor:
+    """How far two roundings of one number to the answer's type may lie apart; 0 for infinities."""
+    largest = answer.double().abs() * torch.finfo(answer.dtype).eps
+    return torch.where(answer.isfinite(), largest, 0.0)
 
 
 def _scale(node: torch.fx.Node) -> float | None:
