@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -49,8 +50,9 @@ Json number_of(double value, Dtype dtype) {
     return static_cast<std::int64_t>(value);
   }
   const bool is_short = dtype != Dtype::kFloat64;
-  return std::stod(is_short ? fmt::format("{}", static_cast<float>(value))
-                            : fmt::format("{}", value));
+  const auto text =
+      is_short ? fmt::format("{}", static_cast<float>(value)) : fmt::format("{}", value);
+  return std::strtod(text.c_str(), nullptr);  // std::stod throws at denormal numbers.
 }
 
 /// Parts of an extent that may stand for it: halves, a single place, all but one.

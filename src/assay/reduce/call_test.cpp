@@ -123,6 +123,14 @@ TEST(CallTensors, EveryElementIsWrittenExactly) {
   }
 }
 
+TEST(CallTensors, DenormalNumbersAreWrittenToo) {
+  const double denormal = std::numeric_limits<double>::denorm_min();
+  const auto drawn = tensor_from_doubles(std::vector{denormal}, {1}, Dtype::kFloat64);
+  const auto changes = with_data(call_of(Json::array({tensor({1}, "float64")})), {drawn});
+  ASSERT_EQ(changes.size(), 1U);
+  EXPECT_EQ(changes.front().call["args"][0]["data"][0].get<double>(), denormal);
+}
+
 TEST(CallTensors, WhatJsonHasNoNumberForIsNotWritten) {
   Tensor large = Tensor::zeros(Dtype::kInt64, {1});
   const auto value = std::numeric_limits<std::int64_t>::max();
@@ -165,6 +173,14 @@ TEST(CallValues, BecomeZerosOnesAndShortNumbers) {
   EXPECT_THAT(calls, Contains(put({1, 1, {{"number", "nan"}}})));
   EXPECT_THAT(calls, Contains(put({0.123456, 1, 0})));
   EXPECT_THAT(calls, Contains(put({0.12, 1, {{"number", "nan"}}})));
+}
+
+TEST(CallValues, AtTheEndsOfDoubleAreShortenedOrLeft) {
+  auto given = tensor({2}, "float64");
+  given["data"] = {std::numeric_limits<double>::max(), 2.225e-308 / 3};
+  for (const auto& call : calls_of(simpler_values(call_of(Json::array({given}))))) {
+    EXPECT_TRUE(std::isfinite(call["args"][0]["data"][0].get<double>()));
+  }
 }
 
 TEST(CallSize, FallsWithEverythingThatIsMadeSimpler) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -60,9 +61,9 @@ std::vector<std::vector<std::size_t>> groups_of(const std::vector<std::size_t>& 
   return groups;
 }
 
-/// The number with so many significant digits.
+/// The number with so many significant digits; infinite where that is too large.
 double rounded(double value, int digits) {
-  return std::stod(fmt::format("{:.{}e}", value, digits - 1));
+  return std::strtod(fmt::format("{:.{}e}", value, digits - 1).c_str(), nullptr);
 }
 
 void add_digits(const Json& call, const Pointer& path, std::vector<CallChange>& changes) {
