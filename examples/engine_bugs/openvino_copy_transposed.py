@@ -32,12 +32,19 @@ class Net(torch.nn.Module):
 net = Net().eval()
 inputs = (torch.tensor([[1.0, 1.0], [1.0, 1.0]], dtype=torch.float32),)
 expected = (
-    torch.tensor([[0.7853981633974483, 0.7853981633974483], [0.7853981633974483,
-        0.7853981633974483]], dtype=torch.float64),
+    torch.tensor(
+        [[0.7853981633974483, 0.7853981633974483], [0.7853981633974483, 0.7853981633974483]],
+        dtype=torch.float64,
+    ),
 )
 limits = (
-    torch.tensor([[5.617605424385893e-07, 5.617605424385893e-07], [5.617605424385893e-07,
-        5.617605424385893e-07]], dtype=torch.float64),
+    torch.tensor(
+        [
+            [5.617605424385893e-07, 5.617605424385893e-07],
+            [5.617605424385893e-07, 5.617605424385893e-07],
+        ],
+        dtype=torch.float64,
+    ),
 )
 exported = torch.export.export(net, inputs)
 edge = to_edge_transform_and_lower(
