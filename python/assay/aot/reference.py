@@ -89,7 +89,7 @@ def make_reference(
     with stages.stage("reference"):
         if kind == "float64":
             outputs = evaluate_double(made, samples)
-        elif kind == "qdq":
+        elif kind == "qdq" and not pieces:  # The inputs of pieces are none of the model's.
             outputs = evaluate_quantized(function, made, samples, stages)
         elif kind != "file":
             outputs = evaluate(function, samples)
@@ -314,7 +314,7 @@ def evaluate_quantized(
         evaluate(model.module, samples)
         with stages.stage("quantize"):
             why = f"the quantized graph cannot be evaluated: {readable_error(error)}"
-            raise JobError(why) from error
+            raise JobError(why, reason_code="quantize_failed") from error
 
 
 def evaluate_double(model: Model, samples: Sequence[Sample]) -> list[Outputs]:
