@@ -4,17 +4,20 @@ import math
 
 import torch
 
+PORTABLE, FP32, INT8 = "executorch/portable", "executorch/xnnpack-fp32", "executorch/xnnpack-int8"
 EVALUATION = {"generator": "normal", "seed": 1, "count": 3, "role": "evaluation"}
 
 
-def build(server, ref, recipe, folder, **more):
-    model = {"ref": ref, "healthy": True}
-    return server.run(job="build", model=model, recipe=recipe, out_dir=str(folder), **more)
+def build(server, model, recipe, folder, **more):
+    """`model`: a reference, or all that a request says of one."""
+    document = model if isinstance(model, dict) else {"ref": model, "healthy": True}
+    return server.run(job="build", model=document, recipe=recipe, out_dir=str(folder), **more)
 
 
 def reference(server, ref, folder, **more):
-    request = {"job": "reference", "model": {"ref": ref, "healthy": True}, "inputs": EVALUATION}
-    return server.run(**request, **more, out_dir=str(folder))
+    document = {"ref": ref, "healthy": True}
+    request = {"job": "reference", "model": document, "inputs": EVALUATION, **more}
+    return server.run(**request, out_dir=str(folder))
 
 
 def sqnr_db(expected, actual):

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from aot_client import Client
+from aot_requests import FP32, INT8, PORTABLE, build, reference
 
 HERE = Path(__file__).parent
 FACTORIES = HERE / "aot_factories.py"
@@ -35,3 +36,17 @@ def one_thread():
 def factory():
     """Names a factory of factories.py as a model reference."""
     return lambda name: f"{FACTORIES}:{name}"
+
+
+@pytest.fixture(scope="session")
+def built(server, factory, tmp_path_factory):
+    """The small net by three recipes, with its float and QDQ references."""
+    root = tmp_path_factory.mktemp("built")
+    recipes = (("portable", PORTABLE), ("fp32", FP32), ("int8", INT8))
+    done = {name: build(server, factory("small"), recipe, root / name) for name, recipe in recipes}
+    ref = factory("small")
+    done["float32"] = reference(server, ref, root / "float32", kind="float32")
+    done["qdq"] = reference(server, ref, root / "qdq", kind="qdq", quantization="xnnpack-int8")
+    for event in done.values():
+        assert event["outcome"] == "completed", event["text"]
+    return root, {name: event["result"] for name, event in done.items()}
