@@ -244,6 +244,7 @@ def mark_of(text: str) -> str:
     if code:
         return code.group(1)
     told = " ".join(without_cause(text.split("\n")[0]).split())
+    told = re.sub(r"^sample \d+: ", "", told)
     sentence = re.sub(r"^(\w+|torch's exporter to ONNX) failed( at [\w.]+)?: (\w+: )?", "", told)
     words = re.split(r"[\d'\"\\:…]", sentence.split(". ")[0])
     return max(words, key=len, default="").strip()[:60]

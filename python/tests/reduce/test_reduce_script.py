@@ -160,6 +160,8 @@ def test_the_mark_of_an_error_is_what_does_not_change() -> None:
     assert mark_of(text) == "in strides is not supported for ExecuTorch."
     text = "lower failed: Exception: a pass failed (from IndexError: no index of a 0-dim tensor)"
     assert mark_of(text) == "a pass failed"
+    text = "sample 2: the sizes are out of range. Resize it"
+    assert mark_of(text) == "the sizes are out of range"
     text = (
         "torch's exporter to ONNX failed at prims.var: a parameter 'x'. It takes INT or FLOAT here"
     )

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <charconv>
 #include <cstddef>
+#include <cstdint>
 #include <fmt/format.h>
 #include <sstream>
 #include <string>
@@ -33,9 +34,35 @@ bool is_error(ConformVerdict verdict) {
   return std::ranges::find(kErrors, verdict) != kErrors.end();
 }
 
+/// In what a wrong answer is wrong.
+enum class Wrong : std::uint8_t {
+  kShape,
+  kNotFinite,  ///< NaN or infinity where it should not be, or none where it should.
+  kExact,      ///< What has no rounding: whole numbers, copies.
+  kRounded,
+};
+
+Wrong wrong_as_told(std::string_view text) {
+  if (text.contains("the shape is")) {
+    return Wrong::kShape;
+  }
+  const auto begin = text.find("element [");
+  if (begin == std::string_view::npos) {
+    return Wrong::kRounded;
+  }
+  const auto element = text.substr(begin, text.find(';', begin) - begin);
+  if (element.contains("nan") || element.contains("inf")) {
+    return Wrong::kNotFinite;
+  }
+  return element.ends_with("± 0") ? Wrong::kExact : Wrong::kRounded;
+}
+
 bool is_alike(const ReduceFinding& first, const ReduceFinding& found) {
   if (is_wrong(first.verdict)) {
-    return is_wrong(found.verdict);
+    const bool repeats = first.verdict == ConformVerdict::kFailNumeric &&
+                         found.verdict == ConformVerdict::kFailNumeric;
+    return is_wrong(found.verdict) &&
+           (!repeats || wrong_as_told(first.text) == wrong_as_told(found.text));
   }
   if (found.verdict != first.verdict) {
     return false;

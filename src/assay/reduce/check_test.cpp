@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <string>
+#include <vector>
 
 #include "assay/base/result.h"
 #include "assay/record/axes.h"
@@ -53,6 +54,29 @@ TEST(ReduceCheck, WrongIsWrongWhetherOrNotItRepeats) {
   const auto first = finding(ConformVerdict::kFailNondeterministic);
   EXPECT_TRUE(fails({}, first, finding(ConformVerdict::kFailNumeric)));
   EXPECT_FALSE(fails({}, first, finding(ConformVerdict::kPass)));
+}
+
+TEST(ReduceCheck, WhatIsWrongInAnotherWayIsAnotherFailure) {
+  const std::vector<std::string> ways = {
+      "sample 2, output 0: the shape is 4, the reference has 3",
+      "y: error_bound_ratio inf (<= 1), sample 0, element [3]: nan, expected 2 ± 0.1",
+      "y: error_bound_ratio inf (<= 1), sample 0, element [3]: 127, expected -128 ± 0",
+      "y: error_bound_ratio 3.5 (<= 1), sample 0, element [1, 2]: 1.5, expected 2 ± 0.1",
+  };
+  for (const auto& one : ways) {
+    for (const auto& other : ways) {
+      EXPECT_EQ(fails({}, finding(ConformVerdict::kFailNumeric, one),
+                      finding(ConformVerdict::kFailNumeric, other)),
+                one == other)
+          << one << '\n'
+          << other;
+    }
+  }
+  const auto infinite = finding(
+      ConformVerdict::kFailNumeric,
+      "y: error_bound_ratio inf (<= 1), sample 1, element [0]: 3.40282347e+38, expected inf ± 0; "
+      "z: error_bound_ratio 2 (<= 1), sample 0, element [0]: 4, expected 3 ± 0.5");
+  EXPECT_TRUE(fails({}, infinite, finding(ConformVerdict::kFailNumeric, ways[1])));
 }
 
 TEST(ReduceCheck, APassFailsNoCheckButThoseOfItsOwn) {

@@ -287,8 +287,11 @@ Result<Frame> RunnerService::infer(const Frame& request) {
     RepeatedOutputs repeated;
     const auto views = views_of(samples[s]);
     for (int r = 0; r < reply.repeat; ++r) {
-      ASSAY_ASSIGN_OR_RETURN(const auto outputs, infer_once(*session, views));
-      take_outputs(outputs, repeated);
+      const auto outputs = infer_once(*session, views);
+      if (!outputs) {
+        return fail_with_context(outputs.error(), fmt::format("sample {}", s));
+      }
+      take_outputs(*outputs, repeated);
       if (s == 0 && r == 0) {
         note(Stage::kSteady);
       }

@@ -165,6 +165,15 @@ TEST_F(ServiceTest, CountsElementsThatDifferBetweenRepeats) {
   EXPECT_LE(reply.differing_elements, 50);
 }
 
+TEST_F(ServiceTest, SaysAtWhichSampleAnInferenceFails) {
+  const auto program =
+      write_program(R"({"misbehave": {"at": "steady", "do": "error", "after": 2}})");
+  const wire::InputSource three{.is_generated = true, .samples = 3};
+  const auto replies =
+      serve({load_frame(program), frame_of(MessageType::kInfer, 2, wire::Infer{.inputs = three})});
+  EXPECT_EQ(error_in(replies.back()).message, "sample 2: failure on order");
+}
+
 TEST_F(ServiceTest, ObservesMemoryAtFiveStagesAndUnloads) {
   const wire::Observe observe{.inputs = kGenerated, .iterations = 2};
   const auto replies =
