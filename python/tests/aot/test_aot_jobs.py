@@ -1,8 +1,5 @@
 """Jobs on the real fork server: one server for the whole session, tiny models."""
 
-import hashlib
-import json
-import os
 import time
 from pathlib import Path
 
