@@ -98,6 +98,23 @@ TEST(ConformanceReport, ConsoleKeepsToItsWidthAndCutsLongLists) {
   EXPECT_THAT(text, HasSubstr("and 63 more"));
 }
 
+TEST(ConformanceReport, NarrowConsoleKeepsWrongAnswersLongerThanRefusals) {
+  auto report = report::sample_conformance();
+  for (const auto verdict : {ConformVerdict::kUnsupported, ConformVerdict::kFailNondeterministic,
+                             ConformVerdict::kAotError, ConformVerdict::kLoadError}) {
+    report.results.push_back({.name = "aten.neg/float32/0",
+                              .recipe = "executorch/portable",
+                              .verdict = verdict,
+                              .known = KnownGap::kKnownFailure});
+  }
+  const auto text = written("console", report, {.width_columns = 80});
+  const auto begin = text.find("  recipe ");
+  ASSERT_NE(begin, std::string::npos) << text;
+  const auto titles = text.substr(begin, text.find('\n', begin) - begin);
+  EXPECT_THAT(titles, AllOf(HasSubstr("pass"), HasSubstr("fail_numeric"), HasSubstr("crashed"),
+                            HasSubstr("known"), Not(HasSubstr("unsupported"))));
+}
+
 TEST(ConformanceReport, JsonHoldsEveryResultAndReadsBack) {
   const auto json = Json::parse(written("json"));
   EXPECT_EQ(json.at("schema"), "assay/conformance/1");

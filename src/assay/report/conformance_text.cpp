@@ -47,10 +47,19 @@ std::string colour_of(ConformVerdict verdict) {
 
 std::string plain_count(int count) { return count == 0 ? std::string("–") : fmt::to_string(count); }
 
+/// Where all columns are too wide, wrong answers and crashes are told longer than refusals.
+int importance_of(ConformVerdict verdict) {
+  if (verdict == ConformVerdict::kPass) {
+    return 95;
+  }
+  const bool is_worst =
+      verdict == ConformVerdict::kFailNumeric || verdict == ConformVerdict::kCrashed;
+  return is_worst ? 85 : 70;
+}
+
 TextColumn verdict_column(const ConformReport& report, const std::vector<std::string>& recipes,
                           ConformVerdict verdict) {
-  TextColumn column{.title = std::string(name_of(verdict)),
-                    .importance = verdict == ConformVerdict::kPass ? 95 : 70};
+  TextColumn column{.title = std::string(name_of(verdict)), .importance = importance_of(verdict)};
   for (const auto& recipe : recipes) {
     const auto counts = count_verdicts(report, recipe);
     const auto found = counts.find(verdict);
