@@ -1,8 +1,7 @@
 # The front door. Every target is complete on a fresh machine and quick when nothing is left to do.
 SHELL := /bin/bash
 BIN := build/release/bin
-CTEST := .venv/bin/ctest --test-dir build/release --output-on-failure -j 2
-PYTEST := .venv/bin/python -m pytest -q
+DEMO_TARGETS := assay assay-agent assay-runner-executorch assay_vega_bundle
 
 .PHONY: help build litert demo test check format fuzz fixedpoint-aarch64 bench validate-statistics mutation-score clean
 help:            ## this list
@@ -15,7 +14,9 @@ build: ##          set up what is missing and build
 litert: ##         .venv-litert, the toolchain that makes programs for LiteRT
 	@tools/set_up_litert.sh
 
-demo: build ##     MobileNets on ExecuTorch, measured and evaluated: a table, report.html, a store in .assay
+demo: ##           MobileNets on ExecuTorch, measured and evaluated: a table, report.html, a store in .assay
+	@tools/set_up.sh
+	@.venv/bin/cmake --build build/release --target $(DEMO_TARGETS) | tail -1
 	ASSAY_HOME=$(CURDIR)/.assay $(BIN)/assay run specs/mobilenet.json --report report.html
 
 test: build ##     all tests

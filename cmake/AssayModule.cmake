@@ -6,6 +6,19 @@
 #                TESTS a_test.cpp TEST_DEPS spec TEST_LIBS …)
 #
 # A module named engines/fake becomes the target assay_engines_fake, alias assay::engines_fake.
+#
+# The sources of a module are compiled several at a time (CMake's unity build), and so are its tests:
+# most of a compilation is spent in headers. So a name in an anonymous namespace must be unique within
+# the module. The linter sees each source alone (preset lint), with the headers that it includes itself.
+option(ASSAY_UNITY_BUILD "Compile the sources of a module several at a time" ON)
+
+# Compiles a target's sources in units of at most eight, so that a changed file costs one short compilation.
+# The specialisations of enum_names.h must precede whatever instantiates the JSON library's serializers.
+function(assay_unite target)
+  set_target_properties(${target} PROPERTIES
+    UNITY_BUILD "${ASSAY_UNITY_BUILD}" UNITY_BUILD_BATCH_SIZE 8
+    UNITY_BUILD_CODE_BEFORE_INCLUDE "#include \"assay/base/enum_names.h\"")
+endfunction()
 
 function(_assay_target_name module out)
   string(REPLACE "/" "_" name "${module}")
@@ -43,6 +56,9 @@ function(assay_test target)
   endif()
   add_executable(${target} ${ARG_SRCS})
   assay_set_options(${target})
+  assay_unite(${target})
+  # A test runs for less time than an optimiser would spend on it; what it tests is optimised.
+  target_compile_options(${target} PRIVATE -O0)
   target_link_libraries(${target} PRIVATE ${ARG_LIBS} GTest::gmock GTest::gtest_main)
   gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 300)
 endfunction()
@@ -58,6 +74,7 @@ function(assay_module module)
   set_target_properties(${target} PROPERTIES ASSAY_LAYER ${ARG_LAYER} ASSAY_DEPS "${ARG_DEPS}"
                                              POSITION_INDEPENDENT_CODE ON)
   assay_set_options(${target})
+  assay_unite(${target})
   foreach(dep IN LISTS ARG_DEPS)
     _assay_target_name(${dep} dep_target)
     target_link_libraries(${target} PUBLIC ${dep_target})

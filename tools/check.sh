@@ -15,6 +15,7 @@ echo "check: ruff, mypy"
 .venv/bin/mypy --no-error-summary
 echo "check: layers"
 .venv/bin/python tools/check_layers.py
+.venv/bin/cmake --preset lint >/dev/null
 echo "check: clang-tidy (only files whose content changed since it last passed)"
 tools/lint_changed.py "${sources[@]}"
 echo "check: fast tests"

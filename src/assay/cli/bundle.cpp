@@ -73,7 +73,7 @@ Json tolerance_of(const Case& cell, const Artifact& artifact) {
           {"why", "one layer alone: a step of eight bits where the rms is an eighth of the range"}};
 }
 
-Json spec_of(const Case& cell, const Artifact& artifact) {
+Json bundle_spec_from_case(const Case& cell, const Artifact& artifact) {
   const Json model = {{"ref", artifact.entry},
                       {"inputs", "inputs.safetensors"},
                       {"expected", "outputs.safetensors"}};
@@ -138,7 +138,8 @@ class BundleWriter {
     ASSAY_RETURN_IF_ERROR(copy_artifact(artifact, folder));
     ASSAY_RETURN_IF_ERROR(copy_reference(reference, folder));
     const auto spec = folder / "spec.json";
-    ASSAY_RETURN_IF_ERROR(write_file_atomically(spec, spec_of(piece, artifact).dump(2) + "\n"));
+    ASSAY_RETURN_IF_ERROR(
+        write_file_atomically(spec, bundle_spec_from_case(piece, artifact).dump(2) + "\n"));
     auto command = "assay run " + spec.string();
     for (const auto& library : request_.settings.libraries) {
       command += " --library " + library;

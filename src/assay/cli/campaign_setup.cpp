@@ -82,7 +82,7 @@ Result<std::int64_t> launch_timeout_from(const std::string& text) {
   return timeout_ns;
 }
 
-Result<CampaignSettings> settings_of(const Spec& spec, const CampaignFlags& flags) {
+Result<CampaignSettings> campaign_settings(const Spec& spec, const CampaignFlags& flags) {
   ASSAY_ASSIGN_OR_RETURN(const auto timeout_ns, launch_timeout_from(flags.run.launch_timeout));
   return CampaignSettings{
       .plan = spec.measure.plan,
@@ -194,7 +194,7 @@ Result<AgentClient> connect_local_agent() {
 void remember_argv(int argc, char** argv) { remembered_argv().assign(argv, argv + argc); }
 
 Result<CampaignRequest> plan_campaign(const Spec& spec, const CampaignFlags& flags) {
-  ASSAY_ASSIGN_OR_RETURN(auto settings, settings_of(spec, flags));
+  ASSAY_ASSIGN_OR_RETURN(auto settings, campaign_settings(spec, flags));
   flags.toolchain.apply();
   auto environment = read_environment();
   auto installed = find_installed_builds(assay_home());

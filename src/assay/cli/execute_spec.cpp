@@ -31,12 +31,12 @@
 namespace assay::cli {
 namespace {
 
-bool is_wanted(const Case& cell, const std::string& only) {
+bool is_wanted_case(const Case& cell, const std::string& only) {
   return only.empty() || label_of(cell).find(only) != std::string::npos ||
          case_key(cell).starts_with(only);
 }
 
-Status print_plan(const CampaignRequest& request, const CampaignFlags& flags) {
+Status print_campaign_plan(const CampaignRequest& request, const CampaignFlags& flags) {
   const auto& cases = request.cases;
   ASSAY_ASSIGN_OR_RETURN(const auto store, flags.store.open());
   for (const auto& cell : cases) {
@@ -115,14 +115,14 @@ Result<ExitCode> execute_spec(const Spec& spec, const CampaignFlags& flags,
     ASSAY_RETURN_IF_ERROR(keep_cases_of_run(*resumed, flags, request));
   }
   std::erase_if(request.cases,
-                [&flags](const Case& cell) { return !is_wanted(cell, flags.run.only); });
+                [&flags](const Case& cell) { return !is_wanted_case(cell, flags.run.only); });
   if (request.cases.empty()) {
     log_line(LogLevel::kError,
              "no case matched; assay run --dry-run lists them, assay doctor says what is missing");
     return ExitCode::kNothingMatched;
   }
   if (flags.run.is_dry_run) {
-    ASSAY_RETURN_IF_ERROR(print_plan(request, flags));
+    ASSAY_RETURN_IF_ERROR(print_campaign_plan(request, flags));
     return ExitCode::kOk;
   }
   ASSAY_ASSIGN_OR_RETURN(const auto store, flags.store.open());

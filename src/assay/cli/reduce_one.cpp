@@ -52,7 +52,7 @@ bool is_case_name(const std::string& text) {
   return is_in_suite && text.find(':') == std::string::npos && last.find('.') == std::string::npos;
 }
 
-Result<Spec> spec_of(const ReduceOptions& options, const ReduceCheck& check) {
+Result<Spec> spec_from_check(const ReduceOptions& options, const ReduceCheck& check) {
   auto quick = options.quick;
   if (!is_case_name(quick.model) && find_program_format(quick.model)) {
     return fail(ErrorCode::kInvalidArgument,
@@ -74,7 +74,7 @@ Result<Spec> spec_of(const ReduceOptions& options, const ReduceCheck& check) {
 
 /// One case, or two for a check by time.
 Result<CaseJudgeRequest> request_of(const ReduceOptions& options, const ReduceCheck& check) {
-  ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_of(options, check));
+  ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_from_check(options, check));
   ASSAY_ASSIGN_OR_RETURN(auto campaign, plan_campaign(spec, options.flags));
   const std::size_t wanted = check.recipe.empty() ? 1 : 2;
   if (campaign.cases.size() != wanted) {

@@ -63,7 +63,7 @@ Result<Candidates> candidates_of(const Run& run, const ReduceOptions& options,
   return candidates;
 }
 
-bool is_wanted(const FailureGroup& group, const ReduceOptions& options) {
+bool is_wanted_failure(const FailureGroup& group, const ReduceOptions& options) {
   const auto& result = *group.smallest;
   const auto& recipes = options.quick.recipes;
   const auto is_match = [&result](const std::string& pattern) {
@@ -120,8 +120,8 @@ std::vector<FailureGroup> wanted_groups(const ConformReport& report, const Candi
     const auto found = candidates.find(name);
     return found == candidates.end() ? std::vector<double>() : size_of(found->second);
   });
-  std::erase_if(groups,
-                [&options](const FailureGroup& group) { return !is_wanted(group, options); });
+  std::erase_if(
+      groups, [&options](const FailureGroup& group) { return !is_wanted_failure(group, options); });
   return groups;
 }
 
@@ -156,7 +156,7 @@ void print(const std::string& run, const std::vector<ReducedFailure>& failures,
   }
 }
 
-ExitCode exit_code_of(const std::vector<ReducedFailure>& failures) {
+ExitCode exit_code_from_failures(const std::vector<ReducedFailure>& failures) {
   if (is_interrupted()) {
     return ExitCode::kInterrupted;
   }
@@ -179,7 +179,7 @@ Result<ExitCode> reduce_run(const ReduceOptions& options, const CampaignTools& t
   ASSAY_ASSIGN_OR_RETURN(const auto failures,
                          reduce_groups(groups, run.id, candidates, options, tools));
   print(run.id, failures, options);
-  return exit_code_of(failures);
+  return exit_code_from_failures(failures);
 }
 
 }  // namespace assay::cli

@@ -30,7 +30,7 @@
 namespace assay::cli {
 namespace {
 
-struct Options {
+struct AotOptions {
   QuickSpec quick;
   ToolchainFlags toolchain;
   std::string out;
@@ -38,7 +38,7 @@ struct Options {
   bool is_rebuild = false;
 };
 
-Result<std::vector<Case>> cases_of(const Options& options) {
+Result<std::vector<Case>> cases_of(const AotOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto document, options.quick.document({"timing"}));
   ASSAY_ASSIGN_OR_RETURN(const auto spec,
                          spec_from_json(document, {.origin = "assay aot", .folder = "."}));
@@ -83,7 +83,7 @@ void print_artifact(const Artifact& artifact, bool is_from_cache) {
   }
 }
 
-Result<ExitCode> execute(const Options& options) {
+Result<ExitCode> execute_aot(const AotOptions& options) {
   options.toolchain.apply();
   ASSAY_ASSIGN_OR_RETURN(const auto cases, cases_of(options));
   const auto toolchain_of = toolchains_of(default_python(options.toolchain.python));
@@ -121,7 +121,7 @@ Result<ExitCode> execute(const Options& options) {
 }  // namespace
 
 Execute declare_aot(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<AotOptions>();
   options->quick.declare_model(app);
   app.add_option("--out", options->out, "Folder that gets the program's files and its manifest");
   app.add_option("--stop-after", options->stop_after, "lower: for backends that run elsewhere")
@@ -129,7 +129,7 @@ Execute declare_aot(CLI::App& app) {
   app.add_flag("--rebuild", options->is_rebuild,
                "Make it again, and say whether the bytes are the same");
   options->toolchain.declare(app);
-  return [options] { return execute(*options); };
+  return [options] { return execute_aot(*options); };
 }
 
 }  // namespace assay::cli

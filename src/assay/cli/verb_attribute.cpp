@@ -13,12 +13,12 @@
 namespace assay::cli {
 namespace {
 
-struct Options {
+struct AttributeOptions {
   QuickSpec quick;
   CampaignFlags flags;
 };
 
-Result<ExitCode> execute(const Options& options) {
+Result<ExitCode> execute_attribute(const AttributeOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(auto document, options.quick.document({"evaluate"}));
   if (find_program_format(options.quick.model)) {
     return fail(ErrorCode::kInvalidArgument,
@@ -35,7 +35,7 @@ Result<ExitCode> execute(const Options& options) {
 }  // namespace
 
 Execute declare_attribute(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<AttributeOptions>();
   options->quick.declare_model(app);
   options->quick.declare_samples(app);
   app.add_option(
@@ -43,7 +43,7 @@ Execute declare_attribute(CLI::App& app) {
       "Folder that gets the layer that is furthest off: program, inputs, expected outputs "
       "and a spec that repeats it");
   options->flags.declare(app);
-  return [options] { return execute(*options); };
+  return [options] { return execute_attribute(*options); };
 }
 
 }  // namespace assay::cli

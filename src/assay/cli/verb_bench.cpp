@@ -17,14 +17,14 @@ namespace {
 constexpr int kLeakLoads = 20;
 constexpr int kLeakInferences = 200;
 
-struct Options {
+struct BenchOptions {
   QuickSpec quick;
   CampaignFlags flags;
   bool is_profiled = false;
   bool is_leak_checked = false;
 };
 
-Result<ExitCode> execute(const Options& options) {
+Result<ExitCode> execute_bench(const BenchOptions& options) {
   std::vector<std::string> passes = {"timing", "memory"};
   if (options.is_profiled) {
     passes.emplace_back("profile");
@@ -43,7 +43,7 @@ Result<ExitCode> execute(const Options& options) {
 }  // namespace
 
 Execute declare_bench(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BenchOptions>();
   options->quick.declare_model(app);
   options->quick.declare_gates(app);
   options->quick.declare_timing(app);
@@ -51,7 +51,7 @@ Execute declare_bench(CLI::App& app) {
   app.add_flag("--leak-check", options->is_leak_checked,
                "Also whether memory grows over 20 loads and 200 inferences");
   options->flags.declare(app);
-  return [options] { return execute(*options); };
+  return [options] { return execute_bench(*options); };
 }
 
 }  // namespace assay::cli

@@ -45,7 +45,7 @@ constexpr const char* kLoopProgram = R"({"multiply_adds": 500000, "stream_bytes"
 constexpr const char* kNullProgram = "{}";
 constexpr int kMostPairs = 400;  ///< The test is quadratic in them, and more tell little.
 
-struct Options {
+struct CalibrateOptions {
   std::string program;
   std::string budget = "30s";
   std::string format = "console";
@@ -65,7 +65,7 @@ std::string copied_name(const stdfs::path& program) {
   return "copy_of_" + program.filename().string();
 }
 
-Result<Workbench> lay_out(const Options& options) {
+Result<Workbench> lay_out(const CalibrateOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(auto folder, TemporaryFolder::make("assay-calibrate"));
   const auto path = folder.path();
   ASSAY_RETURN_IF_ERROR(write_file_atomically(path / "loop.fake.json", kLoopProgram));
@@ -112,8 +112,8 @@ double value_of(const CaseSummary& cell, const char* metric) {
 }
 
 /// The harness alone: a program that does nothing.
-Status measure_null(const Workbench& bench, const Options& options, const CampaignTools& tools,
-                    Calibration& calibration) {
+Status measure_null(const Workbench& bench, const CalibrateOptions& options,
+                    const CampaignTools& tools, Calibration& calibration) {
   ASSAY_ASSIGN_OR_RETURN(
       const auto request,
       request_for({bench.null}, {{"launches", 3}, {"iterations", 2000}, {"passes", {"timing"}}},
@@ -147,8 +147,8 @@ Result<RecordedPairs> pairs_of_run(ResultStore& store, const std::string& run) {
 }
 
 /// The program against its copy for the whole budget, and what that says of this machine.
-Status compare_with_copy(const Workbench& bench, const Options& options, const CampaignTools& tools,
-                         Calibration& calibration) {
+Status compare_with_copy(const Workbench& bench, const CalibrateOptions& options,
+                         const CampaignTools& tools, Calibration& calibration) {
   ComparisonPlan plan{.looks = {kMostPairs}, .alpha = {0.05}, .has_canary = false};
   ASSAY_ASSIGN_OR_RETURN(plan.budget_ns, duration_ns_from_text(options.budget));
   ASSAY_ASSIGN_OR_RETURN(const auto request, request_for({bench.program, bench.copy},
@@ -182,7 +182,7 @@ Status compare_with_copy(const Workbench& bench, const Options& options, const C
                                      .content = Json(calibration).dump()});
 }
 
-Result<ExitCode> execute(const Options& options) {
+Result<ExitCode> execute_calibrate(const CalibrateOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto bench, lay_out(options));
   ASSAY_ASSIGN_OR_RETURN(const auto store, options.flags.store.open());
   Calibration calibration{.unix_ns = unix_time_ns()};
@@ -204,7 +204,7 @@ Result<ExitCode> execute(const Options& options) {
 }  // namespace
 
 Execute declare_calibrate(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CalibrateOptions>();
   app.add_option("program", options->program,
                  "A finished program; absent: a loop of arithmetic and memory");
   app.add_option("--for", options->budget, "How long pairs are launched, with unit")
@@ -214,7 +214,7 @@ Execute declare_calibrate(CLI::App& app) {
       ->check(CLI::IsMember({"console", "json"}));
   app.add_flag("-q,--quiet", options->flags.run.is_quiet, "No progress");
   options->flags.store.declare(app);
-  return [options] { return execute(*options); };
+  return [options] { return execute_calibrate(*options); };
 }
 
 }  // namespace assay::cli

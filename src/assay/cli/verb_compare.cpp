@@ -39,7 +39,7 @@ namespace {
 constexpr std::size_t kWidth = 120;
 constexpr const char* kMetrics = "steady_floor_ns, steady_ns, steady_p90_ns, first_ns, load_ns";
 
-struct Options {
+struct CompareOptions {
   QuickSpec quick;
   CampaignFlags flags;
   std::string other;
@@ -54,7 +54,7 @@ struct Options {
   std::string resume;
 };
 
-Result<ComparisonPlan> plan_from(const Options& options) {
+Result<ComparisonPlan> plan_from(const CompareOptions& options) {
   ComparisonPlan plan{.metric = options.metric,
                       .gate_ratio = options.gate_percent / 100,
                       .has_canary = !options.has_no_canary,
@@ -78,7 +78,7 @@ Result<ComparisonPlan> plan_from(const Options& options) {
   return plan;
 }
 
-Result<Json> document_of(const Options& options) {
+Result<Json> comparison_document(const CompareOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(auto document, options.quick.document({"timing"}));
   document["name"] = "compare";
   document.erase("evaluate");
@@ -105,7 +105,7 @@ Status check_two_sides(const std::vector<Case>& cases) {
                   cases.size(), labels));
 }
 
-ExitCode exit_code_of(ComparisonVerdict verdict) {
+ExitCode exit_code_from_verdict(ComparisonVerdict verdict) {
   switch (verdict) {
     case ComparisonVerdict::kSlower:
       return ExitCode::kFindings;
@@ -119,7 +119,7 @@ ExitCode exit_code_of(ComparisonVerdict verdict) {
 constexpr std::string_view kRunPrefix = "run:";
 
 /// "run:latest run:01a2": two runs of the store, which decide nothing.
-Result<ExitCode> compare_stored(const Options& options) {
+Result<ExitCode> compare_stored(const CompareOptions& options) {
   if (!options.other.starts_with(kRunPrefix)) {
     return fail(ErrorCode::kInvalidArgument,
                 "a stored run is compared with another one: assay compare run:ID run:ID");
@@ -136,11 +136,11 @@ Result<ExitCode> compare_stored(const Options& options) {
   return ExitCode::kOk;
 }
 
-Result<Spec> spec_of(const Json& document, const Options& options) {
+Result<Spec> spec_from_document(const Json& document, const CompareOptions& options) {
   return spec_from_json(document, options.flags.toolchain.context("assay compare"));
 }
 
-void print_comparison(const Comparison& comparison, const Options& options) {
+void print_comparison(const Comparison& comparison, const CompareOptions& options) {
   if (options.format == "json") {
     fmt::print("{}\n", report::document_from_comparison(comparison).dump());
   } else {
@@ -151,7 +151,7 @@ void print_comparison(const Comparison& comparison, const Options& options) {
 
 /// Being asked to stop is no failure: what was measured is kept.
 Result<ExitCode> compare_and_print(CampaignRequest request, const ComparisonPlan& plan,
-                                   ResultStore& store, const Options& options) {
+                                   ResultStore& store, const CompareOptions& options) {
   request.settings.against.clear();
   const auto comparison = [&] {
     Progress progress(options.flags.run.is_quiet);
@@ -168,15 +168,15 @@ Result<ExitCode> compare_and_print(CampaignRequest request, const ComparisonPlan
     return std::unexpected(comparison.error());
   }
   print_comparison(*comparison, options);
-  return exit_code_of(comparison->verdict);
+  return exit_code_from_verdict(comparison->verdict);
 }
 
 /// The two sides and the plan are those that the run began with.
-Result<ExitCode> resume_comparison(const Options& options) {
+Result<ExitCode> resume_comparison(const CompareOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto store, options.flags.store.open());
   ASSAY_ASSIGN_OR_RETURN(const auto begun, find_unfinished_comparison(*store, options.resume));
   ASSAY_ASSIGN_OR_RETURN(const auto run, store->get_run(begun.run));
-  ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_of(run.spec, options));
+  ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_from_document(run.spec, options));
   ASSAY_ASSIGN_OR_RETURN(auto request, plan_campaign(spec, options.flags));
   ASSAY_RETURN_IF_ERROR(check_two_sides(request.cases));
   request.run = run;
@@ -184,7 +184,7 @@ Result<ExitCode> resume_comparison(const Options& options) {
   return compare_and_print(std::move(request), begun.plan, *store, options);
 }
 
-Result<ExitCode> execute(const Options& options) {
+Result<ExitCode> execute_compare(const CompareOptions& options) {
   if (!options.resume.empty()) {
     return resume_comparison(options);
   }
@@ -196,8 +196,8 @@ Result<ExitCode> execute(const Options& options) {
   if (options.quick.model.starts_with(kRunPrefix)) {
     return compare_stored(options);
   }
-  ASSAY_ASSIGN_OR_RETURN(const auto document, document_of(options));
-  ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_of(document, options));
+  ASSAY_ASSIGN_OR_RETURN(const auto document, comparison_document(options));
+  ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_from_document(document, options));
   plan.adapts_iterations = spec.measure.adapts_iterations;
   ASSAY_ASSIGN_OR_RETURN(auto request, plan_campaign(spec, options.flags));
   ASSAY_RETURN_IF_ERROR(check_two_sides(request.cases));
@@ -213,7 +213,7 @@ Result<ExitCode> execute(const Options& options) {
 }  // namespace
 
 Execute declare_compare(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CompareOptions>();
   // What tells most for its time here, by the floor: docs/measuring.md.
   options->quick.iterations = "200";
   options->quick.time_budget = "1s";
@@ -244,7 +244,7 @@ Execute declare_compare(CLI::App& app) {
   app.remove_option(app.get_option("--only"));  // Both sides are always wanted.
   options->flags.toolchain.declare(app);
   options->flags.store.declare(app);
-  return [options] { return execute(*options); };
+  return [options] { return execute_compare(*options); };
 }
 
 }  // namespace assay::cli

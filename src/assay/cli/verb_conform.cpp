@@ -37,9 +37,9 @@
 namespace assay::cli {
 namespace {
 
-constexpr const char* kSchema = "assay/conform/1";
+constexpr const char* kConformSchema = "assay/conform/1";
 
-struct Options {
+struct ConformVerbOptions {
   ConformOptions what;
   CampaignFlags flags;
   std::string known_folder;
@@ -51,8 +51,8 @@ struct Options {
 
 /// The options that a run to be resumed was started with; the given ones otherwise, with the run
 /// that they name by its id.
-Result<ConformOptions> options_of(const Options& options, const std::optional<Run>& resumed,
-                                  ResultStore& store) {
+Result<ConformOptions> options_of(const ConformVerbOptions& options,
+                                  const std::optional<Run>& resumed, ResultStore& store) {
   if (!resumed) {
     auto what = options.what;
     if (!what.changed_since.empty()) {
@@ -69,7 +69,7 @@ Result<ConformOptions> options_of(const Options& options, const std::optional<Ru
   return resumed->spec.get<ConformOptions>();
 }
 
-Result<std::optional<Run>> run_to_resume(const Options& options, ResultStore& store) {
+Result<std::optional<Run>> run_to_resume(const ConformVerbOptions& options, ResultStore& store) {
   if (options.resume.empty()) {
     return std::optional<Run>();
   }
@@ -78,7 +78,7 @@ Result<std::optional<Run>> run_to_resume(const Options& options, ResultStore& st
 }
 
 /// The campaign with a case for each setting, which stand for all cases.
-Result<CampaignRequest> campaign_of(const ConformOptions& what, const Options& options,
+Result<CampaignRequest> campaign_of(const ConformOptions& what, const ConformVerbOptions& options,
                                     const std::optional<Run>& resumed) {
   ASSAY_ASSIGN_OR_RETURN(const auto spec,
                          what.spec(options.flags.toolchain.context("assay conform")));
@@ -100,7 +100,7 @@ Result<CampaignRequest> campaign_of(const ConformOptions& what, const Options& o
   }
   campaign.run.purpose = "conform";
   campaign.run.spec = Json(what);
-  campaign.run.spec["schema"] = kSchema;
+  campaign.run.spec["schema"] = kConformSchema;
   campaign.run.spec_digest = digest_of_json(campaign.run.spec);
   if (resumed) {
     campaign.run = *resumed;
@@ -113,14 +113,15 @@ Delegation required_delegation(const ConformOptions& what) {
   return find_enum<Delegation>(what.require_delegation).value_or(Delegation::kNone);
 }
 
-bool is_narrowed(const ConformOptions& what, const Options& options) {
+bool is_narrowed(const ConformOptions& what, const ConformVerbOptions& options) {
   return !what.match.empty() || !what.dtypes.empty() || !what.shard.empty() ||
          !options.flags.run.only.empty();
 }
 
-Result<std::vector<ConformSetting>> settings_of(const CampaignRequest& campaign,
-                                                const ConformOptions& what, const Options& options,
-                                                const std::filesystem::path& folder) {
+Result<std::vector<ConformSetting>> conform_settings(const CampaignRequest& campaign,
+                                                     const ConformOptions& what,
+                                                     const ConformVerbOptions& options,
+                                                     const std::filesystem::path& folder) {
   std::vector<ConformSetting> settings;
   for (const auto& cell : campaign.cases) {
     ASSAY_ASSIGN_OR_RETURN(auto gaps, read_known_gaps(folder, cell.recipe.name));
@@ -132,7 +133,7 @@ Result<std::vector<ConformSetting>> settings_of(const CampaignRequest& campaign,
   return settings;
 }
 
-Result<CaseListing> listing_of(const ConformOptions& what, const Options& options,
+Result<CaseListing> listing_of(const ConformOptions& what, const ConformVerbOptions& options,
                                const CampaignTools& tools) {
   ASSAY_ASSIGN_OR_RETURN(auto listing,
                          list_cases(what.selection(), options.flags.toolchain.jobs, tools));
@@ -158,7 +159,7 @@ Status check_count(const ConformOptions& what, const ConformRequest& request) {
                                     : ""));
 }
 
-ExitCode print_plan(const ConformRequest& request) {
+ExitCode print_conform_plan(const ConformRequest& request) {
   const auto plan = plan_conformance(request.listing.cases, request.settings, request.limits);
   for (const auto& unit : plan.units) {
     const auto& first = plan.cells[unit.cells.front()];
@@ -197,7 +198,7 @@ Status update_known(const ConformRequest& request, const std::filesystem::path& 
   return {};
 }
 
-Result<ExitCode> run(const ConformRequest& request, const Options& options,
+Result<ExitCode> run(const ConformRequest& request, const ConformVerbOptions& options,
                      const std::filesystem::path& folder, const CampaignTools& tools) {
   ASSAY_ASSIGN_OR_RETURN(auto report, run_conformance(request, tools, run_campaign));
   const bool is_stopped = is_interrupted();
@@ -214,7 +215,7 @@ Result<ExitCode> run(const ConformRequest& request, const Options& options,
 }
 
 /// What the suite covers: nothing is made or run.
-Result<ExitCode> show_coverage(const ConformOptions& what, const Options& options,
+Result<ExitCode> show_coverage(const ConformOptions& what, const ConformVerbOptions& options,
                                const CampaignTools& tools) {
   auto selection = what.selection();
   selection.tier = "quick";
@@ -224,7 +225,7 @@ Result<ExitCode> show_coverage(const ConformOptions& what, const Options& option
   return listing.coverage.empty() ? ExitCode::kNothingMatched : ExitCode::kOk;
 }
 
-Result<ExitCode> execute(const Options& options) {
+Result<ExitCode> execute_conform(const ConformVerbOptions& options) {
   ASSAY_RETURN_IF_ERROR(options.flags.report.check());
   if (options.flags.report.format == "list") {
     return ExitCode::kOk;
@@ -251,20 +252,21 @@ Result<ExitCode> execute(const Options& options) {
   ASSAY_ASSIGN_OR_RETURN(request.listing, listing_of(what, options, tools));
   const std::filesystem::path folder =
       options.known_folder.empty() ? request.listing.known_gaps_folder : options.known_folder;
-  ASSAY_ASSIGN_OR_RETURN(request.settings, settings_of(request.campaign, what, options, folder));
+  ASSAY_ASSIGN_OR_RETURN(request.settings,
+                         conform_settings(request.campaign, what, options, folder));
   if (request.listing.cases.empty()) {
     log_line(LogLevel::kError, "no case matched; --match, --dtype, --shard and --only narrow them");
     return ExitCode::kNothingMatched;
   }
   ASSAY_RETURN_IF_ERROR(check_count(what, request));
-  return options.flags.run.is_dry_run ? Result<ExitCode>(print_plan(request))
+  return options.flags.run.is_dry_run ? Result<ExitCode>(print_conform_plan(request))
                                       : run(request, options, folder, tools);
 }
 
 }  // namespace
 
 Execute declare_conform(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ConformVerbOptions>();
   options->what.declare(app);
   app.add_option("--known", options->known_folder,
                  "Folder with the lists of known gaps [default: the package's]");
@@ -281,7 +283,7 @@ Execute declare_conform(CLI::App& app) {
   options->flags.run.declare(app);
   options->flags.toolchain.declare(app);
   options->flags.store.declare(app);
-  return [options] { return execute(*options); };
+  return [options] { return execute_conform(*options); };
 }
 
 }  // namespace assay::cli

@@ -26,7 +26,7 @@
 namespace assay::cli {
 namespace {
 
-struct Options {
+struct DoctorOptions {
   StoreFlags store;
   ToolchainFlags toolchain;
 };
@@ -93,7 +93,7 @@ void check_engines(Checklist& list) {
   }
 }
 
-void check_toolchain(const Options& options, Checklist& list) {
+void check_toolchain(const DoctorOptions& options, Checklist& list) {
   const auto python = default_python(options.toolchain.python);
   const auto toolchain = query_toolchain(python);
   if (!toolchain) {
@@ -118,7 +118,7 @@ void check_agent(Checklist& list) {
   list.tell(agent.has_value(), "agent", agent ? "answers on this machine" : agent.error().message);
 }
 
-void check_store(const Options& options, Checklist& list) {
+void check_store(const DoctorOptions& options, Checklist& list) {
   const auto store = options.store.open();
   list.tell(store.has_value(), "store",
             store ? (options.store.path.empty() ? (assay_home() / "assay.db").string()
@@ -126,7 +126,7 @@ void check_store(const Options& options, Checklist& list) {
                   : store.error().message);
 }
 
-Result<ExitCode> execute(const Options& options) {
+Result<ExitCode> execute_doctor(const DoctorOptions& options) {
   Checklist list;
   check_machine(list);
   check_agent(list);
@@ -139,10 +139,10 @@ Result<ExitCode> execute(const Options& options) {
 }  // namespace
 
 Execute declare_doctor(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DoctorOptions>();
   options->store.declare(app);
   options->toolchain.declare(app);
-  return [options] { return execute(*options); };
+  return [options] { return execute_doctor(*options); };
 }
 
 }  // namespace assay::cli

@@ -22,9 +22,9 @@
 namespace assay::cli {
 namespace {
 
-constexpr const char* kSchema = "assay/engine-check/1";
+constexpr const char* kEngineCheckSchema = "assay/engine-check/1";
 
-struct Options {
+struct EngineCheckOptions {
   std::string engine;
   std::string program;
   std::vector<std::string> data;
@@ -39,13 +39,13 @@ void print_finding(const CheckFinding& finding) {
   std::fflush(stdout);
 }
 
-ExitCode exit_code_of(const std::vector<CheckFinding>& findings) {
+ExitCode exit_code_from_findings(const std::vector<CheckFinding>& findings) {
   const auto has_failed = std::ranges::any_of(
       findings, [](const CheckFinding& one) { return one.verdict == CheckVerdict::kFail; });
   return has_failed ? ExitCode::kFindings : ExitCode::kOk;
 }
 
-Result<EngineCheckRequest> request_from(const Options& options) {
+Result<EngineCheckRequest> engine_check_request(const EngineCheckOptions& options) {
   EngineCheckRequest request{.entry = std::filesystem::absolute(options.program),
                              .loads = options.loads};
   if (!std::filesystem::exists(request.entry)) {
@@ -61,25 +61,26 @@ Result<EngineCheckRequest> request_from(const Options& options) {
   return request;
 }
 
-Result<ExitCode> execute(const Options& options) {
-  ASSAY_ASSIGN_OR_RETURN(const auto request, request_from(options));
+Result<ExitCode> execute_engine_check(const EngineCheckOptions& options) {
+  ASSAY_ASSIGN_OR_RETURN(const auto request, engine_check_request(options));
   LocalTransport transport;
   ASSAY_ASSIGN_OR_RETURN(auto agent, AgentClient::connect(transport));
   const bool is_json = options.format == "json";
   ASSAY_ASSIGN_OR_RETURN(const auto findings,
                          check_engine(agent, request, is_json ? nullptr : print_finding));
   if (is_json) {
-    const Json document{
-        {"schema", kSchema}, {"engine", request.build.reference()}, {"findings", findings}};
+    const Json document{{"schema", kEngineCheckSchema},
+                        {"engine", request.build.reference()},
+                        {"findings", findings}};
     fmt::print("{}\n", document.dump(2));
   }
-  return exit_code_of(findings);
+  return exit_code_from_findings(findings);
 }
 
 }  // namespace
 
 Execute declare_engine_check(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<EngineCheckOptions>();
   auto* check = app.add_subcommand("check", "Whether an engine keeps the contract of engines");
   check->add_option("engine", options->engine, "An installed engine: onnxruntime, mine@1")
       ->required();
@@ -94,7 +95,7 @@ Execute declare_engine_check(CLI::App& app) {
   check->add_option("--format", options->format, "console, json")
       ->capture_default_str()
       ->check(CLI::IsMember({"console", "json"}));
-  return [options] { return execute(*options); };
+  return [options] { return execute_engine_check(*options); };
 }
 
 }  // namespace assay::cli

@@ -12,12 +12,12 @@
 namespace assay::cli {
 namespace {
 
-struct Options {
+struct EvalOptions {
   QuickSpec quick;
   CampaignFlags flags;
 };
 
-Result<ExitCode> execute(const Options& options) {
+Result<ExitCode> execute_eval(const EvalOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto document, options.quick.document({"evaluate"}));
   ASSAY_ASSIGN_OR_RETURN(const auto spec,
                          spec_from_json(document, options.flags.toolchain.context("assay eval")));
@@ -27,13 +27,13 @@ Result<ExitCode> execute(const Options& options) {
 }  // namespace
 
 Execute declare_eval(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<EvalOptions>();
   options->quick.declare_model(app);
   options->quick.declare_gates(app);
   options->quick.declare_evaluation(app);
   options->flags.declare(app);
   options->flags.has_accuracy_tables = true;
-  return [options] { return execute(*options); };
+  return [options] { return execute_eval(*options); };
 }
 
 }  // namespace assay::cli

@@ -20,7 +20,7 @@
 namespace assay::cli {
 namespace {
 
-struct Options {
+struct InspectOptions {
   std::string file;
   bool is_json = false;
   bool has_graph = false;
@@ -87,7 +87,7 @@ void print_program(const Json& program, bool has_graph) {
   }
 }
 
-Result<ExitCode> execute(const Options& options) {
+Result<ExitCode> execute_inspect(const InspectOptions& options) {
   if (!std::filesystem::exists(options.file)) {
     return fail(ErrorCode::kNotFound, fmt::format("no file '{}'", options.file));
   }
@@ -113,13 +113,13 @@ Result<ExitCode> execute(const Options& options) {
 }  // namespace
 
 Execute declare_inspect(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<InspectOptions>();
   app.add_option("file", options->file, ".pte, .onnx, .xml, .tflite, .pt2 or .aoti.pt2")
       ->required();
   app.add_flag("--json", options->is_json, "Everything, as JSON");
   app.add_flag("--graph", options->has_graph, "Also the instructions, or the graph");
   options->toolchain.declare(app);
-  return [options] { return execute(*options); };
+  return [options] { return execute_inspect(*options); };
 }
 
 }  // namespace assay::cli

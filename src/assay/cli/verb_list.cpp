@@ -32,7 +32,7 @@
 namespace assay::cli {
 namespace {
 
-struct Options {
+struct ListOptions {
   std::string what;
   bool is_json = false;
   int limit = 20;
@@ -46,7 +46,7 @@ struct Item {
 };
 using Items = std::vector<Item>;
 
-Result<Items> list_engines(const Options& /*options*/) {
+Result<Items> list_engines(const ListOptions& /*options*/) {
   Items items;
   const auto installed = find_installed_builds(assay_home());
   for (const auto& build : installed.builds) {
@@ -69,7 +69,7 @@ Result<Items> list_engines(const Options& /*options*/) {
   return items;
 }
 
-Result<Items> list_models(const Options& /*options*/) {
+Result<Items> list_models(const ListOptions& /*options*/) {
   Items items;
   for (const auto& model : listed_models()) {
     items.push_back({model.ref, model.description});
@@ -92,7 +92,7 @@ std::string text_of_recipe(const Recipe& recipe,
              : fmt::format("{} (lowers only: {})", recipe.description, recipe.runtime_unavailable);
 }
 
-Result<Items> list_recipes(const Options& /*options*/) {
+Result<Items> list_recipes(const ListOptions& /*options*/) {
   // Without a toolchain the recipes are still there to be read about.
   const auto missing =
       find_missing_recipes(default_python()).value_or(std::map<std::string, std::string>{});
@@ -106,13 +106,13 @@ Result<Items> list_recipes(const Options& /*options*/) {
   return items;
 }
 
-Result<Items> list_devices(const Options& /*options*/) {
+Result<Items> list_devices(const ListOptions& /*options*/) {
   const auto environment = read_environment();
   return Items{{"local", fmt::format("{} ({}, {} CPUs)", environment.device_class,
                                      environment.cpu_model, environment.cpus)}};
 }
 
-Result<Items> list_metrics(const Options& /*options*/) {
+Result<Items> list_metrics(const ListOptions& /*options*/) {
   Items items;
   for (const auto& metric : metric_definitions()) {
     items.push_back(
@@ -122,7 +122,7 @@ Result<Items> list_metrics(const Options& /*options*/) {
   return items;
 }
 
-Result<Items> list_runs(const Options& options) {
+Result<Items> list_runs(const ListOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto store, options.store.open());
   ASSAY_ASSIGN_OR_RETURN(const auto runs, store->list_runs({.limit = options.limit}));
   Items items;
@@ -141,7 +141,7 @@ Result<Items> list_runs(const Options& options) {
 
 struct List {
   const char* name;
-  Result<Items> (*make)(const Options&);
+  Result<Items> (*make)(const ListOptions&);
 };
 
 constexpr std::array<List, 6> kLists = {{{"engines", list_engines},
@@ -169,7 +169,7 @@ void print_items(const Items& items, bool is_json) {
   }
 }
 
-Result<ExitCode> execute(const Options& options) {
+Result<ExitCode> execute_list(const ListOptions& options) {
   const auto* list = std::ranges::find(kLists, options.what,
                                        [](const List& one) { return std::string(one.name); });
   if (list == kLists.end()) {
@@ -187,13 +187,13 @@ Result<ExitCode> execute(const Options& options) {
 }  // namespace
 
 Execute declare_list(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ListOptions>();
   app.add_option("what", options->what, "engines, models, recipes, devices, metrics or runs")
       ->required();
   app.add_flag("--json", options->is_json, "As a JSON document");
   app.add_option("--limit", options->limit, "Newest runs shown")->capture_default_str();
   options->store.declare(app);
-  return [options] { return execute(*options); };
+  return [options] { return execute_list(*options); };
 }
 
 }  // namespace assay::cli

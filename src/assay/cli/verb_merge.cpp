@@ -11,12 +11,12 @@
 namespace assay::cli {
 namespace {
 
-struct Options {
+struct MergeOptions {
   std::vector<std::string> others;
   StoreFlags store;
 };
 
-Result<ExitCode> execute(const Options& options) {
+Result<ExitCode> execute_merge(const MergeOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto store, options.store.open());
   for (const auto& other : options.others) {
     ASSAY_ASSIGN_OR_RETURN(const auto rows, store->merge_from(other));
@@ -28,11 +28,11 @@ Result<ExitCode> execute(const Options& options) {
 }  // namespace
 
 Execute declare_merge(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<MergeOptions>();
   app.add_option("stores", options->others, "Stores to take rows from; they stay as they are")
       ->required();
   options->store.declare(app);
-  return [options] { return execute(*options); };
+  return [options] { return execute_merge(*options); };
 }
 
 }  // namespace assay::cli

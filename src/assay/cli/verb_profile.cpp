@@ -43,7 +43,7 @@ namespace {
 constexpr std::size_t kWidth = 120;
 constexpr std::string_view kRunPrefix = "run:";
 
-struct Options {
+struct ProfileOptions {
   QuickSpec quick;
   CampaignFlags flags;
   std::string other;
@@ -61,7 +61,7 @@ struct Profiles {
   std::vector<CaseSummary> cases;
 };
 
-Result<Json> document_of(const Options& options) {
+Result<Json> profile_document(const ProfileOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(auto document, options.quick.document({"timing", "profile"}));
   document["name"] = "profile";
   document.erase("evaluate");
@@ -73,8 +73,8 @@ Result<Json> document_of(const Options& options) {
   return document;
 }
 
-Result<CampaignRequest> request_from(const Options& options) {
-  ASSAY_ASSIGN_OR_RETURN(const auto document, document_of(options));
+Result<CampaignRequest> profile_request(const ProfileOptions& options) {
+  ASSAY_ASSIGN_OR_RETURN(const auto document, profile_document(options));
   ASSAY_ASSIGN_OR_RETURN(
       const auto spec, spec_from_json(document, options.flags.toolchain.context("assay profile")));
   ASSAY_ASSIGN_OR_RETURN(auto request, plan_campaign(spec, options.flags));
@@ -101,7 +101,7 @@ Status add_profiles(ResultStore& store, std::string_view id, Profiles& profiles)
   return {};
 }
 
-Result<Profiles> measure_profiles(const Options& options, const CampaignRequest& request) {
+Result<Profiles> measure_profiles(const ProfileOptions& options, const CampaignRequest& request) {
   ASSAY_ASSIGN_OR_RETURN(const auto store, options.flags.store.open());
   {
     Progress progress(options.flags.run.is_quiet);
@@ -118,7 +118,7 @@ Result<Profiles> measure_profiles(const Options& options, const CampaignRequest&
 }
 
 /// "run:latest", or two of them.
-Result<Profiles> stored_profiles(const Options& options) {
+Result<Profiles> stored_profiles(const ProfileOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto store, options.flags.store.open());
   Profiles profiles;
   for (const std::string_view text : {options.quick.model, options.other}) {
@@ -134,7 +134,7 @@ Result<Profiles> stored_profiles(const Options& options) {
   return profiles;
 }
 
-void print_profiles(const Options& options, const Profiles& profiles) {
+void print_profiles(const ProfileOptions& options, const Profiles& profiles) {
   std::optional<ProfileDifference> difference;
   if (profiles.cases.size() == 2) {
     difference = difference_of_profiles(profiles.cases[0], profiles.cases[1]);
@@ -168,12 +168,12 @@ void print_profiles(const Options& options, const Profiles& profiles) {
   }
 }
 
-Result<ExitCode> execute(const Options& options) {
+Result<ExitCode> execute_profile(const ProfileOptions& options) {
   Profiles profiles;
   if (options.quick.model.starts_with(kRunPrefix)) {
     ASSAY_ASSIGN_OR_RETURN(profiles, stored_profiles(options));
   } else {
-    ASSAY_ASSIGN_OR_RETURN(const auto request, request_from(options));
+    ASSAY_ASSIGN_OR_RETURN(const auto request, profile_request(options));
     if (options.flags.run.is_dry_run) {
       for (const auto& cell : request.cases) {
         fmt::print("{}\n", label_of(cell));
@@ -196,7 +196,7 @@ Result<ExitCode> execute(const Options& options) {
 }  // namespace
 
 Execute declare_profile(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ProfileOptions>();
   options->quick.declare_model(app);
   app.add_option("other", options->other,
                  "B, where it is another model or program; or two runs: run:ID run:ID");
@@ -221,7 +221,7 @@ Execute declare_profile(CLI::App& app) {
   app.remove_option(app.get_option("--only"));  // All that is named is wanted.
   options->flags.toolchain.declare(app);
   options->flags.store.declare(app);
-  return [options] { return execute(*options); };
+  return [options] { return execute_profile(*options); };
 }
 
 }  // namespace assay::cli

@@ -51,7 +51,7 @@ Result<ExitCode> reduce_named(const ReduceOptions& options, const CampaignTools&
   return is_interrupted() ? ExitCode::kInterrupted : ExitCode::kOk;
 }
 
-Result<ExitCode> execute(const ReduceOptions& options) {
+Result<ExitCode> execute_reduce(const ReduceOptions& options) {
   if (options.run.empty() == options.quick.model.empty()) {
     return fail(ErrorCode::kInvalidArgument,
                 "give the model or the case that fails, or --run RUN for all failures of a run of "
@@ -100,7 +100,7 @@ Execute declare_reduce(CLI::App& app) {
                  "Then a runner is killed, with unit [default: 1 min]");
   options->flags.toolchain.declare(app);
   options->flags.store.declare(app);
-  return [options] { return execute(*options); };
+  return [options] { return execute_reduce(*options); };
 }
 
 }  // namespace assay::cli

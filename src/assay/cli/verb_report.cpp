@@ -11,14 +11,14 @@
 namespace assay::cli {
 namespace {
 
-struct Options {
+struct ReportOptions {
   std::string run = "latest";
   bool has_accuracy_tables = false;
   StoreFlags store;
   ReportFlags report;
 };
 
-Result<ExitCode> execute(const Options& options) {
+Result<ExitCode> execute_report(const ReportOptions& options) {
   ASSAY_RETURN_IF_ERROR(options.report.check());
   if (options.report.format == "list") {
     return ExitCode::kOk;
@@ -40,14 +40,14 @@ Result<ExitCode> execute(const Options& options) {
 }  // namespace
 
 Execute declare_report(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReportOptions>();
   app.add_option("run", options->run, "Id, the beginning of one, or latest")->capture_default_str();
   app.add_flag("--accuracy", options->has_accuracy_tables, "Also the errors of each output");
   app.add_flag("--memory", options->report.has_memory_tables,
                "Also the memory of each case by part and stage, and its leak check");
   options->report.declare(app);
   options->store.declare(app);
-  return [options] { return execute(*options); };
+  return [options] { return execute_report(*options); };
 }
 
 }  // namespace assay::cli

@@ -12,14 +12,14 @@
 namespace assay::cli {
 namespace {
 
-struct Options {
+struct RunOptions {
   std::string spec_file;
   std::string resume;
   CampaignFlags flags;
 };
 
 /// The newest run, or the one named, goes on with the spec that it was started with.
-Result<ExitCode> resume_run(const Options& options) {
+Result<ExitCode> resume_run(const RunOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto store, options.flags.store.open());
   ASSAY_ASSIGN_OR_RETURN(const auto run, store->get_run(options.resume));
   ASSAY_ASSIGN_OR_RETURN(
@@ -27,7 +27,7 @@ Result<ExitCode> resume_run(const Options& options) {
   return execute_spec(spec, options.flags, run);
 }
 
-Result<ExitCode> execute(const Options& options) {
+Result<ExitCode> execute_run(const RunOptions& options) {
   if (!options.resume.empty()) {
     return resume_run(options);
   }
@@ -44,13 +44,13 @@ Result<ExitCode> execute(const Options& options) {
 }  // namespace
 
 Execute declare_run(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RunOptions>();
   app.add_option("spec", options->spec_file, "Spec file (docs/specs.md)");
   app.add_option("--resume", options->resume, "Go on with a run: its id, or latest")
       ->expected(0, 1)
       ->default_str("latest");
   options->flags.declare(app);
-  return [options] { return execute(*options); };
+  return [options] { return execute_run(*options); };
 }
 
 }  // namespace assay::cli

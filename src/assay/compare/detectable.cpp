@@ -18,8 +18,8 @@ namespace {
 constexpr int kDraws = 200;
 constexpr int kSwaps = 999;  ///< Of each test; its noise is averaged over the draws.
 constexpr int kMostPairs = 160;
-constexpr int kFewestPairs = 6;
-constexpr double kAlpha = 0.05;
+constexpr int kFewestDetectablePairs = 6;
+constexpr double kDetectableAlpha = 0.05;
 constexpr double kPower = 0.95;
 
 struct Sample {
@@ -43,13 +43,13 @@ Sample draw_blocks(std::span<const double> a, std::span<const double> b, int pai
 
 double detectable_ratio(std::span<const double> a, std::span<const double> b, int pairs,
                         std::mt19937_64& random) {
-  if (pairs < kFewestPairs) {
+  if (pairs < kFewestDetectablePairs) {
     return -1;
   }
   std::vector<double> arms;
   for (int i = 0; i < kDraws; ++i) {
     const auto sample = draw_blocks(a, b, pairs, random);
-    const auto shift = stats::pair_shift(sample.a, sample.b, kAlpha,
+    const auto shift = stats::pair_shift(sample.a, sample.b, kDetectableAlpha,
                                          {.seed = random(), .draws = kSwaps, .exact_up_to = 10});
     arms.push_back(std::max(-shift.low, shift.high));
   }

@@ -32,10 +32,6 @@ constexpr double kConfirmedAlpha = 0.01;
 constexpr double kCanaryAlpha = 0.01;
 constexpr double kHalfAlpha = 0.05;
 
-std::optional<double> ratio_from_log(double log) {
-  return std::isfinite(log) ? std::optional(std::expm1(log)) : std::nullopt;
-}
-
 void put_shift(const stats::Shift& shift, PairEstimate& estimate) {
   estimate.ratio = std::expm1(shift.estimate);
   estimate.low = ratio_from_log(shift.low);
@@ -142,6 +138,10 @@ bool is_shift(const PairEstimate* estimate) {
 }
 
 }  // namespace
+
+std::optional<double> ratio_from_log(double log) {
+  return std::isfinite(log) ? std::optional(std::expm1(log)) : std::nullopt;
+}
 
 std::vector<double> Pairs::Sides::differences() const {
   std::vector<double> result;

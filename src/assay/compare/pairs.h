@@ -66,6 +66,9 @@ class Pairs {
   int unsteady_ = 0;
 };
 
+/// B / A - 1 from the difference of their natural logarithms; absent where that is not finite.
+std::optional<double> ratio_from_log(double log);
+
 /// A look's result as a record, over the first pairs of `sides`.
 PairEstimate estimate_of(std::string_view metric, const Pairs::Sides& sides,
                          const stats::LookResult& look);

@@ -5,13 +5,13 @@
 #include <cstddef>
 #include <fmt/format.h>
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "assay/base/result.h"
+#include "assay/compare/pairs.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/run.h"
@@ -25,8 +25,8 @@
 namespace assay {
 namespace {
 
-constexpr double kAlpha = 0.05;
-constexpr double kFalseDiscoveryRate = 0.05;
+constexpr double kStoredAlpha = 0.05;
+constexpr double kStoredFalseDiscoveryRate = 0.05;
 /// The exact test is cubic in them; more tell nothing new.
 constexpr std::size_t kMostLaunches = 40;
 
@@ -64,12 +64,8 @@ Result<MeasuredCases> measured_cases(ResultStore& store, const Run& run, std::st
   return measured;
 }
 
-std::optional<double> ratio_from_log(double log) {
-  return std::isfinite(log) ? std::optional(std::expm1(log)) : std::nullopt;
-}
-
 StoredChange change_between(const MeasuredCase& a, const MeasuredCase& b) {
-  const auto shift = stats::unpaired_shift(a.logs, b.logs, kAlpha);
+  const auto shift = stats::unpaired_shift(a.logs, b.logs, kStoredAlpha);
   return {.label = a.label,
           .a_launches = static_cast<int>(a.logs.size()),
           .b_launches = static_cast<int>(b.logs.size()),
@@ -88,7 +84,7 @@ void nominate(std::vector<StoredChange>& changes) {
   for (const auto& change : changes) {
     p_values.push_back(change.p_value);
   }
-  const auto is_found = stats::benjamini_hochberg(p_values, kFalseDiscoveryRate);
+  const auto is_found = stats::benjamini_hochberg(p_values, kStoredFalseDiscoveryRate);
   for (std::size_t i = 0; i < changes.size(); ++i) {
     changes[i].is_nominated = is_found[i];
   }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstddef>
 #include <fmt/format.h>
 #include <string>
@@ -40,12 +39,6 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 18> kArmPart
     {"0xd81", "Cortex-A720"},
 }};
 
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
-  return lower;
-}
-
 bool is_name_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '+' || c == '_' ||
          c == '-';
@@ -75,7 +68,7 @@ bool is_noise(std::string_view word) {
 }  // namespace
 
 std::string normalised_cpu_name(std::string_view model) {
-  auto name = lower_case(model);
+  auto name = lower_case(std::string(model));
   for (const auto mark : kMarks) {
     for (auto at = name.find(mark); at != std::string::npos; at = name.find(mark)) {
       std::fill_n(name.begin() + static_cast<std::ptrdiff_t>(at), mark.size(), ' ');

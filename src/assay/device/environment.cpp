@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
@@ -39,11 +38,6 @@ constexpr std::array<std::string_view, 33> kFlagsThatMatter = {
     "amx_int8",    "amx_bf16",      "neon",       "asimd",       "fphp",        "asimdhp",
     "asimddp",     "i8mm",          "bf16",       "sve",         "sve2",        "svei8mm",
     "sme",         "sme2",          "v"};
-
-std::string lower_case(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
 
 /// Leaf 0x40000000 of cpuid names the hypervisor, in a guest of any of them (Linux
 /// arch/x86/include/asm/cpuid.h; VMware, "Mechanisms to determine if software is running in a

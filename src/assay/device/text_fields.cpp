@@ -1,6 +1,7 @@
 #include "assay/device/text_fields.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cstdint>
 #include <filesystem>
@@ -60,6 +61,11 @@ std::optional<double> leading_double(std::string_view text) { return leading_num
 std::optional<std::int64_t> find_integer_field(std::string_view text, std::string_view key) {
   const auto value = find_field(text, key);
   return value ? leading_integer(*value) : std::nullopt;
+}
+
+std::string lower_case(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
 }
 
 }  // namespace assay

@@ -23,4 +23,7 @@ std::optional<double> leading_double(std::string_view text);
 
 std::string_view trimmed(std::string_view text);
 
+/// The text with ASCII letters in lower case.
+std::string lower_case(std::string text);
+
 }  // namespace assay

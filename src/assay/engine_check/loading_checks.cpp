@@ -118,8 +118,8 @@ Result<stdfs::path> write_damaged(const stdfs::path& folder, const stdfs::path& 
 }
 
 /// Why the answer is no good refusal; empty: it is one.
-std::string complaint_of(const Conversation& talk, std::size_t question, std::string_view what,
-                         std::span<const ErrorCode> allowed) {
+std::string loading_complaint(const Conversation& talk, std::size_t question, std::string_view what,
+                              std::span<const ErrorCode> allowed) {
   const auto answer = talk.answer(question);
   if (answer) {
     return fmt::format("{}: it was loaded", what);
@@ -154,9 +154,9 @@ Result<Found> refuses_damaged_files(CheckContext& context) {
   constexpr std::array kMissing = {ErrorCode::kNotFound};
   constexpr std::array kDamaged = {ErrorCode::kCorrupt, ErrorCode::kUnsupported, ErrorCode::kEngine,
                                    ErrorCode::kInvalidArgument};
-  std::vector<std::string> complaints{complaint_of(talk, 0, "a missing file", kMissing)};
+  std::vector<std::string> complaints{loading_complaint(talk, 0, "a missing file", kMissing)};
   for (std::size_t i = 0; i < damaged.size(); ++i) {
-    complaints.push_back(complaint_of(talk, i + 1, damaged[i].first, kDamaged));
+    complaints.push_back(loading_complaint(talk, i + 1, damaged[i].first, kDamaged));
   }
   if (const auto good = talk.answer(questions.size() - 1); !good) {
     complaints.push_back("the program itself does not load after these: " + good.error().message);
@@ -177,9 +177,9 @@ Result<Found> refuses_unknown_requests(CheckContext& context) {
   constexpr std::array kOption = {ErrorCode::kInvalidArgument};
   constexpr std::array kAbsent = {ErrorCode::kNotFound, ErrorCode::kUnsupported};
   std::vector<std::string> complaints{
-      complaint_of(talk, 0, "an unknown option", kOption),
-      complaint_of(talk, 1, "an unknown method", kAbsent),
-      complaint_of(talk, 2, "a missing library", kAbsent),
+      loading_complaint(talk, 0, "an unknown option", kOption),
+      loading_complaint(talk, 1, "an unknown method", kAbsent),
+      loading_complaint(talk, 2, "a missing library", kAbsent),
   };
   if (const auto good = talk.answer(3); !good) {
     complaints.push_back("the program itself does not load after these: " + good.error().message);
@@ -189,7 +189,7 @@ Result<Found> refuses_unknown_requests(CheckContext& context) {
                             : failed(fmt::format("{}", fmt::join(complaints, "; ")));
 }
 
-constexpr std::array<Check, 4> kChecks = {{
+constexpr std::array<Check, 4> kLoadingChecks = {{
     {"describes_itself", describes_itself},
     {"loads_the_program", loads_the_program},
     {"refuses_damaged_files", refuses_damaged_files},
@@ -198,6 +198,6 @@ constexpr std::array<Check, 4> kChecks = {{
 
 }  // namespace
 
-std::span<const Check> loading_checks() { return kChecks; }
+std::span<const Check> loading_checks() { return kLoadingChecks; }
 
 }  // namespace assay

@@ -138,7 +138,7 @@ Result<Found> survives_loading_again(CheckContext& context) {
   return skipped(leak->text);
 }
 
-constexpr std::array<Check, 4> kChecks = {{
+constexpr std::array<Check, 4> kResourceChecks = {{
     {"honours_threads", honours_threads},
     {"runs_streams", runs_streams},
     {"reports_memory", reports_memory},
@@ -147,6 +147,6 @@ constexpr std::array<Check, 4> kChecks = {{
 
 }  // namespace
 
-std::span<const Check> resource_checks() { return kChecks; }
+std::span<const Check> resource_checks() { return kResourceChecks; }
 
 }  // namespace assay

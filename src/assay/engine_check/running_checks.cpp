@@ -37,7 +37,7 @@ bool has_tag(const CheckContext& context, std::string_view tag) {
 }
 
 /// What is wrong with an output; empty: nothing.
-std::string complaint_of(const TensorSpec& spec, const Tensor& tensor) {
+std::string output_complaint(const TensorSpec& spec, const Tensor& tensor) {
   const auto fits = [](std::int64_t said, std::int64_t size) {
     return said == size || said == kUnboundDimension;
   };
@@ -67,7 +67,7 @@ Result<Found> computes_what_it_reported(CheckContext& context) {
     return failed(fmt::format("{} outputs, reported were {}", outputs->size(), specs.size()));
   }
   for (std::size_t i = 0; i < specs.size(); ++i) {
-    if (auto complaint = complaint_of(specs[i], (*outputs)[i]); !complaint.empty()) {
+    if (auto complaint = output_complaint(specs[i], (*outputs)[i]); !complaint.empty()) {
       return failed(std::move(complaint));
     }
   }
@@ -202,7 +202,7 @@ Result<Found> profiles(CheckContext& context) {
       fmt::format("{} events over {} inferences", report->events.size(), report->iterations));
 }
 
-constexpr std::array<Check, 5> kChecks = {{
+constexpr std::array<Check, 5> kRunningChecks = {{
     {"computes_what_it_reported", computes_what_it_reported},
     {"computes_the_same_again", computes_the_same_again},
     {"refuses_wrong_inputs", refuses_wrong_inputs},
@@ -212,6 +212,6 @@ constexpr std::array<Check, 5> kChecks = {{
 
 }  // namespace
 
-std::span<const Check> running_checks() { return kChecks; }
+std::span<const Check> running_checks() { return kRunningChecks; }
 
 }  // namespace assay

@@ -29,7 +29,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-using Samples = std::vector<std::vector<Tensor>>;
+using BoundSamples = std::vector<std::vector<Tensor>>;
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -71,7 +71,7 @@ Tensor doubles(const std::vector<double>& values, Shape shape = {}) {
   return tensor_from_doubles(values, std::move(shape), Dtype::kFloat64);
 }
 
-Tensor floats(const std::vector<double>& values, Shape shape = {}) {
+Tensor bound_floats(const std::vector<double>& values, Shape shape = {}) {
   if (shape.empty()) {
     shape = {static_cast<std::int64_t>(values.size())};
   }
@@ -88,14 +88,14 @@ AccuracyTable judge(const Evaluation& evaluation, const Json& document = Json::o
 
 /// Three samples of one operator with one output: an element is large, one is NaN, one infinite.
 struct OneOutput {
-  Samples references = {{doubles({1, -2, 300, 0.5, kNan, kInf})},
-                        {doubles({2, 5, -100, 0.25, kNan, -kInf})},
-                        {doubles({-3, 1, 50, 0.125, kNan, kInf})}};
-  Samples bounds = {{doubles({1e-3, 1e-3, 1e-3, 1e-3, 0, 0})},
-                    {doubles({1e-3, 1e-3, 1e-3, 1e-3, 0, 0})},
-                    {doubles({1e-3, 1e-3, 1e-3, 1e-3, 0, 0})}};
+  BoundSamples references = {{doubles({1, -2, 300, 0.5, kNan, kInf})},
+                             {doubles({2, 5, -100, 0.25, kNan, -kInf})},
+                             {doubles({-3, 1, 50, 0.125, kNan, kInf})}};
+  BoundSamples bounds = {{doubles({1e-3, 1e-3, 1e-3, 1e-3, 0, 0})},
+                         {doubles({1e-3, 1e-3, 1e-3, 1e-3, 0, 0})},
+                         {doubles({1e-3, 1e-3, 1e-3, 1e-3, 0, 0})}};
 
-  [[nodiscard]] AccuracyTable of(const Samples& results, const Json& document = Json::object(),
+  [[nodiscard]] AccuracyTable of(const BoundSamples& results, const Json& document = Json::object(),
                                  std::int64_t differing = 0) const {
     return judge({.against = "float64",
                   .results = results,
@@ -148,8 +148,8 @@ TEST(ErrorBounds, AreTriedOnTheControls) {
 }
 
 TEST(ErrorBounds, OfAConstantOutputNeedNoOtherSample) {
-  const Samples constant = {{doubles({3, 3})}, {doubles({3, 3})}};
-  const Samples exact = {{doubles({0, 0})}, {doubles({0, 0})}};
+  const BoundSamples constant = {{doubles({3, 3})}, {doubles({3, 3})}};
+  const BoundSamples exact = {{doubles({0, 0})}, {doubles({0, 0})}};
   Evaluation evaluation{
       .against = "float64", .results = constant, .references = constant, .bounds = exact};
   EXPECT_EQ(judge(evaluation).accuracy, Accuracy::kVacuous);
@@ -158,8 +158,8 @@ TEST(ErrorBounds, OfAConstantOutputNeedNoOtherSample) {
 }
 
 TEST(ErrorBounds, OfZerosByNatureAreTriedOnAnElementThatIsNone) {
-  const Samples zeros = {{doubles({0, 0})}, {doubles({0, 0})}};
-  Samples bounds = {{doubles({0, 0})}, {doubles({0, 0})}};
+  const BoundSamples zeros = {{doubles({0, 0})}, {doubles({0, 0})}};
+  BoundSamples bounds = {{doubles({0, 0})}, {doubles({0, 0})}};
   Evaluation evaluation{.against = "float64",
                         .results = zeros,
                         .references = zeros,
@@ -175,8 +175,8 @@ TEST(ErrorBounds, OfZerosByNatureAreTriedOnAnElementThatIsNone) {
 
 TEST(ErrorBounds, NeedNoRmsAndNoFirstSample) {
   // log of a bool: 0 and -inf. The rms of what is finite is zero, and the first sample has none.
-  const Samples references = {{doubles({-kInf, -kInf})}, {doubles({0, -kInf})}};
-  const Samples bounds = {{doubles({0, 0})}, {doubles({1e-6, 0})}};
+  const BoundSamples references = {{doubles({-kInf, -kInf})}, {doubles({0, -kInf})}};
+  const BoundSamples bounds = {{doubles({0, 0})}, {doubles({1e-6, 0})}};
   const auto table = judge(
       {.against = "float64", .results = references, .references = references, .bounds = bounds});
   EXPECT_EQ(table.accuracy, Accuracy::kPass) << table.reason;
@@ -184,8 +184,8 @@ TEST(ErrorBounds, NeedNoRmsAndNoFirstSample) {
 }
 
 TEST(ErrorBounds, OfSpecialValuesAloneHaveNoElementToBeOff) {
-  const Samples references = {{doubles({-kInf, kInf})}, {doubles({kNan, -kInf})}};
-  const Samples bounds = {{doubles({0, 0})}, {doubles({0, 0})}};
+  const BoundSamples references = {{doubles({-kInf, kInf})}, {doubles({kNan, -kInf})}};
+  const BoundSamples bounds = {{doubles({0, 0})}, {doubles({0, 0})}};
   const auto table = judge(
       {.against = "float64", .results = references, .references = references, .bounds = bounds});
   EXPECT_EQ(table.accuracy, Accuracy::kPass) << table.reason;
@@ -204,10 +204,10 @@ TEST(ErrorBounds, ThatDoNotFitCheckNothing) {
 }
 
 TEST(ErrorBounds, AnOutputWithoutElementsIsItsShape) {
-  const Samples empty = {{floats({}, {0, 3})}, {floats({}, {0, 3})}};
+  const BoundSamples empty = {{bound_floats({}, {0, 3})}, {bound_floats({}, {0, 3})}};
   Evaluation evaluation{.against = "float64", .results = empty, .references = empty};
   EXPECT_EQ(judge(evaluation).accuracy, Accuracy::kPass);
-  const Samples other = {{floats({}, {3, 0})}, {floats({}, {3, 0})}};
+  const BoundSamples other = {{bound_floats({}, {3, 0})}, {bound_floats({}, {3, 0})}};
   evaluation.results = other;
   EXPECT_EQ(judge(evaluation).accuracy, Accuracy::kFailNumeric);
 }
@@ -216,12 +216,12 @@ TEST(ErrorBounds, AnOutputWithoutElementsIsItsShape) {
 
 /// Two parts: outputs 0 and 1 belong to the first, output 2 to the second.
 struct TwoParts {
-  Samples references = {{doubles({1, 2}), doubles({3, 4}), doubles({5, 6})},
-                        {doubles({7, 8}), doubles({9, 1}), doubles({2, 3})}};
-  Samples bounds = {{doubles({0.1, 0.1}), doubles({0.1, 0.1}), doubles({0.1, 0.1})},
-                    {doubles({0.1, 0.1}), doubles({0.1, 0.1}), doubles({0.1, 0.1})}};
+  BoundSamples references = {{doubles({1, 2}), doubles({3, 4}), doubles({5, 6})},
+                             {doubles({7, 8}), doubles({9, 1}), doubles({2, 3})}};
+  BoundSamples bounds = {{doubles({0.1, 0.1}), doubles({0.1, 0.1}), doubles({0.1, 0.1})},
+                         {doubles({0.1, 0.1}), doubles({0.1, 0.1}), doubles({0.1, 0.1})}};
 
-  [[nodiscard]] AccuracyTable of(const Samples& results, OutputRange range) const {
+  [[nodiscard]] AccuracyTable of(const BoundSamples& results, OutputRange range) const {
     return judge({.against = "float64",
                   .results = results,
                   .references = references,
@@ -274,7 +274,7 @@ TEST(PartOfAProgram, OutsideOfItChecksNothing) {
 /// A wrong kernel: what it makes of the right outputs.
 struct Fault {
   std::string name;
-  std::function<void(Samples&)> apply;
+  std::function<void(BoundSamples&)> apply;
 };
 
 void change(Tensor& tensor, const std::function<double(double, std::size_t)>& change_element) {
@@ -285,7 +285,7 @@ void change(Tensor& tensor, const std::function<double(double, std::size_t)>& ch
   tensor = tensor_from_doubles(values, tensor.shape, tensor.dtype);
 }
 
-void change_all(Samples& samples, const std::function<double(double, std::size_t)>& by) {
+void change_all(BoundSamples& samples, const std::function<double(double, std::size_t)>& by) {
   for (auto& sample : samples) {
     change(sample[0], by);
   }
@@ -302,32 +302,35 @@ void reorder(Tensor& tensor, std::size_t rows, std::size_t columns) {
 
 std::vector<Fault> faults() {
   return {
-      {"zero output", [](Samples& s) { change_all(s, [](double, std::size_t) { return 0.0; }); }},
+      {"zero output",
+       [](BoundSamples& s) { change_all(s, [](double, std::size_t) { return 0.0; }); }},
       {"stale output",
-       [](Samples& s) {
+       [](BoundSamples& s) {
          for (auto& sample : s) {
            sample = s.front();
          }
        }},
-      {"swapped samples", [](Samples& s) { std::swap(s[0], s[1]); }},
+      {"swapped samples", [](BoundSamples& s) { std::swap(s[0], s[1]); }},
       {"swapped strides",
-       [](Samples& s) {
+       [](BoundSamples& s) {
          for (auto& sample : s) {
            reorder(sample[0], 3, 4);
          }
        }},
       {"NaN to 0",
-       [](Samples& s) { change_all(s, [](double x, std::size_t) { return x != x ? 0.0 : x; }); }},
+       [](BoundSamples& s) {
+         change_all(s, [](double x, std::size_t) { return x != x ? 0.0 : x; });
+       }},
       {"infinity to the largest number",
-       [](Samples& s) {
+       [](BoundSamples& s) {
          change_all(s, [](double x, std::size_t) { return std::clamp(x, -3e38, 3e38); });
        }},
       {"one element one step of float16 off",
-       [](Samples& s) {
+       [](BoundSamples& s) {
          change(s[2][0], [](double x, std::size_t i) { return i == 7 ? x * (1 + 1e-3) : x; });
        }},
       {"off by one place",
-       [](Samples& s) {
+       [](BoundSamples& s) {
          for (auto& sample : s) {
            auto values = doubles_from_tensor(sample[0].view());
            std::ranges::rotate(values, values.begin() + 1);
@@ -335,16 +338,19 @@ std::vector<Fault> faults() {
          }
        }},
       {"wrong rounding",
-       [](Samples& s) { change_all(s, [](double x, std::size_t) { return x * (1 + 5e-7); }); }},
+       [](BoundSamples& s) {
+         change_all(s, [](double x, std::size_t) { return x * (1 + 5e-7); });
+       }},
       {"dropped bias",
-       [](Samples& s) { change_all(s, [](double x, std::size_t) { return x - 1e-3; }); }},
-      {"sign lost", [](Samples& s) { change_all(s, [](double x, std::size_t) { return -x; }); }},
+       [](BoundSamples& s) { change_all(s, [](double x, std::size_t) { return x - 1e-3; }); }},
+      {"sign lost",
+       [](BoundSamples& s) { change_all(s, [](double x, std::size_t) { return -x; }); }},
   };
 }
 
 /// An output of 3 x 4 with a NaN and an infinity; bounds of one step of float32.
-Samples kernel_outputs() {
-  Samples samples;
+BoundSamples kernel_outputs() {
+  BoundSamples samples;
   for (int sample = 0; sample < 3; ++sample) {
     std::vector<double> values;
     for (int i = 0; i < 12; ++i) {
@@ -352,12 +358,12 @@ Samples kernel_outputs() {
     }
     values[5] = kNan;
     values[9] = kInf;
-    samples.push_back({floats(values, {3, 4})});
+    samples.push_back({bound_floats(values, {3, 4})});
   }
   return samples;
 }
 
-Samples step_bounds(const Samples& outputs) {
+BoundSamples step_bounds(const BoundSamples& outputs) {
   auto bounds = outputs;
   for (auto& sample : bounds) {
     auto values = doubles_from_tensor(sample[0].view());
@@ -372,7 +378,7 @@ Samples step_bounds(const Samples& outputs) {
 TEST(Faults, AreAllCaughtByErrorBounds) {
   const auto right = kernel_outputs();
   const auto bounds = step_bounds(right);
-  const auto judge_it = [&](const Samples& results) {
+  const auto judge_it = [&](const BoundSamples& results) {
     return judge({.against = "float64", .results = results, .references = right, .bounds = bounds});
   };
   ASSERT_EQ(judge_it(right).accuracy, Accuracy::kPass) << judge_it(right).reason;

@@ -216,17 +216,12 @@ Result<Measurement> measure(Session& session, std::span<const TensorView> inputs
   result.timer_cost_ns = median_timer_cost_ns();
   result.samples = reserve_samples(static_cast<std::size_t>(plan.warmup_iterations) +
                                    static_cast<std::size_t>(plan.iterations));
-  const auto note = [&listener](Stage stage) {
-    if (listener) {
-      listener(stage);
-    }
-  };
 
-  note(Stage::kFirst);
+  notify(listener, Stage::kFirst);
   if (const auto end_ns = time_inference(session, inputs, result.first); !end_ns) {
     return fail_with_context(end_ns.error(), "inference 1");
   }
-  note(Stage::kSteady);
+  notify(listener, Stage::kSteady);
 
   const std::int64_t others_before = count_of(others);
   const std::int64_t start_ns = monotonic_ns();

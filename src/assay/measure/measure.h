@@ -15,6 +15,13 @@ namespace assay {
 /// Told before a stage begins, never inside the timed region; may be empty.
 using StageListener = std::function<void(Stage)>;
 
+/// Tells the listener, if there is one.
+inline void notify(const StageListener& listener, Stage stage) {
+  if (listener) {
+    listener(stage);
+  }
+}
+
 /// Times one program on one sample: the first inference, then warm-up, then steady iterations until
 /// the count or the time budget is reached.
 ///

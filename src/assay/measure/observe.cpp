@@ -24,12 +24,6 @@
 namespace assay {
 namespace {
 
-void note(const StageListener& listener, Stage stage) {
-  if (listener) {
-    listener(stage);
-  }
-}
-
 Status check_iterations(int iterations) {
   if (iterations < 1) {
     return fail(ErrorCode::kInvalidArgument,
@@ -102,16 +96,16 @@ Result<MemoryReport> observe_memory(std::unique_ptr<Session> session,
   split_declared(declared_memory_of(*session), report.stages.back().parts);
   Recorder recorder(report, pass, probe);
 
-  note(listener, Stage::kFirst);
+  notify(listener, Stage::kFirst);
   ASSAY_RETURN_IF_ERROR(infer_once(*session, inputs));
   ASSAY_RETURN_IF_ERROR(recorder.take("first", session.get()));
 
-  note(listener, Stage::kSteady);
+  notify(listener, Stage::kSteady);
   ASSAY_RETURN_IF_ERROR(infer_counted(*session, inputs, pass.iterations, probe, report));
   ASSAY_RETURN_IF_ERROR(recorder.take("steady", session.get()));
   report.unattributed_bytes = bytes_of_part(report.stages.back().parts, "unattributed");
 
-  note(listener, Stage::kUnload);
+  notify(listener, Stage::kUnload);
   session.reset();
   ASSAY_RETURN_IF_ERROR(recorder.take("unloaded", nullptr));
   return report;

@@ -22,12 +22,6 @@ namespace {
 
 constexpr int kWarmup = 3;
 
-void note(const StageListener& listener, Stage stage) {
-  if (listener) {
-    listener(stage);
-  }
-}
-
 Result<ProfiledInference> infer_timed(Session& session, std::span<const TensorView> inputs) {
   const auto t0 = monotonic_ns();
   ASSAY_RETURN_IF_ERROR(session.bind(inputs));
@@ -117,11 +111,11 @@ Result<ProfileReport> observe_profile(Session& session, std::span<const TensorVi
   if (profiler == nullptr) {
     return fail(ErrorCode::kUnsupported, "this engine has no profiler");
   }
-  note(listener, Stage::kFirst);
+  notify(listener, Stage::kFirst);
   std::vector<ProfiledInference> thrown_away;
   ASSAY_RETURN_IF_ERROR(
       profile_loop(session, *profiler, inputs, {.iterations = kWarmup}, thrown_away));
-  note(listener, Stage::kSteady);
+  notify(listener, Stage::kSteady);
   std::vector<ProfiledInference> done;
   ASSAY_ASSIGN_OR_RETURN(auto report, profile_loop(session, *profiler, inputs, plan, done));
   report.execute_median_ns = median_execute_ns(done);

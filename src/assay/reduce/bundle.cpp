@@ -27,7 +27,7 @@ namespace {
 
 namespace stdfs = std::filesystem;
 
-constexpr auto* kSchema = "assay/reduction/1";
+constexpr auto* kReductionSchema = "assay/reduction/1";
 constexpr auto* kScript = "repro.py";
 constexpr auto kScriptTimeout = std::chrono::minutes(5);
 constexpr std::size_t kLongestModel = 400;  ///< Bytes of a model that a line shows.
@@ -84,7 +84,7 @@ Status write_script(const stdfs::path& folder, const CaseJudge& judge, const Jso
   return {};
 }
 
-std::string readme_of(const ReductionReport& report, const Case& pattern) {
+std::string reduction_readme(const ReductionReport& report, const Case& pattern) {
   return fmt::format(
       "# {} on {}\n\n```\n{}```\n\n{}.\n\n"
       "| file | holds |\n|---|---|\n"
@@ -110,7 +110,7 @@ std::string text_of_document(const Json& document) {
 
 Json document_of(const ReductionReport& report, const Case& pattern) {
   const auto& smallest = report.reduction.smallest();
-  return {{"schema", kSchema},
+  return {{"schema", kReductionSchema},
           {"case", report.name},
           {"recipe", pattern.recipe.name},
           {"engine", pattern.engine_build},
@@ -168,7 +168,7 @@ Status write_reduction_bundle(const stdfs::path& folder, const CaseJudge& judge,
   ASSAY_RETURN_IF_ERROR(write_script(folder, judge, source, report));
   ASSAY_RETURN_IF_ERROR(write_file_atomically(
       folder / "reproduce.json", text_of_document(document_of(report, judge.pattern())) + "\n"));
-  return write_file_atomically(folder / "README.md", readme_of(report, judge.pattern()));
+  return write_file_atomically(folder / "README.md", reduction_readme(report, judge.pattern()));
 }
 
 }  // namespace assay

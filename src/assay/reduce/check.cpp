@@ -57,7 +57,7 @@ Wrong wrong_as_told(std::string_view text) {
   return element.ends_with("± 0") ? Wrong::kExact : Wrong::kRounded;
 }
 
-bool is_alike(const ReduceFinding& first, const ReduceFinding& found) {
+bool is_same_failure(const ReduceFinding& first, const ReduceFinding& found) {
   if (is_wrong(first.verdict)) {
     const bool repeats = first.verdict == ConformVerdict::kFailNumeric &&
                          found.verdict == ConformVerdict::kFailNumeric;
@@ -110,7 +110,7 @@ Result<ReduceCheck> check_from_text(std::string_view text) {
 bool fails(const ReduceCheck& check, const ReduceFinding& first, const ReduceFinding& found) {
   switch (check.kind) {
     case ReduceKind::kSame:
-      return is_failure(first.verdict) && is_alike(first, found);
+      return is_failure(first.verdict) && is_same_failure(first, found);
     case ReduceKind::kNumeric:
       return is_wrong(found.verdict);
     case ReduceKind::kCrash:

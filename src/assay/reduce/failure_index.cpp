@@ -20,7 +20,7 @@
 namespace assay {
 namespace {
 
-constexpr auto* kSchema = "assay/reductions/1";
+constexpr auto* kIndexSchema = "assay/reductions/1";
 
 /// A name as one component of a path.
 std::string component_of(std::string name) {
@@ -55,7 +55,7 @@ Json json_of(const ReducedFailure& failure) {
   return json;
 }
 
-std::string readme_of(const std::string& run, const std::vector<ReducedFailure>& failures) {
+std::string index_readme(const std::string& run, const std::vector<ReducedFailure>& failures) {
   auto text =
       fmt::format("# Failures of run {}, each reduced\n\n{}.\n", run, totals_of_failures(failures));
   std::string recipe;
@@ -111,7 +111,7 @@ Json document_of_failures(const std::string& run, const std::vector<ReducedFailu
   for (const auto& failure : failures) {
     list.push_back(json_of(failure));
   }
-  return {{"schema", kSchema}, {"run", run}, {"failures", std::move(list)}};
+  return {{"schema", kIndexSchema}, {"run", run}, {"failures", std::move(list)}};
 }
 
 Status write_failure_index(const std::filesystem::path& folder, const std::string& run,
@@ -120,7 +120,7 @@ Status write_failure_index(const std::filesystem::path& folder, const std::strin
   std::filesystem::create_directories(folder, error);
   const auto text = text_of_document(document_of_failures(run, failures));
   ASSAY_RETURN_IF_ERROR(write_file_atomically(folder / "failures.json", text + "\n"));
-  return write_file_atomically(folder / "README.md", readme_of(run, failures));
+  return write_file_atomically(folder / "README.md", index_readme(run, failures));
 }
 
 }  // namespace assay

@@ -21,11 +21,11 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Not;
 
-using Names = std::vector<std::string>;
+using ProposalNames = std::vector<std::string>;
 
 TEST(Subsets, HoldEachNodeAloneAndTheWholeLessEach) {
   for (const std::size_t count : {2U, 3U, 5U, 8U, 13U}) {
-    Names nodes;
+    ProposalNames nodes;
     for (std::size_t i = 0; i < count; ++i) {
       nodes.push_back("n" + std::to_string(i));
     }
@@ -36,7 +36,7 @@ TEST(Subsets, HoldEachNodeAloneAndTheWholeLessEach) {
       EXPECT_THAT(subsets, Contains(less)) << count << " " << node;
     }
     EXPECT_THAT(subsets, Not(Contains(nodes)));
-    EXPECT_THAT(subsets, Not(Contains(Names())));
+    EXPECT_THAT(subsets, Not(Contains(ProposalNames())));
   }
   EXPECT_THAT(subsets_of({"only"}), IsEmpty());
 }

@@ -21,7 +21,7 @@
 namespace assay {
 namespace {
 
-constexpr auto* kSchema = "assay/reduce_replay/1";
+constexpr auto* kReplaySchema = "assay/reduce_replay/1";
 
 std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -50,7 +50,8 @@ Result<ReduceReplay> ReduceReplay::open(const std::filesystem::path& path,
                 fmt::format("cannot write the replay file '{}'", path.string()));
   }
   if (content.empty()) {
-    ASSAY_RETURN_IF_ERROR(replay.write_line(text_of({{"schema", kSchema}, {"subject", subject}})));
+    ASSAY_RETURN_IF_ERROR(
+        replay.write_line(text_of({{"schema", kReplaySchema}, {"subject", subject}})));
   }
   return replay;
 }
@@ -65,7 +66,7 @@ Status ReduceReplay::read(const std::string& content, const std::string& subject
       return fail(ErrorCode::kCorrupt, where + " is no line of a replay file; remove the file");
     }
     if (number == 1) {
-      if (parsed->value("schema", "") != kSchema) {
+      if (parsed->value("schema", "") != kReplaySchema) {
         return fail(ErrorCode::kInvalidArgument,
                     fmt::format("'{}' is no replay file; name another", path_.string()));
       }

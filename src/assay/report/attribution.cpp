@@ -81,7 +81,7 @@ std::string name_of_layer(const LayerOrigin& origin) {
   return printable(origin.module.empty() ? origin.name : origin.module);
 }
 
-TextColumn name_column(const Layers& layers) {
+TextColumn layer_column(const Layers& layers) {
   TextColumn column{.title = "layer", .is_left = true, .importance = 100, .most_width = 32};
   column.cells.push_back({"(outputs)"});
   for (const auto* layer : layers) {
@@ -103,8 +103,8 @@ TextCell sqnr_cell(const std::optional<double>& noise) {
   return {noise ? text_from_number(sqnr_db_from_noise(*noise)) : kNothing};
 }
 
-TextColumn sqnr_column(const Attribution& attribution, const Layers& layers,
-                       const PartColumn& what) {
+TextColumn layer_sqnr_column(const Attribution& attribution, const Layers& layers,
+                             const PartColumn& what) {
   TextColumn column{.title = what.title, .unit = "dB", .importance = what.importance};
   const bool is_of_outputs = what.measure == &LayerNoise::noise;
   column.cells.push_back(sqnr_cell(is_of_outputs ? attribution.whole.*what.part : std::nullopt));
@@ -126,7 +126,7 @@ TextColumn added_column(const Attribution& attribution, const Layers& layers,
   return column;
 }
 
-bool is_measured(const TextColumn& column) {
+bool has_measurement(const TextColumn& column) {
   return std::ranges::any_of(column.cells,
                              [](const TextCell& cell) { return cell.text != kNothing; });
 }
@@ -135,15 +135,15 @@ bool is_measured(const TextColumn& column) {
 
 TextTable attribution_table(const Attribution& attribution) {
   const auto layers = worst_layers(attribution);
-  std::vector<TextColumn> columns{name_column(layers), operator_column(layers)};
+  std::vector<TextColumn> columns{layer_column(layers), operator_column(layers)};
   for (const auto& what : kSqnrs) {
-    columns.push_back(sqnr_column(attribution, layers, what));
+    columns.push_back(layer_sqnr_column(attribution, layers, what));
   }
   for (const auto& what : kAdded) {
     columns.push_back(added_column(attribution, layers, what));
   }
   TextTable table{.indent = 4};
-  std::ranges::copy_if(columns, std::back_inserter(table.columns), is_measured);
+  std::ranges::copy_if(columns, std::back_inserter(table.columns), has_measurement);
   return table;
 }
 

@@ -13,7 +13,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-Attribution sample() {
+Attribution attributed_sample() {
   Attribution attribution{.whole = {.quantization = 0.1, .backend = 0.01, .total = 0.11}};
   attribution.layers = {
       {.origin = {.name = "conv2d", .module = "stem", .operator_name = "aten.conv2d.default"},
@@ -28,7 +28,7 @@ Attribution sample() {
 }
 
 TEST(AttributionTable, HasTheOutputsThenTheLayersThatAddMost) {
-  const auto text = attribution_table(sample()).lay_out(100, false).text;
+  const auto text = attribution_table(attributed_sample()).lay_out(100, false).text;
   EXPECT_LT(text.find("(outputs)"), text.find("conv2d_1"));
   EXPECT_LT(text.find("conv2d_1"), text.find("stem"));
   EXPECT_THAT(text, HasSubstr("75"));   // The share of conv2d_1 in what quantization adds.
@@ -37,7 +37,7 @@ TEST(AttributionTable, HasTheOutputsThenTheLayersThatAddMost) {
 }
 
 TEST(AttributionTable, LeavesPartsOutThatNobodyMeasured) {
-  auto attribution = sample();
+  auto attribution = attributed_sample();
   attribution.whole.quantization.reset();
   for (auto& layer : attribution.layers) {
     layer.noise.quantization.reset();
@@ -48,7 +48,7 @@ TEST(AttributionTable, LeavesPartsOutThatNobodyMeasured) {
 }
 
 TEST(AttributionTable, ShowsALayerThatIsOffAloneThoughItAddsNothing) {
-  auto attribution = sample();
+  auto attribution = attributed_sample();
   attribution.layers[2].alone = {.quantization = 0.5, .backend = 0.000001};
   const auto text = attribution_table(attribution).lay_out(140, false).text;
   EXPECT_THAT(text, HasSubstr("quantization alone"));
@@ -58,7 +58,7 @@ TEST(AttributionTable, ShowsALayerThatIsOffAloneThoughItAddsNothing) {
 }
 
 TEST(AttributionLines, SayHowManyLayersAreShown) {
-  EXPECT_THAT(attribution_lines(sample()),
+  EXPECT_THAT(attribution_lines(attributed_sample()),
               ElementsAre("a note",
                           "2 of 3 layers are shown: those that add most, and those "
                           "that are furthest off alone"));

@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-Calibration sample() {
+Calibration calibrated_sample() {
   Calibration calibration{.unix_ns = 1'795'257'684'000'000'000,
                           .program = "loop",
                           .pairs = 70,
@@ -23,12 +23,12 @@ Calibration sample() {
 }
 
 TEST(CalibrationText, IsALineForTheHeadOfAReport) {
-  EXPECT_EQ(line_from_calibration(sample()),
+  EXPECT_EQ(line_from_calibration(calibrated_sample()),
             "1.3 % shows in 10 s, 0.6 % in 10 min (assay calibrate, 2026-11-21)");
 }
 
 TEST(CalibrationText, SaysNothingWhereNothingCanBeShown) {
-  auto calibration = sample();
+  auto calibration = calibrated_sample();
   for (auto& found : calibration.detectable) {
     found.ratio = -1;
   }
@@ -37,7 +37,7 @@ TEST(CalibrationText, SaysNothingWhereNothingCanBeShown) {
 }
 
 TEST(CalibrationText, TellsTheHarnessApart) {
-  const auto text = console_from_calibration(sample());
+  const auto text = console_from_calibration(calibrated_sample());
   EXPECT_THAT(text, HasSubstr("in   10 s  differences from 1.3 % on, with 70 pairs"));
   EXPECT_THAT(text, HasSubstr("60 ns an inference that does nothing"));
 }

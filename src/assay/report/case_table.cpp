@@ -249,7 +249,7 @@ void add_text(TextTable& table, std::vector<std::string>& common, const Rows& ro
   }
 }
 
-std::vector<std::string> words_of(const std::string& text) {
+std::vector<std::string> split_words(const std::string& text) {
   std::istringstream stream(text);
   return {std::istream_iterator<std::string>(stream), std::istream_iterator<std::string>()};
 }
@@ -258,7 +258,7 @@ std::vector<std::string> words_of(const std::string& text) {
 void add_options(TextTable& table, std::vector<std::string>& common, const Rows& rows) {
   const auto is_everywhere = [&rows](const std::string& word) {
     return std::ranges::all_of(rows, [&word](const CaseSummary* cell) {
-      const auto words = words_of(cell->options);
+      const auto words = split_words(cell->options);
       return std::ranges::find(words, word) != words.end();
     });
   };
@@ -268,12 +268,12 @@ void add_options(TextTable& table, std::vector<std::string>& common, const Rows&
                     .most_width = kTextWidth,
                     .least_width = 12};
   for (const auto* cell : rows) {
-    auto words = words_of(cell->options);
+    auto words = split_words(cell->options);
     std::erase_if(words, is_everywhere);
     column.cells.push_back({words.empty() ? std::string(kNotMeasured)
                                           : printable(fmt::format("{}", fmt::join(words, " ")))});
   }
-  auto shared = words_of(rows.front()->options);
+  auto shared = split_words(rows.front()->options);
   std::erase_if(shared, [&](const std::string& word) { return !is_everywhere(word); });
   if (!shared.empty()) {
     common.push_back(printable(fmt::format("options {}", fmt::join(shared, " "))));

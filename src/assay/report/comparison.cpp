@@ -19,7 +19,7 @@
 namespace assay::report {
 namespace {
 
-std::string colour_of(ComparisonVerdict verdict) {
+std::string verdict_colour(ComparisonVerdict verdict) {
   switch (verdict) {
     case ComparisonVerdict::kFaster:
       return "32";
@@ -32,7 +32,7 @@ std::string colour_of(ComparisonVerdict verdict) {
   }
 }
 
-std::string words_of(ComparisonVerdict verdict) {
+std::string verdict_text(ComparisonVerdict verdict) {
   switch (verdict) {
     case ComparisonVerdict::kChangedLess:
       return "changed, less than matters";
@@ -49,7 +49,7 @@ std::string p_text(double p_value) {
   return p_value < 0.0005 ? "<0.001" : fmt::format("{:.3f}", p_value);
 }
 
-std::string line_of(const std::string& what, const PairEstimate& estimate) {
+std::string estimate_line(const std::string& what, const PairEstimate& estimate) {
   return fmt::format("{:<14}{:>3} pairs  {} %  {}  p {} of {:.3g}", what, estimate.pairs,
                      text_from_change(estimate.ratio),
                      text_from_changes(estimate.low, estimate.high), p_text(estimate.p_value),
@@ -101,9 +101,9 @@ TextTable comparison_table(const Comparison& comparison) {
     ratio.cells.push_back({text_from_change(estimate.ratio)});
     interval.cells.push_back({text_from_changes(estimate.low, estimate.high)});
     p.cells.push_back({p_text(estimate.p_value)});
-    const auto words =
-        words_of(estimate.verdict) + (estimate.is_confirmed == false ? ", not found again" : "");
-    answer.cells.push_back({words, colour_of(estimate.verdict)});
+    const auto words = verdict_text(estimate.verdict) +
+                       (estimate.is_confirmed == false ? ", not found again" : "");
+    answer.cells.push_back({words, verdict_colour(estimate.verdict)});
   }
   TextTable table{.indent = 2};
   table.columns = {std::move(name),     std::move(a), std::move(b),     std::move(ratio),
@@ -130,13 +130,13 @@ std::vector<std::string> comparison_lines(const Comparison& comparison) {
     lines.push_back(text_of_pilot(*comparison.pilot, comparison.pairing));
   }
   for (const auto& look : comparison.looks) {
-    lines.push_back(line_of("look at", look));
+    lines.push_back(estimate_line("look at", look));
   }
   if (comparison.confirmation) {
-    lines.push_back(line_of("confirmation", *comparison.confirmation));
+    lines.push_back(estimate_line("confirmation", *comparison.confirmation));
   }
   if (comparison.canary) {
-    lines.push_back(line_of("canary A / A", *comparison.canary));
+    lines.push_back(estimate_line("canary A / A", *comparison.canary));
   }
   return lines;
 }
@@ -145,7 +145,7 @@ std::string console_from_comparison(const Comparison& comparison, std::size_t wi
                                     bool has_colour) {
   std::string out =
       fmt::format("A  {}\nB  {}\n\n", printable(comparison.a_label), printable(comparison.b_label));
-  out += coloured(wrapped(printable(comparison.text), width, 0), colour_of(comparison.verdict),
+  out += coloured(wrapped(printable(comparison.text), width, 0), verdict_colour(comparison.verdict),
                   has_colour) +
          "\n";
   const auto lines = comparison_lines(comparison);

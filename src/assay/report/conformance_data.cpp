@@ -32,7 +32,7 @@ std::string text_of_ratio(const ConformResult& result) {
   return metric.special.empty() ? fmt::format("{}", metric.value) : metric.special;
 }
 
-CsvRow row_of(const ConformReport& report, const ConformResult& result) {
+CsvRow conformance_row(const ConformReport& report, const ConformResult& result) {
   return {{"run", report.run.id},
           {"case", result.name},
           {"case_key", result.case_key},
@@ -90,9 +90,9 @@ Status conformance_to_jsonl(const ConformReport& report, const ReportStyle& /*st
 
 Status conformance_to_csv(const ConformReport& report, const ReportStyle& /*style*/,
                           std::ostream& out) {
-  write_csv_head(row_of(report, {}), out);
+  write_csv_head(conformance_row(report, {}), out);
   for (const auto& result : report.results) {
-    write_csv_row(row_of(report, result), out);
+    write_csv_row(conformance_row(report, result), out);
   }
   return {};
 }

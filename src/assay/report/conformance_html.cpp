@@ -14,7 +14,7 @@
 namespace assay::report {
 namespace {
 
-constexpr auto kScripts =
+constexpr auto kConformanceScripts =
     std::to_array<std::string_view>({"format.js", "dom.js", "heat_map.js", "conformance.js"});
 
 }  // namespace
@@ -26,7 +26,7 @@ Status conformance_to_html(const ConformReport& report, const ReportStyle& /*sty
        .css = std::string(report_page("page.css")) + std::string(report_page("conformance.css")),
        .data = document_of(report),
        .charts = "",
-       .script = joined_scripts(kScripts)});
+       .script = joined_scripts(kConformanceScripts)});
   return {};
 }
 

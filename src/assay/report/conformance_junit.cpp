@@ -20,7 +20,7 @@ namespace {
 
 /// A test fails where the run speaks against the lists: a new failure, or a listed one that passes.
 /// What is known, or was not run, is skipped with its reason.
-std::string_view element_of(const ConformResult& result) {
+std::string_view conformance_element(const ConformResult& result) {
   switch (result.known) {
     case KnownGap::kNewFailure:
       return is_fault_of_backend(result.verdict) ? "failure" : "error";
@@ -42,8 +42,8 @@ std::string message_of(const ConformResult& result) {
                   : text_of_finding(result);
 }
 
-std::size_t count_of(const ConformReport& report, std::string_view element) {
-  return static_cast<std::size_t>(std::ranges::count(report.results, element, element_of));
+std::size_t count_conformance_elements(const ConformReport& report, std::string_view element) {
+  return static_cast<std::size_t>(std::ranges::count(report.results, element, conformance_element));
 }
 
 void write_result(const ConformResult& result, std::ostream& out) {
@@ -55,7 +55,7 @@ void write_result(const ConformResult& result, std::ostream& out) {
                           {"known", std::string(name_of(result.known))},
                           {"delegation", std::string(name_of(result.delegation))}},
                          "      ", out);
-  if (const auto element = element_of(result); !element.empty()) {
+  if (const auto element = conformance_element(result); !element.empty()) {
     out << "      "
         << xml_opening(element, {{"message", message_of(result)},
                                  {"type", std::string(name_of(result.verdict))}})
@@ -77,9 +77,10 @@ Status conformance_to_junit(const ConformReport& report, const ReportStyle& /*st
       << xml_opening("testsuite",
                      {{"name", "conform " + report.suite},
                       {"tests", fmt::to_string(is_empty ? 1 : report.results.size())},
-                      {"failures", fmt::to_string(count_of(report, "failure"))},
-                      {"errors", fmt::to_string(is_empty ? 1 : count_of(report, "error"))},
-                      {"skipped", fmt::to_string(count_of(report, "skipped"))},
+                      {"failures", fmt::to_string(count_conformance_elements(report, "failure"))},
+                      {"errors",
+                       fmt::to_string(is_empty ? 1 : count_conformance_elements(report, "error"))},
+                      {"skipped", fmt::to_string(count_conformance_elements(report, "skipped"))},
                       {"time", seconds_from_ns(report.seconds * 1e9)},
                       {"timestamp", iso8601_from_unix_ns(report.run.started_unix_ns)}})
       << ">\n";

@@ -25,9 +25,9 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-std::string written(const std::string& format,
-                    const ConformReport& report = report::sample_conformance(),
-                    const ReportStyle& style = {}) {
+std::string written_conformance(const std::string& format,
+                                const ConformReport& report = report::sample_conformance(),
+                                const ReportStyle& style = {}) {
   std::ostringstream out;
   const auto status = write_conformance(format, report, style, out);
   EXPECT_TRUE(status) << status.error().message;
@@ -36,9 +36,10 @@ std::string written(const std::string& format,
 
 TEST(ConformanceReport, KnowsEveryFormatThatReportsHave) {
   for (const auto& format : report_formats()) {
-    EXPECT_FALSE(written(std::string(format.name)).empty()) << format.name;
+    EXPECT_FALSE(written_conformance(std::string(format.name)).empty()) << format.name;
     // A line for each result: of none, none.
-    EXPECT_EQ(written(std::string(format.name), {}).empty(), format.name == "jsonl") << format.name;
+    EXPECT_EQ(written_conformance(std::string(format.name), {}).empty(), format.name == "jsonl")
+        << format.name;
   }
   std::ostringstream out;
   EXPECT_EQ(write_conformance("xls", report::sample_conformance(), {}, out).error().code,
@@ -66,7 +67,7 @@ TEST(Coverage, BeginsWithWhatHasNoCase) {
 }
 
 TEST(ConformanceReport, ConsoleShowsWhatIsNewAndWhatIsNot) {
-  const auto text = written("console");
+  const auto text = written_conformance("console");
   EXPECT_THAT(text, HasSubstr("2 pass, 1 vacuous, 1 fail_numeric, 1 crashed, 1 not_run"));
   EXPECT_THAT(text, HasSubstr("aten.add/float32/1 executorch/portable: fail_numeric: output 0"));
   EXPECT_THAT(text, HasSubstr("passes, though it is listed"));
@@ -90,7 +91,7 @@ TEST(ConformanceReport, ConsoleKeepsToItsWidthAndCutsLongLists) {
                               .text = "Segmentation fault",
                               .known = KnownGap::kNewFailure});
   }
-  const auto text = written("console", report, {.width_columns = 80});
+  const auto text = written_conformance("console", report, {.width_columns = 80});
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     EXPECT_LE(report::display_width(line), 80U) << line;
@@ -107,7 +108,7 @@ TEST(ConformanceReport, NarrowConsoleKeepsWrongAnswersLongerThanRefusals) {
                               .verdict = verdict,
                               .known = KnownGap::kKnownFailure});
   }
-  const auto text = written("console", report, {.width_columns = 80});
+  const auto text = written_conformance("console", report, {.width_columns = 80});
   const auto begin = text.find("  recipe ");
   ASSERT_NE(begin, std::string::npos) << text;
   const auto titles = text.substr(begin, text.find('\n', begin) - begin);
@@ -116,13 +117,13 @@ TEST(ConformanceReport, NarrowConsoleKeepsWrongAnswersLongerThanRefusals) {
 }
 
 TEST(ConformanceReport, JsonHoldsEveryResultAndReadsBack) {
-  const auto json = Json::parse(written("json"));
+  const auto json = Json::parse(written_conformance("json"));
   EXPECT_EQ(json.at("schema"), "assay/conformance/1");
   ASSERT_EQ(json.at("results").size(), 6U);
   EXPECT_EQ(json.at("results")[1].at("verdict"), "fail_numeric");
   EXPECT_EQ(json.at("results")[1].at("error_bound_ratio").at("special"), "inf");
   EXPECT_EQ(json.get<ConformReport>().results[2].known, KnownGap::kKnownFailure);
-  std::istringstream lines(written("jsonl"));
+  std::istringstream lines(written_conformance("jsonl"));
   int count = 0;
   for (std::string line; std::getline(lines, line); ++count) {
     EXPECT_EQ(Json::parse(line).at("schema"), "assay/conformance-case/1");
@@ -131,7 +132,7 @@ TEST(ConformanceReport, JsonHoldsEveryResultAndReadsBack) {
 }
 
 TEST(ConformanceReport, CsvHasARowForEachResult) {
-  std::istringstream lines(written("csv"));
+  std::istringstream lines(written_conformance("csv"));
   std::string head;
   std::string first;
   std::getline(lines, head);
@@ -143,17 +144,18 @@ TEST(ConformanceReport, CsvHasARowForEachResult) {
 }
 
 TEST(ConformanceReport, JunitFailsWhereTheRunSpeaksAgainstTheLists) {
-  const auto xml = written("junit");
+  const auto xml = written_conformance("junit");
   EXPECT_THAT(xml, HasSubstr("tests=\"6\" failures=\"2\" errors=\"1\" skipped=\"2\""));
   EXPECT_THAT(xml, HasSubstr("&lt;wrong&gt; &amp; &quot;worse&quot;"));
   EXPECT_THAT(xml, HasSubstr("crashed, known: a null pointer"));
-  EXPECT_THAT(written("junit", {}), HasSubstr("errors=\"1\""));  // Nothing is no success.
+  EXPECT_THAT(written_conformance("junit", {}),
+              HasSubstr("errors=\"1\""));  // Nothing is no success.
 }
 
 TEST(ConformanceReport, PageHoldsItsDataAndNothingThatEndsIt) {
   auto report = report::sample_conformance();
   report.results[1].text = "</script><script>alert(1)</script>";
-  const auto page = written("html", report);
+  const auto page = written_conformance("html", report);
   EXPECT_THAT(page, AllOf(HasSubstr("heatMap"), HasSubstr("assay/conformance/1"),
                           HasSubstr("\\u003c/script>")));
   EXPECT_THAT(page, Not(HasSubstr("alert(1)</script>")));

@@ -38,7 +38,7 @@ double delegated_share(const ConformReport& report, std::string_view recipe) {
   return all > 0 ? delegated / all : 0;
 }
 
-std::string colour_of(ConformVerdict verdict) {
+std::string conform_verdict_colour(ConformVerdict verdict) {
   if (verdict == ConformVerdict::kPass) {
     return "32";
   }
@@ -64,7 +64,7 @@ TextColumn verdict_column(const ConformReport& report, const std::vector<std::st
     const auto counts = count_verdicts(report, recipe);
     const auto found = counts.find(verdict);
     const int count = found == counts.end() ? 0 : found->second;
-    column.cells.push_back({plain_count(count), count == 0 ? "" : colour_of(verdict)});
+    column.cells.push_back({plain_count(count), count == 0 ? "" : conform_verdict_colour(verdict)});
   }
   return column;
 }

@@ -37,7 +37,7 @@ std::string headline_of(const Coverage& coverage) {
                      report::counted(cases, "case"));
 }
 
-report::TextTable table_of(const Coverage& coverage) {
+report::TextTable coverage_table(const Coverage& coverage) {
   report::TextTable table;
   report::TextColumn name{.title = "operator", .is_left = true, .importance = 100};
   report::TextColumn cases{.title = "cases", .importance = 90};
@@ -75,11 +75,11 @@ Status write_coverage(std::string_view format, const std::vector<OperatorCoverag
   if (format == "console") {
     report::TextPage page(style);
     page.line(headline_of(sorted));
-    page.table(table_of(sorted));
+    page.table(coverage_table(sorted));
     out << page.text();
   } else if (format == "md") {
     out << "### " << report::markdown_escaped(headline_of(sorted)) << "\n\n";
-    report::write_markdown_table(table_of(sorted), out);
+    report::write_markdown_table(coverage_table(sorted), out);
   } else if (format == "csv") {
     write_csv(sorted, out);
   } else if (format == "json") {

@@ -74,7 +74,7 @@ void add_errors(CsvRow& row, const CaseSummary& cell) {
   }
 }
 
-CsvRow row_of(const RunSummary& summary, const CaseSummary& cell) {
+CsvRow case_row(const RunSummary& summary, const CaseSummary& cell) {
   CsvRow row;
   add_identity(row, summary, cell);
   add_metrics(row, cell);
@@ -90,9 +90,9 @@ CsvRow row_of(const RunSummary& summary, const CaseSummary& cell) {
 }  // namespace
 
 Status write_csv(const RunSummary& summary, const ReportStyle& /*style*/, std::ostream& out) {
-  write_csv_head(row_of(summary, {}), out);
+  write_csv_head(case_row(summary, {}), out);
   for (const auto& cell : summary.cases) {
-    write_csv_row(row_of(summary, cell), out);
+    write_csv_row(case_row(summary, cell), out);
   }
   return {};
 }

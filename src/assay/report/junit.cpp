@@ -24,15 +24,15 @@ namespace {
 
 /// What JUnit calls it: a test that could not be decided has no word of its own and is skipped,
 /// with the reason in front; a process that died is an error, a wrong or refused number a failure.
-std::string_view element_of(const CaseSummary& cell) {
+std::string_view case_element(const CaseSummary& cell) {
   if (cell.verdict == Verdict::kFail) {
     return cell.outcome == Outcome::kCompleted ? "failure" : "error";
   }
   return cell.verdict == Verdict::kPass ? "" : "skipped";
 }
 
-std::size_t count_of(const RunSummary& summary, std::string_view element) {
-  return static_cast<std::size_t>(std::ranges::count(summary.cases, element, element_of));
+std::size_t count_case_elements(const RunSummary& summary, std::string_view element) {
+  return static_cast<std::size_t>(std::ranges::count(summary.cases, element, case_element));
 }
 
 XmlAttributes properties_of(const RunSummary& summary) {
@@ -67,7 +67,7 @@ void write_case(const CaseSummary& cell, std::ostream& out) {
   }
   out << "    " << xml_opening("testcase", attributes) << ">\n";
   write_junit_properties(properties_of(cell), "      ", out);
-  if (const auto element = element_of(cell); !element.empty()) {
+  if (const auto element = case_element(cell); !element.empty()) {
     const auto findings = findings_of(cell);
     out << "      "
         << xml_opening(element, {{"message", result_of(cell)},
@@ -99,11 +99,12 @@ void write_nothing(std::ostream& out) {
 Status write_junit(const RunSummary& summary, const ReportStyle& /*style*/, std::ostream& out) {
   const auto& run = summary.run;
   const bool is_empty = summary.cases.empty();
-  XmlAttributes attributes = {{"name", run.name.empty() ? run.purpose : run.name},
-                              {"tests", fmt::to_string(is_empty ? 1 : summary.cases.size())},
-                              {"failures", fmt::to_string(count_of(summary, "failure"))},
-                              {"errors", fmt::to_string(is_empty ? 1 : count_of(summary, "error"))},
-                              {"skipped", fmt::to_string(count_of(summary, "skipped"))}};
+  XmlAttributes attributes = {
+      {"name", run.name.empty() ? run.purpose : run.name},
+      {"tests", fmt::to_string(is_empty ? 1 : summary.cases.size())},
+      {"failures", fmt::to_string(count_case_elements(summary, "failure"))},
+      {"errors", fmt::to_string(is_empty ? 1 : count_case_elements(summary, "error"))},
+      {"skipped", fmt::to_string(count_case_elements(summary, "skipped"))}};
   if (run.finished_unix_ns > run.started_unix_ns) {
     attributes.emplace_back(
         "time", seconds_from_ns(static_cast<double>(run.finished_unix_ns - run.started_unix_ns)));

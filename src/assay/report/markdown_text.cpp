@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kSpecial = "\\`*_[]<>|~#@";
 
-std::string row_of(const std::vector<std::string>& cells) {
+std::string markdown_row(const std::vector<std::string>& cells) {
   return fmt::format("| {} |\n", fmt::join(cells, " | "));
 }
 
@@ -46,19 +46,19 @@ void write_markdown_table(const TextTable& table, std::ostream& out) {
                                        : markdown_escaped(column.title + " " + column.unit));
     rule.emplace_back(column.is_left ? ":--" : "--:");
   }
-  out << row_of(head) << row_of(rule);
+  out << markdown_row(head) << markdown_row(rule);
   auto group = table.groups.begin();
   for (std::size_t row = 0; row < table.columns.front().cells.size(); ++row) {
     for (; group != table.groups.end() && group->first_row == row; ++group) {
       std::vector<std::string> line(table.columns.size());
       line.front() = fmt::format("**{}**", markdown_escaped(group->title));
-      out << row_of(line);
+      out << markdown_row(line);
     }
     std::vector<std::string> cells;
     std::ranges::transform(
         table.columns, std::back_inserter(cells),
         [row](const TextColumn& column) { return markdown_escaped(column.cells.at(row).text); });
-    out << row_of(cells);
+    out << markdown_row(cells);
   }
 }
 

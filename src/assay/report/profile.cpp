@@ -26,10 +26,10 @@ std::string ms(double ns) { return fmt::format("{:.3f}", ns / 1e6); }
 std::string ms(const std::optional<double>& ns) { return ns ? ms(*ns) : std::string(kNotMeasured); }
 std::string us(double ns) { return fmt::format("{:.1f}", ns / 1e3); }
 std::string signed_ms(double ns) { return fmt::format("{:+.3f}", ns / 1e6); }
-std::string percent(double ratio) { return fmt::format("{:.1f}", ratio * 100); }
+std::string plain_percent(double ratio) { return fmt::format("{:.1f}", ratio * 100); }
 std::string number(double value) { return fmt::format("{:g}", value); }
 
-TextColumn name_column(std::string title) {
+TextColumn left_column(std::string title) {
   return {.title = std::move(title),
           .is_left = true,
           .importance = 100,
@@ -37,14 +37,14 @@ TextColumn name_column(std::string title) {
           .least_width = 20};
 }
 
-TextTable table_of(std::vector<TextColumn> columns) {
+TextTable table_from_columns(std::vector<TextColumn> columns) {
   TextTable table{.indent = 2};
   table.columns = std::move(columns);
   return table;
 }
 
 TextTable table_of_parts(const std::vector<ProfilePart>& parts, std::size_t top) {
-  auto name = name_column("operator");
+  auto name = left_column("operator");
   TextColumn family{.title = "family", .is_left = true, .importance = 50};
   TextColumn place{.title = "runs in", .is_left = true, .importance = 40};
   TextColumn calls{.title = "calls", .importance = 60};
@@ -61,16 +61,16 @@ TextTable table_of_parts(const std::vector<ProfilePart>& parts, std::size_t top)
     place.cells.push_back({part.delegate.empty() ? "" : printable(part.delegate)});
     calls.cells.push_back({is_rest ? "" : number(part.calls)});
     time.cells.push_back({ms(part.time_ns)});
-    share.cells.push_back({percent(part.share_ratio)});
+    share.cells.push_back({plain_percent(part.share_ratio)});
     least.cells.push_back({is_rest ? "" : ms(part.min_ns)});
     mean.cells.push_back({is_rest ? "" : ms(part.mean_ns)});
   }
-  return table_of({std::move(name), std::move(family), std::move(place), std::move(calls),
-                   std::move(time), std::move(share), std::move(least), std::move(mean)});
+  return table_from_columns({std::move(name), std::move(family), std::move(place), std::move(calls),
+                             std::move(time), std::move(share), std::move(least), std::move(mean)});
 }
 
 TextTable table_of_groups(std::string title, const std::vector<ProfileGroup>& groups) {
-  auto name = name_column(std::move(title));
+  auto name = left_column(std::move(title));
   TextColumn calls{.title = "calls", .importance = 60};
   TextColumn time{.title = "time", .unit = "ms", .importance = 95};
   TextColumn share{.title = "share", .unit = "%", .importance = 90};
@@ -78,14 +78,14 @@ TextTable table_of_groups(std::string title, const std::vector<ProfileGroup>& gr
     name.cells.push_back({printable(group.name)});
     calls.cells.push_back({group.calls == 0 ? "" : number(group.calls)});
     time.cells.push_back({ms(group.time_ns)});
-    share.cells.push_back({percent(group.share_ratio)});
+    share.cells.push_back({plain_percent(group.share_ratio)});
   }
-  return table_of({std::move(name), std::move(calls), std::move(time), std::move(share)});
+  return table_from_columns({std::move(name), std::move(calls), std::move(time), std::move(share)});
 }
 
 TextTable table_of_rows(std::string title, const std::vector<DifferenceRow>& rows,
                         std::size_t top) {
-  auto name = name_column(std::move(title));
+  auto name = left_column(std::move(title));
   TextColumn a{.title = "A", .unit = "ms", .importance = 80};
   TextColumn b{.title = "B", .unit = "ms", .importance = 80};
   TextColumn calls{.title = "calls", .importance = 40};
@@ -101,11 +101,11 @@ TextTable table_of_rows(std::string title, const std::vector<DifferenceRow>& row
                                ? number(row.a_calls)
                                : number(row.a_calls) + " -> " + number(row.b_calls)});
     difference.cells.push_back({signed_ms(row.difference_ns)});
-    share.cells.push_back({percent(row.share_ratio)});
-    sum.cells.push_back({percent(row.cumulative_ratio)});
+    share.cells.push_back({plain_percent(row.share_ratio)});
+    sum.cells.push_back({plain_percent(row.cumulative_ratio)});
   }
-  return table_of({std::move(name), std::move(calls), std::move(a), std::move(b),
-                   std::move(difference), std::move(share), std::move(sum)});
+  return table_from_columns({std::move(name), std::move(calls), std::move(a), std::move(b),
+                             std::move(difference), std::move(share), std::move(sum)});
 }
 
 /// "A", "B", …, and numbers when the letters are used up.
@@ -114,7 +114,7 @@ std::string letter_of(std::size_t index) {
 }
 
 TextTable table_of_layers(const ProfileLayers& layers) {
-  std::vector<TextColumn> columns = {{.title = "", .importance = 98}, name_column("layer of A")};
+  std::vector<TextColumn> columns = {{.title = "", .importance = 98}, left_column("layer of A")};
   for (std::size_t k = 0; k < layers.labels.size(); ++k) {
     columns.push_back({.title = letter_of(k), .unit = "µs", .importance = 95});
   }
@@ -130,7 +130,7 @@ TextTable table_of_layers(const ProfileLayers& layers) {
   for (std::size_t k = 0; k < layers.labels.size(); ++k) {
     columns[2 + k].cells.push_back({us(layers.sum_ns[k])});
   }
-  return table_of(std::move(columns));
+  return table_from_columns(std::move(columns));
 }
 
 std::string line(const std::string& text, std::size_t width) {
@@ -199,7 +199,7 @@ std::string more_text(const std::vector<ProfilePart>& parts, std::size_t top) {
     share += parts[i].share_ratio;
   }
   return fmt::format("  {} more: {} ms, {} %; --top shows them\n", parts.size() - top, ms(time_ns),
-                     percent(share));
+                     plain_percent(share));
 }
 
 std::string difference_text(const ProfileDifference& difference) {
@@ -220,12 +220,12 @@ std::string console_from_breakdown(const ProfileBreakdown& breakdown, std::size_
                                    std::size_t width, bool has_colour) {
   std::string out = coloured(printable(breakdown.label), "1", has_colour) + "\n";
   out += line(slowdown_text(breakdown), width);
-  out +=
-      line(fmt::format(
-               "the method takes {}; {} ms ({} %) of it outside any operator",
-               text_from_duration_ns(breakdown.method_ns), ms(breakdown.outside_ns),
-               percent(breakdown.method_ns > 0 ? breakdown.outside_ns / breakdown.method_ns : 0)),
-           width);
+  out += line(
+      fmt::format(
+          "the method takes {}; {} ms ({} %) of it outside any operator",
+          text_from_duration_ns(breakdown.method_ns), ms(breakdown.outside_ns),
+          plain_percent(breakdown.method_ns > 0 ? breakdown.outside_ns / breakdown.method_ns : 0)),
+      width);
   out += "\n" + table_of_parts(breakdown.parts, top).lay_out(width, has_colour).text;
   out += more_text(breakdown.parts, top);
   out += "\n" + table_of_groups("family", breakdown.families).lay_out(width, has_colour).text;
@@ -253,7 +253,7 @@ std::string console_from_instructions(const InstructionReport& instructions, std
                        instructions.few_instructions, instructions.few,
                        instructions.many_instructions, instructions.many),
            width);
-  auto name = name_column("function, without what it calls");
+  auto name = left_column("function, without what it calls");
   name.most_width = 72;
   TextColumn count{.title = "instructions", .unit = "an inference", .importance = 95};
   TextColumn share{.title = "share", .unit = "%", .importance = 90};
@@ -262,9 +262,9 @@ std::string console_from_instructions(const InstructionReport& instructions, std
     name.cells.push_back({printable(function.name)});
     count.cells.push_back({fmt::format("{:.0f}", function.instructions)});
     share.cells.push_back(
-        {percent(function.instructions / instructions.instructions_per_inference)});
+        {plain_percent(function.instructions / instructions.instructions_per_inference)});
   }
-  out += table_of({std::move(name), std::move(count), std::move(share)})
+  out += table_from_columns({std::move(name), std::move(count), std::move(share)})
              .lay_out(width, has_colour)
              .text;
   for (const auto& note : instructions.notes) {

@@ -16,7 +16,7 @@
 namespace assay::report {
 namespace {
 
-TextTable table_of(const StoredComparison& comparison) {
+TextTable stored_comparison_table(const StoredComparison& comparison) {
   TextColumn name{.title = "case", .is_left = true, .importance = 100, .most_width = 60};
   TextColumn a{.title = "A", .importance = 70};
   TextColumn b{.title = "B", .importance = 70};
@@ -59,7 +59,7 @@ std::string console_from_stored(const StoredComparison& comparison, std::size_t 
           nominated, counted(comparison.changes.size(), "case"),
           metric == nullptr ? comparison.metric : std::string(metric->title)),
       width, 0);
-  out += "\n\n" + table_of(comparison).lay_out(width, has_colour).text;
+  out += "\n\n" + stored_comparison_table(comparison).lay_out(width, has_colour).text;
   for (const auto& [count, side] :
        {std::pair(comparison.only_in_a, 'A'), std::pair(comparison.only_in_b, 'B')}) {
     if (count > 0) {

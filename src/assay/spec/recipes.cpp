@@ -18,7 +18,7 @@
 namespace assay {
 namespace {
 
-constexpr std::string_view kSchema = "assay/recipes/1";
+constexpr std::string_view kRecipesSchema = "assay/recipes/1";
 constexpr std::string_view kNativePrefix = "executorch/recipe:";
 
 // Two spellings of the same fact: the toolchain's file says {"runtime": "unavailable…",
@@ -87,9 +87,9 @@ const RecipeCatalog& RecipeCatalog::built_in() {
 Result<RecipeCatalog> RecipeCatalog::from_json(const Json& document, std::string_view origin) {
   RecipeCatalog catalog;
   try {
-    if (document.at("schema") != kSchema) {
+    if (document.at("schema") != kRecipesSchema) {
       return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("{}: \"schema\" must be \"{}\"", origin, kSchema));
+                  fmt::format("{}: \"schema\" must be \"{}\"", origin, kRecipesSchema));
     }
     const auto quantizations = document.value("quantizations", Json::object());
     for (const auto& [name, value] : quantizations.items()) {

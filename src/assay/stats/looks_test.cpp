@@ -13,17 +13,17 @@
 namespace assay::stats {
 namespace {
 
-constexpr PairSwapPlan kQuick{.seed = 3, .draws = 499};
+constexpr PairSwapPlan kQuickSwaps{.seed = 3, .draws = 499};
 
-struct Pairs {
+struct NoisyPairs {
   std::vector<double> a;
   std::vector<double> b;
 };
 
-Pairs noisy_pairs(std::size_t n, double shift, double noise, std::uint64_t seed) {
+NoisyPairs draw_noisy_pairs(std::size_t n, double shift, double noise, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::normal_distribution<double> normal(0, noise);
-  Pairs pairs;
+  NoisyPairs pairs;
   for (std::size_t pair = 0; pair < n; ++pair) {
     const double common = normal(random);
     pairs.a.push_back(common + normal(random));
@@ -33,14 +33,14 @@ Pairs noisy_pairs(std::size_t n, double shift, double noise, std::uint64_t seed)
 }
 
 LookResult judged(double shift, double noise, std::size_t look, std::uint64_t seed = 1) {
-  const auto [a, b] = noisy_pairs(80, shift, noise, seed);
+  const auto [a, b] = draw_noisy_pairs(80, shift, noise, seed);
   return judge_look(a, b, look, {}, {});
 }
 
 /// The looks one after the other until one is final.
-LookResult run(const Pairs& pairs, const LookPlan& plan = {}) {
+LookResult run(const NoisyPairs& pairs, const LookPlan& plan = {}) {
   for (std::size_t look = 0;; ++look) {
-    const auto result = judge_look(pairs.a, pairs.b, look, plan, kQuick);
+    const auto result = judge_look(pairs.a, pairs.b, look, plan, kQuickSwaps);
     if (result.is_final) {
       return result;
     }
@@ -100,7 +100,7 @@ TEST(Looks, MuchNoiseIsInconclusiveAndFinalOnlyAtTheLastLook) {
 }
 
 TEST(Looks, OnlyTheFirstPairsAreJudged) {
-  auto [a, b] = noisy_pairs(80, 0, 0.01, 4);
+  auto [a, b] = draw_noisy_pairs(80, 0, 0.01, 4);
   const auto before = judge_look(a, b, 1, {}, {});
   for (std::size_t pair = 20; pair < 80; ++pair) {
     b[pair] += 10;
@@ -113,7 +113,7 @@ TEST(Looks, OnlyTheFirstPairsAreJudged) {
 
 // Normal noise: halving the interval takes four times the pairs.
 TEST(Looks, TheForecastGrowsWithTheSquareOfTheNoise) {
-  auto [a, b] = noisy_pairs(40, 0, 0.1, 5);
+  auto [a, b] = draw_noisy_pairs(40, 0, 0.1, 5);
   const double estimate = judge_look(a, b, 2, {}, {}).shift.estimate;
   std::ranges::for_each(b, [estimate](double& value) { value -= estimate; });
   const auto once = judge_look(a, b, 2, {}, {});
@@ -126,7 +126,7 @@ TEST(Looks, TheForecastGrowsWithTheSquareOfTheNoise) {
 
 TEST(Looks, SwappingTheSidesMirrorsTheVerdictAndKeepsTheForecast) {
   for (const double change : {0.01, 0.03}) {
-    auto [a, b] = noisy_pairs(40, 0, 0.1, 7);
+    auto [a, b] = draw_noisy_pairs(40, 0, 0.1, 7);
     const double estimate = judge_look(a, b, 2, {}, {}).shift.estimate;
     std::ranges::for_each(b, [=](double& value) { value += change - estimate; });
     const auto there = judge_look(a, b, 2, {}, {});
@@ -141,18 +141,19 @@ TEST(Looks, SwappingTheSidesMirrorsTheVerdictAndKeepsTheForecast) {
 TEST(Looks, TheForecastIsAboutRight) {
   int answered = 0;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    const auto [a, b] = noisy_pairs(4000, 0, 0.08, seed);
+    const auto [a, b] = draw_noisy_pairs(4000, 0, 0.08, seed);
     LookPlan plan{.pairs = {40, 80}, .alpha = {0.025, 0.025}};
-    const auto first = judge_look(a, b, 0, plan, kQuick);
+    const auto first = judge_look(a, b, 0, plan, kQuickSwaps);
     ASSERT_EQ(first.verdict, PairVerdict::kInconclusive);
     plan.pairs[1] = std::min(first.pairs_needed, 4000);
-    answered += judge_look(a, b, 1, plan, kQuick).verdict != PairVerdict::kInconclusive ? 1 : 0;
+    answered +=
+        judge_look(a, b, 1, plan, kQuickSwaps).verdict != PairVerdict::kInconclusive ? 1 : 0;
   }
   EXPECT_GE(answered, 10);
 }
 
 TEST(Looks, AnUnboundedIntervalAsksForTheNextLook) {
-  const auto [a, b] = noisy_pairs(8, 0.1, 0.01, 6);
+  const auto [a, b] = draw_noisy_pairs(8, 0.1, 0.01, 6);
   const LookPlan plan{.pairs = {4, 8}, .alpha = {0.025, 0.001}};
   EXPECT_EQ(judge_look(a, b, 0, plan, {}).pairs_needed, 8);
   const auto last = judge_look(a, b, 1, plan, {});
@@ -167,7 +168,7 @@ TEST(Looks, FalseAlarmsOverAllLooksStayWithinWhatIsSpent) {
   int changed = 0;
   int equivalent = 0;
   for (std::uint64_t seed = 0; seed < kTrials; ++seed) {
-    const auto verdict = run(noisy_pairs(80, 0, 0.019 / std::sqrt(2), seed)).verdict;
+    const auto verdict = run(draw_noisy_pairs(80, 0, 0.019 / std::sqrt(2), seed)).verdict;
     changed += verdict == PairVerdict::kSlower || verdict == PairVerdict::kFaster ? 1 : 0;
     equivalent += verdict == PairVerdict::kEquivalent ? 1 : 0;
   }
@@ -179,7 +180,7 @@ TEST(Looks, TwiceTheGateIsAlwaysFoundUnderThatNoise) {
   int found = 0;
   double pairs = 0;
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
-    const auto result = run(noisy_pairs(80, 0.04, 0.019 / std::sqrt(2), seed));
+    const auto result = run(draw_noisy_pairs(80, 0.04, 0.019 / std::sqrt(2), seed));
     found += result.verdict == PairVerdict::kSlower ? 1 : 0;
     pairs += result.pairs / 100.0;
   }
@@ -197,7 +198,7 @@ TEST(Looks, ALookBeyondThePlanOrThePairsIsABug) {
 Confirmation confirmed(int pairs, double shift, double found) {
   const std::vector<double> a(static_cast<std::size_t>(pairs), 1.0);
   const std::vector<double> b(static_cast<std::size_t>(pairs), 1.0 + shift);
-  return judge_confirmation(a, b, found, {.pairs = pairs}, kQuick);
+  return judge_confirmation(a, b, found, {.pairs = pairs}, kQuickSwaps);
 }
 
 TEST(Confirmation, AsksForHalfOfTheChangeInTheSameDirection) {
@@ -216,9 +217,9 @@ TEST(Confirmation, HoldsTwiceItsAlphaAgainstATwoSidedP) {
 }
 
 TEST(Confirmation, IsNotFoundInNoise) {
-  const auto [a, b] = noisy_pairs(20, 0, 0.1, 8);
+  const auto [a, b] = draw_noisy_pairs(20, 0, 0.1, 8);
   for (const double found : {-1e-6, 1e-6}) {
-    EXPECT_FALSE(judge_confirmation(a, b, found, {}, kQuick).is_confirmed);
+    EXPECT_FALSE(judge_confirmation(a, b, found, {}, kQuickSwaps).is_confirmed);
   }
 }
 

@@ -18,7 +18,7 @@ std::vector<double> one_to(std::size_t n) {
   return values;
 }
 
-struct Expected {
+struct ExpectedInterval {
   std::int64_t successes;
   std::int64_t trials;
   double confidence;
@@ -29,12 +29,12 @@ struct Expected {
 // scipy 1.17.1: scipy.stats.binomtest(successes, trials).proportion_ci(confidence, 'exact')
 TEST(ClopperPearson, AgreesWithScipy) {
   for (const auto& [successes, trials, confidence, low, high] :
-       {Expected{0, 300, 0.95, 0.0, 0.012220974694296421},
-        Expected{3, 1000, 0.95, 0.0006190999316499173, 0.008742023238657654},
-        Expected{7, 20, 0.9, 0.17731091757446915, 0.5580345113154889},
-        Expected{20, 20, 0.95, 0.8315665290169145, 1.0},
-        Expected{1, 1, 0.99, 0.0050000000000000044, 1.0},
-        Expected{499, 500, 0.999, 0.9801816024907353, 0.9999989997504168}}) {
+       {ExpectedInterval{0, 300, 0.95, 0.0, 0.012220974694296421},
+        ExpectedInterval{3, 1000, 0.95, 0.0006190999316499173, 0.008742023238657654},
+        ExpectedInterval{7, 20, 0.9, 0.17731091757446915, 0.5580345113154889},
+        ExpectedInterval{20, 20, 0.95, 0.8315665290169145, 1.0},
+        ExpectedInterval{1, 1, 0.99, 0.0050000000000000044, 1.0},
+        ExpectedInterval{499, 500, 0.999, 0.9801816024907353, 0.9999989997504168}}) {
     const auto interval = clopper_pearson(successes, trials, confidence);
     EXPECT_NEAR(interval.low, low, 1e-12) << successes << " of " << trials;
     EXPECT_NEAR(interval.high, high, 1e-12) << successes << " of " << trials;

@@ -9,11 +9,11 @@
 namespace assay::stats {
 namespace {
 
-const std::vector<double> kTimes = {12.1, 11.9, 15.3, 12.0,  12.4, 30.2,
-                                    11.8, 12.2, 12.3, 12.05, 13.7};
+const std::vector<double> kSeriesTimes = {12.1, 11.9, 15.3, 12.0,  12.4, 30.2,
+                                          11.8, 12.2, 12.3, 12.05, 13.7};
 
 // scipy 1.17.1: scipy.stats.theilslopes(x).slope
-TEST(TheilSen, AgreesWithScipy) { EXPECT_NEAR(theil_sen_slope(kTimes), 0.025, 1e-12); }
+TEST(TheilSen, AgreesWithScipy) { EXPECT_NEAR(theil_sen_slope(kSeriesTimes), 0.025, 1e-12); }
 
 TEST(TheilSen, FindsALineThroughOutliers) {
   std::vector<double> values(100);
@@ -38,7 +38,7 @@ TEST(TheilSen, OfTooFewValuesIsZero) {
 
 // numpy: c = x - x.mean(); (c[1:] * c[:-1]).sum() / (c**2).sum()
 TEST(Autocorrelation, AgreesWithNumpy) {
-  EXPECT_NEAR(lag1_autocorrelation(kTimes), -0.16897195060546732, 1e-14);
+  EXPECT_NEAR(lag1_autocorrelation(kSeriesTimes), -0.16897195060546732, 1e-14);
 }
 
 TEST(Autocorrelation, TellsDriftAlternationAndNoiseApart) {

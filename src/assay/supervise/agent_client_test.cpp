@@ -57,7 +57,7 @@ AgentClient connect_local() {
   return *std::move(client);
 }
 
-std::string text_of(const std::vector<std::byte>& bytes) {
+std::string output_text(const std::vector<std::byte>& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
@@ -76,7 +76,7 @@ TEST(AgentClient, RunsProgramsOneAfterAnother) {
     const auto result = client.spawn(request);
     ASSERT_TRUE(result) << result.error().message;
     EXPECT_EQ(result->end.exit_code, i);
-    EXPECT_EQ(text_of(result->output), "ab");
+    EXPECT_EQ(output_text(result->output), "ab");
   }
   ASSERT_TRUE(client.conditions());
 }
@@ -201,7 +201,7 @@ TEST(AgentProgram, AnswersFramesFromAFile) {
   const auto sequence = wire::frames_from_bytes(std::as_bytes(std::span(*answers)));
   ASSERT_TRUE(sequence.status);
   ASSERT_EQ(sequence.frames.size(), 2U);
-  EXPECT_EQ(text_of(sequence.frames[1].blob), "done\n");
+  EXPECT_EQ(output_text(sequence.frames[1].blob), "done\n");
 }
 
 TEST(AgentProgram, RefusesWrongUse) {

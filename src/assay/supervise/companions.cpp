@@ -34,7 +34,7 @@ namespace {
 
 constexpr std::int64_t kStartNs = 60'000'000'000;
 constexpr int kPollMs = 20;
-constexpr std::size_t kBufferBytes = 1 << 16;
+constexpr std::size_t kPipeBufferBytes = 1 << 16;
 
 bool is_steady(const wire::Frame& frame) {
   const auto note = frame.type == wire::MessageType::kStage
@@ -130,7 +130,7 @@ class Companions::Process {
   }
 
   std::span<const std::byte> read_into(const FileDescriptor& fd) {
-    buffer_.resize(kBufferBytes);
+    buffer_.resize(kPipeBufferBytes);
     const auto count = ::read(fd.get(), buffer_.data(), buffer_.size());
     return std::span(buffer_).first(count > 0 ? static_cast<std::size_t>(count) : 0);
   }

@@ -43,7 +43,7 @@ constexpr auto kDescriptions = std::to_array<std::pair<Dtype, std::string_view>>
     {Dtype::kBool, "|b1"},
 });
 
-std::unexpected<Error> fail_corrupt(std::string_view what) {
+std::unexpected<Error> fail_corrupt_npy(std::string_view what) {
   return fail(ErrorCode::kCorrupt, fmt::format("not a valid .npy document: {}", what));
 }
 
@@ -151,7 +151,7 @@ bool take_field(HeaderReader& reader, Header& header, std::array<bool, kFields.s
   return !std::exchange(seen.at(index), true) && field->take(reader, header);
 }
 
-Result<Header> parse_header(std::string_view text) {
+Result<Header> parse_npy_header(std::string_view text) {
   HeaderReader reader(text);
   Header header;
   std::array<bool, kFields.size()> seen{};
@@ -162,7 +162,7 @@ Result<Header> parse_header(std::string_view text) {
   }
   const bool is_complete = std::ranges::all_of(seen, std::identity());
   if (!is_well_formed || !is_complete || !reader.is_at_end()) {
-    return fail_corrupt("its header is not {'descr': …, 'fortran_order': …, 'shape': …}");
+    return fail_corrupt_npy("its header is not {'descr': …, 'fortran_order': …, 'shape': …}");
   }
   return header;
 }
@@ -174,12 +174,12 @@ Result<std::pair<std::string_view, std::span<const std::byte>>> split_document(
   constexpr std::size_t kVersionBytes = 2;
   const std::size_t length_at = kMagic.size() + kVersionBytes;
   if (!text.starts_with(kMagic) || text.size() < length_at) {
-    return fail_corrupt("it does not begin with \\x93NUMPY");
+    return fail_corrupt_npy("it does not begin with \\x93NUMPY");
   }
   const auto version = std::to_integer<int>(bytes[kMagic.size()]);
   const std::size_t length_bytes = version == 1 ? 2 : 4;
   if (version < 1 || version > 3 || text.size() < length_at + length_bytes) {
-    return fail_corrupt("its version is not 1, 2 or 3");
+    return fail_corrupt_npy("its version is not 1, 2 or 3");
   }
   std::size_t length = 0;
   for (std::size_t i = 0; i < length_bytes; ++i) {
@@ -187,12 +187,12 @@ Result<std::pair<std::string_view, std::span<const std::byte>>> split_document(
   }
   const std::size_t header_at = length_at + length_bytes;
   if (length > text.size() - header_at) {
-    return fail_corrupt("its header is longer than the file");
+    return fail_corrupt_npy("its header is longer than the file");
   }
   return std::pair(text.substr(header_at, length), bytes.subspan(header_at + length));
 }
 
-std::optional<std::size_t> size_in_bytes(const Shape& shape, Dtype dtype) {
+std::optional<std::size_t> npy_size_in_bytes(const Shape& shape, Dtype dtype) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   auto bytes = static_cast<std::int64_t>(size_of_dtype(dtype));
   for (const auto dimension : shape) {
@@ -208,7 +208,7 @@ std::optional<std::size_t> size_in_bytes(const Shape& shape, Dtype dtype) {
 
 Result<Tensor> tensor_from_npy(std::span<const std::byte> bytes) {
   ASSAY_ASSIGN_OR_RETURN(const auto parts, split_document(bytes));
-  ASSAY_ASSIGN_OR_RETURN(auto header, parse_header(parts.first));
+  ASSAY_ASSIGN_OR_RETURN(auto header, parse_npy_header(parts.first));
   const auto* known = std::ranges::find(kDescriptions, header.description,
                                         &std::pair<Dtype, std::string_view>::second);
   if (known == kDescriptions.end()) {
@@ -217,10 +217,10 @@ Result<Tensor> tensor_from_npy(std::span<const std::byte> bytes) {
                             "array.astype('<f4')",
                             header.description));
   }
-  const auto size = size_in_bytes(header.shape, known->first);
+  const auto size = npy_size_in_bytes(header.shape, known->first);
   if (size != parts.second.size()) {
-    return fail_corrupt(fmt::format("the shape {} does not fit {} bytes of data",
-                                    text_from_shape(header.shape), parts.second.size()));
+    return fail_corrupt_npy(fmt::format("the shape {} does not fit {} bytes of data",
+                                        text_from_shape(header.shape), parts.second.size()));
   }
   if (header.is_fortran && header.shape.size() > 1) {
     return fail(ErrorCode::kUnsupported,

@@ -19,7 +19,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::vector<std::byte> document(std::string_view header, std::string_view data) {
+std::vector<std::byte> npy_document(std::string_view header, std::string_view data) {
   std::string text("\x93NUMPY\x01\x00", 8);
   text += static_cast<char>(header.size() & 0xff);
   text += static_cast<char>(header.size() >> 8);
@@ -31,9 +31,9 @@ std::vector<std::byte> document(std::string_view header, std::string_view data) 
 
 // numpy.save of numpy.array([[1, -2, 3]], "<i2"), numpy 2.4.6, less its padding.
 TEST(Npy, ReadsWhatNumpyWrites) {
-  const auto tensor =
-      tensor_from_npy(document("{'descr': '<i2', 'fortran_order': False, 'shape': (1, 3), }   \n",
-                               std::string_view("\x01\x00\xfe\xff\x03\x00", 6)));
+  const auto tensor = tensor_from_npy(
+      npy_document("{'descr': '<i2', 'fortran_order': False, 'shape': (1, 3), }   \n",
+                   std::string_view("\x01\x00\xfe\xff\x03\x00", 6)));
   ASSERT_TRUE(tensor) << tensor.error().message;
   EXPECT_EQ(tensor->dtype, Dtype::kInt16);
   EXPECT_EQ(tensor->shape, (Shape{1, 3}));
@@ -63,7 +63,7 @@ TEST(Npy, KeepsEveryDtypeAndShape) {
 
 TEST(Npy, RefusesWhatItCannotKeep) {
   const auto code_of = [](std::string_view header) {
-    const auto result = tensor_from_npy(document(header, std::string(32, '\0')));
+    const auto result = tensor_from_npy(npy_document(header, std::string(32, '\0')));
     return result ? ErrorCode::kInternal : result.error().code;
   };
   EXPECT_EQ(code_of("{'descr': '>f4', 'fortran_order': False, 'shape': (8,), }"),

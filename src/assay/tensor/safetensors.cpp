@@ -56,7 +56,7 @@ struct Entry {
   std::uint64_t end = 0;
 };
 
-std::unexpected<Error> fail_corrupt(std::string what) {
+std::unexpected<Error> fail_corrupt_safetensors(std::string what) {
   return fail(ErrorCode::kCorrupt, fmt::format("not a valid safetensors document: {}", what));
 }
 
@@ -85,19 +85,19 @@ class DuplicateKeys {
   std::set<std::string> fields_;
 };
 
-Result<Json> parse_header(std::string_view text) {
+Result<Json> parse_safetensors_header(std::string_view text) {
   DuplicateKeys keys;
   Json header;
   try {
     header = Json::parse(text, std::ref(keys));
   } catch (const Json::exception& error) {
-    return fail_corrupt(fmt::format("its header is not JSON ({})", error.what()));
+    return fail_corrupt_safetensors(fmt::format("its header is not JSON ({})", error.what()));
   }
   if (keys.duplicate) {
-    return fail_corrupt(fmt::format("its header names '{}' twice", *keys.duplicate));
+    return fail_corrupt_safetensors(fmt::format("its header names '{}' twice", *keys.duplicate));
   }
   if (!header.is_object()) {
-    return fail_corrupt("its header is not a JSON object");
+    return fail_corrupt_safetensors("its header is not a JSON object");
   }
   return header;
 }
@@ -105,7 +105,7 @@ Result<Json> parse_header(std::string_view text) {
 Result<Dtype> dtype_from_header(const Json& entry, std::string_view name) {
   const auto found = entry.find("dtype");
   if (found == entry.end() || !found->is_string()) {
-    return fail_corrupt(fmt::format("tensor '{}' has no dtype", name));
+    return fail_corrupt_safetensors(fmt::format("tensor '{}' has no dtype", name));
   }
   const auto& text = found->get_ref<const std::string&>();
   const auto* known =
@@ -123,13 +123,13 @@ Result<std::vector<std::uint64_t>> numbers_from_header(const Json& entry, std::s
                                                        std::string_view name) {
   const auto found = entry.find(field);
   if (found == entry.end() || !found->is_array()) {
-    return fail_corrupt(fmt::format("tensor '{}' has no list '{}'", name, field));
+    return fail_corrupt_safetensors(fmt::format("tensor '{}' has no list '{}'", name, field));
   }
   std::vector<std::uint64_t> numbers;
   numbers.reserve(found->size());
   for (const auto& number : *found) {
     if (!number.is_number_unsigned()) {
-      return fail_corrupt(
+      return fail_corrupt_safetensors(
           fmt::format("'{}' of tensor '{}' holds {}, not a whole number of at least 0", field, name,
                       number.dump(-1, ' ', true, Json::error_handler_t::replace)));
     }
@@ -139,7 +139,8 @@ Result<std::vector<std::uint64_t>> numbers_from_header(const Json& entry, std::s
 }
 
 /// Absent when the product leaves 63 bits.
-std::optional<std::uint64_t> size_in_bytes(const std::vector<std::uint64_t>& shape, Dtype dtype) {
+std::optional<std::uint64_t> safetensors_size_in_bytes(const std::vector<std::uint64_t>& shape,
+                                                       Dtype dtype) {
   constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
   std::uint64_t bytes = size_of_dtype(dtype);
   for (const auto dimension : shape) {
@@ -154,22 +155,23 @@ std::optional<std::uint64_t> size_in_bytes(const std::vector<std::uint64_t>& sha
 Result<Entry> entry_from_header(const std::string& name, const Json& json,
                                 std::uint64_t data_bytes) {
   if (!json.is_object()) {
-    return fail_corrupt(fmt::format("the entry of tensor '{}' is not an object", name));
+    return fail_corrupt_safetensors(fmt::format("the entry of tensor '{}' is not an object", name));
   }
   ASSAY_ASSIGN_OR_RETURN(const auto dtype, dtype_from_header(json, name));
   ASSAY_ASSIGN_OR_RETURN(const auto shape, numbers_from_header(json, "shape", name));
   ASSAY_ASSIGN_OR_RETURN(const auto offsets, numbers_from_header(json, "data_offsets", name));
-  const auto bytes = size_in_bytes(shape, dtype);
+  const auto bytes = safetensors_size_in_bytes(shape, dtype);
   if (!bytes) {
-    return fail_corrupt(fmt::format("the shape of tensor '{}' is too large", name));
+    return fail_corrupt_safetensors(fmt::format("the shape of tensor '{}' is too large", name));
   }
   if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] > data_bytes) {
-    return fail_corrupt(fmt::format(
+    return fail_corrupt_safetensors(fmt::format(
         "the data_offsets of tensor '{}' lie outside the {} bytes of data", name, data_bytes));
   }
   if (offsets[1] - offsets[0] != *bytes) {
-    return fail_corrupt(fmt::format("tensor '{}' needs {} bytes, its data_offsets give {}", name,
-                                    *bytes, offsets[1] - offsets[0]));
+    return fail_corrupt_safetensors(
+        fmt::format("tensor '{}' needs {} bytes, its data_offsets give {}", name, *bytes,
+                    offsets[1] - offsets[0]));
   }
   return Entry{name, dtype, Shape(shape.begin(), shape.end()), offsets[0], offsets[1]};
 }
@@ -183,7 +185,7 @@ Status check_coverage(const std::vector<Entry>& entries, std::uint64_t data_byte
   std::uint64_t covered = 0;
   for (const auto* entry : order) {
     if (entry->begin != covered) {
-      return fail_corrupt(fmt::format(
+      return fail_corrupt_safetensors(fmt::format(
           "tensor '{}' begins at byte {}, {} byte {}", entry->name, entry->begin,
           entry->begin < covered ? "overlapping one that ends at" : "leaving a hole after",
           covered));
@@ -191,7 +193,8 @@ Status check_coverage(const std::vector<Entry>& entries, std::uint64_t data_byte
     covered = entry->end;
   }
   if (covered != data_bytes) {
-    return fail_corrupt(fmt::format("{} bytes of data belong to no tensor", data_bytes - covered));
+    return fail_corrupt_safetensors(
+        fmt::format("{} bytes of data belong to no tensor", data_bytes - covered));
   }
   return {};
 }
@@ -246,18 +249,18 @@ std::string header_of(std::span<const NamedTensor* const> order) {
 
 Result<std::vector<NamedTensor>> tensors_from_safetensors(std::span<const std::byte> bytes) {
   if (bytes.size() < kLengthBytes) {
-    return fail_corrupt(fmt::format("{} bytes are too few", bytes.size()));
+    return fail_corrupt_safetensors(fmt::format("{} bytes are too few", bytes.size()));
   }
   const auto length = header_length(bytes);
   const auto rest = bytes.subspan(kLengthBytes);
   if (length > kMaxHeaderBytes || length > rest.size()) {
-    return fail_corrupt(
+    return fail_corrupt_safetensors(
         fmt::format("its header claims {} bytes; {} follow, and at most {} are read", length,
                     rest.size(), kMaxHeaderBytes));
   }
-  ASSAY_ASSIGN_OR_RETURN(
-      const auto header,
-      parse_header({reinterpret_cast<const char*>(rest.data()), static_cast<std::size_t>(length)}));
+  ASSAY_ASSIGN_OR_RETURN(const auto header,
+                         parse_safetensors_header({reinterpret_cast<const char*>(rest.data()),
+                                                   static_cast<std::size_t>(length)}));
   const auto data = rest.subspan(static_cast<std::size_t>(length));
   std::vector<Entry> entries;
   for (const auto& [name, json] : header.items()) {

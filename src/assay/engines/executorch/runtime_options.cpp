@@ -40,7 +40,7 @@ using ::executorch::extension::threadpool::get_threadpool;
 using ::executorch::runtime::BackendOption;
 using ::executorch::runtime::OptionValue;
 
-constexpr const char* kXnnpack = "XnnpackBackend";
+constexpr const char* kXnnpackBackend = "XnnpackBackend";
 constexpr const char* kWorkspaceKey = "workspace_sharing_mode";
 constexpr const char* kWeightCacheKey = "weight_cache_enabled";
 constexpr std::array<std::string_view, 3> kWorkspaceModes = {"disabled", "per_model", "global"};
@@ -55,14 +55,14 @@ BackendOption backend_option(const char* key, OptionValue value) {
 Status set_xnnpack_option(const char* key, OptionValue value) {
   auto option = backend_option(key, value);
   return status_from(fmt::format("XNNPACK refuses option {}", key),
-                     ::executorch::runtime::set_option(kXnnpack, {&option, 1}));
+                     ::executorch::runtime::set_option(kXnnpackBackend, {&option, 1}));
 }
 
 /// The value in force, or nothing when the backend is absent or does not tell.
 template <class T>
 std::optional<T> read_xnnpack_option(const char* key) {
   auto option = backend_option(key, T{});
-  if (::executorch::runtime::get_option(kXnnpack, {&option, 1}) !=
+  if (::executorch::runtime::get_option(kXnnpackBackend, {&option, 1}) !=
       ::executorch::runtime::Error::Ok) {
     return std::nullopt;
   }

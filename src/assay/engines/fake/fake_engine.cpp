@@ -17,6 +17,7 @@
 #include "assay/engines/fake/fake_program.h"
 #include "assay/engines/fake/fake_session.h"
 #include "assay/engines/fake/misbehavior.h"
+#include "assay/engines/fake/work.h"
 #include "assay/record/launch.h"
 
 namespace assay::fake {
@@ -37,12 +38,6 @@ std::vector<OptionSchema> option_schema() {
        .scope = "load",
        .description = "slow: ten times the execute time."},
   };
-}
-
-void spin_for(std::int64_t ns) {
-  const std::int64_t end_ns = monotonic_ns() + ns;
-  while (ns > 0 && monotonic_ns() < end_ns) {
-  }
 }
 
 Result<Json> effective_options(const Json& requested) {

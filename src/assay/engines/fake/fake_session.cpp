@@ -20,6 +20,7 @@
 #include "assay/engine/session.h"
 #include "assay/engines/fake/fake_program.h"
 #include "assay/engines/fake/misbehavior.h"
+#include "assay/engines/fake/work.h"
 #include "assay/record/launch.h"
 #include "assay/tensor/dtype.h"
 #include "assay/tensor/tensor.h"
@@ -76,15 +77,6 @@ std::vector<Tensor> zeros_for(const std::vector<TensorSpec>& specs) {
 void leak(std::int64_t bytes) {
   static auto* const lost = new std::vector<std::unique_ptr<std::vector<char>>>();
   lost->push_back(std::make_unique<std::vector<char>>(static_cast<std::size_t>(bytes), 'x'));
-}
-
-void spin_for(std::int64_t ns) {
-  if (ns <= 0) {
-    return;
-  }
-  const std::int64_t end_ns = monotonic_ns() + ns;
-  while (monotonic_ns() < end_ns) {
-  }
 }
 
 ProfileEvent event_of(std::string name, std::string kind, int instruction,

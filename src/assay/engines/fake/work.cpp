@@ -3,12 +3,20 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "assay/base/clock.h"
+
 namespace assay::fake {
 namespace {
 
 constexpr std::size_t kSmallWords = 1024;
 
 }  // namespace
+
+void spin_for(std::int64_t ns) {
+  const std::int64_t end_ns = monotonic_ns() + ns;
+  while (ns > 0 && monotonic_ns() < end_ns) {
+  }
+}
 
 Work::Work(std::int64_t multiply_adds, std::int64_t stream_bytes)
     : multiply_adds_(multiply_adds),

@@ -5,6 +5,9 @@
 
 namespace assay::fake {
 
+/// Keeps the processor busy for so long; no time at all where `ns` is not positive.
+void spin_for(std::int64_t ns);
+
 /// Real work for an execute, so much that its instructions can be counted: what times are compared
 /// on. Unlike a spin until a clock, one hundredth more of it is one hundredth more instructions.
 class Work {
