@@ -2,9 +2,8 @@
 """Runs clang-tidy, two files at a time, on sources that changed since it last passed on them.
 
 A file's fingerprint covers its text, the project's headers and .clang-tidy, so a header change
-lints all that could depend on it. The compile commands are those of
-the preset lint, where each source is compiled alone. Fingerprints lie in build/lint/passed; a fresh
-checkout lints everything.
+lints all that could depend on it. The compile commands are those of the preset lint, where each
+source is compiled alone. Fingerprints lie in build/lint/passed; a fresh checkout lints everything.
 Usage: lint_changed.py FILE...
 """
 
