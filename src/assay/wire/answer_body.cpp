@@ -1,9 +1,11 @@
 #include "assay/wire/answer_body.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "assay/base/json.h"
 #include "assay/base/result.h"
@@ -18,8 +20,10 @@ std::string shown(const Json& value) {
   return text.size() > kMostShownBytes ? text.substr(0, kMostShownBytes) + "…" : text;
 }
 
-bool is_number_beyond_int64(const Json& sent, const Json& read) {
-  return sent.is_number_unsigned() && read.is_number_integer() && !read.is_number_unsigned();
+/// What nlohmann holds equal: 2^63 and the int64 that it wraps around to.
+bool is_wrapped_around(const Json& sent, const Json& read) {
+  return sent.is_number_unsigned() && !std::in_range<std::int64_t>(sent.get<std::uint64_t>()) &&
+         read.is_number_integer() && !read.is_number_unsigned();
 }
 
 }  // namespace
@@ -41,7 +45,7 @@ Status check_is_kept(const Json& sent, const Json& read, const std::string& path
     }
     return {};
   }
-  if (sent == read && !is_number_beyond_int64(sent, read)) {
+  if (sent == read && !is_wrapped_around(sent, read)) {
     return {};
   }
   return fail(ErrorCode::kCorrupt, fmt::format("{} is {}, which its type cannot hold: it reads {}",
