@@ -176,6 +176,21 @@ def test_named_arrays_serve_timing_too(place: Workplace) -> None:
 
 
 @needs(ONNXRUNTIME)
+def test_inputs_without_outputs_are_run_and_not_checked(place: Workplace) -> None:
+    program = onnx_scale(place.folder / "net.onnx", shape=[1, 3])
+    x = np.ones((1, 3), np.float32)
+    data = onnx_test_data(place.folder / "sets", [[x]], [[x]])
+    (data / "test_data_set_0" / "output_0.pb").unlink()
+    finished = run(
+        place, {"ref": str(program), "inputs": "sets/"}, engines=["onnxruntime"], evaluate={}
+    )
+    (row,) = finished.json()["cases"]
+    assert row["outcome"] == "completed", row["text"]
+    assert (row["accuracy"], row["verdict"]) == ("not_checked", "inconclusive")
+    assert "holds no expected outputs" in table_of(row, "file")["reason"]
+
+
+@needs(ONNXRUNTIME)
 def test_a_damaged_set_is_told_in_the_row(place: Workplace) -> None:
     program = onnx_scale(place.folder / "net.onnx", shape=[1, 3])
     x = np.ones((1, 3), np.float32)

@@ -146,21 +146,26 @@ def labelled_samples_of(
     return arrange(path, read_stimulus(path).inputs, _ports_of(specs), "input"), None
 
 
+class NoExpectedOutputs(RequestError):
+    """Inputs that come without the outputs that are expected of them."""
+
+
 def expected_of(inputs: InputSet, ports: Sequence[Port] | None, count: int) -> list[Sample]:
     """The outputs that are expected of the set's samples, in order.
 
     `ports`: what the model says of its outputs; None: nothing, so they stand as in the file.
 
     Raises:
-        RequestError: there are none, or not `count`, or they do not fit the outputs.
+        NoExpectedOutputs: there are none beside the inputs.
+        RequestError: the file that is named for them has none, or there are not `count`, or they
+            do not fit the outputs.
     """
     path = Path(inputs.expected or inputs.file or "")
     is_callable = inputs.expected is None and ".py:" in str(path)
     samples = [] if is_callable else _expected_samples(path, inputs.expected is not None)
     if not samples:
-        raise RequestError(
-            f'{path} holds no expected outputs; name a file of them under "expected"'
-        )
+        missing = RequestError if inputs.expected is not None else NoExpectedOutputs
+        raise missing(f'{path} holds no expected outputs; name a file of them under "expected"')
     if len(samples) != count:
         raise RequestError(
             f"{path} expects outputs of {len(samples)} samples, {inputs.file} has inputs of {count}"

@@ -11,6 +11,7 @@ from assay.aot.errors import RequestError, reading
 from assay.aot.inputs import (
     InputSet,
     InputSpec,
+    NoExpectedOutputs,
     expected_of,
     input_set_from_json,
     input_spec_from_json,
@@ -37,6 +38,7 @@ def make_stimulus(
 ) -> dict[str, Any]:
     """Writes inputs.safetensors, with kind "file" outputs.safetensors, and reference.json.
 
+    Where a file has inputs and no outputs, reference.json says why under "missing_outputs".
     A bundled program is taken out of its bundle, too. `program` is {ref, inputs, dimensions}.
 
     Raises:
@@ -55,7 +57,7 @@ def make_stimulus(
             bind = bind_inputs if evaluation.file is None else bind_dimensions
             specs = bind(signature, given, dimensions)
         samples, labels = labelled_samples_of(evaluation, specs)
-        outputs = _expected(evaluation, signature, samples) if kind == "file" else []
+        outputs, missing = _expected(evaluation, signature, samples) if kind == "file" else ([], "")
         head = {
             "schema": SCHEMA,
             "kind": kind,
@@ -64,6 +66,7 @@ def make_stimulus(
             "input_specs": [spec.to_json() for spec in specs],
             "binds": describe_binding(signature, samples),
             "inputs": evaluation.document,
+            **({"missing_outputs": missing} if missing else {}),
         }
         more = [_take_out(path, folder)] if path.name.endswith(BUNDLE) else []
         return write_reference(folder, head, Content(samples, outputs, labels), more)
@@ -91,9 +94,13 @@ def _specs_of_file(file: str) -> tuple[InputSpec, ...]:
 
 def _expected(
     evaluation: InputSet, signature: Signature | None, samples: Sequence[object]
-) -> list[tuple[torch.Tensor, ...]]:
+) -> tuple[list[tuple[torch.Tensor, ...]], str]:
+    """The expected outputs, or why there are none."""
     ports = None if signature is None else [one.to_port() for one in signature.outputs]
-    return expected_of(evaluation, ports, len(samples))
+    try:
+        return expected_of(evaluation, ports, len(samples)), ""
+    except NoExpectedOutputs as missing:
+        return [], str(missing)
 
 
 def describe_binding(signature: Signature | None, samples: Sequence[Sequence[torch.Tensor]]) -> str:

@@ -134,8 +134,23 @@ def test_expected_outputs_from_a_file_of_their_own(tmp_path):
     np.savez(tmp_path / "y.npz", z=x)
     with pytest.raises(RequestError, match="lacks output 'y'"):
         run(tmp_path, program, files, "file")
-    with pytest.raises(RequestError, match=r'holds no expected outputs; .*"expected"'):
-        run(tmp_path, program, {"file": files["file"]}, "file")
+
+
+@pytest.mark.parametrize("is_folder", [False, True])
+def test_inputs_without_outputs_are_kept_and_say_so(tmp_path, is_folder):
+    program = onnx_scale(tmp_path / "net.onnx")
+    x = np.ones((1, 3), np.float32)
+    path = tmp_path / "x.npz"
+    np.savez(path, x=x)
+    if is_folder:
+        path = onnx_test_data(tmp_path / "data", [[x]], [[x]])
+        (path / "test_data_set_0" / "output_0.pb").unlink()
+    document, tensors = run(tmp_path, program, {"file": str(path)}, "file")
+    assert (
+        'holds no expected outputs; name a file of them under "expected"'
+        in (document["missing_outputs"])
+    )
+    assert tensors["inputs.safetensors"]["0.0"].tolist() == [[1, 1, 1]]
 
 
 def test_a_bundle_gives_its_program_away(tmp_path):

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "assay/artifact/cache.h"
 #include "assay/artifact/toolchain.h"
@@ -141,12 +144,51 @@ TEST(Workshop, LetsEachToolchainMakeWhatItsLoweringNeeds) {
   EXPECT_TRUE(pieces.references.contains(reference_key(other, "float32", "t2")));
 }
 
-TEST(Workshop, ReportsADeadServerAsAnError) {
+/// Dies of a job whose model is deadly, and refuses the others.
+constexpr auto* kMortalServer = R"sh(
+while read -r line; do
+  if [[ $line == *deadly* ]]; then exit 1; fi
+  id=$(sed 's/.*"id":"\([0-9]*\)".*/\1/' <<<"$line")
+  echo "{\"event\":\"done\",\"id\":\"$id\",\"outcome\":\"aot_error\",\"stage\":\"lower\",\"text\":\"refused\"}"
+done
+)sh";
+
+Case case_of_model(std::string model) {
+  auto cell = int8_case();
+  cell.model.ref = std::move(model);
+  return cell;
+}
+
+TEST(Workshop, BlamesTheJobThatEndsTheServerAndMakesTheOthers) {
+  const ScriptedToolchain scripted(kMortalServer);
+  const std::vector cells = {case_of_model("a.py:good"), case_of_model("b.py:deadly"),
+                             case_of_model("c.py:good"), case_of_model("d.py:deadly")};
+  std::vector<std::string> done;
+  const auto pieces = make_workpieces(
+      {.cases = cells, .reference_kinds = {}}, scripted.of(), scripted.cache(),
+      {.on_done = [&done](const std::string& label, const AotReply&) { done.push_back(label); }});
+  ASSERT_TRUE(pieces) << pieces.error().message;
+  EXPECT_EQ(done.size(), cells.size());
+  for (const auto& cell : cells) {
+    const bool is_deadly = cell.model.ref.ends_with("deadly");
+    const auto& failure = pieces->artifacts.at(artifact_key(cell, "t1")).failure;
+    EXPECT_EQ(failure.outcome, is_deadly ? Outcome::kCrashed : Outcome::kAotError) << failure.text;
+    EXPECT_EQ(failure.reason_code, is_deadly ? "server_lost" : "") << cell.model.ref;
+  }
+}
+
+TEST(Workshop, GivesUpAServerThatOneJobAfterTheOtherEnds) {
   const ScriptedToolchain scripted("read -r line; exit 1\n");
-  const auto died = make_workpieces({.cases = {int8_case()}, .reference_kinds = {}}, scripted.of(),
-                                    scripted.cache(), {});
+  std::vector<Case> cells;
+  for (int i = 0; i < 8; ++i) {
+    cells.push_back(case_of_model("m.py:net" + std::to_string(i)));
+  }
+  const auto died =
+      make_workpieces({.cases = cells, .reference_kinds = {}}, scripted.of(), scripted.cache(), {});
   ASSERT_FALSE(died);
-  EXPECT_EQ(died.error().code, ErrorCode::kCrashed);
+  EXPECT_EQ(died.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(died.error().message, HasSubstr("5 jobs ended the ahead-of-time server"));
+  EXPECT_THAT(died.error().message, HasSubstr("m.py:net"));
 }
 
 TEST(Cache, RefusesAFileWhoseDigestIsWrongAndMakesItAgain) {

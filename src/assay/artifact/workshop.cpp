@@ -19,6 +19,7 @@
 #include "assay/artifact/aot_servers.h"
 #include "assay/artifact/cache.h"
 #include "assay/artifact/job_requests.h"
+#include "assay/artifact/server_jobs.h"
 #include "assay/artifact/toolchain.h"
 #include "assay/artifact/toolchains.h"
 #include "assay/base/digest.h"
@@ -240,9 +241,6 @@ std::vector<std::vector<const Job*>> by_toolchain(const std::vector<Job>& jobs) 
 Status make_jobs(const std::vector<const Job*>& jobs, const WorkshopRequest& request,
                  const ArtifactCache& cache, const WorkshopListener& listener, AotServers& servers,
                  Workpieces& pieces) {
-  const auto& toolchain = jobs.front()->toolchain;
-  ASSAY_ASSIGN_OR_RETURN(
-      auto* client, servers.get(toolchain, request.parallel_jobs, cache.folder() / "server.log"));
   const auto on_stage = [&](int index, Stage stage) {
     if (listener.on_stage) {
       listener.on_stage(jobs[static_cast<std::size_t>(index)]->label, stage);
@@ -256,16 +254,16 @@ Status make_jobs(const std::vector<const Job*>& jobs, const WorkshopRequest& req
       listener.on_done(job.label, reply);
     }
   };
-  std::vector<Json> requests;
-  requests.reserve(jobs.size());
+  ServerJobs wanted{.toolchain = jobs.front()->toolchain,
+                    .requests = {},
+                    .labels = {},
+                    .parallel_jobs = request.parallel_jobs,
+                    .log_file = cache.folder() / "server.log"};
   for (const auto* job : jobs) {
-    requests.push_back(job->request);
+    wanted.requests.push_back(job->request);
+    wanted.labels.push_back(job->label);
   }
-  if (auto done = client->run(requests, on_stage, on_done, listener.should_stop); !done) {
-    servers.drop(toolchain);  // It is dead, or has jobs of ours under way.
-    return std::unexpected(std::move(done).error());
-  }
-  return {};
+  return do_server_jobs(wanted, servers, on_stage, on_done, listener.should_stop);
 }
 
 }  // namespace

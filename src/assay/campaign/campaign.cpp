@@ -24,6 +24,7 @@
 #include "assay/campaign/extra_cases.h"
 #include "assay/campaign/iterations.h"
 #include "assay/campaign/launch_order.h"
+#include "assay/campaign/launcher.h"
 #include "assay/campaign/plan.h"
 #include "assay/campaign/preparation.h"
 #include "assay/campaign/stopping.h"
@@ -31,7 +32,6 @@
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/run.h"
-#include "assay/supervise/agent_client.h"
 
 namespace assay {
 namespace {
@@ -54,6 +54,7 @@ class Campaign {
       : request_(std::move(request)),
         tools_(tools),
         attempts_(request_.run.id, request_.n, request_.settings.launches, tools.store),
+        launcher_(tools),
         jobs_(std::move(jobs)) {
     wanted_ = request_.cases.size();
     for (auto& extra : extra_cases_of(request_)) {
@@ -243,7 +244,7 @@ class Campaign {
     tools_.listener.on_step_started(label);
     ASSAY_ASSIGN_OR_RETURN(auto* state, attempts_.find_or_begin(prepared, step.pass));
     ASSAY_ASSIGN_OR_RETURN(const auto order, order_for(prepared, step.pass, *state));
-    ASSAY_ASSIGN_OR_RETURN(auto yield, launch(order));
+    ASSAY_ASSIGN_OR_RETURN(auto yield, launcher_.run(order));
     ASSAY_RETURN_IF_ERROR(attempts_.add_launch(*state, yield.launch));
     ASSAY_RETURN_IF_ERROR(conclude(prepared, step, yield, *state));
     tools_.listener.on_step_finished(label, yield.launch.outcome, yield.launch.text,
@@ -272,7 +273,7 @@ class Campaign {
         postponed_.push_back({.cell = step.cell, .yield = yield, .state = &state});
         return {};
       }
-      ASSAY_RETURN_IF_ERROR(evaluate(step.cell, yield, state.attempt.id));
+      return evaluate(step.cell, yield, state);
     }
     return attempts_.finish(state, Outcome::kCompleted, Stage::kDone);
   }
@@ -292,20 +293,25 @@ class Campaign {
 
   Status judge_postponed() {
     for (const auto& [cell, yield, state] : std::exchange(postponed_, {})) {
-      ASSAY_RETURN_IF_ERROR(evaluate(cell, yield, state->attempt.id));
-      ASSAY_RETURN_IF_ERROR(attempts_.finish(*state, Outcome::kCompleted, Stage::kDone));
+      ASSAY_RETURN_IF_ERROR(evaluate(cell, yield, *state));
     }
     return {};
   }
 
-  Status evaluate(std::size_t cell, const LaunchYield& yield, const std::string& attempt) {
-    return evaluate_case({.settings = request_.settings,
-                          .tools = tools_,
-                          .prepared = prepared_,
-                          .given = given_,
-                          .launch = [this](const LaunchOrder& order) { return launch(order); },
-                          .text_of = [this](std::size_t giver) { return text_of(giver); }},
-                         cell, yield, attempt);
+  /// Judges an evaluation and ends its attempt.
+  Status evaluate(std::size_t cell, const LaunchYield& yield, AttemptState& state) {
+    ASSAY_ASSIGN_OR_RETURN(
+        const auto failure,
+        evaluate_case({.settings = request_.settings,
+                       .tools = tools_,
+                       .prepared = prepared_,
+                       .given = given_,
+                       .launch = [this](const LaunchOrder& order) { return launcher_.run(order); },
+                       .text_of = [this](std::size_t giver) { return text_of(giver); }},
+                      cell, yield, state.attempt.id));
+    return failure.empty() ? attempts_.finish(state, Outcome::kCompleted, Stage::kDone)
+                           : attempts_.finish(state, Outcome::kHarnessError, Stage::kReference,
+                                              "not_judged", failure);
   }
 
   std::string text_of(std::size_t cell) const {
@@ -350,20 +356,6 @@ class Campaign {
         std::clamp<std::int64_t>(kObserveBudgetNs / inference_ns, 1, kMostIterations));
   }
 
-  /// Runs a launch; an agent that died meanwhile is started again once, and the launch with it.
-  Result<LaunchYield> launch(const LaunchOrder& order) {
-    for (int tries = 0;; ++tries) {
-      if (!agent_) {
-        ASSAY_ASSIGN_OR_RETURN(agent_, tools_.connect_agent());
-      }
-      auto yield = run_launch(*agent_, order);
-      if (yield || tries > 0) {
-        return yield;
-      }
-      agent_.reset();
-    }
-  }
-
   CampaignRequest request_;                      ///< With extra cases behind its cases.
   std::size_t wanted_ = 0;                       ///< Cases without extra cases.
   std::map<std::size_t, std::string> refusals_;  ///< Of extra cases; empty: none.
@@ -372,7 +364,7 @@ class Campaign {
   const CampaignTools& tools_;
   std::vector<PreparedCase> prepared_;
   Attempts attempts_;
-  std::optional<AgentClient> agent_;
+  Launcher launcher_;
   TemporaryFolder jobs_;  ///< Of programs that run beside.
 };
 

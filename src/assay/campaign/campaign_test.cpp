@@ -54,10 +54,19 @@ TEST(Plan, IsReplayedByItsSeedAndChangedByAnother) {
 
 // ---- answers -----------------------------------------------------------------------------------
 
+LaunchOrder timing_order() {
+  return {.pass = Pass::kTiming, .plan = {.warmup_iterations = 1, .iterations = 1}};
+}
+
 /// What a healthy runner sends for a timing launch, up to `frames` frames.
 SpawnResult timing_answer(int frames = 5) {
-  Measurement measurement{
-      .first = {1, 50, 1}, .warmup_iterations = 1, .iterations = 1, .stopped_by = "count"};
+  Measurement measurement{.first = {1, 50, 1},
+                          .warmup_iterations = 1,
+                          .iterations = 1,
+                          .stopped_by = "count",
+                          .inferences = 2,
+                          .inferences_ns = 40,
+                          .wall_ns = 20};
   auto measure = wire::frame_of(MessageType::kMeasure, 3, measurement);
   measure.blob =
       wire::blob_from_samples({.bind_ns = {1, 1}, .execute_ns = {20, 10}, .fetch_ns = {1, 1}});
@@ -78,7 +87,7 @@ SpawnResult timing_answer(int frames = 5) {
 }
 
 TEST(Answer, BringsSamplesAndOverheadBack) {
-  const auto launch = yield_from_answer(timing_answer(), Pass::kTiming).launch;
+  const auto launch = yield_from_answer(timing_answer(), timing_order()).launch;
   EXPECT_EQ(launch.outcome, Outcome::kCompleted);
   ASSERT_TRUE(launch.measurement.has_value());
   EXPECT_EQ(launch.measurement->samples.execute_ns, (std::vector<std::int64_t>{20, 10}));
@@ -93,7 +102,7 @@ TEST(Answer, ThatBreaksOffIsACrashAtTheStageThatWasTold) {
   result.end.exit_code = -1;
   result.end.signal = 11;
   result.end.signal_name = "SIGSEGV";
-  const auto launch = yield_from_answer(result, Pass::kTiming).launch;
+  const auto launch = yield_from_answer(result, timing_order()).launch;
   EXPECT_EQ(launch.outcome, Outcome::kCrashed);
   EXPECT_EQ(launch.stage, Stage::kSteady);
   EXPECT_EQ(launch.reason_code, "SIGSEGV");
@@ -106,21 +115,59 @@ TEST(Answer, OfAnErrorIsItsOutcome) {
                      wire::error_frame(2, {.code = ErrorCode::kCorrupt, .message = "not a program"},
                                        Stage::kLoad));
   wire::append_frame(result.output, wire::frame_of(MessageType::kBye, 5, Json::object()));
-  const auto launch = yield_from_answer(result, Pass::kTiming).launch;
+  const auto launch = yield_from_answer(result, timing_order()).launch;
   EXPECT_EQ(launch.outcome, Outcome::kLoadError);
   EXPECT_EQ(launch.stage, Stage::kLoad);
   EXPECT_EQ(launch.text, "not a program");
 }
 
-TEST(Answer, WithMalformedSamplesIsOurFault) {
-  SpawnResult result;
-  result.end.exit_code = 0;
-  wire::append_frame(result.output, wire::frame_of(MessageType::kLoad, 2, LoadReport{}));
+/// A whole conversation in which one answer has been changed.
+SpawnResult answer_with(const Frame& changed) {
+  auto result = timing_answer();
+  auto frames = wire::frames_from_bytes(result.output).frames;
+  result.output.clear();
+  for (const auto& frame : frames) {
+    wire::append_frame(result.output, frame.request == changed.request ? changed : frame);
+  }
+  return result;
+}
+
+TEST(Answer, WithMalformedSamplesIsTheRunnersFailure) {
   auto measure = wire::frame_of(MessageType::kMeasure, 3, Measurement{});
   measure.blob.resize(5);
-  wire::append_frame(result.output, measure);
+  const auto launch = yield_from_answer(answer_with(measure), timing_order()).launch;
+  EXPECT_EQ(launch.outcome, Outcome::kRunError);
+  EXPECT_EQ(launch.stage, Stage::kFetch);
+  EXPECT_EQ(launch.reason_code, "malformed_answer");
+  EXPECT_THAT(launch.text, HasSubstr("5 bytes of samples"));
+  EXPECT_FALSE(launch.measurement.has_value());
+}
+
+TEST(Answer, ThatLoadedWithOptionsThatAreNoneLeavesNothingBehind) {
+  const auto load = wire::frame_of(MessageType::kLoad, 2, Json{{"effective_options", {1, 2}}});
+  const auto launch = yield_from_answer(answer_with(load), timing_order()).launch;
+  EXPECT_EQ(launch.outcome, Outcome::kLoadError);
+  EXPECT_EQ(launch.stage, Stage::kLoad);
+  EXPECT_EQ(launch.reason_code, "malformed_answer");
+  EXPECT_THAT(launch.text, HasSubstr("effective_options is of the type array"));
+  EXPECT_FALSE(launch.load.has_value());
+  EXPECT_FALSE(launch.measurement.has_value());
+}
+
+TEST(Answer, ThatComesTwiceIsTheRunnersFailure) {
+  auto result = timing_answer(4);
+  wire::append_frame(result.output, wire::frame_of(MessageType::kUnload, 4, Json::object()));
   wire::append_frame(result.output, wire::frame_of(MessageType::kBye, 5, Json::object()));
-  EXPECT_EQ(yield_from_answer(result, Pass::kTiming).launch.outcome, Outcome::kHarnessError);
+  const auto launch = yield_from_answer(result, timing_order()).launch;
+  EXPECT_EQ(launch.reason_code, "malformed_answer");
+  EXPECT_THAT(launch.text, HasSubstr("unload was answered twice"));
+}
+
+TEST(Answer, OfAnErrorThatIsNoneIsMalformed) {
+  const auto error = wire::frame_of(MessageType::kError, 3, Json{{"code", 17}});
+  const auto launch = yield_from_answer(answer_with(error), timing_order()).launch;
+  EXPECT_EQ(launch.outcome, Outcome::kRunError);
+  EXPECT_EQ(launch.reason_code, "malformed_answer");
 }
 
 TEST(Job, AsksForOneProgramAndOnePassInOneGo) {

@@ -1,10 +1,12 @@
 #include "assay/campaign/evaluation.h"
 
 #include <cstddef>
+#include <expected>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "assay/base/enum_names.h"
@@ -51,14 +53,14 @@ class CaseEvaluation {
              .specs = yield.launch.load ? yield.launch.load->outputs : std::vector<TensorSpec>{},
              .differing_elements = yield.differing_elements}) {}
 
-  Status run() {
+  Result<std::string> run() {
     if (layers_ > 0) {
       ASSAY_RETURN_IF_ERROR(attribute());
     }
     for (const auto& kind : scene_.settings.against) {
       ASSAY_RETURN_IF_ERROR(judge_against(kind));
     }
-    return {};
+    return failure_;
   }
 
  private:
@@ -77,14 +79,25 @@ class CaseEvaluation {
     }
     const auto& tolerance = scene_.settings.tolerance;
     if (!parts_.empty()) {
-      ASSAY_ASSIGN_OR_RETURN(const auto tables,
-                             judge_parts(prepared_.cell, brought_, *reference, tolerance, parts_));
-      return attach("part_tables", Json(tables).dump());
+      const auto tables = judge_parts(prepared_.cell, brought_, *reference, tolerance, parts_);
+      return tables ? attach("part_tables", Json(*tables).dump()) : keep_failure(tables.error());
     }
-    ASSAY_ASSIGN_OR_RETURN(const auto table,
-                           judge_outputs(prepared_.cell, brought_, *reference, tolerance, layers_));
-    ASSAY_RETURN_IF_ERROR(scene_.tools.store.add_metrics(metric_rows_of(table, attempt_)));
-    return attach("accuracy_table", Json(table).dump());
+    const auto table = judge_outputs(prepared_.cell, brought_, *reference, tolerance, layers_);
+    if (!table) {
+      return keep_failure(table.error());
+    }
+    ASSAY_RETURN_IF_ERROR(scene_.tools.store.add_metrics(metric_rows_of(*table, attempt_)));
+    return attach("accuracy_table", Json(*table).dump());
+  }
+
+  /// A file that cannot be judged is this case's failure; a tolerance that makes no sense is that
+  /// of the whole spec.
+  Status keep_failure(const Error& error) {
+    if (error.code != ErrorCode::kCorrupt && error.code != ErrorCode::kNotFound) {
+      return std::unexpected(error);
+    }
+    failure_ = failure_.empty() ? error.message : failure_;
+    return {};
   }
 
   // ---- references
@@ -137,7 +150,12 @@ class CaseEvaluation {
   // ---- layers
 
   Status attribute() {
-    ASSAY_ASSIGN_OR_RETURN(auto found, judge_layers(manifest_, brought_, prepared_.references));
+    auto judged = judge_layers(manifest_, brought_, prepared_.references);
+    if (!judged) {
+      failure_ = judged.error().message;
+      return {};
+    }
+    auto found = *std::move(judged);
     ASSAY_ASSIGN_OR_RETURN(const auto least_db, least_backend_db());
     if (least_db) {
       note_first_beyond(*least_db, found);
@@ -196,12 +214,13 @@ class CaseEvaluation {
   std::size_t layers_;
   std::vector<OutputRange> parts_;
   EvaluationYield brought_;
+  std::string failure_;  ///< Why something could not be judged; empty: all was.
 };
 
 }  // namespace
 
-Status evaluate_case(const EvaluationScene& scene, std::size_t cell, const LaunchYield& yield,
-                     const std::string& attempt) {
+Result<std::string> evaluate_case(const EvaluationScene& scene, std::size_t cell,
+                                  const LaunchYield& yield, const std::string& attempt) {
   return CaseEvaluation(scene, cell, yield, attempt).run();
 }
 

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <numeric>
-#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -23,6 +22,8 @@
 #include "assay/record/spawn.h"
 #include "assay/supervise/agent_client.h"
 #include "assay/supervise/cause_of_death.h"
+#include "assay/wire/answer_body.h"
+#include "assay/wire/answer_check.h"
 #include "assay/wire/frame.h"
 #include "assay/wire/messages.h"
 #include "assay/wire/runner_environment.h"
@@ -33,8 +34,11 @@ namespace {
 using wire::Frame;
 using wire::MessageType;
 
+constexpr std::uint32_t kHelloRequest = 1;
 constexpr std::uint32_t kLoadRequest = 2;
 constexpr std::uint32_t kPassRequest = 3;
+constexpr std::uint32_t kUnloadRequest = 4;
+constexpr std::uint32_t kByeRequest = 5;
 
 wire::Load load_message(const LaunchOrder& order) {
   const std::filesystem::path folder(order.artifact.folder);
@@ -50,25 +54,38 @@ wire::Load load_message(const LaunchOrder& order) {
   return load;
 }
 
+wire::Infer infer_message(const LaunchOrder& order) {
+  return {.inputs = order.inputs, .repeat = order.repeat};
+}
+
+wire::Observe observe_message(const LaunchOrder& order) {
+  return {.inputs = order.inputs,
+          .iterations = order.iterations,
+          .time_budget_ns = order.time_budget_ns,
+          .leak_loads = order.leak_loads,
+          .leak_inferences = order.leak_inferences};
+}
+
 Frame pass_frame(const LaunchOrder& order) {
   switch (order.pass) {
     case Pass::kTiming:
       return wire::frame_of(MessageType::kMeasure, kPassRequest,
                             wire::Measure{.inputs = order.inputs, .plan = order.plan});
     case Pass::kEvaluate:
-      return wire::frame_of(MessageType::kInfer, kPassRequest,
-                            wire::Infer{.inputs = order.inputs, .repeat = order.repeat});
+      return wire::frame_of(MessageType::kInfer, kPassRequest, infer_message(order));
     case Pass::kMemory:
     case Pass::kProfile:
       break;
   }
   return wire::frame_of(order.pass == Pass::kMemory ? MessageType::kMemory : MessageType::kProfile,
-                        kPassRequest,
-                        wire::Observe{.inputs = order.inputs,
-                                      .iterations = order.iterations,
-                                      .time_budget_ns = order.time_budget_ns,
-                                      .leak_loads = order.leak_loads,
-                                      .leak_inferences = order.leak_inferences});
+                        kPassRequest, observe_message(order));
+}
+
+std::vector<Frame> request_frames(const LaunchOrder& order) {
+  return {wire::frame_of(MessageType::kHello, kHelloRequest, wire::Hello{.program = "assay"}),
+          wire::frame_of(MessageType::kLoad, kLoadRequest, load_message(order)), pass_frame(order),
+          wire::frame_of(MessageType::kUnload, kUnloadRequest, Json::object()),
+          wire::frame_of(MessageType::kBye, kByeRequest, Json::object())};
 }
 
 const Frame* find_reply(const std::vector<Frame>& frames, std::uint32_t request) {
@@ -88,45 +105,97 @@ void set_failure(Launch& launch, Outcome outcome, Stage stage, std::string reaso
   launch.text = std::move(text);
 }
 
-void set_failure_from_error(Launch& launch, const Frame& frame) {
-  const auto error = wire::body_of<wire::ErrorBody>(frame).value_or(wire::ErrorBody{});
-  set_failure(launch, outcome_from_error(error.code, error.stage), error.stage,
-              error.engine_code.empty() ? std::string(name_of(error.code)) : error.engine_code,
-              error.message);
-}
+/// One launch's answers on their way from frames to records.
+class AnswerReader {
+ public:
+  AnswerReader(const SpawnResult& result, const LaunchOrder& order,
+               const std::vector<Frame>& frames, LaunchYield& yield)
+      : wall_ns_(result.end.wall_ns), order_(order), frames_(frames), yield_(yield) {}
 
-template <class Body>
-Status take_body(const Frame& frame, std::optional<Body>& target) {
-  ASSAY_ASSIGN_OR_RETURN(target, wire::body_of<Body>(frame));
-  return {};
-}
-
-Status take_measurement(const Frame& reply, Launch& launch) {
-  ASSAY_ASSIGN_OR_RETURN(auto measurement, wire::body_of<Measurement>(reply));
-  ASSAY_ASSIGN_OR_RETURN(measurement.samples, wire::samples_from_blob(reply.blob));
-  launch.measurement = std::move(measurement);
-  return {};
-}
-
-Status take_outputs(const Frame& reply, LaunchYield& yield) {
-  ASSAY_ASSIGN_OR_RETURN(const auto body, wire::body_of<wire::InferReply>(reply));
-  yield.differing_elements = body.differing_elements;
-  yield.outputs = reply.blob;
-  return {};
-}
-
-Status take_pass_reply(const Frame& reply, Pass pass, LaunchYield& yield) {
-  switch (pass) {
-    case Pass::kTiming:
-      return take_measurement(reply, yield.launch);
-    case Pass::kEvaluate:
-      return take_outputs(reply, yield);
-    case Pass::kMemory:
-      return take_body(reply, yield.launch.memory);
-    case Pass::kProfile:
-      return take_body(reply, yield.launch.profile);
+  /// Also of a launch that fails later: how it loaded is kept, where that can be true.
+  Status take_load() {
+    const auto* load = find_reply(frames_, kLoadRequest);
+    if (load == nullptr || load->type != MessageType::kLoad) {
+      return {};
+    }
+    ASSAY_ASSIGN_OR_RETURN(auto report, wire::body_from_answer<LoadReport>(*load));
+    ASSAY_RETURN_IF_ERROR(wire::check_load_report(report, wall_ns_));
+    yield_.launch.load = std::move(report);
+    return {};
   }
-  return {};
+
+  Status check_frames() const {
+    ASSAY_RETURN_IF_ERROR(wire::check_answers(frames_, request_frames(order_)));
+    const auto* hello = find_reply(frames_, kHelloRequest);
+    ASSAY_ASSIGN_OR_RETURN(const auto body, wire::body_from_answer<wire::Hello>(*hello));
+    return wire::check_hello(body);
+  }
+
+  /// After take_load() and check_frames().
+  Status take_pass() {
+    const auto& reply = *find_reply(frames_, kPassRequest);
+    switch (order_.pass) {
+      case Pass::kTiming:
+        return take_measurement(reply);
+      case Pass::kEvaluate:
+        return take_outputs(reply);
+      case Pass::kMemory: {
+        ASSAY_ASSIGN_OR_RETURN(auto report, wire::body_from_answer<MemoryReport>(reply));
+        ASSAY_RETURN_IF_ERROR(wire::check_memory_report(report, observe_message(order_)));
+        yield_.launch.memory = std::move(report);
+        return {};
+      }
+      case Pass::kProfile: {
+        ASSAY_ASSIGN_OR_RETURN(auto report, wire::body_from_answer<ProfileReport>(reply));
+        ASSAY_RETURN_IF_ERROR(
+            wire::check_profile_report(report, observe_message(order_), wall_ns_));
+        yield_.launch.profile = std::move(report);
+        return {};
+      }
+    }
+    return {};
+  }
+
+ private:
+  Status take_measurement(const Frame& reply) {
+    ASSAY_ASSIGN_OR_RETURN(auto measurement, wire::body_from_answer<Measurement>(reply));
+    ASSAY_ASSIGN_OR_RETURN(measurement.samples, wire::samples_from_blob(reply.blob));
+    const auto left_ns = wall_ns_ - wire::load_ns_from_report(*yield_.launch.load);
+    ASSAY_RETURN_IF_ERROR(wire::check_measurement(measurement, order_.plan, left_ns));
+    yield_.launch.measurement = std::move(measurement);
+    return {};
+  }
+
+  Status take_outputs(const Frame& reply) {
+    ASSAY_ASSIGN_OR_RETURN(const auto body, wire::body_from_answer<wire::InferReply>(reply));
+    ASSAY_RETURN_IF_ERROR(wire::check_infer_reply(body, infer_message(order_),
+                                                  yield_.launch.load->outputs.size(), reply.blob));
+    yield_.differing_elements = body.differing_elements;
+    yield_.outputs = reply.blob;
+    return {};
+  }
+
+  std::int64_t wall_ns_;
+  const LaunchOrder& order_;
+  const std::vector<Frame>& frames_;
+  LaunchYield& yield_;
+};
+
+void set_malformed(Launch& launch, Stage stage, const Error& error) {
+  set_failure(launch, outcome_from_error(ErrorCode::kCorrupt, stage), stage, "malformed_answer",
+              "the runner's answer cannot be true: " + error.message);
+}
+
+/// `asked`: what the runner was at, in case it does not say, or names a stage before its own start.
+void set_failure_from_error(Launch& launch, const Frame& frame, Stage asked) {
+  const auto error = wire::body_from_answer<wire::ErrorBody>(frame);
+  if (!error) {
+    return set_malformed(launch, asked, error.error());
+  }
+  const auto stage = error->stage < Stage::kStart ? asked : error->stage;
+  set_failure(launch, outcome_from_error(error->code, stage), stage,
+              error->engine_code.empty() ? std::string(name_of(error->code)) : error->engine_code,
+              error->message);
 }
 
 std::int64_t sum_of(const std::vector<std::int64_t>& values) {
@@ -152,16 +221,20 @@ std::int64_t overhead_of(const Launch& launch) {
 
 std::vector<std::byte> job_bytes(const LaunchOrder& order) {
   std::vector<std::byte> bytes;
-  wire::append_frame(bytes,
-                     wire::frame_of(MessageType::kHello, 1, wire::Hello{.program = "assay"}));
-  wire::append_frame(bytes, wire::frame_of(MessageType::kLoad, kLoadRequest, load_message(order)));
-  wire::append_frame(bytes, pass_frame(order));
-  wire::append_frame(bytes, wire::frame_of(MessageType::kUnload, 4, Json::object()));
-  wire::append_frame(bytes, wire::frame_of(MessageType::kBye, 5, Json::object()));
+  for (const auto& frame : request_frames(order)) {
+    wire::append_frame(bytes, frame);
+  }
   return bytes;
 }
 
-LaunchYield yield_from_answer(const SpawnResult& result, Pass pass) {
+LaunchYield failed_launch(Outcome outcome, Stage stage, std::string reason, std::string text) {
+  LaunchYield yield;
+  yield.launch.id = make_uuid7();
+  set_failure(yield.launch, outcome, stage, std::move(reason), std::move(text));
+  return yield;
+}
+
+LaunchYield yield_from_answer(const SpawnResult& result, const LaunchOrder& order) {
   LaunchYield yield;
   auto& launch = yield.launch;
   launch.id = make_uuid7();
@@ -169,16 +242,13 @@ LaunchYield yield_from_answer(const SpawnResult& result, Pass pass) {
   launch.after = result.after;
   launch.end = result.end;
   const auto sequence = wire::frames_from_bytes(result.output);
-  const auto* load = find_reply(sequence.frames, kLoadRequest);
-  const auto* reply = find_reply(sequence.frames, kPassRequest);
-  if (load != nullptr && load->type == MessageType::kLoad) {
-    if (auto body = wire::body_of<LoadReport>(*load)) {
-      launch.load = std::move(*body);
-    }
-  }
-  for (const auto* frame : {load, reply}) {
+  AnswerReader reader(result, order, sequence.frames, yield);
+  const auto loaded = reader.take_load();
+  for (const auto& [request, stage] :
+       {std::pair(kLoadRequest, Stage::kLoad), std::pair(kPassRequest, Stage::kFetch)}) {
+    const auto* frame = find_reply(sequence.frames, request);
     if (frame != nullptr && frame->type == MessageType::kError) {
-      set_failure_from_error(launch, *frame);
+      set_failure_from_error(launch, *frame, stage);
       return yield;
     }
   }
@@ -192,12 +262,16 @@ LaunchYield yield_from_answer(const SpawnResult& result, Pass pass) {
     set_failure(launch, death.outcome, death.stage, death.reason_code, death.text);
     return yield;
   }
-  const auto status = reply == nullptr
-                          ? Status(fail(ErrorCode::kInternal, "the runner answered nothing"))
-                          : take_pass_reply(*reply, pass, yield);
-  if (!status) {
-    set_failure(launch, Outcome::kHarnessError, Stage::kFetch, "malformed_answer",
-                status.error().message);
+  if (!loaded) {
+    set_malformed(launch, Stage::kLoad, loaded.error());
+    return yield;
+  }
+  auto answered = reader.check_frames();
+  if (answered) {
+    answered = reader.take_pass();
+  }
+  if (!answered) {
+    set_malformed(launch, Stage::kFetch, answered.error());
     return yield;
   }
   launch.overhead_ns = overhead_of(launch);
@@ -217,7 +291,7 @@ Result<LaunchYield> run_launch(AgentClient& agent, const LaunchOrder& order) {
   request.surroundings = order.surroundings;
   request.input = job_bytes(order);
   ASSAY_ASSIGN_OR_RETURN(const auto result, agent.spawn(request));
-  return yield_from_answer(result, order.pass);
+  return yield_from_answer(result, order);
 }
 
 }  // namespace assay

@@ -8,6 +8,7 @@
 
 #include "assay/base/json.h"
 #include "assay/base/result.h"
+#include "assay/record/axes.h"
 #include "assay/record/launch.h"
 #include "assay/record/spawn.h"
 #include "assay/record/subject.h"
@@ -51,8 +52,12 @@ struct LaunchYield {
 Result<LaunchYield> run_launch(AgentClient& agent, const LaunchOrder& order);
 
 /// The frames of the conversation, and what an answer to them says; apart, so that a file can carry
-/// them.
+/// them. An answer that cannot be true of this order and of the life of the process fails the
+/// launch as `malformed_answer` and leaves nothing in it.
 std::vector<std::byte> job_bytes(const LaunchOrder& order);
-LaunchYield yield_from_answer(const SpawnResult& result, Pass pass);
+LaunchYield yield_from_answer(const SpawnResult& result, const LaunchOrder& order);
+
+/// A launch that ended without an answer.
+LaunchYield failed_launch(Outcome outcome, Stage stage, std::string reason, std::string text);
 
 }  // namespace assay

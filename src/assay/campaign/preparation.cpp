@@ -23,6 +23,7 @@
 #include "assay/record/own_inputs.h"
 #include "assay/record/run.h"
 #include "assay/record/subject.h"
+#include "assay/spec/reference_kind.h"
 #include "assay/store/result_store.h"
 
 namespace assay {
@@ -107,7 +108,15 @@ Status hand_out_inputs(const Workpieces& pieces, const Toolchain& toolchain,
       prepared.failure = outcome.failure;
       return {};
     }
-    prepared.references[kind] = *outcome.reference;
+    const auto missing = outcome.reference->document.value("missing_outputs", "");
+    prepared.references[missing.empty() ? kind : std::string(kInputsKind)] = *outcome.reference;
+    if (!missing.empty()) {
+      prepared.missing_references[kind] = {.outcome = Outcome::kSkipped,
+                                           .stage = Stage::kReference,
+                                           .reason_code = "no_expected_outputs",
+                                           .text = missing,
+                                           .result = {}};
+    }
     if (is_bundle(prepared.cell.model)) {
       const auto folder = std::filesystem::path(outcome.reference->folder);
       ASSAY_ASSIGN_OR_RETURN(prepared.artifact, artifact_from_file(folder / kBundledProgram));

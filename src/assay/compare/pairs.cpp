@@ -194,7 +194,9 @@ Pairs::Sides Pairs::logs(std::string_view metric, PairPhase phase, Side other) c
     const auto& b = pair.sides.at(other);
     const auto value_a = a.find(metric);
     const auto value_b = b.find(metric);
-    if (value_a != a.end() && value_b != b.end()) {
+    const bool are_positive = value_a != a.end() && value_b != b.end() && value_a->second > 0 &&
+                              value_b->second > 0;  // A coarse clock may tell of no time at all.
+    if (are_positive) {
       sides.a.push_back(std::log(value_a->second));
       sides.b.push_back(std::log(value_b->second));
     }

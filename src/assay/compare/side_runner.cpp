@@ -28,7 +28,6 @@
 #include "assay/record/launch.h"
 #include "assay/record/run.h"
 #include "assay/record/subject.h"
-#include "assay/supervise/agent_client.h"
 
 namespace assay {
 namespace {
@@ -143,14 +142,6 @@ void SideRunner::set_iterations(int iterations) {
   }
 }
 
-Result<AgentClient*> SideRunner::agent(std::size_t index) {
-  auto& client = agents_.at(index);
-  if (!client) {
-    ASSAY_ASSIGN_OR_RETURN(client, tools_.connect_agent());
-  }
-  return &*client;
-}
-
 LaunchOrder SideRunner::order_at(const PairPlace& place) {
   auto order = places_.at(place.side).order;
   if (!place.cpus.empty()) {
@@ -175,20 +166,17 @@ Result<Launch> SideRunner::keep(const PairPlace& place, Launch launch) {
 }
 
 Result<Launch> SideRunner::launch(const PairPlace& place) {
-  ASSAY_ASSIGN_OR_RETURN(auto* client, agent(0));
   const int turn = launched_;
-  ASSAY_ASSIGN_OR_RETURN(auto yield, run_launch(*client, order_at(place)));
+  ASSAY_ASSIGN_OR_RETURN(auto yield, launchers_[0].run(order_at(place)));
   yield.launch.order = turn;
   return keep(place, std::move(yield.launch));
 }
 
 Result<std::array<Launch, 2>> SideRunner::launch_together(const std::array<PairPlace, 2>& places) {
-  ASSAY_ASSIGN_OR_RETURN(auto* one, agent(0));
-  ASSAY_ASSIGN_OR_RETURN(auto* other, agent(1));
   const int turn = launched_;
   const std::array orders = {order_at(places[0]), order_at(places[1])};
-  auto beside = std::async(std::launch::async, [&] { return run_launch(*other, orders[1]); });
-  auto first = run_launch(*one, orders[0]);
+  auto beside = std::async(std::launch::async, [&] { return launchers_[1].run(orders[1]); });
+  auto first = launchers_[0].run(orders[0]);
   auto second = beside.get();
   if (!first || !second) {
     return std::unexpected((first ? second : first).error());

@@ -12,11 +12,11 @@
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/launch_order.h"
+#include "assay/campaign/launcher.h"
 #include "assay/campaign/preparation.h"
 #include "assay/record/comparison.h"
 #include "assay/record/launch.h"
 #include "assay/record/run.h"
-#include "assay/supervise/agent_client.h"
 
 namespace assay {
 
@@ -46,13 +46,15 @@ class SideRunner {
 
  private:
   SideRunner(const CampaignRequest& request, const CampaignTools& tools, TemporaryFolder files)
-      : request_(request), tools_(tools), files_(std::move(files)) {}
+      : request_(request),
+        tools_(tools),
+        files_(std::move(files)),
+        launchers_{Launcher(tools), Launcher(tools)} {}
 
   Status add_side(Side side, const PreparedCase& prepared);
   Status add_canary();
   /// The attempt of a side: the run's own if it is resumed.
   Result<Attempt> attempt_of(const PreparedCase& prepared);
-  Result<AgentClient*> agent(std::size_t index);
   LaunchOrder order_at(const PairPlace& place);
   Result<Launch> keep(const PairPlace& place, Launch launch);
 
@@ -69,7 +71,7 @@ class SideRunner {
   std::map<std::string, int> counts_;        ///< Launches of each attempt.
   std::vector<Launch> earlier_;
   TemporaryFolder files_;  ///< The canary's copies; jobs of programs beside.
-  std::array<std::optional<AgentClient>, 2> agents_;
+  std::array<Launcher, 2> launchers_;
   int launched_ = 0;
 };
 

@@ -63,10 +63,15 @@ class Profiler {
 /// Infers where no clock of ours reaches, in a process of its own, and tells what it took there.
 class SelfTimer {
  public:
+  struct Times {
+    std::vector<std::int64_t> ns;          ///< Of each inference, in order.
+    std::int64_t clock_resolution_ns = 0;  ///< The step in which they are told; 0: not known.
+  };
+
   static constexpr std::string_view kTag = "self_timer";
   virtual ~SelfTimer() = default;
-  /// So many inferences of the bound inputs in a row; the time of each, ns, in order.
-  virtual Result<std::vector<std::int64_t>> time_inferences(int count) = 0;
+  /// So many inferences of the bound inputs in a row.
+  virtual Result<Times> time_inferences(int count) = 0;
 };
 
 /// Tells what the engine itself knows of its memory, now; what was freed again is marked as a peak.

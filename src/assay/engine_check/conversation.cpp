@@ -63,7 +63,7 @@ Result<Conversation> Interviewer::ask(std::vector<Frame> questions,
   }
   ASSAY_ASSIGN_OR_RETURN(const auto result, agent_.spawn(spawn));
   auto sequence = wire::frames_from_bytes(result.output);
-  Conversation conversation;
+  Conversation conversation{.wall_ns = result.end.wall_ns};
   if (const auto death = find_cause_of_death(result.end, sequence);
       death.outcome != Outcome::kCompleted) {
     conversation.death = death.text.empty() ? death.reason_code : death.text;

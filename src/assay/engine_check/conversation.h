@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "assay/base/json.h"
@@ -11,6 +13,8 @@
 #include "assay/record/launch.h"
 #include "assay/supervise/agent_client.h"
 #include "assay/tensor/tensor.h"
+#include "assay/wire/answer_body.h"
+#include "assay/wire/answer_check.h"
 #include "assay/wire/frame.h"
 #include "assay/wire/messages.h"
 
@@ -20,6 +24,7 @@ namespace assay {
 struct Conversation {
   std::vector<wire::Frame> answers;  ///< As many as questions, unless the runner died.
   std::string death;                 ///< Why it ended too early; empty: it did not.
+  std::int64_t wall_ns = 0;          ///< How long it lived.
 
   /// The answer to a question, or the error that it was. Errors: kCrashed when there is none.
   [[nodiscard]] Result<wire::Frame> answer(std::size_t question) const;
@@ -27,7 +32,11 @@ struct Conversation {
   template <class Body>
   [[nodiscard]] Result<Body> body(std::size_t question) const {
     ASSAY_ASSIGN_OR_RETURN(const auto frame, answer(question));
-    return wire::body_of<Body>(frame);
+    ASSAY_ASSIGN_OR_RETURN(auto body, wire::body_from_answer<Body>(frame));
+    if constexpr (std::is_same_v<Body, LoadReport>) {
+      ASSAY_RETURN_IF_ERROR(wire::check_load_report(body, wall_ns));
+    }
+    return body;
   }
 };
 

@@ -43,7 +43,8 @@ Result<Measurement> measure_self_timed(Session& session, SelfTimer& timer,
   const int count = 1 + plan.warmup_iterations + plan.iterations;
   const auto cpu_before = cpu_ns_of_children();
   const auto start_ns = monotonic_ns();
-  ASSAY_ASSIGN_OR_RETURN(auto times, timer.time_inferences(count));
+  ASSAY_ASSIGN_OR_RETURN(auto told, timer.time_inferences(count));
+  auto& times = told.ns;
   if (times.size() != static_cast<std::size_t>(count)) {
     return fail(ErrorCode::kEngine, fmt::format("{} times of {} inferences", times.size(), count));
   }
@@ -51,7 +52,8 @@ Result<Measurement> measure_self_timed(Session& session, SelfTimer& timer,
                      .warmup_iterations = plan.warmup_iterations,
                      .iterations = plan.iterations,
                      .detects_warmup = plan.detects_warmup,
-                     .stopped_by = "count"};
+                     .stopped_by = "count",
+                     .clock_resolution_ns = told.clock_resolution_ns};
   times.erase(times.begin());
   result.wall_ns = monotonic_ns() - start_ns;
   result.cpu_ns = cpu_ns_of_children() - cpu_before;

@@ -78,8 +78,9 @@ Value run_queue_wait_ratio(const Launch& launch) {
 
 /// Only where one thread computes all the time: pools sleep between operators, and gaps are pauses.
 Value idle_ratio(const Launch& launch) {
-  const bool is_single =
-      launch.load && launch.load->effective_options.value("threads", Json()) == 1;
+  // A store of an earlier version may hold something else than an object.
+  const bool is_single = launch.load && launch.load->effective_options.is_object() &&
+                         launch.load->effective_options.value("threads", Json()) == 1;
   if (!is_single || !launch.measurement || launch.measurement->gap_ns > 0 ||
       launch.measurement->cpu_ns <= 0) {
     return std::nullopt;

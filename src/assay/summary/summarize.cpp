@@ -171,13 +171,28 @@ void add_accuracy(const std::vector<AccuracyTable>& tables, CaseSummary& summary
   }
 }
 
+/// A pass that is said to have completed, and of which no launch is there.
+bool has_lost_launches(const CaseRows& rows, Pass pass) {
+  const auto attempt = rows.attempts.find(pass);
+  const auto launches = rows.launches.find(pass);
+  return attempt != rows.attempts.end() && attempt->second.is_finished &&
+         attempt->second.outcome == Outcome::kCompleted &&
+         (launches == rows.launches.end() || launches->second.empty());
+}
+
 void add_timing(const CaseRows& rows, bool has_series, CaseSummary& summary) {
   const auto found = rows.launches.find(Pass::kTiming);
+  if (has_lost_launches(rows, Pass::kTiming)) {
+    summary.timing = Timing::kInconclusive;
+    summary.notes.emplace_back("the launches of the timing pass are not in the store");
+  }
   if (found == rows.launches.end()) {
     return;
   }
   auto timing = summarize_timing(found->second);
-  summary.timing = timing.timing;
+  if (!found->second.empty()) {
+    summary.timing = timing.timing;
+  }
   summary.metrics.merge(timing.metrics);
   std::ranges::move(timing.notes, std::back_inserter(summary.notes));
   std::ranges::move(notes_of_scenario(rows.cell, found->second), std::back_inserter(summary.notes));

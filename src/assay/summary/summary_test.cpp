@@ -75,6 +75,33 @@ TEST(Timing, LeavesOutALaunchThatDidNotComplete) {
   EXPECT_EQ(summarize_timing({timing_launch(0, 1000), crashed}).metrics.at("steady_ns").count, 1);
 }
 
+TEST(Timing, IsInconclusiveWhereSamplesAreGone) {
+  auto without = timing_launch(1, 1000);
+  without.measurement->samples = {};
+  auto cut = timing_launch(2, 1000);
+  cut.measurement->samples.execute_ns.pop_back();
+  for (const auto& gone : {without, cut}) {
+    const auto some = summarize_timing(
+        {timing_launch(0, 1000), gone, timing_launch(3, 1000), timing_launch(4, 1000)});
+    EXPECT_EQ(some.timing, Timing::kInconclusive);
+    EXPECT_EQ(some.metrics.at("steady_ns").count, 3);
+    EXPECT_THAT(some.notes, Contains(HasSubstr("the samples of 1 of 4 launches are not")));
+    EXPECT_EQ(summarize_timing({gone}).timing, Timing::kInconclusive);
+  }
+}
+
+TEST(Timing, IsInconclusiveWhereTheClockIsTooCoarse) {
+  std::vector<Launch> launches;
+  for (int i = 0; i < 4; ++i) {
+    launches.push_back(timing_launch(i, 1000));
+    launches.back().measurement->samples.execute_ns.assign(5, 0);
+  }
+  const auto summary = summarize_timing(launches);
+  EXPECT_EQ(summary.timing, Timing::kInconclusive);
+  EXPECT_EQ(summary.metrics.at("launch_spread_ratio").value, 0);
+  EXPECT_THAT(summary.notes, Contains(HasSubstr("took no time by the engine's clock")));
+}
+
 TEST(Program, CountsSharesAndBytesFromTheManifest) {
   Artifact artifact{.files = {{"p.pte", "program", 100, "aa"}, {"w.ptd", "data", 50, "bb"}}};
   artifact.manifest = {
@@ -164,6 +191,25 @@ TEST(SummarizeRun, TellsHowMuchFasterThanTheBaseline) {
   ASSERT_EQ(summary.cases.size(), 2U);
   EXPECT_DOUBLE_EQ(summary.cases[1].metrics.at("speedup_ratio").value, 8.0);
   EXPECT_EQ(summary.cases[1].verdict, Verdict::kPass);
+}
+
+TEST(SummarizeRun, TakesATimingPassWithoutLaunchesForNoPass) {
+  StoredRun stored;
+  stored.add_attempt(stored.add_case("executorch/portable"), Pass::kTiming, {});
+  const auto row = stored.summary().cases.at(0);
+  EXPECT_EQ(row.timing, Timing::kInconclusive);
+  EXPECT_EQ(row.verdict, Verdict::kInconclusive);
+  EXPECT_THAT(row.notes, Contains(HasSubstr("launches of the timing pass are not in the store")));
+}
+
+TEST(SummarizeRun, SurvivesEffectiveOptionsThatAreNoObject) {
+  StoredRun stored;
+  auto launches = three_launches(1000);
+  for (auto& launch : launches) {
+    launch.load->effective_options = Json::array();
+  }
+  stored.add_attempt(stored.add_case("executorch/portable"), Pass::kTiming, launches);
+  EXPECT_EQ(stored.summary().cases.at(0).timing, Timing::kSteady);
 }
 
 TEST(SummarizeRun, KeepsTwoBuildsOfOneCaseApart) {

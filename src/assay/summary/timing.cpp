@@ -139,26 +139,43 @@ void note_time_budget(const std::vector<MeasuredLaunch>& launches,
   }
 }
 
-/// Those that completed and have steady iterations.
-std::vector<MeasuredLaunch> measured_of(const std::vector<Launch>& launches) {
-  std::vector<MeasuredLaunch> measured;
+/// Whether the samples are those that the measurement counts, with a steady one among them.
+bool has_its_samples(const Measurement& measurement) {
+  const auto count = static_cast<std::size_t>(std::max(0, measurement.warmup_iterations)) +
+                     static_cast<std::size_t>(std::max(0, measurement.iterations));
+  const auto& [bind, execute, fetch] = measurement.samples;
+  return measurement.iterations > 0 && bind.size() == count && execute.size() == count &&
+         fetch.size() == count;
+}
+
+/// The launches that completed, and how many of them have nothing to show for it.
+struct MeasuredLaunches {
+  std::vector<MeasuredLaunch> launches;
+  int without_samples = 0;
+};
+
+MeasuredLaunches measured_of(const std::vector<Launch>& launches) {
+  MeasuredLaunches measured;
   for (const auto& launch : launches) {
-    if (launch.outcome != Outcome::kCompleted || !launch.measurement ||
-        launch.measurement->iterations <= 0) {
+    if (launch.outcome != Outcome::kCompleted) {
+      continue;
+    }
+    if (!launch.measurement || !has_its_samples(*launch.measurement)) {
+      ++measured.without_samples;
       continue;
     }
     const auto& measurement = *launch.measurement;
-    const auto steady = find_steady_part(measurement);
-    if (steady.first < measurement.samples.execute_ns.size()) {
-      measured.push_back({.launch = &launch, .measurement = &measurement, .steady = steady});
-    }
+    measured.launches.push_back(
+        {.launch = &launch, .measurement = &measurement, .steady = find_steady_part(measurement)});
   }
   return measured;
 }
 
-TimingEvidence evidence_of(const std::vector<MeasuredLaunch>& launches, double spread_ratio) {
+TimingEvidence evidence_of(const std::vector<MeasuredLaunch>& launches, double spread_ratio,
+                           double steady_ns) {
   TimingEvidence evidence{.launches = static_cast<int>(launches.size()),
-                          .spread_ratio = spread_ratio};
+                          .spread_ratio = spread_ratio,
+                          .is_below_clock = steady_ns <= 0};
   std::vector<std::vector<Disturbance>> disturbances;
   for (const auto& launch : launches) {
     evidence.unsteady += launch.steady.finding == WarmupFinding::kUnsteady ? 1 : 0;
@@ -188,7 +205,13 @@ Estimate estimate_over_launches(std::vector<double> values) {
 
 TimingSummary summarize_timing(const std::vector<Launch>& launches) {
   TimingSummary summary;
-  const auto measured = measured_of(launches);
+  const auto [measured, without_samples] = measured_of(launches);
+  if (without_samples > 0) {
+    summary.timing = Timing::kInconclusive;
+    summary.notes.push_back(
+        fmt::format("the samples of {} of {} launches are not in the store, or not all of them",
+                    without_samples, static_cast<int>(measured.size()) + without_samples));
+  }
   if (measured.empty()) {
     return summary;
   }
@@ -197,7 +220,8 @@ TimingSummary summarize_timing(const std::vector<Launch>& launches) {
     std::ranges::transform(measured, std::back_inserter(values), reduce);
     if (std::string_view(metric) == "steady_ns") {
       const auto [low, high] = std::ranges::minmax(values);
-      summary.metrics["launch_spread_ratio"] = {.value = (high - low) / stats::median(values),
+      const double median = stats::median(values);
+      summary.metrics["launch_spread_ratio"] = {.value = median > 0 ? (high - low) / median : 0,
                                                 .count = static_cast<int>(values.size())};
     }
     summary.metrics[metric] = estimate_over_launches(std::move(values));
@@ -205,8 +229,11 @@ TimingSummary summarize_timing(const std::vector<Launch>& launches) {
   add_load_metrics(measured, summary.metrics);
   add_condition_metrics(measured, summary.metrics);
   note_time_budget(measured, summary.notes);
-  auto verdict = judge_timing(evidence_of(measured, summary.metrics["launch_spread_ratio"].value));
-  summary.timing = verdict.timing;
+  auto verdict = judge_timing(evidence_of(measured, summary.metrics["launch_spread_ratio"].value,
+                                          summary.metrics["steady_ns"].value));
+  if (without_samples == 0 || verdict.timing == Timing::kUnsteady) {
+    summary.timing = verdict.timing;
+  }
   std::ranges::move(verdict.notes, std::back_inserter(summary.notes));
   return summary;
 }

@@ -16,8 +16,8 @@ Timing decide(const TimingEvidence& evidence) {
   if (evidence.unsteady > kMaxUnsteadyShare * evidence.launches) {
     return Timing::kUnsteady;
   }
-  const bool is_undecided =
-      evidence.launches < kFewestLaunches || evidence.spread_ratio > kMaxLaunchSpread;
+  const bool is_undecided = evidence.is_below_clock || evidence.launches < kFewestLaunches ||
+                            evidence.spread_ratio > kMaxLaunchSpread;
   return is_undecided ? Timing::kInconclusive : Timing::kSteady;
 }
 
@@ -32,6 +32,10 @@ std::string reason_of(const TimingEvidence& evidence, Timing timing, bool is_exp
     return unsteady_sentence(evidence, is_explained
                                            ? note_of(evidence.disturbed)
                                            : "more iterations or a quieter machine may help");
+  }
+  if (evidence.is_below_clock) {
+    return "the inferences took no time by the engine's clock, which moves in too large steps; a "
+           "finer clock can tell";
   }
   if (evidence.launches < kFewestLaunches) {
     return fmt::format("{} launch{} cannot show how far launches differ; three or more can",

@@ -20,9 +20,10 @@ inline constexpr double kMaxUnsteadyShare = 0.25;
 /// What the launches of a case say of how far its time can be trusted.
 struct TimingEvidence {
   int launches = 0;
-  double spread_ratio = 0;  ///< Of the launch medians.
-  int unsteady = 0;         ///< Launches that never became steady.
-  int too_few = 0;          ///< Launches with too few iterations to tell.
+  double spread_ratio = 0;      ///< Of the launch medians.
+  bool is_below_clock = false;  ///< The inferences took no time by a clock that moves in steps.
+  int unsteady = 0;             ///< Launches that never became steady.
+  int too_few = 0;              ///< Launches with too few iterations to tell.
   DisturbedLaunches disturbed;
 };
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <memory>
@@ -16,6 +17,7 @@
 #include "assay/base/result.h"
 #include "assay/engine/engine.h"
 #include "assay/engine/session.h"
+#include "assay/engines/command/command_program.h"
 #include "assay/tensor/dtype.h"
 #include "assay/tensor/tensor.h"
 
@@ -76,7 +78,50 @@ TEST_F(Command, TellsTheTimesThatItPrints) {
   const auto session = load().value();
   ASSERT_TRUE(session->bind(std::vector{input_.view()}));
   auto* timer = find_power<SelfTimer>(*session);
-  EXPECT_THAT(timer->time_inferences(3).value(), ElementsAre(1500, 2500, 3500));
+  const auto times = timer->time_inferences(3).value();
+  EXPECT_THAT(times.ns, ElementsAre(1500, 2500, 3500));
+  EXPECT_EQ(times.clock_resolution_ns, 100);
+}
+
+/// What becomes of one printed text, by a pattern that takes any word.
+Result<SelfTimer::Times> times_printed_as(const std::string& text,
+                                          const std::string& pattern = "took (\\S+) ms") {
+  const TemporaryFolder folder = TemporaryFolder::make("command").value();
+  const auto path = folder.path() / "p.command.json";
+  const Json program = {{"argv", {"true"}}, {"outputs", Json::array()}, {"time_pattern", pattern}};
+  EXPECT_TRUE(write_file_atomically(path, program.dump()));
+  return times_from(read_command_program(path).value(), text, 1);
+}
+
+TEST(PrintedTimes, AreWholeDecimalNumbersAndNothingElse) {
+  for (const auto* word : {"...", "1.234.567", "nan", "inf", "-inf", "1,5", "-1", "-0", "0x10",
+                           "+1", "1e300", "3.5x", "9999999999"}) {
+    const auto times = times_printed_as(fmt::format("took {} ms", word));
+    ASSERT_FALSE(times) << word;
+    EXPECT_EQ(times.error().code, ErrorCode::kEngine);
+    EXPECT_THAT(times.error().message, HasSubstr(fmt::format("'{}'", word)));
+    EXPECT_THAT(times.error().message, HasSubstr("took (\\S+) ms"));
+  }
+}
+
+TEST(PrintedTimes, TellTheStepOfTheirLastDigit) {
+  EXPECT_EQ(times_printed_as("took 12.50 ms")->clock_resolution_ns, 10'000);
+  EXPECT_EQ(times_printed_as("took 12 ms")->clock_resolution_ns, 1'000'000);
+  EXPECT_THAT(times_printed_as("took 0 ms")->ns, ElementsAre(0));
+}
+
+TEST(PrintedTimes, AreFoundInLinesWhateverThePattern) {
+  EXPECT_THAT(times_printed_as("loading\rtook 2 ms\r\n")->ns, ElementsAre(2'000'000));
+  const auto noise = std::string(5'000'000, 'a');
+  EXPECT_THAT(times_printed_as(noise + "\ntook 2 ms", "(?:a|aa)*took (\\d+) ms")->ns,
+              ElementsAre(2'000'000));
+  const auto beyond = times_printed_as(noise + " took 2 ms", "took (.+) ms");
+  EXPECT_THAT(beyond.error().message, HasSubstr("in the first 1024 bytes of its lines"));
+}
+
+TEST(PrintedTimes, TakeNoTimeThatGrowsExponentially) {
+  const auto times = times_printed_as(std::string(64, 'a') + "!", "(?:a+)+(b)$");
+  EXPECT_THAT(times.error().message, HasSubstr("0 times of 1"));
 }
 
 TEST_F(Command, SaysWhatItPrintedInPlaceOfTimes) {
@@ -114,6 +159,8 @@ TEST_F(Command, RefusesProgramsThatMakeNoSense) {
   EXPECT_EQ(code_of({{"argv", Json::array()}}), ErrorCode::kCorrupt);
   EXPECT_EQ(code_of({{"time_pattern", "took [0-9]+"}}), ErrorCode::kCorrupt);
   EXPECT_EQ(code_of({{"time_pattern", "("}}), ErrorCode::kCorrupt);
+  EXPECT_EQ(code_of({{"time_pattern", "([0-9]+)\\1"}}), ErrorCode::kCorrupt);
+  EXPECT_EQ(code_of({{"time_pattern", std::string(2000, '(')}}), ErrorCode::kCorrupt);
   EXPECT_EQ(code_of({{"time_unit", "h"}}), ErrorCode::kCorrupt);
   EXPECT_EQ(code_of({{"file_format", "hdf5"}}), ErrorCode::kCorrupt);
   EXPECT_EQ(code_of({{"argv", {"true", "{input:1}"}}}), ErrorCode::kInvalidArgument);

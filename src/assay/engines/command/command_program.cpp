@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <exception>
 #include <expected>
 #include <filesystem>
@@ -21,6 +20,7 @@
 
 #include "assay/base/json.h"
 #include "assay/base/result.h"
+#include "assay/engine/session.h"
 #include "assay/tensor/tensor.h"
 
 namespace assay::command {
@@ -30,6 +30,9 @@ constexpr std::array<std::pair<std::string_view, double>, 4> kUnits = {
     {{"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1.0}}};
 constexpr std::string_view kThreads = "{threads}";
 constexpr std::size_t kMostShown = 200;
+constexpr double kMostTimeoutS = 1e6;
+constexpr std::size_t kMostLineBytes = 1024;
+constexpr std::size_t kMostPatternBytes = 1024;
 
 Result<double> unit_from(const std::string& name) {
   for (const auto& [unit, ns] : kUnits) {
@@ -38,6 +41,24 @@ Result<double> unit_from(const std::string& name) {
     }
   }
   return fail(ErrorCode::kCorrupt, fmt::format("\"time_unit\" is s, ms, us or ns, not '{}'", name));
+}
+
+/// Compiled for the matcher of libstdc++ that follows all alternatives at once: its time is bounded
+/// by the pattern's size times the square of the line's length, and its stack by the pattern alone.
+/// The usual one takes exponential time for "(a+)+" and a stack frame for each character.
+Result<std::regex> pattern_from_text(const std::string& text) {
+  if (text.size() > kMostPatternBytes) {
+    return fail(ErrorCode::kCorrupt, fmt::format("\"time_pattern\" has {} bytes; at most {}",
+                                                 text.size(), kMostPatternBytes));
+  }
+  try {
+    return std::regex(text, std::regex::ECMAScript | std::regex_constants::__polynomial);
+  } catch (const std::regex_error& error) {
+    return fail(ErrorCode::kCorrupt,
+                error.code() == std::regex_constants::error_complexity
+                    ? "\"time_pattern\" refers back to a group (\\1): name what is repeated"
+                    : fmt::format("\"time_pattern\": {}", error.what()));
+  }
 }
 
 Result<CommandProgram> program_from(const Json& json, const std::filesystem::path& folder) {
@@ -55,13 +76,19 @@ Result<CommandProgram> program_from(const Json& json, const std::filesystem::pat
   }
   program.format = format == "npy" ? FileFormat::kNpy : FileFormat::kRaw;
   program.pattern_text = json.value("time_pattern", "");
-  program.pattern = std::regex(program.pattern_text);
+  ASSAY_ASSIGN_OR_RETURN(program.pattern, pattern_from_text(program.pattern_text));
   if (!program.pattern_text.empty() && program.pattern.mark_count() < 1) {
     return fail(ErrorCode::kCorrupt,
                 "\"time_pattern\" has no group: put the number into parentheses");
   }
   ASSAY_ASSIGN_OR_RETURN(program.unit_ns, unit_from(json.value("time_unit", "ms")));
-  program.timeout_ns = static_cast<std::int64_t>(json.value("timeout_s", 600.0) * 1e9);
+  const double timeout_s = json.value("timeout_s", 600.0);
+  if (!(timeout_s > 0 && timeout_s <= kMostTimeoutS)) {
+    return fail(ErrorCode::kCorrupt,
+                fmt::format("\"timeout_s\" is {}; it is above 0, and at most {}", timeout_s,
+                            kMostTimeoutS));
+  }
+  program.timeout_ns = static_cast<std::int64_t>(timeout_s * 1e9);
   return program;
 }
 
@@ -122,6 +149,54 @@ Result<std::string> expanded(const std::string& text, const CommandProgram& prog
   return result + text.substr(at);
 }
 
+/// The step of a number's last digit: 0.01 for "12.50", 1 for "3".
+double step_from_text(std::string_view number) {
+  const auto exponent = std::min(number.find_first_of("eE"), number.size());
+  const auto point = std::min(number.find('.'), exponent);
+  const auto digits = point == exponent ? 0 : exponent - point - 1;
+  return std::pow(10.0, -static_cast<double>(digits));
+}
+
+/// A whole decimal number of at least 0 that is a time within a day.
+Result<double> time_ns_from_text(std::string_view text, const CommandProgram& program) {
+  constexpr double kMostNs = 24.0 * 3600 * 1e9;
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  const double ns = number * program.unit_ns;
+  if (error == std::errc() && rest == end && ns >= 0 && ns <= kMostNs && !std::signbit(number)) {
+    return ns;
+  }
+  return fail(ErrorCode::kEngine,
+              fmt::format("'{}', which '{}' takes out of what the command printed, is no time: a "
+                          "decimal number with a point, from 0 to a day",
+                          text.substr(0, kMostShown), program.pattern_text));
+}
+
+struct PrintedTimes {
+  SelfTimer::Times times;
+  bool has_long_lines = false;  ///< Only the beginning of these was looked at.
+};
+
+/// The times in one line. Only its beginning is looked at: matching takes time with the square of
+/// a line's length.
+Status take_times(const CommandProgram& program, std::string_view line, PrintedTimes& found) {
+  found.has_long_lines = found.has_long_lines || line.size() > kMostLineBytes;
+  line = line.substr(0, kMostLineBytes);
+  const auto end = std::cregex_iterator();
+  for (auto it = std::cregex_iterator(line.data(), line.data() + line.size(), program.pattern);
+       it != end; ++it) {
+    const auto& group = (*it)[1];
+    const std::string_view text(group.first, static_cast<std::size_t>(group.length()));
+    ASSAY_ASSIGN_OR_RETURN(const auto ns, time_ns_from_text(text, program));
+    found.times.ns.push_back(std::llround(ns));
+    const auto step_ns = std::llround(step_from_text(text) * program.unit_ns);
+    auto& coarsest_ns = found.times.clock_resolution_ns;
+    coarsest_ns = std::max<std::int64_t>(coarsest_ns, step_ns);
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<CommandProgram> read_command_program(const std::filesystem::path& path) {
@@ -162,21 +237,25 @@ Result<std::vector<std::string>> argv_from(const CommandProgram& program, const 
   return argv;
 }
 
-Result<std::vector<std::int64_t>> times_from(const CommandProgram& program,
-                                             const std::string& printed, int count) {
-  std::vector<std::int64_t> times;
-  const auto end = std::sregex_iterator();
-  for (auto it = std::sregex_iterator(printed.begin(), printed.end(), program.pattern); it != end;
-       ++it) {
-    times.push_back(std::llround(std::strtod((*it)[1].str().c_str(), nullptr) * program.unit_ns));
+Result<SelfTimer::Times> times_from(const CommandProgram& program, const std::string& printed,
+                                    int count) {
+  PrintedTimes found;
+  std::string_view rest(printed);
+  while (!rest.empty()) {
+    const auto end = std::min(rest.find_first_of("\r\n"), rest.size());
+    ASSAY_RETURN_IF_ERROR(take_times(program, rest.substr(0, end), found));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
   }
-  if (times.size() != static_cast<std::size_t>(count)) {
-    return fail(
-        ErrorCode::kEngine,
-        fmt::format("the command printed {} times of {} that match '{}'; it printed: {}",
-                    times.size(), count, program.pattern_text, printed.substr(0, kMostShown)));
+  if (found.times.ns.size() == static_cast<std::size_t>(count)) {
+    return std::move(found.times);
   }
-  return times;
+  const auto cut = found.has_long_lines
+                       ? fmt::format(" in the first {} bytes of its lines", kMostLineBytes)
+                       : std::string();
+  return fail(ErrorCode::kEngine,
+              fmt::format("the command printed {} times of {} that match '{}'{}; it printed: {}",
+                          found.times.ns.size(), count, program.pattern_text, cut,
+                          printed.substr(0, kMostShown)));
 }
 
 }  // namespace assay::command

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "assay/base/result.h"
+#include "assay/engine/session.h"
 #include "assay/tensor/tensor.h"
 
 namespace assay::command {
@@ -29,7 +30,9 @@ enum class FileFormat : std::uint8_t { kRaw, kNpy };
 /// an argument each, become all of their files; {threads} becomes the option; {folder} is where the
 /// JSON lies, and a first argument with a slash is meant from there. `file_format`: "raw" elements,
 /// row-major, or "npy". `time_pattern`: a regular expression (ECMAScript) whose first group is a
-/// time in `time_unit` (s, ms, us, ns), found once for each inference in what it prints to stdout.
+/// time in `time_unit` (s, ms, us, ns), a decimal number with a point, found once for each
+/// inference in what it prints to stdout. It is looked for line by line, in the first 1024 bytes of
+/// each, and may not refer back to its groups.
 struct CommandProgram {
   std::filesystem::path folder;
   std::vector<std::string> argv;
@@ -58,8 +61,10 @@ bool takes_threads(const CommandProgram& program);
 /// The command line. Errors: kInvalidArgument for a placeholder without a value.
 Result<std::vector<std::string>> argv_from(const CommandProgram& program, const Values& values);
 
-/// The times that the command printed, ns, in order. Errors: kEngine when they are not `count`.
-Result<std::vector<std::int64_t>> times_from(const CommandProgram& program,
-                                             const std::string& printed, int count);
+/// The times that the command printed, with the step of the last digit of the coarsest one. Errors:
+/// kEngine when they are not `count`, or one of them is no decimal number of at least 0, as "1,5",
+/// "nan" and "1.2.3" are not.
+Result<SelfTimer::Times> times_from(const CommandProgram& program, const std::string& printed,
+                                    int count);
 
 }  // namespace assay::command

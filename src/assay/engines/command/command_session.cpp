@@ -104,7 +104,7 @@ Status CommandSession::execute() {
   return {};
 }
 
-Result<std::vector<std::int64_t>> CommandSession::time_inferences(int count) {
+Result<SelfTimer::Times> CommandSession::time_inferences(int count) {
   if (program_.pattern_text.empty()) {
     return fail(ErrorCode::kUnsupported,
                 "the program has no \"time_pattern\": its times are not known");

@@ -33,7 +33,7 @@ class CommandSession final : public Session, public SelfTimer {
   Status reset_state() override;
   void* find_power(std::string_view tag) override;
 
-  Result<std::vector<std::int64_t>> time_inferences(int count) override;
+  Result<Times> time_inferences(int count) override;
 
  private:
   CommandSession(CommandProgram program, LoadReport report, int threads, TemporaryFolder folder);

@@ -16,6 +16,7 @@
 #include "assay/engine/session.h"
 #include "assay/engines/fake/fake_program.h"
 #include "assay/engines/fake/fake_session.h"
+#include "assay/engines/fake/lies.h"
 #include "assay/engines/fake/misbehavior.h"
 #include "assay/engines/fake/work.h"
 #include "assay/record/launch.h"
@@ -85,6 +86,9 @@ Result<std::unique_ptr<Session>> FakeEngine::load(const LoadRequest& request) {
   const std::int64_t start_ns = monotonic_ns();
   ASSAY_ASSIGN_OR_RETURN(FakeProgram program, read_fake_program(request.entry));
   const std::int64_t read_ns = monotonic_ns();
+  if (!program.lies.empty() && !liar_) {
+    ASSAY_ASSIGN_OR_RETURN(liar_, Liar::start(program.lies));
+  }
   if (program.misbehavior.at == Moment::kLoad) {
     ASSAY_RETURN_IF_ERROR(misbehave(program.misbehavior));
   }

@@ -5,6 +5,7 @@
 #include "assay/base/result.h"
 #include "assay/engine/engine.h"
 #include "assay/engine/session.h"
+#include "assay/engines/fake/lies.h"
 
 namespace assay::fake {
 
@@ -17,6 +18,9 @@ class FakeEngine final : public Engine {
  public:
   Result<EngineDescription> describe() override;
   Result<std::unique_ptr<Session>> load(const LoadRequest& request) override;
+
+ private:
+  std::unique_ptr<Liar> liar_;  ///< From the first program on that has lies.
 };
 
 }  // namespace assay::fake

@@ -12,6 +12,7 @@
 #include "assay/base/enum_names.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
+#include "assay/engines/fake/lies.h"
 #include "assay/engines/fake/misbehavior.h"
 #include "assay/tensor/dtype.h"
 #include "assay/tensor/tensor.h"
@@ -87,6 +88,7 @@ Result<FakeProgram> program_from_json(const Json& json) {
   program.declared_memory = json.value("declared_memory", program.declared_memory);
   ASSAY_ASSIGN_OR_RETURN(program.misbehavior,
                          misbehavior_from_json(json.value("misbehave", Json::object())));
+  ASSAY_ASSIGN_OR_RETURN(program.lies, lies_from_json(json.value("lies", Json::array())));
   if (program.multiply_adds < 0 || program.stream_bytes < 0 || program.stream_bytes > kMostBytes) {
     return fail(ErrorCode::kCorrupt,
                 "\"multiply_adds\" and \"stream_bytes\" are 0 or more, the latter up to 4 GiB");

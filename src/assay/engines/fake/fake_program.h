@@ -10,6 +10,7 @@
 #include "assay/base/enum_names.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
+#include "assay/engines/fake/lies.h"
 #include "assay/engines/fake/misbehavior.h"
 #include "assay/record/launch.h"
 #include "assay/tensor/tensor.h"
@@ -47,7 +48,8 @@ struct OutputFault {
 ///      "multiply_adds": 1000000, "stream_bytes": 67108864,
 ///      "warmup": {"executes": 40, "ratio": 0.3},
 ///      "delegates": ["fakexla"], "declared_memory": [{"name": "arena", "bytes": 100}],
-///      "misbehave": {"at": "steady", "do": "segfault", "after": 3}}
+///      "misbehave": {"at": "steady", "do": "segfault", "after": 3},
+///      "lies": [{"answer": "measure", "body": {"iterations": 0}}]}
 ///
 /// All is optional. dtypes: float64, float32, bool and all integers.
 struct FakeProgram {
@@ -69,6 +71,7 @@ struct FakeProgram {
   std::vector<std::string> delegates;
   std::vector<NamedBytes> declared_memory;
   Misbehavior misbehavior;
+  std::vector<Lie> lies;  ///< In the answers of its runner; lies.h.
 };
 
 /// Errors: kNotFound; kCorrupt when it is not such a program; kUnsupported for a dtype.

@@ -105,6 +105,9 @@ Status misbehave(const Misbehavior& misbehavior) {
     case Deed::kGarbageOnWire:
       write_garbage_to_wire();
       return {};
+    case Deed::kKillAgent:
+      ::kill(::getppid(), SIGKILL);
+      hang();  // Until the kernel ends it with its parent.
   }
   return {};
 }

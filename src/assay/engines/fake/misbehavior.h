@@ -26,6 +26,7 @@ enum class Deed : std::uint8_t {
   kStackOverflow,
   kPrintStdout,
   kGarbageOnWire,
+  kKillAgent,
 };
 
 /// {"at": "steady", "do": "segfault", "after": 3}: what goes wrong, and when.
@@ -76,4 +77,5 @@ inline constexpr auto assay::kEnumNames<assay::fake::Deed> =
         {assay::fake::Deed::kStackOverflow, "stack_overflow"},
         {assay::fake::Deed::kPrintStdout, "print_stdout"},
         {assay::fake::Deed::kGarbageOnWire, "garbage_on_wire"},
+        {assay::fake::Deed::kKillAgent, "kill_agent"},
     });

@@ -1,0 +1,67 @@
+#include "assay/campaign/launcher.h"
+
+#include <fmt/format.h>
+#include <string>
+#include <utility>
+
+#include "assay/base/enum_names.h"
+#include "assay/base/error_code_names.h"  // IWYU pragma: keep
+#include "assay/base/result.h"
+#include "assay/campaign/launch_order.h"
+#include "assay/record/axes.h"
+#include "assay/supervise/agent_client.h"
+
+namespace assay {
+namespace {
+
+constexpr int kTries = 2;
+constexpr int kMostLosses = 3;
+
+/// The agent lives and says why it did not run this.
+LaunchYield refused_launch(const Error& error) {
+  return failed_launch(outcome_from_error(error.code, Stage::kStart), Stage::kStart,
+                       std::string(name_of(error.code)), error.message);
+}
+
+}  // namespace
+
+Result<LaunchYield> Launcher::run(const LaunchOrder& order) {
+  ASSAY_RETURN_IF_ERROR(check_losses());
+  Error loss;
+  for (int i = 0; i < kTries; ++i) {
+    if (!agent_) {
+      ASSAY_ASSIGN_OR_RETURN(agent_, tools_->connect_agent());
+    }
+    auto yield = run_launch(*agent_, order);
+    if (yield) {
+      losses_ = 0;
+      return yield;
+    }
+    if (agent_->conditions()) {  // It still answers.
+      return refused_launch(yield.error());
+    }
+    agent_.reset();
+    loss = std::move(yield).error();
+    if (tools_->listener.should_stop()) {
+      return fail(ErrorCode::kTimeout, "stopped; " + loss.message);
+    }
+  }
+  ++losses_;
+  last_loss_ = fmt::format("'{}' with '{}': {}", order.build.reference(), order.artifact.entry,
+                           loss.message);
+  return failed_launch(
+      Outcome::kCrashed, Stage::kStart, "agent_lost",
+      fmt::format("the agent was lost {} times while this ran: {}", kTries, loss.message));
+}
+
+Status Launcher::check_losses() const {
+  if (losses_ < kMostLosses) {
+    return {};
+  }
+  return fail(ErrorCode::kUnavailable,
+              fmt::format("{} launches in a row lost their agent; the last was {}; leave out what "
+                          "ends the agent, or see to the device, and go on with assay run --resume",
+                          losses_, last_loss_));
+}
+
+}  // namespace assay

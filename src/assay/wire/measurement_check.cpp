@@ -1,0 +1,206 @@
+// The check of what a runner measured; see answer_check.h.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <fmt/format.h>
+#include <numeric>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/base/units.h"
+#include "assay/record/launch.h"
+#include "assay/wire/answer_check.h"
+#include "assay/wire/claim.h"
+#include "assay/wire/clock_slack.h"
+
+namespace assay::wire {
+namespace {
+
+constexpr std::int64_t kMostThreads = 1'000'000;
+constexpr std::int64_t kNsPerSecond = 1'000'000'000;
+
+std::string shown_ns(std::int64_t ns) { return text_from_duration_ns(static_cast<double>(ns)); }
+
+/// The iterations that a plan stands for: a warm-up that is detected is part of the steady series.
+MeasurePlan planned_series(MeasurePlan plan) {
+  if (plan.detects_warmup) {
+    plan.iterations += plan.warmup_iterations;
+    plan.warmup_iterations = 0;
+  }
+  return plan;
+}
+
+/// A runner may stop early where the time budget was spent, and only there.
+Status check_stop(const Measurement& claimed, const MeasurePlan& plan) {
+  if (claimed.stopped_by != "count" && claimed.stopped_by != "time_budget") {
+    ASSAY_RETURN_IF_ERROR(expect_text("stopped_by", claimed.stopped_by));
+    return fail(ErrorCode::kCorrupt,
+                fmt::format("stopped_by is '{}'; it is count or time_budget", claimed.stopped_by));
+  }
+  if (claimed.stopped_by == "count") {
+    return expect_equal("iterations", claimed.iterations, plan.iterations);
+  }
+  ASSAY_RETURN_IF_ERROR(expect_between("iterations", claimed.iterations,
+                                       std::clamp(plan.min_iterations, 1, plan.iterations),
+                                       plan.iterations));
+  return claimed.inferences_ns >= plan.time_budget_ns
+             ? Status()
+             : fail(ErrorCode::kCorrupt,
+                    fmt::format("stopped_by is time_budget after {} of {} iterations, though "
+                                "inferences_ns is {} ns and the budget {} ns",
+                                claimed.iterations, plan.iterations, claimed.inferences_ns,
+                                plan.time_budget_ns));
+}
+
+/// A warm-up may end early where its share of the time budget was spent, and only there.
+Status check_warmup(const Measurement& claimed, const MeasurePlan& plan) {
+  ASSAY_RETURN_IF_ERROR(
+      expect_between("warmup_iterations", claimed.warmup_iterations, 0, plan.warmup_iterations));
+  const double share = static_cast<double>(plan.warmup_iterations) /
+                       (static_cast<double>(plan.warmup_iterations) + plan.iterations);
+  const auto share_ns = static_cast<double>(plan.time_budget_ns) * share;
+  const auto spent_ns = claimed.inferences_ns - claimed.wall_ns;
+  if (claimed.warmup_iterations == plan.warmup_iterations ||
+      static_cast<double>(spent_ns) >= std::floor(share_ns)) {
+    return {};
+  }
+  return fail(ErrorCode::kCorrupt,
+              fmt::format("warmup_iterations is {}, where {} were asked for; its share of the time "
+                          "budget, {:.0f} ns, was not spent: it took {} ns",
+                          claimed.warmup_iterations, plan.warmup_iterations, share_ns, spent_ns));
+}
+
+Status check_counts(const Measurement& claimed, const MeasurePlan& plan) {
+  ASSAY_RETURN_IF_ERROR(check_warmup(claimed, plan));
+  ASSAY_RETURN_IF_ERROR(expect_between("iterations", claimed.iterations, 1, plan.iterations));
+  const auto count = static_cast<std::int64_t>(claimed.warmup_iterations) + claimed.iterations;
+  const auto samples = static_cast<std::int64_t>(claimed.samples.execute_ns.size());
+  if (samples != count) {
+    return fail(ErrorCode::kCorrupt,
+                fmt::format("there are {} samples, where warmup_iterations {} and iterations {} "
+                            "make {}",
+                            samples, claimed.warmup_iterations, claimed.iterations, count));
+  }
+  ASSAY_RETURN_IF_ERROR(expect_equal("streams", claimed.streams, plan.streams));
+  ASSAY_RETURN_IF_ERROR(expect_equal("gap_ns", claimed.gap_ns, plan.gap_ns));
+  ASSAY_RETURN_IF_ERROR(
+      expect_equal("detects_warmup", claimed.detects_warmup ? 1 : 0, plan.detects_warmup ? 1 : 0));
+  return claimed.streams == 1 ? expect_equal("inferences", claimed.inferences, count)
+                              : expect_between("inferences", claimed.inferences, count,
+                                               claimed.inferences_ns + count);
+}
+
+Status check_counters(const Measurement& claimed) {
+  const std::array<std::pair<std::string_view, std::int64_t>, 8> fields = {{
+      {"inferences_ns", claimed.inferences_ns},
+      {"wall_ns", claimed.wall_ns},
+      {"cpu_ns", claimed.cpu_ns},
+      {"run_queue_wait_ns", claimed.run_queue_wait_ns.value_or(0)},
+      {"involuntary_switches", claimed.involuntary_switches},
+      {"minor_faults", claimed.minor_faults},
+      {"major_faults", claimed.major_faults},
+      {"timer_cost_ns", claimed.timer_cost_ns},
+  }};
+  for (const auto& [name, value] : fields) {
+    ASSAY_RETURN_IF_ERROR(expect_not_negative(name, value));
+  }
+  ASSAY_RETURN_IF_ERROR(
+      expect_between("busy_threads", claimed.busy_threads.value_or(0), 0, kMostThreads));
+  return expect_between("clock_resolution_ns", claimed.clock_resolution_ns, 0, kNsPerSecond);
+}
+
+/// Takes times out of a budget, one after the other.
+class TimeBudget {
+ public:
+  TimeBudget(std::int64_t ns, std::int64_t slack_ns) : ns_(ns), left_ns_(ns + slack_ns) {}
+
+  Status spend(std::string_view what, std::int64_t ns) {
+    ASSAY_RETURN_IF_ERROR(expect_not_negative(what, ns));
+    if (ns > left_ns_) {
+      return fail(ErrorCode::kCorrupt,
+                  fmt::format("{} is {} ns: the times up to it add up to more than the {} that "
+                              "there were",
+                              what, ns, shown_ns(ns_)));
+    }
+    left_ns_ -= ns;
+    return {};
+  }
+
+ private:
+  std::int64_t ns_;
+  std::int64_t left_ns_;
+};
+
+Status spend_samples(const PhaseSamples& samples, TimeBudget& budget) {
+  const std::array<std::pair<const char*, const std::vector<std::int64_t>*>, 3> columns = {
+      {{"bind_ns", &samples.bind_ns},
+       {"execute_ns", &samples.execute_ns},
+       {"fetch_ns", &samples.fetch_ns}}};
+  for (const auto& [name, column] : columns) {
+    for (std::size_t i = 0; i < column->size(); ++i) {
+      // The name is made only for one that fails: there are millions.
+      if (const auto status = budget.spend(name, (*column)[i]); !status) {
+        return fail_with_context(status.error(), fmt::format("sample {}", i));
+      }
+    }
+  }
+  return {};
+}
+
+/// All of a launch's executes cannot take no time at all, unless the clock moves in steps in which
+/// each of them has room.
+Status check_some_time_passed(const Measurement& claimed) {
+  constexpr std::int64_t kCoarseStepNs = 1'000;
+  const auto& executes = claimed.samples.execute_ns;
+  const bool is_nothing = std::ranges::all_of(executes, [](auto ns) { return ns == 0; });
+  if (!is_nothing || claimed.clock_resolution_ns >= kCoarseStepNs) {
+    return {};
+  }
+  return fail(ErrorCode::kCorrupt,
+              fmt::format("all {} samples of execute_ns are 0, by a clock with steps of {} ns",
+                          executes.size(), claimed.clock_resolution_ns));
+}
+
+std::int64_t sum_ns(const std::vector<std::int64_t>& times) {
+  return std::accumulate(times.begin(), times.end(), std::int64_t{0});
+}
+
+Status check_times(const Measurement& claimed, std::int64_t left_ns) {
+  constexpr std::int64_t kReadings = 3;  // Of an inference: bind, execute, fetch.
+  const auto readings = kReadings * static_cast<std::int64_t>(claimed.samples.execute_ns.size());
+  const auto step_ns = claimed.clock_resolution_ns;
+  TimeBudget whole(left_ns, clock_slack_ns(left_ns, 1, step_ns));
+  ASSAY_RETURN_IF_ERROR(whole.spend("inferences_ns", claimed.inferences_ns));
+  ASSAY_RETURN_IF_ERROR(expect_between("wall_ns", claimed.wall_ns, 0, claimed.inferences_ns));
+  const auto& samples = claimed.samples;
+  TimeBudget series(claimed.inferences_ns,
+                    clock_slack_ns(claimed.inferences_ns, readings, step_ns));
+  ASSAY_RETURN_IF_ERROR(spend_samples(samples, series));
+  // A session that times itself counts the first inference into inferences_ns, others do not.
+  TimeBudget life(left_ns, clock_slack_ns(left_ns, readings + kReadings, step_ns));
+  ASSAY_RETURN_IF_ERROR(life.spend("first.bind_ns", claimed.first.bind_ns));
+  ASSAY_RETURN_IF_ERROR(life.spend("first.execute_ns", claimed.first.execute_ns));
+  ASSAY_RETURN_IF_ERROR(life.spend("first.fetch_ns", claimed.first.fetch_ns));
+  ASSAY_RETURN_IF_ERROR(
+      life.spend("the sum of the samples",
+                 sum_ns(samples.bind_ns) + sum_ns(samples.execute_ns) + sum_ns(samples.fetch_ns)));
+  return check_some_time_passed(claimed);
+}
+
+}  // namespace
+
+Status check_measurement(const Measurement& measurement, const MeasurePlan& asked,
+                         std::int64_t left_ns) {
+  const auto plan = planned_series(asked);
+  ASSAY_RETURN_IF_ERROR(check_counters(measurement));
+  ASSAY_RETURN_IF_ERROR(check_counts(measurement, plan));
+  ASSAY_RETURN_IF_ERROR(check_stop(measurement, plan));
+  return check_times(measurement, left_ns);
+}
+
+}  // namespace assay::wire
