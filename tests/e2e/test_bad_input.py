@@ -30,13 +30,18 @@ def assert_told(finished: Finished, code: int, *parts: str) -> None:
     ("arguments", "parts"),
     [
         (["bensh", "x"], ["no verb 'bensh'; did you mean 'bench'?"]),
+        (["benhc", "x", "--recipie", "y"], ["no verb 'benhc'; did you mean 'bench'?"]),
+        (["bench", "x", "--recipie", "y"], ["no flag '--recipie'; did you mean '--recipe'?"]),
+        (["engine", "ad", "x"], ["no verb 'ad'; did you mean 'add'?"]),
         ([], ["A subcommand is required", "--help"]),
         (["run", "--drry-run"], ["--drry-run", "--help"]),
         (["run"], ["name a spec file", "--resume latest"]),
         (["list", "engins"], ["'engins'; did you mean 'engines'?"]),
         (["report", "--format", "jsn"], ["no report format 'jsn'; there are: console, json"]),
         (["report", "--report", "x.doc"], ["no format has the extension '.doc'", ".html"]),
+        (["report", "--out", "x.doc"], ["--out x.doc: no format has the extension '.doc'"]),
         (["report", "0000"], ["the store holds no run yet"]),
+        (["list", "runs", "--store", "typo.db"], ["--store typo.db: there is no such store"]),
         (["report"], ["no run"]),
     ],
     ids=lambda value: " ".join(value)[:30] if isinstance(value, list) else None,
@@ -89,6 +94,15 @@ def test_flag_with_a_value_that_cannot_be_used(
         ({"require": {"steady_ns": "fast"}}, ["require.steady_ns"]),
         ({"models": []}, ["models", "is empty"]),
         ({"models": ["mobilenet_v2"]}, ["did you mean 'torchvision:mobilenet_v2'?"]),
+        ({"models": ["torchvision:resnt18"]}, ["'resnt18'; did you mean 'resnet18'?"]),
+        ({"models": ["torchvison:resnet18"]}, ["did you mean 'torchvision'?"]),
+        ({"recipes": ["xnnpack-fp32"]}, ["did you mean 'executorch/xnnpack-fp32'?"]),
+        (
+            {"recipes": ["executorch/fixedpoint-int8"]},
+            ["--plugin delegates/fixedpoint/assay_plugin.py --library executorch="],
+        ),
+        ({"engines": ["onnx"]}, ["unknown engine 'onnx'; did you mean 'onnxruntime'?"]),
+        ({"scenario": {"gap": "20"}}, ["scenario.gap: '20' is not a duration"]),
     ],
     ids=lambda value: json.dumps(value)[:40] if isinstance(value, dict) else None,
 )
@@ -245,8 +259,55 @@ def test_report_that_cannot_be_written_is_told_before_anything_is_measured(
     spec = place.spec(place.program("net"))
     for flag, target in (("--report", "absent/report.html"), ("--out", "absent/report.txt")):
         finished = place.run("run", spec, flag, target)
-        assert_told(finished, UNAVAILABLE, f"cannot write '{target}'", "choose a file")
+        assert_told(finished, USAGE, f"{flag} {target}: there is no folder 'absent'")
+    (place.folder / "report.html").mkdir()
+    finished = place.run("run", spec, "--report", "report.html")
+    assert_told(finished, UNAVAILABLE, "cannot write 'report.html'", "choose a file")
     assert not place.store.exists()
+    assert not (place.folder / "absent").exists()
+
+
+def test_a_mistyped_store_is_not_made(place: Workplace) -> None:
+    spec = place.spec(place.program("net"))
+    finished = place.run("run", spec, "--store", "absent/sub/x.db")
+    assert_told(finished, USAGE, "--store absent/sub/x.db: there is no folder 'absent/sub'")
+    assert not (place.folder / "absent").exists()
+    for reading in (["list", "runs"], ["report"]):
+        assert_told(place.run(*reading, "--store", "typo.db"), USAGE, "typo.db", "no such store")
+    assert not (place.folder / "typo.db").exists()
+    assert_told(place.run("list", "runs"), USAGE, "the store holds no run yet")
+    assert not place.store.exists()
+
+
+def test_a_baseline_that_no_case_has_is_refused(place: Workplace) -> None:
+    spec = place.spec(place.program("net"))
+    finished = place.run("run", spec, "--baseline", "executorch/xnnpack-fp32")
+    assert_told(finished, USAGE, "--baseline executorch/xnnpack-fp32: no case has this recipe")
+    assert not place.store.exists()
+    assert place.run("run", spec, "--baseline", "program").code == 0
+    finished = place.run("report", "--baseline", "progam")
+    assert_told(finished, USAGE, "did you mean 'program'?")
+
+
+def test_the_ending_of_out_is_the_format(place: Workplace) -> None:
+    spec = place.spec(place.program("net"))
+    assert place.run("run", spec, "--out", "x.html").code == 0
+    assert (place.folder / "x.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert place.run("report", "--out", "x.json").code == 0
+    assert json.loads((place.folder / "x.json").read_text(encoding="utf-8"))["cases"]
+    assert place.run("report", "--out", "x.json", "--format", "csv").code == 0
+    assert "," in (place.folder / "x.json").read_text(encoding="utf-8").splitlines()[0]
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(place: Workplace) -> None:
+    spec = place.spec(place.program("net"))
+    assert place.run("run", spec).code == 0
+    reading = place.start("report", "--format", "json")
+    assert reading.stdout is not None
+    reading.stdout.close()
+    reading.wait(timeout=60)
+    assert reading.stderr is not None
+    assert reading.stderr.read() == ""
 
 
 @pytest.fixture

@@ -1,25 +1,36 @@
 #include "assay/cli/common_flags.h"
 
+#include <algorithm>
 #include <asm-generic/ioctls.h>
+#include <cerrno>
 #include <cstdlib>
 #include <deque>
 #include <filesystem>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <fstream>
 #include <iostream>
+#include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <ostream>
+#include <sstream>
 #include <stdlib.h>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "assay/artifact/toolchain.h"
 #include "assay/base/fs.h"
+#include "assay/base/json.h"
+#include "assay/base/log.h"
 #include "assay/base/result.h"
+#include "assay/base/suggest.h"
 #include "assay/record/summary.h"
 #include "assay/report/writer.h"
 #include "assay/spec/recipes.h"
@@ -29,22 +40,45 @@
 namespace assay::cli {
 namespace {
 
+constexpr const char* kPluginVariable = "ASSAY_PLUGINS";
+
 std::filesystem::path default_store() { return assay_home() / "assay.db"; }
 
-Result<ReportFormat> format_of_file(const std::string& file) {
-  const auto extension = std::filesystem::path(file).extension().string();
+std::string known_endings() {
+  std::vector<std::string_view> endings;
   for (const auto& format : report_formats()) {
-    if (format.extension == extension) {
+    endings.push_back(format.extension);
+  }
+  return fmt::format("{}", fmt::join(endings, ", "));
+}
+
+/// The format that a file's ending names. `flag` is what named the file.
+Result<ReportFormat> format_from_ending(const std::string& file, std::string_view flag) {
+  const auto ending = std::filesystem::path(file).extension().string();
+  for (const auto& format : report_formats()) {
+    if (format.extension == ending) {
       return format;
     }
   }
   return fail(ErrorCode::kInvalidArgument,
-              fmt::format("--report {}: no format has the extension '{}'; use .html, .json, "
-                          ".jsonl, .csv, .md or .xml",
-                          file, extension));
+              fmt::format("{} {}: no format has the extension '{}'; use one of {}", flag, file,
+                          ending, known_endings()));
 }
 
-Status check_writable(const std::string& file) {
+/// The folder of a file that is to be written exists: a mistyped one is not made.
+Status check_folder(const std::filesystem::path& file, std::string_view flag) {
+  const auto folder = file.parent_path();
+  std::error_code error;
+  if (folder.empty() || std::filesystem::exists(folder, error)) {
+    return {};
+  }
+  return fail(ErrorCode::kNotFound, fmt::format("{} {}: there is no folder '{}'; make it first, or "
+                                                "name another file",
+                                                flag, file.string(), folder.string()));
+}
+
+Status check_writable(const std::string& file, std::string_view flag) {
+  ASSAY_RETURN_IF_ERROR(check_folder(file, flag));
   // Appending opens without destroying what an earlier run left, should this one fail.
   const std::ofstream target(file, std::ios::app);
   if (!target) {
@@ -63,6 +97,20 @@ ReportStyle style_of(bool is_stdout, ReportStyle style) {
     }
   }
   return style;
+}
+
+/// A reader that has seen enough, as head has, is no failure.
+Status write_to_stdout(const ReportFormat& format, const ReportFlags::WriteFormat& write_format,
+                       const ReportStyle& style) {
+  std::ostringstream text;
+  ASSAY_RETURN_IF_ERROR(write_format(format.name, style, text));
+  errno = 0;
+  std::cout << text.view() << std::flush;
+  if (!std::cout && errno != EPIPE) {
+    return fail(ErrorCode::kExhausted,
+                "cannot write to stdout; the results are in the store: assay report");
+  }
+  return {};
 }
 
 Status write_to_file(const ReportFormat& format, const ReportFlags::WriteFormat& write_format,
@@ -84,12 +132,35 @@ void StoreFlags::declare(CLI::App& app) {
                  "Where results are kept [default: " + default_store().string() + "]");
 }
 
+std::filesystem::path StoreFlags::file() const {
+  return path.empty() ? default_store() : std::filesystem::path(path);
+}
+
 Result<std::unique_ptr<ResultStore>> StoreFlags::open() const {
-  auto store = open_sqlite_store(path.empty() ? default_store() : std::filesystem::path(path));
+  if (!path.empty()) {
+    ASSAY_RETURN_IF_ERROR(check_folder(path, "--store"));
+  }
+  auto store = open_sqlite_store(file());
   if (!store) {
     return fail_with_context(std::move(store).error(), "the store");
   }
   return store;
+}
+
+Result<std::unique_ptr<ResultStore>> StoreFlags::open_existing() const {
+  std::error_code error;
+  if (std::filesystem::exists(file(), error)) {
+    return open();
+  }
+  if (path.empty()) {
+    return fail(ErrorCode::kNotFound,
+                fmt::format("the store holds no run yet ({} does not exist); assay bench, eval and "
+                            "run make one",
+                            file().string()));
+  }
+  return fail(
+      ErrorCode::kNotFound,
+      fmt::format("--store {}: there is no such store; assay doctor says where yours is", path));
 }
 
 void ReportFlags::declare(CLI::App& app) {
@@ -98,28 +169,46 @@ void ReportFlags::declare(CLI::App& app) {
 }
 
 void ReportFlags::declare_targets(CLI::App& app) {
-  app.add_option("--format", format, "Of the report on stdout, or list")->capture_default_str();
+  app.add_option("--format", format,
+                 "Of the main report, or list [default: by the ending of --out, else console]");
   app.add_option("--out", out, "File instead of stdout (-)")->capture_default_str();
   app.add_option("--report", files,
                  "One more report; its extension names the format (.html, .json, …)");
 }
 
+/// A file without an ending gets what stdout would.
+Result<ReportFormat> ReportFlags::main_format() const {
+  const bool has_ending = out != "-" && std::filesystem::path(out).has_extension();
+  if (!format.empty() || !has_ending || out.ends_with(".txt")) {
+    return get_report_format(format.empty() ? "console" : format);
+  }
+  return format_from_ending(out, "--out");
+}
+
 Status ReportFlags::check() const {
-  if (format == "list") {
+  if (is_list()) {
     for (const auto& known : report_formats()) {
       fmt::print("{:<8} {}\n", known.name, known.title);
     }
     return {};
   }
-  ASSAY_RETURN_IF_ERROR(get_report_format(format));
+  ASSAY_RETURN_IF_ERROR(main_format());
   if (out != "-") {
-    ASSAY_RETURN_IF_ERROR(check_writable(out));
+    ASSAY_RETURN_IF_ERROR(check_writable(out, "--out"));
   }
   for (const auto& file : files) {
-    ASSAY_RETURN_IF_ERROR(format_of_file(file));
-    ASSAY_RETURN_IF_ERROR(check_writable(file));
+    ASSAY_RETURN_IF_ERROR(format_from_ending(file, "--report"));
+    ASSAY_RETURN_IF_ERROR(check_writable(file, "--report"));
   }
   return {};
+}
+
+Status ReportFlags::check_baseline(const std::vector<std::string>& recipes) const {
+  if (baseline.empty() || std::ranges::find(recipes, baseline) != recipes.end()) {
+    return {};
+  }
+  return fail(ErrorCode::kNotFound, fmt::format("--baseline {}: no case has this recipe{}",
+                                                baseline, suggestion_for(baseline, recipes)));
 }
 
 Status ReportFlags::write(const RunSummary& summary, bool has_accuracy_tables) const {
@@ -131,49 +220,92 @@ Status ReportFlags::write(const RunSummary& summary, bool has_accuracy_tables) c
 }
 
 Status ReportFlags::write(const WriteFormat& write_format, const ReportStyle& plain) const {
-  ASSAY_ASSIGN_OR_RETURN(const auto main_format, get_report_format(format));
+  ASSAY_ASSIGN_OR_RETURN(const auto first, main_format());
   const bool is_stdout = out == "-";
   const auto style = style_of(is_stdout, plain);
-  ASSAY_RETURN_IF_ERROR(is_stdout ? write_format(format, style, std::cout)
-                                  : write_to_file(main_format, write_format, style, out));
-  std::cout.flush();
+  ASSAY_RETURN_IF_ERROR(is_stdout ? write_to_stdout(first, write_format, style)
+                                  : write_to_file(first, write_format, style, out));
   for (const auto& file : files) {
-    ASSAY_ASSIGN_OR_RETURN(const auto file_format, format_of_file(file));
+    ASSAY_ASSIGN_OR_RETURN(const auto file_format, format_from_ending(file, "--report"));
     ASSAY_RETURN_IF_ERROR(write_to_file(file_format, write_format, plain, file));
   }
   return {};
 }
 
 void ToolchainFlags::declare(CLI::App& app) {
-  app.add_option("--python", python, "Interpreter whose torch and executorch make artifacts");
-  app.add_option("--plugin", plugins, "Python file with models, recipes, engines or metrics");
+  declare_sources(app);
   app.add_option("--jobs", jobs, "Artifacts made at a time")
       ->capture_default_str()
       ->check(CLI::Range(1, 64));
 }
 
-void ToolchainFlags::apply() const {
-  if (plugins.empty()) {
-    return;
-  }
-  std::string joined;
-  for (const auto& plugin : plugins) {
-    joined += (joined.empty() ? "" : ":") + std::filesystem::absolute(plugin).string();
-  }
-  ::setenv("ASSAY_PLUGINS", joined.c_str(), 1);
+void ToolchainFlags::declare_sources(CLI::App& app) {
+  app.add_option("--python", python, "Interpreter whose torch and executorch make artifacts");
+  app.add_option("--plugin", plugins,
+                 "Python file with models and recipes, beside those of ASSAY_PLUGINS");
 }
 
-SpecContext ToolchainFlags::context(std::string origin) const {
-  SpecContext context{.origin = std::move(origin), .folder = ".", .has_plugins = !plugins.empty()};
-  if (plugins.empty()) {
-    return context;
+std::vector<std::string> ToolchainFlags::plugin_files() const {
+  std::vector<std::string> files;
+  for (const auto& plugin : plugins) {
+    files.push_back(std::filesystem::absolute(plugin).lexically_normal().string());
+  }
+  const char* named = std::getenv(kPluginVariable);
+  std::istringstream paths(named == nullptr ? "" : named);
+  for (std::string path; std::getline(paths, path, ':');) {
+    if (!path.empty() && std::ranges::find(files, path) == files.end()) {
+      files.push_back(path);
+    }
+  }
+  return files;
+}
+
+void ToolchainFlags::apply() const {
+  if (const auto files = plugin_files(); !files.empty()) {
+    ::setenv(kPluginVariable, fmt::format("{}", fmt::join(files, ":")).c_str(), 1);
+  }
+}
+
+Result<Json> ToolchainFlags::describe_plugins() const {
+  const auto files = plugin_files();
+  if (files.empty()) {
+    return Json();
+  }
+  for (const auto& file : files) {
+    if (!std::filesystem::exists(file)) {
+      return fail(ErrorCode::kNotFound, fmt::format("there is no plug-in '{}'", file));
+    }
   }
   apply();
-  static std::deque<RecipeCatalog> asked;  // contexts refer to them
-  if (const auto document = query_presets(default_python(python))) {
-    if (auto catalog = RecipeCatalog::from_json(*document, "recipes of plug-ins")) {
-      context.catalog = &asked.emplace_back(*std::move(catalog));
+  ASSAY_ASSIGN_OR_RETURN(auto described, query_presets(default_python(python)));
+  const auto broken = described.value("broken", std::map<std::string, std::string>());
+  for (const auto& [plugin, error] : broken) {
+    const auto text = fmt::format("the plug-in {} does not load: {}", plugin, error);
+    if (std::ranges::find(files, plugin) != files.end()) {
+      return fail(ErrorCode::kInvalidArgument, text);
     }
+    log_line(LogLevel::kWarning, text);  // An installed one, which nobody named here.
+  }
+  return described;
+}
+
+Result<SpecContext> ToolchainFlags::context(std::string origin) const {
+  SpecContext context{.origin = std::move(origin), .folder = "."};
+  auto described = describe_plugins();
+  if (!described && described.error().code == ErrorCode::kUnavailable) {
+    context.has_plugins = true;
+    return context;
+  }
+  ASSAY_RETURN_IF_ERROR(described);
+  if (described->is_null()) {
+    return context;
+  }
+  static std::deque<RecipeCatalog> asked;  // contexts refer to them
+  ASSAY_ASSIGN_OR_RETURN(auto catalog, RecipeCatalog::from_json(*described, "recipes of plug-ins"));
+  context.catalog = &asked.emplace_back(std::move(catalog));
+  const auto models = described->value("models", Json::object());
+  for (const auto& [name, sentence] : models.items()) {
+    context.plugin_models.push_back(name);
   }
   return context;
 }

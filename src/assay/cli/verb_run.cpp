@@ -1,6 +1,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "assay/base/result.h"
 #include "assay/cli/campaign_setup.h"
@@ -22,8 +23,8 @@ struct RunOptions {
 Result<ExitCode> resume_run(const RunOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto store, options.flags.store.open());
   ASSAY_ASSIGN_OR_RETURN(const auto run, store->get_run(options.resume));
-  ASSAY_ASSIGN_OR_RETURN(
-      const auto spec, spec_from_json(run.spec, options.flags.toolchain.context("run " + run.id)));
+  ASSAY_ASSIGN_OR_RETURN(const auto context, options.flags.toolchain.context("run " + run.id));
+  ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_from_json(run.spec, context));
   return execute_spec(spec, options.flags, run);
 }
 
@@ -35,9 +36,8 @@ Result<ExitCode> execute_run(const RunOptions& options) {
     return fail(ErrorCode::kInvalidArgument,
                 "name a spec file, such as specs/mobilenet.json, or --resume latest");
   }
-  ASSAY_ASSIGN_OR_RETURN(
-      const auto spec,
-      read_spec_file(options.spec_file, options.flags.toolchain.context(options.spec_file)));
+  ASSAY_ASSIGN_OR_RETURN(auto context, options.flags.toolchain.context(options.spec_file));
+  ASSAY_ASSIGN_OR_RETURN(const auto spec, read_spec_file(options.spec_file, std::move(context)));
   return execute_spec(spec, options.flags);
 }
 
