@@ -5,6 +5,7 @@ import os
 import sqlite3
 import struct
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -267,6 +268,48 @@ def test_report_that_cannot_be_written_is_told_before_anything_is_measured(
     assert not (place.folder / "absent").exists()
 
 
+def test_a_factory_that_its_file_does_not_define(place: Workplace) -> None:
+    net = place.folder / "net.py"
+    net.write_text("def make():\n    raise SystemExit('never run')\n", encoding="utf-8")
+    assert_told(place.run("bench", f"{net}:mke"), USAGE, "net.py defines no 'mke'", "'make'")
+    assert_told(place.run("bench", str(net)), USAGE, "net.py:make")
+    assert not place.store.exists()
+
+
+def test_a_plugin_that_does_not_load_is_named(place: Workplace) -> None:
+    broken = place.folder / "my_plugin.py"
+    broken.write_text("import no_such_package\n", encoding="utf-8")
+    told = (str(broken), "No module named 'no_such_package'")
+    python = ("--python", sys.executable)
+    model = "torchvision:resnet18"
+    assert_told(place.run("bench", model, "--plugin", str(broken), *python), USAGE, *told)
+    assert_told(place.run("list", "recipes", "--plugin", str(broken), *python), USAGE, *told)
+    place.env["ASSAY_PLUGINS"] = str(broken)
+    assert_told(place.run("list", "models", *python), USAGE, *told)
+    absent = place.run("bench", model, "--plugin", "absent.py", *python)
+    assert_told(absent, USAGE, "there is no plug-in", "absent.py")
+
+
+def test_lists_show_what_plugins_bring(place: Workplace) -> None:
+    plugin = place.folder / "my_plugin.py"
+    plugin.write_text(
+        "def net():\n    'A net of mine.'\n\n"
+        "models = {'my:net': net}\n"
+        "recipes = [{'name': 'my/fp32', 'lowering': {'partitioner': 'xnnpack'}}]\n",
+        encoding="utf-8",
+    )
+    python = ("--python", sys.executable, "--plugin", str(plugin))
+    assert "my:net" in place.run("list", "models", *python).out
+    recipes = place.run("list", "recipes", *python).out
+    assert "my/fp32" in recipes
+    assert "(needs --plugin delegates/fixedpoint/assay_plugin.py --library" in recipes
+
+
+def test_the_schema_of_specs_is_printed(place: Workplace) -> None:
+    schema = place.run("list", "schema").json()
+    assert "$schema" in schema["properties"]
+
+
 def test_a_mistyped_store_is_not_made(place: Workplace) -> None:
     spec = place.spec(place.program("net"))
     finished = place.run("run", spec, "--store", "absent/sub/x.db")
@@ -297,17 +340,6 @@ def test_the_ending_of_out_is_the_format(place: Workplace) -> None:
     assert json.loads((place.folder / "x.json").read_text(encoding="utf-8"))["cases"]
     assert place.run("report", "--out", "x.json", "--format", "csv").code == 0
     assert "," in (place.folder / "x.json").read_text(encoding="utf-8").splitlines()[0]
-
-
-def test_a_reader_that_has_seen_enough_is_no_error(place: Workplace) -> None:
-    spec = place.spec(place.program("net"))
-    assert place.run("run", spec).code == 0
-    reading = place.start("report", "--format", "json")
-    assert reading.stdout is not None
-    reading.stdout.close()
-    reading.wait(timeout=60)
-    assert reading.stderr is not None
-    assert reading.stderr.read() == ""
 
 
 @pytest.fixture
