@@ -180,9 +180,9 @@ def load_core() -> Any:
         from assay import _core
     except ImportError as error:
         raise AssayError(
-            f"the extension module assay._core does not load ({error}); install the package with "
-            "pip install assay, or build it in a source tree: cmake --build build/release "
-            "--target assay_python",
+            f"the extension module assay._core does not load ({error}); make build in Assay's "
+            "source tree builds it for the interpreter of its .venv, a wheel that was built from "
+            "the tree has it",
             code="unavailable",
         ) from error
     return _core

@@ -116,10 +116,12 @@ class Workplace:
 
     # ---- commands
 
-    def start(self, *arguments: str | Path, cwd: Path | None = None) -> subprocess.Popen[str]:
+    def start(
+        self, *arguments: str | Path, cwd: Path | None = None, program: Path = BIN / "assay"
+    ) -> subprocess.Popen[str]:
         """`assay` in a process group of its own, as from a shell."""
         return subprocess.Popen(
-            [str(BIN / "assay"), *map(str, arguments)],
+            [str(program), *map(str, arguments)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

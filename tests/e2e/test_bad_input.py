@@ -5,6 +5,7 @@ import os
 import sqlite3
 import struct
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -30,13 +31,18 @@ def assert_told(finished: Finished, code: int, *parts: str) -> None:
     ("arguments", "parts"),
     [
         (["bensh", "x"], ["no verb 'bensh'; did you mean 'bench'?"]),
+        (["benhc", "x", "--recipie", "y"], ["no verb 'benhc'; did you mean 'bench'?"]),
+        (["bench", "x", "--recipie", "y"], ["no flag '--recipie'; did you mean '--recipe'?"]),
+        (["engine", "ad", "x"], ["no verb 'ad'; did you mean 'add'?"]),
         ([], ["A subcommand is required", "--help"]),
         (["run", "--drry-run"], ["--drry-run", "--help"]),
         (["run"], ["name a spec file", "--resume latest"]),
         (["list", "engins"], ["'engins'; did you mean 'engines'?"]),
         (["report", "--format", "jsn"], ["no report format 'jsn'; there are: console, json"]),
         (["report", "--report", "x.doc"], ["no format has the extension '.doc'", ".html"]),
+        (["report", "--out", "x.doc"], ["--out x.doc: no format has the extension '.doc'"]),
         (["report", "0000"], ["the store holds no run yet"]),
+        (["list", "runs", "--store", "typo.db"], ["--store typo.db: there is no such store"]),
         (["report"], ["no run"]),
     ],
     ids=lambda value: " ".join(value)[:30] if isinstance(value, list) else None,
@@ -89,6 +95,15 @@ def test_flag_with_a_value_that_cannot_be_used(
         ({"require": {"steady_ns": "fast"}}, ["require.steady_ns"]),
         ({"models": []}, ["models", "is empty"]),
         ({"models": ["mobilenet_v2"]}, ["did you mean 'torchvision:mobilenet_v2'?"]),
+        ({"models": ["torchvision:resnt18"]}, ["'resnt18'; did you mean 'resnet18'?"]),
+        ({"models": ["torchvison:resnet18"]}, ["did you mean 'torchvision'?"]),
+        ({"recipes": ["xnnpack-fp32"]}, ["did you mean 'executorch/xnnpack-fp32'?"]),
+        (
+            {"recipes": ["executorch/fixedpoint-int8"]},
+            ["--plugin delegates/fixedpoint/assay_plugin.py --library executorch="],
+        ),
+        ({"engines": ["onnx"]}, ["unknown engine 'onnx'; did you mean 'onnxruntime'?"]),
+        ({"scenario": {"gap": "20"}}, ["scenario.gap: '20' is not a duration"]),
     ],
     ids=lambda value: json.dumps(value)[:40] if isinstance(value, dict) else None,
 )
@@ -245,8 +260,86 @@ def test_report_that_cannot_be_written_is_told_before_anything_is_measured(
     spec = place.spec(place.program("net"))
     for flag, target in (("--report", "absent/report.html"), ("--out", "absent/report.txt")):
         finished = place.run("run", spec, flag, target)
-        assert_told(finished, UNAVAILABLE, f"cannot write '{target}'", "choose a file")
+        assert_told(finished, USAGE, f"{flag} {target}: there is no folder 'absent'")
+    (place.folder / "report.html").mkdir()
+    finished = place.run("run", spec, "--report", "report.html")
+    assert_told(finished, UNAVAILABLE, "cannot write 'report.html'", "choose a file")
     assert not place.store.exists()
+    assert not (place.folder / "absent").exists()
+
+
+def test_a_factory_that_its_file_does_not_define(place: Workplace) -> None:
+    net = place.folder / "net.py"
+    net.write_text("def make():\n    raise SystemExit('never run')\n", encoding="utf-8")
+    assert_told(place.run("bench", f"{net}:mke"), USAGE, "net.py defines no 'mke'", "'make'")
+    assert_told(place.run("bench", str(net)), USAGE, "net.py:make")
+    assert not place.store.exists()
+
+
+def test_a_plugin_that_does_not_load_is_named(place: Workplace) -> None:
+    broken = place.folder / "my_plugin.py"
+    broken.write_text("import no_such_package\n", encoding="utf-8")
+    told = (str(broken), "No module named 'no_such_package'")
+    python = ("--python", sys.executable)
+    model = "torchvision:resnet18"
+    assert_told(place.run("bench", model, "--plugin", str(broken), *python), USAGE, *told)
+    assert_told(place.run("list", "recipes", "--plugin", str(broken), *python), USAGE, *told)
+    place.env["ASSAY_PLUGINS"] = str(broken)
+    assert_told(place.run("list", "models", *python), USAGE, *told)
+    absent = place.run("bench", model, "--plugin", "absent.py", *python)
+    assert_told(absent, USAGE, "there is no plug-in", "absent.py")
+
+
+def test_lists_show_what_plugins_bring(place: Workplace) -> None:
+    plugin = place.folder / "my_plugin.py"
+    plugin.write_text(
+        "def net():\n    'A net of mine.'\n\n"
+        "models = {'my:net': net}\n"
+        "recipes = [{'name': 'my/fp32', 'lowering': {'partitioner': 'xnnpack'}}]\n",
+        encoding="utf-8",
+    )
+    python = ("--python", sys.executable, "--plugin", str(plugin))
+    assert "my:net" in place.run("list", "models", *python).out
+    recipes = place.run("list", "recipes", *python).out
+    assert "my/fp32" in recipes
+    assert "(needs --plugin delegates/fixedpoint/assay_plugin.py --library" in recipes
+
+
+def test_the_schema_of_specs_is_printed(place: Workplace) -> None:
+    schema = place.run("list", "schema").json()
+    assert "$schema" in schema["properties"]
+
+
+def test_a_mistyped_store_is_not_made(place: Workplace) -> None:
+    spec = place.spec(place.program("net"))
+    finished = place.run("run", spec, "--store", "absent/sub/x.db")
+    assert_told(finished, USAGE, "--store absent/sub/x.db: there is no folder 'absent/sub'")
+    assert not (place.folder / "absent").exists()
+    for reading in (["list", "runs"], ["report"]):
+        assert_told(place.run(*reading, "--store", "typo.db"), USAGE, "typo.db", "no such store")
+    assert not (place.folder / "typo.db").exists()
+    assert_told(place.run("list", "runs"), USAGE, "the store holds no run yet")
+    assert not place.store.exists()
+
+
+def test_a_baseline_that_no_case_has_is_refused(place: Workplace) -> None:
+    spec = place.spec(place.program("net"))
+    finished = place.run("run", spec, "--baseline", "executorch/xnnpack-fp32")
+    assert_told(finished, USAGE, "--baseline executorch/xnnpack-fp32: no case has this recipe")
+    assert not place.store.exists()
+    assert place.run("run", spec, "--baseline", "program").code == 0
+    finished = place.run("report", "--baseline", "progam")
+    assert_told(finished, USAGE, "did you mean 'program'?")
+
+
+def test_the_ending_of_out_is_the_format(place: Workplace) -> None:
+    spec = place.spec(place.program("net"))
+    assert place.run("run", spec, "--out", "x.html").code == 0
+    assert (place.folder / "x.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert place.run("report", "--out", "x.json").code == 0
+    assert json.loads((place.folder / "x.json").read_text(encoding="utf-8"))["cases"]
+    assert place.run("report", "--out", "x.json", "--format", "csv").code == 0
+    assert "," in (place.folder / "x.json").read_text(encoding="utf-8").splitlines()[0]
 
 
 def test_no_report_takes_the_place_of_a_store_or_an_input(place: Workplace) -> None:

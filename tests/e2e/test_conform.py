@@ -188,3 +188,22 @@ def test_what_is_delegated_is_a_gate(conform: Workplace) -> None:
     assert run(conform, "--only", "aten.left", "--require-delegation", "partial").code == 0
     stale = run(conform, "--require-delegation", "partial")
     assert [entry["entry"] for entry in stale.json()["stale"]] == ['{"operator":"aten.left*"}']
+
+
+def test_a_pattern_that_fits_no_operator_is_told_before_a_toolchain_starts(
+    place: Workplace,
+) -> None:
+    place.env["ASSAY_PYTHON"] = "/absent/python"
+    finished = place.run("conform", "--match", "add")
+    assert finished.code == 5, finished
+    assert "no operator fits 'add'; did you mean aten.add." in finished.err
+    assert "'aten.add*'" in finished.err
+
+
+def test_a_reader_of_the_coverage_that_has_seen_enough_is_no_error(conform: Workplace) -> None:
+    reading = conform.start("conform", "--coverage", "--quiet")
+    assert reading.stdout is not None
+    assert reading.stderr is not None
+    reading.stdout.close()
+    assert (reading.wait(timeout=60), reading.stderr.read()) == (0, "")
+    reading.stderr.close()

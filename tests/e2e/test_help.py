@@ -30,6 +30,8 @@ PAGES = {
     },
     "engine_add": ["engine", "add"],
     "engine_check": ["engine", "check"],
+    "engine_list": ["engine", "list"],
+    "engine_remove": ["engine", "remove"],
 }
 
 

@@ -57,9 +57,8 @@ class JobError(Exception):
 
 
 class RequestError(JobError):
-    """The request asks for what cannot be, or names what does not exist."""
+    """The request asks for what cannot be, or names what does not exist: its author's fault."""
 
-    outcome = "harness_error"
     reason_code = "invalid_request"
 
 
@@ -140,6 +139,14 @@ def failure_of(error: BaseException, stage: str | None) -> dict[str, Any]:
 def find_hint(message: str) -> str:
     """What is known to mend an error, to be put behind its text; empty when nothing is."""
     return next((f"\n{hint}" for pattern, hint in HINTS if re.search(pattern, message)), "")
+
+
+def is_wrong_use(error: Exception) -> bool:
+    """Whether a model's error may come from inputs that do not fit it.
+
+    An exhausted memory and a dtype that has no kernel are told as what they are.
+    """
+    return not (_is_out_of_memory(error) or _REFUSED.search(str(error)))
 
 
 def _failure(outcome: str, reason_code: str, text: str) -> dict[str, Any]:

@@ -5,7 +5,7 @@ Generated values depend on numpy's Philox generator only, so every toolchain see
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -115,18 +115,26 @@ def refuse_shared(evaluation: InputSet, calibration: InputSet | None) -> None:
 
 
 def samples_of(
-    inputs: InputSet, specs: Sequence[InputSpec], brought: Brought | None = None
+    inputs: InputSet,
+    specs: Sequence[InputSpec],
+    brought: Brought | None = None,
+    own: Sample | None = None,
 ) -> list[Sample]:
     """All samples of the set, each a tuple with one tensor for each spec."""
-    return labelled_samples_of(inputs, specs, brought)[0]
+    return labelled_samples_of(inputs, specs, brought, own)[0]
 
 
 def labelled_samples_of(
-    inputs: InputSet, specs: Sequence[InputSpec], brought: Brought | None = None
+    inputs: InputSet,
+    specs: Sequence[InputSpec],
+    brought: Brought | None = None,
+    own: Sample | None = None,
 ) -> tuple[list[Sample], list[torch.Tensor] | None]:
     """All samples of the set, and the labels of each, int64 of one dimension.
 
-    Labels are None for a set that has none. `brought` has the samples of the generator "own".
+    Labels are None for a set that has none. `brought` has the samples of the generator "own"; of a
+    factory that returns inputs, `own`, these are the first sample of an evaluation, and the others
+    are drawn in their shapes, types and ranges.
 
     Raises:
         RequestError: the samples do not fit the specs, or some have labels and some have not; own
@@ -134,7 +142,7 @@ def labelled_samples_of(
     """
     if inputs.generator == OWN:
         if brought is None:
-            raise RequestError('this model brings no inputs; use a generator other than "own"')
+            return _own_samples(inputs, specs, own), None
         if inputs.role == "calibration":
             return [brought.draw(inputs.seed, sample) for sample in range(inputs.count)], None
         return brought.samples(inputs.seed, inputs.count), None
@@ -148,6 +156,20 @@ def labelled_samples_of(
 
 class NoExpectedOutputs(RequestError):
     """Inputs that come without the outputs that are expected of them."""
+
+
+def _own_samples(inputs: InputSet, specs: Sequence[InputSpec], own: Sample | None) -> list[Sample]:
+    """Samples of a factory that returns one; what calibrates is drawn, all of it."""
+    if own is None:
+        raise RequestError(
+            "this model brings no inputs: its factory returns no (module, inputs); "
+            'leave "own" out, or give inputs from a file'
+        )
+    drawn = [
+        generate_sample(replace(inputs, generator="normal"), specs, index)
+        for index in range(inputs.count)
+    ]
+    return drawn if inputs.role == "calibration" else [own, *drawn[1:]]
 
 
 def expected_of(inputs: InputSet, ports: Sequence[Port] | None, count: int) -> list[Sample]:

@@ -33,9 +33,7 @@ def list_models() -> list[Item]:
         _item(models.TORCHVISION + name, "torchvision, 1x3x224x224 unless told otherwise")
         for name in others
     ]
-    for name, factory in load_plugins().models.items():
-        items.append(_item(name, _first_line(factory) or "from a plug-in"))
-    return items
+    return items + [_item(name, text) for name, text in load_plugins().sentences().items()]
 
 
 def list_recipes() -> list[Item]:
@@ -96,10 +94,6 @@ def _broken_plugins() -> list[Item]:
 def _item(name: str, description: str, reason: str | None = None) -> Item:
     available = {"available": reason is None, "reason": reason}
     return {"name": name, "description": description, **available}
-
-
-def _first_line(function: Any) -> str:
-    return (getattr(function, "__doc__", None) or "").strip().split("\n")[0]
 
 
 _LISTS: dict[str, Callable[[], list[Item]]] = {"models": list_models, "recipes": list_recipes}

@@ -5,7 +5,8 @@ import importlib.util
 import inspect
 import json
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -17,7 +18,13 @@ import torch
 
 from assay.aot import aoti, compat, healthy
 from assay.aot.brought import Brought
-from assay.aot.errors import MissingDependency, RequestError, reading
+from assay.aot.errors import (
+    MissingDependency,
+    RequestError,
+    is_wrong_use,
+    readable_error,
+    reading,
+)
 from assay.aot.inputs import (
     InputSet,
     InputSpec,
@@ -54,7 +61,7 @@ class Model:
     """A model in memory, in evaluation mode, with inputs to export it by.
 
     `exported` is set for a .pt2 file; `module` is callable in every case. `brought` is what the
-    model has of its own beside the module.
+    model has of its own beside the module, `own` the inputs that its factory returns with it.
     """
 
     spec: ModelSpec
@@ -66,6 +73,7 @@ class Model:
     parameters: int
     exported: torch.export.ExportedProgram | None = None
     brought: Brought | None = None
+    own: Sample | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The manifest's account of the model."""
@@ -115,14 +123,65 @@ def load_model(spec: ModelSpec) -> Model:
     if brought is not None and spec.inputs is not None:
         raise RequestError(f'{spec.ref} brings its own inputs; leave the model\'s "inputs" out')
     inputs = _input_specs(spec, example)
+    own = example
     if spec.inputs is not None or example is None:
         example = generate_sample(_EXAMPLE, inputs, 0)
     if exported is None:
         module.eval()
-    health = _health(spec, module, inputs, brought)
+    with _blaming_given_inputs(spec, module, own):
+        health = _health(spec, module, inputs, brought)
+    own = own if spec.inputs is None else None
     count = sum(parameter.numel() for parameter in module.parameters())
     digest = weights_sha256(module)
-    return Model(spec, module, inputs, example, health, digest, count, exported, brought)
+    return Model(spec, module, inputs, example, health, digest, count, exported, brought, own)
+
+
+@contextmanager
+def _blaming_given_inputs(
+    spec: ModelSpec, module: torch.nn.Module, own: Sample | None
+) -> Iterator[None]:
+    """Blames the request where the model fails on the given inputs and not on its own.
+
+    Raises:
+        RequestError: it names the given inputs, and the model's own where it has them.
+    """
+    try:
+        yield
+    except Exception as error:
+        if spec.inputs is None or not is_wrong_use(error) or not _runs_on(module, own):
+            raise
+        names = _input_names(module, len(spec.inputs))
+        given = _text_of_inputs(names, spec.inputs)
+        text = f"{spec.ref} does not run with the inputs that are given, {given}"
+        if own is not None:
+            text += f"; its own are {_text_of_inputs(names, [spec_of(one) for one in own])}"
+        raise RequestError(f"{text}: {readable_error(error)}") from error
+
+
+def _runs_on(module: torch.nn.Module, sample: Sample | None) -> bool:
+    """Whether the model runs on its own inputs; without any, nothing speaks against it."""
+    if sample is None:
+        return True
+    try:
+        with torch.no_grad():
+            module(*sample)
+    except Exception:
+        return False
+    return True
+
+
+def _input_names(module: torch.nn.Module, count: int) -> list[str]:
+    """Names of forward's parameters, and places where it tells no more of them."""
+    parameters = inspect.signature(module.forward).parameters.values()
+    names = [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
+    return [*names, *map(str, range(len(names), count))]
+
+
+def _text_of_inputs(names: Sequence[str], specs: Sequence[InputSpec]) -> str:
+    return ", ".join(
+        f"{name} {'x'.join(map(str, spec.shape)) or 'scalar'} {spec.dtype}"
+        for name, spec in zip(names, specs, strict=False)
+    )
 
 
 def _health(
@@ -286,7 +345,10 @@ def _input_specs(spec: ModelSpec, example: Sample | None) -> tuple[InputSpec, ..
         return tuple(input_spec_from_json(entry) for entry in listed["inputs"])
     if spec.ref.startswith(TORCHVISION):
         return _DEFAULT_INPUTS
-    raise RequestError(f'{spec.ref} has no example inputs; give the model\'s "inputs"')
+    raise RequestError(
+        f"{spec.ref} has no example inputs; give a shape for each: --input-shape 1,3,224,224 "
+        '(with its type: 2,5:int64), in a spec the model\'s "inputs"'
+    )
 
 
 _FAMILIES: dict[str, Callable[[ModelSpec], Any]] = {

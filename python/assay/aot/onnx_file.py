@@ -127,10 +127,12 @@ def _value(value: Any, node: Any, constants: Mapping[str, Any]) -> Value:
     from onnx.helper import tensor_dtype_to_np_dtype
 
     tensor = value.type.tensor_type
+    names = [dimension.dim_param for dimension in tensor.shape.dim]
     return {
         "name": value.name,
         "dtype": tensor_dtype_to_np_dtype(tensor.elem_type).name,
         "shape": _shape(tensor) if tensor.HasField("shape") else None,
+        **({"dimensions": names} if any(names) else {}),
         "quantization": None if node is None else _quantization(node, constants),
     }
 

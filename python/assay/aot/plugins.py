@@ -32,6 +32,13 @@ class Plugins:
     recipes: tuple[dict[str, Any], ...] = ()
     broken: dict[str, str] = field(default_factory=dict)
 
+    def sentences(self) -> dict[str, str]:
+        """What each model is: the first line of its factory's docstring, or that it is plugged."""
+        return {
+            name: (getattr(factory, "__doc__", None) or "from a plug-in").strip().split("\n")[0]
+            for name, factory in self.models.items()
+        }
+
 
 @cache
 def load_plugins() -> Plugins:

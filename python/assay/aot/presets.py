@@ -1,12 +1,24 @@
 """The preset recipes with those of plug-ins: ``python -m assay.aot.presets`` prints one document.
 
-The schema is that of data/recipes.json, the part of it that needs no plug-in.
+The schema is that of data/recipes.json, the part of it that needs no plug-in. Of plug-ins it tells
+the models, too, and which of them do not load.
 """
 
+import contextlib
 import json
 import sys
+from typing import Any
 
+from assay.aot.plugins import load_plugins
 from assay.aot.recipes import preset_document
 
+
+def describe_presets() -> dict[str, Any]:
+    """The document; "models": {reference: sentence}, "broken": {plug-in: Python's error}."""
+    with contextlib.redirect_stdout(sys.stderr):  # A plug-in may print while it loads.
+        document, plugins = preset_document(), load_plugins()
+    return {**document, "models": plugins.sentences(), "broken": plugins.broken}
+
+
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps(preset_document()) + "\n")
+    sys.stdout.write(json.dumps(describe_presets()) + "\n")

@@ -61,7 +61,7 @@ def calibration_samples(model: Model, calibration: InputSet) -> list[Sample]:
     """The samples that calibrate: the model's own where it has some and nothing else is asked."""
     if model.brought is not None and calibration == DEFAULT_CALIBRATION:
         calibration = replace(calibration, generator=OWN)
-    return samples_of(calibration, model.inputs, model.brought)
+    return samples_of(calibration, model.inputs, model.brought, model.own)
 
 
 def quantize(model: Model, quantization: dict[str, Any] | None, calibration: InputSet) -> Quantized:

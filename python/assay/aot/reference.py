@@ -73,7 +73,7 @@ def make_reference(
         whole = run_stage(made, given, calibration_set, stages)
     if with_layers:
         quantized = with_layers_of(made, whole, quantized)
-    given_samples, labels = labelled_samples_of(evaluation, made.inputs, made.brought)
+    given_samples, labels = labelled_samples_of(evaluation, made.inputs, made.brought, made.own)
     task = Task(quantized, given_samples, labels)
     if pieces:
         refuse_kind_of_pieces(kind)

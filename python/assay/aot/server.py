@@ -225,7 +225,7 @@ def _log_path(request: dict[str, Any]) -> Path:
 
 
 def _refusal(text: str) -> dict[str, Any]:
-    failure = {"outcome": "harness_error", "reason_code": "invalid_request", "text": text}
+    failure = {"outcome": "aot_error", "reason_code": "invalid_request", "text": text}
     return {"event": "done", **failure, "stage": None, "result": {}}
 
 

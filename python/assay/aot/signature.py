@@ -49,7 +49,7 @@ class Value:
 
     def __str__(self) -> str:
         shape = "of any rank" if self.shape is None else _text_of_shape(self.shape)
-        return f"'{self.name}' {self.dtype} {shape}"
+        return f"'{self.name}' {self.dtype} {shape}" if self.name else f"{self.dtype} {shape}"
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,8 @@ def bind_dimensions(
     if signature is None:
         if given is None:
             raise RequestError(
-                'this format does not tell its inputs; give the model\'s "inputs": '
+                "this format does not tell its inputs; give a shape for each: --input-shape 1,8 "
+                '(with its type: 2,5:int64), in a spec "inputs": '
                 '[[{"shape": [1, 8], "dtype": "float32"}]]'
             )
         _check_names(dimensions, ())
@@ -127,7 +128,9 @@ def _check_names(dimensions: Mapping[str, int], known: Sequence[str]) -> None:
 
 def _bind(value: Value, dimensions: Mapping[str, int]) -> InputSpec:
     if value.shape is None:
-        raise RequestError(f'input {value}: give its shape under "inputs"')
+        raise RequestError(
+            f'input {value}: give its shape by --input-shape, in a spec under "inputs"'
+        )
     sizes = tuple(
         size if isinstance(size, int) else dimensions.get(size, -1) for size in value.shape
     )
@@ -157,12 +160,12 @@ def _known_dtype(value: Value) -> str:
 def _why_open(value: Value, axis: int) -> str:
     assert value.shape is not None
     name = value.shape[axis]
-    whole = 'the whole shape by "inputs", or by a file of inputs'
+    whole = 'the whole shape by --input-shape (in a spec "inputs"), or a file of inputs'
     if not name:
         return f"dimension {axis} of input {value} is not bound: give {whole}"
     return (
         f"dimension '{name}' of input {value} is not bound: "
-        f'give "dimensions": {{"{name}": 1}}, {whole}'
+        f'give --dimension {name}=1 (in a spec "dimensions": {{"{name}": 1}}), {whole}'
     )
 
 

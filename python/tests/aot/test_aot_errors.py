@@ -18,7 +18,7 @@ def raised(function):
 @pytest.mark.parametrize(
     ("error", "outcome", "reason"),
     [
-        (RequestError("x"), "harness_error", "invalid_request"),
+        (RequestError("x"), "aot_error", "invalid_request"),
         (Unsupported("x"), "unsupported", "unsupported"),
         (MissingDependency("x"), "aot_error", "missing_dependency"),
         (MemoryError(), "out_of_memory", "allocation_failed"),

@@ -176,7 +176,7 @@ def test_stopping_after_lowering_leaves_no_program(server, factory, tmp_path):
 )
 def test_unread_options_are_refused(server, factory, tmp_path, lowering, words):
     done = build(server, factory("small"), {"lowering": lowering}, tmp_path)
-    assert (done["outcome"], done["reason_code"]) == ("harness_error", "invalid_request")
+    assert (done["outcome"], done["reason_code"]) == ("aot_error", "invalid_request")
     assert words in done["text"]
 
 
@@ -188,9 +188,9 @@ def test_unread_options_are_refused(server, factory, tmp_path, lowering, words):
         ("exits", "crashed", "exited", "status 0"),
         ("raises", "aot_error", "model_failed", "ValueError: no such weights"),
         ("hogs", "out_of_memory", "allocation_failed", "allocate"),
-        ("not_a_model", "harness_error", "invalid_request", "not int"),
-        ("bare", "harness_error", "invalid_request", '"inputs"'),
-        ("smal", "harness_error", "invalid_request", "did you mean small"),
+        ("not_a_model", "aot_error", "invalid_request", "not int"),
+        ("bare", "aot_error", "invalid_request", '"inputs"'),
+        ("smal", "aot_error", "invalid_request", "did you mean small"),
     ],
 )
 def test_a_bad_model_is_one_jobs_trouble(server, factory, tmp_path, name, outcome, reason, words):
@@ -232,14 +232,14 @@ def test_a_memory_limit_is_the_jobs_own(server, factory, tmp_path):
 )
 def test_model_references_that_name_nothing(server, tmp_path, model, words):
     done = build(server, model, PORTABLE, tmp_path)
-    assert (done["outcome"], done["reason_code"]) == ("harness_error", "invalid_request")
+    assert (done["outcome"], done["reason_code"]) == ("aot_error", "invalid_request")
     assert words in done["text"]
 
 
 def test_calibration_inputs_never_evaluate(server, factory, tmp_path):
     inputs = {"generator": "normal", "seed": 1000, "count": 2}
     done = reference(server, factory("small"), tmp_path, kind="float32", inputs=inputs)
-    assert (done["outcome"], done["reason_code"]) == ("harness_error", "invalid_request")
+    assert (done["outcome"], done["reason_code"]) == ("aot_error", "invalid_request")
     assert "another seed" in done["text"]
 
 
@@ -272,7 +272,7 @@ def test_lists_recipes_of_every_origin(server):
     assert by_name["executorch/recipe:xnnpack_fp32"]["available"]
     assert by_name["plugin/xnnpack-per-op"]["available"]
     assert by_name["executorch/coreml-fp32"]["runtime"] == "unavailable here"
-    assert server.run(job="list", what="modles")["outcome"] == "harness_error"
+    assert server.run(job="list", what="modles")["outcome"] == "aot_error"
 
 
 def test_a_backend_without_a_runtime_here_is_lowered_only(server, factory, tmp_path):

@@ -204,7 +204,7 @@ def test_other_quantizations_build(server, factory, tmp_path, quantization):
 def test_a_bad_option_stops_the_build_before_the_export(server, factory, tmp_path):
     recipe = {**ONNX, "quantization": {"flow": "onnxruntime", "per_channel": True}}
     done = build(server, factory("small"), recipe, tmp_path)
-    assert (done["outcome"], done["stage"]) == ("harness_error", "model")
+    assert (done["outcome"], done["stage"]) == ("aot_error", "model")
     assert "did you mean is_per_channel" in done["text"]
 
 
@@ -215,7 +215,7 @@ def test_a_bad_option_stops_the_build_before_the_export(server, factory, tmp_pat
 def test_a_bad_operator_to_quantize_is_named(server, factory, tmp_path, mode, name, words):
     recipe = {**ONNX, "quantization": {"flow": "onnxruntime", "mode": mode, "operators": [name]}}
     done = build(server, factory("small"), recipe, tmp_path)
-    assert (done["outcome"], done["stage"]) == ("harness_error", "quantize")
+    assert (done["outcome"], done["stage"]) == ("aot_error", "quantize")
     assert words in done["text"]
 
 
@@ -267,6 +267,8 @@ def test_sizes_that_the_inputs_decide_are_open(server, tmp_path):
     assert done["outcome"] == "completed", done["text"]
     (method,) = done["result"]["program"]["methods"]
     assert method["inputs"][0]["shape"] == [-1, 3, 16, 16]
+    assert method["inputs"][0]["dimensions"][1:] == ["", "", ""]
+    assert method["inputs"][0]["dimensions"][0] == method["outputs"][0]["dimensions"][0] != ""
     assert method["outputs"][0]["shape"] == [-1, 10]
 
 

@@ -127,7 +127,7 @@ def test_weights_as_float16_are_an_option(server, factory, built, tmp_path):
 def test_refuses_and_says_why(server, factory, tmp_path, recipe, words):
     full = {"engine": "openvino", "produces": "openvino_ir", **recipe}
     done = build(server, factory("small"), full, tmp_path)
-    assert (done["outcome"], done["reason_code"]) == ("harness_error", "invalid_request")
+    assert (done["outcome"], done["reason_code"]) == ("aot_error", "invalid_request")
     assert words in done["text"]
 
 

@@ -175,7 +175,7 @@ def test_the_server_makes_a_stimulus(server, tmp_path):
     program = onnx_scale(tmp_path / "net.onnx")
     asked = {"program": {"ref": str(program), "dimensions": {}}, "inputs": RANDOM}
     done = server.run(job="stimulus", out_dir=str(tmp_path / "out"), **asked)
-    assert (done["outcome"], done["reason_code"]) == ("harness_error", "invalid_request")
+    assert (done["outcome"], done["reason_code"]) == ("aot_error", "invalid_request")
     assert "dimension 'batch' of input 'x' float32 [batch, 3] is not bound" in done["text"]
     asked["program"]["dimensions"] = {"batch": 1}
     done = server.run(job="stimulus", out_dir=str(tmp_path / "out"), **asked)

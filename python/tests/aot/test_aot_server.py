@@ -103,7 +103,7 @@ def test_refuses_a_second_job_with_the_same_id(stub):
 
 def test_unknown_job_suggests(stub):
     done = stub.run(job="ecco")
-    assert (done["outcome"], done["reason_code"]) == ("harness_error", "invalid_request")
+    assert (done["outcome"], done["reason_code"]) == ("aot_error", "invalid_request")
     assert "did you mean echo" in done["text"]
 
 
@@ -133,7 +133,7 @@ def test_deadline_kills(stub):
 
 @pytest.mark.parametrize("field", [{"timeout_ns": "soon"}, {"out_dir": "/proc/nowhere"}])
 def test_bad_fields_of_the_frame_are_refused(stub, field):
-    assert stub.run(job="echo", **field)["outcome"] == "harness_error"
+    assert stub.run(job="echo", **field)["outcome"] == "aot_error"
     assert stub.run(job="echo")["outcome"] == "completed"
 
 

@@ -142,7 +142,7 @@ def test_a_program_of_torch_is_inspected(server, built):
 def test_a_package_is_no_model(server, compiled, tmp_path):
     folder, _ = compiled
     done = build(server, str(folder / "program.aoti.pt2"), EAGER, tmp_path)
-    assert (done["outcome"], done["reason_code"]) == ("harness_error", "invalid_request")
+    assert (done["outcome"], done["reason_code"]) == ("aot_error", "invalid_request")
     assert "is a program that AOTInductor made" in done["text"]
 
 

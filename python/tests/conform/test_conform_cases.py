@@ -1,5 +1,7 @@
+import json
 import re
 from collections import Counter
+from importlib import resources
 
 import pytest
 
@@ -92,3 +94,8 @@ def test_what_the_values_shape_is_not_joined():
 def test_a_typing_error_is_answered(suite, tier, dtypes, text):
     with pytest.raises(RequestError, match=text):
         list_cases(suite, tier, [], dtypes)
+
+
+def test_the_operators_that_are_known_before_a_toolchain_starts_are_those_of_the_suite():
+    text = resources.files("assay").joinpath("data/operators/names.json").read_text()
+    assert json.loads(text)["operators"] == sorted({case.operator for case in operator_cases()})

@@ -137,11 +137,17 @@ TEST(Suggest, NamesTheNearestOrListsWhatThereIs) {
   const std::vector<std::string> known = {"executorch/portable", "executorch/xnnpack-fp32"};
   EXPECT_EQ(suggestion_for("executorch/xnnpak-fp32", known),
             "; did you mean 'executorch/xnnpack-fp32'?");
+  EXPECT_EQ(suggestion_for("xnnpack-fp32", known), "; did you mean 'executorch/xnnpack-fp32'?");
+  EXPECT_EQ(find_nearest_name("benhc", std::vector<std::string>{"bench", "eval"}), "bench");
+  EXPECT_EQ(find_nearest_name("zzz", known), "");
+  EXPECT_EQ(suggestion_for("zzz", std::vector<std::string>{"a", "b", "a"}), "; known: a, b");
   EXPECT_THAT(suggestion_for("zzz", known), HasSubstr("known: executorch/portable, "));
 }
 
 TEST(Units, ReadsADurationOnlyWithItsUnit) {
   EXPECT_EQ(duration_ns_from_text("1.5ms").value(), 1'500'000);
+  EXPECT_EQ(duration_ns_from_text("2us").value(), 2'000);
+  EXPECT_EQ(duration_ns_from_text("2µs").value(), 2'000) << "as it is shown";
   EXPECT_EQ(duration_ns_from_text("2min").value(), 120'000'000'000);
   for (const auto* bad : {"20", "ms", "", "-1s", "20 s", "1d"}) {
     EXPECT_FALSE(duration_ns_from_text(bad)) << bad;
@@ -173,6 +179,7 @@ TEST(Units, ReadsASizeInItsRange) {
 TEST(Units, ShowsThreeSignificantDigits) {
   EXPECT_EQ(text_from_duration_ns(12'345'678), "12.3 ms");
   EXPECT_EQ(text_from_duration_ns(950), "950 ns");
+  EXPECT_EQ(text_from_duration_ns(1'500), "1.50 µs");
   EXPECT_EQ(text_from_bytes(14'123'456), "14.1 MB");
   EXPECT_EQ(text_from_bytes(0), "0 B");
 }

@@ -22,9 +22,9 @@ struct Unit {
   double factor;
 };
 
-constexpr std::array<Unit, 6> kDurations = {
-    {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"min", 60e9}, {"h", 3600e9}}};
-constexpr std::array<Unit, 4> kShownDurations = {{{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}}};
+constexpr std::array<Unit, 7> kDurations = {
+    {{"ns", 1}, {"us", 1e3}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"min", 60e9}, {"h", 3600e9}}};
+constexpr std::array<Unit, 4> kShownDurations = {{{"ns", 1}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}}};
 constexpr auto kSizes = std::to_array<Unit>({{"", 1},
                                              {"b", 1},
                                              {"kb", 1e3},

@@ -20,6 +20,7 @@
 #include "assay/campaign/listener.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
+#include "assay/record/invalid_request.h"
 #include "assay/record/own_inputs.h"
 #include "assay/record/run.h"
 #include "assay/record/subject.h"
@@ -205,7 +206,8 @@ std::optional<AotReply> why_not_launched(const PreparedCase& prepared) {
   const bool needs_reference = prepared.cell.inputs.generator == kOwnInputs;
   if (needs_reference && prepared.references.empty() && !missing.empty()) {
     const auto& [kind, why] = *missing.begin();
-    if (why.stage == Stage::kQuantize) {  // That is the recipe's.
+    // These are the recipe's and the request's.
+    if (why.stage == Stage::kQuantize || why.reason_code == kInvalidRequest) {
       return why;
     }
     return AotReply{

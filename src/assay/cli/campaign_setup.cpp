@@ -203,7 +203,7 @@ Result<CampaignRequest> plan_campaign(const Spec& spec, const CampaignFlags& fla
   ASSAY_ASSIGN_OR_RETURN(auto expansion,
                          expand(spec, {.device_class = environment.device_class,
                                        .installed = installed.builds,
-                                       .has_plugins = !flags.toolchain.plugins.empty()}));
+                                       .has_plugins = !flags.toolchain.plugin_files().empty()}));
   tell_refused(expansion);
   ASSAY_ASSIGN_OR_RETURN(auto run, new_run(spec, flags, environment));
   return CampaignRequest{.run = std::move(run),

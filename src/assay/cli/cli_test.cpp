@@ -11,6 +11,7 @@
 #include "assay/cli/conform_report.h"
 #include "assay/cli/exit_code.h"
 #include "assay/cli/quick_spec.h"
+#include "assay/cli/suggest_argument.h"
 #include "assay/cli/verb.h"
 #include "assay/conform/conform_case.h"
 #include "assay/record/conformance.h"
@@ -19,7 +20,9 @@
 namespace assay::cli {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 RunSummary summary_of(std::vector<Verdict> verdicts) {
   RunSummary summary;
@@ -166,6 +169,54 @@ TEST(QuickSpec, HandsArgumentsAndOwnInputsOn) {
               HasSubstr("--inputs and --input-shape"));
   quick = {.model = "m", .args = "{"};
   EXPECT_THAT(quick.document({}).error().message, HasSubstr("--args"));
+}
+
+TEST(QuickSpec, TakesATypeBehindAShape) {
+  const auto inputs_of = [](std::vector<std::string> shapes) {
+    const QuickSpec quick{.model = "net.py:make", .input_shapes = std::move(shapes)};
+    return quick.document({}).value().at("models").at(0).at("inputs");
+  };
+  EXPECT_EQ(inputs_of({"2,5"}), (Json::parse("[[2, 5]]")));
+  EXPECT_EQ(inputs_of({"2,5:int64"}), (Json::parse(R"([[{"shape": [2, 5], "dtype": "int64"}]])")));
+  EXPECT_EQ(inputs_of({"2,5:int64", "1,3"}),
+            (Json::parse(R"([[{"shape": [2, 5], "dtype": "int64"}, [1, 3]]])")));
+  const QuickSpec wrong{.model = "m", .input_shapes = {"2,5:int46"}};
+  EXPECT_THAT(wrong.document({}).error().message, HasSubstr("--input-shape 2,5:int46"));
+}
+
+TEST(QuickSpec, MakesAMatrixOfTheSizesOfDimensions) {
+  const QuickSpec quick{.model = "net.onnx", .dimensions = {"batch=1,8", "time=4"}};
+  const auto document = quick.document({"timing"}).value();
+  ASSERT_EQ(document.at("models").size(), 2U);
+  EXPECT_EQ(document.at("models").at(1).at("dimensions"), (Json{{"batch", 8}, {"time", 4}}));
+  EXPECT_EQ(spec_from_json(document, {.origin = "flags", .folder = "."})->models.size(), 2U);
+}
+
+TEST(QuickSpec, LeavesADurationWithoutUnitToOneErrorInItsOwnWords) {
+  const QuickSpec quick{.model = "net.onnx", .scenario = {"gap=20"}};
+  const auto spec = spec_from_json(quick.document({"timing"}).value(), {.origin = "flags"});
+  EXPECT_EQ(spec.error().message,
+            "flags: scenario.gap[0]: '20' is not a duration; write a number and a unit (ns, us, "
+            "ms, s, min, h), such as 20s");
+}
+
+TEST(Arguments, GetSuggestionsOfVerbsAndFlags) {
+  CLI::App app;
+  std::vector<std::string> recipes;
+  auto* bench = app.add_subcommand("bench");
+  bench->add_option("--recipe", recipes);
+  const auto suggestions_for = [&app](const std::string& line) {
+    try {
+      app.parse(line);
+    } catch (const CLI::ParseError&) {
+    }
+    return suggest_arguments(app);
+  };
+  EXPECT_THAT(suggestions_for("bench --recipie x"),
+              ElementsAre("no flag '--recipie'; did you mean '--recipe'?"));
+  EXPECT_THAT(suggestions_for("benhc x --recipe y"),
+              ElementsAre("no verb 'benhc'; did you mean 'bench'?"));
+  EXPECT_THAT(suggestions_for("bench --zzzzzz"), IsEmpty());
 }
 
 TEST(QuickSpec, SaysHowToWriteAMalformedFlag) {

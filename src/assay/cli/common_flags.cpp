@@ -1,12 +1,17 @@
 #include "assay/cli/common_flags.h"
 
+#include <algorithm>
 #include <asm-generic/ioctls.h>
+#include <cerrno>
 #include <cstdlib>
 #include <deque>
 #include <filesystem>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <fstream>
+#include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <ostream>
 #include <sstream>
 #include <stdlib.h>
@@ -21,8 +26,11 @@
 
 #include "assay/artifact/toolchain.h"
 #include "assay/base/fs.h"
+#include "assay/base/json.h"
+#include "assay/base/log.h"
 #include "assay/base/output.h"
 #include "assay/base/result.h"
+#include "assay/base/suggest.h"
 #include "assay/base/units.h"
 #include "assay/record/summary.h"
 #include "assay/report/writer.h"
@@ -32,6 +40,8 @@
 
 namespace assay::cli {
 namespace {
+
+constexpr const char* kPluginVariable = "ASSAY_PLUGINS";
 
 std::filesystem::path default_store() { return assay_home() / "assay.db"; }
 
@@ -44,17 +54,25 @@ Result<std::unique_ptr<ResultStore>> open_store(const std::string& path, StoreAc
   return store;
 }
 
-Result<ReportFormat> format_of_file(const std::string& file) {
-  const auto extension = std::filesystem::path(file).extension().string();
+std::string known_endings() {
+  std::vector<std::string_view> endings;
   for (const auto& format : report_formats()) {
-    if (format.extension == extension) {
+    endings.push_back(format.extension);
+  }
+  return fmt::format("{}", fmt::join(endings, ", "));
+}
+
+/// The format that a file's ending names. `flag` is what named the file.
+Result<ReportFormat> format_from_ending(const std::string& file, std::string_view flag) {
+  const auto ending = std::filesystem::path(file).extension().string();
+  for (const auto& format : report_formats()) {
+    if (format.extension == ending) {
       return format;
     }
   }
   return fail(ErrorCode::kInvalidArgument,
-              fmt::format("--report {}: no format has the extension '{}'; use .html, .json, "
-                          ".jsonl, .csv, .md or .xml",
-                          file, extension));
+              fmt::format("{} {}: no format has the extension '{}'; use one of {}", flag, file,
+                          ending, known_endings()));
 }
 
 bool is_database(const std::string& file) {
@@ -64,8 +82,22 @@ bool is_database(const std::string& file) {
   return source.read(head.data(), static_cast<std::streamsize>(head.size())) && head == kHead;
 }
 
+/// The folder of a file that is to be written exists: a mistyped one is not made.
+Status check_folder(const std::filesystem::path& file, std::string_view flag) {
+  const auto folder = file.parent_path();
+  std::error_code error;
+  if (folder.empty() || std::filesystem::exists(folder, error)) {
+    return {};
+  }
+  return fail(ErrorCode::kNotFound, fmt::format("{} {}: there is no folder '{}'; make it first, or "
+                                                "name another file",
+                                                flag, file.string(), folder.string()));
+}
+
 /// A report takes the place of an earlier report, and of nothing else that can be told apart.
-Status check_writable(const std::string& file, const std::vector<std::string>& inputs) {
+Status check_writable(const std::string& file, const std::vector<std::string>& inputs,
+                      std::string_view flag) {
+  ASSAY_RETURN_IF_ERROR(check_folder(file, flag));
   if (is_database(file)) {
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("'{}' is a database, and a report would take its place; name another "
@@ -138,12 +170,31 @@ void StoreFlags::declare(CLI::App& app) {
                  "Where results are kept [default: " + default_store().string() + "]");
 }
 
+std::filesystem::path StoreFlags::file() const {
+  return path.empty() ? default_store() : std::filesystem::path(path);
+}
+
 Result<std::unique_ptr<ResultStore>> StoreFlags::open() const {
+  if (!path.empty()) {
+    ASSAY_RETURN_IF_ERROR(check_folder(path, "--store"));
+  }
   return open_store(path, StoreAccess::kWrite);
 }
 
 Result<std::unique_ptr<ResultStore>> StoreFlags::open_to_read() const {
-  return open_store(path, StoreAccess::kRead);
+  std::error_code error;
+  if (std::filesystem::exists(file(), error)) {
+    return open_store(path, StoreAccess::kRead);
+  }
+  if (path.empty()) {
+    return fail(ErrorCode::kNotFound,
+                fmt::format("the store holds no run yet ({} does not exist); assay bench, eval and "
+                            "run make one",
+                            file().string()));
+  }
+  return fail(
+      ErrorCode::kNotFound,
+      fmt::format("--store {}: there is no such store; assay doctor says where yours is", path));
 }
 
 void ReportFlags::declare(CLI::App& app) {
@@ -152,28 +203,46 @@ void ReportFlags::declare(CLI::App& app) {
 }
 
 void ReportFlags::declare_targets(CLI::App& app) {
-  app.add_option("--format", format, "Of the report on stdout, or list")->capture_default_str();
+  app.add_option("--format", format,
+                 "Of the main report, or list [default: by the ending of --out, else console]");
   app.add_option("--out", out, "File instead of stdout (-)")->capture_default_str();
   app.add_option("--report", files,
                  "One more report; its extension names the format (.html, .json, …)");
 }
 
+/// A file without an ending gets what stdout would.
+Result<ReportFormat> ReportFlags::main_format() const {
+  const bool has_ending = out != "-" && std::filesystem::path(out).has_extension();
+  if (!format.empty() || !has_ending || out.ends_with(".txt")) {
+    return get_report_format(format.empty() ? "console" : format);
+  }
+  return format_from_ending(out, "--out");
+}
+
 Status ReportFlags::check() const {
-  if (format == "list") {
+  if (is_list()) {
     for (const auto& known : report_formats()) {
       print_out("{:<8} {}\n", known.name, known.title);
     }
     return {};
   }
-  ASSAY_RETURN_IF_ERROR(get_report_format(format));
+  ASSAY_RETURN_IF_ERROR(main_format());
   if (out != "-") {
-    ASSAY_RETURN_IF_ERROR(check_writable(out, inputs));
+    ASSAY_RETURN_IF_ERROR(check_writable(out, inputs, "--out"));
   }
   for (const auto& file : files) {
-    ASSAY_RETURN_IF_ERROR(format_of_file(file));
-    ASSAY_RETURN_IF_ERROR(check_writable(file, inputs));
+    ASSAY_RETURN_IF_ERROR(format_from_ending(file, "--report"));
+    ASSAY_RETURN_IF_ERROR(check_writable(file, inputs, "--report"));
   }
   return {};
+}
+
+Status ReportFlags::check_baseline(const std::vector<std::string>& recipes) const {
+  if (baseline.empty() || std::ranges::find(recipes, baseline) != recipes.end()) {
+    return {};
+  }
+  return fail(ErrorCode::kNotFound, fmt::format("--baseline {}: no case has this recipe{}",
+                                                baseline, suggestion_for(baseline, recipes)));
 }
 
 Status ReportFlags::write(const RunSummary& summary, bool has_accuracy_tables) const {
@@ -185,48 +254,92 @@ Status ReportFlags::write(const RunSummary& summary, bool has_accuracy_tables) c
 }
 
 Status ReportFlags::write(const WriteFormat& write_format, const ReportStyle& plain) const {
-  ASSAY_ASSIGN_OR_RETURN(const auto main_format, get_report_format(format));
+  ASSAY_ASSIGN_OR_RETURN(const auto first, main_format());
   const bool is_stdout = out == "-";
   const auto style = style_of(is_stdout, plain);
-  ASSAY_RETURN_IF_ERROR(is_stdout ? write_to_stdout(main_format, write_format, style)
-                                  : write_to_file(main_format, write_format, style, out));
+  ASSAY_RETURN_IF_ERROR(is_stdout ? write_to_stdout(first, write_format, style)
+                                  : write_to_file(first, write_format, style, out));
   for (const auto& file : files) {
-    ASSAY_ASSIGN_OR_RETURN(const auto file_format, format_of_file(file));
+    ASSAY_ASSIGN_OR_RETURN(const auto file_format, format_from_ending(file, "--report"));
     ASSAY_RETURN_IF_ERROR(write_to_file(file_format, write_format, plain, file));
   }
   return {};
 }
 
 void ToolchainFlags::declare(CLI::App& app) {
-  app.add_option("--python", python, "Interpreter whose torch and executorch make artifacts");
-  app.add_option("--plugin", plugins, "Python file with models, recipes, engines or metrics");
+  declare_sources(app);
   app.add_option("--jobs", jobs, "Artifacts made at a time")
       ->capture_default_str()
       ->check(CLI::Range(1, 64));
 }
 
-void ToolchainFlags::apply() const {
-  if (plugins.empty()) {
-    return;
-  }
-  std::string joined;
-  for (const auto& plugin : plugins) {
-    joined += (joined.empty() ? "" : ":") + std::filesystem::absolute(plugin).string();
-  }
-  ::setenv("ASSAY_PLUGINS", joined.c_str(), 1);
+void ToolchainFlags::declare_sources(CLI::App& app) {
+  app.add_option("--python", python, "Interpreter whose torch and executorch make artifacts");
+  app.add_option("--plugin", plugins,
+                 "Python file with models and recipes, beside those of ASSAY_PLUGINS");
 }
 
-SpecContext ToolchainFlags::context(std::string origin) const {
-  SpecContext context{.origin = std::move(origin), .folder = ".", .has_plugins = !plugins.empty()};
-  if (plugins.empty()) {
-    return context;
+std::vector<std::string> ToolchainFlags::plugin_files() const {
+  std::vector<std::string> files;
+  for (const auto& plugin : plugins) {
+    files.push_back(std::filesystem::absolute(plugin).lexically_normal().string());
+  }
+  const char* named = std::getenv(kPluginVariable);
+  std::istringstream paths(named == nullptr ? "" : named);
+  for (std::string path; std::getline(paths, path, ':');) {
+    if (!path.empty() && std::ranges::find(files, path) == files.end()) {
+      files.push_back(path);
+    }
+  }
+  return files;
+}
+
+void ToolchainFlags::apply() const {
+  if (const auto files = plugin_files(); !files.empty()) {
+    ::setenv(kPluginVariable, fmt::format("{}", fmt::join(files, ":")).c_str(), 1);
+  }
+}
+
+Result<Json> ToolchainFlags::describe_plugins() const {
+  const auto files = plugin_files();
+  if (files.empty()) {
+    return Json();
+  }
+  for (const auto& file : files) {
+    if (!std::filesystem::exists(file)) {
+      return fail(ErrorCode::kNotFound, fmt::format("there is no plug-in '{}'", file));
+    }
   }
   apply();
-  static std::deque<RecipeCatalog> asked;  // contexts refer to them
-  if (const auto document = query_presets(default_python(python))) {
-    if (auto catalog = RecipeCatalog::from_json(*document, "recipes of plug-ins")) {
-      context.catalog = &asked.emplace_back(*std::move(catalog));
+  ASSAY_ASSIGN_OR_RETURN(auto described, query_presets(default_python(python)));
+  const auto broken = described.value("broken", std::map<std::string, std::string>());
+  for (const auto& [plugin, error] : broken) {
+    const auto text = fmt::format("the plug-in {} does not load: {}", plugin, error);
+    if (std::ranges::find(files, plugin) != files.end()) {
+      return fail(ErrorCode::kInvalidArgument, text);
     }
+    log_line(LogLevel::kWarning, text);  // An installed one, which nobody named here.
+  }
+  return described;
+}
+
+Result<SpecContext> ToolchainFlags::context(std::string origin) const {
+  SpecContext context{.origin = std::move(origin), .folder = "."};
+  auto described = describe_plugins();
+  if (!described && described.error().code == ErrorCode::kUnavailable) {
+    context.has_plugins = true;
+    return context;
+  }
+  ASSAY_RETURN_IF_ERROR(described);
+  if (described->is_null()) {
+    return context;
+  }
+  static std::deque<RecipeCatalog> asked;  // contexts refer to them
+  ASSAY_ASSIGN_OR_RETURN(auto catalog, RecipeCatalog::from_json(*described, "recipes of plug-ins"));
+  context.catalog = &asked.emplace_back(std::move(catalog));
+  const auto models = described->value("models", Json::object());
+  for (const auto& [name, sentence] : models.items()) {
+    context.plugin_models.push_back(name);
   }
   return context;
 }

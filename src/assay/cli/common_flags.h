@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/record/summary.h"
 #include "assay/report/writer.h"
@@ -23,15 +24,19 @@ struct StoreFlags {
   std::string path;
 
   void declare(CLI::App& app);
-  /// Errors: the store's, saying how to choose another place.
+  /// Where the store lies: `path`, or the default place.
+  [[nodiscard]] std::filesystem::path file() const;
+  /// Opens the store to write to it, and makes it where there is none yet.
+  /// Errors: kNotFound (the folder that was named does not exist), the store's.
   [[nodiscard]] Result<std::unique_ptr<ResultStore>> open() const;
-  /// For what only reads: makes no store, and leaves the one that is there as it is.
+  /// Opens a store for a verb that only reads: makes none, and leaves the file as it is.
+  /// Errors: kNotFound (there is no store), the store's.
   [[nodiscard]] Result<std::unique_ptr<ResultStore>> open_to_read() const;
 };
 
 /// Where a report goes: every verb that ends with one.
 struct ReportFlags {
-  std::string format = "console";
+  std::string format;  ///< Empty: by the ending of `out`, and console on stdout.
   std::string out = "-";
   bool has_memory_tables = false;
   std::vector<std::string> files;  ///< More reports; each file's extension names its format.
@@ -42,14 +47,22 @@ struct ReportFlags {
   /// The part of it that says where to and in which format.
   void declare_targets(CLI::App& app);
   /// Checks formats and that each file can be written and is no input and no store, before
-  /// anything is measured. Errors: kNotFound (format), kUnavailable (file), kInvalidArgument.
+  /// anything is measured.
+  /// Errors: kNotFound (format, folder), kInvalidArgument (an ending, a file), kUnavailable (file).
   [[nodiscard]] Status check() const;
+  /// The baseline is one of the recipes that the report shows. Errors: kNotFound.
+  [[nodiscard]] Status check_baseline(const std::vector<std::string>& recipes) const;
   /// Writes the summary to stdout or --out, and to every file.
   [[nodiscard]] Status write(const RunSummary& summary, bool has_accuracy_tables) const;
   /// The same of anything that knows the formats of report_formats().
   using WriteFormat =
       std::function<Status(std::string_view format, const ReportStyle& style, std::ostream& out)>;
   [[nodiscard]] Status write(const WriteFormat& write_format, const ReportStyle& plain) const;
+  /// Whether the formats are asked for, and nothing else.
+  [[nodiscard]] bool is_list() const { return format == "list"; }
+
+ private:
+  [[nodiscard]] Result<ReportFormat> main_format() const;
 };
 
 /// What makes artifacts: every verb that may need a toolchain.
@@ -59,11 +72,20 @@ struct ToolchainFlags {
   int jobs = 2;
 
   void declare(CLI::App& app);
+  /// The part of it that a verb needs that makes nothing: whose packages, and which plug-ins.
+  void declare_sources(CLI::App& app);
+  /// The files of --plugin, then those of ASSAY_PLUGINS.
+  [[nodiscard]] std::vector<std::string> plugin_files() const;
   /// Hands the plug-ins to the toolchain through its environment.
   void apply() const;
-  /// What a spec is read with: with plug-ins, their recipes are presets, too, where there is a
-  /// toolchain to ask; otherwise unknown names are left to it. Calls `apply`.
-  [[nodiscard]] SpecContext context(std::string origin) const;
+  /// What plug-ins add, as the toolchain tells it (`query_presets`); null without plug-ins. Calls
+  /// `apply`. Errors: kNotFound (a file that is not there), kInvalidArgument (a plug-in that does
+  /// not load, with Python's error), those of `query_presets`.
+  [[nodiscard]] Result<Json> describe_plugins() const;
+  /// What a spec is read with: with plug-ins, their recipes and models are known, too. Without a
+  /// toolchain to ask, unknown names are left to it. Errors: those of `describe_plugins` that are
+  /// the plug-in's.
+  [[nodiscard]] Result<SpecContext> context(std::string origin) const;
 };
 
 /// How a run is noted and shown.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <expected>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -26,7 +27,9 @@
 #include "assay/cli/interrupt.h"
 #include "assay/cli/progress.h"
 #include "assay/record/case.h"
+#include "assay/record/invalid_request.h"
 #include "assay/record/run.h"
+#include "assay/record/summary.h"
 #include "assay/spec/spec.h"
 #include "assay/summary/summarize.h"
 
@@ -120,6 +123,30 @@ Result<bool> run_to_end_or_stop(const CampaignRequest& request, ResultStore& sto
   return std::unexpected(status.error());
 }
 
+std::vector<std::string> recipes_of(const std::vector<Case>& cases) {
+  std::vector<std::string> names;
+  std::ranges::transform(cases, std::back_inserter(names),
+                         [](const Case& cell) { return cell.recipe.name; });
+  return names;
+}
+
+/// A run of which nothing could be made as it was asked for: its author is told what, and there is
+/// nothing to report.
+Status refuse_wrong_requests(const RunSummary& summary) {
+  std::vector<std::string> texts;
+  for (const auto& one : summary.cases) {
+    if (one.reason_code != kInvalidRequest) {
+      return {};
+    }
+    if (std::ranges::find(texts, one.text) == texts.end()) {
+      texts.push_back(one.text);
+    }
+  }
+  return texts.empty()
+             ? Status()
+             : fail(ErrorCode::kInvalidArgument, fmt::format("{}", fmt::join(texts, "\n")));
+}
+
 }  // namespace
 
 void CampaignFlags::declare(CLI::App& app) {
@@ -132,7 +159,7 @@ void CampaignFlags::declare(CLI::App& app) {
 Result<ExitCode> execute_spec(const Spec& spec, const CampaignFlags& flags,
                               const std::optional<Run>& resumed) {
   ASSAY_RETURN_IF_ERROR(with_files_of_spec(flags.report, spec).check());
-  if (flags.report.format == "list") {
+  if (flags.report.is_list()) {
     return ExitCode::kOk;
   }
   ASSAY_ASSIGN_OR_RETURN(auto request, plan_campaign(spec, flags));
@@ -146,6 +173,7 @@ Result<ExitCode> execute_spec(const Spec& spec, const CampaignFlags& flags,
              "no case matched; assay run --dry-run lists them, assay doctor says what is missing");
     return ExitCode::kNothingMatched;
   }
+  ASSAY_RETURN_IF_ERROR(flags.report.check_baseline(recipes_of(request.cases)));
   if (flags.run.is_dry_run) {
     ASSAY_RETURN_IF_ERROR(print_campaign_plan(request, flags));
     return ExitCode::kOk;
@@ -159,6 +187,7 @@ Result<ExitCode> execute_spec(const Spec& spec, const CampaignFlags& flags,
   ASSAY_ASSIGN_OR_RETURN(const auto run, store->get_run(request.run.id));
   ASSAY_ASSIGN_OR_RETURN(const auto summary,
                          summarize_run(*store, run, {.baseline = baseline_of_run(run, flags)}));
+  ASSAY_RETURN_IF_ERROR(refuse_wrong_requests(summary));
   ASSAY_RETURN_IF_ERROR(flags.report.write(summary, flags.has_accuracy_tables));
   if (is_done && !flags.bundle.empty()) {
     ASSAY_RETURN_IF_ERROR(write_bundles(request, summary, flags));

@@ -1,5 +1,4 @@
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cerrno>
 #include <exception>
 #include <fmt/format.h>
@@ -14,30 +13,16 @@
 #include "assay/base/log.h"
 #include "assay/base/output.h"
 #include "assay/base/result.h"
-#include "assay/base/suggest.h"
 #include "assay/base/text.h"
 #include "assay/cli/campaign_setup.h"
 #include "assay/cli/exit_code.h"
+#include "assay/cli/help_layout.h"
 #include "assay/cli/interrupt.h"
+#include "assay/cli/suggest_argument.h"
 #include "assay/cli/verb.h"
 
 namespace assay::cli {
 namespace {
-
-/// CLI11 tells an unknown verb as an unexpected argument; a name near to it helps more.
-void suggest_verb(int argc, char** argv) {
-  if (argc < 2 || argv[1][0] == '-') {
-    return;
-  }
-  std::vector<std::string> names;
-  for (const auto& verb : all_verbs()) {
-    names.emplace_back(verb.name);
-  }
-  if (std::ranges::find(names, argv[1]) == names.end()) {
-    log_line(LogLevel::kError,
-             fmt::format("no verb '{}'{}", argv[1], suggestion_for(argv[1], names)));
-  }
-}
 
 int finish(const Result<ExitCode>& result) {
   if (result) {
@@ -62,12 +47,15 @@ int run_program(int argc, char** argv) {
   for (const auto& verb : all_verbs()) {
     auto* sub = app.add_subcommand(verb.name, verb.help);
     verbs.emplace_back(sub, verb.declare(*sub));
+    lay_out_help(*sub, verb.example);
   }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0) {
-      suggest_verb(argc, argv);
+      for (const auto& line : suggest_arguments(app)) {
+        log_line(LogLevel::kError, line);
+      }
     }
     std::ostringstream help;
     std::ostringstream complaint;

@@ -1,17 +1,20 @@
 #include "assay/cli/quick_spec.h"
 
 #include <fmt/format.h>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "assay/base/enum_names.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/record/own_inputs.h"
 #include "assay/spec/program_format.h"
 #include "assay/spec/reference_kind.h"
+#include "assay/tensor/dtype.h"
 
 namespace assay::cli {
 namespace {
@@ -52,8 +55,10 @@ Status add_condition(const std::string& text, Json& scenario) {
   }
   const auto name = text.substr(0, equals);
   const auto values = text.substr(equals + 1);
+  // Only these are numbers; "gap=20" stays text, so that its missing unit is what is told.
+  const bool is_number = name == "streams" || name == "cool_below";
   for (const auto& value : name == "cores" ? std::vector{values} : split(values, ',')) {
-    scenario[name].push_back(name == "cores" ? Json(value) : value_from_text(value));
+    scenario[name].push_back(is_number ? value_from_text(value) : Json(value));
   }
   return {};
 }
@@ -69,6 +74,7 @@ Status add_gate(const std::string& text, Json& require) {
 }
 
 constexpr int kFewestForInterval = 6;
+constexpr const char* kDefaultRecipe = "executorch/xnnpack-fp32";
 
 /// A recipe by name, or written out in a file.
 Result<Json> recipe_from_text(const std::string& text) {
@@ -79,6 +85,9 @@ Result<Json> recipe_from_text(const std::string& text) {
   if (!recipe) {
     return fail_with_context(std::move(recipe).error(), "--recipe " + text);
   }
+  if (recipe->is_object()) {
+    recipe->erase("$schema");  // By which editors know what the file is.
+  }
   return recipe;
 }
 
@@ -88,20 +97,79 @@ Result<Json> recipes_from_texts(const std::vector<std::string>& texts) {
     ASSAY_ASSIGN_OR_RETURN(auto recipe, recipe_from_text(text));
     recipes.push_back(std::move(recipe));
   }
-  return recipes.empty() ? Json{"executorch/xnnpack-fp32"} : recipes;
+  return recipes.empty() ? Json{kDefaultRecipe} : recipes;
 }
 
+Status fail_on_shape(const std::string& text) {
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("--input-shape {}: write dimensions such as 1,3,224,224, with a type "
+                          "where it is not float32: 2,5:int64",
+                          text));
+}
+
+/// "2,5" is a shape of float32, "2,5:int64" one with its type.
 Result<Json> shape_from_text(const std::string& text) {
+  const auto colon = text.find(':');
   Json shape = Json::array();
-  for (const auto& dimension : split(text, ',')) {
+  for (const auto& dimension : split(text.substr(0, colon), ',')) {
     const auto value = value_from_text(dimension);
-    if (!value.is_number_integer()) {
-      return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("--input-shape {}: write dimensions such as 1,3,224,224", text));
+    if (!value.is_number_unsigned()) {
+      ASSAY_RETURN_IF_ERROR(fail_on_shape(text));
     }
     shape.push_back(value);
   }
-  return shape;
+  if (colon == std::string::npos) {
+    return shape;
+  }
+  const auto dtype = text.substr(colon + 1);
+  if (const auto known = enum_from_name<Dtype>(dtype); !known) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("--input-shape {}: {}", text, known.error().message));
+  }
+  return Json{{"shape", std::move(shape)}, {"dtype", dtype}};
+}
+
+/// All of a list, unless its one element is no list itself.
+Json binding_from_shapes(const Json& shapes) {
+  const bool is_one_shape = shapes.size() == 1 && !shapes.front().is_object();
+  return is_one_shape ? shapes.front() : shapes;
+}
+
+/// "batch=1,8": sizes of a dimension by its name.
+Status add_dimension(const std::string& text, std::map<std::string, std::vector<Json>>& sizes) {
+  const auto equals = text.find('=');
+  const auto wrong = fail(ErrorCode::kInvalidArgument,
+                          fmt::format("--dimension {}: write name=size or name=size,size, such as "
+                                      "batch=1,8",
+                                      text));
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
+    return wrong;
+  }
+  for (const auto& part : split(text.substr(equals + 1), ',')) {
+    const auto size = value_from_text(part);
+    if (!size.is_number_unsigned()) {
+      return wrong;
+    }
+    sizes[text.substr(0, equals)].push_back(size);
+  }
+  return {};
+}
+
+/// The model once for each combination of sizes.
+Json models_with_dimensions(const Json& entry,
+                            const std::map<std::string, std::vector<Json>>& dimensions) {
+  Json models = Json::array({entry});
+  for (const auto& [name, sizes] : dimensions) {
+    Json wider = Json::array();
+    for (const auto& model : models) {
+      for (const auto& size : sizes) {
+        wider.push_back(model);
+        wider.back()["dimensions"][name] = size;
+      }
+    }
+    models = std::move(wider);
+  }
+  return models;
 }
 
 }  // namespace
@@ -110,14 +178,16 @@ void QuickSpec::declare_model(CLI::App& app) {
   app.add_option("model", model, "torchvision:NAME, file.py:FACTORY, model.pt2 or program.pte")
       ->required();
   app.add_option("--recipe", recipes,
-                 "Recipes by name (assay list recipes), or as in a spec from a .json file")
+                 fmt::format("Recipes by name (assay list recipes), or as in a spec from a .json "
+                             "file [default: {}]",
+                             kDefaultRecipe))
       ->delimiter(',');
   app.add_option("--engine", engines, "Engines, with build if wanted; assay list engines")
       ->delimiter(',');
   app.add_option("--option", options, "name=value[,value]: an engine's option");
   app.add_option("--threads", threads, "Short for --option threads=…")->delimiter(',');
-  app.add_option("--input-shape", input_shapes, "1,3,224,224; once for each input");
-  app.add_option("--dimension", dimensions, "batch=1: a size that a program leaves open");
+  app.add_option("--input-shape", input_shapes, "1,3,224,224 or 2,5:int64; once for each input");
+  app.add_option("--dimension", dimensions, "batch=1[,8]: a size that a program leaves open");
   app.add_option("--inputs", inputs,
                  "Inputs from a file or folder, or file.py:NAME; own: those that the model brings");
   app.add_option("--args", args, "Of the model's factory, a JSON object: '{\"width\": 2}'");
@@ -175,15 +245,6 @@ Status QuickSpec::add_given(Json& entry) const {
       entry[key] = file;
     }
   }
-  for (const auto& text : dimensions) {
-    const auto equals = text.find('=');
-    const auto size = value_from_text(equals == std::string::npos ? "" : text.substr(equals + 1));
-    if (equals == 0 || !size.is_number_integer()) {
-      return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("--dimension {}: write name=size, such as batch=1", text));
-    }
-    entry["dimensions"][text.substr(0, equals)] = size;
-  }
   return {};
 }
 
@@ -223,10 +284,14 @@ Result<Json> QuickSpec::document(const std::vector<std::string>& passes) const {
       ASSAY_ASSIGN_OR_RETURN(auto shape, shape_from_text(text));
       shapes.push_back(std::move(shape));
     }
-    entry["inputs"] = Json::array({shapes.size() == 1 ? shapes.front() : shapes});
+    entry["inputs"] = Json::array({binding_from_shapes(shapes)});
+  }
+  std::map<std::string, std::vector<Json>> sizes;
+  for (const auto& text : dimensions) {
+    ASSAY_RETURN_IF_ERROR(add_dimension(text, sizes));
   }
   Json document = {{"schema", "assay/spec/1"},
-                   {"models", Json::array({entry})},
+                   {"models", models_with_dimensions(entry, sizes)},
                    {"seed", seed},
                    {"measure",
                     {{"launches", launches},

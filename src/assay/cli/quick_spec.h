@@ -20,7 +20,7 @@ struct QuickSpec {
   std::vector<std::string> options;       ///< name=value[,value]
   std::vector<std::string> scenario;      ///< name=value[,value]: conditions of timing
   std::vector<std::string> threads;       ///< Short for --option threads=…
-  std::vector<std::string> input_shapes;  ///< "1,3,224,224", one per input
+  std::vector<std::string> input_shapes;  ///< "1,3,224,224" or "2,5:int64", one per input
   std::string args;                       ///< Of the model's factory, a JSON object; may be empty.
   std::vector<std::string> require;       ///< metric>=bound
   std::uint64_t seed = 0;
@@ -28,7 +28,7 @@ struct QuickSpec {
   std::vector<std::string> against;     ///< Empty: float32 and qdq, or file for a program.
   std::string inputs;                   ///< A file or folder of inputs, or "own".
   std::string expected;                 ///< And of the outputs that are expected of them.
-  std::vector<std::string> dimensions;  ///< name=size
+  std::vector<std::string> dimensions;  ///< name=size[,size]
   bool has_parity = false;
   int launches = 3;
   std::string interval;           ///< "1%": launches until it is so narrow.

@@ -69,7 +69,8 @@ Result<Spec> spec_from_check(const ReduceOptions& options, const ReduceCheck& ch
     quick.recipes.push_back(check.recipe);
   }
   ASSAY_ASSIGN_OR_RETURN(const auto document, quick.document({"evaluate"}));
-  return spec_from_json(document, options.flags.toolchain.context("assay reduce"));
+  ASSAY_ASSIGN_OR_RETURN(const auto context, options.flags.toolchain.context("assay reduce"));
+  return spec_from_json(document, context);
 }
 
 /// One case, or two for a check by time.

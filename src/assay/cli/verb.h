@@ -17,6 +17,7 @@ struct Verb {
   const char* name;
   const char* help;
   Execute (*declare)(CLI::App& app);
+  const char* example = nullptr;  ///< A command line that --help shows.
 };
 
 /// All verbs, in the order of --help.

@@ -25,6 +25,7 @@
 #include "assay/engine/installed_builds.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
+#include "assay/record/invalid_request.h"
 #include "assay/record/subject.h"
 #include "assay/spec/expand.h"
 #include "assay/spec/spec.h"
@@ -42,8 +43,8 @@ struct AotOptions {
 
 Result<std::vector<Case>> cases_of(const AotOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto document, options.quick.document({"timing"}));
-  ASSAY_ASSIGN_OR_RETURN(const auto spec,
-                         spec_from_json(document, {.origin = "assay aot", .folder = "."}));
+  ASSAY_ASSIGN_OR_RETURN(const auto context, options.toolchain.context("assay aot"));
+  ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_from_json(document, context));
   ASSAY_ASSIGN_OR_RETURN(auto expansion,
                          expand(spec, {.device_class = read_environment().device_class,
                                        .installed = find_installed_builds(assay_home()).builds}));
@@ -103,13 +104,15 @@ Result<ExitCode> execute_aot(const AotOptions& options) {
                                           .is_rebuild = options.is_rebuild,
                                           .is_stop_after_lower = options.stop_after == "lower"},
                                          toolchain_of, cache, listener));
-  bool has_failure = false;
+  auto code = ExitCode::kOk;
   for (const auto& cell : cases) {
     ASSAY_ASSIGN_OR_RETURN(const auto toolchain, toolchain_of(cell.recipe.lowering));
     const auto& outcome = pieces.artifacts.at(artifact_key(cell, toolchain.id));
     print_out("{}\n", label_of(cell));
     if (!outcome.artifact) {
-      has_failure = true;
+      const bool is_wrong_request = outcome.failure.reason_code == kInvalidRequest;
+      code =
+          is_wrong_request && code != ExitCode::kFindings ? ExitCode::kUsage : ExitCode::kFindings;
       print_out("  {} while {}: {}\n", name_of(outcome.failure.outcome),
                 name_of(outcome.failure.stage), outcome.failure.text);
       continue;
@@ -119,7 +122,7 @@ Result<ExitCode> execute_aot(const AotOptions& options) {
       ASSAY_RETURN_IF_ERROR(copy_artifact(*outcome.artifact, options.out));
     }
   }
-  return has_failure ? ExitCode::kFindings : ExitCode::kOk;
+  return code;
 }
 
 }  // namespace

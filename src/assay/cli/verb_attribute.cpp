@@ -26,9 +26,8 @@ Result<ExitCode> execute_attribute(const AttributeOptions& options) {
   }
   document["evaluate"]["against"] = {"float32", "qdq"};
   document["evaluate"]["layers"] = true;
-  ASSAY_ASSIGN_OR_RETURN(
-      const auto spec,
-      spec_from_json(document, options.flags.toolchain.context("assay attribute")));
+  ASSAY_ASSIGN_OR_RETURN(const auto context, options.flags.toolchain.context("assay attribute"));
+  ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_from_json(document, context));
   return execute_spec(spec, options.flags);
 }
 

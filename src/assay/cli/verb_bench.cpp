@@ -33,8 +33,8 @@ Result<ExitCode> execute_bench(const BenchOptions& options) {
   if (options.is_leak_checked) {
     document["measure"]["leak_check"] = {{"loads", kLeakLoads}, {"inferences", kLeakInferences}};
   }
-  ASSAY_ASSIGN_OR_RETURN(const auto spec,
-                         spec_from_json(document, options.flags.toolchain.context("assay bench")));
+  ASSAY_ASSIGN_OR_RETURN(const auto context, options.flags.toolchain.context("assay bench"));
+  ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_from_json(document, context));
   auto flags = options.flags;
   flags.report.has_memory_tables = options.is_leak_checked;
   return execute_spec(spec, flags);

@@ -140,7 +140,8 @@ Result<ExitCode> compare_stored(const CompareOptions& options) {
 }
 
 Result<Spec> spec_from_document(const Json& document, const CompareOptions& options) {
-  return spec_from_json(document, options.flags.toolchain.context("assay compare"));
+  ASSAY_ASSIGN_OR_RETURN(const auto context, options.flags.toolchain.context("assay compare"));
+  return spec_from_json(document, context);
 }
 
 void print_comparison(const Comparison& comparison, const CompareOptions& options) {

@@ -29,6 +29,7 @@
 #include "assay/conform/conform_case.h"
 #include "assay/conform/known_gaps.h"
 #include "assay/conform/known_gaps_file.h"
+#include "assay/conform/operator_names.h"
 #include "assay/conform/plan.h"
 #include "assay/record/axes.h"
 #include "assay/record/conformance.h"
@@ -81,8 +82,8 @@ Result<std::optional<Run>> run_to_resume(const ConformVerbOptions& options, Resu
 /// The campaign with a case for each setting, which stand for all cases.
 Result<CampaignRequest> campaign_of(const ConformOptions& what, const ConformVerbOptions& options,
                                     const std::optional<Run>& resumed) {
-  ASSAY_ASSIGN_OR_RETURN(const auto spec,
-                         what.spec(options.flags.toolchain.context("assay conform")));
+  ASSAY_ASSIGN_OR_RETURN(const auto context, options.flags.toolchain.context("assay conform"));
+  ASSAY_ASSIGN_OR_RETURN(const auto spec, what.spec(context));
   ASSAY_ASSIGN_OR_RETURN(auto campaign, plan_campaign(spec, options.flags));
   for (const auto& cell : campaign.cases) {
     if (!cell.recipe.runtime_unavailable.empty()) {
@@ -226,10 +227,28 @@ Result<ExitCode> show_coverage(const ConformOptions& what, const ConformVerbOpti
   return listing.coverage.empty() ? ExitCode::kNothingMatched : ExitCode::kOk;
 }
 
+/// Whether each pattern may fit a case, as far as that is known before a toolchain starts.
+bool may_match(const ConformOptions& what) {
+  if (what.suite != "operators") {
+    return true;
+  }
+  bool may = true;
+  for (const auto& pattern : what.match) {
+    if (const auto advice = advice_on_pattern(pattern); !advice.empty()) {
+      log_line(LogLevel::kError, "--match: " + advice);
+      may = false;
+    }
+  }
+  return may;
+}
+
 Result<ExitCode> execute_conform(const ConformVerbOptions& options) {
   ASSAY_RETURN_IF_ERROR(options.flags.report.check());
-  if (options.flags.report.format == "list") {
+  if (options.flags.report.is_list()) {
     return ExitCode::kOk;
+  }
+  if (!may_match(options.what)) {
+    return ExitCode::kNothingMatched;
   }
   ASSAY_ASSIGN_OR_RETURN(const auto store, options.flags.store.open());
   ASSAY_ASSIGN_OR_RETURN(const auto resumed, run_to_resume(options, *store));

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include "assay/artifact/toolchain.h"
 #include "assay/artifact/toolchains.h"
@@ -119,13 +120,45 @@ void check_agent(Checklist& list) {
   list.tell(agent.has_value(), "agent", agent ? "answers on this machine" : agent.error().message);
 }
 
-void check_store(const DoctorOptions& options, Checklist& list) {
-  const auto store = options.store.open_to_read();
-  const bool is_absent = !store && store.error().code == ErrorCode::kNotFound;
-  list.tell(store.has_value() || is_absent, "store",
-            store || is_absent ? (options.store.path.empty() ? (assay_home() / "assay.db").string()
-                                                             : options.store.path)
-                               : store.error().message);
+/// Bytes of all files in a folder, or of a file; what cannot be read counts for nothing.
+double bytes_below(const std::filesystem::path& place) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(place, error)) {
+    const auto size = std::filesystem::file_size(place, error);
+    return error ? 0 : static_cast<double>(size);
+  }
+  double bytes = 0;
+  using std::filesystem::recursive_directory_iterator;
+  for (recursive_directory_iterator entry(place, error), end; entry != end;
+       entry.increment(error)) {
+    if (entry->is_regular_file(error)) {
+      const auto size = entry->file_size(error);
+      bytes += error ? 0 : static_cast<double>(size);
+    }
+  }
+  return bytes;
+}
+
+std::string text_of_place(const std::filesystem::path& place) {
+  std::error_code error;
+  return std::filesystem::exists(place, error)
+             ? fmt::format("{}, {}", place.string(), text_from_bytes(bytes_below(place)))
+             : fmt::format("{}, not there yet", place.string());
+}
+
+/// Where everything lies: a store is opened only where there is one.
+void check_places(const DoctorOptions& options, Checklist& list) {
+  Checklist::note("home", fmt::format("{} (ASSAY_HOME chooses another)", assay_home().string()));
+  const auto file = options.store.file();
+  std::error_code error;
+  if (!std::filesystem::exists(file, error)) {
+    Checklist::note("store", text_of_place(file));
+  } else {
+    const auto store = options.store.open_to_read();
+    list.tell(store.has_value(), "store", store ? text_of_place(file) : store.error().message);
+  }
+  Checklist::note("cache", text_of_place(assay_home() / "cache"));
+  Checklist::note("engines", text_of_place(engines_folder(assay_home())));
 }
 
 Result<ExitCode> execute_doctor(const DoctorOptions& options) {
@@ -134,7 +167,7 @@ Result<ExitCode> execute_doctor(const DoctorOptions& options) {
   check_agent(list);
   check_engines(list);
   check_toolchain(options, list);
-  check_store(options, list);
+  check_places(options, list);
   return list.is_complete() ? ExitCode::kOk : ExitCode::kUnavailable;
 }
 

@@ -19,8 +19,8 @@ struct EvalOptions {
 
 Result<ExitCode> execute_eval(const EvalOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto document, options.quick.document({"evaluate"}));
-  ASSAY_ASSIGN_OR_RETURN(const auto spec,
-                         spec_from_json(document, options.flags.toolchain.context("assay eval")));
+  ASSAY_ASSIGN_OR_RETURN(const auto context, options.flags.toolchain.context("assay eval"));
+  ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_from_json(document, context));
   return execute_spec(spec, options.flags);
 }
 

@@ -1,9 +1,13 @@
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "assay/artifact/aot_client.h"
 #include "assay/artifact/toolchain.h"
@@ -40,13 +44,28 @@ std::string bytes_of(const Json& json, const char* key) {
                                                    : "unknown";
 }
 
+/// "[batch, 3]": an open size by its name, "?" where it has none.
+std::string text_of_sizes(const Json& tensor) {
+  const Json shape = tensor.value("shape", Json());
+  if (!shape.is_array()) {
+    return "[]";
+  }
+  const Json names = tensor.value("dimensions", Json::array());
+  std::vector<std::string> sizes;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const bool is_open = shape[i].is_number_integer() && shape[i].get<std::int64_t>() < 0;
+    const auto name = i < names.size() && names[i].is_string() ? names[i].get<std::string>() : "";
+    sizes.push_back(!is_open ? shape[i].dump() : name.empty() ? "?" : name);
+  }
+  return fmt::format("[{}]", fmt::join(sizes, ", "));
+}
+
 void print_tensors(const Json& method, const char* which) {
   const Json tensors = method.value(which, Json::array());
   for (const auto& tensor : tensors) {
     const Json quantization = tensor.value("quantization", Json());
     print_out("  {:<8} {:<20} {} {}{}\n", which == std::string_view("inputs") ? "input" : "output",
-              text_of(tensor, "name", "-"), text_of(tensor, "dtype"),
-              tensor.value("shape", Json::array()).dump(),
+              text_of(tensor, "name", "-"), text_of(tensor, "dtype"), text_of_sizes(tensor),
               quantization.is_null() ? "" : "  " + quantization.dump());
   }
 }

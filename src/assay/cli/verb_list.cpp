@@ -27,8 +27,10 @@
 #include "assay/record/case.h"
 #include "assay/record/metric.h"
 #include "assay/report/format.h"
+#include "assay/spec/known_plugins.h"
 #include "assay/spec/models.h"
 #include "assay/spec/recipes.h"
+#include "assay/spec/spec.h"
 
 namespace assay::cli {
 namespace {
@@ -38,6 +40,7 @@ struct ListOptions {
   bool is_json = false;
   int limit = 20;
   StoreFlags store;
+  ToolchainFlags toolchain;
 };
 
 /// One thing of a list: what it is called, and a sentence.
@@ -70,10 +73,16 @@ Result<Items> list_engines(const ListOptions& /*options*/) {
   return items;
 }
 
-Result<Items> list_models(const ListOptions& /*options*/) {
+Result<Items> list_models(const ListOptions& options) {
+  ASSAY_ASSIGN_OR_RETURN(const auto plugged, options.toolchain.describe_plugins());
   Items items;
   for (const auto& model : listed_models()) {
     items.push_back({model.ref, model.description});
+  }
+  if (plugged.is_object()) {
+    for (const auto& [name, sentence] : plugged.at("models").items()) {
+      items.push_back({name, sentence.get<std::string>()});
+    }
   }
   items.push_back({"file.py:FACTORY",
                    "a function that returns a torch.nn.Module, or (module, example inputs)"});
@@ -93,14 +102,28 @@ std::string text_of_recipe(const Recipe& recipe,
              : fmt::format("{} (lowers only: {})", recipe.description, recipe.runtime_unavailable);
 }
 
-Result<Items> list_recipes(const ListOptions& /*options*/) {
+/// Recipes of plug-ins that lie in the tree and are not loaded.
+void add_recipes_on_demand(const RecipeCatalog& loaded, Items& items) {
+  for (const auto& plugin : known_plugins()) {
+    for (const auto& recipe : plugin.recipes) {
+      if (!loaded.get_recipe(recipe.name)) {
+        items.push_back(
+            {recipe.name, fmt::format("{} (needs {})", recipe.description, plugin.flags)});
+      }
+    }
+  }
+}
+
+Result<Items> list_recipes(const ListOptions& options) {
+  ASSAY_ASSIGN_OR_RETURN(const auto context, options.toolchain.context("assay list"));
   // Without a toolchain the recipes are still there to be read about.
-  const auto missing =
-      find_missing_recipes(default_python()).value_or(std::map<std::string, std::string>{});
+  const auto missing = find_missing_recipes(default_python(options.toolchain.python))
+                           .value_or(std::map<std::string, std::string>{});
   Items items;
-  for (const auto& recipe : RecipeCatalog::built_in().recipes()) {
+  for (const auto& recipe : context.catalog->recipes()) {
     items.push_back({recipe.name, text_of_recipe(recipe, missing)});
   }
+  add_recipes_on_demand(*context.catalog, items);
   items.push_back(
       {"executorch/recipe:NAME",
        "a recipe that one of ExecuTorch's backends registers; a wrong NAME lists them"});
@@ -176,12 +199,19 @@ void print_items(const Items& items, bool is_json) {
   }
 }
 
+constexpr const char* kSchemaName = "schema";
+
 Result<ExitCode> execute_list(const ListOptions& options) {
+  if (options.what == kSchemaName) {
+    std::cout << spec_schema();
+    return ExitCode::kOk;
+  }
   const auto* list = std::ranges::find(kLists, options.what,
                                        [](const List& one) { return std::string(one.name); });
   if (list == kLists.end()) {
     std::vector<std::string> names;
     std::ranges::transform(kLists, std::back_inserter(names), &List::name);
+    names.emplace_back(kSchemaName);
     return fail(ErrorCode::kNotFound,
                 fmt::format("nothing to list by the name '{}'{}", options.what,
                             suggestion_for(options.what, names)));
@@ -195,10 +225,12 @@ Result<ExitCode> execute_list(const ListOptions& options) {
 
 Execute declare_list(CLI::App& app) {
   auto options = std::make_shared<ListOptions>();
-  app.add_option("what", options->what, "engines, models, recipes, devices, metrics or runs")
+  app.add_option("what", options->what,
+                 "engines, models, recipes, devices, metrics, runs, or schema: that of spec files")
       ->required();
   app.add_flag("--json", options->is_json, "As a JSON document");
   app.add_option("--limit", options->limit, "Newest runs shown")->capture_default_str();
+  options->toolchain.declare_sources(app);
   options->store.declare(app);
   return [options] { return execute_list(*options); };
 }

@@ -77,8 +77,8 @@ Result<Json> profile_document(const ProfileOptions& options) {
 
 Result<CampaignRequest> profile_request(const ProfileOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto document, profile_document(options));
-  ASSAY_ASSIGN_OR_RETURN(
-      const auto spec, spec_from_json(document, options.flags.toolchain.context("assay profile")));
+  ASSAY_ASSIGN_OR_RETURN(const auto context, options.flags.toolchain.context("assay profile"));
+  ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_from_json(document, context));
   ASSAY_ASSIGN_OR_RETURN(auto request, plan_campaign(spec, options.flags));
   request.run.purpose = "profile";
   request.settings.against.clear();

@@ -1,5 +1,8 @@
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "assay/base/result.h"
 #include "assay/cli/common_flags.h"
@@ -20,7 +23,7 @@ struct ReportOptions {
 
 Result<ExitCode> execute_report(const ReportOptions& options) {
   ASSAY_RETURN_IF_ERROR(options.report.check());
-  if (options.report.format == "list") {
+  if (options.report.is_list()) {
     return ExitCode::kOk;
   }
   ASSAY_ASSIGN_OR_RETURN(const auto store, options.store.open_to_read());
@@ -33,6 +36,9 @@ Result<ExitCode> execute_report(const ReportOptions& options) {
     baseline = run.spec.value("baseline", "");
   }
   ASSAY_ASSIGN_OR_RETURN(const auto summary, summarize_run(*store, run, {.baseline = baseline}));
+  std::vector<std::string> recipes;
+  std::ranges::transform(summary.cases, std::back_inserter(recipes), &CaseSummary::recipe);
+  ASSAY_RETURN_IF_ERROR(options.report.check_baseline(recipes));
   ASSAY_RETURN_IF_ERROR(options.report.write(summary, options.has_accuracy_tables));
   return exit_code_from_summary(summary);
 }

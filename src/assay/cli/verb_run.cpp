@@ -2,6 +2,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "assay/base/log.h"
 #include "assay/base/result.h"
@@ -28,8 +29,8 @@ Result<ExitCode> resume_run(const RunOptions& options) {
     log_line(LogLevel::kInfo, fmt::format("run {} came to its end; this is its report", run.id));
     return report_stored_run(*store, run, options.flags);
   }
-  ASSAY_ASSIGN_OR_RETURN(
-      const auto spec, spec_from_json(run.spec, options.flags.toolchain.context("run " + run.id)));
+  ASSAY_ASSIGN_OR_RETURN(const auto context, options.flags.toolchain.context("run " + run.id));
+  ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_from_json(run.spec, context));
   return execute_spec(spec, options.flags, run);
 }
 
@@ -41,9 +42,8 @@ Result<ExitCode> execute_run(const RunOptions& options) {
     return fail(ErrorCode::kInvalidArgument,
                 "name a spec file, such as specs/mobilenet.json, or --resume latest");
   }
-  ASSAY_ASSIGN_OR_RETURN(
-      const auto spec,
-      read_spec_file(options.spec_file, options.flags.toolchain.context(options.spec_file)));
+  ASSAY_ASSIGN_OR_RETURN(auto context, options.flags.toolchain.context(options.spec_file));
+  ASSAY_ASSIGN_OR_RETURN(const auto spec, read_spec_file(options.spec_file, std::move(context)));
   auto flags = options.flags;
   flags.report.inputs.push_back(options.spec_file);
   return execute_spec(spec, flags);

@@ -29,6 +29,7 @@
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/conformance.h"
+#include "assay/record/invalid_request.h"
 #include "assay/record/run.h"
 #include "assay/store/result_store.h"
 
@@ -240,7 +241,7 @@ Result<CaseListing> list_cases(const CaseSelection& selection, int parallel_jobs
   ASSAY_ASSIGN_OR_RETURN(const auto reply, run_toolchain_job(toolchain, parallel_jobs,
                                                              listing_request(selection), tools));
   if (reply.outcome != Outcome::kCompleted) {
-    const bool is_request_wrong = reply.reason_code == "invalid_request";
+    const bool is_request_wrong = reply.reason_code == kInvalidRequest;
     return fail(is_request_wrong ? ErrorCode::kInvalidArgument : ErrorCode::kUnavailable,
                 "the toolchain cannot list the cases: " + reply.text);
   }

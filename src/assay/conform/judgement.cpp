@@ -13,6 +13,7 @@
 #include "assay/base/result.h"
 #include "assay/record/axes.h"
 #include "assay/record/conformance.h"
+#include "assay/record/invalid_request.h"
 #include "assay/record/launch.h"
 #include "assay/record/metric.h"
 #include "assay/record/run.h"
@@ -125,8 +126,11 @@ Judgement judgement_from(const AccuracyTable& table) {
 /// Of an attempt that did not complete, or whose outputs were held against nothing.
 Judgement judgement_without_table(const Attempt& attempt) {
   const bool is_completed = attempt.outcome == Outcome::kCompleted;
+  // The cases are Assay's own, and so is a request for one that cannot be met.
+  const bool is_ours = attempt.reason_code == kInvalidRequest;
   return {
-      .verdict = verdict_of(attempt.outcome, Accuracy::kNotChecked),
+      .verdict = is_ours ? ConformVerdict::kHarnessError
+                         : verdict_of(attempt.outcome, Accuracy::kNotChecked),
       .stage = attempt.stage,
       .reason_code = attempt.reason_code,
       .text = is_completed ? "there is no reference to hold the outputs against" : attempt.text};

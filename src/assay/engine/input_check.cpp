@@ -30,7 +30,8 @@ bool is_taken(const TensorSpec& spec, const TensorView& input) {
 
 std::string input_mismatch_text(std::size_t index, const TensorSpec& spec,
                                 const TensorView& input) {
-  return fmt::format("input {} ('{}') is {}, the program takes {}", index, spec.name,
+  const auto name = spec.name.empty() ? "" : fmt::format(" ('{}')", spec.name);
+  return fmt::format("input {}{} is {}, the program takes {}", index, name,
                      text_of(input.dtype, input.shape), text_of(spec.dtype, spec.shape));
 }
 

@@ -93,6 +93,11 @@ Registry read_registry(const std::filesystem::path& home) {
   return registry;
 }
 
+Status write_registry(const std::filesystem::path& home, const std::vector<EngineBuild>& builds) {
+  return write_file_atomically(
+      registry_file(home), Json{{"schema", "assay/engines/1"}, {"builds", builds}}.dump(2) + "\n");
+}
+
 /// A runner that may be usable. `label`: empty for those beside the running executable.
 struct Candidate {
   std::filesystem::path runner;
@@ -125,6 +130,19 @@ Result<std::vector<Candidate>> runners_beside(const std::filesystem::path& folde
     return std::pair(rank_of(candidate.name), candidate.name);
   });
   return candidates;
+}
+
+constexpr const char* kNoHost =
+    "this build can run no engine in Python: it lacks assay._host, which needs nanobind and the "
+    "headers of the interpreter; install these where the build looks for them, then make build";
+
+/// What is missing of a known engine. The runners of those in Python come all or none: where none
+/// is beside the executable, what they share was not made.
+std::string reason_of_absence(const KnownEngine& engine, const std::vector<Candidate>& candidates) {
+  const bool has_host = std::ranges::any_of(candidates, [](const Candidate& candidate) {
+    return candidate.label.empty() && is_known_in_python(candidate.name);
+  });
+  return engine.is_in_python && !has_host ? kNoHost : engine.how_to_get;
 }
 
 void add_described(const Candidate& candidate, Result<EngineBuild> build,
@@ -171,7 +189,8 @@ InstalledBuilds find_installed_builds(const std::filesystem::path& home,
     const auto is_it = [&known](const auto& one) { return one.name == known.name; };
     if (std::ranges::none_of(installed.builds, is_it) &&
         std::ranges::none_of(installed.missing, is_it)) {
-      installed.missing.push_back({known.name, beside ? known.how_to_get : beside.error().message});
+      installed.missing.push_back(
+          {known.name, beside ? reason_of_absence(known, candidates) : beside.error().message});
     }
   }
   return installed;
@@ -207,8 +226,27 @@ Status register_build(const std::filesystem::path& home, const EngineBuild& buil
     return other.reference() == build.reference();
   });
   builds.push_back(build);
-  return write_file_atomically(
-      registry_file(home), Json{{"schema", "assay/engines/1"}, {"builds", builds}}.dump(2) + "\n");
+  return write_registry(home, builds);
+}
+
+std::vector<EngineBuild> registered_builds(const std::filesystem::path& home) {
+  return read_registry(home);
+}
+
+Result<EngineBuild> unregister_build(const std::filesystem::path& home,
+                                     const std::string& reference) {
+  auto builds = read_registry(home);
+  const auto found = std::ranges::find(builds, reference, &EngineBuild::reference);
+  if (found == builds.end()) {
+    std::vector<std::string> names;
+    std::ranges::transform(builds, std::back_inserter(names), &EngineBuild::reference);
+    return fail(ErrorCode::kNotFound, fmt::format("no engine '{}' was added{}", reference,
+                                                  suggestion_for(reference, names)));
+  }
+  auto build = std::move(*found);
+  builds.erase(found);
+  ASSAY_RETURN_IF_ERROR(write_registry(home, builds));
+  return build;
 }
 
 Result<EngineBuild> register_runner(const std::filesystem::path& home,

@@ -43,6 +43,14 @@ std::filesystem::path engines_folder(const std::filesystem::path& home);
 /// kExhausted; kCorrupt for a damaged registry, which stays as it is.
 Status register_build(const std::filesystem::path& home, const EngineBuild& build);
 
+/// The builds that the registry notes, in the order in which they were added.
+std::vector<EngineBuild> registered_builds(const std::filesystem::path& home);
+
+/// Strikes a build off the registry and returns it; its files stay. Errors: kNotFound with
+/// did-you-mean, kUnavailable, kExhausted.
+Result<EngineBuild> unregister_build(const std::filesystem::path& home,
+                                     const std::string& reference);
+
 /// Asks a runner to describe itself, and notes it in the registry under that label. Errors:
 /// kInvalidArgument (it is a runner of another engine than `name`), those of describe_runner and
 /// register_build.

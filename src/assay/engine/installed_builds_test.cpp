@@ -99,6 +99,22 @@ TEST(InstalledBuilds, RegisterARunnerUnderItsOwnName) {
   EXPECT_THAT(other.error().message, HasSubstr("write executorch@mine"));
 }
 
+TEST(InstalledBuilds, AreStruckOffByTheirReference) {
+  const auto home = TemporaryFolder::make("assay-test").value();
+  const auto runner =
+      write_script(home.path() / "runner", R"(echo '{"name": "executorch", "version": "1"}')");
+  for (const char* label : {"a", "b"}) {
+    ASSERT_TRUE(register_runner(home.path(), runner, "executorch", label));
+  }
+  EXPECT_EQ(unregister_build(home.path(), "executorch@a")->runner, runner.string());
+  const auto left = registered_builds(home.path());
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_EQ(left.front().reference(), "executorch@b");
+  const auto again = unregister_build(home.path(), "executorch@a");
+  EXPECT_EQ(again.error().code, ErrorCode::kNotFound);
+  EXPECT_THAT(again.error().message, HasSubstr("did you mean 'executorch@b'?"));
+}
+
 TEST(InstalledBuilds, TellHowToGetAnEngineThatIsNotThere) {
   const auto home = TemporaryFolder::make("assay-test").value();
   InstalledBuilds none;

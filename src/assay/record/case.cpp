@@ -78,7 +78,7 @@ std::string text_of_value(const Json& value) {
 // The largest unit that keeps it whole: "5ms".
 std::string exact_duration(std::int64_t ns) {
   constexpr auto kUnits = std::to_array<std::pair<std::int64_t, std::string_view>>(
-      {{1'000'000'000, "s"}, {1'000'000, "ms"}, {1'000, "us"}});
+      {{1'000'000'000, "s"}, {1'000'000, "ms"}, {1'000, "µs"}});
   for (const auto& [unit_ns, name] : kUnits) {
     if (ns % unit_ns == 0) {
       return fmt::format("{}{}", ns / unit_ns, name);

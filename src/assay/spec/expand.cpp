@@ -20,6 +20,7 @@
 #include "assay/spec/engine_choice.h"
 #include "assay/spec/exclusion.h"
 #include "assay/spec/file_digest.h"
+#include "assay/spec/model_name.h"
 #include "assay/spec/pairwise.h"
 #include "assay/spec/program_format.h"
 #include "assay/spec/spec.h"
@@ -176,7 +177,7 @@ Status Expander::bind_file(const std::string& reference, std::size_t index, cons
   const bool is_callable = reference.find(".py:") != std::string::npos;
   const auto file = is_callable ? find_model_file(reference).value_or(reference) : reference;
   ASSAY_ASSIGN_OR_RETURN(inputs.file_sha256, digest_samples(file, where));
-  return {};
+  return is_callable ? check_factory(reference, where) : Status();
 }
 
 Status Expander::bind_model(const SpecModel& entry, std::size_t index) {
@@ -191,6 +192,7 @@ Status Expander::bind_model(const SpecModel& entry, std::size_t index) {
     const auto where = fmt::format("{}: models[{}].ref", spec_.origin, index);
     ASSAY_ASSIGN_OR_RETURN(bound.model.source_sha256,
                            digest_file(*file, where, {.sha256 = entry.sha256, .url = entry.url}));
+    ASSAY_RETURN_IF_ERROR(check_factory(entry.model.ref, where));
   }
   if (entry.brings_inputs) {
     bound.inputs.generator = kOwnInputs;

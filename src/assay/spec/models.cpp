@@ -49,15 +49,11 @@ std::string model_suggestion_for(std::string_view ref) {
     names.push_back(name);
     ref_of_name.emplace(std::move(name), model.ref);
   }
-  constexpr std::string_view kBefore = "; did you mean '";
-  constexpr std::string_view kAfter = "'?";
-  const auto text = suggestion_for(ref, names);
-  if (!text.starts_with(kBefore)) {
-    return "; a model is library:name (torchvision:mobilenet_v2), file.py:factory, or a file "
-           "(.pt2, .onnx, .tflite, .pte)";
-  }
-  const auto name = text.substr(kBefore.size(), text.size() - kBefore.size() - kAfter.size());
-  return fmt::format("{}{}{}", kBefore, ref_of_name.at(name), kAfter);
+  const auto name = find_nearest_name(ref, names);
+  return name.empty()
+             ? "; a model is library:name (torchvision:mobilenet_v2), file.py:factory, or a file "
+               "(.pt2, .onnx, .tflite, .pte)"
+             : fmt::format("; did you mean '{}'?", ref_of_name.at(name));
 }
 
 }  // namespace assay

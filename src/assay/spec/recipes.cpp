@@ -14,6 +14,7 @@
 #include "assay/base/result.h"
 #include "assay/base/suggest.h"
 #include "assay/record/case.h"
+#include "assay/spec/known_plugins.h"
 
 namespace assay {
 namespace {
@@ -116,6 +117,10 @@ Result<Recipe> RecipeCatalog::get_recipe(std::string_view name) const {
   }
   if (name.starts_with(kNativePrefix)) {
     return native_recipe(name);
+  }
+  if (const auto* plugin = find_plugin_of_recipe(name)) {
+    return fail(ErrorCode::kNotFound, fmt::format("recipe '{}' comes with the plug-in {}: give {}",
+                                                  name, plugin->name, plugin->flags));
   }
   return fail(ErrorCode::kNotFound,
               fmt::format("unknown recipe '{}'{}", name, suggestion_for(name, recipe_names())));

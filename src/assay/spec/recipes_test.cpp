@@ -14,6 +14,7 @@
 namespace assay {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::HasSubstr;
 
@@ -25,6 +26,12 @@ Json catalog_document() {
        {{{"name", "lab/plain"}, {"engine", "lab"}, {"lowering", {{"partitioner", nullptr}}}},
         {{"name", "lab/q8"}, {"quantization", "q8"}, {"produces", "labx"}},
         {{"name", "lab/far"}, {"runtime", "unavailable here"}, {"runtime_reason", "no board"}}}}};
+}
+
+TEST(RecipeCatalog, NamesThePluginThatBringsARecipe) {
+  EXPECT_THAT(RecipeCatalog::built_in().get_recipe("executorch/fixedpoint-int8").error().message,
+              AllOf(HasSubstr("--plugin delegates/fixedpoint/assay_plugin.py"),
+                    HasSubstr("--library executorch=")));
 }
 
 TEST(RecipeCatalog, ResolvesQuantizationByName) {

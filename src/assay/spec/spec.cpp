@@ -1,5 +1,7 @@
 #include "assay/spec/spec.h"
 
+#include "spec_data.h"
+
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -194,6 +196,8 @@ void check_whole(const Node& top, const Spec& spec) {
 }  // namespace
 
 std::span<const SpecKeys> spec_keys() { return kKeys; }
+
+std::string_view spec_schema() { return spec_data("spec.schema.json"); }
 
 Result<Spec> spec_from_json(const Json& document, const SpecContext& context) {
   ASSAY_RETURN_IF_ERROR(check_schema(document, context.origin));

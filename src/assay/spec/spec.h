@@ -107,7 +107,8 @@ struct SpecContext {
   std::string origin = "spec";
   std::filesystem::path folder;  ///< Relative paths in the spec start here.
   const RecipeCatalog* catalog = &RecipeCatalog::built_in();
-  bool has_plugins = false;  ///< Unknown names of models, recipes and metrics are left to plug-ins.
+  std::vector<std::string> plugin_models;  ///< References that plug-ins define.
+  bool has_plugins = false;  ///< What plug-ins define is not known: unknown names are left to them.
 };
 
 /// Reads a spec file (JSON with comments, schema assay/spec/1, docs/specs.md); `context` gives all
@@ -117,6 +118,9 @@ Result<Spec> read_spec_file(const std::filesystem::path& path, SpecContext conte
 
 /// The same from a document in memory. Does not touch the file system.
 Result<Spec> spec_from_json(const Json& document, const SpecContext& context);
+
+/// The JSON Schema of spec files, by which editors complete and check them.
+std::string_view spec_schema();
 
 /// Keys that an object of the spec may have; `path` is "models[]" and the like, "" for the top.
 /// What the JSON Schema must agree with.

@@ -23,7 +23,7 @@ TEST(SpecErrors, NameFilePathAndFixOfATypo) {
   EXPECT_EQ(message_with("modles", "[]"), "x.json: unknown key 'modles'; did you mean 'models'?");
   EXPECT_EQ(message_with("measure", R"({"iteratons": 5})"),
             "x.json: measure: unknown key 'iteratons'; did you mean 'iterations'?");
-  EXPECT_EQ(message_with("models", R"([{"ref": "torchvision:x", "sed": 1}])"),
+  EXPECT_EQ(message_with("models", R"([{"ref": "torchvision:resnet18", "sed": 1}])"),
             "x.json: models[0]: unknown key 'sed'; did you mean 'seed'?");
   EXPECT_THAT(message_with("exclude", R"([{"modell": "x"}])"),
               HasSubstr("exclude[0]: unknown key 'modell'; did you mean 'model'?"));
@@ -51,6 +51,8 @@ TEST(SpecErrors, SuggestNames) {
             "x.json: models[0]: unknown model 'mobilenet_v2'; did you mean "
             "'torchvision:mobilenet_v2'?");
   EXPECT_THAT(message_with("models", R"(["qqqq"])"), HasSubstr("library:name"));
+  EXPECT_THAT(message_with("models", R"(["torchvision:resnt18"])"),
+              HasSubstr("models[0]: torchvision "));
   EXPECT_THAT(message_with("models", R"(["file:net"])"), HasSubstr("no kind of file"));
   EXPECT_EQ(message_with("recipes", R"(["executorch/xnnpack-fp23"])"),
             "x.json: recipes[0]: unknown recipe 'executorch/xnnpack-fp23'; did you mean "
@@ -79,6 +81,14 @@ TEST(SpecErrors, NameALeakCheckThatChecksNothing) {
               HasSubstr("measure.leak_check: is made in the memory pass"));
   EXPECT_THAT(message_with("measure", R"({"leak_check": {"loads": -1, "inferences": 5}})"),
               HasSubstr("measure.leak_check.loads: must be from 0 to"));
+}
+
+TEST(SpecErrors, NameAWrongConditionOnce) {
+  EXPECT_EQ(message_with("scenario", R"({"gap": 20})"),
+            "x.json: scenario.gap: must be a duration with its unit in quotes, such as \"20ms\", "
+            "not a whole number");
+  EXPECT_EQ(message_with("scenario", R"({"cores": 3})"),
+            "x.json: scenario.cores: must be a string, not a whole number");
 }
 
 TEST(SpecErrors, NameWrongTypes) {

@@ -11,6 +11,7 @@
 
 #include "assay/base/enum_names.h"
 #include "assay/record/own_inputs.h"
+#include "assay/spec/model_name.h"
 #include "assay/spec/models.h"
 #include "assay/spec/node.h"
 #include "assay/spec/program_format.h"
@@ -174,8 +175,15 @@ std::string read_reference(const Node& node, const SpecContext& context) {
     return resolve_path(ref, context);
   }
   const bool is_named_by_library = ref.find(':') != std::string::npos;
-  if (!is_named_by_library && !context.has_plugins && node.json().is_string()) {
+  const auto& plugged = context.plugin_models;
+  const bool is_plugged = std::ranges::find(plugged, ref) != plugged.end();
+  if (is_plugged || context.has_plugins || !node.json().is_string()) {
+    return ref;
+  }
+  if (!is_named_by_library) {
     node.complain(fmt::format("unknown model '{}'{}", ref, model_suggestion_for(ref)));
+  } else if (const auto complaint = complaint_about_model_name(ref); !complaint.empty()) {
+    node.complain(complaint);
   }
   return ref;
 }

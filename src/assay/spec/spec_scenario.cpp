@@ -22,8 +22,21 @@ namespace {
 
 constexpr std::int64_t kMostStreams = 64;
 
+/// Notes the problem of a value that is no text, once.
+bool is_text(const Node& node) {
+  if (!node.json().is_string()) {
+    node.complain_of_type("a string");
+    return false;
+  }
+  return true;
+}
+
 /// A value as the case keeps it; null for the default, which is no part of a case.
 Json read_gap(const Node& node, const SpecContext& /*context*/) {
+  if (!node.json().is_string()) {
+    node.complain_of_type("a duration with its unit in quotes, such as \"20ms\"");
+    return nullptr;
+  }
   const auto ns = duration_ns_from_text(node.text());
   if (!ns) {
     node.complain(ns.error().message);
@@ -41,6 +54,9 @@ Json read_streams(const Node& node, const SpecContext& /*context*/) {
 }
 
 Json read_page_cache(const Node& node, const SpecContext& /*context*/) {
+  if (!is_text(node)) {
+    return nullptr;
+  }
   auto text = node.text();
   if (text == "found") {
     return nullptr;
@@ -50,6 +66,9 @@ Json read_page_cache(const Node& node, const SpecContext& /*context*/) {
 }
 
 Json read_cores(const Node& node, const SpecContext& /*context*/) {
+  if (!is_text(node)) {
+    return nullptr;
+  }
   auto text = node.text();
   if (text == "any") {
     return nullptr;
@@ -61,6 +80,9 @@ Json read_cores(const Node& node, const SpecContext& /*context*/) {
 }
 
 Json read_background(const Node& node, const SpecContext& /*context*/) {
+  if (!is_text(node)) {
+    return nullptr;
+  }
   auto text = node.text();
   if (text == "none") {
     return nullptr;
@@ -80,6 +102,9 @@ Json read_cool_below(const Node& node, const SpecContext& /*context*/) {
 }
 
 Json read_beside(const Node& node, const SpecContext& context) {
+  if (!is_text(node)) {
+    return nullptr;
+  }
   const auto text = node.text();
   if (text == "none") {
     return nullptr;

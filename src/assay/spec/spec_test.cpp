@@ -53,6 +53,23 @@ TEST(Spec, LooksForFilesBesideItself) {
   EXPECT_EQ(other.models[1].model.ref, "/net.pt2");
 }
 
+TEST(Spec, TakesTheKeyByWhichEditorsFindItsSchema) {
+  auto document = minimal_spec();
+  document["$schema"] = "spec.schema.json";
+  EXPECT_TRUE(spec_from_json(document, context_in_folder()));
+  EXPECT_TRUE(parse_json(spec_schema(), "schema")->at("properties").contains("$schema"));
+}
+
+TEST(Spec, KnowsTheModelsOfPlugins) {
+  auto document = minimal_spec();
+  document["models"] = {"my:net", "net"};
+  auto context = context_in_folder();
+  context.plugin_models = {"net"};
+  EXPECT_TRUE(spec_from_json(document, context));
+  context.plugin_models.clear();
+  EXPECT_FALSE(spec_from_json(document, context));
+}
+
 TEST(Spec, LeavesInputsToAModelThatBringsThem) {
   auto document = minimal_spec();
   document["models"] = {{{"ref", "aten:add.Tensor"}, {"inputs", "own"}},

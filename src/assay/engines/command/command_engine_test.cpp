@@ -169,6 +169,15 @@ TEST_F(Command, RefusesProgramsThatMakeNoSense) {
             ErrorCode::kNotFound);
 }
 
+TEST_F(Command, NamesAMistypedKeyAndAWrongType) {
+  const auto message_of = [this](const Json& change) { return load(change).error().message; };
+  EXPECT_THAT(message_of({{"time_patern", "([0-9]+)"}}),
+              HasSubstr("unknown key 'time_patern'; did you mean 'time_pattern'?"));
+  EXPECT_THAT(message_of({{"argv", "true"}}), HasSubstr("\"argv\" must be a list of strings"));
+  EXPECT_THAT(message_of({{"outputs", {1}}}), HasSubstr("\"outputs\" must be a list of"));
+  EXPECT_TRUE(load({{"$schema", "command.schema.json"}}));
+}
+
 TEST_F(Command, TakesThreadsOnlyWhereTheCommandDoes) {
   EXPECT_EQ(code_of(Json::object(), {{"threads", 2}}), ErrorCode::kUnsupported);
   const Json with_threads = {{"argv", {"./bench.sh", "--threads={threads}"}}};

@@ -21,6 +21,7 @@
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/engine/session.h"
+#include "assay/base/suggest.h"
 #include "assay/tensor/tensor.h"
 
 namespace assay::command {
@@ -61,28 +62,72 @@ Result<std::regex> pattern_from_text(const std::string& text) {
   }
 }
 
+constexpr auto kKeys =
+    std::to_array<std::string_view>({"$schema", "argv", "inputs", "outputs", "file_format",
+                                     "time_pattern", "time_unit", "timeout_s"});
+
+Status check_keys(const Json& json) {
+  if (!json.is_object()) {
+    return fail(ErrorCode::kCorrupt, "a command program is an object with \"argv\"");
+  }
+  const std::vector<std::string> known(kKeys.begin(), kKeys.end());
+  for (const auto& [key, ignored] : json.items()) {
+    if (std::ranges::find(known, key) == known.end()) {
+      return fail(ErrorCode::kCorrupt,
+                  fmt::format("unknown key '{}'{}", key, suggestion_for(key, known)));
+    }
+  }
+  for (const char* needed : {"argv", "outputs"}) {
+    if (!json.contains(needed)) {
+      return fail(ErrorCode::kCorrupt, fmt::format("needs \"{}\"", needed));
+    }
+  }
+  return {};
+}
+
+/// Replaces `target` by the value of a key that is there. `wanted` says what the value must be.
+template <class T>
+Status read_key(const Json& json, const char* key, const char* wanted, T& target) {
+  const auto found = json.find(key);
+  if (found == json.end()) {
+    return {};
+  }
+  try {
+    found->get_to(target);
+  } catch (const std::exception&) {  // Json's, and those of its conversions.
+    return fail(ErrorCode::kCorrupt, fmt::format("\"{}\" must be {}", key, wanted));
+  }
+  return {};
+}
+
 Result<CommandProgram> program_from(const Json& json, const std::filesystem::path& folder) {
+  constexpr const char* kTensors = "a list of {\"name\", \"dtype\", \"shape\"}";
   CommandProgram program{.folder = folder};
-  json.at("argv").get_to(program.argv);
+  std::string format = "raw";
+  std::string unit = "ms";
+  double timeout_s = static_cast<double>(program.timeout_ns) / 1e9;
+  ASSAY_RETURN_IF_ERROR(check_keys(json));
+  ASSAY_RETURN_IF_ERROR(read_key(json, "argv", "a list of strings", program.argv));
+  ASSAY_RETURN_IF_ERROR(read_key(json, "inputs", kTensors, program.inputs));
+  ASSAY_RETURN_IF_ERROR(read_key(json, "outputs", kTensors, program.outputs));
+  ASSAY_RETURN_IF_ERROR(read_key(json, "file_format", "raw or npy", format));
+  ASSAY_RETURN_IF_ERROR(read_key(json, "time_pattern", "a string", program.pattern_text));
+  ASSAY_RETURN_IF_ERROR(read_key(json, "time_unit", "s, ms, us or ns", unit));
+  ASSAY_RETURN_IF_ERROR(read_key(json, "timeout_s", "a number of seconds", timeout_s));
   if (program.argv.empty()) {
     return fail(ErrorCode::kCorrupt, "\"argv\" is empty");
   }
-  program.inputs = json.value("inputs", program.inputs);
-  program.outputs = json.at("outputs").get<std::vector<TensorSpec>>();
-  const auto format = json.value("file_format", "raw");
   if (format != "raw" && format != "npy") {
     return fail(ErrorCode::kCorrupt,
                 fmt::format("\"file_format\" is raw or npy, not '{}'", format));
   }
   program.format = format == "npy" ? FileFormat::kNpy : FileFormat::kRaw;
-  program.pattern_text = json.value("time_pattern", "");
   ASSAY_ASSIGN_OR_RETURN(program.pattern, pattern_from_text(program.pattern_text));
   if (!program.pattern_text.empty() && program.pattern.mark_count() < 1) {
     return fail(ErrorCode::kCorrupt,
                 "\"time_pattern\" has no group: put the number into parentheses");
   }
-  ASSAY_ASSIGN_OR_RETURN(program.unit_ns, unit_from(json.value("time_unit", "ms")));
-  const double timeout_s = json.value("timeout_s", 600.0);
+  ASSAY_ASSIGN_OR_RETURN(program.unit_ns, unit_from(unit));
   if (!(timeout_s > 0 && timeout_s <= kMostTimeoutS)) {
     return fail(ErrorCode::kCorrupt,
                 fmt::format("\"timeout_s\" is {}; it is above 0, and at most {}", timeout_s,
@@ -210,8 +255,9 @@ Result<CommandProgram> read_command_program(const std::filesystem::path& path) {
     auto program = program_from(*json, std::filesystem::absolute(path).parent_path());
     return program ? program
                    : Result<CommandProgram>(fail_with_context(program.error(), path.string()));
-  } catch (const std::exception& error) {  // Json's, and those of regular expressions.
-    return fail(ErrorCode::kCorrupt, fmt::format("{}: {}", path.string(), error.what()));
+  } catch (const std::regex_error& error) {
+    return fail(ErrorCode::kCorrupt,
+                fmt::format("{}: \"time_pattern\": {}", path.string(), error.what()));
   }
 }
 

@@ -1,0 +1,158 @@
+#include "assay/cli/help_layout.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <string>
+
+namespace assay::cli {
+namespace {
+
+struct FlagLayout {
+  const char* flag;
+  const char* group;
+  const char* value;  ///< What it takes; null: nothing, or one of the words that it checks.
+};
+
+constexpr const char* kModel = "Model and inputs";
+constexpr const char* kEngine = "Recipe and engine";
+constexpr const char* kMeasuring = "Measuring";
+constexpr const char* kAccuracy = "Accuracy";
+constexpr const char* kChoice = "Choice of cases";
+constexpr const char* kLimits = "Limits";
+constexpr const char* kOutput = "Output";
+constexpr const char* kMaking = "Making artifacts";
+constexpr const char* kRuns = "Runs and store";
+
+/// Flags by what they are about. A flag means the same in every verb, and stands in one group.
+constexpr auto kFlags = std::to_array<FlagLayout>({
+    {"--input-shape", kModel, "SHAPE[:TYPE]"},
+    {"--dimension", kModel, "NAME=SIZE"},
+    {"--inputs", kModel, "FILE"},
+    {"--args", kModel, "JSON"},
+    {"--seed", kModel, "N"},
+    {"--recipe", kEngine, "NAME"},
+    {"--engine", kEngine, "NAME[@BUILD]"},
+    {"--option", kEngine, "NAME=VALUE"},
+    {"--options", kEngine, "JSON"},
+    {"--threads", kEngine, "N"},
+    {"--library", kEngine, "[ENGINE=]FILE"},
+    {"--expand", kEngine, nullptr},
+    {"--launches", kMeasuring, "N"},
+    {"--interval", kMeasuring, "PERCENT"},
+    {"--warmup", kMeasuring, "N|auto"},
+    {"--iterations", kMeasuring, "N|auto"},
+    {"--time-budget", kMeasuring, "DURATION"},
+    {"--scenario", kMeasuring, "NAME=VALUE"},
+    {"--profile", kMeasuring, nullptr},
+    {"--profile-iterations", kMeasuring, "N"},
+    {"--callgrind", kMeasuring, nullptr},
+    {"--leak-check", kMeasuring, nullptr},
+    {"--metric", kMeasuring, "NAME"},
+    {"--matters", kMeasuring, "PERCENT"},
+    {"--most-pairs", kMeasuring, "N"},
+    {"--no-canary", kMeasuring, nullptr},
+    {"--no-pinning", kMeasuring, nullptr},
+    {"--duet", kMeasuring, nullptr},
+    {"--for", kMeasuring, "DURATION"},
+    {"--against", kAccuracy, "KIND"},
+    {"--expected", kAccuracy, "FILE"},
+    {"--parity", kAccuracy, nullptr},
+    {"--samples", kAccuracy, "N"},
+    {"--require", kAccuracy, "BOUND"},
+    {"--require-delegation", kAccuracy, nullptr},
+    {"--only", kChoice, "TEXT"},
+    {"--suite", kChoice, nullptr},
+    {"--tier", kChoice, nullptr},
+    {"--match", kChoice, "PATTERN"},
+    {"--dtype", kChoice, "TYPE"},
+    {"--shard", kChoice, "I/N"},
+    {"--count", kChoice, "N"},
+    {"--max-cases", kChoice, "N"},
+    {"--check", kChoice, "WHAT"},
+    {"--changed-since", kChoice, "RUN"},
+    {"--known", kChoice, "FOLDER"},
+    {"--update-known", kChoice, nullptr},
+    {"--budget", kLimits, "DURATION"},
+    {"--launch-timeout", kLimits, "DURATION"},
+    {"--job-timeout", kLimits, "DURATION"},
+    {"--memory-limit", kLimits, "SIZE"},
+    {"--loads", kLimits, "N"},
+    {"--loads-budget", kLimits, "DURATION"},
+    {"--format", kOutput, "FORMAT"},
+    {"--out", kOutput, "PATH"},
+    {"--report", kOutput, "FILE"},
+    {"--json", kOutput, nullptr},
+    {"--graph", kOutput, nullptr},
+    {"--baseline", kOutput, "RECIPE"},
+    {"--accuracy", kOutput, nullptr},
+    {"--memory", kOutput, nullptr},
+    {"--coverage", kOutput, nullptr},
+    {"--against-run", kOutput, "RUN"},
+    {"--layers", kOutput, nullptr},
+    {"--top", kOutput, "N"},
+    {"--trace", kOutput, "FILE"},
+    {"--bundle", kOutput, "FOLDER"},
+    {"--limit", kOutput, "N"},
+    {"--quiet", kOutput, nullptr},
+    {"--dry-run", kOutput, nullptr},
+    {"--python", kMaking, "PROGRAM"},
+    {"--plugin", kMaking, "FILE"},
+    {"--jobs", kMaking, "N"},
+    {"--batch", kMaking, "N"},
+    {"--rebuild", kMaking, nullptr},
+    {"--stop-after", kMaking, nullptr},
+    {"--prefix", kMaking, "FOLDER"},
+    {"--file", kMaking, "FILE.py:CLASS"},
+    {"--runner", kMaking, "PROGRAM"},
+    {"--cmake", kMaking, "PROGRAM"},
+    {"--label", kRuns, "KEY=VALUE"},
+    {"--resume", kRuns, "RUN"},
+    {"--run", kRuns, "RUN"},
+    {"--replay", kRuns, "FILE"},
+    {"--store", kRuns, "FILE"},
+});
+
+/// A check's own words go, for its error has them too; a choice of words is what the flag takes.
+void shorten_check(CLI::Option& option) {
+  // CLI11 tells whether there is a check by the colon that it puts before its words.
+  const auto name = option.get_type_name();
+  if (name.find(':') == std::string::npos) {
+    return;
+  }
+  const auto words = option.get_validator()->get_description();
+  if (words.starts_with('{')) {
+    option.type_name(words);
+  }
+  option.get_validator()->description("");
+}
+
+void lay_out_flag(CLI::Option& option) {
+  const auto name = option.get_lnames().empty() ? "" : "--" + option.get_lnames().front();
+  const auto* layout =
+      std::ranges::find_if(kFlags, [&name](const FlagLayout& one) { return name == one.flag; });
+  if (layout == kFlags.end()) {
+    return;
+  }
+  option.group(layout->group);
+  if (layout->value != nullptr) {
+    option.type_name(layout->value);
+  }
+}
+
+}  // namespace
+
+void lay_out_help(CLI::App& verb, const char* example) {
+  for (auto* option : verb.get_options()) {
+    shorten_check(*option);
+    lay_out_flag(*option);
+  }
+  for (auto* below : verb.get_subcommands(/*filter=*/[](CLI::App*) { return true; })) {
+    lay_out_help(*below, nullptr);
+  }
+  if (example != nullptr) {
+    verb.footer(std::string("Example:\n  ") + example);
+  }
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,11 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace assay::cli {
+
+/// Gives the help of a verb, and of the verbs below it, its form: flags in groups, what each takes
+/// by a telling name, and an example at the end. `example`: a command line; null: none.
+void lay_out_help(CLI::App& verb, const char* example);
+
+}  // namespace assay::cli
