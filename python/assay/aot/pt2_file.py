@@ -28,79 +28,24 @@ _NAME = re.compile(r"[\w.]*")
 _OPERATOR = re.compile(r"torch\.ops\.[\w.]+|_operator\.\w+|math\.\w+|torch\.(_?sym|_C)_?[\w.]*")
 _TORCH_OPERATOR = re.compile(r"torch\.ops\.[\w.]+")
 _SYMBOL = re.compile(r"[a-z_]+\d+")
+_WORD = re.compile(r"\w+")
 _FREE_TEXTS = frozenset(
-    [
-        "as_string",
-        "as_strings",
-        "stack_trace",
-        "nn_module_stack",
-        "torch_fn",
-        "from_node",
-        "custom",
-        "source_fn_stack",
-        "torch_version",
-    ]
+    _WORD.findall(
+        """as_string as_strings stack_trace nn_module_stack torch_fn from_node custom
+        source_fn_stack torch_version"""
+    )
 )
 """Texts that are passed on as values, or are metadata for people."""
 
+# torch.utils._sympy.functions, and the heads that sympy.srepr prints.
 _FUNCTIONS = frozenset(
-    # torch.utils._sympy.functions and the heads that sympy.srepr prints.
-    [
-        "FloorDiv",
-        "ModularIndexing",
-        "Where",
-        "PythonMod",
-        "Mod",
-        "CleanDiv",
-        "CeilToInt",
-        "FloorToInt",
-        "CeilDiv",
-        "LShift",
-        "RShift",
-        "PowByNatural",
-        "FloatPow",
-        "FloatTrueDiv",
-        "IntTrueDiv",
-        "IsNonOverlappingAndDenseIndicator",
-        "TruncToFloat",
-        "TruncToInt",
-        "RoundToInt",
-        "RoundDecimal",
-        "ToFloat",
-        "Identity",
-        "Symbol",
-        "Integer",
-        "Rational",
-        "Float",
-        "Add",
-        "Mul",
-        "Pow",
-        "Max",
-        "Min",
-        "Abs",
-        "Eq",
-        "Ne",
-        "Lt",
-        "Le",
-        "Gt",
-        "Ge",
-        "Equality",
-        "Unequality",
-        "StrictLessThan",
-        "LessThan",
-        "StrictGreaterThan",
-        "GreaterThan",
-        "And",
-        "Or",
-        "Not",
-        "floor",
-        "ceiling",
-        "sqrt",
-        "Piecewise",
-        "max",
-        "min",
-        "abs",
-    ]
+    _WORD.findall(
+        """FloorDiv ModularIndexing Where PythonMod Mod CleanDiv CeilToInt FloorToInt CeilDiv LShift
+        RShift PowByNatural FloatPow FloatTrueDiv IntTrueDiv IsNonOverlappingAndDenseIndicator
+        TruncToFloat TruncToInt RoundToInt RoundDecimal ToFloat Identity Symbol Integer Rational
+        Float Add Mul Pow Max Min Abs Eq Ne Lt Le Gt Ge Equality Unequality StrictLessThan LessThan
+        StrictGreaterThan GreaterThan And Or Not floor ceiling sqrt Piecewise max min abs"""
+    )
 )
 _WORDS = frozenset(("L", "true", "false", "oo", "int_oo", "inf"))
 _SIZES = frozenset(("size", "stride", "storage_offset"))

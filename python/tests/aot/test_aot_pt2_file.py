@@ -1,5 +1,6 @@
 """Exported programs that would run code while they are loaded are refused, all others are read."""
 
+import contextlib
 import io
 import json
 import pickle
@@ -12,7 +13,6 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from assay.aot.errors import JobError  # noqa: E402
 from assay.aot.inspect_program import inspect_file  # noqa: E402
 from assay.aot.models import ModelSpec, load_model  # noqa: E402
 from assay.aot.pt2_file import TRUST, UntrustedFile, load_exported  # noqa: E402
@@ -192,10 +192,8 @@ def test_the_attacks_succeed_where_the_file_is_trusted(
 ) -> None:
     monkeypatch.setenv(TRUST, "1")
     change(saved, lambda members: attack(members, victim))
-    try:
+    with contextlib.suppress(Exception):  # What it made is no tensor; it ran all the same.
         load_exported(saved).module()
-    except Exception as error:  # What it made is no tensor; it ran all the same.
-        assert not isinstance(error, JobError)
     assert victim.exists()
 
 

@@ -20,6 +20,7 @@
 #include "assay/base/uuid.h"
 #include "assay/record/axes.h"
 #include "assay/record/launch.h"
+#include "assay/record/sandbox.h"
 #include "assay/record/spawn.h"
 #include "assay/supervise/agent_client.h"
 #include "assay/supervise/cause_of_death.h"
@@ -150,6 +151,24 @@ std::int64_t overhead_of(const Launch& launch) {
 
 }  // namespace
 
+namespace {
+
+/// All that a launch reads beside the system: its runner, its program, its inputs.
+std::vector<std::string> readable_paths(const LaunchOrder& order) {
+  auto paths = order.build.reads;
+  const auto load = load_message(order);
+  paths.push_back(order.build.runner);
+  paths.push_back(order.artifact.folder.empty() ? load.entry : order.artifact.folder);
+  paths.insert(paths.end(), load.data.begin(), load.data.end());
+  paths.insert(paths.end(), load.libraries.begin(), load.libraries.end());
+  if (!order.inputs.file.empty()) {
+    paths.push_back(order.inputs.file);
+  }
+  return paths;
+}
+
+}  // namespace
+
 std::vector<std::byte> job_bytes(const LaunchOrder& order) {
   std::vector<std::byte> bytes;
   wire::append_frame(bytes,
@@ -215,6 +234,10 @@ Result<LaunchYield> run_launch(AgentClient& agent, const LaunchOrder& order) {
   request.cpus = order.cpus;
   request.limits = order.limits;
   request.surroundings = order.surroundings;
+  request.sandbox.mode = order.sandbox;
+  if (order.sandbox != SandboxMode::kOff) {
+    request.sandbox.readable = readable_paths(order);
+  }
   request.input = job_bytes(order);
   ASSAY_ASSIGN_OR_RETURN(const auto result, agent.spawn(request));
   return yield_from_answer(result, order.pass);

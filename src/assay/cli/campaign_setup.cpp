@@ -16,6 +16,7 @@
 #include "assay/artifact/toolchain.h"
 #include "assay/artifact/toolchains.h"
 #include "assay/base/clock.h"
+#include "assay/base/enum_names.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/log.h"
@@ -33,6 +34,7 @@
 #include "assay/device/local_transport.h"
 #include "assay/engine/installed_builds.h"
 #include "assay/record/run.h"
+#include "assay/record/sandbox.h"
 #include "assay/record/subject.h"
 #include "assay/spec/expand.h"
 #include "assay/spec/program_format.h"
@@ -102,7 +104,9 @@ Result<CampaignSettings> campaign_settings(const Spec& spec, const CampaignFlags
       .is_rebuild = flags.run.is_rebuild,
       .launch_timeout_ns = timeout_ns,
       .memory_limit_bytes = static_cast<std::int64_t>(flags.run.memory_limit_bytes),
-      .libraries = flags.run.libraries};
+      .libraries = flags.run.libraries,
+      .sandbox =
+          flags.run.sandbox.empty() ? spec.sandbox : find_enum<SandboxMode>(flags.run.sandbox)};
 }
 
 /// A library's engine is one that there is.

@@ -147,6 +147,9 @@ Status ReportFlags::write(const WriteFormat& write_format, const ReportStyle& pl
 void ToolchainFlags::declare(CLI::App& app) {
   app.add_option("--python", python, "Interpreter whose torch and executorch make artifacts");
   app.add_option("--plugin", plugins, "Python file with models, recipes, engines or metrics");
+  app.add_flag_callback(
+      "--trust", [] { ::setenv("ASSAY_TRUST", "1", 1); },
+      "Let .pt2 files run the code that they hold (pickles, libraries)");
   app.add_option("--jobs", jobs, "Artifacts made at a time")
       ->capture_default_str()
       ->check(CLI::Range(1, 64));
@@ -198,6 +201,13 @@ void RunFlags::declare(CLI::App& app) {
   app.add_option("--memory-limit", memory_limit_bytes,
                  "Resident memory at which a runner is killed: 500MB [default: none]")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true));
+  app.add_option("--sandbox", sandbox,
+                 "Launches without network, other files and processes: off, on, or required, which "
+                 "fails where the kernel cannot enforce all of it [default: on for programs and "
+                 "libraries that bring native code]")
+      ->expected(0, 1)
+      ->default_str("on")
+      ->check(CLI::IsMember({"off", "on", "required"}));
 }
 
 }  // namespace assay::cli
