@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fmt/format.h>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
@@ -37,12 +38,17 @@ using wire::MessageType;
 constexpr std::uint32_t kLoadRequest = 2;
 constexpr std::uint32_t kPassRequest = 3;
 
+/// A launch runs in a folder of its own: what is relative begins at ours.
+std::string absolute_path(const std::filesystem::path& path) {
+  return path.empty() ? std::string() : std::filesystem::absolute(path).string();
+}
+
 wire::Load load_message(const LaunchOrder& order) {
-  const std::filesystem::path folder(order.artifact.folder);
-  wire::Load load{.entry = (folder / order.artifact.entry).string(),
+  const std::filesystem::path folder(absolute_path(order.artifact.folder));
+  wire::Load load{.entry = absolute_path(folder / order.artifact.entry),
                   .method = order.method,
-                  .options = order.options,
-                  .libraries = order.libraries};
+                  .options = order.options};
+  std::ranges::transform(order.libraries, std::back_inserter(load.libraries), absolute_path);
   for (const auto& file : order.artifact.files) {
     if (file.role == "data") {
       load.data.push_back((folder / file.name).string());
@@ -52,20 +58,22 @@ wire::Load load_message(const LaunchOrder& order) {
 }
 
 Frame pass_frame(const LaunchOrder& order) {
+  auto inputs = order.inputs;
+  inputs.file = absolute_path(inputs.file);
   switch (order.pass) {
     case Pass::kTiming:
       return wire::frame_of(MessageType::kMeasure, kPassRequest,
-                            wire::Measure{.inputs = order.inputs, .plan = order.plan});
+                            wire::Measure{.inputs = inputs, .plan = order.plan});
     case Pass::kEvaluate:
       return wire::frame_of(MessageType::kInfer, kPassRequest,
-                            wire::Infer{.inputs = order.inputs, .repeat = order.repeat});
+                            wire::Infer{.inputs = inputs, .repeat = order.repeat});
     case Pass::kMemory:
     case Pass::kProfile:
       break;
   }
   return wire::frame_of(order.pass == Pass::kMemory ? MessageType::kMemory : MessageType::kProfile,
                         kPassRequest,
-                        wire::Observe{.inputs = order.inputs,
+                        wire::Observe{.inputs = inputs,
                                       .iterations = order.iterations,
                                       .time_budget_ns = order.time_budget_ns,
                                       .leak_loads = order.leak_loads,
@@ -158,11 +166,12 @@ std::vector<std::string> readable_paths(const LaunchOrder& order) {
   auto paths = order.build.reads;
   const auto load = load_message(order);
   paths.push_back(order.build.runner);
-  paths.push_back(order.artifact.folder.empty() ? load.entry : order.artifact.folder);
+  paths.push_back(std::filesystem::path(load.entry).parent_path().string());
+  paths.push_back(load.entry);
   paths.insert(paths.end(), load.data.begin(), load.data.end());
   paths.insert(paths.end(), load.libraries.begin(), load.libraries.end());
   if (!order.inputs.file.empty()) {
-    paths.push_back(order.inputs.file);
+    paths.push_back(absolute_path(order.inputs.file));
   }
   return paths;
 }
@@ -237,6 +246,7 @@ Result<LaunchYield> run_launch(AgentClient& agent, const LaunchOrder& order) {
   request.sandbox.mode = order.sandbox;
   if (order.sandbox != SandboxMode::kOff) {
     request.sandbox.readable = readable_paths(order);
+    request.sandbox.writable = order.writable;
   }
   request.input = job_bytes(order);
   ASSAY_ASSIGN_OR_RETURN(const auto result, agent.spawn(request));

@@ -39,6 +39,7 @@ struct LaunchOrder {
   std::vector<int> cpus;                   ///< Affinity; empty: all.
   Surroundings surroundings;
   SandboxMode sandbox = SandboxMode::kOff;
+  std::vector<std::string> writable;  ///< Folders that the sandbox opens for writing.
 };
 
 /// What came back. A runner that died is a launch with its outcome, not an error.

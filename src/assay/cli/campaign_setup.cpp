@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -84,7 +85,20 @@ Result<std::int64_t> launch_timeout_from(const std::string& text) {
   return timeout_ns;
 }
 
+/// The flag's, else the spec's.
+Result<std::optional<SandboxMode>> sandbox_from(const std::string& text, const Spec& spec) {
+  if (text.empty()) {
+    return spec.sandbox;
+  }
+  auto mode = enum_from_name<SandboxMode>(text);
+  if (!mode) {
+    return fail(ErrorCode::kInvalidArgument, "--sandbox: " + mode.error().message);
+  }
+  return std::optional(*mode);
+}
+
 Result<CampaignSettings> campaign_settings(const Spec& spec, const CampaignFlags& flags) {
+  ASSAY_ASSIGN_OR_RETURN(const auto sandbox, sandbox_from(flags.run.sandbox, spec));
   ASSAY_ASSIGN_OR_RETURN(const auto timeout_ns, launch_timeout_from(flags.run.launch_timeout));
   return CampaignSettings{
       .plan = spec.measure.plan,
@@ -105,8 +119,7 @@ Result<CampaignSettings> campaign_settings(const Spec& spec, const CampaignFlags
       .launch_timeout_ns = timeout_ns,
       .memory_limit_bytes = static_cast<std::int64_t>(flags.run.memory_limit_bytes),
       .libraries = flags.run.libraries,
-      .sandbox =
-          flags.run.sandbox.empty() ? spec.sandbox : find_enum<SandboxMode>(flags.run.sandbox)};
+      .sandbox = sandbox};
 }
 
 /// A library's engine is one that there is.

@@ -201,13 +201,11 @@ void RunFlags::declare(CLI::App& app) {
   app.add_option("--memory-limit", memory_limit_bytes,
                  "Resident memory at which a runner is killed: 500MB [default: none]")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true));
-  app.add_option("--sandbox", sandbox,
-                 "Launches without network, other files and processes: off, on, or required, which "
-                 "fails where the kernel cannot enforce all of it [default: on for programs and "
-                 "libraries that bring native code]")
-      ->expected(0, 1)
-      ->default_str("on")
-      ->check(CLI::IsMember({"off", "on", "required"}));
+  app.add_flag(
+      "--sandbox{on}", sandbox,
+      "Launches without network, other files and processes; =off, =on, or =required, which "
+      "fails where the kernel cannot enforce all of it [default: on for commands and for "
+      "libraries given by path]");
 }
 
 }  // namespace assay::cli
