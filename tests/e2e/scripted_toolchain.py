@@ -142,7 +142,7 @@ def serve() -> None:
 
 
 def main() -> None:
-    module = sys.argv[2] if sys.argv[1:2] == ["-m"] else ""
+    module = sys.argv[3] if sys.argv[1:2] == ["-c"] else ""
     if module == "assay.aot.toolchain":
         print(json.dumps({"id": "scripted", "packages": {}}))
     elif module == "assay.aot.server":

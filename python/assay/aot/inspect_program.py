@@ -11,6 +11,7 @@ from typing import Any
 from assay.aot.errors import RequestError
 from assay.aot.files import sha256_of_file
 from assay.aot.packages import import_package
+from assay.aot.pt2_file import UntrustedFile, load_exported
 from assay.aot.pte import ProgramFile, corrupt, read_program, tensor_json
 from assay.aot.render import instruction_kind, render_program
 
@@ -145,13 +146,13 @@ def _manifest_methods(path: Path) -> dict[str, Any]:
 
 
 def _inspect_pt2(path: Path) -> dict[str, Any]:
-    import torch
-
     from assay.aot.graph import count_operators
 
     _know_quantized_operators()
     try:
-        exported = torch.export.load(path)
+        exported = load_exported(path)
+    except UntrustedFile:
+        raise
     except Exception as error:
         raise corrupt(path, f"{type(error).__name__} while reading it: {error}") from error
     return {

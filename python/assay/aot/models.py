@@ -34,6 +34,7 @@ from assay.aot.inputs import (
     spec_of,
 )
 from assay.aot.plugins import import_file, load_plugins
+from assay.aot.pt2_file import load_exported
 from assay.aot.suggest import check_keys, unknown_name
 
 TORCHVISION = "torchvision:"
@@ -318,7 +319,7 @@ def _load_exported(path: Path, spec: ModelSpec) -> torch.export.ExportedProgram:
         raise RequestError(f"{path.name} is a program that AOTInductor made, not a model")
     if spec.args:
         raise RequestError("a .pt2 file takes no arguments")
-    return torch.export.load(path)
+    return load_exported(path)
 
 
 def _module_and_example(made: Any) -> tuple[torch.nn.Module, Sample | None]:

@@ -67,6 +67,8 @@ def _sources() -> list[tuple[str, Callable[[], Any]]]:
 def import_file(path: Path) -> ModuleType:
     """Imports a Python file; one path is one module, whatever its name.
 
+    It can import the files beside it, which come last and so hide no installed module.
+
     Raises:
         RequestError: there is no such file.
     """
@@ -81,6 +83,8 @@ def import_file(path: Path) -> ModuleType:
         raise RequestError(f"{path} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
+    if str(path.parent) not in sys.path:
+        sys.path.append(str(path.parent))
     try:
         spec.loader.exec_module(module)
     except BaseException:

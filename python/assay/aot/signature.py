@@ -13,6 +13,7 @@ from assay.aot.bundled import read_bundle
 from assay.aot.errors import RequestError, Unsupported
 from assay.aot.inputs import DTYPES, InputSpec
 from assay.aot.packages import import_package
+from assay.aot.pt2_file import UntrustedFile, load_exported
 from assay.aot.pte import ProgramFile, corrupt, parse_program, read_program, tensor_json
 from assay.aot.stimulus import Port
 from assay.aot.suggest import unknown_name
@@ -258,10 +259,10 @@ def _values(
 
 
 def _read_torch(path: Path) -> Signature:
-    import torch
-
     try:
-        source = describe_source(torch.export.load(path))
+        source = describe_source(load_exported(path))
+    except UntrustedFile:
+        raise
     except Exception as error:
         raise corrupt(path, f"{type(error).__name__} while reading it: {error}") from error
     return Signature(_values(source.inputs), _values(source.outputs))

@@ -23,6 +23,7 @@ class Adapter:
         return {
             **description,
             "depends_on": find_dependencies() if self._tells_dependencies else [],
+            "reads": find_folders() if self._tells_dependencies else [],
         }
 
     def load(self, request: Mapping[str, Any]) -> tuple[Session, dict[str, Any]]:
@@ -62,15 +63,20 @@ def find_dependencies() -> list[str]:
     """
     library = sysconfig.get_path("stdlib")
     packages = (sysconfig.get_path("purelib"), sysconfig.get_path("platlib"))
-    folders = sys.path if getattr(sys.flags, "safe_path", False) else sys.path[1:]
     files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
     return sorted(
         {
             *(sys.executable, str(Path(sys.executable).resolve())),
-            *(folder for folder in folders if folder),
+            *filter(None, sys.path),
             *(str(file) for file in files if file and is_own(file, library, packages)),
         }
     )
+
+
+def find_folders() -> list[str]:
+    """What this interpreter reads when it starts and imports: a sandbox has to allow it."""
+    prefixes = (sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix)
+    return sorted({*prefixes, *filter(None, sys.path)})
 
 
 def is_own(file: str, library: str, packages: Sequence[str]) -> bool:

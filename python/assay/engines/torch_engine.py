@@ -7,6 +7,7 @@ from typing import Any
 
 from assay._errors import AssayError
 from assay.aot import aoti, torch_export
+from assay.aot.pt2_file import UntrustedFile, load_exported
 from assay.engines.base import (
     THREADS,
     Array,
@@ -98,8 +99,10 @@ class TorchSession(Session):
         stages = Stages()
         with stages("read"):
             is_package = request.entry.name.endswith(aoti.ENDING)
-            read = read_package if is_package else read_exported
-            self._call, inputs, outputs = read(torch, request.entry)
+            loaded = (
+                read_package(torch, request.entry) if is_package else read_exported(request.entry)
+            )
+            self._call, inputs, outputs = loaded
         mode = "aoti" if is_package else request.options["mode"]
         if mode == "compile":
             self._call = torch.compile(self._call)
@@ -161,14 +164,16 @@ class TorchSession(Session):
 Loaded = tuple[Any, list[TensorSpec], list[TensorSpec]]
 
 
-def read_exported(torch: Any, path: Path) -> Loaded:
+def read_exported(path: Path) -> Loaded:
     """What torch.export.save wrote.
 
     Raises:
-        AssayError: corrupt.
+        AssayError: corrupt; unsupported where it would run code of its own.
     """
     try:
-        exported = torch.export.load(path)
+        exported = load_exported(path)
+    except UntrustedFile as error:
+        raise AssayError(error.text, code="unsupported") from error
     except Exception as error:
         raise AssayError(
             f"{path} is no exported program that this torch reads: {type(error).__name__}: {error}",

@@ -17,6 +17,7 @@
 #include "assay/artifact/toolchain.h"
 #include "assay/base/enum_names.h"
 #include "assay/base/json.h"
+#include "assay/base/python_command.h"
 #include "assay/base/result.h"
 #include "assay/base/subprocess.h"
 #include "assay/record/axes.h"
@@ -66,10 +67,11 @@ std::unexpected<Error> server_died(const std::filesystem::path& python) {
 Result<AotClient> AotClient::start(const Toolchain& toolchain, int parallel_jobs,
                                    const std::filesystem::path& log_file) {
   ASSAY_ASSIGN_OR_RETURN(
-      auto process, Subprocess::start({.argv = {toolchain.python.string(), "-m", "assay.aot.server",
-                                                "--jobs", std::to_string(parallel_jobs)},
-                                       .env = {},
-                                       .stderr_file = log_file.string()}));
+      auto process,
+      Subprocess::start({.argv = python_module_argv(toolchain.python, "assay.aot.server",
+                                                    {"--jobs", std::to_string(parallel_jobs)}),
+                         .env = python_environment(),
+                         .stderr_file = log_file.string()}));
   AotClient client(std::move(process));
   for (int tick = 0; tick < kStartTicks && !client.process_.is_at_end(); ++tick) {
     ASSAY_ASSIGN_OR_RETURN(const auto event, client.next_event());

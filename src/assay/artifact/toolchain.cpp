@@ -10,6 +10,7 @@
 
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
+#include "assay/base/python_command.h"
 #include "assay/base/result.h"
 #include "assay/base/subprocess.h"
 
@@ -31,9 +32,10 @@ std::string how_to_install(const std::filesystem::path& python) {
 
 /// The JSON that a module of the toolchain prints.
 Result<Json> ask(const std::filesystem::path& python, const char* module, const char* key) {
-  const auto output =
-      run_command({.argv = {python.string(), "-m", module}, .env = {}, .stderr_file = "/dev/null"},
-                  kQueryTimeout);
+  const auto output = run_command({.argv = python_module_argv(python, module),
+                                   .env = python_environment(),
+                                   .stderr_file = "/dev/null"},
+                                  kQueryTimeout);
   if (!output) {
     return fail(ErrorCode::kUnavailable, how_to_install(python) + ": " + output.error().message);
   }

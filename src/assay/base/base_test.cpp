@@ -10,6 +10,7 @@
 #include "assay/base/error_code_names.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
+#include "assay/base/python_command.h"
 #include "assay/base/subprocess.h"
 #include "assay/base/suggest.h"
 #include "assay/base/units.h"
@@ -18,7 +19,9 @@
 namespace assay {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
@@ -102,6 +105,30 @@ TEST(Subprocess, CollectsOutputAndExitCode) {
           .value();
   EXPECT_EQ(output.output, "hello\n");
   EXPECT_EQ(output.exit_code, 3);
+}
+
+/// Runs Python in `folder`, without the variable that only newer interpreters heed.
+std::string run_python(const std::filesystem::path& folder, const std::vector<std::string>& argv) {
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder);
+  const auto output =
+      run_command({.argv = argv, .env = {{"PYTHONSAFEPATH", ""}}}, std::chrono::seconds(30));
+  std::filesystem::current_path(before);
+  return output ? output->output : output.error().message;
+}
+
+TEST(PythonCommand, RunsNothingThatLiesInTheCurrentFolder) {
+  const auto folder = TemporaryFolder::make("assay-test").value();
+  for (const auto* name : {"json.py", "runpy.py", "decimal.py", "textwrap.py"}) {
+    ASSERT_TRUE(write_file_atomically(folder.path() / name, "print('hijacked')\n"));
+  }
+  const std::filesystem::path python("python3");
+  EXPECT_EQ(run_python(folder.path(), {"python3", "-c", "import textwrap"}), "hijacked\n");
+  EXPECT_EQ(
+      run_python(folder.path(), python_text_argv(python, "import json, textwrap; print('sound')")),
+      "sound\n");
+  EXPECT_THAT(run_python(folder.path(), python_module_argv(python, "json.tool", {"--help"})),
+              AllOf(HasSubstr("usage"), HasSubstr("--sort-keys"), Not(HasSubstr("hijacked"))));
 }
 
 TEST(Subprocess, KeepsALastLineWithoutItsEnd) {

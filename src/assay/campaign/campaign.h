@@ -19,6 +19,7 @@
 #include "assay/record/case.h"
 #include "assay/record/launch.h"
 #include "assay/record/run.h"
+#include "assay/record/sandbox.h"
 #include "assay/record/subject.h"
 #include "assay/store/result_store.h"
 #include "assay/supervise/agent_client.h"
@@ -43,6 +44,7 @@ struct CampaignSettings {
   std::int64_t job_timeout_ns = 0;      ///< Of one job ahead of time; 0: none.
   std::int64_t memory_limit_bytes = 0;  ///< Of a runner; 0: none.
   std::vector<std::string> libraries;   ///< The user's: "/a.so", or "executorch=/a.so".
+  std::optional<SandboxMode> sandbox;   ///< Absent: for what comes from elsewhere.
 };
 
 /// A set of cases to run, and with what.

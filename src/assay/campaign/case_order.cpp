@@ -15,6 +15,7 @@
 #include "assay/campaign/preparation.h"
 #include "assay/record/axes.h"
 #include "assay/record/run.h"
+#include "assay/record/sandbox.h"
 #include "assay/record/subject.h"
 #include "assay/tensor/safetensors.h"
 #include "assay/wire/messages.h"
@@ -94,6 +95,15 @@ std::vector<std::string> libraries_of_engine(const std::vector<std::string>& lib
   return own;
 }
 
+namespace {
+
+/// Machine code that no engine's maker wrote: a command, or delegates and kernels by path.
+bool brings_native_code(const LaunchOrder& order) {
+  return order.build.name == "command" || !order.libraries.empty();
+}
+
+}  // namespace
+
 LaunchOrder order_of_case(const PreparedCase& prepared, Pass pass,
                           const CampaignSettings& settings) {
   const auto* given = find_inputs(prepared);
@@ -108,6 +118,8 @@ LaunchOrder order_of_case(const PreparedCase& prepared, Pass pass,
   if (given != nullptr) {
     bind_sizes(*given, order);
   }
+  order.sandbox =
+      settings.sandbox.value_or(brings_native_code(order) ? SandboxMode::kOn : SandboxMode::kOff);
   order.limits.memory_bytes = settings.memory_limit_bytes;
   order.limits.wall_ns = settings.launch_timeout_ns != 0
                              ? settings.launch_timeout_ns

@@ -57,6 +57,7 @@ Result<CountedLaunch> count_launch(AgentClient& agent, LaunchOrder order, const 
                 .time_budget_ns = kLaunchLimitNs};
   order.limits.wall_ns = kLaunchLimitNs;
   order.prefix = {tool, "--tool=callgrind", "--callgrind-out-file=" + file.string(), "-q"};
+  order.writable = {file.parent_path().string()};
   ASSAY_ASSIGN_OR_RETURN(const auto yield, run_launch(agent, order));
   const auto& launch = yield.launch;
   if (launch.outcome != Outcome::kCompleted || !launch.measurement || !launch.load) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fmt/format.h>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <string>
@@ -19,6 +20,7 @@
 #include "assay/base/uuid.h"
 #include "assay/record/axes.h"
 #include "assay/record/launch.h"
+#include "assay/record/sandbox.h"
 #include "assay/record/spawn.h"
 #include "assay/supervise/agent_client.h"
 #include "assay/supervise/cause_of_death.h"
@@ -40,12 +42,17 @@ constexpr std::uint32_t kPassRequest = 3;
 constexpr std::uint32_t kUnloadRequest = 4;
 constexpr std::uint32_t kByeRequest = 5;
 
+/// A launch runs in a folder of its own: what is relative begins at ours.
+std::string absolute_path(const std::filesystem::path& path) {
+  return path.empty() ? std::string() : std::filesystem::absolute(path).string();
+}
+
 wire::Load load_message(const LaunchOrder& order) {
-  const std::filesystem::path folder(order.artifact.folder);
-  wire::Load load{.entry = (folder / order.artifact.entry).string(),
+  const std::filesystem::path folder(absolute_path(order.artifact.folder));
+  wire::Load load{.entry = absolute_path(folder / order.artifact.entry),
                   .method = order.method,
-                  .options = order.options,
-                  .libraries = order.libraries};
+                  .options = order.options};
+  std::ranges::transform(order.libraries, std::back_inserter(load.libraries), absolute_path);
   for (const auto& file : order.artifact.files) {
     if (file.role == "data") {
       load.data.push_back((folder / file.name).string());
@@ -54,12 +61,18 @@ wire::Load load_message(const LaunchOrder& order) {
   return load;
 }
 
+wire::InputSource absolute_inputs(const LaunchOrder& order) {
+  auto inputs = order.inputs;
+  inputs.file = absolute_path(inputs.file);
+  return inputs;
+}
+
 wire::Infer infer_message(const LaunchOrder& order) {
-  return {.inputs = order.inputs, .repeat = order.repeat};
+  return {.inputs = absolute_inputs(order), .repeat = order.repeat};
 }
 
 wire::Observe observe_message(const LaunchOrder& order) {
-  return {.inputs = order.inputs,
+  return {.inputs = absolute_inputs(order),
           .iterations = order.iterations,
           .time_budget_ns = order.time_budget_ns,
           .leak_loads = order.leak_loads,
@@ -70,7 +83,7 @@ Frame pass_frame(const LaunchOrder& order) {
   switch (order.pass) {
     case Pass::kTiming:
       return wire::frame_of(MessageType::kMeasure, kPassRequest,
-                            wire::Measure{.inputs = order.inputs, .plan = order.plan});
+                            wire::Measure{.inputs = absolute_inputs(order), .plan = order.plan});
     case Pass::kEvaluate:
       return wire::frame_of(MessageType::kInfer, kPassRequest, infer_message(order));
     case Pass::kMemory:
@@ -219,6 +232,25 @@ std::int64_t overhead_of(const Launch& launch) {
 
 }  // namespace
 
+namespace {
+
+/// All that a launch reads beside the system: its runner, its program, its inputs.
+std::vector<std::string> readable_paths(const LaunchOrder& order) {
+  auto paths = order.build.reads;
+  const auto load = load_message(order);
+  paths.push_back(order.build.runner);
+  paths.push_back(std::filesystem::path(load.entry).parent_path().string());
+  paths.push_back(load.entry);
+  paths.insert(paths.end(), load.data.begin(), load.data.end());
+  paths.insert(paths.end(), load.libraries.begin(), load.libraries.end());
+  if (!order.inputs.file.empty()) {
+    paths.push_back(absolute_path(order.inputs.file));
+  }
+  return paths;
+}
+
+}  // namespace
+
 std::vector<std::byte> job_bytes(const LaunchOrder& order) {
   std::vector<std::byte> bytes;
   for (const auto& frame : request_frames(order)) {
@@ -289,6 +321,11 @@ Result<LaunchYield> run_launch(AgentClient& agent, const LaunchOrder& order) {
   request.cpus = order.cpus;
   request.limits = order.limits;
   request.surroundings = order.surroundings;
+  request.sandbox.mode = order.sandbox;
+  if (order.sandbox != SandboxMode::kOff) {
+    request.sandbox.readable = readable_paths(order);
+    request.sandbox.writable = order.writable;
+  }
   request.input = job_bytes(order);
   ASSAY_ASSIGN_OR_RETURN(const auto result, agent.spawn(request));
   return yield_from_answer(result, order);

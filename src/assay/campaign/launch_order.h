@@ -10,6 +10,7 @@
 #include "assay/base/result.h"
 #include "assay/record/axes.h"
 #include "assay/record/launch.h"
+#include "assay/record/sandbox.h"
 #include "assay/record/spawn.h"
 #include "assay/record/subject.h"
 #include "assay/supervise/agent_client.h"
@@ -38,6 +39,8 @@ struct LaunchOrder {
   std::map<std::string, std::string> env;  ///< Added to the agent's own.
   std::vector<int> cpus;                   ///< Affinity; empty: all.
   Surroundings surroundings;
+  SandboxMode sandbox = SandboxMode::kOff;
+  std::vector<std::string> writable;  ///< Folders that the sandbox opens for writing.
 };
 
 /// What came back. A runner that died is a launch with its outcome, not an error.

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "assay/artifact/toolchain.h"
 #include "assay/artifact/toolchains.h"
 #include "assay/base/clock.h"
+#include "assay/base/enum_names.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/log.h"
@@ -33,6 +35,7 @@
 #include "assay/device/local_transport.h"
 #include "assay/engine/installed_builds.h"
 #include "assay/record/run.h"
+#include "assay/record/sandbox.h"
 #include "assay/record/subject.h"
 #include "assay/spec/expand.h"
 #include "assay/spec/program_format.h"
@@ -82,7 +85,20 @@ Result<std::int64_t> launch_timeout_from(const std::string& text) {
   return timeout_ns;
 }
 
+/// The flag's, else the spec's.
+Result<std::optional<SandboxMode>> sandbox_from(const std::string& text, const Spec& spec) {
+  if (text.empty()) {
+    return spec.sandbox;
+  }
+  auto mode = enum_from_name<SandboxMode>(text);
+  if (!mode) {
+    return fail(ErrorCode::kInvalidArgument, "--sandbox: " + mode.error().message);
+  }
+  return std::optional(*mode);
+}
+
 Result<CampaignSettings> campaign_settings(const Spec& spec, const CampaignFlags& flags) {
+  ASSAY_ASSIGN_OR_RETURN(const auto sandbox, sandbox_from(flags.run.sandbox, spec));
   ASSAY_ASSIGN_OR_RETURN(const auto timeout_ns, launch_timeout_from(flags.run.launch_timeout));
   return CampaignSettings{
       .plan = spec.measure.plan,
@@ -102,7 +118,8 @@ Result<CampaignSettings> campaign_settings(const Spec& spec, const CampaignFlags
       .is_rebuild = flags.run.is_rebuild,
       .launch_timeout_ns = timeout_ns,
       .memory_limit_bytes = static_cast<std::int64_t>(flags.run.memory_limit_bytes),
-      .libraries = flags.run.libraries};
+      .libraries = flags.run.libraries,
+      .sandbox = sandbox};
 }
 
 /// A library's engine is one that there is.

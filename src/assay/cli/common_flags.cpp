@@ -268,6 +268,9 @@ Status ReportFlags::write(const WriteFormat& write_format, const ReportStyle& pl
 
 void ToolchainFlags::declare(CLI::App& app) {
   declare_sources(app);
+  app.add_flag_callback(
+      "--trust", [] { ::setenv("ASSAY_TRUST", "1", 1); },
+      "Let .pt2 files run the code that they hold (pickles, libraries)");
   app.add_option("--jobs", jobs, "Artifacts made at a time")
       ->capture_default_str()
       ->check(CLI::Range(1, 64));
@@ -364,6 +367,11 @@ void RunFlags::declare(CLI::App& app) {
   app.add_option("--memory-limit", memory_limit_bytes,
                  "Resident memory at which a runner is killed: 500MB [default: none]")
       ->transform(CLI::Validator(bytes_in_place, "SIZE [b, kb(=1000b), kib(=1024b), ...]"));
+  app.add_flag(
+      "--sandbox{on}", sandbox,
+      "Launches without network, other files and processes; =off, =on, or =required, which "
+      "fails where the kernel cannot enforce all of it [default: on for commands and for "
+      "libraries given by path]");
 }
 
 }  // namespace assay::cli

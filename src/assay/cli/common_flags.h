@@ -98,6 +98,7 @@ struct RunFlags {
   std::string only;                      ///< Part of a case's label or key.
   std::string launch_timeout;            ///< With unit; empty: time budget and ten minutes.
   std::uint64_t memory_limit_bytes = 0;  ///< 0: none.
+  std::string sandbox;                   ///< Name of a SandboxMode; empty: the spec's.
 
   void declare(CLI::App& app);
   void declare_libraries(CLI::App& app);  ///< One of them, for verbs that take few.

@@ -63,6 +63,49 @@ Status prepare_folder(const stdfs::path& folder) {
   return {};
 }
 
+/// A folder such as /tmp: everybody may write to it, and nobody remove what is another's.
+bool is_open_to_all(const char* folder) {
+  struct stat info{};
+  constexpr mode_t kOpenToAll = S_ISVTX | S_IWOTH;
+  return ::lstat(folder, &info) == 0 && S_ISDIR(info.st_mode) &&
+         (info.st_mode & kOpenToAll) == kOpenToAll && info.st_uid == 0;
+}
+
+/// Opens the file, or makes it for all users. Never follows a link, and takes no file that has a
+/// second name: it could be anybody's. Opening with O_CREAT what another user made is refused by
+/// the kernel in such folders.
+Result<FileDescriptor> open_lock_file(const stdfs::path& path) {
+  constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+  constexpr int kMostTries = 10;
+  FileDescriptor file;
+  for (int tries = 0; tries < kMostTries && !file.is_open(); ++tries) {
+    file = FileDescriptor(::open(path.c_str(), kFlags));
+    if (!file.is_open() && errno == ENOENT) {
+      file = FileDescriptor(::open(path.c_str(), kFlags | O_CREAT | O_EXCL, 0666));
+      if (file.is_open()) {
+        ::fchmod(file.get(), 0666);
+      }
+    }
+    if (!file.is_open() && errno != ENOENT && errno != EEXIST) {
+      break;
+    }
+  }
+  if (!file.is_open()) {
+    return fail(ErrorCode::kUnavailable,
+                fmt::format("cannot open the lock '{}': {}; remove it, or set ASSAY_RUNTIME_DIR to "
+                            "a folder of yours",
+                            path.string(), text_from_errno(errno)));
+  }
+  struct stat info{};
+  if (::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode) || info.st_nlink != 1) {
+    return fail(ErrorCode::kUnavailable,
+                fmt::format("the lock '{}' is no file of its own; remove it, or set "
+                            "ASSAY_RUNTIME_DIR to a folder of yours",
+                            path.string()));
+  }
+  return file;
+}
+
 std::string own_command() {
   auto command = read_system_text("/proc/self/cmdline").value_or("");
   for (char& c : command) {
@@ -123,25 +166,27 @@ Status wait_for_lock(int fd, std::string_view device, const DeviceLock::Options&
 
 }  // namespace
 
-stdfs::path lock_folder() {
+LockPlace lock_place() {
   if (const char* folder = std::getenv("ASSAY_RUNTIME_DIR"); folder != nullptr && *folder != '\0') {
-    return folder;
+    return {.folder = folder};
+  }
+  if (is_open_to_all("/run/lock")) {
+    return {.folder = "/run/lock", .is_shared = true};
   }
   std::error_code error;
-  const bool has_tmp = stdfs::is_directory("/tmp", error);
-  return (has_tmp ? stdfs::path("/tmp") : stdfs::temp_directory_path(error)) /
-         fmt::format("assay-{}", ::geteuid());
+  return {
+      .folder = is_open_to_all("/tmp") ? stdfs::path("/tmp") : stdfs::temp_directory_path(error),
+      .is_shared = true};
 }
 
 Result<DeviceLock> DeviceLock::acquire(std::string_view device, const Options& options) {
-  const auto folder = options.folder.empty() ? lock_folder() : options.folder;
-  ASSAY_RETURN_IF_ERROR(prepare_folder(folder));
-  const auto path = folder / lock_file_name(device);
-  FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!file.is_open()) {
-    return fail(ErrorCode::kUnavailable,
-                fmt::format("cannot open '{}': {}", path.string(), text_from_errno(errno)));
+  const auto place = options.folder.empty() ? lock_place() : LockPlace{.folder = options.folder};
+  if (!place.is_shared) {
+    ASSAY_RETURN_IF_ERROR(prepare_folder(place.folder));
   }
+  const auto name = lock_file_name(device);
+  ASSAY_ASSIGN_OR_RETURN(auto file,
+                         open_lock_file(place.folder / (place.is_shared ? "assay-" + name : name)));
   // The file stays when the lock goes: removing it would let two processes lock two files of one
   // name.
   ASSAY_RETURN_IF_ERROR(wait_for_lock(file.get(), device, options));

@@ -11,15 +11,16 @@
 
 namespace assay {
 
-/// The exclusive right to use a device, across all processes of this user. Advisory: an flock on a
-/// file that names its holder. Released with the object, and by the kernel when the process dies.
+/// The exclusive right to use a device, across all processes and users of this machine. Advisory:
+/// an flock on a file that names its holder. Released with the object, and by the kernel when the
+/// process dies.
 class DeviceLock {
  public:
   struct Options {
     /// Asked every 50 ms while another process holds the device, with a sentence about it; false
     /// gives up. Empty: fail at once.
     std::function<bool(const std::string& holder)> keep_waiting;
-    std::filesystem::path folder;  ///< Empty: lock_folder().
+    std::filesystem::path folder;  ///< One of this user alone; empty: lock_place().
   };
 
   /// `device`: "local", "ssh:lab3", …
@@ -32,8 +33,15 @@ class DeviceLock {
   FileDescriptor file_;
 };
 
-/// $ASSAY_RUNTIME_DIR, else /tmp/assay-<uid>. Neither $XDG_RUNTIME_DIR nor $TMPDIR: a login shell
-/// has them, a cron job has none, and the two must meet.
-std::filesystem::path lock_folder();
+/// Where the files of locks lie.
+struct LockPlace {
+  std::filesystem::path folder;
+  bool is_shared = false;  ///< With all users, as /tmp is.
+};
+
+/// $ASSAY_RUNTIME_DIR, which is this user's; else /run/lock, where everybody may write to it, else
+/// /tmp. Neither $XDG_RUNTIME_DIR nor $TMPDIR: a login shell has them, a cron job has none, and the
+/// two must meet.
+LockPlace lock_place();
 
 }  // namespace assay

@@ -106,12 +106,59 @@ TEST_F(DeviceLockTest, RefusesAFolderThatIsALink) {
   EXPECT_THAT(lock.error().message, HasSubstr("ASSAY_RUNTIME_DIR"));
 }
 
-TEST(LockFolder, IsOneForEachUser) {
-  EXPECT_THAT(lock_folder().string(), testing::Not(testing::IsEmpty()));
+TEST(LockPlace, IsOneForAllUsersUnlessItIsGiven) {
+  const auto place = lock_place();
+  EXPECT_TRUE(place.is_shared);
+  EXPECT_TRUE(place.folder == "/run/lock" || place.folder == "/tmp") << place.folder;
   ::setenv("ASSAY_RUNTIME_DIR", "/somewhere", 1);
-  EXPECT_EQ(lock_folder(), "/somewhere");
+  EXPECT_EQ(lock_place().folder, "/somewhere");
+  EXPECT_FALSE(lock_place().is_shared);
   ::unsetenv("ASSAY_RUNTIME_DIR");
-  EXPECT_THAT(lock_folder().string(), HasSubstr(fmt::format("assay-{}", ::geteuid())));
+}
+
+/// Tries the lock as another user; what became of it.
+ErrorCode acquire_as_nobody(std::string_view device) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    constexpr uid_t kNobody = 65534;
+    if (::setgid(kNobody) != 0 || ::setuid(kNobody) != 0) {
+      ::_exit(255);
+    }
+    const auto lock = DeviceLock::acquire(device, {});
+    ::_exit(lock ? 254 : static_cast<int>(lock.error().code));
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return static_cast<ErrorCode>(WEXITSTATUS(status));
+}
+
+TEST(DeviceLock, ExcludesOtherUsers) {
+  if (::geteuid() != 0) {
+    GTEST_SKIP() << "only root can become another user";
+  }
+  const auto device = fmt::format("test-{}", ::getpid());
+  const auto file = lock_place().folder / fmt::format("assay-device-{}.lock", device);
+  EXPECT_EQ(acquire_as_nobody(device), static_cast<ErrorCode>(254));
+  {
+    // The file is nobody's now, and root takes part all the same.
+    const auto held = DeviceLock::acquire(device, {});
+    ASSERT_TRUE(held) << held.error().message;
+    EXPECT_EQ(acquire_as_nobody(device), ErrorCode::kUnavailable);
+  }
+  EXPECT_EQ(acquire_as_nobody(device), static_cast<ErrorCode>(254));
+  std::filesystem::remove(file);
+}
+
+TEST_F(DeviceLockTest, TakesNoFileThatIsALinkOrHasTwoNames) {
+  const auto folder = folder_.path() / "locks";
+  ASSERT_TRUE(acquire("other"));
+  const auto victim = folder_.path() / "victim";
+  ASSERT_TRUE(write_file_atomically(victim, "content"));
+  std::filesystem::create_symlink(victim, folder / "device-linked.lock");
+  std::filesystem::create_hard_link(victim, folder / "device-hard.lock");
+  EXPECT_FALSE(acquire("linked"));
+  EXPECT_FALSE(acquire("hard"));
+  EXPECT_EQ(read_file(victim).value_or(""), "content");
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "assay/base/fs.h"
+#include "assay/base/python_command.h"
 #include "assay/base/result.h"
 #include "assay/base/subprocess.h"
 #include "assay/engine/installed_builds.h"
@@ -62,10 +63,10 @@ Result<stdfs::path> prefix_of_python(const stdfs::path& python, std::string_view
       "import importlib.util as u, pathlib as p; s = u.find_spec('{}'); "
       "print(p.Path(next(iter(s.submodule_search_locations))) if s else '')",
       module);
-  ASSAY_ASSIGN_OR_RETURN(
-      const auto output,
-      run_command({.argv = {python.string(), "-c", script}, .env = {}, .stderr_file = "/dev/null"},
-                  kQueryTimeout));
+  ASSAY_ASSIGN_OR_RETURN(const auto output, run_command({.argv = python_text_argv(python, script),
+                                                         .env = python_environment(),
+                                                         .stderr_file = "/dev/null"},
+                                                        kQueryTimeout));
   const auto folder = output.output.substr(0, output.output.find('\n'));
   if (folder.empty()) {
     return fail(

@@ -28,8 +28,9 @@ namespace {
 namespace stdfs = std::filesystem;
 
 constexpr std::chrono::seconds kDescribeTimeout{10};
-constexpr std::string_view kSchema = "assay/description/1";
+constexpr std::string_view kSchema = "assay/description/2";
 constexpr const char* kDependsOn = "depends_on";
+constexpr const char* kReads = "reads";
 
 /// Times of files are this coarse, or better: what changed later than this before a description
 /// may change once more without another time.
@@ -75,11 +76,14 @@ Result<Json> ask(const stdfs::path& runner) {
 Result<EngineBuild> build_from(const stdfs::path& runner, Json details) {
   details.erase(kDependsOn);
   try {
+    auto reads = details.value(kReads, std::vector<std::string>());
+    details.erase(kReads);
     return EngineBuild{.name = details.at("name").get<std::string>(),
                        .label = details.value("version", "unknown"),
                        .runner = runner.string(),
                        .build_id = details.value("build_id", ""),
-                       .details = details};
+                       .details = details,
+                       .reads = std::move(reads)};
   } catch (const Json::exception& error) {
     return fail(ErrorCode::kUnavailable,
                 fmt::format("'{} --describe': {}", runner.string(), error.what()));

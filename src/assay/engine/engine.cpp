@@ -89,6 +89,6 @@ ASSAY_DEFINE_JSON(OptionSchema, name, type, values, minimum, maximum, default_va
                   description)
 ASSAY_DEFINE_JSON(BackendInfo, name, is_available, reason)
 ASSAY_DEFINE_JSON(EngineDescription, name, version, build_id, target, formats, options, backends,
-                  tags, notes, depends_on)
+                  tags, notes, depends_on, reads)
 
 }  // namespace assay

@@ -49,6 +49,8 @@ struct EngineDescription {
   std::vector<std::string> notes;
   /// Files and folders: as long as none of them changes, this stays true. Empty: ask again.
   std::vector<std::string> depends_on;
+  /// Files and folders outside of the system's own that a runner of it needs to read.
+  std::vector<std::string> reads;
 };
 
 struct LoadRequest {

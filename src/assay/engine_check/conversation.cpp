@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <expected>
+#include <filesystem>
 #include <fmt/format.h>
 #include <map>
 #include <string>
@@ -43,8 +44,11 @@ Result<Frame> Conversation::answer(std::size_t question) const {
 }
 
 Frame Interviewer::load_frame(const Json& more_options) const {
-  wire::Load load{.entry = request_.entry.string(), .options = request_.options};
-  load.data.assign(request_.data.begin(), request_.data.end());
+  wire::Load load{.entry = std::filesystem::absolute(request_.entry).string(),
+                  .options = request_.options};
+  for (const auto& file : request_.data) {
+    load.data.push_back(std::filesystem::absolute(file).string());
+  }
   load.options.update(more_options);
   return wire::frame_of(MessageType::kLoad, 0, load);
 }

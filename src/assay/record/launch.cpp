@@ -45,7 +45,8 @@ ASSAY_DEFINE_JSON(Conditions, unix_ns, load_average_1min, cpu_pressure_avg10, me
                   io_pressure_avg10, steal_ticks, total_ticks, frequency_hz, temperature_celsius,
                   throttle_count, governor, memory_available_bytes, cached_ratio)
 ASSAY_DEFINE_JSON(ProcessEnd, exit_code, signal, signal_name, is_timed_out, is_out_of_memory,
-                  is_output_exceeded, wall_ns, user_ns, system_ns, peak_rss_bytes, last_words)
+                  is_output_exceeded, wall_ns, user_ns, system_ns, peak_rss_bytes, last_words,
+                  left_processes, sandbox)
 ASSAY_DEFINE_JSON(Launch, id, attempt, index, order, is_fresh, outcome, stage, reason_code, text,
                   before, after, end, load, measurement, memory, profile, overhead_ns)
 

@@ -9,6 +9,7 @@
 
 #include "assay/base/json.h"
 #include "assay/record/launch.h"
+#include "assay/record/sandbox.h"
 
 namespace assay {
 
@@ -33,13 +34,14 @@ struct Surroundings {
   std::vector<Companion> companions;  ///< From before its start to after its end.
 };
 
-/// What an agent is asked to run: {argv, env, limits} and the bytes of its standard input.
+/// What an agent is asked to run: {argv, env, limits, …} and the bytes of its standard input.
 struct SpawnRequest {
   std::vector<std::string> argv;
-  std::map<std::string, std::string> env;  ///< Added to the agent's own.
+  std::map<std::string, std::string> env;  ///< Added to those of the agent that engines need.
   std::vector<int> cpus;                   ///< Affinity; empty: all.
   SpawnLimits limits;
   Surroundings surroundings;
+  SandboxRequest sandbox;
   std::vector<std::byte> input;  ///< Travels as the frame's blob.
 };
 

@@ -25,7 +25,7 @@ std::string subject_key(const Subject& subject) { return digest_of_json(subject)
 
 ASSAY_DEFINE_JSON(ArtifactFile, name, role, bytes, sha256)
 ASSAY_DEFINE_JSON(Artifact, key, folder, entry, files, manifest)
-ASSAY_DEFINE_JSON(EngineBuild, name, label, runner, build_id, details)
+ASSAY_DEFINE_JSON(EngineBuild, name, label, runner, build_id, details, reads)
 ASSAY_DEFINE_JSON(Subject, engine_build, engine_build_id, toolchain_id, artifact_digest)
 
 }  // namespace assay

@@ -36,6 +36,7 @@ struct EngineBuild {
   std::string runner;    ///< Path of its runner on this host.
   std::string build_id;  ///< Digest of what the runner was built from and against.
   Json details = Json::object();
+  std::vector<std::string> reads;  ///< Files and folders that its runner needs, on this host.
   [[nodiscard]] std::string reference() const { return name + "@" + label; }
 };
 

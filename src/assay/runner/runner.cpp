@@ -15,6 +15,7 @@
 
 #include "assay/base/log.h"
 #include "assay/base/result.h"
+#include "assay/device/loaded_files.h"
 #include "assay/device/malloc_reader.h"
 #include "assay/device/memory_parts.h"
 #include "assay/device/process_memory.h"
@@ -69,10 +70,12 @@ int report_failure(const Error& error, int exit_code) {
 }
 
 int print_description(Engine& engine, int fd) {
-  const auto description = describe_engine(engine);
+  auto description = describe_engine(engine);
   if (!description) {
     return report_failure(description.error(), kCouldNotRun);
   }
+  const auto folders = folders_of_loaded_files();
+  description->reads.insert(description->reads.end(), folders.begin(), folders.end());
   const std::string text = Json(*description).dump(2) + "\n";
   const auto written = ::write(fd, text.data(), text.size());
   return written == static_cast<ssize_t>(text.size()) ? 0 : kCouldNotRun;

@@ -46,7 +46,8 @@ constexpr std::string_view kWholeSpec = R"json({
   "labels": {"branch": "main"},
   "baseline": "executorch/xnnpack-fp32",
   "expand": "pairwise",
-  "max_cases": 9
+  "max_cases": 9,
+  "sandbox": "required"
 })json";
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/record/axes.h"
+#include "assay/record/sandbox.h"
 #include "assay/spec/node.h"
 #include "assay/spec/program_format.h"
 #include "assay/spec/reference_kind.h"
@@ -112,6 +113,13 @@ void read_matrix(const Node& top, const SpecContext& context, Spec& spec) {
       node.complain(expand.error().message);
     }
     return expand.value_or(Expand::kFull);
+  });
+  read_member(top, "sandbox", spec.sandbox, [](const Node& node) {
+    const auto mode = enum_from_name<SandboxMode>(node.text());
+    if (!mode) {
+      node.complain(mode.error().message);
+    }
+    return mode.value_or(SandboxMode::kOn);
   });
   spec.max_cases = top.integer("max_cases", 1, spec.max_cases);
 }

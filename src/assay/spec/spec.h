@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/launch.h"
+#include "assay/record/sandbox.h"
 #include "assay/spec/recipes.h"
 #include "assay/tensor/tensor.h"
 
@@ -99,6 +101,7 @@ struct Spec {
   std::string baseline;  ///< Recipe that ratios refer to; empty: none.
   Expand expand = Expand::kFull;
   int max_cases = 500;
+  std::optional<SandboxMode> sandbox;  ///< Absent: for what comes from elsewhere.
   Json document;       ///< As read.
   std::string digest;  ///< Of `document`.
 };

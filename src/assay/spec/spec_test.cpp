@@ -118,6 +118,7 @@ TEST(Spec, ReadsPlansAndTheRest) {
   EXPECT_EQ(spec.baseline, "executorch/xnnpack-fp32");
   EXPECT_EQ(spec.expand, Expand::kPairwise);
   EXPECT_EQ(spec.max_cases, 9);
+  EXPECT_EQ(spec.sandbox, SandboxMode::kRequired);
   EXPECT_EQ(spec.name, "whole");
   ASSERT_THAT(spec.engines, SizeIs(2));
   EXPECT_EQ(spec.engines[0].label, "1.5.1");

@@ -29,6 +29,7 @@
 #include "assay/summary/case_rows.h"
 #include "assay/summary/comparisons.h"
 #include "assay/summary/disturbance.h"
+#include "assay/summary/launch_notes.h"
 #include "assay/summary/leaks.h"
 #include "assay/summary/parity.h"
 #include "assay/summary/program.h"
@@ -250,6 +251,14 @@ void add_observations(const CaseRows& rows, CaseSummary& summary) {
       }
     }
   }
+}
+
+void add_notes_of_processes(const CaseRows& rows, CaseSummary& summary) {
+  std::vector<Launch> launches;
+  for (const auto& [pass, of_pass] : rows.launches) {
+    std::ranges::copy(of_pass, std::back_inserter(launches));
+  }
+  std::ranges::move(notes_from_processes(launches), std::back_inserter(summary.notes));
 }
 
 /// A bound against what the case itself gives is for the others.

@@ -21,6 +21,7 @@
 #include "assay/base/result.h"
 #include "assay/supervise/agent.h"
 #include "assay/supervise/companions.h"
+#include "assay/supervise/process_tree.h"
 
 namespace assay {
 namespace {
@@ -127,6 +128,7 @@ int run(int argc, char** argv) {
   constexpr int kLargeBytes = 128 << 10;
   ::mallopt(M_MMAP_THRESHOLD, kLargeBytes);
   const auto stop = stop_descriptor();
+  adopt_orphans();
   if (!options.job.empty()) {
     return run_job(options, stop.get());
   }

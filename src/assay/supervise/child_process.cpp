@@ -7,12 +7,12 @@
 #include <cstdint>
 #include <cstdlib>
 #include <expected>
+#include <filesystem>
 #include <fmt/format.h>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -31,11 +31,12 @@
 #include "assay/base/pipe.h"
 #include "assay/base/result.h"
 #include "assay/record/spawn.h"
+#include "assay/supervise/child_environment.h"
 
 namespace assay {
 namespace {
 
-enum class Step : std::uint8_t { kExec, kAffinity };
+enum class Step : std::uint8_t { kExec, kAffinity, kFolder, kSandbox };
 
 /// What the child tells before it gives up; a successful exec closes the pipe instead.
 struct StartFailure {
@@ -43,18 +44,34 @@ struct StartFailure {
   int cause = 0;
 };
 
+std::map<std::string, std::string> variables_for(const SpawnRequest& request,
+                                                 const ChildPlace& place) {
+  auto variables = request.env;
+  if (!place.folder.empty()) {
+    variables.emplace("TMPDIR", place.folder);
+  }
+  const auto own = child_environment();
+  if (place.sandbox != nullptr) {
+    // Caches go where it may write; packages of the user are found where they were.
+    variables.emplace("HOME", place.folder);
+    variables.emplace("XDG_CACHE_HOME", place.folder);
+    if (const auto home = own.find("HOME"); home != own.end()) {
+      variables.emplace("PYTHONUSERBASE", home->second + "/.local");
+    }
+  }
+  variables.insert(own.begin(), own.end());
+  return variables;
+}
+
 /// All that the child needs, made before the fork: behind it, nothing may allocate.
 class ChildPlan {
  public:
-  explicit ChildPlan(const SpawnRequest& request) : argv_(request.argv) {
-    auto variables = request.env;
-    for (char** entry = environ; *entry != nullptr; ++entry) {
-      const std::string_view text(*entry);
-      const auto equals = std::min(text.find('='), text.size());
-      variables.try_emplace(std::string(text.substr(0, equals)),
-                            text.substr(std::min(equals + 1, text.size())));
+  ChildPlan(const SpawnRequest& request, const ChildPlace& place)
+      : argv_(request.argv), folder_(place.folder), sandbox_(place.sandbox) {
+    if (argv_[0].find('/') != std::string::npos) {
+      argv_[0] = std::filesystem::absolute(argv_[0]).string();  // It starts in another folder.
     }
-    for (const auto& [name, value] : variables) {
+    for (const auto& [name, value] : variables_for(request, place)) {
       env_.push_back(fmt::format("{}={}", name, value));
     }
     argv_pointers_ = pointers_to(argv_);
@@ -68,6 +85,12 @@ class ChildPlan {
 
   [[nodiscard]] bool has_cpus() const { return has_cpus_; }
   [[nodiscard]] const cpu_set_t& cpus() const { return cpus_; }
+  /// False: errno says why.
+  [[nodiscard]] bool enter_folder() const {
+    return folder_.empty() || ::chdir(folder_.c_str()) == 0;
+  }
+  /// 0, or why not.
+  [[nodiscard]] int enter_sandbox() const { return sandbox_ == nullptr ? 0 : sandbox_->enter(); }
   void execute() const {
     ::execvpe(argv_pointers_[0], argv_pointers_.data(), env_pointers_.data());
   }
@@ -87,6 +110,8 @@ class ChildPlan {
   std::vector<std::string> env_;
   std::vector<char*> argv_pointers_;
   std::vector<char*> env_pointers_;
+  std::string folder_;
+  const Sandbox* sandbox_;
   cpu_set_t cpus_{};
   bool has_cpus_ = false;
 };
@@ -124,6 +149,44 @@ void close_on_exec_from(int first) {
   }
 }
 
+/// Lowers a limit; one that is lower stays.
+void lower_limit(__rlimit_resource resource, rlim_t value) {
+  rlimit limit{};
+  if (::getrlimit(resource, &limit) == 0) {
+    limit.rlim_max = std::min(limit.rlim_max, value);
+    limit.rlim_cur = std::min(limit.rlim_cur, limit.rlim_max);
+    ::setrlimit(resource, &limit);
+  }
+}
+
+/// What no engine comes near to: a bound for one that runs wild.
+void set_limits() {
+  constexpr rlim_t kFileBytes = rlim_t{64} << 30;
+  constexpr rlim_t kFiles = 1 << 16;
+  constexpr rlim_t kTasksOfUser = 1 << 15;
+  lower_limit(RLIMIT_CORE, 0);
+  lower_limit(RLIMIT_FSIZE, kFileBytes);
+  lower_limit(RLIMIT_NOFILE, kFiles);
+  lower_limit(RLIMIT_NPROC, kTasksOfUser);
+}
+
+/// The step that fails, if one does; only returns then.
+Step prepare_and_execute(const ChildPlan& plan) {
+  if (plan.has_cpus() && ::sched_setaffinity(0, sizeof(cpu_set_t), &plan.cpus()) != 0) {
+    return Step::kAffinity;
+  }
+  if (!plan.enter_folder()) {
+    return Step::kFolder;
+  }
+  ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  if (const int cause = plan.enter_sandbox(); cause != 0) {
+    errno = cause;
+    return Step::kSandbox;
+  }
+  plan.execute();
+  return Step::kExec;
+}
+
 /// Runs between fork and exec: system calls only.
 [[noreturn]] void become_child(const ChildPlan& plan, const ChildPipes& pipes, pid_t parent) {
   ::setsid();
@@ -135,17 +198,10 @@ void close_on_exec_from(int first) {
   ::dup2(pipes.in.read_end.get(), STDIN_FILENO);
   ::dup2(pipes.out.write_end.get(), STDOUT_FILENO);
   ::dup2(pipes.err.write_end.get(), STDERR_FILENO);
-  const rlimit no_core{};
-  ::setrlimit(RLIMIT_CORE, &no_core);
+  set_limits();
   volunteer_for_oom_killer();
   close_on_exec_from(STDERR_FILENO + 1);
-  StartFailure failure;
-  if (plan.has_cpus() && ::sched_setaffinity(0, sizeof(cpu_set_t), &plan.cpus()) != 0) {
-    failure.step = Step::kAffinity;
-  } else {
-    plan.execute();
-  }
-  failure.cause = errno;
+  const StartFailure failure{.step = prepare_and_execute(plan), .cause = errno};
   [[maybe_unused]] const auto written =
       ::write(pipes.failure.write_end.get(), &failure, sizeof(failure));
   constexpr int kCannotExecute = 127;
@@ -197,6 +253,14 @@ std::unexpected<Error> failure_of_start(const StartFailure& failure, const Spawn
                 fmt::format("cannot run on processors {}: {}; name some that exist and are allowed",
                             fmt::join(request.cpus, ","), why));
   }
+  if (failure.step == Step::kFolder || failure.step == Step::kSandbox) {
+    return fail(
+        ErrorCode::kUnavailable,
+        fmt::format("cannot enter the {}: {}",
+                    failure.step == Step::kFolder ? "private folder of a launch"
+                                                  : "sandbox; take --sandbox=off to run without",
+                    why));
+  }
   if (failure.cause == ENOENT) {
     return fail(
         ErrorCode::kNotFound,
@@ -235,9 +299,9 @@ FileDescriptor not_blocking(FileDescriptor end) {
 
 }  // namespace
 
-Result<ChildProcess> start_child(const SpawnRequest& request) {
+Result<ChildProcess> start_child(const SpawnRequest& request, const ChildPlace& place) {
   ASSAY_RETURN_IF_ERROR(check_request(request));
-  const ChildPlan plan(request);
+  const ChildPlan plan(request, place);
   ASSAY_ASSIGN_OR_RETURN(auto pipes, make_pipes());
   const pid_t parent = ::getpid();
   ChildProcess child;

@@ -1,12 +1,21 @@
 #pragma once
 
+#include <string>
+
 #include <sys/types.h>
 
 #include "assay/base/file_descriptor.h"
 #include "assay/base/result.h"
 #include "assay/record/spawn.h"
+#include "assay/supervise/sandbox.h"
 
 namespace assay {
+
+/// Where a process runs.
+struct ChildPlace {
+  std::string folder;                ///< Its current folder and its TMPDIR; empty: the caller's.
+  const Sandbox* sandbox = nullptr;  ///< Outlives the start; null: none.
+};
 
 /// A process that was just executed, and our ends of its pipes, which do not block.
 struct ChildProcess {
@@ -19,9 +28,11 @@ struct ChildProcess {
 
 /// Executes request.argv (found along PATH) in a session of its own, on the requested processors;
 /// it dies with the calling thread, is the kernel's first choice when memory runs out, dumps no
-/// core, and inherits no descriptor but its three pipes. Returns after the exec.
+/// core, cannot gain privileges, and inherits no descriptor but its three pipes and no variable but
+/// those of child_environment(). Its limits on files and processes are far above what engines need.
+/// Returns after the exec.
 /// Errors: kNotFound (no such program), kInvalidArgument (no argv, no such processor), kUnavailable
-/// (not executable), kExhausted.
-Result<ChildProcess> start_child(const SpawnRequest& request);
+/// (not executable, or the sandbox cannot be entered), kExhausted.
+Result<ChildProcess> start_child(const SpawnRequest& request, const ChildPlace& place = {});
 
 }  // namespace assay

@@ -1,15 +1,47 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include <sys/types.h>
 
 namespace assay {
 
-/// Resident bytes of a process and its descendants, pages they share counted for each; 0 for a
+/// Resident bytes of processes and their descendants, pages they share counted for each; 0 for a
 /// process that is gone. Descendants are found where the kernel lists them
 /// (CONFIG_PROC_CHILDREN). About 20 us a process.
-std::int64_t resident_bytes_of_tree(pid_t pid);
+std::int64_t resident_bytes_of_trees(std::vector<pid_t> roots);
+
+/// The children of a process, of all its threads.
+std::vector<pid_t> children_of_process(pid_t pid);
+
+/// Has this process inherit what its descendants leave behind (PR_SET_CHILD_SUBREAPER), so that
+/// LaunchProcesses finds it.
+void adopt_orphans();
+
+/// Tells apart what a launch started from the other children of this process, which must have
+/// called adopt_orphans(); without, it knows the launch's own process alone.
+class LaunchProcesses {
+ public:
+  /// Before the launch starts: the children that are none of it.
+  LaunchProcesses();
+
+  /// Its own process and the orphans that it left so far.
+  [[nodiscard]] std::vector<pid_t> roots(pid_t own) const;
+
+  /// How many of its processes still run, apart from its own one, and, where `without_group`, from
+  /// those in its process group.
+  [[nodiscard]] int count_running(pid_t own, bool without_group) const;
+
+  /// Ends and reaps all of them but its own one.
+  void end(pid_t own) const;
+
+ private:
+  [[nodiscard]] std::vector<pid_t> orphans(pid_t own) const;
+
+  bool adopts_ = false;
+  std::vector<pid_t> others_;
+};
 
 /// How many processes the kernel has killed for want of memory since it started; 0 where it does
 /// not tell (/proc/vmstat, since Linux 4.13).

@@ -2,17 +2,22 @@
 
 #include <array>
 #include <fmt/core.h>
+#include <optional>
 #include <utility>
 
 #include <poll.h>
 
 #include "assay/base/clock.h"
+#include "assay/base/fs.h"
 #include "assay/base/result.h"
 #include "assay/device/conditions.h"
 #include "assay/device/page_cache.h"
+#include "assay/record/sandbox.h"
 #include "assay/record/spawn.h"
 #include "assay/supervise/child_process.h"
 #include "assay/supervise/companions.h"
+#include "assay/supervise/process_tree.h"
+#include "assay/supervise/sandbox.h"
 #include "assay/supervise/supervisor.h"
 #include "assay/wire/sigpipe_guard.h"
 
@@ -60,6 +65,15 @@ Status prepare_page_cache(const Surroundings& wanted) {
   return wanted.page_cache == "warm" ? read_into_page_cache(wanted.files) : Status();
 }
 
+Result<std::optional<Sandbox>> prepare_sandbox(const SandboxRequest& request,
+                                               const TemporaryFolder& folder) {
+  if (request.mode == SandboxMode::kOff) {
+    return std::nullopt;
+  }
+  ASSAY_ASSIGN_OR_RETURN(auto sandbox, Sandbox::prepare(request, folder.path().string()));
+  return std::optional(std::move(sandbox));
+}
+
 }  // namespace
 
 Result<SpawnResult> spawn_and_wait(const SpawnRequest& request, const SpawnCancel& cancel) {
@@ -69,16 +83,25 @@ Result<SpawnResult> spawn_and_wait(const SpawnRequest& request, const SpawnCance
   ASSAY_RETURN_IF_ERROR(prepare_page_cache(surroundings));
   const auto cached_ratio = cached_ratio_of(surroundings.files);
   ASSAY_ASSIGN_OR_RETURN(auto companions, Companions::start(surroundings.companions));
+  ASSAY_ASSIGN_OR_RETURN(const auto folder, TemporaryFolder::make("assay-launch"));
+  ASSAY_ASSIGN_OR_RETURN(const auto sandbox, prepare_sandbox(request.sandbox, folder));
   auto before = read_conditions();
   const auto start_ns = monotonic_ns();
-  ASSAY_ASSIGN_OR_RETURN(auto child, start_child(request));
-  Supervisor supervisor(std::move(child), request, cancel, start_ns);
+  LaunchProcesses processes;
+  ASSAY_ASSIGN_OR_RETURN(auto child,
+                         start_child(request, {.folder = folder.path().string(),
+                                               .sandbox = sandbox ? &*sandbox : nullptr}));
+  Supervisor supervisor(std::move(child), request, cancel, start_ns, std::move(processes));
   ASSAY_RETURN_IF_ERROR(supervisor.run());
   auto result = supervisor.take_result();
   result.before = std::move(before);
   result.before.cached_ratio = cached_ratio;
   result.after = read_conditions();
   result.companion_failure = companions.find_failure();
+  if (sandbox) {
+    result.end.sandbox = sandbox->report();
+    result.end.left_processes += sandbox->left_processes();
+  }
   return result;
 }
 

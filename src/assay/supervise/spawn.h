@@ -12,7 +12,9 @@ struct SpawnCancel {
 };
 
 /// Runs a program to its end and tells how it ended. Feeds it request.input, collects its stdout
-/// and the tail of its stderr, keeps its limits, and kills its whole process group at the end.
+/// and the tail of its stderr, keeps its limits, and ends all that it left running at the end: its
+/// process group, and in a process that called adopt_orphans() whatever it started. It runs in a
+/// private folder, which is removed, and in the sandbox that the request asks for.
 /// request.surroundings come first: cool, then page cache, then companions, which work to its end.
 /// Conditions are read before and after, never while it runs; resident memory is looked at every 20
 /// ms, and only if there is a limit for it. Blocks; any number of threads may do it at once.

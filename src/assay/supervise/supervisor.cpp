@@ -49,13 +49,14 @@ std::span<const std::byte> read_available(FileDescriptor& fd, std::span<std::byt
 }  // namespace
 
 Supervisor::Supervisor(ChildProcess child, const SpawnRequest& request, const SpawnCancel& cancel,
-                       std::int64_t start_ns)
+                       std::int64_t start_ns, LaunchProcesses processes)
     : child_(std::move(child)),
       request_(request),
       cancel_(cancel),
       input_left_(request.input),
       start_ns_(start_ns),
       oom_kills_before_(count_oom_kills()),
+      processes_(std::move(processes)),
       buffer_(kBufferBytes) {}
 
 Status Supervisor::run() {
@@ -63,7 +64,7 @@ Status Supervisor::run() {
     step(timeout_ms());
     keep_limits();
   }
-  kill_group();
+  end_remains();
   reap();
   drain();
   result_.end.last_words = words_.text();
@@ -153,7 +154,8 @@ void Supervisor::keep_limits() {
   if (monotonic_ns() - start_ns_ >= limits.wall_ns) {
     result_.end.is_timed_out = true;
     kill_group();
-  } else if (limits.memory_bytes > 0 && resident_bytes_of_tree(child_.pid) > limits.memory_bytes) {
+  } else if (limits.memory_bytes > 0 &&
+             resident_bytes_of_trees(processes_.roots(child_.pid)) > limits.memory_bytes) {
     result_.end.is_out_of_memory = true;
     kill_group();
   }
@@ -172,6 +174,14 @@ void Supervisor::look_for_exit() {
 void Supervisor::kill_group() {
   is_killed_ = true;
   ::kill(-child_.pid, SIGKILL);
+}
+
+/// What runs on in its process group or out of it, counted where the process ended by itself.
+void Supervisor::end_remains() {
+  const bool was_killed = is_killed_;
+  result_.end.left_processes = processes_.count_running(child_.pid, was_killed);
+  kill_group();
+  processes_.end(child_.pid);
 }
 
 void Supervisor::reap() {

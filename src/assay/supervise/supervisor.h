@@ -9,6 +9,7 @@
 #include "assay/record/spawn.h"
 #include "assay/supervise/child_process.h"
 #include "assay/supervise/last_words.h"
+#include "assay/supervise/process_tree.h"
 #include "assay/supervise/spawn.h"
 
 namespace assay {
@@ -18,7 +19,7 @@ class Supervisor {
  public:
   /// `request` outlives the object.
   Supervisor(ChildProcess child, const SpawnRequest& request, const SpawnCancel& cancel,
-             std::int64_t start_ns);
+             std::int64_t start_ns, LaunchProcesses processes);
 
   /// Returns when the child has ended, been reaped, and its pipes are read.
   /// Errors: kUnavailable when cancelled.
@@ -35,6 +36,7 @@ class Supervisor {
   void keep_limits();
   void look_for_exit();
   void kill_group();
+  void end_remains();
   void reap();
   void drain();
   [[nodiscard]] int timeout_ms() const;
@@ -45,6 +47,7 @@ class Supervisor {
   std::span<const std::byte> input_left_;
   std::int64_t start_ns_;
   std::int64_t oom_kills_before_;
+  LaunchProcesses processes_;
   bool is_killed_ = false;
   bool is_cancelled_ = false;
   bool has_exited_ = false;

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "assay/base/enum_names.h"
+#include "assay/base/json.h"
+
+namespace assay {
+
+/// Whether a launch is kept in a box: without network, with a read-only view of what it needs, a
+/// private folder to write to, no other processes in reach.
+enum class SandboxMode : std::uint8_t {
+  kOff,
+  kOn,        ///< What the kernel cannot enforce is told.
+  kRequired,  ///< What the kernel cannot enforce is a failure to start.
+};
+
+template <>
+inline constexpr auto kEnumNames<SandboxMode> = std::to_array<EnumName<SandboxMode>>({
+    {SandboxMode::kOff, "off"},
+    {SandboxMode::kOn, "on"},
+    {SandboxMode::kRequired, "required"},
+});
+
+/// The box that a process is to run in.
+struct SandboxRequest {
+  SandboxMode mode = SandboxMode::kOff;
+  std::vector<std::string> readable;  ///< Files and folders beside the system's own.
+  std::vector<std::string> writable;  ///< Folders beside the private one.
+};
+
+/// What a box kept, and what it could not.
+struct SandboxReport {
+  SandboxMode mode = SandboxMode::kOff;
+  std::vector<std::string> enforced;  ///< "network", "filesystem", "processes", …
+  std::vector<std::string> missing;   ///< "filesystem (Landlock: Function not implemented)"
+};
+
+ASSAY_DECLARE_JSON(SandboxRequest);
+ASSAY_DECLARE_JSON(SandboxReport);
+
+}  // namespace assay

@@ -1,0 +1,10 @@
+#pragma once
+
+namespace assay {
+
+/// Refuses the system calls that a program in a box has no use for: sockets, looking into other
+/// processes, mounting, kernel modules, keys, new user namespaces. For the calling process and all
+/// that it starts; it must have no_new_privs. No allocation. Returns 0 or an errno.
+int install_sandbox_filter();
+
+}  // namespace assay

@@ -1,0 +1,125 @@
+#include "assay/supervise/sandbox.h"
+
+#include <filesystem>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <string>
+#include <vector>
+
+#include <unistd.h>
+
+#include "assay/base/fs.h"
+#include "assay/base/result.h"
+#include "assay/record/sandbox.h"
+#include "assay/record/spawn.h"
+#include "assay/supervise/sandbox_abilities.h"
+#include "assay/supervise/spawn.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::string output_text(const SpawnResult& result) {
+  return {reinterpret_cast<const char*>(result.output.data()), result.output.size()};
+}
+
+/// A home with a secret, and a folder that a program in a box may read.
+class SandboxTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto& abilities = sandbox_abilities();
+    if (abilities.landlock_abi == 0 || abilities.namespaces_error != 0 ||
+        abilities.seccomp_error != 0) {
+      GTEST_SKIP() << "this kernel or container lacks Landlock, namespaces or seccomp";
+    }
+    ASSERT_TRUE(write_file_atomically(secret_, "secret\n"));
+    ASSERT_TRUE(write_file_atomically(data_ / "data", "data\n"));
+  }
+
+  SpawnResult run_script(const std::string& script) {
+    SpawnRequest request{.argv = {"/bin/sh", "-c", script}};
+    request.sandbox = {.mode = SandboxMode::kRequired, .readable = {data_.string()}};
+    request.limits.wall_ns = 60'000'000'000;
+    auto result = spawn_and_wait(request);
+    EXPECT_TRUE(result) << (result ? "" : result.error().message);
+    return result ? *std::move(result) : SpawnResult{};
+  }
+
+  TemporaryFolder folder_ = TemporaryFolder::make("assay-sandbox").value();
+  std::filesystem::path secret_ = folder_.path() / "private" / "secret";
+  std::filesystem::path data_ = folder_.path() / "data";
+};
+
+TEST_F(SandboxTest, ReadsWhatItNeedsAndNothingElse) {
+  const auto link = data_ / "link";
+  std::filesystem::create_symlink(secret_, link);
+  const auto result = run_script(fmt::format(
+      "cat {}/data; cat {} {} /proc/self/root{} /etc/shadow; ls {}; cat /etc/passwd",
+      data_.string(), secret_.string(), link.string(), secret_.string(), folder_.path().string()));
+  EXPECT_THAT(output_text(result), HasSubstr("data\n"));
+  EXPECT_THAT(output_text(result), HasSubstr("root:"));
+  EXPECT_THAT(output_text(result), Not(HasSubstr("secret")));
+}
+
+TEST_F(SandboxTest, WritesToItsPrivateFolderAlone) {
+  const auto result = run_script(
+      fmt::format("echo x > $TMPDIR/mine && cat mine; echo x > {0}/data; echo x > {0}/new; "
+                  "rm {0}/data; echo x > /tmp/assay-sandbox-test; echo x > /dev/null && echo null",
+                  data_.string()));
+  EXPECT_EQ(output_text(result), "x\nnull\n");
+  EXPECT_EQ(read_file(data_ / "data").value_or(""), "data\n");
+  EXPECT_FALSE(std::filesystem::exists(data_ / "new"));
+  EXPECT_FALSE(std::filesystem::exists("/tmp/assay-sandbox-test"));
+}
+
+TEST_F(SandboxTest, SeesNoOtherProcess) {
+  const auto result = run_script(fmt::format(
+      "echo me=$$ parent=$PPID; kill -0 {} && echo alive; ls -d /proc/[0-9]* | wc -l", ::getpid()));
+  EXPECT_THAT(output_text(result), HasSubstr("me=2 parent=1\n"));
+  EXPECT_THAT(output_text(result), Not(HasSubstr("alive")));
+  EXPECT_THAT(output_text(result), Not(HasSubstr("\n10")));
+}
+
+TEST_F(SandboxTest, EndsAsItsProgramEnds) {
+  EXPECT_EQ(run_script("exit 3").end.exit_code, 3);
+  EXPECT_EQ(run_script("kill -SEGV $$").end.signal_name, "SIGSEGV");
+  EXPECT_EQ(run_script("kill -ABRT $$").end.signal_name, "SIGABRT");
+}
+
+TEST_F(SandboxTest, EndsWhatIsLeftAndCountsIt) {
+  const auto result = run_script("for i in 1 2 3; do setsid sleep 100 & done; exit 0");
+  EXPECT_EQ(result.end.left_processes, 3);
+}
+
+TEST_F(SandboxTest, SaysWhatItEnforces) {
+  const auto result = run_script("true");
+  ASSERT_TRUE(result.end.sandbox);
+  EXPECT_EQ(result.end.sandbox->enforced,
+            (std::vector<std::string>{"network", "filesystem", "processes", "disk space",
+                                      "system calls"}));
+  EXPECT_TRUE(result.end.sandbox->missing.empty());
+}
+
+TEST_F(SandboxTest, AFolderThatHoldsTheHomeIsNotOpened) {
+  SpawnRequest request{.argv = {"/bin/sh", "-c", fmt::format("cat {}", secret_.string())}};
+  request.sandbox = {.mode = SandboxMode::kOn, .readable = {"/", folder_.path().string()}};
+  ::setenv("HOME", (folder_.path() / "private").c_str(), 1);
+  const auto result = spawn_and_wait(request);
+  ASSERT_TRUE(result);
+  EXPECT_EQ(output_text(*result), "");
+}
+
+TEST_F(SandboxTest, AProgramThatIsNotThereIsToldAsWithoutIt) {
+  SpawnRequest request{.argv = {"/usr/bin/no-such-program"}};
+  request.sandbox.mode = SandboxMode::kOn;
+  const auto result = spawn_and_wait(request);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace assay

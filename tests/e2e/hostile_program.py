@@ -1,0 +1,105 @@
+"""A program that does on order what a program from elsewhere must not be able to do.
+
+hostile_program.py ATTACK SECRET TARGET PID PORT. Ends with code 3; its last words are "reached" or
+"refused" with the reason. Python's standard library only.
+"""
+
+import ctypes
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+SECRET, TARGET = Path(sys.argv[2]), Path(sys.argv[3])
+PID, PORT = int(sys.argv[4]), int(sys.argv[5])
+PTRACE_ATTACH = 16
+
+
+def read_home() -> None:
+    SECRET.read_text()
+
+
+def read_by_symlink() -> None:
+    link = Path(os.environ["TMPDIR"]) / "link"
+    link.symlink_to(SECRET)
+    link.read_text()
+
+
+def read_by_proc_root() -> None:
+    Path(f"/proc/self/root{SECRET}").read_text()
+
+
+def read_by_init_root() -> None:
+    Path(f"/proc/1/root{SECRET}").read_text()
+
+
+def list_home() -> None:
+    list(SECRET.parent.iterdir())
+
+
+def write_store() -> None:
+    with TARGET.open("a") as file:
+        file.write("x")
+
+
+def remove_store() -> None:
+    TARGET.unlink()
+
+
+def replace_program() -> None:
+    Path(sys.argv[0]).write_text("")
+
+
+def connect_tcp() -> None:
+    socket.create_connection(("127.0.0.1", PORT), timeout=5)
+
+
+def send_udp() -> None:
+    socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("127.0.0.1", PORT))
+
+
+def bind_abstract() -> None:
+    socket.socket(socket.AF_UNIX).bind("\0assay-hostile-program")
+
+
+def fill_disk() -> None:
+    with (Path(os.environ["TMPDIR"]) / "large").open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, 3 << 30)
+
+
+def signal_others() -> None:
+    os.kill(PID, 0)
+
+
+def trace_parent() -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.ptrace(PTRACE_ATTACH, os.getppid(), None, None) != 0:
+        raise OSError(ctypes.get_errno(), "ptrace")
+
+
+def read_environment_of_others() -> None:
+    Path(f"/proc/{PID}/environ").read_bytes()
+
+
+def gain_namespace() -> None:
+    subprocess.run(["unshare", "-Ur", "true"], check=True)
+
+
+def leave_daemons() -> None:
+    for _ in range(3):
+        subprocess.Popen(["sleep", "1000"], start_new_session=True)
+
+
+ATTACKS: dict[str, Callable[[], None]] = {
+    name: value for name, value in globals().items() if name.islower() and callable(value)
+}
+
+if __name__ == "__main__":
+    try:
+        ATTACKS[sys.argv[1]]()
+        print("reached", file=sys.stderr)
+    except (OSError, subprocess.CalledProcessError) as error:
+        print(f"refused: {error}", file=sys.stderr)
+    sys.exit(3)
