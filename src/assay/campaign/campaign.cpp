@@ -28,6 +28,7 @@
 #include "assay/campaign/preparation.h"
 #include "assay/campaign/stopping.h"
 #include "assay/campaign/surroundings.h"
+#include "assay/campaign/watched_launches.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/run.h"
@@ -79,6 +80,7 @@ class Campaign {
     ASSAY_RETURN_IF_ERROR(tools_.store.add_environment(request_.environment));
     if (!request_.is_resumed) {
       ASSAY_RETURN_IF_ERROR(tools_.store.add_run(request_.run));
+      ASSAY_RETURN_IF_ERROR(keep_environment(tools_.store, request_.run.id, request_.environment));
     }
     for (const auto& cell : request_.cases) {
       ASSAY_RETURN_IF_ERROR(tools_.store.add_case(request_.run.id, cell));
@@ -351,7 +353,7 @@ class Campaign {
       if (!agent_) {
         ASSAY_ASSIGN_OR_RETURN(agent_, tools_.connect_agent());
       }
-      auto yield = run_launch(*agent_, order);
+      auto yield = launches_.run(*agent_, order);
       if (yield || tries > 0) {
         return yield;
       }
@@ -368,10 +370,17 @@ class Campaign {
   std::vector<PreparedCase> prepared_;
   Attempts attempts_;
   std::optional<AgentClient> agent_;
+  WatchedLaunches launches_;
   TemporaryFolder jobs_;  ///< Of programs that run beside.
 };
 
 }  // namespace
+
+Status keep_environment(ResultStore& store, const std::string& run,
+                        const Environment& environment) {
+  return store.add_attachment(
+      {.owner = run, .kind = std::string(kEnvironmentKind), .content = Json(environment).dump()});
+}
 
 Status run_campaign(const CampaignRequest& request, const CampaignTools& tools) {
   ASSAY_ASSIGN_OR_RETURN(auto jobs, TemporaryFolder::make("assay-jobs"));

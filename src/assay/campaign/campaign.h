@@ -69,6 +69,10 @@ struct CampaignTools {
   AotServers* servers = nullptr;
 };
 
+/// Keeps what the machine was at the time of the run, with the run: the environment's id stands for
+/// what of it is stable.
+Status keep_environment(ResultStore& store, const std::string& run, const Environment& environment);
+
 /// Makes artifacts, then runs every pass of every case and stores each launch as it ends. A case
 /// that fails is a row; errors are only what stops the whole: the store, the device, the toolchain.
 /// kTimeout: asked to stop; all finished launches are stored, and the run can be resumed.

@@ -96,6 +96,7 @@ class Session {
     }
     ASSAY_RETURN_IF_ERROR(tools_.store.add_environment(request_.environment));
     ASSAY_RETURN_IF_ERROR(tools_.store.add_run(request_.run));
+    ASSAY_RETURN_IF_ERROR(keep_environment(tools_.store, request_.run.id, request_.environment));
     for (const auto& cell : request_.cases) {
       ASSAY_RETURN_IF_ERROR(tools_.store.add_case(request_.run.id, cell));
     }

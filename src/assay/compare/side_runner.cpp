@@ -92,8 +92,10 @@ Status SideRunner::add_canary() {
   auto place = places_.at(Side::kA);
   const stdfs::path from(place.order.artifact.folder);
   for (const auto& file : place.order.artifact.files) {
+    const auto copy = files_.path() / file.name;
     std::error_code error;
-    stdfs::copy_file(from / file.name, files_.path() / file.name, error);
+    stdfs::create_directories(copy.parent_path(), error);
+    stdfs::copy_file(from / file.name, copy, error);
     if (error) {
       return fail(ErrorCode::kExhausted,
                   fmt::format("cannot copy '{}' for the canary: {}; --no-canary does without",
@@ -102,7 +104,7 @@ Status SideRunner::add_canary() {
   }
   place.order.artifact.folder = files_.path().string();
   for (auto& file : place.order.surroundings.files) {
-    file = (files_.path() / stdfs::path(file).filename()).string();
+    file = (files_.path() / stdfs::path(file).lexically_relative(from)).string();
   }
   places_[Side::kCanary] = std::move(place);
   return {};
@@ -119,7 +121,8 @@ Result<Attempt> SideRunner::attempt_of(const PreparedCase& prepared) {
   if (request_.is_resumed) {
     ASSAY_ASSIGN_OR_RETURN(const auto attempts, tools_.store.attempts_of_run(request_.run.id));
     const auto found = std::ranges::find_if(attempts, [&](const Attempt& attempt) {
-      return attempt.case_key == wanted.case_key && attempt.subject == wanted.subject;
+      return attempt.case_key == wanted.case_key && attempt.subject == wanted.subject &&
+             !attempts_.contains(attempt.id);  // Both sides may be one case.
     });
     if (found == attempts.end()) {
       return fail(ErrorCode::kInvalidArgument,
@@ -176,7 +179,7 @@ Result<Launch> SideRunner::keep(const PairPlace& place, Launch launch) {
 Result<Launch> SideRunner::launch(const PairPlace& place) {
   ASSAY_ASSIGN_OR_RETURN(auto* client, agent(0));
   const int turn = launched_;
-  ASSAY_ASSIGN_OR_RETURN(auto yield, run_launch(*client, order_at(place)));
+  ASSAY_ASSIGN_OR_RETURN(auto yield, watched_->run(*client, order_at(place)));
   yield.launch.order = turn;
   return keep(place, std::move(yield.launch));
 }
@@ -186,8 +189,8 @@ Result<std::array<Launch, 2>> SideRunner::launch_together(const std::array<PairP
   ASSAY_ASSIGN_OR_RETURN(auto* other, agent(1));
   const int turn = launched_;
   const std::array orders = {order_at(places[0]), order_at(places[1])};
-  auto beside = std::async(std::launch::async, [&] { return run_launch(*other, orders[1]); });
-  auto first = run_launch(*one, orders[0]);
+  auto beside = std::async(std::launch::async, [&] { return watched_->run(*other, orders[1]); });
+  auto first = watched_->run(*one, orders[0]);
   auto second = beside.get();
   if (!first || !second) {
     return std::unexpected((first ? second : first).error());

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/launch_order.h"
 #include "assay/campaign/preparation.h"
+#include "assay/campaign/watched_launches.h"
 #include "assay/record/comparison.h"
 #include "assay/record/launch.h"
 #include "assay/record/run.h"
@@ -70,6 +72,8 @@ class SideRunner {
   std::vector<Launch> earlier_;
   TemporaryFolder files_;  ///< The canary's copies; jobs of programs beside.
   std::array<std::optional<AgentClient>, 2> agents_;
+  /// Apart, as a side runner moves.
+  std::unique_ptr<WatchedLaunches> watched_ = std::make_unique<WatchedLaunches>();
   int launched_ = 0;
 };
 
