@@ -164,7 +164,10 @@ void ToolchainFlags::apply() const {
 }
 
 SpecContext ToolchainFlags::context(std::string origin) const {
-  SpecContext context{.origin = std::move(origin), .folder = ".", .has_plugins = !plugins.empty()};
+  // Whole paths: a stored run and the commands that it prints hold from any folder.
+  SpecContext context{.origin = std::move(origin),
+                      .folder = std::filesystem::current_path(),
+                      .has_plugins = !plugins.empty()};
   if (plugins.empty()) {
     return context;
   }
