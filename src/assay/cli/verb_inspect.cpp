@@ -1,3 +1,4 @@
+#include <cstddef>
 #include <filesystem>
 #include <fmt/format.h>
 #include <iostream>
@@ -8,6 +9,7 @@
 
 #include "assay/artifact/aot_client.h"
 #include "assay/artifact/toolchain.h"
+#include "assay/artifact/workshop.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
@@ -16,6 +18,8 @@
 #include "assay/cli/exit_code.h"
 #include "assay/cli/verb.h"
 #include "assay/record/axes.h"
+#include "assay/record/subject.h"
+#include "assay/spec/program_format.h"
 
 namespace assay::cli {
 namespace {
@@ -75,8 +79,26 @@ void print_method(const Json& method) {
   print_operators(method, "operators_left");
 }
 
+/// Every file of a finished program, itself first, with its digest.
+Status add_files(const std::string& file, Json& program) {
+  if (!find_program_format(file)) {
+    return {};
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto artifact, artifact_from_file(file));
+  program["files"] = artifact.files;
+  return {};
+}
+
+void print_files(const Json& files) {
+  for (std::size_t i = 1; i < files.size(); ++i) {
+    fmt::print("  data     {}, {}, sha256 {}\n", text_of(files[i], "name"),
+               bytes_of(files[i], "bytes"), text_of(files[i], "sha256").substr(0, 12));
+  }
+}
+
 void print_program(const Json& program, bool has_graph) {
   fmt::print("{}\n", bytes_of(program, "bytes"));
+  print_files(program.value("files", Json::array()));
   const Json methods = program.value("methods", Json::array());
   for (const auto& method : methods) {
     print_method(method);
@@ -102,10 +124,12 @@ Result<ExitCode> execute_inspect(const InspectOptions& options) {
   if (reply.outcome != Outcome::kCompleted) {
     return fail(ErrorCode::kCorrupt, fmt::format("'{}': {}", options.file, reply.text));
   }
+  Json program = reply.result;
+  ASSAY_RETURN_IF_ERROR(add_files(options.file, program));
   if (options.is_json) {
-    std::cout << reply.result.dump(2) << "\n";
+    std::cout << program.dump(2) << "\n";
   } else {
-    print_program(reply.result, options.has_graph);
+    print_program(program, options.has_graph);
   }
   return ExitCode::kOk;
 }
