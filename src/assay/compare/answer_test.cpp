@@ -16,7 +16,8 @@ Comparison with_look(ComparisonVerdict verdict, double ratio, double low, double
   Comparison comparison{.a_label = "old", .b_label = "new", .plan = {.gate_ratio = 0.02}};
   comparison.verdict = verdict;
   comparison.looks = {{.pairs = 20, .ratio = ratio, .low = low, .high = high, .verdict = verdict}};
-  comparison.metrics = {{.metric = "steady_floor_ns"}};
+  comparison.metrics = {
+      {.metric = "steady_floor_ns", .pairs = 20, .ratio = ratio, .low = low, .high = high}};
   return comparison;
 }
 

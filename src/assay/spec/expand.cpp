@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -173,9 +172,8 @@ Status Expander::check_devices() const {
     const auto& name = spec_.devices[i];
     const auto where = fmt::format("{}: devices[{}]", spec_.origin, i);
     if (std::ranges::find(known, name) == known.end()) {
-      return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("{}: there is no device '{}'{}; there are: {}", where, name,
-                              suggestion_for(name, known), fmt::join(known, ", ")));
+      return fail(ErrorCode::kInvalidArgument, fmt::format("{}: there is no device '{}'{}", where,
+                                                           name, suggestion_for(name, known)));
     }
     const auto end = spec_.devices.begin() + static_cast<std::ptrdiff_t>(i);
     if (std::find(spec_.devices.begin(), end, name) != end) {
