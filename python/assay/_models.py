@@ -1,7 +1,9 @@
 """What a user calls a model, as a reference that the `assay` program takes, and as a program."""
 
+import hashlib
 import json
 import re
+import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +12,7 @@ from typing import Any
 
 from assay._command import EXIT_OK, error_from, run_assay
 from assay._errors import AssayError
+from assay._paths import assay_home
 
 ENGINE_OF_ENDING = {
     ".pte": "executorch",
@@ -55,7 +58,14 @@ def reference_of(model: object, example_inputs: Sequence[Any] | None, folder: Pa
     exported = _exported(model, example_inputs)
     path = folder / "model.pt2"
     torch.export.save(exported, path)
-    return str(path)
+    return str(_kept(path))
+
+
+def _kept(exported: Path) -> Path:
+    """The file in Assay's home, by its content: a report names it, and it can be measured again."""
+    folder = assay_home() / "models" / hashlib.sha256(exported.read_bytes()).hexdigest()[:16]
+    folder.mkdir(parents=True, exist_ok=True)
+    return Path(shutil.move(exported, folder / exported.name))
 
 
 def program_ending(reference: str) -> str | None:

@@ -33,23 +33,28 @@ class Estimate:
 
 @dataclass(frozen=True)
 class AccuracyTable:
-    """Errors against one kind of reference: `outputs` by name, then by metric."""
+    """Errors against one kind of reference: `outputs` by name, then by metric.
+
+    `bounds`, likewise, has the limits that decided.
+    """
 
     against: str
     accuracy: str
     reason: str
     outputs: Mapping[str, Mapping[str, float]]
     controls: tuple[str, ...] = ()
+    bounds: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class GateResult:
-    """A required bound and whether it was met."""
+    """A required bound and whether it was met; undecided where what was measured cannot tell."""
 
     metric: str
     bound: str
     is_met: bool
     text: str
+    is_undecided: bool = False
 
 
 @dataclass(frozen=True)
@@ -198,7 +203,13 @@ def _case_from_json(document: dict[str, Any]) -> Case:
         metrics=MappingProxyType(metrics),
         accuracy_tables=tuple(_table_from_json(table) for table in document["accuracy_tables"]),
         gates=tuple(
-            GateResult(gate["metric"], gate["bound"], gate["is_met"], gate["text"])
+            GateResult(
+                gate["metric"],
+                gate["bound"],
+                gate["is_met"],
+                gate["text"],
+                gate.get("is_undecided", False),
+            )
             for gate in document["gates"]
         ),
         notes=tuple(document["notes"]),
@@ -226,6 +237,9 @@ def _table_from_json(table: dict[str, Any]) -> AccuracyTable:
         table["reason"],
         MappingProxyType(outputs),
         tuple(table["controls"]),
+        MappingProxyType(
+            {output["output"]: output.get("bounds", {}) for output in table["outputs"]}
+        ),
     )
 
 

@@ -63,8 +63,6 @@ GAP_COMPARISON = (
     "--scenario gap=0ms,5ms --metric steady_ns --most-pairs 10"
 )
 EXIT_CODES: dict[str, int | set[int]] = {
-    # A copy, and a machine that may be too busy to tell: anything but a difference.
-    "assay compare old.pte new.pte": {0, 6},
     # The pause does cost something, on most machines.
     GAP_COMPARISON: {0, 1, 6},
     f"assay compare torchvision:resnet18 {THREADS}": {0, 6},

@@ -34,10 +34,47 @@ def test_half_the_time_is_faster_and_no_finding(place: Workplace) -> None:
 def test_a_program_does_not_differ_from_its_copy(place: Workplace) -> None:
     a = place.program("old", execute_ns=MILLISECOND)
     b = place.program("new", execute_ns=MILLISECOND)
-    result = place.run("compare", a, b, *QUICK)
+    result = place.run("compare", a, b, *QUICK, "--measure-identical")
     # A busy machine may leave it open; a difference it must not find.
     assert result.json()["verdict"] in {"equivalent", "changed_less", "inconclusive"}, result
     assert result.code in {0, 6}
+
+
+def test_files_of_one_content_are_identical_and_nothing_is_launched(place: Workplace) -> None:
+    """The ordinary case in CI: nothing has changed, and the files may be called alike."""
+    old = place.program("net", execute_ns=MILLISECOND)
+    folder = place.folder / "new"
+    folder.mkdir()
+    for new in (folder / old.name, folder / "other.fake.json"):
+        shutil.copy(old, new)
+        result = place.run("compare", old, new, *QUICK)
+        answer = result.json()
+        assert (result.code, answer["verdict"]) == (0, "identical"), result
+        assert "identical files" in answer["text"]
+        assert answer["a_label"] != answer["b_label"]
+        assert not place.launch_ids()
+    told = place.run("compare", old, folder / old.name)
+    assert (told.code, "pairs" in told.out) == (0, False), told
+    measured = place.run("compare", old, folder / old.name, *QUICK, "--measure-identical")
+    assert measured.json()["verdict"] in {"equivalent", "changed_less", "inconclusive"}, measured
+    assert len(place.launch_ids()) >= 50
+    assert place.run("report", "latest", "--format", "json").code in (0, 6)
+
+
+def test_sides_of_one_name_are_told_apart(place: Workplace) -> None:
+    sides = []
+    for name, nanoseconds in (("a_fp32", MILLISECOND), ("a_int8", 2 * MILLISECOND)):
+        (place.folder / name).mkdir()
+        program = place.program(f"{name}/program", execute_ns=nanoseconds)
+        sides.append(program)
+    result = place.run("compare", *sides, *QUICK)
+    answer = result.json()
+    assert answer["a_label"].startswith("a_fp32/program.fake "), result
+    assert answer["b_label"].startswith("a_int8/program.fake "), result
+    for format_name in ("console", "md", "csv", "junit", "html", "jsonl"):
+        report = place.run("report", "latest", "--format", format_name).out
+        assert "a_fp32/program.fake" in report, format_name
+        assert "a_int8/program.fake" in report, format_name
 
 
 def test_every_launch_is_stored_with_its_place(place: Workplace) -> None:
@@ -101,7 +138,7 @@ def test_budget_ends_the_pairs_and_still_answers(place: Workplace) -> None:
     a = place.program("old", execute_ns=20 * MILLISECOND)
     b = place.program("new", execute_ns=20 * MILLISECOND)
     options = ["--iterations", "3", "--warmup", "1", "--quiet", "--format", "json"]
-    result = place.run("compare", a, b, *options, "--budget", "10ms")
+    result = place.run(*("compare", a, b, *options, "--budget", "10ms", "--measure-identical"))
     answer = result.json()
     assert 6 <= answer["metrics"][0]["pairs"] < 10
     assert answer["text"]
@@ -171,7 +208,7 @@ def test_a_duet_must_earn_its_place_in_a_pilot(place: Workplace) -> None:
 
 def test_a_duet_without_cores_of_its_own_is_refused(place: Workplace) -> None:
     program = place.program("one")
-    other = place.program("two")
+    other = place.program("two", execute_ns=MILLISECOND)
     result = place.run("compare", program, other, "--duet")
     assert result.code == 2
     assert "give --threads" in result.err

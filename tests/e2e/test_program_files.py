@@ -116,7 +116,7 @@ def test_a_gate_holds_an_engine_against_another(place: Workplace) -> None:
 def test_a_reference_that_cannot_run_is_a_row(place: Workplace, engine: str, reason: str) -> None:
     program = onnx_scale(place.folder / "net.onnx", shape=[1, 3])
     finished = run(place, program, engines=["openvino"], evaluate={"against": [f"engine:{engine}"]})
-    assert finished.code == 0, finished
+    assert finished.code == 6, finished
     rows = by_engine(finished)
     assert (rows[engine]["outcome"], rows[engine]["reason_code"]) == ("skipped", "unavailable")
     assert reason in rows[engine]["text"]
@@ -213,6 +213,49 @@ def test_a_bundle_is_run_on_its_own_inputs(place: Workplace, is_wrong: bool) -> 
     assert finished.code == int(is_wrong), finished
     table = table_of(case_of(finished.json(), "net"), "file")
     assert table["accuracy"] == ("fail_numeric" if is_wrong else "pass")
+
+
+# ---- programs of several files
+
+
+def save_with_data(folder: Path, weight: float) -> Path:
+    """y = x * weight, the weight in a file of its own."""
+    onnx = pytest.importorskip("onnx")
+    helper = onnx.helper
+    x, y = (
+        helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1, 512]) for name in ("x", "y")
+    )
+    weights = onnx.numpy_helper.from_array(np.full((1, 512), weight, np.float32), "w")
+    graph = helper.make_graph(
+        [helper.make_node("Mul", ["x", "w"], ["y"])], "g", [x], [y], [weights]
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
+    folder.mkdir()
+    path = folder / "net.onnx"
+    onnx.save(model, path, save_as_external_data=True, location="net.data", size_threshold=0)
+    return path
+
+
+@needs(ONNXRUNTIME)
+def test_external_data_is_part_of_the_program(place: Workplace) -> None:
+    one, other = (save_with_data(place.folder / name, float(name[1:])) for name in ("w1", "w2"))
+    quick = ["--engine", "onnxruntime", "--launches", "1", "--iterations", "2", "--format", "json"]
+    rows = [place.run("bench", path, *quick).json()["cases"][0] for path in (one, other)]
+    size = sum((one.parent / name).stat().st_size for name in ("net.onnx", "net.data"))
+    assert one.read_bytes() == other.read_bytes()
+    for row in rows:
+        assert row["outcome"] == "completed"
+        assert row["metrics"]["program_bytes"]["value"] == size
+    assert rows[0]["case_key"] != rows[1]["case_key"]
+    differ = place.run("compare", one, other, "--engine", "onnxruntime", "--dry-run")
+    assert differ.out.split() == ["A", "w1/net", "program", "B", "w2/net", "program"], differ
+    (other.parent / "net.data").write_bytes((one.parent / "net.data").read_bytes())
+    same = place.run("compare", one, other, "--engine", "onnxruntime", "--format", "json")
+    assert (same.code, same.json()["verdict"]) == (0, "identical"), same
+    (one.parent / "net.data").unlink()
+    gone = place.run("bench", one, *quick)
+    assert gone.code == 2, gone
+    assert "keeps data in 'net.data', which is not beside it" in gone.err
 
 
 # ---- random inputs beside real ones

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from driver import Workplace, case_of, wait_for_end, wait_until
+from driver import FAST_MEASURE, Workplace, case_of, wait_for_end, wait_until
 
 FORMATS = ["console", "json", "jsonl", "csv", "md", "junit", "html"]
 
@@ -109,13 +109,54 @@ def test_only_takes_a_part_of_a_label_or_a_key(place: Workplace) -> None:
 @pytest.mark.parametrize(("bound", "code"), [("<1us", 1), ("<10s", 0)])
 def test_gate_decides_the_exit_code(place: Workplace, bound: str, code: int) -> None:
     net = place.program("net", execute_ns=200_000)
-    finished = place.run("run", place.spec(net, require={"steady_ns": bound}), "--format", "json")
+    measure = {**FAST_MEASURE, "launches": 3}
+    spec = place.spec(net, require={"steady_ns": bound}, measure=measure)
+    finished = place.run("run", spec, "--format", "json")
     assert finished.code == code, finished
     row = case_of(finished.json(), "net")
     assert row["outcome"] == "completed"
     assert row["verdict"] == ("fail" if code else row["verdict"])
     (gate,) = row["gates"]
     assert (gate["metric"], gate["bound"], gate["is_met"]) == ("steady_ns", bound, code == 0)
+
+
+def test_a_gate_that_one_launch_cannot_decide_is_no_pass(place: Workplace) -> None:
+    net = place.program("net", execute_ns=200_000)
+    spec = place.spec(net, require={"steady_ns": "<10s"})
+    finished = place.run("run", spec, "--format", "json")
+    assert finished.code == 6, finished
+    row = case_of(finished.json(), "net")
+    assert row["verdict"] == "inconclusive"
+    (gate,) = row["gates"]
+    assert (gate["is_met"], gate["is_undecided"]) == (False, True)
+    console = place.run("report", "latest")
+    assert console.code == 6
+    assert "gate undecided: steady_ns" in console.out
+
+
+def test_a_file_replaced_while_it_is_measured_is_not_mixed(place: Workplace) -> None:
+    net = place.program("net", execute_ns=20_000_000)
+    other = place.program("other", execute_ns=40_000_000)
+    spec = place.spec(net, measure={**FAST_MEASURE, "launches": 40})
+    process = place.start("run", spec, "--format", "json")
+    wait_until(lambda: len(place.launch_ids()) >= 2)
+    shutil.move(other, net)
+    finished = wait_for_end(process)
+    assert finished.code == 1, finished
+    row = case_of(finished.json(), "net")
+    assert (row["outcome"], row["reason_code"]) == ("harness_error", "program_changed")
+    assert "changed while it was measured" in row["text"]
+    assert len(place.launch_ids()) < 40
+
+
+def test_a_device_that_is_not_there_is_refused(place: Workplace) -> None:
+    net = place.program("net")
+    finished = place.run("run", place.spec(net, devices=["adb:pixel8"]))
+    assert finished.code == 2, finished
+    assert "there is no device 'adb:pixel8'; known: local" in finished.err
+    twice = place.run("run", place.spec(net, devices=["local", "local"]))
+    assert (twice.code, "twice" in twice.err) == (2, True), twice
+    assert not place.store.exists() or not place.launch_ids()
 
 
 def test_bench_takes_a_program_and_a_gate_without_a_spec(place: Workplace) -> None:

@@ -29,6 +29,7 @@
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/subject.h"
+#include "assay/spec/program_files.h"
 #include "assay/spec/program_format.h"
 #include "assay/spec/reference_kind.h"
 #include "assay/tensor/safetensors.h"
@@ -135,7 +136,7 @@ class Planner {
       ++pieces.from_cache;
       return {};
     }
-    return add_job(key, true, fmt::format("{} {}", short_name_of(cell.model), cell.recipe.name),
+    return add_job(key, true, fmt::format("{} {}", display_name(cell.model), cell.recipe.name),
                    build_request(cell, request_.is_stop_after_lower));
   }
 
@@ -151,7 +152,7 @@ class Planner {
     }
     const bool is_program = is_program_file(cell.model);
     return add_job(key, false,
-                   fmt::format("{} {}{}", short_name_of(cell.model),
+                   fmt::format("{} {}{}", display_name(cell.model),
                                kind == kInputsKind ? "" : "reference ", kind),
                    is_program ? stimulus_request(cell, kind) : reference_request(cell, kind));
   }
@@ -212,11 +213,12 @@ void store_result(const Job& job, const AotReply& reply, const ArtifactCache& ca
   }
 }
 
-Result<ArtifactFile> describe_file(const stdfs::path& path, const char* role) {
+Result<ArtifactFile> describe_file(const stdfs::path& folder, const ProgramFile& file) {
+  const auto path = folder / file.name;
   ASSAY_ASSIGN_OR_RETURN(const auto digest, sha256_hex_of_file(path));
   std::error_code ignored;
-  return ArtifactFile{.name = path.filename().string(),
-                      .role = role,
+  return ArtifactFile{.name = file.name,
+                      .role = file.role,
                       .bytes = static_cast<std::int64_t>(stdfs::file_size(path, ignored)),
                       .sha256 = digest};
 }
@@ -288,11 +290,9 @@ Result<Artifact> artifact_from_file(const stdfs::path& program) {
   Artifact artifact;
   artifact.folder = program.has_parent_path() ? program.parent_path().string() : ".";
   artifact.entry = program.filename().string();
-  ASSAY_ASSIGN_OR_RETURN(artifact.files.emplace_back(), describe_file(program, "program"));
-  auto weights = program;
-  weights.replace_extension(".bin");
-  if (program.extension() == ".xml" && stdfs::exists(weights)) {
-    ASSAY_ASSIGN_OR_RETURN(artifact.files.emplace_back(), describe_file(weights, "data"));
+  ASSAY_ASSIGN_OR_RETURN(const auto files, find_program_files(program));
+  for (const auto& file : files) {
+    ASSAY_ASSIGN_OR_RETURN(artifact.files.emplace_back(), describe_file(artifact.folder, file));
   }
   artifact.key = artifact.digest();
   return artifact;

@@ -68,7 +68,8 @@ Result<Workpieces> make_workpieces(const WorkshopRequest& request, const Toolcha
                                    const ArtifactCache& cache, const WorkshopListener& listener,
                                    AotServers* kept = nullptr);
 
-/// The artifact of a case whose model is a program file: its own files, digested now.
+/// The artifact of a case whose model is a program file: all of its files (find_program_files),
+/// digested now.
 Result<Artifact> artifact_from_file(const std::filesystem::path& program);
 
 /// Whether the model is a finished program (.pte, …) that is not to be made.

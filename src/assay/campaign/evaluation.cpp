@@ -3,12 +3,14 @@
 #include <cstddef>
 #include <expected>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "assay/artifact/workshop.h"
 #include "assay/base/enum_names.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
@@ -60,6 +62,9 @@ class CaseEvaluation {
     for (const auto& kind : scene_.settings.against) {
       ASSAY_RETURN_IF_ERROR(judge_against(kind));
     }
+    if (!is_answered_ && failure_.empty()) {
+      ASSAY_RETURN_IF_ERROR(tell_nothing_compared());
+    }
     return failure_;
   }
 
@@ -70,6 +75,7 @@ class CaseEvaluation {
 
   Status judge_against(const std::string& kind) {
     if (scene_.given.giver_of(cell_, kind) == cell_) {
+      is_answered_ = true;
       ASSAY_RETURN_IF_ERROR(attach("note", note_of_giver(kind)));
       return attach("gives_reference", kind);
     }
@@ -77,6 +83,7 @@ class CaseEvaluation {
     if (!reference) {
       return tell_missing_reference(kind);
     }
+    is_answered_ = true;
     const auto& tolerance = scene_.settings.tolerance;
     if (!parts_.empty()) {
       const auto tables = judge_parts(prepared_.cell, brought_, *reference, tolerance, parts_);
@@ -130,7 +137,8 @@ class CaseEvaluation {
                                                          : std::optional(missing->second.text);
   }
 
-  /// An engine's or a file's reference was asked for by name: without it the case is not checked.
+  /// A reference that was to be made and could not leaves the case unchecked; one that the
+  /// toolchain does not know for this recipe is told.
   Status tell_missing_reference(const std::string& kind) {
     const auto reason = why_missing(kind);
     if (!reason) {
@@ -138,12 +146,37 @@ class CaseEvaluation {
     }
     scene_.tools.listener.on_note(
         fmt::format("{}: no {} reference: {}", label_of(prepared_.cell), kind, *reason));
-    if (!engine_of_kind(kind) && kind != kFileKind) {
+    const auto missing = prepared_.missing_references.find(kind);
+    if (missing != prepared_.missing_references.end() &&
+        missing->second.outcome == Outcome::kUnsupported) {
       return {};
     }
-    const AccuracyTable table{.against = kind,
-                              .accuracy = Accuracy::kNotChecked,
-                              .reason = "there is no such reference: " + *reason};
+    return attach_unchecked(kind, "there is no such reference: " + *reason);
+  }
+
+  /// The outputs were held against nothing: no pass comes of that.
+  Status tell_nothing_compared() {
+    std::vector<std::string> reasons;
+    for (const auto& kind : scene_.settings.against) {
+      reasons.push_back(fmt::format(
+          "{} ({})", kind, why_missing(kind).value_or(why_never_made(prepared_.cell, kind))));
+    }
+    const auto reason =
+        fmt::format("nothing was compared; no reference of kind {}", fmt::join(reasons, ", "));
+    return attach_unchecked(reasons.empty() ? "" : scene_.settings.against.front(), reason);
+  }
+
+  static std::string why_never_made(const Case& cell, const std::string& kind) {
+    if (kind == kFileKind) {
+      return "its inputs bring no expected outputs";
+    }
+    return is_program_file(cell.model) ? "a finished program has no model to compute it from"
+                                       : "the recipe does not quantize";
+  }
+
+  Status attach_unchecked(const std::string& kind, const std::string& reason) {
+    is_answered_ = true;
+    const AccuracyTable table{.against = kind, .accuracy = Accuracy::kNotChecked, .reason = reason};
     return attach("accuracy_table", Json(table).dump());
   }
 
@@ -215,6 +248,7 @@ class CaseEvaluation {
   std::vector<OutputRange> parts_;
   EvaluationYield brought_;
   std::string failure_;  ///< Why something could not be judged; empty: all was.
+  bool is_answered_ = false;  ///< A table, or a note of its own, says what came of it.
 };
 
 }  // namespace

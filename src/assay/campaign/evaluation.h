@@ -27,7 +27,7 @@ struct EvaluationScene {
 
 /// Holds what an evaluation launch of a case brought back against each reference that was asked
 /// for, and stores what came of it with the attempt: metrics, tables, attribution, notes. A
-/// reference that is missing is told; where it was asked for by name, the case is `not_checked`.
+/// reference that could not be made, or none at all, leaves the case `not_checked`.
 /// Returns why something could not be judged, as a damaged file; empty: all was. Errors: those of
 /// the store, kInvalidArgument (tolerance).
 Result<std::string> evaluate_case(const EvaluationScene& scene, std::size_t cell,

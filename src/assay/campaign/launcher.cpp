@@ -23,9 +23,27 @@ LaunchYield refused_launch(const Error& error) {
                        std::string(name_of(error.code)), error.message);
 }
 
+void mark_changed(std::string change, LaunchYield& yield) {
+  yield.launch.outcome = Outcome::kHarnessError;
+  yield.launch.stage = Stage::kLoad;
+  yield.launch.reason_code = "program_changed";
+  yield.launch.text = std::move(change);
+}
+
 }  // namespace
 
 Result<LaunchYield> Launcher::run(const LaunchOrder& order) {
+  if (auto change = watch_.find_change(order.artifact); !change.empty()) {
+    return failed_launch(Outcome::kHarnessError, Stage::kLoad, "program_changed", change);
+  }
+  ASSAY_ASSIGN_OR_RETURN(auto yield, run_with_agent(order));
+  if (auto change = watch_.find_change(order.artifact); !change.empty()) {
+    mark_changed(std::move(change), yield);
+  }
+  return yield;
+}
+
+Result<LaunchYield> Launcher::run_with_agent(const LaunchOrder& order) {
   ASSAY_RETURN_IF_ERROR(check_losses());
   Error loss;
   for (int i = 0; i < kTries; ++i) {

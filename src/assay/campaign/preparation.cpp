@@ -47,9 +47,12 @@ bool needs_float32(const CampaignSettings& settings) {
   return !is_evaluation_only || (settings.needs_float32 && !has_inputs);
 }
 
-/// Layers are held against both float32 and qdq.
+/// Layers are held against both float32 and qdq. Without an evaluation nothing but the inputs is
+/// needed of a reference.
 std::vector<std::string> reference_kinds(const CampaignRequest& request) {
-  auto kinds = request.settings.against;
+  const auto& passes = request.settings.passes;
+  const bool is_evaluated = std::ranges::find(passes, Pass::kEvaluate) != passes.end();
+  auto kinds = is_evaluated ? request.settings.against : std::vector<std::string>();
   const auto need = [&kinds](const char* kind) {
     if (std::ranges::find(kinds, kind) == kinds.end()) {
       kinds.emplace_back(kind);

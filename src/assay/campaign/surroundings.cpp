@@ -21,6 +21,7 @@
 #include "assay/record/scenario.h"
 #include "assay/record/spawn.h"
 #include "assay/record/subject.h"
+#include "assay/spec/program_files.h"
 #include "assay/spec/program_format.h"
 
 namespace assay {
@@ -49,11 +50,15 @@ Result<Companion> neighbor(const Scenario& scenario, const std::vector<EngineBui
                            const stdfs::path& folder) {
   ASSAY_ASSIGN_OR_RETURN(const auto build, build_for(scenario.beside, builds));
   const stdfs::path path(scenario.beside);
-  LaunchOrder order{
-      .build = build,
-      .artifact = {.folder = path.parent_path().string(), .entry = path.filename().string()},
-      .pass = Pass::kTiming,
-      .inputs = {.is_generated = true}};
+  Artifact artifact{.folder = path.parent_path().string(), .entry = path.filename().string()};
+  ASSAY_ASSIGN_OR_RETURN(const auto files, find_program_files(path));
+  for (const auto& file : files) {
+    artifact.files.push_back({.name = file.name, .role = file.role});
+  }
+  LaunchOrder order{.build = build,
+                    .artifact = std::move(artifact),
+                    .pass = Pass::kTiming,
+                    .inputs = {.is_generated = true}};
   constexpr int kEndless = 10'000'000;
   order.plan = {.warmup_iterations = 0,
                 .iterations = kEndless,

@@ -211,7 +211,8 @@ Result<AgentClient> connect_local_agent() {
 
 void remember_argv(int argc, char** argv) { remembered_argv().assign(argv, argv + argc); }
 
-Result<CampaignRequest> plan_campaign(const Spec& spec, const CampaignFlags& flags) {
+Result<CampaignRequest> plan_campaign(const Spec& spec, const CampaignFlags& flags,
+                                      bool keeps_repeated) {
   ASSAY_ASSIGN_OR_RETURN(auto settings, campaign_settings(spec, flags));
   flags.toolchain.apply();
   auto environment = read_environment();
@@ -220,6 +221,7 @@ Result<CampaignRequest> plan_campaign(const Spec& spec, const CampaignFlags& fla
   ASSAY_ASSIGN_OR_RETURN(auto expansion,
                          expand(spec, {.device_class = environment.device_class,
                                        .installed = installed.builds,
+                                       .keeps_repeated = keeps_repeated,
                                        .has_plugins = !flags.toolchain.plugin_files().empty()}));
   tell_refused(expansion);
   ASSAY_ASSIGN_OR_RETURN(auto run, new_run(spec, flags, environment));

@@ -27,8 +27,10 @@ struct CampaignFlags {
 };
 
 /// What the spec and the flags ask for on this machine: a new run with its cases; cells that were
-/// refused are told. Errors: as expand; kInvalidArgument for a malformed flag.
-Result<CampaignRequest> plan_campaign(const Spec& spec, const CampaignFlags& flags);
+/// refused are told. `keeps_repeated`: a case that the spec names twice is there twice. Errors: as
+/// expand; kInvalidArgument for a malformed flag.
+Result<CampaignRequest> plan_campaign(const Spec& spec, const CampaignFlags& flags,
+                                      bool keeps_repeated = false);
 
 /// Tools that work on this machine; all arguments outlive them.
 CampaignTools local_tools(ResultStore& store, const ArtifactCache& cache,

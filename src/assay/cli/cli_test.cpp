@@ -40,6 +40,23 @@ TEST(ExitCode, PutsAFailureFirstAndNothingAtAllApart) {
   EXPECT_EQ(exit_code_from_summary({}), ExitCode::kNothingMatched);
 }
 
+TEST(ExitCode, TellsWhatWasAskedAndHasNoAnswer) {
+  auto summary = summary_of({Verdict::kPass, Verdict::kInconclusive});
+  auto& open = summary.cases.back();
+  open.timing = Timing::kUnsteady;
+  EXPECT_EQ(exit_code_from_summary(summary), ExitCode::kOk) << "a time alone is no finding";
+  open.gates = {{.is_undecided = true}};
+  EXPECT_EQ(exit_code_from_summary(summary), ExitCode::kInconclusive);
+  open.gates.clear();
+  open.accuracy_tables = {{.against = "float32", .accuracy = Accuracy::kNotChecked}};
+  EXPECT_EQ(exit_code_from_summary(summary), ExitCode::kInconclusive);
+  open.accuracy_tables.clear();
+  open.accuracy = Accuracy::kVacuous;
+  EXPECT_EQ(exit_code_from_summary(summary), ExitCode::kInconclusive);
+  summary.cases.front().verdict = Verdict::kFail;
+  EXPECT_EQ(exit_code_from_summary(summary), ExitCode::kFindings);
+}
+
 TEST(ExitCode, TellsAUsersMistakeFromWhatIsMissing) {
   EXPECT_EQ(exit_code_from_error(ErrorCode::kInvalidArgument), ExitCode::kUsage);
   EXPECT_EQ(exit_code_from_error(ErrorCode::kUnavailable), ExitCode::kUnavailable);

@@ -327,7 +327,8 @@ Result<Json> ToolchainFlags::describe_plugins() const {
 }
 
 Result<SpecContext> ToolchainFlags::context(std::string origin) const {
-  SpecContext context{.origin = std::move(origin), .folder = "."};
+  // Whole paths: a stored run and the commands that it prints hold from any folder.
+  SpecContext context{.origin = std::move(origin), .folder = std::filesystem::current_path()};
   auto described = describe_plugins();
   if (!described && described.error().code == ErrorCode::kUnavailable) {
     context.has_plugins = true;

@@ -28,12 +28,33 @@ ExitCode exit_code_from_error(ErrorCode code) {
   return ExitCode::kUnavailable;
 }
 
+namespace {
+
+/// What was asked of the case, beyond a time, has no answer: an accuracy or a gate.
+bool is_unanswered(const CaseSummary& cell) {
+  if (cell.verdict != Verdict::kInconclusive) {
+    return false;
+  }
+  const auto is_unchecked = [](const AccuracyTable& table) {
+    return table.accuracy == Accuracy::kNotChecked;
+  };
+  return cell.accuracy == Accuracy::kVacuous ||
+         std::ranges::any_of(cell.accuracy_tables, is_unchecked) ||
+         std::ranges::any_of(cell.gates, &GateResult::is_undecided) ||
+         (cell.timing != Timing::kUnsteady && cell.timing != Timing::kInconclusive);
+}
+
+}  // namespace
+
 ExitCode exit_code_from_summary(const RunSummary& summary) {
   const auto has = [&summary](Verdict verdict) {
     return std::ranges::find(summary.cases, verdict, &CaseSummary::verdict) != summary.cases.end();
   };
   if (has(Verdict::kFail)) {
     return ExitCode::kFindings;
+  }
+  if (std::ranges::any_of(summary.cases, is_unanswered)) {
+    return ExitCode::kInconclusive;
   }
   return has(Verdict::kPass) || has(Verdict::kInconclusive) ? ExitCode::kOk
                                                             : ExitCode::kNothingMatched;

@@ -248,7 +248,8 @@ Status QuickSpec::add_given(Json& entry) const {
   return {};
 }
 
-/// A program without anything to hold it against is run and not compared.
+/// A program without anything to hold it against has no evaluation; one that is asked for all the
+/// same is refused where the spec is read.
 Json QuickSpec::evaluation(bool is_program) const {
   if (is_program && against.empty() && inputs.empty() && !model.ends_with(".bpte")) {
     return {};

@@ -28,6 +28,7 @@
 #include "assay/record/invalid_request.h"
 #include "assay/record/subject.h"
 #include "assay/spec/expand.h"
+#include "assay/spec/program_format.h"
 #include "assay/spec/spec.h"
 
 namespace assay::cli {
@@ -48,6 +49,12 @@ Result<std::vector<Case>> cases_of(const AotOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(auto expansion,
                          expand(spec, {.device_class = read_environment().device_class,
                                        .installed = find_installed_builds(assay_home()).builds}));
+  if (find_program_format(options.quick.model)) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("'{}' is a finished program, so there is nothing to make; `assay "
+                            "inspect` shows what it holds",
+                            options.quick.model));
+  }
   for (const auto& refused : expansion.refused) {
     return fail(ErrorCode::kUnavailable,
                 fmt::format("{} {}: {}", refused.model, refused.recipe, refused.reason));

@@ -31,6 +31,7 @@
 #include "assay/record/run.h"
 #include "assay/record/summary.h"
 #include "assay/report/calibration.h"
+#include "assay/spec/program_files.h"
 #include "assay/spec/program_format.h"
 #include "assay/spec/spec.h"
 #include "assay/store/result_store.h"
@@ -66,6 +67,25 @@ std::string copied_name(const stdfs::path& program) {
   return "copy_of_" + program.filename().string();
 }
 
+/// All files of the program under `folder`; what is found by the program's name keeps to its new
+/// one.
+Status copy_program(const stdfs::path& program, const stdfs::path& folder) {
+  ASSAY_ASSIGN_OR_RETURN(const auto files, find_program_files(program));
+  for (const auto& file : files) {
+    const stdfs::path name(file.name);
+    const bool is_renamed = file.role == "program" || name.stem() == program.stem();
+    const auto copy = folder / (is_renamed ? name.parent_path() / copied_name(name) : name);
+    std::error_code error;
+    stdfs::create_directories(copy.parent_path(), error);
+    if (!stdfs::copy_file(program.parent_path() / name, copy, error)) {
+      return fail(ErrorCode::kNotFound,
+                  fmt::format("cannot copy '{}': {}", (program.parent_path() / name).string(),
+                              error.message()));
+    }
+  }
+  return {};
+}
+
 Result<Workbench> lay_out(const CalibrateOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(auto folder, TemporaryFolder::make("assay-calibrate"));
   const auto path = folder.path();
@@ -79,15 +99,10 @@ Result<Workbench> lay_out(const CalibrateOptions& options) {
         fmt::format("'{}' is no finished program; leave it out, or make one with `assay aot`",
                     options.program));
   }
-  std::error_code error;
-  const auto copy = path / copied_name(program);
-  if (!stdfs::copy_file(program, copy, error)) {
-    return fail(ErrorCode::kNotFound,
-                fmt::format("cannot copy '{}': {}", program.string(), error.message()));
-  }
+  ASSAY_RETURN_IF_ERROR(copy_program(program, path));
   return Workbench{.folder = std::move(folder),
                    .program = stdfs::absolute(program).string(),
-                   .copy = copy.string(),
+                   .copy = (path / copied_name(program)).string(),
                    .null = (path / "null.fake.json").string()};
 }
 

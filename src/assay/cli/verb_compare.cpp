@@ -30,6 +30,7 @@
 #include "assay/record/comparison.h"
 #include "assay/report/comparison.h"
 #include "assay/report/stored_comparison.h"
+#include "assay/spec/program_format.h"
 #include "assay/spec/spec.h"
 #include "assay/store/result_store.h"
 #include "assay/summary/reduction.h"
@@ -52,6 +53,7 @@ struct CompareOptions {
   bool has_no_canary = false;
   bool is_not_pinned = false;
   bool tries_duet = false;
+  bool measures_identical = false;
   std::string resume;
 };
 
@@ -104,6 +106,50 @@ Status check_two_sides(const std::vector<Case>& cases) {
       fmt::format("a comparison has two sides; this names {}: give two models, or one model "
                   "and two of --recipe, --engine, --threads or --option{}",
                   cases.size(), labels));
+}
+
+/// The case without the name of its file, which is no part of what is measured.
+Json identity_without_name(const Case& cell) {
+  auto identity = identity_of(cell);
+  identity["model"].erase("ref");
+  return identity;
+}
+
+/// Whether the sides differ by the names and places of their files at most.
+bool are_identical(const Case& a, const Case& b) {
+  return a.engine_build == b.engine_build && a.device == b.device &&
+         a.model.source_sha256 == b.model.source_sha256 &&
+         identity_without_name(a) == identity_without_name(b);
+}
+
+/// Two files of one content are the ordinary case where nothing has changed. A model that is named
+/// twice is a mistake.
+Result<bool> is_answered_by_identity(const std::vector<Case>& cases) {
+  const auto& a = cases.front();
+  const auto& b = cases.back();
+  if (!are_identical(a, b)) {
+    return false;
+  }
+  if (find_program_format(a.model.ref)) {
+    return true;
+  }
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("both sides are '{}': give two that differ, or --measure-identical to "
+                          "measure one against itself",
+                          label_of(a)));
+}
+
+Comparison identical_comparison(const std::vector<Case>& cases) {
+  const auto& a = cases.front();
+  const auto& b = cases.back();
+  return {.a_case = case_key(a),
+          .b_case = case_key(b),
+          .a_label = label_of(a),
+          .b_label = label_of(b),
+          .verdict = ComparisonVerdict::kIdentical,
+          .text = fmt::format("identical files: A and B have the same content (sha256 {}), so "
+                              "nothing was measured; --measure-identical measures it all the same",
+                              a.model.source_sha256.substr(0, 12))};
 }
 
 ExitCode exit_code_from_verdict(ComparisonVerdict verdict) {
@@ -180,7 +226,7 @@ Result<ExitCode> resume_comparison(const CompareOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto begun, find_unfinished_comparison(*store, options.resume));
   ASSAY_ASSIGN_OR_RETURN(const auto run, store->get_run(begun.run));
   ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_from_document(run.spec, options));
-  ASSAY_ASSIGN_OR_RETURN(auto request, plan_campaign(spec, options.flags));
+  ASSAY_ASSIGN_OR_RETURN(auto request, plan_campaign(spec, options.flags, true));
   ASSAY_RETURN_IF_ERROR(check_two_sides(request.cases));
   request.run = run;
   request.is_resumed = true;
@@ -202,11 +248,18 @@ Result<ExitCode> execute_compare(const CompareOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto document, comparison_document(options));
   ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_from_document(document, options));
   plan.adapts_iterations = spec.measure.adapts_iterations;
-  ASSAY_ASSIGN_OR_RETURN(auto request, plan_campaign(spec, options.flags));
+  ASSAY_ASSIGN_OR_RETURN(auto request, plan_campaign(spec, options.flags, true));
   ASSAY_RETURN_IF_ERROR(check_two_sides(request.cases));
   if (options.flags.run.is_dry_run) {
     print_out("A  {}\nB  {}\n", label_of(request.cases[0]), label_of(request.cases[1]));
     return ExitCode::kOk;
+  }
+  if (!options.measures_identical) {
+    ASSAY_ASSIGN_OR_RETURN(const bool is_answered, is_answered_by_identity(request.cases));
+    if (is_answered) {
+      print_comparison(identical_comparison(request.cases), options);
+      return ExitCode::kOk;
+    }
   }
   request.run.purpose = "compare";
   ASSAY_ASSIGN_OR_RETURN(const auto store, options.flags.store.open());
@@ -238,6 +291,8 @@ Execute declare_compare(CLI::App& app) {
   app.add_flag("--no-pinning", options->is_not_pinned, "Let the system choose the cores");
   app.add_flag("--duet", options->tries_duet,
                "Both sides at once on separate cores, if a pilot finds that this answers sooner");
+  app.add_flag("--measure-identical", options->measures_identical,
+               "Measure two files of one content, too: what this machine makes of no difference");
   app.add_option("--resume", options->resume,
                  "Go on with a comparison that was stopped: its run's id, or latest");
   app.add_option("--format", options->format, "console or json")

@@ -11,6 +11,7 @@
 
 #include "assay/artifact/aot_client.h"
 #include "assay/artifact/toolchain.h"
+#include "assay/artifact/workshop.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/output.h"
@@ -20,6 +21,8 @@
 #include "assay/cli/exit_code.h"
 #include "assay/cli/verb.h"
 #include "assay/record/axes.h"
+#include "assay/record/subject.h"
+#include "assay/spec/program_format.h"
 
 namespace assay::cli {
 namespace {
@@ -94,8 +97,26 @@ void print_method(const Json& method) {
   print_operators(method, "operators_left");
 }
 
+/// Every file of a finished program, itself first, with its digest.
+Status add_files(const std::string& file, Json& program) {
+  if (!find_program_format(file)) {
+    return {};
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto artifact, artifact_from_file(file));
+  program["files"] = artifact.files;
+  return {};
+}
+
+void print_files(const Json& files) {
+  for (std::size_t i = 1; i < files.size(); ++i) {
+    print_out("  data     {}, {}, sha256 {}\n", text_of(files[i], "name"),
+              bytes_of(files[i], "bytes"), text_of(files[i], "sha256").substr(0, 12));
+  }
+}
+
 void print_program(const Json& program, bool has_graph) {
   print_out("{}\n", bytes_of(program, "bytes"));
+  print_files(program.value("files", Json::array()));
   const Json methods = program.value("methods", Json::array());
   for (const auto& method : methods) {
     print_method(method);
@@ -121,10 +142,12 @@ Result<ExitCode> execute_inspect(const InspectOptions& options) {
   if (reply.outcome != Outcome::kCompleted) {
     return fail(ErrorCode::kCorrupt, fmt::format("'{}': {}", options.file, reply.text));
   }
+  Json program = reply.result;
+  ASSAY_RETURN_IF_ERROR(add_files(options.file, program));
   if (options.is_json) {
-    print_json(reply.result, 2);
+    print_json(program, 2);
   } else {
-    print_program(reply.result, options.has_graph);
+    print_program(program, options.has_graph);
   }
   return ExitCode::kOk;
 }

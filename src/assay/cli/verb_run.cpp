@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "assay/base/json.h"
 #include "assay/base/log.h"
 #include "assay/base/result.h"
 #include "assay/cli/campaign_setup.h"
@@ -42,6 +43,12 @@ Result<ExitCode> execute_run(const RunOptions& options) {
     return fail(ErrorCode::kInvalidArgument,
                 "name a spec file, such as specs/mobilenet.json, or --resume latest");
   }
+  if (options.spec_file.starts_with('{')) {
+    ASSAY_ASSIGN_OR_RETURN(const auto document, parse_json(options.spec_file, "the spec"));
+    ASSAY_ASSIGN_OR_RETURN(auto context, options.flags.toolchain.context("the spec"));
+    ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_from_json(document, std::move(context)));
+    return execute_spec(spec, options.flags);
+  }
   ASSAY_ASSIGN_OR_RETURN(auto context, options.flags.toolchain.context(options.spec_file));
   ASSAY_ASSIGN_OR_RETURN(const auto spec, read_spec_file(options.spec_file, std::move(context)));
   auto flags = options.flags;
@@ -53,7 +60,8 @@ Result<ExitCode> execute_run(const RunOptions& options) {
 
 Execute declare_run(CLI::App& app) {
   auto options = std::make_shared<RunOptions>();
-  app.add_option("spec", options->spec_file, "Spec file (docs/specs.md)");
+  app.add_option("spec", options->spec_file,
+                 "Spec file (docs/specs.md), or the spec itself as JSON");
   app.add_option("--resume", options->resume, "Go on with a run: its id, or latest")
       ->expected(0, 1)
       ->default_str("latest");

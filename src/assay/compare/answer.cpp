@@ -1,6 +1,5 @@
 #include "assay/compare/answer.h"
 
-#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <string>
@@ -28,9 +27,14 @@ const PairEstimate* find_wrong_canary(const Comparison& comparison) {
   return is_off ? &*canary : nullptr;
 }
 
-/// The size is that of all pairs: the look's own interval is as wide as its small alpha asks for.
+/// The size that is told is that of all pairs, as the table has it: the look's own interval is as
+/// wide as its small alpha asks for.
+const PairEstimate& told_estimate(const Comparison& comparison) {
+  return comparison.metrics.empty() ? comparison.looks.back() : comparison.metrics.front();
+}
+
 std::string text_of_change(const Comparison& comparison, const PairEstimate& look) {
-  const auto& all = comparison.metrics.empty() ? look : comparison.metrics.front();
+  const auto& all = told_estimate(comparison);
   return fmt::format("B is {} {} than A{}, found on {} pairs and again on {} fresh ones",
                      percent(all.ratio), all.ratio > 0 ? "slower" : "faster", interval_text(all),
                      look.pairs, comparison.confirmation ? comparison.confirmation->pairs : 0);
@@ -44,15 +48,21 @@ std::string text_of_unconfirmed(const Comparison& comparison, const PairEstimate
       comparison.confirmation ? text_from_ratio(comparison.confirmation->ratio) : "nothing");
 }
 
-std::string text_of_equivalent(const PairEstimate& look) {
-  const double widest = std::max(std::abs(look.low.value_or(0)), std::abs(look.high.value_or(0)));
-  return fmt::format("no difference larger than {} ({} pairs)", percent(widest), look.pairs);
+/// What the look excluded is twice what matters; see stats/looks.h.
+std::string text_of_equivalent(const Comparison& comparison, const PairEstimate& look) {
+  const auto& all = told_estimate(comparison);
+  return fmt::format(
+      "no difference that matters: B is {}{} of A, and changes of {} and more, twice what matters, "
+      "are excluded ({} pairs)",
+      text_from_ratio(all.ratio), interval_text(all), percent(2 * comparison.plan.gate_ratio),
+      look.pairs);
 }
 
 std::string text_of_inconclusive(const Comparison& comparison, const PairEstimate& look) {
   const auto more = comparison.pairs_needed - look.pairs;
-  return fmt::format("cannot tell: B is {}{} of A on {} pairs{}", text_from_ratio(look.ratio),
-                     interval_text(look), look.pairs,
+  const auto& all = told_estimate(comparison);
+  return fmt::format("cannot tell: B is {}{} of A on {} pairs{}", text_from_ratio(all.ratio),
+                     interval_text(all), look.pairs,
                      more > 0 ? fmt::format("; about {} more pairs would tell", more) : "");
 }
 
@@ -93,11 +103,13 @@ std::string text_of_look(const Comparison& comparison) {
       return text_of_change(comparison, look);
     case ComparisonVerdict::kChangedLess:
       return fmt::format("B changed by {}{}, less than the {} that matter ({} pairs)",
-                         text_from_ratio(look.ratio), interval_text(look),
+                         text_from_ratio(told_estimate(comparison).ratio),
+                         interval_text(told_estimate(comparison)),
                          percent(comparison.plan.gate_ratio), look.pairs);
     case ComparisonVerdict::kEquivalent:
-      return text_of_equivalent(look);
+      return text_of_equivalent(comparison, look);
     case ComparisonVerdict::kInconclusive:
+    case ComparisonVerdict::kIdentical:
       break;
   }
   return text_of_inconclusive(comparison, look);

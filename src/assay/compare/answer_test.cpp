@@ -16,7 +16,8 @@ Comparison with_look(ComparisonVerdict verdict, double ratio, double low, double
   Comparison comparison{.a_label = "old", .b_label = "new", .plan = {.gate_ratio = 0.02}};
   comparison.verdict = verdict;
   comparison.looks = {{.pairs = 20, .ratio = ratio, .low = low, .high = high, .verdict = verdict}};
-  comparison.metrics = {{.metric = "steady_floor_ns"}};
+  comparison.metrics = {
+      {.metric = "steady_floor_ns", .pairs = 20, .ratio = ratio, .low = low, .high = high}};
   return comparison;
 }
 
@@ -74,10 +75,24 @@ TEST(Answer, TrustsNoMediansOfLaunchesThatNeverBecameSteady) {
 TEST(Answer, BoundsWhatADifferenceCanBe) {
   auto equal = with_look(ComparisonVerdict::kEquivalent, 0.001, -0.004, 0.007);
   settle_verdict(equal, "");
-  EXPECT_EQ(equal.text, "no difference larger than 0.7 % (20 pairs)");
+  EXPECT_EQ(equal.text,
+            "no difference that matters: B is +0.10 % [-0.40 %, +0.70 %] of A, and changes of 4 % "
+            "and more, twice what matters, are excluded (20 pairs)");
   auto less = with_look(ComparisonVerdict::kChangedLess, 0.008, 0.003, 0.012);
   settle_verdict(less, "");
   EXPECT_THAT(less.text, HasSubstr("less than the 2 % that matter"));
+}
+
+TEST(Answer, TellsTheIntervalThatTheTableShows) {
+  for (const auto verdict : {ComparisonVerdict::kEquivalent, ComparisonVerdict::kChangedLess,
+                             ComparisonVerdict::kInconclusive}) {
+    auto comparison = with_look(verdict, 0.005, -0.033, 0.035);
+    comparison.metrics = {
+        {.metric = "steady_floor_ns", .ratio = 0.004, .low = -0.01, .high = 0.02}};
+    settle_verdict(comparison, "");
+    EXPECT_THAT(comparison.text, HasSubstr("+0.40 % [-1.0 %, +2.0 %]"));
+    EXPECT_THAT(comparison.text, testing::Not(HasSubstr("3.3")));
+  }
 }
 
 TEST(Answer, SaysHowManyMorePairsWouldTell) {

@@ -91,8 +91,10 @@ Status SideRunner::add_canary() {
   auto place = places_.at(Side::kA);
   const stdfs::path from(place.order.artifact.folder);
   for (const auto& file : place.order.artifact.files) {
+    const auto copy = files_.path() / file.name;
     std::error_code error;
-    stdfs::copy_file(from / file.name, files_.path() / file.name, error);
+    stdfs::create_directories(copy.parent_path(), error);
+    stdfs::copy_file(from / file.name, copy, error);
     if (error) {
       return fail(ErrorCode::kExhausted,
                   fmt::format("cannot copy '{}' for the canary: {}; --no-canary does without",
@@ -101,7 +103,7 @@ Status SideRunner::add_canary() {
   }
   place.order.artifact.folder = files_.path().string();
   for (auto& file : place.order.surroundings.files) {
-    file = (files_.path() / stdfs::path(file).filename()).string();
+    file = (files_.path() / stdfs::path(file).lexically_relative(from)).string();
   }
   places_[Side::kCanary] = std::move(place);
   return {};
@@ -119,7 +121,8 @@ Result<Attempt> SideRunner::attempt_of(const PreparedCase& prepared) {
   if (request_.is_resumed) {
     ASSAY_ASSIGN_OR_RETURN(const auto attempts, tools_.store.attempts_of_run(request_.run.id));
     const auto found = std::ranges::find_if(attempts, [&](const Attempt& attempt) {
-      return attempt.case_key == wanted.case_key && attempt.subject == wanted.subject;
+      return attempt.case_key == wanted.case_key && attempt.subject == wanted.subject &&
+             !attempts_.contains(attempt.id);  // Both sides may be one case.
     });
     if (found == attempts.end()) {
       return fail(ErrorCode::kInvalidArgument,

@@ -230,7 +230,10 @@ void apply_lists(const ConformPlan& plan, ConformReport& report) {
 Status open_run(const ConformRequest& request, ResultStore& store) {
   const auto& campaign = request.campaign;
   ASSAY_RETURN_IF_ERROR(store.add_environment(campaign.environment));
-  return campaign.is_resumed ? Status() : store.add_run(campaign.run);
+  if (campaign.is_resumed) {
+    return {};
+  }
+  return store.add_run(campaign.run);
 }
 
 }  // namespace

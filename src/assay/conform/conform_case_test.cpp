@@ -92,13 +92,13 @@ TEST(Shards, HoldEveryCaseOnceAndAboutTheSameCost) {
 
 TEST(Command, QuotesWhatAShellWouldRead) {
   Case cell{.model = {.ref = "aten:add.Tensor", .args = {{"source", "it's"}}},
-            .recipe = {.name = "executorch/portable"},
+            .recipe = {.name = "executorch/portable", .is_preset = true},
             .options = {{"threads", 2}},
             .inputs = {.generator = "own", .count = 3}};
   EXPECT_EQ(
       command_to_repeat(cell),
-      "assay eval aten:add.Tensor --args '{\"source\":\"it'\\''s\"}' --inputs own --samples 3 "
-      "--recipe executorch/portable --against float64 --seed 0 --option threads=2");
+      "assay eval aten:add.Tensor --args '{\"source\":\"it'\\''s\"}' --inputs own "
+      "--recipe executorch/portable --seed 0 --samples 3 --against float64 --option threads=2");
   cell.recipe.quantization = {{"flow", "pt2e"}};
   EXPECT_THAT(command_to_repeat(cell), HasSubstr("--against qdq"));
 }

@@ -135,6 +135,22 @@ std::string cpu_model(std::string_view cpuinfo, const stdfs::path& root) {
   return read_system_text(root / "proc/device-tree/model").value_or("");
 }
 
+/// What the id of an environment is a digest of.
+Json stable_part(const Environment& environment) {
+  Json stable = {{"device_class", environment.device_class},
+                 {"cpu_model", environment.cpu_model},
+                 {"cpus", environment.cpus},
+                 {"cpu_flags", environment.cpu_flags},
+                 {"kernel", environment.kernel},
+                 {"hypervisor", environment.hypervisor}};
+  for (const auto* name : {"vendor", "family", "model", "stepping", "microcode", "governor"}) {
+    if (const auto found = environment.details.find(name); found != environment.details.end()) {
+      stable[name] = *found;
+    }
+  }
+  return stable;
+}
+
 }  // namespace
 
 SystemFacts read_system_facts() {
@@ -164,9 +180,7 @@ Environment environment_from(const SystemFacts& facts, const stdfs::path& root) 
                                : facts.hypervisor;
   environment.cpu_flags = flags_that_matter(cpuinfo);
   environment.details = details_of(cpuinfo, root);
-  Json document = environment;
-  document.erase("id");
-  environment.id = digest_of_json(document);
+  environment.id = digest_of_json(stable_part(environment));
   return environment;
 }
 

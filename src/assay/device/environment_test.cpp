@@ -97,6 +97,21 @@ TEST(Environment, HasTheSameIdUntilTheMachineChanges) {
   EXPECT_EQ(after.device_class, before.device_class);
 }
 
+TEST(Environment, HasTheSameIdWhateverVariesFromDayToDay) {
+  SampleRoot root;
+  root.with("proc/cpuinfo", kEpyc)
+      .with("proc/meminfo", "MemTotal:       24689664 kB\n")
+      .with("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n");
+  const auto before = environment_from(kGuest, root.path());
+  root.with("proc/meminfo", "MemTotal:       24689660 kB\n")
+      .with("sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never\n");
+  const auto after = environment_from(kGuest, root.path());
+  EXPECT_EQ(after.id, before.id);
+  EXPECT_NE(after.memory_bytes, before.memory_bytes);
+  root.with("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave\n");
+  EXPECT_NE(environment_from(kGuest, root.path()).id, before.id);
+}
+
 TEST(Environment, OfNothingIsStillWhole) {
   const SampleRoot root;
   const auto environment = environment_from({}, root.path());

@@ -44,6 +44,7 @@ struct Trial {
 struct JudgedOutput {
   std::string name;
   Measured metrics;
+  Measured bounds;  ///< Limits that the metrics were held against.
   std::vector<std::string> held;
   std::vector<std::string> broken;
   bool is_inseparable = false;  ///< The bounds hold, the separation does not.
@@ -95,6 +96,11 @@ void judge_separation(const Tolerance& tolerance, std::optional<double> limit, J
 JudgedOutput judge_output(const OutputValues& values, const Tolerance& tolerance) {
   JudgedOutput out{.name = values.name, .metrics = measure_output(values, values.result)};
   apply_bounds(tolerance, out.metrics, out.held, out.broken);
+  for (const auto& [name, limit] : tolerance.bounds) {
+    if (out.metrics.contains(name)) {
+      out.bounds[name] = limit;
+    }
+  }
   if (!values.bounds.empty() && !out.broken.empty()) {
     out.broken.push_back(describe_worst_element(values));
   }
@@ -221,7 +227,7 @@ void apply_nondeterminism(std::int64_t differing_elements, bool is_allowed, Accu
 }
 
 OutputError output_error_of(const JudgedOutput& output) {
-  OutputError error{.output = output.name, .metrics = {}};
+  OutputError error{.output = output.name, .metrics = {}, .bounds = output.bounds};
   for (const auto& [name, value] : output.metrics) {
     error.metrics[name] = make_metric(name, value, "output:" + output.name);
   }

@@ -13,6 +13,7 @@
 #include "assay/base/result.h"
 #include "assay/base/suggest.h"
 #include "assay/base/units.h"
+#include "assay/record/axes.h"
 #include "assay/record/metric.h"
 #include "assay/record/summary.h"
 #include "assay/spec/bound.h"
@@ -30,6 +31,35 @@ const Estimate* find_estimate(std::string_view name,
     found = metrics.find(std::string(name.substr(kFloat32.size())));
   }
   return found == metrics.end() ? nullptr : &found->second;
+}
+
+bool is_of_steady_state(std::string_view metric) {
+  return metric.starts_with("steady_") || metric == "throughput_per_s";
+}
+
+/// Times of launches, and what is derived from them: they differ from launch to launch.
+bool is_over_launches(const MetricDefinition& definition) {
+  const bool is_time = definition.unit == "ns" && definition.name != "aot_ns";
+  return is_time || definition.name == "throughput_per_s";
+}
+
+/// Why a bound is neither met nor broken; empty where it is one of them.
+std::string doubt_of(const MetricDefinition& definition, const Estimate& estimate,
+                     const Bound& bound, Timing timing) {
+  const bool is_met = estimate.special.empty() && bound.is_met_by(estimate.value);
+  if (is_over_launches(definition) && estimate.low && estimate.high) {
+    const bool is_low_met = bound.is_met_by(*estimate.low);
+    if (is_low_met != bound.is_met_by(*estimate.high) || is_low_met != is_met) {
+      return fmt::format("the bound lies within its interval [{}, {}], more launches may decide",
+                         text_of_value(definition, *estimate.low),
+                         text_of_value(definition, *estimate.high));
+    }
+  } else if (is_met && is_over_launches(definition)) {
+    return "one launch has no interval, more launches may decide";
+  }
+  return is_met && timing == Timing::kUnsteady && is_of_steady_state(definition.name)
+             ? "the timing is unsteady"
+             : "";
 }
 
 }  // namespace
@@ -63,7 +93,7 @@ std::string text_of_value(const MetricDefinition& definition, double value) {
 }
 
 Result<GateResult> check_gate(std::string_view metric, std::string_view bound,
-                              const std::map<std::string, Estimate>& metrics) {
+                              const std::map<std::string, Estimate>& metrics, Timing timing) {
   ASSAY_ASSIGN_OR_RETURN(const auto* definition, metric_of_gate(metric));
   auto parsed = bound_from_text(bound, definition->unit);
   if (!parsed) {
@@ -76,13 +106,17 @@ Result<GateResult> check_gate(std::string_view metric, std::string_view bound,
     return result;
   }
   const double value = double_from_metric({.value = estimate->value, .special = estimate->special});
-  result.is_met = parsed->is_met_by(value);
-  result.text = fmt::format("{} {}, required {}", metric, text_of_value(*definition, value), bound);
+  const auto doubt = doubt_of(*definition, *estimate, *parsed, timing);
+  result.is_undecided = !doubt.empty();
+  result.is_met = doubt.empty() && parsed->is_met_by(value);
+  result.text = fmt::format("{} {}, required {}{}{}", metric, text_of_value(*definition, value),
+                            bound, doubt.empty() ? "" : ": ", doubt);
   return result;
 }
 
 Result<std::vector<GateResult>> check_gates(const Json& require,
-                                            const std::map<std::string, Estimate>& metrics) {
+                                            const std::map<std::string, Estimate>& metrics,
+                                            Timing timing) {
   std::vector<GateResult> results;
   for (const auto& [metric, bound] : require.items()) {
     if (!bound.is_string()) {
@@ -90,8 +124,8 @@ Result<std::vector<GateResult>> check_gates(const Json& require,
           ErrorCode::kInvalidArgument,
           fmt::format("require: the bound of '{}' must be text such as \">=0.99\"", metric));
     }
-    ASSAY_ASSIGN_OR_RETURN(auto result,
-                           check_gate(metric, bound.get_ref<const std::string&>(), metrics));
+    ASSAY_ASSIGN_OR_RETURN(
+        auto result, check_gate(metric, bound.get_ref<const std::string&>(), metrics, timing));
     results.push_back(std::move(result));
   }
   return results;

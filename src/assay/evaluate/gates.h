@@ -7,6 +7,7 @@
 
 #include "assay/base/json.h"
 #include "assay/base/result.h"
+#include "assay/record/axes.h"
 #include "assay/record/metric.h"
 #include "assay/record/summary.h"
 
@@ -17,14 +18,20 @@ namespace assay {
 Result<const MetricDefinition*> metric_of_gate(std::string_view name);
 
 /// Holds one bound (assay/spec/bound.h: ">=0.99", "<=12ms", "<=20MB") against the metrics of a
-/// case. A metric that the case does not have, or that is NaN, does not meet its bound. Errors:
-/// kInvalidArgument for an unknown metric or a bound that cannot be read.
+/// case. A metric that the case does not have, or that is NaN, does not meet its bound.
+///
+/// What is measured over launches is held with its interval: the gate is met where the whole
+/// interval is within the bound, broken where all of it is beyond, else undecided. A value within
+/// the bound is undecided, too, where it has no interval (one launch), or where `timing` is
+/// unsteady and the metric is one of the steady state.
+/// Errors: kInvalidArgument for an unknown metric or a bound that cannot be read.
 Result<GateResult> check_gate(std::string_view metric, std::string_view bound,
-                              const std::map<std::string, Estimate>& metrics);
+                              const std::map<std::string, Estimate>& metrics, Timing timing);
 
 /// All gates of a case: `require` is an object of metric name to bound.
 Result<std::vector<GateResult>> check_gates(const Json& require,
-                                            const std::map<std::string, Estimate>& metrics);
+                                            const std::map<std::string, Estimate>& metrics,
+                                            Timing timing);
 
 /// "12.3 ms", "14.1 MB", "31.2 dB", "0.97": a value in its metric's unit.
 std::string text_of_value(const MetricDefinition& definition, double value);

@@ -147,8 +147,12 @@ std::vector<std::string> condition_texts_of(const Case& cell) {
   return texts;
 }
 
+std::string display_name(const ModelReference& model) {
+  return model.name.empty() ? short_name_of(model) : model.name;
+}
+
 std::string label_of(const Case& cell) {
-  std::string label = fmt::format("{} {}", short_name_of(cell.model), cell.recipe.name);
+  std::string label = fmt::format("{} {}", display_name(cell.model), cell.recipe.name);
   for (const auto& input : cell.model.inputs) {
     label += " " + text_from_shape(input.shape);
   }
@@ -168,7 +172,7 @@ std::string label_of(const Case& cell) {
   return cell.gives_layers ? label + " layers" : label;
 }
 
-ASSAY_DEFINE_JSON(ModelReference, ref, args, seed, source_sha256, inputs, healthy, dimensions)
+ASSAY_DEFINE_JSON(ModelReference, ref, name, args, seed, source_sha256, inputs, healthy, dimensions)
 ASSAY_DEFINE_JSON(Recipe, name, is_preset, engine, quantization, lowering, produces, tolerance,
                   description, runtime_unavailable)
 ASSAY_DEFINE_JSON(InputSet, generator, seed, count, role, file, file_sha256)

@@ -17,6 +17,7 @@ namespace assay {
 /// "program.pte".
 struct ModelReference {
   std::string ref;
+  std::string name;  ///< For people, beside the run's other models; empty: the short name.
   Json args = Json::object();
   std::uint64_t seed = 0;          ///< Of random weights; unused for files.
   std::string source_sha256;       ///< Of the file behind `ref`; empty for a library's model.
@@ -85,6 +86,9 @@ std::string case_key(const Case& cell);
 
 /// The document that case_key digests; kept in the store so that a key can be explained.
 Json identity_of(const Case& cell);
+
+/// What people read of a model: its own name in its run, or else the short one.
+std::string display_name(const ModelReference& model);
 
 /// "mobilenet_v2 executorch/xnnpack-int8 threads=1": for people; unique within most runs.
 std::string label_of(const Case& cell);

@@ -19,6 +19,7 @@ enum class ComparisonVerdict : std::uint8_t {
   kChangedLess,   ///< A change that is there, but smaller than what matters.
   kEquivalent,    ///< No difference as large as twice what matters.
   kInconclusive,  ///< Cannot tell.
+  kIdentical,     ///< Both sides are the same files: there is nothing to measure.
 };
 
 template <>
@@ -28,6 +29,7 @@ inline constexpr auto kEnumNames<ComparisonVerdict> = std::to_array<EnumName<Com
     {ComparisonVerdict::kChangedLess, "changed_less"},
     {ComparisonVerdict::kEquivalent, "equivalent"},
     {ComparisonVerdict::kInconclusive, "inconclusive"},
+    {ComparisonVerdict::kIdentical, "identical"},
 });
 
 /// Which launch of a comparison this is.

@@ -4,6 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "assay/base/json.h"
@@ -15,7 +16,9 @@
 
 namespace assay {
 
-/// The machine that runs, as far as it tells. The id is a digest of all else.
+/// The machine that runs, as far as it tells. The id is a digest of what stays as long as the
+/// machine is the same: processor, microcode, instruction sets, count, kernel, governor,
+/// hypervisor. Memory and the rest vary from day to day and stand beside it.
 struct Environment {
   std::string id;
   std::string device_class;

@@ -4,8 +4,8 @@
 
 namespace assay {
 
-ASSAY_DEFINE_JSON(GateResult, metric, bound, is_met, text)
-ASSAY_DEFINE_JSON(OutputError, output, metrics)
+ASSAY_DEFINE_JSON(GateResult, metric, bound, is_met, is_undecided, text)
+ASSAY_DEFINE_JSON(OutputError, output, metrics, bounds)
 ASSAY_DEFINE_JSON(AccuracyTable, against, accuracy, reason, outputs, controls)
 ASSAY_DEFINE_JSON(Disturbance, flag, value, text)
 ASSAY_DEFINE_JSON(LaunchSeries, launch, index, warmup_iterations, warmup, first, execute_ns,

@@ -23,13 +23,18 @@ struct GateResult {
   std::string metric;
   std::string bound;  ///< ">=0.99"
   bool is_met = false;
-  std::string text;  ///< "delegated_ratio 0.93, required >=0.99"
+  bool is_undecided = false;  ///< Neither met nor broken: what was measured cannot tell.
+  std::string text;           ///< "delegated_ratio 0.93, required >=0.99"
+
+  [[nodiscard]] bool is_broken() const { return !is_met && !is_undecided; }
 };
 
 /// Errors of one output over all samples of an input set; see docs/metrics.md for each formula.
 struct OutputError {
   std::string output;
   std::map<std::string, Metric> metrics;  ///< By name: max_abs_error, sqnr_db, …
+  /// Limits that decided, by metric: a minimum where higher is better, else a maximum.
+  std::map<std::string, double> bounds;
 };
 
 /// One table of errors: the engine's outputs against one kind of reference.

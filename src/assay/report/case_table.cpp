@@ -167,9 +167,9 @@ TextColumn sqnr_column(const Rows& rows, std::string_view against, std::string_v
                        int importance) {
   TextColumn column{.title = "SQNR", .unit = std::string(unit), .importance = importance};
   for (const auto* cell : rows) {
-    const auto* worst = find_worst(*cell, against, "sqnr_db");
-    column.cells.push_back({worst == nullptr ? std::string(kNotMeasured)
-                                             : text_from_number(double_from_metric(*worst))});
+    const auto* worst = find_worst_output(*cell, against, "sqnr_db");
+    column.cells.push_back(
+        {worst == nullptr ? std::string(kNotMeasured) : text_of_error(*worst, "sqnr_db")});
   }
   return column;
 }
@@ -385,8 +385,9 @@ TextTable accuracy_table(const AccuracyTable& accuracy) {
                       .importance = --importance};
     for (const auto& output : accuracy.outputs) {
       const auto found = output.metrics.find(std::string(definition.name));
-      column.cells.push_back({found == output.metrics.end() ? std::string(kNotMeasured)
-                                                            : text_from_error(found->second)});
+      column.cells.push_back({found == output.metrics.end()
+                                  ? std::string(kNotMeasured)
+                                  : text_of_error(output, definition.name)});
     }
     add_if_measured(table, std::move(column));
   }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,7 +24,7 @@ namespace assay::report {
 namespace {
 
 bool has_broken_gate(const CaseSummary& cell) {
-  return std::ranges::any_of(cell.gates, [](const GateResult& gate) { return !gate.is_met; });
+  return std::ranges::any_of(cell.gates, &GateResult::is_broken);
 }
 
 std::string with_spaces(std::string_view name) {
@@ -58,6 +59,11 @@ std::string timing_sentence(const CaseSummary& cell) {
   }
   return fmt::format("{}, {}", text,
                      counted(static_cast<std::size_t>(steady->count), "launch", "launches"));
+}
+
+bool is_minimum(std::string_view metric) {
+  const auto* definition = find_metric(metric);
+  return definition != nullptr && definition->better == Better::kHigher;
 }
 
 /// How bad a value is: higher is worse, whatever the metric's sense.
@@ -109,7 +115,13 @@ std::string cause_of(const CaseSummary& cell) {
       cell.accuracy_tables.end()) {
     return "not checked";
   }
-  return cell.timing == Timing::kSteady ? "" : with_spaces(name_of(cell.timing));
+  if (std::ranges::any_of(cell.gates, &GateResult::is_undecided)) {
+    return "gate undecided";
+  }
+  const bool is_timed = cell.timing == Timing::kUnsteady || cell.timing == Timing::kInconclusive;
+  return is_timed                                 ? with_spaces(name_of(cell.timing))
+         : cell.verdict == Verdict::kInconclusive ? "not checked"
+                                                  : "";
 }
 
 std::string result_of(const CaseSummary& cell) {
@@ -145,7 +157,8 @@ std::vector<std::string> findings_of(const CaseSummary& cell) {
   }
   for (const auto& gate : cell.gates) {
     if (!gate.is_met) {
-      findings.push_back("gate: " + printable(gate.text));
+      findings.push_back((gate.is_undecided ? "gate undecided: " : "gate: ") +
+                         printable(gate.text));
     }
   }
   if (cell.timing == Timing::kUnsteady || cell.timing == Timing::kInconclusive) {
@@ -159,19 +172,52 @@ const Estimate* find_estimate(const CaseSummary& cell, std::string_view name) {
   return found == cell.metrics.end() ? nullptr : &found->second;
 }
 
-const Metric* find_worst(const CaseSummary& cell, std::string_view against,
-                         std::string_view metric) {
-  const Metric* worst = nullptr;
+const OutputError* find_worst_output(const CaseSummary& cell, std::string_view against,
+                                     std::string_view metric) {
+  const std::string name(metric);
+  const OutputError* worst = nullptr;
   for (const auto& table : cell.accuracy_tables) {
     for (const auto& output : table.outputs) {
-      const auto found = output.metrics.find(std::string(metric));
+      const auto found = output.metrics.find(name);
       if (table.against == against && found != output.metrics.end() &&
-          (worst == nullptr || badness(found->second) > badness(*worst))) {
-        worst = &found->second;
+          (worst == nullptr || badness(found->second) > badness(worst->metrics.at(name)))) {
+        worst = &output;
       }
     }
   }
   return worst;
+}
+
+const Metric* find_worst(const CaseSummary& cell, std::string_view against,
+                         std::string_view metric) {
+  const auto* output = find_worst_output(cell, against, metric);
+  return output == nullptr ? nullptr : &output->metrics.at(std::string(metric));
+}
+
+std::string text_of_limit(std::string_view metric, double limit) {
+  return fmt::format("{} {:g}", is_minimum(metric) ? "≥" : "≤", limit);
+}
+
+std::map<std::string, std::string> decisive_bounds(const CaseSummary& cell) {
+  std::map<std::string, std::string> bounds;
+  for (const auto& table : cell.accuracy_tables) {
+    for (const auto& output : table.outputs) {
+      for (const auto& [metric, limit] : output.bounds) {
+        bounds[fmt::format("{}.{}", table.against, metric)] =
+            fmt::format("{}{:g}", is_minimum(metric) ? ">=" : "<=", limit);
+      }
+    }
+  }
+  return bounds;
+}
+
+std::string text_of_error(const OutputError& output, std::string_view metric) {
+  const std::string name(metric);
+  auto text = text_from_error(output.metrics.at(name));
+  const auto bound = output.bounds.find(name);
+  return bound == output.bounds.end()
+             ? text
+             : fmt::format("{} ({})", text, text_of_limit(metric, bound->second));
 }
 
 std::string tally_of(const std::vector<CaseSummary>& cases) {

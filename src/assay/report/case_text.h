@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,19 @@ const Estimate* find_estimate(const CaseSummary& cell, std::string_view name);
 /// there is none. NaN is worst of all.
 const Metric* find_worst(const CaseSummary& cell, std::string_view against,
                          std::string_view metric);
+
+/// "12.8", or "12.8 (≥ 8)" where a bound decided over that metric of the output.
+std::string text_of_error(const OutputError& output, std::string_view metric);
+
+/// The output with the worst value, as `find_worst`; null when there is none.
+const OutputError* find_worst_output(const CaseSummary& cell, std::string_view against,
+                                     std::string_view metric);
+
+/// {"float32.sqnr_db", ">=8"}: each bound that decided, by kind of reference and metric, once.
+std::map<std::string, std::string> decisive_bounds(const CaseSummary& cell);
+
+/// "≥ 8", "≤ 0.001": a limit in the metric's sense.
+std::string text_of_limit(std::string_view metric, double limit);
 
 /// "2 pass, 1 fail", in the order of the verdicts; verdicts that nobody has are left out.
 std::string tally_of(const std::vector<CaseSummary>& cases);

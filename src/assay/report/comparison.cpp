@@ -50,11 +50,10 @@ std::string p_text(double p_value) {
   return p_value < 0.0005 ? "<0.001" : fmt::format("{:.3f}", p_value);
 }
 
+/// Without its interval: the table has the one over all pairs.
 std::string estimate_line(const std::string& what, const PairEstimate& estimate) {
-  return fmt::format("{:<14}{:>3} pairs  {} %  {}  p {} of {:.3g}", what, estimate.pairs,
-                     text_from_change(estimate.ratio),
-                     text_from_changes(estimate.low, estimate.high), p_text(estimate.p_value),
-                     estimate.alpha);
+  return fmt::format("{:<14}{:>3} pairs  {} %  p {} of {:.3g}", what, estimate.pairs,
+                     text_from_change(estimate.ratio), p_text(estimate.p_value), estimate.alpha);
 }
 
 /// "; 7 disturbed by other work, 2 of them replaced"
@@ -149,6 +148,9 @@ std::string console_from_comparison(const Comparison& comparison, std::size_t wi
   out += coloured(wrapped(printable(comparison.text), width, 0), verdict_colour(comparison.verdict),
                   has_colour) +
          "\n";
+  if (comparison.verdict == ComparisonVerdict::kIdentical) {
+    return out;
+  }
   const auto lines = comparison_lines(comparison);
   out += lines.front() + "\n\n";
   if (const auto table = comparison_table(comparison); !table.columns.empty()) {

@@ -74,11 +74,21 @@ void add_errors(CsvRow& row, const CaseSummary& cell) {
   }
 }
 
+/// "float32.sqnr_db>=8": what decided over the worst outputs.
+std::string bounds_of(const CaseSummary& cell) {
+  std::vector<std::string> bounds;
+  for (const auto& [name, limit] : decisive_bounds(cell)) {
+    bounds.push_back(name + limit);
+  }
+  return fmt::format("{}", fmt::join(bounds, "; "));
+}
+
 CsvRow case_row(const RunSummary& summary, const CaseSummary& cell) {
   CsvRow row;
   add_identity(row, summary, cell);
   add_metrics(row, cell);
   add_errors(row, cell);
+  row.emplace_back("accuracy_bounds", bounds_of(cell));
   row.emplace_back("text", cell.text);
   auto notes = cell.warnings;
   notes.insert(notes.end(), cell.notes.begin(), cell.notes.end());

@@ -55,13 +55,15 @@ XmlAttributes properties_of(const CaseSummary& cell) {
     properties.emplace_back(
         name, estimate.special.empty() ? fmt::format("{}", estimate.value) : estimate.special);
   }
+  for (const auto& [name, limit] : decisive_bounds(cell)) {
+    properties.emplace_back(name + ".bound", limit);
+  }
   return properties;
 }
 
 void write_case(const CaseSummary& cell, std::ostream& out) {
   const auto* steady = find_estimate(cell, "steady_ns");
-  XmlAttributes attributes = {{"classname", cell.model},
-                              {"name", fmt::format("{} {}", cell.recipe, cell.options)}};
+  XmlAttributes attributes = {{"classname", cell.model}, {"name", title_of(cell)}};
   if (steady != nullptr && steady->special.empty()) {
     attributes.emplace_back("time", seconds_from_ns(steady->value));
   }

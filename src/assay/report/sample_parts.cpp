@@ -184,7 +184,8 @@ void add_profile(CaseSummary& cell, double steady_ns) {
 }
 
 OutputError output_error(std::string name, double sqnr_db, double max_abs) {
-  OutputError error{.output = std::move(name), .metrics = {}};
+  OutputError error{
+      .output = std::move(name), .metrics = {}, .bounds = {{"sqnr_db", 8}, {"max_abs_error", 40}}};
   for (const auto& [metric, value] : {std::pair{"sqnr_db", sqnr_db},
                                       {"max_abs_error", max_abs},
                                       {"cosine_similarity", 1 - max_abs / 40},

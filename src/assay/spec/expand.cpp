@@ -16,12 +16,14 @@
 #include "assay/base/result.h"
 #include "assay/base/suggest.h"
 #include "assay/record/case.h"
+#include "assay/record/model_names.h"
 #include "assay/record/own_inputs.h"
 #include "assay/spec/engine_choice.h"
 #include "assay/spec/exclusion.h"
 #include "assay/spec/file_digest.h"
 #include "assay/spec/model_name.h"
 #include "assay/spec/pairwise.h"
+#include "assay/spec/program_files.h"
 #include "assay/spec/program_format.h"
 #include "assay/spec/spec.h"
 
@@ -62,8 +64,10 @@ class Expander {
 
  private:
   Status check_engines() const;
+  Status check_devices() const;
   Status bind_models();
   Status bind_model(const SpecModel& entry, std::size_t index);
+  void name_models();
   Status bind_file(const std::string& reference, std::size_t index, const char* key,
                    InputSet& inputs) const;
   Status check_size() const;
@@ -123,6 +127,7 @@ Recipe program_recipe(const std::string& format) {
 
 Result<Expansion> Expander::run() {
   ASSAY_RETURN_IF_ERROR(check_engines());
+  ASSAY_RETURN_IF_ERROR(check_devices());
   ASSAY_RETURN_IF_ERROR(bind_models());
   ASSAY_RETURN_IF_ERROR(check_size());
   add_combinations(spec_.options, options_, option_places_);
@@ -132,7 +137,9 @@ Result<Expansion> Expander::run() {
   for (const auto& block : blocks_) {
     add_cells_of(block);
   }
-  drop_repeated();
+  if (!context_.keeps_repeated) {
+    drop_repeated();
+  }
   warn_of_idle_rules();
   expansion_.legal_cells = static_cast<int>(expansion_.cases.size());
   if (spec_.expand == Expand::kPairwise) {
@@ -159,11 +166,47 @@ Status Expander::check_engines() const {
   return {};
 }
 
+// A device that is not there must not be measured as another one.
+Status Expander::check_devices() const {
+  const auto& known = context_.devices;
+  for (std::size_t i = 0; i < spec_.devices.size(); ++i) {
+    const auto& name = spec_.devices[i];
+    const auto where = fmt::format("{}: devices[{}]", spec_.origin, i);
+    if (std::ranges::find(known, name) == known.end()) {
+      return fail(ErrorCode::kInvalidArgument, fmt::format("{}: there is no device '{}'{}", where,
+                                                           name, suggestion_for(name, known)));
+    }
+    const auto end = spec_.devices.begin() + static_cast<std::ptrdiff_t>(i);
+    if (std::find(spec_.devices.begin(), end, name) != end) {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("{}: '{}' stands there twice, and is one machine", where, name));
+    }
+  }
+  return {};
+}
+
 Status Expander::bind_models() {
   for (std::size_t i = 0; i < spec_.models.size(); ++i) {
     ASSAY_RETURN_IF_ERROR(bind_model(spec_.models[i], i));
   }
+  name_models();
   return {};
+}
+
+// Models whose short names are the same get names that tell them apart.
+void Expander::name_models() {
+  std::vector<std::string> refs;
+  for (const auto& bound : models_) {
+    refs.push_back(bound.model.ref);
+  }
+  const auto names = telling_names(refs);
+  for (auto& bound : models_) {
+    const auto& name = names.at(bound.model.ref);
+    if (name != bound.short_name) {
+      bound.model.name = name;
+      bound.short_name = name;
+    }
+  }
 }
 
 Status Expander::bind_file(const std::string& reference, std::size_t index, const char* key,
@@ -193,6 +236,13 @@ Status Expander::bind_model(const SpecModel& entry, std::size_t index) {
     ASSAY_ASSIGN_OR_RETURN(bound.model.source_sha256,
                            digest_file(*file, where, {.sha256 = entry.sha256, .url = entry.url}));
     ASSAY_RETURN_IF_ERROR(check_factory(entry.model.ref, where));
+    if (bound.program_format) {
+      auto digest = digest_program(*file);
+      if (!digest) {
+        return fail_with_context(std::move(digest).error(), where);
+      }
+      bound.model.source_sha256 = *std::move(digest);
+    }
   }
   if (entry.brings_inputs) {
     bound.inputs.generator = kOwnInputs;
@@ -314,9 +364,11 @@ void Expander::add_scenarios_of(Case& cell, const Coordinates& base) {
 Status Expander::digest_neighbors() {
   for (auto& scenario : scenarios_) {
     if (const auto beside = scenario.find("beside"); beside != scenario.end()) {
-      ASSAY_ASSIGN_OR_RETURN(
-          auto digest, digest_file(beside->get<std::string>(), spec_.origin + ": scenario.beside"));
-      scenario["beside_sha256"] = std::move(digest);
+      auto digest = digest_program(beside->get<std::string>());
+      if (!digest) {
+        return fail_with_context(std::move(digest).error(), spec_.origin + ": scenario.beside");
+      }
+      scenario["beside_sha256"] = *std::move(digest);
     }
   }
   return {};

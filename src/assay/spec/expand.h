@@ -13,7 +13,9 @@ namespace assay {
 /// What a spec does not know: where it runs.
 struct ExpansionContext {
   std::string device_class;
+  std::vector<std::string> devices = {"local"};  ///< That can be reached.
   std::vector<EngineBuild> installed;  ///< A name without label takes the first of that name.
+  bool keeps_repeated = false;         ///< A case that stands in the matrix twice stays twice.
   bool has_plugins = false;            ///< Unknown engine names may be a plug-in's.
 };
 
@@ -37,7 +39,8 @@ struct Expansion {
 /// Makes the cases of a spec. Deterministic. Reads the files that models and input sets name, to
 /// digest them.
 /// Errors: kNotFound (a file, with its url), kCorrupt (a file with another digest),
-/// kInvalidArgument (unknown engine; more cases than max_cases, with the count).
+/// kInvalidArgument (unknown engine or device, a device named twice; more cases than max_cases,
+/// with the count).
 Result<Expansion> expand(const Spec& spec, const ExpansionContext& context);
 
 }  // namespace assay

@@ -1,5 +1,6 @@
 #include "assay/spec/expand.h"
 
+#include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -225,6 +226,48 @@ TEST_F(ExpandSpec, RefusesAnUnknownEngineByName) {
   EXPECT_THAT(expansion_of({{"engines", {"executorhc"}}}).cases, SizeIs(0));
 }
 
+TEST_F(ExpandSpec, RefusesADeviceThatIsNotThereOrThereTwice) {
+  const auto absent = error_of({{"devices", {"local", "adb:pixel8"}}});
+  EXPECT_EQ(absent.code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(absent.message,
+            "x.json: devices[1]: there is no device 'adb:pixel8'; known: local");
+  EXPECT_THAT(error_of({{"devices", {"lokal"}}}).message, HasSubstr("did you mean 'local'?"));
+  const auto twice = error_of({{"devices", {"local", "local"}}});
+  EXPECT_EQ(twice.code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(twice.message, HasSubstr("devices[1]: 'local' stands there twice"));
+}
+
+TEST_F(ExpandSpec, TellsModelsOfOneNameApart) {
+  std::filesystem::create_directories(folder_.path() / "a");
+  std::filesystem::create_directories(folder_.path() / "b");
+  const Json models = {add_file("a/net.pte", "1"), add_file("b/net.pte", "2")};
+  EXPECT_THAT(labels_of(expansion_of({{"models", models}})),
+              ElementsAre("a/net program executorch@1.5.1", "b/net program executorch@1.5.1"));
+}
+
+TEST_F(ExpandSpec, KeepsARepeatedCaseWhereThatIsWanted) {
+  std::filesystem::create_directories(folder_.path() / "a");
+  std::filesystem::create_directories(folder_.path() / "b");
+  const Json fields = {{"models", {add_file("a/net.pte", "1"), add_file("b/net.pte", "1")}}};
+  EXPECT_THAT(expansion_of(fields).cases, SizeIs(1));
+  context_.keeps_repeated = true;
+  const auto both = expansion_of(fields);
+  ASSERT_THAT(both.cases, SizeIs(2));
+  EXPECT_EQ(case_key(both.cases[0]), case_key(both.cases[1]));
+  EXPECT_THAT(both.warnings, SizeIs(0));
+}
+
+TEST_F(ExpandSpec, KnowsAProgramByAllItsFiles) {
+  const Json fields = {{"models", {add_file("net.pte", "program")}}};
+  const auto alone = case_key(expansion_of(fields).cases.at(0));
+  add_file("net.ptd", "weights");
+  const auto with_data = case_key(expansion_of(fields).cases.at(0));
+  add_file("net.ptd", "other weights");
+  const auto with_other = case_key(expansion_of(fields).cases.at(0));
+  EXPECT_NE(alone, with_data);
+  EXPECT_NE(with_data, with_other);
+}
+
 TEST_F(ExpandSpec, WarnsOfAnExcludeThatMatchesNothing) {
   const auto expansion =
       expansion_of({{"exclude", {{{"recipe", "mine"}}, {{"options", {{"threads", 1}}}}}}});
@@ -236,6 +279,7 @@ TEST_F(ExpandSpec, ExcludesByModelEngineAndDevice) {
   const Json matrix = {{"models", {"torchvision:resnet18", "torchvision:resnet50"}},
                        {"engines", {"executorch@1.5.1", "executorch@mine"}},
                        {"devices", {"local", "ssh:lab"}}};
+  context_.devices = {"local", "ssh:lab"};
   const auto count_without = [&](const Json& rule) {
     auto fields = matrix;
     fields["exclude"] = {rule};

@@ -143,34 +143,6 @@ void read_plans(const Node& top, const SpecContext& context, Spec& spec) {
 
 bool needs_recipe(const SpecModel& model) { return !find_program_format(model.model.ref); }
 
-// "file" and "parity" need inputs of a file: asked for in vain, they would check nothing.
-void check_expected(const Node& top, const Spec& spec) {
-  const auto evaluate = top.find("evaluate");
-  if (!evaluate) {
-    return;
-  }
-  const auto is_expecting = [](const SpecModel& model) {
-    return model.model.ref.ends_with(".bpte") ||
-           has_expected_outputs(model.input_file, model.expected_file);
-  };
-  const auto& against = spec.evaluate.against;
-  const bool is_asked =
-      evaluate->find("against") && std::ranges::find(against, kFileKind) != against.end();
-  if (is_asked && std::ranges::none_of(spec.models, is_expecting)) {
-    evaluate->complain(
-        "\"against\" names \"file\", and no model has expected outputs; give one \"inputs\" and "
-        "\"expected\", or inputs that hold both");
-  }
-  const auto has_real = [](const SpecModel& model) {
-    return model.model.ref.ends_with(".bpte") || !model.input_file.empty();
-  };
-  if (spec.evaluate.has_parity && std::ranges::none_of(spec.models, has_real)) {
-    evaluate->complain(
-        "\"parity\" compares random inputs with real ones; give a model \"inputs\" from a file or "
-        "a callable");
-  }
-}
-
 // What no part can see alone.
 void check_whole(const Node& top, const Spec& spec) {
   if (!top.find("models")) {
@@ -184,7 +156,7 @@ void check_whole(const Node& top, const Spec& spec) {
   if (spec.devices.empty()) {
     top.complain("\"devices\" is empty; leave it out for the local one");
   }
-  check_expected(top, spec);
+  spec_parts::check_references(top, spec);
   if (spec.evaluate.seed == spec.calibration.seed) {
     top.complain(
         fmt::format("\"evaluate\" and \"calibration\" have the same seed {}, so a recipe "

@@ -1,4 +1,5 @@
 // What a wrong spec earns: a message that names the file, the path in it, and the fix.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -167,6 +168,7 @@ TEST(SpecErrors, NameReferencesThatCannotBe) {
   EXPECT_THAT(message_with("evaluate", R"({"against": ["engine:onnxruntime@1.2"]})"), IsEmpty());
   EXPECT_THAT(message_with("evaluate", R"({"against": ["file"]})"),
               HasSubstr("no model has expected outputs"));
+  EXPECT_THAT(message_with("evaluate", R"({"against": []})"), HasSubstr("\"against\" is empty"));
   EXPECT_THAT(message_with("evaluate", R"({"parity": true})"),
               HasSubstr("give a model \"inputs\" from a file"));
   EXPECT_THAT(message_with("evaluate", R"({"parity": 1})"), HasSubstr("true or false"));
@@ -276,6 +278,39 @@ TEST(SpecErrors, LeaveForeignNamesToPlugins) {
   EXPECT_FALSE(spec_from_json(document, context).has_value());
   context.has_plugins = true;
   EXPECT_TRUE(spec_from_json(document, context).has_value());
+}
+
+TEST(SpecErrors, AnEvaluationThatCannotBeMadeIsRefused) {
+  const auto message_of = [](const Json& model, const Json& evaluate, const Json& passes) {
+    Json document = {{"schema", "assay/spec/1"},
+                     {"models", {model}},
+                     {"recipes", {"executorch/xnnpack-fp32"}},
+                     {"measure", {{"passes", passes}}}};
+    if (!evaluate.is_null()) {
+      document["evaluate"] = evaluate;
+    }
+    const auto spec = spec_from_json(document, {.origin = "x.json"});
+    return spec ? std::string() : spec.error().message;
+  };
+  const Json alone = {"evaluate"};
+  for (const auto* kind : {"float32", "float64", "qdq", "lowered_eager"}) {
+    EXPECT_THAT(
+        message_of("net.pte", {{"against", {kind}}}, alone),
+        AllOf(HasSubstr(fmt::format("\"against\" names \"{}\"", kind)),
+              HasSubstr("a finished program has none"), HasSubstr("--against engine:NAME")));
+  }
+  EXPECT_THAT(message_of("net.pte", nullptr, alone), HasSubstr("nothing can be evaluated"));
+  EXPECT_THAT(message_of("torchvision:resnet18", {{"against", {"qdq"}}}, alone),
+              HasSubstr("no recipe quantizes"));
+  EXPECT_THAT(message_of("torchvision:resnet18", {{"against", {"float32", "qdq"}}}, alone),
+              IsEmpty());
+  EXPECT_THAT(message_of("net.pte", {{"against", {"engine:executorch"}}}, alone), IsEmpty());
+  EXPECT_THAT(message_of("net.bpte", nullptr, alone), IsEmpty());
+  EXPECT_THAT(
+      message_of({{"ref", "net.pte"}, {"inputs", "x.npz"}, {"expected", "y.npz"}}, nullptr, alone),
+      IsEmpty());
+  EXPECT_THAT(message_of("net.pte", {{"against", {"float32"}}}, {"timing"}), IsEmpty())
+      << "nothing is evaluated";
 }
 
 }  // namespace

@@ -51,6 +51,10 @@ std::map<std::string, std::vector<Json>> read_scenario(const Node& node,
 /// Bounds by metric and a reason in words under "why"; see docs/accuracy.md.
 Json read_tolerance(const Node& node);
 
+/// Complains about an evaluation that the request itself rules out: a kind of reference that no
+/// model and recipe of the spec can have, or nothing at all to hold any case against.
+void check_references(const Node& top, const Spec& spec);
+
 /// A problem with did-you-mean unless `name` is one of `known`.
 void expect_one_of(const Node& node, std::string_view what, std::string_view name,
                    const std::vector<std::string>& known);

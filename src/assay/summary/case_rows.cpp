@@ -55,6 +55,7 @@ Status read_tables(ResultStore& store, CaseRows& rows) {
       ASSAY_ASSIGN_OR_RETURN(const auto table, parse_json(attachment.content, "accuracy table"));
       rows.tables.push_back(table.get<AccuracyTable>());
     }
+    rows.has_parts |= attachment.kind == "part_tables";
     if (attachment.kind == "note") {
       rows.notes.push_back(attachment.content);
     }

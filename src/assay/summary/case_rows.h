@@ -27,6 +27,7 @@ struct CaseRows {
   std::vector<AccuracyTable> tables;
   std::vector<std::string> notes;        ///< Of its evaluation.
   std::vector<std::string> given_kinds;  ///< References that its outputs are: "engine:NAME".
+  bool has_parts = false;                ///< A joint program's parts were judged, each by itself.
   std::optional<Attribution> attribution;
   std::optional<InstructionReport> instructions;
 };

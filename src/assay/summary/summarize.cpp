@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,6 +35,7 @@
 #include "assay/summary/leaks.h"
 #include "assay/summary/parity.h"
 #include "assay/summary/program.h"
+#include "assay/summary/reproduce.h"
 #include "assay/summary/scenario_notes.h"
 #include "assay/summary/steady_part.h"
 #include "assay/summary/timing.h"
@@ -40,6 +43,8 @@
 
 namespace assay {
 namespace {
+
+constexpr std::size_t kShownKeyDigits = 12;
 
 std::string joined_options(const Case& cell) {
   std::vector<std::string> texts;
@@ -59,38 +64,37 @@ std::string joined_shapes(const std::vector<TensorSpec>& inputs) {
   return text;
 }
 
-std::string reproduce_command(const Case& cell) {
-  std::string command = fmt::format("assay bench {}", cell.model.ref);
-  if (cell.recipe.is_preset) {
-    command += fmt::format(" --recipe {}", cell.recipe.name);
+/// What the run says of how its cases were executed.
+Reproduction reproduction_of_run(const Run& run) {
+  Reproduction how{.flags = launch_flags(run.argv, false),
+                   .run_flags = launch_flags(run.argv, true)};
+  const Json evaluate = run.spec.is_object() ? run.spec.value("evaluate", Json()) : Json();
+  if (evaluate.is_object()) {
+    how.against = evaluate.value("against", std::vector<std::string>());
+    how.tolerance = evaluate.value("tolerance", Json::object());
   }
-  for (const auto& [name, size] : cell.model.dimensions) {
-    command += fmt::format(" --dimension {}={}", name, size);
-  }
-  if (cell.inputs.generator == "file" && cell.inputs.file != cell.model.ref) {
-    command += " --inputs " + cell.inputs.file;
-  }
-  for (const auto& [name, value] : cell.options.items()) {
-    command += fmt::format(" --option {}={}", name,
-                           value.is_string() ? value.get<std::string>() : value.dump());
-  }
-  for (const auto& text : condition_texts_of(cell)) {
-    command += " --scenario " + text;
-  }
-  return command + fmt::format(" --seed {}", cell.model.seed);
+  return how;
 }
 
-void describe_case(const CaseRows& rows, CaseSummary& summary) {
+std::string reproduce_command(const CaseRows& rows, Reproduction how) {
+  if (!rows.attempts.empty()) {
+    how.passes.clear();
+    std::ranges::copy(rows.attempts | std::views::keys, std::back_inserter(how.passes));
+  }
+  return command_from_case(rows.cell, how);
+}
+
+void describe_case(const CaseRows& rows, const Reproduction& how, CaseSummary& summary) {
   const auto& cell = rows.cell;
   summary.case_key = case_key(cell);
   summary.label = label_of(cell);
-  summary.model = short_name_of(cell.model);
+  summary.model = display_name(cell.model);
   summary.recipe = cell.recipe.name;
   summary.engine = cell.engine_build;
   summary.options = joined_options(cell);
   summary.shapes = joined_shapes(cell.model.inputs);
   summary.identity = identity_of(cell);
-  summary.reproduce = reproduce_command(cell);
+  summary.reproduce = reproduce_command(rows, how);
   if (!rows.attempts.empty()) {
     summary.subject = rows.attempts.begin()->second.subject;
   }
@@ -135,8 +139,14 @@ Accuracy worst_of(const std::vector<AccuracyTable>& tables) {
 }
 
 /// A comparison that was asked for, and that nothing came of.
-bool lacks_reference(const std::vector<AccuracyTable>& tables) {
-  return std::ranges::find(tables, Accuracy::kNotChecked, &AccuracyTable::accuracy) != tables.end();
+bool lacks_comparison(const CaseRows& rows) {
+  const auto evaluation = rows.attempts.find(Pass::kEvaluate);
+  if (evaluation == rows.attempts.end() || evaluation->second.outcome != Outcome::kCompleted) {
+    return false;
+  }
+  const bool is_held = !rows.tables.empty() || !rows.given_kinds.empty() || rows.has_parts;
+  return !is_held || std::ranges::find(rows.tables, Accuracy::kNotChecked,
+                                       &AccuracyTable::accuracy) != rows.tables.end();
 }
 
 /// NaN is worse than any number; otherwise the metric's own sense decides.
@@ -273,16 +283,17 @@ Status add_gates(const CaseRows& rows, CaseSummary& summary) {
     if (is_own_reference(rows, metric)) {
       continue;
     }
-    ASSAY_ASSIGN_OR_RETURN(auto gate,
-                           check_gate(metric, bound.get<std::string>(), summary.metrics));
+    ASSAY_ASSIGN_OR_RETURN(
+        auto gate, check_gate(metric, bound.get<std::string>(), summary.metrics, summary.timing));
     summary.gates.push_back(std::move(gate));
   }
   return {};
 }
 
-Result<CaseSummary> summarize_case(const CaseRows& rows, const SummaryOptions& options) {
+Result<CaseSummary> summarize_case(const CaseRows& rows, const Reproduction& how,
+                                   const SummaryOptions& options) {
   CaseSummary summary;
-  describe_case(rows, summary);
+  describe_case(rows, how, summary);
   decide_outcome(rows, summary);
   if (rows.artifact) {
     auto program = summarize_program(*rows.artifact);
@@ -297,13 +308,37 @@ Result<CaseSummary> summarize_case(const CaseRows& rows, const SummaryOptions& o
   std::ranges::copy(rows.notes, std::back_inserter(summary.notes));
   summary.attribution = rows.attribution;
   ASSAY_RETURN_IF_ERROR(add_gates(rows, summary));
-  const bool has_broken_gate =
-      std::ranges::any_of(summary.gates, [](const GateResult& gate) { return !gate.is_met; });
+  const bool has_broken_gate = std::ranges::any_of(summary.gates, &GateResult::is_broken);
   summary.verdict = roll_up(summary.outcome, summary.accuracy, summary.timing, has_broken_gate);
-  if (summary.verdict == Verdict::kPass && lacks_reference(rows.tables)) {
+  if (summary.verdict == Verdict::kPass &&
+      std::ranges::any_of(summary.gates, &GateResult::is_undecided)) {
     summary.verdict = Verdict::kInconclusive;
   }
+  if (summary.verdict == Verdict::kPass && lacks_comparison(rows)) {
+    summary.verdict = Verdict::kInconclusive;
+    if (rows.tables.empty() && summary.text.empty()) {
+      summary.text = "evaluated, and held against no reference";
+    }
+  }
   return summary;
+}
+
+/// Rows and headings of one run never share a label: cases that differ by what a label leaves out
+/// get their engine's build added, and where that does not tell either, the begin of their key.
+void tell_labels_apart(std::vector<CaseSummary>& cases) {
+  for (auto CaseSummary::* added : {&CaseSummary::engine, &CaseSummary::case_key}) {
+    std::map<std::string, int> counts;
+    for (const auto& cell : cases) {
+      ++counts[cell.label];
+    }
+    for (auto& cell : cases) {
+      if (counts[cell.label] > 1) {
+        cell.label += " " + (cell.*added)
+                                .substr(0, added == &CaseSummary::engine ? std::string::npos
+                                                                         : kShownKeyDigits);
+      }
+    }
+  }
 }
 
 /// How many times faster than the baseline recipe on the same model, shapes and options.
@@ -357,11 +392,13 @@ Result<RunSummary> summarize_run(ResultStore& store, const Run& run,
   if (!comparisons.empty()) {
     ASSAY_ASSIGN_OR_RETURN(compared, read_timed_launches(store, attempts));
   }
+  const auto how = reproduction_of_run(run);
   for (const auto& cell : cases) {
     ASSAY_ASSIGN_OR_RETURN(const auto rows, read_case_rows(store, cell, attempts, compared));
-    ASSAY_ASSIGN_OR_RETURN(auto one, summarize_case(rows, options));
+    ASSAY_ASSIGN_OR_RETURN(auto one, summarize_case(rows, how, options));
     summary.cases.push_back(std::move(one));
   }
+  tell_labels_apart(summary.cases);
   add_speedups(summary);
   compare_inputs(summary.cases);
   summary.comparisons = summarize_comparisons(comparisons, compared);

@@ -48,7 +48,10 @@ function gatesPart(cell) {
         h(
           "li",
           {},
-          pill(gate.is_met ? "pass" : "fail", gate.is_met ? "met" : "broken"),
+          pill(
+            gate.is_met ? "pass" : gate.is_undecided ? "inconclusive" : "fail",
+            gate.is_met ? "met" : gate.is_undecided ? "undecided" : "broken",
+          ),
           " ",
           gate.text,
         ),

@@ -45,7 +45,7 @@ function causeOf(cell) {
   if (cell.outcome !== "completed") return wordsOf(cell.outcome);
   if (cell.accuracy === "fail_numeric") return "accuracy";
   if (cell.accuracy === "fail_nondeterministic") return "nondeterministic";
-  if (cell.gates.some((gate) => !gate.is_met)) return "gate";
+  if (cell.gates.some((gate) => !gate.is_met && !gate.is_undecided)) return "gate";
   if (cell.accuracy === "vacuous") return "vacuous";
   if (cell.accuracy_tables.some((table) => table.accuracy === "not_checked")) return "not checked";
   return cell.timing === "steady" ? "" : wordsOf(cell.timing);
@@ -83,7 +83,7 @@ function findingsOf(cell) {
       );
     }
   }
-  findings.push(...cell.gates.filter((gate) => !gate.is_met).map((gate) => `gate: ${gate.text}`));
+  findings.push(...cell.gates.filter((gate) => !gate.is_met).map((gate) => `gate${gate.is_undecided ? " undecided" : ""}: ${gate.text}`));
   if (["unsteady", "inconclusive"].includes(cell.timing)) findings.push(timingSentence(cell));
   return findings;
 }
