@@ -8,8 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include <unistd.h>
-
 #include "assay/artifact/cache.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
@@ -22,6 +20,7 @@
 #include "assay/cli/interrupt.h"
 #include "assay/cli/progress.h"
 #include "assay/cli/quick_spec.h"
+#include "assay/cli/result_flags.h"
 #include "assay/cli/verb.h"
 #include "assay/compare/compare.h"
 #include "assay/compare/stored.h"
@@ -45,7 +44,7 @@ struct CompareOptions {
   std::string other;
   std::string metric = "steady_floor_ns";
   std::string budget;
-  std::string format = "console";
+  ResultFlags output;
   double gate_percent = 2;
   int most_pairs = 80;
   bool has_no_canary = false;
@@ -130,9 +129,10 @@ Result<ExitCode> compare_stored(const CompareOptions& options) {
       compare_stored_runs(*store, std::string_view(options.quick.model).substr(kRunPrefix.size()),
                           std::string_view(options.other).substr(kRunPrefix.size()),
                           options.metric));
-  fmt::print("{}", options.format == "json"
-                       ? report::document_from_stored(found).dump() + "\n"
-                       : report::console_from_stored(found, kWidth, ::isatty(STDOUT_FILENO) != 0));
+  ASSAY_RETURN_IF_ERROR(options.output.write(
+      {.console =
+           [&](bool has_colour) { return report::console_from_stored(found, kWidth, has_colour); },
+       .json = [&] { return report::document_from_stored(found).dump() + "\n"; }}));
   return ExitCode::kOk;
 }
 
@@ -140,13 +140,13 @@ Result<Spec> spec_from_document(const Json& document, const CompareOptions& opti
   return spec_from_json(document, options.flags.toolchain.context("assay compare"));
 }
 
-void print_comparison(const Comparison& comparison, const CompareOptions& options) {
-  if (options.format == "json") {
-    fmt::print("{}\n", report::document_from_comparison(comparison).dump());
-  } else {
-    fmt::print("{}",
-               report::console_from_comparison(comparison, kWidth, ::isatty(STDOUT_FILENO) != 0));
-  }
+Status write_comparison(const Comparison& comparison, const CompareOptions& options) {
+  return options.output.write(
+      {.console =
+           [&](bool has_colour) {
+             return report::console_from_comparison(comparison, kWidth, has_colour);
+           },
+       .json = [&] { return report::document_from_comparison(comparison).dump() + "\n"; }});
 }
 
 /// Being asked to stop is no failure: what was measured is kept.
@@ -167,7 +167,7 @@ Result<ExitCode> compare_and_print(CampaignRequest request, const ComparisonPlan
   if (!comparison) {
     return std::unexpected(comparison.error());
   }
-  print_comparison(*comparison, options);
+  ASSAY_RETURN_IF_ERROR(write_comparison(*comparison, options));
   return exit_code_from_verdict(comparison->verdict);
 }
 
@@ -185,6 +185,7 @@ Result<ExitCode> resume_comparison(const CompareOptions& options) {
 }
 
 Result<ExitCode> execute_compare(const CompareOptions& options) {
+  ASSAY_RETURN_IF_ERROR(options.output.check());
   if (!options.resume.empty()) {
     return resume_comparison(options);
   }
@@ -237,9 +238,7 @@ Execute declare_compare(CLI::App& app) {
                "Both sides at once on separate cores, if a pilot finds that this answers sooner");
   app.add_option("--resume", options->resume,
                  "Go on with a comparison that was stopped: its run's id, or latest");
-  app.add_option("--format", options->format, "console or json")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"console", "json"}));
+  options->output.declare(app);
   options->flags.run.declare(app);
   app.remove_option(app.get_option("--only"));  // Both sides are always wanted.
   options->flags.toolchain.declare(app);
