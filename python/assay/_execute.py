@@ -81,15 +81,22 @@ def result_from_text(
             "use a package and an assay of one version",
             code="unsupported",
         )
-    return reader(
-        document,
-        document=MappingProxyType(document),
-        exit_code=exit_code,
-        console=console,
-        markdown=markdown,
-        messages=messages,
-        store=None if store is None else str(store),
-    )
+    try:
+        return reader(
+            document,
+            document=MappingProxyType(document),
+            exit_code=exit_code,
+            console=console,
+            markdown=markdown,
+            messages=messages,
+            store=None if store is None else str(store),
+        )
+    except KeyError as error:
+        raise AssayError(
+            f"a document of schema {schema} lacks {error}; use a package and an assay of one "
+            "version",
+            code="unsupported",
+        ) from error
 
 
 def _reader_of_class(kind: type[Result]) -> Callable[..., Result]:

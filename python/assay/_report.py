@@ -60,7 +60,7 @@ class LayerOrigin:
 
     name: str
     module: str
-    operator_name: str
+    operator: str
 
 
 @dataclass(frozen=True)

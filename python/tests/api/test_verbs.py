@@ -6,7 +6,9 @@ import pytest
 
 import assay
 from assay._execute import result_from_text
+from assay._fields import read_fields
 from assay._options import flags_from_options
+from assay._report import Attribution
 
 FP32 = "executorch/xnnpack-fp32"
 TINY = f"{Path(__file__).parent / 'models' / 'tiny.py'}:make"
@@ -58,6 +60,21 @@ def test_a_report_of_another_version_is_refused():
     with pytest.raises(assay.AssayError, match="assay/report/9") as caught:
         result_from_text('{"schema": "assay/report/9"}')
     assert caught.value.code == "unsupported"
+
+
+def test_a_report_that_lacks_a_field_names_it():
+    with pytest.raises(assay.UnavailableError, match="lacks 'run'") as caught:
+        result_from_text('{"schema": "assay/report/1", "cases": [], "baseline": ""}')
+    assert caught.value.code == "unsupported"
+
+
+def test_attribution_is_read_down_to_the_layers():
+    noise = {"quantization": 0.01, "backend": None, "total": 0.02}
+    origin = {"name": "conv", "module": "features.0", "operator": "aten.conv2d", "inputs": []}
+    layer = {"origin": origin, "noise": noise, "added": noise, "alone": noise}
+    found = read_fields(Attribution, {"whole": noise, "layers": [layer], "notes": ["a"]})
+    assert found.layers[0].origin.operator == "aten.conv2d"
+    assert (found.whole.total, found.whole.backend) == (0.02, None)
 
 
 def test_bench_gives_times_with_intervals_and_counts(fake_program):
@@ -222,7 +239,7 @@ def test_attribute_has_the_noise_of_each_layer(programs):
     attribution = found.case.attribution
     assert len(attribution.layers) > 0
     assert attribution.whole.total >= 0
-    assert attribution.layers[0].origin.operator_name
+    assert attribution.layers[0].origin.operator
 
 
 @pytest.mark.engine
