@@ -2,13 +2,16 @@
 
     import assay
 
+    report = assay.bench("model.pte", iterations=100)
+    print(report)
+    report = assay.evaluate("torchvision:mobilenet_v2", recipe="executorch/xnnpack-int8")
+    print(assay.compare("old.pte", "new.pte"))
     with assay.load("torchvision:mobilenet_v2", recipe="executorch/xnnpack-int8") as f:
         y = f(x)
-    report = assay.bench("model.pte", iterations=100)
-    report = assay.evaluate("torchvision:mobilenet_v2", recipe="executorch/xnnpack-int8")
-    report = assay.run("specs/smoke.json")
 
-docs/python.md has more. The import itself loads neither PyTorch nor the extension module.
+Every verb of the command line that measures is a function here: run, bench, evaluate, conform,
+reduce, attribute, compare, profile, calibrate, report, runs. docs/python.md is the guide. The
+import itself loads neither PyTorch nor the extension module.
 """
 
 import importlib
@@ -17,42 +20,153 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from assay._errors import AssayError
+    from assay._answers import (
+        Calibration,
+        Comparison,
+        Conformance,
+        Coverage,
+        Profile,
+        Reduction,
+        Reductions,
+        Runs,
+        StoredComparison,
+    )
+    from assay._errors import AssayError, InternalError, UnavailableError, UsageError
     from assay._load import LoadedProgram, Signature, load
-    from assay._measure import bench, evaluate, run
-    from assay._report import Report
+    from assay._models import save
+    from assay._options import (
+        AttributeOptions,
+        BenchOptions,
+        CalibrateOptions,
+        CompareOptions,
+        ConformOptions,
+        EvaluateOptions,
+        ProfileOptions,
+        ReduceOptions,
+        ReportOptions,
+        RunOptions,
+        RunsOptions,
+    )
+    from assay._report import AccuracyTable, Attribution, Case, Estimate, GateResult, Report
+    from assay._result import Result
     from assay._tensors import TensorSpec
+    from assay._verbs import (
+        attribute,
+        bench,
+        calibrate,
+        compare,
+        evaluate,
+        profile,
+        report,
+        run,
+        runs,
+    )
 
-_HOMES = {
-    "AssayError": "_errors",
-    "LoadedProgram": "_load",
-    "Report": "_report",
-    "Signature": "_load",
-    "TensorSpec": "_tensors",
-    "bench": "_measure",
-    "evaluate": "_measure",
-    "load": "_load",
-    "run": "_measure",
+_NAMES = {
+    "_answers": (
+        "Calibration",
+        "Comparison",
+        "Conformance",
+        "Coverage",
+        "Profile",
+        "Reduction",
+        "Reductions",
+        "Runs",
+        "StoredComparison",
+    ),
+    "_errors": ("AssayError", "InternalError", "UnavailableError", "UsageError"),
+    "_load": ("LoadedProgram", "Signature", "load"),
+    "_models": ("save",),
+    "_options": (
+        "AttributeOptions",
+        "BenchOptions",
+        "CalibrateOptions",
+        "CompareOptions",
+        "ConformOptions",
+        "EvaluateOptions",
+        "ProfileOptions",
+        "ReduceOptions",
+        "ReportOptions",
+        "RunOptions",
+        "RunsOptions",
+    ),
+    "_report": ("AccuracyTable", "Attribution", "Case", "Estimate", "GateResult", "Report"),
+    "_result": ("Result",),
+    "_tensors": ("TensorSpec",),
+    "_verbs": (
+        "attribute",
+        "bench",
+        "calibrate",
+        "compare",
+        "evaluate",
+        "profile",
+        "report",
+        "run",
+        "runs",
+    ),
 }
+_HOMES = {name: home for home, names in _NAMES.items() for name in names}
+_PACKAGES = ("conform", "reduce")
+"""Packages that are called as the verbs of their names."""
 
 __all__ = [
+    "AccuracyTable",
     "AssayError",
+    "AttributeOptions",
+    "Attribution",
+    "BenchOptions",
+    "CalibrateOptions",
+    "Calibration",
+    "Case",
+    "CompareOptions",
+    "Comparison",
+    "ConformOptions",
+    "Conformance",
+    "Coverage",
+    "Estimate",
+    "EvaluateOptions",
+    "GateResult",
+    "InternalError",
     "LoadedProgram",
+    "Profile",
+    "ProfileOptions",
+    "ReduceOptions",
+    "Reduction",
+    "Reductions",
     "Report",
+    "ReportOptions",
+    "Result",
+    "RunOptions",
+    "Runs",
+    "RunsOptions",
     "Signature",
+    "StoredComparison",
     "TensorSpec",
+    "UnavailableError",
+    "UsageError",
+    "attribute",
     "bench",
+    "calibrate",
+    "compare",
+    "conform",
     "evaluate",
     "load",
+    "profile",
+    "reduce",
+    "report",
     "run",
+    "runs",
+    "save",
 ]
 
 
 def __getattr__(name: str) -> Any:
+    if name in _PACKAGES:
+        return importlib.import_module(f"assay.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'assay' has no attribute '{name}'")
     return getattr(importlib.import_module(f"assay.{_HOMES[name]}"), name)
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+    return sorted([*globals(), *__all__])

@@ -8,8 +8,10 @@ from assay._errors import AssayError
 from assay._paths import child_environment, find_program
 
 EXIT_OK = 0
-EXIT_FINDINGS = 1
 EXIT_INTERRUPTED = 130
+EXITS_WITH_ANSWER = (EXIT_OK, 1, 5, 6)
+"""Of a program that did what was asked: all well, findings, nothing matched, cannot tell."""
+
 _CODES = {
     2: "invalid_argument",
     3: "unavailable",
@@ -44,4 +46,11 @@ def error_from(done: subprocess.CompletedProcess[str]) -> AssayError:
     text = "\n".join(errors or lines[-3:]) or f"assay ended with exit code {done.returncode}"
     if done.returncode < 0:
         return AssayError(f"assay died of signal {-done.returncode}: {text}", code="crashed")
-    return AssayError(text, code=_CODES.get(done.returncode, "internal"))
+    code = _CODES.get(done.returncode, "internal")
+    return AssayError(text, code=code, exit_code=done.returncode)
+
+
+def messages_from(done: subprocess.CompletedProcess[str]) -> tuple[str, ...]:
+    """Warnings and errors that a finished `assay` wrote to stderr."""
+    lines = (line.strip() for line in done.stderr.splitlines())
+    return tuple(line for line in lines if line.startswith(("warning: ", "error: ")))

@@ -72,7 +72,7 @@ def load(
         )
     folder = Path(tempfile.mkdtemp(prefix="assay-load-"))
     try:
-        reference = _models.reference_of(model, example_inputs, folder)
+        reference = _models.reference_from_model(model, example_inputs).ref
         program = _program(reference, recipe, seed, data, folder)
         runner = Runner(find_runner(engine or _engine_for(program, recipe)))
     except BaseException:

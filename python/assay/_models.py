@@ -1,10 +1,11 @@
 """What a user calls a model, as a reference that the `assay` program takes, and as a program."""
 
 import hashlib
+import inspect
 import json
 import re
-import shutil
 import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,38 +35,57 @@ class Program:
     data: tuple[Path, ...] = ()
 
 
-def reference_of(model: object, example_inputs: Sequence[Any] | None, folder: Path) -> str:
-    """A reference to the model; one that lives in memory is exported into `folder` first.
+@dataclass(frozen=True)
+class ModelReference:
+    """A model as the `assay` program takes it; `origin`: where it came from, "" for a reference."""
 
-    `model`: a reference or path, a torch.nn.Module (with example inputs), a pair (module, inputs)
-    or an ExportedProgram.
+    ref: str
+    origin: str = ""
+
+
+def save(model: object, path: str | Path, *, example_inputs: Sequence[Any] | None = None) -> Path:
+    """Exports a model to a .pt2 file, which every verb takes, here and on the command line.
+
+    Args:
+        model: a torch.nn.Module or a function of tensors, with example inputs; a pair (module,
+            inputs); a torch.export.ExportedProgram; or a function without arguments that makes one.
+        path: the file; its name has to end in .pt2.
+        example_inputs: tensors to export with, in the order of the model's arguments.
+
+    Raises:
+        AssayError: it is none of these, torch.export refuses it, or the file cannot be written.
+    """
+    if not str(path).endswith(".pt2"):
+        raise AssayError(f"{path}: the name has to end in .pt2", code="invalid_argument")
+    exported, _ = _exported(model, example_inputs)
+    _write_exported(exported, Path(path))
+    return Path(path)
+
+
+def reference_from_model(model: object, example_inputs: Sequence[Any] | None) -> ModelReference:
+    """A reference to the model; one that lives in memory is saved in $ASSAY_HOME/models first.
+
+    The file's folder is named by the digest of its bytes: the same model has the same reference
+    from one process to the next, so runs of it can be compared, repeated and resumed.
+
+    `model`: a reference or path, or what save() takes.
 
     Raises:
         AssayError: it is none of these, or torch.export refuses it.
     """
     if isinstance(model, (str, Path)):
-        return str(model)
-    if isinstance(model, tuple) and len(model) == 2 and example_inputs is None:
-        model, example_inputs = model
-    torch = sys.modules.get("torch")
-    if torch is None or not isinstance(model, (torch.nn.Module, torch.export.ExportedProgram)):
-        raise AssayError(
-            f"a {type(model).__name__} is no model; pass a reference such as "
-            "'torchvision:mobilenet_v2', a file, a torch.nn.Module with example_inputs, or an "
-            "ExportedProgram",
-            code="invalid_argument",
-        )
-    exported = _exported(model, example_inputs)
-    path = folder / "model.pt2"
-    torch.export.save(exported, path)
-    return str(_kept(path))
-
-
-def _kept(exported: Path) -> Path:
-    """The file in Assay's home, by its content: a report names it, and it can be measured again."""
-    folder = assay_home() / "models" / hashlib.sha256(exported.read_bytes()).hexdigest()[:16]
+        return ModelReference(str(model))
+    exported, name = _exported(model, example_inputs)
+    folder = assay_home() / "models"
     folder.mkdir(parents=True, exist_ok=True)
-    return Path(shutil.move(exported, folder / exported.name))
+    with tempfile.TemporaryDirectory(dir=folder) as made:
+        draft = Path(made, f"{name}.pt2")
+        _write_exported(exported, draft)
+        digest = hashlib.sha256(draft.read_bytes()).hexdigest()[:16]
+        path = folder / digest / draft.name
+        path.parent.mkdir(exist_ok=True)
+        draft.replace(path)
+    return ModelReference(str(path), f"python:{name}")
 
 
 def program_ending(reference: str) -> str | None:
@@ -96,20 +116,70 @@ def make_program(reference: str, *, recipe: str, seed: int, folder: Path) -> Pro
     return Program(out / entry, tuple(out / name for name in names if name != entry))
 
 
-def _exported(model: Any, example_inputs: Sequence[Any] | None) -> Any:
-    import torch
-
-    if isinstance(model, torch.export.ExportedProgram):
-        return model
+def _exported(model: Any, example_inputs: Sequence[Any] | None) -> tuple[Any, str]:
+    """The exported program, and what it is called."""
+    torch = sys.modules.get("torch")
+    name = ""
+    if _is_factory(model, example_inputs):
+        name = _name_of_model(model)
+        model = model()
+        torch = sys.modules.get("torch")
+    if isinstance(model, tuple) and len(model) == 2 and example_inputs is None:
+        model, example_inputs = model
+    if torch is not None and isinstance(model, torch.export.ExportedProgram):
+        return model, name or "exported"
+    name = name or _name_of_model(model)
+    if torch is not None and callable(model) and not isinstance(model, torch.nn.Module):
+        model = _module_from_function(model)
+    if torch is None or not isinstance(model, torch.nn.Module):
+        raise AssayError(
+            f"a {type(model).__name__} is no model; pass a reference such as "
+            "'torchvision:mobilenet_v2', a file, a torch.nn.Module or a function of tensors with "
+            "example_inputs, or an ExportedProgram",
+            code="invalid_argument",
+        )
     if example_inputs is None:
         raise AssayError(
             "a torch.nn.Module is exported with inputs: pass example_inputs=(x, …)",
             code="invalid_argument",
         )
+    return _export(model, tuple(example_inputs)), name
+
+
+def _is_factory(model: Any, example_inputs: Sequence[Any] | None) -> bool:
+    """Whether it is a function that takes nothing: it makes the model."""
+    if example_inputs is not None or not inspect.isroutine(model):
+        return False
+    try:
+        inspect.signature(model).bind()
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _name_of_model(model: Any) -> str:
+    """A word for labels and file names: the class, or the function's name."""
+    name = getattr(model, "__name__", "") if inspect.isroutine(model) else type(model).__name__
+    return re.sub(r"\W+", "", name.replace("<lambda>", "function")) or "model"
+
+
+def _module_from_function(function: Any) -> Any:
+    import torch
+
+    class FunctionModule(torch.nn.Module):  # type: ignore[misc]
+        def forward(self, *inputs: Any) -> Any:
+            return function(*inputs)
+
+    return FunctionModule()
+
+
+def _export(model: Any, example_inputs: tuple[Any, ...]) -> Any:
+    import torch
+
     modes = [(module, module.training) for module in model.modules()]
     model.eval()
     try:
-        return torch.export.export(model, tuple(example_inputs))
+        return torch.export.export(model, example_inputs)
     except Exception as error:
         text = next(iter(str(error).splitlines()), "")
         raise AssayError(
@@ -120,3 +190,12 @@ def _exported(model: Any, example_inputs: Sequence[Any] | None) -> Any:
     finally:
         for module, is_training in modes:
             module.training = is_training
+
+
+def _write_exported(exported: Any, path: Path) -> None:
+    import torch
+
+    try:
+        torch.export.save(exported, path)
+    except (OSError, RuntimeError) as error:
+        raise AssayError(f"cannot save the model to {path}: {error}", code="unavailable") from error

@@ -29,8 +29,9 @@ def find_program(name: str) -> Path:
             return program.absolute()
     looked = ", ".join(str(folder) for folder in folders)
     raise AssayError(
-        f"no program '{name}' (looked in {looked}); make build in Assay's source tree builds it, "
-        "a wheel that was built from the tree has it; or name its folder in ASSAY_BIN_DIR",
+        f"no program '{name}' (looked in {looked}); build it in Assay's source tree: cmake "
+        f"--preset release && cmake --build build/release --target {name}; or install that tree, "
+        "which brings the programs along: pip install TREE; or name their folder in ASSAY_BIN_DIR",
         code="unavailable",
     )
 

@@ -1,20 +1,19 @@
-"""Reports (assay/report/1) as Python values."""
+"""Reports of cases (assay/report/1) as Python values."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from assay._command import EXIT_OK, error_from, run_assay
+from assay._command import EXITS_WITH_ANSWER, error_from, run_assay
 from assay._errors import AssayError
-
-if TYPE_CHECKING:
-    import pandas as pd
+from assay._fields import number_from_json, read_fields
+from assay._plot import Kind, PlotRow, draw
+from assay._result import Result, empty, write_text
 
 SCHEMA = "assay/report/1"
-_SPECIAL = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
 
 
 @dataclass(frozen=True)
@@ -47,6 +46,51 @@ class AccuracyTable:
 
 
 @dataclass(frozen=True)
+class Noise:
+    """Error energy by that of the reference; 0.01 is an SQNR of 20 dB. None: not compared.
+
+    `quantization`: quantized graph against float network. `backend`: engine against quantized
+    graph. `total`: engine against float network.
+    """
+
+    quantization: float | None = None
+    backend: float | None = None
+    total: float | None = None
+
+
+@dataclass(frozen=True)
+class LayerOrigin:
+    """The layer of a model: its node in the exported graph, and the module that it is of."""
+
+    name: str
+    module: str
+    operator: str
+
+
+@dataclass(frozen=True)
+class LayerNoise:
+    """The error of one layer's result.
+
+    `noise`: of the result. `added`: what exceeds the noisiest of its inputs. `alone`: with exact
+    inputs.
+    """
+
+    origin: LayerOrigin
+    noise: Noise
+    added: Noise
+    alone: Noise
+
+
+@dataclass(frozen=True)
+class Attribution:
+    """Which layers an error comes from; `whole` is that of the program's own outputs."""
+
+    whole: Noise
+    layers: tuple[LayerNoise, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class GateResult:
     """A required bound and whether it was met; undecided where what was measured cannot tell."""
 
@@ -61,6 +105,7 @@ class GateResult:
 class Case:
     """One cell of a run: what it is, how it ended, what was measured.
 
+    `metrics` are in the unit that ends their names (steady_ns, peak_rss_bytes, delegated_ratio).
     `document` is the whole case as the report has it: launches, memory, profile, manifest, …
     """
 
@@ -84,27 +129,39 @@ class Case:
     accuracy_tables: tuple[AccuracyTable, ...]
     gates: tuple[GateResult, ...]
     notes: tuple[str, ...]
-    warnings: tuple[str, ...]
-    document: Mapping[str, Any] = field(repr=False, compare=False)
+    warnings: tuple[str, ...] = ()
+    attribution: Attribution | None = None
+    document: Mapping[str, Any] = field(default_factory=empty, repr=False, compare=False)
+
+    @property
+    def sqnr_db(self) -> float | None:
+        """The SQNR in dB of the worst output against the first reference; None: not evaluated."""
+        for table in self.accuracy_tables:
+            found = [one["sqnr_db"] for one in table.outputs.values() if "sqnr_db" in one]
+            if found:
+                return min(found)
+        return None
 
 
-@dataclass(frozen=True)
-class Report:
-    """What a run found. `exit_code` is that of the `assay` program: 1 means findings."""
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Report(Result):
+    """The cases of a run: what assay.bench, evaluate, run, attribute and report return."""
 
     run_id: str
-    cases: tuple[Case, ...]
-    exit_code: int
-    baseline: str
-    document: Mapping[str, Any] = field(repr=False, compare=False)
-    store: str | None = field(default=None, repr=False, compare=False)
+    cases: tuple[Case, ...] = ()
+    baseline: str = ""
+
+    @property
+    def rows(self) -> Sequence[Case]:
+        """The cases."""
+        return self.cases
 
     @property
     def case(self) -> Case:
         """The only case.
 
         Raises:
-            AssayError: there are none or several.
+            UsageError: there are none or several.
         """
         if len(self.cases) != 1:
             labels = ", ".join(case.label for case in self.cases) or "none"
@@ -114,19 +171,21 @@ class Report:
             )
         return self.cases[0]
 
-    def to_dataframe(self) -> "pd.DataFrame":
-        """One row a case: names, verdicts and, for each metric, value and interval.
+    def plot(self, kind: Kind = "latency") -> Any:
+        """A chart of the cases, by altair or by matplotlib, whichever is installed.
+
+        Args:
+            kind: "latency": the steady latency of each case with its interval; "accuracy": latency
+                against the SQNR of the worst output.
+
+        Returns:
+            An altair.Chart or a matplotlib.figure.Figure; a notebook shows either.
 
         Raises:
-            AssayError: pandas is not installed.
+            UsageError: there is no such kind, or no case has what it shows.
+            UnavailableError: neither package is installed.
         """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise AssayError(
-                "to_dataframe needs pandas: pip install pandas", code="unavailable"
-            ) from error
-        return pd.DataFrame([_row(case) for case in self.cases])
+        return draw([_plot_row(case) for case in self.cases], kind)
 
     def save_html(self, path: str | Path) -> Path:
         """Writes the HTML report of this run, one file that needs no network.
@@ -138,122 +197,73 @@ class Report:
 
     def save_json(self, path: str | Path) -> Path:
         """Writes the document that this report was read from."""
-        Path(path).write_text(json.dumps(dict(self.document)) + "\n")
-        return Path(path)
+        return write_text(path, json.dumps(dict(self.document)) + "\n")
 
     def _save(self, path: str | Path, kind: str) -> Path:
         store = [] if self.store is None else ["--store", self.store]
         done = run_assay(["report", self.run_id, "--format", kind, "--out", str(path), *store])
-        if done.returncode != EXIT_OK:
+        if done.returncode not in EXITS_WITH_ANSWER:
             raise error_from(done)
         return Path(path)
 
+    def _row(self, row: Any) -> dict[str, Any]:
+        """Names, verdicts and, for each metric, value and interval."""
+        names = ("label", "model", "recipe", "engine", "options", "shapes")
+        verdicts = ("outcome", "accuracy", "timing", "delegation", "verdict")
+        columns: dict[str, Any] = {name: getattr(row, name) for name in (*names, *verdicts)}
+        for name, estimate in row.metrics.items():
+            columns[name] = estimate.value
+            if estimate.low is not None and estimate.high is not None:
+                columns |= {f"{name}_low": estimate.low, f"{name}_high": estimate.high}
+        return columns
 
-def read_report(path: Path, *, exit_code: int = 0, store: str | None = None) -> Report:
-    """Reads a JSON report.
 
-    Raises:
-        AssayError: it is none, or of a later version.
-    """
-    try:
-        document = json.loads(path.read_text())
-    except ValueError as error:
-        raise AssayError(f"{path} is no JSON report: {error}", code="corrupt") from error
-    schema = document.get("schema") if isinstance(document, dict) else None
-    if schema != SCHEMA:
-        raise AssayError(
-            f"{path} has schema {schema!r}; this package reads {SCHEMA}: use a package and an "
-            "assay of one version",
-            code="unsupported",
-        )
+def report_from_json(source: Mapping[str, Any], /, **given: Any) -> Report:
+    """The report that a document of schema assay/report/1 holds; `given`: fields beside it."""
     return Report(
-        run_id=document["run"]["id"],
-        cases=tuple(_case_from_json(case) for case in document["cases"]),
-        exit_code=exit_code,
-        baseline=document["baseline"],
-        document=MappingProxyType(document),
-        store=store,
+        run_id=source["run"]["id"],
+        cases=tuple(_case_from_json(case) for case in source["cases"]),
+        baseline=source["baseline"],
+        **given,
     )
 
 
-_TEXTS = (
-    "label",
-    "case_key",
-    "model",
-    "recipe",
-    "engine",
-    "options",
-    "shapes",
-    "outcome",
-    "stage",
-    "reason_code",
-    "text",
-    "accuracy",
-    "timing",
-    "delegation",
-    "verdict",
-    "reproduce",
-)
-
-
-def _case_from_json(document: dict[str, Any]) -> Case:
-    metrics = {name: _estimate_from_json(entry) for name, entry in document["metrics"].items()}
-    return Case(
-        **{name: document[name] for name in _TEXTS},
+def _case_from_json(case: Mapping[str, Any]) -> Case:
+    tables = tuple(_table_from_json(table) for table in case["accuracy_tables"])
+    metrics = {name: _estimate_from_json(entry) for name, entry in case["metrics"].items()}
+    return read_fields(
+        Case,
+        case,
+        accuracy_tables=tables,
         metrics=MappingProxyType(metrics),
-        accuracy_tables=tuple(_table_from_json(table) for table in document["accuracy_tables"]),
-        gates=tuple(
-            GateResult(
-                gate["metric"],
-                gate["bound"],
-                gate["is_met"],
-                gate["text"],
-                gate.get("is_undecided", False),
-            )
-            for gate in document["gates"]
-        ),
-        notes=tuple(document["notes"]),
-        warnings=tuple(document.get("warnings", ())),
-        document=MappingProxyType(document),
+        document=MappingProxyType(dict(case)),
     )
 
 
-def _estimate_from_json(entry: dict[str, Any]) -> Estimate:
-    return Estimate(
-        _value_of(entry), entry.get("low"), entry.get("high"), entry["confidence"], entry["count"]
-    )
+def _estimate_from_json(entry: Mapping[str, Any]) -> Estimate:
+    return read_fields(Estimate, entry, value=number_from_json(entry))
 
 
-def _table_from_json(table: dict[str, Any]) -> AccuracyTable:
+def _table_from_json(table: Mapping[str, Any]) -> AccuracyTable:
     outputs = {
         output["output"]: MappingProxyType(
-            {name: _value_of(metric) for name, metric in output["metrics"].items()}
+            {name: number_from_json(metric) for name, metric in output["metrics"].items()}
         )
         for output in table["outputs"]
     }
-    return AccuracyTable(
-        table["against"],
-        table["accuracy"],
-        table["reason"],
-        MappingProxyType(outputs),
-        tuple(table["controls"]),
-        MappingProxyType(
-            {output["output"]: output.get("bounds", {}) for output in table["outputs"]}
-        ),
+    bounds = {output["output"]: output.get("bounds", {}) for output in table["outputs"]}
+    return read_fields(
+        AccuracyTable,
+        table,
+        outputs=MappingProxyType(outputs),
+        bounds=MappingProxyType(bounds),
     )
 
 
-def _value_of(entry: dict[str, Any]) -> float:
-    """The number; NaN and infinities travel as a name, for JSON has none of them."""
-    return _SPECIAL.get(entry.get("special", ""), float(entry["value"]))
-
-
-def _row(case: Case) -> dict[str, Any]:
-    names = ("label", "model", "recipe", "engine", "options", "shapes")
-    verdicts = ("outcome", "accuracy", "timing", "delegation", "verdict")
-    row: dict[str, Any] = {name: getattr(case, name) for name in (*names, *verdicts)}
-    for name, estimate in case.metrics.items():
-        row[name] = estimate.value
-        if estimate.low is not None and estimate.high is not None:
-            row |= {f"{name}_low": estimate.low, f"{name}_high": estimate.high}
-    return row
+def _plot_row(case: Case) -> PlotRow:
+    steady = case.metrics.get("steady_ns")
+    if steady is None:
+        return PlotRow(case.label, case.verdict, sqnr_db=case.sqnr_db)
+    return PlotRow(
+        case.label, case.verdict, steady.value, steady.low, steady.high, sqnr_db=case.sqnr_db
+    )

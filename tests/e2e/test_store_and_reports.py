@@ -38,6 +38,23 @@ def test_report_files_are_named_by_their_extension(place: Workplace) -> None:
         assert "net.fake" in text, name
 
 
+def test_answers_go_to_files_named_by_their_extension(place: Workplace) -> None:
+    once = ["--launches", "1", "--iterations", "3", "--warmup", "1", "--quiet"]
+    files = ["--format", "json", "--report", "p.txt", "--report", "p.md", "--report", "p.json"]
+    finished = place.run("profile", place.program("net"), *once, *files)
+    assert finished.code == 0, finished
+    console = (place.folder / "p.txt").read_text(encoding="utf-8")
+    assert finished.json()["cases"][0]["label"] in console
+    assert (place.folder / "p.md").read_text(encoding="utf-8") == f"```text\n{console}```\n"
+    assert (place.folder / "p.json").read_text(encoding="utf-8") == finished.out
+    stored = place.run("profile", "run:latest", "--out", "stored.txt")
+    assert (stored.code, stored.out) == (0, "")
+    assert (place.folder / "stored.txt").read_text(encoding="utf-8") == console
+    refused = place.run("profile", place.program("net"), *once, "--report", "p.html")
+    assert refused.code == 2, refused
+    assert "use .txt, .json or .md" in refused.err
+
+
 def test_a_run_is_reported_by_the_beginning_of_its_id(place: Workplace) -> None:
     spec = place.spec(place.program("net"))
     ids = [place.run("run", spec, "--format", "json").json()["run"]["id"] for _ in range(2)]

@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from assay.aot.errors import RequestError
+from assay.aot.errors import JobError, RequestError
 from assay.aot.files import sha256_of_file
 from assay.aot.packages import import_package
 from assay.aot.pt2_file import UntrustedFile, load_exported
-from assay.aot.pte import ProgramFile, corrupt, read_program, tensor_json
+from assay.aot.pte import ProgramFile, corrupt, read_program, tensor_json, unreadable
 from assay.aot.render import instruction_kind, render_program
 
 SCHEMA = "assay/inspect/1"
@@ -32,9 +32,19 @@ def inspect_file(path: Path) -> dict[str, Any]:
         known = ", ".join(_FORMATS)
         raise RequestError(f"only files that end in {known} can be inspected, not {path.name}")
     name, look = _FORMATS[ending]
-    what = look(path)
+    what = _look(look, path)
     head = {"schema": SCHEMA, "format": name, "file": str(path)}
     return {**head, "bytes": path.stat().st_size, "sha256": sha256_of_file(path), **what}
+
+
+def _look(look: Callable[[Path], dict[str, Any]], path: Path) -> dict[str, Any]:
+    """What the format's reader finds; whatever else it stumbles over is the file's fault."""
+    try:
+        return look(path)
+    except (JobError, MemoryError):
+        raise
+    except Exception as error:
+        raise corrupt(path, unreadable(error)) from error
 
 
 def _inspect_pte(path: Path) -> dict[str, Any]:

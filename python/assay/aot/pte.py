@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assay.aot.errors import JobError
+from assay.aot.errors import JobError, readable_error
 
 MAGIC = b"ET12"
 
@@ -64,6 +64,14 @@ def parse_program(path: Path, data: bytes) -> ProgramFile:
 def corrupt(path: Path, why: str) -> JobError:
     """The error for a file that cannot be read as what it claims to be."""
     return JobError(f"{path.name} is corrupt: {why}", reason_code="corrupt_program")
+
+
+def unreadable(error: Exception) -> str:
+    """Why a file is called corrupt whose reader raised `error`, and what to do."""
+    return (
+        f"{readable_error(error)} while reading it; make or copy it anew, and if it is executed "
+        "where it comes from, its format is newer than this toolchain's"
+    )
 
 
 def dtype_name(scalar_type: int) -> str:

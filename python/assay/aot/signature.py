@@ -14,7 +14,14 @@ from assay.aot.errors import RequestError, Unsupported
 from assay.aot.inputs import DTYPES, InputSpec
 from assay.aot.packages import import_package
 from assay.aot.pt2_file import UntrustedFile, load_exported
-from assay.aot.pte import ProgramFile, corrupt, parse_program, read_program, tensor_json
+from assay.aot.pte import (
+    ProgramFile,
+    corrupt,
+    parse_program,
+    read_program,
+    tensor_json,
+    unreadable,
+)
 from assay.aot.stimulus import Port
 from assay.aot.suggest import unknown_name
 from assay.aot.whole import describe_source
@@ -222,14 +229,21 @@ def _value_of_tflite(details: Mapping[str, Any]) -> Value:
 
 
 def _read_pte(path: Path) -> Signature:
-    return _signature_of_method(read_program(path))
+    return _signature_of_method(path, read_program(path))
 
 
 def _read_bpte(path: Path) -> Signature:
-    return _signature_of_method(parse_program(path, read_bundle(path).program))
+    return _signature_of_method(path, parse_program(path, read_bundle(path).program))
 
 
-def _signature_of_method(file: ProgramFile) -> Signature:
+def _signature_of_method(path: Path, file: ProgramFile) -> Signature:
+    try:
+        return _signature_of_plan(file)
+    except Exception as error:
+        raise corrupt(path, unreadable(error)) from error
+
+
+def _signature_of_plan(file: ProgramFile) -> Signature:
     plans = list(file.program.execution_plan)
     plan = next((plan for plan in plans if plan.name == METHOD), plans[0])
     sides = [

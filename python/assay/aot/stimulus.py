@@ -5,6 +5,8 @@ the model takes. docs/specs.md describes the formats to users.
 """
 
 import re
+import zipfile
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,10 +20,12 @@ from assay.aot.stimulus_folders import (
     RAW_DOCUMENT,
     TEST_SETS,
     Named,
+    corrupt_inputs,
     describe,
     read_onnx_sets,
     read_raw,
 )
+from assay.aot.stimulus_npz import check_archive
 from assay.aot.suggest import unknown_name
 
 _NUMBERED = re.compile(r"(\d+)\.(.+)")
@@ -144,11 +148,14 @@ def _check(place: str, tensor: torch.Tensor, port: Port, what: str) -> None:
 
 
 def _read_npz(path: Path) -> Stimulus:
+    check_archive(path)
     try:
         with np.load(path, allow_pickle=False) as arrays:
             tensors = {name: torch.from_numpy(arrays[name]) for name in arrays.files}
     except (OSError, ValueError, TypeError) as error:
         raise RequestError(f"{path} is no .npz of plain arrays: {error}") from error
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        raise corrupt_inputs(path, f"{error}; write it anew with numpy.savez") from error
     return Stimulus(_samples_of(path, tensors))
 
 

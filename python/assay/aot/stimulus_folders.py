@@ -142,10 +142,11 @@ def _read_files(folder: Path, entry: Mapping[str, Any]) -> tuple[str, list[torch
 def _read_elements(path: Path, dtype: str, shape: list[int]) -> torch.Tensor:
     if not path.is_file():
         raise RequestError(f"no raw file {path}")
-    data = bytearray(path.read_bytes())
     expected = math.prod(shape) * DTYPES[dtype].itemsize
-    if len(data) != expected:
-        raise RequestError(f"{path} has {len(data)} bytes, {dtype} {shape} takes {expected}")
+    size = path.stat().st_size
+    if size != expected:
+        raise RequestError(f"{path} has {size} bytes, {dtype} {shape} takes {expected}")
+    data = bytearray(path.read_bytes())
     if not data:
         return torch.empty(shape, dtype=DTYPES[dtype])
     return torch.frombuffer(data, dtype=DTYPES[dtype]).reshape(shape)

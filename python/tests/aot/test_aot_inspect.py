@@ -118,3 +118,44 @@ def test_an_exported_program_builds_and_inspects(server, tmp_path):
     assert "conv2d" in server.run(job="inspect", file=str(path))["result"]["text"]
     cast = build(server, {"ref": str(path)}, "executorch/xnnpack-fp16", tmp_path / "cast")
     assert (cast["outcome"], cast["stage"]) == ("unsupported", "quantize")
+
+
+def test_a_flipped_byte_is_the_files_fault(built, tmp_path):
+    from assay.aot.errors import failure_of
+    from assay.aot.inspect_program import inspect_file
+
+    whole = (built[0] / "fp32/program.pte").read_bytes()
+    path = tmp_path / "flipped.pte"
+    reasons = set()
+    for place in range(680, 1040, 4):
+        data = bytearray(whole)
+        data[place] ^= 0xFF
+        path.write_bytes(data)
+        try:
+            inspect_file(path)
+        except Exception as error:
+            failure = failure_of(error, None)
+            reasons.add(failure["reason_code"])
+            assert "a bug in" not in failure["text"], f"byte {place}"
+            assert "flipped.pte is corrupt" in failure["text"]
+    assert reasons == {"corrupt_program"}
+
+
+IR = """<net name="n" version="11"><layers>
+<layer id="0" name="%s" type="Parameter" version="opset1"><data shape="1" element_type="f32"/>
+<output><port id="0" precision="FP32"><dim>1</dim></port></output></layer>
+<layer id="1" name="r" type="Result" version="opset1">
+<input><port id="0" precision="FP32"><dim>1</dim></port></input></layer></layers>
+<edges><edge from-layer="0" from-port="0" to-layer="1" to-port="0"/></edges></net>"""
+
+
+@pytest.mark.parametrize("text", ["<net", "<net/>", IR % "\xff"])
+def test_a_damaged_ir_is_the_files_fault(tmp_path, text):
+    pytest.importorskip("openvino")
+    from assay.aot.errors import JobError
+    from assay.aot.inspect_program import inspect_file
+
+    path = tmp_path / "broken.xml"
+    path.write_text(text, encoding="latin-1")
+    with pytest.raises(JobError, match=r"broken\.xml is corrupt"):
+        inspect_file(path)

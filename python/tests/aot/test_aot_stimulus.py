@@ -2,6 +2,7 @@
 
 import json
 import re
+import zipfile
 
 import numpy as np
 import pytest
@@ -10,8 +11,9 @@ pytest.importorskip("torch")
 
 from stimulus_files import bundle, onnx_test_data
 
+from assay.aot import stimulus_npz
 from assay.aot.bundled import read_bundle
-from assay.aot.errors import JobError, RequestError
+from assay.aot.errors import JobError, RequestError, failure_of
 from assay.aot.stimulus import Port, arrange, read_expected, read_stimulus
 
 pytestmark = pytest.mark.engine
@@ -204,3 +206,45 @@ def test_a_broken_bundle_is_told(tmp_path):
             read_bundle(path)
     with pytest.raises(JobError, match="cannot read"):
         read_bundle(tmp_path / "none.bpte")
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "empty", "member", "claim"])
+def test_a_damaged_npz_is_named_with_what_to_do(tmp_path, damage):
+    path = tmp_path / "damaged.npz"
+    np.savez(path, a=np.arange(1000, dtype=np.float32), b=B)
+    data = bytearray(path.read_bytes())
+    if damage == "cut":
+        path.write_bytes(data[: len(data) // 2])
+    elif damage == "flipped":
+        data[2000] ^= 0xFF
+        path.write_bytes(data)
+    elif damage == "empty":
+        path.write_bytes(b"")
+    elif damage == "member":
+        data[data.index(b"NUMPY")] ^= 0xFF
+        path.write_bytes(data)
+    else:
+        with zipfile.ZipFile(path) as whole, zipfile.ZipFile(tmp_path / "c.npz", "w") as claiming:
+            for name in whole.namelist():
+                claiming.writestr(name, whole.read(name).replace(b"(1000,)", b"(9000,)"))
+        (tmp_path / "c.npz").replace(path)
+    with pytest.raises(JobError, match=r"damaged\.npz") as caught:
+        read_stimulus(path)
+    assert caught.value.reason_code in ("corrupt_inputs", "invalid_request")
+    assert "a bug in" not in failure_of(caught.value, None)["text"]
+    if damage in ("cut", "flipped", "claim"):
+        assert "write it anew with numpy.savez" in caught.value.text
+
+
+def test_an_npz_that_unpacks_to_too_much_is_refused_before_it_is_read(tmp_path, monkeypatch):
+    path = tmp_path / "bomb.npz"
+    np.savez_compressed(path, a=np.zeros(1 << 20, np.float32))
+    assert path.stat().st_size < 10_000
+    monkeypatch.setattr(stimulus_npz, "available_bytes", lambda: 2 << 20)
+    monkeypatch.setattr(np, "load", None)
+    with pytest.raises(RequestError, match=r"bomb\.npz unpacks to 4 MB; at most 1 MB"):
+        read_stimulus(path)
+
+
+def test_available_memory_is_known_here():
+    assert 0 < stimulus_npz.available_bytes() < 1 << 50

@@ -18,7 +18,7 @@ def test_the_import_is_light():
 
 def test_all_names_are_there():
     for name in assay.__all__:
-        assert getattr(assay, name).__name__ == name
+        assert getattr(assay, name).__name__.rpartition(".")[2] == name
     assert set(assay.__all__) <= set(dir(assay))
     with pytest.raises(AttributeError, match="benhc"):
         _ = assay.benhc
@@ -45,8 +45,8 @@ def test_a_missing_program_says_where_it_was_sought_and_how_to_get_it(tmp_path, 
     with pytest.raises(assay.AssayError, match="assay-runner-absent") as caught:
         _paths.find_program("assay-runner-absent")
     assert str(tmp_path) in caught.value.message
-    assert "make build" in caught.value.message
-    assert "pip install" not in caught.value.message  # Another package may own the name.
+    assert "--target assay-runner-absent" in caught.value.message
+    assert "pip install assay" not in caught.value.message
 
 
 def test_a_registered_build_is_found_by_its_label(tmp_path, monkeypatch):

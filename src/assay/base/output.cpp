@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
 
 #include <poll.h>
@@ -52,8 +53,12 @@ void ignore_closed_pipes() { ::signal(SIGPIPE, SIG_IGN); }
 void write_stdout(std::string_view text) { write_stream(STDOUT_FILENO, text); }
 void write_stderr(std::string_view text) { write_stream(STDERR_FILENO, text); }
 
+std::string text_from_json(const Json& document, int indent) {
+  return document.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
 void print_json(const Json& document, int indent) {
-  write_stdout(document.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n");
+  write_stdout(text_from_json(document, indent) + "\n");
 }
 
 Status check_stdout() {

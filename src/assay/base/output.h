@@ -1,6 +1,7 @@
 #pragma once
 
 #include <fmt/core.h>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -26,7 +27,10 @@ void print_out(fmt::format_string<Args...> format, Args&&... args) {
   write_stdout(printable_lines(fmt::format(format, std::forward<Args>(args)...)));
 }
 
-/// One JSON document and the end of the line; bytes that are not UTF-8 are replaced.
+/// A JSON document as text; bytes that are not UTF-8 are replaced. `indent`: -1 for one line.
+std::string text_from_json(const Json& document, int indent = -1);
+
+/// The text of a JSON document and the end of the line.
 void print_json(const Json& document, int indent = -1);
 
 /// The first refusal of stdout that loses a result: a full disk is one, a reader that has seen

@@ -32,6 +32,7 @@
 #include "assay/base/result.h"
 #include "assay/base/suggest.h"
 #include "assay/base/units.h"
+#include "assay/cli/output_file.h"
 #include "assay/record/summary.h"
 #include "assay/report/writer.h"
 #include "assay/spec/recipes.h"
@@ -73,53 +74,6 @@ Result<ReportFormat> format_from_ending(const std::string& file, std::string_vie
   return fail(ErrorCode::kInvalidArgument,
               fmt::format("{} {}: no format has the extension '{}'; use one of {}", flag, file,
                           ending, known_endings()));
-}
-
-bool is_database(const std::string& file) {
-  constexpr std::string_view kHead = "SQLite format 3";
-  std::string head(kHead.size(), '\0');
-  std::ifstream source(file, std::ios::binary);
-  return source.read(head.data(), static_cast<std::streamsize>(head.size())) && head == kHead;
-}
-
-/// The folder of a file that is to be written exists: a mistyped one is not made.
-Status check_folder(const std::filesystem::path& file, std::string_view flag) {
-  const auto folder = file.parent_path();
-  std::error_code error;
-  if (folder.empty() || std::filesystem::exists(folder, error)) {
-    return {};
-  }
-  return fail(ErrorCode::kNotFound, fmt::format("{} {}: there is no folder '{}'; make it first, or "
-                                                "name another file",
-                                                flag, file.string(), folder.string()));
-}
-
-/// A report takes the place of an earlier report, and of nothing else that can be told apart.
-Status check_writable(const std::string& file, const std::vector<std::string>& inputs,
-                      std::string_view flag) {
-  ASSAY_RETURN_IF_ERROR(check_folder(file, flag));
-  if (is_database(file)) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("'{}' is a database, and a report would take its place; name another "
-                            "file",
-                            file));
-  }
-  for (const auto& input : inputs) {
-    std::error_code error;
-    if (std::filesystem::equivalent(file, input, error)) {
-      return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("'{}' is read by this command, and a report would take its place; "
-                              "name another file",
-                              file));
-    }
-  }
-  // Appending opens without destroying what an earlier run left, should this one fail.
-  const std::ofstream target(file, std::ios::app);
-  if (!target) {
-    return fail(ErrorCode::kUnavailable,
-                fmt::format("cannot write '{}'; choose a file in a folder you may write", file));
-  }
-  return {};
 }
 
 ReportStyle style_of(bool is_stdout, ReportStyle style) {
@@ -176,7 +130,7 @@ std::filesystem::path StoreFlags::file() const {
 
 Result<std::unique_ptr<ResultStore>> StoreFlags::open() const {
   if (!path.empty()) {
-    ASSAY_RETURN_IF_ERROR(check_folder(path, "--store"));
+    ASSAY_RETURN_IF_ERROR(check_parent_folder(path, "--store"));
   }
   return open_store(path, StoreAccess::kWrite);
 }
@@ -228,11 +182,11 @@ Status ReportFlags::check() const {
   }
   ASSAY_RETURN_IF_ERROR(main_format());
   if (out != "-") {
-    ASSAY_RETURN_IF_ERROR(check_writable(out, inputs, "--out"));
+    ASSAY_RETURN_IF_ERROR(check_output_file(out, inputs, "--out"));
   }
   for (const auto& file : files) {
     ASSAY_RETURN_IF_ERROR(format_from_ending(file, "--report"));
-    ASSAY_RETURN_IF_ERROR(check_writable(file, inputs, "--report"));
+    ASSAY_RETURN_IF_ERROR(check_output_file(file, inputs, "--report"));
   }
   return {};
 }

@@ -8,6 +8,7 @@
 #include "assay/campaign/campaign.h"
 #include "assay/cli/campaign_setup.h"
 #include "assay/cli/quick_spec.h"
+#include "assay/cli/result_flags.h"
 #include "assay/record/case.h"
 #include "assay/reduce/bundle.h"
 #include "assay/reduce/candidate.h"
@@ -24,7 +25,7 @@ struct ReduceOptions {
   std::string replay;
   std::string bundle;
   std::string budget = "10min";
-  std::string format = "console";
+  ResultFlags output;
   int batch = 4;
 };
 

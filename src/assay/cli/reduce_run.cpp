@@ -148,13 +148,13 @@ Result<std::vector<ReducedFailure>> reduce_groups(const std::vector<FailureGroup
   return failures;
 }
 
-void print(const std::string& run, const std::vector<ReducedFailure>& failures,
-           const ReduceOptions& options) {
-  if (options.format == "json") {
-    write_stdout(text_of_document(document_of_failures(run, failures)) + "\n");
-  } else {
-    print_out("{}; {}/README.md\n", totals_of_failures(failures), options.bundle);
-  }
+Status write(const std::string& run, const std::vector<ReducedFailure>& failures,
+             const ReduceOptions& options) {
+  const auto console = [&](bool /*has_colour*/) {
+    return fmt::format("{}; {}/README.md\n", totals_of_failures(failures), options.bundle);
+  };
+  const auto json = [&] { return text_of_document(document_of_failures(run, failures)) + "\n"; };
+  return options.output.write({.console = console, .json = json});
 }
 
 ExitCode exit_code_from_failures(const std::vector<ReducedFailure>& failures) {
@@ -179,7 +179,7 @@ Result<ExitCode> reduce_run(const ReduceOptions& options, const CampaignTools& t
   const auto groups = wanted_groups(report, candidates, options);
   ASSAY_ASSIGN_OR_RETURN(const auto failures,
                          reduce_groups(groups, run.id, candidates, options, tools));
-  print(run.id, failures, options);
+  ASSAY_RETURN_IF_ERROR(write(run.id, failures, options));
   return exit_code_from_failures(failures);
 }
 

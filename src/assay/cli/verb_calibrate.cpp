@@ -22,6 +22,7 @@
 #include "assay/cli/campaign_setup.h"
 #include "assay/cli/exit_code.h"
 #include "assay/cli/progress.h"
+#include "assay/cli/result_flags.h"
 #include "assay/cli/verb.h"
 #include "assay/compare/compare.h"
 #include "assay/compare/detectable.h"
@@ -50,7 +51,7 @@ constexpr int kMostPairs = 400;  ///< The test is quadratic in them, and more te
 struct CalibrateOptions {
   std::string program;
   std::string budget = "30s";
-  std::string format = "console";
+  ResultFlags output;
   CampaignFlags flags;
 };
 
@@ -200,6 +201,7 @@ Status compare_with_copy(const Workbench& bench, const CalibrateOptions& options
 }
 
 Result<ExitCode> execute_calibrate(const CalibrateOptions& options) {
+  ASSAY_RETURN_IF_ERROR(options.output.check());
   ASSAY_ASSIGN_OR_RETURN(const auto bench, lay_out(options));
   ASSAY_ASSIGN_OR_RETURN(const auto store, options.flags.store.open());
   Calibration calibration;
@@ -210,11 +212,10 @@ Result<ExitCode> execute_calibrate(const CalibrateOptions& options) {
     ASSAY_RETURN_IF_ERROR(measure_null(bench, options, tools, calibration));
     ASSAY_RETURN_IF_ERROR(compare_with_copy(bench, options, tools, calibration));
   }
-  if (options.format == "json") {
-    print_json(report::document_from_calibration(calibration));
-  } else {
-    write_stdout(report::console_from_calibration(calibration));
-  }
+  ASSAY_RETURN_IF_ERROR(options.output.write(
+      {.console =
+           [&](bool /*has_colour*/) { return report::console_from_calibration(calibration); },
+       .json = [&] { return text_from_json(report::document_from_calibration(calibration)) + "\n"; }}));
   return ExitCode::kOk;
 }
 
@@ -226,9 +227,7 @@ Execute declare_calibrate(CLI::App& app) {
                  "A finished program; absent: a loop of arithmetic and memory");
   app.add_option("--for", options->budget, "How long pairs are launched, with unit")
       ->capture_default_str();
-  app.add_option("--format", options->format, "console or json")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"console", "json"}));
+  options->output.declare(app);
   app.add_flag("-q,--quiet", options->flags.run.is_quiet, "No progress");
   options->flags.store.declare(app);
   return [options] { return execute_calibrate(*options); };

@@ -8,8 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include <unistd.h>
-
 #include "assay/artifact/cache.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
@@ -23,6 +21,7 @@
 #include "assay/cli/interrupt.h"
 #include "assay/cli/progress.h"
 #include "assay/cli/quick_spec.h"
+#include "assay/cli/result_flags.h"
 #include "assay/cli/verb.h"
 #include "assay/compare/compare.h"
 #include "assay/compare/stored.h"
@@ -47,7 +46,7 @@ struct CompareOptions {
   std::string other;
   std::string metric = "steady_floor_ns";
   std::string budget;
-  std::string format = "console";
+  ResultFlags output;
   double gate_percent = 2;
   int most_pairs = 80;
   bool has_no_canary = false;
@@ -177,11 +176,10 @@ Result<ExitCode> compare_stored(const CompareOptions& options) {
       compare_stored_runs(*store, std::string_view(options.quick.model).substr(kRunPrefix.size()),
                           std::string_view(options.other).substr(kRunPrefix.size()),
                           options.metric));
-  if (options.format == "json") {
-    print_json(report::document_from_stored(found));
-  } else {
-    write_stdout(report::console_from_stored(found, kWidth, ::isatty(STDOUT_FILENO) != 0));
-  }
+  ASSAY_RETURN_IF_ERROR(options.output.write(
+      {.console =
+           [&](bool has_colour) { return report::console_from_stored(found, kWidth, has_colour); },
+       .json = [&] { return text_from_json(report::document_from_stored(found)) + "\n"; }}));
   return ExitCode::kOk;
 }
 
@@ -190,12 +188,13 @@ Result<Spec> spec_from_document(const Json& document, const CompareOptions& opti
   return spec_from_json(document, context);
 }
 
-void print_comparison(const Comparison& comparison, const CompareOptions& options) {
-  if (options.format == "json") {
-    print_json(report::document_from_comparison(comparison));
-  } else {
-    write_stdout(report::console_from_comparison(comparison, kWidth, ::isatty(STDOUT_FILENO) != 0));
-  }
+Status write_comparison(const Comparison& comparison, const CompareOptions& options) {
+  return options.output.write(
+      {.console =
+           [&](bool has_colour) {
+             return report::console_from_comparison(comparison, kWidth, has_colour);
+           },
+       .json = [&] { return text_from_json(report::document_from_comparison(comparison)) + "\n"; }});
 }
 
 /// Being asked to stop is no failure: what was measured is kept.
@@ -216,7 +215,7 @@ Result<ExitCode> compare_and_print(CampaignRequest request, const ComparisonPlan
   if (!comparison) {
     return std::unexpected(comparison.error());
   }
-  print_comparison(*comparison, options);
+  ASSAY_RETURN_IF_ERROR(write_comparison(*comparison, options));
   return exit_code_from_verdict(comparison->verdict);
 }
 
@@ -234,6 +233,7 @@ Result<ExitCode> resume_comparison(const CompareOptions& options) {
 }
 
 Result<ExitCode> execute_compare(const CompareOptions& options) {
+  ASSAY_RETURN_IF_ERROR(options.output.check());
   if (!options.resume.empty()) {
     return resume_comparison(options);
   }
@@ -295,9 +295,7 @@ Execute declare_compare(CLI::App& app) {
                "Measure two files of one content, too: what this machine makes of no difference");
   app.add_option("--resume", options->resume,
                  "Go on with a comparison that was stopped: its run's id, or latest");
-  app.add_option("--format", options->format, "console or json")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"console", "json"}));
+  options->output.declare(app);
   options->flags.run.declare(app);
   app.remove_option(app.get_option("--only"));  // Both sides are always wanted.
   options->flags.toolchain.declare(app);

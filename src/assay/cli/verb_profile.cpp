@@ -8,8 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include <unistd.h>
-
 #include "assay/artifact/cache.h"
 #include "assay/base/clock.h"
 #include "assay/base/enum_names.h"
@@ -25,6 +23,7 @@
 #include "assay/cli/exit_code.h"
 #include "assay/cli/progress.h"
 #include "assay/cli/quick_spec.h"
+#include "assay/cli/result_flags.h"
 #include "assay/cli/verb.h"
 #include "assay/record/axes.h"  // IWYU pragma: keep
 #include "assay/record/case.h"
@@ -49,7 +48,7 @@ struct ProfileOptions {
   QuickSpec quick;
   CampaignFlags flags;
   std::string other;
-  std::string format = "console";
+  ResultFlags output;
   std::string trace;
   int profile_iterations = 30;
   int top = 15;
@@ -138,7 +137,7 @@ Result<Profiles> stored_profiles(const ProfileOptions& options) {
   return profiles;
 }
 
-void print_profiles(const ProfileOptions& options, const Profiles& profiles) {
+Status write_profiles(const ProfileOptions& options, const Profiles& profiles) {
   std::optional<ProfileDifference> difference;
   if (profiles.cases.size() == 2) {
     difference = difference_of_profiles(profiles.cases[0], profiles.cases[1]);
@@ -150,28 +149,32 @@ void print_profiles(const ProfileOptions& options, const Profiles& profiles) {
     cases.push_back({.breakdown = breakdowns.back(), .instructions = one.instructions});
   }
   const auto layers = layers_of_profiles(breakdowns);
-  if (options.format == "json") {
-    print_json(report::document_from_profiles(profiles.run, cases, difference, layers));
-    return;
-  }
-  const auto top = static_cast<std::size_t>(options.top);
-  const bool has_colour = ::isatty(STDOUT_FILENO) != 0;
-  for (const auto& one : cases) {
-    write_stdout(report::console_from_breakdown(one.breakdown, top, kWidth, has_colour) + "\n");
-    if (one.instructions) {
-      write_stdout(report::console_from_instructions(*one.instructions, top, kWidth, has_colour) +
-                   "\n");
+  const auto console = [&](bool has_colour) {
+    const auto top = static_cast<std::size_t>(options.top);
+    std::string text;
+    for (const auto& one : cases) {
+      text += report::console_from_breakdown(one.breakdown, top, kWidth, has_colour) + "\n";
+      if (one.instructions) {
+        text +=
+            report::console_from_instructions(*one.instructions, top, kWidth, has_colour) + "\n";
+      }
     }
-  }
-  if (difference) {
-    write_stdout(report::console_from_difference(*difference, top, kWidth, has_colour) + "\n");
-  }
-  if (layers && options.shows_layers) {
-    write_stdout(report::console_from_layers(*layers, kWidth, has_colour) + "\n");
-  }
+    if (difference) {
+      text += report::console_from_difference(*difference, top, kWidth, has_colour) + "\n";
+    }
+    if (layers && options.shows_layers) {
+      text += report::console_from_layers(*layers, kWidth, has_colour) + "\n";
+    }
+    return text;
+  };
+  const auto json = [&] {
+    return text_from_json(report::document_from_profiles(profiles.run, cases, difference, layers)) + "\n";
+  };
+  return options.output.write({.console = console, .json = json});
 }
 
 Result<ExitCode> execute_profile(const ProfileOptions& options) {
+  ASSAY_RETURN_IF_ERROR(options.output.check());
   Profiles profiles;
   if (options.quick.model.starts_with(kRunPrefix)) {
     ASSAY_ASSIGN_OR_RETURN(profiles, stored_profiles(options));
@@ -185,7 +188,7 @@ Result<ExitCode> execute_profile(const ProfileOptions& options) {
     }
     ASSAY_ASSIGN_OR_RETURN(profiles, measure_profiles(options, std::move(request)));
   }
-  print_profiles(options, profiles);
+  ASSAY_RETURN_IF_ERROR(write_profiles(options, profiles));
   if (!options.trace.empty()) {
     ASSAY_RETURN_IF_ERROR(
         write_file_atomically(options.trace, report::trace_from_cases(profiles.cases)));
@@ -217,9 +220,7 @@ Execute declare_profile(CLI::App& app) {
                  "Writes the first profiled inferences for ui.perfetto.dev and chrome://tracing");
   app.add_flag("--callgrind", options->has_instructions,
                "Also counts instructions, under valgrind: for machines too noisy for time");
-  app.add_option("--format", options->format, "console or json")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"console", "json"}));
+  options->output.declare(app);
   options->flags.run.declare(app);
   app.remove_option(app.get_option("--only"));  // All that is named is wanted.
   options->flags.toolchain.declare(app);

@@ -28,15 +28,15 @@ class Silence : public CampaignListener {
   bool should_stop() override { return is_interrupted(); }
 };
 
-void print(const ReduceOptions& options, const ReductionReport& report, const Case& pattern) {
-  if (options.format == "json") {
-    write_stdout(text_of_document(document_of(report, pattern)) + "\n");
-    return;
-  }
-  print_out("{}", text_of_reduction(report, pattern));
-  if (!options.bundle.empty()) {
-    print_out("bundle: {}; {}\n", options.bundle, report.script);
-  }
+Status write(const ReduceOptions& options, const ReductionReport& report, const Case& pattern) {
+  const auto console = [&](bool /*has_colour*/) {
+    return text_of_reduction(report, pattern) +
+           (options.bundle.empty()
+                ? ""
+                : fmt::format("bundle: {}; {}\n", options.bundle, report.script));
+  };
+  const auto json = [&] { return text_of_document(document_of(report, pattern)) + "\n"; };
+  return options.output.write({.console = console, .json = json});
 }
 
 Result<ExitCode> reduce_named(const ReduceOptions& options, const CampaignTools& tools) {
@@ -47,7 +47,7 @@ Result<ExitCode> reduce_named(const ReduceOptions& options, const CampaignTools&
   if (!reduced) {
     return std::unexpected(reduced.error());
   }
-  print(options, reduced->report, reduced->pattern);
+  ASSAY_RETURN_IF_ERROR(write(options, reduced->report, reduced->pattern));
   return is_interrupted() ? ExitCode::kInterrupted : ExitCode::kOk;
 }
 
@@ -57,6 +57,7 @@ Result<ExitCode> execute_reduce(const ReduceOptions& options) {
                 "give the model or the case that fails, or --run RUN for all failures of a run of "
                 "assay conform");
   }
+  ASSAY_RETURN_IF_ERROR(options.output.check());
   ASSAY_ASSIGN_OR_RETURN(const auto store, options.flags.store.open());
   const ArtifactCache cache(assay_home() / "cache");
   Silence silence;
@@ -91,9 +92,7 @@ Execute declare_reduce(CLI::App& app) {
   app.add_option("--batch", options->batch, "Candidates made at a time")
       ->capture_default_str()
       ->check(CLI::Range(1, 64));
-  app.add_option("--format", options->format, "console or json")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"console", "json"}));
+  options->output.declare(app);
   app.add_flag("--quiet,-q", options->flags.run.is_quiet, "No steps on stderr");
   options->flags.run.declare_libraries(app);
   app.add_option("--launch-timeout", options->flags.run.launch_timeout,

@@ -1,0 +1,420 @@
+"""Answers that are no report of cases: comparisons, profiles, calibrations, reductions, runs."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from assay._fields import read_fields
+from assay._result import Result
+
+
+@dataclass(frozen=True)
+class PairEstimate:
+    """What pairs of launches say of one metric. Ratios are B / A - 1: 0.02 is 2 % more time.
+
+    `a_median` and `b_median` are in the metric's unit. `low` and `high` are None with too few
+    pairs; `confidence` is their coverage, 0..1. `alpha` is what `p_value` is held against.
+    `verdict`: faster, slower, changed_less, equivalent or inconclusive.
+    """
+
+    metric: str
+    pairs: int
+    ratio: float
+    p_value: float
+    alpha: float
+    verdict: str
+    a_median: float
+    b_median: float
+    confidence: float = 0.0
+    low: float | None = None
+    high: float | None = None
+    is_confirmed: bool | None = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Comparison(Result):
+    """B against A by pairs of fresh launches; `verdict` and `text` are the answer.
+
+    `metrics` has all metrics over all pairs, the one that decides first. `looks` are at that
+    metric. `pairs_needed`: about how many would decide; 0: it is decided.
+    """
+
+    run: str
+    a_label: str
+    b_label: str
+    verdict: str
+    text: str
+    metrics: tuple[PairEstimate, ...] = ()
+    looks: tuple[PairEstimate, ...] = ()
+    confirmation: PairEstimate | None = None
+    canary: PairEstimate | None = None
+    pairs_needed: int = 0
+    pairs_disturbed: int = 0
+    launches: int = 0
+    launches_unsteady: int = 0
+    seed: int = 0
+    wall_ns: int = 0
+
+    @property
+    def run_id(self) -> str:
+        """The run that holds its launches."""
+        return self.run
+
+    @property
+    def rows(self) -> Sequence[PairEstimate]:
+        """The metrics."""
+        return self.metrics
+
+
+@dataclass(frozen=True)
+class StoredChange:
+    """One case that two runs have measured; `ratio` is B / A - 1, medians in the metric's unit."""
+
+    label: str
+    a_launches: int
+    b_launches: int
+    a_median: float
+    b_median: float
+    ratio: float
+    p_value: float
+    is_nominated: bool
+    low: float | None = None
+    high: float | None = None
+    confidence: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class StoredComparison(Result):
+    """Two runs of the store, case by case: it nominates what to compare in pairs."""
+
+    a_run: str
+    b_run: str
+    metric: str
+    changes: tuple[StoredChange, ...] = ()
+    only_in_a: int = 0
+    only_in_b: int = 0
+    notes: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> Sequence[StoredChange]:
+        """The cases that both runs have."""
+        return self.changes
+
+
+@dataclass(frozen=True)
+class ProfilePart:
+    """An operator or a delegate; times are of one inference, in nanoseconds.
+
+    `share_ratio`: of the whole method, 0..1. `family`: what it does ("convolution", "copy", …).
+    """
+
+    name: str
+    kind: str
+    family: str
+    delegate: str
+    calls: float
+    time_ns: float
+    mean_ns: float
+    share_ratio: float
+    position: int = -1
+
+
+@dataclass(frozen=True)
+class ProfileGroup:
+    """Parts that have something in common, added up; nanoseconds of one inference."""
+
+    name: str
+    calls: float
+    time_ns: float
+    share_ratio: float
+
+
+@dataclass(frozen=True)
+class ProfiledCase:
+    """Where the time of one case goes; `parts` add up to `method_ns`, longest first."""
+
+    label: str
+    method_ns: float
+    parts: tuple[ProfilePart, ...]
+    families: tuple[ProfileGroup, ...]
+    places: tuple[ProfileGroup, ...]
+    iterations: int = 0
+    outside_ns: float = 0.0
+    timed_ns: float | None = None
+    slowdown_ratio: float | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ProfileDifferenceRow:
+    """What one part takes in A and in B, in nanoseconds of one inference."""
+
+    name: str
+    a_ns: float
+    b_ns: float
+    difference_ns: float
+    share_ratio: float
+
+
+@dataclass(frozen=True)
+class ProfileDifference:
+    """Two profiles side by side, largest difference first."""
+
+    a_label: str
+    b_label: str
+    a_ns: float
+    b_ns: float
+    difference_ns: float
+    parts: tuple[ProfileDifferenceRow, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Profile(Result):
+    """Where the time of an inference goes, operator by operator, for one or several cases."""
+
+    run: str
+    cases: tuple[ProfiledCase, ...] = ()
+    difference: ProfileDifference | None = None
+
+    @property
+    def run_id(self) -> str:
+        """The run that holds the profile; two for two stored ones."""
+        return self.run
+
+    @property
+    def rows(self) -> Sequence[ProfilePart]:
+        """The parts of all cases."""
+        return [part for case in self.cases for part in case.parts]
+
+
+@dataclass(frozen=True)
+class Detectable:
+    """The smallest difference (0.02: 2 %) that shows in so long; negative: none does."""
+
+    budget_ns: int
+    pairs: int
+    ratio: float
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Calibration(Result):
+    """What this machine tells apart today: a program against its own copy.
+
+    `difference_ratio` is that of the copy, which is none; times are in nanoseconds.
+    """
+
+    run: str
+    program: str
+    metric: str
+    pairs: int
+    difference_ratio: float
+    p_value: float
+    null_inference_ns: int
+    launch_overhead_ns: int
+    detectable: tuple[Detectable, ...] = ()
+    pairs_disturbed: int = 0
+    pair_ns: int = 0
+
+    @property
+    def rows(self) -> Sequence[Detectable]:
+        """What shows, by how long pairs are launched."""
+        return self.detectable
+
+
+@dataclass(frozen=True)
+class ReductionFinding:
+    """What a candidate does: its verdict, where it failed and how."""
+
+    verdict: str
+    stage: str = ""
+    reason_code: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class ReductionStep:
+    """One smaller case that still fails; `what` was left out or made smaller."""
+
+    what: str
+    finding: ReductionFinding
+
+
+@dataclass(frozen=True)
+class ReductionSteps:
+    """How a case shrank; `stopped_by`: minimal, budget or interrupted."""
+
+    first: ReductionStep
+    steps: tuple[ReductionStep, ...]
+    stopped_by: str
+    judged: int = 0
+    replayed: int = 0
+    closest: ReductionStep | None = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Reduction(Result):
+    """The smallest case that still fails; `model` is it as a spec has it, `command` repeats it."""
+
+    case: str
+    recipe: str
+    engine: str
+    check: str
+    verdict: str
+    text: str
+    model: Mapping[str, Any]
+    is_confirmed: bool
+    command: str
+    reduction: ReductionSteps
+    script: str = ""
+    is_shown: bool = False
+
+    @property
+    def rows(self) -> Sequence[ReductionStep]:
+        """The steps, each smaller than the one before."""
+        return self.reduction.steps
+
+
+@dataclass(frozen=True)
+class ReducedFailure:
+    """One failure of a run and the folder that has its smallest case; `error`: why it has none."""
+
+    case: str
+    recipe: str
+    engine: str
+    verdict: str
+    folder: str
+    command: str = ""
+    error: str = ""
+    is_confirmed: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Reductions(Result):
+    """The failures of a run of assay.conform, each reduced once."""
+
+    run: str
+    failures: tuple[ReducedFailure, ...] = ()
+
+    @property
+    def rows(self) -> Sequence[ReducedFailure]:
+        """The failures."""
+        return self.failures
+
+
+@dataclass(frozen=True)
+class ConformanceResult:
+    """One conformance case with one recipe.
+
+    `verdict`: pass, vacuous, unsupported, fail_numeric, crashed, …. `known`: what the lists of
+    known gaps say of it. `error_bound_ratio`: the worst error by what is allowed; None: not judged.
+    """
+
+    name: str
+    operator_name: str
+    dtype: str
+    recipe: str
+    engine: str
+    options: str
+    verdict: str
+    known: str
+    stage: str
+    reason_code: str
+    text: str
+    delegation: str
+    command: str
+    case_key: str = ""
+    shape_class: str = ""
+    error_bound_ratio: float | None = None
+
+
+@dataclass(frozen=True)
+class ConformanceChange:
+    """A case whose verdict differs from that of an earlier run."""
+
+    name: str
+    recipe: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class OperatorCoverage:
+    """How many conformance cases an operator has, or why it has none."""
+
+    operator_name: str
+    cases: int
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Conformance(Result):
+    """What a backend runs, refuses, gets wrong or dies of."""
+
+    run_id: str
+    suite: str
+    tier: str
+    results: tuple[ConformanceResult, ...] = ()
+    coverage: tuple[OperatorCoverage, ...] = ()
+    changes: tuple[ConformanceChange, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> Sequence[ConformanceResult]:
+        """The results."""
+        return self.results
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Coverage(Result):
+    """How many conformance cases each core operator has."""
+
+    coverage: tuple[OperatorCoverage, ...] = ()
+
+    @property
+    def rows(self) -> Sequence[OperatorCoverage]:
+        """The operators."""
+        return self.coverage
+
+
+@dataclass(frozen=True)
+class RunEntry:
+    """A stored run: its id, and what `assay list runs` says of it."""
+
+    name: str
+    text: str
+
+    @property
+    def run_id(self) -> str:
+        """The id."""
+        return self.name
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Runs(Result):
+    """The newest runs of a store, newest first."""
+
+    items: tuple[RunEntry, ...] = ()
+
+    @property
+    def rows(self) -> Sequence[RunEntry]:
+        """The runs."""
+        return self.items
+
+
+def conformance_from_json(source: Mapping[str, Any], /, **given: Any) -> Conformance:
+    """What a document of schema assay/conformance/1 holds."""
+    return read_fields(Conformance, source, run_id=source["run"]["id"], **given)
+
+
+SCHEMAS: dict[str, type[Result]] = {
+    "assay/comparison/1": Comparison,
+    "assay/stored-comparison/1": StoredComparison,
+    "assay/profile/1": Profile,
+    "assay/calibration/1": Calibration,
+    "assay/reduction/1": Reduction,
+    "assay/reductions/1": Reductions,
+    "assay/conformance_coverage/1": Coverage,
+    "assay/list/1": Runs,
+}
+"""The documents whose fields are those of a class."""

@@ -1,0 +1,68 @@
+"""Every flag of a verb is a keyword of its function, or stands in a list with the reason."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import assay
+from assay import _options
+
+HELP = Path(__file__).parents[3] / "tests" / "golden" / "help"
+VERBS = {
+    "attribute": (assay.AttributeOptions, ()),
+    "bench": (assay.BenchOptions, ()),
+    "calibrate": (assay.CalibrateOptions, ()),
+    "compare": (assay.CompareOptions, ()),
+    "conform": (assay.ConformOptions, ()),
+    "eval": (assay.EvaluateOptions, ()),
+    "profile": (assay.ProfileOptions, ()),
+    "reduce": (assay.ReduceOptions, ("run",)),
+    "report": (assay.ReportOptions, ()),
+    "run": (assay.RunOptions, ()),
+}
+"""The options of each verb, and flags that are arguments of their own."""
+
+WITHOUT_SENSE = {
+    "--help": "help(assay.bench)",
+    "--format": "a result is all formats at once",
+    "--out": "save_html, save_json, report=",
+    "--quiet": "a library does not print",
+    "--dry-run": "prints a plan and stops; nothing of it is a value",
+}
+
+
+def flags_of_verb(verb):
+    """Each flag of a verb's help with its other spellings."""
+    flags = []
+    for line in (HELP / f"{verb}.txt").read_text().splitlines():
+        found = re.match(r"\s+((?:--?[a-z][\w-]*,\s*)*--?[a-z][\w-]*)(?:\s|:|=|$)", line)
+        if found:
+            spellings = {word.strip() for word in found[1].split(",")}
+            flags.append({word for word in spellings if word.startswith("--")})
+    return flags
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_each_flag_is_a_keyword(verb):
+    options, arguments = VERBS[verb]
+    flags = flags_of_verb(verb)
+    assert {"--store"} in flags
+    names = {*options.__annotations__, *arguments}
+    reached = {_options.flag_from_name(name) for name in names}
+    missing = [flag for flag in flags if not flag & {*reached, *WITHOUT_SENSE}]
+    assert missing == []
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_each_keyword_is_a_flag(verb):
+    options, arguments = VERBS[verb]
+    known = {spelling for flag in flags_of_verb(verb) for spelling in flag}
+    names = {*options.__annotations__, *arguments}
+    assert {_options.flag_from_name(name) for name in names} <= known
+
+
+def test_a_docstring_explains_each_keyword():
+    text = Path(_options.__file__).read_text()
+    names = {name for options, _ in VERBS.values() for name in options.__annotations__}
+    assert sorted(name for name in names if f"`{name}`" not in text) == []
