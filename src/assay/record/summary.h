@@ -16,6 +16,7 @@
 #include "assay/record/metric.h"
 #include "assay/record/profile.h"
 #include "assay/record/run.h"
+#include "assay/record/trade_off.h"
 
 namespace assay {
 
@@ -134,6 +135,7 @@ struct CaseSummary {
   std::optional<MemoryReport> memory;
   std::vector<LeakFinding> leaks;
   std::optional<ProfileReport> profile;
+  std::optional<ProfileBreakdown> breakdown;      ///< The profile, by what takes its time.
   std::optional<InstructionReport> instructions;  ///< When callgrind was asked for.
   Json manifest;                                  ///< Null when the artifact was not made.
   Json effective_options;
@@ -167,6 +169,7 @@ struct RunSummary {
   std::optional<Calibration> calibration;  ///< The newest of this environment.
   std::string baseline;                    ///< Recipe name that ratios refer to; empty: none.
   std::vector<CaseSummary> cases;
+  std::vector<TradeOff> trade_offs;  ///< One for each model that has several points.
   std::vector<ComparisonSummary> comparisons;
 };
 

@@ -18,6 +18,7 @@
 #include "assay/record/metric.h"
 #include "assay/record/run.h"
 #include "assay/record/summary.h"
+#include "assay/record/trade_off.h"
 #include "assay/report/format.h"
 
 namespace assay::report {
@@ -218,6 +219,10 @@ std::string text_of_error(const OutputError& output, std::string_view metric) {
   return bound == output.bounds.end()
              ? text
              : fmt::format("{} ({})", text, text_of_limit(metric, bound->second));
+}
+
+std::string line_from_trade_off(const TradeOff& trade_off) {
+  return printable(fmt::format("{}: {}", trade_off.model, trade_off.text));
 }
 
 std::string tally_of(const std::vector<CaseSummary>& cases) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "assay/record/summary.h"
+#include "assay/record/trade_off.h"
 #include "assay/report/text_table.h"
 
 /// A case in words and cells, the same in every text format.
@@ -49,6 +50,9 @@ std::map<std::string, std::string> decisive_bounds(const CaseSummary& cell);
 
 /// "≥ 8", "≤ 0.001": a limit in the metric's sense.
 std::string text_of_limit(std::string_view metric, double limit);
+
+/// "mobilenet_v2: fastest that keeps accuracy: …".
+std::string line_from_trade_off(const TradeOff& trade_off);
 
 /// "2 pass, 1 fail", in the order of the verdicts; verdicts that nobody has are left out.
 std::string tally_of(const std::vector<CaseSummary>& cases);

@@ -34,11 +34,13 @@
 #include "assay/summary/launch_notes.h"
 #include "assay/summary/leaks.h"
 #include "assay/summary/parity.h"
+#include "assay/summary/profile_breakdown.h"
 #include "assay/summary/program.h"
 #include "assay/summary/reproduce.h"
 #include "assay/summary/scenario_notes.h"
 #include "assay/summary/steady_part.h"
 #include "assay/summary/timing.h"
+#include "assay/summary/trade_off.h"
 #include "assay/tensor/tensor.h"
 
 namespace assay {
@@ -320,6 +322,9 @@ Result<CaseSummary> summarize_case(const CaseRows& rows, const Reproduction& how
       summary.text = "evaluated, and held against no reference";
     }
   }
+  if (summary.profile) {
+    summary.breakdown = break_down_profile(summary);
+  }
   return summary;
 }
 
@@ -401,6 +406,7 @@ Result<RunSummary> summarize_run(ResultStore& store, const Run& run,
   tell_labels_apart(summary.cases);
   add_speedups(summary);
   compare_inputs(summary.cases);
+  summary.trade_offs = find_trade_offs(summary.cases);
   summary.comparisons = summarize_comparisons(comparisons, compared);
   return summary;
 }
