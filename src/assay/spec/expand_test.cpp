@@ -229,8 +229,7 @@ TEST_F(ExpandSpec, RefusesAnUnknownEngineByName) {
 TEST_F(ExpandSpec, RefusesADeviceThatIsNotThereOrThereTwice) {
   const auto absent = error_of({{"devices", {"local", "adb:pixel8"}}});
   EXPECT_EQ(absent.code, ErrorCode::kInvalidArgument);
-  EXPECT_EQ(absent.message,
-            "x.json: devices[1]: there is no device 'adb:pixel8'; known: local");
+  EXPECT_EQ(absent.message, "x.json: devices[1]: there is no device 'adb:pixel8'; known: local");
   EXPECT_THAT(error_of({{"devices", {"lokal"}}}).message, HasSubstr("did you mean 'local'?"));
   const auto twice = error_of({{"devices", {"local", "local"}}});
   EXPECT_EQ(twice.code, ErrorCode::kInvalidArgument);
