@@ -188,8 +188,9 @@ def _is_known_node(node: ast.AST) -> bool:
     if isinstance(node, ast.Call):
         return isinstance(node.func, (ast.Attribute, ast.Name))
     if isinstance(node, ast.Constant):
-        is_text = isinstance(node.value, str)
-        return bool(_PLAIN.fullmatch(node.value)) if is_text else not isinstance(node.value, bytes)
+        if isinstance(node.value, str):
+            return bool(_PLAIN.fullmatch(node.value))
+        return not isinstance(node.value, bytes)
     return isinstance(node, _NODES)
 
 
