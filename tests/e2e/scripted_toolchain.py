@@ -79,6 +79,9 @@ def build(request: Document, folder: Path) -> Document:
     for outcome in ("unsupported", "aot_error"):
         if outcome in parts:
             return {"outcome": outcome, "stage": "lower", "text": f"{outcome} on order"}
+    if "invalid_request" in parts:
+        told = {"stage": "model", "text": "net does not run with the inputs that are given"}
+        return {"outcome": "aot_error", "reason_code": "invalid_request", **told}
     program: Document = {
         **{"inputs": [VECTOR] * len(parts), "outputs": [VECTOR] * len(parts)},
         "output": {"rule": "affine", "a": 2, "b": 1},

@@ -276,6 +276,20 @@ def test_a_factory_that_its_file_does_not_define(place: Workplace) -> None:
     assert not place.store.exists()
 
 
+def test_a_request_that_the_toolchain_finds_wrong_is_the_users(place: Workplace) -> None:
+    place.use_script_as_toolchain(Path(__file__).parent / "scripted_toolchain.py")
+    place.register_fake_as("executorch", "scripted", fmt="pte")
+    (place.folder / "net.py").write_text("def make():\n    pass\n", encoding="utf-8")
+    asked = ("net.py:make", "--recipe", "executorch/portable", "--engine", "executorch@scripted")
+    wrong = place.run("bench", *asked, "--args", '{"behaves": "invalid_request"}', "-q")
+    assert_told(wrong, USAGE, "net does not run with the inputs that are given")
+    assert wrong.out == ""
+    made = place.run("aot", *asked, "--args", '{"behaves": "invalid_request"}')
+    assert made.code == USAGE, made
+    faulty = place.run("bench", *asked, "--args", '{"behaves": "aot_error"}', "-q")
+    assert (faulty.code, "aot_error on order" in faulty.out) == (1, True), faulty
+
+
 def test_a_plugin_that_does_not_load_is_named(place: Workplace) -> None:
     broken = place.folder / "my_plugin.py"
     broken.write_text("import no_such_package\n", encoding="utf-8")

@@ -146,6 +146,11 @@ std::string text_from_number(double value, int digits) {
   return fixed(value, decimals_for(rounded, digits));
 }
 
+std::string text_from_count(double value) {
+  constexpr double kWholeFrom = 100;
+  return value < kWholeFrom ? fmt::format("{:.3g}", value) : fmt::format("{:.0f}", value);
+}
+
 std::string text_from_similarity(double value) {
   const double gap = 1 - value;
   if (!(gap > 0) || gap > 0.005) {

@@ -31,6 +31,9 @@ Scale scale_for(std::string_view unit, std::vector<double> values);
 /// "3190", "11.6", "0.0412", "1.2e-09": `digits` significant digits, none invented.
 std::string text_from_number(double value, int digits = 3);
 
+/// A mean number of things, whole from 100 on: "0.0333", "2", "12.5", "1234567".
+std::string text_from_count(double value);
+
 /// As `text_from_number`, but what is close to 1 never reads as 1: 0.99998 stays "0.99998".
 std::string text_from_similarity(double value);
 

@@ -12,6 +12,14 @@
 namespace assay::report {
 namespace {
 
+TEST(Format, RoundsAMeanCountButNoDigitOfALargeOne) {
+  EXPECT_EQ(text_from_count(1.0 / 30), "0.0333");
+  EXPECT_EQ(text_from_count(2), "2");
+  EXPECT_EQ(text_from_count(2.5), "2.5");
+  EXPECT_EQ(text_from_count(12.51), "12.5");
+  EXPECT_EQ(text_from_count(1234567), "1234567");
+}
+
 TEST(Number, HasThreeSignificantDigitsAndNoFalseOnes) {
   EXPECT_EQ(text_from_number(0), "0");
   EXPECT_EQ(text_from_number(1), "1.00");

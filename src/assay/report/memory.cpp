@@ -106,8 +106,8 @@ void add_malloc(const MemoryReport& memory, std::vector<std::string>& lines) {
                   text_from_bytes(static_cast<double>(counts->live_bytes)),
                   text_from_bytes(static_cast<double>(counts->peak_live_bytes)), counts->count);
   if (memory.inference_allocations && memory.inferences > 0) {
-    line += fmt::format("; {:g} allocations an inference",
-                        static_cast<double>(*memory.inference_allocations) / memory.inferences);
+    const auto each = static_cast<double>(*memory.inference_allocations) / memory.inferences;
+    line += fmt::format("; {} allocations an inference", text_from_count(each));
   }
   lines.push_back(std::move(line));
 }

@@ -167,7 +167,7 @@ std::string counters_text(const ProfileBreakdown& breakdown, std::size_t width) 
       const double each = *counter.value / breakdown.counted_iterations;
       text += line(fmt::format("{}: {} an inference{}", counter.name,
                                counter.name == "task-clock" ? text_from_duration_ns(each)
-                                                            : fmt::format("{:.6g}", each),
+                                                            : text_from_count(each),
                                counter.running_ratio < 0.999
                                    ? fmt::format(", scaled from {:.0f} % of the time",
                                                  counter.running_ratio * 100)
