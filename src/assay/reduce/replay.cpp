@@ -9,6 +9,7 @@
 #include <ostream>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 #include "assay/artifact/job_requests.h"
@@ -27,6 +28,12 @@ std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+/// A file that is empty, or whose first line was at least begun as that of a replay file.
+bool is_begun_replay(std::string_view content) {
+  const auto head = fmt::format(R"({{"schema":"{}")", kReplaySchema);
+  return content.starts_with(head) || std::string_view(head).starts_with(content);
+}
+
 }  // namespace
 
 Result<ReduceReplay> ReduceReplay::open(const std::filesystem::path& path,
@@ -37,6 +44,10 @@ Result<ReduceReplay> ReduceReplay::open(const std::filesystem::path& path,
   std::string content;
   if (std::filesystem::exists(path, error)) {
     ASSAY_ASSIGN_OR_RETURN(content, read_file(path));
+  }
+  if (!is_begun_replay(content)) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("'{}' is no replay file; name another", path.string()));
   }
   const auto whole = content.rfind('\n') + 1;  // npos + 1 is 0: no line is whole.
   content.resize(whole);
@@ -66,10 +77,6 @@ Status ReduceReplay::read(const std::string& content, const std::string& subject
       return fail(ErrorCode::kCorrupt, where + " is no line of a replay file; remove the file");
     }
     if (number == 1) {
-      if (parsed->value("schema", "") != kReplaySchema) {
-        return fail(ErrorCode::kInvalidArgument,
-                    fmt::format("'{}' is no replay file; name another", path_.string()));
-      }
       if (parsed->value("subject", "") != subject) {
         return fail(ErrorCode::kInvalidArgument,
                     fmt::format("'{}' belongs to another case, recipe, engine, toolchain or check; "

@@ -64,6 +64,20 @@ TEST_F(ReplayTest, RefusesWhatIsNoReplayFile) {
   EXPECT_EQ(ReduceReplay::open(path_, "x").error().code, ErrorCode::kInvalidArgument);
 }
 
+TEST_F(ReplayTest, LeavesAFileWithoutAnEndOfLineAlone) {
+  for (const std::string text : {"notes without an end", "{\"schema\":\"other", "{"}) {
+    ASSERT_TRUE(write_file_atomically(path_, text).has_value());
+    const auto opened = ReduceReplay::open(path_, "x");
+    if (text == "{") {  // As a death at the first letter leaves it.
+      EXPECT_TRUE(opened.has_value());
+      continue;
+    }
+    ASSERT_FALSE(opened.has_value()) << text;
+    EXPECT_EQ(opened.error().code, ErrorCode::kInvalidArgument);
+    EXPECT_EQ(read_file(path_).value(), text);
+  }
+}
+
 TEST_F(ReplayTest, ADamagedLineIsToldAndNotSkipped) {
   ASSERT_TRUE(ReduceReplay::open(path_, "x"));
   append("{\"candidate\": 1}\n{}\n");
