@@ -1,5 +1,6 @@
 #include "assay/artifact/manifest.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -129,6 +130,19 @@ Status check_names(const Json& document) {
   return {};
 }
 
+/// What is loaded is one of the files, whose digests are checked; what only lowers has none.
+Status check_entry(const Json& manifest) {
+  if (manifest.at("entry").is_null()) {
+    return {};
+  }
+  const auto entry = manifest.at("entry").get<std::string>();
+  const bool is_file = std::ranges::any_of(
+      manifest.at("files"), [&entry](const Json& file) { return file.at("name") == entry; });
+  return is_file
+             ? Status()
+             : fail(ErrorCode::kCorrupt, fmt::format("the entry '{}' is none of its files", entry));
+}
+
 Status check(const Json& document, std::span<const Field> fields, const stdfs::path& folder) {
   auto status = check_fields(document, fields);
   if (status) {
@@ -136,6 +150,9 @@ Status check(const Json& document, std::span<const Field> fields, const stdfs::p
   }
   if (status) {
     status = check_names(document);
+  }
+  if (status && document.contains("entry")) {
+    status = check_entry(document);
   }
   if (!status) {
     status.error().message =

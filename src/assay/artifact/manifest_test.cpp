@@ -97,6 +97,13 @@ TEST(Manifest, LeadsToNoFileElsewhere) {
   EXPECT_THAT(complaint_after("/files/0/name", ""), HasSubstr("no name of a file"));
 }
 
+TEST(Manifest, LoadsOneOfItsFiles) {
+  for (const auto* entry : {"../x", "/etc/passwd", "other.pte", ""}) {
+    EXPECT_THAT(complaint_after("/entry", entry), HasSubstr("is none of its files")) << entry;
+  }
+  EXPECT_THAT(complaint_after("/files", Json::array()), HasSubstr("is none of its files"));
+}
+
 TEST(ReferenceDocument, HasItsKind) {
   const auto document = Json::parse(R"({"kind": "qdq", "files": []})");
   EXPECT_EQ(reference_from_document("key", "/r", document).value().kind, "qdq");
