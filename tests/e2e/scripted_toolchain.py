@@ -86,9 +86,7 @@ def build(request: Document, folder: Path) -> Document:
     }
     if "crash" in parts:
         program["misbehave"] = {"at": "first", "do": "segfault"}
-    # Programs with the same bytes are one artifact with one manifest.
-    indent = 1 if "left" in parts else None
-    (folder / "program.fake.json").write_text(json.dumps(program, indent=indent))
+    (folder / "program.fake.json").write_text(json.dumps(program))
     described: Document = delegation_of(parts[0])
     if len(parts) > 1:
         described["parts"] = [

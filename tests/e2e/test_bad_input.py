@@ -249,6 +249,28 @@ def test_report_that_cannot_be_written_is_told_before_anything_is_measured(
     assert not place.store.exists()
 
 
+def test_no_report_takes_the_place_of_a_store_or_an_input(place: Workplace) -> None:
+    net = place.program("net")
+    spec = place.spec(net)
+    assert place.run("run", spec).code == 0
+    link = place.folder / "link.json"
+    link.symlink_to(spec)
+    kept = {path: path.read_bytes() for path in (place.store, spec, net)}
+    for arguments in (
+        ("report", "--out", place.store),
+        ("run", spec, "--out", place.store, "--quiet"),
+        ("run", spec, "--report", spec, "--quiet"),
+        ("run", spec, "--report", link, "--quiet"),
+        ("run", spec, "--report", net, "--quiet"),
+        ("bench", net, "--out", net, "--quiet"),
+    ):
+        finished = place.run(*arguments)
+        assert_told(finished, USAGE, "would take its place", "name another file")
+        assert {path: path.read_bytes() for path in kept} == kept, arguments
+    assert place.run("run", spec, "--out", "text", "--quiet").code == 0
+    assert place.run("run", spec, "--out", "text", "--quiet").code == 0
+
+
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of two megabytes."""

@@ -97,6 +97,23 @@ def test_resuming_a_finished_run_measures_nothing(place: Workplace) -> None:
     assert place.launch_ids() == done
 
 
+def test_two_resumes_at_once_do_each_launch_once(place: Workplace) -> None:
+    programs = (place.program(f"net{i}", execute_ns=10_000_000) for i in range(5))
+    process = place.start("run", place.spec(*programs, measure=ROUNDS), "--quiet")
+    wait_until(has_launches(place, 6))
+    process.kill()
+    process.communicate()
+    wait_until(lambda: place.processes() == [])
+    assert len(place.launch_ids()) < LAUNCHES
+
+    both = [place.start("run", "--resume", "latest", "--format", "csv") for _ in range(2)]
+    finished = [wait_for_end(one) for one in both]
+
+    assert [one.code for one in finished] == [0, 0], finished
+    assert finished[0].out == finished[1].out
+    assert_each_launch_was_done_once(place)
+
+
 def test_resume_finds_the_files_of_the_spec_from_any_folder(place: Workplace) -> None:
     place.program("net")
     spec = place.spec({"ref": "net.fake.json"})
@@ -120,6 +137,7 @@ def test_run_that_died_while_it_listed_its_cases_resumes_with_all(place: Workpla
         for table in ("sample_block", "launch", "attempt"):
             store.execute(f"delete from {table}")
         store.execute("delete from run_case where rowid = (select max(rowid) from run_case)")
+        store.execute("update run set finished_unix_ns = 0")
     resumed = place.run("run", "--resume", "latest", "--format", "json")
     assert resumed.code == 0, resumed
     assert len(resumed.json()["cases"]) == 2
@@ -130,6 +148,8 @@ def test_resume_tells_of_files_that_have_changed_since(place: Workplace) -> None
     changed = place.program("one")
     assert place.run("run", place.spec(changed, place.program("two"))).code == 0
     place.program("one", execute_ns=5)
+    with contextlib.closing(sqlite3.connect(place.store)) as store, store:
+        store.execute("update run set finished_unix_ns = 0")
     resumed = place.run("run", "--resume", "latest", "--format", "json")
     assert "warning: 1 of the run's 2 cases cannot go on: a model file" in resumed.err
     assert len(resumed.json()["cases"]) == 2

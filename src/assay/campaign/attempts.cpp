@@ -24,6 +24,7 @@ Attempt Attempts::wanted(const PreparedCase& prepared, Pass pass) const {
   return {.run = run_,
           .case_key = prepared.key,
           .subject = prepared.subject_digest,
+          .artifact = prepared.artifact_id,
           .device = prepared.cell.device,
           .pass = pass,
           .worker = "local",
@@ -87,6 +88,8 @@ Result<AttemptState*> Attempts::find_or_begin(const PreparedCase& prepared, Pass
   }
   auto attempt = wanted(prepared, pass);
   attempt.id = make_uuid7();
+  // A process that removes a run may have taken with it what this one was not using yet.
+  ASSAY_RETURN_IF_ERROR(store_subject(store_, prepared));
   ASSAY_RETURN_IF_ERROR(store_.put_attempt(attempt));
   return &keep({.attempt = std::move(attempt)});
 }

@@ -66,6 +66,15 @@ class Campaign {
     ASSAY_RETURN_IF_ERROR(open_run());
     ASSAY_ASSIGN_OR_RETURN(prepared_, prepare_cases(request_, tools_));
     given_ = EngineReferences(prepared_, request_.settings.against, request_.builds);
+    // What the store holds of the run is read under the lock: another process may resume it, too.
+    ASSAY_ASSIGN_OR_RETURN(const auto lock, tools_.lock_device());
+    if (request_.is_resumed) {
+      ASSAY_ASSIGN_OR_RETURN(const auto stored, tools_.store.get_run(request_.run.id));
+      if (stored.finished_unix_ns != 0) {
+        return {};
+      }
+      ASSAY_RETURN_IF_ERROR(attempts_.read());
+    }
     ASSAY_RETURN_IF_ERROR(close_refused_cases());
     ASSAY_RETURN_IF_ERROR(close_cases_without_artifact());
     reopen_lost_references();
@@ -83,7 +92,7 @@ class Campaign {
     for (const auto& cell : request_.cases) {
       ASSAY_RETURN_IF_ERROR(tools_.store.add_case(request_.run.id, cell));
     }
-    return request_.is_resumed ? attempts_.read() : Status();
+    return {};
   }
 
   /// Whether a timed case needs no further launch; one that stays wide at its end is told.
@@ -179,15 +188,11 @@ class Campaign {
   Status execute_steps() {
     const auto steps = all_steps();
     std::optional<Pass> phase;
-    std::shared_ptr<void> lock;
     for (std::size_t i = 0; i < steps.size(); ++i) {
       if (tools_.listener.should_stop()) {
         return fail(ErrorCode::kTimeout, "stopped before all cases were measured");
       }
       const auto& step = steps[i];
-      if (!lock) {
-        ASSAY_ASSIGN_OR_RETURN(lock, tools_.lock_device());
-      }
       if (phase != step.pass) {
         phase = step.pass;
         tools_.listener.on_phase(name_of(step.pass), count_open(steps, i, step.pass));

@@ -165,16 +165,23 @@ Status store_prepared(ResultStore& store, PreparedCase& prepared) {
   prepared.subject.engine_build_id = prepared.build.build_id;
   if (prepared.artifact) {
     prepared.subject.artifact_digest = prepared.artifact->digest();
-    ASSAY_RETURN_IF_ERROR(store.add_artifact(*prepared.artifact));
+    prepared.artifact_id = prepared.artifact->id();
   }
   for (const auto& [kind, reference] : prepared.references) {
     ASSAY_RETURN_IF_ERROR(store.add_reference(reference));
   }
   prepared.subject_digest = subject_key(prepared.subject);
-  return store.add_subject(prepared.subject);
+  return store_subject(store, prepared);
 }
 
 }  // namespace
+
+Status store_subject(ResultStore& store, const PreparedCase& prepared) {
+  if (prepared.artifact) {
+    ASSAY_RETURN_IF_ERROR(store.add_artifact(*prepared.artifact));
+  }
+  return store.add_subject(prepared.subject);
+}
 
 Case case_of_pieces(const Case& cell, std::vector<std::string> layers) {
   auto apart = cell;

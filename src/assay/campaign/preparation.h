@@ -23,7 +23,8 @@ struct PreparedCase {
   Subject subject;
   std::string subject_digest;  ///< subject_key of the subject.
   std::optional<Artifact> artifact;
-  AotReply failure;                                    ///< Why there is no artifact.
+  std::string artifact_id;  ///< Artifact::id, once it is stored; empty: there is none.
+  AotReply failure;         ///< Why there is no artifact.
   std::map<std::string, Reference> references;         ///< By kind.
   std::map<std::string, AotReply> missing_references;  ///< By kind: why it could not be made.
   std::shared_ptr<const PreparedCase> pieces;  ///< Its layers apart, where its layers are outputs.
@@ -35,6 +36,9 @@ Case case_of_pieces(const Case& cell, std::vector<std::string> layers);
 /// brings along come out of a reference: where none could be made, the model itself fails, and that
 /// is no fault of the backend.
 std::optional<AotReply> why_not_launched(const PreparedCase& prepared);
+
+/// The artifact and the subject that an attempt at the case refers to.
+Status store_subject(ResultStore& store, const PreparedCase& prepared);
 
 /// Takes artifacts and references from the cache, has the rest made, and stores them with the
 /// subjects. A case whose artifact cannot be made is prepared with its failure. Errors: what stops

@@ -165,6 +165,7 @@ Result<Run> new_run(const Spec& spec, const CampaignFlags& flags, const Environm
           .spec_digest = spec.digest,
           .spec = resumable_document(spec),
           .environment = environment.id,
+          .environment_key = environment_key(environment),
           .started_unix_ns = unix_time_ns()};
   ASSAY_ASSIGN_OR_RETURN(auto labels, labels_from(flags.run.labels));
   labels.merge(run.labels);

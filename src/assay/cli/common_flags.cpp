@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -31,6 +33,15 @@ namespace {
 
 std::filesystem::path default_store() { return assay_home() / "assay.db"; }
 
+Result<std::unique_ptr<ResultStore>> open_store(const std::string& path, StoreAccess access) {
+  auto store =
+      open_sqlite_store(path.empty() ? default_store() : std::filesystem::path(path), access);
+  if (!store) {
+    return fail_with_context(std::move(store).error(), "the store");
+  }
+  return store;
+}
+
 Result<ReportFormat> format_of_file(const std::string& file) {
   const auto extension = std::filesystem::path(file).extension().string();
   for (const auto& format : report_formats()) {
@@ -44,7 +55,30 @@ Result<ReportFormat> format_of_file(const std::string& file) {
                           file, extension));
 }
 
-Status check_writable(const std::string& file) {
+bool is_database(const std::string& file) {
+  constexpr std::string_view kHead = "SQLite format 3";
+  std::string head(kHead.size(), '\0');
+  std::ifstream source(file, std::ios::binary);
+  return source.read(head.data(), static_cast<std::streamsize>(head.size())) && head == kHead;
+}
+
+/// A report takes the place of an earlier report, and of nothing else that can be told apart.
+Status check_writable(const std::string& file, const std::vector<std::string>& inputs) {
+  if (is_database(file)) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("'{}' is a database, and a report would take its place; name another "
+                            "file",
+                            file));
+  }
+  for (const auto& input : inputs) {
+    std::error_code error;
+    if (std::filesystem::equivalent(file, input, error)) {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("'{}' is read by this command, and a report would take its place; "
+                              "name another file",
+                              file));
+    }
+  }
   // Appending opens without destroying what an earlier run left, should this one fail.
   const std::ofstream target(file, std::ios::app);
   if (!target) {
@@ -85,11 +119,11 @@ void StoreFlags::declare(CLI::App& app) {
 }
 
 Result<std::unique_ptr<ResultStore>> StoreFlags::open() const {
-  auto store = open_sqlite_store(path.empty() ? default_store() : std::filesystem::path(path));
-  if (!store) {
-    return fail_with_context(std::move(store).error(), "the store");
-  }
-  return store;
+  return open_store(path, StoreAccess::kWrite);
+}
+
+Result<std::unique_ptr<ResultStore>> StoreFlags::open_to_read() const {
+  return open_store(path, StoreAccess::kRead);
 }
 
 void ReportFlags::declare(CLI::App& app) {
@@ -113,11 +147,11 @@ Status ReportFlags::check() const {
   }
   ASSAY_RETURN_IF_ERROR(get_report_format(format));
   if (out != "-") {
-    ASSAY_RETURN_IF_ERROR(check_writable(out));
+    ASSAY_RETURN_IF_ERROR(check_writable(out, inputs));
   }
   for (const auto& file : files) {
     ASSAY_RETURN_IF_ERROR(format_of_file(file));
-    ASSAY_RETURN_IF_ERROR(check_writable(file));
+    ASSAY_RETURN_IF_ERROR(check_writable(file, inputs));
   }
   return {};
 }

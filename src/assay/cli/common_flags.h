@@ -25,6 +25,8 @@ struct StoreFlags {
   void declare(CLI::App& app);
   /// Errors: the store's, saying how to choose another place.
   [[nodiscard]] Result<std::unique_ptr<ResultStore>> open() const;
+  /// For what only reads: makes no store, and leaves the one that is there as it is.
+  [[nodiscard]] Result<std::unique_ptr<ResultStore>> open_to_read() const;
 };
 
 /// Where a report goes: every verb that ends with one.
@@ -34,12 +36,13 @@ struct ReportFlags {
   bool has_memory_tables = false;
   std::vector<std::string> files;  ///< More reports; each file's extension names its format.
   std::string baseline;
+  std::vector<std::string> inputs;  ///< Files of the command, which no report may replace.
 
   void declare(CLI::App& app);
   /// The part of it that says where to and in which format.
   void declare_targets(CLI::App& app);
-  /// Checks formats and that each file can be written, before anything is measured.
-  /// Errors: kNotFound (format), kUnavailable (file).
+  /// Checks formats and that each file can be written and is no input and no store, before
+  /// anything is measured. Errors: kNotFound (format), kUnavailable (file), kInvalidArgument.
   [[nodiscard]] Status check() const;
   /// Writes the summary to stdout or --out, and to every file.
   [[nodiscard]] Status write(const RunSummary& summary, bool has_accuracy_tables) const;

@@ -1,6 +1,7 @@
 #include "assay/cli/execute_spec.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <expected>
 #include <fmt/format.h>
 #include <iterator>
@@ -38,9 +39,15 @@ bool is_wanted_case(const Case& cell, const std::string& only) {
 
 Status print_campaign_plan(const CampaignRequest& request, const CampaignFlags& flags) {
   const auto& cases = request.cases;
-  ASSAY_ASSIGN_OR_RETURN(const auto store, flags.store.open());
+  const auto store = flags.store.open_to_read();
+  if (!store && store.error().code != ErrorCode::kNotFound) {
+    return std::unexpected(store.error());
+  }
   for (const auto& cell : cases) {
-    ASSAY_ASSIGN_OR_RETURN(const auto past_ns, store->past_duration_ns(case_key(cell)));
+    std::int64_t past_ns = 0;
+    if (store) {
+      ASSAY_ASSIGN_OR_RETURN(past_ns, (*store)->past_duration_ns(case_key(cell)));
+    }
     fmt::print("{}  {:<60} {}\n", case_key(cell).substr(0, 12), label_of(cell),
                past_ns == 0 ? "never run"
                             : "last time " + text_from_duration_ns(static_cast<double>(past_ns)));
@@ -80,6 +87,23 @@ Status keep_cases_of_run(const Run& run, const CampaignFlags& flags, CampaignReq
   return {};
 }
 
+ReportFlags with_files_of_spec(ReportFlags flags, const Spec& spec) {
+  for (const auto& model : spec.models) {
+    for (const auto& file :
+         {model.model.ref, model.input_file, model.expected_file, model.calibration_file}) {
+      if (!file.empty()) {
+        flags.inputs.push_back(file);
+      }
+    }
+  }
+  return flags;
+}
+
+std::string baseline_of_run(const Run& run, const CampaignFlags& flags) {
+  const bool is_given = !flags.report.baseline.empty() || !run.spec.is_object();
+  return is_given ? flags.report.baseline : run.spec.value("baseline", "");
+}
+
 /// Runs the campaign; being asked to stop is no failure here: what was measured is reported.
 Result<bool> run_to_end_or_stop(const CampaignRequest& request, ResultStore& store,
                                 const CampaignFlags& flags) {
@@ -106,7 +130,7 @@ void CampaignFlags::declare(CLI::App& app) {
 
 Result<ExitCode> execute_spec(const Spec& spec, const CampaignFlags& flags,
                               const std::optional<Run>& resumed) {
-  ASSAY_RETURN_IF_ERROR(flags.report.check());
+  ASSAY_RETURN_IF_ERROR(with_files_of_spec(flags.report, spec).check());
   if (flags.report.format == "list") {
     return ExitCode::kOk;
   }
@@ -132,11 +156,8 @@ Result<ExitCode> execute_spec(const Spec& spec, const CampaignFlags& flags,
   }
   ASSAY_ASSIGN_OR_RETURN(const bool is_done, run_to_end_or_stop(request, *store, flags));
   ASSAY_ASSIGN_OR_RETURN(const auto run, store->get_run(request.run.id));
-  ASSAY_ASSIGN_OR_RETURN(
-      const auto summary,
-      summarize_run(
-          *store, run,
-          {.baseline = flags.report.baseline.empty() ? spec.baseline : flags.report.baseline}));
+  ASSAY_ASSIGN_OR_RETURN(const auto summary,
+                         summarize_run(*store, run, {.baseline = baseline_of_run(run, flags)}));
   ASSAY_RETURN_IF_ERROR(flags.report.write(summary, flags.has_accuracy_tables));
   if (is_done && !flags.bundle.empty()) {
     ASSAY_RETURN_IF_ERROR(write_bundles(request, summary, flags));
@@ -145,6 +166,17 @@ Result<ExitCode> execute_spec(const Spec& spec, const CampaignFlags& flags,
     log_line(LogLevel::kInfo, fmt::format("stopped; go on with: assay run --resume {}", run.id));
     return ExitCode::kInterrupted;
   }
+  return exit_code_from_summary(summary);
+}
+
+Result<ExitCode> report_stored_run(ResultStore& store, const Run& run, const CampaignFlags& flags) {
+  ASSAY_RETURN_IF_ERROR(flags.report.check());
+  if (flags.report.format == "list") {
+    return ExitCode::kOk;
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto summary,
+                         summarize_run(store, run, {.baseline = baseline_of_run(run, flags)}));
+  ASSAY_RETURN_IF_ERROR(flags.report.write(summary, flags.has_accuracy_tables));
   return exit_code_from_summary(summary);
 }
 

@@ -8,6 +8,7 @@
 #include "assay/cli/exit_code.h"
 #include "assay/record/run.h"
 #include "assay/spec/spec.h"
+#include "assay/store/result_store.h"
 
 namespace assay::cli {
 
@@ -15,5 +16,8 @@ namespace assay::cli {
 /// An interruption still reports what was measured, and says how to go on.
 Result<ExitCode> execute_spec(const Spec& spec, const CampaignFlags& flags,
                               const std::optional<Run>& resumed = {});
+
+/// Writes the reports of a run that came to its end, as execute_spec did.
+Result<ExitCode> report_stored_run(ResultStore& store, const Run& run, const CampaignFlags& flags);
 
 }  // namespace assay::cli

@@ -124,7 +124,7 @@ Result<ExitCode> compare_stored(const CompareOptions& options) {
     return fail(ErrorCode::kInvalidArgument,
                 "a stored run is compared with another one: assay compare run:ID run:ID");
   }
-  ASSAY_ASSIGN_OR_RETURN(const auto store, options.flags.store.open());
+  ASSAY_ASSIGN_OR_RETURN(const auto store, options.flags.store.open_to_read());
   ASSAY_ASSIGN_OR_RETURN(
       const auto found,
       compare_stored_runs(*store, std::string_view(options.quick.model).substr(kRunPrefix.size()),

@@ -119,11 +119,12 @@ void check_agent(Checklist& list) {
 }
 
 void check_store(const DoctorOptions& options, Checklist& list) {
-  const auto store = options.store.open();
-  list.tell(store.has_value(), "store",
-            store ? (options.store.path.empty() ? (assay_home() / "assay.db").string()
-                                                : options.store.path)
-                  : store.error().message);
+  const auto store = options.store.open_to_read();
+  const bool is_absent = !store && store.error().code == ErrorCode::kNotFound;
+  list.tell(store.has_value() || is_absent, "store",
+            store || is_absent ? (options.store.path.empty() ? (assay_home() / "assay.db").string()
+                                                             : options.store.path)
+                               : store.error().message);
 }
 
 Result<ExitCode> execute_doctor(const DoctorOptions& options) {

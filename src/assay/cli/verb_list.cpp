@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <expected>
 #include <fmt/format.h>
 #include <iostream>
 #include <iterator>
@@ -123,8 +124,14 @@ Result<Items> list_metrics(const ListOptions& /*options*/) {
 }
 
 Result<Items> list_runs(const ListOptions& options) {
-  ASSAY_ASSIGN_OR_RETURN(const auto store, options.store.open());
-  ASSAY_ASSIGN_OR_RETURN(const auto runs, store->list_runs({.limit = options.limit}));
+  const auto store = options.store.open_to_read();
+  if (!store && store.error().code == ErrorCode::kNotFound && options.store.path.empty()) {
+    return Items{};
+  }
+  if (!store) {
+    return std::unexpected(store.error());
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto runs, (*store)->list_runs({.limit = options.limit}));
   Items items;
   for (const auto& listing : runs) {
     items.push_back(

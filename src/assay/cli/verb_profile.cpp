@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "assay/artifact/cache.h"
+#include "assay/base/clock.h"
 #include "assay/base/enum_names.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
@@ -101,7 +102,8 @@ Status add_profiles(ResultStore& store, std::string_view id, Profiles& profiles)
   return {};
 }
 
-Result<Profiles> measure_profiles(const ProfileOptions& options, const CampaignRequest& request) {
+Result<Profiles> measure_profiles(const ProfileOptions& options, CampaignRequest request) {
+  request.finishes_run = !options.has_instructions;
   ASSAY_ASSIGN_OR_RETURN(const auto store, options.flags.store.open());
   {
     Progress progress(options.flags.run.is_quiet);
@@ -110,6 +112,7 @@ Result<Profiles> measure_profiles(const ProfileOptions& options, const CampaignR
     ASSAY_RETURN_IF_ERROR(run_campaign(request, tools));
     if (options.has_instructions) {
       ASSAY_RETURN_IF_ERROR(count_instructions(request, tools, {.valgrind = find_valgrind()}));
+      ASSAY_RETURN_IF_ERROR(store->finish_run(request.run.id, unix_time_ns()));
     }
   }
   Profiles profiles;
@@ -119,7 +122,7 @@ Result<Profiles> measure_profiles(const ProfileOptions& options, const CampaignR
 
 /// "run:latest", or two of them.
 Result<Profiles> stored_profiles(const ProfileOptions& options) {
-  ASSAY_ASSIGN_OR_RETURN(const auto store, options.flags.store.open());
+  ASSAY_ASSIGN_OR_RETURN(const auto store, options.flags.store.open_to_read());
   Profiles profiles;
   for (const std::string_view text : {options.quick.model, options.other}) {
     if (text.empty()) {
@@ -173,14 +176,14 @@ Result<ExitCode> execute_profile(const ProfileOptions& options) {
   if (options.quick.model.starts_with(kRunPrefix)) {
     ASSAY_ASSIGN_OR_RETURN(profiles, stored_profiles(options));
   } else {
-    ASSAY_ASSIGN_OR_RETURN(const auto request, profile_request(options));
+    ASSAY_ASSIGN_OR_RETURN(auto request, profile_request(options));
     if (options.flags.run.is_dry_run) {
       for (const auto& cell : request.cases) {
         fmt::print("{}\n", label_of(cell));
       }
       return ExitCode::kOk;
     }
-    ASSAY_ASSIGN_OR_RETURN(profiles, measure_profiles(options, request));
+    ASSAY_ASSIGN_OR_RETURN(profiles, measure_profiles(options, std::move(request)));
   }
   print_profiles(options, profiles);
   if (!options.trace.empty()) {

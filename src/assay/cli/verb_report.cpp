@@ -23,7 +23,7 @@ Result<ExitCode> execute_report(const ReportOptions& options) {
   if (options.report.format == "list") {
     return ExitCode::kOk;
   }
-  ASSAY_ASSIGN_OR_RETURN(const auto store, options.store.open());
+  ASSAY_ASSIGN_OR_RETURN(const auto store, options.store.open_to_read());
   ASSAY_ASSIGN_OR_RETURN(const auto run, store->get_run(options.run));
   if (run.purpose == "conform") {
     return show_stored_conformance(options.report, *store, run);

@@ -1,7 +1,9 @@
+#include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "assay/base/log.h"
 #include "assay/base/result.h"
 #include "assay/cli/campaign_setup.h"
 #include "assay/cli/execute_spec.h"
@@ -22,6 +24,10 @@ struct RunOptions {
 Result<ExitCode> resume_run(const RunOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto store, options.flags.store.open());
   ASSAY_ASSIGN_OR_RETURN(const auto run, store->get_run(options.resume));
+  if (run.finished_unix_ns != 0 && !options.flags.run.is_dry_run) {
+    log_line(LogLevel::kInfo, fmt::format("run {} came to its end; this is its report", run.id));
+    return report_stored_run(*store, run, options.flags);
+  }
   ASSAY_ASSIGN_OR_RETURN(
       const auto spec, spec_from_json(run.spec, options.flags.toolchain.context("run " + run.id)));
   return execute_spec(spec, options.flags, run);
@@ -38,7 +44,9 @@ Result<ExitCode> execute_run(const RunOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(
       const auto spec,
       read_spec_file(options.spec_file, options.flags.toolchain.context(options.spec_file)));
-  return execute_spec(spec, options.flags);
+  auto flags = options.flags;
+  flags.report.inputs.push_back(options.spec_file);
+  return execute_spec(spec, flags);
 }
 
 }  // namespace

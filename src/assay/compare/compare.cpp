@@ -67,11 +67,20 @@ class Session {
 
   Result<Comparison> run() {
     ASSAY_RETURN_IF_ERROR(open());
+    std::shared_ptr<void> lock;
+    if (request_.is_resumed) {
+      // What the store holds is read under the lock: another process may resume the run, too.
+      ASSAY_ASSIGN_OR_RETURN(lock, tools_.lock_device());
+      ASSAY_ASSIGN_OR_RETURN(auto begun, find_unfinished_comparison(tools_.store, request_.run.id));
+      comparison_ = begun_again(std::move(begun));
+    }
     ASSAY_ASSIGN_OR_RETURN(auto sides,
                            SideRunner::prepare(request_, tools_, comparison_.plan.has_canary));
     PairRunner runner(request_, tools_, comparison_, std::move(sides));
     ASSAY_RETURN_IF_ERROR(check_duet(runner));
-    ASSAY_ASSIGN_OR_RETURN(const auto lock, tools_.lock_device());
+    if (!lock) {
+      ASSAY_ASSIGN_OR_RETURN(lock, tools_.lock_device());
+    }
     start_ns_ = monotonic_ns() - comparison_.wall_ns;
     take_over_earlier(runner);
     auto status = choose_pairing(runner);

@@ -113,6 +113,7 @@ Result<Attempt> SideRunner::attempt_of(const PreparedCase& prepared) {
                  .run = request_.run.id,
                  .case_key = case_key(prepared.cell),
                  .subject = subject_key(prepared.subject),
+                 .artifact = prepared.artifact_id,
                  .device = prepared.cell.device,
                  .pass = Pass::kTiming,
                  .worker = "local"};

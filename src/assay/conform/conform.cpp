@@ -282,12 +282,14 @@ Result<ConformReport> run_conformance(const ConformRequest& request, const Campa
     report.notes.emplace_back("the run was stopped before every case was judged");
   } else {
     report.run.finished_unix_ns = unix_time_ns();
-    ASSAY_RETURN_IF_ERROR(tools.store.finish_run(report.run.id, report.run.finished_unix_ns));
   }
   report.seconds = static_cast<double>(monotonic_ns() - begin_ns) / 1e9;
   const auto text = Json(report).dump(-1, ' ', false, Json::error_handler_t::replace);
   ASSAY_RETURN_IF_ERROR(tools.store.add_attachment(
       {.owner = report.run.id, .kind = std::string(kConformReportKind), .content = text}));
+  if (!judged.is_stopped) {
+    ASSAY_RETURN_IF_ERROR(tools.store.finish_run(report.run.id, report.run.finished_unix_ns));
+  }
   return report;
 }
 

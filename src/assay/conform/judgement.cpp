@@ -82,11 +82,10 @@ void add_program(const Json& manifest, Judgement& judgement) {
 }
 
 Result<Json> manifest_of(ResultStore& store, const Attempt& attempt) {
-  ASSAY_ASSIGN_OR_RETURN(const auto subject, store.get_subject(attempt.subject));
-  if (subject.artifact_digest.empty()) {
+  if (attempt.artifact.empty()) {
     return Json();
   }
-  ASSAY_ASSIGN_OR_RETURN(auto artifact, store.get_artifact(subject.artifact_digest));
+  ASSAY_ASSIGN_OR_RETURN(auto artifact, store.get_artifact(attempt.artifact));
   return std::move(artifact.manifest);
 }
 

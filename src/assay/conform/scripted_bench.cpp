@@ -128,6 +128,7 @@ Status ScriptedCampaign::execute(const CampaignRequest& request, const Case& cel
           {"program", {{"nodes_delegated", 0}, {"nodes_not_delegated", 3}, {"parts", parts}}}}};
   const Subject subject{.engine_build = cell.engine_build, .artifact_digest = artifact.digest()};
   attempt.subject = subject_key(subject);
+  attempt.artifact = artifact.id();
   attempt.outcome = outcome_of(verdict);
   attempt.stage = attempt.outcome == Outcome::kCompleted  ? Stage::kDone
                   : attempt.outcome == Outcome::kRunError ? Stage::kSteady

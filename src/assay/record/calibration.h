@@ -32,7 +32,7 @@ struct Calibration {
   std::vector<Detectable> detectable;
 };
 
-/// Attachment of an environment under this kind; its newest one counts.
+/// Attachment of an environment under this kind; a run counts the newest one from before it.
 inline constexpr const char* kCalibrationKind = "calibration";
 
 ASSAY_DECLARE_JSON(Detectable);

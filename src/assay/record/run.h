@@ -30,6 +30,9 @@ struct Environment {
   Json details = Json::object();
 };
 
+/// Digest of all that the machine told: one machine may tell several things over time.
+std::string environment_key(const Environment& environment);
+
 /// One execution of a set of cases.
 struct Run {
   std::string id;  ///< UUIDv7
@@ -40,7 +43,8 @@ struct Run {
   std::vector<std::string> argv;
   std::string spec_digest;
   Json spec;
-  std::string environment;
+  std::string environment;      ///< Id of the machine.
+  std::string environment_key;  ///< What the machine told then; empty: what it told last.
   std::int64_t started_unix_ns = 0;
   std::int64_t finished_unix_ns = 0;  ///< 0: not finished.
 };
@@ -51,6 +55,7 @@ struct Attempt {
   std::string run;
   std::string case_key;
   std::string subject;
+  std::string artifact;  ///< Artifact::id of the program; empty: there is none.
   std::string device = "local";
   Pass pass = Pass::kTiming;
   std::string worker;
@@ -69,6 +74,8 @@ struct Reference {
   std::string kind;  ///< "float32", "float64", "qdq", "lowered_eager"
   std::string folder;
   Json document;  ///< reference.json of docs/aot.md
+  /// Digest of the whole record; one that is made again may differ under the same key.
+  [[nodiscard]] std::string id() const;
 };
 
 ASSAY_DECLARE_JSON(Environment);

@@ -17,6 +17,10 @@ std::string Artifact::digest() const {
   return digest_of_json(digests);
 }
 
+std::string Artifact::id() const {
+  return digest_of_json(Json::array({key, folder, entry, files, manifest}));
+}
+
 std::string subject_key(const Subject& subject) { return digest_of_json(subject); }
 
 ASSAY_DEFINE_JSON(ArtifactFile, name, role, bytes, sha256)

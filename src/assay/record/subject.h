@@ -18,12 +18,15 @@ struct ArtifactFile {
 
 /// A program with its manifest (schema assay/manifest/1, docs/aot.md).
 struct Artifact {
-  std::string key;     ///< Of the cache: digest of what it was made from.
+  std::string key;     ///< Cache key: digest of what it was made from.
   std::string folder;  ///< Where its files lie on this host.
   std::string entry;   ///< Name of the file to load.
   std::vector<ArtifactFile> files;
   Json manifest;
-  [[nodiscard]] std::string digest() const;  ///< Of the files' digests.
+  /// Digest of the files' digests: equal for equal bytes, however they were made.
+  [[nodiscard]] std::string digest() const;
+  /// Digest of the whole record: what made it, where it lies, its files and its manifest.
+  [[nodiscard]] std::string id() const;
 };
 
 /// One installed build of an engine.
@@ -36,8 +39,8 @@ struct EngineBuild {
   [[nodiscard]] std::string reference() const { return name + "@" + label; }
 };
 
-/// What was measured: {engine build, toolchain, artifact}. Two rows with one case_key and different
-/// subjects are a before and an after.
+/// What was measured: {engine build, toolchain, bytes of the artifact}. Two rows with one case_key
+/// and different subjects are a before and an after.
 struct Subject {
   std::string engine_build;  ///< "executorch@1.5.1"
   std::string engine_build_id;

@@ -58,9 +58,9 @@ std::string line_from_calibration(const Calibration& calibration) {
                            shown.empty() ? " shows" : "", seconds(budget_ns));
     }
   }
-  return shown.empty()
-             ? ""
-             : fmt::format("{} (assay calibrate, {})", shown, date_of(calibration.unix_ns));
+  return shown.empty() ? ""
+                       : fmt::format("{} (assay calibrate of {}, {})", shown,
+                                     printable(calibration.program), date_of(calibration.unix_ns));
 }
 
 Json document_from_calibration(const Calibration& calibration) {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -8,6 +10,7 @@
 #include <vector>
 
 #include "assay/base/result.h"
+#include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/comparison.h"
 #include "assay/record/launch.h"
@@ -33,31 +36,52 @@ struct Attachment {
 
 /// Which runs are listed.
 struct RunFilter {
-  int limit = 20;
-  std::string purpose = {};  ///< "conform", "bench"; empty: any.
+  int limit = 20;                                  ///< Negative: all.
+  std::string purpose = {};                        ///< "conform", "measure"; empty: any.
+  std::map<std::string, std::string> labels = {};  ///< All of them; an empty value: any value.
+  /// Part of the id, the name, the command line, a label, or the label of a case, in any case of
+  /// its letters.
+  std::string text = {};
 };
 
+/// A run, and what a list shows of it without reading its samples.
 struct RunListing {
   Run run;
   int cases = 0;
   int launches = 0;
+  std::vector<std::string> models;   ///< References, each once, in order of the cases.
+  std::vector<std::string> recipes;  ///< The same of their names; a finished program has none.
+  std::map<Outcome, int> outcomes;   ///< How many attempts ended so.
+  int unfinished_attempts = 0;       ///< How many have no end.
+  std::vector<ComparisonVerdict> comparisons;  ///< Verdicts, in order of making.
+  std::int64_t bytes = 0;  ///< Size of its launches, samples and attachments in the store.
+
+  /// The command that made it: "bench"; empty where it was not started from a command line.
+  [[nodiscard]] std::string verb() const;
 };
 
 /// Keeps all that was measured. Every call is one transaction: what returned is on disk, and a
 /// process that dies loses nothing that returned. A record that others refer to comes first:
-/// environment, run, case, subject, attempt, launch (an empty environment or subject refers to
-/// none). Text that is not UTF-8 is stored with U+FFFD in place of the wrong bytes. Environments,
-/// cases, subjects, artifacts, references, metrics and attachments may be added again.
+/// environment, run, case, subject, artifact, attempt, launch (an empty environment, subject or
+/// artifact refers to none). Text that is not UTF-8 is stored with U+FFFD in place of the wrong
+/// bytes.
+///
+/// What is stored does not change. The key of an environment, subject, artifact, reference and
+/// attachment covers all of it: adding one again does nothing, and one that differs in anything is
+/// another row. What belongs to a run (cases, attempts, comparisons, launches, metrics) may be
+/// added, and cases, attempts, comparisons and metrics be put again, until the run is finished.
 ///
 /// Errors: kUnavailable (cannot write), kExhausted (disk full), kCorrupt (damaged), kNotFound (what
 /// the record refers to, or is asked for, is not there), kInvalidArgument (a run or launch whose id
-/// is there already). Not thread-safe; several processes may write to one store.
+/// is there already, a record of a run that is finished). Not thread-safe; several processes may
+/// write to one store.
 class ResultStore {
  public:
   virtual ~ResultStore() = default;
 
   virtual Status add_environment(const Environment& environment) = 0;
   virtual Status add_run(const Run& run) = 0;
+  /// The first end of a run stands. Errors: kNotFound.
   virtual Status finish_run(std::string_view run_id, std::int64_t finished_unix_ns) = 0;
   virtual Status add_case(std::string_view run_id, const Case& cell) = 0;
   virtual Status add_subject(const Subject& subject) = 0;
@@ -72,12 +96,23 @@ class ResultStore {
   virtual Status add_metrics(std::span<const MetricRow> metrics) = 0;
   virtual Status add_attachment(const Attachment& attachment) = 0;
 
-  /// Newest first.
+  /// Newest first: in the order in which they were added, and a merged one by its time.
   virtual Result<std::vector<RunListing>> list_runs(const RunFilter& filter) = 0;
+  /// Adds labels or replaces their values, then removes others, of a finished run, too: labels are
+  /// for people to sort by and no part of the result. Errors: kNotFound.
+  virtual Status tag_run(std::string_view run_id, const std::map<std::string, std::string>& labels,
+                         std::span<const std::string> removed) = 0;
+  /// Removes a run with all that nothing else refers to; references and the calibrations of
+  /// machines stay. A process that still writes to the run gets kNotFound. Errors: kNotFound.
+  virtual Status remove_run(std::string_view run_id) = 0;
+  /// Gives the room of what was removed back to the file system; returns how many bytes. Needs as
+  /// much free space as the store is large, and waits for other writers.
+  virtual Result<std::int64_t> vacuum() = 0;
   /// By id, unique prefix of an id, "latest", or "latest:conform": the newest of that purpose.
   /// Errors: kNotFound, listing the newest; kInvalidArgument for a prefix of several.
   virtual Result<Run> get_run(std::string_view reference) = 0;
-  virtual Result<Environment> get_environment(std::string_view id) = 0;
+  /// What the machine told when the run began.
+  virtual Result<Environment> environment_of_run(std::string_view run_id) = 0;
   virtual Result<std::vector<Case>> cases_of_run(std::string_view run_id) = 0;
   /// In order of making.
   virtual Result<std::vector<Attempt>> attempts_of_run(std::string_view run_id) = 0;
@@ -87,20 +122,28 @@ class ResultStore {
   virtual Result<std::vector<MetricRow>> metrics_of_attempt(std::string_view attempt_id) = 0;
   virtual Result<std::vector<Attachment>> attachments_of(std::string_view owner) = 0;
   virtual Result<Subject> get_subject(std::string_view subject_key) = 0;
-  virtual Result<Artifact> get_artifact(std::string_view digest) = 0;
-  virtual Result<Reference> get_reference(std::string_view key) = 0;
+  virtual Result<Artifact> get_artifact(std::string_view id) = 0;
+  virtual Result<Reference> get_reference(std::string_view id) = 0;
   /// Wall time that the case's passes took in its newest run, ns; 0 if it never ran.
   virtual Result<std::int64_t> past_duration_ns(std::string_view case_key) = 0;
 
   /// Copies every row of another store that this one lacks, and the end of runs and attempts that
-  /// were unfinished here; returns how many rows. Ids never clash. All or nothing.
-  /// Errors: kNotFound, kInvalidArgument (itself), kUnsupported (made by a newer Assay).
+  /// were unfinished here; returns how many rows. All or nothing; the other store is only read.
+  /// Errors: kNotFound, kInvalidArgument (itself), kUnsupported (made by a newer Assay), kCorrupt
+  /// (a row of one key that differs here and there: one of the two was changed).
   virtual Result<std::int64_t> merge_from(const std::filesystem::path& other) = 0;
 };
 
-/// Opens or makes an SQLite store and brings its schema up to date.
-/// Errors: also kUnsupported when a newer Assay made it.
-Result<std::unique_ptr<ResultStore>> open_sqlite_store(const std::filesystem::path& path);
+enum class StoreAccess : std::uint8_t {
+  kWrite,  ///< The store is made where it is absent, and brought up to date.
+  kRead,   ///< The file stays as it is, also where it may not be written; what writes fails.
+};
+
+/// Opens an SQLite store. One that is to be written is checked first: all of it where it is small.
+/// One of an older schema that is only read is read through a temporary copy.
+/// Errors: also kUnsupported when a newer Assay made it, kNotFound when there is none to read.
+Result<std::unique_ptr<ResultStore>> open_sqlite_store(const std::filesystem::path& path,
+                                                       StoreAccess access = StoreAccess::kWrite);
 
 /// A store that forgets everything with the process; passes the same contract tests.
 std::unique_ptr<ResultStore> make_memory_store();

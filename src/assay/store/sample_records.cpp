@@ -140,6 +140,7 @@ SampleRun add_sample_run(ResultStore& store) {
                     .run = sample.run.id,
                     .case_key = case_key(sample.cell),
                     .subject = subject_key(sample.subject),
+                    .artifact = sample.artifact.id(),
                     .worker = "host:1",
                     .lease_until_unix_ns = 8,
                     .n = 2};

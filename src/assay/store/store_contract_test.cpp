@@ -38,13 +38,13 @@ TEST_P(StoreContract, GivesBackARunAsItWasAdded) {
 
 TEST_P(StoreContract, GivesBackEveryOtherRecordAsItWasAdded) {
   const auto records = add_sample_run(store());
-  EXPECT_EQ(json_of(store().get_environment(records.environment.id).value()),
+  EXPECT_EQ(json_of(store().environment_of_run(records.run.id).value()),
             json_of(records.environment));
   EXPECT_EQ(json_of(store().get_subject(records.attempt.subject).value()),
             json_of(records.subject));
-  EXPECT_EQ(json_of(store().get_artifact(records.artifact.digest()).value()),
+  EXPECT_EQ(json_of(store().get_artifact(records.artifact.id()).value()),
             json_of(records.artifact));
-  EXPECT_EQ(json_of(store().get_reference(records.reference.key).value()),
+  EXPECT_EQ(json_of(store().get_reference(records.reference.id()).value()),
             json_of(records.reference));
   EXPECT_EQ(json_of(store().cases_of_run(records.run.id).value()),
             json_of(std::vector{records.cell}));
@@ -245,7 +245,7 @@ TEST_P(StoreContract, FindsRunsByIdPrefixAndAsLatest) {
   }
   EXPECT_EQ(store().get_run("aa11").value().id, "aa11");
   EXPECT_EQ(store().get_run("bb").value().id, "bb33");
-  EXPECT_EQ(store().get_run("latest").value().id, "aa22");
+  EXPECT_EQ(store().get_run("latest").value().id, "bb33") << "added last, by a clock set back";
   const auto ambiguous = store().get_run("aa");
   ASSERT_FALSE(ambiguous.has_value());
   EXPECT_EQ(ambiguous.error().code, ErrorCode::kInvalidArgument);
@@ -255,6 +255,15 @@ TEST_P(StoreContract, FindsRunsByIdPrefixAndAsLatest) {
   EXPECT_EQ(absent.error().code, ErrorCode::kNotFound);
   EXPECT_THAT(absent.error().message, HasSubstr("aa22 (run aa22)"));
   EXPECT_EQ(store().get_run("").error().code, ErrorCode::kNotFound);
+}
+
+TEST_P(StoreContract, RefusesASecondLaunchOfOneIndex) {
+  const auto records = add_sample_run(store());
+  EXPECT_EQ(store().add_launch(make_launch(records.attempt.id, 0)).error().code,
+            ErrorCode::kInvalidArgument);
+  const auto launches = store().launches_of_attempt(records.attempt.id).value();
+  ASSERT_THAT(launches, SizeIs(1));
+  EXPECT_EQ(launches[0].id, records.launch.id);
 }
 
 TEST_P(StoreContract, FindsTheNewestRunOfAPurpose) {
@@ -273,7 +282,7 @@ TEST_P(StoreContract, FindsTheNewestRunOfAPurpose) {
 
 TEST_P(StoreContract, SaysThatNoRunIsThereYet) {
   EXPECT_EQ(store().get_run("latest").error().code, ErrorCode::kNotFound);
-  EXPECT_EQ(store().get_environment("x").error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(store().environment_of_run("x").error().code, ErrorCode::kNotFound);
   EXPECT_EQ(store().get_artifact("x").error().code, ErrorCode::kNotFound);
   EXPECT_THAT(store().list_runs({.limit = 10}).value(), SizeIs(0));
   EXPECT_THAT(store().launches_of_attempt("x").value(), SizeIs(0));
@@ -292,10 +301,68 @@ TEST_P(StoreContract, ListsRunsNewestFirstWithCounts) {
   EXPECT_THAT(store().list_runs({.limit = 1}).value(), SizeIs(1));
 }
 
-TEST_P(StoreContract, FinishesARun) {
+TEST_P(StoreContract, FinishesARunOnce) {
   const auto records = add_sample_run(store());
   ASSERT_TRUE(store().finish_run(records.run.id, 77).has_value());
+  ASSERT_TRUE(store().finish_run(records.run.id, 88).has_value());
   EXPECT_EQ(store().get_run(records.run.id).value().finished_unix_ns, 77);
+}
+
+TEST_P(StoreContract, TakesNoMoreRecordsOfAFinishedRun) {
+  const auto records = add_sample_run(store());
+  const Comparison comparison{.id = make_id(), .run = records.run.id};
+  ASSERT_TRUE(store().finish_run(records.run.id, 77).has_value());
+  const std::vector<MetricRow> rows = {{records.attempt.id, "", make_metric("steady_ns", 1)}};
+  for (const auto& status :
+       {store().add_case(records.run.id, records.cell), store().put_attempt(records.attempt),
+        store().put_comparison(comparison), store().add_metrics(rows),
+        store().add_launch(make_launch(records.attempt.id, 1))}) {
+    ASSERT_FALSE(status.has_value());
+    EXPECT_EQ(status.error().code, ErrorCode::kInvalidArgument);
+    EXPECT_THAT(status.error().message, HasSubstr(records.run.id));
+  }
+}
+
+// The bytes of a program that a recipe made, measured again by themselves.
+TEST_P(StoreContract, KeepsTheManifestOfEachOfTwoArtifactsOfTheSameBytes) {
+  const auto first = add_sample_run(store());
+  auto file = first.artifact;
+  file.key = file.digest();
+  file.folder = "/elsewhere";
+  file.manifest = nullptr;
+  ASSERT_EQ(file.digest(), first.artifact.digest());
+  ASSERT_NE(file.id(), first.artifact.id());
+  ASSERT_TRUE(store().add_artifact(file).has_value());
+  auto second = first.attempt;
+  second.id = make_id();
+  second.artifact = file.id();
+  ASSERT_TRUE(store().put_attempt(second).has_value());
+  const auto attempts = store().attempts_of_run(first.run.id).value();
+  ASSERT_THAT(attempts, SizeIs(2));
+  EXPECT_EQ(json_of(store().get_artifact(attempts[0].artifact).value()), json_of(first.artifact));
+  EXPECT_EQ(json_of(store().get_artifact(attempts[1].artifact).value()), json_of(file));
+}
+
+TEST_P(StoreContract, KeepsAReferenceThatWasMadeAgain) {
+  const auto records = add_sample_run(store());
+  auto again = records.reference;
+  again.document["made"] = "again";
+  ASSERT_TRUE(store().add_reference(again).has_value());
+  EXPECT_EQ(json_of(store().get_reference(records.reference.id()).value()),
+            json_of(records.reference));
+  EXPECT_EQ(json_of(store().get_reference(again.id()).value()), json_of(again));
+}
+
+TEST_P(StoreContract, KeepsWhatAMachineToldWhenEachRunBegan) {
+  const auto first = add_sample_run(store());
+  auto later = first.environment;
+  later.memory_bytes = 17;
+  ASSERT_TRUE(store().add_environment(later).has_value());
+  const assay::Run second{
+      .id = make_id(), .environment = later.id, .environment_key = environment_key(later)};
+  ASSERT_TRUE(store().add_run(second).has_value());
+  EXPECT_EQ(json_of(store().environment_of_run(first.run.id).value()), json_of(first.environment));
+  EXPECT_EQ(json_of(store().environment_of_run(second.id).value()), json_of(later));
 }
 
 TEST_P(StoreContract, TellsHowLongACaseTookInItsNewestRun) {

@@ -12,6 +12,7 @@
 #include "assay/store/every_store.h"
 #include "assay/store/result_store.h"
 #include "assay/store/sample_records.h"
+#include "assay/store/sqlite/sqlite_store.h"
 
 namespace assay {
 namespace {
@@ -55,6 +56,7 @@ TEST_P(StoreMerge, BringsUnfinishedRunsUpToDateAndNeverBack) {
     theirs = add_sample_run(*other);
   }
   ASSERT_TRUE(store().merge_from(file("other.db")).has_value());
+  ASSERT_TRUE(std::filesystem::copy_file(file("other.db"), file("earlier.db")));
   {
     auto other = open_sqlite_store(file("other.db")).value();
     theirs.attempt.is_finished = true;
@@ -65,13 +67,47 @@ TEST_P(StoreMerge, BringsUnfinishedRunsUpToDateAndNeverBack) {
   EXPECT_EQ(store().merge_from(file("other.db")).value(), 2);
   EXPECT_EQ(store().get_run(theirs.run.id).value().finished_unix_ns, 99);
   EXPECT_TRUE(store().attempts_of_run(theirs.run.id).value().at(0).is_finished);
+  EXPECT_EQ(store().merge_from(file("earlier.db")).value(), 0) << "a copy from before its end";
+  EXPECT_TRUE(store().attempts_of_run(theirs.run.id).value().at(0).is_finished);
+}
+
+TEST_P(StoreMerge, KeepsTwoArtifactsOfTheSameBytesApart) {
+  const auto own = add_sample_run(store());
+  SampleRun theirs;
   {
     auto other = open_sqlite_store(file("other.db")).value();
-    theirs.attempt.is_finished = false;
+    theirs = add_sample_run(*other);
+    theirs.artifact.manifest = nullptr;
+    theirs.attempt.artifact = theirs.artifact.id();
+    ASSERT_TRUE(other->add_artifact(theirs.artifact).has_value());
     ASSERT_TRUE(other->put_attempt(theirs.attempt).has_value());
   }
-  EXPECT_EQ(store().merge_from(file("other.db")).value(), 0);
-  EXPECT_TRUE(store().attempts_of_run(theirs.run.id).value().at(0).is_finished);
+  ASSERT_TRUE(store().merge_from(file("other.db")).has_value());
+  const auto artifact_from = [this](const SampleRun& records) {
+    const auto attempts = store().attempts_of_run(records.run.id).value();
+    return json_of(store().get_artifact(attempts.at(0).artifact).value());
+  };
+  EXPECT_EQ(artifact_from(own), json_of(own.artifact));
+  EXPECT_EQ(artifact_from(theirs), json_of(theirs.artifact));
+}
+
+TEST_P(StoreMerge, RefusesOneIdWithTwoContents) {
+  SampleRun theirs;
+  {
+    auto other = open_sqlite_store(file("other.db")).value();
+    theirs = add_sample_run(*other);
+  }
+  ASSERT_TRUE(store().merge_from(file("other.db")).has_value());
+  ASSERT_TRUE(store().tag_run(theirs.run.id, {{"night", "1"}}, {}).has_value());
+  ASSERT_TRUE(store().merge_from(file("other.db")).has_value()) << "labels are no result";
+  {
+    auto other = sqlite::SqliteResultStore::open(file("other.db")).value();
+    ASSERT_TRUE(other->connection().run("UPDATE launch SET wall_ns = wall_ns + 1").has_value());
+  }
+  const auto merged = store().merge_from(file("other.db"));
+  ASSERT_FALSE(merged.has_value());
+  EXPECT_EQ(merged.error().code, ErrorCode::kCorrupt);
+  EXPECT_THAT(merged.error().message, HasSubstr("launch '" + theirs.launch.id + "' differs"));
 }
 
 TEST_P(StoreMerge, RefusesWhatIsNoStore) {

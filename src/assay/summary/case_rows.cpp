@@ -88,10 +88,8 @@ Status read_artifact(ResultStore& store, CaseRows& rows) {
   if (rows.attempts.empty()) {
     return {};
   }
-  ASSAY_ASSIGN_OR_RETURN(const auto subject,
-                         store.get_subject(rows.attempts.begin()->second.subject));
-  if (!subject.artifact_digest.empty()) {
-    ASSAY_ASSIGN_OR_RETURN(rows.artifact, store.get_artifact(subject.artifact_digest));
+  if (const auto& id = rows.attempts.begin()->second.artifact; !id.empty()) {
+    ASSAY_ASSIGN_OR_RETURN(rows.artifact, store.get_artifact(id));
   }
   return {};
 }

@@ -301,18 +301,18 @@ void add_speedups(RunSummary& run) {
   }
 }
 
-/// The newest one of the machine, as of today: an old run may be read with a later calibration.
-Result<std::optional<Calibration>> newest_calibration(ResultStore& store,
-                                                      const std::string& environment) {
+/// The newest one of the machine that was there when the run began: a later one says nothing of it.
+Result<std::optional<Calibration>> find_calibration(ResultStore& store, const Run& run) {
   std::optional<Calibration> newest;
-  ASSAY_ASSIGN_OR_RETURN(const auto attachments, store.attachments_of(environment));
+  ASSAY_ASSIGN_OR_RETURN(const auto attachments, store.attachments_of(run.environment));
   for (const auto& attachment : attachments) {
     if (attachment.kind != kCalibrationKind) {
       continue;
     }
     ASSAY_ASSIGN_OR_RETURN(const auto json, parse_json(attachment.content, "a calibration"));
     auto calibration = json.get<Calibration>();
-    if (!newest || calibration.unix_ns > newest->unix_ns) {
+    if (calibration.unix_ns < run.started_unix_ns &&
+        (!newest || calibration.unix_ns > newest->unix_ns)) {
       newest = std::move(calibration);
     }
   }
@@ -324,8 +324,8 @@ Result<std::optional<Calibration>> newest_calibration(ResultStore& store,
 Result<RunSummary> summarize_run(ResultStore& store, const Run& run,
                                  const SummaryOptions& options) {
   RunSummary summary{.run = run, .environment = {}, .baseline = options.baseline};
-  ASSAY_ASSIGN_OR_RETURN(summary.environment, store.get_environment(run.environment));
-  ASSAY_ASSIGN_OR_RETURN(summary.calibration, newest_calibration(store, run.environment));
+  ASSAY_ASSIGN_OR_RETURN(summary.environment, store.environment_of_run(run.id));
+  ASSAY_ASSIGN_OR_RETURN(summary.calibration, find_calibration(store, run));
   ASSAY_ASSIGN_OR_RETURN(const auto cases, store.cases_of_run(run.id));
   ASSAY_ASSIGN_OR_RETURN(const auto attempts, store.attempts_of_run(run.id));
   ASSAY_ASSIGN_OR_RETURN(const auto comparisons, store.comparisons_of_run(run.id));

@@ -243,13 +243,14 @@ function modelSection(model, cells, index) {
 
 /** "1.3 % in 10 s, 0.6 % in 60 s": the smallest differences that showed when it was calibrated. */
 function toldApart(calibration) {
-  return (calibration?.detectable ?? [])
+  const shown = (calibration?.detectable ?? [])
     .filter((found) => found.ratio >= 0)
     .map(
       (found) =>
         `${Number((found.ratio * 100).toPrecision(2))} % in ${durationText(found.budget_ns)}`,
     )
     .join(", ");
+  return shown && `${shown} (${calibration.program})`;
 }
 
 function runSection() {

@@ -17,6 +17,9 @@
 #include <system_error>
 #include <thread>
 
+#include <unistd.h>
+
+#include "assay/base/digest.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 
@@ -87,6 +90,28 @@ std::optional<std::string> utf8_from_bytes(std::string_view bytes) {
   return Json::parse(text.dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
 }
 
+// sha256(X): SHA-256 of a text or blob in hexadecimal; NULL for NULL.
+void sha256_in_sql(sqlite3_context* context, int /*count*/, sqlite3_value** values) {
+  if (sqlite3_value_type(values[0]) == SQLITE_NULL) {
+    return sqlite3_result_null(context);
+  }
+  const void* bytes = sqlite3_value_blob(values[0]);
+  const auto size = static_cast<std::size_t>(sqlite3_value_bytes(values[0]));
+  const auto digest =
+      sha256_hex(bytes == nullptr ? "" : std::string_view(static_cast<const char*>(bytes), size));
+  sqlite3_result_text(context, digest.data(), static_cast<int>(digest.size()), SQLITE_TRANSIENT);
+}
+
+// A path inside of a URI: what means something there is escaped.
+std::string uri_path(std::string_view path) {
+  std::string escaped;
+  for (const char c : path) {
+    const bool is_plain = c != '%' && c != '?' && c != '#';
+    escaped += is_plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned>(c));
+  }
+  return escaped;
+}
+
 }  // namespace
 
 Statement::Statement(sqlite3_stmt* statement) : statement_(statement, &sqlite3_finalize) {}
@@ -127,6 +152,12 @@ std::string Statement::text(int column) const {
   return bytes == nullptr ? std::string() : std::string(static_cast<const char*>(bytes), size);
 }
 
+int Statement::column_count() const { return sqlite3_column_count(statement_.get()); }
+
+std::string_view Statement::column_name(int column) const {
+  return sqlite3_column_name(statement_.get(), column);
+}
+
 void Statement::bind_value(std::int64_t value) {
   ASSAY_CHECK(sqlite3_bind_int64(statement_.get(), next_parameter_++, value) == SQLITE_OK);
 }
@@ -158,28 +189,77 @@ void Statement::bind_value(std::nullptr_t) {
 
 Connection::Connection(sqlite3* database) : database_(database, &sqlite3_close_v2) {}
 
+Result<Connection> Connection::open_with(const std::string& name, int flags) {
+  sqlite3* raw = nullptr;
+  const int status = sqlite3_open_v2(name.c_str(), &raw, flags, nullptr);
+  Connection connection(raw);
+  if (status != SQLITE_OK) {
+    return raw == nullptr ? fail(ErrorCode::kExhausted, "out of memory")
+                          : fail_with_context(fail_from_database(raw).error(),
+                                              fmt::format("store '{}'", name));
+  }
+  sqlite3_busy_timeout(raw, kBusyTimeoutMs);
+  sqlite3_db_config(raw, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  ASSAY_CHECK(sqlite3_create_function_v2(
+                  raw, "sha256", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, nullptr,
+                  &sha256_in_sql, nullptr, nullptr, nullptr) == SQLITE_OK);
+  ASSAY_RETURN_IF_ERROR(
+      connection.run_script("PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF; "
+                            "PRAGMA cell_size_check = ON"));
+  return connection;
+}
+
 Result<Connection> Connection::open(const stdfs::path& path) {
   const bool is_file = !path.empty() && path != ":memory:";
   if (is_file && path.has_parent_path()) {
     std::error_code ignored;  // Opening tells what is wrong.
     stdfs::create_directories(path.parent_path(), ignored);
   }
-  sqlite3* raw = nullptr;
-  const int status =
-      sqlite3_open_v2(path.c_str(), &raw, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
-  Connection connection(raw);
-  if (status != SQLITE_OK) {
-    return raw == nullptr ? fail(ErrorCode::kExhausted, "out of memory")
-                          : fail_with_context(fail_from_database(raw).error(),
-                                              fmt::format("store '{}'", path.string()));
-  }
-  sqlite3_busy_timeout(raw, kBusyTimeoutMs);
-  ASSAY_RETURN_IF_ERROR(connection.run_script("PRAGMA foreign_keys = ON"));
+  ASSAY_ASSIGN_OR_RETURN(auto connection,
+                         open_with(path.string(), SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
   if (is_file) {
     ASSAY_RETURN_IF_ERROR(connection.switch_to_wal());
     ASSAY_RETURN_IF_ERROR(connection.run_script("PRAGMA synchronous = FULL"));
   }
   return connection;
+}
+
+// A file in WAL mode wants its index beside it while it is read, and only one who may write clears
+// that away again. A folder that may not be written takes none: where no log is there, nobody
+// writes, and the file alone is all of the store.
+Result<Connection> Connection::open_to_read(const stdfs::path& path) {
+  std::error_code error;
+  if (!stdfs::exists(path, error)) {
+    return fail(ErrorCode::kNotFound,
+                fmt::format("no store '{}'; assay bench and assay run make one, --store names "
+                            "another",
+                            path.string()));
+  }
+  const auto folder = path.has_parent_path() ? path.parent_path() : stdfs::path(".");
+  const bool is_writable = ::access(path.c_str(), W_OK) == 0 && ::access(folder.c_str(), W_OK) == 0;
+  if (is_writable) {
+    ASSAY_ASSIGN_OR_RETURN(auto connection, open_with(path.string(), SQLITE_OPEN_READWRITE));
+    ASSAY_RETURN_IF_ERROR(connection.run_script("PRAGMA query_only = ON"));
+    return connection;
+  }
+  const auto log_bytes = stdfs::file_size(path.string() + "-wal", error);
+  if (!error && log_bytes > 0) {  // Its index may be there, too.
+    return open_with(path.string(), SQLITE_OPEN_READONLY);
+  }
+  return open_with("file:" + uri_path(stdfs::absolute(path).string()) + "?immutable=1",
+                   SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+}
+
+Status Connection::check_pages() {
+  ASSAY_ASSIGN_OR_RETURN(auto row, prepare("PRAGMA quick_check(1)"));
+  ASSAY_ASSIGN_OR_RETURN(const bool has_row, row.step());
+  if (!has_row || row.text(0) != "ok") {
+    return fail(ErrorCode::kCorrupt,
+                fmt::format("{} is damaged: {}; save what is left with `sqlite3 FILE .recover`, or "
+                            "restore a copy",
+                            name(), has_row ? row.text(0) : "it cannot be checked"));
+  }
+  return {};
 }
 
 // SQLite does not call its busy handler while the journal mode changes, so two processes that make

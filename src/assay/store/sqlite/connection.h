@@ -34,8 +34,10 @@ class Statement {
   [[nodiscard]] bool is_null(int column) const;
   [[nodiscard]] std::int64_t integer(int column) const;
   [[nodiscard]] double real(int column) const;
-  /// TEXT or BLOB; empty for NULL.
+  /// TEXT or BLOB; a number as text; empty for NULL.
   [[nodiscard]] std::string text(int column) const;
+  [[nodiscard]] int column_count() const;
+  [[nodiscard]] std::string_view column_name(int column) const;
 
  private:
   friend class Connection;
@@ -65,8 +67,16 @@ class Connection {
  public:
   /// Opens or makes `path` (missing folders too), with foreign keys, a busy timeout and, on disk,
   /// WAL with a sync at each commit. ":memory:" and "" (a temporary file) are SQLite's own names.
+  /// The schema of a file is not trusted: it can call no function that has side effects.
   /// Errors: kUnavailable, kCorrupt (not a database).
   static Result<Connection> open(const std::filesystem::path& path);
+
+  /// Opens a file that stays as it is, also in a folder that may not be written.
+  /// Errors: kNotFound, kUnavailable, kCorrupt (not a database).
+  static Result<Connection> open_to_read(const std::filesystem::path& path);
+
+  /// Reads every page and index. Errors: kCorrupt.
+  Status check_pages();
 
   /// Text and numbers are copied when bound.
   template <class... Values>
@@ -102,6 +112,7 @@ class Connection {
 
  private:
   explicit Connection(sqlite3* database);
+  static Result<Connection> open_with(const std::string& name, int flags);
   Result<Statement> prepare_only(std::string_view sql);
   Status switch_to_wal();
 

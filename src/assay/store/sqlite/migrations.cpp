@@ -1,5 +1,6 @@
 #include "assay/store/sqlite/migrations.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -203,8 +204,68 @@ ALTER TABLE launch ADD COLUMN pair_phase TEXT;
 ALTER TABLE launch ADD COLUMN pairing TEXT;
 )sql";
 
-constexpr auto kMigrations =
-    std::to_array<std::string_view>({kMigration1, kMigration2, kMigration3});
+// Artifacts, references and environments were replaced or shared where a part of them was equal;
+// now a row's key covers all of it, and an attempt and a run name the rows that are theirs.
+// sha256 is Connection's own function.
+constexpr std::string_view kMigration4 = R"sql(
+ALTER TABLE artifact RENAME TO artifact_before;
+CREATE TABLE artifact (
+  id TEXT PRIMARY KEY NOT NULL,
+  digest TEXT NOT NULL,
+  cache_key TEXT NOT NULL,
+  folder TEXT NOT NULL,
+  entry TEXT NOT NULL,
+  files TEXT NOT NULL,
+  manifest TEXT NOT NULL);
+INSERT INTO artifact SELECT sha256('[' || json_quote(cache_key) || ',' || json_quote(folder) ||
+    ',' || json_quote(entry) || ',' || files || ',' || manifest || ']'),
+  digest, cache_key, folder, entry, files, manifest FROM artifact_before ORDER BY rowid;
+DROP TABLE artifact_before;
+CREATE INDEX artifact_by_digest ON artifact (digest);
+ALTER TABLE attempt ADD COLUMN artifact TEXT REFERENCES artifact (id);
+UPDATE attempt SET artifact = (SELECT artifact.id FROM subject JOIN artifact
+  ON artifact.digest = subject.artifact_digest WHERE subject.subject_key = attempt.subject);
+
+ALTER TABLE reference RENAME TO reference_before;
+CREATE TABLE reference (
+  id TEXT PRIMARY KEY NOT NULL,
+  reference_key TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  folder TEXT NOT NULL,
+  document TEXT NOT NULL);
+INSERT INTO reference SELECT sha256('[' || json_quote(reference_key) || ',' || json_quote(kind) ||
+    ',' || json_quote(folder) || ',' || document || ']'),
+  reference_key, kind, folder, document FROM reference_before ORDER BY rowid;
+DROP TABLE reference_before;
+CREATE INDEX reference_by_key ON reference (reference_key);
+
+CREATE TABLE environment_record (
+  environment_key TEXT PRIMARY KEY NOT NULL,
+  environment TEXT NOT NULL REFERENCES environment (id),
+  document TEXT NOT NULL);
+INSERT INTO environment_record SELECT sha256(document), id, document FROM environment
+  ORDER BY rowid;
+ALTER TABLE run ADD COLUMN environment_key TEXT REFERENCES environment_record (environment_key);
+UPDATE run SET environment_key = (SELECT environment_key FROM environment_record
+  WHERE environment_record.environment = run.environment);
+)sql";
+
+// order_ns orders runs as they were added even where the clock was set back. A launch has a
+// digest of its rows; those that were stored before have none, and may hold an index twice, as two
+// processes could resume one run at once.
+constexpr std::string_view kMigration5 = R"sql(
+ALTER TABLE run ADD COLUMN order_ns INTEGER NOT NULL DEFAULT 0;
+UPDATE run SET order_ns = started_unix_ns;
+DROP INDEX run_by_start;
+CREATE INDEX run_by_order ON run (order_ns);
+ALTER TABLE launch ADD COLUMN digest TEXT;
+CREATE UNIQUE INDEX launch_once ON launch (attempt, launch_index) WHERE digest IS NOT NULL;
+CREATE INDEX attempt_by_artifact ON attempt (artifact);
+CREATE INDEX attempt_by_subject ON attempt (subject);
+)sql";
+
+constexpr auto kMigrations = std::to_array<std::string_view>(
+    {kMigration1, kMigration2, kMigration3, kMigration4, kMigration5});
 
 }  // namespace
 
@@ -230,19 +291,20 @@ Result<std::int64_t> schema_of(Connection& connection) {
   return version;
 }
 
-Status migrate(Connection& connection) {
+Status migrate(Connection& connection, std::int64_t target) {
   ASSAY_ASSIGN_OR_RETURN(const auto found, schema_of(connection));
-  if (found == schema_version()) {
+  if (found >= target) {
     return {};
   }
-  return in_transaction(connection, [&connection]() -> Status {
+  return in_transaction(connection, [&connection, target]() -> Status {
     // Another process may have come first.
     ASSAY_ASSIGN_OR_RETURN(const auto version, schema_of(connection));
-    for (auto i = static_cast<std::size_t>(version); i < kMigrations.size(); ++i) {
-      ASSAY_RETURN_IF_ERROR(connection.run_script(std::string(kMigrations.at(i))));
+    for (auto i = version; i < target; ++i) {
+      ASSAY_RETURN_IF_ERROR(
+          connection.run_script(std::string(kMigrations.at(static_cast<std::size_t>(i)))));
     }
     return connection.run_script(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}",
-                                             kApplicationId, schema_version()));
+                                             kApplicationId, std::max(version, target)));
   });
 }
 

@@ -17,7 +17,8 @@ std::int64_t schema_version();
 Result<std::int64_t> schema_of(Connection& connection);
 
 /// Brings the schema up to date in one transaction, so that two processes may open one new file.
+/// `target`: of an older Assay only where a test needs a store of that age.
 /// Errors: as schema_of, kUnavailable, kExhausted.
-Status migrate(Connection& connection);
+Status migrate(Connection& connection, std::int64_t target = schema_version());
 
 }  // namespace assay::sqlite

@@ -11,6 +11,7 @@
 #include "assay/base/enum_names.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
+#include "assay/record/run.h"
 #include "assay/store/sqlite/connection.h"
 
 /// What the rows_*.cpp share: records to text columns and back.
@@ -43,6 +44,19 @@ Result<E> enum_from_text(const std::string& text) {
   }
   return *found;
 }
+
+/// Columns of a run, as read_run wants them; what a query adds comes behind.
+inline constexpr std::string_view kRunColumns =
+    "run.id, run.purpose, run.name, run.labels, run.seed, run.argv, run.spec_digest, run.spec, "
+    "run.environment, run.started_unix_ns, run.finished_unix_ns, run.environment_key";
+inline constexpr int kRunColumnCount = 12;
+
+/// Errors: kCorrupt.
+Result<Run> read_run(Statement& row);
+
+/// A run that is finished takes no more records. A run that is absent is left to the schema.
+/// Errors: kInvalidArgument.
+Status check_unfinished(Connection& connection, std::string_view run);
 
 /// An empty text refers to nothing: NULL.
 inline std::optional<std::string> text_or_null(const std::string& text) {

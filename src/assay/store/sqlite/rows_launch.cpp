@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <fmt/format.h>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,6 +22,7 @@
 #include "assay/record/run.h"
 #include "assay/store/result_store.h"
 #include "assay/store/sqlite/connection.h"
+#include "assay/store/sqlite/launch_digest.h"
 #include "assay/store/sqlite/rows.h"
 #include "assay/store/sqlite/sample_codec.h"
 #include "assay/store/sqlite/sqlite_store.h"
@@ -222,6 +224,7 @@ Result<Attempt> read_attempt(Statement& row) {
   ASSAY_ASSIGN_OR_RETURN(attempt.stage, enum_from_text<Stage>(row.text(11)));
   attempt.reason_code = row.text(12);
   attempt.text = row.text(13);
+  attempt.artifact = row.text(14);
   return attempt;
 }
 
@@ -237,28 +240,58 @@ Status add_metric(Connection& connection, const MetricRow& row) {
       marked.special);
 }
 
-}  // namespace
+Status check_unfinished_attempt(Connection& connection, std::string_view attempt) {
+  ASSAY_ASSIGN_OR_RETURN(auto row,
+                         connection.prepare("SELECT run FROM attempt WHERE id = ?", attempt));
+  ASSAY_ASSIGN_OR_RETURN(const bool has_row, row.step());
+  return has_row ? check_unfinished(connection, row.text(0)) : Status();
+}
 
-Status SqliteResultStore::put_attempt(const Attempt& attempt) {
-  return connection_.run(
-      "INSERT INTO attempt VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+// Before anything of a launch is decoded, so that damage is told as such.
+Status check_seals(Connection& connection, std::string_view attempt) {
+  ASSAY_ASSIGN_OR_RETURN(
+      const auto launches,
+      collect(connection.prepare("SELECT id FROM launch WHERE attempt = ?", attempt),
+              [](Statement& row) { return Result<std::string>(row.text(0)); }));
+  for (const auto& launch : launches) {
+    ASSAY_RETURN_IF_ERROR(check_seal(connection, launch));
+  }
+  return {};
+}
+
+Status put_attempt_row(Connection& connection, const Attempt& attempt) {
+  return connection.run(
+      "INSERT INTO attempt VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
       "ON CONFLICT (id) DO UPDATE SET run = excluded.run, case_key = excluded.case_key, "
-      "subject = excluded.subject, device = excluded.device, pass = excluded.pass, "
+      "subject = excluded.subject, artifact = excluded.artifact, device = excluded.device, pass = "
+      "excluded.pass, "
       "worker = excluded.worker, lease_until_unix_ns = excluded.lease_until_unix_ns, "
       "n = excluded.n, is_finished = excluded.is_finished, outcome = excluded.outcome, "
       "stage = excluded.stage, reason_code = excluded.reason_code, text = excluded.text",
       attempt.id, attempt.run, attempt.case_key, text_or_null(attempt.subject), attempt.device,
       name_of(attempt.pass), attempt.worker, attempt.lease_until_unix_ns, attempt.n,
       attempt.is_finished, name_of(attempt.outcome), name_of(attempt.stage), attempt.reason_code,
-      attempt.text);
+      attempt.text, text_or_null(attempt.artifact));
+}
+
+}  // namespace
+
+Status SqliteResultStore::put_attempt(const Attempt& attempt) {
+  return in_transaction(connection_, [&]() -> Status {
+    ASSAY_RETURN_IF_ERROR(check_unfinished(connection_, attempt.run));
+    return put_attempt_row(connection_, attempt);
+  });
 }
 
 Status SqliteResultStore::put_comparison(const Comparison& comparison) {
-  return connection_.run(
-      "INSERT INTO comparison VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
-      "verdict = excluded.verdict, document = excluded.document",
-      comparison.id, comparison.run, comparison.a_case, comparison.b_case,
-      name_of(comparison.verdict), text_from_record(comparison));
+  return in_transaction(connection_, [&]() -> Status {
+    ASSAY_RETURN_IF_ERROR(check_unfinished(connection_, comparison.run));
+    return connection_.run(
+        "INSERT INTO comparison VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
+        "verdict = excluded.verdict, document = excluded.document",
+        comparison.id, comparison.run, comparison.a_case, comparison.b_case,
+        name_of(comparison.verdict), text_from_record(comparison));
+  });
 }
 
 Result<std::vector<Comparison>> SqliteResultStore::comparisons_of_run(std::string_view run_id) {
@@ -269,17 +302,22 @@ Result<std::vector<Comparison>> SqliteResultStore::comparisons_of_run(std::strin
 
 Status SqliteResultStore::add_launch(const Launch& launch) {
   return in_transaction(connection_, [&]() -> Status {
+    ASSAY_RETURN_IF_ERROR(check_unfinished_attempt(connection_, launch.attempt));
     ASSAY_RETURN_IF_ERROR(add_launch_row(connection_, launch));
     if (launch.measurement) {
       ASSAY_RETURN_IF_ERROR(add_samples(connection_, launch.id, *launch.measurement));
     }
-    return launch.profile ? add_events(connection_, launch.id, launch.profile->events) : Status();
+    if (launch.profile) {
+      ASSAY_RETURN_IF_ERROR(add_events(connection_, launch.id, launch.profile->events));
+    }
+    return seal_launch(connection_, launch.id);
   });
 }
 
 Status SqliteResultStore::add_metrics(std::span<const MetricRow> metrics) {
   return in_transaction(connection_, [&]() -> Status {
     for (const auto& row : metrics) {
+      ASSAY_RETURN_IF_ERROR(check_unfinished_attempt(connection_, row.attempt));
       ASSAY_RETURN_IF_ERROR(add_metric(connection_, row));
     }
     return {};
@@ -296,13 +334,14 @@ Status SqliteResultStore::add_attachment(const Attachment& attachment) {
 Result<std::vector<Attempt>> SqliteResultStore::attempts_of_run(std::string_view run_id) {
   return collect(
       connection_.prepare("SELECT id, run, case_key, subject, device, pass, worker, "
-                          "lease_until_unix_ns, n, is_finished, outcome, stage, reason_code, text "
-                          "FROM attempt WHERE run = ? ORDER BY rowid",
+                          "lease_until_unix_ns, n, is_finished, outcome, stage, reason_code, text, "
+                          "artifact FROM attempt WHERE run = ? ORDER BY rowid",
                           run_id),
       read_attempt);
 }
 
 Result<std::vector<Launch>> SqliteResultStore::launches_of_attempt(std::string_view attempt_id) {
+  ASSAY_RETURN_IF_ERROR(check_seals(connection_, attempt_id));
   ASSAY_ASSIGN_OR_RETURN(
       auto launches,
       collect(connection_.prepare(
@@ -343,10 +382,17 @@ Result<std::vector<MetricRow>> SqliteResultStore::metrics_of_attempt(std::string
 Result<std::vector<Attachment>> SqliteResultStore::attachments_of(std::string_view owner) {
   return collect(
       connection_.prepare(
-          "SELECT owner, kind, codec, bytes FROM attachment WHERE owner = ? ORDER BY rowid", owner),
+          "SELECT owner, kind, codec, bytes, digest FROM attachment WHERE owner = ? ORDER BY rowid",
+          owner),
       [](Statement& row) -> Result<Attachment> {
-        ASSAY_ASSIGN_OR_RETURN(auto content, bytes_from_packed(row.text(2), row.text(3)));
-        return Attachment{row.text(0), row.text(1), std::move(content)};
+        auto content = bytes_from_packed(row.text(2), row.text(3));
+        if (!content || sha256_hex(*content) != row.text(4)) {
+          return fail(ErrorCode::kCorrupt,
+                      fmt::format("the {} of '{}' is damaged in the store: it does not have its "
+                                  "digest; restore a copy of the store, or remove the run",
+                                  row.text(1), row.text(0)));
+        }
+        return Attachment{row.text(0), row.text(1), *std::move(content)};
       });
 }
 
@@ -356,7 +402,7 @@ Result<std::int64_t> SqliteResultStore::past_duration_ns(std::string_view case_k
       connection_.prepare(
           "SELECT sum(launch.wall_ns) FROM run JOIN attempt ON attempt.run = run.id "
           "JOIN launch ON launch.attempt = attempt.id WHERE attempt.case_key = ? GROUP BY run.id "
-          "ORDER BY run.started_unix_ns DESC, run.id DESC LIMIT 1",
+          "ORDER BY run.order_ns DESC, run.id DESC LIMIT 1",
           case_key));
   ASSAY_ASSIGN_OR_RETURN(const bool has_row, row.step());
   return has_row ? row.integer(0) : 0;

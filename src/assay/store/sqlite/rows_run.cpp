@@ -20,26 +20,6 @@ namespace {
 
 constexpr std::string_view kLatestOf = "latest:";
 
-constexpr std::string_view kRunColumns =
-    "id, purpose, name, labels, seed, argv, spec_digest, spec, environment, started_unix_ns, "
-    "finished_unix_ns";
-
-Result<Run> read_run(Statement& row) {
-  Run run;
-  run.id = row.text(0);
-  run.purpose = row.text(1);
-  run.name = row.text(2);
-  ASSAY_ASSIGN_OR_RETURN(run.labels, record_from_text<decltype(run.labels)>(row.text(3), "labels"));
-  run.seed = static_cast<std::uint64_t>(row.integer(4));
-  ASSAY_ASSIGN_OR_RETURN(run.argv, record_from_text<decltype(run.argv)>(row.text(5), "argv"));
-  run.spec_digest = row.text(6);
-  ASSAY_ASSIGN_OR_RETURN(run.spec, record_from_text<Json>(row.text(7), "spec"));
-  run.environment = row.text(8);
-  run.started_unix_ns = row.integer(9);
-  run.finished_unix_ns = row.integer(10);
-  return run;
-}
-
 Status add_input_set(Connection& connection, const InputSet& inputs, const std::string& digest) {
   return connection.run("INSERT OR IGNORE INTO input_set VALUES (?, ?, ?)", digest, inputs.role,
                         text_from_record(inputs));
@@ -56,31 +36,70 @@ std::string describe_runs(const std::vector<Run>& runs) {
 
 }  // namespace
 
+Result<Run> read_run(Statement& row) {
+  Run run;
+  run.id = row.text(0);
+  run.purpose = row.text(1);
+  run.name = row.text(2);
+  ASSAY_ASSIGN_OR_RETURN(run.labels, record_from_text<decltype(run.labels)>(row.text(3), "labels"));
+  run.seed = static_cast<std::uint64_t>(row.integer(4));
+  ASSAY_ASSIGN_OR_RETURN(run.argv, record_from_text<decltype(run.argv)>(row.text(5), "argv"));
+  run.spec_digest = row.text(6);
+  ASSAY_ASSIGN_OR_RETURN(run.spec, record_from_text<Json>(row.text(7), "spec"));
+  run.environment = row.text(8);
+  run.started_unix_ns = row.integer(9);
+  run.finished_unix_ns = row.integer(10);
+  run.environment_key = row.text(11);
+  return run;
+}
+
+Status check_unfinished(Connection& connection, std::string_view run) {
+  ASSAY_ASSIGN_OR_RETURN(
+      auto row,
+      connection.prepare("SELECT 1 FROM run WHERE id = ? AND finished_unix_ns <> 0", run));
+  ASSAY_ASSIGN_OR_RETURN(const bool is_finished, row.step());
+  return is_finished ? fail(ErrorCode::kInvalidArgument,
+                            fmt::format("run '{}' is finished: what it holds does not change", run))
+                     : Status();
+}
+
 Status SqliteResultStore::add_environment(const Environment& environment) {
-  return connection_.run("INSERT OR IGNORE INTO environment VALUES (?, ?, ?)", environment.id,
-                         environment.device_class, text_from_record(environment));
+  return in_transaction(connection_, [&]() -> Status {
+    const auto document = text_from_record(environment);
+    ASSAY_RETURN_IF_ERROR(connection_.run("INSERT OR IGNORE INTO environment VALUES (?, ?, ?)",
+                                          environment.id, environment.device_class, document));
+    return connection_.run("INSERT OR IGNORE INTO environment_record VALUES (?, ?, ?)",
+                           environment_key(environment), environment.id, document);
+  });
 }
 
 Status SqliteResultStore::add_run(const Run& run) {
   return connection_.run(
-      fmt::format("INSERT INTO run ({}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", kRunColumns),
+      "INSERT INTO run (id, purpose, name, labels, seed, argv, spec_digest, spec, environment, "
+      "started_unix_ns, finished_unix_ns, environment_key, order_ns) VALUES (?1, ?2, ?3, ?4, ?5, "
+      "?6, ?7, ?8, ?9, "
+      "?10, ?11, coalesce(?12, (SELECT environment_key FROM environment_record "
+      "WHERE environment = ?9 ORDER BY rowid DESC LIMIT 1)), "
+      "max(?10, 1 + coalesce((SELECT max(order_ns) FROM run), 0)))",
       run.id, run.purpose, run.name, text_from_record(run.labels), run.seed,
       text_from_record(run.argv), run.spec_digest, text_from_record(run.spec),
-      text_or_null(run.environment), run.started_unix_ns, run.finished_unix_ns);
+      text_or_null(run.environment), run.started_unix_ns, run.finished_unix_ns,
+      text_or_null(run.environment_key));
 }
 
 Status SqliteResultStore::finish_run(std::string_view run_id, std::int64_t finished_unix_ns) {
-  const auto before = connection_.total_changes();
-  ASSAY_RETURN_IF_ERROR(connection_.run("UPDATE run SET finished_unix_ns = ? WHERE id = ?",
-                                        finished_unix_ns, run_id));
-  if (connection_.total_changes() == before) {
-    return fail(ErrorCode::kNotFound, fmt::format("no run '{}' in the store", run_id));
-  }
-  return {};
+  ASSAY_RETURN_IF_ERROR(get_one(
+      connection_.prepare("SELECT 1 FROM run WHERE id = ?", run_id),
+      [](Statement&) { return Result<bool>(true); },
+      fmt::format("no run '{}' in the store", run_id)));
+  return connection_.run(
+      "UPDATE run SET finished_unix_ns = ? WHERE id = ? AND finished_unix_ns = 0", finished_unix_ns,
+      run_id);
 }
 
 Status SqliteResultStore::add_case(std::string_view run_id, const Case& cell) {
   return in_transaction(connection_, [&]() -> Status {
+    ASSAY_RETURN_IF_ERROR(check_unfinished(connection_, run_id));
     const auto key = case_key(cell);
     const auto inputs = digest_of_json(cell.inputs);
     const auto calibration = digest_of_json(cell.calibration);
@@ -104,40 +123,22 @@ Status SqliteResultStore::add_subject(const Subject& subject) {
 }
 
 Status SqliteResultStore::add_artifact(const Artifact& artifact) {
-  return connection_.run(
-      "INSERT INTO artifact VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (digest) DO UPDATE SET "
-      "cache_key = excluded.cache_key, folder = excluded.folder, entry = excluded.entry, "
-      "files = excluded.files, manifest = excluded.manifest",
-      artifact.digest(), artifact.key, artifact.folder, artifact.entry,
-      text_from_record(artifact.files), text_from_record(artifact.manifest));
+  return connection_.run("INSERT OR IGNORE INTO artifact VALUES (?, ?, ?, ?, ?, ?, ?)",
+                         artifact.id(), artifact.digest(), artifact.key, artifact.folder,
+                         artifact.entry, text_from_record(artifact.files),
+                         text_from_record(artifact.manifest));
 }
 
 Status SqliteResultStore::add_reference(const Reference& reference) {
-  return connection_.run(
-      "INSERT INTO reference VALUES (?, ?, ?, ?) ON CONFLICT (reference_key) DO UPDATE SET "
-      "kind = excluded.kind, folder = excluded.folder, document = excluded.document",
-      reference.key, reference.kind, reference.folder, text_from_record(reference.document));
-}
-
-Result<std::vector<RunListing>> SqliteResultStore::list_runs(const RunFilter& filter) {
-  const auto sql = fmt::format(
-      "SELECT {}, (SELECT count(*) FROM run_case WHERE run = run.id), (SELECT count(*) FROM launch "
-      "JOIN attempt ON attempt.id = launch.attempt WHERE attempt.run = run.id) FROM run "
-      "WHERE ?1 = '' OR purpose = ?1 ORDER BY started_unix_ns DESC, id DESC LIMIT ?2",
-      kRunColumns);
-  return collect(connection_.prepare(sql, filter.purpose, filter.limit < 0 ? 0 : filter.limit),
-                 [](Statement& row) -> Result<RunListing> {
-                   ASSAY_ASSIGN_OR_RETURN(auto run, read_run(row));
-                   return RunListing{.run = std::move(run),
-                                     .cases = static_cast<int>(row.integer(11)),
-                                     .launches = static_cast<int>(row.integer(12))};
-                 });
+  return connection_.run("INSERT OR IGNORE INTO reference VALUES (?, ?, ?, ?, ?)", reference.id(),
+                         reference.key, reference.kind, reference.folder,
+                         text_from_record(reference.document));
 }
 
 Result<Run> SqliteResultStore::get_run(std::string_view reference) {
   const auto newest = fmt::format(
       "SELECT {} FROM run WHERE substr(id, 1, length(?1)) = ?1 AND (?2 = '' OR purpose = ?2) ORDER "
-      "BY started_unix_ns DESC, id DESC LIMIT 5",
+      "BY order_ns DESC, id DESC LIMIT 5",
       kRunColumns);
   const bool is_latest = reference == "latest" || reference.starts_with(kLatestOf);
   const auto prefix = is_latest ? std::string_view() : reference;
@@ -159,11 +160,13 @@ Result<Run> SqliteResultStore::get_run(std::string_view reference) {
                                                                  reference, describe_runs(others)));
 }
 
-Result<Environment> SqliteResultStore::get_environment(std::string_view id) {
+Result<Environment> SqliteResultStore::environment_of_run(std::string_view run_id) {
   return get_one(
-      connection_.prepare("SELECT document FROM environment WHERE id = ?", id),
+      connection_.prepare("SELECT environment_record.document FROM run JOIN environment_record "
+                          "USING (environment_key) WHERE run.id = ?",
+                          run_id),
       [](Statement& row) { return record_from_text<Environment>(row.text(0), "environment"); },
-      fmt::format("no environment '{}' in the store", id));
+      fmt::format("no environment of run '{}' in the store", run_id));
 }
 
 Result<std::vector<Case>> SqliteResultStore::cases_of_run(std::string_view run_id) {
@@ -183,11 +186,11 @@ Result<Subject> SqliteResultStore::get_subject(std::string_view subject_key) {
       fmt::format("no subject '{}' in the store", subject_key));
 }
 
-Result<Artifact> SqliteResultStore::get_artifact(std::string_view digest) {
+Result<Artifact> SqliteResultStore::get_artifact(std::string_view id) {
   return get_one(
       connection_.prepare("SELECT cache_key, folder, entry, files, manifest FROM artifact "
-                          "WHERE digest = ?",
-                          digest),
+                          "WHERE id = ?",
+                          id),
       [](Statement& row) -> Result<Artifact> {
         Artifact artifact{.key = row.text(0), .folder = row.text(1), .entry = row.text(2)};
         ASSAY_ASSIGN_OR_RETURN(artifact.files,
@@ -195,21 +198,20 @@ Result<Artifact> SqliteResultStore::get_artifact(std::string_view digest) {
         ASSAY_ASSIGN_OR_RETURN(artifact.manifest, record_from_text<Json>(row.text(4), "manifest"));
         return artifact;
       },
-      fmt::format("no artifact '{}' in the store", digest));
+      fmt::format("no artifact '{}' in the store", id));
 }
 
-Result<Reference> SqliteResultStore::get_reference(std::string_view key) {
+Result<Reference> SqliteResultStore::get_reference(std::string_view id) {
   return get_one(
       connection_.prepare(
-          "SELECT reference_key, kind, folder, document FROM reference WHERE reference_key = ?",
-          key),
+          "SELECT reference_key, kind, folder, document FROM reference WHERE id = ?", id),
       [](Statement& row) -> Result<Reference> {
         Reference reference{.key = row.text(0), .kind = row.text(1), .folder = row.text(2)};
         ASSAY_ASSIGN_OR_RETURN(reference.document,
                                record_from_text<Json>(row.text(3), "reference"));
         return reference;
       },
-      fmt::format("no reference '{}' in the store", key));
+      fmt::format("no reference '{}' in the store", id));
 }
 
 }  // namespace assay::sqlite

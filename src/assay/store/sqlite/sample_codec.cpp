@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <fmt/format.h>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,11 +18,20 @@ namespace {
 
 constexpr std::size_t kWidth = sizeof(std::int64_t);
 constexpr int kLevel = 3;
-constexpr std::size_t kMaxBytes = std::size_t{1} << 31;
+constexpr std::size_t kMaxBytes = std::size_t{1} << 29;
+/// A block of zstd holds at most 128 KiB and takes at least four bytes (RFC 8878, 3.1.1.2).
+constexpr std::size_t kMostPerByte = std::size_t{1} << 15;
 
+// With a checksum of the content at the end of the frame.
 std::string compress(std::string_view bytes) {
+  const std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context(ZSTD_createCCtx(),
+                                                                     &ZSTD_freeCCtx);
+  ASSAY_CHECK(context != nullptr);
+  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, kLevel);
+  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_checksumFlag, 1);
   std::string out(ZSTD_compressBound(bytes.size()), '\0');
-  const auto size = ZSTD_compress(out.data(), out.size(), bytes.data(), bytes.size(), kLevel);
+  const auto size =
+      ZSTD_compress2(context.get(), out.data(), out.size(), bytes.data(), bytes.size());
   ASSAY_CHECK(ZSTD_isError(size) == 0);
   out.resize(size);
   return out;
@@ -31,6 +41,10 @@ Result<std::string> decompress(std::string_view bytes) {
   const auto size = ZSTD_getFrameContentSize(bytes.data(), bytes.size());
   if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN || size > kMaxBytes) {
     return fail(ErrorCode::kCorrupt, "not a zstd frame of known size");
+  }
+  if (size / kMostPerByte > bytes.size()) {
+    return fail(ErrorCode::kCorrupt,
+                fmt::format("a zstd frame of {} bytes cannot hold {} bytes", bytes.size(), size));
   }
   std::string out(size, '\0');
   const auto got = ZSTD_decompress(out.data(), out.size(), bytes.data(), bytes.size());

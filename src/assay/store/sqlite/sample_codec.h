@@ -27,7 +27,7 @@ Packed packed_from_samples(std::span<const std::int64_t> samples);
 Result<std::vector<std::int64_t>> samples_from_packed(std::string_view codec,
                                                       std::string_view bytes, std::size_t count);
 
-/// Any bytes as "raw" or "zstd", whichever is smaller.
+/// Any bytes as "raw" or "zstd", whichever is smaller. Every frame of zstd carries a checksum.
 Packed packed_from_bytes(std::string_view bytes);
 
 /// Errors: kCorrupt.

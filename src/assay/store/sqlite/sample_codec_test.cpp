@@ -79,5 +79,29 @@ TEST(BytesCodec, RestoresBytesAndRefusesDamage) {
   EXPECT_EQ(bytes_from_packed("gzip", "x").error().code, ErrorCode::kCorrupt);
 }
 
+// A frame's header alone may claim anything (RFC 8878, 3.1.1.1).
+TEST(SampleCodec, RefusesATinyFrameThatClaimsGigabytes) {
+  const std::string claim("\x28\xb5\x2f\xfd\xa0\x00\x00\x00\x1f\x01\x00\x00", 12);
+  const auto bytes = bytes_from_packed("zstd", claim);
+  ASSERT_FALSE(bytes.has_value());
+  EXPECT_EQ(bytes.error().code, ErrorCode::kCorrupt);
+  EXPECT_THAT(bytes.error().message, testing::HasSubstr("12 bytes cannot hold"));
+}
+
+TEST(SampleCodec, FindsEveryFlippedBitOfAFrame) {
+  std::vector<std::int64_t> samples;
+  for (int i = 0; i < 200; ++i) {
+    samples.push_back(1'000'000 + (i * 7919) % 1000);
+  }
+  const auto packed = packed_from_samples(samples);
+  ASSERT_EQ(packed.codec, "i64-shuffle-zstd");
+  for (std::size_t bit = 0; bit < packed.bytes.size() * 8; ++bit) {
+    auto damaged = packed.bytes;
+    damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << (bit % 8)));
+    const auto back = samples_from_packed(packed.codec, damaged, samples.size());
+    EXPECT_TRUE(!back || *back == samples) << "bit " << bit;
+  }
+}
+
 }  // namespace
 }  // namespace assay::sqlite

@@ -1,9 +1,13 @@
 #include "assay/store/sqlite/sqlite_store.h"
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <system_error>
 #include <utility>
 
+#include "assay/base/fs.h"
 #include "assay/base/result.h"
 #include "assay/store/result_store.h"
 #include "assay/store/sqlite/connection.h"
@@ -11,18 +15,60 @@
 
 namespace assay {
 namespace sqlite {
+namespace {
 
-Result<std::unique_ptr<SqliteResultStore>> SqliteResultStore::open(
-    const std::filesystem::path& path) {
+namespace stdfs = std::filesystem;
+
+/// Reading as much costs a tenth of a second.
+constexpr std::uintmax_t kMostCheckedBytes = std::uintmax_t{32} << 20;
+
+struct OpenedStore {
+  std::optional<TemporaryFolder> folder;  ///< Where a migrated copy lies.
+  Connection connection;
+};
+
+Result<OpenedStore> open_to_write(const stdfs::path& path) {
   ASSAY_ASSIGN_OR_RETURN(auto connection, Connection::open(path));
+  std::error_code error;
+  const auto bytes = stdfs::file_size(path, error);
+  if (!error && bytes <= kMostCheckedBytes) {
+    ASSAY_RETURN_IF_ERROR(connection.check_pages());
+  }
   ASSAY_RETURN_IF_ERROR(migrate(connection));
-  return std::unique_ptr<SqliteResultStore>(new SqliteResultStore(std::move(connection), path));
+  return OpenedStore{.folder = std::nullopt, .connection = std::move(connection)};
+}
+
+Result<OpenedStore> open_current_to_read(const stdfs::path& path) {
+  ASSAY_ASSIGN_OR_RETURN(auto connection, Connection::open_to_read(path));
+  ASSAY_ASSIGN_OR_RETURN(const auto schema, schema_of(connection));
+  if (schema == 0) {
+    return fail(ErrorCode::kCorrupt, connection.name() + ": it is empty, not a store");
+  }
+  if (schema == schema_version()) {
+    return OpenedStore{.folder = std::nullopt, .connection = std::move(connection)};
+  }
+  ASSAY_ASSIGN_OR_RETURN(auto folder, TemporaryFolder::make("assay-store"));
+  ASSAY_ASSIGN_OR_RETURN(auto copy, Connection::open(folder.path() / "migrated.db"));
+  ASSAY_RETURN_IF_ERROR(connection.copy_to(copy));
+  ASSAY_RETURN_IF_ERROR(migrate(copy));
+  return OpenedStore{.folder = std::move(folder), .connection = std::move(copy)};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SqliteResultStore>> SqliteResultStore::open(const stdfs::path& path,
+                                                                   StoreAccess access) {
+  ASSAY_ASSIGN_OR_RETURN(
+      auto opened, access == StoreAccess::kRead ? open_current_to_read(path) : open_to_write(path));
+  return std::unique_ptr<SqliteResultStore>(
+      new SqliteResultStore(std::move(opened.folder), std::move(opened.connection), path));
 }
 
 }  // namespace sqlite
 
-Result<std::unique_ptr<ResultStore>> open_sqlite_store(const std::filesystem::path& path) {
-  return sqlite::SqliteResultStore::open(path);
+Result<std::unique_ptr<ResultStore>> open_sqlite_store(const std::filesystem::path& path,
+                                                       StoreAccess access) {
+  return sqlite::SqliteResultStore::open(path, access);
 }
 
 }  // namespace assay

@@ -2,23 +2,28 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "assay/base/fs.h"
 #include "assay/store/result_store.h"
 #include "assay/store/sqlite/connection.h"
 
 namespace assay::sqlite {
 
 /// The store in one SQLite file; the schema is explained in docs/store.md. Methods are spread over
-/// rows_run.cpp (what is known before anything runs), rows_launch.cpp (what running gave) and
-/// merge.cpp.
+/// rows_run.cpp (what is known before anything runs), rows_launch.cpp (what running gave),
+/// manage_runs.cpp (lists, labels and removal) and merge.cpp.
 class SqliteResultStore final : public ResultStore {
  public:
   /// `path` as Connection::open takes it. Errors: those of ResultStore.
-  static Result<std::unique_ptr<SqliteResultStore>> open(const std::filesystem::path& path);
+  static Result<std::unique_ptr<SqliteResultStore>> open(const std::filesystem::path& path,
+                                                         StoreAccess access = StoreAccess::kWrite);
 
   Status add_environment(const Environment& environment) override;
   Status add_run(const Run& run) override;
@@ -34,8 +39,12 @@ class SqliteResultStore final : public ResultStore {
   Status add_attachment(const Attachment& attachment) override;
 
   Result<std::vector<RunListing>> list_runs(const RunFilter& filter) override;
+  Status tag_run(std::string_view run_id, const std::map<std::string, std::string>& labels,
+                 std::span<const std::string> removed) override;
+  Status remove_run(std::string_view run_id) override;
+  Result<std::int64_t> vacuum() override;
   Result<Run> get_run(std::string_view reference) override;
-  Result<Environment> get_environment(std::string_view id) override;
+  Result<Environment> environment_of_run(std::string_view run_id) override;
   Result<std::vector<Case>> cases_of_run(std::string_view run_id) override;
   Result<std::vector<Attempt>> attempts_of_run(std::string_view run_id) override;
   Result<std::vector<Comparison>> comparisons_of_run(std::string_view run_id) override;
@@ -43,8 +52,8 @@ class SqliteResultStore final : public ResultStore {
   Result<std::vector<MetricRow>> metrics_of_attempt(std::string_view attempt_id) override;
   Result<std::vector<Attachment>> attachments_of(std::string_view owner) override;
   Result<Subject> get_subject(std::string_view subject_key) override;
-  Result<Artifact> get_artifact(std::string_view digest) override;
-  Result<Reference> get_reference(std::string_view key) override;
+  Result<Artifact> get_artifact(std::string_view id) override;
+  Result<Reference> get_reference(std::string_view id) override;
   Result<std::int64_t> past_duration_ns(std::string_view case_key) override;
 
   Result<std::int64_t> merge_from(const std::filesystem::path& other) override;
@@ -53,9 +62,11 @@ class SqliteResultStore final : public ResultStore {
   Connection& connection() { return connection_; }
 
  private:
-  SqliteResultStore(Connection connection, std::filesystem::path path)
-      : connection_(std::move(connection)), path_(std::move(path)) {}
+  SqliteResultStore(std::optional<TemporaryFolder> copy, Connection connection,
+                    std::filesystem::path path)
+      : copy_(std::move(copy)), connection_(std::move(connection)), path_(std::move(path)) {}
 
+  std::optional<TemporaryFolder> copy_;  ///< Of an older store that is only read.
   Connection connection_;
   std::filesystem::path path_;
 };

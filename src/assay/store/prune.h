@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "assay/store/result_store.h"
+
+namespace assay {
+
+/// Which runs may go. A run goes that all given parts name; without any part none goes.
+struct PruneRule {
+  std::optional<int> keep_newest;                 ///< All but so many of the newest.
+  std::optional<std::int64_t> started_before_ns;  ///< Unix time.
+  std::optional<std::int64_t> bigger_than_bytes;  ///< RunListing::bytes.
+};
+
+/// Ids of the runs to remove, oldest first. `newest_first`: as list_runs gives them, all of them
+/// or those that a filter lets through. A run that is not finished stays: it may be under way.
+std::vector<std::string> choose_runs_to_prune(std::span<const RunListing> newest_first,
+                                              const PruneRule& rule);
+
+}  // namespace assay

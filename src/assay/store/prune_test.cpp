@@ -1,0 +1,52 @@
+#include "assay/store/prune.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
+#include "assay/store/result_store.h"
+
+namespace assay {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+/// Newest first: "d" is under way, "a" is the oldest and the biggest.
+std::vector<RunListing> four_runs() {
+  std::vector<RunListing> runs;
+  for (const auto* id : {"d", "c", "b", "a"}) {
+    RunListing listing;
+    listing.run.id = id;
+    listing.run.started_unix_ns = id[0];
+    listing.run.finished_unix_ns = id[0] == 'd' ? 0 : id[0] + 1;
+    listing.bytes = 1000 - id[0];
+    runs.push_back(listing);
+  }
+  return runs;
+}
+
+TEST(Prune, RemovesNothingWithoutARule) {
+  EXPECT_THAT(choose_runs_to_prune(four_runs(), {}), IsEmpty());
+}
+
+TEST(Prune, KeepsTheNewest) {
+  EXPECT_THAT(choose_runs_to_prune(four_runs(), {.keep_newest = 2}), ElementsAre("a", "b"));
+  EXPECT_THAT(choose_runs_to_prune(four_runs(), {.keep_newest = 4}), IsEmpty());
+}
+
+TEST(Prune, KeepsARunThatIsUnderWay) {
+  EXPECT_THAT(choose_runs_to_prune(four_runs(), {.keep_newest = 0}), ElementsAre("a", "b", "c"));
+}
+
+TEST(Prune, RemovesWhatAllPartsOfTheRuleName) {
+  EXPECT_THAT(choose_runs_to_prune(four_runs(), {.started_before_ns = 'c'}), ElementsAre("a", "b"));
+  EXPECT_THAT(choose_runs_to_prune(four_runs(), {.bigger_than_bytes = 1000 - 'b'}),
+              ElementsAre("a"));
+  EXPECT_THAT(choose_runs_to_prune(four_runs(), {.keep_newest = 3, .started_before_ns = 'c'}),
+              ElementsAre("a"));
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,80 @@
+#include "assay/store/sqlite/launch_digest.h"
+
+#include <array>
+#include <fmt/format.h>
+#include <string>
+#include <string_view>
+
+#include "assay/base/digest.h"
+#include "assay/base/result.h"
+#include "assay/store/sqlite/connection.h"
+#include "assay/store/sqlite/rows.h"
+
+namespace assay::sqlite {
+namespace {
+
+constexpr auto kSealedRows = std::to_array<std::string_view>({
+    "SELECT * FROM launch WHERE id = ?",
+    "SELECT * FROM sample_block WHERE launch = ? ORDER BY metric, step, phase",
+    "SELECT * FROM op_event WHERE launch = ? ORDER BY position",
+    "SELECT * FROM trace WHERE launch = ? ORDER BY channel",
+});
+
+constexpr std::string_view kDigestColumn = "digest";
+
+// "name:length:value;" of each column: no two rows give one text.
+void append_row(const Statement& row, std::string& text) {
+  for (int i = 0; i < row.column_count(); ++i) {
+    if (row.is_null(i) || row.column_name(i) == kDigestColumn) {
+      continue;
+    }
+    const auto value = row.text(i);
+    text += fmt::format("{}:{}:", row.column_name(i), value.size());
+    text += value;
+    text += ';';
+  }
+  text += '\n';
+}
+
+}  // namespace
+
+Result<std::string> digest_from_rows_of_launch(Connection& connection, const std::string& launch) {
+  std::string text;
+  for (const auto sql : kSealedRows) {
+    ASSAY_ASSIGN_OR_RETURN(auto rows, connection.prepare(sql, launch));
+    while (true) {
+      ASSAY_ASSIGN_OR_RETURN(const bool has_row, rows.step());
+      if (!has_row) {
+        break;
+      }
+      append_row(rows, text);
+    }
+    text += '\n';
+  }
+  return sha256_hex(text);
+}
+
+Status seal_launch(Connection& connection, const std::string& launch) {
+  ASSAY_ASSIGN_OR_RETURN(const auto digest, digest_from_rows_of_launch(connection, launch));
+  return connection.run("UPDATE launch SET digest = ? WHERE id = ?", digest, launch);
+}
+
+Status check_seal(Connection& connection, const std::string& launch) {
+  ASSAY_ASSIGN_OR_RETURN(const auto sealed,
+                         get_one(
+                             connection.prepare("SELECT digest FROM launch WHERE id = ?", launch),
+                             [](Statement& row) { return Result<std::string>(row.text(0)); },
+                             fmt::format("no launch '{}' in the store", launch)));
+  if (sealed.empty()) {
+    return {};
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto found, digest_from_rows_of_launch(connection, launch));
+  return found == sealed
+             ? Status()
+             : fail(ErrorCode::kCorrupt,
+                    fmt::format("launch '{}' is damaged: its rows do not have the digest that they "
+                                "were stored with; restore a copy of {}, or remove its run",
+                                launch, connection.name()));
+}
+
+}  // namespace assay::sqlite

@@ -1,0 +1,137 @@
+// What every store must do when its runs are listed, labelled and removed.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/record/axes.h"
+#include "assay/record/metric.h"
+#include "assay/store/every_store.h"
+#include "assay/store/result_store.h"
+#include "assay/store/sample_records.h"
+
+namespace assay {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Pair;
+using testing::SizeIs;
+
+class StoreManage : public EveryStore {
+ protected:
+  std::vector<std::string> ids_from(const RunFilter& filter) {
+    std::vector<std::string> ids;
+    const auto listings = store().list_runs(filter).value();
+    for (const auto& listing : listings) {
+      ids.push_back(listing.run.id);
+    }
+    return ids;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Stores, StoreManage, every_store(), name_of_store);
+
+TEST_P(StoreManage, ListsWhatARunHolds) {
+  auto records = add_sample_run(store());
+  ASSERT_TRUE(store().add_attachment({records.attempt.id, "log", std::string(5000, 'x')}));
+  records.attempt.is_finished = true;
+  records.attempt.outcome = Outcome::kTimedOut;
+  ASSERT_TRUE(store().put_attempt(records.attempt).has_value());
+  auto open = records.attempt;
+  open.id = make_id();
+  open.is_finished = false;
+  ASSERT_TRUE(store().put_attempt(open).has_value());
+  ASSERT_TRUE(store().put_comparison({.id = make_id(), .run = records.run.id}).has_value());
+
+  const auto listings = store().list_runs({}).value();
+  ASSERT_THAT(listings, SizeIs(1));
+  const auto& listing = listings.front();
+  EXPECT_EQ(listing.verb(), "run");
+  EXPECT_THAT(listing.models, ElementsAre("torchvision:mobilenet_v2"));
+  EXPECT_THAT(listing.recipes, ElementsAre("executorch/xnnpack-int8"));
+  EXPECT_THAT(listing.outcomes, ElementsAre(Pair(Outcome::kTimedOut, 1)));
+  EXPECT_EQ(listing.unfinished_attempts, 1);
+  EXPECT_THAT(listing.comparisons, SizeIs(1));
+  EXPECT_GT(listing.bytes, 1000);
+}
+
+TEST_P(StoreManage, ListsRunsByLabelAndByText) {
+  const auto first = add_sample_run(store());  // commit=abc, branch=café, name "night"
+  assay::Run second{.id = make_id(), .name = "Morning"};
+  second.argv = {"assay", "bench", "net.pte"};
+  second.labels = {{"commit", "def"}};
+  second.started_unix_ns = first.run.started_unix_ns + 1;
+  ASSERT_TRUE(store().add_run(second).has_value());
+  EXPECT_THAT(ids_from({.labels = {{"commit", "abc"}}}), ElementsAre(first.run.id));
+  EXPECT_THAT(ids_from({.labels = {{"commit", ""}}}), ElementsAre(second.id, first.run.id));
+  EXPECT_THAT(ids_from({.labels = {{"commit", "def"}, {"branch", ""}}}), IsEmpty());
+  EXPECT_THAT(ids_from({.text = "MORNING"}), ElementsAre(second.id));
+  EXPECT_THAT(ids_from({.text = "net.pte"}), ElementsAre(second.id));
+  EXPECT_THAT(ids_from({.text = "mobilenet"}), ElementsAre(first.run.id)) << "label of a case";
+  EXPECT_THAT(ids_from({.text = "100%"}), IsEmpty());
+  EXPECT_THAT(ids_from({.limit = -1}), SizeIs(2));
+}
+
+TEST_P(StoreManage, LabelsAlsoAFinishedRun) {
+  const auto records = add_sample_run(store());
+  ASSERT_TRUE(store().finish_run(records.run.id, 5).has_value());
+  const std::vector<std::string> removed = {"branch", "absent"};
+  ASSERT_TRUE(store().tag_run(records.run.id, {{"commit", "new"}, {"keep", ""}}, removed));
+  EXPECT_THAT(store().get_run(records.run.id).value().labels,
+              ElementsAre(Pair("commit", "new"), Pair("keep", "")));
+  EXPECT_EQ(store().tag_run("absent", {}, {}).error().code, ErrorCode::kNotFound);
+}
+
+TEST_P(StoreManage, RemovesARunWithAllThatIsItsOwn) {
+  const auto records = add_sample_run(store());
+  const std::vector<MetricRow> rows = {{records.attempt.id, "", make_metric("first_ns", 5)}};
+  ASSERT_TRUE(store().add_metrics(rows).has_value());
+  ASSERT_TRUE(store().put_comparison({.id = make_id(), .run = records.run.id}).has_value());
+  for (const auto& owner : {records.run.id, records.attempt.id, records.launch.id}) {
+    ASSERT_TRUE(store().add_attachment({owner, "log", "x"}).has_value());
+  }
+  ASSERT_TRUE(store().remove_run(records.run.id).has_value());
+  EXPECT_THAT(store().list_runs({}).value(), IsEmpty());
+  EXPECT_THAT(store().cases_of_run(records.run.id).value(), IsEmpty());
+  EXPECT_THAT(store().attempts_of_run(records.run.id).value(), IsEmpty());
+  EXPECT_THAT(store().comparisons_of_run(records.run.id).value(), IsEmpty());
+  EXPECT_THAT(store().launches_of_attempt(records.attempt.id).value(), IsEmpty());
+  EXPECT_THAT(store().metrics_of_attempt(records.attempt.id).value(), IsEmpty());
+  for (const auto& owner : {records.run.id, records.attempt.id, records.launch.id}) {
+    EXPECT_THAT(store().attachments_of(owner).value(), IsEmpty());
+  }
+  EXPECT_EQ(store().get_subject(records.attempt.subject).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(store().get_artifact(records.artifact.id()).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(store().remove_run(records.run.id).error().code, ErrorCode::kNotFound);
+  EXPECT_TRUE(store().vacuum().has_value());
+}
+
+TEST_P(StoreManage, LeavesWhatAnotherRunRefersTo) {
+  const auto first = add_sample_run(store());
+  const auto second = add_sample_run(store());
+  ASSERT_TRUE(store().add_attachment({second.attempt.id, "log", "x"}).has_value());
+  ASSERT_TRUE(store().remove_run(first.run.id).has_value());
+  EXPECT_EQ(json_of(store().get_run("latest").value()), json_of(second.run));
+  EXPECT_EQ(json_of(store().cases_of_run(second.run.id).value()),
+            json_of(std::vector{second.cell}));
+  EXPECT_EQ(json_of(store().get_subject(second.attempt.subject).value()), json_of(second.subject));
+  EXPECT_EQ(json_of(store().get_artifact(second.attempt.artifact).value()),
+            json_of(second.artifact));
+  EXPECT_EQ(json_of(store().environment_of_run(second.run.id).value()),
+            json_of(second.environment));
+  EXPECT_THAT(store().launches_of_attempt(second.attempt.id).value(), SizeIs(1));
+  EXPECT_THAT(store().attachments_of(second.attempt.id).value(), SizeIs(1));
+}
+
+TEST_P(StoreManage, KeepsTheCalibrationOfAMachineWithoutRuns) {
+  const auto records = add_sample_run(store());
+  ASSERT_TRUE(store().add_attachment({records.environment.id, "calibration", "{}"}).has_value());
+  ASSERT_TRUE(store().remove_run(records.run.id).has_value());
+  EXPECT_THAT(store().attachments_of(records.environment.id).value(), SizeIs(1));
+}
+
+}  // namespace
+}  // namespace assay
