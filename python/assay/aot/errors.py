@@ -1,5 +1,6 @@
 """How a job fails: exceptions that carry an outcome, and the reading of those that do not."""
 
+import errno
 import re
 import traceback
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ _REFUSED = re.compile(r"not implemented for '(Half|BFloat16|Char|Byte|Bool|Long|
 _OUT_OF_MEMORY = re.compile(
     r"can't allocate memory|not enough memory|std::bad_alloc", re.IGNORECASE
 )
+_DISK_FULL = re.compile(r"No space left on device|Disk quota exceeded", re.IGNORECASE)
 
 
 HINTS = (
@@ -123,6 +125,8 @@ def failure_of(error: BaseException, stage: str | None) -> dict[str, Any]:
         return _failure(error.outcome, error.reason_code, error.text)
     if _is_out_of_memory(error):
         return _failure("out_of_memory", "allocation_failed", readable_error(error))
+    if is_disk_full(error):
+        return disk_full(f": {readable_error(error)}")
     if isinstance(error, RuntimeError) and _REFUSED.search(str(error)):
         return _failure("unsupported", "dtype_not_implemented", readable_error(error))
     if _is_ours(error):
@@ -140,6 +144,23 @@ def find_hint(message: str) -> str:
 
 def _failure(outcome: str, reason_code: str, text: str) -> dict[str, Any]:
     return {"outcome": outcome, "reason_code": reason_code, "text": text}
+
+
+def disk_full(told: str) -> dict[str, Any]:
+    """A job that found no room: the host's failure and no backend's."""
+    text = f"the disk is full{told}; free space where ASSAY_HOME and TMPDIR are, and run it again"
+    return _failure("harness_error", "disk_full", text)
+
+
+def is_disk_full(error: BaseException | str) -> bool:
+    """Whether an error, what it was raised from, or a text tells of a disk without room."""
+    if isinstance(error, str):
+        return bool(_DISK_FULL.search(error))
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return True
+    if _DISK_FULL.search(str(error)):
+        return True
+    return error.__cause__ is not None and is_disk_full(error.__cause__)
 
 
 def _is_out_of_memory(error: BaseException) -> bool:

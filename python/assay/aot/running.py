@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import mmap
 import os
 import shutil
 import signal
@@ -9,6 +10,8 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from assay.aot.errors import disk_full, is_disk_full
 
 LAST_WORDS_LINES = 3
 LAST_WORDS_CHARACTERS = 400
@@ -82,6 +85,9 @@ class Running:
         if self.is_timed_out:
             return "timed_out", "deadline", f"ran past its deadline {where}; raise timeout_ns"
         words = last_words(self.log)
+        if is_disk_full(words) or has_no_room(self.log.parent):
+            failure = disk_full(f" {where}{words}")
+            return failure["outcome"], failure["reason_code"], failure["text"]
         if not os.WIFSIGNALED(status):
             code = os.WEXITSTATUS(status)
             text = f"exited with status {code} {where} without a result{words}"
@@ -101,6 +107,14 @@ def last_words(log: Path) -> str:
     kept = [line.strip() for line in lines if line.strip()][-LAST_WORDS_LINES:]
     text = " | ".join(kept)[-LAST_WORDS_CHARACTERS:]
     return f"; last words: {text}" if text else ""
+
+
+def has_no_room(folder: Path) -> bool:
+    """Whether a file system has no page left, so that a mapped file could not grow."""
+    try:
+        return shutil.disk_usage(folder).free < mmap.PAGESIZE
+    except OSError:
+        return False
 
 
 def oom_kills() -> int:

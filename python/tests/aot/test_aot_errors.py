@@ -1,6 +1,9 @@
+import errno
+
 import pytest
 
 from assay.aot.errors import MissingDependency, RequestError, Unsupported, failure_of, reading
+from assay.aot.running import Running
 from assay.aot.suggest import unknown_name
 
 
@@ -20,11 +23,25 @@ def raised(function):
         (MissingDependency("x"), "aot_error", "missing_dependency"),
         (MemoryError(), "out_of_memory", "allocation_failed"),
         (RuntimeError("can't allocate memory: you tried"), "out_of_memory", "allocation_failed"),
+        (OSError(errno.ENOSPC, "No space left on device"), "harness_error", "disk_full"),
+        (RuntimeError("write failed: No space left on device"), "harness_error", "disk_full"),
+        (OSError(errno.EACCES, "Permission denied"), "harness_error", "internal_error"),
     ],
 )
 def test_outcome_of_an_error(error, outcome, reason):
     failure = failure_of(error, "lower")
     assert (failure["outcome"], failure["reason_code"]) == (outcome, reason)
+
+
+def test_a_job_that_died_of_a_full_disk_is_no_crash_of_a_backend(tmp_path):
+    log = tmp_path / "log"
+    log.write_text("OSError: [Errno 28] No space left on device\n")
+    job = Running(id=1, pid=0, pipe=0, log=log, deadline_ns=None, stage="serialize")
+    done = job.conclude(1 << 8)
+    assert (done["outcome"], done["reason_code"]) == ("harness_error", "disk_full")
+    assert "free space" in done["text"]
+    log.write_text("something else\n")
+    assert job.conclude(1 << 8)["outcome"] == "crashed"
 
 
 def test_foreign_exceptions_blame_the_toolchain_and_name_the_stage():
