@@ -177,6 +177,7 @@ Status compare_with_copy(const Workbench& bench, const CalibrateOptions& options
   for (auto& found : calibration.detectable) {
     found.ratio = found.ratio < 0 ? found.ratio : std::max(found.ratio, step_ratio);
   }
+  calibration.unix_ns = unix_time_ns();  // Its own runs began before it.
   return tools.store.add_attachment({.owner = request.environment.id,
                                      .kind = kCalibrationKind,
                                      .content = Json(calibration).dump()});
@@ -185,7 +186,7 @@ Status compare_with_copy(const Workbench& bench, const CalibrateOptions& options
 Result<ExitCode> execute_calibrate(const CalibrateOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto bench, lay_out(options));
   ASSAY_ASSIGN_OR_RETURN(const auto store, options.flags.store.open());
-  Calibration calibration{.unix_ns = unix_time_ns()};
+  Calibration calibration;
   {
     Progress progress(options.flags.run.is_quiet);
     const ArtifactCache cache(assay_home() / "cache");
