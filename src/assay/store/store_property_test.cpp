@@ -1,0 +1,194 @@
+// Random sequences of what may be done to a store: none changes what a finished run holds.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "assay/base/fs.h"
+#include "assay/base/result.h"
+#include "assay/record/case.h"
+#include "assay/record/metric.h"
+#include "assay/store/result_store.h"
+#include "assay/store/sample_records.h"
+
+namespace assay {
+namespace {
+
+/// All that a report of the run could read, as one document. Labels are none of it.
+Json snapshot_of_run(ResultStore& store, const std::string& id) {
+  auto run = store.get_run(id).value();
+  run.labels.clear();
+  Json document = {{"run", run},
+                   {"environment", store.environment_of_run(id).value()},
+                   {"cases", store.cases_of_run(id).value()},
+                   {"comparisons", store.comparisons_of_run(id).value()},
+                   {"attempts", Json::array()}};
+  const auto attempts = store.attempts_of_run(id).value();
+  for (const auto& attempt : attempts) {
+    Json entry = {{"attempt", attempt},
+                  {"subject", store.get_subject(attempt.subject).value()},
+                  {"artifact", store.get_artifact(attempt.artifact).value()},
+                  {"launches", Json::array()},
+                  {"metrics", Json::array()},
+                  {"attachments", Json::array()}};
+    const auto launches = store.launches_of_attempt(attempt.id).value();
+    for (const auto& launch : launches) {
+      entry["launches"].push_back({launch, launch.measurement->samples.execute_ns});
+    }
+    const auto metrics = store.metrics_of_attempt(attempt.id).value();
+    for (const auto& row : metrics) {
+      entry["metrics"].push_back(row.metric);
+    }
+    const auto attachments = store.attachments_of(attempt.id).value();
+    for (const auto& attachment : attachments) {
+      entry["attachments"].push_back({attachment.kind, attachment.content});
+    }
+    document["attempts"].push_back(std::move(entry));
+  }
+  return document;
+}
+
+class Sequence {
+ public:
+  explicit Sequence(std::uint64_t seed, const std::filesystem::path& folder)
+      : chance_(seed), path_(folder / fmt::format("other{}.db", seed)) {}
+
+  /// One operation, and then every finished run as it was first.
+  void step(int number) {
+    const auto what = pick(6);
+    SCOPED_TRACE(fmt::format("step {}, operation {}", number, what));
+    switch (what) {
+      case 0:
+        label_one();
+        break;
+      case 1:
+        remove_one();
+        break;
+      case 2:
+        merge_one();
+        break;
+      default:
+        add_one(*store_, first_);
+    }
+    for (const auto& [id, then] : first_) {
+      ASSERT_EQ(snapshot_of_run(*store_, id), then) << id;
+    }
+  }
+
+  [[nodiscard]] std::size_t runs() const { return first_.size(); }
+
+ private:
+  using Snapshots = std::map<std::string, Json>;
+
+  std::size_t pick(std::size_t count) { return chance_() % count; }
+
+  // Few contents, so that bytes, keys and machines meet again in all combinations.
+  void add_one(ResultStore& store, Snapshots& snapshots) {
+    auto records = add_sample_run(store);
+    const auto environment = varied_environment(records);
+    const auto artifact = varied_artifact(records);
+    assay::Run run = records.run;
+    run.id = make_id();
+    run.environment_key = environment_key(environment);
+    auto attempt = records.attempt;
+    attempt.id = make_id();
+    attempt.run = run.id;
+    attempt.artifact = artifact.id();
+    auto reference = records.reference;
+    reference.document["made"] = pick(3);
+    ASSERT_TRUE(store.add_environment(environment).has_value());
+    ASSERT_TRUE(store.add_run(run).has_value());
+    ASSERT_TRUE(store.add_case(run.id, records.cell).has_value());
+    ASSERT_TRUE(store.add_artifact(artifact).has_value());
+    ASSERT_TRUE(store.add_reference(reference).has_value());
+    ASSERT_TRUE(store.put_attempt(attempt).has_value());
+    ASSERT_TRUE(store.add_launch(make_launch(attempt.id, 0)).has_value());
+    const std::vector<MetricRow> rows = {
+        {attempt.id, "", make_metric("first_ns", static_cast<double>(pick(9)))}};
+    ASSERT_TRUE(store.add_metrics(rows).has_value());
+    ASSERT_TRUE(store.add_attachment({attempt.id, "note", fmt::format("note {}", pick(3))}));
+    ASSERT_TRUE(store.finish_run(run.id, 1 + static_cast<std::int64_t>(pick(9))).has_value());
+    ASSERT_TRUE(store.remove_run(records.run.id).has_value()) << "unfinished, and in the way";
+    snapshots[run.id] = snapshot_of_run(store, run.id);
+  }
+
+  Environment varied_environment(const SampleRun& records) {
+    auto environment = records.environment;
+    environment.memory_bytes = static_cast<std::int64_t>(pick(3));
+    return environment;
+  }
+
+  Artifact varied_artifact(const SampleRun& records) {
+    auto artifact = records.artifact;
+    artifact.files.front().sha256 = fmt::format("bytes {}", pick(2));
+    artifact.key = fmt::format("recipe {}", pick(2));
+    artifact.manifest = pick(2) == 0 ? Json() : Json{{"nodes_delegated", pick(2)}};
+    return artifact;
+  }
+
+  void label_one() {
+    if (const auto id = any_run(); !id.empty()) {
+      ASSERT_TRUE(store_->tag_run(id, {{"n", std::to_string(pick(9))}}, {}).has_value());
+    }
+  }
+
+  void remove_one() {
+    if (const auto id = any_run(); !id.empty()) {
+      ASSERT_TRUE(store_->remove_run(id).has_value());
+      first_.erase(id);
+      EXPECT_FALSE(store_->get_run(id).has_value());
+    }
+  }
+
+  void merge_one() {
+    {
+      auto other = open_sqlite_store(path_).value();
+      add_one(*other, others_);
+    }
+    ASSERT_TRUE(store_->merge_from(path_).has_value());
+    for (const auto& [id, then] : others_) {
+      first_.emplace(id, then);
+    }
+  }
+
+  std::string any_run() {
+    return first_.empty()
+               ? ""
+               : std::next(first_.begin(), static_cast<std::ptrdiff_t>(pick(first_.size())))->first;
+  }
+
+  std::mt19937_64 chance_;
+  std::filesystem::path path_;
+  std::unique_ptr<ResultStore> store_ = make_memory_store();
+  Snapshots first_;   ///< What each finished run held when it ended.
+  Snapshots others_;  ///< The same of the store that is merged.
+};
+
+TEST(StoreProperty, NoOperationChangesAFinishedRun) {
+  constexpr int kSequences = 200;
+  constexpr int kSteps = 8;
+  const auto folder = make_store_folder();
+  std::size_t compared = 0;
+  for (int seed = 0; seed < kSequences; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    Sequence sequence(static_cast<std::uint64_t>(seed), folder.path());
+    for (int step = 0; step < kSteps && !testing::Test::HasFatalFailure(); ++step) {
+      sequence.step(step);
+      compared += sequence.runs();
+    }
+  }
+  EXPECT_GT(compared, 1000U);
+}
+
+}  // namespace
+}  // namespace assay
