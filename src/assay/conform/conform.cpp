@@ -91,26 +91,42 @@ ResultName name_of_result(const ConformResult& result) {
   return {result.name, result.recipe, result.options};
 }
 
-std::vector<ConformChange> changes_between(const ConformReport& earlier,
-                                           const ConformReport& report) {
-  std::map<ResultName, ConformVerdict> before;
-  for (const auto& result : earlier.results) {
-    before[name_of_result(result)] = result.verdict;
-  }
-  std::vector<ConformChange> changes;
+std::map<ResultName, ConformVerdict> verdicts_by_name(const ConformReport& report) {
+  std::map<ResultName, ConformVerdict> verdicts;
   for (const auto& result : report.results) {
-    const auto found = before.find(name_of_result(result));
-    const bool is_comparable = found != before.end() && found->second != ConformVerdict::kNotRun &&
-                               result.verdict != ConformVerdict::kNotRun;
-    if (is_comparable && found->second != result.verdict) {
-      changes.push_back({.name = result.name,
-                         .recipe = result.recipe,
-                         .options = result.options,
-                         .before = found->second,
-                         .after = result.verdict});
+    if (result.verdict != ConformVerdict::kNotRun) {
+      verdicts[name_of_result(result)] = result.verdict;
     }
   }
-  return changes;
+  return verdicts;
+}
+
+/// Fills in what changed, and how many results the two runs share.
+void add_changes(const ConformReport& earlier, ConformReport& report) {
+  const auto before = verdicts_by_name(earlier);
+  const auto now = verdicts_by_name(report);
+  int compared = 0;
+  for (const auto& result : report.results) {
+    const auto found = before.find(name_of_result(result));
+    if (result.verdict == ConformVerdict::kNotRun) {
+      continue;
+    }
+    if (found == before.end()) {
+      ++report.results_only_now;
+      continue;
+    }
+    ++compared;
+    if (found->second != result.verdict) {
+      report.changes.push_back({.name = result.name,
+                                .recipe = result.recipe,
+                                .options = result.options,
+                                .before = found->second,
+                                .after = result.verdict});
+    }
+  }
+  report.results_compared = compared;
+  report.results_only_earlier = static_cast<int>(
+      std::ranges::count_if(before, [&](const auto& one) { return !now.contains(one.first); }));
 }
 
 bool shares_results(const ConformReport& a, const ConformReport& b) {
@@ -152,7 +168,7 @@ Status compare_with_earlier(ResultStore& store, const std::string& reference,
   ASSAY_ASSIGN_OR_RETURN(const auto earlier, earlier_report(store, reference, report));
   if (earlier) {
     report.earlier_run = earlier->run.id;
-    report.changes = changes_between(*earlier, report);
+    add_changes(*earlier, report);
   }
   return {};
 }

@@ -179,6 +179,24 @@ TEST(Conformance, IsComparedWithTheRunBefore) {
   EXPECT_EQ(second.changes[0].after, ConformVerdict::kPass);
   EXPECT_EQ(second.changes[1].before, ConformVerdict::kPass);
   EXPECT_EQ(second.changes[1].after, ConformVerdict::kCrashed);
+  EXPECT_EQ(second.results_compared, 8);
+  EXPECT_EQ(second.results_only_now, 0);
+  EXPECT_EQ(second.results_only_earlier, 0);
+}
+
+TEST(Conformance, CountsTheResultsThatTheRunBeforeDoesNotShare) {
+  ScriptedBench bench({});
+  const auto first = bench.run();
+  bench.start_again();
+  auto& listed = bench.request.listing.cases;
+  listed.pop_back();
+  listed.front().name = "case/renamed";
+  const auto second = bench.run();
+  EXPECT_EQ(second.earlier_run, first.run.id);
+  EXPECT_THAT(second.changes, IsEmpty());
+  EXPECT_EQ(second.results_compared, 6);
+  EXPECT_EQ(second.results_only_now, 1);
+  EXPECT_EQ(second.results_only_earlier, 2);
 }
 
 TEST(Conformance, StoppedGoesOnWhereItWasAndDoesNothingTwice) {

@@ -49,6 +49,7 @@ ASSAY_DEFINE_JSON(ConformStage, name, seconds, steps)
 ASSAY_DEFINE_JSON(ConformChange, name, recipe, options, before, after)
 ASSAY_DEFINE_JSON(StaleGap, recipe, entry, why)
 ASSAY_DEFINE_JSON(ConformReport, run, environment, suite, tier, shard, results, coverage, stages,
-                  joint_programs, alone_programs, seconds, earlier_run, changes, stale, notes)
+                  joint_programs, alone_programs, seconds, earlier_run, results_compared,
+                  results_only_now, results_only_earlier, changes, stale, notes)
 
 }  // namespace assay

@@ -145,6 +145,10 @@ struct ConformReport {
   int alone_programs = 0;
   double seconds = 0;
   std::string earlier_run;  ///< What the changes refer to; empty: no such run.
+  /// Judged in both runs; the changes are among these. Absent where nobody counted them.
+  std::optional<int> results_compared;
+  int results_only_now = 0;      ///< Judged in this run only.
+  int results_only_earlier = 0;  ///< Judged in the earlier run only.
   std::vector<ConformChange> changes;
   std::vector<StaleGap> stale;
   std::vector<std::string> notes;

@@ -57,6 +57,9 @@ ConformReport sample_conformance() {
   report.joint_programs = 3;
   report.alone_programs = 1;
   report.earlier_run = "run-1";
+  report.results_compared = 4;
+  report.results_only_now = 1;
+  report.results_only_earlier = 2;
   report.changes = {{"aten.add/float32/1", "executorch/portable", "", ConformVerdict::kPass,
                      ConformVerdict::kFailNumeric},
                     {"aten.sub/float32/0", "executorch/portable", "", ConformVerdict::kCrashed,
