@@ -5,7 +5,7 @@
 namespace assay {
 
 ASSAY_DEFINE_JSON(GateResult, metric, bound, is_met, text)
-ASSAY_DEFINE_JSON(OutputError, output, metrics)
+ASSAY_DEFINE_JSON(OutputError, output, metrics, bounds)
 ASSAY_DEFINE_JSON(AccuracyTable, against, accuracy, reason, outputs, controls)
 ASSAY_DEFINE_JSON(Disturbance, flag, value, text)
 ASSAY_DEFINE_JSON(LaunchSeries, launch, index, warmup_iterations, warmup, first, execute_ns,
@@ -14,9 +14,11 @@ ASSAY_DEFINE_JSON(LeakFinding, cycle, source, cycles, bytes_per_cycle, verdict, 
 ASSAY_DEFINE_JSON(CaseSummary, case_key, label, model, recipe, engine, options, shapes, identity,
                   subject, outcome, stage, reason_code, text, accuracy, timing, delegation, verdict,
                   metrics, accuracy_tables, attribution, gates, launches, memory, leaks, profile,
-                  instructions, manifest, effective_options, notes, warnings, reproduce, last_words)
+                  breakdown, instructions, manifest, effective_options, notes, warnings, reproduce,
+                  last_words)
 ASSAY_DEFINE_JSON(PairPoint, pair, phase, a, b, is_replaced, is_disturbed)
 ASSAY_DEFINE_JSON(ComparisonSummary, comparison, pairs)
-ASSAY_DEFINE_JSON(RunSummary, run, environment, calibration, baseline, cases, comparisons)
+ASSAY_DEFINE_JSON(RunSummary, run, environment, calibration, baseline, cases, trade_offs,
+                  comparisons)
 
 }  // namespace assay

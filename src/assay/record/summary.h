@@ -16,6 +16,7 @@
 #include "assay/record/metric.h"
 #include "assay/record/profile.h"
 #include "assay/record/run.h"
+#include "assay/record/trade_off.h"
 
 namespace assay {
 
@@ -30,6 +31,8 @@ struct GateResult {
 struct OutputError {
   std::string output;
   std::map<std::string, Metric> metrics;  ///< By name: max_abs_error, sqnr_db, …
+  /// Limits that decided, by metric: a minimum where higher is better, else a maximum.
+  std::map<std::string, double> bounds;
 };
 
 /// One table of errors: the engine's outputs against one kind of reference.
@@ -129,6 +132,7 @@ struct CaseSummary {
   std::optional<MemoryReport> memory;
   std::vector<LeakFinding> leaks;
   std::optional<ProfileReport> profile;
+  std::optional<ProfileBreakdown> breakdown;      ///< The profile, by what takes its time.
   std::optional<InstructionReport> instructions;  ///< When callgrind was asked for.
   Json manifest;                                  ///< Null when the artifact was not made.
   Json effective_options;
@@ -162,6 +166,7 @@ struct RunSummary {
   std::optional<Calibration> calibration;  ///< The newest of this environment.
   std::string baseline;                    ///< Recipe name that ratios refer to; empty: none.
   std::vector<CaseSummary> cases;
+  std::vector<TradeOff> trade_offs;  ///< One for each model that has several points.
   std::vector<ComparisonSummary> comparisons;
 };
 

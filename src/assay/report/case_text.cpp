@@ -16,6 +16,7 @@
 #include "assay/record/metric.h"
 #include "assay/record/run.h"
 #include "assay/record/summary.h"
+#include "assay/record/trade_off.h"
 #include "assay/report/format.h"
 
 namespace assay::report {
@@ -171,6 +172,10 @@ const Metric* find_worst(const CaseSummary& cell, std::string_view against,
     }
   }
   return worst;
+}
+
+std::string line_from_trade_off(const TradeOff& trade_off) {
+  return printable(fmt::format("{}: {}", trade_off.model, trade_off.text));
 }
 
 std::string tally_of(const std::vector<CaseSummary>& cases) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "assay/record/summary.h"
+#include "assay/record/trade_off.h"
 #include "assay/report/text_table.h"
 
 /// A case in words and cells, the same in every text format.
@@ -35,6 +36,9 @@ const Estimate* find_estimate(const CaseSummary& cell, std::string_view name);
 /// there is none. NaN is worst of all.
 const Metric* find_worst(const CaseSummary& cell, std::string_view against,
                          std::string_view metric);
+
+/// "mobilenet_v2: fastest that keeps accuracy: …".
+std::string line_from_trade_off(const TradeOff& trade_off);
 
 /// "2 pass, 1 fail", in the order of the verdicts; verdicts that nobody has are left out.
 std::string tally_of(const std::vector<CaseSummary>& cases);

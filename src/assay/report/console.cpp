@@ -77,6 +77,13 @@ void add_legend(TextPage& page, const RunSummary& summary) {
   page.line(legend, 2);
 }
 
+/// The fastest case that keeps accuracy, model by model.
+void add_trade_offs(TextPage& page, const RunSummary& summary) {
+  for (const auto& one : summary.trade_offs) {
+    page.line(line_from_trade_off(one), 2, 2);
+  }
+}
+
 void add_findings(TextPage& page, const RunSummary& summary) {
   const auto findings = all_findings(summary.cases);
   if (findings.empty()) {
@@ -179,6 +186,7 @@ Status write_console(const RunSummary& summary, const ReportStyle& style, std::o
   if (!summary.cases.empty()) {
     add_main_table(page, summary);
     add_legend(page, summary);
+    add_trade_offs(page, summary);
   }
   add_comparisons(page, summary);
   add_findings(page, summary);

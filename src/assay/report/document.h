@@ -12,8 +12,9 @@ inline constexpr std::string_view kReportSchema = "assay/report/1";
 inline constexpr std::string_view kCaseSchema = "assay/report-case/1";
 
 /// The whole summary with the definitions of the metrics: {schema, run, environment, calibration,
-/// baseline, comparisons, metrics, cases}, where a run without them has no calibration and no
-/// comparisons; the schema comes first and each case has a line of its own. Always valid UTF-8.
+/// baseline, trade_offs, comparisons, metrics, cases}, where a run without them has no calibration,
+/// no trade_offs and no comparisons; the schema comes first and each case has a line of its own.
+/// Always valid UTF-8.
 std::string document_of(const RunSummary& summary);
 
 }  // namespace assay::report

@@ -26,6 +26,9 @@ std::string document_of(const RunSummary& summary) {
     head["calibration"] = Json(*summary.calibration);
   }
   head["baseline"] = summary.baseline;
+  if (!summary.trade_offs.empty()) {
+    head["trade_offs"] = Json(summary.trade_offs);
+  }
   if (!summary.comparisons.empty()) {
     head["comparisons"] = Json(summary.comparisons);
   }

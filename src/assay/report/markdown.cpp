@@ -124,6 +124,9 @@ Status write_markdown(const RunSummary& summary, const ReportStyle& style, std::
                          markdown_escaped(fmt::format("{}", fmt::join(common, ", "))));
     }
   }
+  for (const auto& one : summary.trade_offs) {
+    out << fmt::format("\n{}\n", markdown_escaped(line_from_trade_off(one)));
+  }
   write_comparisons(summary, out);
   write_findings(summary, out);
   if (style.has_accuracy_tables) {

@@ -102,6 +102,7 @@ RunSummary sample_comparison() {
   summary.run.purpose = "compare";
   summary.run.name = "compare";
   summary.cases.resize(2);
+  summary.trade_offs.clear();
   summary.comparisons = {{.comparison = made_up_comparison(), .pairs = made_up_pairs()}};
   return summary;
 }

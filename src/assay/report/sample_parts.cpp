@@ -1,9 +1,11 @@
 #include "assay/report/sample_parts.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -14,6 +16,7 @@
 #include "assay/record/axes.h"
 #include "assay/record/launch.h"
 #include "assay/record/metric.h"
+#include "assay/record/profile.h"
 #include "assay/record/summary.h"
 
 namespace assay::report {
@@ -95,6 +98,31 @@ MemoryStage stage(std::string name, std::int64_t rss_bytes, std::int64_t faults)
 
 /// Rounded, so that it is the same with every mathematical library.
 double error_at(double db) { return std::round(std::pow(10, -db / 20) * 1e9) / 1e9; }
+
+/// Operators of one delegate and what they leave of the method, longest first.
+ProfileBreakdown breakdown_from_operators(const ProfileReport& profile) {
+  ProfileBreakdown breakdown{.label = "sample",
+                             .method_ns = static_cast<double>(profile.method_median_ns),
+                             .iterations = profile.iterations};
+  const auto add = [&breakdown](ProfilePart part) {
+    part.share_ratio = part.time_ns / breakdown.method_ns;
+    breakdown.parts.push_back(std::move(part));
+  };
+  double rest_ns = breakdown.method_ns;
+  for (const auto& event : profile.events) {
+    if (event.kind != "method") {
+      add({.name = event.name,
+           .kind = event.kind,
+           .delegate = "XnnpackBackend",
+           .calls = 1,
+           .time_ns = static_cast<double>(event.median_ns)});
+      rest_ns -= static_cast<double>(event.median_ns);
+    }
+  }
+  add({.name = "outside any operator", .kind = "rest", .time_ns = rest_ns});
+  std::ranges::sort(breakdown.parts, std::greater{}, &ProfilePart::time_ns);
+  return breakdown;
+}
 
 }  // namespace
 
@@ -181,6 +209,7 @@ void add_profile(CaseSummary& cell, double steady_ns) {
                           std::to_string(i + 1),
                       "delegate_operator", 0, 20, median * 20, median * 9 / 10, median});
   }
+  cell.breakdown = breakdown_from_operators(*cell.profile);
 }
 
 OutputError output_error(std::string name, double sqnr_db, double max_abs) {

@@ -1,6 +1,7 @@
 #include "assay/report/sample_summary.h"
 
 #include <cmath>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "assay/record/metric.h"
 #include "assay/record/run.h"
 #include "assay/record/summary.h"
+#include "assay/record/trade_off.h"
 #include "assay/report/sample_parts.h"
 
 namespace assay::report {
@@ -180,6 +182,30 @@ CaseSummary hostile() {
   return cell;
 }
 
+/// The first four cases as points; the fastest one's interval reaches that of no other.
+TradeOff sample_trade_off(const std::vector<CaseSummary>& cases) {
+  TradeOff trade_off{
+      .model = "mobilenet_v2",
+      .shapes = "1x3x224x224",
+      .metric = "sqnr_db",
+      .against = "float32",
+      .text =
+          "fastest that keeps accuracy: executorch/xnnpack-int8, 4.91 ms, SQNR 27.9 dB (>= 8); "
+          "its timing is inconclusive"};
+  for (const int index : {3, 2, 1, 0}) {
+    const auto& cell = cases[static_cast<std::size_t>(index)];
+    const auto& sqnr = cell.accuracy_tables[0].outputs[0].metrics.at("sqnr_db");
+    trade_off.points.push_back({.case_index = index,
+                                .title = cell.recipe,
+                                .latency_ns = cell.metrics.at("steady_ns"),
+                                .accuracy = plain(sqnr.value),
+                                .bound = 8,
+                                .keeps_accuracy = true,
+                                .is_on_front = true});
+  }
+  return trade_off;
+}
+
 }  // namespace
 
 RunSummary empty_summary() {
@@ -211,6 +237,7 @@ RunSummary sample_summary() {
   summary.baseline = "executorch/portable-fp32";
   summary.cases = {portable(),  xnnpack_fp32(), partly_delegated(), inconclusive(), crashed(),
                    aot_error(), unsupported(),  wrong_numbers(),    vacuous(),      hostile()};
+  summary.trade_offs = {sample_trade_off(summary.cases)};
   return summary;
 }
 

@@ -31,10 +31,12 @@
 #include "assay/summary/disturbance.h"
 #include "assay/summary/leaks.h"
 #include "assay/summary/parity.h"
+#include "assay/summary/profile_breakdown.h"
 #include "assay/summary/program.h"
 #include "assay/summary/scenario_notes.h"
 #include "assay/summary/steady_part.h"
 #include "assay/summary/timing.h"
+#include "assay/summary/trade_off.h"
 #include "assay/tensor/tensor.h"
 
 namespace assay {
@@ -279,6 +281,9 @@ Result<CaseSummary> summarize_case(const CaseRows& rows, const SummaryOptions& o
   if (summary.verdict == Verdict::kPass && lacks_reference(rows.tables)) {
     summary.verdict = Verdict::kInconclusive;
   }
+  if (summary.profile) {
+    summary.breakdown = break_down_profile(summary);
+  }
   return summary;
 }
 
@@ -340,6 +345,7 @@ Result<RunSummary> summarize_run(ResultStore& store, const Run& run,
   }
   add_speedups(summary);
   compare_inputs(summary.cases);
+  summary.trade_offs = find_trade_offs(summary.cases);
   summary.comparisons = summarize_comparisons(comparisons, compared);
   return summary;
 }

@@ -166,6 +166,24 @@ TEST(SummarizeRun, TellsHowMuchFasterThanTheBaseline) {
   EXPECT_EQ(summary.cases[1].verdict, Verdict::kPass);
 }
 
+TEST(SummarizeRun, BreaksAProfileDownAndKeepsADelegateThatTellsNoOperators) {
+  StoredRun stored;
+  Launch launch{.id = "profiled"};
+  launch.profile = ProfileReport{.iterations = 1,
+                                 .events = {{"forward", "method", -1, 1, 1000, 1000, 1000},
+                                            {"OpaqueBackend", "delegate", 0, 1, 700, 700, 700},
+                                            {"add.out", "operator", 1, 1, 200, 200, 200}},
+                                 .method_median_ns = 1000};
+  stored.add_attempt(stored.add_case("executorch/npu"), Pass::kProfile, {launch});
+  const auto summary = stored.summary();
+  ASSERT_TRUE(summary.cases.at(0).breakdown);
+  const auto& parts = summary.cases[0].breakdown->parts;
+  ASSERT_EQ(parts.size(), 3U);
+  EXPECT_EQ(parts[0].name, "OpaqueBackend");
+  EXPECT_DOUBLE_EQ(parts[0].share_ratio, 0.7);
+  EXPECT_EQ(parts[2].name, "outside any operator");
+}
+
 TEST(SummarizeRun, KeepsTwoBuildsOfOneCaseApart) {
   StoredRun stored;
   auto cell = stored.add_case("executorch/portable");
