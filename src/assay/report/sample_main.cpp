@@ -1,6 +1,8 @@
-/// Writes the sample run: `assay_report_sample FORMAT [sample|empty|comparison|conformance]`. The
-/// golden tests compare what it prints, tools/approve.py accepts it.
+/// Writes a sample run: `assay_report_sample FORMAT [NAME]`. The golden tests compare what it
+/// prints, tools/approve.py accepts it.
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <exception>
 #include <fmt/format.h>
@@ -10,27 +12,45 @@
 #include <vector>
 
 #include "assay/base/result.h"
+#include "assay/record/conformance.h"
 #include "assay/record/summary.h"
 #include "assay/report/conformance.h"
 #include "assay/report/sample_conformance.h"
 #include "assay/report/sample_summary.h"
+#include "assay/report/sample_wide.h"
 #include "assay/report/writer.h"
 
 namespace {
 
-assay::RunSummary summary_of(std::string_view name) {
-  if (name == "empty") {
-    return assay::report::empty_summary();
-  }
-  return name == "comparison" ? assay::report::sample_comparison()
-                              : assay::report::sample_summary();
-}
+struct RunSample {
+  std::string_view name;
+  assay::RunSummary (*make)();
+};
+
+constexpr auto kRuns = std::to_array<RunSample>({{"sample", assay::report::sample_summary},
+                                                 {"empty", assay::report::empty_summary},
+                                                 {"comparison", assay::report::sample_comparison},
+                                                 {"wide", assay::report::wide_summary}});
+
+struct ConformanceSample {
+  std::string_view name;
+  assay::ConformReport (*make)();
+};
+
+constexpr auto kConformances =
+    std::to_array<ConformanceSample>({{"conformance", assay::report::sample_conformance},
+                                      {"conformance_wide", assay::report::wide_conformance}});
 
 assay::Status write_sample(std::string_view format, std::string_view name,
                            const assay::ReportStyle& style) {
-  return name == "conformance" ? assay::write_conformance(
-                                     format, assay::report::sample_conformance(), style, std::cout)
-                               : assay::write_report(format, summary_of(name), style, std::cout);
+  if (const auto* run = std::ranges::find(kRuns, name, &RunSample::name); run != kRuns.end()) {
+    return assay::write_report(format, run->make(), style, std::cout);
+  }
+  const auto* conformance = std::ranges::find(kConformances, name, &ConformanceSample::name);
+  if (conformance != kConformances.end()) {
+    return assay::write_conformance(format, conformance->make(), style, std::cout);
+  }
+  return assay::fail(assay::ErrorCode::kInvalidArgument, fmt::format("no sample '{}'", name));
 }
 
 }  // namespace
@@ -40,8 +60,8 @@ int main(int argc, char** argv) {
     const std::vector<std::string_view> arguments(argv + 1, argv + argc);
     if (arguments.empty()) {
       fmt::print(stderr,
-                 "usage: assay_report_sample FORMAT [sample|empty|comparison|conformance] "
-                 "[WIDTH]\n");
+                 "usage: assay_report_sample FORMAT "
+                 "[sample|empty|comparison|wide|conformance|conformance_wide] [WIDTH]\n");
       return 2;
     }
     const std::string_view name = arguments.size() > 1 ? arguments[1] : "sample";

@@ -48,7 +48,7 @@ function attributionChart(attribution) {
   return chart(
     "SQNR by layer",
     "each part by itself; lower is worse",
-    () => ({
+    (width) => ({
       description: "SQNR of the result of each layer",
       height: 220,
       data: { values },
@@ -64,13 +64,13 @@ function attributionChart(attribution) {
           field: "part",
           title: null,
           scale: { domain: parts, range: [colourOf("first"), colourOf("accent")].slice(-parts.length) },
-          legend: parts.length > 1 ? { orient: "top" } : null,
+          legend: parts.length > 1 ? { orient: "top", columns: legendColumns(width) } : null,
         },
         strokeDash: {
           field: "how",
           title: null,
           scale: { domain: hows, range: [[1, 0], [4, 3]].slice(0, hows.length) },
-          legend: hows.length > 1 ? { orient: "top" } : null,
+          legend: hows.length > 1 ? { orient: "top", columns: legendColumns(width) } : null,
         },
         tooltip: [
           { field: "layer" },

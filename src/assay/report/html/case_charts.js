@@ -115,56 +115,41 @@ function inferenceChart(cells, cell) {
   return chart(nameWithin(cells, cell), "", spec, points.length);
 }
 
-/** The twenty operators that take most of an inference. */
-function profileChart(profile) {
-  const inner = profile.events.filter((event) =>
-    ["operator", "delegate_operator"].includes(event.kind),
-  );
-  const hasInner = inner.some((event) => event.kind === "delegate_operator");
-  const leaves = [
-    ...inner,
-    ...profile.events.filter((event) => event.kind === "delegate" && !hasInner),
-  ];
-  const rows = leaves
-    .map((event) => ({ ...event, each_ns: event.total_ns / Math.max(1, profile.iterations) }))
-    .sort((a, b) => b.each_ns - a.each_ns)
-    .slice(0, 20);
-  if (!rows.length) return null;
+/** How many parts of a profile are drawn. */
+const MOST_PARTS = 20;
+
+/** What takes most of an inference: operators, delegates that tell none of theirs, and the rest. */
+function profileChart(breakdown) {
+  const { parts, method_ns: methodNs, iterations } = breakdown;
+  const largest = parts.slice(0, MOST_PARTS).filter((part) => part.time_ns > 0);
+  if (!largest.length) return null;
   const { unit, divisor } = unitFor(
     "ns",
-    rows.slice(0, 3).map((row) => row.each_ns),
+    largest.slice(0, 3).map((part) => part.time_ns),
   );
-  const share = (row) =>
-    profile.method_median_ns
-      ? `${textFromShare(row.each_ns / profile.method_median_ns)} %`
-      : NOT_MEASURED;
-  const values = rows.map((row, index) => ({
-    row: index,
-    name: row.name,
-    kind: wordsOf(row.kind),
-    value: row.each_ns / divisor,
-    count: row.count / Math.max(1, profile.iterations),
-    text: `${textFromNumber(row.each_ns / divisor)} ${unit} (${share(row)})`,
+  const share = (part) => (methodNs > 0 ? `${textFromShare(part.share_ratio)} %` : NOT_MEASURED);
+  const values = largest.map((part, row) => ({
+    row,
+    name: part.name,
+    kind: part.kind === "rest" ? "no operator" : wordsOf(part.kind),
+    value: part.time_ns / divisor,
+    calls: part.calls,
+    text: `${textFromNumber(part.time_ns / divisor)} ${unit} (${share(part)})`,
   }));
-  const most = Math.max(...values.map((value) => value.value));
+  const names = values.map((value) => value.name);
+  const kinds = [...new Set(values.map((value) => value.kind))];
+  const note = `${values.length} of ${counted(parts.length, "part")}, over ${counted(iterations, "profiled inference")}; share of the method's ${textFromQuantity("ns", methodNs)}`;
   const x = (width) => ({
     field: "value",
     type: "quantitative",
-    title: `${unit} per inference, mean`,
-    scale: barScale(most, width, 115),
+    title: `${unit} per inference`,
+    scale: barScale(values[0].value, width, 115),
   });
-  const note = `${values.length} of ${counted(leaves.length, "entry", "entries")}, over ${counted(profile.iterations, "profiled inference")}; share of the method's ${textFromQuantity("ns", profile.method_median_ns)}`;
   return chart("Where the time goes", note, (width) => ({
-    description: "Time per operator",
-    height: values.length * 22,
+    description: "Time by operator",
+    height: values.length * rowHeight(names, width, 22),
     data: { values },
-    encoding: {
-      y: rowAxis(
-        values.map((value) => value.name),
-        width,
-      ),
-      x: x(width),
-    },
+    encoding: { y: rowAxis(names, width), x: x(width) },
     layer: [
       {
         mark: { type: "bar", height: 12, cornerRadiusEnd: 3 },
@@ -173,16 +158,17 @@ function profileChart(profile) {
             field: "kind",
             title: null,
             legend:
-              hasInner && inner.some((event) => event.kind === "operator")
-                ? { orient: "bottom" }
-                : null,
-            scale: { range: [colourOf("accent"), colourOf("first"), colourOf("left")] },
+              kinds.length > 1 ? { orient: "bottom", columns: legendColumns(width) } : null,
+            scale: {
+              domain: kinds,
+              range: ["accent", "first", "muted", "left"].map(colourOf).slice(0, kinds.length),
+            },
           },
           tooltip: [
             { field: "name" },
             { field: "kind" },
             { field: "text", title: "time" },
-            { field: "count", title: "calls per inference" },
+            { field: "calls", title: "calls per inference" },
           ],
         },
       },

@@ -107,14 +107,9 @@ const nameOf = (column) => (column.unit ? `${column.title}, ${column.unit}` : co
 function caseRow(cell, columns) {
   const below = (text) => (text ? h("span", { class: "sub" }, text) : null);
   const name = () => [
-    h("a", { href: `#${cell.id}` }, recipeOf(cell)),
-    below(HAS_SHAPES ? cell.model : `${cell.model}  ${cell.shapes}`),
-    below(
-      ["options", "engine"]
-        .filter((field) => varies(CASES, field))
-        .map((field) => cell[field])
-        .join("  "),
-    ),
+    h("a", { href: `#${cell.id}` }, breakable(recipeOf(cell))),
+    below(breakable(HAS_SHAPES ? cell.model : `${cell.model}  ${cell.shapes}`)),
+    below([optionsWithin(CASES, cell), buildWithin(CASES, cell)].filter(Boolean).join("  ")),
     below(HAS_SHAPES && cell.shapes),
   ];
   return h(
@@ -280,9 +275,8 @@ function casesSection(onFilter) {
       h("label", { class: "picker" }, "Sort by ", picker),
       status,
     ),
-    h(
-      "div",
-      { class: "scroll", tabindex: "0", role: "region", "aria-label": "Cases" },
+    scrollBox(
+      "Cases",
       h(
         "table",
         { class: "cases", role: "table" },

@@ -29,7 +29,7 @@ function chartConfig(width) {
     },
     axisX: { tickCount: Math.ceil(width / 90) },
     axisY: { labelColor: text },
-    legend: { labelColor: text, titleColor: muted, labelFontSize: 12, symbolStrokeWidth: 2 },
+    legend: { labelColor: text, titleColor: muted, labelFontSize: 12, labelLimit: 0, symbolStrokeWidth: 2 },
     text: { color: text, fontSize: 12 },
     mark: { tooltip: true },
   };
@@ -37,6 +37,7 @@ function chartConfig(width) {
 
 async function draw(element, spec) {
   const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
+  element.drawnWidth = element.clientWidth;
   const full = {
     $schema: "https://vega.github.io/schema/vega-lite/v6.json",
     width: "container",
@@ -56,6 +57,7 @@ async function draw(element, spec) {
       }),
     );
     element.dataset.drawn = "";
+    widthObserver.observe(element);
   } catch (error) {
     element.replaceChildren(
       h("p", { class: "muted" }, `This chart could not be drawn: ${error.message}`),
@@ -64,8 +66,18 @@ async function draw(element, spec) {
   }
 }
 
+const redraw = (element) => draw(element, element.spec);
+
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-  for (const [element] of drawn) draw(element, element.spec);
+  for (const [element] of drawn) redraw(element);
+});
+
+/** Labels are broken for a width; another one, as on a phone that is turned, takes other lines. */
+const widthObserver = new ResizeObserver((entries) => {
+  for (const { target } of entries) {
+    const isOther = Math.abs(target.clientWidth - target.drawnWidth) > 1;
+    if (target.clientWidth && isOther) redraw(target);
+  }
 });
 
 /** A figure with a caption; `spec` is a function, called again when colours change. */
@@ -84,7 +96,43 @@ function chart(title, note, spec, pointCount = 0) {
   );
 }
 
+/** One entry a line where a line holds no more. */
+const legendColumns = (width) => (width < 480 ? 1 : undefined);
+
 const labelRoom = (width) => Math.max(110, Math.round(width * 0.36));
+
+const LABEL_LINE = 14;
+const LABEL_GAP = 12;
+
+/** How wide a text is as a label of a chart. */
+const labelWidth = (() => {
+  const context = document.createElement("canvas").getContext("2d");
+  return (text) => {
+    context.font = `12px ${getComputedStyle(document.body).fontFamily}`;
+    return context.measureText(text).width;
+  };
+})();
+
+/** A name as lines of at most `width` pixels, broken after a separator where there is one. */
+function labelLines(name, width) {
+  const lines = [""];
+  const add = (piece) => {
+    if (labelWidth(lines.at(-1) + piece.trimEnd()) <= width) lines[lines.length - 1] += piece;
+    else if (lines.at(-1)) lines.push(piece);
+    else lines[0] = piece;
+  };
+  for (const piece of name.match(/[^\s/_.,;-]*[\s/_.,;-]*/g)) {
+    if (labelWidth(piece.trimEnd()) <= width) add(piece);
+    else [...piece].forEach(add);
+  }
+  return lines.map((line) => line.trim()).filter(Boolean);
+}
+
+/** The height of a row that holds the longest of the names, at least `least`. */
+function rowHeight(names, width, least) {
+  const counts = names.map((name) => labelLines(name, labelRoom(width)).length);
+  return Math.max(least, Math.max(...counts) * LABEL_LINE + LABEL_GAP);
+}
 
 /** A scale from zero that leaves `textWidth` pixels behind the longest bar for its number. */
 function barScale(most, width, textWidth) {
@@ -94,14 +142,38 @@ function barScale(most, width, textWidth) {
 
 /** Rows by their field `row`, so that two of the same name stay two; `names` are their labels. */
 function rowAxis(names, width) {
-  const labelLimit = labelRoom(width);
-  const labels = Object.fromEntries(names.map((name, row) => [row, name]));
+  const room = labelRoom(width);
+  const labels = Object.fromEntries(names.map((name, row) => [row, labelLines(name, room)]));
   return {
     field: "row",
     type: "nominal",
     sort: null,
     title: null,
-    axis: { labelExpr: `${JSON.stringify(labels)}[datum.value]`, labelLimit },
+    scale: { domain: names.map((_, row) => row) },
+    axis: {
+      labelExpr: `${JSON.stringify(labels)}[datum.value]`,
+      labelLimit: 0,
+      labelLineHeight: LABEL_LINE,
+      minExtent: room,
+      maxExtent: room + LABEL_GAP,
+      labelOverlap: false,
+    },
+  };
+}
+
+/** Says in its row why a case has no value, so that the rows of all charts of a model line up. */
+function absentMarks(rows) {
+  return {
+    data: { values: rows },
+    mark: {
+      type: "text",
+      align: "left",
+      dx: 6,
+      color: colourOf("muted"),
+      fontStyle: "italic",
+      tooltip: false,
+    },
+    encoding: { x: { value: 0 }, text: { field: "why" } },
   };
 }
 
@@ -126,5 +198,6 @@ function pointScale(values) {
   const isLog = least > 0 && most / least > 5;
   const air = isLog ? (most / least) ** 0.06 : (most - least || most || 1) * 0.06;
   const domain = isLog ? [least / air, most * air] : [Math.max(0, least - air), most + air];
-  return { isLog, scale: { type: isLog ? "log" : "linear", domain, nice: false, zero: false } };
+  const scale = { domain, nice: false };
+  return { isLog, scale: isLog ? { type: "log", ...scale } : { zero: false, ...scale } };
 }

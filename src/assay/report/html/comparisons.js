@@ -121,8 +121,9 @@ function pairsChart({ comparison, pairs }) {
           color: { field: "kind", title: null, scale: { domain, range }, legend: { orient: "bottom" } },
           shape: {
             field: "kind",
+            title: null,
             scale: { domain, range: ["circle", "diamond", "cross"] },
-            legend: null,
+            legend: { orient: "bottom" },
           },
           tooltip: [
             { field: "at", title: "pair" },

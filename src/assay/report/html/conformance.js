@@ -3,11 +3,8 @@
 const DATA = JSON.parse(document.getElementById("assay-data").textContent);
 const RESULTS = DATA.results;
 const RECIPES = [...groupedBy(RESULTS, "recipe").keys()];
-const FAILURES = RESULTS.filter(
-  (result) =>
-    (result.verdict !== "pass" && result.verdict !== "not_run") ||
-    result.known === "unexpected_pass",
-);
+const FRESH = RESULTS.filter(isFresh);
+const KNOWN = RESULTS.filter((result) => isKnownGap(result) && result.verdict !== "not_run");
 
 function masthead() {
   const { run, environment } = DATA;
@@ -36,6 +33,7 @@ function verdictSection() {
   const count = (recipe, field, value) =>
     RESULTS.filter((result) => result.recipe === recipe && result[field] === value).length;
   const numeric = (title, text) => ({ title, numeric: true, text });
+  const loud = (number) => number && h("strong", { class: "loud" }, String(number));
   return h(
     "section",
     { id: "cases" },
@@ -44,11 +42,11 @@ function verdictSection() {
       "Results by recipe and verdict",
       [
         { title: "recipe", isHead: true, text: (recipe) => recipe },
+        numeric("new", (recipe) => loud(count(recipe, "known", "new_failure"))),
+        numeric("known", (recipe) => count(recipe, "known", "known_failure") || ""),
         ...verdicts.map((verdict) =>
           numeric(wordsOf(verdict), (recipe) => count(recipe, "verdict", verdict) || ""),
         ),
-        numeric("known", (recipe) => count(recipe, "known", "known_failure") || ""),
-        numeric("new", (recipe) => count(recipe, "known", "new_failure") || ""),
         numeric("fully delegated", (recipe) => count(recipe, "delegation", "full") || ""),
         numeric("in part", (recipe) => count(recipe, "delegation", "partial") || ""),
         numeric("not delegated", (recipe) => count(recipe, "delegation", "none") || ""),
@@ -92,6 +90,13 @@ function heatSection(onOpen) {
   );
 }
 
+/** A result as mark and word: a known gap has no colour. */
+function resultPill(result) {
+  const isLoud = isFresh(result) && result.known !== "unexpected_pass";
+  const colour = isLoud ? colourOf(result.verdict) : "skipped";
+  return h("span", { class: `pill ${colour}` }, wordsOf(result.verdict));
+}
+
 function failureDetails(result) {
   const listed = result.known.replace("none", "");
   return h(
@@ -100,7 +105,7 @@ function failureDetails(result) {
     h(
       "summary",
       {},
-      h("span", { class: `pill ${colourOf(result.verdict)}` }, wordsOf(result.verdict)),
+      resultPill(result),
       h("strong", {}, result.name),
       h("span", { class: "muted" }, [result.recipe, result.options].filter(Boolean).join(" ")),
       listed ? h("span", { class: "muted" }, wordsOf(listed)) : null,
@@ -121,17 +126,31 @@ function failureDetails(result) {
   );
 }
 
-/** The failing cases, with a box that looks for a part of their names. */
+const matches = (result, text) =>
+  `${result.name} ${result.recipe} ${result.verdict} ${result.known}`.includes(text);
+
+/** "12 known gaps", or "3 of 12 known gaps" when a filter leaves some. */
+const countOfAll = (found, all, noun, plural) =>
+  `${found.length === all.length ? "" : `${found.length} of `}${counted(all.length, noun, plural)}`;
+
+/** What is new, then the known gaps folded, with a box that looks for a part of their names. */
 function failureSection() {
-  const place = h("div", {});
+  const fresh = h("div", { class: "fresh" });
+  const known = h("details", { class: "fold known" });
   const show = (text) => {
-    const found = FAILURES.filter((result) =>
-      `${result.name} ${result.recipe} ${result.verdict} ${result.known}`.includes(text),
+    const [newOnes, knownOnes] = [FRESH, KNOWN].map((all) =>
+      all.filter((result) => matches(result, text)),
     );
-    place.replaceChildren(
-      h("p", { class: "note" }, `${found.length} of ${FAILURES.length}`),
-      ...found.map(failureDetails),
+    fresh.replaceChildren(
+      h("p", { class: "note" }, countOfAll(newOnes, FRESH, "result to look into", "results to look into")),
+      ...newOnes.map(failureDetails),
     );
+    known.replaceChildren(
+      h("summary", {}, countOfAll(knownOnes, KNOWN, "known gap")),
+      ...knownOnes.map(failureDetails),
+    );
+    known.hidden = !KNOWN.length;
+    known.open = text !== "" && knownOnes.length > 0;
   };
   const box = h("input", {
     type: "search",
@@ -140,11 +159,12 @@ function failureSection() {
     oninput: (event) => show(event.target.value.trim()),
   });
   show("");
+  const hasAny = FRESH.length + KNOWN.length > 0;
   const section = h(
     "section",
     { id: "failures" },
     h("h2", {}, "Cases that do not pass"),
-    FAILURES.length ? [h("div", { class: "filter" }, box), place] : h("p", {}, "None."),
+    hasAny ? [h("div", { class: "filter" }, box), fresh, known] : h("p", {}, "None."),
   );
   const open = (result) => {
     box.value = result.operator_name;
@@ -153,13 +173,32 @@ function failureSection() {
   return { section, open };
 }
 
+/** What the list of changes says by being empty; it depends on what the two runs share. */
+function sharedSentence() {
+  const { results_compared: compared, results_only_now: now, results_only_earlier: before } = DATA;
+  if (!isPresent(compared)) return "How many results the two runs share was not recorded.";
+  const others = [
+    now ? `${counted(now, "result")} of this run ${now === 1 ? "is" : "are"} not in the earlier one` : "",
+    before ? `${counted(before, "result")} of the earlier run ${before === 1 ? "is" : "are"} not in this one` : "",
+  ].filter(Boolean);
+  if (compared === 0) return `The two runs share no result: ${others.join(", ")}.`;
+  const changes = DATA.changes.length;
+  const share = others.length
+    ? `${counted(compared, "result")} that both runs have`
+    : `${counted(compared, "result")}, the same in both runs`;
+  return (
+    `${changes ? counted(changes, "verdict") : "No verdict"} changed among ${share}` +
+    `${others.length ? `; ${others.join(", ")}` : ""}.`
+  );
+}
+
 function changeSection() {
   if (!DATA.earlier_run) return null;
   return h(
     "section",
     {},
     h("h2", {}, "Changes"),
-    h("p", { class: "note" }, `Since run ${DATA.earlier_run}`),
+    h("p", { class: "note" }, `Since run ${DATA.earlier_run}. ${sharedSentence()}`),
     DATA.changes.length
       ? simpleTable(
           "Verdicts that changed",
@@ -171,7 +210,7 @@ function changeSection() {
           ],
           DATA.changes,
         )
-      : h("p", {}, "No verdict changed."),
+      : null,
   );
 }
 
@@ -237,14 +276,15 @@ function timeSection() {
 
 function start() {
   masthead();
+  unfoldForPrint();
   const failures = failureSection();
   const sections = RESULTS.length
     ? [
         verdictSection(),
-        heatSection(failures.open),
         failures.section,
-        staleSection(),
         changeSection(),
+        staleSection(),
+        heatSection(failures.open),
         coverageSection(),
         timeSection(),
       ]

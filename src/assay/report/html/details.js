@@ -349,7 +349,7 @@ function failurePart(cell) {
 
 function profilePart(cell) {
   if (!cell.profile) return null;
-  const figure = profileChart(cell.profile);
+  const figure = cell.breakdown ? profileChart(cell.breakdown) : null;
   const notes = cell.profile.notes.map((note) => h("p", { class: "muted note" }, note));
   if (figure) return part("Profile", { isWide: true }, figure, notes);
   const rows = [...cell.profile.events].sort((a, b) => b.total_ns - a.total_ns).slice(0, 20);

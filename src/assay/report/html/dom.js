@@ -13,6 +13,10 @@ function h(tag, attributes = {}, ...children) {
   return element;
 }
 
+/** A name that may break after a separator before it breaks anywhere else. */
+const breakable = (name) =>
+  name.split(/(?<=[\s/_.,;:-])/).flatMap((piece, at) => (at ? [h("wbr"), piece] : [piece]));
+
 /** A result as mark and word; never by colour alone. */
 function pill(verdict, text) {
   return h(
@@ -23,13 +27,48 @@ function pill(verdict, text) {
   );
 }
 
+/** Shows where a box has more to the side, and takes the keyboard only then. */
+function markOverflow(box) {
+  const room = box.scrollWidth - box.clientWidth;
+  const isWide = room > 1;
+  const ends = [
+    isWide && box.scrollLeft > 1 && "left",
+    isWide && box.scrollLeft < room - 1 && "right",
+  ].filter(Boolean);
+  box.dataset.more = ends.join(" ");
+  box.parentElement.classList.toggle("wide-content", isWide);
+  if (isWide) box.tabIndex = 0;
+  else box.removeAttribute("tabindex");
+}
+
+const overflowObserver = new ResizeObserver((entries) => {
+  for (const box of new Set(entries.map(({ target }) => target.closest(".scroll")))) {
+    if (box) markOverflow(box);
+  }
+});
+
+/** A box that scrolls sideways when its content is too wide, and then says so. */
+function scrollBox(label, content) {
+  const box = h("div", { class: "scroll", role: "region", "aria-label": label }, content);
+  box.addEventListener("scroll", () => markOverflow(box), { passive: true });
+  const scroller = h(
+    "div",
+    { class: "scroller" },
+    h("p", { class: "hint", "aria-hidden": "true" }, "more columns: scroll sideways →"),
+    box,
+  );
+  overflowObserver.observe(box);
+  overflowObserver.observe(content);
+  return scroller;
+}
+
 /** A table from columns {title, unit, numeric, text(row)} that scrolls on its own when too wide. */
 function simpleTable(caption, columns, rows, footer = []) {
   const cell = (column, row) => {
     const content = column.text(row);
     const attributes = { class: column.numeric ? "number" : undefined };
     return column.isHead
-      ? h("th", { scope: "row", ...attributes }, content)
+      ? h("th", { scope: "row", ...attributes }, typeof content === "string" ? breakable(content) : content)
       : h("td", attributes, isPresent(content) && content !== false ? content : NOT_MEASURED);
   };
   const head = columns.map((column) =>
@@ -40,9 +79,8 @@ function simpleTable(caption, columns, rows, footer = []) {
       column.unit ? h("span", { class: "unit" }, column.unit) : null,
     ),
   );
-  return h(
-    "div",
-    { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+  return scrollBox(
+    caption,
     h(
       "table",
       { class: "plain" },
@@ -104,6 +142,18 @@ function commandLine(text) {
 /** A part of a case's details; a wide one takes the whole row. */
 function part(title, { isWide = false }, ...children) {
   return h("section", { class: isWide ? "part wide" : "part" }, h("h4", {}, title), children);
+}
+
+/** Paper cannot be unfolded; afterwards the page is as the reader left it. */
+function unfoldForPrint() {
+  let opened = [];
+  addEventListener("beforeprint", () => {
+    opened = [...document.querySelectorAll("details:not([open])")];
+    for (const one of opened) one.open = true;
+  });
+  addEventListener("afterprint", () => {
+    for (const one of opened) one.open = false;
+  });
 }
 
 /** Fills `element` when it first comes near the screen. */

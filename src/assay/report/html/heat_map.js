@@ -25,6 +25,14 @@ function worstOf(results) {
   return [...BACKEND_FAULTS, ...DOUBTS].find((verdict) => found.has(verdict)) ?? "pass";
 }
 
+/** Whether it is listed with a reason: a failure that is known, and no news. */
+const isKnownGap = (result) => ["known_failure", "unsupported"].includes(result.known);
+
+/** Whether a result is neither a pass as expected nor a known gap. */
+const isFresh = (result) =>
+  result.known === "unexpected_pass" ||
+  (!["pass", "not_run"].includes(result.verdict) && !isKnownGap(result));
+
 /** Results by a field, in the order of their first appearance. */
 function groupedBy(results, key) {
   const groups = new Map();
@@ -37,7 +45,8 @@ function groupedBy(results, key) {
 
 function heatCell(results, onOpen) {
   if (!results?.length) return h("td", {}, "");
-  const verdict = worstOf(results);
+  const fresh = results.filter(isFresh);
+  const verdict = worstOf(fresh.length ? fresh : results);
   const passed = results.filter((result) => result.verdict === "pass").length;
   const text = verdict === "pass" ? `${passed}` : `${passed}/${results.length} ${wordsOf(verdict)}`;
   const title = results.map((result) => `${result.name}: ${wordsOf(result.verdict)}`).join("\n");
@@ -45,16 +54,16 @@ function heatCell(results, onOpen) {
     verdict === "pass"
       ? text
       : h("a", { href: "#failures", onclick: () => onOpen(results[0]) }, text);
-  return h("td", { class: colourOf(verdict), title }, content);
+  const isKnown = verdict !== "pass" && !fresh.length;
+  return h("td", { class: isKnown ? "known" : colourOf(verdict), title }, content);
 }
 
 /** A table of all operators; `onOpen` hears which operator's failures are asked for. */
 function heatMap(results, onOpen) {
   const dtypes = [...groupedBy(results, "dtype").keys()].sort();
   const rows = [...groupedBy(results, "operator_name")].sort(([a], [b]) => a.localeCompare(b));
-  return h(
-    "div",
-    { class: "scroll", tabindex: "0", role: "region", "aria-label": "Operators by type" },
+  return scrollBox(
+    "Operators by type",
     h(
       "table",
       { class: "heat" },

@@ -4,12 +4,7 @@ const DATA = JSON.parse(document.getElementById("assay-data").textContent);
 const CASES = DATA.cases.map((cell, index) => ({ ...cell, index, id: `case-${index}` }));
 const METRICS = new Map(DATA.metrics.map((metric) => [metric.name, metric]));
 
-/** "executorch/" when all recipes begin so and there is more than one case. */
-const RECIPE_PREFIX = (() => {
-  const first = CASES[0]?.recipe ?? "";
-  const prefix = first.slice(0, first.indexOf("/") + 1);
-  return CASES.length > 1 && CASES.every((cell) => cell.recipe.startsWith(prefix)) ? prefix : "";
-})();
+const RECIPE_PREFIX = recipePrefixOf(CASES);
 
 const recipeOf = (cell) => cell.recipe.slice(RECIPE_PREFIX.length);
 const varies = (cells, field) => new Set(cells.map((cell) => cell[field])).size > 1;
@@ -18,10 +13,43 @@ const titleOf = (cell) => cell.label || `${cell.model} ${cell.recipe} ${cell.opt
 /** Shapes stand beside the model's name, unless one model has several. */
 const HAS_SHAPES = [...casesByModel(CASES).values()].some((cells) => varies(cells, "shapes"));
 
+/** The options that not all of the cases have. */
+function optionsWithin(cells, cell) {
+  const shared = (option) => cells.every((one) => one.options.split(" ").includes(option));
+  return cell.options
+    .split(" ")
+    .filter((option) => !shared(option))
+    .join(" ");
+}
+
+/** The engine where the recipe does not tell it, and only its build where all have one engine. */
+function buildWithin(cells, cell) {
+  const isTold = !varies(
+    cells.filter((one) => one.recipe === cell.recipe),
+    "engine",
+  );
+  if (isTold) return "";
+  const [name, build] = cell.engine.split("@");
+  return cells.every((one) => one.engine.split("@")[0] === name) ? `@${build}` : cell.engine;
+}
+
+/** "executorch/" when the recipes of all cells begin so. */
+function recipePrefixOf(cells) {
+  const first = cells[0]?.recipe ?? "";
+  const prefix = first.slice(0, first.indexOf("/") + 1);
+  return cells.length > 1 && cells.every((cell) => cell.recipe.startsWith(prefix)) ? prefix : "";
+}
+
 /** What tells a case from its neighbours under the same model. */
 function nameWithin(cells, cell) {
-  const extras = ["options", "shapes", "engine"].filter((field) => varies(cells, field));
-  return [recipeOf(cell), ...extras.map((field) => cell[field])].join("  ");
+  return [
+    cell.recipe.slice(recipePrefixOf(cells).length),
+    optionsWithin(cells, cell),
+    varies(cells, "shapes") ? cell.shapes : "",
+    buildWithin(cells, cell),
+  ]
+    .filter(Boolean)
+    .join("  ");
 }
 
 /** Items by a key of theirs, in the order of its first appearance. */

@@ -1,15 +1,33 @@
-// Charts that compare the cases of one model.
+// Charts that compare the cases of one model; each has all of them, in the same rows.
+
+const ROW_HEIGHT = 34;
+
+const namesWithin = (cells) => cells.map((cell) => nameWithin(cells, cell));
+
+const hasValue = (cell, metric) => cell.metrics[metric] && !cell.metrics[metric].special;
+
+/** The rows of the cases without a value. */
+function absentRows(cells, metric, why) {
+  return cells
+    .map((cell, row) => ({ row, why: why(cell), cell }))
+    .filter(({ cell }) => !hasValue(cell, metric))
+    .map(({ row, why }) => ({ row, why }));
+}
+
+const whyNotTimed = (cell) =>
+  cell.outcome === "completed" ? "not measured" : wordsOf(cell.outcome);
 
 /** Steady medians with their intervals; faint ticks are the medians of single launches. */
 function steadyChart(cells) {
-  const timed = cells.filter((cell) => cell.metrics.steady_ns && !cell.metrics.steady_ns.special);
+  const timed = cells.filter((cell) => hasValue(cell, "steady_ns"));
   if (!timed.length) return null;
   const { unit, divisor } = unitFor(
     "ns",
     timed.map((cell) => cell.metrics.steady_ns.value),
   );
-  const names = timed.map((cell) => nameWithin(cells, cell));
-  const rows = timed.map((cell, row) => {
+  const names = namesWithin(cells);
+  const rows = timed.map((cell) => {
+    const row = cells.indexOf(cell);
     const { value, low, high, count } = cell.metrics.steady_ns;
     return {
       row,
@@ -23,10 +41,10 @@ function steadyChart(cells) {
       interval: textFromInterval(cell.metrics.steady_ns, { divisor }) || "none",
     };
   });
-  const ticks = timed.flatMap((cell, row) =>
+  const ticks = timed.flatMap((cell) =>
     cell.launches
       .filter((launch) => launch.median_ns > 0)
-      .map((launch) => ({ row, value: launch.median_ns / divisor })),
+      .map((launch) => ({ row: cells.indexOf(cell), value: launch.median_ns / divisor })),
   );
   const { isLog, scale } = spreadScale(rows.map((row) => row.value));
   const x = (field) => ({
@@ -47,7 +65,7 @@ function steadyChart(cells) {
     "median with its interval; ticks are single launches",
     (width) => ({
       description: "Median steady latency of each case with its interval",
-      height: rows.length * 34 + 10,
+      height: cells.length * rowHeight(names, width, ROW_HEIGHT),
       data: { values: rows },
       encoding: { y: rowAxis(names, width) },
       layer: [
@@ -81,6 +99,7 @@ function steadyChart(cells) {
           mark: { type: "text", dy: -12, fontWeight: 600 },
           encoding: { x: x("value"), text: { field: "text" } },
         },
+        absentMarks(absentRows(cells, "steady_ns", whyNotTimed)),
       ],
     }),
   );
@@ -88,14 +107,15 @@ function steadyChart(cells) {
 
 /** Bars from zero of one metric, labelled. */
 function barChart(cells, metric, title, note) {
-  const measured = cells.filter((cell) => cell.metrics[metric] && !cell.metrics[metric].special);
+  const measured = cells.filter((cell) => hasValue(cell, metric));
   if (!measured.length) return null;
   const { unit, divisor } = unitFor(
     METRICS.get(metric)?.unit ?? "",
     measured.map((cell) => cell.metrics[metric].value),
   );
-  const names = measured.map((cell) => nameWithin(cells, cell));
-  const rows = measured.map((cell, row) => {
+  const names = namesWithin(cells);
+  const rows = measured.map((cell) => {
+    const row = cells.indexOf(cell);
     const value = cell.metrics[metric].value / divisor;
     return { row, name: names[row], value, text: textFromNumber(value) };
   });
@@ -108,13 +128,14 @@ function barChart(cells, metric, title, note) {
   });
   return chart(title, note, (width) => ({
     description: `${title} of each case`,
-    height: rows.length * 28,
+    height: cells.length * rowHeight(names, width, ROW_HEIGHT),
     data: { values: rows },
-    encoding: { y: rowAxis(names, width), x: x(width) },
+    encoding: { y: rowAxis(names, width) },
     layer: [
       {
         mark: { type: "bar", height: 14, cornerRadiusEnd: 3, color: colourOf("accent") },
         encoding: {
+          x: x(width),
           tooltip: [
             { field: "name", title: "case" },
             { field: "text", title: unit },
@@ -123,20 +144,20 @@ function barChart(cells, metric, title, note) {
       },
       {
         mark: { type: "text", align: "left", dx: 6, fontWeight: 600 },
-        encoding: { text: { field: "text" } },
+        encoding: { x: x(width), text: { field: "text" } },
       },
+      absentMarks(absentRows(cells, metric, () => "not measured")),
     ],
   }));
 }
 
 /** Share of the graph's nodes in delegates and left to the engine itself. */
 function delegationChart(cells) {
-  const known = cells.filter(
-    (cell) => cell.metrics.delegated_ratio && !cell.metrics.delegated_ratio.special,
-  );
+  const known = cells.filter((cell) => hasValue(cell, "delegated_ratio"));
   if (!known.length) return null;
-  const names = known.map((cell) => nameWithin(cells, cell));
-  const rows = known.flatMap((cell, row) => {
+  const names = namesWithin(cells);
+  const rows = known.flatMap((cell) => {
+    const row = cells.indexOf(cell);
     const share = cell.metrics.delegated_ratio.value;
     const program = cell.manifest?.program ?? {};
     const name = names[row];
@@ -161,13 +182,9 @@ function delegationChart(cells) {
       },
     ];
   });
-  return chart("Delegation", "share of the graph's nodes", (width) => ({
-    description: "Share of nodes in delegates and left, by case",
-    height: known.length * 28,
-    data: { values: rows },
+  const bars = () => ({
     mark: { type: "bar", height: 14 },
     encoding: {
-      y: rowAxis(names, width),
       x: {
         field: "share",
         type: "quantitative",
@@ -189,5 +206,12 @@ function delegationChart(cells) {
         { field: "text", title: "share" },
       ],
     },
+  });
+  return chart("Delegation", "share of the graph's nodes", (width) => ({
+    description: "Share of nodes in delegates and left, by case",
+    height: cells.length * rowHeight(names, width, ROW_HEIGHT),
+    data: { values: rows },
+    encoding: { y: rowAxis(names, width) },
+    layer: [bars(), absentMarks(absentRows(cells, "delegated_ratio", () => "not known"))],
   }));
 }

@@ -12,6 +12,7 @@ function masthead() {
     environment.cpus ? counted(environment.cpus, "CPU") : "",
     ...new Set(CASES.map((cell) => cell.engine)),
   ].filter(Boolean);
+  const found = CASES.filter((cell) => cell.verdict !== "pass").length;
   const models = [...casesByModel(CASES).keys()];
   document.getElementById("masthead").append(
     h("p", { class: "brand" }, "Assay", h("span", {}, run.purpose)),
@@ -20,6 +21,7 @@ function masthead() {
       "p",
       { class: "lede" },
       facts_.map((fact) => h("span", {}, fact)),
+      found ? h("a", { href: "#findings" }, counted(found, "finding")) : null,
     ),
     models.length > 1
       ? h(
@@ -109,16 +111,23 @@ function findingsSection() {
     (cell) => cell.timing,
   );
   const isOneOfMany = (one) => isTimingOnly(one) && timings.get(one.cell.timing).length >= MANY;
+  const [worst, ...others] = [
+    ...found.filter((one) => !isOneOfMany(one)).map(findingItem),
+    ...[...timings.values()].filter((cells) => cells.length >= MANY).map(timingsItem),
+  ];
   return h(
     "section",
     { id: "findings" },
-    h("h2", {}, "Findings"),
-    h(
-      "ul",
-      { class: "findings" },
-      found.filter((one) => !isOneOfMany(one)).map(findingItem),
-      [...timings.values()].filter((cells) => cells.length >= MANY).map(timingsItem),
-    ),
+    h("h2", {}, "Findings", h("span", { class: "shape" }, counted(found.length, "case"))),
+    h("ul", { class: "findings" }, worst),
+    others.length
+      ? h(
+          "details",
+          { class: "fold" },
+          h("summary", {}, `${others.length} more, the worse ones first`),
+          h("ul", { class: "findings" }, others),
+        )
+      : null,
   );
 }
 
@@ -189,6 +198,8 @@ const notesSection = () => sharedSection("notes", "Notes", (cell) => cell.notes)
 
 function modelSection(model, cells, index) {
   const strips = cells.map((cell) => inferenceChart(cells, cell)).filter(Boolean);
+  const tradeOffs = TRADE_OFFS.filter((one) => one.model === model);
+  const engines = new Set(cells.map((cell) => cell.engine));
   const charts = [
     steadyChart(cells),
     delegationChart(cells),
@@ -214,9 +225,11 @@ function modelSection(model, cells, index) {
     h(
       "h2",
       {},
-      model,
+      breakable(model),
       !HAS_SHAPES && cells[0].shapes ? h("span", { class: "shape" }, cells[0].shapes) : null,
+      engines.size === 1 ? h("span", { class: "shape" }, cells[0].engine) : null,
     ),
+    tradeOffs.map(tradeOffPart),
     charts.length ? h("div", { class: "charts" }, charts) : null,
     left.length
       ? h(
@@ -341,9 +354,10 @@ function start() {
     ? [
         chartsNotice(),
         comparisonsSection(),
+        answersSection(),
+        casesSection(onFilter),
         findingsSection(),
         warningsSection(),
-        casesSection(onFilter),
         ...models.map((model) => model.element),
         notesSection(),
       ]
@@ -364,11 +378,7 @@ function start() {
       ),
     );
   addEventListener("hashchange", openTarget);
-  addEventListener("beforeprint", () =>
-    document.querySelectorAll("details").forEach((one) => {
-      one.open = true;
-    }),
-  );
+  unfoldForPrint();
   openTarget();
 }
 
