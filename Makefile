@@ -20,6 +20,7 @@ demo: ##           MobileNets on ExecuTorch, measured and evaluated: a table, re
 	ASSAY_HOME=$(CURDIR)/.assay $(BIN)/assay run specs/mobilenet.json --report report.html
 
 test: build ##     all tests
+	@tools/set_up_tests.sh
 	@tools/run_tests.sh
 
 check: build ##    what a developer runs before a commit: format, lint, layers, fast tests

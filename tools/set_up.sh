@@ -3,24 +3,6 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-install_system_packages() {
-  local missing=()
-  while read -r package; do
-    dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
-  done < <(grep -v '^#' tools/system_packages.txt)
-  [ ${#missing[@]} -eq 0 ] && return
-  command -v apt-get >/dev/null || {
-    echo "set-up: install these by your system's own means: ${missing[*]}" >&2
-    exit 3
-  }
-  local as_root=()
-  [ "$(id -u)" -eq 0 ] || as_root=(sudo)
-  echo "set-up: installing system packages: ${missing[*]}"
-  "${as_root[@]}" apt-get update -qq
-  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-    apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
-}
-
 make_venv() {
   local stamp=.venv/requirements.sha256 wanted
   wanted=$(sha256sum requirements.txt)
@@ -44,6 +26,6 @@ configure() {
   mv build-configure.log build/release/configure.log
 }
 
-install_system_packages
+tools/install_packages.sh tools/system_packages.txt
 make_venv
 configure
