@@ -43,7 +43,7 @@ function recipePrefixOf(cells) {
 /** What tells a case from its neighbours under the same model. */
 function nameWithin(cells, cell) {
   return [
-    cell.recipe.slice(recipePrefixOf(cells).length),
+    cell.recipe.slice((recipePrefixOf(cells) || RECIPE_PREFIX).length),
     optionsWithin(cells, cell),
     varies(cells, "shapes") ? cell.shapes : "",
     buildWithin(cells, cell),
