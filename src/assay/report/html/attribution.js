@@ -70,7 +70,10 @@ function attributionChart(attribution) {
           field: "how",
           title: null,
           scale: { domain: hows, range: [[1, 0], [4, 3]].slice(0, hows.length) },
-          legend: hows.length > 1 ? { orient: "top", columns: legendColumns(width) } : null,
+          legend:
+            hows.length > 1
+              ? { orient: "top", columns: legendColumns(width), symbolType: "stroke" }
+              : null,
         },
         tooltip: [
           { field: "layer" },
