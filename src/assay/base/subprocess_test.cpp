@@ -5,11 +5,11 @@
 #include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <string>
 #include <vector>
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -29,8 +29,8 @@ TEST(Subprocess, GivesTheChildTheDefaultOfSigpipe) {
   ignore_closed_pipes();
   const auto output =
       run_command({.argv = {"sh", "-c", "grep SigIgn /proc/$$/status"}}, kLong).value().output;
-  const auto ignored = std::stoull(output.substr(output.find_first_of("0123456789abcdef", 7)),
-                                   nullptr, 16);
+  const auto ignored =
+      std::stoull(output.substr(output.find_first_of("0123456789abcdef", 7)), nullptr, 16);
   EXPECT_EQ(ignored >> (SIGPIPE - 1) & 1U, 0U) << output;
 }
 
@@ -69,8 +69,8 @@ class NoFurtherFiles {
 
 TEST(Limits, AreNamedWhereTheyAreReached) {
   const NoFurtherFiles none;
-  for (const auto& error : {Subprocess::start({.argv = {"true"}}).error(),
-                            read_file("/proc/self/status").error()}) {
+  for (const auto& error :
+       {Subprocess::start({.argv = {"true"}}).error(), read_file("/proc/self/status").error()}) {
     EXPECT_EQ(error.code, ErrorCode::kExhausted);
     EXPECT_THAT(error.message, HasSubstr("files (ulimit -n): raise that limit"));
   }

@@ -16,8 +16,12 @@ using testing::StartsWith;
 TEST(Text, TakesWhatSteersATerminalAway) {
   EXPECT_EQ(printable("\x1b[31mred\x1b[0m\x07 alert\n\n next"), "red· alert next");
   EXPECT_EQ(printable_lines("a\x1b]0;title\x07\nb\tc\r\n"), "a·]0;title·\nb\tc\n");
-  EXPECT_EQ(printable("\xC2\x9B" "31m"), "·31m");            // The one-byte form of "ESC [".
-  EXPECT_EQ(printable("a\xE2\x80\xAE" "b"), "a·b");          // Turns what follows around.
+  EXPECT_EQ(printable("\xC2\x9B"
+                      "31m"),
+            "·31m");  // The one-byte form of "ESC [".
+  EXPECT_EQ(printable("a\xE2\x80\xAE"
+                      "b"),
+            "a·b");  // Turns what follows around.
   EXPECT_EQ(printable_lines("cut \x1b["), "cut ");
   EXPECT_EQ(printable("\xFF\xC3"), "\xEF\xBF\xBD\xEF\xBF\xBD");
 }

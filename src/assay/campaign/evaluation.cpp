@@ -247,7 +247,7 @@ class CaseEvaluation {
   std::size_t layers_;
   std::vector<OutputRange> parts_;
   EvaluationYield brought_;
-  std::string failure_;  ///< Why something could not be judged; empty: all was.
+  std::string failure_;       ///< Why something could not be judged; empty: all was.
   bool is_answered_ = false;  ///< A table, or a note of its own, says what came of it.
 };
 

@@ -21,8 +21,8 @@ class Launcher {
   /// A launch whose agent is lost is made again with a new one. The second loss is a launch of the
   /// outcome crashed, `agent_lost`; what the agent itself refuses is a launch with the outcome of
   /// that error. A program that changed before the launch or during it makes it a harness_error,
-  /// `program_changed`. Errors: those of connect_agent(); kTimeout when it is to stop; kUnavailable after
-  /// several launches in a row that lost their agents, naming the last one.
+  /// `program_changed`. Errors: those of connect_agent(); kTimeout when it is to stop; kUnavailable
+  /// after several launches in a row that lost their agents, naming the last one.
   Result<LaunchYield> run(const LaunchOrder& order);
 
  private:

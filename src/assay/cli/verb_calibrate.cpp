@@ -215,7 +215,8 @@ Result<ExitCode> execute_calibrate(const CalibrateOptions& options) {
   ASSAY_RETURN_IF_ERROR(options.output.write(
       {.console =
            [&](bool /*has_colour*/) { return report::console_from_calibration(calibration); },
-       .json = [&] { return text_from_json(report::document_from_calibration(calibration)) + "\n"; }}));
+       .json =
+           [&] { return text_from_json(report::document_from_calibration(calibration)) + "\n"; }}));
   return ExitCode::kOk;
 }
 

@@ -194,7 +194,8 @@ Status write_comparison(const Comparison& comparison, const CompareOptions& opti
            [&](bool has_colour) {
              return report::console_from_comparison(comparison, kWidth, has_colour);
            },
-       .json = [&] { return text_from_json(report::document_from_comparison(comparison)) + "\n"; }});
+       .json =
+           [&] { return text_from_json(report::document_from_comparison(comparison)) + "\n"; }});
 }
 
 /// Being asked to stop is no failure: what was measured is kept.

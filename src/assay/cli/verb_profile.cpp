@@ -41,8 +41,8 @@
 namespace assay::cli {
 namespace {
 
-constexpr std::size_t kWidth = 120;
-constexpr std::string_view kRunPrefix = "run:";
+constexpr std::size_t kProfileWidth = 120;
+constexpr std::string_view kProfileRunPrefix = "run:";
 
 struct ProfileOptions {
   QuickSpec quick;
@@ -128,11 +128,11 @@ Result<Profiles> stored_profiles(const ProfileOptions& options) {
     if (text.empty()) {
       continue;
     }
-    if (!text.starts_with(kRunPrefix)) {
+    if (!text.starts_with(kProfileRunPrefix)) {
       return fail(ErrorCode::kInvalidArgument,
                   "a stored profile is laid beside another one: assay profile run:ID run:ID");
     }
-    ASSAY_RETURN_IF_ERROR(add_profiles(*store, text.substr(kRunPrefix.size()), profiles));
+    ASSAY_RETURN_IF_ERROR(add_profiles(*store, text.substr(kProfileRunPrefix.size()), profiles));
   }
   return profiles;
 }
@@ -153,22 +153,24 @@ Status write_profiles(const ProfileOptions& options, const Profiles& profiles) {
     const auto top = static_cast<std::size_t>(options.top);
     std::string text;
     for (const auto& one : cases) {
-      text += report::console_from_breakdown(one.breakdown, top, kWidth, has_colour) + "\n";
+      text += report::console_from_breakdown(one.breakdown, top, kProfileWidth, has_colour) + "\n";
       if (one.instructions) {
         text +=
-            report::console_from_instructions(*one.instructions, top, kWidth, has_colour) + "\n";
+            report::console_from_instructions(*one.instructions, top, kProfileWidth, has_colour) +
+            "\n";
       }
     }
     if (difference) {
-      text += report::console_from_difference(*difference, top, kWidth, has_colour) + "\n";
+      text += report::console_from_difference(*difference, top, kProfileWidth, has_colour) + "\n";
     }
     if (layers && options.shows_layers) {
-      text += report::console_from_layers(*layers, kWidth, has_colour) + "\n";
+      text += report::console_from_layers(*layers, kProfileWidth, has_colour) + "\n";
     }
     return text;
   };
   const auto json = [&] {
-    return text_from_json(report::document_from_profiles(profiles.run, cases, difference, layers)) + "\n";
+    return text_from_json(report::document_from_profiles(profiles.run, cases, difference, layers)) +
+           "\n";
   };
   return options.output.write({.console = console, .json = json});
 }
@@ -176,7 +178,7 @@ Status write_profiles(const ProfileOptions& options, const Profiles& profiles) {
 Result<ExitCode> execute_profile(const ProfileOptions& options) {
   ASSAY_RETURN_IF_ERROR(options.output.check());
   Profiles profiles;
-  if (options.quick.model.starts_with(kRunPrefix)) {
+  if (options.quick.model.starts_with(kProfileRunPrefix)) {
     ASSAY_ASSIGN_OR_RETURN(profiles, stored_profiles(options));
   } else {
     ASSAY_ASSIGN_OR_RETURN(auto request, profile_request(options));

@@ -208,8 +208,8 @@ struct ProcessEnd {
   std::int64_t user_ns = 0;
   std::int64_t system_ns = 0;
   std::int64_t peak_rss_bytes = 0;
-  std::string last_words;  ///< Tail of its stderr.
-  int left_processes = 0;  ///< Still ran when it had ended by itself, and were ended.
+  std::string last_words;                ///< Tail of its stderr.
+  int left_processes = 0;                ///< Still ran when it had ended by itself, and were ended.
   std::optional<SandboxReport> sandbox;  ///< Absent where no box was asked for.
 };
 

@@ -165,14 +165,14 @@ std::string counters_text(const ProfileBreakdown& breakdown, std::size_t width) 
   for (const auto& counter : breakdown.counters) {
     if (counter.value) {
       const double each = *counter.value / breakdown.counted_iterations;
-      text += line(fmt::format("{}: {} an inference{}", counter.name,
-                               counter.name == "task-clock" ? text_from_duration_ns(each)
-                                                            : text_from_count(each),
-                               counter.running_ratio < 0.999
-                                   ? fmt::format(", scaled from {:.0f} % of the time",
-                                                 counter.running_ratio * 100)
-                                   : ""),
-                   width);
+      text += line(
+          fmt::format(
+              "{}: {} an inference{}", counter.name,
+              counter.name == "task-clock" ? text_from_duration_ns(each) : text_from_count(each),
+              counter.running_ratio < 0.999
+                  ? fmt::format(", scaled from {:.0f} % of the time", counter.running_ratio * 100)
+                  : ""),
+          width);
       continue;
     }
     const auto known = std::ranges::find(reasons, counter.unavailable,

@@ -102,8 +102,8 @@ struct Spec {
   Expand expand = Expand::kFull;
   int max_cases = 500;
   std::optional<SandboxMode> sandbox;  ///< Absent: for what comes from elsewhere.
-  Json document;       ///< As read.
-  std::string digest;  ///< Of `document`.
+  Json document;                       ///< As read.
+  std::string digest;                  ///< Of `document`.
 };
 
 struct SpecContext {

@@ -12,9 +12,9 @@
 namespace assay::spec_parts {
 
 inline constexpr auto kTopKeys = std::to_array<std::string_view>(
-    {"$schema", "schema", "name", "models", "recipes", "engines", "options", "scenario", "devices",
-     "measure", "evaluate", "calibration", "require", "exclude", "seed", "labels", "baseline",
-     "expand", "max_cases", "sandbox"});
+    {"$schema",  "schema",  "name",     "models",   "recipes",     "engines", "options",
+     "scenario", "devices", "measure",  "evaluate", "calibration", "require", "exclude",
+     "seed",     "labels",  "baseline", "expand",   "max_cases",   "sandbox"});
 inline constexpr auto kModelKeys =
     std::to_array<std::string_view>({"ref", "seed", "args", "inputs", "expected", "dimensions",
                                      "calibration", "url", "sha256", "healthy"});

@@ -20,8 +20,8 @@
 
 #include "assay/base/json.h"
 #include "assay/base/result.h"
-#include "assay/engine/session.h"
 #include "assay/base/suggest.h"
+#include "assay/engine/session.h"
 #include "assay/tensor/tensor.h"
 
 namespace assay::command {
