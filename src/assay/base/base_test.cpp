@@ -148,6 +148,28 @@ TEST(Units, ReadsADurationOnlyWithItsUnit) {
   }
 }
 
+TEST(Units, TellsTheRangeOfADuration) {
+  EXPECT_EQ(duration_ns_from_text("8760h").value(), 31'536'000'000'000'000);
+  for (const auto* bad : {"2562048h", "1e300s", "1e999s", "infs", "nans", "-1s", "8760.1h"}) {
+    const auto duration = duration_ns_from_text(bad);
+    ASSERT_FALSE(duration) << bad;
+    EXPECT_THAT(duration.error().message, HasSubstr("from 0s to 8760h")) << bad;
+  }
+}
+
+TEST(Units, ReadsASizeInItsRange) {
+  EXPECT_EQ(bytes_from_text("500MB").value(), 500'000'000);
+  EXPECT_EQ(bytes_from_text("2GiB").value(), 2LL << 30);
+  EXPECT_EQ(bytes_from_text("1.5kb").value(), 1500);
+  EXPECT_EQ(bytes_from_text("4096").value(), 4096);
+  for (const auto* bad : {"-1", "0", "1e30", "inf", "nan", "1001TB", "1e400"}) {
+    const auto size = bytes_from_text(bad);
+    ASSERT_FALSE(size) << bad;
+    EXPECT_THAT(size.error().message, HasSubstr("from 1B to 1000TB")) << bad;
+  }
+  EXPECT_THAT(bytes_from_text("16EB").error().message, HasSubstr("write a number and a unit"));
+}
+
 TEST(Units, ShowsThreeSignificantDigits) {
   EXPECT_EQ(text_from_duration_ns(12'345'678), "12.3 ms");
   EXPECT_EQ(text_from_duration_ns(950), "950 ns");

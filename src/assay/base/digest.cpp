@@ -44,6 +44,13 @@ std::string sha256_hex(std::string_view bytes) {
 }
 
 Result<std::string> sha256_hex_of_file(const std::filesystem::path& path) {
+  std::error_code ignored;
+  const auto kind = std::filesystem::status(path, ignored).type();
+  if (kind != std::filesystem::file_type::not_found &&
+      kind != std::filesystem::file_type::regular) {  // A pipe or a device may have no end.
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("'{}' is not a regular file", path.string()));
+  }
   const std::unique_ptr<std::FILE, FileCloser> file(std::fopen(path.c_str(), "rb"));
   if (file == nullptr) {
     return fail(ErrorCode::kNotFound, fmt::format("cannot open '{}'", path.string()));

@@ -1,10 +1,9 @@
 #include "assay/base/fs.h"
 
-#include <asm-generic/errno.h>
 #include <cerrno>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <expected>
 #include <filesystem>
 #include <fmt/format.h>
@@ -18,7 +17,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "assay/base/file_descriptor.h"
+#include "assay/base/limits.h"
 #include "assay/base/result.h"
+#include "assay/base/units.h"
 #include "assay/base/uuid.h"
 
 namespace assay {
@@ -26,29 +28,39 @@ namespace {
 
 namespace stdfs = std::filesystem;
 
-class FileDescriptor {
- public:
-  explicit FileDescriptor(int fd) : fd_(fd) {}
-  FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(const FileDescriptor&) = delete;
-  ~FileDescriptor() {
-    if (fd_ >= 0) {
-      ::close(fd_);
-    }
-  }
-  [[nodiscard]] int get() const { return fd_; }
-
- private:
-  int fd_;
-};
-
 std::unexpected<Error> fail_from_errno(std::string_view doing, const stdfs::path& path) {
   const int cause = errno;
   const bool is_full = cause == ENOSPC || cause == EDQUOT;
-  const auto code = is_full ? ErrorCode::kExhausted
-                            : (cause == ENOENT ? ErrorCode::kNotFound : ErrorCode::kUnavailable);
-  return fail(code, fmt::format("cannot {} '{}': {}{}", doing, path.string(), std::strerror(cause),
-                                is_full ? "; free some space or choose another folder" : ""));
+  return fail(code_from_errno(cause),
+              fmt::format("cannot {} '{}': {}{}", doing, path.string(), text_from_errno(cause),
+                          is_full ? "; free some space or choose another folder" : ""));
+}
+
+Status check_is_regular(mode_t mode, const stdfs::path& path) {
+  if (S_ISREG(mode)) {
+    return {};
+  }
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("'{}' is a {}, a regular file is needed", path.string(),
+                          S_ISDIR(mode)    ? "folder"
+                          : S_ISFIFO(mode) ? "pipe"
+                                           : "device or socket"));
+}
+
+std::unexpected<Error> fail_from_size(const stdfs::path& path, std::size_t max_bytes) {
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("'{}' is larger than the {} that are read of such a file", path.string(),
+                          text_from_bytes(static_cast<double>(max_bytes))));
+}
+
+/// Makes the entries of a folder survive a power failure. File systems without that say so, and
+/// have done what they can.
+void sync_folder(const stdfs::path& folder) {
+  const FileDescriptor file(
+      ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (file.get() >= 0) {
+    ::fsync(file.get());
+  }
 }
 
 Status write_all(int fd, std::string_view content, const stdfs::path& path) {
@@ -64,20 +76,24 @@ Status write_all(int fd, std::string_view content, const stdfs::path& path) {
 
 }  // namespace
 
-Result<std::string> read_file(const stdfs::path& path) {
-  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+Result<std::string> read_file(const stdfs::path& path, std::size_t max_bytes) {
+  // O_NONBLOCK: opening a pipe that nobody writes would wait; regular files do not heed it.
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat info{};
   if (file.get() < 0 || ::fstat(file.get(), &info) != 0) {
     return fail_from_errno("read", path);
   }
-  if (S_ISDIR(info.st_mode)) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("'{}' is a folder, a file is needed", path.string()));
+  ASSAY_RETURN_IF_ERROR(check_is_regular(info.st_mode, path));
+  if (static_cast<std::size_t>(info.st_size) > max_bytes) {
+    return fail_from_size(path, max_bytes);
   }
   std::string content;
   content.reserve(static_cast<std::size_t>(info.st_size) + 1);
   std::string buffer(1 << 16, '\0');
   while (true) {
+    if (content.size() > max_bytes) {
+      return fail_from_size(path, max_bytes);
+    }
     const auto read = ::read(file.get(), buffer.data(), buffer.size());
     if (read == 0) {
       return content;
@@ -102,7 +118,11 @@ Status write_file_atomically(const stdfs::path& path, std::string_view content) 
     if (file.get() < 0) {
       return fail_from_errno("write", path);
     }
-    if (auto status = write_all(file.get(), content, path); !status) {
+    auto status = write_all(file.get(), content, path);
+    if (status && ::fsync(file.get()) != 0) {
+      status = fail_from_errno("write", path);
+    }
+    if (!status) {
       stdfs::remove(temporary, ignored);
       return status;
     }
@@ -112,6 +132,7 @@ Status write_file_atomically(const stdfs::path& path, std::string_view content) 
     stdfs::remove(temporary, ignored);
     return failure;
   }
+  sync_folder(path.parent_path());
   return {};
 }
 

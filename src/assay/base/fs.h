@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -8,11 +10,15 @@
 
 namespace assay {
 
-/// The whole content. Errors: kNotFound, kUnavailable.
-Result<std::string> read_file(const std::filesystem::path& path);
+/// The whole content of a regular file. A pipe or a device, which may have no end, is refused
+/// without waiting for it. Errors: kNotFound, kUnavailable; kInvalidArgument for what is no regular
+/// file, and for one of more than `max_bytes`.
+Result<std::string> read_file(const std::filesystem::path& path,
+                              std::size_t max_bytes = std::numeric_limits<std::size_t>::max());
 
 /// Writes beside the target and renames, so that a reader sees the old or the new content, never a
-/// part. Makes missing folders. Errors: kUnavailable, kExhausted (disk full).
+/// part, and so does who reads after a power failure. Makes missing folders. Errors: kUnavailable,
+/// kExhausted (disk full).
 Status write_file_atomically(const std::filesystem::path& path, std::string_view content);
 
 /// Where Assay keeps its store, registered engines and cache: $ASSAY_HOME, else

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -11,11 +12,23 @@ namespace assay {
 
 using Json = nlohmann::json;
 
-/// Parses JSON; // and /* */ comments are allowed. `origin` (a file name) opens the message.
-/// Errors: kInvalidArgument with line and column.
-Result<Json> parse_json(std::string_view text, std::string_view origin);
+/// Lists and objects inside of each other beyond this are refused: printing and copying JSON
+/// recurse.
+inline constexpr int kMaxJsonDepth = 64;
 
-/// Reads and parses a file. Errors: kNotFound, kInvalidArgument.
+/// The largest JSON file that is read.
+inline constexpr std::size_t kMaxJsonFileBytes = std::size_t{64} << 20;
+
+enum class JsonComments : bool { kRefused, kAllowed };
+
+/// Parses JSON; every text that Assay did not make itself goes through here. // and /* */ comments
+/// are allowed unless refused. `origin` (a file name) opens the message. A key that an object has
+/// twice is an error.
+/// Errors: kInvalidArgument with the line; nothing is thrown.
+Result<Json> parse_json(std::string_view text, std::string_view origin,
+                        JsonComments comments = JsonComments::kAllowed);
+
+/// Reads and parses a file of at most kMaxJsonFileBytes. Errors: kNotFound, kInvalidArgument.
 Result<Json> read_json_file(const std::filesystem::path& path);
 
 /// The form that is digested: keys sorted, no space, ASCII only, numbers as nlohmann prints them.

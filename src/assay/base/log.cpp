@@ -5,7 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include <unistd.h>
+#include "assay/base/output.h"
+#include "assay/base/text.h"
 
 namespace assay {
 namespace {
@@ -37,9 +38,8 @@ void log_line(LogLevel level, std::string_view text) {
     return;
   }
   std::string line(prefix_of(level));
-  line.append(text).push_back('\n');
-  // stderr may be closed; there is nobody to tell then.
-  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
+  line.append(printable_lines(text)).push_back('\n');
+  write_stderr(line);
 }
 
 void set_log_threshold(LogLevel level) { threshold().store(level); }

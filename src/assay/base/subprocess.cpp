@@ -5,9 +5,11 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <expected>
 #include <fmt/format.h>
 #include <map>
 #include <optional>
@@ -24,36 +26,41 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "assay/base/file_descriptor.h"
+#include "assay/base/limits.h"
+#include "assay/base/output.h"
+#include "assay/base/pipe.h"
 #include "assay/base/result.h"
 
 namespace assay {
 namespace {
 
-struct Pipe {
-  int read_fd = -1;
-  int write_fd = -1;
+constexpr std::size_t kMaxLineBytes = std::size_t{64} << 20;
+
+/// The child's ends.
+struct ChildEnds {
+  int in;
+  int out;
+  int err;  ///< -1: the parent's.
+  int report;
 };
 
-Result<Pipe> make_pipe() {
-  std::array<int, 2> fds{};
-  if (::pipe2(fds.data(), O_CLOEXEC) != 0) {
-    return fail(ErrorCode::kExhausted, fmt::format("cannot make a pipe: {}", std::strerror(errno)));
-  }
-  return Pipe{fds[0], fds[1]};
-}
-
 /// Runs in the child between fork and exec: only async-signal-safe calls.
-[[noreturn]] void execute_child(char* const* argv, char* const* env, int in, int out, int err,
-                                int report) {
+[[noreturn]] void execute_child(char* const* argv, char* const* env, const ChildEnds& ends,
+                                pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  ::dup2(in, STDIN_FILENO);
-  ::dup2(out, STDOUT_FILENO);
-  if (err >= 0) {
-    ::dup2(err, STDERR_FILENO);
+  if (::getppid() != parent) {  // It died before the signal was asked for.
+    ::_exit(127);
+  }
+  ::signal(SIGPIPE, SIG_DFL);  // An ignored signal stays ignored across exec.
+  ::dup2(ends.in, STDIN_FILENO);
+  ::dup2(ends.out, STDOUT_FILENO);
+  if (ends.err >= 0) {
+    ::dup2(ends.err, STDERR_FILENO);
   }
   ::execvpe(argv[0], argv, env);
   const int cause = errno;
-  [[maybe_unused]] const auto told = ::write(report, &cause, sizeof cause);
+  [[maybe_unused]] const auto told = ::write(ends.report, &cause, sizeof cause);
   ::_exit(127);
 }
 
@@ -81,46 +88,49 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return pointers;
 }
 
-void close_fd(int& fd) {
-  if (fd >= 0) {
-    ::close(fd);
-    fd = -1;
-  }
+std::unexpected<Error> fail_to_run(std::string_view program, int cause) {
+  const auto code = code_from_errno(cause);
+  return fail(code == ErrorCode::kExhausted ? code : ErrorCode::kNotFound,
+              fmt::format("cannot run '{}': {}", program, text_from_errno(cause)));
 }
 
 }  // namespace
 
 Result<Subprocess> Subprocess::start(const Options& options) {
-  ::signal(SIGPIPE, SIG_IGN);
-  ASSAY_ASSIGN_OR_RETURN(Pipe in, make_pipe());
-  ASSAY_ASSIGN_OR_RETURN(Pipe out, make_pipe());
-  ASSAY_ASSIGN_OR_RETURN(Pipe report, make_pipe());
-  int err = options.stderr_file.empty() ? -1
-                                        : ::open(options.stderr_file.c_str(),
-                                                 O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  ignore_closed_pipes();
+  ASSAY_ASSIGN_OR_RETURN(Pipe in, Pipe::make());
+  ASSAY_ASSIGN_OR_RETURN(Pipe out, Pipe::make());
+  ASSAY_ASSIGN_OR_RETURN(Pipe report, Pipe::make());
+  const FileDescriptor err(
+      options.stderr_file.empty()
+          ? -1
+          : ::open(options.stderr_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   auto argv_texts = options.argv;
   auto env_texts = merged_environment(options.env);
   const auto argv = pointers_to(argv_texts);
   const auto env = pointers_to(env_texts);
 
   Subprocess process;
+  const pid_t parent = ::getpid();
   process.pid_ = ::fork();
   if (process.pid_ == 0) {
-    execute_child(argv.data(), env.data(), in.read_fd, out.write_fd, err, report.write_fd);
+    execute_child(argv.data(), env.data(),
+                  {.in = in.read_end.get(),
+                   .out = out.write_end.get(),
+                   .err = err.get(),
+                   .report = report.write_end.get()},
+                  parent);
   }
-  close_fd(in.read_fd);
-  close_fd(out.write_fd);
-  close_fd(report.write_fd);
-  close_fd(err);
-  process.stdin_fd_ = in.write_fd;
-  process.stdout_fd_ = out.read_fd;
+  if (process.pid_ < 0) {
+    return fail_to_run(options.argv.front(), errno);
+  }
+  report.write_end.close();
   int cause = 0;
-  const bool is_failed = ::read(report.read_fd, &cause, sizeof cause) == sizeof cause;
-  close_fd(report.read_fd);
-  if (process.pid_ < 0 || is_failed) {
-    return fail(ErrorCode::kNotFound, fmt::format("cannot run '{}': {}", options.argv.front(),
-                                                  std::strerror(is_failed ? cause : errno)));
+  if (::read(report.read_end.get(), &cause, sizeof cause) == sizeof cause) {
+    return fail_to_run(options.argv.front(), cause);
   }
+  process.stdin_ = std::move(in.write_end);
+  process.stdout_ = std::move(out.read_end);
   return process;
 }
 
@@ -128,16 +138,17 @@ Subprocess::Subprocess(Subprocess&& other) noexcept { *this = std::move(other); 
 
 Subprocess& Subprocess::operator=(Subprocess&& other) noexcept {
   std::swap(pid_, other.pid_);
-  std::swap(stdin_fd_, other.stdin_fd_);
-  std::swap(stdout_fd_, other.stdout_fd_);
+  std::swap(stdin_, other.stdin_);
+  std::swap(stdout_, other.stdout_);
   std::swap(is_at_end_, other.is_at_end_);
   std::swap(buffer_, other.buffer_);
+  std::swap(searched_, other.searched_);
   return *this;
 }
 
 Subprocess::~Subprocess() {
-  close_fd(stdin_fd_);
-  close_fd(stdout_fd_);
+  stdin_.close();
+  stdout_.close();
   if (pid_ > 0) {
     kill(SIGKILL);
     wait();
@@ -146,7 +157,7 @@ Subprocess::~Subprocess() {
 
 Status Subprocess::write(std::string_view text) {
   while (!text.empty()) {
-    const auto written = ::write(stdin_fd_, text.data(), text.size());
+    const auto written = ::write(stdin_.get(), text.data(), text.size());
     if (written < 0 && errno != EINTR) {
       return fail(ErrorCode::kCrashed, "the process no longer reads its input");
     }
@@ -155,19 +166,26 @@ Status Subprocess::write(std::string_view text) {
   return {};
 }
 
-void Subprocess::close_stdin() { close_fd(stdin_fd_); }
+void Subprocess::close_stdin() { stdin_.close(); }
 
 Result<std::optional<std::string>> Subprocess::read_line(std::chrono::milliseconds timeout) {
   const auto deadline = std::chrono::steady_clock::now() + timeout;
   while (true) {
-    if (const auto end = buffer_.find('\n'); end != std::string::npos) {
+    if (const auto end = buffer_.find('\n', searched_); end != std::string::npos) {
       std::string line = buffer_.substr(0, end);
       buffer_.erase(0, end + 1);
+      searched_ = 0;
       return line;
+    }
+    searched_ = buffer_.size();
+    if (searched_ > kMaxLineBytes) {
+      return fail(ErrorCode::kCorrupt,
+                  "the process prints a line that does not end; at most 64 MiB "
+                  "are read");
     }
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
         deadline - std::chrono::steady_clock::now());
-    pollfd waiting{.fd = stdout_fd_, .events = POLLIN, .revents = 0};
+    pollfd waiting{.fd = stdout_.get(), .events = POLLIN, .revents = 0};
     const int ready =
         ::poll(&waiting, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
     if (ready == 0) {
@@ -180,10 +198,11 @@ Result<std::optional<std::string>> Subprocess::read_line(std::chrono::millisecon
       return fail(ErrorCode::kInternal, fmt::format("poll: {}", std::strerror(errno)));
     }
     std::array<char, 1 << 16> piece{};
-    const auto size = ::read(stdout_fd_, piece.data(), piece.size());
+    const auto size = ::read(stdout_.get(), piece.data(), piece.size());
     if (size == 0) {
       is_at_end_ = true;
       // The last line may lack its end.
+      searched_ = 0;
       return buffer_.empty() ? std::nullopt : std::optional(std::exchange(buffer_, {}));
     }
     buffer_.append(piece.data(), size < 0 ? 0 : static_cast<std::size_t>(size));
@@ -222,6 +241,10 @@ Result<CommandOutput> run_command(const Subprocess::Options& options,
         process.read_line(std::chrono::duration_cast<std::chrono::milliseconds>(left)));
     if (line) {
       result.output.append(*line).push_back('\n');
+    }
+    if (result.output.size() > kMaxLineBytes) {
+      return fail(ErrorCode::kCorrupt, fmt::format("'{}' prints more than the 64 MiB that are read",
+                                                   fmt::join(options.argv, " ")));
     }
   }
   result.exit_code = process.wait();

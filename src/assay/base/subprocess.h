@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include <sys/types.h>
 
+#include "assay/base/file_descriptor.h"
 #include "assay/base/result.h"
 
 namespace assay {
@@ -24,7 +26,8 @@ class Subprocess {
     std::string stderr_file;                 ///< Empty: ours.
   };
 
-  /// Errors: kNotFound when argv[0] cannot be executed.
+  /// Errors: kNotFound when argv[0] cannot be executed, kExhausted when there is no further file or
+  /// process, naming the limit.
   static Result<Subprocess> start(const Options& options);
   Subprocess(Subprocess&& other) noexcept;
   Subprocess& operator=(Subprocess&& other) noexcept;
@@ -36,7 +39,7 @@ class Subprocess {
   Status write(std::string_view text);
   void close_stdin();
   /// The next line without its end; nullopt at the end of stdout, or when `timeout` passed
-  /// (then is_at_end() is false).
+  /// (then is_at_end() is false). Errors: kCorrupt for a line of more than 64 MiB.
   Result<std::optional<std::string>> read_line(std::chrono::milliseconds timeout);
   [[nodiscard]] bool is_at_end() const { return is_at_end_; }
   void kill(int signal);
@@ -46,10 +49,11 @@ class Subprocess {
  private:
   Subprocess() = default;
   pid_t pid_ = -1;
-  int stdin_fd_ = -1;
-  int stdout_fd_ = -1;
+  FileDescriptor stdin_;
+  FileDescriptor stdout_;
   bool is_at_end_ = false;
-  std::string buffer_;
+  std::string buffer_;        ///< Read and not yet handed out.
+  std::size_t searched_ = 0;  ///< Bytes of it that hold no end of a line.
 };
 
 struct CommandOutput {
@@ -57,8 +61,8 @@ struct CommandOutput {
   std::string output;
 };
 
-/// Runs a command to its end and collects stdout. Errors: kNotFound, kTimeout (the child is
-/// killed).
+/// Runs a command to its end and collects stdout. Errors: those of start; kTimeout; kCorrupt for
+/// more than 64 MiB of output. The child is then killed.
 Result<CommandOutput> run_command(const Subprocess::Options& options,
                                   std::chrono::milliseconds timeout);
 

@@ -25,6 +25,16 @@ struct Unit {
 constexpr std::array<Unit, 6> kDurations = {
     {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"min", 60e9}, {"h", 3600e9}}};
 constexpr std::array<Unit, 4> kShownDurations = {{{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}}};
+constexpr auto kSizes = std::to_array<Unit>({{"", 1},
+                                             {"b", 1},
+                                             {"kb", 1e3},
+                                             {"mb", 1e6},
+                                             {"gb", 1e9},
+                                             {"tb", 1e12},
+                                             {"kib", 0x1p10},
+                                             {"mib", 0x1p20},
+                                             {"gib", 0x1p30},
+                                             {"tib", 0x1p40}});
 constexpr std::array<Unit, 4> kBytes = {{{"B", 1}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}}};
 
 std::string text_from_quantity(double value, std::span<const Unit> units) {
@@ -44,22 +54,64 @@ std::string text_from_quantity(double value, std::span<const Unit> units) {
   return fmt::format("{:.{}f} {}", scaled, decimals, unit->name);
 }
 
-}  // namespace
+/// What a number with a unit can be.
+struct QuantityKind {
+  std::span<const Unit> units;
+  double least;
+  double most;
+  std::string_view is_not;  ///< "'x' …": for a text that is none.
+  std::string_view range;   ///< "'x' …": for a number that is too small or too large.
+};
 
-Result<std::int64_t> duration_ns_from_text(std::string_view text) {
+constexpr QuantityKind kDurationKind{
+    .units = kDurations,
+    .least = 0,
+    .most = 8760 * 3600e9,
+    .is_not = "is not a duration; write a number and a unit (ns, us, ms, s, min, h), such as 20s",
+    .range = "is out of range; a duration is from 0s to 8760h (a year)"};
+constexpr QuantityKind kSizeKind{
+    .units = kSizes,
+    .least = 1,
+    .most = 1e15,
+    .is_not =
+        "is not a size; write a number and a unit (B, kB, MB, GB, TB, KiB, MiB, GiB, TiB), "
+        "such as 500MB",
+    .range = "is out of range; a size is from 1B to 1000TB"};
+
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  });
+  return lower;
+}
+
+Result<std::int64_t> quantity_from_text(std::string_view text, const QuantityKind& kind) {
   double value = 0;
   const auto* end = text.data() + text.size();
   // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): `end` bounds it.
   const auto [rest, error] = std::from_chars(text.data(), end, value);
   const std::string_view unit(rest, static_cast<std::size_t>(end - rest));
-  const auto* found = std::ranges::find(kDurations, unit, &Unit::name);
-  if (error != std::errc{} || found == kDurations.end() || value < 0) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("'{}' is not a duration; write a number and a unit (ns, us, ms, s, "
-                            "min, h), such as 20s",
-                            text));
+  const auto found = std::ranges::find(kind.units, lower_case(unit), &Unit::name);
+  if (error == std::errc::invalid_argument || found == kind.units.end()) {
+    return fail(ErrorCode::kInvalidArgument, fmt::format("'{}' {}", text, kind.is_not));
   }
-  return static_cast<std::int64_t>(std::llround(value * found->factor));
+  const double scaled = std::round(value * found->factor);
+  // Written so that NaN is out of range; infinity and what no double holds are, too.
+  if (error != std::errc{} || !(scaled >= kind.least && scaled <= kind.most)) {
+    return fail(ErrorCode::kInvalidArgument, fmt::format("'{}' {}", text, kind.range));
+  }
+  return static_cast<std::int64_t>(scaled);
+}
+
+}  // namespace
+
+Result<std::int64_t> duration_ns_from_text(std::string_view text) {
+  return quantity_from_text(text, kDurationKind);
+}
+
+Result<std::int64_t> bytes_from_text(std::string_view text) {
+  return quantity_from_text(text, kSizeKind);
 }
 
 std::string text_from_duration_ns(double ns) { return text_from_quantity(ns, kShownDurations); }

@@ -9,8 +9,12 @@
 namespace assay {
 
 /// "20s", "1.5ms", "250us", "10ns", "2min", "1h" as nanoseconds; a unit is required ("0" is not).
-/// Errors: kInvalidArgument, naming the units.
+/// Errors: kInvalidArgument, naming the units, or the range for more than a year.
 Result<std::int64_t> duration_ns_from_text(std::string_view text);
+
+/// "500MB", "2GiB", "4096" (bytes) as bytes, at least 1; the case of the unit does not matter.
+/// Errors: kInvalidArgument, naming the units, or the range.
+Result<std::int64_t> bytes_from_text(std::string_view text);
 
 /// "12.3 ms": three significant digits and the unit that fits.
 std::string text_from_duration_ns(double ns);

@@ -15,8 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "assay/base/limits.h"
+#include "assay/base/pipe.h"
 #include "assay/base/result.h"
-#include "assay/device/pipe.h"
 
 namespace assay {
 namespace {
@@ -102,8 +103,9 @@ Result<AgentProcess> AgentProcess::start(const std::vector<std::string>& argv) {
       SpawnPlan(to_child.read_end.get(), from_child.write_end.get()).spawn(argv, process.pid_);
   if (cause != 0) {
     process.pid_ = -1;
-    return fail(ErrorCode::kUnavailable,
-                fmt::format("cannot start '{}': {}", argv[0], std::strerror(cause)));
+    return fail(code_from_errno(cause) == ErrorCode::kExhausted ? ErrorCode::kExhausted
+                                                                : ErrorCode::kUnavailable,
+                fmt::format("cannot start '{}': {}", argv[0], text_from_errno(cause)));
   }
   process.write_end_ = std::move(to_child.write_end);
   process.read_end_ = std::move(from_child.read_end);

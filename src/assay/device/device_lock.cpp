@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
 #include <string>
@@ -19,8 +18,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "assay/base/file_descriptor.h"
+#include "assay/base/limits.h"
 #include "assay/base/result.h"
-#include "assay/device/file_descriptor.h"
 #include "assay/device/text_fields.h"
 
 namespace assay {
@@ -52,7 +52,7 @@ Status prepare_folder(const stdfs::path& folder) {
         ErrorCode::kUnavailable,
         fmt::format("cannot make the lock folder '{}': {}; set ASSAY_RUNTIME_DIR to a folder "
                     "that can be written",
-                    folder.string(), std::strerror(errno)));
+                    folder.string(), text_from_errno(errno)));
   }
   if (!S_ISDIR(info.st_mode) || info.st_uid != ::geteuid()) {
     return fail(ErrorCode::kUnavailable,
@@ -95,7 +95,7 @@ Result<bool> try_lock(int fd) {
     }
     if (errno != EINTR) {
       return fail(ErrorCode::kUnavailable,
-                  fmt::format("cannot lock the device: {}", std::strerror(errno)));
+                  fmt::format("cannot lock the device: {}", text_from_errno(errno)));
     }
   }
   return true;
@@ -140,7 +140,7 @@ Result<DeviceLock> DeviceLock::acquire(std::string_view device, const Options& o
   FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file.is_open()) {
     return fail(ErrorCode::kUnavailable,
-                fmt::format("cannot open '{}': {}", path.string(), std::strerror(errno)));
+                fmt::format("cannot open '{}': {}", path.string(), text_from_errno(errno)));
   }
   // The file stays when the lock goes: removing it would let two processes lock two files of one
   // name.

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "assay/base/file_descriptor.h"
 #include "assay/base/result.h"
-#include "assay/device/file_descriptor.h"
 
 namespace assay {
 

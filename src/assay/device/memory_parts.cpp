@@ -18,8 +18,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "assay/base/file_descriptor.h"
 #include "assay/base/result.h"
-#include "assay/device/file_descriptor.h"
 #include "assay/device/text_fields.h"
 #include "assay/record/launch.h"
 

@@ -15,8 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "assay/base/file_descriptor.h"
 #include "assay/base/result.h"
-#include "assay/device/file_descriptor.h"
 
 namespace assay {
 namespace {

@@ -19,7 +19,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "assay/device/file_descriptor.h"
+#include "assay/base/file_descriptor.h"
 #include "assay/device/text_fields.h"
 #include "assay/record/launch.h"
 

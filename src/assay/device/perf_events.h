@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "assay/device/file_descriptor.h"
+#include "assay/base/file_descriptor.h"
 #include "assay/record/launch.h"
 
 namespace assay {

@@ -17,8 +17,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "assay/base/file_descriptor.h"
 #include "assay/base/result.h"
-#include "assay/device/file_descriptor.h"
 #include "assay/supervise/agent.h"
 #include "assay/supervise/companions.h"
 

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <expected>
 #include <fmt/format.h>
 #include <map>
@@ -28,8 +27,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "assay/base/limits.h"
+#include "assay/base/pipe.h"
 #include "assay/base/result.h"
-#include "assay/device/pipe.h"
 #include "assay/record/spawn.h"
 
 namespace assay {
@@ -191,7 +191,7 @@ std::optional<StartFailure> read_failure(int fd) {
 }
 
 std::unexpected<Error> failure_of_start(const StartFailure& failure, const SpawnRequest& request) {
-  const auto* const why = std::strerror(failure.cause);
+  const auto why = text_from_errno(failure.cause);
   if (failure.step == Step::kAffinity) {
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("cannot run on processors {}: {}; name some that exist and are allowed",
@@ -203,7 +203,7 @@ std::unexpected<Error> failure_of_start(const StartFailure& failure, const Spawn
         fmt::format("no program '{}' (nor its interpreter); give its path, or put it on PATH",
                     request.argv[0]));
   }
-  return fail(failure.cause == ENOMEM ? ErrorCode::kExhausted : ErrorCode::kUnavailable,
+  return fail(code_from_errno(failure.cause),
               fmt::format("cannot execute '{}': {}", request.argv[0], why));
 }
 
@@ -249,7 +249,8 @@ Result<ChildProcess> start_child(const SpawnRequest& request) {
     }
   }
   if (child.pid < 0) {
-    return fail(ErrorCode::kExhausted, fmt::format("cannot fork: {}", std::strerror(errno)));
+    return fail(ErrorCode::kExhausted,
+                fmt::format("cannot start a process: {}", text_from_errno(errno)));
   }
   pipes.failure.write_end.close();
   if (const auto failure = read_failure(pipes.failure.read_end.get())) {

@@ -2,8 +2,8 @@
 
 #include <sys/types.h>
 
+#include "assay/base/file_descriptor.h"
 #include "assay/base/result.h"
-#include "assay/device/file_descriptor.h"
 #include "assay/record/spawn.h"
 
 namespace assay {

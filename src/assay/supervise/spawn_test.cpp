@@ -21,8 +21,8 @@
 #include <unistd.h>
 
 #include "assay/base/fs.h"
+#include "assay/base/pipe.h"
 #include "assay/base/result.h"
-#include "assay/device/pipe.h"
 #include "assay/record/spawn.h"
 #include "assay/supervise/process_probe.h"
 

@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "assay/base/clock.h"
+#include "assay/base/file_descriptor.h"
 #include "assay/base/result.h"
-#include "assay/device/file_descriptor.h"
 #include "assay/device/timeval.h"
 #include "assay/record/spawn.h"
 #include "assay/supervise/child_process.h"

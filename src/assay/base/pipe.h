@@ -1,7 +1,7 @@
 #pragma once
 
+#include "assay/base/file_descriptor.h"
 #include "assay/base/result.h"
-#include "assay/device/file_descriptor.h"
 
 namespace assay {
 

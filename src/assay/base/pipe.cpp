@@ -1,15 +1,15 @@
-#include "assay/device/pipe.h"
+#include "assay/base/pipe.h"
 
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <fmt/format.h>
 
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "assay/base/file_descriptor.h"
+#include "assay/base/limits.h"
 #include "assay/base/result.h"
-#include "assay/device/file_descriptor.h"
 
 namespace assay {
 
@@ -22,7 +22,8 @@ constexpr int kPipeBytes = 1 << 20;
 Result<Pipe> Pipe::make() {
   std::array<int, 2> ends{-1, -1};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    return fail(ErrorCode::kExhausted, fmt::format("cannot make a pipe: {}", std::strerror(errno)));
+    return fail(ErrorCode::kExhausted,
+                fmt::format("cannot make a pipe: {}", text_from_errno(errno)));
   }
   // Fewer switches between its two sides; a refusal changes nothing but that.
   ::fcntl(ends[0], F_SETPIPE_SZ, kPipeBytes);

@@ -1,0 +1,66 @@
+#include "assay/base/limits.h"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fmt/format.h>
+#include <string>
+#include <string_view>
+
+#include <sys/resource.h>
+
+#include "assay/base/result.h"
+
+namespace assay {
+namespace {
+
+struct Limit {
+  int cause;
+  int resource;
+  std::string_view may;   ///< "this process may …", with the number.
+  std::string_view flag;  ///< Of ulimit.
+  rlim_t divisor = 1;     ///< The unit of `may`.
+};
+
+constexpr auto kLimits = std::to_array<Limit>({
+    {EMFILE, RLIMIT_NOFILE, "open {} files", "-n"},
+    {EAGAIN, RLIMIT_NPROC, "have {} processes and threads", "-u"},
+    {ENOMEM, RLIMIT_AS, "have {} kB of addresses", "-v", 1024},
+    {EFBIG, RLIMIT_FSIZE, "write files of {} kB", "-f", 1024},
+});
+
+}  // namespace
+
+std::string text_from_errno(int cause) {
+  std::string text = std::strerror(cause);
+  for (const auto& limit : kLimits) {
+    rlimit current{};
+    if (limit.cause == cause &&
+        ::getrlimit(static_cast<__rlimit_resource_t>(limit.resource), &current) == 0 &&
+        current.rlim_cur != RLIM_INFINITY) {
+      text += fmt::format("; this process may {} (ulimit {}): raise that limit",
+                          fmt::format(fmt::runtime(limit.may), current.rlim_cur / limit.divisor),
+                          limit.flag);
+    }
+  }
+  return text;
+}
+
+ErrorCode code_from_errno(int cause) {
+  switch (cause) {
+    case EMFILE:
+    case ENFILE:
+    case EAGAIN:
+    case ENOMEM:
+    case EFBIG:
+    case ENOSPC:
+    case EDQUOT:
+      return ErrorCode::kExhausted;
+    case ENOENT:
+      return ErrorCode::kNotFound;
+    default:
+      return ErrorCode::kUnavailable;
+  }
+}
+
+}  // namespace assay

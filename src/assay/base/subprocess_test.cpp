@@ -1,0 +1,104 @@
+#include "assay/base/subprocess.h"
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <string>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "assay/base/fs.h"
+#include "assay/base/limits.h"
+#include "assay/base/output.h"
+#include "assay/base/result.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr auto kLong = std::chrono::seconds(60);
+
+TEST(Subprocess, GivesTheChildTheDefaultOfSigpipe) {
+  ignore_closed_pipes();
+  const auto output =
+      run_command({.argv = {"sh", "-c", "grep SigIgn /proc/$$/status"}}, kLong).value().output;
+  const auto ignored = std::stoull(output.substr(output.find_first_of("0123456789abcdef", 7)),
+                                   nullptr, 16);
+  EXPECT_EQ(ignored >> (SIGPIPE - 1) & 1U, 0U) << output;
+}
+
+TEST(Subprocess, RefusesALineThatDoesNotEnd) {
+  auto child = Subprocess::start({.argv = {"sh", "-c", "tr '\\0' x < /dev/zero"}}).value();
+  const auto line = child.read_line(kLong);
+  ASSERT_FALSE(line);
+  EXPECT_EQ(line.error().code, ErrorCode::kCorrupt);
+  EXPECT_THAT(line.error().message, HasSubstr("does not end"));
+}
+
+TEST(Subprocess, RefusesOutputThatDoesNotEnd) {
+  const auto output = run_command({.argv = {"yes", std::string(100'000, 'x')}}, kLong);
+  ASSERT_FALSE(output);
+  EXPECT_EQ(output.error().code, ErrorCode::kCorrupt);
+}
+
+/// Lowers the limit of open files to those that are open, as long as it lives.
+class NoFurtherFiles {
+ public:
+  NoFurtherFiles() {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    const int next = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    ::close(next);
+    rlimit lower = before_;
+    lower.rlim_cur = static_cast<rlim_t>(next);
+    ::setrlimit(RLIMIT_NOFILE, &lower);
+  }
+  NoFurtherFiles(const NoFurtherFiles&) = delete;
+  NoFurtherFiles& operator=(const NoFurtherFiles&) = delete;
+  ~NoFurtherFiles() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST(Limits, AreNamedWhereTheyAreReached) {
+  const NoFurtherFiles none;
+  for (const auto& error : {Subprocess::start({.argv = {"true"}}).error(),
+                            read_file("/proc/self/status").error()}) {
+    EXPECT_EQ(error.code, ErrorCode::kExhausted);
+    EXPECT_THAT(error.message, HasSubstr("files (ulimit -n): raise that limit"));
+  }
+}
+
+TEST(Output, OutlivesAReaderThatGoesAway) {
+  const auto writes_after_its_reader = [] {
+    ignore_closed_pipes();
+    int ends[2];
+    _exit(::pipe(ends) == 0 && ::dup2(ends[1], STDOUT_FILENO) >= 0 &&
+                  ::dup2(ends[1], STDERR_FILENO) >= 0 && ::close(ends[0]) == 0 &&
+                  ::close(ends[1]) == 0
+              ? (print_out("{}\n", "lost"), write_stderr("lost"), check_stdout() ? 0 : 3)
+              : 99);
+  };
+  EXPECT_EXIT(writes_after_its_reader(), testing::ExitedWithCode(0), "");
+}
+
+TEST(Output, TellsThatTheDiskIsFull) {
+  const auto writes_to_a_full_disk = [] {
+    const int full = ::open("/dev/full", O_WRONLY | O_CLOEXEC);
+    ::dup2(full, STDOUT_FILENO);
+    print_out("{}\n", "lost");
+    const auto status = check_stdout();
+    _exit(!status && status.error().code == ErrorCode::kExhausted ? 0 : 3);
+  };
+  EXPECT_EXIT(writes_to_a_full_disk(), testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace assay
