@@ -32,7 +32,12 @@ Error error_from(const nb::python_error& error) {
 
 Json json_from(nb::handle object) {
   const auto text = nb::module_::import_("json").attr("dumps")(object);
-  return Json::parse(nb::cast<std::string>(text));
+  auto json =
+      parse_json(nb::cast<std::string>(text), "an object of Python", JsonComments::kRefused);
+  if (!json) {
+    throw nb::value_error(json.error().message.c_str());
+  }
+  return *std::move(json);
 }
 
 nb::object object_from(const Json& value) {

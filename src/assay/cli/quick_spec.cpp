@@ -27,8 +27,8 @@ std::vector<std::string> split(const std::string& text, char separator) {
 
 /// "2" is a number, "true" a boolean, "mmap" a string.
 Json value_from_text(const std::string& text) {
-  auto value = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  return value.is_discarded() || value.is_structured() ? Json(text) : value;
+  auto value = parse_json(text, "an option", JsonComments::kRefused);
+  return !value || value->is_structured() ? Json(text) : *std::move(value);
 }
 
 Status add_option(const std::string& text, Json& options) {

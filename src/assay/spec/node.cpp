@@ -1,6 +1,7 @@
 #include "assay/spec/node.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -32,8 +33,12 @@ std::string_view describe_type(const Json& value) {
       return "a string";
     case Json::value_t::boolean:
       return "a boolean";
-    case Json::value_t::number_float:
-      return "a fraction";
+    case Json::value_t::number_float: {
+      // A whole number that 64 bits do not hold is read as a floating one.
+      const double number = value.get<double>();
+      return number == std::floor(number) && std::abs(number) >= 0x1p63 ? "a number out of range"
+                                                                        : "a fraction";
+    }
     default:
       return "a whole number";
   }

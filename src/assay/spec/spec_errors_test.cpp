@@ -88,6 +88,8 @@ TEST(SpecErrors, NameWrongTypes) {
   EXPECT_THAT(message_with("measure", R"({"launches": "3"})"),
               HasSubstr("measure.launches: must be a whole number, not a string"));
   EXPECT_THAT(message_with("measure", R"({"launches": 2.5})"), HasSubstr("not a fraction"));
+  EXPECT_THAT(message_with("measure", R"({"launches": 100000000000000000000})"),
+              HasSubstr("not a number out of range"));
   EXPECT_THAT(message_with("measure", R"({"launches": 0})"), HasSubstr("must be from 1 to"));
   EXPECT_THAT(message_with("measure", R"({"launches": 99999999999999999999})"),
               HasSubstr("measure.launches: must be"));

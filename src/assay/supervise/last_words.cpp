@@ -1,11 +1,10 @@
 #include "assay/supervise/last_words.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
-#include "assay/base/json.h"
+#include "assay/base/text.h"
 
 namespace assay {
 namespace {
@@ -20,13 +19,6 @@ std::string_view without_cpuinfo_lines(std::string_view text) {
     text = without_first_line(text);
   }
   return text;
-}
-
-/// A terminal or a data base must be able to take it: invalid UTF-8 is replaced on the way through
-/// JSON.
-std::string valid_utf8(std::string_view text) {
-  return Json::parse(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace))
-      .get<std::string>();
 }
 
 }  // namespace

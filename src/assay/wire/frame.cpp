@@ -40,23 +40,16 @@ std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text));
 }
 
-/// Parses a body; stops descending beyond kMaxJsonDepth.
 Result<Json> body_from_bytes(std::span<const std::byte> bytes) {
   if (bytes.empty()) {
     return Json::object();
   }
-  bool is_too_deep = false;
-  const auto watch_depth = [&is_too_deep](int depth, Json::parse_event_t, Json&) {
-    is_too_deep = is_too_deep || depth > kMaxJsonDepth;
-    return depth <= kMaxJsonDepth;
-  };
-  const auto* text = reinterpret_cast<const char*>(bytes.data());
-  auto body = Json::parse(text, text + bytes.size(), watch_depth, /*allow_exceptions=*/false);
-  if (is_too_deep) {
-    return fail(ErrorCode::kCorrupt,
-                fmt::format("message is nested deeper than {} levels", kMaxJsonDepth));
+  auto body = parse_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, "a message",
+                         JsonComments::kRefused);
+  if (!body) {
+    return fail(ErrorCode::kCorrupt, body.error().message);
   }
-  if (!body.is_object()) {
+  if (!body->is_object()) {
     return fail(ErrorCode::kCorrupt, "message is not a JSON object");
   }
   return body;

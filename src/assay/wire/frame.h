@@ -48,9 +48,6 @@ struct Frame {
   std::vector<std::byte> blob;
 };
 
-/// Body nesting beyond this is refused: printing and copying JSON recurse.
-inline constexpr int kMaxJsonDepth = 64;
-
 /// Header, 32 bytes little-endian: magic u32 | version u16 | type u16 | request u32 | JSON bytes
 /// u32 | blob bytes u64 | crc32c of the payload u32 | crc32c of the 28 bytes before u32; then JSON,
 /// then blob. The body is an object; text in it that is not UTF-8 is replaced by U+FFFD.

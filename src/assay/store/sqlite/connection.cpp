@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <sqlite3.h>
 #include <string>
@@ -17,8 +16,9 @@
 #include <system_error>
 #include <thread>
 
-#include "assay/base/json.h"
+#include "assay/base/limits.h"
 #include "assay/base/result.h"
+#include "assay/base/text.h"
 
 namespace assay::sqlite {
 namespace {
@@ -43,6 +43,10 @@ std::unexpected<Error> fail_from_database(sqlite3* database) {
   if ((code & 0xff) == SQLITE_FULL || has_no_space) {
     return fail(ErrorCode::kExhausted,
                 what + "; free some disk space: what was stored before is safe and readable");
+  }
+  const int cause = sqlite3_system_errno(database);
+  if ((code & 0xff) == SQLITE_CANTOPEN && code_from_errno(cause) == ErrorCode::kExhausted) {
+    return fail(ErrorCode::kExhausted, fmt::format("{}: {}", what, text_from_errno(cause)));
   }
   switch (code & 0xff) {
     case SQLITE_NOTADB:
@@ -83,8 +87,7 @@ std::optional<std::string> utf8_from_bytes(std::string_view bytes) {
   if (std::ranges::all_of(bytes, [](char c) { return static_cast<unsigned char>(c) < 0x80; })) {
     return std::nullopt;
   }
-  const Json text = bytes;
-  return Json::parse(text.dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
+  return valid_utf8(bytes);
 }
 
 }  // namespace

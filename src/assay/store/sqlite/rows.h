@@ -27,7 +27,12 @@ std::string text_from_record(const T& record) {
 template <class T>
 Result<T> record_from_text(const std::string& text, std::string_view what) {
   try {
-    return Json::parse(text).get<T>();
+    auto json = parse_json(text, what, JsonComments::kRefused);
+    if (!json) {
+      return fail(ErrorCode::kCorrupt,
+                  fmt::format("damaged record in the store: {}", json.error().message));
+    }
+    return json->template get<T>();
   } catch (const std::exception& error) {
     return fail(ErrorCode::kCorrupt,
                 fmt::format("damaged {} in the store: {}", what, error.what()));
