@@ -7,10 +7,12 @@
 #include <cstring>
 #include <fmt/format.h>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "assay/base/json.h"
 #include "assay/base/result.h"
+#include "assay/base/text.h"
 #include "assay/record/axes.h"
 #include "assay/record/launch.h"
 #include "assay/wire/frame.h"
@@ -45,7 +47,7 @@ Error error_from_frame(const Frame& frame) {
   if (!body->engine_code.empty()) {
     body->message += fmt::format(" (the engine's code: {})", body->engine_code);
   }
-  return {.code = body->code, .message = body->message};
+  return {.code = body->code, .message = capped_text(std::move(body->message))};
 }
 
 // The columns are copied as they lie in memory.

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <vector>
 
 #include "assay/base/result.h"
@@ -39,6 +40,14 @@ TEST(MessageBody, IgnoresUnknownFieldsAndDefaultsAbsentOnes) {
   const auto infer = body_of<Infer>({.body = Json::object()});
   ASSERT_TRUE(infer);
   EXPECT_EQ(infer->repeat, 1);
+}
+
+TEST(ErrorBody, IsCutOnArrivalAndSaysSo) {
+  const Error error{.code = ErrorCode::kEngine, .message = std::string(1 << 20, 'x')};
+  const auto arrived = error_from_frame(error_frame(1, error, Stage::kLoad));
+  EXPECT_EQ(arrived.code, ErrorCode::kEngine);
+  EXPECT_LT(arrived.message.size(), 66'000U);
+  EXPECT_THAT(arrived.message, HasSubstr("983040 more bytes were cut off"));
 }
 
 TEST(MessageBody, OfWrongTypesIsCorrupt) {
