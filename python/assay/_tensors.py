@@ -28,6 +28,8 @@ _NAMES = {
     "int8": "I8",
     "uint8": "U8",
     "uint16": "U16",
+    "uint32": "U32",
+    "uint64": "U64",
     "bool": "BOOL",
 }
 _DTYPES = {name: dtype for dtype, name in _NAMES.items()}

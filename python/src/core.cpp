@@ -167,6 +167,9 @@ OwnedBytes random_bytes(const std::string& dtype, Shape shape, std::uint64_t see
     raise({.code = ErrorCode::kInvalidArgument, .message = "unknown dtype '" + dtype + "'"});
   }
   const TensorSpec spec{.name = {}, .dtype = *type, .shape = std::move(shape), .quantization = {}};
+  if (auto status = check_size(spec); !status) {
+    raise(std::move(status).error());
+  }
   return array_from_bytes(std::move(random_tensor(spec, seed).data));
 }
 

@@ -31,6 +31,21 @@ def onnx_relu() -> bytes:
     return bytes(model.SerializeToString())
 
 
+def onnx_pair(dtype: str) -> bytes:
+    """y = x beside x, for eight elements of a numpy type, as an ONNX file."""
+    onnx = pytest.importorskip("onnx")
+    helper = onnx.helper
+    element = getattr(onnx.TensorProto, dtype.upper())
+    x = helper.make_tensor_value_info("x", element, [1, 8])
+    y = helper.make_tensor_value_info("y", element, [1, 16])
+    graph = helper.make_graph(
+        [helper.make_node("Concat", ["x", "x"], ["y"], axis=1)], "p", [x], [y]
+    )
+    opset = helper.make_opsetid("", 20)
+    model = helper.make_model(graph, opset_imports=[opset], ir_version=10)
+    return bytes(model.SerializeToString())
+
+
 def tflite_relu() -> bytes:
     """y = relu(x) of eight float32, as a TensorFlow Lite file."""
     flatbuffers = pytest.importorskip("flatbuffers")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
+import numpy as np
 import pytest
 from availability import (
     find_engines,
@@ -17,7 +18,7 @@ from availability import (
     need_recipe,
 )
 from driver import BIN, ROOT, Document, Workplace
-from programs import FACTORY, onnx_relu, tflite_relu
+from programs import FACTORY, onnx_pair, onnx_relu, tflite_relu
 
 EXAMPLES = ROOT / "examples" / "engines"
 LOADS = 60
@@ -171,6 +172,26 @@ def test_an_engine_in_python_joins_from_another_environment(place: Workplace) ->
     listed = list_engines(place)
     assert "not available" not in listed[first]
     assert "No module named 'numpy'" in listed["onnxruntime@second"]
+
+
+@pytest.mark.parametrize("dtype", ["uint16", "uint32", "uint64"])
+def test_wide_unsigned_integers_are_timed_and_evaluated(place: Workplace, dtype: str) -> None:
+    need_engine(place, "onnxruntime")
+    program = place.folder / "pair.onnx"
+    program.write_bytes(onnx_pair(dtype))
+    # Elements whose first bit is set: a signed reading of them would differ.
+    x = np.arange(1, 9, dtype=dtype).reshape(1, 8) + np.asarray(np.iinfo(dtype).max // 2, dtype)
+    np.savez(place.folder / "x.npz", x=x)
+    np.savez(place.folder / "y.npz", y=np.concatenate([x, x], axis=1))
+    spec = place.spec(
+        {"ref": str(program), "inputs": "x.npz", "expected": "y.npz"},
+        engines=["onnxruntime"],
+        evaluate={},
+        measure={"launches": 1, "iterations": 4, "passes": ["timing", "evaluate"]},
+    )
+    (row,) = place.ok("run", spec, "--format", "json").json()["cases"]
+    assert row["outcome"] == "completed", row
+    assert row["accuracy"] == "pass", row
 
 
 def test_a_runner_of_any_kind_can_be_added(place: Workplace) -> None:

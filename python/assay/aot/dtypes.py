@@ -12,5 +12,8 @@ DTYPES: dict[str, torch.dtype] = {
     "int16": torch.int16,
     "int8": torch.int8,
     "uint8": torch.uint8,
+    "uint16": torch.uint16,
+    "uint32": torch.uint32,
+    "uint64": torch.uint64,
     "bool": torch.bool,
 }

@@ -194,7 +194,8 @@ def spec_of(tensor: torch.Tensor) -> InputSpec:
     dtype = str(tensor.dtype).removeprefix("torch.")
     if tensor.dtype.is_floating_point or tensor.dtype == torch.bool or not tensor.numel():
         return InputSpec(tuple(tensor.shape), dtype)
-    return InputSpec(tuple(tensor.shape), dtype, int(tensor.min()), int(tensor.max()) + 1)
+    values = tensor.detach().cpu().numpy()  # torch has no least element of wide unsigned types.
+    return InputSpec(tuple(tensor.shape), dtype, int(values.min()), int(values.max()) + 1)
 
 
 def cast_sample(sample: Sequence[torch.Tensor], dtype: torch.dtype) -> Sample:

@@ -24,7 +24,7 @@ OPTIONS = ("compress_to_fp16",)
 _NOT_OPERATORS = ("Parameter", "Constant", "Result")
 _DTYPES = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16"}
 _DTYPES |= {"i64": "int64", "i32": "int32", "i16": "int16", "i8": "int8"}
-_DTYPES |= {"u8": "uint8", "u16": "uint16", "boolean": "bool"}
+_DTYPES |= {"u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64", "boolean": "bool"}
 
 
 def _check(lowering: Lowering) -> None:

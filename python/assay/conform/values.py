@@ -17,7 +17,7 @@ from assay.conform.calls import TensorSpec
 EDGE_EVERY = 2
 """In edge cases each second element is a special value, the others are drawn."""
 
-_INTEGERS = {"uint8": (0, 16), "bool": (0, 2)}
+_INTEGERS = {"bool": (0, 2)} | {f"uint{bits}": (0, 16) for bits in (8, 16, 32, 64)}
 _AWAY = 0.25
 _SPREAD = 4.0
 """Distinct floats lie in [-4, 4)."""
@@ -140,7 +140,7 @@ def _integer_range(spec: TensorSpec) -> tuple[int, int]:
     if spec.high is not None:
         is_whole = float(spec.high).is_integer()
         high = int(spec.high) if is_whole else math.ceil(spec.high) + 1
-    low = max(low, 0) if spec.dtype == "uint8" else low
+    low = max(low, 0) if spec.dtype.startswith("uint") else low
     return low, max(high, low + 1)
 
 

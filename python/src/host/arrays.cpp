@@ -18,7 +18,7 @@ namespace {
 
 using Code = nb::dlpack::dtype_code;
 
-constexpr std::array<std::pair<Dtype, Code>, 11> kCodes = {{
+constexpr std::array<std::pair<Dtype, Code>, 13> kCodes = {{
     {Dtype::kFloat64, Code::Float},
     {Dtype::kFloat32, Code::Float},
     {Dtype::kFloat16, Code::Float},
@@ -29,6 +29,8 @@ constexpr std::array<std::pair<Dtype, Code>, 11> kCodes = {{
     {Dtype::kInt8, Code::Int},
     {Dtype::kUInt8, Code::UInt},
     {Dtype::kUInt16, Code::UInt},
+    {Dtype::kUInt32, Code::UInt},
+    {Dtype::kUInt64, Code::UInt},
     {Dtype::kBool, Code::Bool},
 }};
 

@@ -7,7 +7,14 @@ pytest.importorskip("torch")
 
 from assay.aot import inputs
 from assay.aot.errors import RequestError
-from assay.aot.inputs import InputSet, InputSpec, generate_sample, input_set_from_json, samples_of
+from assay.aot.inputs import (
+    InputSet,
+    InputSpec,
+    generate_sample,
+    input_set_from_json,
+    samples_of,
+    spec_of,
+)
 
 pytestmark = pytest.mark.engine
 
@@ -36,12 +43,18 @@ def test_neighbouring_seeds_share_no_batch():
 
 
 @pytest.mark.parametrize(
-    ("dtype", "low", "high"), [("int64", 3, 9), ("int8", -4, 4), ("uint8", 0, 255)]
+    ("dtype", "low", "high"),
+    [
+        *[("int64", 3, 9), ("int8", -4, 4), ("uint8", 0, 255), ("uint16", 0, 60_000)],
+        *[("uint32", 3_000_000_000, 4_000_000_000), ("uint64", 0, 2**62)],
+    ],
 )
 def test_integers_keep_their_range(dtype, low, high):
     (tensor,) = generate_sample(InputSet(), (InputSpec((1000,), dtype, low, high),), 0)
     assert str(tensor.dtype) == f"torch.{dtype}"
-    assert low <= tensor.min() <= tensor.max() < high
+    assert low <= tensor.numpy().min() <= tensor.numpy().max() < high
+    drawn = spec_of(tensor)
+    assert (drawn.low, drawn.high - 1) == (tensor.numpy().min(), tensor.numpy().max())
 
 
 def test_booleans_are_mixed():

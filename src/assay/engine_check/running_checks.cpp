@@ -127,7 +127,8 @@ std::vector<std::pair<const char*, std::vector<Tensor>>> bad_inputs(const LoadRe
 }
 
 bool is_bound(const TensorSpec& spec) {
-  return std::ranges::find(spec.shape, kUnboundDimension) == spec.shape.end();
+  return std::ranges::find(spec.shape, kUnboundDimension) == spec.shape.end() &&
+         check_size(spec).has_value();
 }
 
 Result<Found> refuses_wrong_inputs(CheckContext& context) {

@@ -38,15 +38,6 @@ Status check_source(const wire::InputSource& source) {
   return {};
 }
 
-Result<std::vector<Sample>> pick_samples(const std::vector<NamedTensor>& tensors, int count) {
-  std::vector<Sample> samples;
-  for (int i = 0; i < count; ++i) {
-    ASSAY_ASSIGN_OR_RETURN(Sample sample, sample_from_tensors(tensors, i));
-    samples.push_back(std::move(sample));
-  }
-  return samples;
-}
-
 Status check_bound(std::span<const TensorSpec> specs) {
   for (const auto& spec : specs) {
     if (std::ranges::find(spec.shape, kUnboundDimension) != spec.shape.end()) {
@@ -56,6 +47,7 @@ Status check_bound(std::span<const TensorSpec> specs) {
                               "--input-shape 1,3), or give a file of inputs",
                               spec.name, text_from_shape(spec.shape)));
     }
+    ASSAY_RETURN_IF_ERROR(check_size(spec));
   }
   return {};
 }
@@ -130,10 +122,10 @@ Result<std::vector<Sample>> read_samples(const wire::InputSource& source,
                                          std::span<const std::byte> blob) {
   if (source.in_blob) {
     ASSAY_ASSIGN_OR_RETURN(const auto tensors, tensors_from_safetensors(blob));
-    return pick_samples(tensors, source.samples);
+    return samples_from_tensors(tensors, source.samples);
   }
   ASSAY_ASSIGN_OR_RETURN(const auto tensors, read_safetensors(source.file));
-  auto samples = pick_samples(tensors, source.samples);
+  auto samples = samples_from_tensors(tensors, source.samples);
   if (!samples) {
     return fail_with_context(std::move(samples).error(), source.file);
   }

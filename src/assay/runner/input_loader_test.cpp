@@ -48,6 +48,14 @@ TEST(InputLoader, DoesNotMakeUpInputsOfUnboundSize) {
   EXPECT_THAT(samples.error().message, HasSubstr("input 'ids' is 1x?"));
 }
 
+TEST(InputLoader, DoesNotMakeUpInputsThatNothingHolds) {
+  const std::vector<TensorSpec> specs = {{.name = "x", .shape = {1LL << 32, 1LL << 32}}};
+  const auto samples = load_samples({.is_generated = true}, {}, specs);
+  ASSERT_FALSE(samples);
+  EXPECT_EQ(samples.error().code, ErrorCode::kCorrupt);
+  EXPECT_THAT(samples.error().message, HasSubstr("4294967296x4294967296 of 'x'"));
+}
+
 TEST(InputLoader, QuantizesRealInputsOfAProgramThatTakesIntegers) {
   const std::vector<NamedTensor> real = {
       {"0.0",

@@ -103,6 +103,10 @@ std::vector<double> doubles_from_tensor(const TensorView& tensor) {
       return cast_each<std::uint8_t>(tensor.data);
     case Dtype::kUInt16:
       return cast_each<std::uint16_t>(tensor.data);
+    case Dtype::kUInt32:
+      return cast_each<std::uint32_t>(tensor.data);
+    case Dtype::kUInt64:
+      return cast_each<std::uint64_t>(tensor.data);
     case Dtype::kBool:
       return decode_each<std::uint8_t>(tensor.data,
                                        [](std::uint8_t stored) { return stored == 0 ? 0.0 : 1.0; });

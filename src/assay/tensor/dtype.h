@@ -19,6 +19,8 @@ enum class Dtype : std::uint8_t {
   kInt8,
   kUInt8,
   kUInt16,
+  kUInt32,
+  kUInt64,
   kBool,
 };
 
@@ -34,6 +36,8 @@ inline constexpr auto kEnumNames<Dtype> = std::to_array<EnumName<Dtype>>({
     {Dtype::kInt8, "int8"},
     {Dtype::kUInt8, "uint8"},
     {Dtype::kUInt16, "uint16"},
+    {Dtype::kUInt32, "uint32"},
+    {Dtype::kUInt64, "uint64"},
     {Dtype::kBool, "bool"},
 });
 
@@ -41,9 +45,11 @@ constexpr std::size_t size_of_dtype(Dtype dtype) {
   switch (dtype) {
     case Dtype::kFloat64:
     case Dtype::kInt64:
+    case Dtype::kUInt64:
       return 8;
     case Dtype::kFloat32:
     case Dtype::kInt32:
+    case Dtype::kUInt32:
       return 4;
     case Dtype::kFloat16:
     case Dtype::kBFloat16:

@@ -40,6 +40,8 @@ constexpr auto kDescriptions = std::to_array<std::pair<Dtype, std::string_view>>
     {Dtype::kInt8, "|i1"},
     {Dtype::kUInt8, "|u1"},
     {Dtype::kUInt16, "<u2"},
+    {Dtype::kUInt32, "<u4"},
+    {Dtype::kUInt64, "<u8"},
     {Dtype::kBool, "|b1"},
 });
 
@@ -192,18 +194,6 @@ Result<std::pair<std::string_view, std::span<const std::byte>>> split_document(
   return std::pair(text.substr(header_at, length), bytes.subspan(header_at + length));
 }
 
-std::optional<std::size_t> npy_size_in_bytes(const Shape& shape, Dtype dtype) {
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  auto bytes = static_cast<std::int64_t>(size_of_dtype(dtype));
-  for (const auto dimension : shape) {
-    if (dimension != 0 && bytes > kMost / dimension) {
-      return std::nullopt;
-    }
-    bytes *= dimension;
-  }
-  return static_cast<std::size_t>(bytes);
-}
-
 }  // namespace
 
 Result<Tensor> tensor_from_npy(std::span<const std::byte> bytes) {
@@ -217,7 +207,7 @@ Result<Tensor> tensor_from_npy(std::span<const std::byte> bytes) {
                             "array.astype('<f4')",
                             header.description));
   }
-  const auto size = npy_size_in_bytes(header.shape, known->first);
+  const auto size = size_in_bytes(known->first, header.shape);
   if (size != parts.second.size()) {
     return fail_corrupt_npy(fmt::format("the shape {} does not fit {} bytes of data",
                                         text_from_shape(header.shape), parts.second.size()));

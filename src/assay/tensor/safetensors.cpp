@@ -8,12 +8,8 @@
 #include <expected>
 #include <filesystem>
 #include <fmt/format.h>
-#include <functional>
 #include <iterator>
-#include <limits>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,6 +40,8 @@ constexpr auto kDtypeNames = std::to_array<std::pair<Dtype, std::string_view>>({
     {Dtype::kInt8, "I8"},
     {Dtype::kUInt8, "U8"},
     {Dtype::kUInt16, "U16"},
+    {Dtype::kUInt32, "U32"},
+    {Dtype::kUInt64, "U64"},
     {Dtype::kBool, "BOOL"},
 });
 
@@ -60,43 +58,12 @@ std::unexpected<Error> fail_corrupt_safetensors(std::string what) {
   return fail(ErrorCode::kCorrupt, fmt::format("not a valid safetensors document: {}", what));
 }
 
-/// nlohmann keeps the last of two equal keys; here a second one is an attack or a bug.
-class DuplicateKeys {
- public:
-  bool operator()(int depth, Json::parse_event_t event, const Json& value) {
-    constexpr int kNameDepth = 1;
-    constexpr int kFieldDepth = 2;
-    if (event == Json::parse_event_t::key) {
-      auto& seen = depth == kNameDepth ? names_ : fields_;
-      if (depth == kNameDepth) {
-        fields_.clear();
-      }
-      if (depth <= kFieldDepth && !seen.insert(value.get<std::string>()).second) {
-        duplicate = value.get<std::string>();
-      }
-    }
-    return true;
-  }
-
-  std::optional<std::string> duplicate;
-
- private:
-  std::set<std::string> names_;
-  std::set<std::string> fields_;
-};
-
 Result<Json> parse_safetensors_header(std::string_view text) {
-  DuplicateKeys keys;
-  Json header;
-  try {
-    header = Json::parse(text, std::ref(keys));
-  } catch (const Json::exception& error) {
-    return fail_corrupt_safetensors(fmt::format("its header is not JSON ({})", error.what()));
+  auto header = parse_json(text, "its header", JsonComments::kRefused);
+  if (!header) {
+    return fail_corrupt_safetensors(header.error().message);
   }
-  if (keys.duplicate) {
-    return fail_corrupt_safetensors(fmt::format("its header names '{}' twice", *keys.duplicate));
-  }
-  if (!header.is_object()) {
+  if (!header->is_object()) {
     return fail_corrupt_safetensors("its header is not a JSON object");
   }
   return header;
@@ -113,7 +80,7 @@ Result<Dtype> dtype_from_header(const Json& entry, std::string_view name) {
   if (known == kDtypeNames.end()) {
     return fail(ErrorCode::kUnsupported,
                 fmt::format("tensor '{}' has the dtype '{}'; known: F64, F32, F16, BF16, I64, I32, "
-                            "I16, I8, U8, U16, BOOL; convert it before saving",
+                            "I16, I8, U8, U16, U32, U64, BOOL; convert it before saving",
                             name, text));
   }
   return known->first;
@@ -138,20 +105,6 @@ Result<std::vector<std::uint64_t>> numbers_from_header(const Json& entry, std::s
   return numbers;
 }
 
-/// Absent when the product leaves 63 bits.
-std::optional<std::uint64_t> safetensors_size_in_bytes(const std::vector<std::uint64_t>& shape,
-                                                       Dtype dtype) {
-  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
-  std::uint64_t bytes = size_of_dtype(dtype);
-  for (const auto dimension : shape) {
-    if (dimension > kMost || (dimension != 0 && bytes > kMost / dimension)) {
-      return std::nullopt;
-    }
-    bytes *= dimension;
-  }
-  return bytes;
-}
-
 Result<Entry> entry_from_header(const std::string& name, const Json& json,
                                 std::uint64_t data_bytes) {
   if (!json.is_object()) {
@@ -160,7 +113,7 @@ Result<Entry> entry_from_header(const std::string& name, const Json& json,
   ASSAY_ASSIGN_OR_RETURN(const auto dtype, dtype_from_header(json, name));
   ASSAY_ASSIGN_OR_RETURN(const auto shape, numbers_from_header(json, "shape", name));
   ASSAY_ASSIGN_OR_RETURN(const auto offsets, numbers_from_header(json, "data_offsets", name));
-  const auto bytes = safetensors_size_in_bytes(shape, dtype);
+  const auto bytes = size_in_bytes(dtype, Shape(shape.begin(), shape.end()));
   if (!bytes) {
     return fail_corrupt_safetensors(fmt::format("the shape of tensor '{}' is too large", name));
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,8 +30,9 @@ std::vector<std::byte> safetensors_from_tensors(std::span<const NamedTensor> ten
 /// Errors: kNotFound when the sample is absent, telling how many there are.
 Result<std::vector<Tensor>> sample_from_tensors(std::span<const NamedTensor> tensors, int sample);
 
-/// All samples, in order. Errors: kNotFound when one between is absent.
-Result<std::vector<std::vector<Tensor>>> samples_from_tensors(std::span<const NamedTensor> tensors);
+/// The first `count` samples, or all, in order. Errors: kNotFound when one is absent.
+Result<std::vector<std::vector<Tensor>>> samples_from_tensors(
+    std::span<const NamedTensor> tensors, std::optional<int> count = std::nullopt);
 
 /// Number of samples: one more than the largest "<sample>." prefix; 0 if none.
 int count_samples(std::span<const NamedTensor> tensors);

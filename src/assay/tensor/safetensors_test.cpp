@@ -50,6 +50,16 @@ Tensor counting_tensor(Dtype dtype, Shape shape) {
   return tensor;
 }
 
+TEST(Safetensors, GroupsManySamplesInOnePass) {
+  std::vector<NamedTensor> tensors;
+  for (int i = 0; i < 30'000; ++i) {
+    tensors.push_back({std::to_string(i) + ".0", Tensor::zeros(Dtype::kFloat32, {0})});
+  }
+  EXPECT_EQ(samples_from_tensors(tensors).value().size(), 30'000U);
+  EXPECT_EQ(samples_from_tensors(tensors, 2).value().size(), 2U);
+  EXPECT_EQ(samples_from_tensors(tensors, 30'001).error().code, ErrorCode::kNotFound);
+}
+
 TEST(Safetensors, KeepsEveryDtypeAndShape) {
   std::vector<NamedTensor> tensors;
   tensors.reserve(kEnumNames<Dtype>.size() + 2);
@@ -124,20 +134,22 @@ TEST(Safetensors, RefusesDuplicateNamesAndFields) {
   expect_refused(
       R"({"x":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},
           "x":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})",
-      1, "'x' twice");
+      1, "'x' stands twice");
   expect_refused(R"({"x":{"dtype":"U8","shape":[1],"shape":[1],"data_offsets":[0,1]}})", 1,
-                 "'shape' twice");
+                 "'shape' stands twice");
 }
 
 TEST(Safetensors, RefusesWhatIsNotAHeader) {
   expect_refused("[1]", 0, "not a JSON object");
-  expect_refused("{", 0, "not JSON");
+  expect_refused("{", 0, "not valid JSON");
   expect_refused(R"({"x":3})", 0, "not an object");
   expect_refused(R"({"x":{"shape":[],"data_offsets":[0,1]}})", 1, "no dtype");
   expect_refused(R"({"x":{"dtype":"U8","data_offsets":[0,1]}})", 1, "no list 'shape'");
   expect_refused(R"({"x":{"dtype":"F8_E4M3","shape":[1],"data_offsets":[0,1]}})", 1, "F8_E4M3",
                  ErrorCode::kUnsupported);
-  expect_refused("{\"\xff\":3}", 0, "not JSON");
+  expect_refused(std::string(100'000, '['), 0, "nested deeper than 64 levels");
+  expect_refused(R"({"x":)" + std::string(100'000, '[') + "}", 0, "nested deeper than 64 levels");
+  expect_refused("{\"\xff\":3}", 0, "not valid JSON");
 }
 
 TEST(Safetensors, RefusesLengthsThatLie) {

@@ -42,20 +42,27 @@ std::optional<SampleName> sample_name_from_text(std::string_view text) {
   return sample && index ? std::optional(SampleName{*sample, *index}) : std::nullopt;
 }
 
-}  // namespace
+using TensorsByIndex = std::map<int, const Tensor*>;
 
-Result<std::vector<Tensor>> sample_from_tensors(std::span<const NamedTensor> tensors, int sample) {
-  std::map<int, const Tensor*> by_index;
+std::map<int, TensorsByIndex> group_by_sample(std::span<const NamedTensor> tensors) {
+  std::map<int, TensorsByIndex> samples;
   for (const auto& [name, tensor] : tensors) {
-    const auto parsed = sample_name_from_text(name);
-    if (parsed && parsed->sample == sample) {
-      by_index[parsed->index] = &tensor;
+    if (const auto parsed = sample_name_from_text(name)) {
+      samples[parsed->sample][parsed->index] = &tensor;
     }
   }
-  if (by_index.empty()) {
+  return samples;
+}
+
+Result<std::vector<Tensor>> sample_from_groups(const std::map<int, TensorsByIndex>& samples,
+                                               int sample) {
+  const auto found = samples.find(sample);
+  if (found == samples.end()) {
     return fail(ErrorCode::kNotFound,
-                fmt::format("no sample {}; there are {}", sample, count_samples(tensors)));
+                fmt::format("no sample {}; there are {}", sample,
+                            samples.empty() ? 0 : samples.rbegin()->first + 1));
   }
+  const auto& by_index = found->second;
   if (by_index.rbegin()->first != static_cast<int>(by_index.size()) - 1) {
     return fail(ErrorCode::kNotFound,
                 fmt::format("sample {} has {} tensors, the last of them {}.{}; "
@@ -70,11 +77,19 @@ Result<std::vector<Tensor>> sample_from_tensors(std::span<const NamedTensor> ten
   return ordered;
 }
 
-Result<std::vector<std::vector<Tensor>>> samples_from_tensors(
-    std::span<const NamedTensor> tensors) {
+}  // namespace
+
+Result<std::vector<Tensor>> sample_from_tensors(std::span<const NamedTensor> tensors, int sample) {
+  return sample_from_groups(group_by_sample(tensors), sample);
+}
+
+Result<std::vector<std::vector<Tensor>>> samples_from_tensors(std::span<const NamedTensor> tensors,
+                                                              std::optional<int> count) {
+  const auto groups = group_by_sample(tensors);
+  const int all = groups.empty() ? 0 : groups.rbegin()->first + 1;
   std::vector<std::vector<Tensor>> samples;
-  for (int i = 0; i < count_samples(tensors); ++i) {
-    ASSAY_ASSIGN_OR_RETURN(auto sample, sample_from_tensors(tensors, i));
+  for (int i = 0; i < count.value_or(all); ++i) {
+    ASSAY_ASSIGN_OR_RETURN(auto sample, sample_from_groups(groups, i));
     samples.push_back(std::move(sample));
   }
   return samples;

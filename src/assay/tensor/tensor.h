@@ -18,8 +18,12 @@ using Shape = std::vector<std::int64_t>;
 /// A dimension of a TensorSpec whose size only the inputs decide.
 inline constexpr std::int64_t kUnboundDimension = -1;
 
-/// Product of the dimensions; 1 for a scalar, 0 when a dimension is 0.
+/// Product of the dimensions; 1 for a scalar, 0 when a dimension is 0. A product beyond int64 gives
+/// its largest value, which is more than any memory holds.
 std::int64_t count_elements(std::span<const std::int64_t> shape);
+
+/// Bytes of the elements of such a tensor; absent beyond int64, or for a negative dimension.
+std::optional<std::size_t> size_in_bytes(Dtype dtype, std::span<const std::int64_t> shape);
 
 /// "1x3x224x224"; "scalar" for rank 0; "?" for an unbound dimension.
 std::string text_from_shape(std::span<const std::int64_t> shape);
@@ -38,6 +42,10 @@ struct TensorSpec {
   Shape shape;
   std::optional<Quantization> quantization;
 };
+
+/// Whether the elements of a bound spec can be counted. Errors: kCorrupt when their bytes leave
+/// int64, naming the tensor.
+Status check_size(const TensorSpec& spec);
 
 /// Elements that somebody else owns: contiguous, row-major, `data.size()` bytes.
 struct TensorView {
@@ -58,8 +66,9 @@ struct Tensor {
   [[nodiscard]] TensorView view() const { return {dtype, shape, data}; }
 };
 
-/// The elements converted to double; bool gives 0 and 1. Exact, but for int64 beyond 2^53.
-/// Takes as many whole elements as `data` holds, whatever the shape says. O(n) time and memory.
+/// The elements converted to double; bool gives 0 and 1. Exact, but for int64 and uint64 beyond
+/// 2^53. Takes as many whole elements as `data` holds, whatever the shape says. O(n) time and
+/// memory.
 std::vector<double> doubles_from_tensor(const TensorView& tensor);
 
 /// A tensor of a floating type with these values, each rounded to nearest, ties to even.

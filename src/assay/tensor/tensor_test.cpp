@@ -9,8 +9,10 @@
 #include <initializer_list>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
+#include "assay/base/result.h"
 #include "assay/tensor/dtype.h"
 
 namespace assay {
@@ -29,9 +31,23 @@ TEST(Shape, CountsElementsOfScalarsAndEmptyTensors) {
   EXPECT_EQ(count_elements(Shape{}), 1);
   EXPECT_EQ(count_elements(Shape{2, 0, 3}), 0);
   EXPECT_EQ(count_elements(Shape{2, 5, 3}), 30);
+  EXPECT_EQ(count_elements(Shape{1LL << 32, 1LL << 32}), std::numeric_limits<std::int64_t>::max());
+  EXPECT_EQ(count_elements(Shape{1LL << 32, 1LL << 32, 0}), 0);
   EXPECT_EQ(text_from_shape(Shape{1, 3, 8}), "1x3x8");
   EXPECT_EQ(text_from_shape(Shape{}), "scalar");
   EXPECT_EQ(text_from_shape(Shape{1, kUnboundDimension}), "1x?");
+}
+
+TEST(Shape, TellsASizeInBytesOnlyWhereItCanBeCounted) {
+  EXPECT_EQ(size_in_bytes(Dtype::kUInt32, Shape{2, 3}), 24U);
+  EXPECT_EQ(size_in_bytes(Dtype::kFloat64, Shape{}), 8U);
+  for (const auto& shape : {Shape{1LL << 32, 1LL << 32}, Shape{1LL << 60}, Shape{-1, 4},
+                            Shape{-1, 0}, Shape{std::numeric_limits<std::int64_t>::max(), 2}}) {
+    EXPECT_EQ(size_in_bytes(Dtype::kFloat64, shape), std::nullopt) << text_from_shape(shape);
+  }
+  const auto status = check_size({.name = "x", .shape = {1LL << 32, 1LL << 32}});
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, ErrorCode::kCorrupt);
 }
 
 TEST(DoublesFromTensor, ConvertsEveryDtype) {
@@ -46,6 +62,9 @@ TEST(DoublesFromTensor, ConvertsEveryDtype) {
   EXPECT_THAT(doubles(tensor_of<std::int8_t>(Dtype::kInt8, {-128, 127})), ElementsAre(-128, 127));
   EXPECT_THAT(doubles(tensor_of<std::uint8_t>(Dtype::kUInt8, {255})), ElementsAre(255));
   EXPECT_THAT(doubles(tensor_of<std::uint16_t>(Dtype::kUInt16, {65535})), ElementsAre(65535));
+  EXPECT_THAT(doubles(tensor_of<std::uint32_t>(Dtype::kUInt32, {4294967295U})),
+              ElementsAre(4294967295.0));
+  EXPECT_THAT(doubles(tensor_of<std::uint64_t>(Dtype::kUInt64, {1ULL << 63})), ElementsAre(0x1p63));
   EXPECT_THAT(doubles(tensor_of<std::uint8_t>(Dtype::kBool, {0, 1, 7})), ElementsAre(0, 1, 1));
 }
 

@@ -119,6 +119,7 @@ Result<Tensor> CommandSession::read_output(std::size_t index) const {
   if (program_.format == FileFormat::kNpy) {
     return read_npy(file);
   }
+  ASSAY_RETURN_IF_ERROR(check_size(spec));
   ASSAY_ASSIGN_OR_RETURN(const std::string bytes, read_file(file));
   auto tensor = Tensor::zeros(spec.dtype, spec.shape);
   if (bytes.size() != tensor.data.size()) {

@@ -23,7 +23,7 @@ using ::executorch::runtime::MethodMeta;
 using ::executorch::runtime::Tag;
 using ::executorch::runtime::TensorInfo;
 
-constexpr std::array<std::pair<ScalarType, Dtype>, 11> kTypes = {{
+constexpr std::array<std::pair<ScalarType, Dtype>, 13> kTypes = {{
     {ScalarType::Double, Dtype::kFloat64},
     {ScalarType::Float, Dtype::kFloat32},
     {ScalarType::Half, Dtype::kFloat16},
@@ -34,6 +34,8 @@ constexpr std::array<std::pair<ScalarType, Dtype>, 11> kTypes = {{
     {ScalarType::Char, Dtype::kInt8},
     {ScalarType::Byte, Dtype::kUInt8},
     {ScalarType::UInt16, Dtype::kUInt16},
+    {ScalarType::UInt32, Dtype::kUInt32},
+    {ScalarType::UInt64, Dtype::kUInt64},
     {ScalarType::Bool, Dtype::kBool},
 }};
 

@@ -92,7 +92,8 @@ TEST_F(FakeEngineTest, RandomRuleGivesOtherNumbersEachTime) {
 }
 
 TEST_F(FakeEngineTest, ComputesInEveryDtypeItOffers) {
-  for (const char* dtype : {"float64", "float32", "int64", "int32", "int8", "uint8", "bool"}) {
+  for (const char* dtype : {"float64", "float32", "int64", "int32", "int16", "int8", "uint8",
+                            "uint16", "uint32", "uint64", "bool"}) {
     auto session = load_text(R"({"outputs": [{"dtype": ")" + std::string(dtype) +
                              R"(", "shape": [2]}], "output": {"rule": "constant", "b": 1}})");
     ASSERT_TRUE(session) << dtype << session.error().message;
@@ -100,6 +101,12 @@ TEST_F(FakeEngineTest, ComputesInEveryDtypeItOffers) {
     EXPECT_THAT(doubles_from_tensor((*session)->fetch().value().front()), ElementsAre(1, 1))
         << dtype;
   }
+}
+
+TEST_F(FakeEngineTest, RefusesAShapeThatCannotBeCounted) {
+  const auto session = load_text(R"({"outputs": [{"shape": [4294967296, 4294967296]}]})");
+  ASSERT_FALSE(session);
+  EXPECT_EQ(session.error().code, ErrorCode::kCorrupt);
 }
 
 TEST_F(FakeEngineTest, RefusesInputsThatDoNotFitNamingBoth) {

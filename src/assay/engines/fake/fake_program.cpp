@@ -23,8 +23,6 @@ bool is_supported(Dtype dtype) {
   switch (dtype) {
     case Dtype::kFloat16:
     case Dtype::kBFloat16:
-    case Dtype::kInt16:
-    case Dtype::kUInt16:
       return false;
     default:
       return true;
@@ -35,8 +33,8 @@ Status check_specs(const std::vector<TensorSpec>& specs) {
   for (const auto& spec : specs) {
     if (!is_supported(spec.dtype)) {
       return fail(ErrorCode::kUnsupported,
-                  fmt::format("the fake engine has no {}; it has float64, float32, int64, int32, "
-                              "int8, uint8, bool",
+                  fmt::format("the fake engine has no {}; it has float64, float32, bool and "
+                              "integers",
                               name_of(spec.dtype)));
     }
     for (const auto size : spec.shape) {
@@ -44,6 +42,7 @@ Status check_specs(const std::vector<TensorSpec>& specs) {
         return fail(ErrorCode::kCorrupt, fmt::format("a dimension of '{}' is {}", spec.name, size));
       }
     }
+    ASSAY_RETURN_IF_ERROR(check_size(spec));
   }
   return {};
 }

@@ -49,7 +49,7 @@ struct OutputFault {
 ///      "delegates": ["fakexla"], "declared_memory": [{"name": "arena", "bytes": 100}],
 ///      "misbehave": {"at": "steady", "do": "segfault", "after": 3}}
 ///
-/// All is optional. dtypes: float64, float32, int64, int32, int8, uint8, bool.
+/// All is optional. dtypes: float64, float32, bool and all integers.
 struct FakeProgram {
   std::vector<TensorSpec> inputs;
   std::vector<TensorSpec> outputs;

@@ -40,8 +40,16 @@ auto with_type(Dtype dtype, Use use) {
       return use(std::int64_t{});
     case Dtype::kInt32:
       return use(std::int32_t{});
+    case Dtype::kInt16:
+      return use(std::int16_t{});
     case Dtype::kInt8:
       return use(std::int8_t{});
+    case Dtype::kUInt64:
+      return use(std::uint64_t{});
+    case Dtype::kUInt32:
+      return use(std::uint32_t{});
+    case Dtype::kUInt16:
+      return use(std::uint16_t{});
     case Dtype::kBool:
       return use(bool{});
     default:

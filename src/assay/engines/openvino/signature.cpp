@@ -32,7 +32,7 @@ namespace {
 
 using ElementType = ov::element::Type_t;
 
-constexpr std::array<std::pair<ElementType, Dtype>, 11> kTypes = {{
+constexpr std::array<std::pair<ElementType, Dtype>, 13> kTypes = {{
     {ElementType::f64, Dtype::kFloat64},
     {ElementType::f32, Dtype::kFloat32},
     {ElementType::f16, Dtype::kFloat16},
@@ -43,6 +43,8 @@ constexpr std::array<std::pair<ElementType, Dtype>, 11> kTypes = {{
     {ElementType::i8, Dtype::kInt8},
     {ElementType::u8, Dtype::kUInt8},
     {ElementType::u16, Dtype::kUInt16},
+    {ElementType::u32, Dtype::kUInt32},
+    {ElementType::u64, Dtype::kUInt64},
     {ElementType::boolean, Dtype::kBool},
 }};
 
