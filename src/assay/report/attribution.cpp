@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "assay/base/text.h"
 #include "assay/record/attribution.h"
 #include "assay/report/format.h"
 #include "assay/report/text_table.h"

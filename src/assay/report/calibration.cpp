@@ -8,6 +8,7 @@
 #include <string>
 
 #include "assay/base/json.h"
+#include "assay/base/text.h"
 #include "assay/base/units.h"
 #include "assay/record/calibration.h"
 #include "assay/report/format.h"

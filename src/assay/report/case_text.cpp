@@ -11,6 +11,7 @@
 
 #include "assay/base/clock.h"
 #include "assay/base/enum_names.h"
+#include "assay/base/text.h"
 #include "assay/base/units.h"
 #include "assay/record/axes.h"
 #include "assay/record/metric.h"

@@ -10,6 +10,7 @@
 
 #include "assay/base/enum_names.h"
 #include "assay/base/json.h"
+#include "assay/base/text.h"
 #include "assay/base/units.h"
 #include "assay/record/comparison.h"
 #include "assay/record/metric.h"

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "assay/base/result.h"
+#include "assay/base/text.h"
 #include "assay/record/conformance.h"
 #include "assay/report/case_text.h"
 #include "assay/report/conformance_formats.h"

@@ -9,6 +9,7 @@
 #include "assay/base/enum_names.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
+#include "assay/base/text.h"
 #include "assay/record/conformance.h"
 #include "assay/record/metric.h"
 #include "assay/report/conformance_formats.h"

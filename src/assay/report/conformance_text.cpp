@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "assay/base/enum_names.h"
+#include "assay/base/text.h"
 #include "assay/record/axes.h"
 #include "assay/record/conformance.h"
 #include "assay/report/format.h"

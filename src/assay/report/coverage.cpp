@@ -13,6 +13,7 @@
 
 #include "assay/base/json.h"
 #include "assay/base/result.h"
+#include "assay/base/text.h"
 #include "assay/record/conformance.h"
 #include "assay/report/csv_row.h"
 #include "assay/report/format.h"
@@ -44,9 +45,9 @@ report::TextTable coverage_table(const Coverage& coverage) {
   report::TextColumn reason{
       .title = "why none", .is_left = true, .importance = 80, .most_width = 120, .least_width = 20};
   for (const auto& one : coverage) {
-    name.cells.push_back({report::printable(one.operator_name)});
+    name.cells.push_back({printable(one.operator_name)});
     cases.cells.push_back({fmt::to_string(one.cases)});
-    reason.cells.push_back({report::printable(one.reason)});
+    reason.cells.push_back({printable(one.reason)});
   }
   table.columns = {std::move(name), std::move(cases), std::move(reason)};
   return table;

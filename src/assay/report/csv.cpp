@@ -79,7 +79,7 @@ CsvRow case_row(const RunSummary& summary, const CaseSummary& cell) {
   add_identity(row, summary, cell);
   add_metrics(row, cell);
   add_errors(row, cell);
-  row.emplace_back("text", printable_lines(cell.text));
+  row.emplace_back("text", cell.text);
   auto notes = cell.warnings;
   notes.insert(notes.end(), cell.notes.begin(), cell.notes.end());
   row.emplace_back("notes", fmt::format("{}", fmt::join(notes, "; ")));

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "assay/base/text.h"
 #include "assay/record/metric.h"
 
 namespace assay::report {
@@ -58,37 +59,6 @@ Scale scale_of_value(const Scale& scale, double value) {
   return scale.raw_unit.empty() ? scale : scale_for(scale.raw_unit, {value});
 }
 
-struct CodePoint {
-  std::uint32_t value = 0xFFFD;  ///< The replacement character for bytes that are no UTF-8.
-  std::size_t bytes = 1;
-};
-
-/// The smallest code point that needs so many bytes.
-constexpr auto kSmallest = std::to_array<std::uint32_t>({0, 0, 0x80, 0x800, 0x10000});
-
-/// Source: RFC 3629, section 3; overlong forms and surrogates are no UTF-8.
-CodePoint first_code_point(std::string_view text) {
-  const auto lead = static_cast<unsigned char>(text[0]);
-  if (lead < 0x80) {
-    return {lead, 1};
-  }
-  const std::size_t bytes = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4 || text.size() < bytes) {
-    return {};
-  }
-  std::uint32_t value = lead & (0x7FU >> bytes);
-  for (std::size_t i = 1; i < bytes; ++i) {
-    const auto next = static_cast<unsigned char>(text[i]);
-    if ((next & 0xC0U) != 0x80U) {
-      return {};
-    }
-    value = (value << 6U) | (next & 0x3FU);
-  }
-  const bool is_surrogate = value >= 0xD800 && value <= 0xDFFF;
-  return value < kSmallest.at(bytes) || value > 0x10FFFF || is_surrogate ? CodePoint{}
-                                                                         : CodePoint{value, bytes};
-}
-
 /// The blocks that terminals show in no column and in two; a subset of Unicode's East Asian Width.
 using Range = std::pair<std::uint32_t, std::uint32_t>;
 constexpr auto kZero = std::to_array<Range>({{0x300, 0x36F}, {0x200B, 0x200F}, {0xFE00, 0xFE0F}});
@@ -108,29 +78,29 @@ std::size_t width_of(std::uint32_t code_point) {
   return std::ranges::any_of(kZero, is_in) ? 0 : std::ranges::any_of(kWide, is_in) ? 2 : 1;
 }
 
-/// The longest part from the front (or back) that takes at most `width` columns.
-std::string_view part_of_width(std::string_view text, std::size_t width, bool is_from_back) {
-  std::vector<std::size_t> starts;
-  for (std::size_t at = 0; at < text.size(); at += first_code_point(text.substr(at)).bytes) {
-    starts.push_back(at);
-  }
-  starts.push_back(text.size());
-  if (is_from_back) {
-    const auto found = std::ranges::find_if(
-        starts, [&](std::size_t at) { return display_width(text.substr(at)) <= width; });
-    return text.substr(*found);
-  }
+/// The longest part from the front that takes at most `width` columns.
+std::string_view front_of_width(std::string_view text, std::size_t width) {
   std::size_t end = 0;
-  for (const auto at : starts) {
-    end = display_width(text.substr(0, at)) <= width ? at : end;
+  std::size_t taken = 0;
+  while (end < text.size()) {
+    const auto [value, bytes] = first_code_point(text.substr(end));
+    taken += width_of(value);
+    if (taken > width) {
+      break;
+    }
+    end += bytes;
   }
   return text.substr(0, end);
 }
 
-bool is_control(std::uint32_t value) {
-  const bool is_bidirectional_override =
-      (value >= 0x202A && value <= 0x202E) || (value >= 0x2066 && value <= 0x2069);
-  return value < 0x20 || (value >= 0x7F && value < 0xA0) || is_bidirectional_override;
+/// The longest part from the back; `text_width` is the display width of all of it.
+std::string_view back_of_width(std::string_view text, std::size_t text_width, std::size_t width) {
+  while (text_width > width) {
+    const auto [value, bytes] = first_code_point(text);
+    text_width -= width_of(value);
+    text.remove_prefix(bytes);
+  }
+  return text;
 }
 
 }  // namespace
@@ -265,43 +235,6 @@ std::string text_from_metric(std::string_view name, const Estimate& estimate) {
                                                          : fmt::format("{} {}", text, scale.unit);
 }
 
-std::string printable_lines(std::string_view text) {
-  std::string out;
-  while (!text.empty()) {
-    if (text.starts_with("\x1b[")) {
-      const auto end = std::ranges::find_if(text.substr(2), [](char c) { return c >= '@'; });
-      text.remove_prefix(std::min(text.size(), static_cast<std::size_t>(end - text.data()) + 1));
-      continue;
-    }
-    const auto [value, bytes] = first_code_point(text);
-    if (value == 0xFFFD) {
-      out += "\xEF\xBF\xBD";
-    } else if (value == '\n' || value == '\t' || !is_control(value)) {
-      out += text.substr(0, bytes);
-    } else {
-      out += value == '\r' ? "" : "·";
-    }
-    text.remove_prefix(bytes);
-  }
-  return out;
-}
-
-std::string printable(std::string_view text) {
-  std::string out;
-  for (const char c : printable_lines(text)) {
-    const bool is_space = c == ' ' || c == '\n' || c == '\t';
-    if (!is_space) {
-      out += c;
-    } else if (!out.empty() && out.back() != ' ') {
-      out += ' ';
-    }
-  }
-  if (out.ends_with(' ')) {
-    out.pop_back();
-  }
-  return out;
-}
-
 std::size_t display_width(std::string_view text) {
   std::size_t width = 0;
   while (!text.empty()) {
@@ -313,15 +246,16 @@ std::size_t display_width(std::string_view text) {
 }
 
 std::string shortened(std::string_view text, std::size_t width) {
-  if (display_width(text) <= width) {
+  const auto text_width = display_width(text);
+  if (text_width <= width) {
     return std::string(text);
   }
   if (width < 2) {
     return width == 1 ? "…" : "";
   }
   const std::size_t back = (width - 1) / 2;
-  return fmt::format("{}…{}", part_of_width(text, width - 1 - back, false),
-                     part_of_width(text, back, true));
+  return fmt::format("{}…{}", front_of_width(text, width - 1 - back),
+                     back_of_width(text, text_width, back));
 }
 
 std::string wrapped(std::string_view text, std::size_t width, std::size_t indent) {

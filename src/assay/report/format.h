@@ -56,13 +56,6 @@ std::string text_from_changes(const std::optional<double>& low, const std::optio
 /// "11.6 ms", "14.1 MB", "98.4 %", "31.2 dB": one metric on its own, by its name.
 std::string text_from_metric(std::string_view name, const Estimate& estimate);
 
-/// Valid UTF-8 without control characters and terminal colours (an engine's stderr may hold any
-/// byte); a run of white space, line ends included, becomes one space.
-std::string printable(std::string_view text);
-
-/// As `printable`, but line ends and tabs stay.
-std::string printable_lines(std::string_view text);
-
 /// Columns a terminal takes for valid UTF-8.
 std::size_t display_width(std::string_view text);
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "assay/base/text.h"
 #include "assay/record/metric.h"
 
 namespace assay::report {
@@ -130,6 +131,8 @@ TEST(Shortened, KeepsBothEndsAndFits) {
   EXPECT_EQ(shortened("xnnpack-int8-dynamic", 9), "xnnp…amic");
   EXPECT_LE(display_width(shortened("日本語モデル", 5)), 5U);
   EXPECT_EQ(shortened("abc", 1), "…");
+  const auto long_name = shortened(std::string(10'000'000, 'x') + "日本", 9);
+  EXPECT_EQ(long_name, "xxxx…日本");  // Also of a name of 10 MB, in one pass over it.
 }
 
 TEST(Wrapped, BreaksAtSpacesBehindAnIndent) {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "assay/base/result.h"
+#include "assay/base/text.h"
 #include "assay/report/format.h"
 
 namespace assay::report {

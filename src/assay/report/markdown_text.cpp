@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "assay/base/text.h"
 #include "assay/report/format.h"
 #include "assay/report/text_table.h"
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "assay/base/text.h"
 #include "assay/base/units.h"
 #include "assay/record/launch.h"
 #include "assay/record/summary.h"

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "assay/base/json.h"
+#include "assay/base/text.h"
 #include "assay/base/units.h"
 #include "assay/record/profile.h"
 #include "assay/report/format.h"

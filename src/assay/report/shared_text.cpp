@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "assay/base/enum_names.h"
+#include "assay/base/text.h"
 #include "assay/record/axes.h"
 #include "assay/record/summary.h"
 #include "assay/report/case_text.h"

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "assay/base/json.h"
+#include "assay/base/text.h"
 #include "assay/record/metric.h"
 #include "assay/record/stored_comparison.h"
 #include "assay/report/format.h"

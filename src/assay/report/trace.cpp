@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "assay/base/json.h"
+#include "assay/base/text.h"
 #include "assay/record/launch.h"
 #include "assay/record/summary.h"
 #include "assay/report/format.h"

@@ -216,6 +216,27 @@ TEST(CsvReport, KeepsRawNumbersAndQuotedText) {
   EXPECT_EQ(field(10, "text"), summary.cases[9].text);
 }
 
+TEST(CsvReport, HoldsNoFormulaAndNoControlCharacter) {
+  auto summary = sample_summary();
+  const std::vector<std::pair<std::string, std::string>> texts = {
+      {"=HYPERLINK(1)", "'=HYPERLINK(1)"},
+      {"@SUM(1)", "'@SUM(1)"},
+      {"+1+1", "'+1+1"},
+      {"-x", "'-x"},
+      {"\tx", "'\tx"},
+      {"-3.5e-7", "-3.5e-7"},
+      {"+4", "+4"},
+      {"-inf", "-inf"},
+      {"a=b", "a=b"},
+      {"a\x1b]0;b\x07", "a·]0;b·"}};
+  for (const auto& [text, expected] : texts) {
+    summary.cases[0].text = text;
+    const auto rows = parsed_csv(written("csv", summary));
+    const auto at = std::ranges::find(rows[0], "text") - rows[0].begin();
+    EXPECT_EQ(rows[1].at(static_cast<std::size_t>(at)), expected);
+  }
+}
+
 TEST(CsvReport, HasItsHeadEvenWithoutCases) {
   EXPECT_EQ(parsed_csv(written("csv", empty_summary())).size(), 1U);
 }

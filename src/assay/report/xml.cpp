@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "assay/base/text.h"
 #include "assay/report/format.h"
 
 namespace assay::report {
