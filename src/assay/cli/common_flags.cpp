@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
-#include <iostream>
 #include <memory>
 #include <ostream>
+#include <sstream>
 #include <stdlib.h>
 #include <string>
 #include <string_view>
@@ -19,7 +19,9 @@
 
 #include "assay/artifact/toolchain.h"
 #include "assay/base/fs.h"
+#include "assay/base/output.h"
 #include "assay/base/result.h"
+#include "assay/base/units.h"
 #include "assay/record/summary.h"
 #include "assay/report/writer.h"
 #include "assay/spec/recipes.h"
@@ -65,6 +67,16 @@ ReportStyle style_of(bool is_stdout, ReportStyle style) {
   return style;
 }
 
+/// Makes the number of bytes of "500MB"; the answer is empty, or what is wrong with it.
+std::string bytes_in_place(std::string& text) {
+  const auto bytes = bytes_from_text(text);
+  if (!bytes) {
+    return bytes.error().message;
+  }
+  text = std::to_string(*bytes);
+  return {};
+}
+
 Status write_to_file(const ReportFormat& format, const ReportFlags::WriteFormat& write_format,
                      const ReportStyle& style, const std::string& file) {
   std::ofstream target(file);
@@ -74,6 +86,14 @@ Status write_to_file(const ReportFormat& format, const ReportFlags::WriteFormat&
     return fail(ErrorCode::kExhausted,
                 fmt::format("cannot write '{}'; the results are in the store: assay report", file));
   }
+  return {};
+}
+
+Status write_to_stdout(const ReportFormat& format, const ReportFlags::WriteFormat& write_format,
+                       const ReportStyle& style) {
+  std::ostringstream text;
+  ASSAY_RETURN_IF_ERROR(write_format(format.name, style, text));
+  write_stdout(text.view());
   return {};
 }
 
@@ -107,7 +127,7 @@ void ReportFlags::declare_targets(CLI::App& app) {
 Status ReportFlags::check() const {
   if (format == "list") {
     for (const auto& known : report_formats()) {
-      fmt::print("{:<8} {}\n", known.name, known.title);
+      print_out("{:<8} {}\n", known.name, known.title);
     }
     return {};
   }
@@ -134,9 +154,8 @@ Status ReportFlags::write(const WriteFormat& write_format, const ReportStyle& pl
   ASSAY_ASSIGN_OR_RETURN(const auto main_format, get_report_format(format));
   const bool is_stdout = out == "-";
   const auto style = style_of(is_stdout, plain);
-  ASSAY_RETURN_IF_ERROR(is_stdout ? write_format(format, style, std::cout)
+  ASSAY_RETURN_IF_ERROR(is_stdout ? write_to_stdout(main_format, write_format, style)
                                   : write_to_file(main_format, write_format, style, out));
-  std::cout.flush();
   for (const auto& file : files) {
     ASSAY_ASSIGN_OR_RETURN(const auto file_format, format_of_file(file));
     ASSAY_RETURN_IF_ERROR(write_to_file(file_format, write_format, plain, file));
@@ -197,7 +216,7 @@ void RunFlags::declare(CLI::App& app) {
                  "Then a runner is killed, with unit [default: time budget and 10 min]");
   app.add_option("--memory-limit", memory_limit_bytes,
                  "Resident memory at which a runner is killed: 500MB [default: none]")
-      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true));
+      ->transform(CLI::Validator(bytes_in_place, "SIZE [b, kb(=1000b), kib(=1024b), ...]"));
 }
 
 }  // namespace assay::cli

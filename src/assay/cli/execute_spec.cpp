@@ -14,6 +14,7 @@
 #include "assay/artifact/cache.h"
 #include "assay/base/fs.h"
 #include "assay/base/log.h"
+#include "assay/base/output.h"
 #include "assay/base/result.h"
 #include "assay/base/units.h"
 #include "assay/campaign/campaign.h"
@@ -41,14 +42,14 @@ Status print_campaign_plan(const CampaignRequest& request, const CampaignFlags& 
   ASSAY_ASSIGN_OR_RETURN(const auto store, flags.store.open());
   for (const auto& cell : cases) {
     ASSAY_ASSIGN_OR_RETURN(const auto past_ns, store->past_duration_ns(case_key(cell)));
-    fmt::print("{}  {:<60} {}\n", case_key(cell).substr(0, 12), label_of(cell),
-               past_ns == 0 ? "never run"
-                            : "last time " + text_from_duration_ns(static_cast<double>(past_ns)));
+    print_out("{}  {:<60} {}\n", case_key(cell).substr(0, 12), label_of(cell),
+              past_ns == 0 ? "never run"
+                           : "last time " + text_from_duration_ns(static_cast<double>(past_ns)));
   }
-  fmt::print("{} case{}\n", cases.size(), cases.size() == 1 ? "" : "s");
+  print_out("{} case{}\n", cases.size(), cases.size() == 1 ? "" : "s");
   for (const auto& [cell, refusal] : extra_cases_of(request)) {
-    fmt::print("evaluated only: {} on {}{}{}\n", label_of(cell), cell.engine_build,
-               refusal.empty() ? "" : ": ", refusal);
+    print_out("evaluated only: {} on {}{}{}\n", label_of(cell), cell.engine_build,
+              refusal.empty() ? "" : ": ", refusal);
   }
   return {};
 }

@@ -25,6 +25,11 @@ void catch_interrupts() {
       on_signal;  // No SA_RESTART: a waiting read returns, and the flag is looked at.
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);
+  struct sigaction hangup{};
+  ::sigaction(SIGHUP, nullptr, &hangup);
+  if (hangup.sa_handler != SIG_IGN) {  // nohup ignores it, and is to be heeded.
+    ::sigaction(SIGHUP, &action, nullptr);
+  }
 }
 
 bool is_interrupted() { return is_asked_to_stop; }

@@ -2,8 +2,8 @@
 
 namespace assay::cli {
 
-/// Turns the first SIGINT or SIGTERM into a flag, so that work stops after the step at hand and
-/// reports what it has; the second one ends the program at once.
+/// Turns the first SIGINT, SIGTERM or SIGHUP into a flag, so that work stops after the step at hand
+/// and reports what it has; the second one ends the program at once.
 void catch_interrupts();
 
 bool is_interrupted();

@@ -1,14 +1,21 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <exception>
 #include <fmt/format.h>
+#include <new>
+#include <sstream>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
+#include "assay/base/limits.h"
 #include "assay/base/log.h"
+#include "assay/base/output.h"
 #include "assay/base/result.h"
 #include "assay/base/suggest.h"
+#include "assay/base/text.h"
 #include "assay/cli/campaign_setup.h"
 #include "assay/cli/exit_code.h"
 #include "assay/cli/interrupt.h"
@@ -34,7 +41,12 @@ void suggest_verb(int argc, char** argv) {
 
 int finish(const Result<ExitCode>& result) {
   if (result) {
-    return static_cast<int>(*result);
+    const auto written = check_stdout();
+    if (written) {
+      return static_cast<int>(*result);
+    }
+    log_line(LogLevel::kError, written.error().message);
+    return static_cast<int>(exit_code_from_error(written.error().code));
   }
   log_line(LogLevel::kError, result.error().message);
   return static_cast<int>(exit_code_from_error(result.error().code));
@@ -57,7 +69,12 @@ int run_program(int argc, char** argv) {
     if (error.get_exit_code() != 0) {
       suggest_verb(argc, argv);
     }
-    return app.exit(error) == 0 ? 0 : static_cast<int>(ExitCode::kUsage);
+    std::ostringstream help;
+    std::ostringstream complaint;
+    const int code = app.exit(error, help, complaint);
+    write_stdout(help.view());
+    write_stderr(printable_lines(complaint.view()));
+    return code == 0 ? 0 : static_cast<int>(ExitCode::kUsage);
   }
   for (const auto& [sub, execute] : verbs) {
     if (sub->parsed()) {
@@ -71,13 +88,22 @@ int run_program(int argc, char** argv) {
 }  // namespace assay::cli
 
 int main(int argc, char** argv) {
+  assay::ignore_closed_pipes();
   assay::cli::catch_interrupts();
   assay::cli::remember_argv(argc, argv);
+  using assay::cli::ExitCode;
   try {
     return assay::cli::run_program(argc, argv);
+  } catch (const std::bad_alloc&) {
+    assay::log_line(assay::LogLevel::kError, assay::text_from_errno(ENOMEM));
+    return static_cast<int>(ExitCode::kUnavailable);
+  } catch (const std::system_error& error) {
+    // A thread that cannot be started, above all.
+    assay::log_line(assay::LogLevel::kError, assay::text_from_errno(error.code().value()));
+    return static_cast<int>(ExitCode::kUnavailable);
   } catch (const std::exception& error) {
     // Nothing should be thrown this far: whatever is, is a bug of Assay.
-    fmt::print(stderr, "assay: internal error: {}\n", error.what());
-    return static_cast<int>(assay::cli::ExitCode::kInternal);
+    assay::log_line(assay::LogLevel::kError, fmt::format("internal error: {}", error.what()));
+    return static_cast<int>(ExitCode::kInternal);
   }
 }

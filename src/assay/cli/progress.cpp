@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <asm-generic/ioctls.h>
 #include <cstdint>
-#include <cstdio>
 #include <fmt/format.h>
 #include <string>
 #include <string_view>
@@ -12,6 +11,9 @@
 #include <unistd.h>
 
 #include "assay/base/enum_names.h"
+#include "assay/base/log.h"
+#include "assay/base/output.h"
+#include "assay/base/text.h"
 #include "assay/cli/interrupt.h"
 #include "assay/record/axes.h"
 
@@ -67,15 +69,16 @@ void Progress::on_step_finished(std::string_view label, Outcome outcome, std::st
   const bool is_bad = outcome != Outcome::kCompleted;
   if (!is_quiet_ && (is_bad || !is_terminal_)) {
     clear_line();
-    fmt::print(stderr, "{} {}/{} {}{}{}{}\n", phase_, done_, total_, label,
-               is_bad ? fmt::format(": {}", name_of(outcome)) : "", text.empty() ? "" : ": ", text);
+    log_line(LogLevel::kInfo, fmt::format("{} {}/{} {}{}{}{}", phase_, done_, total_, label,
+                                          is_bad ? fmt::format(": {}", name_of(outcome)) : "",
+                                          text.empty() ? "" : ": ", text));
   }
   show_line();
 }
 
 void Progress::on_note(std::string_view text) {
   clear_line();
-  fmt::print(stderr, "note: {}\n", text);
+  log_line(LogLevel::kInfo, fmt::format("note: {}", text));
   show_line();
 }
 
@@ -85,19 +88,17 @@ void Progress::show_line() {
   if (is_quiet_ || !is_terminal_ || total_ == 0) {
     return;
   }
-  auto line =
-      fmt::format("{:<9} {} {}/{} {}{}", phase_, bar(done_, total_), done_, total_,
-                  remaining_ns_ < 0 ? "" : text_from_remaining(remaining_ns_) + "  ", running_);
+  auto line = fmt::format("{:<9} {} {}/{} {}{}", phase_, bar(done_, total_), done_, total_,
+                          remaining_ns_ < 0 ? "" : text_from_remaining(remaining_ns_) + "  ",
+                          printable(running_));
   // The bar's 20 cells take three bytes each; the rest is one byte a column.
   line.resize(std::min(line.size(), terminal_width() - 1 + 40));
-  fmt::print(stderr, "\r\033[K{}", line);
-  std::fflush(stderr);
+  write_stderr("\r\033[K" + line);
 }
 
 void Progress::clear_line() {
   if (!is_quiet_ && is_terminal_) {
-    fmt::print(stderr, "\r\033[K");
-    std::fflush(stderr);
+    write_stderr("\r\033[K");
   }
 }
 

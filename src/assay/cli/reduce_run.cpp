@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "assay/base/log.h"
+#include "assay/base/output.h"
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
 #include "assay/cli/conform_options.h"
@@ -150,9 +151,9 @@ Result<std::vector<ReducedFailure>> reduce_groups(const std::vector<FailureGroup
 void print(const std::string& run, const std::vector<ReducedFailure>& failures,
            const ReduceOptions& options) {
   if (options.format == "json") {
-    fmt::print("{}\n", text_of_document(document_of_failures(run, failures)));
+    write_stdout(text_of_document(document_of_failures(run, failures)) + "\n");
   } else {
-    fmt::print("{}; {}/README.md\n", totals_of_failures(failures), options.bundle);
+    print_out("{}; {}/README.md\n", totals_of_failures(failures), options.bundle);
   }
 }
 

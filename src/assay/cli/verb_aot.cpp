@@ -12,6 +12,8 @@
 #include "assay/base/enum_names.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
+#include "assay/base/log.h"
+#include "assay/base/output.h"
 #include "assay/base/result.h"
 #include "assay/base/units.h"
 #include "assay/cli/common_flags.h"
@@ -55,31 +57,31 @@ Result<std::vector<Case>> cases_of(const AotOptions& options) {
 void print_artifact(const Artifact& artifact, bool is_from_cache) {
   const auto& manifest = artifact.manifest;
   const Json program = manifest.value("program", Json::object());
-  fmt::print("  {}/{}{}\n", artifact.folder, artifact.entry,
-             is_from_cache ? " (from the cache)" : "");
+  print_out("  {}/{}{}\n", artifact.folder, artifact.entry,
+            is_from_cache ? " (from the cache)" : "");
   for (const auto& file : artifact.files) {
-    fmt::print("  {} {}  sha256 {}\n", file.name, text_from_bytes(static_cast<double>(file.bytes)),
-               file.sha256);
+    print_out("  {} {}  sha256 {}\n", file.name, text_from_bytes(static_cast<double>(file.bytes)),
+              file.sha256);
   }
-  fmt::print("  delegation {}: {} nodes delegated, {} not\n",
-             manifest.value("delegation", "unknown"), program.value("nodes_delegated", 0),
-             program.value("nodes_not_delegated", 0));
+  print_out("  delegation {}: {} nodes delegated, {} not\n",
+            manifest.value("delegation", "unknown"), program.value("nodes_delegated", 0),
+            program.value("nodes_not_delegated", 0));
   const Json left = program.value("operators_left", Json::array());
   for (const auto& op : left) {
-    fmt::print("    left: {} x {}{}\n", op.value("count", 0), op.value("name", ""),
-               op.contains("reason") && op["reason"].is_string()
-                   ? ": " + op["reason"].get<std::string>()
-                   : "");
+    print_out("    left: {} x {}{}\n", op.value("count", 0), op.value("name", ""),
+              op.contains("reason") && op["reason"].is_string()
+                  ? ": " + op["reason"].get<std::string>()
+                  : "");
   }
   const Json stages = manifest.value("stages", Json::array());
   for (const auto& stage : stages) {
-    fmt::print("  {:<10} {:>8}  peak {}\n", stage.value("name", ""),
-               text_from_duration_ns(stage.value("wall_ns", 0.0)),
-               text_from_bytes(stage.value("peak_rss_bytes", 0.0)));
+    print_out("  {:<10} {:>8}  peak {}\n", stage.value("name", ""),
+              text_from_duration_ns(stage.value("wall_ns", 0.0)),
+              text_from_bytes(stage.value("peak_rss_bytes", 0.0)));
   }
   if (manifest.contains("reproducible")) {
-    fmt::print("  a second build gave {} bytes\n",
-               manifest["reproducible"] == true ? "the same" : "other");
+    print_out("  a second build gave {} bytes\n",
+              manifest["reproducible"] == true ? "the same" : "other");
   }
 }
 
@@ -88,10 +90,12 @@ Result<ExitCode> execute_aot(const AotOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto cases, cases_of(options));
   const auto toolchain_of = toolchains_of(default_python(options.toolchain.python));
   const ArtifactCache cache(assay_home() / "cache");
-  const WorkshopListener listener{
-      .on_stage = [](const std::string& label,
-                     Stage stage) { fmt::print(stderr, "{}: {}\n", label, name_of(stage)); },
-      .should_stop = is_interrupted};
+  const WorkshopListener listener{.on_stage =
+                                      [](const std::string& label, Stage stage) {
+                                        log_line(LogLevel::kInfo,
+                                                 fmt::format("{}: {}", label, name_of(stage)));
+                                      },
+                                  .should_stop = is_interrupted};
   ASSAY_ASSIGN_OR_RETURN(const auto pieces,
                          make_workpieces({.cases = cases,
                                           .reference_kinds = {},
@@ -103,11 +107,11 @@ Result<ExitCode> execute_aot(const AotOptions& options) {
   for (const auto& cell : cases) {
     ASSAY_ASSIGN_OR_RETURN(const auto toolchain, toolchain_of(cell.recipe.lowering));
     const auto& outcome = pieces.artifacts.at(artifact_key(cell, toolchain.id));
-    fmt::print("{}\n", label_of(cell));
+    print_out("{}\n", label_of(cell));
     if (!outcome.artifact) {
       has_failure = true;
-      fmt::print("  {} while {}: {}\n", name_of(outcome.failure.outcome),
-                 name_of(outcome.failure.stage), outcome.failure.text);
+      print_out("  {} while {}: {}\n", name_of(outcome.failure.outcome),
+                name_of(outcome.failure.stage), outcome.failure.text);
       continue;
     }
     print_artifact(*outcome.artifact, outcome.is_from_cache);

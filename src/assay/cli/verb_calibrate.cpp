@@ -15,6 +15,7 @@
 #include "assay/base/clock.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
+#include "assay/base/output.h"
 #include "assay/base/result.h"
 #include "assay/base/units.h"
 #include "assay/campaign/campaign.h"
@@ -194,9 +195,9 @@ Result<ExitCode> execute_calibrate(const CalibrateOptions& options) {
     ASSAY_RETURN_IF_ERROR(compare_with_copy(bench, options, tools, calibration));
   }
   if (options.format == "json") {
-    fmt::print("{}\n", report::document_from_calibration(calibration).dump());
+    print_json(report::document_from_calibration(calibration));
   } else {
-    fmt::print("{}", report::console_from_calibration(calibration));
+    write_stdout(report::console_from_calibration(calibration));
   }
   return ExitCode::kOk;
 }

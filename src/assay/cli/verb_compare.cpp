@@ -14,6 +14,7 @@
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/log.h"
+#include "assay/base/output.h"
 #include "assay/base/result.h"
 #include "assay/base/units.h"
 #include "assay/campaign/campaign.h"
@@ -130,9 +131,11 @@ Result<ExitCode> compare_stored(const CompareOptions& options) {
       compare_stored_runs(*store, std::string_view(options.quick.model).substr(kRunPrefix.size()),
                           std::string_view(options.other).substr(kRunPrefix.size()),
                           options.metric));
-  fmt::print("{}", options.format == "json"
-                       ? report::document_from_stored(found).dump() + "\n"
-                       : report::console_from_stored(found, kWidth, ::isatty(STDOUT_FILENO) != 0));
+  if (options.format == "json") {
+    print_json(report::document_from_stored(found));
+  } else {
+    write_stdout(report::console_from_stored(found, kWidth, ::isatty(STDOUT_FILENO) != 0));
+  }
   return ExitCode::kOk;
 }
 
@@ -142,10 +145,9 @@ Result<Spec> spec_from_document(const Json& document, const CompareOptions& opti
 
 void print_comparison(const Comparison& comparison, const CompareOptions& options) {
   if (options.format == "json") {
-    fmt::print("{}\n", report::document_from_comparison(comparison).dump());
+    print_json(report::document_from_comparison(comparison));
   } else {
-    fmt::print("{}",
-               report::console_from_comparison(comparison, kWidth, ::isatty(STDOUT_FILENO) != 0));
+    write_stdout(report::console_from_comparison(comparison, kWidth, ::isatty(STDOUT_FILENO) != 0));
   }
 }
 
@@ -202,7 +204,7 @@ Result<ExitCode> execute_compare(const CompareOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(auto request, plan_campaign(spec, options.flags));
   ASSAY_RETURN_IF_ERROR(check_two_sides(request.cases));
   if (options.flags.run.is_dry_run) {
-    fmt::print("A  {}\nB  {}\n", label_of(request.cases[0]), label_of(request.cases[1]));
+    print_out("A  {}\nB  {}\n", label_of(request.cases[0]), label_of(request.cases[1]));
     return ExitCode::kOk;
   }
   request.run.purpose = "compare";

@@ -15,6 +15,7 @@
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/log.h"
+#include "assay/base/output.h"
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
 #include "assay/cli/campaign_setup.h"
@@ -163,14 +164,14 @@ ExitCode print_conform_plan(const ConformRequest& request) {
   const auto plan = plan_conformance(request.listing.cases, request.settings, request.limits);
   for (const auto& unit : plan.units) {
     const auto& first = plan.cells[unit.cells.front()];
-    fmt::print("{} {}{}\n", first.cell.recipe.name, unit.is_joint() ? "joint" : "alone",
-               unit.is_joint() ? fmt::format(" ({})", unit.cells.size()) : "");
+    print_out("{} {}{}\n", first.cell.recipe.name, unit.is_joint() ? "joint" : "alone",
+              unit.is_joint() ? fmt::format(" ({})", unit.cells.size()) : "");
     for (const auto index : unit.cells) {
-      fmt::print("    {}\n", plan.cases[plan.cells[index].one].name);
+      print_out("    {}\n", plan.cases[plan.cells[index].one].name);
     }
   }
-  fmt::print("{} cases, {} results, {} programs\n", plan.cases.size(), plan.cells.size(),
-             plan.units.size());
+  print_out("{} cases, {} results, {} programs\n", plan.cases.size(), plan.cells.size(),
+            plan.units.size());
   return ExitCode::kOk;
 }
 

@@ -11,6 +11,7 @@
 #include "assay/artifact/toolchains.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
+#include "assay/base/output.h"
 #include "assay/base/result.h"
 #include "assay/base/units.h"
 #include "assay/cli/common_flags.h"
@@ -35,11 +36,11 @@ struct DoctorOptions {
 class Checklist {
  public:
   void tell(bool is_good, std::string_view what, std::string_view text) {
-    fmt::print("{} {:<12} {}\n", is_good ? "ok  " : "MISS", what, text);
+    print_out("{} {:<12} {}\n", is_good ? "ok  " : "MISS", what, text);
     is_complete_ = is_complete_ && is_good;
   }
   static void note(std::string_view what, std::string_view text) {
-    fmt::print("     {:<12} {}\n", what, text);
+    print_out("     {:<12} {}\n", what, text);
   }
   [[nodiscard]] bool is_complete() const { return is_complete_; }
 

@@ -6,6 +6,7 @@
 #include "assay/artifact/toolchain.h"
 #include "assay/base/fs.h"
 #include "assay/base/log.h"
+#include "assay/base/output.h"
 #include "assay/base/result.h"
 #include "assay/cli/exit_code.h"
 #include "assay/cli/verb.h"
@@ -76,7 +77,7 @@ Result<ExitCode> execute_add(const AddOptions& options) {
   }
   ASSAY_ASSIGN_OR_RETURN(const auto build, add_build(options, options.reference.substr(0, at),
                                                      options.reference.substr(at + 1)));
-  fmt::print("{} is ready: {}\n", build.reference(), build.runner);
+  print_out("{} is ready: {}\n", build.reference(), build.runner);
   return ExitCode::kOk;
 }
 

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <fmt/format.h>
 #include <memory>
@@ -10,6 +9,7 @@
 #include "assay/base/enum_names.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
+#include "assay/base/output.h"
 #include "assay/base/result.h"
 #include "assay/base/units.h"
 #include "assay/cli/exit_code.h"
@@ -35,8 +35,7 @@ struct EngineCheckOptions {
 };
 
 void print_finding(const CheckFinding& finding) {
-  fmt::print("{:<8} {:<26} {}\n", name_of(finding.verdict), finding.check, finding.text);
-  std::fflush(stdout);
+  print_out("{:<8} {:<26} {}\n", name_of(finding.verdict), finding.check, finding.text);
 }
 
 ExitCode exit_code_from_findings(const std::vector<CheckFinding>& findings) {
@@ -72,7 +71,7 @@ Result<ExitCode> execute_engine_check(const EngineCheckOptions& options) {
     const Json document{{"schema", kEngineCheckSchema},
                         {"engine", request.build.reference()},
                         {"findings", findings}};
-    fmt::print("{}\n", document.dump(2));
+    print_json(document, 2);
   }
   return exit_code_from_findings(findings);
 }

@@ -1,6 +1,5 @@
 #include <filesystem>
 #include <fmt/format.h>
-#include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -10,6 +9,7 @@
 #include "assay/artifact/toolchain.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
+#include "assay/base/output.h"
 #include "assay/base/result.h"
 #include "assay/base/units.h"
 #include "assay/cli/common_flags.h"
@@ -44,46 +44,46 @@ void print_tensors(const Json& method, const char* which) {
   const Json tensors = method.value(which, Json::array());
   for (const auto& tensor : tensors) {
     const Json quantization = tensor.value("quantization", Json());
-    fmt::print("  {:<8} {:<20} {} {}{}\n", which == std::string_view("inputs") ? "input" : "output",
-               text_of(tensor, "name", "-"), text_of(tensor, "dtype"),
-               tensor.value("shape", Json::array()).dump(),
-               quantization.is_null() ? "" : "  " + quantization.dump());
+    print_out("  {:<8} {:<20} {} {}{}\n", which == std::string_view("inputs") ? "input" : "output",
+              text_of(tensor, "name", "-"), text_of(tensor, "dtype"),
+              tensor.value("shape", Json::array()).dump(),
+              quantization.is_null() ? "" : "  " + quantization.dump());
   }
 }
 
 void print_operators(const Json& holder, const char* key) {
   const Json operators = holder.value(key, Json::array());
   for (const auto& op : operators) {
-    fmt::print("  operator {} x {}\n", op.value("count", 0), text_of(op, "name"));
+    print_out("  operator {} x {}\n", op.value("count", 0), text_of(op, "name"));
   }
 }
 
 void print_method(const Json& method) {
-  fmt::print("method {}\n", text_of(method, "name"));
+  print_out("method {}\n", text_of(method, "name"));
   print_tensors(method, "inputs");
   print_tensors(method, "outputs");
   const Json arenas = method.value("planned_arena_bytes", Json::array());
   for (const auto& bytes : arenas) {
-    fmt::print("  arena    {}\n", text_from_bytes(bytes.get<double>()));
+    print_out("  arena    {}\n", text_from_bytes(bytes.get<double>()));
   }
   const Json delegates = method.value("delegates", Json::array());
   for (const auto& delegate : delegates) {
-    fmt::print("  delegate {} x {}, {} + {} of named data\n", delegate.value("count", 0),
-               text_of(delegate, "backend"), bytes_of(delegate, "processed_bytes"),
-               bytes_of(delegate, "named_data_bytes"));
+    print_out("  delegate {} x {}, {} + {} of named data\n", delegate.value("count", 0),
+              text_of(delegate, "backend"), bytes_of(delegate, "processed_bytes"),
+              bytes_of(delegate, "named_data_bytes"));
   }
   print_operators(method, "operators_left");
 }
 
 void print_program(const Json& program, bool has_graph) {
-  fmt::print("{}\n", bytes_of(program, "bytes"));
+  print_out("{}\n", bytes_of(program, "bytes"));
   const Json methods = program.value("methods", Json::array());
   for (const auto& method : methods) {
     print_method(method);
   }
   print_operators(program, "operators");
   if (has_graph) {
-    fmt::print("{}\n", text_of(program, program.contains("graph") ? "graph" : "text"));
+    print_out("{}\n", text_of(program, program.contains("graph") ? "graph" : "text"));
   }
 }
 
@@ -103,7 +103,7 @@ Result<ExitCode> execute_inspect(const InspectOptions& options) {
     return fail(ErrorCode::kCorrupt, fmt::format("'{}': {}", options.file, reply.text));
   }
   if (options.is_json) {
-    std::cout << reply.result.dump(2) << "\n";
+    print_json(reply.result, 2);
   } else {
     print_program(reply.result, options.has_graph);
   }

@@ -2,7 +2,6 @@
 #include <array>
 #include <cstddef>
 #include <fmt/format.h>
-#include <iostream>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -16,6 +15,7 @@
 #include "assay/base/clock.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
+#include "assay/base/output.h"
 #include "assay/base/result.h"
 #include "assay/base/suggest.h"
 #include "assay/cli/common_flags.h"
@@ -157,7 +157,7 @@ void print_items(const Items& items, bool is_json) {
     for (const auto& item : items) {
       document["items"].push_back({{"name", item.name}, {"text", item.text}});
     }
-    std::cout << document.dump(2) << "\n";
+    print_json(document, 2);
     return;
   }
   std::size_t width = 0;
@@ -165,7 +165,7 @@ void print_items(const Items& items, bool is_json) {
     width = std::max(width, item.name.size());
   }
   for (const auto& item : items) {
-    fmt::print("{:<{}}  {}\n", item.name, width, item.text);
+    print_out("{:<{}}  {}\n", item.name, width, item.text);
   }
 }
 

@@ -1,8 +1,8 @@
-#include <fmt/format.h>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "assay/base/output.h"
 #include "assay/base/result.h"
 #include "assay/cli/common_flags.h"
 #include "assay/cli/exit_code.h"
@@ -20,7 +20,7 @@ Result<ExitCode> execute_merge(const MergeOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto store, options.store.open());
   for (const auto& other : options.others) {
     ASSAY_ASSIGN_OR_RETURN(const auto rows, store->merge_from(other));
-    fmt::print("{}: {} rows taken over\n", other, rows);
+    print_out("{}: {} rows taken over\n", other, rows);
   }
   return ExitCode::kOk;
 }

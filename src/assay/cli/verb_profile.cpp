@@ -15,6 +15,7 @@
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/log.h"
+#include "assay/base/output.h"
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/instructions.h"
@@ -147,24 +148,23 @@ void print_profiles(const ProfileOptions& options, const Profiles& profiles) {
   }
   const auto layers = layers_of_profiles(breakdowns);
   if (options.format == "json") {
-    fmt::print("{}\n",
-               report::document_from_profiles(profiles.run, cases, difference, layers).dump());
+    print_json(report::document_from_profiles(profiles.run, cases, difference, layers));
     return;
   }
   const auto top = static_cast<std::size_t>(options.top);
   const bool has_colour = ::isatty(STDOUT_FILENO) != 0;
   for (const auto& one : cases) {
-    fmt::print("{}\n", report::console_from_breakdown(one.breakdown, top, kWidth, has_colour));
+    write_stdout(report::console_from_breakdown(one.breakdown, top, kWidth, has_colour) + "\n");
     if (one.instructions) {
-      fmt::print("{}\n",
-                 report::console_from_instructions(*one.instructions, top, kWidth, has_colour));
+      write_stdout(report::console_from_instructions(*one.instructions, top, kWidth, has_colour) +
+                   "\n");
     }
   }
   if (difference) {
-    fmt::print("{}\n", report::console_from_difference(*difference, top, kWidth, has_colour));
+    write_stdout(report::console_from_difference(*difference, top, kWidth, has_colour) + "\n");
   }
   if (layers && options.shows_layers) {
-    fmt::print("{}\n", report::console_from_layers(*layers, kWidth, has_colour));
+    write_stdout(report::console_from_layers(*layers, kWidth, has_colour) + "\n");
   }
 }
 
@@ -176,7 +176,7 @@ Result<ExitCode> execute_profile(const ProfileOptions& options) {
     ASSAY_ASSIGN_OR_RETURN(const auto request, profile_request(options));
     if (options.flags.run.is_dry_run) {
       for (const auto& cell : request.cases) {
-        fmt::print("{}\n", label_of(cell));
+        print_out("{}\n", label_of(cell));
       }
       return ExitCode::kOk;
     }

@@ -1,5 +1,4 @@
 #include <expected>
-#include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -7,6 +6,7 @@
 #include "assay/artifact/aot_servers.h"
 #include "assay/artifact/cache.h"
 #include "assay/base/fs.h"
+#include "assay/base/output.h"
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/listener.h"
@@ -30,12 +30,12 @@ class Silence : public CampaignListener {
 
 void print(const ReduceOptions& options, const ReductionReport& report, const Case& pattern) {
   if (options.format == "json") {
-    fmt::print("{}\n", text_of_document(document_of(report, pattern)));
+    write_stdout(text_of_document(document_of(report, pattern)) + "\n");
     return;
   }
-  fmt::print("{}", text_of_reduction(report, pattern));
+  print_out("{}", text_of_reduction(report, pattern));
   if (!options.bundle.empty()) {
-    fmt::print("bundle: {}; {}\n", options.bundle, report.script);
+    print_out("bundle: {}; {}\n", options.bundle, report.script);
   }
 }
 
