@@ -15,6 +15,7 @@
 
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
+#include "assay/base/limits.h"
 #include "assay/base/result.h"
 #include "assay/base/suggest.h"
 #include "assay/engine/description.h"
@@ -25,21 +26,71 @@ namespace assay {
 namespace {
 
 constexpr std::string_view kRunnerPrefix = "assay-runner-";
+constexpr std::string_view kRegistryName = "engines.json";
 
 std::filesystem::path registry_file(const std::filesystem::path& home) {
-  return engines_folder(home) / "engines.json";
+  return engines_folder(home) / kRegistryName;
 }
 
-std::vector<EngineBuild> read_registry(const std::filesystem::path& home) {
-  const auto document = read_json_file(registry_file(home));
-  if (!document || !document->is_object()) {
-    return {};
-  }
+struct Registry {
+  std::vector<EngineBuild> builds;
+  std::vector<MissingEngine> damaged;  ///< Entries that cannot be read, or the file.
+};
+
+std::string text_of_damage(const std::filesystem::path& file, std::string_view what) {
+  return fmt::format(
+      "'{}' is damaged ({}); mend it, or delete it and register the engines again "
+      "(assay engine add)",
+      file.string(), what);
+}
+
+/// "executorch@mine", as far as the entry tells.
+std::string reference_in(const Json& entry, std::size_t index) {
+  const auto text = [&entry](const char* key) {
+    const auto found = entry.is_object() ? entry.find(key) : entry.end();
+    return found != entry.end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  return text("name").empty() ? fmt::format("engines.json, entry {}", index + 1)
+                              : fmt::format("{}@{}", text("name"), text("label"));
+}
+
+Result<EngineBuild> build_from_entry(const Json& entry) {
   try {
-    return document->value("builds", Json::array()).get<std::vector<EngineBuild>>();
-  } catch (const Json::exception&) {
-    return {};
+    auto build = entry.get<EngineBuild>();
+    if (build.name.empty() || build.runner.empty()) {
+      return fail(ErrorCode::kCorrupt, "an entry has no \"name\" or no \"runner\"");
+    }
+    return build;
+  } catch (const Json::exception& error) {
+    return fail(ErrorCode::kCorrupt, error.what());
   }
+}
+
+Registry read_registry(const std::filesystem::path& home) {
+  const auto file = registry_file(home);
+  const auto document = read_json_file(file);
+  Registry registry;
+  if (!document && document.error().code == ErrorCode::kNotFound) {
+    return registry;
+  }
+  if (!document || !document->is_object() || !document->contains("builds")) {
+    registry.damaged.push_back(
+        {std::string(kRegistryName),
+         text_of_damage(file, document ? "it has no \"builds\"" : document.error().message)});
+    return registry;
+  }
+  std::size_t index = 0;
+  for (const auto& [ignored, entry] : document->at("builds").items()) {
+    auto build = build_from_entry(entry);
+    if (build) {
+      registry.builds.push_back(*std::move(build));
+    } else {
+      registry.damaged.push_back(
+          {reference_in(entry, index), text_of_damage(file, build.error().message)});
+    }
+    ++index;
+  }
+  return registry;
 }
 
 /// A runner that may be usable. `label`: empty for those beside the running executable.
@@ -55,10 +106,16 @@ std::size_t rank_of(const std::string& name) {
                                   known.begin());
 }
 
-std::vector<Candidate> runners_beside(const std::filesystem::path& folder) {
+/// Errors: kExhausted, kUnavailable when the folder cannot be listed.
+Result<std::vector<Candidate>> runners_beside(const std::filesystem::path& folder) {
   std::vector<Candidate> candidates;
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+  const std::filesystem::directory_iterator entries(folder, error);
+  if (error) {
+    return fail(code_from_errno(error.value()), fmt::format("cannot list '{}': {}", folder.string(),
+                                                            text_from_errno(error.value())));
+  }
+  for (const auto& entry : entries) {
     const auto name = entry.path().filename().string();
     if (name.starts_with(kRunnerPrefix)) {
       candidates.push_back({entry.path(), name.substr(kRunnerPrefix.size()), ""});
@@ -90,8 +147,11 @@ std::filesystem::path engines_folder(const std::filesystem::path& home) { return
 InstalledBuilds find_installed_builds(const std::filesystem::path& home,
                                       Descriptions descriptions) {
   InstalledBuilds installed;
-  auto candidates = runners_beside(executable_folder());
-  for (const auto& build : read_registry(home)) {
+  const auto registry = read_registry(home);
+  installed.missing = registry.damaged;
+  auto beside = runners_beside(executable_folder());
+  auto candidates = beside.value_or(std::vector<Candidate>());
+  for (const auto& build : registry.builds) {
     candidates.push_back({build.runner, build.name, build.label});
   }
   const DescriptionCache cache(engines_folder(home) / "described");
@@ -111,7 +171,7 @@ InstalledBuilds find_installed_builds(const std::filesystem::path& home,
     const auto is_it = [&known](const auto& one) { return one.name == known.name; };
     if (std::ranges::none_of(installed.builds, is_it) &&
         std::ranges::none_of(installed.missing, is_it)) {
-      installed.missing.push_back({known.name, known.how_to_get});
+      installed.missing.push_back({known.name, beside ? known.how_to_get : beside.error().message});
     }
   }
   return installed;
@@ -132,12 +192,17 @@ Result<EngineBuild> get_build(const InstalledBuilds& installed, const std::strin
   }
   std::vector<std::string> names;
   std::ranges::transform(installed.builds, std::back_inserter(names), &EngineBuild::reference);
+  const auto lost = std::ranges::find(installed.missing, kRegistryName, &MissingEngine::name);
   return fail(ErrorCode::kNotFound,
-              fmt::format("no engine '{}'{}", reference, suggestion_for(reference, names)));
+              fmt::format("no engine '{}'{}{}", reference, suggestion_for(reference, names),
+                          lost == installed.missing.end() ? "" : "; " + lost->reason));
 }
 
 Status register_build(const std::filesystem::path& home, const EngineBuild& build) {
-  auto builds = read_registry(home);
+  auto [builds, damaged] = read_registry(home);
+  if (!damaged.empty()) {  // Writing it anew would lose what can still be mended.
+    return fail(ErrorCode::kCorrupt, damaged.front().reason);
+  }
   std::erase_if(builds, [&build](const EngineBuild& other) {
     return other.reference() == build.reference();
   });

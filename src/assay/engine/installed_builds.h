@@ -27,8 +27,8 @@ struct InstalledBuilds {
 
 /// Every usable engine build: the runners beside the running executable, and those that `assay
 /// engine add` registered under `home`. Each runner is asked to describe itself, or its description
-/// is kept (description.h); one that cannot is listed as missing with its reason. `details` of a
-/// build is its EngineDescription as JSON.
+/// is kept (description.h); one that cannot is listed as missing with its reason, and so are the
+/// entries of a damaged registry. `details` of a build is its EngineDescription as JSON.
 InstalledBuilds find_installed_builds(const std::filesystem::path& home,
                                       Descriptions descriptions = Descriptions::kKept);
 
@@ -40,7 +40,7 @@ Result<EngineBuild> get_build(const InstalledBuilds& installed, const std::strin
 std::filesystem::path engines_folder(const std::filesystem::path& home);
 
 /// Notes a build in the registry, replacing one of the same reference. Errors: kUnavailable,
-/// kExhausted.
+/// kExhausted; kCorrupt for a damaged registry, which stays as it is.
 Status register_build(const std::filesystem::path& home, const EngineBuild& build);
 
 /// Asks a runner to describe itself, and notes it in the registry under that label. Errors:

@@ -7,6 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "assay/base/fs.h"
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/record/subject.h"
 
 namespace assay {
 namespace {
@@ -41,6 +44,34 @@ TEST(InstalledBuilds, KeepABrokenRunnerListedWithItsReason) {
   ASSERT_FALSE(build);
   EXPECT_EQ(build.error().code, ErrorCode::kUnavailable);
   EXPECT_THAT(build.error().message, HasSubstr("exit code 127"));
+}
+
+TEST(InstalledBuilds, TellOfADamagedRegistryAndLeaveItAlone) {
+  const auto home = TemporaryFolder::make("assay-test").value();
+  const auto file = engines_folder(home.path()) / "engines.json";
+  const EngineBuild build{.name = "executorch", .label = "mine", .runner = "/runner"};
+  ASSERT_TRUE(write_file_atomically(file, R"({"schema": "assay/engines/1", "builds": [{"na)"));
+  const auto found = get_build(find_installed_builds(home.path()), "executorch@mine");
+  ASSERT_FALSE(found);
+  EXPECT_THAT(found.error().message, HasSubstr(file.string() + "' is damaged"));
+  EXPECT_THAT(found.error().message, HasSubstr("assay engine add"));
+  EXPECT_EQ(register_build(home.path(), build).error().code, ErrorCode::kCorrupt);
+  EXPECT_THAT(read_file(file).value(), HasSubstr("\"builds\": [{\"na"));
+}
+
+TEST(InstalledBuilds, NameTheEntryOfTheRegistryThatIsLost) {
+  const auto home = TemporaryFolder::make("assay-test").value();
+  const auto runner =
+      write_script(home.path() / "runner", R"(echo '{"name": "executorch", "version": "1"}')");
+  const Json builds = {{{"name", "executorch"}, {"label", "lost"}, {"runner", 7}},
+                       {{"name", "executorch"}, {"label", "kept"}, {"runner", runner.string()}}};
+  ASSERT_TRUE(write_file_atomically(engines_folder(home.path()) / "engines.json",
+                                    Json{{"builds", builds}}.dump()));
+  const auto installed = find_installed_builds(home.path());
+  EXPECT_TRUE(get_build(installed, "executorch@kept"));
+  const auto lost = get_build(installed, "executorch@lost");
+  EXPECT_EQ(lost.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(lost.error().message, HasSubstr("engines.json' is damaged"));
 }
 
 TEST(InstalledBuilds, ReplaceABuildOfTheSameReference) {
