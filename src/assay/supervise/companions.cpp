@@ -2,25 +2,32 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <fmt/core.h>
+#include <iterator>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <stdlib.h>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "assay/base/clock.h"
+#include "assay/base/file_descriptor.h"
 #include "assay/base/fs.h"
+#include "assay/base/pipe.h"
 #include "assay/base/result.h"
 #include "assay/record/axes.h"
 #include "assay/record/spawn.h"
@@ -28,6 +35,7 @@
 #include "assay/supervise/last_words.h"
 #include "assay/wire/frame.h"
 #include "assay/wire/messages.h"
+#include "assay/wire/sigpipe_guard.h"
 
 namespace assay {
 namespace {
@@ -35,6 +43,7 @@ namespace {
 constexpr std::int64_t kStartNs = 60'000'000'000;
 constexpr int kPollMs = 20;
 constexpr std::size_t kPipeBufferBytes = 1 << 16;
+constexpr std::size_t kMaxStartBytes = 16 << 20;
 
 bool is_steady(const wire::Frame& frame) {
   const auto note = frame.type == wire::MessageType::kStage
@@ -87,7 +96,15 @@ class Companions::Process {
                                 name_, words_.text()));
       }
       exchange(kPollMs);
+      if (output_.size() > kMaxStartBytes) {
+        return fail(ErrorCode::kUnavailable,
+                    fmt::format("'{}' was to run beside, but wrote {} MiB to its stdout before it "
+                                "told that it is at work",
+                                name_, kMaxStartBytes >> 20));
+      }
     }
+    is_at_work_ = true;
+    output_ = {};
     return {};
   }
 
@@ -100,47 +117,111 @@ class Companions::Process {
 
   std::string failure() {
     exchange(0);
+    const std::scoped_lock lock(mutex_);
     const auto words = words_.text();
     return fmt::format("'{}' was to run beside, but ended{}{}", name_, words.empty() ? "" : ": ",
                        words);
   }
 
- private:
+  /// What it waits for.
+  std::array<pollfd, 3> pollfds() {
+    const std::scoped_lock lock(mutex_);
+    return {{{.fd = input_.empty() ? -1 : child_.stdin_fd.get(), .events = POLLOUT},
+             {.fd = child_.stdout_fd.get(), .events = POLLIN},
+             {.fd = child_.stderr_fd.get(), .events = POLLIN}}};
+  }
+
+  /// Writes and reads what is possible within the time.
   void exchange(int timeout_ms) {
-    std::array<pollfd, 3> fds{
-        {{.fd = input_.empty() ? -1 : child_.stdin_fd.get(), .events = POLLOUT},
-         {.fd = child_.stdout_fd.get(), .events = POLLIN},
-         {.fd = child_.stderr_fd.get(), .events = POLLIN}}};
+    auto fds = pollfds();
     if (::poll(fds.data(), fds.size(), timeout_ms) <= 0) {
       return;
     }
+    const std::scoped_lock lock(mutex_);
     if (fds[0].revents != 0) {
       const auto written = ::write(child_.stdin_fd.get(), input_.data(), input_.size());
-      const auto count = written > 0 ? written : 0;
-      input_.erase(input_.begin(), input_.begin() + count);
+      if (written < 0 && errno != EAGAIN && errno != EINTR) {
+        input_.clear();  // It reads no more, which is its right.
+      }
+      input_.erase(input_.begin(), input_.begin() + std::max<ssize_t>(written, 0));
     }
     if (fds[1].revents != 0) {
-      const auto bytes = read_into(child_.stdout_fd);
-      output_.insert(output_.end(), bytes.begin(), bytes.end());
+      const auto bytes = read_from(child_.stdout_fd);
+      if (!is_at_work_) {
+        output_.insert(output_.end(), bytes.begin(), bytes.end());
+      }
     }
     if (fds[2].revents != 0) {
-      const auto bytes = read_into(child_.stderr_fd);
+      const auto bytes = read_from(child_.stderr_fd);
       words_.append({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
     }
   }
 
-  std::span<const std::byte> read_into(const FileDescriptor& fd) {
+ private:
+  std::span<const std::byte> read_from(FileDescriptor& fd) {
     buffer_.resize(kPipeBufferBytes);
     const auto count = ::read(fd.get(), buffer_.data(), buffer_.size());
+    if (count == 0) {
+      fd.close();  // Its end would be ready for ever.
+    }
     return std::span(buffer_).first(count > 0 ? static_cast<std::size_t>(count) : 0);
   }
 
   std::string name_;
   ChildProcess child_;
+  std::atomic<bool> is_at_work_{false};
+  std::mutex mutex_;               ///< Of what follows and of the child's pipes.
   std::vector<std::byte> input_;   ///< Not yet written.
-  std::vector<std::byte> output_;  ///< Of its start; afterwards it says nothing.
+  std::vector<std::byte> output_;  ///< Of its start; what it says afterwards is dropped.
   std::vector<std::byte> buffer_;
   LastWords words_;
+};
+
+/// Empties the pipes of companions that are at work, so that one that writes much goes on working.
+class Companions::Drain {
+ public:
+  static Result<std::unique_ptr<Drain>> start(std::vector<Process*> processes) {
+    auto drain = std::make_unique<Drain>();
+    ASSAY_ASSIGN_OR_RETURN(drain->stop_, Pipe::make());
+    drain->processes_ = std::move(processes);
+    drain->thread_ = std::thread([raw = drain.get()] { raw->run(); });
+    return drain;
+  }
+
+  Drain() = default;
+  Drain(const Drain&) = delete;
+  Drain& operator=(const Drain&) = delete;
+  ~Drain() {
+    stop_.write_end.close();
+    if (thread_.joinable()) {
+      thread_.join();
+    }
+  }
+
+ private:
+  void run() {
+    const wire::SigpipeGuard guard;
+    while (true) {
+      std::vector<pollfd> fds{{.fd = stop_.read_end.get(), .events = POLLIN, .revents = 0}};
+      for (auto* process : processes_) {
+        const auto its = process->pollfds();
+        fds.insert(fds.end(), its.begin(), its.end());
+      }
+      if (::poll(fds.data(), fds.size(), -1) < 0 && errno != EINTR) {
+        return;
+      }
+      if (fds.front().revents != 0) {
+        return;
+      }
+      for (auto* process : processes_) {
+        process->exchange(0);
+      }
+    }
+  }
+
+  Pipe stop_;  ///< Closing its end for writing ends the thread.
+  std::vector<Process*> processes_;
+  std::thread thread_;
 };
 
 Companions::Companions() = default;
@@ -156,6 +237,12 @@ Result<Companions> Companions::start(const std::vector<Companion>& companions) {
   }
   for (auto& process : started.processes_) {
     ASSAY_RETURN_IF_ERROR(process->wait_until_at_work());
+  }
+  std::vector<Process*> processes;
+  std::ranges::transform(started.processes_, std::back_inserter(processes),
+                         [](const auto& process) { return process.get(); });
+  if (!processes.empty()) {
+    ASSAY_ASSIGN_OR_RETURN(started.drain_, Drain::start(std::move(processes)));
   }
   return started;
 }

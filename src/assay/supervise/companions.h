@@ -12,12 +12,13 @@ namespace assay {
 /// Processes that keep the machine busy while another one is measured; they die with the object.
 ///
 /// A companion speaks frames on its stdout, as runners do: it is at work when it has told the stage
-/// kSteady.
+/// kSteady. Up to then it may write 16 MiB; what it writes afterwards is read by a thread and
+/// dropped.
 class Companions {
  public:
   /// Starts all and waits until each is at work. `program_of`'s "assay-agent" is the agent that
-  /// lies beside the running program. Errors: those of start_child; kUnavailable when one ends, or
-  /// is not at work within a minute, with its last words.
+  /// lies beside the running program. Errors: those of start_child; kUnavailable when one ends, is
+  /// not at work within a minute, with its last words, or writes too much before.
   static Result<Companions> start(const std::vector<Companion>& companions);
 
   Companions(Companions&&) noexcept;
@@ -29,8 +30,10 @@ class Companions {
 
  private:
   class Process;
+  class Drain;
   Companions();
   std::vector<std::unique_ptr<Process>> processes_;
+  std::unique_ptr<Drain> drain_;  ///< Of the processes; ends before them.
 };
 
 /// What `assay-agent --keep-busy KIND` does: tells that it is at work, and computes ("cpu") or

@@ -1,6 +1,8 @@
 #include "assay/supervise/companions.h"
 
+#include <chrono>
 #include <cstddef>
+#include <filesystem>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,14 +10,18 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <thread>
 
 #include <unistd.h>
 
 #include "assay/base/fs.h"
 #include "assay/base/result.h"
 #include "assay/device/conditions.h"
+#include "assay/record/axes.h"
 #include "assay/record/spawn.h"
 #include "assay/supervise/spawn.h"
+#include "assay/wire/frame.h"
+#include "assay/wire/messages.h"
 
 namespace assay {
 namespace {
@@ -49,6 +55,37 @@ TEST(Companions, ThatEndAreTold) {
   EXPECT_EQ(companions.error().code, ErrorCode::kUnavailable);
   EXPECT_THAT(companions.error().message, HasSubstr("'/bin/sh' was to run beside, but ended"));
   EXPECT_THAT(companions.error().message, HasSubstr("no luck"));
+}
+
+/// A file with what a companion says when it is at work.
+std::filesystem::path file_of_steady_note(const std::filesystem::path& folder) {
+  const auto bytes = wire::bytes_from_frame(
+      wire::frame_of(wire::MessageType::kStage, 0, wire::StageNote{.stage = Stage::kSteady}));
+  const auto path = folder / "steady";
+  EXPECT_TRUE(
+      write_file_atomically(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+  return path;
+}
+
+TEST(Companions, ThatWriteForEverGoOnWorking) {
+  const auto folder = TemporaryFolder::make("assay-test").value();
+  const auto marker = folder.path() / "went-on";
+  const auto script = fmt::format(
+      "cat {}; head -c 8000000 /dev/zero; head -c 8000000 /dev/zero >&2; : > {}; exec yes",
+      file_of_steady_note(folder.path()).string(), marker.string());
+  auto companions = Companions::start({{.argv = {"/bin/sh", "-c", script}}});
+  ASSERT_TRUE(companions) << companions.error().message;
+  for (int i = 0; i < 6000 && !std::filesystem::exists(marker); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_TRUE(std::filesystem::exists(marker)) << "its pipe was full, and nobody read it";
+  EXPECT_EQ(companions->find_failure(), "");
+}
+
+TEST(Companions, ThatOnlyWriteAreRefused) {
+  const auto companions = Companions::start({{.argv = {"yes"}}});
+  ASSERT_FALSE(companions);
+  EXPECT_THAT(companions.error().message, HasSubstr("wrote 16 MiB to its stdout before"));
 }
 
 TEST(Companions, OfAnUnknownKindAreRefused) {
