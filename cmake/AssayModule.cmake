@@ -40,12 +40,50 @@ function(_assay_check_layer module layer)
   endforeach()
 endfunction()
 
+# What makes an error of memory an end of the process rather than somebody else's code: checks of
+# bounds in the standard library and in libc, guarded stacks, addresses that nobody knows, and tables
+# of the linker that nobody can write. FORTIFY needs an optimiser, and sanitizers check more than it.
+option(ASSAY_HARDEN "Build with the checks of compiler, libc and linker against errors of memory" ON)
+
+include(CheckPIESupported)
+check_pie_supported(LANGUAGES CXX)
+
+function(_assay_harden target)
+  if(NOT ASSAY_HARDEN)
+    return()
+  endif()
+  target_compile_definitions(${target} PRIVATE _GLIBCXX_ASSERTIONS)
+  target_compile_options(${target} PRIVATE -fstack-protector-strong)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|aarch64|arm64")
+    target_compile_options(${target} PRIVATE -fstack-clash-protection)
+  endif()
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL "EXECUTABLE")
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  endif()
+  if(NOT type STREQUAL "STATIC_LIBRARY")
+    target_link_options(${target} PRIVATE -Wl,-z,relro,-z,now)
+  endif()
+endfunction()
+
+# For targets that are compiled with the build type's own optimisation.
+function(_assay_fortify target)
+  if(ASSAY_HARDEN AND NOT ASSAY_SANITIZE AND NOT ASSAY_FUZZ AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+    target_compile_options(${target} PRIVATE "$<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=3>")
+  endif()
+endfunction()
+
 function(assay_set_options target)
+  cmake_parse_arguments(ARG "UNOPTIMISED" "" "" ${ARGN})
   target_compile_features(${target} PUBLIC cxx_std_23)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Werror
                          # Designated initialisers leave the other members at their defaults on purpose.
                          -Wno-missing-field-initializers)
   target_include_directories(${target} PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>")
+  _assay_harden(${target})
+  if(NOT ARG_UNOPTIMISED)
+    _assay_fortify(${target})
+  endif()
 endfunction()
 
 # Tests with the label fast need no engine and no network; anything else says what it needs.
@@ -55,7 +93,7 @@ function(assay_test target)
     set(ARG_LABEL fast)
   endif()
   add_executable(${target} ${ARG_SRCS})
-  assay_set_options(${target})
+  assay_set_options(${target} UNOPTIMISED)
   assay_unite(${target})
   # A test runs for less time than an optimiser would spend on it; what it tests is optimised.
   target_compile_options(${target} PRIVATE -O0)
