@@ -125,7 +125,7 @@ Result<CampaignSettings> campaign_settings(const Spec& spec, const CampaignFlags
 /// A library's engine is one that there is.
 Status check_libraries(const std::vector<std::string>& libraries,
                        const std::vector<EngineBuild>& installed) {
-  auto known = known_engines();
+  auto known = known_engine_names();
   for (const auto& build : installed) {
     known.push_back(build.name);
   }

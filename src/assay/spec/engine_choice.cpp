@@ -81,7 +81,7 @@ SpecEngine own_engine(const Recipe& recipe, Builds installed) {
       return {.name = build.name, .label = build.label};
     }
   }
-  for (const auto& name : known_engines()) {
+  for (const auto& name : known_engine_names()) {
     if (is_fit({.name = name}, recipe)) {
       return {.name = name, .label = {}};
     }

@@ -150,7 +150,7 @@ Result<Expansion> Expander::run() {
 }
 
 Status Expander::check_engines() const {
-  std::vector<std::string> known = known_engines();
+  std::vector<std::string> known = known_engine_names();
   for (const auto& build : context_.installed) {
     known.push_back(build.name);
   }

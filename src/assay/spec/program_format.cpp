@@ -111,7 +111,7 @@ std::vector<std::string> formats_of(const EngineBuild& build) {
   return found == table.end() ? std::vector<std::string>() : found->formats;
 }
 
-const std::vector<std::string>& known_engines() {
+const std::vector<std::string>& known_engine_names() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;
     for (const auto& entry : engine_formats()) {

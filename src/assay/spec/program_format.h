@@ -27,6 +27,6 @@ std::optional<std::string> find_model_file(std::string_view ref);
 std::vector<std::string> formats_of(const EngineBuild& build);
 
 /// Engines that Assay knows, installed or not.
-const std::vector<std::string>& known_engines();
+const std::vector<std::string>& known_engine_names();
 
 }  // namespace assay
