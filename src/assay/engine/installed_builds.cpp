@@ -93,6 +93,15 @@ Registry read_registry(const std::filesystem::path& home) {
   return registry;
 }
 
+/// Errors: kCorrupt where the file is damaged: writing it anew would lose what can still be mended.
+Result<std::vector<EngineBuild>> builds_to_rewrite(const std::filesystem::path& home) {
+  auto [builds, damaged] = read_registry(home);
+  if (!damaged.empty()) {
+    return fail(ErrorCode::kCorrupt, damaged.front().reason);
+  }
+  return builds;
+}
+
 Status write_registry(const std::filesystem::path& home, const std::vector<EngineBuild>& builds) {
   return write_file_atomically(
       registry_file(home), Json{{"schema", "assay/engines/1"}, {"builds", builds}}.dump(2) + "\n");
@@ -218,10 +227,7 @@ Result<EngineBuild> get_build(const InstalledBuilds& installed, const std::strin
 }
 
 Status register_build(const std::filesystem::path& home, const EngineBuild& build) {
-  auto [builds, damaged] = read_registry(home);
-  if (!damaged.empty()) {  // Writing it anew would lose what can still be mended.
-    return fail(ErrorCode::kCorrupt, damaged.front().reason);
-  }
+  ASSAY_ASSIGN_OR_RETURN(auto builds, builds_to_rewrite(home));
   std::erase_if(builds, [&build](const EngineBuild& other) {
     return other.reference() == build.reference();
   });
@@ -230,12 +236,12 @@ Status register_build(const std::filesystem::path& home, const EngineBuild& buil
 }
 
 std::vector<EngineBuild> registered_builds(const std::filesystem::path& home) {
-  return read_registry(home);
+  return read_registry(home).builds;
 }
 
 Result<EngineBuild> unregister_build(const std::filesystem::path& home,
                                      const std::string& reference) {
-  auto builds = read_registry(home);
+  ASSAY_ASSIGN_OR_RETURN(auto builds, builds_to_rewrite(home));
   const auto found = std::ranges::find(builds, reference, &EngineBuild::reference);
   if (found == builds.end()) {
     std::vector<std::string> names;
