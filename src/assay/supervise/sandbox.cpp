@@ -28,7 +28,7 @@
 #include <unistd.h>
 
 #include "assay/base/result.h"
-#include "assay/device/file_descriptor.h"
+#include "assay/base/file_descriptor.h"
 #include "assay/record/sandbox.h"
 #include "assay/supervise/sandbox_abilities.h"
 #include "assay/supervise/sandbox_filter.h"

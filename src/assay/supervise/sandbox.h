@@ -3,7 +3,7 @@
 #include <string>
 
 #include "assay/base/result.h"
-#include "assay/device/file_descriptor.h"
+#include "assay/base/file_descriptor.h"
 #include "assay/record/sandbox.h"
 
 namespace assay {
