@@ -306,6 +306,7 @@ Result<CaseSummary> summarize_case(const CaseRows& rows, const Reproduction& how
   add_timing(rows, options.has_launch_series, summary);
   add_observations(rows, summary);
   add_profile(rows, options.has_spans, summary);
+  add_notes_of_processes(rows, summary);
   add_accuracy(rows.tables, summary);
   std::ranges::copy(rows.notes, std::back_inserter(summary.notes));
   summary.attribution = rows.attribution;
