@@ -258,7 +258,7 @@ Result<ExitCode> execute_compare(const CompareOptions& options) {
   if (!options.measures_identical) {
     ASSAY_ASSIGN_OR_RETURN(const bool is_answered, is_answered_by_identity(request.cases));
     if (is_answered) {
-      print_comparison(identical_comparison(request.cases), options);
+      ASSAY_RETURN_IF_ERROR(write_comparison(identical_comparison(request.cases), options));
       return ExitCode::kOk;
     }
   }
