@@ -57,24 +57,24 @@ def test_files_of_one_content_are_identical_and_nothing_is_launched(place: Workp
     assert (told.code, "pairs" in told.out) == (0, False), told
     measured = place.run("compare", old, folder / old.name, *QUICK, "--measure-identical")
     assert measured.json()["verdict"] in {"equivalent", "changed_less", "inconclusive"}, measured
-    assert len(place.launch_ids()) >= 50
+    assert len(place.launch_ids()) >= 20, "ten pairs are the first look"
     assert place.run("report", "latest", "--format", "json").code in (0, 6)
 
 
 def test_sides_of_one_name_are_told_apart(place: Workplace) -> None:
     sides = []
-    for name, nanoseconds in (("a_fp32", MILLISECOND), ("a_int8", 2 * MILLISECOND)):
+    for name, nanoseconds in (("fp32", MILLISECOND), ("int8", 2 * MILLISECOND)):
         (place.folder / name).mkdir()
         program = place.program(f"{name}/program", execute_ns=nanoseconds)
         sides.append(program)
     result = place.run("compare", *sides, *QUICK)
     answer = result.json()
-    assert answer["a_label"].startswith("a_fp32/program.fake "), result
-    assert answer["b_label"].startswith("a_int8/program.fake "), result
+    assert answer["a_label"].startswith("fp32/program.fake "), result
+    assert answer["b_label"].startswith("int8/program.fake "), result
     for format_name in ("console", "md", "csv", "junit", "html", "jsonl"):
         report = place.run("report", "latest", "--format", format_name).out
-        assert "a_fp32/program.fake" in report, format_name
-        assert "a_int8/program.fake" in report, format_name
+        assert "fp32/program.fake" in report, format_name
+        assert "int8/program.fake" in report, format_name
 
 
 def test_every_launch_is_stored_with_its_place(place: Workplace) -> None:

@@ -37,8 +37,8 @@ def test_companion_that_cannot_start_is_told(place: Workplace) -> None:
     beside = place.program("broken")
     beside.write_text("{", encoding="utf-8")
     result = place.run("bench", program, "--scenario", f"beside={beside}", "--quiet")
-    assert result.code == 3, result
-    assert "was to run beside" in result.err
+    assert result.code == 1, result
+    assert "was to run beside" in result.out
 
 
 def test_program_beside_works_while_the_other_is_timed(place: Workplace) -> None:
