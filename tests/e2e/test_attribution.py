@@ -51,6 +51,11 @@ def worst(layers: dict[str, Document], measure: str, part: str) -> str:
     return max(layers, key=lambda name: layers[name][measure][part])
 
 
+# Without these instructions ONNX Runtime adds products of 8 bits in 16 bits, which saturate.
+HAS_VNNI = "vnni" in Path("/proc/cpuinfo").read_text(encoding="utf-8")
+NEEDS_VNNI = pytest.mark.skipif(not HAS_VNNI, reason="this processor's int8 products saturate")
+
+
 @pytest.mark.engine
 def test_a_wrong_kernel_is_the_backends_fault_in_its_layer(place: Workplace) -> None:
     bundles = place.folder / "bundles"
@@ -113,7 +118,8 @@ def test_a_bundle_of_a_right_layer_is_right(place: Workplace) -> None:
     ("engine", "recipe"),
     [
         ("executorch", "executorch/portable"),
-        ("onnxruntime", "onnxruntime/int8"),
+        ("onnxruntime", "onnxruntime/fp32"),
+        pytest.param("onnxruntime", "onnxruntime/int8", marks=NEEDS_VNNI),
         ("openvino", "openvino/fp32"),
         ("torch", "torch/eager"),
     ],

@@ -160,4 +160,6 @@ def test_inspect_gives_names_where_the_manifest_lies_beside(
     finished = place.run("inspect", program, "--python", sys.executable)
     assert finished.code == 0, finished
     (line,) = [line for line in finished.out.splitlines() if line.startswith("  input")]
-    assert line.split() == ["input", "input" if has_manifest else "-", "float32", "[1,8]"]
+    assert line.split(maxsplit=3) == [
+        *("input", "input" if has_manifest else "-", "float32", "[1, 8]")
+    ]
