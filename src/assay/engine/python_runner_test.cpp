@@ -45,9 +45,9 @@ TEST_F(PythonRunner, StartsTheInterpreterWithTheEngine) {
   std::ofstream(file) << "";
   const auto build = add(file.string() + ":Mine", "mine").value();
   EXPECT_EQ(build.reference(), "mine@x");
-  EXPECT_THAT(build.details["arguments"].get<std::string>(),
-              AllOf(HasSubstr("run_module('assay.engines'"),
-                    EndsWith(file.string() + ":Mine --describe")));
+  EXPECT_THAT(
+      build.details["arguments"].get<std::string>(),
+      AllOf(HasSubstr("run_module('assay.engines'"), EndsWith(file.string() + ":Mine --describe")));
   EXPECT_TRUE(get_build(find_installed_builds(home_.path()), "mine@x"));
 }
 
