@@ -89,7 +89,8 @@ def gain_namespace() -> None:
 
 def leave_daemons() -> None:
     for _ in range(3):
-        subprocess.Popen(["sleep", "1000"], start_new_session=True)
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        subprocess.Popen(["sleep", "1000"], start_new_session=True, **quiet)
 
 
 ATTACKS: dict[str, Callable[[], None]] = {

@@ -136,7 +136,9 @@ def test_a_lie_is_a_row_and_the_next_case_runs(place: Workplace, lie: Lie) -> No
     liar = place.program("liar", lies=[lie.as_order()])
     honest = place.program("honest")
     measure = {**FAST_MEASURE, "warmup": WARMUP, "iterations": STEADY, "passes": lie.passes()}
-    spec = place.spec(liar, honest, measure=measure, evaluate={"samples": 1})
+    # A finished program is held against what an engine makes of it.
+    against = {"against": ["engine:fake"]} if lie.passes() == ["evaluate"] else {}
+    spec = place.spec(liar, honest, measure=measure, evaluate={"samples": 1, **against})
 
     finished = place.run("run", spec, "--format", "json")
 
@@ -160,18 +162,26 @@ def test_a_list_of_options_does_not_poison_the_store(place: Workplace) -> None:
     assert place.query("select load from launch") == [(None,)]
 
 
-@pytest.mark.parametrize("what", ["sample_block", "launch"])
-def test_a_time_whose_samples_are_gone_is_no_pass(place: Workplace, what: str) -> None:
+def test_a_time_whose_launches_are_gone_is_no_pass(place: Workplace) -> None:
     measure = {**FAST_MEASURE, "launches": 3, "passes": ["timing"]}
     spec = place.spec(place.program("net"), measure=measure)
     assert place.run("run", spec).code in (0, 6)
     with contextlib.closing(sqlite3.connect(place.store)) as store, store:
         store.execute("delete from sample_block")
-        if what == "launch":
-            store.execute("delete from launch")
+        store.execute("delete from launch")
     row = case_of(place.report(), "net")
     assert (row["timing"], row["verdict"]) == ("inconclusive", "inconclusive")
     assert any("not in the store" in note for note in row["notes"])
+
+
+def test_a_launch_whose_samples_are_gone_is_told_as_damaged(place: Workplace) -> None:
+    spec = place.spec(place.program("net"), measure={**FAST_MEASURE, "passes": ["timing"]})
+    assert place.run("run", spec).code in (0, 6)
+    with contextlib.closing(sqlite3.connect(place.store)) as store, store:
+        store.execute("delete from sample_block")
+    finished = place.run("report", "latest")
+    assert finished.code == 3, finished
+    assert "is damaged" in finished.err
 
 
 def test_a_runner_that_ends_its_agent_is_a_row(place: Workplace) -> None:
