@@ -28,12 +28,14 @@ class ToolchainOptions(StoreOptions, total=False):
     """What makes artifacts.
 
     `jobs`: artifacts made at a time. `plugin`: files with models, recipes, engines or metrics.
-    `python`: the interpreter whose torch makes artifacts; default: this one.
+    `python`: the interpreter whose torch makes artifacts; default: this one. `trust`: .pt2 files may
+    run the code that they hold.
     """
 
     jobs: int
     plugin: Paths
     python: str | Path
+    trust: bool
 
 
 class LaunchOptions(ToolchainOptions, total=False):
@@ -42,6 +44,7 @@ class LaunchOptions(ToolchainOptions, total=False):
     `label`: kept with the run. `launch_timeout`: with unit ("30s"). `library`: shared libraries
     with delegates or kernels. `memory_limit`: in bytes, or with unit ("500MB"). `rebuild`: makes
     artifacts again. `report`: files that get the report, too; their endings name the formats.
+    `sandbox`: "on", "required" or "off"; default: on for commands and for libraries given by path.
     """
 
     label: Mapping[str, str]
@@ -50,6 +53,7 @@ class LaunchOptions(ToolchainOptions, total=False):
     memory_limit: int | str
     rebuild: bool
     report: Paths
+    sandbox: str
 
 
 class RunOptions(LaunchOptions, total=False):
@@ -152,14 +156,15 @@ class CompareOptions(LaunchOptions, ModelOptions, IterationOptions, total=False)
     """What assay.compare takes.
 
     `budget`: of all pairs but the confirmation, with unit. `duet`: both sides at once, where that
-    answers sooner. `matters`: the least change that matters, percent. `metric`: which decides.
-    `most_pairs`: 10 to 80. `no_canary`, `no_pinning`: leave these out. `resume`: the id of a
+    answers sooner. `matters`: the least change that matters, percent. `measure_identical`: measures
+    two files of one content, too. `metric`: which decides. `most_pairs`: 10 to 80. `no_canary`, `no_pinning`: leave these out. `resume`: the id of a
     comparison that was stopped, or "latest".
     """
 
     budget: str
     duet: bool
     matters: float
+    measure_identical: bool
     metric: str
     most_pairs: int
     no_canary: bool
@@ -285,9 +290,7 @@ def flags_from_options(options: Mapping[str, Any]) -> list[str]:
         if value is None or value is False:
             continue
         flag, words = _WRITERS.get(name, (_flag_from_name(name), _words))
-        flags += (
-            [flag] if value is True else [part for word in words(value) for part in (flag, word)]
-        )
+        flags += [flag] if value is True else [f"{flag}={word}" for word in words(value)]
     return flags
 
 
