@@ -28,8 +28,8 @@ class ToolchainOptions(StoreOptions, total=False):
     """What makes artifacts.
 
     `jobs`: artifacts made at a time. `plugin`: files with models, recipes, engines or metrics.
-    `python`: the interpreter whose torch makes artifacts; default: this one. `trust`: .pt2 files may
-    run the code that they hold.
+    `python`: the interpreter whose torch makes artifacts; default: this one. `trust`: .pt2 files
+    may run the code that they hold.
     """
 
     jobs: int
@@ -157,8 +157,8 @@ class CompareOptions(LaunchOptions, ModelOptions, IterationOptions, total=False)
 
     `budget`: of all pairs but the confirmation, with unit. `duet`: both sides at once, where that
     answers sooner. `matters`: the least change that matters, percent. `measure_identical`: measures
-    two files of one content, too. `metric`: which decides. `most_pairs`: 10 to 80. `no_canary`, `no_pinning`: leave these out. `resume`: the id of a
-    comparison that was stopped, or "latest".
+    two files of one content, too. `metric`: which decides. `most_pairs`: 10 to 80. `no_canary`,
+    `no_pinning`: leave these out. `resume`: the id of a comparison that was stopped, or "latest".
     """
 
     budget: str

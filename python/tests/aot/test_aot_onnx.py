@@ -4,6 +4,7 @@ import json
 
 import pytest
 from aot_requests import build, reference, sqnr_db
+from processor import NEEDS_VNNI
 
 onnx = pytest.importorskip("onnx")
 ort = pytest.importorskip("onnxruntime")
@@ -57,10 +58,10 @@ def built(server, factory, tmp_path_factory):
     [
         ("fp32", "float32", 90),
         ("fp16", "qdq-fp16", 50),
-        ("int8", "qdq", 30),
-        ("int8-dynamic", "qdq-dynamic", 90),
-        ("int8", "float32", 15),
-        ("int8-dynamic", "float32", 15),
+        pytest.param("int8", "qdq", 30, marks=NEEDS_VNNI),
+        pytest.param("int8-dynamic", "qdq-dynamic", 90, marks=NEEDS_VNNI),
+        pytest.param("int8", "float32", 15, marks=NEEDS_VNNI),
+        pytest.param("int8-dynamic", "float32", 15, marks=NEEDS_VNNI),
     ],
 )
 def test_the_program_answers_like_its_reference(built, name, expected, least_db):

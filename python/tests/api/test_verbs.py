@@ -36,10 +36,10 @@ def test_flags_are_those_of_the_command_line():
         }
     )
     assert " ".join(flags) == (
-        "--recipe a --recipe b --threads 2 --profile --time-budget 5s --option load_mode=mmap "
-        "--option workspace=true,2 --input-shape 1,3 --input-shape 4 --dimension batch=2 "
-        "--inputs x.npz --parity --label branch=main --for 2s "
-        '--args {"width": 2} --scenario gap=0ms,5ms'
+        "--recipe=a --recipe=b --threads=2 --profile --time-budget=5s --option=load_mode=mmap "
+        "--option=workspace=true,2 --input-shape=1,3 --input-shape=4 --dimension=batch=2 "
+        "--inputs=x.npz --parity --label=branch=main --for=2s "
+        '--args={"width": 2} --scenario=gap=0ms,5ms'
     )
 
 
