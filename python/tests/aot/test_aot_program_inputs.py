@@ -76,7 +76,7 @@ def test_a_format_that_tells_nothing_wants_shapes(tmp_path):
     program = tmp_path / "net.toy"
     program.write_text("{}")
     assert read_signature(program) is None
-    with pytest.raises(RequestError, match="give .* --input-shape 1,8"):
+    with pytest.raises(RequestError, match=r"give .* --input-shape 1,8"):
         bind_inputs(None, None, {})
     assert bind_inputs(None, [InputSpec((1, 4))], {})[0].shape == (1, 4)
 
