@@ -57,8 +57,8 @@ def command(tmp_path):
     script = tmp_path / "runner"
     package = Path(__file__).parents[2]
     script.write_text(
-        f'#!/bin/sh\nPYTHONSAFEPATH=1 PYTHONPATH="{package}" exec "{sys.executable}" -m assay.engines '
-        f'"{tmp_path}/mine.py:MyEngine" "$@"\n'
+        f'#!/bin/sh\nexport PYTHONSAFEPATH=1 PYTHONPATH="{package}"\n'
+        f'exec "{sys.executable}" -m assay.engines "{tmp_path}/mine.py:MyEngine" "$@"\n'
     )
     script.chmod(0o755)
     return script
