@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from availability import need_engine
+from availability import NEEDS_VNNI, need_engine
 from driver import Document, Finished, Workplace
 from programs import FACTORY
 
@@ -49,11 +49,6 @@ def layers_of(finished: Finished) -> tuple[Document, dict[str, Document]]:
 
 def worst(layers: dict[str, Document], measure: str, part: str) -> str:
     return max(layers, key=lambda name: layers[name][measure][part])
-
-
-# Without these instructions ONNX Runtime adds products of 8 bits in 16 bits, which saturate.
-HAS_VNNI = "vnni" in Path("/proc/cpuinfo").read_text(encoding="utf-8")
-NEEDS_VNNI = pytest.mark.skipif(not HAS_VNNI, reason="this processor's int8 products saturate")
 
 
 @pytest.mark.engine

@@ -11,6 +11,7 @@ from types import MappingProxyType
 import numpy as np
 import pytest
 from availability import (
+    NEEDS_VNNI,
     find_engines,
     find_missing_recipes,
     list_engines,
@@ -284,6 +285,7 @@ def test_toolchains_work_side_by_side(place: Workplace) -> None:
     assert len({document["model"]["weights_sha256"] for document in documents}) == 1
 
 
+@NEEDS_VNNI
 @pytest.mark.engine
 def test_the_error_of_a_quantized_network_is_followed_through_its_layers(place: Workplace) -> None:
     factory = place.folder / "factory.py"
