@@ -50,8 +50,8 @@ def test_a_recipe_and_its_program_keep_their_own_manifests_in_one_run(
     program = program_of_the_recipe(scripted)
     both = scripted.spec(MADE, program, recipes=[RECIPE], engines=[ENGINE, "fake"])
     report = scripted.run("run", both, "--format", "json").json()
-    assert case_of(report, "net")["metrics"]["delegated_ratio"]["value"] == 1.0
-    assert "delegated_ratio" not in case_of(report, "program.fake")["metrics"]
+    assert case_of(report, "net:net")["metrics"]["delegated_ratio"]["value"] == 1.0
+    assert "delegated_ratio" not in case_of(report, "program")["metrics"]
 
 
 def test_a_calibration_heads_only_what_began_after_it(place: Workplace) -> None:
