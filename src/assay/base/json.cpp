@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <iterator>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -51,7 +52,7 @@ class DocumentBuilder : public nlohmann::json_sax<Json> {
  public:
   explicit DocumentBuilder(std::string_view text) : text_(text), reached_(text.data()) {}
 
-  [[nodiscard]] FollowedText begin() { return {text_.data(), &reached_}; }
+  [[nodiscard]] FollowedText begin() { return {std::to_address(text_.begin()), &reached_}; }
   [[nodiscard]] FollowedText end() { return {text_.data() + text_.size(), &reached_}; }
   [[nodiscard]] const std::string& problem() const { return problem_; }
   [[nodiscard]] Json take() { return std::move(root_); }
@@ -103,7 +104,7 @@ class DocumentBuilder : public nlohmann::json_sax<Json> {
   };
 
   [[nodiscard]] std::ptrdiff_t line_of(const char* at) const {
-    return 1 + std::count(text_.data(), at, '\n');
+    return 1 + std::count(std::to_address(text_.begin()), at, '\n');
   }
 
   bool refuse(std::string problem) {

@@ -157,6 +157,7 @@ class CaseEvaluation {
   /// The outputs were held against nothing: no pass comes of that.
   Status tell_nothing_compared() {
     std::vector<std::string> reasons;
+    reasons.reserve(scene_.settings.against.size());
     for (const auto& kind : scene_.settings.against) {
       reasons.push_back(fmt::format(
           "{} ({})", kind, why_missing(kind).value_or(why_never_made(prepared_.cell, kind))));

@@ -173,7 +173,8 @@ class AnswerReader {
   Status take_measurement(const Frame& reply) {
     ASSAY_ASSIGN_OR_RETURN(auto measurement, wire::body_from_answer<Measurement>(reply));
     ASSAY_ASSIGN_OR_RETURN(measurement.samples, wire::samples_from_blob(reply.blob));
-    const auto left_ns = wall_ns_ - wire::load_ns_from_report(*yield_.launch.load);
+    const auto load_ns = yield_.launch.load ? wire::load_ns_from_report(*yield_.launch.load) : 0;
+    const auto left_ns = wall_ns_ - load_ns;
     ASSAY_RETURN_IF_ERROR(wire::check_measurement(measurement, order_.plan, left_ns));
     yield_.launch.measurement = std::move(measurement);
     return {};
@@ -181,8 +182,9 @@ class AnswerReader {
 
   Status take_outputs(const Frame& reply) {
     ASSAY_ASSIGN_OR_RETURN(const auto body, wire::body_from_answer<wire::InferReply>(reply));
-    ASSAY_RETURN_IF_ERROR(wire::check_infer_reply(body, infer_message(order_),
-                                                  yield_.launch.load->outputs.size(), reply.blob));
+    const auto outputs = yield_.launch.load ? yield_.launch.load->outputs.size() : 0;
+    ASSAY_RETURN_IF_ERROR(
+        wire::check_infer_reply(body, infer_message(order_), outputs, reply.blob));
     yield_.differing_elements = body.differing_elements;
     yield_.outputs = reply.blob;
     return {};

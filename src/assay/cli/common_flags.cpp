@@ -238,6 +238,7 @@ void ToolchainFlags::declare_sources(CLI::App& app) {
 
 std::vector<std::string> ToolchainFlags::plugin_files() const {
   std::vector<std::string> files;
+  files.reserve(plugins.size());
   for (const auto& plugin : plugins) {
     files.push_back(std::filesystem::absolute(plugin).lexically_normal().string());
   }

@@ -45,8 +45,8 @@ Result<ExitCode> execute_run(const RunOptions& options) {
   }
   if (options.spec_file.starts_with('{')) {
     ASSAY_ASSIGN_OR_RETURN(const auto document, parse_json(options.spec_file, "the spec"));
-    ASSAY_ASSIGN_OR_RETURN(auto context, options.flags.toolchain.context("the spec"));
-    ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_from_json(document, std::move(context)));
+    ASSAY_ASSIGN_OR_RETURN(const auto context, options.flags.toolchain.context("the spec"));
+    ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_from_json(document, context));
     return execute_spec(spec, options.flags);
   }
   ASSAY_ASSIGN_OR_RETURN(auto context, options.flags.toolchain.context(options.spec_file));

@@ -33,7 +33,8 @@ CaseSummary cell_of(const std::string& recipe, const std::string& engine, double
   add_timing(cell, steady_ns, 0.02, 10, 50);
   add_memory(cell, 13'800'000);
   add_accuracy(cell, sqnr_db, sqnr_db);
-  for (auto& stage : cell.memory->stages) {
+  auto& memory = cell.memory.emplace(cell.memory.value_or(MemoryReport{}));
+  for (auto& stage : memory.stages) {
     for (const auto* part : {"program_files", "other_files", "shared_memory", "stack",
                              "declared.the arena that the planner of the method allocates"}) {
       stage.parts.push_back({part, 123'456'789});
@@ -61,13 +62,14 @@ ProfileBreakdown opaque_breakdown(double method_ns) {
 
 void add_many_layers(CaseSummary& cell) {
   add_attribution(cell);
-  const auto layer = cell.attribution->layers[1];
-  cell.attribution->layers.clear();
+  auto& attribution = cell.attribution.emplace(cell.attribution.value_or(Attribution{}));
+  const auto layer = attribution.layers.at(1);
+  attribution.layers.clear();
   for (int i = 0; i < kLayers; ++i) {
     auto next = layer;
     next.origin.module = fmt::format(
         "backbone.features.{}.inverted_residual.squeeze_excitation.activation_post_process", i);
-    cell.attribution->layers.push_back(std::move(next));
+    attribution.layers.push_back(std::move(next));
   }
 }
 

@@ -196,6 +196,7 @@ Status Expander::bind_models() {
 // Models whose short names are the same get names that tell them apart.
 void Expander::name_models() {
   std::vector<std::string> refs;
+  refs.reserve(models_.size());
   for (const auto& bound : models_) {
     refs.push_back(bound.model.ref);
   }

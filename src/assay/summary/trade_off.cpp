@@ -148,7 +148,13 @@ bool is_before(const TradeOffPoint& a, const TradeOffPoint& b) {
   }
   const double a_accuracy = number_from_estimate(a.accuracy);
   const double b_accuracy = number_from_estimate(b.accuracy);
-  return std::isnan(b_accuracy) ? !std::isnan(a_accuracy) : a_accuracy > b_accuracy;
+  if (std::isnan(a_accuracy) != std::isnan(b_accuracy)) {
+    return std::isnan(b_accuracy);
+  }
+  if (a_accuracy != b_accuracy && !std::isnan(a_accuracy)) {
+    return a_accuracy > b_accuracy;
+  }
+  return a.case_index < b.case_index;
 }
 
 std::string text_of_accuracy(const TradeOffPoint& point, std::string_view metric) {
@@ -211,7 +217,7 @@ TradeOff trade_off_of(const std::vector<const CaseSummary*>& cells, const Accura
                                   .keeps_accuracy = keeps_accuracy(*cell)});
     }
   }
-  std::ranges::stable_sort(trade_off.points, is_before);
+  std::ranges::sort(trade_off.points, is_before);
   mark_front(trade_off.points);
   trade_off.text = text_of_fastest(trade_off, cases);
   return trade_off;

@@ -13,6 +13,7 @@
 #include <new>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -27,8 +28,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "assay/base/result.h"
 #include "assay/base/file_descriptor.h"
+#include "assay/base/result.h"
 #include "assay/record/sandbox.h"
 #include "assay/supervise/sandbox_abilities.h"
 #include "assay/supervise/sandbox_filter.h"

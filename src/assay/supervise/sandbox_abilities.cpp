@@ -86,8 +86,8 @@ SandboxAbilities try_all() {
 }  // namespace
 
 const SandboxAbilities& sandbox_abilities() {
-  static const SandboxAbilities kAbilities = try_all();
-  return kAbilities;
+  static const SandboxAbilities abilities = try_all();
+  return abilities;
 }
 
 int unshare_namespaces() {

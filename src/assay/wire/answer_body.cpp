@@ -34,7 +34,7 @@ Status check_is_kept(const Json& sent, const Json& read, const std::string& path
     for (const auto& [name, value] : read.items()) {
       if (const auto found = sent.find(name); found != sent.end()) {
         ASSAY_RETURN_IF_ERROR(
-            check_is_kept(*found, value, path.empty() ? name : path + "." + name));
+            check_is_kept(*found, value, path.empty() ? name : fmt::format("{}.{}", path, name)));
       }
     }
     return {};

@@ -10,6 +10,7 @@
 #include <expected>
 #include <filesystem>
 #include <fmt/format.h>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <string>
@@ -207,7 +208,7 @@ Result<double> time_ns_from_text(std::string_view text, const CommandProgram& pr
   constexpr double kMostNs = 24.0 * 3600 * 1e9;
   double number = 0;
   const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  const auto [rest, error] = std::from_chars(std::to_address(text.begin()), end, number);
   const double ns = number * program.unit_ns;
   if (error == std::errc() && rest == end && ns >= 0 && ns <= kMostNs && !std::signbit(number)) {
     return ns;

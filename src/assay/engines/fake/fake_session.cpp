@@ -174,6 +174,8 @@ FakeSession::FakeSession(FakeProgram program, LoadReport report, int slowdown)
   }
 }
 
+// What throws is left out.
+// NOLINTNEXTLINE(bugprone-exception-escape)
 FakeSession::~FakeSession() {
   if (program_.misbehavior.at == Moment::kUnload && program_.misbehavior.deed != Deed::kThrow) {
     [[maybe_unused]] const auto status = misbehave(program_.misbehavior);
