@@ -201,12 +201,12 @@ SandboxReport report_from(const SandboxAbilities& abilities, SandboxMode mode) {
 
 /// Ends this process as another one ended.
 [[noreturn]] void end_as(int status) {
-  if (WIFSIGNALED(status)) {
-    ::signal(WTERMSIG(status), SIG_DFL);
+  if (WIFSIGNALED(status)) {              // NOLINT(misc-include-cleaner): of sys/wait.h
+    ::signal(WTERMSIG(status), SIG_DFL);  // NOLINT(misc-include-cleaner)
     ::kill(::getpid(), WTERMSIG(status));
     ::pause();
   }
-  ::_exit(WEXITSTATUS(status));
+  ::_exit(WEXITSTATUS(status));  // NOLINT(misc-include-cleaner)
 }
 
 /// A process that only waits holds no pipe open.
@@ -337,7 +337,7 @@ int Sandbox::enter_namespaces() const {
 
 /// Ends what the program left behind, and counts it.
 void Sandbox::serve_as_init() const {
-  while (::waitpid(-1, nullptr, WNOHANG) > 0) {  // Those that have ended by themselves.
+  while (::waitpid(-1, nullptr, WNOHANG) > 0) {  // NOLINT(misc-include-cleaner)
   }
   ::kill(-1, SIGKILL);
   int left = 0;
