@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "assay/base/result.h"
 #include "assay/base/file_descriptor.h"
+#include "assay/base/result.h"
 #include "assay/record/sandbox.h"
 
 namespace assay {

@@ -19,10 +19,10 @@
 #include <unistd.h>
 
 #include "assay/base/enum_names.h"
-#include "assay/base/json.h"
-#include "assay/base/result.h"
 #include "assay/base/file_descriptor.h"
+#include "assay/base/json.h"
 #include "assay/base/pipe.h"
+#include "assay/base/result.h"
 #include "assay/wire/channel.h"
 #include "assay/wire/frame.h"
 
