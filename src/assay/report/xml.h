@@ -8,7 +8,7 @@
 
 namespace assay::report {
 
-using XmlAttributes = std::vector<std::pair<std::string_view, std::string>>;
+using XmlAttributes = std::vector<std::pair<std::string, std::string>>;
 
 /// Text as the content of an element or attribute. XML 1.0 has no control characters at all, not
 /// even as references: they are left out.
