@@ -9,8 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "assay/record/attribution.h"
 #include "assay/record/axes.h"
 #include "assay/record/conformance.h"
+#include "assay/record/launch.h"
+#include "assay/record/metric.h"
 #include "assay/record/profile.h"
 #include "assay/record/summary.h"
 #include "assay/record/trade_off.h"

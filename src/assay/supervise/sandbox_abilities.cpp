@@ -49,6 +49,15 @@ bool map_id(const char* path, unsigned id) {
   return write_text(path, begin, static_cast<std::size_t>(end - begin));
 }
 
+/// Waits for a child and gives its exit code; EPERM where it was not born or was killed.
+int exit_code_of(pid_t child) {
+  int status = 0;
+  while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  // NOLINTNEXTLINE(misc-include-cleaner): the macros are of sys/wait.h
+  return child > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : EPERM;
+}
+
 /// Does in a child all that a box does with namespaces.
 int try_namespaces() {
   const pid_t outer = ::fork();
@@ -60,14 +69,9 @@ int try_namespaces() {
     if (inner == 0) {
       ::_exit(mount_private_view("/tmp"));
     }
-    int status = 0;
-    ::waitpid(inner, &status, 0);
-    ::_exit(inner > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : EPERM);
+    ::_exit(exit_code_of(inner));
   }
-  int status = 0;
-  while (outer > 0 && ::waitpid(outer, &status, 0) < 0 && errno == EINTR) {
-  }
-  return outer > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : EPERM;
+  return exit_code_of(outer);
 }
 
 SandboxAbilities try_all() {

@@ -23,7 +23,6 @@
 #include "assay/base/result.h"
 #include "assay/base/suggest.h"
 #include "assay/engine/session.h"
-#include "assay/tensor/tensor.h"
 
 namespace assay::command {
 namespace {
