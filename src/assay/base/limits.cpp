@@ -4,8 +4,10 @@
 #include <cerrno>
 #include <cstring>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <sys/resource.h>
 
@@ -24,6 +26,7 @@ struct Limit {
 
 constexpr auto kLimits = std::to_array<Limit>({
     {EMFILE, RLIMIT_NOFILE, "open {} files", "-n"},
+    {EAGAIN, RLIMIT_AS, "have {} kB of addresses", "-v", 1024},  // For the stack of a thread.
     {EAGAIN, RLIMIT_NPROC, "have {} processes and threads", "-u"},
     {ENOMEM, RLIMIT_AS, "have {} kB of addresses", "-v", 1024},
     {EFBIG, RLIMIT_FSIZE, "write files of {} kB", "-f", 1024},
@@ -32,18 +35,20 @@ constexpr auto kLimits = std::to_array<Limit>({
 }  // namespace
 
 std::string text_from_errno(int cause) {
-  std::string text = std::strerror(cause);
+  std::vector<std::string> limits;
   for (const auto& limit : kLimits) {
     rlimit current{};
     if (limit.cause == cause &&
         ::getrlimit(static_cast<__rlimit_resource_t>(limit.resource), &current) == 0 &&
         current.rlim_cur != RLIM_INFINITY) {
-      text += fmt::format("; this process may {} (ulimit {}): raise that limit",
-                          fmt::format(fmt::runtime(limit.may), current.rlim_cur / limit.divisor),
-                          limit.flag);
+      limits.push_back(fmt::format(
+          "{} (ulimit {})", fmt::format(fmt::runtime(limit.may), current.rlim_cur / limit.divisor),
+          limit.flag));
     }
   }
-  return text;
+  return limits.empty() ? std::strerror(cause)
+                        : fmt::format("{}; this process may {}: raise that limit",
+                                      std::strerror(cause), fmt::join(limits, " and "));
 }
 
 ErrorCode code_from_errno(int cause) {

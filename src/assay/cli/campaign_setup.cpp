@@ -122,6 +122,12 @@ Result<CampaignSettings> campaign_settings(const Spec& spec, const CampaignFlags
       .sandbox = sandbox};
 }
 
+std::vector<std::string> references_in(const std::vector<SpecEngine>& engines) {
+  std::vector<std::string> references(engines.size());
+  std::ranges::transform(engines, references.begin(), &SpecEngine::reference);
+  return references;
+}
+
 /// A library's engine is one that there is.
 Status check_libraries(const std::vector<std::string>& libraries,
                        const std::vector<EngineBuild>& installed) {
@@ -217,6 +223,7 @@ Result<CampaignRequest> plan_campaign(const Spec& spec, const CampaignFlags& fla
   flags.toolchain.apply();
   auto environment = read_environment();
   auto installed = find_installed_builds(assay_home());
+  ASSAY_RETURN_IF_ERROR(check_search(installed, references_in(spec.engines)));
   ASSAY_RETURN_IF_ERROR(check_libraries(flags.run.libraries, installed.builds));
   ASSAY_ASSIGN_OR_RETURN(auto expansion,
                          expand(spec, {.device_class = environment.device_class,

@@ -64,7 +64,9 @@ Result<Json> ask(const stdfs::path& runner) {
       {.argv = {runner.string(), "--describe"}, .env = {}, .stderr_file = words.string()},
       kDescribeTimeout);
   if (!output) {
-    return fail(ErrorCode::kUnavailable, output.error().message);
+    const bool is_exhausted = output.error().code == ErrorCode::kExhausted;
+    return fail(is_exhausted ? ErrorCode::kExhausted : ErrorCode::kUnavailable,
+                output.error().message);
   }
   auto details = parse_json(output->output, runner.string());
   if (output->exit_code != 0 || !details || !details->is_object() || !details->contains("name")) {

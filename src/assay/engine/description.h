@@ -8,7 +8,7 @@
 
 namespace assay {
 
-/// Asks a runner to describe itself. Errors: kUnavailable with what went wrong.
+/// Asks a runner to describe itself. Errors: kUnavailable with what went wrong, kExhausted.
 Result<EngineBuild> describe_runner(const std::filesystem::path& runner);
 
 /// Descriptions kept from command to command: one of an engine in Python takes as long as its

@@ -7,6 +7,8 @@
 #include <future>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -35,6 +37,11 @@ std::filesystem::path registry_file(const std::filesystem::path& home) {
 struct Registry {
   std::vector<EngineBuild> builds;
   std::vector<MissingEngine> damaged;  ///< Entries that cannot be read, or the file.
+
+  [[nodiscard]] std::optional<Error> fault() const {
+    return damaged.empty() ? std::nullopt
+                           : std::optional(Error{ErrorCode::kCorrupt, damaged.front().reason});
+  }
 };
 
 std::string text_of_damage(const std::filesystem::path& file, std::string_view what) {
@@ -95,11 +102,11 @@ Registry read_registry(const std::filesystem::path& home) {
 
 /// Errors: kCorrupt where the file is damaged: writing it anew would lose what can still be mended.
 Result<std::vector<EngineBuild>> builds_to_rewrite(const std::filesystem::path& home) {
-  auto [builds, damaged] = read_registry(home);
-  if (!damaged.empty()) {
-    return fail(ErrorCode::kCorrupt, damaged.front().reason);
+  auto registry = read_registry(home);
+  if (auto fault = registry.fault()) {
+    return std::unexpected(*std::move(fault));
   }
-  return builds;
+  return std::move(registry.builds);
 }
 
 Status write_registry(const std::filesystem::path& home, const std::vector<EngineBuild>& builds) {
@@ -158,6 +165,9 @@ void add_described(const Candidate& candidate, Result<EngineBuild> build,
                    InstalledBuilds& installed) {
   const auto& [runner, name, label] = candidate;
   if (!build) {
+    if (build.error().code == ErrorCode::kExhausted) {
+      installed.fault = build.error();
+    }
     installed.missing.push_back({label.empty() ? name : name + "@" + label, build.error().message});
     return;
   }
@@ -165,6 +175,12 @@ void add_described(const Candidate& candidate, Result<EngineBuild> build,
     build->label = label;
   }
   installed.builds.push_back(std::move(*build));
+}
+
+auto find_build(const std::vector<EngineBuild>& builds, const std::string& reference) {
+  return std::ranges::find_if(builds, [&reference](const EngineBuild& build) {
+    return build.reference() == reference || build.name == reference;
+  });
 }
 
 }  // namespace
@@ -176,7 +192,11 @@ InstalledBuilds find_installed_builds(const std::filesystem::path& home,
   InstalledBuilds installed;
   const auto registry = read_registry(home);
   installed.missing = registry.damaged;
+  installed.fault = registry.fault();
   auto beside = runners_beside(executable_folder());
+  if (!beside) {
+    installed.fault = beside.error();
+  }
   auto candidates = beside.value_or(std::vector<Candidate>());
   for (const auto& build : registry.builds) {
     candidates.push_back({build.runner, build.name, build.label});
@@ -205,12 +225,19 @@ InstalledBuilds find_installed_builds(const std::filesystem::path& home,
   return installed;
 }
 
-Result<EngineBuild> get_build(const InstalledBuilds& installed, const std::string& reference) {
-  const auto matches = [&reference](const EngineBuild& build) {
-    return build.reference() == reference || build.name == reference;
+Status check_search(const InstalledBuilds& installed, std::span<const std::string> references) {
+  const auto is_found = [&installed](const std::string& reference) {
+    return find_build(installed.builds, reference) != installed.builds.end();
   };
-  if (const auto found = std::ranges::find_if(installed.builds, matches);
-      found != installed.builds.end()) {
+  if (installed.fault && (installed.fault->code == ErrorCode::kExhausted ||
+                          !std::ranges::all_of(references, is_found))) {
+    return std::unexpected(*installed.fault);
+  }
+  return {};
+}
+
+Result<EngineBuild> get_build(const InstalledBuilds& installed, const std::string& reference) {
+  if (const auto found = find_build(installed.builds, reference); found != installed.builds.end()) {
     return *found;
   }
   const auto missing = std::ranges::find(installed.missing, reference, &MissingEngine::name);

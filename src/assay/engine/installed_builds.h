@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,14 +25,20 @@ enum class Descriptions : std::uint8_t { kKept, kAskedAnew };
 struct InstalledBuilds {
   std::vector<EngineBuild> builds;
   std::vector<MissingEngine> missing;
+  std::optional<Error> fault;  ///< For which the search saw less than there may be.
 };
 
 /// Every usable engine build: the runners beside the running executable, and those that `assay
 /// engine add` registered under `home`. Each runner is asked to describe itself, or its description
 /// is kept (description.h); one that cannot is listed as missing with its reason, and so are the
-/// entries of a damaged registry. `details` of a build is its EngineDescription as JSON.
+/// entries of a damaged registry. `details` of a build is its EngineDescription as JSON. A damaged
+/// registry, a folder that cannot be listed and a limit of the system are the `fault`.
 InstalledBuilds find_installed_builds(const std::filesystem::path& home,
                                       Descriptions descriptions = Descriptions::kKept);
+
+/// Errors: the fault of the search, where it ran out of something or one of `references` ("name" or
+/// "name@label") was not found. Then an engine that is not there would be blamed in vain.
+Status check_search(const InstalledBuilds& installed, std::span<const std::string> references);
 
 /// A build by "executorch@mine" or, for the first of that engine, "executorch".
 /// Errors: kNotFound with did-you-mean, kUnavailable with the reason for an engine that is missing.

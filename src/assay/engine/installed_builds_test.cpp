@@ -72,6 +72,17 @@ TEST(InstalledBuilds, NameTheEntryOfTheRegistryThatIsLost) {
   const auto lost = get_build(installed, "executorch@lost");
   EXPECT_EQ(lost.error().code, ErrorCode::kUnavailable);
   EXPECT_THAT(lost.error().message, HasSubstr("engines.json' is damaged"));
+  const std::vector<std::string> kept = {"executorch@kept"};
+  EXPECT_TRUE(check_search(installed, kept));
+  const std::vector<std::string> all = {"executorch@kept", "executorch@lost"};
+  EXPECT_EQ(check_search(installed, all).error().code, ErrorCode::kCorrupt);
+}
+
+TEST(InstalledBuilds, BlameTheLimitThatEndedTheSearch) {
+  InstalledBuilds installed{.builds = {{.name = "fake", .label = "1"}}};
+  installed.fault = Error{.code = ErrorCode::kExhausted, .message = "Too many open files"};
+  const std::vector<std::string> found = {"fake"};
+  EXPECT_EQ(check_search(installed, found).error().message, "Too many open files");
 }
 
 TEST(InstalledBuilds, ReplaceABuildOfTheSameReference) {

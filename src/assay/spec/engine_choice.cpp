@@ -41,10 +41,6 @@ const EngineBuild* find_build(Builds installed, const SpecEngine& wanted) {
   return found == installed.end() ? nullptr : &*found;
 }
 
-std::string text_of(const SpecEngine& engine) {
-  return engine.label.empty() ? engine.name : engine.name + "@" + engine.label;
-}
-
 std::string describe_unavailable(const std::string& engine, Builds installed) {
   std::vector<std::string> references;
   references.reserve(installed.size());
@@ -61,12 +57,12 @@ EngineChoice choose_engine(const SpecEngine& wanted, const Recipe& recipe, Build
   const EngineBuild imagined{.name = wanted.name, .label = wanted.label};
   const auto& judged = build == nullptr ? imagined : *build;
   EngineChoice choice{.name = wanted.name,
-                      .reference = build == nullptr ? text_of(wanted) : build->reference(),
+                      .reference = build == nullptr ? wanted.reference() : build->reference(),
                       .refusal = {}};
   if (!is_fit(judged, recipe)) {
     choice.refusal = describe_misfit(judged, recipe);
   } else if (build == nullptr) {
-    choice.refusal = describe_unavailable(text_of(wanted), installed);
+    choice.refusal = describe_unavailable(wanted.reference(), installed);
   }
   return choice;
 }

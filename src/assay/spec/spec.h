@@ -36,6 +36,8 @@ struct SpecModel {
 struct SpecEngine {
   std::string name;
   std::string label;
+
+  [[nodiscard]] std::string reference() const { return label.empty() ? name : name + "@" + label; }
 };
 
 /// What the memory pass repeats; 0: not that.
