@@ -89,8 +89,7 @@ def gain_namespace() -> None:
 
 def leave_daemons() -> None:
     for _ in range(3):
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        subprocess.Popen(["sleep", "1000"], start_new_session=True, **quiet)
+        subprocess.Popen(["sleep", "1000"], start_new_session=True)  # It holds stdout open.
 
 
 ATTACKS: dict[str, Callable[[], None]] = {

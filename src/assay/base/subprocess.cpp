@@ -23,6 +23,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -131,6 +132,7 @@ Result<Subprocess> Subprocess::start(const Options& options) {
   }
   process.stdin_ = std::move(in.write_end);
   process.stdout_ = std::move(out.read_end);
+  process.ended_ = FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, process.pid_, 0)));
   return process;
 }
 
@@ -140,6 +142,7 @@ Subprocess& Subprocess::operator=(Subprocess&& other) noexcept {
   std::swap(pid_, other.pid_);
   std::swap(stdin_, other.stdin_);
   std::swap(stdout_, other.stdout_);
+  std::swap(ended_, other.ended_);
   std::swap(is_at_end_, other.is_at_end_);
   std::swap(buffer_, other.buffer_);
   std::swap(searched_, other.searched_);
@@ -168,6 +171,29 @@ Status Subprocess::write(std::string_view text) {
 
 void Subprocess::close_stdin() { stdin_.close(); }
 
+Subprocess::Readiness Subprocess::wait_for_output(std::chrono::milliseconds timeout) const {
+  std::array<pollfd, 2> files = {pollfd{.fd = stdout_.get(), .events = POLLIN, .revents = 0},
+                                 pollfd{.fd = ended_.get(), .events = POLLIN, .revents = 0}};
+  int ready = ::poll(files.data(), files.size(), static_cast<int>(timeout.count()));
+  if (ready > 0 && files.front().revents == 0) {
+    // It has ended since stdout was looked at, perhaps with a last word.
+    ready = ::poll(files.data(), 1, 0);
+    return ready > 0 ? Readiness::kOutput : Readiness::kEnd;
+  }
+  if (ready < 0 && errno != EINTR) {
+    return Readiness::kError;
+  }
+  // After a signal, the caller looks at what it asks for.
+  return ready > 0 ? Readiness::kOutput : Readiness::kNothing;
+}
+
+/// The last line may lack its end.
+std::optional<std::string> Subprocess::finish() {
+  is_at_end_ = true;
+  searched_ = 0;
+  return buffer_.empty() ? std::nullopt : std::optional(std::exchange(buffer_, {}));
+}
+
 Result<std::optional<std::string>> Subprocess::read_line(std::chrono::milliseconds timeout) {
   const auto deadline = std::chrono::steady_clock::now() + timeout;
   while (true) {
@@ -185,25 +211,20 @@ Result<std::optional<std::string>> Subprocess::read_line(std::chrono::millisecon
     }
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
         deadline - std::chrono::steady_clock::now());
-    pollfd waiting{.fd = stdout_.get(), .events = POLLIN, .revents = 0};
-    const int ready =
-        ::poll(&waiting, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
-    if (ready == 0) {
+    const auto ready = wait_for_output(std::max(left, std::chrono::milliseconds(0)));
+    if (ready == Readiness::kNothing) {
       return std::nullopt;
     }
-    if (ready < 0) {
-      if (errno == EINTR) {
-        return std::nullopt;  // A signal: let the caller look at what it asks for.
-      }
+    if (ready == Readiness::kError) {
       return fail(ErrorCode::kInternal, fmt::format("poll: {}", std::strerror(errno)));
+    }
+    if (ready == Readiness::kEnd) {
+      return finish();
     }
     std::array<char, 1 << 16> piece{};
     const auto size = ::read(stdout_.get(), piece.data(), piece.size());
     if (size == 0) {
-      is_at_end_ = true;
-      // The last line may lack its end.
-      searched_ = 0;
-      return buffer_.empty() ? std::nullopt : std::optional(std::exchange(buffer_, {}));
+      return finish();
     }
     buffer_.append(piece.data(), size < 0 ? 0 : static_cast<std::size_t>(size));
   }

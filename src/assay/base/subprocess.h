@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -38,8 +39,10 @@ class Subprocess {
   /// Errors: kCrashed when the child no longer reads.
   Status write(std::string_view text);
   void close_stdin();
-  /// The next line without its end; nullopt at the end of stdout, or when `timeout` passed
-  /// (then is_at_end() is false). Errors: kCorrupt for a line of more than 64 MiB.
+  /// The next line without its end; nullopt at the end, or when `timeout` passed (then is_at_end()
+  /// is false). The end is that of stdout, or of the child when all that it printed is read: a
+  /// process that it left behind, which holds stdout open, is not waited for. Errors: kCorrupt for
+  /// a line of more than 64 MiB.
   Result<std::optional<std::string>> read_line(std::chrono::milliseconds timeout);
   [[nodiscard]] bool is_at_end() const { return is_at_end_; }
   void kill(int signal);
@@ -47,10 +50,16 @@ class Subprocess {
   int wait();
 
  private:
+  enum class Readiness : std::uint8_t { kNothing, kOutput, kEnd, kError };
+
   Subprocess() = default;
+  [[nodiscard]] Readiness wait_for_output(std::chrono::milliseconds timeout) const;
+  std::optional<std::string> finish();
+
   pid_t pid_ = -1;
   FileDescriptor stdin_;
   FileDescriptor stdout_;
+  FileDescriptor ended_;  ///< Readable when the child has ended.
   bool is_at_end_ = false;
   std::string buffer_;        ///< Read and not yet handed out.
   std::size_t searched_ = 0;  ///< Bytes of it that hold no end of a line.

@@ -21,6 +21,7 @@
 namespace assay {
 namespace {
 
+using testing::EndsWith;
 using testing::HasSubstr;
 
 constexpr auto kLong = std::chrono::seconds(60);
@@ -46,6 +47,16 @@ TEST(Subprocess, RefusesOutputThatDoesNotEnd) {
   const auto output = run_command({.argv = {"yes", std::string(100'000, 'x')}}, kLong);
   ASSERT_FALSE(output);
   EXPECT_EQ(output.error().code, ErrorCode::kCorrupt);
+}
+
+TEST(Subprocess, WaitsForNoProcessThatItsChildLeftBehind) {
+  // The one left behind holds stdout open; the last line has no end.
+  const auto output =
+      run_command({.argv = {"sh", "-c", "sleep 1000 & echo $!; printf done; exit 3"}}, kLong);
+  ASSERT_TRUE(output) << output.error().message;
+  EXPECT_EQ(output->exit_code, 3);
+  EXPECT_THAT(output->output, EndsWith("done\n"));
+  ::kill(std::stoi(output->output), SIGKILL);
 }
 
 /// Lowers the limit of open files to those that are open, as long as it lives.
