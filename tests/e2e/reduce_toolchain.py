@@ -1,9 +1,14 @@
 """The scripted toolchain with a network of 16 operators, which fails where two of them meet."""
 
+import sys
 import time
+from pathlib import Path
 
-import scripted_toolchain
-from scripted_toolchain import Document
+# Assay starts its toolchain with a path that leaves the script's folder out.
+sys.path.insert(0, str(Path(__file__).parent))
+
+import scripted_toolchain  # noqa: E402
+from scripted_toolchain import Document  # noqa: E402
 
 NODES = [f"op{index}" for index in range(16)]
 CULPRITS = ("op3", "op12")
