@@ -25,6 +25,7 @@
 #include "assay/campaign/iterations.h"
 #include "assay/campaign/launch_order.h"
 #include "assay/campaign/launcher.h"
+#include "assay/campaign/listener.h"
 #include "assay/campaign/plan.h"
 #include "assay/campaign/preparation.h"
 #include "assay/campaign/stopping.h"
@@ -196,7 +197,7 @@ class Campaign {
       const auto& step = steps[i];
       if (phase != step.pass) {
         phase = step.pass;
-        tools_.listener.on_phase(name_of(step.pass), count_open(steps, i, step.pass));
+        begin_phase(steps, i);
       }
       if (!gives_reference(step)) {
         ASSAY_RETURN_IF_ERROR(judge_postponed());
@@ -204,6 +205,24 @@ class Campaign {
       ASSAY_RETURN_IF_ERROR(execute_step(steps, i));
     }
     return judge_postponed();
+  }
+
+  void begin_phase(const std::vector<Step>& steps, std::size_t first) {
+    const auto pass = steps[first].pass;
+    const auto& plan = request_.settings.launches;
+    progress_ = {.total = count_open(steps, first, pass),
+                 .is_limit = pass == Pass::kTiming && plan.least < plan.most};
+    tools_.listener.on_phase(name_of(pass), "launch", progress_);
+  }
+
+  /// A timed case that has enough, or that failed, takes the rest of its launches from the total.
+  void tell_progress(const std::vector<Step>& steps, std::size_t next, Pass pass) {
+    ++progress_.done;
+    if (pass == Pass::kTiming) {
+      progress_.total = progress_.done + count_open(steps, next, pass);
+    }
+    progress_.remaining_ns = remaining_ns(steps, next, pass);
+    tools_.listener.on_progress(progress_);
   }
 
   bool gives_reference(const Step& step) const {
@@ -241,14 +260,14 @@ class Campaign {
     }
     const auto& prepared = prepared_[step.cell];
     const auto label = label_of(prepared.cell);
-    tools_.listener.on_step_started(label);
+    tools_.listener.on_step_started(label, "");
     ASSAY_ASSIGN_OR_RETURN(auto* state, attempts_.find_or_begin(prepared, step.pass));
     ASSAY_ASSIGN_OR_RETURN(const auto order, order_for(prepared, step.pass, *state));
     ASSAY_ASSIGN_OR_RETURN(auto yield, launcher_.run(order));
     ASSAY_RETURN_IF_ERROR(attempts_.add_launch(*state, yield.launch));
     ASSAY_RETURN_IF_ERROR(conclude(prepared, step, yield, *state));
-    tools_.listener.on_step_finished(label, yield.launch.outcome, yield.launch.text,
-                                     remaining_ns(steps, index + 1, step.pass));
+    tools_.listener.on_step_finished(label, yield.launch.outcome, yield.launch.text);
+    tell_progress(steps, index + 1, step.pass);
     return {};
   }
 
@@ -365,6 +384,7 @@ class Campaign {
   std::vector<PreparedCase> prepared_;
   Attempts attempts_;
   Launcher launcher_;
+  PhaseProgress progress_;
   TemporaryFolder jobs_;  ///< Of programs that run beside.
 };
 

@@ -180,14 +180,17 @@ Status count_instructions(const CampaignRequest& request, const CampaignTools& t
   ASSAY_ASSIGN_OR_RETURN(const auto prepared, prepare_cases(request, tools));
   ASSAY_ASSIGN_OR_RETURN(const auto lock, tools.lock_device());
   std::optional<AgentClient> agent;
-  tools.listener.on_phase("instructions", static_cast<int>(prepared.size()));
+  PhaseProgress progress{.total = static_cast<int>(prepared.size())};
+  tools.listener.on_phase("instructions", "case", progress);
   for (const auto& one : prepared) {
+    tools.listener.on_progress(progress);
+    ++progress.done;
     const auto attempt = attempts.find(case_key(one.cell));
     if (!one.artifact || attempt == attempts.end() || tools.listener.should_stop()) {
       continue;
     }
     const auto label = label_of(one.cell);
-    tools.listener.on_step_started(label);
+    tools.listener.on_step_started(label, "");
     InstructionReport report{.unavailable = kNoValgrind};
     if (plan.valgrind) {
       ASSAY_ASSIGN_OR_RETURN(agent, tools.connect_agent());  // A fresh one: the last may have died.
@@ -202,8 +205,9 @@ Status count_instructions(const CampaignRequest& request, const CampaignTools& t
     ASSAY_RETURN_IF_ERROR(store_report(tools.store, attempt->second, report));
     tools.listener.on_step_finished(
         label, report.unavailable.empty() ? Outcome::kCompleted : Outcome::kSkipped,
-        report.unavailable, -1);
+        report.unavailable);
   }
+  tools.listener.on_progress(progress);
   return {};
 }
 

@@ -68,20 +68,6 @@ std::vector<std::string> reference_kinds(const CampaignRequest& request) {
   return kinds;
 }
 
-WorkshopListener workshop_listener(CampaignListener& listener) {
-  return {.on_plan = [&listener](int jobs,
-                                 int /*from_cache*/) { listener.on_phase("artifacts", jobs); },
-          .on_stage =
-              [&listener](const std::string& label, Stage stage) {
-                listener.on_step_started(fmt::format("{} ({})", label, name_of(stage)));
-              },
-          .on_done =
-              [&listener](const std::string& label, const AotReply& reply) {
-                listener.on_step_finished(label, reply.outcome, reply.text, -1);
-              },
-          .should_stop = [&listener] { return listener.should_stop(); }};
-}
-
 void hand_out(const Workpieces& pieces, const Toolchain& toolchain,
               const std::vector<std::string>& kinds, PreparedCase& prepared) {
   const auto& outcome = pieces.artifacts.at(artifact_key(prepared.cell, toolchain.id));
@@ -201,6 +187,28 @@ Case case_of_pieces(const Case& cell, std::vector<std::string> layers) {
   apart.gives_layers = false;
   apart.pieces = std::move(layers);
   return apart;
+}
+
+WorkshopListener workshop_listener(CampaignListener& listener) {
+  const auto progress = std::make_shared<PhaseProgress>();
+  return {.on_plan =
+              [&listener, progress](int jobs, int /*from_cache*/) {
+                progress->total = jobs;
+                listener.on_phase("artifacts", "program or reference", *progress);
+              },
+          .on_stage = [&listener](const std::string& label,
+                                  Stage stage) { listener.on_step_started(label, name_of(stage)); },
+          .on_done =
+              [&listener, progress](const std::string& label, const AotReply& reply) {
+                ++progress->done;
+                listener.on_step_finished(label, reply.outcome, reply.text);
+                listener.on_progress(*progress);
+              },
+          .should_stop =
+              [&listener] {
+                listener.on_wait();
+                return listener.should_stop();
+              }};
 }
 
 std::optional<AotReply> why_not_launched(const PreparedCase& prepared) {

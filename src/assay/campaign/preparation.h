@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "assay/artifact/aot_client.h"
+#include "assay/artifact/workshop.h"
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
+#include "assay/campaign/listener.h"
 #include "assay/record/case.h"
 #include "assay/record/run.h"
 #include "assay/record/subject.h"
@@ -29,6 +31,10 @@ struct PreparedCase {
   std::map<std::string, AotReply> missing_references;  ///< By kind: why it could not be made.
   std::shared_ptr<const PreparedCase> pieces;  ///< Its layers apart, where its layers are outputs.
 };
+
+/// Tells a campaign's listener how artifacts are made, as the phase "artifacts".
+/// `listener` outlives the result.
+WorkshopListener workshop_listener(CampaignListener& listener);
 
 /// The case whose program is these layers of the network, each by itself; "*": all of them.
 Case case_of_pieces(const Case& cell, std::vector<std::string> layers);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <asm-generic/ioctls.h>
+#include <cstddef>
 #include <cstdint>
 #include <fmt/format.h>
 #include <string>
@@ -10,35 +11,24 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "assay/base/clock.h"
 #include "assay/base/enum_names.h"
 #include "assay/base/log.h"
 #include "assay/base/output.h"
-#include "assay/base/text.h"
+#include "assay/campaign/listener.h"
 #include "assay/cli/interrupt.h"
+#include "assay/cli/progress_text.h"
 #include "assay/record/axes.h"
 
 namespace assay::cli {
 namespace {
 
+constexpr std::int64_t kLogIntervalNs = 60'000'000'000;
+constexpr std::int64_t kRefreshNs = 1'000'000'000;
+
 std::size_t terminal_width() {
   winsize size{};
   return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 80;
-}
-
-std::string text_from_remaining(std::int64_t ns) {
-  const auto seconds = ns / 1'000'000'000;
-  return seconds < 60 ? fmt::format("{} s left", seconds)
-                      : fmt::format("{} min {} s left", seconds / 60, seconds % 60);
-}
-
-std::string bar(int done, int total) {
-  constexpr int kCells = 20;
-  const int filled = total == 0 ? kCells : done * kCells / total;
-  std::string text;
-  for (int i = 0; i < kCells; ++i) {
-    text += i < filled ? "━" : "╌";
-  }
-  return text;
 }
 
 }  // namespace
@@ -48,32 +38,50 @@ Progress::Progress(bool is_quiet)
 
 Progress::~Progress() { clear_line(); }
 
-void Progress::on_phase(std::string_view name, int total) {
-  phase_ = name;
-  total_ = total;
-  done_ = 0;
-  remaining_ns_ = -1;
+void Progress::on_phase(std::string_view name, std::string_view unit,
+                        const PhaseProgress& progress) {
+  phase_ = {.name = std::string(name), .unit = std::string(unit), .progress = progress};
   running_.clear();
-  show_line();
-}
-
-void Progress::on_step_started(std::string_view label) {
-  running_ = label;
-  show_line();
-}
-
-void Progress::on_step_finished(std::string_view label, Outcome outcome, std::string_view text,
-                                std::int64_t remaining_ns) {
-  ++done_;
-  remaining_ns_ = remaining_ns;
-  const bool is_bad = outcome != Outcome::kCompleted;
-  if (!is_quiet_ && (is_bad || !is_terminal_)) {
-    clear_line();
-    log_line(LogLevel::kInfo, fmt::format("{} {}/{} {}{}{}{}", phase_, done_, total_, label,
-                                          is_bad ? fmt::format(": {}", name_of(outcome)) : "",
-                                          text.empty() ? "" : ": ", text));
+  logged_ns_ = monotonic_ns();
+  const auto line = line_from_phase_start(phase_);
+  if (!is_quiet_ && !is_terminal_ && !line.empty()) {
+    log_line(LogLevel::kInfo, line);
   }
   show_line();
+}
+
+void Progress::on_progress(const PhaseProgress& progress) {
+  phase_.progress = progress;
+  log_each_minute();
+  show_line();
+}
+
+void Progress::on_step_started(std::string_view label, std::string_view stage) {
+  const auto found = std::ranges::find(running_, label, &RunningStep::label);
+  RunningStep step{.label = std::string(label),
+                   .stage = std::string(stage),
+                   .start_ns = found == running_.end() ? monotonic_ns() : found->start_ns};
+  if (found != running_.end()) {
+    running_.erase(found);
+  }
+  running_.push_back(std::move(step));
+  show_line();
+}
+
+void Progress::on_step_finished(std::string_view label, Outcome outcome, std::string_view text) {
+  std::erase_if(running_, [label](const RunningStep& step) { return step.label == label; });
+  if (!is_quiet_ && outcome != Outcome::kCompleted) {
+    clear_line();
+    log_line(LogLevel::kInfo, fmt::format("{}: {} {}{}{}", phase_.name, label, name_of(outcome),
+                                          text.empty() ? "" : ": ", text));
+  }
+}
+
+void Progress::on_wait() {
+  log_each_minute();
+  if (monotonic_ns() - shown_ns_ >= kRefreshNs) {
+    show_line();
+  }
 }
 
 void Progress::on_note(std::string_view text) {
@@ -84,16 +92,34 @@ void Progress::on_note(std::string_view text) {
 
 bool Progress::should_stop() { return is_interrupted(); }
 
-void Progress::show_line() {
-  if (is_quiet_ || !is_terminal_ || total_ == 0) {
+/// A log of which the last line is old would look like a program that hangs.
+void Progress::log_each_minute() {
+  if (is_quiet_ || is_terminal_ || monotonic_ns() - logged_ns_ < kLogIntervalNs) {
     return;
   }
-  auto line = fmt::format("{:<9} {} {}/{} {}{}", phase_, bar(done_, total_), done_, total_,
-                          remaining_ns_ < 0 ? "" : text_from_remaining(remaining_ns_) + "  ",
-                          printable(running_));
-  // The bar's 20 cells take three bytes each; the rest is one byte a column.
-  line.resize(std::min(line.size(), terminal_width() - 1 + 40));
-  write_stderr("\r\033[K" + line);
+  logged_ns_ = monotonic_ns();
+  const auto running = running_text();
+  log_line(LogLevel::kInfo,
+           text_from_phase(phase_) + (running.empty() ? "" : fmt::format(": {}", running)));
+}
+
+/// Only the making of artifacts shows a time that runs: a timed launch is left alone.
+std::string Progress::running_text() const {
+  if (running_.empty()) {
+    return {};
+  }
+  const auto& step = running_.back();
+  return text_from_step(step.label, step.stage,
+                        step.stage.empty() ? 0 : monotonic_ns() - step.start_ns);
+}
+
+void Progress::show_line() {
+  const bool is_empty = phase_.progress.total == 0 && phase_.progress.remaining_ns < 0;
+  if (is_quiet_ || !is_terminal_ || is_empty) {
+    return;
+  }
+  shown_ns_ = monotonic_ns();
+  write_stderr("\r\033[K" + status_line(phase_, running_text(), terminal_width() - 1));
 }
 
 void Progress::clear_line() {

@@ -12,18 +12,17 @@
 #include "assay/base/enum_names.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
-#include "assay/base/log.h"
 #include "assay/base/output.h"
 #include "assay/base/result.h"
 #include "assay/base/units.h"
+#include "assay/campaign/preparation.h"
 #include "assay/cli/common_flags.h"
 #include "assay/cli/exit_code.h"
-#include "assay/cli/interrupt.h"
+#include "assay/cli/progress.h"
 #include "assay/cli/quick_spec.h"
 #include "assay/cli/verb.h"
 #include "assay/device/environment.h"
 #include "assay/engine/installed_builds.h"
-#include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/invalid_request.h"
 #include "assay/record/subject.h"
@@ -93,24 +92,23 @@ void print_artifact(const Artifact& artifact, bool is_from_cache) {
   }
 }
 
+Result<Workpieces> make_programs(const AotOptions& options, const std::vector<Case>& cases,
+                                 const ToolchainOf& toolchain_of, const ArtifactCache& cache) {
+  Progress progress(false);
+  return make_workpieces({.cases = cases,
+                          .reference_kinds = {},
+                          .parallel_jobs = options.toolchain.jobs,
+                          .is_rebuild = options.is_rebuild,
+                          .is_stop_after_lower = options.stop_after == "lower"},
+                         toolchain_of, cache, workshop_listener(progress));
+}
+
 Result<ExitCode> execute_aot(const AotOptions& options) {
   options.toolchain.apply();
   ASSAY_ASSIGN_OR_RETURN(const auto cases, cases_of(options));
   const auto toolchain_of = toolchains_of(default_python(options.toolchain.python));
   const ArtifactCache cache(assay_home() / "cache");
-  const WorkshopListener listener{.on_stage =
-                                      [](const std::string& label, Stage stage) {
-                                        log_line(LogLevel::kInfo,
-                                                 fmt::format("{}: {}", label, name_of(stage)));
-                                      },
-                                  .should_stop = is_interrupted};
-  ASSAY_ASSIGN_OR_RETURN(const auto pieces,
-                         make_workpieces({.cases = cases,
-                                          .reference_kinds = {},
-                                          .parallel_jobs = options.toolchain.jobs,
-                                          .is_rebuild = options.is_rebuild,
-                                          .is_stop_after_lower = options.stop_after == "lower"},
-                                         toolchain_of, cache, listener));
+  ASSAY_ASSIGN_OR_RETURN(const auto pieces, make_programs(options, cases, toolchain_of, cache));
   auto code = ExitCode::kOk;
   for (const auto& cell : cases) {
     ASSAY_ASSIGN_OR_RETURN(const auto toolchain, toolchain_of(cell.recipe.lowering));

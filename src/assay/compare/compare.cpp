@@ -16,6 +16,7 @@
 #include "assay/base/uuid.h"
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/iterations.h"
+#include "assay/campaign/listener.h"
 #include "assay/compare/answer.h"
 #include "assay/compare/pair_runner.h"
 #include "assay/compare/pairing.h"
@@ -151,8 +152,14 @@ class Session {
     if (!comparison_.plan.tries_duet || comparison_.pilot) {
       return {};
     }
-    tools_.listener.on_phase("pilot", 2 * kPairingPilotPairs);
-    ASSAY_ASSIGN_OR_RETURN(const auto pilot, run_pairing_pilot(runner, comparison_.plan.metric));
+    PhaseProgress progress{.total = 2 * kPairingPilotPairs};
+    tools_.listener.on_phase("pilot", "pair", progress);
+    const auto tell = [this, &progress](int pairs) {
+      progress.done = pairs;
+      tools_.listener.on_progress(progress);
+    };
+    ASSAY_ASSIGN_OR_RETURN(const auto pilot,
+                           run_pairing_pilot(runner, comparison_.plan.metric, tell));
     if (pilot.failed) {
       note_failure(*pilot.failed);
       return {};
@@ -167,9 +174,11 @@ class Session {
     const auto& design = comparison_.plan;
     stats::LookPlan plan{
         .pairs = design.looks, .alpha = design.alpha, .gate = std::log1p(design.gate_ratio)};
-    tools_.listener.on_phase("pairs", design.looks.back());
+    tools_.listener.on_phase("search", "pair",
+                             count_progress(PairPhase::kSearch, design.looks.back()));
     for (std::size_t look = 0; look < design.looks.size(); ++look) {
-      ASSAY_RETURN_IF_ERROR(run_pairs(runner, PairPhase::kSearch, design.looks[look]));
+      ASSAY_RETURN_IF_ERROR(
+          run_pairs(runner, PairPhase::kSearch, design.looks[look], design.looks.back()));
       const auto sides = pairs_.logs(design.metric, PairPhase::kSearch);
       if (has_failed() || sides.a.empty()) {
         return {};
@@ -191,8 +200,10 @@ class Session {
   /// A change must be there again on pairs that did not help to find it.
   Status confirm(PairRunner& runner) {
     const auto& design = comparison_.plan;
-    tools_.listener.on_phase("confirmation", design.confirmation_pairs);
-    ASSAY_RETURN_IF_ERROR(run_pairs(runner, PairPhase::kConfirmation, design.confirmation_pairs));
+    const int pairs = design.confirmation_pairs;
+    tools_.listener.on_phase("confirmation", "pair",
+                             count_progress(PairPhase::kConfirmation, pairs));
+    ASSAY_RETURN_IF_ERROR(run_pairs(runner, PairPhase::kConfirmation, pairs, pairs));
     if (has_failed()) {
       return {};
     }
@@ -209,9 +220,23 @@ class Session {
     return {};
   }
 
-  /// Blocks of two pairs until a phase has `count`. Stops at a failed launch, and when the search
-  /// is out of time.
-  Status run_pairs(PairRunner& runner, PairPhase phase, int count) {
+  /// Counts pairs, as the plan does: a pair that was replaced is none. The search may end at an
+  /// earlier look; a budget ends it at a number of pairs that nobody knows before.
+  [[nodiscard]] PhaseProgress count_progress(PairPhase phase, int total) const {
+    PhaseProgress progress{.done = std::min(pairs_.count(phase), total), .total = total};
+    if (phase == PairPhase::kSearch) {
+      progress.is_limit = true;
+      if (const auto budget_ns = comparison_.plan.budget_ns; budget_ns > 0) {
+        progress.total = 0;
+        progress.remaining_ns = std::max<std::int64_t>(start_ns_ + budget_ns - monotonic_ns(), 0);
+      }
+    }
+    return progress;
+  }
+
+  /// Blocks of two pairs until a phase has `count` of `total`. Stops at a failed launch, and when
+  /// the search is out of time.
+  Status run_pairs(PairRunner& runner, PairPhase phase, int count, int total) {
     while (pairs_.count(phase) < count) {
       if (phase == PairPhase::kSearch && is_out_of_time() && pairs_.count(phase) >= kFewestPairs) {
         return {};
@@ -224,6 +249,7 @@ class Session {
       std::ranges::for_each(launches, [this](const Launch& launch) { pairs_.add(launch); });
       replace_disturbed(runner.last_block(), count);
       adapt_iterations(launches, runner.sides());
+      tools_.listener.on_progress(count_progress(phase, total));
       ASSAY_RETURN_IF_ERROR(tools_.store.put_comparison(comparison_));
     }
     return {};

@@ -39,7 +39,7 @@ std::string PairRunner::label_at(const PairPlace& place) const {
 
 void PairRunner::tell_finished(const Launch& launch) const {
   tools_.listener.on_step_finished(launch.place ? label_at(*launch.place) : "", launch.outcome,
-                                   launch.text, -1);
+                                   launch.text);
 }
 
 Result<std::vector<Launch>> PairRunner::run_block(PairPhase phase, Pairing pairing) {
@@ -62,7 +62,7 @@ Result<std::vector<Launch>> PairRunner::run_interleaved(PairPhase phase, int blo
     if (comparison_.plan.is_pinned) {
       place.cpus = own_cores(step.pair, threads(), request_.environment.cpus);
     }
-    tools_.listener.on_step_started(label_at(place));
+    tools_.listener.on_step_started(label_at(place), "");
     ASSAY_ASSIGN_OR_RETURN(auto launch, sides_.launch(place));
     tell_finished(launch);
     launches.push_back(std::move(launch));
@@ -91,7 +91,7 @@ Result<std::vector<Launch>> PairRunner::run_duets(PairPhase phase, int block) {
                       .phase = phase,
                       .pairing = Pairing::kDuet};
     }
-    tools_.listener.on_step_started(label_at(places[0]));
+    tools_.listener.on_step_started(label_at(places[0]), "");
     ASSAY_ASSIGN_OR_RETURN(auto pair, sides_.launch_together(places));
     // The one that failed comes last: it is what the block ended with.
     if (pair[0].outcome != Outcome::kCompleted) {

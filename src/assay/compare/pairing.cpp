@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <string_view>
 #include <utility>
 
@@ -35,10 +36,12 @@ double cost_of(double sigma, std::int64_t pair_ns) {
 
 }  // namespace
 
-Result<PairingPilotResult> run_pairing_pilot(PairRunner& runner, std::string_view metric) {
+Result<PairingPilotResult> run_pairing_pilot(PairRunner& runner, std::string_view metric,
+                                             const std::function<void(int pairs)>& on_pairs) {
   std::array<Trial, 2> trials = {
       {{.pairing = Pairing::kInterleaved, .pairs = {}}, {.pairing = Pairing::kDuet, .pairs = {}}}};
   PairingPilotResult result;
+  int done = 0;
   for (int pairs = 0; pairs < kPairingPilotPairs; pairs += 2) {
     for (auto& trial : trials) {
       const auto start_ns = monotonic_ns();
@@ -51,6 +54,8 @@ Result<PairingPilotResult> run_pairing_pilot(PairRunner& runner, std::string_vie
       for (const auto& launch : launches) {
         trial.pairs.add(launch);
       }
+      done += 2;
+      on_pairs(done);
     }
   }
   result.found = {.pairs = kPairingPilotPairs,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string_view>
 
@@ -19,8 +20,10 @@ struct PairingPilotResult {
 };
 
 /// Launches kPairingPilotPairs of either pairing, a block of one and a block of the other in turn,
-/// and takes their spread and cost at a metric. Errors: as PairRunner::run_block.
-Result<PairingPilotResult> run_pairing_pilot(PairRunner& runner, std::string_view metric);
+/// and takes their spread and cost at a metric. `on_pairs` hears after each block how many pairs
+/// are done. Errors: as PairRunner::run_block.
+Result<PairingPilotResult> run_pairing_pilot(PairRunner& runner, std::string_view metric,
+                                             const std::function<void(int pairs)>& on_pairs);
 
 /// The pairing whose answer comes sooner: by the robust standard deviation of its pairs, times the
 /// square root of what a pair costs. Interleaved pairs where both are alike.

@@ -13,7 +13,8 @@ namespace assay {
 
 ConformProgress::ConformProgress(CampaignListener& listener) : listener_(listener) {}
 
-void ConformProgress::on_phase(std::string_view name, int total) {
+void ConformProgress::on_phase(std::string_view name, std::string_view unit,
+                               const PhaseProgress& progress) {
   close();
   phase_ = name;
   begin_ns_ = monotonic_ns();
@@ -22,16 +23,24 @@ void ConformProgress::on_phase(std::string_view name, int total) {
     stages_.push_back({.name = phase_});
     found = stages_.end() - 1;
   }
-  found->steps += total;
-  listener_.on_phase(name, total);
+  found->steps += progress.total;
+  listener_.on_phase(name, unit, progress);
 }
 
-void ConformProgress::on_step_started(std::string_view label) { listener_.on_step_started(label); }
+void ConformProgress::on_progress(const PhaseProgress& progress) {
+  listener_.on_progress(progress);
+}
+
+void ConformProgress::on_step_started(std::string_view label, std::string_view stage) {
+  listener_.on_step_started(label, stage);
+}
 
 void ConformProgress::on_step_finished(std::string_view label, Outcome /*outcome*/,
-                                       std::string_view /*text*/, std::int64_t remaining_ns) {
-  listener_.on_step_finished(label, Outcome::kCompleted, "", remaining_ns);
+                                       std::string_view /*text*/) {
+  listener_.on_step_finished(label, Outcome::kCompleted, "");
 }
+
+void ConformProgress::on_wait() { listener_.on_wait(); }
 
 bool ConformProgress::should_stop() { return listener_.should_stop(); }
 

@@ -16,10 +16,12 @@ namespace assay {
 class ConformProgress : public CampaignListener {
  public:
   explicit ConformProgress(CampaignListener& listener);
-  void on_phase(std::string_view name, int total) override;
-  void on_step_started(std::string_view label) override;
-  void on_step_finished(std::string_view label, Outcome outcome, std::string_view text,
-                        std::int64_t remaining_ns) override;
+  void on_phase(std::string_view name, std::string_view unit,
+                const PhaseProgress& progress) override;
+  void on_progress(const PhaseProgress& progress) override;
+  void on_step_started(std::string_view label, std::string_view stage) override;
+  void on_step_finished(std::string_view label, Outcome outcome, std::string_view text) override;
+  void on_wait() override;
   bool should_stop() override;
 
   /// The phase at hand ends.
