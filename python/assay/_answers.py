@@ -10,10 +10,11 @@ from assay._result import Result
 
 @dataclass(frozen=True)
 class PairEstimate:
-    """What pairs of launches say of one metric. Ratios are B / A - 1: 0.02 is 2 % more time.
+    """One metric of a comparison, estimated from pairs of launches.
 
-    `a_median` and `b_median` are in the metric's unit. `low` and `high` are None with too few
-    pairs; `confidence` is their coverage, 0..1. `alpha` is what `p_value` is held against.
+    Ratios are B / A - 1: 0.02 is 2 % more time. `a_median` and `b_median` are in the metric's unit.
+    `low` and `high` are None with too few pairs; `confidence` is their coverage, 0..1. `alpha` is
+    the limit of `p_value`.
     `verdict`: faster, slower, changed_less, equivalent or inconclusive.
     """
 
@@ -147,7 +148,7 @@ class ProfiledCase:
 
 @dataclass(frozen=True)
 class ProfileDifferenceRow:
-    """What one part takes in A and in B, in nanoseconds of one inference."""
+    """Time of one part in A and in B, in nanoseconds of one inference."""
 
     name: str
     a_ns: float
@@ -199,7 +200,7 @@ class Detectable:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Calibration(Result):
-    """What this machine tells apart today: a program against its own copy.
+    """Smallest difference this machine can tell today: a program against its own copy.
 
     `difference_ratio` is that of the copy, which is none; times are in nanoseconds.
     """
@@ -218,13 +219,13 @@ class Calibration(Result):
 
     @property
     def rows(self) -> Sequence[Detectable]:
-        """What shows, by how long pairs are launched."""
+        """Smallest difference that shows, by how long pairs are launched."""
         return self.detectable
 
 
 @dataclass(frozen=True)
 class ReductionFinding:
-    """What a candidate does: its verdict, where it failed and how."""
+    """Behaviour of a candidate: its verdict, where it failed and how."""
 
     verdict: str
     stage: str = ""
@@ -349,7 +350,7 @@ class OperatorCoverage:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Conformance(Result):
-    """What a backend runs, refuses, gets wrong or dies of."""
+    """Verdicts on a backend: what it runs, refuses, gets wrong or dies of."""
 
     run_id: str
     suite: str
@@ -403,7 +404,7 @@ class Runs(Result):
 
 
 def conformance_from_json(source: Mapping[str, Any], /, **given: Any) -> Conformance:
-    """What a document of schema assay/conformance/1 holds."""
+    """Contents of a document of schema assay/conformance/1."""
     return read_fields(Conformance, source, run_id=source["run"]["id"], **given)
 
 

@@ -10,7 +10,7 @@ from assay._paths import child_environment, find_program
 EXIT_OK = 0
 EXIT_INTERRUPTED = 130
 EXITS_WITH_ANSWER = (EXIT_OK, 1, 5, 6)
-"""Of a program that did what was asked: all well, findings, nothing matched, cannot tell."""
+"""Exit codes of an answer: all well, findings, nothing matched, cannot tell."""
 
 _CODES = {
     2: "invalid_argument",

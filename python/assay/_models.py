@@ -147,7 +147,7 @@ def _exported(model: Any, example_inputs: Sequence[Any] | None) -> tuple[Any, st
 
 
 def _is_factory(model: Any, example_inputs: Sequence[Any] | None) -> bool:
-    """Whether it is a function that takes nothing: it makes the model."""
+    """True for a function without parameters, which makes the model."""
     if example_inputs is not None or not inspect.isroutine(model):
         return False
     try:

@@ -25,7 +25,7 @@ class StoreOptions(TypedDict, total=False):
 
 
 class ToolchainOptions(StoreOptions, total=False):
-    """What makes artifacts.
+    """Options for making artifacts.
 
     `jobs`: artifacts made at a time. `plugin`: files with models, recipes, engines or metrics.
     `python`: the interpreter whose torch makes artifacts; default: this one. `trust`: .pt2 files
@@ -57,7 +57,7 @@ class LaunchOptions(ToolchainOptions, total=False):
 
 
 class RunOptions(LaunchOptions, total=False):
-    """What assay.run takes.
+    """Options of assay.run.
 
     `baseline`: the recipe that ratios refer to. `only`: part of a case's label or key.
     `resume`: the id of a run to go on with, or "latest".
@@ -69,7 +69,7 @@ class RunOptions(LaunchOptions, total=False):
 
 
 class ModelOptions(TypedDict, total=False):
-    """What concerns one model.
+    """Options that concern one model.
 
     `args`: of the model's factory. `dimensions`: sizes by name that a program leaves open.
     `engine`: with build if wanted ("executorch@mine"). `inputs`: a file or folder of them,
@@ -112,14 +112,14 @@ class TimingOptions(IterationOptions, total=False):
 
 
 class CaseOptions(LaunchOptions, ModelOptions, total=False):
-    """What measurements of one model take that end with a report of cases."""
+    """Options of measurements of one model that end with a report of cases."""
 
     baseline: str
     only: str
 
 
 class BenchOptions(CaseOptions, TimingOptions, total=False):
-    """What assay.bench takes.
+    """Options of assay.bench.
 
     `leak_check`: also whether memory grows. `profile`: also times each operator. `require`: gates
     such as "steady_ns<=12ms".
@@ -131,7 +131,7 @@ class BenchOptions(CaseOptions, TimingOptions, total=False):
 
 
 class EvaluateOptions(CaseOptions, total=False):
-    """What assay.evaluate takes.
+    """Options of assay.evaluate.
 
     `against`: kinds of reference: "float32", "float64", "qdq", "file", "engine:NAME". `expected`: a
     file with the outputs that are expected of `inputs`. `parity`: random inputs, too. `require`:
@@ -153,7 +153,7 @@ class AttributeOptions(CaseOptions, total=False):
 
 
 class CompareOptions(LaunchOptions, ModelOptions, IterationOptions, total=False):
-    """What assay.compare takes.
+    """Options of assay.compare.
 
     `budget`: of all pairs but the confirmation, with unit. `duet`: both sides at once, where that
     answers sooner. `matters`: the least change that matters, percent. `measure_identical`: measures
@@ -173,7 +173,7 @@ class CompareOptions(LaunchOptions, ModelOptions, IterationOptions, total=False)
 
 
 class ProfileOptions(LaunchOptions, ModelOptions, TimingOptions, total=False):
-    """What assay.profile takes.
+    """Options of assay.profile.
 
     `callgrind`: also counts instructions. `layers`: the text lays the layers of all cases side by
     side. `profile_iterations`: inferences under the profiler. `top`: rows of the text. `trace`: a
@@ -188,7 +188,7 @@ class ProfileOptions(LaunchOptions, ModelOptions, TimingOptions, total=False):
 
 
 class ConformOptions(LaunchOptions, total=False):
-    """What assay.conform takes; docs/conformance.md explains the words.
+    """Options of assay.conform; docs/conformance.md explains the words.
 
     `suite`: "operators" or "models". `tier`: "quick", "full" or "fuzz". `dtype`, `match`, `only`
     and `shard` narrow the cases; `count` and `seed` are of tier "fuzz"; `max_cases`: refuse to
@@ -225,7 +225,7 @@ class ConformOptions(LaunchOptions, total=False):
 
 
 class ReduceOptions(ToolchainOptions, ModelOptions, total=False):
-    """What assay.reduce takes; docs/reduce.md explains `check`.
+    """Options of assay.reduce; docs/reduce.md explains `check`.
 
     `batch`: candidates made at a time. `budget`: with unit; then the smallest so far is it.
     `bundle`: a folder that gets the smallest case and a script without Assay. `match`: of a run,
@@ -251,7 +251,7 @@ class CalibrateOptions(StoreOptions, total=False):
 
 
 class ReportOptions(StoreOptions, total=False):
-    """What assay.report takes.
+    """Options of assay.report.
 
     `accuracy`, `memory`: the text has these tables, too. `baseline`: the recipe that ratios refer
     to. `report`: files that get the report; their endings name the formats.

@@ -1,4 +1,4 @@
-"""What every verb returns: a document, its text, and how a notebook shows it."""
+"""The result of every verb: a document, its text, and its display in a notebook."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -45,7 +45,7 @@ class Result:
 
     @property
     def rows(self) -> Sequence[Any]:
-        """What a table of it has a row for; typed by the class."""
+        """The items that its table has rows for; each class gives their type."""
         return ()
 
     def to_pandas(self) -> "pd.DataFrame":
@@ -88,7 +88,7 @@ class Result:
         return html_from_markdown(self.markdown)
 
     def _repr_pretty_(self, printer: Any, is_cycle: bool) -> None:
-        """What IPython shows in a terminal."""
+        """Returns the text that IPython shows in a terminal."""
         printer.text(repr(self) if is_cycle else str(self))
 
 

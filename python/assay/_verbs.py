@@ -316,7 +316,7 @@ def _answer(
     subjects: Sequence[object] = (),
     example_inputs: Sequence[Any] | None = None,
 ) -> R:
-    """What the verb says of the subjects: models, runs or files; None ones are left out."""
+    """Runs the verb on its subjects (models, runs or files); leaves out those that are None."""
     references = [_reference(one, example_inputs) for one in subjects if one is not None]
     given = dict(options)
     recipe = given.get("recipe")

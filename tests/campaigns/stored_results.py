@@ -32,7 +32,7 @@ FORMATS = ("json", "md", "csv")
 
 @dataclass
 class Tally:
-    """What a campaign did, and every difference that it found."""
+    """Actions of a campaign, and every difference that it found."""
 
     sequences: int = 0
     steps: int = 0

@@ -22,7 +22,7 @@ REFUSED = (
     *("signal_others", "trace_parent", "read_environment_of_others", "gain_namespace"),
 )
 REACHED_OUTSIDE = ("read_home", "write_store", "connect_tcp", "send_udp", "signal_others")
-"""What the same programs reach without a sandbox, also as an ordinary user."""
+"""The same programs without a sandbox, also as an ordinary user: what they reach."""
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ def vector(dtype: str = "F32", shape: tuple[int, ...] = (1, 4), end: int = 16) -
 
 @dataclass(frozen=True)
 class Lie:
-    """What a runner claims, and what must be said of it."""
+    """A claim of a runner, and the text that must answer it."""
 
     claim: str
     text: str  # Part of the sentence that people read.

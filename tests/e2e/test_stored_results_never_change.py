@@ -1,4 +1,4 @@
-"""What a run reported once, it reports for ever, whatever is measured afterwards."""
+"""A run reports for ever what it reported once, whatever is measured afterwards."""
 
 import shutil
 import sys

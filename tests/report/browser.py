@@ -177,7 +177,7 @@ class Page:
         self._evaluate(SETTLE % json.dumps(has_charts))
 
     def run(self, script: str) -> Any:
-        """What `script` returns: the body of a function in which `all(selector)` is at hand."""
+        """Returns the result of `script`, the body of a function that can call `all(selector)`."""
         lines = "const all = (selector) => [...document.querySelectorAll(selector)];\n" + script
         return self._evaluate(f"(async () => {{ {lines}\n }})()")
 
@@ -197,7 +197,7 @@ class Page:
         path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot")["data"]))
 
     def console(self) -> list[str]:
-        """What the page said on the console, errors included."""
+        """Lines that the page wrote to the console, errors included."""
         said = []
         for event in self._browser.events:
             if event.get("sessionId") != self._session:

@@ -50,7 +50,7 @@ def page_of(run: str, env: dict[str, str] | None = None) -> str:
 
 
 def look(browser: Browser, html: str, script: str, **how: Any) -> tuple[Any, list[str]]:
-    """What `script` returns in the opened page, and the console's lines."""
+    """The result of `script` in the opened page, and the console's lines."""
     with browser.open(html, **how) as page:
         return page.run(script), page.console()
 
@@ -116,7 +116,7 @@ def page() -> str:
 
 @pytest.fixture(scope="module")
 def visit(browser: Browser, page: str) -> tuple[Any, list[str]]:
-    """What a reader sees who unfolds everything, sorts and filters."""
+    """Unfolds everything, sorts and filters, as a reader would."""
     return look(browser, page, READER, is_unfolded=True)
 
 

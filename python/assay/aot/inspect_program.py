@@ -38,7 +38,7 @@ def inspect_file(path: Path) -> dict[str, Any]:
 
 
 def _look(look: Callable[[Path], dict[str, Any]], path: Path) -> dict[str, Any]:
-    """What the format's reader finds; whatever else it stumbles over is the file's fault."""
+    """Returns what the format's reader finds; any other error of the reader is the file's fault."""
     try:
         return look(path)
     except (JobError, MemoryError):

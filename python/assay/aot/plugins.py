@@ -33,7 +33,7 @@ class Plugins:
     broken: dict[str, str] = field(default_factory=dict)
 
     def sentences(self) -> dict[str, str]:
-        """What each model is: the first line of its factory's docstring, or that it is plugged."""
+        """Describes each model: its factory's first docstring line, or that a plug-in adds it."""
         return {
             name: (getattr(factory, "__doc__", None) or "from a plug-in").strip().split("\n")[0]
             for name, factory in self.models.items()

@@ -1,4 +1,4 @@
-"""What an .npz says of its size, looked at before anything of it is unpacked."""
+"""Reads the sizes that an .npz claims before anything in it is unpacked."""
 
 import math
 import zipfile

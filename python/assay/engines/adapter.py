@@ -74,7 +74,7 @@ def find_dependencies() -> list[str]:
 
 
 def find_folders() -> list[str]:
-    """What this interpreter reads when it starts and imports: a sandbox has to allow it."""
+    """Lists what this interpreter reads to start and import; a sandbox has to allow it."""
     prefixes = (sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix)
     return sorted({*prefixes, *filter(None, sys.path)})
 

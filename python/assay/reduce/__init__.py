@@ -1,4 +1,4 @@
-"""What a reducer needs of the toolchain: parts of networks as models, and scripts without Assay.
+"""The toolchain's part of reducing: parts of networks as models, and scripts without Assay.
 
 Called, it is the verb: `assay.reduce(…)` shrinks a failing case; help(assay.reduce.verb) has its
 options.

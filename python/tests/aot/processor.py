@@ -1,4 +1,4 @@
-"""What tests of int8 need of the processor.
+"""Features of the processor that tests of int8 need.
 
 Without VNNI, ONNX Runtime and OpenVINO add products of 8 bits in 16 bits, which saturate: their
 answers are off by more than rounding, and no fault of what made the program.

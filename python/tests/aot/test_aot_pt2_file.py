@@ -41,7 +41,7 @@ class Branches(torch.nn.Module):
 
 @pytest.fixture
 def victim(tmp_path: Path) -> Path:
-    """What an attack creates when it succeeds."""
+    """The file that an attack creates when it succeeds."""
     return tmp_path / "executed"
 
 
