@@ -17,7 +17,30 @@ std::string interval_text(const PairEstimate& estimate) {
                                        : std::string();
 }
 
-std::string percent(double ratio) { return fmt::format("{:.2g} %", std::abs(ratio) * 100); }
+/// Says a setting, as it was given: "2 %".
+std::string percent(double ratio) { return fmt::format("{:.3g} %", ratio * 100); }
+
+/// "45 % less", "4.9 % more": how much time B takes beside A.
+std::string more_or_less(double ratio) {
+  const double size = std::abs(ratio) * 100;
+  return fmt::format("{:.{}f} % {}", size,
+                     size < 1    ? 2
+                     : size < 10 ? 1
+                                 : 0,
+                     ratio < 0 ? "less" : "more");
+}
+
+constexpr double kLeastFactor = 1.1;  ///< A smaller one says no more than the percentage.
+
+/// ": 1.8 times as fast", ": 2.0 times as long"; empty for a small change.
+std::string factor_text(double ratio) {
+  const double factor = ratio < 0 ? 1 / (1 + ratio) : 1 + ratio;
+  if (!(factor >= kLeastFactor) || !std::isfinite(factor)) {
+    return {};
+  }
+  return fmt::format(": {:.{}f} times as {}", factor, factor < 10 ? 1 : 0,
+                     ratio < 0 ? "fast" : "long");
+}
 
 /// The canary's estimate if it differs from A; else null.
 const PairEstimate* find_wrong_canary(const Comparison& comparison) {
@@ -35,33 +58,34 @@ const PairEstimate& told_estimate(const Comparison& comparison) {
 
 std::string text_of_change(const Comparison& comparison, const PairEstimate& look) {
   const auto& all = told_estimate(comparison);
-  return fmt::format("B is {} {} than A{}, found on {} pairs and again on {} fresh ones",
-                     percent(all.ratio), all.ratio > 0 ? "slower" : "faster", interval_text(all),
+  return fmt::format("B takes {} time than A{}{}, found on {} pairs and again on {} fresh ones",
+                     more_or_less(all.ratio), interval_text(all), factor_text(all.ratio),
                      look.pairs, comparison.confirmation ? comparison.confirmation->pairs : 0);
 }
 
 std::string text_of_unconfirmed(const Comparison& comparison, const PairEstimate& look) {
-  return fmt::format(
-      "cannot tell: B looked {} {} on {} pairs, but {} fresh ones say {}; run it again",
-      percent(look.ratio), look.ratio > 0 ? "slower" : "faster", look.pairs,
-      comparison.confirmation ? comparison.confirmation->pairs : 0,
-      comparison.confirmation ? text_from_ratio(comparison.confirmation->ratio) : "nothing");
+  const auto first = fmt::format("cannot tell: B took {} time than A on {} pairs",
+                                 more_or_less(look.ratio), look.pairs);
+  return comparison.confirmation ? fmt::format("{}, but {} on {} fresh ones; run it again", first,
+                                               more_or_less(comparison.confirmation->ratio),
+                                               comparison.confirmation->pairs)
+                                 : first + ", which no fresh ones confirmed; run it again";
 }
 
 /// What the look excluded is twice what matters; see stats/looks.h.
 std::string text_of_equivalent(const Comparison& comparison, const PairEstimate& look) {
   const auto& all = told_estimate(comparison);
   return fmt::format(
-      "no difference that matters: B is {}{} of A, and changes of {} and more, twice what matters, "
-      "are excluded ({} pairs)",
-      text_from_ratio(all.ratio), interval_text(all), percent(2 * comparison.plan.gate_ratio),
+      "no difference that matters: B takes {} time than A{}; a change of {} or more, twice what "
+      "matters, is excluded ({} pairs)",
+      more_or_less(all.ratio), interval_text(all), percent(2 * comparison.plan.gate_ratio),
       look.pairs);
 }
 
 std::string text_of_inconclusive(const Comparison& comparison, const PairEstimate& look) {
   const auto more = comparison.pairs_needed - look.pairs;
   const auto& all = told_estimate(comparison);
-  return fmt::format("cannot tell: B is {}{} of A on {} pairs{}", text_from_ratio(all.ratio),
+  return fmt::format("cannot tell: B takes {} time than A{} on {} pairs{}", more_or_less(all.ratio),
                      interval_text(all), look.pairs,
                      more > 0 ? fmt::format("; about {} more pairs would tell", more) : "");
 }
@@ -77,9 +101,9 @@ bool is_too_unsteady(const Comparison& comparison) {
 std::string text_of_doubt(const Comparison& comparison, const std::string& contradiction) {
   if (const auto* canary = find_wrong_canary(comparison)) {
     return fmt::format(
-        "cannot tell: a copy of A came out {} of A itself, so this machine is not fit "
-        "to compare on now",
-        text_from_ratio(canary->ratio));
+        "cannot tell: a copy of A took {} time than A itself, so this machine is not fit to "
+        "compare on now",
+        more_or_less(canary->ratio));
   }
   if (!contradiction.empty()) {
     return fmt::format("cannot tell: {}; run it again on a quieter machine", contradiction);
@@ -102,8 +126,8 @@ std::string text_of_look(const Comparison& comparison) {
     case ComparisonVerdict::kSlower:
       return text_of_change(comparison, look);
     case ComparisonVerdict::kChangedLess:
-      return fmt::format("B changed by {}{}, less than the {} that matter ({} pairs)",
-                         text_from_ratio(told_estimate(comparison).ratio),
+      return fmt::format("B takes {} time than A{}, below the {} that matter ({} pairs)",
+                         more_or_less(told_estimate(comparison).ratio),
                          interval_text(told_estimate(comparison)),
                          percent(comparison.plan.gate_ratio), look.pairs);
     case ComparisonVerdict::kEquivalent:

@@ -32,7 +32,23 @@ TEST(Answer, NamesAChangeThatWasFoundAgain) {
   EXPECT_EQ(slower.metrics.front().verdict, ComparisonVerdict::kSlower);
   EXPECT_EQ(
       slower.text,
-      "B is 4.9 % slower than A [+4.3 %, +5.5 %], found on 20 pairs and again on 20 fresh ones");
+      "B takes 4.9 % more time than A [+4.3 %, +5.5 %], found on 20 pairs and again on 20 fresh "
+      "ones");
+}
+
+TEST(Answer, SaysALargeChangeAsAFactorToo) {
+  auto faster = with_look(ComparisonVerdict::kFaster, -0.449, -0.457, -0.441);
+  faster.confirmation = {.pairs = 20, .ratio = -0.45};
+  faster.is_confirmed = true;
+  settle_verdict(faster, "");
+  EXPECT_EQ(faster.text,
+            "B takes 45 % less time than A [-45.7 %, -44.1 %]: 1.8 times as fast, found on 20 "
+            "pairs and again on 20 fresh ones");
+  auto slower = with_look(ComparisonVerdict::kSlower, 11.0, 10.5, 11.5);
+  slower.is_confirmed = true;
+  settle_verdict(slower, "");
+  EXPECT_THAT(slower.text, HasSubstr("B takes 1100 % more time than A"));
+  EXPECT_THAT(slower.text, HasSubstr(": 12 times as long, found"));
 }
 
 TEST(Answer, IsInconclusiveWhenAChangeIsNotFoundAgain) {
@@ -40,7 +56,7 @@ TEST(Answer, IsInconclusiveWhenAChangeIsNotFoundAgain) {
   slower.confirmation = {.pairs = 20, .ratio = 0.004};
   settle_verdict(slower, "");
   EXPECT_EQ(slower.verdict, ComparisonVerdict::kInconclusive);
-  EXPECT_THAT(slower.text, HasSubstr("but 20 fresh ones say +0.40 %"));
+  EXPECT_THAT(slower.text, HasSubstr("on 20 pairs, but 0.40 % more on 20 fresh ones"));
 }
 
 TEST(Answer, TrustsNothingOnceACopyOfADiffersFromA) {
@@ -48,7 +64,7 @@ TEST(Answer, TrustsNothingOnceACopyOfADiffersFromA) {
   equal.canary = {.pairs = 10, .ratio = -0.04, .verdict = ComparisonVerdict::kFaster};
   settle_verdict(equal, "");
   EXPECT_EQ(equal.verdict, ComparisonVerdict::kInconclusive);
-  EXPECT_THAT(equal.text, HasSubstr("a copy of A came out -4.0 % of A itself"));
+  EXPECT_THAT(equal.text, HasSubstr("a copy of A took 4.0 % less time than A itself"));
 }
 
 TEST(Answer, TrustsNoPairsThatContradictEachOther) {
@@ -76,11 +92,11 @@ TEST(Answer, BoundsWhatADifferenceCanBe) {
   auto equal = with_look(ComparisonVerdict::kEquivalent, 0.001, -0.004, 0.007);
   settle_verdict(equal, "");
   EXPECT_EQ(equal.text,
-            "no difference that matters: B is +0.10 % [-0.40 %, +0.70 %] of A, and changes of 4 % "
-            "and more, twice what matters, are excluded (20 pairs)");
+            "no difference that matters: B takes 0.10 % more time than A [-0.40 %, +0.70 %]; a "
+            "change of 4 % or more, twice what matters, is excluded (20 pairs)");
   auto less = with_look(ComparisonVerdict::kChangedLess, 0.008, 0.003, 0.012);
   settle_verdict(less, "");
-  EXPECT_THAT(less.text, HasSubstr("less than the 2 % that matter"));
+  EXPECT_THAT(less.text, HasSubstr("below the 2 % that matter"));
 }
 
 TEST(Answer, TellsTheIntervalThatTheTableShows) {
@@ -90,7 +106,7 @@ TEST(Answer, TellsTheIntervalThatTheTableShows) {
     comparison.metrics = {
         {.metric = "steady_floor_ns", .ratio = 0.004, .low = -0.01, .high = 0.02}};
     settle_verdict(comparison, "");
-    EXPECT_THAT(comparison.text, HasSubstr("+0.40 % [-1.0 %, +2.0 %]"));
+    EXPECT_THAT(comparison.text, HasSubstr("0.40 % more time than A [-1.0 %, +2.0 %]"));
     EXPECT_THAT(comparison.text, testing::Not(HasSubstr("3.3")));
   }
 }

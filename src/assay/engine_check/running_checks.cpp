@@ -178,7 +178,7 @@ Result<Found> times_inferences(CheckContext& context) {
   const auto inside_ns =
       sum_of(samples.bind_ns) + sum_of(samples.execute_ns) + sum_of(samples.fetch_ns);
   return inside_ns <= measurement.inferences_ns
-             ? passed(fmt::format("{} inferences, {:.1f} us the shortest", count,
+             ? passed(fmt::format("{} inferences, {:.1f} µs the shortest", count,
                                   static_cast<double>(std::ranges::min(samples.execute_ns)) / 1e3))
              : failed("the times of its steps add up to more than the time that passed");
 }

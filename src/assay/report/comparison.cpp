@@ -50,10 +50,11 @@ std::string p_text(double p_value) {
   return p_value < 0.0005 ? "<0.001" : fmt::format("{:.3f}", p_value);
 }
 
-/// Without its interval: the table has the one over all pairs.
+/// Leaves the interval out: the table has the one over all pairs.
 std::string estimate_line(const std::string& what, const PairEstimate& estimate) {
-  return fmt::format("{:<14}{:>3} pairs  {} %  p {} of {:.3g}", what, estimate.pairs,
-                     text_from_change(estimate.ratio), p_text(estimate.p_value), estimate.alpha);
+  return fmt::format("{} {} pairs: {} %, p {}: {} shows at the limit of {:.3g}", what,
+                     estimate.pairs, text_from_change(estimate.ratio), p_text(estimate.p_value),
+                     estimate.p_value <= estimate.alpha ? "a change" : "no change", estimate.alpha);
 }
 
 /// "; 7 disturbed by other work, 2 of them replaced"
@@ -87,7 +88,7 @@ TextTable comparison_table(const Comparison& comparison) {
   TextColumn name{.title = "metric", .is_left = true, .importance = 100};
   TextColumn a{.title = "A", .importance = 70};
   TextColumn b{.title = "B", .importance = 70};
-  TextColumn ratio{.title = "B / A", .unit = "%", .importance = 95};
+  TextColumn ratio{.title = "B vs A", .unit = "% time", .importance = 95};
   TextColumn interval{.title = "interval", .unit = "95 %", .importance = 90};
   TextColumn p{.title = "p", .importance = 40};
   TextColumn answer{.title = "answer", .is_left = true, .importance = 80};
@@ -114,7 +115,7 @@ TextTable comparison_table(const Comparison& comparison) {
 std::vector<std::string> comparison_lines(const Comparison& comparison) {
   const auto pairs = comparison.metrics.empty() ? 0 : comparison.metrics.front().pairs;
   std::vector<std::string> lines = {
-      fmt::format("{} of fresh launches in {}, seed {}; what matters: {:.3g} %{}",
+      fmt::format("{} of fresh launches in {}, seed {}; a change of {:.3g} % matters{}",
                   counted(static_cast<std::size_t>(pairs), "pair"),
                   text_from_duration_ns(static_cast<double>(comparison.wall_ns)), comparison.seed,
                   comparison.plan.gate_ratio * 100, text_of_disturbed(comparison))};
@@ -133,10 +134,10 @@ std::vector<std::string> comparison_lines(const Comparison& comparison) {
     lines.push_back(estimate_line("look at", look));
   }
   if (comparison.confirmation) {
-    lines.push_back(estimate_line("confirmation", *comparison.confirmation));
+    lines.push_back(estimate_line("confirmation on", *comparison.confirmation));
   }
   if (comparison.canary) {
-    lines.push_back(estimate_line("canary A / A", *comparison.canary));
+    lines.push_back(estimate_line("canary, a copy of A, on", *comparison.canary));
   }
   return lines;
 }
@@ -157,8 +158,7 @@ std::string console_from_comparison(const Comparison& comparison, std::size_t wi
     out += table.lay_out(width, has_colour).text + "\n";
   }
   for (std::size_t i = 1; i < lines.size(); ++i) {
-    // Columns are aligned by spaces, which wrapping would eat.
-    out += "  " + (lines[i].size() + 2 > width ? wrapped(lines[i], width - 2, 2) : lines[i]) + "\n";
+    out += "  " + wrapped(lines[i], width - 2, 2) + "\n";
   }
   return out;
 }

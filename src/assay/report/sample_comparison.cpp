@@ -49,8 +49,8 @@ Comparison made_up_comparison() {
                         .seed = 7,
                         .verdict = ComparisonVerdict::kSlower,
                         .text =
-                            "B is 3.5 % slower than A [+2.9 %, +5.8 %], found on 20 pairs and "
-                            "again on 20 fresh ones",
+                            "B takes 3.5 % more time than A [+2.9 %, +5.8 %], found on 20 pairs "
+                            "and again on 20 fresh ones",
                         .is_confirmed = true};
   comparison.plan.tries_duet = true;
   comparison.pilot = {.pairs = 10,

@@ -22,7 +22,7 @@ TextTable stored_comparison_table(const StoredComparison& comparison) {
   TextColumn a{.title = "A", .importance = 70};
   TextColumn b{.title = "B", .importance = 70};
   TextColumn count{.title = "n", .importance = 60};
-  TextColumn ratio{.title = "B / A", .unit = "%", .importance = 95};
+  TextColumn ratio{.title = "B vs A", .unit = "% time", .importance = 95};
   TextColumn interval{.title = "interval", .unit = "≥95 %", .importance = 85};
   TextColumn p{.title = "p", .importance = 40};
   TextColumn sign{.title = "sign of a change", .is_left = true, .importance = 90};

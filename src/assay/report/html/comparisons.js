@@ -38,7 +38,7 @@ function metricsOfComparison(comparison) {
       numeric: true,
       text: (estimate) => textFromQuantity(unitOf(estimate), estimate.b_median),
     },
-    { title: "B / A", unit: "%", numeric: true, text: (estimate) => percentText(estimate.ratio) },
+    { title: "B vs A", unit: "% time", numeric: true, text: (estimate) => percentText(estimate.ratio) },
     { title: "Interval", unit: "95 %", numeric: true, text: boundsText },
     { title: "p", numeric: true, text: (estimate) => pText(estimate.p_value) },
     {
@@ -63,10 +63,10 @@ function looksOfComparison(comparison) {
     [
       { title: "", isHead: true, text: (row) => row.name },
       { title: "Pairs", numeric: true, text: (row) => String(row.pairs) },
-      { title: "Difference", unit: "%", numeric: true, text: (row) => percentText(row.ratio) },
+      { title: "B vs A", unit: "% time", numeric: true, text: (row) => percentText(row.ratio) },
       { title: "Interval", numeric: true, text: boundsText },
       { title: "p", numeric: true, text: (row) => pText(row.p_value) },
-      { title: "of", numeric: true, text: (row) => String(Number(row.alpha.toPrecision(3))) },
+      { title: "Limit of p", numeric: true, text: (row) => String(Number(row.alpha.toPrecision(3))) },
     ],
     rows,
   );
@@ -94,7 +94,7 @@ function pairsChart({ comparison, pairs }) {
   const y = {
     field: "difference",
     type: "quantitative",
-    title: "B / A, %",
+    title: "B vs A, % time",
     scale: { domain: [least - air, most + air], nice: false, zero: false },
   };
   const x = { field: "at", type: "quantitative", title: "pair", axis: { tickMinStep: 1 } };
@@ -127,7 +127,7 @@ function pairsChart({ comparison, pairs }) {
           },
           tooltip: [
             { field: "at", title: "pair" },
-            { field: "difference", title: "B / A, %", format: "+.2f" },
+            { field: "difference", title: "B vs A, % time", format: "+.2f" },
             { field: "a", title: "A" },
             { field: "b", title: "B" },
             { field: "kind" },
