@@ -23,6 +23,7 @@
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/case_order.h"
 #include "assay/campaign/launch_order.h"
+#include "assay/campaign/listener.h"
 #include "assay/campaign/preparation.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"

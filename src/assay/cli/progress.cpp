@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <sys/ioctl.h>
 #include <unistd.h>
