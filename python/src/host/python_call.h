@@ -16,7 +16,7 @@ namespace nb = nanobind;
 /// kExhausted for MemoryError, kEngine for the rest, which is told with its type. Needs the lock.
 Error error_from(const nb::python_error& error);
 
-/// What `json.dumps` makes of it, parsed. Throws nb::python_error for what JSON has no form for,
+/// Parses the output of `json.dumps`. Throws nb::python_error for what JSON has no form for,
 /// std::exception for what is nested too deep.
 Json json_from(nb::handle object);
 

@@ -130,7 +130,8 @@ Status check_names(const Json& document) {
   return {};
 }
 
-/// What is loaded is one of the files, whose digests are checked; what only lowers has none.
+/// The entry is one of the files, whose digests are checked; a program that is only lowered has
+/// none.
 Status check_entry(const Json& manifest) {
   if (manifest.at("entry").is_null()) {
     return {};

@@ -14,7 +14,7 @@ std::vector<std::string> python_module_argv(const std::filesystem::path& python,
                                             std::string_view module,
                                             const std::vector<std::string>& arguments = {});
 
-/// The same for a script given as text; its imports may begin at once.
+/// Starts a script given as text; its imports may begin at once.
 std::vector<std::string> python_text_argv(const std::filesystem::path& python,
                                           std::string_view script);
 

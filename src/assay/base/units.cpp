@@ -54,7 +54,7 @@ std::string text_from_quantity(double value, std::span<const Unit> units) {
   return fmt::format("{:.{}f} {}", scaled, decimals, unit->name);
 }
 
-/// What a number with a unit can be.
+/// One kind of quantity with its units.
 struct QuantityKind {
   std::span<const Unit> units;
   double least;

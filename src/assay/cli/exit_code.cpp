@@ -30,7 +30,7 @@ ExitCode exit_code_from_error(ErrorCode code) {
 
 namespace {
 
-/// What was asked of the case, beyond a time, has no answer: an accuracy or a gate.
+/// Tells whether an accuracy or a gate, which were asked for, has no answer.
 bool is_unanswered(const CaseSummary& cell) {
   if (cell.verdict != Verdict::kInconclusive) {
     return false;

@@ -72,7 +72,7 @@ std::string text_of_unconfirmed(const Comparison& comparison, const PairEstimate
                                  : first + ", which no fresh ones confirmed; run it again";
 }
 
-/// What the look excluded is twice what matters; see stats/looks.h.
+/// A look excludes changes of twice the size that matters; see stats/looks.h.
 std::string text_of_equivalent(const Comparison& comparison, const PairEstimate& look) {
   const auto& all = told_estimate(comparison);
   return fmt::format(

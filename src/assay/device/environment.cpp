@@ -135,7 +135,7 @@ std::string cpu_model(std::string_view cpuinfo, const stdfs::path& root) {
   return read_system_text(root / "proc/device-tree/model").value_or("");
 }
 
-/// What the id of an environment is a digest of.
+/// The fields that the id of an environment is a digest of.
 Json stable_part(const Environment& environment) {
   Json stable = {{"device_class", environment.device_class},
                  {"cpu_model", environment.cpu_model},

@@ -152,8 +152,8 @@ constexpr const char* kNoHost =
     "this build can run no engine in Python: it lacks assay._host, which needs nanobind and the "
     "headers of the interpreter; install these where the build looks for them, then make build";
 
-/// What is missing of a known engine. The runners of those in Python come all or none: where none
-/// is beside the executable, what they share was not made.
+/// Names the missing part of a known engine. The runners of those in Python come all or none: where
+/// none is beside the executable, what they share was not made.
 std::string reason_of_absence(const KnownEngine& engine, const std::vector<Candidate>& candidates) {
   const bool has_host = std::ranges::any_of(candidates, [](const Candidate& candidate) {
     return candidate.label.empty() && is_known_in_python(candidate.name);

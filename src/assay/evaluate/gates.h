@@ -20,7 +20,7 @@ Result<const MetricDefinition*> metric_of_gate(std::string_view name);
 /// Holds one bound (assay/spec/bound.h: ">=0.99", "<=12ms", "<=20MB") against the metrics of a
 /// case. A metric that the case does not have, or that is NaN, does not meet its bound.
 ///
-/// What is measured over launches is held with its interval: the gate is met where the whole
+/// A metric measured over launches is judged with its interval: the gate is met where the whole
 /// interval is within the bound, broken where all of it is beyond, else undecided. A value within
 /// the bound is undecided, too, where it has no interval (one launch), or where `timing` is
 /// unsteady and the metric is one of the steady state.

@@ -22,7 +22,7 @@ struct ProgramFile {
 /// for one outside of the program's folder, which no copy of the program could have.
 Result<std::vector<ProgramFile>> find_program_files(const std::filesystem::path& program);
 
-/// What a program is known by: the SHA-256 of its file, or, where it has several, of the digests of
+/// Identifies a program: the SHA-256 of its file, or, where it has several, of the digests of
 /// all in the order of find_program_files. Names do not enter, nor the place. Errors: as
 /// find_program_files, and those of reading.
 Result<std::string> digest_program(const std::filesystem::path& program);

@@ -1,4 +1,4 @@
-// What every store must do when its runs are listed, labelled and removed.
+// Contract of every store for listing, labelling and removing its runs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -23,7 +23,7 @@
 namespace assay {
 namespace {
 
-// What bench and eval assume where no flag says otherwise; see cli/quick_spec.h and spec/spec.h.
+// Defaults of bench and eval where no flag says otherwise; see cli/quick_spec.h and spec/spec.h.
 constexpr int kUsualSamples = 4;
 constexpr std::uint64_t kUsualSeed = 1;
 constexpr int kUsualBatches = 8;

@@ -66,7 +66,7 @@ std::string joined_shapes(const std::vector<TensorSpec>& inputs) {
   return text;
 }
 
-/// What the run says of how its cases were executed.
+/// Reads from the run how its cases were executed.
 Reproduction reproduction_of_run(const Run& run) {
   Reproduction how{.flags = launch_flags(run.argv, false),
                    .run_flags = launch_flags(run.argv, true)};

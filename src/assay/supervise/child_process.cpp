@@ -159,7 +159,7 @@ void lower_limit(__rlimit_resource resource, rlim_t value) {
   }
 }
 
-/// What no engine comes near to: a bound for one that runs wild.
+/// Far above the need of any engine: a bound for one that runs wild.
 void set_limits() {
   constexpr rlim_t kFileBytes = rlim_t{64} << 30;
   constexpr rlim_t kFiles = 1 << 16;

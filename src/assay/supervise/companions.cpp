@@ -123,7 +123,7 @@ class Companions::Process {
                        words);
   }
 
-  /// What it waits for.
+  /// The event that it waits for.
   std::array<pollfd, 3> pollfds() {
     const std::scoped_lock lock(mutex_);
     return {{{.fd = input_.empty() ? -1 : child_.stdin_fd.get(), .events = POLLOUT},

@@ -56,7 +56,7 @@ constexpr std::uint64_t kReadFolder = kReadFile | LANDLOCK_ACCESS_FS_READ_DIR;
 constexpr std::uint64_t kUseDevice =
     LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | kTruncate | kIoctlDevice;
 
-/// What any program of the system reads. Absent ones are left out.
+/// Paths that any program of the system reads. Absent ones are left out.
 constexpr auto kSystemPaths = std::to_array<const char*>({
     "/usr",
     "/bin",

@@ -176,7 +176,8 @@ void Supervisor::kill_group() {
   ::kill(-child_.pid, SIGKILL);
 }
 
-/// What runs on in its process group or out of it, counted where the process ended by itself.
+/// Counts processes that run on, in its process group or out of it, where the process ended by
+/// itself.
 void Supervisor::end_remains() {
   const bool was_killed = is_killed_;
   result_.end.left_processes = processes_.count_running(child_.pid, was_killed);

@@ -20,7 +20,7 @@ std::string shown(const Json& value) {
   return text.size() > kMostShownBytes ? text.substr(0, kMostShownBytes) + "…" : text;
 }
 
-/// What nlohmann holds equal: 2^63 and the int64 that it wraps around to.
+/// Tells apart two numbers that nlohmann holds equal: 2^63 and the int64 that it wraps around to.
 bool is_wrapped_around(const Json& sent, const Json& read) {
   return sent.is_number_unsigned() && !std::in_range<std::int64_t>(sent.get<std::uint64_t>()) &&
          read.is_number_integer() && !read.is_number_unsigned();

@@ -83,7 +83,7 @@ TEST_F(Command, TellsTheTimesThatItPrints) {
   EXPECT_EQ(times.clock_resolution_ns, 100);
 }
 
-/// What becomes of one printed text, by a pattern that takes any word.
+/// Runs a command that prints the text, with a pattern that takes any word.
 Result<SelfTimer::Times> times_printed_as(const std::string& text,
                                           const std::string& pattern = "took (\\S+) ms") {
   const TemporaryFolder folder = TemporaryFolder::make("command").value();

@@ -174,7 +174,7 @@ FakeSession::FakeSession(FakeProgram program, LoadReport report, int slowdown)
   }
 }
 
-// What throws is left out.
+// Actions that throw are left out.
 // NOLINTNEXTLINE(bugprone-exception-escape)
 FakeSession::~FakeSession() {
   if (program_.misbehavior.at == Moment::kUnload && program_.misbehavior.deed != Deed::kThrow) {

@@ -1,4 +1,4 @@
-// What people do with stored runs: list them, label them, remove them.
+// Management of stored runs: listing, labelling, removal.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -107,7 +107,7 @@ Status read_details(Connection& connection, RunListing& listing) {
   return {};
 }
 
-// What a run owns, in the order in which it can go: a row before those that it refers to.
+// Tables that a run owns, in the order of removal: a row before those that it refers to.
 constexpr auto kOwnedRows = std::to_array<std::string_view>({
     "DELETE FROM attachment WHERE owner = ?1 OR owner IN (SELECT id FROM attempt WHERE run = ?1) "
     "OR owner IN (SELECT id FROM comparison WHERE run = ?1) OR owner IN (SELECT launch.id FROM "
@@ -126,7 +126,7 @@ constexpr auto kOwnedRows = std::to_array<std::string_view>({
     "DELETE FROM run WHERE id = ?1",
 });
 
-// What runs share, once none refers to it.
+// Rows that runs share, removed once none refers to them.
 constexpr auto kUnusedRows = std::to_array<std::string_view>({
     "DELETE FROM subject WHERE NOT EXISTS (SELECT 1 FROM attempt WHERE subject = subject_key)",
     "DELETE FROM artifact WHERE NOT EXISTS (SELECT 1 FROM attempt WHERE artifact = artifact.id)",
