@@ -1,6 +1,7 @@
 """What stays after a run: stores join, reports come out the same again, gates break builds."""
 
 import re
+import shlex
 import shutil
 import signal
 import time
@@ -241,3 +242,15 @@ def test_home_can_move(place: Workplace) -> None:
     moved = place.folder / "moved.db"
     shutil.copy(place.store, moved)
     assert place.run("report", "--store", moved).out == before
+
+
+def test_a_console_report_ends_with_its_run_and_commands_that_work(place: Workplace) -> None:
+    program = place.program("net", execute_ns=1_000_000)
+    finished = place.ok("bench", program, "--iterations", "3", "--quiet")
+    run, page, full = finished.out.splitlines()[-3:]
+    assert run == f"run {place.report()['run']['id']}"
+    for command in (page, full):
+        place.ok(*shlex.split(command)[1:])
+    assert (place.folder / "report.html").stat().st_size > 0
+    elsewhere = place.ok("bench", program, "--iterations", "3", "--quiet", "--store", "other.db")
+    assert all("--store other.db" in line for line in elsewhere.out.splitlines()[-2:])

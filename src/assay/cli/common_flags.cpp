@@ -151,6 +151,10 @@ Result<std::unique_ptr<ResultStore>> StoreFlags::open_to_read() const {
       fmt::format("--store {}: there is no such store; assay doctor says where yours is", path));
 }
 
+std::string StoreFlags::report_command(const std::string& run) const {
+  return fmt::format("assay report {}{}", run, path.empty() ? "" : " --store " + path);
+}
+
 void ReportFlags::declare(CLI::App& app) {
   declare_targets(app);
   app.add_option("--baseline", baseline, "Recipe that ratios refer to");
@@ -162,6 +166,8 @@ void ReportFlags::declare_targets(CLI::App& app) {
   app.add_option("--out", out, "File instead of stdout (-)")->capture_default_str();
   app.add_option("--report", files,
                  "One more report; its extension names the format (.html, .json, …)");
+  app.add_flag("--verbose,-v", is_verbose,
+               "Leave nothing out of the console report: all findings, notes and error metrics");
 }
 
 /// A file without an ending gets what stdout would.
@@ -199,6 +205,14 @@ Status ReportFlags::check_baseline(const std::vector<std::string>& recipes) cons
                                                 baseline, suggestion_for(baseline, recipes)));
 }
 
+void ReportFlags::suggest_reports(const std::string& run, const StoreFlags& store) {
+  const auto command = store.report_command(run);
+  next_commands = {command + " --report report.html"};
+  if (!is_verbose) {
+    next_commands.push_back(command + " -v");
+  }
+}
+
 Status ReportFlags::write(const RunSummary& summary, bool has_accuracy_tables) const {
   return write(
       [&summary](std::string_view name, const ReportStyle& style, std::ostream& target) {
@@ -210,12 +224,15 @@ Status ReportFlags::write(const RunSummary& summary, bool has_accuracy_tables) c
 Status ReportFlags::write(const WriteFormat& write_format, const ReportStyle& plain) const {
   ASSAY_ASSIGN_OR_RETURN(const auto first, main_format());
   const bool is_stdout = out == "-";
-  const auto style = style_of(is_stdout, plain);
+  auto chosen = plain;
+  chosen.is_verbose = is_verbose;
+  chosen.next_commands = next_commands;
+  const auto style = style_of(is_stdout, chosen);
   ASSAY_RETURN_IF_ERROR(is_stdout ? write_to_stdout(first, write_format, style)
                                   : write_to_file(first, write_format, style, out));
   for (const auto& file : files) {
     ASSAY_ASSIGN_OR_RETURN(const auto file_format, format_from_ending(file, "--report"));
-    ASSAY_RETURN_IF_ERROR(write_to_file(file_format, write_format, plain, file));
+    ASSAY_RETURN_IF_ERROR(write_to_file(file_format, write_format, chosen, file));
   }
   return {};
 }

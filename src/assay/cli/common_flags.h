@@ -32,6 +32,8 @@ struct StoreFlags {
   /// Opens a store for a verb that only reads: makes none, and leaves the file as it is.
   /// Errors: kNotFound (there is no store), the store's.
   [[nodiscard]] Result<std::unique_ptr<ResultStore>> open_to_read() const;
+  /// "assay report ID", with --store where this is not the default one.
+  [[nodiscard]] std::string report_command(const std::string& run) const;
 };
 
 /// Where a report goes: every verb that ends with one.
@@ -39,6 +41,8 @@ struct ReportFlags {
   std::string format;  ///< Empty: by the ending of `out`, and console on stdout.
   std::string out = "-";
   bool has_memory_tables = false;
+  bool is_verbose = false;
+  std::vector<std::string> next_commands;  ///< Shown at the end of a console report.
   std::vector<std::string> files;  ///< More reports; each file's extension names its format.
   std::string baseline;
   std::vector<std::string> inputs;  ///< Files of the command, which no report may replace.
@@ -52,6 +56,8 @@ struct ReportFlags {
   [[nodiscard]] Status check() const;
   /// The baseline is one of the recipes that the report shows. Errors: kNotFound.
   [[nodiscard]] Status check_baseline(const std::vector<std::string>& recipes) const;
+  /// Sets the commands that a reader of a new run may want next: its page, and its full text.
+  void suggest_reports(const std::string& run, const StoreFlags& store);
   /// Writes the summary to stdout or --out, and to every file.
   [[nodiscard]] Status write(const RunSummary& summary, bool has_accuracy_tables) const;
   /// The same of anything that knows the formats of report_formats().

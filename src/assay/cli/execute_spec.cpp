@@ -188,7 +188,9 @@ Result<ExitCode> execute_spec(const Spec& spec, const CampaignFlags& flags,
   ASSAY_ASSIGN_OR_RETURN(const auto summary,
                          summarize_run(*store, run, {.baseline = baseline_of_run(run, flags)}));
   ASSAY_RETURN_IF_ERROR(refuse_wrong_requests(summary));
-  ASSAY_RETURN_IF_ERROR(flags.report.write(summary, flags.has_accuracy_tables));
+  auto report = flags.report;
+  report.suggest_reports(run.id, flags.store);
+  ASSAY_RETURN_IF_ERROR(report.write(summary, flags.has_accuracy_tables));
   if (is_done && !flags.bundle.empty()) {
     ASSAY_RETURN_IF_ERROR(write_bundles(request, summary, flags));
   }
@@ -206,7 +208,9 @@ Result<ExitCode> report_stored_run(ResultStore& store, const Run& run, const Cam
   }
   ASSAY_ASSIGN_OR_RETURN(const auto summary,
                          summarize_run(store, run, {.baseline = baseline_of_run(run, flags)}));
-  ASSAY_RETURN_IF_ERROR(flags.report.write(summary, flags.has_accuracy_tables));
+  auto report = flags.report;
+  report.suggest_reports(run.id, flags.store);
+  ASSAY_RETURN_IF_ERROR(report.write(summary, flags.has_accuracy_tables));
   return exit_code_from_summary(summary);
 }
 

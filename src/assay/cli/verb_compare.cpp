@@ -188,11 +188,19 @@ Result<Spec> spec_from_document(const Json& document, const CompareOptions& opti
   return spec_from_json(document, context);
 }
 
+/// Names the run and the command that makes its page; empty where nothing was run.
+std::string next_commands(const Comparison& comparison, const StoreFlags& store) {
+  return comparison.run.empty() ? ""
+                                : fmt::format("\nrun {}\n  {} --report report.html\n",
+                                              comparison.run, store.report_command(comparison.run));
+}
+
 Status write_comparison(const Comparison& comparison, const CompareOptions& options) {
   return options.output.write(
       {.console =
            [&](bool has_colour) {
-             return report::console_from_comparison(comparison, kWidth, has_colour);
+             return report::console_from_comparison(comparison, kWidth, has_colour) +
+                    next_commands(comparison, options.flags.store);
            },
        .json =
            [&] { return text_from_json(report::document_from_comparison(comparison)) + "\n"; }});

@@ -207,7 +207,9 @@ Result<ExitCode> run(const ConformRequest& request, const ConformVerbOptions& op
   if (options.updates_known && !is_stopped) {
     ASSAY_RETURN_IF_ERROR(update_known(request, folder, report));
   }
-  ASSAY_RETURN_IF_ERROR(write_conformance_report(options.flags.report, report));
+  auto flags = options.flags.report;
+  flags.suggest_reports(report.run.id, options.flags.store);
+  ASSAY_RETURN_IF_ERROR(write_conformance_report(flags, report));
   if (is_stopped) {
     log_line(LogLevel::kInfo,
              fmt::format("stopped; go on with: assay conform --resume {}", report.run.id));

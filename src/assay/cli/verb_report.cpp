@@ -28,8 +28,10 @@ Result<ExitCode> execute_report(const ReportOptions& options) {
   }
   ASSAY_ASSIGN_OR_RETURN(const auto store, options.store.open_to_read());
   ASSAY_ASSIGN_OR_RETURN(const auto run, store->get_run(options.run));
+  auto report = options.report;
+  report.suggest_reports(run.id, options.store);
   if (run.purpose == "conform") {
-    return show_stored_conformance(options.report, *store, run);
+    return show_stored_conformance(report, *store, run);
   }
   auto baseline = options.report.baseline;
   if (baseline.empty() && run.spec.is_object()) {
@@ -39,7 +41,7 @@ Result<ExitCode> execute_report(const ReportOptions& options) {
   std::vector<std::string> recipes;
   std::ranges::transform(summary.cases, std::back_inserter(recipes), &CaseSummary::recipe);
   ASSAY_RETURN_IF_ERROR(options.report.check_baseline(recipes));
-  ASSAY_RETURN_IF_ERROR(options.report.write(summary, options.has_accuracy_tables));
+  ASSAY_RETURN_IF_ERROR(report.write(summary, options.has_accuracy_tables));
   return exit_code_from_summary(summary);
 }
 

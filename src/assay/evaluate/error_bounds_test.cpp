@@ -136,9 +136,9 @@ TEST(ErrorBounds, AreTriedOnTheControls) {
   auto one = OneOutput();
   const auto right = one.of(one.references);
   ASSERT_EQ(right.controls.size(), 4U);
-  EXPECT_THAT(right.controls[0], StartsWith("all_zeros: fails, as it must"));
-  EXPECT_THAT(right.controls[1], StartsWith("other_sample: fails, as it must"));
-  EXPECT_THAT(right.controls[3], StartsWith("one_element: fails, as it must"));
+  EXPECT_THAT(right.controls[0], StartsWith("all_zeros: rejected, as it must be"));
+  EXPECT_THAT(right.controls[1], StartsWith("other_sample: rejected, as it must be"));
+  EXPECT_THAT(right.controls[3], StartsWith("one_element: rejected, as it must be"));
   // Bounds as wide as the values let an element be anything: the check finds nothing.
   for (auto& sample : one.bounds) {
     sample[0] = doubles({1000, 1000, 1000, 1000, 0, 0});
@@ -167,7 +167,7 @@ TEST(ErrorBounds, OfZerosByNatureAreTriedOnAnElementThatIsNone) {
                         .constant_outputs = {0}};
   const auto right = judge(evaluation);
   EXPECT_EQ(right.accuracy, Accuracy::kPass) << right.reason;
-  EXPECT_THAT(right.controls[3], StartsWith("one_element: fails, as it must"));
+  EXPECT_THAT(right.controls[3], StartsWith("one_element: rejected, as it must be"));
   bounds = {{doubles({2, 2})}, {doubles({2, 2})}};
   evaluation.bounds = bounds;
   EXPECT_EQ(judge(evaluation).accuracy, Accuracy::kVacuous);
@@ -180,7 +180,7 @@ TEST(ErrorBounds, NeedNoRmsAndNoFirstSample) {
   const auto table = judge(
       {.against = "float64", .results = references, .references = references, .bounds = bounds});
   EXPECT_EQ(table.accuracy, Accuracy::kPass) << table.reason;
-  EXPECT_THAT(table.controls[3], StartsWith("one_element: fails, as it must"));
+  EXPECT_THAT(table.controls[3], StartsWith("one_element: rejected, as it must be"));
 }
 
 TEST(ErrorBounds, OfSpecialValuesAloneHaveNoElementToBeOff) {

@@ -151,16 +151,17 @@ ControlVerdict judge_control(const std::vector<JudgedOutput>& outputs, std::size
   }
   const auto& trial = outputs.front().trials[which];
   if (!passing.empty()) {
-    return {fmt::format("{}: passes for output {}{}", trial.name, fmt::join(passing, ", "),
-                        trial.is_mandatory ? ", though it must fail" : ", for information"),
+    return {fmt::format("{}: accepted for output {}{}", trial.name, fmt::join(passing, ", "),
+                        trial.is_mandatory ? ", though it must be rejected"
+                                           : "; this control decides nothing"),
             trial.is_mandatory};
   }
   if (failing.empty()) {
     return {fmt::format("{}: not applicable, {}", trial.name, why_absent),
             trial.is_mandatory && !is_excused};
   }
-  return {fmt::format("{}: fails{} ({})", trial.name, trial.is_mandatory ? ", as it must" : "",
-                      failing),
+  return {fmt::format("{}: rejected{} ({})", trial.name,
+                      trial.is_mandatory ? ", as it must be" : "", failing),
           false};
 }
 

@@ -67,7 +67,8 @@ std::string machine_of(const Environment& environment);
 /// executorch@1.5.1") and therefore is no column.
 TextTable case_table(const RunSummary& summary, std::vector<std::string>& common);
 
-/// Errors of each output against one kind of reference; a row an output.
-TextTable accuracy_table(const AccuracyTable& table);
+/// Errors of each output against one kind of reference; a row an output. `is_brief`: only the
+/// metrics that a bound decides over, SQNR, the cosine, top-1 and counts that are not zero.
+TextTable accuracy_table(const AccuracyTable& table, bool is_brief = false);
 
 }  // namespace assay::report

@@ -21,19 +21,21 @@
 namespace assay::report {
 namespace {
 
-constexpr std::size_t kMostLines = 40;  ///< Of a list; a page has all.
+constexpr std::size_t kBriefLines = 12;
+constexpr std::size_t kBriefNames = 8;
 
-void add_list(TextPage& page, const std::string& heading, const std::vector<std::string>& lines) {
+void add_list(TextPage& page, const std::string& heading, const std::vector<std::string>& lines,
+              std::size_t most) {
   if (lines.empty()) {
     return;
   }
   page.heading(heading);
-  const auto shown = std::min(lines.size(), kMostLines);
+  const auto shown = std::min(lines.size(), most);
   for (std::size_t i = 0; i < shown; ++i) {
     page.line(printable(lines[i]), 2, 2);
   }
   if (shown < lines.size()) {
-    page.line(fmt::format("and {} more; --report FILE.html has them all", lines.size() - shown), 2);
+    page.line(fmt::format("and {} more; -v shows all", lines.size() - shown), 2);
   }
 }
 
@@ -46,16 +48,19 @@ std::vector<std::string> lines_of_findings(const ConformReport& report) {
   return lines;
 }
 
-/// The lists of a report with their headings, in order.
-std::vector<std::pair<std::string, std::vector<std::string>>> lists_of(
-    const ConformReport& report) {
+/// The lists of a report with their headings, in order; coverage, which is that of the suite, and
+/// every name where it is no brief one.
+std::vector<std::pair<std::string, std::vector<std::string>>> lists_of(const ConformReport& report,
+                                                                       bool is_brief) {
   const auto since = report.earlier_run.empty()
                          ? std::string("Changes")
                          : fmt::format("Changes since run {}", report.earlier_run);
   return {{"Findings", lines_of_findings(report)},
           {"Known gaps to strike off", lines_of_stale(report)},
+          {"Expected failures",
+           lines_of_expected(report, is_brief ? kBriefNames : report.results.size())},
           {since, lines_of_changes(report)},
-          {"Coverage", lines_of_coverage(report)},
+          {"Coverage", is_brief ? std::vector<std::string>() : lines_of_coverage(report)},
           {"Notes", notes_of(report)}};
 }
 
@@ -73,11 +78,12 @@ Status conformance_to_console(const ConformReport& report, const ReportStyle& st
     page.blank();
     page.table(verdict_table(report));
   }
-  for (const auto& [heading, lines] : lists_of(report)) {
-    add_list(page, heading, lines);
+  for (const auto& [heading, lines] : lists_of(report, !style.is_verbose)) {
+    add_list(page, heading, lines, style.is_verbose ? lines.size() : kBriefLines);
   }
   page.blank();
   page.line(line_of_time(report));
+  page.footer(report.run.id, style);
   out << page.text();
   return {};
 }
@@ -88,7 +94,7 @@ Status conformance_to_markdown(const ConformReport& report, const ReportStyle& /
   if (!report.results.empty()) {
     write_markdown_table(verdict_table(report), out);
   }
-  for (const auto& [heading, lines] : lists_of(report)) {
+  for (const auto& [heading, lines] : lists_of(report, false)) {
     if (lines.empty()) {
       continue;
     }

@@ -67,7 +67,8 @@ TEST(Coverage, BeginsWithWhatHasNoCase) {
 }
 
 TEST(ConformanceReport, ConsoleShowsWhatIsNewAndWhatIsNot) {
-  const auto text = written_conformance("console");
+  const auto text =
+      written_conformance("console", report::sample_conformance(), {.is_verbose = true});
   EXPECT_THAT(text, HasSubstr("2 pass, 1 vacuous, 1 fail_numeric, 1 crashed, 1 not_run"));
   EXPECT_THAT(text, HasSubstr("aten.add/float32/1 executorch/portable: fail_numeric: output 0"));
   EXPECT_THAT(text, HasSubstr("passes, though it is listed"));
@@ -80,6 +81,28 @@ TEST(ConformanceReport, ConsoleShowsWhatIsNewAndWhatIsNot) {
   EXPECT_THAT(text, HasSubstr("pass alone, and did not in a program with others"));
   EXPECT_THAT(text, HasSubstr("0.50 results/s"));
   EXPECT_THAT(text, HasSubstr("75.0"));  // Of nodes delegated.
+}
+
+TEST(ConformanceReport, ConsoleNamesTheFailuresThatTheListsExpect) {
+  auto report = report::sample_conformance();
+  for (int i = 0; i < 12; ++i) {
+    report.results.push_back({.name = "aten.op" + std::to_string(i) + "/float32/0",
+                              .recipe = "executorch/portable",
+                              .verdict = ConformVerdict::kUnsupported,
+                              .known = KnownGap::kUnsupported});
+  }
+  report.results.push_back(report.results[2]);
+  const auto brief = written_conformance("console", report);
+  EXPECT_THAT(brief, HasSubstr("executorch/portable: 2 known failures: aten.mul (2)\n"));
+  EXPECT_THAT(brief, HasSubstr("12 cases listed as unsupported: aten.op0, aten.op1, "));
+  EXPECT_THAT(brief, HasSubstr(" and 4 more"));
+  const auto full = written_conformance("console", report, {.is_verbose = true});
+  EXPECT_THAT(full, AllOf(HasSubstr("aten.op9"), Not(HasSubstr("more"))));
+}
+
+TEST(ConformanceReport, ConsoleShowsTheCoverageOfTheSuiteOnRequestOnly) {
+  EXPECT_THAT(written_conformance("console"), Not(HasSubstr("Coverage")));
+  EXPECT_THAT(written_conformance("md"), HasSubstr("Coverage"));
 }
 
 TEST(ConformanceReport, ConsoleKeepsToItsWidthAndCutsLongLists) {
@@ -96,7 +119,7 @@ TEST(ConformanceReport, ConsoleKeepsToItsWidthAndCutsLongLists) {
   for (std::string line; std::getline(lines, line);) {
     EXPECT_LE(report::display_width(line), 80U) << line;
   }
-  EXPECT_THAT(text, HasSubstr("and 63 more"));
+  EXPECT_THAT(text, HasSubstr("and 91 more; -v shows all"));
 }
 
 TEST(ConformanceReport, NarrowConsoleKeepsWrongAnswersLongerThanRefusals) {

@@ -71,13 +71,33 @@ TextColumn verdict_column(const ConformReport& report, const std::vector<std::st
 }
 
 TextColumn known_column(const ConformReport& report, const std::vector<std::string>& recipes,
-                        std::string title, KnownGap known, const std::string& colour) {
-  TextColumn column{.title = std::move(title), .importance = 90};
+                        std::string title, std::string unit, KnownGap known,
+                        const std::string& colour) {
+  TextColumn column{.title = std::move(title), .unit = std::move(unit), .importance = 90};
   for (const auto& recipe : recipes) {
     const int count = count_known(report, recipe, known);
-    column.cells.push_back({plain_count(count), count == 0 ? "" : colour});
+    column.cells.push_back({fmt::to_string(count), count == 0 ? "" : colour});
   }
   return column;
+}
+
+/// Several cases of one operator, or a case of a model.
+std::string group_of_case(const std::string& name) {
+  return name.starts_with("models/") ? name : name.substr(0, name.find('/'));
+}
+
+/// "aten.mul (2), aten.sin and 5 more".
+std::string names_with_counts(const std::map<std::string, int>& counts, std::size_t most) {
+  std::vector<std::string> names;
+  for (const auto& [name, count] : counts) {
+    if (names.size() == most) {
+      break;
+    }
+    names.push_back(count == 1 ? name : fmt::format("{} ({})", name, count));
+  }
+  const auto more = counts.size() - names.size();
+  return fmt::format("{}{}", fmt::join(names, ", "),
+                     more == 0 ? "" : fmt::format(" and {} more", more));
 }
 
 /// "aot_error, then pass": what became of a case, for the two directions of a change.
@@ -114,8 +134,15 @@ TextTable verdict_table(const ConformReport& report) {
   for (const auto& [verdict, count] : count_verdicts(report, "")) {
     table.columns.push_back(verdict_column(report, recipes, verdict));
   }
-  table.columns.push_back(known_column(report, recipes, "known", KnownGap::kKnownFailure, "33"));
-  table.columns.push_back(known_column(report, recipes, "new", KnownGap::kNewFailure, "31"));
+  // Failures are new, known, or listed as unsupported: the three add up.
+  if (count_known(report, "", KnownGap::kUnsupported) > 0) {
+    table.columns.push_back(
+        known_column(report, recipes, "unsupported", "listed", KnownGap::kUnsupported, "33"));
+  }
+  table.columns.push_back(
+      known_column(report, recipes, "known", "failures", KnownGap::kKnownFailure, "33"));
+  table.columns.push_back(
+      known_column(report, recipes, "new", "failures", KnownGap::kNewFailure, "31"));
   TextColumn share{.title = "delegated", .unit = "% of nodes", .importance = 60};
   for (const auto& recipe : recipes) {
     share.cells.push_back({text_from_share(delegated_share(report, recipe))});
@@ -175,6 +202,31 @@ std::vector<std::string> lines_of_stale(const ConformReport& report) {
   for (const auto& stale : report.stale) {
     lines.push_back(printable(fmt::format("{} {}: {}; assay conform --update-known strikes it off",
                                           stale.recipe, stale.entry, stale.why)));
+  }
+  return lines;
+}
+
+std::vector<std::string> lines_of_expected(const ConformReport& report, std::size_t most) {
+  std::vector<std::string> lines;
+  for (const auto& recipe : recipes_of(report)) {
+    for (const auto& [known, noun] :
+         {std::pair(KnownGap::kKnownFailure, "known failure"),
+          std::pair(KnownGap::kUnsupported, "case listed as unsupported")}) {
+      std::map<std::string, int> counts;
+      for (const auto& result : report.results) {
+        if (result.recipe == recipe && result.known == known) {
+          ++counts[group_of_case(result.name)];
+        }
+      }
+      if (const int all = count_known(report, recipe, known); all > 0) {
+        const bool is_known = known == KnownGap::kKnownFailure;
+        lines.push_back(printable(
+            fmt::format("{}: {}: {}", recipe,
+                        counted(static_cast<std::size_t>(all), noun,
+                                is_known ? "known failures" : "cases listed as unsupported"),
+                        names_with_counts(counts, most))));
+      }
+    }
   }
   return lines;
 }

@@ -26,6 +26,16 @@
 namespace assay::report {
 namespace {
 
+constexpr std::size_t kBriefFindings = 8;
+constexpr std::size_t kBriefNotes = 4;
+
+/// Says how much of a list was left out, and where it stands.
+void add_left_out(TextPage& page, std::size_t all, std::size_t shown, std::string_view what) {
+  if (shown < all) {
+    page.line(fmt::format("and {} more; -v shows all {}", all - shown, what), 2);
+  }
+}
+
 /// What this machine can tell apart, if it was calibrated.
 std::string told_apart_by(const RunSummary& summary) {
   const auto line = summary.calibration ? line_from_calibration(*summary.calibration) : "";
@@ -85,26 +95,55 @@ void add_trade_offs(TextPage& page, const RunSummary& summary) {
   }
 }
 
-void add_findings(TextPage& page, const RunSummary& summary) {
-  const auto findings = all_findings(summary.cases);
+/// Failures come first.
+void add_findings(TextPage& page, const RunSummary& summary, const ReportStyle& style) {
+  auto findings = all_findings(summary.cases);
   if (findings.empty()) {
     return;
   }
+  std::ranges::stable_sort(
+      findings, {}, [](const Finding& finding) { return finding.verdict != Verdict::kFail; });
   page.heading("Findings");
-  for (const auto& finding : findings) {
+  const auto shown = style.is_verbose ? findings.size() : std::min(findings.size(), kBriefFindings);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const auto& finding = findings[i];
     page.line(fmt::format("{} {}: {}", mark_of(finding.verdict), finding.title, finding.text), 2,
               2);
   }
+  add_left_out(page, findings.size(), shown, "findings");
 }
 
 void add_shared(TextPage& page, const std::string& heading, std::string_view mark,
-                const std::vector<SharedNote>& notes, const RunSummary& summary) {
+                const std::vector<SharedNote>& notes, const RunSummary& summary, std::size_t most) {
   if (notes.empty()) {
     return;
   }
   page.heading(heading);
-  for (const auto& note : notes) {
-    page.line(fmt::format("{}{} ({})", mark, note.text, concerned_by(note, summary.cases)), 2, 2);
+  const auto shown = std::min(notes.size(), most);
+  for (std::size_t i = 0; i < shown; ++i) {
+    page.line(fmt::format("{}{} ({})", mark, notes[i].text, concerned_by(notes[i], summary.cases)),
+              2, 2);
+  }
+  add_left_out(page, notes.size(), shown, "notes");
+}
+
+constexpr std::string_view kRejected = ": rejected";
+
+/// Controls are wrong outputs, made on purpose: a check that accepts one tells nothing. In brief
+/// those that were rejected are a count.
+void add_controls(TextPage& page, const AccuracyTable& table, bool is_verbose) {
+  const auto rejected = std::ranges::count_if(table.controls, [](const std::string& control) {
+    return control.find(kRejected) != std::string::npos;
+  });
+  if (!table.controls.empty()) {
+    page.line(fmt::format("wrong outputs, made to test this check: {} of {} rejected", rejected,
+                          table.controls.size()),
+              4, 2);
+  }
+  for (const auto& control : table.controls) {
+    if (is_verbose || control.find(kRejected) == std::string::npos) {
+      page.line(printable(control), 6, 2);
+    }
   }
 }
 
@@ -121,15 +160,13 @@ void add_gates(TextPage& page, const RunSummary& summary) {
   }
 }
 
-void add_accuracy(TextPage& page, const RunSummary& summary) {
+void add_accuracy(TextPage& page, const RunSummary& summary, bool is_verbose) {
   for (const auto& cell : summary.cases) {
     for (const auto& table : cell.accuracy_tables) {
       page.heading(fmt::format("Accuracy of {} against {}: {}", title_of(cell),
                                printable(table.against), name_of(table.accuracy)));
-      page.table(accuracy_table(table));
-      for (const auto& control : table.controls) {
-        page.line("control " + printable(control), 4, 2);
-      }
+      page.table(accuracy_table(table, !is_verbose));
+      add_controls(page, table, is_verbose);
     }
   }
 }
@@ -190,18 +227,21 @@ Status write_console(const RunSummary& summary, const ReportStyle& style, std::o
     add_trade_offs(page, summary);
   }
   add_comparisons(page, summary);
-  add_findings(page, summary);
+  add_findings(page, summary, style);
   // Why a result may mislead, though nothing is wrong with the case itself.
-  add_shared(page, "Warnings", "! ", shared_warnings(summary.cases), summary);
+  const auto warnings = shared_warnings(summary.cases);
+  add_shared(page, "Warnings", "! ", warnings, summary, warnings.size());
   add_gates(page, summary);
   if (style.has_accuracy_tables) {
-    add_accuracy(page, summary);
+    add_accuracy(page, summary, style.is_verbose);
   }
   add_attribution(page, summary);
   if (style.has_memory_tables) {
     add_memory(page, summary);
   }
-  add_shared(page, "Notes", "", shared_notes(summary.cases), summary);
+  const auto notes = shared_notes(summary.cases);
+  add_shared(page, "Notes", "", notes, summary, style.is_verbose ? notes.size() : kBriefNotes);
+  page.footer(summary.run.id, style);
   out << page.text();
   return {};
 }

@@ -227,8 +227,8 @@ OutputError output_error(std::string name, double sqnr_db, double max_abs) {
 
 void add_accuracy(CaseSummary& cell, double float_db, double qdq_db) {
   cell.accuracy = Accuracy::kPass;
-  const std::vector<std::string> controls = {"all_zeros: fails, as it must",
-                                             "other_input: fails, as it must"};
+  const std::vector<std::string> controls = {"all_zeros: rejected, as it must be",
+                                             "other_input: rejected, as it must be"};
   cell.accuracy_tables.push_back({.against = "float32",
                                   .accuracy = Accuracy::kPass,
                                   .outputs = {output_error("logits", float_db, error_at(float_db))},

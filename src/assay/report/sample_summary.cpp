@@ -161,7 +161,8 @@ CaseSummary vacuous() {
   auto& table = cell.accuracy_tables.front();
   table.accuracy = Accuracy::kVacuous;
   table.reason = "the outputs do not depend on the input, so any input passes";
-  table.controls = {"all_zeros: fails, as it must", "other_input: passes, and must not"};
+  table.controls = {"all_zeros: rejected, as it must be",
+                    "other_input: accepted, though it must be rejected"};
   cell.verdict = Verdict::kInconclusive;
   return cell;
 }

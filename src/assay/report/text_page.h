@@ -27,6 +27,14 @@ class TextPage {
   void heading(const std::string& text) {
     out_ += "\n" + coloured(wrapped(text, width_, 2), "1", has_colour_) + '\n';
   }
+  /// The run, and the commands that go on from it.
+  void footer(const std::string& run, const ReportStyle& style) {
+    blank();
+    line("run " + run);
+    for (const auto& command : style.next_commands) {
+      line(command, 2, 4);
+    }
+  }
   void blank() { out_ += '\n'; }
   std::vector<std::string> table(const TextTable& table) {
     auto layout = table.lay_out(width_, has_colour_);

@@ -4,7 +4,9 @@
 #include <functional>
 #include <ostream>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "assay/base/result.h"
 #include "assay/record/summary.h"
@@ -15,9 +17,11 @@ namespace assay {
 struct ReportStyle {
   int width_columns = 120;   ///< Console: no line is longer; the least important columns go first.
   bool is_terminal = false;  ///< Console: colours.
-  bool has_accuracy_tables = false;   ///< Console and Markdown: errors of each output.
-  bool has_memory_tables = false;     ///< Console and Markdown: the memory of each case by part.
-  std::filesystem::path data_folder;  ///< HTML: where vega.js lies; empty: looked for.
+  bool has_accuracy_tables = false;  ///< Console and Markdown: errors of each output.
+  bool has_memory_tables = false;    ///< Console and Markdown: the memory of each case by part.
+  bool is_verbose = false;           ///< Console: nothing is left out for brevity.
+  std::vector<std::string> next_commands;  ///< Console: commands that a reader may want next.
+  std::filesystem::path data_folder;       ///< HTML: where vega.js lies; empty: looked for.
 };
 
 /// Writes a summary in one format. Formats only: every number comes from the summary.

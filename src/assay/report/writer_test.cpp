@@ -162,6 +162,36 @@ TEST(Console, HasAccuracyTablesOnRequest) {
               HasSubstr("Accuracy of mobilenet_v2"));
 }
 
+TEST(Console, IsBriefUnlessAskedForAll) {
+  auto summary = sample_summary();
+  for (std::size_t i = 1; i < 10; ++i) {
+    summary.cases.front().notes.emplace_back(i, 'n');
+    const auto crashed = summary.cases.at(4);
+    summary.cases.push_back(crashed);
+  }
+  const auto brief = written("console", summary, {.has_accuracy_tables = true});
+  EXPECT_THAT(brief, HasSubstr("-v shows all findings"));
+  EXPECT_THAT(brief, HasSubstr("-v shows all notes"));
+  EXPECT_THAT(brief, Not(HasSubstr("relative L2")));
+  EXPECT_THAT(brief, HasSubstr("wrong outputs, made to test this check: 2 of 2 rejected"));
+  EXPECT_THAT(brief, HasSubstr("other_input: accepted, though it must be rejected"));
+  const auto full = written("console", summary, {.has_accuracy_tables = true, .is_verbose = true});
+  EXPECT_THAT(full, Not(HasSubstr("-v shows")));
+  EXPECT_THAT(full, HasSubstr("relative L2"));
+  EXPECT_THAT(full, HasSubstr("nnnnnnnnn"));
+}
+
+TEST(Console, NamesFailuresBeforeOtherFindings) {
+  const auto text = written("console", sample_summary());
+  EXPECT_LT(text.find("✗ mobilenet_v3_large executorch/xnnpack-int8"),
+            text.find("? mobilenet_v2 executorch/xnnpack-int8: timing"));
+}
+
+TEST(Console, EndsWithTheRunAndWhatMayComeNext) {
+  EXPECT_THAT(written("console", sample_summary(), {.next_commands = {"assay report X"}}),
+              testing::EndsWith("\n\nrun " + sample_summary().run.id + "\n  assay report X\n"));
+}
+
 TEST(JsonReport, BeginsWithItsSchemaAndHoldsTheWholeSummary) {
   const auto summary = sample_summary();
   const auto text = written("json", summary);
