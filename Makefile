@@ -14,10 +14,10 @@ build: ##          set up what is missing and build
 litert: ##         .venv-litert, the toolchain that makes programs for LiteRT
 	@tools/set_up_litert.sh
 
-demo: ##           MobileNets on ExecuTorch, measured and evaluated: a table, report.html, a store in .assay
+demo: ##           MobileNets on ExecuTorch, measured and evaluated: a table and report.html
 	@tools/set_up.sh
 	@.venv/bin/cmake --build build/release --target $(DEMO_TARGETS) | tail -1
-	ASSAY_HOME=$(CURDIR)/.assay $(BIN)/assay run specs/mobilenet.json --report report.html
+	$(BIN)/assay run specs/mobilenet.json --report report.html
 
 test: build ##     all tests
 	@tools/set_up_tests.sh
@@ -47,5 +47,5 @@ validate-statistics: build ## how often a comparison is wrong: an hour of a quie
 mutation-score: build ## how many faults of kernels the conformance cases find: ten minutes, writes docs/mutation-score.md
 	PYTHONPATH=python .venv/bin/python bench/mutation/score.py build/mutation --page docs/mutation-score.md
 
-clean: ##          remove what was built; .venv and .assay stay
+clean: ##          remove what was built; .venv stays
 	rm -rf build

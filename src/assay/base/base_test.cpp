@@ -183,6 +183,7 @@ TEST(Units, ReadsADurationOnlyWithItsUnit) {
 
 TEST(Units, TellsTheRangeOfADuration) {
   EXPECT_EQ(duration_ns_from_text("8760h").value(), 31'536'000'000'000'000);
+  EXPECT_EQ(duration_ns_from_text("365d").value(), 31'536'000'000'000'000);
   for (const auto* bad : {"2562048h", "1e300s", "1e999s", "infs", "nans", "-1s", "8760.1h"}) {
     const auto duration = duration_ns_from_text(bad);
     ASSERT_FALSE(duration) << bad;

@@ -22,8 +22,14 @@ struct Unit {
   double factor;
 };
 
-constexpr std::array<Unit, 7> kDurations = {
-    {{"ns", 1}, {"us", 1e3}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"min", 60e9}, {"h", 3600e9}}};
+constexpr auto kDurations = std::to_array<Unit>({{"ns", 1},
+                                                 {"us", 1e3},
+                                                 {"µs", 1e3},
+                                                 {"ms", 1e6},
+                                                 {"s", 1e9},
+                                                 {"min", 60e9},
+                                                 {"h", 3600e9},
+                                                 {"d", 86400e9}});
 constexpr std::array<Unit, 4> kShownDurations = {{{"ns", 1}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}}};
 constexpr auto kSizes = std::to_array<Unit>({{"", 1},
                                              {"b", 1},
@@ -67,7 +73,8 @@ constexpr QuantityKind kDurationKind{
     .units = kDurations,
     .least = 0,
     .most = 8760 * 3600e9,
-    .is_not = "is not a duration; write a number and a unit (ns, us, ms, s, min, h), such as 20s",
+    .is_not =
+        "is not a duration; write a number and a unit (ns, us, ms, s, min, h, d), such as 20s",
     .range = "is out of range; a duration is from 0s to 8760h (a year)"};
 constexpr QuantityKind kSizeKind{
     .units = kSizes,

@@ -88,9 +88,8 @@ class Campaign {
  private:
   Status open_run() {
     ASSAY_RETURN_IF_ERROR(tools_.store.add_environment(request_.environment));
-    if (!request_.is_resumed) {
-      ASSAY_RETURN_IF_ERROR(tools_.store.add_run(request_.run));
-    }
+    ASSAY_RETURN_IF_ERROR(request_.is_resumed ? tools_.store.claim_run(request_.run.id)
+                                              : tools_.store.add_run(request_.run));
     for (const auto& cell : request_.cases) {
       ASSAY_RETURN_IF_ERROR(tools_.store.add_case(request_.run.id, cell));
     }

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <fmt/format.h>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -30,6 +29,7 @@
 #include "assay/campaign/listener.h"
 #include "assay/cli/common_flags.h"
 #include "assay/cli/interrupt.h"
+#include "assay/cli/labels.h"
 #include "assay/device/device_lock.h"
 #include "assay/device/environment.h"
 #include "assay/device/local_transport.h"
@@ -60,18 +60,6 @@ void tell_refused(const Expansion& expansion) {
              fmt::format("not a case ({}): {} {} on {}: {}", refused.cells, refused.model,
                          refused.recipe, refused.engine, refused.reason));
   }
-}
-
-Result<std::map<std::string, std::string>> labels_from(const std::vector<std::string>& texts) {
-  std::map<std::string, std::string> labels;
-  for (const auto& text : texts) {
-    const auto equals = text.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      return fail(ErrorCode::kInvalidArgument, fmt::format("--label {}: write key=value", text));
-    }
-    labels[text.substr(0, equals)] = text.substr(equals + 1);
-  }
-  return labels;
 }
 
 Result<std::int64_t> launch_timeout_from(const std::string& text) {
@@ -190,7 +178,7 @@ Result<Run> new_run(const Spec& spec, const CampaignFlags& flags, const Environm
           .environment = environment.id,
           .environment_key = environment_key(environment),
           .started_unix_ns = unix_time_ns()};
-  ASSAY_ASSIGN_OR_RETURN(auto labels, labels_from(flags.run.labels));
+  ASSAY_ASSIGN_OR_RETURN(auto labels, labels_from_texts(flags.run.labels, "--label"));
   labels.merge(run.labels);
   run.labels = std::move(labels);
   return run;

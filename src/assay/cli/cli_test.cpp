@@ -214,7 +214,7 @@ TEST(QuickSpec, LeavesADurationWithoutUnitToOneErrorInItsOwnWords) {
   const auto spec = spec_from_json(quick.document({"timing"}).value(), {.origin = "flags"});
   EXPECT_EQ(spec.error().message,
             "flags: scenario.gap[0]: '20' is not a duration; write a number and a unit (ns, us, "
-            "ms, s, min, h), such as 20s");
+            "ms, s, min, h, d), such as 20s");
 }
 
 TEST(Arguments, GetSuggestionsOfVerbsAndFlags) {

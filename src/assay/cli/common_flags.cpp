@@ -1,7 +1,6 @@
 #include "assay/cli/common_flags.h"
 
 #include <algorithm>
-#include <asm-generic/ioctls.h>
 #include <cerrno>
 #include <cstdlib>
 #include <deque>
@@ -21,7 +20,6 @@
 #include <utility>
 #include <vector>
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "assay/artifact/toolchain.h"
@@ -33,6 +31,7 @@
 #include "assay/base/suggest.h"
 #include "assay/base/units.h"
 #include "assay/cli/output_file.h"
+#include "assay/cli/terminal.h"
 #include "assay/record/summary.h"
 #include "assay/report/writer.h"
 #include "assay/spec/recipes.h"
@@ -78,11 +77,8 @@ Result<ReportFormat> format_from_ending(const std::string& file, std::string_vie
 
 ReportStyle style_of(bool is_stdout, ReportStyle style) {
   if (is_stdout && ::isatty(STDOUT_FILENO) == 1) {
-    winsize size{};
     style.is_terminal = std::getenv("NO_COLOR") == nullptr;
-    if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40) {
-      style.width_columns = size.ws_col;
-    }
+    style.width_columns = stdout_width_columns().value_or(style.width_columns);
   }
   return style;
 }
@@ -135,10 +131,20 @@ Result<std::unique_ptr<ResultStore>> StoreFlags::open() const {
   return open_store(path, StoreAccess::kWrite);
 }
 
+Result<std::unique_ptr<ResultStore>> StoreFlags::open_existing() const {
+  ASSAY_RETURN_IF_ERROR(check_exists());
+  return open_store(path, StoreAccess::kWrite);
+}
+
 Result<std::unique_ptr<ResultStore>> StoreFlags::open_to_read() const {
+  ASSAY_RETURN_IF_ERROR(check_exists());
+  return open_store(path, StoreAccess::kRead);
+}
+
+Status StoreFlags::check_exists() const {
   std::error_code error;
   if (std::filesystem::exists(file(), error)) {
-    return open_store(path, StoreAccess::kRead);
+    return {};
   }
   if (path.empty()) {
     return fail(ErrorCode::kNotFound,

@@ -29,11 +29,17 @@ struct StoreFlags {
   /// Opens the store to write to it, and makes it where there is none yet.
   /// Errors: kNotFound (the folder that was named does not exist), the store's.
   [[nodiscard]] Result<std::unique_ptr<ResultStore>> open() const;
+  /// Opens a store that is there already to change it. Errors: kNotFound, the store's.
+  [[nodiscard]] Result<std::unique_ptr<ResultStore>> open_existing() const;
   /// Opens a store for a verb that only reads: makes none, and leaves the file as it is.
   /// Errors: kNotFound (there is no store), the store's.
   [[nodiscard]] Result<std::unique_ptr<ResultStore>> open_to_read() const;
   /// "assay report ID", with --store where this is not the default one.
   [[nodiscard]] std::string report_command(const std::string& run) const;
+
+ private:
+  /// Errors: kNotFound, with what to do about it.
+  [[nodiscard]] Status check_exists() const;
 };
 
 /// Where a report goes: every verb that ends with one.

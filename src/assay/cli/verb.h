@@ -40,6 +40,7 @@ Execute declare_doctor(CLI::App& app);
 Execute declare_profile(CLI::App& app);
 Execute declare_reduce(CLI::App& app);
 Execute declare_report(CLI::App& app);
+Execute declare_runs(CLI::App& app);
 Execute declare_merge(CLI::App& app);
 
 }  // namespace assay::cli

@@ -22,6 +22,7 @@
 #include "assay/cli/progress.h"
 #include "assay/cli/quick_spec.h"
 #include "assay/cli/result_flags.h"
+#include "assay/cli/run_reference.h"
 #include "assay/cli/verb.h"
 #include "assay/compare/compare.h"
 #include "assay/compare/stored.h"
@@ -162,20 +163,15 @@ ExitCode exit_code_from_verdict(ComparisonVerdict verdict) {
   }
 }
 
-constexpr std::string_view kRunPrefix = "run:";
-
-/// "run:latest run:01a2": two runs of the store, which decide nothing.
-Result<ExitCode> compare_stored(const CompareOptions& options) {
-  if (!options.other.starts_with(kRunPrefix)) {
+/// Two runs of the store, which decide nothing.
+Result<ExitCode> compare_stored(const CompareOptions& options, const std::string& a) {
+  const auto b = find_run_reference(options.other);
+  if (!b) {
     return fail(ErrorCode::kInvalidArgument,
-                "a stored run is compared with another one: assay compare run:ID run:ID");
+                "a stored run is compared with another one: assay compare RUN_A RUN_B");
   }
   ASSAY_ASSIGN_OR_RETURN(const auto store, options.flags.store.open_to_read());
-  ASSAY_ASSIGN_OR_RETURN(
-      const auto found,
-      compare_stored_runs(*store, std::string_view(options.quick.model).substr(kRunPrefix.size()),
-                          std::string_view(options.other).substr(kRunPrefix.size()),
-                          options.metric));
+  ASSAY_ASSIGN_OR_RETURN(const auto found, compare_stored_runs(*store, a, *b, options.metric));
   ASSAY_RETURN_IF_ERROR(options.output.write(
       {.console =
            [&](bool has_colour) { return report::console_from_stored(found, kWidth, has_colour); },
@@ -251,8 +247,8 @@ Result<ExitCode> execute_compare(const CompareOptions& options) {
                 "name a model and what it is compared with, or --resume latest");
   }
   ASSAY_ASSIGN_OR_RETURN(auto plan, plan_from(options));
-  if (options.quick.model.starts_with(kRunPrefix)) {
-    return compare_stored(options);
+  if (const auto run = find_run_reference(options.quick.model)) {
+    return compare_stored(options, *run);
   }
   ASSAY_ASSIGN_OR_RETURN(const auto document, comparison_document(options));
   ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_from_document(document, options));
@@ -285,7 +281,7 @@ Execute declare_compare(CLI::App& app) {
   options->quick.declare_model(app);
   app.get_option("model")->required(false);
   app.add_option("other", options->other,
-                 "B, where it is another model or program; or two runs: run:ID run:ID");
+                 "B, where it is another model or program; or two stored runs: RUN_A RUN_B");
   options->quick.declare_iterations(app);
   app.add_option("--metric", options->metric, std::string("Which decides: ") + kMetrics)
       ->capture_default_str();

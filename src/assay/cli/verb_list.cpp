@@ -13,7 +13,6 @@
 
 #include "assay/artifact/toolchain.h"
 #include "assay/artifact/toolchains.h"
-#include "assay/base/clock.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/output.h"
@@ -21,12 +20,13 @@
 #include "assay/base/suggest.h"
 #include "assay/cli/common_flags.h"
 #include "assay/cli/exit_code.h"
+#include "assay/cli/run_overview.h"
 #include "assay/cli/verb.h"
+#include "assay/cli/verb_runs.h"
 #include "assay/device/environment.h"
 #include "assay/engine/installed_builds.h"
 #include "assay/record/case.h"
 #include "assay/record/metric.h"
-#include "assay/report/format.h"
 #include "assay/spec/known_plugins.h"
 #include "assay/spec/models.h"
 #include "assay/spec/recipes.h"
@@ -147,24 +147,10 @@ Result<Items> list_metrics(const ListOptions& /*options*/) {
 }
 
 Result<Items> list_runs(const ListOptions& options) {
-  const auto store = options.store.open_to_read();
-  if (!store && store.error().code == ErrorCode::kNotFound && options.store.path.empty()) {
-    return Items{};
-  }
-  if (!store) {
-    return std::unexpected(store.error());
-  }
-  ASSAY_ASSIGN_OR_RETURN(const auto runs, (*store)->list_runs({.limit = options.limit}));
+  ASSAY_ASSIGN_OR_RETURN(const auto runs, find_overviews(options.store, {.limit = options.limit}));
   Items items;
-  for (const auto& listing : runs) {
-    items.push_back(
-        {listing.run.id,
-         fmt::format(
-             "{}  {}{}, {}{}", iso8601_from_unix_ns(listing.run.started_unix_ns),
-             listing.run.name.empty() ? "" : listing.run.name + ", ",
-             report::counted(static_cast<std::size_t>(listing.cases), "case"),
-             report::counted(static_cast<std::size_t>(listing.launches), "launch", "launches"),
-             listing.run.finished_unix_ns == 0 ? ", not finished" : "")});
+  for (const auto& run : runs) {
+    items.push_back({run.listing.run.id, line_from_overview(run)});
   }
   return items;
 }
@@ -215,6 +201,10 @@ Result<ExitCode> execute_list(const ListOptions& options) {
     return fail(ErrorCode::kNotFound,
                 fmt::format("nothing to list by the name '{}'{}", options.what,
                             suggestion_for(options.what, names)));
+  }
+  if (list->make == list_runs && !options.is_json) {
+    ASSAY_RETURN_IF_ERROR(show_runs(options.store, {.limit = options.limit}, {}));
+    return ExitCode::kOk;
   }
   ASSAY_ASSIGN_OR_RETURN(const auto items, list->make(options));
   print_items(items, options.is_json);

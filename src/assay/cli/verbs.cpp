@@ -6,7 +6,7 @@
 namespace assay::cli {
 
 std::span<const Verb> all_verbs() {
-  static constexpr std::array<Verb, 16> kVerbs = {{
+  static constexpr std::array<Verb, 17> kVerbs = {{
       {"run", "Measure and evaluate the cases of a spec", declare_run,
        "assay run specs/mobilenet.json --report report.html"},
       {"bench", "How fast is one model or program", declare_bench,
@@ -39,6 +39,8 @@ std::span<const Verb> all_verbs() {
        "assay doctor"},
       {"report", "Show a stored run again, in any format", declare_report,
        "assay report latest --out report.html"},
+      {"runs", "List, label and remove stored runs", declare_runs,
+       "assay runs --model resnet18 --label commit=abc"},
       {"merge", "Join another store into this one", declare_merge, "assay merge other.db"},
   }};
   return kVerbs;

@@ -102,7 +102,7 @@ class Session {
  private:
   Status open() {
     if (request_.is_resumed) {
-      return {};
+      return tools_.store.claim_run(request_.run.id);
     }
     ASSAY_RETURN_IF_ERROR(tools_.store.add_environment(request_.environment));
     ASSAY_RETURN_IF_ERROR(tools_.store.add_run(request_.run));

@@ -18,7 +18,8 @@ struct PruneRule {
 };
 
 /// Ids of the runs to remove, oldest first. `newest_first`: as list_runs gives them, all of them
-/// or those that a filter lets through. A run that is not finished stays: it may be under way.
+/// or those that a filter lets through. A run that another process works on
+/// stays.
 std::vector<std::string> choose_runs_to_prune(std::span<const RunListing> newest_first,
                                               const PruneRule& rule);
 

@@ -20,7 +20,7 @@ std::vector<RunListing> four_runs() {
     RunListing listing;
     listing.run.id = id;
     listing.run.started_unix_ns = id[0];
-    listing.run.finished_unix_ns = id[0] == 'd' ? 0 : id[0] + 1;
+    listing.is_in_use = id[0] == 'd';
     listing.bytes = 1000 - id[0];
     runs.push_back(listing);
   }

@@ -38,10 +38,12 @@ struct Attachment {
 struct RunFilter {
   int limit = 20;                                  ///< Negative: all.
   std::string purpose = {};                        ///< "conform", "measure"; empty: any.
+  std::string made_by = {};                        ///< A purpose or a verb: "bench"; empty: any.
   std::map<std::string, std::string> labels = {};  ///< All of them; an empty value: any value.
-  /// Part of the id, the name, the command line, a label, or the label of a case, in any case of
-  /// its letters.
-  std::string text = {};
+  std::string model = {};  ///< Part of a model's reference, in any case of its letters.
+  /// Each is part of the id, the name, the command line, a label, or the label of a case, in any
+  /// case of its letters.
+  std::vector<std::string> texts = {};
 };
 
 /// A run, and what a list shows of it without reading its samples.
@@ -55,6 +57,7 @@ struct RunListing {
   int unfinished_attempts = 0;       ///< How many have no end.
   std::vector<ComparisonVerdict> comparisons;  ///< Verdicts, in order of making.
   std::int64_t bytes = 0;  ///< Size of its launches, samples and attachments in the store.
+  bool is_in_use = false;  ///< Another process works on it: ResultStore::claim_run.
 
   /// The command that made it: "bench"; empty where it was not started from a command line.
   [[nodiscard]] std::string verb() const;
@@ -80,7 +83,12 @@ class ResultStore {
   virtual ~ResultStore() = default;
 
   virtual Status add_environment(const Environment& environment) = 0;
+  /// Claims the run, too.
   virtual Status add_run(const Run& run) = 0;
+  /// Keeps other processes from removing the run until this store is closed; who goes on with a run
+  /// or reads one at length claims it. Ends with the process, however that ends. Does nothing where
+  /// a store that is only read has never been written to by claimants.
+  virtual Status claim_run(std::string_view run_id) = 0;
   /// The first end of a run stands. Errors: kNotFound.
   virtual Status finish_run(std::string_view run_id, std::int64_t finished_unix_ns) = 0;
   virtual Status add_case(std::string_view run_id, const Case& cell) = 0;
@@ -103,12 +111,14 @@ class ResultStore {
   virtual Status tag_run(std::string_view run_id, const std::map<std::string, std::string>& labels,
                          std::span<const std::string> removed) = 0;
   /// Removes a run with all that nothing else refers to; references and the calibrations of
-  /// machines stay. A process that still writes to the run gets kNotFound. Errors: kNotFound.
+  /// machines stay. Errors: kNotFound, kUnavailable (another process has claimed it).
   virtual Status remove_run(std::string_view run_id) = 0;
   /// Gives the room of what was removed back to the file system; returns how many bytes. Needs as
-  /// much free space as the store is large, and waits for other writers.
+  /// much free space as the store is large. Errors: also kUnavailable while another process has
+  /// claimed a run, which it would hold up.
   virtual Result<std::int64_t> vacuum() = 0;
-  /// By id, unique prefix of an id, "latest", or "latest:conform": the newest of that purpose.
+  /// By id, unique prefix of an id, "latest", "latest:conform": the newest of that purpose, or
+  /// "label:commit=abc", "label:keep": the newest with that label, or with any value of it.
   /// Errors: kNotFound, listing the newest; kInvalidArgument for a prefix of several.
   virtual Result<Run> get_run(std::string_view reference) = 0;
   /// What the machine told when the run began.

@@ -68,11 +68,28 @@ TEST_P(StoreManage, ListsRunsByLabelAndByText) {
   EXPECT_THAT(ids_from({.labels = {{"commit", "abc"}}}), ElementsAre(first.run.id));
   EXPECT_THAT(ids_from({.labels = {{"commit", ""}}}), ElementsAre(second.id, first.run.id));
   EXPECT_THAT(ids_from({.labels = {{"commit", "def"}, {"branch", ""}}}), IsEmpty());
-  EXPECT_THAT(ids_from({.text = "MORNING"}), ElementsAre(second.id));
-  EXPECT_THAT(ids_from({.text = "net.pte"}), ElementsAre(second.id));
-  EXPECT_THAT(ids_from({.text = "mobilenet"}), ElementsAre(first.run.id)) << "label of a case";
-  EXPECT_THAT(ids_from({.text = "100%"}), IsEmpty());
+  EXPECT_THAT(ids_from({.texts = {"MORNING"}}), ElementsAre(second.id));
+  EXPECT_THAT(ids_from({.texts = {"net.pte"}}), ElementsAre(second.id));
+  EXPECT_THAT(ids_from({.texts = {"mobilenet"}}), ElementsAre(first.run.id)) << "label of a case";
+  EXPECT_THAT(ids_from({.texts = {"100%"}}), IsEmpty());
+  EXPECT_THAT(ids_from({.texts = {"morning", "NET.pte"}}), ElementsAre(second.id));
+  EXPECT_THAT(ids_from({.texts = {"morning", "mobilenet"}}), IsEmpty()) << "all of them";
+  EXPECT_THAT(ids_from({.model = "MobileNet_v2"}), ElementsAre(first.run.id));
+  EXPECT_THAT(ids_from({.model = "net.pte"}), IsEmpty()) << "it has no case";
+  EXPECT_THAT(ids_from({.made_by = "bench"}), ElementsAre(second.id));
+  EXPECT_THAT(ids_from({.made_by = "measure"}), SizeIs(2));
   EXPECT_THAT(ids_from({.limit = -1}), SizeIs(2));
+}
+
+TEST_P(StoreManage, FindsTheNewestRunWithALabel) {
+  const auto first = add_sample_run(store());  // commit=abc, branch=café
+  const auto second = add_sample_run(store());
+  ASSERT_TRUE(store().tag_run(second.run.id, {{"commit", "def=1"}}, {}));
+  EXPECT_EQ(store().get_run("label:commit=abc").value().id, first.run.id);
+  EXPECT_EQ(store().get_run("label:commit=def=1").value().id, second.run.id);
+  EXPECT_EQ(store().get_run("label:branch").value().id, second.run.id);
+  EXPECT_EQ(store().get_run("label:commit=").error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(store().get_run("label:absent").error().code, ErrorCode::kNotFound);
 }
 
 TEST_P(StoreManage, LabelsAlsoAFinishedRun) {

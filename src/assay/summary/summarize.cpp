@@ -388,6 +388,7 @@ Result<std::optional<Calibration>> find_calibration(ResultStore& store, const Ru
 
 Result<RunSummary> summarize_run(ResultStore& store, const Run& run,
                                  const SummaryOptions& options) {
+  ASSAY_RETURN_IF_ERROR(store.claim_run(run.id));
   RunSummary summary{.run = run, .environment = {}, .baseline = options.baseline};
   ASSAY_ASSIGN_OR_RETURN(summary.environment, store.environment_of_run(run.id));
   ASSAY_ASSIGN_OR_RETURN(summary.calibration, find_calibration(store, run));

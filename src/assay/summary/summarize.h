@@ -16,7 +16,8 @@ struct SummaryOptions {
 };
 
 /// Derives everything that a report shows of a run from what the store holds: the one place where
-/// raw samples become aggregates. Changes nothing. Errors: the store's.
+/// raw samples become aggregates. Changes nothing, and claims the run, so that it stays while it is
+/// read. Errors: the store's.
 Result<RunSummary> summarize_run(ResultStore& store, const Run& run, const SummaryOptions& options);
 
 }  // namespace assay

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "assay/base/claims.h"
 #include "assay/base/result.h"
 #include "assay/record/axes.h"
 #include "assay/record/comparison.h"
@@ -26,14 +27,20 @@ std::string RunListing::verb() const { return run.argv.size() < 2 ? "" : run.arg
 namespace sqlite {
 namespace {
 
-// ?1 purpose, ?2 labels as a JSON object, ?3 text, ?4 limit.
+// ?1 purpose, ?2 labels as a JSON object, ?3 texts as a JSON array, ?4 limit, ?5 purpose or verb,
+// ?6 model.
 constexpr std::string_view kWantedRuns =
-    "WHERE (?1 = '' OR purpose = ?1) AND NOT EXISTS (SELECT 1 FROM json_each(?2) AS wanted WHERE "
+    "WHERE (?1 = '' OR purpose = ?1) AND "
+    "(?5 = '' OR purpose = ?5 OR json_extract(argv, '$[1]') = ?5) AND "
+    "NOT EXISTS (SELECT 1 FROM json_each(?2) AS wanted WHERE "
     "NOT EXISTS (SELECT 1 FROM json_each(run.labels) AS own WHERE own.key = wanted.key AND "
-    "(wanted.value = '' OR own.value = wanted.value))) AND (?3 = '' OR "
-    "instr(lower(run.id || ' ' || name || ' ' || argv || ' ' || labels), lower(?3)) OR "
-    "EXISTS (SELECT 1 FROM run_case JOIN case_identity USING (case_key) "
-    "WHERE run = run.id AND instr(lower(label), lower(?3)))) "
+    "(wanted.value = '' OR own.value = wanted.value))) AND "
+    "NOT EXISTS (SELECT 1 FROM json_each(?3) AS wanted WHERE NOT "
+    "instr(lower(run.id || ' ' || name || ' ' || argv || ' ' || labels), lower(wanted.value)) AND "
+    "NOT EXISTS (SELECT 1 FROM run_case JOIN case_identity USING (case_key) "
+    "WHERE run = run.id AND instr(lower(label), lower(wanted.value)))) AND "
+    "(?6 = '' OR EXISTS (SELECT 1 FROM run_case WHERE run = run.id AND "
+    "instr(lower(json_extract(document, '$.model.ref')), lower(?6)))) "
     "ORDER BY order_ns DESC, run.id DESC LIMIT ?4";
 
 // Lengths of texts in bytes; NULL adds nothing.
@@ -164,8 +171,9 @@ Result<std::vector<RunListing>> SqliteResultStore::list_runs(const RunFilter& fi
       kRunColumns, kWantedRuns);
   ASSAY_ASSIGN_OR_RETURN(
       auto listings,
-      collect(connection_.prepare(sql, filter.purpose, text_from_record(filter.labels), filter.text,
-                                  filter.limit),
+      collect(connection_.prepare(sql, filter.purpose, text_from_record(filter.labels),
+                                  text_from_record(filter.texts), filter.limit, filter.made_by,
+                                  filter.model),
               [](Statement& row) -> Result<RunListing> {
                 ASSAY_ASSIGN_OR_RETURN(auto run, read_run(row));
                 return RunListing{.run = std::move(run),
@@ -174,6 +182,7 @@ Result<std::vector<RunListing>> SqliteResultStore::list_runs(const RunFilter& fi
               }));
   for (auto& listing : listings) {
     ASSAY_RETURN_IF_ERROR(read_details(connection_, listing));
+    ASSAY_ASSIGN_OR_RETURN(listing.is_in_use, is_claimed_elsewhere(listing.run.id));
   }
   return listings;
 }
@@ -201,7 +210,44 @@ Status SqliteResultStore::tag_run(std::string_view run_id,
   });
 }
 
+Result<Claims*> SqliteResultStore::claims() {
+  if (!claims_ && !claims_file_.empty()) {
+    auto opened = access_ == StoreAccess::kRead ? Claims::open_existing(claims_file_)
+                                                : Claims::open(claims_file_);
+    if (!opened && opened.error().code == ErrorCode::kNotFound) {
+      return nullptr;
+    }
+    ASSAY_ASSIGN_OR_RETURN(claims_, std::move(opened));
+  }
+  return claims_ ? &*claims_ : nullptr;
+}
+
+Result<bool> SqliteResultStore::is_claimed_elsewhere(std::string_view run_id) {
+  ASSAY_ASSIGN_OR_RETURN(const auto* all, claims());
+  return all == nullptr ? Result<bool>(false) : all->is_claimed_elsewhere(run_id);
+}
+
+Status SqliteResultStore::claim_run(std::string_view run_id) {
+  ASSAY_ASSIGN_OR_RETURN(auto* all, claims());
+  return all == nullptr ? Status() : all->share(run_id);
+}
+
 Status SqliteResultStore::remove_run(std::string_view run_id) {
+  ASSAY_ASSIGN_OR_RETURN(auto* all, claims());
+  if (all != nullptr) {
+    ASSAY_ASSIGN_OR_RETURN(const bool is_ours, all->try_take(run_id));
+    if (!is_ours) {
+      return fail(ErrorCode::kUnavailable,
+                  fmt::format("run {} is in use: another process measures or reads it; wait until "
+                              "that ends, or end it",
+                              run_id));
+    }
+  }
+  auto status = remove_rows(run_id);
+  return all == nullptr || !status ? status : all->release(run_id);
+}
+
+Status SqliteResultStore::remove_rows(std::string_view run_id) {
   return in_transaction(connection_, [&]() -> Status {
     ASSAY_RETURN_IF_ERROR(check_run(connection_, run_id));
     for (const auto sql : kOwnedRows) {
@@ -215,6 +261,21 @@ Status SqliteResultStore::remove_run(std::string_view run_id) {
 }
 
 Result<std::int64_t> SqliteResultStore::vacuum() {
+  ASSAY_ASSIGN_OR_RETURN(auto* all, claims());
+  if (all != nullptr) {
+    ASSAY_ASSIGN_OR_RETURN(const bool is_ours, all->try_take_all());
+    if (!is_ours) {
+      return fail(ErrorCode::kUnavailable, "another process works on a run of this store");
+    }
+  }
+  auto freed = vacuum_file();
+  if (all != nullptr) {
+    ASSAY_RETURN_IF_ERROR(all->release_all());
+  }
+  return freed;
+}
+
+Result<std::int64_t> SqliteResultStore::vacuum_file() {
   ASSAY_ASSIGN_OR_RETURN(const auto before, size_in_bytes(connection_));
   ASSAY_RETURN_IF_ERROR(connection_.run("VACUUM"));
   ASSAY_RETURN_IF_ERROR(connection_.run("PRAGMA wal_checkpoint(TRUNCATE)"));

@@ -19,6 +19,7 @@ namespace assay::sqlite {
 namespace {
 
 constexpr std::string_view kLatestOf = "latest:";
+constexpr std::string_view kLabelled = "label:";
 
 Status add_input_set(Connection& connection, const InputSet& inputs, const std::string& digest) {
   return connection.run("INSERT OR IGNORE INTO input_set VALUES (?, ?, ?)", digest, inputs.role,
@@ -74,6 +75,7 @@ Status SqliteResultStore::add_environment(const Environment& environment) {
 }
 
 Status SqliteResultStore::add_run(const Run& run) {
+  ASSAY_RETURN_IF_ERROR(claim_run(run.id));
   return connection_.run(
       "INSERT INTO run (id, purpose, name, labels, seed, argv, spec_digest, spec, environment, "
       "started_unix_ns, finished_unix_ns, environment_key, order_ns) VALUES (?1, ?2, ?3, ?4, ?5, "
@@ -135,7 +137,30 @@ Status SqliteResultStore::add_reference(const Reference& reference) {
                          text_from_record(reference.document));
 }
 
+namespace {
+
+/// The newest with the label that "label:commit=abc" or "label:keep" names.
+Result<Run> get_labelled_run(Connection& connection, std::string_view reference) {
+  const auto label = reference.substr(kLabelled.size());
+  const auto equals = label.find('=');
+  const bool has_value = equals != std::string_view::npos;
+  return get_one(
+      connection.prepare(
+          fmt::format("SELECT {} FROM run WHERE EXISTS (SELECT 1 FROM json_each(run.labels) AS own "
+                      "WHERE own.key = ?1 AND (NOT ?3 OR own.value = ?2)) "
+                      "ORDER BY order_ns DESC, id DESC LIMIT 1",
+                      kRunColumns),
+          label.substr(0, equals), has_value ? label.substr(equals + 1) : std::string_view(),
+          static_cast<int>(has_value)),
+      read_run, fmt::format("no run has the label {}; assay runs shows which there are", label));
+}
+
+}  // namespace
+
 Result<Run> SqliteResultStore::get_run(std::string_view reference) {
+  if (reference.starts_with(kLabelled)) {
+    return get_labelled_run(connection_, reference);
+  }
   const auto newest = fmt::format(
       "SELECT {} FROM run WHERE substr(id, 1, length(?1)) = ?1 AND (?2 = '' OR purpose = ?2) ORDER "
       "BY order_ns DESC, id DESC LIMIT 5",

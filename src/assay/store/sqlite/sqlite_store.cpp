@@ -21,6 +21,7 @@ namespace stdfs = std::filesystem;
 
 /// Reading as much costs a tenth of a second.
 constexpr std::uintmax_t kMostCheckedBytes = std::uintmax_t{32} << 20;
+constexpr const char* kInMemory = ":memory:";
 
 struct OpenedStore {
   std::optional<TemporaryFolder> folder;  ///< Where a migrated copy lies.
@@ -54,14 +55,32 @@ Result<OpenedStore> open_current_to_read(const stdfs::path& path) {
   return OpenedStore{.folder = std::move(folder), .connection = std::move(copy)};
 }
 
+/// Beside the file itself, wherever a link to it lies.
+stdfs::path claims_file_of_store(const stdfs::path& path) {
+  if (path == kInMemory) {
+    return {};
+  }
+  std::error_code error;
+  const auto real = stdfs::weakly_canonical(path, error);
+  return (error ? path : real).string() + "-runs";
+}
+
 }  // namespace
+
+SqliteResultStore::SqliteResultStore(std::optional<TemporaryFolder> copy, Connection connection,
+                                     stdfs::path path, StoreAccess access)
+    : copy_(std::move(copy)),
+      connection_(std::move(connection)),
+      path_(std::move(path)),
+      access_(access),
+      claims_file_(claims_file_of_store(path_)) {}
 
 Result<std::unique_ptr<SqliteResultStore>> SqliteResultStore::open(const stdfs::path& path,
                                                                    StoreAccess access) {
   ASSAY_ASSIGN_OR_RETURN(
       auto opened, access == StoreAccess::kRead ? open_current_to_read(path) : open_to_write(path));
   return std::unique_ptr<SqliteResultStore>(
-      new SqliteResultStore(std::move(opened.folder), std::move(opened.connection), path));
+      new SqliteResultStore(std::move(opened.folder), std::move(opened.connection), path, access));
 }
 
 }  // namespace sqlite

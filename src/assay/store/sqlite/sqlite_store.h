@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "assay/base/claims.h"
 #include "assay/base/fs.h"
 #include "assay/store/result_store.h"
 #include "assay/store/sqlite/connection.h"
@@ -27,6 +28,7 @@ class SqliteResultStore final : public ResultStore {
 
   Status add_environment(const Environment& environment) override;
   Status add_run(const Run& run) override;
+  Status claim_run(std::string_view run_id) override;
   Status finish_run(std::string_view run_id, std::int64_t finished_unix_ns) override;
   Status add_case(std::string_view run_id, const Case& cell) override;
   Status add_subject(const Subject& subject) override;
@@ -63,12 +65,20 @@ class SqliteResultStore final : public ResultStore {
 
  private:
   SqliteResultStore(std::optional<TemporaryFolder> copy, Connection connection,
-                    std::filesystem::path path)
-      : copy_(std::move(copy)), connection_(std::move(connection)), path_(std::move(path)) {}
+                    std::filesystem::path path, StoreAccess access);
+
+  /// Null where nothing can be claimed: in memory, and where only is read what nobody claimed.
+  Result<Claims*> claims();
+  Result<bool> is_claimed_elsewhere(std::string_view run_id);
+  Status remove_rows(std::string_view run_id);
+  Result<std::int64_t> vacuum_file();
 
   std::optional<TemporaryFolder> copy_;  ///< Of an older store that is only read.
   Connection connection_;
   std::filesystem::path path_;
+  StoreAccess access_;
+  std::filesystem::path claims_file_;  ///< Empty in memory.
+  std::optional<Claims> claims_;       ///< Opened with the first use.
 };
 
 }  // namespace assay::sqlite

@@ -434,6 +434,10 @@ TEST_F(SqliteStore, ReadsAndMergesAnOlderStoreWithoutChangingIt) {
 
 TEST_F(SqliteStore, ReadsAStoreInAFolderThatMayNotBeWritten) {
   const auto records = add_sample_run(*open());
+  const auto files = [this] {
+    return std::ranges::distance(std::filesystem::directory_iterator(folder_.path()));
+  };
+  const auto before = files();
   std::filesystem::permissions(folder_.path(), std::filesystem::perms(0555));
   std::filesystem::permissions(file(), std::filesystem::perms(0444));
   const auto child = start_child([&] {
@@ -450,10 +454,7 @@ TEST_F(SqliteStore, ReadsAStoreInAFolderThatMayNotBeWritten) {
   });
   EXPECT_EQ(exit_code_of(child), 0);
   std::filesystem::permissions(folder_.path(), std::filesystem::perms(0755));
-  EXPECT_THAT(
-      std::vector<std::filesystem::path>(std::filesystem::directory_iterator(folder_.path()), {}),
-      SizeIs(1))
-      << "nothing was made beside it";
+  EXPECT_EQ(files(), before) << "nothing was made beside it";
 }
 
 TEST_F(SqliteStore, MakesNoStoreToReadOne) {
@@ -475,6 +476,46 @@ TEST_F(SqliteStore, RefusesToWriteToADamagedFile) {
   const auto error = error_of_opening("results.db");
   EXPECT_EQ(error.code, ErrorCode::kCorrupt);
   EXPECT_THAT(error.message, HasSubstr("restore a copy"));
+}
+
+TEST_F(SqliteStore, KeepsARunThatAnotherProcessWorksOn) {
+  auto writer = open();
+  const auto records = add_sample_run(*writer);
+  auto other = open();
+  EXPECT_TRUE(other->list_runs({}).value().front().is_in_use);
+  EXPECT_FALSE(writer->list_runs({}).value().front().is_in_use);
+  const auto refused = other->remove_run(records.run.id);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(refused.error().message, HasSubstr("in use"));
+  EXPECT_EQ(other->vacuum().error().code, ErrorCode::kUnavailable);
+  EXPECT_TRUE(writer->finish_run(records.run.id, 5).has_value()) << "the writer goes on";
+
+  writer.reset();
+  EXPECT_FALSE(other->list_runs({}).value().front().is_in_use);
+  EXPECT_TRUE(other->remove_run(records.run.id).has_value());
+  EXPECT_TRUE(other->vacuum().has_value());
+}
+
+TEST_F(SqliteStore, RemovesARunWhoseProcessWasKilled) {
+  const auto writer = start_child([this] {
+    auto store = open();
+    add_sample_run(*store);
+    ::raise(SIGKILL);
+  });
+  ASSERT_EQ(::waitpid(writer, nullptr, 0), writer);
+  const auto store = open();
+  const auto listings = store->list_runs({}).value();
+  ASSERT_THAT(listings, SizeIs(1));
+  EXPECT_FALSE(listings.front().is_in_use);
+  EXPECT_TRUE(store->remove_run(listings.front().run.id).has_value());
+}
+
+TEST_F(SqliteStore, KeepsARunThatAReaderClaims) {
+  const auto id = add_sample_run(*open()).run.id;
+  const auto reader = open_sqlite_store(file(), StoreAccess::kRead).value();
+  ASSERT_TRUE(reader->claim_run(id).has_value());
+  EXPECT_EQ(open()->remove_run(id).error().code, ErrorCode::kUnavailable);
 }
 
 TEST_F(SqliteStore, OpensItsOwnFileAgain) {

@@ -1,0 +1,29 @@
+#include "assay/cli/run_filter_flags.h"
+
+#include <CLI/CLI.hpp>
+
+#include "assay/base/result.h"
+#include "assay/cli/labels.h"
+#include "assay/store/result_store.h"
+
+namespace assay::cli {
+
+void RunFilterFlags::declare(CLI::App& app) {
+  app.add_option("filter", texts,
+                 "Words that a run's id, name, command, labels or cases have all of");
+  app.add_option("--label", labels, "Only runs with this label: key=value, or key");
+  app.add_option("--purpose", purpose,
+                 "Only runs of this verb (bench, compare, …) or purpose (measure)");
+  app.add_option("--model", model, "Only runs of a model whose name contains this");
+}
+
+Result<RunFilter> RunFilterFlags::filter(int limit) const {
+  ASSAY_ASSIGN_OR_RETURN(auto wanted, label_filter_from_texts(labels));
+  return RunFilter{.limit = limit,
+                   .made_by = purpose,
+                   .labels = std::move(wanted),
+                   .model = model,
+                   .texts = texts};
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/cli/common_flags.h"
+#include "assay/cli/result_flags.h"
+#include "assay/cli/run_overview.h"
+#include "assay/cli/verb.h"
+#include "assay/store/result_store.h"
+
+namespace assay::cli {
+
+/// How a run is named on a command line.
+inline constexpr const char* kRunReferences =
+    "Id, the beginning of one, latest, latest:VERB or label:KEY=VALUE";
+
+/// Newest first. None where the default store was not made yet. Errors: the store's.
+Result<std::vector<RunOverview>> find_overviews(const StoreFlags& flags, const RunFilter& filter);
+
+/// Writes the runs that the filter lets through. Errors: those of find_overviews, and of writing.
+Status show_runs(const StoreFlags& flags, const RunFilter& filter, const ResultFlags& output);
+
+/// What a list shows of one run. Errors: those of ResultStore::get_run.
+Result<RunListing> get_listing(ResultStore& store, const std::string& reference);
+
+Execute declare_remove_runs(CLI::App& app);  ///< `assay runs rm`
+Execute declare_prune_runs(CLI::App& app);   ///< `assay runs prune`
+
+}  // namespace assay::cli

@@ -1,0 +1,190 @@
+// `assay runs rm` and `assay runs prune`.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <filesystem>
+#include <fmt/format.h>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "assay/base/clock.h"
+#include "assay/base/log.h"
+#include "assay/base/output.h"
+#include "assay/base/result.h"
+#include "assay/base/units.h"
+#include "assay/cli/common_flags.h"
+#include "assay/cli/exit_code.h"
+#include "assay/cli/run_filter_flags.h"
+#include "assay/cli/run_overview.h"
+#include "assay/cli/verb.h"
+#include "assay/cli/verb_runs.h"
+#include "assay/report/format.h"
+#include "assay/store/prune.h"
+#include "assay/store/result_store.h"
+
+namespace assay::cli {
+namespace {
+
+std::int64_t store_bytes(const StoreFlags& flags) {
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(flags.file(), error);
+  return error ? 0 : static_cast<std::int64_t>(bytes);
+}
+
+std::string counted_runs(std::size_t count) { return report::counted(count, "run"); }
+
+void tell_dry_run(const std::vector<RunListing>& listings) {
+  for (const auto& listing : listings) {
+    print_out("would remove {}\n", line_from_listing(listing));
+  }
+  print_out("{} would be removed\n", counted_runs(listings.size()));
+}
+
+/// Gives the room of removed runs back, and says how large the store is now.
+void shrink_store(ResultStore& store, const StoreFlags& flags, std::size_t removed) {
+  const auto before = store_bytes(flags);
+  const auto freed = store.vacuum();
+  if (!freed) {
+    print_out("{} removed; the file keeps its size, as {}; its room is used again\n",
+              counted_runs(removed), freed.error().message);
+    return;
+  }
+  print_out("{} removed; the store takes {}, {} before\n", counted_runs(removed),
+            text_from_bytes(static_cast<double>(store_bytes(flags))),
+            text_from_bytes(static_cast<double>(before)));
+}
+
+struct RemoveRunsOptions {
+  std::vector<std::string> runs;
+  bool is_dry_run = false;
+  StoreFlags store;
+};
+
+/// Each run once, all of them found and none in use, before any of them goes.
+Result<std::vector<RunListing>> removable_listings(ResultStore& store,
+                                                   const std::vector<std::string>& references) {
+  std::vector<RunListing> listings;
+  for (const auto& reference : references) {
+    ASSAY_ASSIGN_OR_RETURN(auto listing, get_listing(store, reference));
+    if (listing.is_in_use) {
+      return fail(ErrorCode::kUnavailable,
+                  fmt::format("run {} is in use: another process measures or reads it; wait until "
+                              "that ends, or end it; nothing was removed",
+                              listing.run.id));
+    }
+    const auto is_same = [&listing](const RunListing& one) { return one.run.id == listing.run.id; };
+    if (std::ranges::none_of(listings, is_same)) {
+      listings.push_back(std::move(listing));
+    }
+  }
+  return listings;
+}
+
+Result<ExitCode> execute_remove_runs(const RemoveRunsOptions& options) {
+  ASSAY_ASSIGN_OR_RETURN(const auto store, options.store.open_existing());
+  ASSAY_ASSIGN_OR_RETURN(const auto listings, removable_listings(*store, options.runs));
+  if (options.is_dry_run) {
+    tell_dry_run(listings);
+    return ExitCode::kOk;
+  }
+  for (const auto& listing : listings) {
+    ASSAY_RETURN_IF_ERROR(store->remove_run(listing.run.id));
+    print_out("removed {}\n", line_from_listing(listing));
+  }
+  shrink_store(*store, options.store, listings.size());
+  return ExitCode::kOk;
+}
+
+struct PruneRunsOptions {
+  RunFilterFlags filter;
+  int keep = -1;
+  std::string older_than;
+  std::string larger_than;
+  bool is_dry_run = false;
+  StoreFlags store;
+};
+
+Result<PruneRule> rule_from(const PruneRunsOptions& options) {
+  PruneRule rule;
+  if (options.keep >= 0) {
+    rule.keep_newest = options.keep;
+  }
+  if (!options.older_than.empty()) {
+    ASSAY_ASSIGN_OR_RETURN(const auto age_ns, duration_ns_from_text(options.older_than));
+    rule.started_before_ns = unix_time_ns() - age_ns;
+  }
+  if (!options.larger_than.empty()) {
+    ASSAY_ASSIGN_OR_RETURN(rule.bigger_than_bytes, bytes_from_text(options.larger_than));
+  }
+  if (!rule.keep_newest && !rule.started_before_ns && !rule.bigger_than_bytes) {
+    return fail(ErrorCode::kInvalidArgument,
+                "say which runs may go: --keep 20, --older-than 30d or --larger-than 100MB");
+  }
+  return rule;
+}
+
+Result<ExitCode> execute_prune_runs(const PruneRunsOptions& options) {
+  ASSAY_ASSIGN_OR_RETURN(const auto rule, rule_from(options));
+  ASSAY_ASSIGN_OR_RETURN(const auto filter, options.filter.filter(/*limit=*/-1));
+  ASSAY_ASSIGN_OR_RETURN(const auto store, options.store.open_existing());
+  ASSAY_ASSIGN_OR_RETURN(const auto listings, store->list_runs(filter));
+  std::vector<RunListing> chosen;
+  for (const auto& id : choose_runs_to_prune(listings, rule)) {
+    chosen.push_back(
+        *std::ranges::find(listings, id, [](const RunListing& listing) { return listing.run.id; }));
+  }
+  if (options.is_dry_run) {
+    tell_dry_run(chosen);
+    return ExitCode::kOk;
+  }
+  std::size_t removed = 0;
+  for (const auto& listing : chosen) {
+    const auto status = store->remove_run(listing.run.id);
+    if (status) {
+      ++removed;
+      print_out("removed {}\n", line_from_listing(listing));
+    } else if (status.error().code == ErrorCode::kUnavailable) {
+      log_line(LogLevel::kWarning, status.error().message);  // Somebody began to use it just now.
+    } else if (status.error().code != ErrorCode::kNotFound) {
+      return std::unexpected(status.error());
+    }
+  }
+  if (removed == 0) {
+    print_out("nothing to remove\n");
+    return ExitCode::kOk;
+  }
+  shrink_store(*store, options.store, removed);
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+Execute declare_remove_runs(CLI::App& app) {
+  auto options = std::make_shared<RemoveRunsOptions>();
+  auto* remove = app.add_subcommand("rm", "Remove runs with all that they measured");
+  remove->add_option("runs", options->runs, kRunReferences)->required();
+  remove->add_flag("--dry-run", options->is_dry_run, "Print what would go, and stop");
+  options->store.declare(*remove);
+  return [options] { return execute_remove_runs(*options); };
+}
+
+Execute declare_prune_runs(CLI::App& app) {
+  auto options = std::make_shared<PruneRunsOptions>();
+  auto* prune = app.add_subcommand(
+      "prune", "Remove the runs that all given conditions name; one in use stays");
+  options->filter.declare(*prune);
+  prune->add_option("--keep", options->keep, "All but this many of the newest")
+      ->check(CLI::NonNegativeNumber);
+  prune->add_option("--older-than", options->older_than, "Those that began so long ago: 30d");
+  prune->add_option("--larger-than", options->larger_than, "Those that take more room: 100MB");
+  prune->add_flag("--dry-run", options->is_dry_run, "Print what would go, and stop");
+  options->store.declare(*prune);
+  return [options] { return execute_prune_runs(*options); };
+}
+
+}  // namespace assay::cli
