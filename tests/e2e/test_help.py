@@ -25,13 +25,14 @@ PAGES = {
                 "inspect",
                 "list",
             ),
-            *("engine", "doctor", "report", "merge"),
+            *("engine", "doctor", "report", "runs", "merge"),
         )
     },
     "engine_add": ["engine", "add"],
     "engine_check": ["engine", "check"],
     "engine_list": ["engine", "list"],
     "engine_remove": ["engine", "remove"],
+    **{f"runs_{verb}": ["runs", verb] for verb in ("show", "tag", "rm", "prune")},
 }
 
 
