@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "assay/base/abandoned_folders.h"
 #include "assay/base/file_descriptor.h"
 #include "assay/base/limits.h"
 #include "assay/base/result.h"
@@ -154,14 +155,17 @@ stdfs::path executable_folder() {
 }
 
 Result<TemporaryFolder> TemporaryFolder::make(std::string_view prefix) {
-  std::error_code error;
-  auto base = stdfs::temp_directory_path(error);
-  auto pattern = (error ? stdfs::path("/tmp") : base) / fmt::format("{}-XXXXXX", prefix);
-  std::string text = pattern.string();
-  if (::mkdtemp(text.data()) == nullptr) {
-    return fail_from_errno("make the folder", pattern);
+  const auto pattern = temporary_base() / fmt::format("{}.XXXXXX", prefix);
+  while (true) {
+    std::string text = pattern.string();
+    if (::mkdtemp(text.data()) == nullptr) {
+      return fail_from_errno("make the folder", pattern);
+    }
+    ASSAY_ASSIGN_OR_RETURN(const bool is_ours, mark_folder_in_use(text));
+    if (is_ours) {
+      return TemporaryFolder(stdfs::path(text));
+    }
   }
-  return TemporaryFolder(stdfs::path(text));
 }
 
 TemporaryFolder::TemporaryFolder(TemporaryFolder&& other) noexcept
@@ -176,6 +180,7 @@ TemporaryFolder::~TemporaryFolder() {
   if (!path_.empty()) {
     std::error_code ignored;
     stdfs::remove_all(path_, ignored);
+    end_use_of_folder(path_);
   }
 }
 

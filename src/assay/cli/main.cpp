@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "assay/base/abandoned_folders.h"
 #include "assay/base/limits.h"
 #include "assay/base/log.h"
 #include "assay/base/output.h"
@@ -64,6 +65,7 @@ int run_program(int argc, char** argv) {
     write_stderr(printable_lines(complaint.view()));
     return code == 0 ? 0 : static_cast<int>(ExitCode::kUsage);
   }
+  remove_abandoned_folders();
   for (const auto& [sub, execute] : verbs) {
     if (sub->parsed()) {
       return finish(execute());
