@@ -69,8 +69,11 @@ std::vector<Detectable> find_detectable(std::span<const double> a, std::span<con
   for (const auto budget_ns : budgets_ns) {
     const auto fitting = std::min<std::int64_t>(budget_ns / pair_ns, kMostPairs);
     const int pairs = static_cast<int>(fitting / 2 * 2);
-    found.push_back(
-        {.budget_ns = budget_ns, .pairs = pairs, .ratio = detectable_ratio(a, b, pairs, random)});
+    const double before = found.empty() ? -1 : found.back().ratio;
+    const bool is_known = !found.empty() && found.back().pairs == pairs;
+    const double ratio = is_known ? before : detectable_ratio(a, b, pairs, random);
+    const bool is_better = before < 0 || (ratio >= 0 && ratio < before);
+    found.push_back({.budget_ns = budget_ns, .pairs = pairs, .ratio = is_better ? ratio : before});
   }
   return found;
 }
