@@ -24,6 +24,7 @@
 #include "assay/cli/progress.h"
 #include "assay/cli/quick_spec.h"
 #include "assay/cli/result_flags.h"
+#include "assay/cli/run_reference.h"
 #include "assay/cli/verb.h"
 #include "assay/record/axes.h"  // IWYU pragma: keep
 #include "assay/record/case.h"
@@ -42,7 +43,6 @@ namespace assay::cli {
 namespace {
 
 constexpr std::size_t kProfileWidth = 120;
-constexpr std::string_view kProfileRunPrefix = "run:";
 
 struct ProfileOptions {
   QuickSpec quick;
@@ -128,11 +128,12 @@ Result<Profiles> stored_profiles(const ProfileOptions& options) {
     if (text.empty()) {
       continue;
     }
-    if (!text.starts_with(kProfileRunPrefix)) {
+    const auto run = find_run_reference(text);
+    if (!run) {
       return fail(ErrorCode::kInvalidArgument,
-                  "a stored profile is laid beside another one: assay profile run:ID run:ID");
+                  "a stored profile is laid beside another one: assay profile RUN_A RUN_B");
     }
-    ASSAY_RETURN_IF_ERROR(add_profiles(*store, text.substr(kProfileRunPrefix.size()), profiles));
+    ASSAY_RETURN_IF_ERROR(add_profiles(*store, *run, profiles));
   }
   return profiles;
 }
@@ -178,7 +179,7 @@ Status write_profiles(const ProfileOptions& options, const Profiles& profiles) {
 Result<ExitCode> execute_profile(const ProfileOptions& options) {
   ASSAY_RETURN_IF_ERROR(options.output.check());
   Profiles profiles;
-  if (options.quick.model.starts_with(kProfileRunPrefix)) {
+  if (find_run_reference(options.quick.model)) {
     ASSAY_ASSIGN_OR_RETURN(profiles, stored_profiles(options));
   } else {
     ASSAY_ASSIGN_OR_RETURN(auto request, profile_request(options));
@@ -207,7 +208,7 @@ Execute declare_profile(CLI::App& app) {
   auto options = std::make_shared<ProfileOptions>();
   options->quick.declare_model(app);
   app.add_option("other", options->other,
-                 "B, where it is another model or program; or two runs: run:ID run:ID");
+                 "B, where it is another model or program; or two stored runs: RUN_A RUN_B");
   options->quick.declare_timing(app);
   app.add_option("--profile-iterations", options->profile_iterations,
                  "Inferences under the profiler")
