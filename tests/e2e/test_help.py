@@ -25,13 +25,14 @@ PAGES = {
                 "inspect",
                 "list",
             ),
-            *("engine", "doctor", "report", "runs", "merge"),
+            *("engine", "doctor", "report", "runs", "cache", "merge"),
         )
     },
     "engine_add": ["engine", "add"],
     "engine_check": ["engine", "check"],
     "engine_list": ["engine", "list"],
     "engine_remove": ["engine", "remove"],
+    "cache_prune": ["cache", "prune"],
     **{f"runs_{verb}": ["runs", verb] for verb in ("show", "tag", "rm", "prune")},
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "assay/artifact/manifest.h"
+#include "assay/base/claims.h"
 #include "assay/base/digest.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
@@ -88,6 +89,8 @@ Result<std::optional<T>> find_entry(std::string_view key, const stdfs::path& fol
   ASSAY_ASSIGN_OR_RETURN(auto json, read_json_file(folder / name));
   ASSAY_ASSIGN_OR_RETURN(auto entry, parse(key, folder, std::move(json)));
   ASSAY_RETURN_IF_ERROR(check_files(folder, entry.*document));
+  std::error_code ignored;  // A cache that may not be written is not pruned.
+  stdfs::last_write_time(folder, stdfs::file_time_type::clock::now(), ignored);
   return entry;
 }
 
@@ -131,15 +134,19 @@ Status copy_reference(const Reference& reference, const stdfs::path& folder) {
 }
 
 Result<std::optional<Artifact>> ArtifactCache::find_artifact(std::string_view key) const {
+  claim(key);
   return find_entry(key, folder_of(key), kManifest, &Artifact::manifest, artifact_from_manifest);
 }
 
 Result<std::optional<Reference>> ArtifactCache::find_reference(std::string_view key) const {
+  claim(key);
   return find_entry(key, folder_of(key), kReference, &Reference::document, reference_from_document);
 }
 
 Result<stdfs::path> ArtifactCache::make_staging_folder(std::string_view key) const {
-  auto staging = folder_ / "staging" / fmt::format("{}-{}", key.substr(0, 16), make_uuid7());
+  const auto name = fmt::format("{}-{}", key.substr(0, 16), make_uuid7());
+  auto staging = staging_folder() / name;
+  claim(name);
   std::error_code error;
   stdfs::create_directories(staging, error);
   if (error) {
@@ -155,6 +162,7 @@ Result<stdfs::path> ArtifactCache::make_staging_folder(std::string_view key) con
 Result<std::optional<bool>> ArtifactCache::adopt(std::string_view key, const stdfs::path& staging,
                                                  std::string_view document) const {
   const auto folder = folder_of(key);
+  claim(key);
   std::optional<bool> is_reproduced;
   if (const auto before = read_json_file(folder / document)) {
     ASSAY_ASSIGN_OR_RETURN(const auto after, read_json_file(staging / document));
@@ -169,6 +177,17 @@ Result<std::optional<bool>> ArtifactCache::adopt(std::string_view key, const std
                                                      staging.string(), error.message()));
   }
   return is_reproduced;
+}
+
+void ArtifactCache::claim(std::string_view name) const {
+  if (!*claims_) {
+    if (auto opened = Claims::open(claims_file())) {
+      *claims_ = *std::move(opened);
+    }
+  }
+  if (*claims_) {
+    [[maybe_unused]] const auto status = (*claims_)->share(name);
+  }
 }
 
 stdfs::path ArtifactCache::folder_of(std::string_view key) const {

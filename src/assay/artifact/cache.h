@@ -1,10 +1,12 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "assay/base/claims.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/record/case.h"
@@ -34,7 +36,8 @@ Status copy_reference(const Reference& reference, const std::filesystem::path& f
 
 /// Folders of finished artifacts and references by key. What lies there is checked against the
 /// digests in its manifest whenever it is taken out; a wrong digest is an error, and the caller
-/// makes it again.
+/// makes it again. What was taken out or made stays as long as the object, or a copy of it: nobody
+/// prunes it. Not thread-safe.
 class ArtifactCache {
  public:
   explicit ArtifactCache(std::filesystem::path folder) : folder_(std::move(folder)) {}
@@ -52,10 +55,17 @@ class ArtifactCache {
                                     std::string_view document) const;
 
   [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
+  [[nodiscard]] std::filesystem::path staging_folder() const { return folder_ / "staging"; }
+  /// Says who uses what, by key or by the name of a staging folder.
+  [[nodiscard]] std::filesystem::path claims_file() const { return folder_ / "in-use"; }
 
  private:
   [[nodiscard]] std::filesystem::path folder_of(std::string_view key) const;
+  /// Where the claims cannot be written, nobody can prune either.
+  void claim(std::string_view name) const;
+
   std::filesystem::path folder_;
+  std::shared_ptr<std::optional<Claims>> claims_ = std::make_shared<std::optional<Claims>>();
 };
 
 }  // namespace assay

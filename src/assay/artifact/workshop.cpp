@@ -18,6 +18,7 @@
 #include "assay/artifact/aot_client.h"
 #include "assay/artifact/aot_servers.h"
 #include "assay/artifact/cache.h"
+#include "assay/artifact/cache_limit.h"
 #include "assay/artifact/job_requests.h"
 #include "assay/artifact/server_jobs.h"
 #include "assay/artifact/toolchain.h"
@@ -282,6 +283,9 @@ Result<Workpieces> make_workpieces(const WorkshopRequest& request, const Toolcha
   auto& servers = kept == nullptr ? own : *kept;
   for (const auto& jobs : by_toolchain(planner.jobs)) {
     ASSAY_RETURN_IF_ERROR(make_jobs(jobs, request, cache, listener, servers, planner.pieces));
+  }
+  if (planner.pieces.made > 0) {
+    keep_cache_within_limit(cache);
   }
   return std::move(planner.pieces);
 }

@@ -41,6 +41,7 @@ Execute declare_profile(CLI::App& app);
 Execute declare_reduce(CLI::App& app);
 Execute declare_report(CLI::App& app);
 Execute declare_runs(CLI::App& app);
+Execute declare_cache(CLI::App& app);
 Execute declare_merge(CLI::App& app);
 
 }  // namespace assay::cli

@@ -17,6 +17,7 @@
 #include "assay/base/units.h"
 #include "assay/cli/common_flags.h"
 #include "assay/cli/exit_code.h"
+#include "assay/cli/places.h"
 #include "assay/cli/verb.h"
 #include "assay/device/conditions.h"
 #include "assay/device/environment.h"
@@ -120,45 +121,23 @@ void check_agent(Checklist& list) {
   list.tell(agent.has_value(), "agent", agent ? "answers on this machine" : agent.error().message);
 }
 
-/// Bytes of all files in a folder, or of a file; what cannot be read counts for nothing.
-double bytes_below(const std::filesystem::path& place) {
-  std::error_code error;
-  if (!std::filesystem::is_directory(place, error)) {
-    const auto size = std::filesystem::file_size(place, error);
-    return error ? 0 : static_cast<double>(size);
-  }
-  double bytes = 0;
-  using std::filesystem::recursive_directory_iterator;
-  for (recursive_directory_iterator entry(place, error), end; entry != end;
-       entry.increment(error)) {
-    if (entry->is_regular_file(error)) {
-      const auto size = entry->file_size(error);
-      bytes += error ? 0 : static_cast<double>(size);
-    }
-  }
-  return bytes;
-}
-
-std::string text_of_place(const std::filesystem::path& place) {
-  std::error_code error;
-  return std::filesystem::exists(place, error)
-             ? fmt::format("{}, {}", place.string(), text_from_bytes(bytes_below(place)))
-             : fmt::format("{}, not there yet", place.string());
-}
-
 /// Where everything lies: a store is opened only where there is one.
 void check_places(const DoctorOptions& options, Checklist& list) {
   Checklist::note("home", fmt::format("{} (ASSAY_HOME chooses another)", assay_home().string()));
-  const auto file = options.store.file();
-  std::error_code error;
-  if (!std::filesystem::exists(file, error)) {
-    Checklist::note("store", text_of_place(file));
-  } else {
+  for (const auto& place : known_places(options.store)) {
+    std::error_code error;
+    const bool is_made_store =
+        place.path == options.store.file() && std::filesystem::exists(place.path, error);
+    if (!is_made_store) {
+      Checklist::note(place.name, text_from_place(place.path));
+      continue;
+    }
     const auto store = options.store.open_to_read();
-    list.tell(store.has_value(), "store", store ? text_of_place(file) : store.error().message);
+    list.tell(store.has_value(), place.name,
+              store ? text_from_place(place.path) : store.error().message);
   }
-  Checklist::note("cache", text_of_place(assay_home() / "cache"));
-  Checklist::note("engines", text_of_place(engines_folder(assay_home())));
+  Checklist::note(
+      "", "docs/files.md says what lies where; assay cache prune and assay runs prune make room");
 }
 
 Result<ExitCode> execute_doctor(const DoctorOptions& options) {

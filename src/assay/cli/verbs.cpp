@@ -6,7 +6,7 @@
 namespace assay::cli {
 
 std::span<const Verb> all_verbs() {
-  static constexpr std::array<Verb, 17> kVerbs = {{
+  static constexpr std::array<Verb, 18> kVerbs = {{
       {"run", "Measure and evaluate the cases of a spec", declare_run,
        "assay run specs/mobilenet.json --report report.html"},
       {"bench", "How fast is one model or program", declare_bench,
@@ -41,6 +41,8 @@ std::span<const Verb> all_verbs() {
        "assay report latest --out report.html"},
       {"runs", "List, label and remove stored runs", declare_runs,
        "assay runs --model resnet18 --label commit=abc"},
+      {"cache", "Show or prune what was made and is kept", declare_cache,
+       "assay cache prune --to 1GB"},
       {"merge", "Join another store into this one", declare_merge, "assay merge other.db"},
   }};
   return kVerbs;

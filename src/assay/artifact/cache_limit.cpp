@@ -1,0 +1,182 @@
+#include "assay/artifact/cache_limit.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <expected>
+#include <filesystem>
+#include <fmt/format.h>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "assay/artifact/cache.h"
+#include "assay/base/claims.h"
+#include "assay/base/log.h"
+#include "assay/base/result.h"
+#include "assay/base/units.h"
+#include "assay/base/uuid.h"
+
+namespace assay {
+namespace {
+
+namespace stdfs = std::filesystem;
+
+constexpr const char* kLimitVariable = "ASSAY_CACHE_LIMIT";
+constexpr std::int64_t kDefaultLimitBytes = 10'000'000'000;
+
+std::int64_t folder_bytes(const stdfs::path& folder) {
+  std::int64_t bytes = 0;
+  std::error_code error;
+  for (stdfs::recursive_directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::error_code vanished;
+    if (entry->is_regular_file(vanished)) {
+      const auto size = entry->file_size(vanished);
+      bytes += vanished ? 0 : static_cast<std::int64_t>(size);
+    }
+  }
+  return bytes;
+}
+
+std::int64_t time_of_use(const stdfs::path& folder) {
+  std::error_code error;
+  const auto time = stdfs::last_write_time(folder, error);
+  const auto since_epoch = std::chrono::file_clock::to_sys(time).time_since_epoch();
+  return error ? 0 : std::chrono::duration_cast<std::chrono::nanoseconds>(since_epoch).count();
+}
+
+std::vector<stdfs::path> folders_in(const stdfs::path& folder) {
+  std::vector<stdfs::path> folders;
+  std::error_code error;
+  for (stdfs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::error_code vanished;
+    if (entry->is_directory(vanished)) {
+      folders.push_back(entry->path());
+    }
+  }
+  return folders;
+}
+
+std::int64_t total_bytes(const std::vector<CacheEntry>& entries) {
+  std::int64_t bytes = 0;
+  for (const auto& entry : entries) {
+    bytes += entry.bytes;
+  }
+  return bytes;
+}
+
+/// Takes the folder out of sight at once, then removes it: nobody finds half an entry.
+void remove_entry(const stdfs::path& folder, const stdfs::path& staging) {
+  std::error_code error;
+  stdfs::create_directories(staging, error);
+  const auto aside = staging / ("removed-" + make_uuid7());
+  stdfs::rename(folder, aside, error);
+  stdfs::remove_all(error ? folder : aside, error);
+}
+
+/// Removes what nobody works on; `claims` is nobody else's.
+Status remove_abandoned(const ArtifactCache& cache, Claims& claims) {
+  for (const auto& folder : folders_in(cache.staging_folder())) {
+    const auto name = folder.filename().string();
+    ASSAY_ASSIGN_OR_RETURN(const bool is_ours, claims.try_take(name));
+    if (is_ours) {
+      std::error_code error;
+      stdfs::remove_all(folder, error);
+      ASSAY_RETURN_IF_ERROR(claims.release(name));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::int64_t> cache_limit_bytes() {
+  const char* text = std::getenv(kLimitVariable);
+  if (text == nullptr || *text == '\0') {
+    return kDefaultLimitBytes;
+  }
+  auto bytes = bytes_from_text(text);
+  if (!bytes) {
+    return fail_with_context(std::move(bytes).error(), kLimitVariable);
+  }
+  return bytes;
+}
+
+std::vector<CacheEntry> list_cache_entries(const ArtifactCache& cache) {
+  std::vector<CacheEntry> entries;
+  for (const auto& shelf : folders_in(cache.folder())) {
+    if (shelf == cache.staging_folder()) {
+      continue;
+    }
+    for (const auto& folder : folders_in(shelf)) {
+      entries.push_back({.key = folder.filename().string(),
+                         .folder = folder,
+                         .bytes = folder_bytes(folder),
+                         .used_unix_ns = time_of_use(folder)});
+    }
+  }
+  std::ranges::sort(entries, {}, &CacheEntry::used_unix_ns);
+  return entries;
+}
+
+CachePruning plan_cache_pruning(const ArtifactCache& cache, std::int64_t limit_bytes) {
+  CachePruning plan;
+  const auto entries = list_cache_entries(cache);
+  plan.bytes_left = total_bytes(entries);
+  for (const auto& entry : entries) {
+    if (plan.bytes_left <= limit_bytes) {
+      break;
+    }
+    plan.bytes_left -= entry.bytes;
+    plan.removed.push_back(entry);
+  }
+  return plan;
+}
+
+Result<CachePruning> prune_cache(const ArtifactCache& cache, std::int64_t limit_bytes) {
+  CachePruning pruning;
+  const auto entries = list_cache_entries(cache);
+  pruning.bytes_left = total_bytes(entries);
+  std::error_code error;
+  if (!stdfs::exists(cache.folder(), error)) {
+    return pruning;
+  }
+  ASSAY_ASSIGN_OR_RETURN(auto claims, Claims::open(cache.claims_file()));
+  ASSAY_RETURN_IF_ERROR(remove_abandoned(cache, claims));
+  for (const auto& entry : entries) {
+    if (pruning.bytes_left <= limit_bytes) {
+      break;
+    }
+    ASSAY_ASSIGN_OR_RETURN(const bool is_ours, claims.try_take(entry.key));
+    if (!is_ours) {
+      pruning.in_use.push_back(entry);
+      continue;
+    }
+    remove_entry(entry.folder, cache.staging_folder());
+    ASSAY_RETURN_IF_ERROR(claims.release(entry.key));
+    pruning.bytes_left -= entry.bytes;
+    pruning.removed.push_back(entry);
+  }
+  return pruning;
+}
+
+void keep_cache_within_limit(const ArtifactCache& cache) {
+  const auto limit = cache_limit_bytes();
+  const auto pruned =
+      limit ? prune_cache(cache, *limit) : Result<CachePruning>(std::unexpected(limit.error()));
+  if (!pruned) {
+    log_line(LogLevel::kWarning, "the cache was not pruned: " + pruned.error().message);
+  } else if (!pruned->removed.empty()) {
+    log_line(LogLevel::kInfo,
+             fmt::format("the cache was over its limit of {}: {} of what was not used for longest "
+                         "is removed",
+                         text_from_bytes(static_cast<double>(*limit)),
+                         text_from_bytes(static_cast<double>(total_bytes(pruned->removed)))));
+  }
+}
+
+}  // namespace assay
