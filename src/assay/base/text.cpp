@@ -1,6 +1,5 @@
 #include "assay/base/text.h"
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -23,18 +22,19 @@ bool is_control(std::uint32_t value) {
   return value < 0x20 || (value >= 0x7F && value < 0xA0) || is_bidirectional_override;
 }
 
-/// Bytes of the control sequence (ECMA-48, "CSI") that `text` begins with; 0 if it begins with
-/// none.
+/// Bytes of the control sequence (ECMA-48, 5.4) that `text` begins with; 0 if it begins with none.
+/// A sequence that is cut off or broken ends before the first byte that cannot belong to one.
 std::size_t control_sequence_bytes(std::string_view text) {
   constexpr std::string_view kIntroducer = "\x1b[";
   if (!text.starts_with(kIntroducer)) {
     return 0;
   }
   std::size_t end = kIntroducer.size();
-  while (end < text.size() && text[end] < '@') {
+  while (end < text.size() && text[end] >= ' ' && text[end] < '@') {
     ++end;
   }
-  return std::min(end + 1, text.size());
+  const bool has_final_byte = end < text.size() && text[end] >= '@' && text[end] <= '~';
+  return has_final_byte ? end + 1 : end;
 }
 
 }  // namespace

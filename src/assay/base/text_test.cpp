@@ -23,6 +23,8 @@ TEST(Text, TakesWhatSteersATerminalAway) {
                       "b"),
             "a·b");  // Turns what follows around.
   EXPECT_EQ(printable_lines("cut \x1b["), "cut ");
+  // A sequence that breaks off takes nothing of what follows.
+  EXPECT_EQ(printable_lines("a\x1b[\n12 s\x1b[3µs"), "a\n12 sµs");
   EXPECT_EQ(printable("\xFF\xC3"), "\xEF\xBF\xBD\xEF\xBF\xBD");
 }
 
