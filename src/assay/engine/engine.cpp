@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <fmt/format.h>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,7 +21,12 @@ bool has_type(const Json& value, std::string_view type) {
          (type == "string" && value.is_string());
 }
 
-bool is_in_range(std::int64_t value, const OptionSchema& schema) {
+bool is_in_range(const Json& number, const OptionSchema& schema) {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
+  if (number.is_number_unsigned() && number.get<std::uint64_t>() > kMost) {
+    return !schema.maximum;
+  }
+  const auto value = number.get<std::int64_t>();
   return value >= schema.minimum.value_or(value) && value <= schema.maximum.value_or(value);
 }
 
@@ -42,7 +48,7 @@ Status check_option(const Json& value, const OptionSchema& schema) {
                 fmt::format("option '{}' takes one of {}, not {}", schema.name,
                             schema.values.dump(), value.dump()));
   }
-  if (value.is_number_integer() && !is_in_range(value.get<std::int64_t>(), schema)) {
+  if (value.is_number_integer() && !is_in_range(value, schema)) {
     return fail(
         ErrorCode::kInvalidArgument,
         fmt::format("option '{}' takes {}, not {}", schema.name, range_text(schema), value.dump()));

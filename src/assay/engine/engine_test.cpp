@@ -35,5 +35,12 @@ TEST(Options, RefuseUnknownNamesTypesAndValues) {
               HasSubstr(R"(["a","b"])"));
 }
 
+TEST(Options, RefuseNumbersBeyondTheLargestThatIsSigned) {
+  const std::vector<OptionSchema> schema = {{.name = "n", .type = "int", .maximum = 8}};
+  EXPECT_THAT(validate_options({{"n", 18446744073709551615U}}, schema).error().message,
+              HasSubstr("takes at most 8, not 18446744073709551615"));
+  EXPECT_TRUE(validate_options({{"n", -1}}, schema));
+}
+
 }  // namespace
 }  // namespace assay
