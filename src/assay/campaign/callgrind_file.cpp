@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fmt/format.h>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -67,7 +68,7 @@ class Reader {
   }
 
   Result<CallgrindCosts> finish() {
-    if (!has_events_ || costs_.total == 0) {
+    if (!has_events_ || costs_.total <= 0) {
       return fail(ErrorCode::kCorrupt,
                   "no events or no summary: this is no file of callgrind, or "
                   "the program did not end by itself");
@@ -108,10 +109,11 @@ class Reader {
       return {};  // No cost at this place.
     }
     const auto cost = integer_from(words[positions_]);
-    if (!cost) {
+    auto& own = costs_.own_by_function[function_];
+    if (!cost || *cost < 0 || *cost > std::numeric_limits<std::int64_t>::max() - own) {
       return fail(ErrorCode::kCorrupt, fmt::format("'{}' is no line of costs", line));
     }
-    costs_.own_by_function[function_] += *cost;
+    own += *cost;
     return {};
   }
 

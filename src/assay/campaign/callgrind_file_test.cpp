@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <string>
 
 namespace assay {
 namespace {
@@ -60,6 +61,16 @@ TEST(CallgrindFile, RefusesWhatIsNoneOrCountsSomethingElse) {
   const auto broken = callgrind_costs_from_text("events: Ir\nfn=(1) f\n1 x\nsummary: 5\n");
   EXPECT_EQ(broken.error().code, ErrorCode::kCorrupt);
   EXPECT_THAT(broken.error().message, HasSubstr("line 3"));
+}
+
+TEST(CallgrindFile, RefusesCostsThatNoProgramHas) {
+  const auto refusal = [](const char* costs) {
+    return callgrind_costs_from_text(std::string("events: Ir\nfn=(1) f\n") + costs).error();
+  };
+  EXPECT_EQ(refusal("1 9223372036854775807\n1 1\nsummary: 5\n").code, ErrorCode::kCorrupt);
+  EXPECT_THAT(refusal("1 9223372036854775807\n1 1\nsummary: 5\n").message, HasSubstr("line 4"));
+  EXPECT_EQ(refusal("1 -1\nsummary: 5\n").code, ErrorCode::kCorrupt);
+  EXPECT_EQ(refusal("1 1\nsummary: -5\n").code, ErrorCode::kCorrupt);
 }
 
 TEST(CallgrindFile, SkipsAddressesAndFurtherEvents) {
