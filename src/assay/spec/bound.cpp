@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstddef>
 #include <expected>
 #include <fmt/format.h>
@@ -56,7 +57,11 @@ Result<double> value_from_text(std::string_view text, std::string_view unit) {
   if (error != std::errc{} || !is_unit_right) {
     return fail(ErrorCode::kInvalidArgument, "not a number");
   }
-  return value * (suffix.empty() ? 1 : found->second);
+  value *= suffix.empty() ? 1 : found->second;
+  if (!std::isfinite(value)) {  // Every measurement would meet it, or none.
+    return fail(ErrorCode::kInvalidArgument, "not a finite number");
+  }
+  return value;
 }
 
 }  // namespace

@@ -44,5 +44,11 @@ TEST(Bound, RefusesWhatIsNoneWithAnExample) {
   EXPECT_FALSE(bound_from_text("<=12ms", "bytes").has_value());
 }
 
+TEST(Bound, RefusesWhatIsNoFiniteNumber) {
+  for (const char* text : {">=nan", "<=inf", ">-inf", "<1e308GB", "<1e999"}) {
+    EXPECT_FALSE(bound_from_text(text, "bytes")) << text;
+  }
+}
+
 }  // namespace
 }  // namespace assay
