@@ -1,5 +1,6 @@
 #include "assay/reduce/call_arguments.h"
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <fmt/format.h>
@@ -31,8 +32,9 @@ void add_numbers(const Json& call, const Pointer& path, std::vector<CallChange>&
     add(call, path, false, changes);
   } else if (value.is_number_integer()) {
     const auto number = value.get<std::int64_t>();
+    const auto size = std::abs(static_cast<double>(number));
     for (const std::int64_t smaller : {std::int64_t{0}, std::int64_t{1}, number / 2}) {
-      if (smaller * smaller < number * number) {
+      if (std::abs(static_cast<double>(smaller)) < size) {
         add(call, path, smaller, changes);
       }
     }

@@ -160,6 +160,15 @@ TEST(CallArguments, GoOrBecomePlain) {
   EXPECT_THAT(calls, Not(Contains(call)));
 }
 
+TEST(CallArguments, OfAnySizeBecomeSmaller) {
+  for (const auto number : {std::int64_t{1} << 32, std::numeric_limits<std::int64_t>::max(),
+                            std::numeric_limits<std::int64_t>::min()}) {
+    const auto calls = calls_of(fewer_arguments(call_of({tensor({1}), number})));
+    EXPECT_THAT(calls, Contains(call_of({tensor({1}), 0}))) << number;
+    EXPECT_THAT(calls, Contains(call_of({tensor({1}), number / 2}))) << number;
+  }
+}
+
 TEST(CallValues, BecomeZerosOnesAndShortNumbers) {
   auto given = tensor({3});
   given["data"] = {0.123456, 1, {{"number", "nan"}}};
