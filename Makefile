@@ -31,7 +31,8 @@ format: ##         rewrite C++ and Python in the house format
 	@.venv/bin/ruff format -q python tools tests specs examples delegates bench
 	@.venv/bin/ruff check -q --fix python tools tests specs examples delegates bench
 
-fuzz: ##           each fuzz target for 60 s (needs clang-19)
+fuzz: ##           each fuzz target for 60 s; installs clang-19 when it is missing
+	@tools/set_up.sh
 	@tools/run_fuzz.sh 60
 
 fixedpoint-aarch64: ## the delegate's kernels for 64-bit Arm, built and compared under qemu (needs a cross compiler)

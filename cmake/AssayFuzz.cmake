@@ -1,19 +1,22 @@
-# Fuzz targets: libFuzzer with AddressSanitizer, built only on request and with clang:
-#
-#   cmake -G Ninja -B build/fuzz -DCMAKE_CXX_COMPILER=clang++-19 -DCMAKE_CXX_SCAN_FOR_MODULES=OFF -DASSAY_FUZZ=ON
-#   cmake --build build/fuzz --target assay_wire_fuzz && build/fuzz/bin/assay_wire_fuzz -max_total_time=60
+# Fuzz targets. A source beside the parser defines LLVMFuzzerTestOneInput; tests/fuzz/corpus/<target>
+# holds its seeds and every input that once failed.
 #
 #   assay_fuzz(assay_wire_fuzz SRCS wire_fuzz.cpp LIBS assay_wire)
 #
-# Every target is also part of the target assay_fuzz_targets.
+# With ASSAY_FUZZ (preset fuzz, clang) the target is a libFuzzer program with AddressSanitizer and
+# UndefinedBehaviorSanitizer, part of assay_fuzz_targets; `make fuzz` builds and runs them all.
+# Otherwise, with the tests, <target>_replay hands the corpus to the same source: the fast test
+# Fuzz.replays_<target>, with any compiler.
 include_guard(GLOBAL)
 option(ASSAY_FUZZ "Build the fuzz targets (needs clang)" OFF)
 if(ASSAY_FUZZ AND NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-  message(FATAL_ERROR "ASSAY_FUZZ needs clang: configure with -DCMAKE_CXX_COMPILER=clang++-19")
+  message(FATAL_ERROR "ASSAY_FUZZ needs clang: configure with the preset fuzz, or run make fuzz")
 endif()
 if(ASSAY_FUZZ)
   add_custom_target(assay_fuzz_targets)
 endif()
+
+set(_assay_fuzz_sanitizers address,undefined)
 
 # Gives a module and all it uses the instrumentation that leads the fuzzer.
 function(_assay_instrument target)
@@ -22,7 +25,8 @@ function(_assay_instrument target)
     return()
   endif()
   set_target_properties(${target} PROPERTIES ASSAY_INSTRUMENTED TRUE)
-  target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link,address)
+  target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link,${_assay_fuzz_sanitizers}
+                                           -fno-sanitize-recover=undefined)
   get_target_property(deps ${target} ASSAY_DEPS)
   foreach(dep IN LISTS deps)
     _assay_target_name(${dep} dep_target)
@@ -30,18 +34,36 @@ function(_assay_instrument target)
   endforeach()
 endfunction()
 
-function(assay_fuzz target)
+function(_assay_add_fuzzer target)
   cmake_parse_arguments(ARG "" "" "SRCS;LIBS" ${ARGN})
-  if(NOT ASSAY_FUZZ)
-    return()
-  endif()
   foreach(lib IN LISTS ARG_LIBS)
     _assay_instrument(${lib})
   endforeach()
   add_executable(${target} EXCLUDE_FROM_ALL ${ARG_SRCS})
   assay_set_options(${target})
-  target_compile_options(${target} PRIVATE -fsanitize=fuzzer,address)
-  target_link_options(${target} PRIVATE -fsanitize=fuzzer,address)
+  target_compile_options(${target} PRIVATE -fsanitize=fuzzer,${_assay_fuzz_sanitizers}
+                                           -fno-sanitize-recover=undefined)
+  target_link_options(${target} PRIVATE -fsanitize=fuzzer,${_assay_fuzz_sanitizers})
   target_link_libraries(${target} PRIVATE ${ARG_LIBS})
   add_dependencies(assay_fuzz_targets ${target})
+endfunction()
+
+function(_assay_add_replay target)
+  cmake_parse_arguments(ARG "" "" "SRCS;LIBS" ${ARGN})
+  add_executable(${target}_replay ${ARG_SRCS} "${PROJECT_SOURCE_DIR}/tests/fuzz/replay.cpp")
+  assay_set_options(${target}_replay UNOPTIMISED)
+  target_compile_options(${target}_replay PRIVATE -O0)
+  target_link_libraries(${target}_replay PRIVATE ${ARG_LIBS})
+  add_test(NAME Fuzz.replays_${target}
+           COMMAND ${target}_replay "${PROJECT_SOURCE_DIR}/tests/fuzz/corpus/${target}")
+  set_tests_properties(Fuzz.replays_${target} PROPERTIES LABELS fast TIMEOUT 300)
+  add_dependencies(assay_fast_tests ${target}_replay)
+endfunction()
+
+function(assay_fuzz target)
+  if(ASSAY_FUZZ)
+    _assay_add_fuzzer(${target} ${ARGN})
+  elseif(ASSAY_BUILD_TESTS)
+    _assay_add_replay(${target} ${ARGN})
+  endif()
 endfunction()

@@ -86,6 +86,11 @@ function(assay_set_options target)
   endif()
 endfunction()
 
+# Everything that the fast tests run, to build no more than that.
+if(ASSAY_BUILD_TESTS)
+  add_custom_target(assay_fast_tests)
+endif()
+
 # Tests with the label fast need no engine and no network; anything else says what it needs.
 function(assay_test target)
   cmake_parse_arguments(ARG "" "LABEL" "SRCS;LIBS" ${ARGN})
@@ -99,6 +104,9 @@ function(assay_test target)
   target_compile_options(${target} PRIVATE -O0)
   target_link_libraries(${target} PRIVATE ${ARG_LIBS} GTest::gmock GTest::gtest_main)
   gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 300)
+  if(ARG_LABEL STREQUAL fast)
+    add_dependencies(assay_fast_tests ${target})
+  endif()
 endfunction()
 
 function(assay_module module)

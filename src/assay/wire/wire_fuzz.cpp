@@ -1,12 +1,16 @@
-// Whatever the bytes are, reading frames and their bodies never crashes, and what was read can be
-// written and read again.
+// Whatever the bytes are, reading frames and their bodies never crashes, what was read can be
+// written and read again, and an answer is found possible or refused.
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <span>
 
-#include "assay/base/digest.h"
 #include "assay/base/result.h"
+#include "assay/record/launch.h"
+#include "assay/record/spawn.h"
+#include "assay/wire/answer_body.h"
+#include "assay/wire/answer_check.h"
+#include "assay/wire/checksum.h"
 #include "assay/wire/frame.h"
 #include "assay/wire/messages.h"
 
@@ -14,18 +18,64 @@ namespace {
 
 using assay::wire::Frame;
 
+constexpr std::int64_t kWallNs = 1'000'000'000;
+
 void check_round_trip(const Frame& frame) {
   const auto again = assay::wire::frames_from_bytes(assay::wire::bytes_from_frame(frame));
   ASSAY_CHECK(again.status && again.frames.size() == 1);
   ASSAY_CHECK(again.frames[0].blob == frame.blob && again.frames[0].request == frame.request);
 }
 
-void read_bodies(const Frame& frame) {
-  (void)assay::wire::error_from_frame(frame);
-  (void)assay::wire::body_of<assay::wire::Hello>(frame);
-  (void)assay::wire::body_of<assay::wire::Measure>(frame);
-  (void)assay::wire::body_of<assay::wire::StageNote>(frame);
-  (void)assay::wire::samples_from_blob(frame.blob);
+void read_requests(const Frame& frame) {
+  static_cast<void>(assay::wire::body_of<assay::wire::Load>(frame));
+  static_cast<void>(assay::wire::body_of<assay::wire::Infer>(frame));
+  static_cast<void>(assay::wire::body_of<assay::wire::Observe>(frame));
+  static_cast<void>(assay::wire::body_of<assay::wire::Measure>(frame));
+  static_cast<void>(assay::wire::body_of<assay::SpawnRequest>(frame));
+}
+
+void check_measurement(const Frame& frame) {
+  auto measurement = assay::wire::body_from_answer<assay::Measurement>(frame);
+  auto samples = assay::wire::samples_from_blob(frame.blob);
+  if (!samples) {
+    return;
+  }
+  ASSAY_CHECK(assay::wire::blob_from_samples(*samples) == frame.blob);
+  if (measurement) {
+    measurement->samples = *std::move(samples);
+    static_cast<void>(assay::wire::check_measurement(*measurement, {}, kWallNs));
+  }
+}
+
+void read_answers(const Frame& frame) {
+  static_cast<void>(assay::wire::error_from_frame(frame));
+  static_cast<void>(assay::wire::body_from_answer<assay::wire::StageNote>(frame));
+  static_cast<void>(assay::wire::body_from_answer<assay::SpawnResult>(frame));
+  check_measurement(frame);
+  if (const auto hello = assay::wire::body_from_answer<assay::wire::Hello>(frame)) {
+    static_cast<void>(assay::wire::check_hello(*hello));
+    static_cast<void>(assay::wire::agree_on_version(*hello));
+  }
+  if (const auto report = assay::wire::body_from_answer<assay::LoadReport>(frame);
+      report && assay::wire::check_load_report(*report, kWallNs)) {
+    ASSAY_CHECK(assay::wire::load_ns_from_report(*report) <= kWallNs);
+  }
+  if (const auto reply = assay::wire::body_from_answer<assay::wire::InferReply>(frame)) {
+    static_cast<void>(assay::wire::check_infer_reply(*reply, {}, 1, frame.blob));
+  }
+  if (const auto report = assay::wire::body_from_answer<assay::MemoryReport>(frame)) {
+    static_cast<void>(assay::wire::check_memory_report(*report, {}));
+  }
+  if (const auto report = assay::wire::body_from_answer<assay::ProfileReport>(frame)) {
+    static_cast<void>(assay::wire::check_profile_report(*report, {}, kWallNs));
+  }
+}
+
+void check_frame(const Frame& frame) {
+  check_round_trip(frame);
+  read_requests(frame);
+  read_answers(frame);
+  static_cast<void>(assay::wire::check_answers(std::array{frame}, std::array{frame}));
 }
 
 /// Checksums stop nearly every mutated input at the door, so the payload is also tried with the
@@ -40,10 +90,9 @@ void check_payload(std::span<const std::byte> bytes) {
                                         .type = 40,
                                         .json_bytes = static_cast<std::uint32_t>(json_bytes),
                                         .blob_bytes = payload.size() - json_bytes,
-                                        .payload_crc = assay::crc32c({payload})};
+                                        .payload_crc = assay::wire::frame_checksum({payload})};
   if (const auto frame = assay::wire::frame_from_payload(header, payload)) {
-    check_round_trip(*frame);
-    read_bodies(*frame);
+    check_frame(*frame);
   }
 }
 
@@ -52,8 +101,7 @@ void check_payload(std::span<const std::byte> bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto bytes = std::as_bytes(std::span(data, size));
   for (const auto& frame : assay::wire::frames_from_bytes(bytes).frames) {
-    check_round_trip(frame);
-    read_bodies(frame);
+    check_frame(frame);
   }
   check_payload(bytes);
   return 0;
