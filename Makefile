@@ -3,7 +3,7 @@ SHELL := /bin/bash
 BIN := build/release/bin
 DEMO_TARGETS := assay assay-agent assay-runner-executorch assay_vega_bundle
 
-.PHONY: help build litert demo test check format fuzz fixedpoint-aarch64 bench validate-statistics mutation-score clean
+.PHONY: help build litert demo test test-sanitized check format fuzz fixedpoint-aarch64 bench validate-statistics mutation-score clean
 help:            ## this list
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s:
 
@@ -30,6 +30,10 @@ format: ##         rewrite C++ and Python in the house format
 	@git ls-files '*.h' '*.cpp' | xargs .venv/bin/clang-format -i
 	@.venv/bin/ruff format -q python tools tests specs examples delegates bench
 	@.venv/bin/ruff check -q --fix python tools tests specs examples delegates bench
+
+test-sanitized: ## the fast C++ tests with AddressSanitizer and UndefinedBehaviorSanitizer
+	@tools/set_up.sh
+	@tools/run_sanitized.sh
 
 fuzz: ##           each fuzz target for 60 s; installs clang-19 when it is missing
 	@tools/set_up.sh
