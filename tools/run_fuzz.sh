@@ -29,7 +29,7 @@ for target in "${targets[@]}"; do
   fi
   echo "fuzz: $target for $seconds s"
   "build/fuzz/bin/$target" -max_total_time="$seconds" -max_len=65536 -timeout=20 -rss_limit_mb=4096 \
-    -print_final_stats=1 -verbosity=0 -artifact_prefix="$seeds/found-" "$grown" "$seeds" 2>&1 |
+    -print_final_stats=1 -print_funcs=0 -verbosity=0 -artifact_prefix="$seeds/found-" "$grown" "$seeds" 2>&1 |
     sed '/# Uses: /d; /recommended dictionary/d' || failed+=("$target")
 done
 [ ${#failed[@]} -eq 0 ] && exit 0
