@@ -7,8 +7,8 @@ from pathlib import Path
 # Assay starts its toolchain with a path that leaves the script's folder out.
 sys.path.insert(0, str(Path(__file__).parent))
 
-import scripted_toolchain  # noqa: E402
-from scripted_toolchain import Document  # noqa: E402
+import scripted_toolchain
+from scripted_toolchain import Document
 
 NODES = [f"op{index}" for index in range(16)]
 CULPRITS = ("op3", "op12")
