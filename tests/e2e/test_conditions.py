@@ -94,7 +94,7 @@ def test_two_stored_runs_nominate_but_never_fail(place: Workplace) -> None:
     assert place.run(*bench).code in (0, 6)
     program.write_text(program.read_text(encoding="utf-8"), encoding="utf-8")
     assert place.run(*bench).code in (0, 6)
-    runs = [line.split()[0] for line in place.run("list", "runs").out.splitlines()]
+    runs = [run["id"] for run in place.run("runs", "--format", "json").json()["runs"]]
     result = place.run("compare", f"run:{runs[1]}", f"run:{runs[0]}", "--format", "json")
     found = result.json()
     assert (result.code, found["schema"]) == (0, "assay/stored-comparison/1"), result

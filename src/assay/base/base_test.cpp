@@ -176,7 +176,8 @@ TEST(Units, ReadsADurationOnlyWithItsUnit) {
   EXPECT_EQ(duration_ns_from_text("2us").value(), 2'000);
   EXPECT_EQ(duration_ns_from_text("2µs").value(), 2'000) << "as it is shown";
   EXPECT_EQ(duration_ns_from_text("2min").value(), 120'000'000'000);
-  for (const auto* bad : {"20", "ms", "", "-1s", "20 s", "1d"}) {
+  EXPECT_EQ(duration_ns_from_text("1d").value(), 86'400'000'000'000);
+  for (const auto* bad : {"20", "ms", "", "-1s", "20 s", "1w"}) {
     EXPECT_FALSE(duration_ns_from_text(bad)) << bad;
   }
 }

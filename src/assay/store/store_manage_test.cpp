@@ -77,7 +77,8 @@ TEST_P(StoreManage, ListsRunsByLabelAndByText) {
   EXPECT_THAT(ids_from({.model = "MobileNet_v2"}), ElementsAre(first.run.id));
   EXPECT_THAT(ids_from({.model = "net.pte"}), IsEmpty()) << "it has no case";
   EXPECT_THAT(ids_from({.made_by = "bench"}), ElementsAre(second.id));
-  EXPECT_THAT(ids_from({.made_by = "measure"}), SizeIs(2));
+  EXPECT_THAT(ids_from({.made_by = "measure"}), ElementsAre(second.id));
+  EXPECT_THAT(ids_from({.made_by = "verify"}), ElementsAre(first.run.id));
   EXPECT_THAT(ids_from({.limit = -1}), SizeIs(2));
 }
 
