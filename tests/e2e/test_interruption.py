@@ -45,8 +45,7 @@ def has_launches(place: Workplace, count: int) -> Callable[[], bool]:
 
 def test_ctrl_c_reports_what_was_measured_and_resume_does_the_rest(place: Workplace) -> None:
     process = place.start("run", long_spec(place), "--format", "json")
-    line = [process.stderr.readline() for _ in range(8)][-1]
-    assert line.startswith("timing"), line
+    wait_until(has_launches(place, 8))
     # As a terminal does: to the whole group, so to whatever Assay started there too.
     os.killpg(process.pid, signal.SIGINT)
     stopped = wait_for_end(process)
@@ -70,7 +69,7 @@ def test_ctrl_c_reports_what_was_measured_and_resume_does_the_rest(place: Workpl
 
 def test_sigterm_stops_as_ctrl_c_does(place: Workplace) -> None:
     process = place.start("run", long_spec(place))
-    process.stderr.readline()
+    wait_until(has_launches(place, 1))
     process.terminate()
     assert wait_for_end(process).code == INTERRUPTED
     assert place.processes() == []

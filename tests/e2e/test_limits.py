@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from driver import BIN, Document, Finished, Workplace, case_of, wait_for_end
+from driver import BIN, Document, Finished, Workplace, case_of, wait_for_end, wait_until
 
 USAGE, UNAVAILABLE, INTERRUPTED = 2, 3, 130
 ESCAPE = "\x1b"
@@ -107,9 +107,7 @@ def test_hangup_reports_what_was_measured(place: Workplace) -> None:
     programs = [place.program(f"net{i}", execute_ns=2_000_000) for i in range(5)]
     spec = place.spec(*programs, measure=rounds | {"passes": ["timing"]})
     process = place.start("run", spec, "--format", "json")
-    assert process.stderr is not None
-    for _ in range(3):
-        process.stderr.readline()
+    wait_until(lambda: len(place.launch_ids()) >= 3)
     os.kill(process.pid, signal.SIGHUP)
     stopped = wait_for_end(process)
     assert stopped.code == INTERRUPTED, stopped

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -89,6 +90,15 @@ std::string joined(const std::vector<std::string>& names) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+/// The models of a run by the names that tell them apart.
+std::string joined_names(const RunListing& listing,
+                         const std::map<std::string, std::string>& names) {
+  std::vector<std::string> called;
+  std::ranges::transform(listing.models, std::back_inserter(called),
+                         [&names](const std::string& ref) { return names.at(ref); });
+  return joined(called);
+}
+
 std::map<std::string, std::string> model_names_of(std::span<const RunOverview> runs) {
   std::set<std::string> refs;
   for (const auto& run : runs) {
@@ -158,14 +168,10 @@ std::string table_from_overviews(std::span<const RunOverview> runs, std::int64_t
   const auto ids = shown_ids(runs);
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const auto& listing = runs[i].listing;
-    std::vector<std::string> called;
-    for (const auto& ref : listing.models) {
-      called.push_back(names.at(ref));
-    }
     id.cells.push_back({.text = ids[i]});
     age.cells.push_back({.text = age_text(listing.run.started_unix_ns, now_unix_ns)});
     verb.cells.push_back({.text = verb_or_purpose(listing)});
-    models.cells.push_back({.text = joined(called)});
+    models.cells.push_back({.text = joined_names(listing, names)});
     recipes.cells.push_back({.text = joined(listing.recipes)});
     result.cells.push_back({.text = result_text(runs[i])});
     labels.cells.push_back({.text = text_from_labels(listing.run.labels)});
@@ -263,11 +269,8 @@ std::string short_run_id(const std::string& id) {
 
 std::string line_from_listing(const RunListing& listing) {
   const auto names = telling_names(listing.models);
-  std::vector<std::string> called;
-  for (const auto& ref : listing.models) {
-    called.push_back(names.at(ref));
-  }
-  return fmt::format("{}  {}  {}  {}", listing.run.id, verb_or_purpose(listing), joined(called),
+  return fmt::format("{}  {}  {}  {}", listing.run.id, verb_or_purpose(listing),
+                     joined_names(listing, names),
                      text_from_bytes(static_cast<double>(listing.bytes)));
 }
 

@@ -124,6 +124,7 @@ Result<std::vector<RunOverview>> find_overviews(const StoreFlags& flags, const R
   }
   ASSAY_ASSIGN_OR_RETURN(auto listings, (*store)->list_runs(filter));
   std::vector<RunOverview> runs;
+  runs.reserve(listings.size());
   for (auto& listing : listings) {
     runs.push_back(overview_from_listing(**store, std::move(listing)));
   }

@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <iterator>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -95,14 +96,21 @@ void add_trade_offs(TextPage& page, const RunSummary& summary) {
   }
 }
 
-/// Failures come first.
+std::vector<Finding> failures_first(const std::vector<Finding>& findings) {
+  std::vector<Finding> ordered;
+  std::vector<Finding> others;
+  std::ranges::partition_copy(
+      findings, std::back_inserter(ordered), std::back_inserter(others),
+      [](const Finding& finding) { return finding.verdict == Verdict::kFail; });
+  std::ranges::move(others, std::back_inserter(ordered));
+  return ordered;
+}
+
 void add_findings(TextPage& page, const RunSummary& summary, const ReportStyle& style) {
-  auto findings = all_findings(summary.cases);
+  const auto findings = failures_first(all_findings(summary.cases));
   if (findings.empty()) {
     return;
   }
-  std::ranges::stable_sort(
-      findings, {}, [](const Finding& finding) { return finding.verdict != Verdict::kFail; });
   page.heading("Findings");
   const auto shown = style.is_verbose ? findings.size() : std::min(findings.size(), kBriefFindings);
   for (std::size_t i = 0; i < shown; ++i) {
