@@ -102,4 +102,4 @@ def test_two_stored_runs_nominate_but_never_fail(place: Workplace) -> None:
     assert (change["a_launches"], change["b_launches"]) == (6, 6)
     refused = place.run("compare", f"run:{runs[1]}", program)
     assert refused.code == 2, refused
-    assert "run:ID run:ID" in refused.err
+    assert "assay compare RUN_A RUN_B" in refused.err

@@ -24,6 +24,7 @@
 #include "assay/record/comparison.h"
 #include "assay/record/conformance.h"
 #include "assay/record/model_names.h"
+#include "assay/record/run.h"
 #include "assay/report/format.h"
 #include "assay/report/text_table.h"
 #include "assay/store/result_store.h"

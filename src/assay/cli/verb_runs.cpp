@@ -13,6 +13,7 @@
 #include "assay/base/log.h"
 #include "assay/base/output.h"
 #include "assay/base/result.h"
+#include "assay/base/text.h"
 #include "assay/cli/common_flags.h"
 #include "assay/cli/exit_code.h"
 #include "assay/cli/labels.h"
@@ -42,7 +43,8 @@ Status write_overviews(const ResultFlags& output, const std::vector<RunOverview>
              }
              constexpr int kWide = 160;
              const auto width = stdout_width_columns().value_or(kWide);
-             return table_from_overviews(runs, unix_time_ns(), static_cast<std::size_t>(width));
+             return printable_lines(
+                 table_from_overviews(runs, unix_time_ns(), static_cast<std::size_t>(width)));
            },
        .json = [&] { return text_from_json(document_from_overviews(runs), 2) + "\n"; }});
 }
@@ -67,7 +69,9 @@ Result<ExitCode> execute_show_run(const ShowRunOptions& options) {
   const std::vector<RunOverview> runs = {overview_from_listing(*store, std::move(listing))};
   ASSAY_RETURN_IF_ERROR(options.output.write(
       {.console =
-           [&](bool /*has_colour*/) { return text_from_overview(runs.front(), unix_time_ns()); },
+           [&](bool /*has_colour*/) {
+             return printable_lines(text_from_overview(runs.front(), unix_time_ns()));
+           },
        .json = [&] { return text_from_json(document_from_overviews(runs), 2) + "\n"; }}));
   return ExitCode::kOk;
 }

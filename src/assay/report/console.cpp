@@ -11,6 +11,7 @@
 #include "assay/base/enum_names.h"
 #include "assay/base/result.h"
 #include "assay/base/text.h"
+#include "assay/record/axes.h"
 #include "assay/record/summary.h"
 #include "assay/report/attribution.h"
 #include "assay/report/calibration.h"
