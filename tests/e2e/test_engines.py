@@ -47,6 +47,12 @@ KNOWN = {
 }
 """Findings that are the engine's own fault, by recipe: each must still be found."""
 
+TOO_SMALL_TO_ALWAYS_SEE = {
+    # onnxruntime 1.31.1 alone, in a loop of Python: 40 to 100 bytes of malloc a load.
+    "onnxruntime": {"survives_loading_again"},
+}
+"""Findings that are the engine's own fault and that `LOADS` loads show only at times, by engine."""
+
 
 def check(
     place: Workplace, engine: str, program: Path, known: Mapping[str, str] = MappingProxyType({})
@@ -58,8 +64,8 @@ def check(
     )
     findings = {one["check"]: one for one in finished.json()["findings"]}
     failed = {name: one for name, one in findings.items() if one["verdict"] == "fail"}
-    assert set(failed) == set(known), failed
-    assert finished.code == (1 if known else 0), finished
+    assert set(failed) - TOO_SMALL_TO_ALWAYS_SEE.get(engine, set()) == set(known), failed
+    assert finished.code == (1 if failed else 0), finished
     assert findings["loads_the_program"]["verdict"] == "pass"
     assert findings["refuses_damaged_files"]["verdict"] == "pass"
     return findings

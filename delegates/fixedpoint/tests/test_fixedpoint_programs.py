@@ -197,6 +197,10 @@ def test_nothing_of_assay_names_the_delegate():
     root = HERE.parents[2]
     files = [p for p in (root / "src" / "assay").rglob("*") if p.is_file()]
     files += [p for p in (root / "python" / "assay").rglob("*") if p.suffix in (".py", ".json")]
+    # The one list of the repository's plug-ins, by which an unknown recipe is told where it comes
+    # from, and the test of that advice.
+    lists = {"plugins.json", "recipes_test.cpp"}
+    files = [p for p in files if p.name not in lists]
     name = re.compile(rb"fixedpoint[.:/-]|FixedPoint|fixed-point delegate")
     assert len(files) > 300
     assert [p for p in files if name.search(p.read_bytes())] == []

@@ -28,6 +28,7 @@ WITHOUT_SENSE = {
     "--format": "a result is all formats at once",
     "--out": "save_html, save_json, report=",
     "--quiet": "a library does not print",
+    "--verbose": "lengthens a printed report; a value holds everything",
     "--dry-run": "prints a plan and stops; nothing of it is a value",
 }
 
