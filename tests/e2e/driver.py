@@ -168,6 +168,10 @@ class Workplace:
         """Command lines of living processes that were started for this workplace."""
         return [command for _, command in self._processes()]
 
+    def process_ids(self) -> list[int]:
+        """Ids of those processes."""
+        return [pid for pid, _ in self._processes()]
+
     def _processes(self) -> Iterator[tuple[int, str]]:
         mark = f"ASSAY_HOME={self.home}".encode()
         for entry in Path("/proc").iterdir():
@@ -180,7 +184,7 @@ class Workplace:
 
     def clean_up(self) -> None:
         """Ends what a failed test left running."""
-        for pid, _ in list(self._processes()):
+        for pid in self.process_ids():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
 

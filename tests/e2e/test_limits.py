@@ -162,6 +162,20 @@ def test_limit_of_memory_is_named(place: Workplace) -> None:
     assert "ulimit -v" in finished.err, finished
 
 
+@pytest.mark.parametrize("blocks", [1, 16, 100, 400])
+def test_limit_of_file_sizes_is_named_and_the_store_stays_whole(
+    place: Workplace, blocks: int
+) -> None:
+    """No process dies of SIGXFSZ, at the first page of the store or in the middle of a campaign."""
+    spec = place.spec(*(place.program(f"net{i}") for i in range(3)), measure={"launches": 6})
+    finished = under_limit(place, f"-f {blocks}", "run", spec)
+    assert finished.code == UNAVAILABLE, finished
+    assert "ulimit -f" in finished.err, finished
+    resumed = place.run("run", spec, "--quiet")
+    assert resumed.code == 0, resumed
+    assert place.query("pragma integrity_check") == [("ok",)]
+
+
 # ---- programs
 
 

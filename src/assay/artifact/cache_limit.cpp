@@ -7,6 +7,7 @@
 #include <expected>
 #include <filesystem>
 #include <fmt/format.h>
+#include <functional>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -14,6 +15,7 @@
 
 #include "assay/artifact/cache.h"
 #include "assay/base/claims.h"
+#include "assay/base/fs.h"
 #include "assay/base/log.h"
 #include "assay/base/result.h"
 #include "assay/base/units.h"
@@ -26,20 +28,6 @@ namespace stdfs = std::filesystem;
 
 constexpr const char* kLimitVariable = "ASSAY_CACHE_LIMIT";
 constexpr std::int64_t kDefaultLimitBytes = 10'000'000'000;
-
-std::int64_t folder_bytes(const stdfs::path& folder) {
-  std::int64_t bytes = 0;
-  std::error_code error;
-  for (stdfs::recursive_directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error)) {
-    std::error_code vanished;
-    if (entry->is_regular_file(vanished)) {
-      const auto size = entry->file_size(vanished);
-      bytes += vanished ? 0 : static_cast<std::int64_t>(size);
-    }
-  }
-  return bytes;
-}
 
 std::int64_t time_of_use(const stdfs::path& folder) {
   std::error_code error;
@@ -59,14 +47,6 @@ std::vector<stdfs::path> folders_in(const stdfs::path& folder) {
     }
   }
   return folders;
-}
-
-std::int64_t total_bytes(const std::vector<CacheEntry>& entries) {
-  std::int64_t bytes = 0;
-  for (const auto& entry : entries) {
-    bytes += entry.bytes;
-  }
-  return bytes;
 }
 
 /// Takes the folder out of sight at once, then removes it: nobody finds half an entry.
@@ -92,6 +72,37 @@ Status remove_abandoned(const ArtifactCache& cache, Claims& claims) {
   return {};
 }
 
+/// False where another process uses the entry.
+Result<bool> remove_unless_in_use(const CacheEntry& entry, const ArtifactCache& cache,
+                                  Claims& claims) {
+  ASSAY_ASSIGN_OR_RETURN(const bool is_ours, claims.try_take(entry.key));
+  if (is_ours) {
+    remove_entry(entry.folder, cache.staging_folder());
+    ASSAY_RETURN_IF_ERROR(claims.release(entry.key));
+  }
+  return is_ours;
+}
+
+/// Removes from the front until the rest takes at most `limit_bytes`. `remove` says whether an
+/// entry went.
+Result<CachePruning> prune_entries(const std::vector<CacheEntry>& entries, std::int64_t limit_bytes,
+                                   const std::function<Result<bool>(const CacheEntry&)>& remove) {
+  CachePruning pruning{.bytes_left = total_bytes(entries)};
+  for (const auto& entry : entries) {
+    if (pruning.bytes_left <= limit_bytes) {
+      break;
+    }
+    ASSAY_ASSIGN_OR_RETURN(const bool is_removed, remove(entry));
+    if (is_removed) {
+      pruning.bytes_left -= entry.bytes;
+      pruning.removed.push_back(entry);
+    } else {
+      pruning.in_use.push_back(entry);
+    }
+  }
+  return pruning;
+}
+
 }  // namespace
 
 Result<std::int64_t> cache_limit_bytes() {
@@ -115,7 +126,7 @@ std::vector<CacheEntry> list_cache_entries(const ArtifactCache& cache) {
     for (const auto& folder : folders_in(shelf)) {
       entries.push_back({.key = folder.filename().string(),
                          .folder = folder,
-                         .bytes = folder_bytes(folder),
+                         .bytes = bytes_below(folder),
                          .used_unix_ns = time_of_use(folder)});
     }
   }
@@ -123,45 +134,29 @@ std::vector<CacheEntry> list_cache_entries(const ArtifactCache& cache) {
   return entries;
 }
 
-CachePruning plan_cache_pruning(const ArtifactCache& cache, std::int64_t limit_bytes) {
-  CachePruning plan;
-  const auto entries = list_cache_entries(cache);
-  plan.bytes_left = total_bytes(entries);
+std::int64_t total_bytes(const std::vector<CacheEntry>& entries) {
+  std::int64_t bytes = 0;
   for (const auto& entry : entries) {
-    if (plan.bytes_left <= limit_bytes) {
-      break;
-    }
-    plan.bytes_left -= entry.bytes;
-    plan.removed.push_back(entry);
+    bytes += entry.bytes;
   }
-  return plan;
+  return bytes;
+}
+
+Result<CachePruning> plan_cache_pruning(const ArtifactCache& cache, std::int64_t limit_bytes) {
+  return prune_entries(list_cache_entries(cache), limit_bytes,
+                       [](const CacheEntry& /*entry*/) { return Result<bool>(true); });
 }
 
 Result<CachePruning> prune_cache(const ArtifactCache& cache, std::int64_t limit_bytes) {
-  CachePruning pruning;
-  const auto entries = list_cache_entries(cache);
-  pruning.bytes_left = total_bytes(entries);
   std::error_code error;
   if (!stdfs::exists(cache.folder(), error)) {
-    return pruning;
+    return CachePruning{};
   }
   ASSAY_ASSIGN_OR_RETURN(auto claims, Claims::open(cache.claims_file()));
   ASSAY_RETURN_IF_ERROR(remove_abandoned(cache, claims));
-  for (const auto& entry : entries) {
-    if (pruning.bytes_left <= limit_bytes) {
-      break;
-    }
-    ASSAY_ASSIGN_OR_RETURN(const bool is_ours, claims.try_take(entry.key));
-    if (!is_ours) {
-      pruning.in_use.push_back(entry);
-      continue;
-    }
-    remove_entry(entry.folder, cache.staging_folder());
-    ASSAY_RETURN_IF_ERROR(claims.release(entry.key));
-    pruning.bytes_left -= entry.bytes;
-    pruning.removed.push_back(entry);
-  }
-  return pruning;
+  return prune_entries(list_cache_entries(cache), limit_bytes, [&](const CacheEntry& entry) {
+    return remove_unless_in_use(entry, cache, claims);
+  });
 }
 
 void keep_cache_within_limit(const ArtifactCache& cache) {

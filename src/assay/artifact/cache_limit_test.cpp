@@ -63,7 +63,7 @@ TEST_F(CacheLimit, RemovesWhatWasNotUsedForLongest) {
   put("aa1", 1);
   put("bb2", 3);
   put("aa3", 2);
-  const auto plan = plan_cache_pruning(cache(), 2500);
+  const auto plan = plan_cache_pruning(cache(), 2500).value();
   EXPECT_THAT(keys(plan.removed), ElementsAre("bb2"));
   EXPECT_THAT(list_cache_entries(cache()), SizeIs(3)) << "a plan removes nothing";
   const auto pruned = prune_cache(cache(), 2500).value();

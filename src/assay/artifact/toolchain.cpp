@@ -22,10 +22,8 @@ constexpr std::chrono::seconds kQueryTimeout{30};
 std::string how_to_install(const std::filesystem::path& python) {
   return fmt::format(
       "the toolchain '{}' cannot make artifacts: it lacks torch or executorch, or does not find "
-      "the "
-      "package assay; make build in Assay's source tree sets one up in .venv, a wheel from the "
-      "tree "
-      "brings one with its extra executorch; or name another interpreter by --python or "
+      "the package assay; make build in Assay's source tree sets one up in .venv, a wheel from "
+      "the tree brings one with its extra executorch; or name another interpreter by --python or "
       "ASSAY_PYTHON",
       python.string());
 }

@@ -56,7 +56,7 @@ void check_text(std::string_view text) {
   ASSAY_CHECK(assay::valid_utf8(capped) == capped && capped.size() < 16 + 64);
 }
 
-/// What a POSIX shell makes of a word in single quotes.
+/// Reads a word in single quotes as a POSIX shell does.
 std::string unquoted(std::string_view word) {
   std::string out;
   bool is_quoted = false;

@@ -1,6 +1,7 @@
 #include "assay/base/claims.h"
 
 #include <cerrno>
+#include <cstddef>
 #include <expected>
 #include <filesystem>
 #include <fmt/format.h>

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <expected>
@@ -146,6 +147,24 @@ stdfs::path assay_home() {
   }
   const char* user = std::getenv("HOME");
   return stdfs::path(user != nullptr ? user : ".") / ".local" / "share" / "assay";
+}
+
+std::int64_t bytes_below(const stdfs::path& path) {
+  std::error_code error;
+  if (!stdfs::is_directory(path, error)) {
+    const auto size = stdfs::file_size(path, error);
+    return error ? 0 : static_cast<std::int64_t>(size);
+  }
+  std::int64_t bytes = 0;
+  for (stdfs::recursive_directory_iterator entry(path, error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::error_code vanished;
+    if (entry->is_regular_file(vanished)) {
+      const auto size = entry->file_size(vanished);
+      bytes += vanished ? 0 : static_cast<std::int64_t>(size);
+    }
+  }
+  return bytes;
 }
 
 stdfs::path executable_folder() {

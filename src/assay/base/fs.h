@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <limits>
 #include <string>
@@ -20,6 +21,9 @@ Result<std::string> read_file(const std::filesystem::path& path,
 /// part, and so does who reads after a power failure. Makes missing folders. Errors: kUnavailable,
 /// kExhausted (disk full).
 Status write_file_atomically(const std::filesystem::path& path, std::string_view content);
+
+/// Bytes of all files in a folder, or of a file; what cannot be read counts for nothing.
+std::int64_t bytes_below(const std::filesystem::path& path);
 
 /// Where Assay keeps its store, registered engines and cache: $ASSAY_HOME, else
 /// $XDG_DATA_HOME/assay, else ~/.local/share/assay.

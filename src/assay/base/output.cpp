@@ -48,7 +48,10 @@ void write_stream(int fd, std::string_view text) {
 
 }  // namespace
 
-void ignore_closed_pipes() { ::signal(SIGPIPE, SIG_IGN); }
+void ignore_signals_of_writes() {
+  ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGXFSZ, SIG_IGN);
+}
 
 void write_stdout(std::string_view text) { write_stream(STDOUT_FILENO, text); }
 void write_stderr(std::string_view text) { write_stream(STDERR_FILENO, text); }

@@ -14,8 +14,9 @@
 /// head`) must not end a campaign.
 namespace assay {
 
-/// Ignores SIGPIPE, so that a closed pipe is an error of the write; for the start of a program.
-void ignore_closed_pipes();
+/// Ignores SIGPIPE and SIGXFSZ: a write to a closed pipe, or beyond `ulimit -f`, fails and does not
+/// end the process. For the start of a program.
+void ignore_signals_of_writes();
 
 /// Writes as is; a document, or a text that is printable already and may hold colours.
 void write_stdout(std::string_view text);

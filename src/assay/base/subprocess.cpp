@@ -54,6 +54,7 @@ struct ChildEnds {
     ::_exit(127);
   }
   ::signal(SIGPIPE, SIG_DFL);  // An ignored signal stays ignored across exec.
+  ::signal(SIGXFSZ, SIG_DFL);
   ::dup2(ends.in, STDIN_FILENO);
   ::dup2(ends.out, STDOUT_FILENO);
   if (ends.err >= 0) {
@@ -98,7 +99,7 @@ std::unexpected<Error> fail_to_run(std::string_view program, int cause) {
 }  // namespace
 
 Result<Subprocess> Subprocess::start(const Options& options) {
-  ignore_closed_pipes();
+  ignore_signals_of_writes();
   ASSAY_ASSIGN_OR_RETURN(Pipe in, Pipe::make());
   ASSAY_ASSIGN_OR_RETURN(Pipe out, Pipe::make());
   ASSAY_ASSIGN_OR_RETURN(Pipe report, Pipe::make());

@@ -26,13 +26,15 @@ using testing::HasSubstr;
 
 constexpr auto kLong = std::chrono::seconds(60);
 
-TEST(Subprocess, GivesTheChildTheDefaultOfSigpipe) {
-  ignore_closed_pipes();
+TEST(Subprocess, GivesTheChildTheDefaultsOfSignals) {
+  ignore_signals_of_writes();
   const auto output =
       run_command({.argv = {"sh", "-c", "grep SigIgn /proc/$$/status"}}, kLong).value().output;
   const auto ignored =
       std::stoull(output.substr(output.find_first_of("0123456789abcdef", 7)), nullptr, 16);
-  EXPECT_EQ(ignored >> (SIGPIPE - 1) & 1U, 0U) << output;
+  for (const int signal : {SIGPIPE, SIGXFSZ}) {
+    EXPECT_EQ(ignored >> (signal - 1) & 1U, 0U) << output;
+  }
 }
 
 TEST(Subprocess, RefusesALineThatDoesNotEnd) {
@@ -89,7 +91,7 @@ TEST(Limits, AreNamedWhereTheyAreReached) {
 
 TEST(Output, OutlivesAReaderThatGoesAway) {
   const auto writes_after_its_reader = [] {
-    ignore_closed_pipes();
+    ignore_signals_of_writes();
     int ends[2];
     _exit(::pipe(ends) == 0 && ::dup2(ends[1], STDOUT_FILENO) >= 0 &&
                   ::dup2(ends[1], STDERR_FILENO) >= 0 && ::close(ends[0]) == 0 &&

@@ -78,7 +78,7 @@ Result<ReportFormat> format_from_ending(const std::string& file, std::string_vie
 ReportStyle style_of(bool is_stdout, ReportStyle style) {
   if (is_stdout && ::isatty(STDOUT_FILENO) == 1) {
     style.is_terminal = std::getenv("NO_COLOR") == nullptr;
-    style.width_columns = stdout_width_columns().value_or(style.width_columns);
+    style.width_columns = terminal_width_columns(STDOUT_FILENO).value_or(style.width_columns);
   }
   return style;
 }

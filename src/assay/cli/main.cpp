@@ -78,7 +78,7 @@ int run_program(int argc, char** argv) {
 }  // namespace assay::cli
 
 int main(int argc, char** argv) {
-  assay::ignore_closed_pipes();
+  assay::ignore_signals_of_writes();
   assay::cli::catch_interrupts();
   assay::cli::remember_argv(argc, argv);
   using assay::cli::ExitCode;

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -17,9 +16,6 @@ struct Place {
 
 /// Store, cache, added engines, and the blobs of the agent on this machine.
 std::vector<Place> known_places(const StoreFlags& store);
-
-/// Bytes of all files in a folder, or of a file; what cannot be read counts for nothing.
-std::int64_t bytes_below(const std::filesystem::path& place);
 
 /// "/home/me/.local/share/assay/cache, 1.2 MB", or that it is not there yet.
 std::string text_from_place(const std::filesystem::path& place);

@@ -1,7 +1,6 @@
 #include "assay/cli/progress.h"
 
 #include <algorithm>
-#include <asm-generic/ioctls.h>
 #include <cstddef>
 #include <cstdint>
 #include <fmt/format.h>
@@ -9,7 +8,6 @@
 #include <string_view>
 #include <utility>
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "assay/base/clock.h"
@@ -19,6 +17,7 @@
 #include "assay/campaign/listener.h"
 #include "assay/cli/interrupt.h"
 #include "assay/cli/progress_text.h"
+#include "assay/cli/terminal.h"
 #include "assay/record/axes.h"
 
 namespace assay::cli {
@@ -26,11 +25,7 @@ namespace {
 
 constexpr std::int64_t kLogIntervalNs = 60'000'000'000;
 constexpr std::int64_t kRefreshNs = 1'000'000'000;
-
-std::size_t terminal_width() {
-  winsize size{};
-  return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 80;
-}
+constexpr int kUsualWidth = 80;
 
 }  // namespace
 
@@ -120,7 +115,9 @@ void Progress::show_line() {
     return;
   }
   shown_ns_ = monotonic_ns();
-  write_stderr("\r\033[K" + status_line(phase_, running_text(), terminal_width() - 1));
+  const auto width = terminal_width_columns(STDERR_FILENO).value_or(kUsualWidth);
+  write_stderr("\r\033[K" +
+               status_line(phase_, running_text(), static_cast<std::size_t>(width) - 1));
 }
 
 void Progress::clear_line() {

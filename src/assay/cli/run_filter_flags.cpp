@@ -1,6 +1,7 @@
 #include "assay/cli/run_filter_flags.h"
 
 #include <CLI/CLI.hpp>
+#include <utility>
 
 #include "assay/base/result.h"
 #include "assay/cli/labels.h"

@@ -45,7 +45,7 @@ std::string age_text(std::int64_t then_unix_ns, std::int64_t now_unix_ns);
 /// "019ab3f2-4c1d": enough of an id to tell runs apart that did not begin in the same millisecond.
 std::string short_run_id(const std::string& id);
 
-/// What a removal says of a run: "019ab3f2-4c1d  bench  net.fake  1.2 MB".
+/// A run as a removal names it: "019ab3f2-4c1d  bench  net.fake  1.2 MB".
 std::string line_from_listing(const RunListing& listing);
 
 }  // namespace assay::cli

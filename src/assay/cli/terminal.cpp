@@ -8,10 +8,10 @@
 
 namespace assay::cli {
 
-std::optional<int> stdout_width_columns() {
+std::optional<int> terminal_width_columns(int descriptor) {
   constexpr int kNarrowest = 40;
   winsize size{};
-  if (::isatty(STDOUT_FILENO) != 1 || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 ||
+  if (::isatty(descriptor) != 1 || ::ioctl(descriptor, TIOCGWINSZ, &size) != 0 ||
       size.ws_col < kNarrowest) {
     return std::nullopt;
   }

@@ -4,7 +4,7 @@
 
 namespace assay::cli {
 
-/// Columns of the terminal that stdout is; nullopt where it is none, or a very narrow one.
-std::optional<int> stdout_width_columns();
+/// Columns of the terminal behind a descriptor; nullopt where it is none, or a very narrow one.
+std::optional<int> terminal_width_columns(int descriptor);
 
 }  // namespace assay::cli

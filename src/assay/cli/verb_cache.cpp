@@ -32,19 +32,11 @@ struct CacheOptions {
   StoreFlags store;
 };
 
-std::int64_t entry_bytes(const std::vector<CacheEntry>& entries) {
-  std::int64_t bytes = 0;
-  for (const auto& entry : entries) {
-    bytes += entry.bytes;
-  }
-  return bytes;
-}
-
 std::string bytes_text(std::int64_t bytes) { return text_from_bytes(static_cast<double>(bytes)); }
 
 std::string entries_text(const std::vector<CacheEntry>& entries) {
   return fmt::format("{}, {}", report::counted(entries.size(), "entry", "entries"),
-                     bytes_text(entry_bytes(entries)));
+                     bytes_text(total_bytes(entries)));
 }
 
 std::string text_from_cache(const std::vector<CacheEntry>& entries, std::int64_t limit,
@@ -65,7 +57,7 @@ Json document_from_cache(const std::vector<CacheEntry>& entries, std::int64_t li
                          const std::vector<Place>& places) {
   Json document = {{"schema", "assay/cache/1"},
                    {"entries", entries.size()},
-                   {"bytes", entry_bytes(entries)},
+                   {"bytes", total_bytes(entries)},
                    {"limit_bytes", limit},
                    {"places", Json::array()}};
   for (const auto& place : places) {
@@ -98,7 +90,7 @@ Result<ExitCode> execute_prune_cache(const PruneCacheOptions& options) {
                                                                   : bytes_from_text(options.limit));
   const ArtifactCache cache(assay_home() / "cache");
   if (options.is_dry_run) {
-    const auto plan = plan_cache_pruning(cache, limit);
+    ASSAY_ASSIGN_OR_RETURN(const auto plan, plan_cache_pruning(cache, limit));
     print_out("would remove {}; {} would be left\n", entries_text(plan.removed),
               bytes_text(plan.bytes_left));
     return ExitCode::kOk;

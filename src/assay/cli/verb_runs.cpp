@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <expected>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <unistd.h>
 
 #include "assay/base/clock.h"
 #include "assay/base/log.h"
@@ -34,18 +37,18 @@ struct ListRunsOptions {
   StoreFlags store;
 };
 
-Status write_overviews(const ResultFlags& output, const std::vector<RunOverview>& runs) {
+std::string console_table(const std::vector<RunOverview>& runs) {
+  constexpr int kWide = 160;
+  const auto width = terminal_width_columns(STDOUT_FILENO).value_or(kWide);
+  return runs.empty() ? ""
+                      : table_from_overviews(runs, unix_time_ns(), static_cast<std::size_t>(width));
+}
+
+/// `console` makes the text of people from `runs`.
+Status write_overviews(const ResultFlags& output, const std::vector<RunOverview>& runs,
+                       const std::function<std::string()>& console) {
   return output.write(
-      {.console =
-           [&](bool /*has_colour*/) {
-             if (runs.empty()) {
-               return std::string();
-             }
-             constexpr int kWide = 160;
-             const auto width = stdout_width_columns().value_or(kWide);
-             return printable_lines(
-                 table_from_overviews(runs, unix_time_ns(), static_cast<std::size_t>(width)));
-           },
+      {.console = [&](bool /*has_colour*/) { return printable_lines(console()); },
        .json = [&] { return text_from_json(document_from_overviews(runs), 2) + "\n"; }});
 }
 
@@ -67,12 +70,8 @@ Result<ExitCode> execute_show_run(const ShowRunOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto store, options.store.open_to_read());
   ASSAY_ASSIGN_OR_RETURN(auto listing, get_listing(*store, options.run));
   const std::vector<RunOverview> runs = {overview_from_listing(*store, std::move(listing))};
-  ASSAY_RETURN_IF_ERROR(options.output.write(
-      {.console =
-           [&](bool /*has_colour*/) {
-             return printable_lines(text_from_overview(runs.front(), unix_time_ns()));
-           },
-       .json = [&] { return text_from_json(document_from_overviews(runs), 2) + "\n"; }}));
+  ASSAY_RETURN_IF_ERROR(write_overviews(
+      options.output, runs, [&runs] { return text_from_overview(runs.front(), unix_time_ns()); }));
   return ExitCode::kOk;
 }
 
@@ -140,17 +139,14 @@ Status show_runs(const StoreFlags& flags, const RunFilter& filter, const ResultF
   if (runs.empty()) {
     log_line(LogLevel::kInfo, "no such run in " + flags.file().string());
   }
-  return write_overviews(output, runs);
+  return write_overviews(output, runs, [&runs] { return console_table(runs); });
 }
 
 Result<RunListing> get_listing(ResultStore& store, const std::string& reference) {
   ASSAY_ASSIGN_OR_RETURN(const auto run, store.get_run(reference));
-  ASSAY_ASSIGN_OR_RETURN(auto listings, store.list_runs({.limit = -1, .texts = {run.id}}));
-  const auto found =
-      std::ranges::find(listings, run.id, [](const RunListing& listing) { return listing.run.id; });
-  return found == listings.end()
-             ? fail(ErrorCode::kNotFound, "run " + run.id + " was removed just now")
-             : Result<RunListing>(std::move(*found));
+  ASSAY_ASSIGN_OR_RETURN(auto listings, store.list_runs({.id = run.id}));
+  return listings.empty() ? fail(ErrorCode::kNotFound, "run " + run.id + " was removed just now")
+                          : Result<RunListing>(std::move(listings.front()));
 }
 
 Execute declare_runs(CLI::App& app) {

@@ -23,7 +23,7 @@ Result<std::vector<RunOverview>> find_overviews(const StoreFlags& flags, const R
 /// Writes the runs that the filter lets through. Errors: those of find_overviews, and of writing.
 Status show_runs(const StoreFlags& flags, const RunFilter& filter, const ResultFlags& output);
 
-/// What a list shows of one run. Errors: those of ResultStore::get_run.
+/// One run as lists have it. Errors: those of ResultStore::get_run.
 Result<RunListing> get_listing(ResultStore& store, const std::string& reference);
 
 Execute declare_remove_runs(CLI::App& app);  ///< `assay runs rm`

@@ -52,7 +52,7 @@ inline constexpr auto kEnumNames<ConformVerdict> = std::to_array<EnumName<Confor
     {ConformVerdict::kNotRun, "not_run"},
 });
 
-/// What the lists of known gaps say of a verdict.
+/// A verdict beside the lists of known gaps.
 enum class KnownGap : std::uint8_t {
   kNone,            ///< Not listed, and it passes; or it was not run.
   kNewFailure,      ///< Not listed, or listed with another verdict.

@@ -30,7 +30,7 @@ std::vector<std::string> lines_of_changes(const ConformReport& report);
 /// Entries of the lists that this run speaks against, and what to do about them.
 std::vector<std::string> lines_of_stale(const ConformReport& report);
 
-/// What the lists expect, by recipe: "executorch/portable: 3 known failures: aten.mul (2),
+/// The expectations of the lists, by recipe: "executorch/portable: 3 known failures: aten.mul (2),
 /// aten.sin". `most`: names on a line; the others are counted.
 std::vector<std::string> lines_of_expected(const ConformReport& report, std::size_t most);
 

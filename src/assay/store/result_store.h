@@ -37,6 +37,7 @@ struct Attachment {
 /// Which runs are listed.
 struct RunFilter {
   int limit = 20;                                  ///< Negative: all.
+  std::string id = {};                             ///< A whole id; empty: any.
   std::string purpose = {};                        ///< "conform", "measure"; empty: any.
   std::string made_by = {};                        ///< A purpose or a verb: "bench"; empty: any.
   std::map<std::string, std::string> labels = {};  ///< All of them; an empty value: any value.

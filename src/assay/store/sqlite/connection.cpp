@@ -41,14 +41,14 @@ std::unexpected<Error> fail_from_database(sqlite3* database) {
   const auto file = file_of(database);
   const auto what = file.empty() ? std::string(sqlite3_errmsg(database))
                                  : fmt::format("store '{}': {}", file, sqlite3_errmsg(database));
-  const bool has_no_space =
-      (code & 0xff) == SQLITE_IOERR && sqlite3_system_errno(database) == ENOSPC;
-  if ((code & 0xff) == SQLITE_FULL || has_no_space) {
+  const int cause = sqlite3_system_errno(database);
+  const bool is_io = (code & 0xff) == SQLITE_IOERR;
+  if ((code & 0xff) == SQLITE_FULL || (is_io && cause == ENOSPC)) {
     return fail(ErrorCode::kExhausted,
                 what + "; free some disk space: what was stored before is safe and readable");
   }
-  const int cause = sqlite3_system_errno(database);
-  if ((code & 0xff) == SQLITE_CANTOPEN && code_from_errno(cause) == ErrorCode::kExhausted) {
+  if ((is_io || (code & 0xff) == SQLITE_CANTOPEN) &&
+      code_from_errno(cause) == ErrorCode::kExhausted) {
     return fail(ErrorCode::kExhausted, fmt::format("{}: {}", what, text_from_errno(cause)));
   }
   switch (code & 0xff) {

@@ -28,9 +28,9 @@ namespace sqlite {
 namespace {
 
 // ?1 purpose, ?2 labels as a JSON object, ?3 texts as a JSON array, ?4 limit, ?5 purpose or verb,
-// ?6 model.
+// ?6 model, ?7 id.
 constexpr std::string_view kWantedRuns =
-    "WHERE (?1 = '' OR purpose = ?1) AND "
+    "WHERE (?7 = '' OR run.id = ?7) AND (?1 = '' OR purpose = ?1) AND "
     "(?5 = '' OR purpose = ?5 OR json_extract(argv, '$[1]') = ?5) AND "
     "NOT EXISTS (SELECT 1 FROM json_each(?2) AS wanted WHERE "
     "NOT EXISTS (SELECT 1 FROM json_each(run.labels) AS own WHERE own.key = wanted.key AND "
@@ -173,7 +173,7 @@ Result<std::vector<RunListing>> SqliteResultStore::list_runs(const RunFilter& fi
       auto listings,
       collect(connection_.prepare(sql, filter.purpose, text_from_record(filter.labels),
                                   text_from_record(filter.texts), filter.limit, filter.made_by,
-                                  filter.model),
+                                  filter.model, filter.id),
               [](Statement& row) -> Result<RunListing> {
                 ASSAY_ASSIGN_OR_RETURN(auto run, read_run(row));
                 return RunListing{.run = std::move(run),
