@@ -135,7 +135,7 @@ class KilledStore(Sequence):
                 return
 
     def is_hit(self, verb: str, way: str) -> bool:
-        arguments = [*self.commands[verb](), "--quiet"]
+        arguments = self.commands[verb]()
         began = time.monotonic()
         process = self.place.start(*arguments)
         try:

@@ -32,9 +32,8 @@ constexpr auto kLimits = std::to_array<Limit>({
     {EFBIG, RLIMIT_FSIZE, "write files of {} kB", "-f", 1024},
 });
 
-}  // namespace
-
-std::string text_from_errno(int cause) {
+/// Those in force that may be behind a cause, in words.
+std::vector<std::string> limits_behind(int cause) {
   std::vector<std::string> limits;
   for (const auto& limit : kLimits) {
     rlimit current{};
@@ -46,6 +45,15 @@ std::string text_from_errno(int cause) {
           limit.flag));
     }
   }
+  return limits;
+}
+
+}  // namespace
+
+bool is_limited(int cause) { return !limits_behind(cause).empty(); }
+
+std::string text_from_errno(int cause) {
+  const auto limits = limits_behind(cause);
   return limits.empty() ? std::strerror(cause)
                         : fmt::format("{}; this process may {}: raise that limit",
                                       std::strerror(cause), fmt::join(limits, " and "));

@@ -10,6 +10,9 @@ namespace assay {
 /// "Too many open files; this process may open 20 files (ulimit -n): raise that limit".
 std::string text_from_errno(int cause);
 
+/// Whether a limit of this process (ulimit) may be behind an errno.
+bool is_limited(int cause);
+
 /// kExhausted when files, processes, memory or the disk ran out, kNotFound for ENOENT, else
 /// kUnavailable.
 ErrorCode code_from_errno(int cause);

@@ -41,8 +41,10 @@ std::unexpected<Error> fail_from_database(sqlite3* database) {
   const auto file = file_of(database);
   const auto what = file.empty() ? std::string(sqlite3_errmsg(database))
                                  : fmt::format("store '{}': {}", file, sqlite3_errmsg(database));
-  const int cause = sqlite3_system_errno(database);
   const bool is_io = (code & 0xff) == SQLITE_IOERR;
+  // After a write that stopped half way, the errno that SQLite keeps is another's.
+  const bool is_too_large = is_io && is_limited(EFBIG);
+  const int cause = is_too_large ? EFBIG : sqlite3_system_errno(database);
   if ((code & 0xff) == SQLITE_FULL || (is_io && cause == ENOSPC)) {
     return fail(ErrorCode::kExhausted,
                 what + "; free some disk space: what was stored before is safe and readable");
