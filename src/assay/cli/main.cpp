@@ -35,7 +35,10 @@ int finish(const Result<ExitCode>& result) {
     return static_cast<int>(exit_code_from_error(written.error().code));
   }
   log_line(LogLevel::kError, result.error().message);
-  return static_cast<int>(exit_code_from_error(result.error().code));
+  // Waits that an interrupt cuts short fail as if their time were over.
+  const bool is_cut_short = is_interrupted() && result.error().code == ErrorCode::kTimeout;
+  return static_cast<int>(is_cut_short ? ExitCode::kInterrupted
+                                       : exit_code_from_error(result.error().code));
 }
 
 int run_program(int argc, char** argv) {
