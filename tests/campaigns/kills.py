@@ -41,6 +41,7 @@ EXIT_CODES = {0, 1, 3, 5, 6, 130, -signal.SIGINT, -signal.SIGKILL}
 """4 would be a fault of Assay, 2 of this campaign; a verb that does not wait ends by SIGINT."""
 EXIT_CODES_WITHOUT_CHILD = EXIT_CODES | {2}
 """An engine whose runner is killed while it describes itself counts as one that is absent."""
+SMALLEST_LIMIT_BYTES, LARGEST_LIMIT_BYTES = 1 << 12, 1 << 20
 
 
 @dataclass
