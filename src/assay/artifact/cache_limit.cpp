@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <functional>
-#include <string>
 #include <system_error>
 #include <utility>
 #include <vector>

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <cstdio>
 #include <expected>
 #include <filesystem>
 #include <fmt/format.h>
@@ -11,7 +12,6 @@
 #include <utility>
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include "assay/base/digest.h"
 #include "assay/base/file_descriptor.h"

@@ -1,5 +1,4 @@
 #include <CLI/CLI.hpp>
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <fmt/format.h>

@@ -1,5 +1,4 @@
 // Management of stored runs: listing, labelling, removal.
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <fmt/format.h>
