@@ -23,7 +23,6 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -48,7 +47,7 @@ struct ChildEnds {
 
 /// Runs in the child between fork and exec: only async-signal-safe calls.
 [[noreturn]] void execute_child(char* const* argv, char* const* env, const ChildEnds& ends,
-                                pid_t parent) {
+                                int parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) {  // It died before the signal was asked for.
     ::_exit(127);
