@@ -151,7 +151,9 @@ class KilledStore(Sequence):
         process.communicate(timeout=120)
         self.tally.kills[verb, way] += 1
         self.check_store(f"{verb} by {way}")
-        expected = EXIT_CODES_WITHOUT_CHILD if way == "kill child" else EXIT_CODES
+        # There may be no run yet to go on with.
+        is_refusal = way == "kill child" or verb == "resume"
+        expected = EXIT_CODES_WITHOUT_CHILD if is_refusal else EXIT_CODES
         if process.returncode not in expected:
             self.fault("damaged", f"{verb} by {way} ended with {process.returncode}")
         return True

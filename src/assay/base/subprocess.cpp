@@ -112,7 +112,7 @@ Result<Subprocess> Subprocess::start(const Options& options) {
   const auto env = pointers_to(env_texts);
 
   Subprocess process;
-  const pid_t parent = ::getpid();
+  const pid_t parent = ::getpid();  // NOLINT(misc-include-cleaner)
   process.pid_ = ::fork();
   if (process.pid_ == 0) {
     execute_child(argv.data(), env.data(),
