@@ -21,7 +21,7 @@ demo: ##           MobileNets on ExecuTorch, measured and evaluated: a table and
 
 test: build ##     all tests
 	@tools/set_up_tests.sh
-	@tools/run_tests.sh
+	@tools/run_tests.sh $(CTEST)
 
 check: build ##    what a developer runs before a commit: format, lint, layers, fast tests
 	@tools/check.sh
