@@ -3,7 +3,7 @@ SHELL := /bin/bash
 BIN := build/release/bin
 DEMO_TARGETS := assay assay-agent assay-runner-executorch assay_vega_bundle
 
-.PHONY: help build litert demo test test-sanitized check format fuzz fixedpoint-aarch64 bench validate-statistics mutation-score clean
+.PHONY: help build litert demo test test-long test-sanitized check format fuzz fixedpoint-aarch64 bench validate-statistics mutation-score clean
 help:            ## this list
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s:
 
@@ -22,6 +22,10 @@ demo: ##           MobileNets on ExecuTorch, measured and evaluated: a table and
 test: build ##     all tests
 	@tools/set_up_tests.sh
 	@tools/run_tests.sh $(CTEST)
+
+test-long: build ## the tests that make test leaves out: further recipes of each engine, larger networks
+	@tools/set_up_tests.sh
+	.venv/bin/python -m pytest -q -p no:cacheprovider -n 2 -m long tests python/tests delegates
 
 check: build ##    what a developer runs before a commit: format, lint, layers, fast tests
 	@tools/check.sh

@@ -2,9 +2,9 @@
 
     python tests/campaigns/kills.py --kills 1000 --seed 1
 
-Each store is worked on by verbs of which most are ended on their way: Assay alone, Assay with its
-group, a process that it has started, by an interrupt, or by a limit on the size of files, which is
-what a full disk looks like. After each kill the store is read; at the end of a store's life every
+Verbs work on each store, and the campaign ends most of them before they finish, in one of five
+ways: it kills Assay, Assay's process group, or a process that Assay has started; it interrupts
+Assay; or it limits the size of files, as a full disk would. After each kill the store is read; at the end of a store's life every
 run that was cut off is resumed and measured against its plan.
 """
 
@@ -39,8 +39,8 @@ KILLS_A_STORE = 40
 TRIES = 6
 EXIT_CODES = {0, 1, 3, 5, 6, 130, -signal.SIGINT, -signal.SIGKILL}
 """4 would be a fault of Assay, 2 of this campaign; a verb that does not wait ends by SIGINT."""
-EXIT_CODES_WITHOUT_CHILD = EXIT_CODES | {2}
-"""An engine whose runner is killed while it describes itself counts as one that is absent."""
+EXIT_CODES_OF_REFUSAL = EXIT_CODES | {2}
+"""A resume finds no run, or the killed child was a runner that described itself: an absent engine."""
 SMALLEST_LIMIT_BYTES, LARGEST_LIMIT_BYTES = 1 << 12, 1 << 20
 
 
@@ -82,7 +82,6 @@ class KilledStore(Sequence):
         slow = [self.place.program(f"slow{i}", execute_ns=2_000_000) for i in range(2)]
         self.plain = self.place.spec(*slow, measure=MEASURE, name="plain")
         self.lowered = Path(shutil.copy(self.recipe_spec(), folder / "lowered.json"))
-        # Reports of comparisons and conformance runs are read as those of measurements are.
         self.commands: dict[str, Callable[[], list[str | Path]]] = {
             "run": lambda: ["run", self.chance.choice([self.plain, self.lowered])],
             "resume": lambda: ["run", "--resume", self.cut_off_run() or "latest"],
@@ -133,10 +132,11 @@ class KilledStore(Sequence):
         """Ends a verb at a random moment of its usual time; tries again where it was over."""
         verb, way = self.chance.choice(list(self.commands)), self.chance.choice(list(self.ways))
         for _ in range(TRIES):
-            if self.is_hit(verb, way):
+            if self.try_to_kill(verb, way):
                 return
 
-    def is_hit(self, verb: str, way: str) -> bool:
+    def try_to_kill(self, verb: str, way: str) -> bool:
+        """Whether the verb was still running when its moment came."""
         arguments = self.commands[verb]()
         began = time.monotonic()
         process = self.place.start(*arguments)
@@ -151,9 +151,8 @@ class KilledStore(Sequence):
         process.communicate(timeout=120)
         self.tally.kills[verb, way] += 1
         self.check_store(f"{verb} by {way}")
-        # There may be no run yet to go on with.
         is_refusal = way == "kill child" or verb == "resume"
-        expected = EXIT_CODES_WITHOUT_CHILD if is_refusal else EXIT_CODES
+        expected = EXIT_CODES_OF_REFUSAL if is_refusal else EXIT_CODES
         if process.returncode not in expected:
             self.fault("damaged", f"{verb} by {way} ended with {process.returncode}")
         return True
@@ -213,7 +212,7 @@ class KilledStore(Sequence):
     def check_leftovers(self) -> None:
         self.place.ok("bench", self.programs[0], "--launches", "1", "--iterations", "3", "--quiet")
         left = [one.name for one in (self.place.folder / "temporary").iterdir()]
-        # The Python package makes `assay-py*` itself.
+        # Assay removes assay-WHAT.XXXXXX; Python's own folders, assay-WHAT-xxxxxxxx, it does not.
         if left := [name for name in left if name.startswith("assay-") and "." in name]:
             self.fault("left", f"temporary folders {left}")
 

@@ -97,6 +97,7 @@ def check_bundle(place: Workplace, bundles: Path, is_right: bool) -> None:
     assert again.code == (0 if is_right else 1), again
 
 
+@pytest.mark.long
 @pytest.mark.engine
 def test_a_bundle_of_a_right_layer_is_right(place: Workplace) -> None:
     bundles = place.folder / "bundles"
@@ -113,10 +114,10 @@ def test_a_bundle_of_a_right_layer_is_right(place: Workplace) -> None:
     ("engine", "recipe"),
     [
         ("executorch", "executorch/portable"),
-        ("onnxruntime", "onnxruntime/fp32"),
-        pytest.param("onnxruntime", "onnxruntime/int8", marks=NEEDS_VNNI),
-        ("openvino", "openvino/fp32"),
-        ("torch", "torch/eager"),
+        pytest.param("onnxruntime", "onnxruntime/fp32", marks=pytest.mark.long),
+        pytest.param("onnxruntime", "onnxruntime/int8", marks=[NEEDS_VNNI, pytest.mark.long]),
+        pytest.param("openvino", "openvino/fp32", marks=pytest.mark.long),
+        pytest.param("torch", "torch/eager", marks=pytest.mark.long),
     ],
 )
 def test_layers_are_fed_exact_inputs_on_every_engine(

@@ -87,7 +87,11 @@ def lower(place: Workplace, recipe: str) -> Path:
 @pytest.mark.engine
 @pytest.mark.parametrize(
     ("engine", "recipe"),
-    [(engine, recipe) for engine, recipes in OWN_RECIPES.items() for recipe in recipes],
+    [
+        pytest.param(engine, recipe, marks=[pytest.mark.long] if index else [])
+        for engine, recipes in OWN_RECIPES.items()
+        for index, recipe in enumerate(recipes)
+    ],
 )
 def test_an_engine_keeps_the_contract(place: Workplace, engine: str, recipe: str) -> None:
     need_engine(place, engine)
@@ -181,7 +185,14 @@ def test_an_engine_in_python_joins_from_another_environment(place: Workplace) ->
     assert "No module named 'numpy'" in listed["onnxruntime@second"]
 
 
-@pytest.mark.parametrize("dtype", ["uint16", "uint32", "uint64"])
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        pytest.param("uint16", marks=pytest.mark.long),
+        pytest.param("uint32", marks=pytest.mark.long),
+        "uint64",
+    ],
+)
 def test_wide_unsigned_integers_are_timed_and_evaluated(place: Workplace, dtype: str) -> None:
     need_engine(place, "onnxruntime")
     program = place.folder / "pair.onnx"
@@ -224,10 +235,11 @@ def test_a_command_is_a_row_with_its_own_times(place: Workplace) -> None:
 
 
 @pytest.mark.engine
-def test_all_engines_stand_in_one_table(place: Workplace) -> None:
+@pytest.mark.parametrize("recipes_an_engine", [1, pytest.param(3, marks=pytest.mark.long)])
+def test_all_engines_stand_in_one_table(place: Workplace, recipes_an_engine: int) -> None:
     factory = place.folder / "factory.py"
     factory.write_text(FACTORY, encoding="utf-8")
-    recipes = [recipe for recipes in OWN_RECIPES.values() for recipe in recipes]
+    recipes = [recipe for own in OWN_RECIPES.values() for recipe in own[:recipes_an_engine]]
     spec = place.spec(
         {"ref": f"{factory}:net"},
         engines=[],

@@ -1,5 +1,6 @@
 """Small networks that together use every primitive."""
 
+import pytest
 import torch
 from torch.nn import functional
 
@@ -162,3 +163,8 @@ NETS = {
     **{"mobile": mobile, "moving": moving, "rows": rows, "attention": attention, "edges": edges},
     "recurrent": recurrent,
 }
+NETS_TO_TEST = [
+    pytest.param(name, marks=[pytest.mark.long] if name == "recurrent" else []) for name in NETS
+]
+"""Names for tests that repeat what test_fixedpoint_programs.py asks of every network; to export the
+recurrent one takes most of a minute."""

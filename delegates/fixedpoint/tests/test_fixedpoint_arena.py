@@ -2,14 +2,14 @@ import json
 
 import pytest
 import torch
-from fixedpoint_nets import NETS
+from fixedpoint_nets import NETS, NETS_TO_TEST
 
 from fixedpoint import planner
 from fixedpoint.arena_chart import chart, fullest, spans
 from fixedpoint.convert import convert, quantize
 
 
-@pytest.fixture(scope="module", params=list(NETS))
+@pytest.fixture(scope="module", params=NETS_TO_TEST)
 def program_and_blob(request):
     torch.manual_seed(1)
     model, example = NETS[request.param]()

@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 import torch
-from fixedpoint_nets import NETS
+from fixedpoint_nets import NETS, NETS_TO_TEST
 from fixedpoint_running import check_every_tensor, methods_in_manifest, run_in_executorch
 from torch.nn import functional
 
@@ -38,7 +38,7 @@ def converted(name, **options):
     return converted_model(model, example, **options), example
 
 
-@pytest.fixture(scope="module", params=NETS)
+@pytest.fixture(scope="module", params=NETS_TO_TEST)
 def lowered(request):
     made, example = converted(request.param, require_integer=True)
     ((program, blob),) = made.programs()

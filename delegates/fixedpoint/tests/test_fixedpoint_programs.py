@@ -1,5 +1,6 @@
 """Small networks from PyTorch to bits: reference, every instruction set, ExecuTorch's runtime."""
 
+import functools
 import json
 import os
 import re
@@ -28,10 +29,16 @@ def converted(name, **options):
     return convert(quantize(model, example, [example, *batches]), **options), example
 
 
+@functools.cache
+def integers_only(name):
+    """A network, integer only, and its example: made once for all tests that change neither."""
+    return converted(name, require_integer=True)
+
+
 @pytest.fixture(scope="session", params=NETS)
 def lowered(request):
     """A network, integer only, in one delegate."""
-    made, example = converted(request.param, require_integer=True)
+    made, example = integers_only(request.param)
     ((program, blob),) = made.programs()
     return made, example, program, blob
 
@@ -59,7 +66,7 @@ def test_kinds_that_are_tested():
 
     kinds = set()
     for name in NETS:
-        made, _ = converted(name)
+        made, _ = integers_only(name)
         for program, _ in made.programs():
             kinds |= {op.kind for op in program.operations}
     assert kinds == set(Kind)

@@ -36,7 +36,7 @@ def test_weights_fill_their_bits(bits, largest):
     assert [int(np.abs(w.astype(np.int64)).max()) for w in weights] == [largest] * len(weights)
 
 
-@pytest.mark.parametrize("name", ["mobile", "recurrent"])
+@pytest.mark.parametrize("name", ["mobile", pytest.param("recurrent", marks=pytest.mark.long)])
 def test_every_tensor_has_the_reference_s_bits_on_every_instruction_set(name, library):
     example, program, blob = made_with(7, name)
     check_every_tensor(library, program, blob, [x.numpy() for x in example])

@@ -4,6 +4,8 @@ import re
 import subprocess
 import sys
 
+import pytest
+
 _LOWER = """
 import hashlib, sys
 from assay.aot import quicker, warm
@@ -169,9 +171,11 @@ def _check_quantized(expected: list[str], *mode: str) -> None:
     assert re.sub("exported .*", "", quicker) == re.sub("exported .*", "", as_it_is)
 
 
+@pytest.mark.long
 def test_batch_norms_are_looked_for_where_there_are_any() -> None:
     _check_quantized(["False", "True"], "train")
 
 
+@pytest.mark.long
 def test_batch_norms_that_are_folded_are_not_looked_for() -> None:
     _check_quantized(["False", "False"])

@@ -62,7 +62,12 @@ OPEN: dict[str, Any] = {
 
 
 @pytest.mark.parametrize(
-    ("expected", "code"), [([0.0, 0.1, 1.0], 1), ([0.0, 0.1, 2.0], 0), ([0.0, 0.1], 0)]
+    ("expected", "code"),
+    [
+        ([0.0, 0.1, 1.0], 1),
+        ([0.0, 0.1, 2.0], 0),
+        pytest.param([0.0, 0.1], 0, marks=pytest.mark.long),
+    ],
 )
 def test_an_open_size_is_exported_open_and_executed_with_the_one_that_failed(
     tmp_path: Path, expected: list[float], code: int

@@ -264,8 +264,8 @@ std::string age_text(std::int64_t then_unix_ns, std::int64_t now_unix_ns) {
 }
 
 std::string short_run_id(const std::string& id) {
-  constexpr std::size_t kTimestampDigits =
-      13;  // A UUIDv7 begins with them; a dash stands among them.
+  // A UUIDv7 begins with its timestamp: 12 digits and the dash among them.
+  constexpr std::size_t kTimestampDigits = 13;
   return id.substr(0, kTimestampDigits);
 }
 
