@@ -4,8 +4,9 @@
 
 Verbs work on each store, and the campaign ends most of them before they finish, in one of five
 ways: it kills Assay, Assay's process group, or a process that Assay has started; it interrupts
-Assay; or it limits the size of files, as a full disk would. After each kill the store is read; at the end of a store's life every
-run that was cut off is resumed and measured against its plan.
+Assay; or it limits the size of files, as a full disk would. After each kill the campaign reads the
+store. At the end of a store's life it resumes every run that was cut off and counts the launches
+against the plan.
 """
 
 import argparse
@@ -40,7 +41,7 @@ TRIES = 6
 EXIT_CODES = {0, 1, 3, 5, 6, 130, -signal.SIGINT, -signal.SIGKILL}
 """4 would be a fault of Assay, 2 of this campaign; a verb that does not wait ends by SIGINT."""
 EXIT_CODES_OF_REFUSAL = EXIT_CODES | {2}
-"""A resume finds no run, or the killed child was a runner that described itself: an absent engine."""
+"""A resume finds no run, or the child that was killed was a runner asked to describe itself."""
 SMALLEST_LIMIT_BYTES, LARGEST_LIMIT_BYTES = 1 << 12, 1 << 20
 
 
