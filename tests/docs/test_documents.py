@@ -20,6 +20,7 @@ REDUCE_CONV = "assay reduce models/conv_called_twice --recipe executorch/xnnpack
 NOT_TYPED = {
     "make demo": "minutes; its command is one of the README's",
     "make test": "runs this test",
+    "make test-long": "half an hour: the tests that this run leaves out",
     "make check": "the other half of .ci/run",
     **dict.fromkeys(
         (
