@@ -34,7 +34,6 @@ def assert_told(finished: Finished, code: int, *parts: str) -> None:
         (["benhc", "x", "--recipie", "y"], ["no verb 'benhc'; did you mean 'bench'?"]),
         (["bench", "x", "--recipie", "y"], ["no flag '--recipie'; did you mean '--recipe'?"]),
         (["engine", "ad", "x"], ["no verb 'ad'; did you mean 'add'?"]),
-        ([], ["A subcommand is required", "--help"]),
         (["run", "--drry-run"], ["--drry-run", "--help"]),
         (["run"], ["name a spec file", "--resume latest"]),
         (["list", "engins"], ["'engins'; did you mean 'engines'?"]),
@@ -51,6 +50,16 @@ def test_command_line_that_cannot_be_meant(
     place: Workplace, arguments: list[str], parts: list[str]
 ) -> None:
     assert_told(place.run(*arguments), USAGE, *parts)
+
+
+def test_without_a_verb_the_overview_is_shown(place: Workplace) -> None:
+    finished = place.run()
+    assert (finished.code, finished.out) == (USAGE, "")
+    assert finished.err == place.run("--help").out
+
+
+def test_a_suggestion_is_the_whole_complaint(place: Workplace) -> None:
+    assert place.run("benhc", "x").err == "error: no verb 'benhc'; did you mean 'bench'?\n"
 
 
 @pytest.mark.parametrize(

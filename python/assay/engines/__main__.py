@@ -10,9 +10,10 @@ import gc
 import signal
 import sys
 
-from assay._errors import AssayError
+from assay._errors import AssayError, UnavailableError
 
 COULD_NOT_RUN = 3
+HOW_TO_BUILD = "run `make build` in the checkout, or install the wheel of Assay"
 
 
 def main(arguments: list[str]) -> int:
@@ -29,7 +30,10 @@ def main(arguments: list[str]) -> int:
 
 
 def _run(reference: str, arguments: list[str]) -> int:
-    from assay import _host
+    try:
+        from assay import _host
+    except ImportError as error:
+        raise UnavailableError(f"engines in Python need assay._host: {HOW_TO_BUILD}") from error
     from assay.engines.adapter import Adapter
     from assay.engines.registry import make_engine
 

@@ -41,6 +41,25 @@ int finish(const Result<ExitCode>& result) {
                                        : exit_code_from_error(result.error().code));
 }
 
+/// Prints what was asked for instead of a verb's work, such as help, or why the arguments are wrong.
+int finish_parse(const CLI::App& app, const CLI::ParseError& error) {
+  std::ostringstream help;
+  std::ostringstream complaint;
+  const int code = app.exit(error, help, complaint);
+  write_stdout(help.view());
+  if (code == 0) {
+    return 0;
+  }
+  const auto suggestions = suggest_arguments(app);
+  for (const auto& line : suggestions) {
+    log_line(LogLevel::kError, line);
+  }
+  if (suggestions.empty()) {
+    write_stderr(printable_lines(complaint.view()));
+  }
+  return static_cast<int>(ExitCode::kUsage);
+}
+
 int run_program(int argc, char** argv) {
   CLI::App app(
       "Measures, evaluates and conformance-tests on-device AI models on every inference engine.",
@@ -53,20 +72,14 @@ int run_program(int argc, char** argv) {
     verbs.emplace_back(sub, verb.declare(*sub));
     lay_out_help(*sub, verb.example);
   }
+  if (argc == 1) {
+    write_stderr(app.help());
+    return static_cast<int>(ExitCode::kUsage);
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0) {
-      for (const auto& line : suggest_arguments(app)) {
-        log_line(LogLevel::kError, line);
-      }
-    }
-    std::ostringstream help;
-    std::ostringstream complaint;
-    const int code = app.exit(error, help, complaint);
-    write_stdout(help.view());
-    write_stderr(printable_lines(complaint.view()));
-    return code == 0 ? 0 : static_cast<int>(ExitCode::kUsage);
+    return finish_parse(app, error);
   }
   remove_abandoned_folders();
   for (const auto& [sub, execute] : verbs) {

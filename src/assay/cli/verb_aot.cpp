@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -61,10 +62,12 @@ Result<std::vector<Case>> cases_of(const AotOptions& options) {
   return std::move(expansion.cases);
 }
 
-void print_artifact(const Artifact& artifact, bool is_from_cache) {
+/// `folder`: the one that the user asked for, or the artifact's own in the cache.
+void print_artifact(const Artifact& artifact, const std::filesystem::path& folder,
+                    bool is_from_cache) {
   const auto& manifest = artifact.manifest;
   const Json program = manifest.value("program", Json::object());
-  print_out("  {}/{}{}\n", artifact.folder, artifact.entry,
+  print_out("  {}{}\n", (folder / artifact.entry).string(),
             is_from_cache ? " (from the cache)" : "");
   for (const auto& file : artifact.files) {
     print_out("  {} {}  sha256 {}\n", file.name, text_from_bytes(static_cast<double>(file.bytes)),
@@ -122,10 +125,11 @@ Result<ExitCode> execute_aot(const AotOptions& options) {
                 name_of(outcome.failure.stage), outcome.failure.text);
       continue;
     }
-    print_artifact(*outcome.artifact, outcome.is_from_cache);
     if (!options.out.empty()) {
       ASSAY_RETURN_IF_ERROR(copy_artifact(*outcome.artifact, options.out));
     }
+    print_artifact(*outcome.artifact, options.out.empty() ? outcome.artifact->folder : options.out,
+                   outcome.is_from_cache);
   }
   return code;
 }
