@@ -49,12 +49,12 @@ fixedpoint-aarch64: ## the delegate's kernels for 64-bit Arm, built and compared
 bench: build ##    what Assay itself costs
 	$(BIN)/assay-bench
 
-validate-statistics: build ## how often a comparison is wrong: an hour of a quiet machine, writes docs/validation.md
+validate-statistics: build ## how often a comparison is wrong: an hour of a quiet machine, writes docs/results/validation.md
 	.venv/bin/python bench/validation/record.py build/validation
 	.venv/bin/python bench/validation/page.py build/validation
 
-mutation-score: build ## how many faults of kernels the conformance cases find: ten minutes, writes docs/mutation-score.md
-	PYTHONPATH=python .venv/bin/python bench/mutation/score.py build/mutation --page docs/mutation-score.md
+mutation-score: build ## how many faults of kernels the conformance cases find: ten minutes, writes docs/results/mutation-score.md
+	PYTHONPATH=python .venv/bin/python bench/mutation/score.py build/mutation --page docs/results/mutation-score.md
 
 clean: ##          remove what was built; .venv stays
 	rm -rf build

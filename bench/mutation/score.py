@@ -1,6 +1,6 @@
 """How many faults of kernels Assay finds with its conformance cases: the mutation score.
 
-    python bench/mutation/score.py FOLDER [--match 'aten.conv*'] [--page docs/mutation-score.md]
+    python bench/mutation/score.py FOLDER [--match 'aten.conv*'] [--page PAGE.md]
 
 All quick cases stand in one program. A mutant is a fault in one operator; the parts of a program
 share nothing, so one launch tries a mutant of every operator (a generation), and Assay's own

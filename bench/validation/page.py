@@ -1,4 +1,4 @@
-"""Judges a recording and writes docs/validation.md.
+"""Judges a recording and writes docs/results/validation.md.
 
     python page.py FOLDER [--trials 300] [--trials-alike 1000]
 
@@ -23,7 +23,7 @@ from workloads import BIN, ROOT
 
 HERE = Path(__file__).parent
 POOLS = HERE / "pools.json"
-PAGE = ROOT / "docs/validation.md"
+PAGE = ROOT / "docs/results/validation.md"
 BARE_MATTERS = 0.5
 
 Row = Iterable[object]

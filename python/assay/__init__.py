@@ -10,7 +10,7 @@
         y = f(x)
 
 Every verb of the command line that measures is a function here: run, bench, evaluate, conform,
-reduce, attribute, compare, profile, calibrate, report, runs. docs/python.md is the guide. The
+reduce, attribute, compare, profile, calibrate, report, runs. docs/guide/python.md is the guide. The
 import itself loads neither PyTorch nor the extension module.
 """
 

@@ -188,7 +188,7 @@ class ProfileOptions(LaunchOptions, ModelOptions, TimingOptions, total=False):
 
 
 class ConformOptions(LaunchOptions, total=False):
-    """Options of assay.conform; docs/conformance.md explains the words.
+    """Options of assay.conform; docs/guide/conformance.md explains the words.
 
     `suite`: "operators" or "models". `tier`: "quick", "full" or "fuzz". `dtype`, `match`, `only`
     and `shard` narrow the cases; `count` and `seed` are of tier "fuzz"; `max_cases`: refuse to
@@ -225,7 +225,7 @@ class ConformOptions(LaunchOptions, total=False):
 
 
 class ReduceOptions(ToolchainOptions, ModelOptions, total=False):
-    """Options of assay.reduce; docs/reduce.md explains `check`.
+    """Options of assay.reduce; docs/guide/reduce.md explains `check`.
 
     `batch`: candidates made at a time. `budget`: with unit; then the smallest so far is it.
     `bundle`: a folder that gets the smallest case and a script without Assay. `match`: of a run,

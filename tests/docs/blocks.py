@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 
 PROGRAMS = (
     "assay",
@@ -69,14 +69,31 @@ def blocks_of(page: Path) -> Iterator[Block]:
 BLOCKS = [block for page in PAGES for block in blocks_of(page)]
 
 
+def page_name(page: Path) -> str:
+    """The page's path within this project, for the name of a test."""
+    return str(page.relative_to(ROOT))
+
+
+def targets_of(page: Path) -> list[tuple[Path, str]]:
+    """File and anchor of each link between files; the anchor is empty where there is none."""
+    text = page.read_text(encoding="utf-8")
+    return [
+        ((page.parent / target).resolve() if target else page, anchor)
+        for target, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", text)
+    ]
+
+
+def anchors_of(page: Path) -> set[str]:
+    """Anchors of the page's headings, as forges derive them."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 def links_of(page: Path) -> set[str]:
     """Files of this project that a page names: links, and paths in backticks."""
-    text = page.read_text(encoding="utf-8")
-    links = {
-        str((page.parent / target).resolve().relative_to(ROOT))
-        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text)
-    }
+    links = {str(target.relative_to(ROOT)) for target, _ in targets_of(page)}
     named = re.findall(
-        r"`((?:docs|src|tests|tools|specs|python|bench|cmake|examples)/[\w./-]+)`", text
+        r"`((?:docs|src|tests|tools|specs|python|bench|cmake|examples)/[\w./-]+)`",
+        page.read_text(encoding="utf-8"),
     )
     return links | set(named)

@@ -49,7 +49,7 @@ def test_a_wrong_limit_is_a_wrong_request(place: Workplace) -> None:
 
 def test_doctor_tells_every_place(place: Workplace) -> None:
     told = place.run("doctor", "--python", "/nowhere/python").out
-    for text in (str(place.store), str(place.home / "cache"), "blobs", "docs/files.md"):
+    for text in (str(place.store), str(place.home / "cache"), "blobs", "docs/reference/files.md"):
         assert text in told, told
 
 

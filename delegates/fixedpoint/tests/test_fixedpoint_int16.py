@@ -72,7 +72,8 @@ def test_accumulators_have_48_bits_and_shifts_are_16_or_more():
         split_ratio(2.0**15, least_shift=INT16.least_shift)
 
 
-# Largest distances in steps of the result, from docs/fixedpoint.md, for inputs up to 4 and to 16.
+# Largest errors in steps of the result for inputs up to 4 and 16, from
+# docs/results/fixedpoint.md.
 @pytest.mark.parametrize(
     ("function", "bounds"),
     [

@@ -91,7 +91,7 @@ class Model:
 
 @reading("the model")
 def model_spec_from_json(document: Mapping[str, Any] | str) -> ModelSpec:
-    """Reads MODEL of docs/aot.md; a bare string is a reference."""
+    """Reads MODEL of docs/contracts/aot.md; a bare string is a reference."""
     if isinstance(document, str):
         return ModelSpec(document)
     check_keys("key of a model", document, ("ref", "args", "seed", "inputs", "healthy"))

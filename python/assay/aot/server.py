@@ -1,4 +1,4 @@
-"""The fork server: ``python -m assay.aot.server --jobs 2``. The contract is docs/aot.md.
+"""The fork server: ``python -m assay.aot.server --jobs 2``. The contract is docs/contracts/aot.md.
 
 Imports the toolchain once, lowers one operator to warm up, then forks a child for each request.
 """

@@ -1,7 +1,7 @@
 """Inputs and expected outputs from files: one reader for each format, found by name or content.
 
 A format is a row of FORMATS. What it reads is a Stimulus, which `arrange` then holds against what
-the model takes. docs/specs.md describes the formats to users.
+the model takes. docs/reference/specs.md describes the formats to users.
 """
 
 import re

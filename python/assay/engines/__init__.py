@@ -5,7 +5,7 @@
         def load(self, request: LoadRequest) -> Session: ...
 
 `python -m assay.engines FILE.py:MyEngine` is its runner: the loop around it, the clock and the
-conversation with the host are the same that engines in C++ have. docs/add-an-engine.md has more.
+conversation with the host are those of engines in C++. docs/guide/add-an-engine.md has more.
 """
 
 from assay._errors import AssayError

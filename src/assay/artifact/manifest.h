@@ -10,8 +10,8 @@
 
 namespace assay {
 
-/// The artifact that a manifest (docs/aot.md) describes. What only lowers has no entry and no
-/// files.
+/// The artifact that a manifest (docs/contracts/aot.md) describes. What only lowers has no entry
+/// and no files.
 ///
 /// Checked: that there is all that Assay reads of a manifest, each of its type, and that the files
 /// lie in `folder` itself. Not checked: the files; see ArtifactCache.

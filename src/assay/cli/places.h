@@ -8,7 +8,7 @@
 
 namespace assay::cli {
 
-/// A file or folder where Assay keeps something: docs/files.md.
+/// A file or folder where Assay keeps something: docs/reference/files.md.
 struct Place {
   const char* name;
   std::filesystem::path path;

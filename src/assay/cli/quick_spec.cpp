@@ -212,7 +212,7 @@ void QuickSpec::declare_iterations(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--scenario", scenario,
                  "name=value[,value]: gap, streams, page_cache, cores, background, cool_below, "
-                 "beside; docs/scenarios.md");
+                 "beside; docs/reference/scenarios.md");
   app.add_option("--iterations", iterations,
                  "Steady iterations of a launch, or auto: by the spread of the first launches")
       ->capture_default_str();

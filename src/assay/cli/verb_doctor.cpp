@@ -136,8 +136,9 @@ void check_places(const DoctorOptions& options, Checklist& list) {
     list.tell(store.has_value(), place.name,
               store ? text_from_place(place.path) : store.error().message);
   }
-  Checklist::note(
-      "", "docs/files.md says what lies where; assay cache prune and assay runs prune make room");
+  Checklist::note("",
+                  "docs/reference/files.md says what lies where; assay cache prune and assay runs "
+                  "prune make room");
 }
 
 Result<ExitCode> execute_doctor(const DoctorOptions& options) {

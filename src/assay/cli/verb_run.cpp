@@ -61,7 +61,7 @@ Result<ExitCode> execute_run(const RunOptions& options) {
 Execute declare_run(CLI::App& app) {
   auto options = std::make_shared<RunOptions>();
   app.add_option("spec", options->spec_file,
-                 "Spec file (docs/specs.md), or the spec itself as JSON");
+                 "Spec file (docs/reference/specs.md), or the spec itself as JSON");
   app.add_option("--resume", options->resume, "Go on with a run: its id, or latest")
       ->expected(0, 1)
       ->default_str("latest");

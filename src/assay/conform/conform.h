@@ -39,8 +39,8 @@ using ExecuteCases = std::function<Status(const CampaignRequest&, const Campaign
 Result<CaseListing> list_cases(const CaseSelection& selection, int parallel_jobs,
                                const CampaignTools& tools);
 
-/// Judges every case with every setting (docs/conformance.md): a known program first, and a setting
-/// that cannot even run it is left out with the reason; then joint programs; one that fails
+/// Judges every case with every setting (docs/guide/conformance.md): a known program first, and a
+/// setting that cannot even run it is left out with the reason; then joint programs; one that fails
 /// as a whole is split; what did not pass is judged again alone, twice, in fresh processes.
 /// A pass in a joint program is an attempt of the case like any other. The report is stored as an
 /// attachment of the run. Asked to stop, it is what was found so far, with the rest not_run; the

@@ -43,7 +43,7 @@ struct CaseSelection {
   int count = 100;                  ///< and how many.
 };
 
-/// The request of job "conform" (docs/conformance.md), without its id.
+/// The request of job "conform" (docs/guide/conformance.md), without its id.
 Json listing_request(const CaseSelection& selection);
 
 /// Reads the reply. Errors: kCorrupt, naming the place: a case without name or model, a name that

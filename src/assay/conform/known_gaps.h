@@ -36,7 +36,7 @@ struct LooserBound {
   std::string processor;  ///< As in `KnownFailure`.
 };
 
-/// The known gaps of one recipe (docs/conformance.md).
+/// The known gaps of one recipe (docs/guide/conformance.md).
 struct KnownGaps {
   std::string recipe;
   /// What a backend does not do, for good: a declared refusal, or an error where it cannot be made,

@@ -41,7 +41,7 @@ struct EngineCheckRequest {
   std::int64_t deadline_ns = 180'000'000'000;     ///< For each process, beside that.
 };
 
-/// Whether an engine keeps its contract (docs/add-an-engine.md), by running its runner as a
+/// Whether an engine keeps its contract (docs/guide/add-an-engine.md), by running its runner as a
 /// campaign would: it describes itself, loads, computes the same again and says so if not, refuses
 /// what it must without dying, honours threads, reports memory and survives being loaded again and
 /// again. Some twenty processes; a crash is a finding. `on_finding`: told of each as it is known.

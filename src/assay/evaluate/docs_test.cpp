@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// Text of one section of docs/metrics.md, up to the next heading; empty if it is absent.
+/// Text of one section of docs/reference/metrics.md, up to the next heading; empty if it is absent.
 std::string section_of(const std::string& page, std::string_view metric) {
   const auto heading = fmt::format("\n### `{}`\n", metric);
   const auto begin = page.find(heading);
@@ -34,7 +34,8 @@ TEST(MetricsPage, HasASectionWithUnitDirectionAndLevelForEveryMetric) {
   const auto page = metrics_page();
   for (const auto& definition : metric_definitions()) {
     const auto section = section_of(page, definition.name);
-    ASSERT_FALSE(section.empty()) << "docs/metrics.md has no section for " << definition.name;
+    ASSERT_FALSE(section.empty()) << "docs/reference/metrics.md has no section for "
+                                  << definition.name;
     const auto unit = definition.unit.empty() ? "none" : definition.unit;
     EXPECT_THAT(section, HasSubstr(fmt::format("Unit {}, better {}, level {}, source: ", unit,
                                                name_of(definition.better), definition.level)))

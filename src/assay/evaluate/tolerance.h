@@ -12,7 +12,7 @@
 
 namespace assay {
 
-/// What an output may differ from its reference. docs/accuracy.md explains it to users.
+/// What an output may differ from its reference. docs/guide/accuracy.md explains it to users.
 struct Tolerance {
   /// Metric of level "output" to its limit: a minimum where higher is better, else a maximum.
   std::map<std::string, double> bounds;

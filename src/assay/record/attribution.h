@@ -9,7 +9,8 @@
 
 namespace assay {
 
-/// A layer whose result a program gives out, as the manifest tells it (docs/aot.md, "layers").
+/// A layer whose result a program gives out, as the manifest tells it (docs/contracts/aot.md,
+/// "layers").
 struct LayerOrigin {
   std::string name;    ///< Of its node in the exported graph: "conv2d_3".
   std::string module;  ///< "features.3.conv.0"; empty where the graph does not tell.

@@ -41,7 +41,7 @@ struct Recipe {
       runtime_unavailable;  ///< Why no engine here runs it; such a recipe stops after lower.
 };
 
-/// Role of random inputs that are evaluated on beside real ones; see docs/accuracy.md.
+/// Role of random inputs that are evaluated on beside real ones; see docs/guide/accuracy.md.
 inline constexpr std::string_view kParityRole = "parity";
 
 /// Inputs by generator and seed, or by file.
@@ -52,7 +52,7 @@ struct InputSet {
   /// "evaluation" or "calibration", which are never the same; "parity": random inputs beside the
   /// real ones that another case evaluates on.
   std::string role = "evaluation";
-  std::string file;  ///< A file or folder of docs/specs.md, for "file".
+  std::string file;  ///< A file or folder of docs/reference/specs.md, for "file".
   std::string file_sha256;
 };
 

@@ -83,8 +83,8 @@ struct PairPlace {
   Pairing pairing = Pairing::kInterleaved;
 };
 
-/// How two sides are compared; the reasons for the numbers are in docs/measuring.md. With the
-/// launches it is all that an answer is recomputed from.
+/// How two sides are compared; the reasons for the numbers are in docs/reference/measuring.md. With
+/// the launches it is all that an answer is recomputed from.
 struct ComparisonPlan {
   std::string metric = "steady_floor_ns";  ///< The primary one, which alone decides.
   double gate_ratio = 0.02;                ///< The least change that matters.

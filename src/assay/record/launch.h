@@ -106,7 +106,8 @@ struct MemoryStage {
   std::int64_t peak_rss_bytes = 0;
   std::int64_t minor_faults = 0;
   std::int64_t major_faults = 0;
-  /// Of `rss_bytes`, and they add up to it: docs/memory.md. Empty where mappings are not told.
+  /// Of `rss_bytes`, and they add up to it: docs/guide/memory.md. Empty where mappings are not
+  /// told.
   std::vector<NamedBytes> parts;
   std::optional<AllocationCounts> allocations;  ///< Absent where malloc is not counted.
 };

@@ -17,7 +17,7 @@ template <>
 inline constexpr auto kEnumNames<Better> = std::to_array<EnumName<Better>>(
     {{Better::kLower, "lower"}, {Better::kHigher, "higher"}, {Better::kNone, "none"}});
 
-/// A metric is data; its formula stands in docs/metrics.md under its name.
+/// A metric is data; its formula stands in docs/reference/metrics.md under its name.
 struct MetricDefinition {
   std::string_view name;  ///< "steady_ns"
   int version = 1;        ///< Raised when the formula changes; series of two versions do not join.

@@ -76,7 +76,7 @@ struct Reference {
   std::string key;   ///< Digest of what it was made from.
   std::string kind;  ///< "float32", "float64", "qdq", "lowered_eager"
   std::string folder;
-  Json document;  ///< reference.json of docs/aot.md
+  Json document;  ///< reference.json of docs/contracts/aot.md
   /// Digest of the whole record; one that is made again may differ under the same key.
   [[nodiscard]] std::string id() const;
 };

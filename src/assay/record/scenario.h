@@ -11,7 +11,7 @@
 namespace assay {
 
 /// Under what conditions a case is timed. In a case only what differs from here is kept, so that a
-/// case that asks for nothing has the key it always had. docs/scenarios.md
+/// case that asks for nothing has the key it always had. docs/reference/scenarios.md
 struct Scenario {
   std::int64_t gap_ns = 0;        ///< Pause before each inference; 0: a tight loop.
   int streams = 1;                ///< Inferences in flight, each in a session of its own.

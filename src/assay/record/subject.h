@@ -16,7 +16,7 @@ struct ArtifactFile {
   std::string sha256;
 };
 
-/// A program with its manifest (schema assay/manifest/1, docs/aot.md).
+/// A program with its manifest (schema assay/manifest/1, docs/contracts/aot.md).
 struct Artifact {
   std::string key;     ///< Cache key: digest of what it was made from.
   std::string folder;  ///< Where its files lie on this host.

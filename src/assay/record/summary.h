@@ -30,7 +30,8 @@ struct GateResult {
   [[nodiscard]] bool is_broken() const { return !is_met && !is_undecided; }
 };
 
-/// Errors of one output over all samples of an input set; see docs/metrics.md for each formula.
+/// Errors of one output over all samples of an input set; see docs/reference/metrics.md for each
+/// formula.
 struct OutputError {
   std::string output;
   std::map<std::string, Metric> metrics;  ///< By name: max_abs_error, sqnr_db, …
@@ -47,7 +48,8 @@ struct AccuracyTable {
   std::vector<std::string> controls;  ///< "all_zeros: fails, as it must", …
 };
 
-/// A sign that something else than the program shaped a launch's times; see docs/metrics.md.
+/// A sign that something else than the program shaped a launch's times; see
+/// docs/reference/metrics.md.
 struct Disturbance {
   std::string flag;  ///< "steal", "run_queue_wait", …
   double value = 0;  ///< In the flag's own unit, above its threshold.
@@ -98,7 +100,7 @@ inline constexpr auto kEnumNames<LeakVerdict> = std::to_array<EnumName<LeakVerdi
     {LeakVerdict::kCannotTell, "cannot_tell"},
 });
 
-/// Growth of memory from cycle to cycle of a leak check; see docs/memory.md.
+/// Growth of memory from cycle to cycle of a leak check; see docs/guide/memory.md.
 struct LeakFinding {
   std::string cycle;   ///< "load", "inference"
   std::string source;  ///< "malloc": live bytes; "private_dirty": pages of the whole process.

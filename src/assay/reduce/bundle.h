@@ -25,7 +25,7 @@ struct ReductionReport {
 /// A document as people read it; what is not UTF-8 is replaced.
 std::string text_of_document(const Json& document);
 
-/// Schema assay/reduction/1 of docs/reduce.md.
+/// Schema assay/reduction/1 of docs/guide/reduce.md.
 Json document_of(const ReductionReport& report, const Case& pattern);
 
 /// The command that judges a candidate again, alone.

@@ -30,7 +30,7 @@ std::string line_of_failure(const ReducedFailure& failure);
 /// How many were reduced, confirmed and shown by a script.
 std::string totals_of_failures(const std::vector<ReducedFailure>& failures);
 
-/// Schema assay/reductions/1 of docs/reduce.md.
+/// Schema assay/reductions/1 of docs/guide/reduce.md.
 Json document_of_failures(const std::string& run, const std::vector<ReducedFailure>& failures);
 
 /// Writes failures.json and README.md. Errors: kUnavailable.

@@ -20,7 +20,7 @@ struct GraphNode {
   Json call;
 };
 
-/// The operators of a network, a MODEL of docs/aot.md, in the order of its graph.
+/// The operators of a network, a MODEL of docs/contracts/aot.md, in the order of its graph.
 using ListNodes = std::function<Result<std::vector<GraphNode>>(const Json& model)>;
 
 /// The inputs that a candidate was judged on, for each sample; none where nobody has them.

@@ -116,9 +116,9 @@ struct SpecContext {
   bool has_plugins = false;  ///< What plug-ins define is not known: unknown names are left to them.
 };
 
-/// Reads a spec file (JSON with comments, schema assay/spec/1, docs/specs.md); `context` gives all
-/// but origin and folder. Errors: kNotFound, kInvalidArgument with every problem on a line of its
-/// own: file, path in it, and the fix; kUnsupported for another schema version.
+/// Reads a spec file (JSON with comments, schema assay/spec/1, docs/reference/specs.md); `context`
+/// gives all but origin and folder. Errors: kNotFound, kInvalidArgument with every problem on a
+/// line of its own: file, path in it, and the fix; kUnsupported for another schema version.
 Result<Spec> read_spec_file(const std::filesystem::path& path, SpecContext context = {});
 
 /// The same from a document in memory. Does not touch the file system.

@@ -48,7 +48,7 @@ std::map<std::string, std::vector<Json>> read_options(const Node& node);
 std::map<std::string, std::vector<Json>> read_scenario(const Node& node,
                                                        const SpecContext& context);
 
-/// Bounds by metric and a reason in words under "why"; see docs/accuracy.md.
+/// Bounds by metric and a reason in words under "why"; see docs/guide/accuracy.md.
 Json read_tolerance(const Node& node);
 
 /// Complains about an evaluation that the request itself rules out: a kind of reference that no

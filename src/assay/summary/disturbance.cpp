@@ -119,7 +119,8 @@ struct Rule {
 
 constexpr std::string_view kQuieter = "a quieter machine would help";
 
-/// Causes before consequences. Thresholds and their source: docs/metrics.md, Disturbances.
+/// Causes before consequences. Thresholds and their source: docs/reference/metrics.md,
+/// Disturbances.
 constexpr auto kRules = std::to_array<Rule>({
     {"steal", 0.01, steal_ratio, show_percent,
      "the machine lost {} of its time to its host (steal)", kQuieter},

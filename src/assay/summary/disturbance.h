@@ -12,8 +12,8 @@ namespace assay {
 /// Signs that other work, the host or the hardware shaped this launch's times.
 ///
 /// Looks only at conditions and counters, never at the times, so that it cannot choose results;
-/// what the system did not tell raises no flag. In the order of the table in docs/metrics.md, which
-/// is from causes to consequences. Pure.
+/// what the system did not tell raises no flag. In the order of the table in
+/// docs/reference/metrics.md, which is from causes to consequences. Pure.
 std::vector<Disturbance> find_disturbances(const Launch& launch);
 
 /// What disturbed the launches of one case, taken together.

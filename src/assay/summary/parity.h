@@ -7,7 +7,7 @@
 namespace assay {
 
 /// SQNR on random and on real inputs that lie further apart than this are called different, dB: a
-/// factor of two in the error, one bit of precision. Where it comes from: docs/accuracy.md.
+/// factor of two in the error, one bit of precision. Where it comes from: docs/guide/accuracy.md.
 inline constexpr double kParityDb = 6.02;
 
 /// SQNR from here on is rounding, dB: the relative L2 error of 1e-4 that float32 is allowed.

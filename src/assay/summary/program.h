@@ -12,7 +12,7 @@
 
 namespace assay {
 
-/// Sizes, delegation and ahead-of-time cost, from an artifact's manifest (docs/aot.md).
+/// Sizes, delegation and ahead-of-time cost, from an artifact's manifest (docs/contracts/aot.md).
 struct ProgramSummary {
   Delegation delegation = Delegation::kUnknown;
   std::map<std::string, Estimate> metrics;

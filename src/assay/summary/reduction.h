@@ -10,8 +10,9 @@
 
 namespace assay {
 
-/// What one launch comes down to, by the name of a metric (docs/metrics.md): "steady_floor_ns",
-/// "steady_ns", "steady_p90_ns", "first_ns", "load_ns", … Without what was not measured.
+/// What one launch comes down to, by the name of a metric (docs/reference/metrics.md):
+/// "steady_floor_ns", "steady_ns", "steady_p90_ns", "first_ns", "load_ns", … Without what was not
+/// measured.
 using ReducedLaunch = std::map<std::string, double, std::less<>>;
 
 /// Costs about as much for one metric as for all of them.

@@ -12,8 +12,8 @@ namespace assay {
 
 /// The times of one case, each launch being one sample: an estimate is the median over launches of
 /// the launch's own reduction, its interval the exact order-statistic interval of that median (with
-/// three launches the smallest and the largest, which cover it in 75 % of cases). docs/metrics.md
-/// has the formula of each.
+/// three launches the smallest and the largest, which cover it in 75 % of cases).
+/// docs/reference/metrics.md has the formula of each.
 struct TimingSummary {
   Timing timing = Timing::kNotMeasured;
   std::map<std::string, Estimate> metrics;

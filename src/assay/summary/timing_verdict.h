@@ -33,7 +33,7 @@ struct TimingVerdict {
 };
 
 /// Unsteady before inconclusive before steady; disturbances never change the verdict, they are
-/// named as its reason. Pure. Source: docs/metrics.md, Times.
+/// named as its reason. Pure. Source: docs/reference/metrics.md, Times.
 TimingVerdict judge_timing(const TimingEvidence& evidence);
 
 }  // namespace assay

@@ -29,7 +29,7 @@ ClassificationDifference classification_difference(std::span<const double> resul
 struct LabelScores {
   double top1_accuracy = 0;  ///< Share of rows whose first-ranked class is the right one.
   double log_loss = 0;       ///< Mean of -ln softmax(scores) at the right class, nats.
-  /// Mean gap between confidence and accuracy, see docs/metrics.md.
+  /// Mean gap between confidence and accuracy, see docs/reference/metrics.md.
   double expected_calibration_error = 0;
 };
 

@@ -12,7 +12,7 @@ namespace assay {
 /// A pair agrees without being compared when both are NaN, or both the same infinity. One more pair
 /// with a NaN or an infinity is a mismatch, and then every error below is NaN (or infinity, where
 /// only infinities mismatch; sqnr_db is then -inf, cosine_similarity NaN): nothing is hidden or
-/// replaced. docs/metrics.md has the same formulas for users.
+/// replaced. docs/reference/metrics.md has the same formulas for users.
 struct Difference {
   std::int64_t compared = 0;  ///< n; agreeing NaN and infinities are not among them.
   std::int64_t nan_in_result = 0;

@@ -23,7 +23,7 @@ namespace {
 constexpr std::array<std::string_view, 5> kMemoryStages = {"start", "loaded", "first", "steady",
                                                            "unloaded"};
 
-/// Parts may be below nothing: they are differences, docs/memory.md.
+/// Parts may be below nothing: they are differences, docs/guide/memory.md.
 Status check_memory_stage(const MemoryStage& stage) {
   const auto counts = stage.allocations.value_or(AllocationCounts{});
   const std::array<std::pair<std::string_view, std::int64_t>, 10> fields = {{

@@ -1,4 +1,4 @@
-"""Writes the blob that the runtime loads. docs/fixedpoint.md has the format, field by field."""
+"""Writes the blob that the runtime loads. Its format: docs/contracts/fixedpoint.md."""
 
 import struct
 from collections.abc import Sequence

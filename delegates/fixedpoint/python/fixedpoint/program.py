@@ -1,7 +1,7 @@
 """The program that lowering makes: integer tensors and primitives, before planning.
 
 Images are stored channels last (N, H, W, C). Shapes here are those of the storage. The attributes
-of each kind are listed in docs/fixedpoint.md.
+of each kind are listed in docs/contracts/fixedpoint.md.
 """
 
 from collections.abc import Iterator, Mapping

@@ -6,7 +6,7 @@
 namespace fixedpoint {
 
 /// The blob's parts as they lie in the file; little-endian, each section 64-byte aligned.
-/// docs/fixedpoint.md describes them field by field.
+/// docs/contracts/fixedpoint.md describes them field by field.
 constexpr std::array<char, 8> kMagic = {'F', 'X', 'P', 'T', '\r', '\n', '\x1a', '\n'};
 constexpr std::uint32_t kFormatVersion = 2;
 constexpr std::uint32_t kSemanticsVersion = 1;

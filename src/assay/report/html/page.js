@@ -318,7 +318,7 @@ function definitionsSection() {
       { class: "fold" },
       h("summary", {}, "What the metrics are called"),
       simpleTable(
-        "Formulas stand in docs/metrics.md",
+        "Formulas stand in docs/reference/metrics.md",
         [
           { title: "Shown as", isHead: true, text: (metric) => metric.title },
           { title: "Name", text: (metric) => h("code", {}, metric.name) },

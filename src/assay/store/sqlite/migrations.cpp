@@ -15,7 +15,7 @@ namespace assay::sqlite {
 namespace {
 
 // Numbered by position; what was released is never edited, a change is a new entry at the end.
-// docs/store.md explains the tables, COMPATIBILITY.md says which version reads which.
+// docs/contracts/store.md explains the tables, COMPATIBILITY.md says which version reads which.
 constexpr std::string_view kMigration1 = R"sql(
 CREATE TABLE environment (
   id TEXT PRIMARY KEY NOT NULL,

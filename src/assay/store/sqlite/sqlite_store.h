@@ -17,9 +17,9 @@
 
 namespace assay::sqlite {
 
-/// The store in one SQLite file; the schema is explained in docs/store.md. Methods are spread over
-/// rows_run.cpp (what is known before anything runs), rows_launch.cpp (what running gave),
-/// manage_runs.cpp (lists, labels and removal) and merge.cpp.
+/// The store in one SQLite file; the schema is explained in docs/contracts/store.md. Methods are
+/// spread over rows_run.cpp (what is known before anything runs), rows_launch.cpp (what running
+/// gave), manage_runs.cpp (lists, labels and removal) and merge.cpp.
 class SqliteResultStore final : public ResultStore {
  public:
   /// `path` as Connection::open takes it. Errors: those of ResultStore.
