@@ -99,8 +99,10 @@ Status write_to_file(const ReportFormat& format, const ReportFlags::WriteFormat&
   ASSAY_RETURN_IF_ERROR(write_format(format.name, style, target));
   target.close();
   if (!target) {
-    return fail(ErrorCode::kExhausted,
-                fmt::format("cannot write '{}'; the results are in the store: assay report", file));
+    return fail(
+        ErrorCode::kExhausted,
+        fmt::format("cannot write '{}'; the results are stored, `assay report` writes them again",
+                    file));
   }
   return {};
 }
@@ -117,7 +119,7 @@ Status write_to_stdout(const ReportFormat& format, const ReportFlags::WriteForma
 
 void StoreFlags::declare(CLI::App& app) {
   app.add_option("--store", path,
-                 "Where results are kept [default: " + default_store().string() + "]");
+                 "Database that holds the results [default: " + default_store().string() + "]");
 }
 
 std::filesystem::path StoreFlags::file() const {
@@ -148,13 +150,14 @@ Status StoreFlags::check_exists() const {
   }
   if (path.empty()) {
     return fail(ErrorCode::kNotFound,
-                fmt::format("the store holds no run yet ({} does not exist); assay bench, eval and "
-                            "run make one",
+                fmt::format("the store has no runs yet ({} does not exist); `assay bench`, `assay "
+                            "eval` and `assay run` create it",
                             file().string()));
   }
   return fail(
       ErrorCode::kNotFound,
-      fmt::format("--store {}: there is no such store; assay doctor says where yours is", path));
+      fmt::format("--store {}: there is no such store; `assay doctor` shows the default store",
+                  path));
 }
 
 std::string StoreFlags::report_command(const std::string& run) const {
@@ -163,17 +166,19 @@ std::string StoreFlags::report_command(const std::string& run) const {
 
 void ReportFlags::declare(CLI::App& app) {
   declare_targets(app);
-  app.add_option("--baseline", baseline, "Recipe that ratios refer to");
+  app.add_option("--baseline", baseline,
+                 "Recipe that speedups refer to, such as executorch/portable");
 }
 
 void ReportFlags::declare_targets(CLI::App& app) {
   app.add_option("--format", format,
-                 "Of the main report, or list [default: by the ending of --out, else console]");
-  app.add_option("--out", out, "File instead of stdout (-)")->capture_default_str();
+                 "Format of the main report; \"list\" shows all formats [default: the extension of "
+                 "--out, else console]");
+  app.add_option("--out", out, "File for the main report; - is stdout")->capture_default_str();
   app.add_option("--report", files,
-                 "One more report; its extension names the format (.html, .json, …)");
+                 "Further report file; its extension (.html, .json, …) names the format");
   app.add_flag("--verbose,-v", is_verbose,
-               "Leave nothing out of the console report: all findings, notes and error metrics");
+               "Show all findings, notes and error metrics in the console report");
 }
 
 /// A file without an ending gets what stdout would.
@@ -247,16 +252,17 @@ void ToolchainFlags::declare(CLI::App& app) {
   declare_sources(app);
   app.add_flag_callback(
       "--trust", [] { ::setenv("ASSAY_TRUST", "1", 1); },
-      "Let .pt2 files run the code that they hold (pickles, libraries)");
-  app.add_option("--jobs", jobs, "Artifacts made at a time")
+      "Allow .pt2 files to run code that they contain (pickles, libraries)");
+  app.add_option("--jobs", jobs, "Number of artifacts built in parallel")
       ->capture_default_str()
       ->check(CLI::Range(1, 64));
 }
 
 void ToolchainFlags::declare_sources(CLI::App& app) {
-  app.add_option("--python", python, "Interpreter whose torch and executorch make artifacts");
+  app.add_option("--python", python,
+                 "Python interpreter whose torch and executorch build the artifacts");
   app.add_option("--plugin", plugins,
-                 "Python file with models and recipes, beside those of ASSAY_PLUGINS");
+                 "Python file with models and recipes, in addition to those in ASSAY_PLUGINS");
 }
 
 std::vector<std::string> ToolchainFlags::plugin_files() const {
@@ -288,7 +294,7 @@ Result<Json> ToolchainFlags::describe_plugins() const {
   }
   for (const auto& file : files) {
     if (!std::filesystem::exists(file)) {
-      return fail(ErrorCode::kNotFound, fmt::format("there is no plug-in '{}'", file));
+      return fail(ErrorCode::kNotFound, fmt::format("plug-in '{}' does not exist", file));
     }
   }
   apply();
@@ -327,30 +333,30 @@ Result<SpecContext> ToolchainFlags::context(std::string origin) const {
 }
 
 void RunFlags::declare_libraries(CLI::App& app) {
-  app.add_option(
-      "--library", libraries,
-      "[ENGINE=]FILE: shared library with delegates or kernels, loaded into every runner, "
-      "or into those of this engine");
+  app.add_option("--library", libraries,
+                 "Load a shared library with delegates or kernels into every runner, or into those "
+                 "of ENGINE only");
 }
 
 void RunFlags::declare(CLI::App& app) {
-  app.add_flag("--quiet,-q", is_quiet, "No progress on stderr");
-  app.add_flag("--dry-run", is_dry_run, "Print the cases and what each took last time, and stop");
+  app.add_flag("--quiet,-q", is_quiet, "Do not report progress on stderr");
+  app.add_flag("--dry-run", is_dry_run,
+               "Print the cases and their previous durations without running them");
   app.add_flag("--rebuild", is_rebuild,
-               "Make artifacts again, and say whether the bytes are the same");
-  app.add_option("--label", labels, "key=value, kept with the run");
+               "Rebuild the artifacts and report whether their bytes changed");
+  app.add_option("--label", labels, "Label to store with the run, such as commit=abc");
   declare_libraries(app);
-  app.add_option("--only", only, "Only cases whose label or key contains this text");
+  app.add_option("--only", only, "Run only the cases whose label or key contains TEXT");
   app.add_option("--launch-timeout", launch_timeout,
-                 "Then a runner is killed, with unit [default: time budget and 10 min]");
-  app.add_option("--memory-limit", memory_limit_bytes,
-                 "Resident memory at which a runner is killed: 500MB [default: none]")
+                 "Kill a runner after this long, such as 30s [default: time budget plus 10 min]");
+  app.add_option(
+         "--memory-limit", memory_limit_bytes,
+         "Kill a runner whose resident memory exceeds this size, such as 500MB [default: no limit]")
       ->transform(CLI::Validator(bytes_in_place, "SIZE [b, kb(=1000b), kib(=1024b), ...]"));
-  app.add_flag(
-      "--sandbox{on}", sandbox,
-      "Launches without network, other files and processes; =off, =on, or =required, which "
-      "fails where the kernel cannot enforce all of it [default: on for commands and for "
-      "libraries given by path]");
+  app.add_flag("--sandbox{on}", sandbox,
+               "Isolate launches from the network, other files and other processes: off, on, or "
+               "required, which fails if the kernel cannot enforce all of it [default: on for "
+               "commands and libraries given by path, else off]");
 }
 
 }  // namespace assay::cli

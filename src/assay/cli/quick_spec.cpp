@@ -175,62 +175,85 @@ Json models_with_dimensions(const Json& entry,
 }  // namespace
 
 void QuickSpec::declare_model(CLI::App& app) {
-  app.add_option("model", model, "torchvision:NAME, file.py:FACTORY, model.pt2 or program.pte")
+  app.add_option(
+         "model", model,
+         "Model (torchvision:NAME, file.py:FACTORY, model.pt2) or finished program (program.pte)")
       ->required();
   app.add_option("--recipe", recipes,
-                 fmt::format("Recipes by name (assay list recipes), or as in a spec from a .json "
-                             "file [default: {}]",
+                 fmt::format("Recipes by name (see assay list recipes), or a .json file with a "
+                             "recipe as in a spec [default: {}]",
                              kDefaultRecipe))
       ->delimiter(',');
-  app.add_option("--engine", engines, "Engines, with build if wanted; assay list engines")
+  app.add_option("--engine", engines,
+                 "Engines, optionally with a build (see assay list engines) [default: the engine "
+                 "of each recipe]")
       ->delimiter(',');
-  app.add_option("--option", options, "name=value[,value]: an engine's option");
-  app.add_option("--threads", threads, "Short for --option threads=…")->delimiter(',');
-  app.add_option("--input-shape", input_shapes, "1,3,224,224 or 2,5:int64; once for each input");
-  app.add_option("--dimension", dimensions, "batch=1[,8]: a size that a program leaves open");
+  app.add_option("--option", options,
+                 "Engine option; several values make several cases, such as load_mode=mmap,file");
+  app.add_option(
+         "--threads", threads,
+         "Numbers of threads; the same as --option threads=N [default: the engine's choice]")
+      ->delimiter(',');
+  app.add_option("--input-shape", input_shapes,
+                 "Shape and type of an input, such as 1,3,224,224 or 2,5:int64; repeat for each "
+                 "input [type: float32]");
+  app.add_option("--dimension", dimensions,
+                 "Size of a dimension that the program leaves open, such as batch=1,8");
   app.add_option("--inputs", inputs,
-                 "Inputs from a file or folder, or file.py:NAME; own: those that the model brings");
-  app.add_option("--args", args, "Of the model's factory, a JSON object: '{\"width\": 2}'");
-  app.add_option("--seed", seed, "Of weights and of the order of launches")->capture_default_str();
+                 "Read inputs from a file, a folder or file.py:NAME; \"own\" uses the samples of "
+                 "the model [default: random inputs]");
+  app.add_option(
+      "--args", args,
+      "Keyword arguments for the model factory as a JSON object, such as '{\"width\": 2}'");
+  app.add_option("--seed", seed, "Seed of the random weights and of the launch order")
+      ->capture_default_str();
 }
 
 void QuickSpec::declare_gates(CLI::App& app) {
-  app.add_option("--require", require, "A gate such as 'sqnr_db>=30': a broken one exits 1");
+  app.add_option("--require", require,
+                 "Gate such as 'sqnr_db>=30'; a broken gate ends the command with exit code 1");
 }
 
 void QuickSpec::declare_timing(CLI::App& app) {
-  app.add_option("--launches", launches, "Processes, each one sample")
+  app.add_option("--launches", launches, "Number of launches; each is a process and one sample")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));
   app.add_option("--interval", interval,
-                 "1%: launches go on, up to 40, until the interval is so narrow");
+                 "Repeat launches, up to 40, until half the interval is at most this share of the "
+                 "median, such as 1% [default: off]");
   declare_iterations(app);
 }
 
 void QuickSpec::declare_iterations(CLI::App& app) {
-  app.add_option("--warmup", warmup, "Iterations before steady state, or auto: seen from the times")
+  app.add_option("--warmup", warmup,
+                 "Warm-up iterations of a launch; auto detects the steady state in the times")
       ->capture_default_str();
   app.add_option("--scenario", scenario,
-                 "name=value[,value]: gap, streams, page_cache, cores, background, cool_below, "
-                 "beside; docs/reference/scenarios.md");
-  app.add_option("--iterations", iterations,
-                 "Steady iterations of a launch, or auto: by the spread of the first launches")
+                 "Timing condition, such as gap=0ms,5ms: gap, streams, page_cache, cores, "
+                 "background, cool_below, beside (docs/reference/scenarios.md)");
+  app.add_option(
+         "--iterations", iterations,
+         "Steady iterations of a launch; auto derives them from the spread of the first launches")
       ->capture_default_str();
-  app.add_option("--time-budget", time_budget, "Of a launch, with unit")->capture_default_str();
+  app.add_option("--time-budget", time_budget,
+                 "Time limit for warm-up and steady state of a launch, such as 20s")
+      ->capture_default_str();
 }
 
 void QuickSpec::declare_evaluation(CLI::App& app) {
   app.add_option("--against", against,
-                 "float32, float64, qdq, file, engine:NAME [default: those there are]")
+                 "References to compare with: float32, float64, qdq, file, engine:NAME [default: "
+                 "those available]")
       ->delimiter(',');
-  app.add_option("--expected", expected, "The outputs that are expected of them, where apart");
+  app.add_option("--expected", expected,
+                 "File with expected outputs, if the file of --inputs does not contain them");
   app.add_flag("--parity", has_parity,
-               "Beside --inputs, random ones, and a warning where they differ");
+               "Evaluate on random inputs in addition to --inputs and warn if the results differ");
   declare_samples(app);
 }
 
 void QuickSpec::declare_samples(CLI::App& app) {
-  app.add_option("--samples", samples, "Inputs to compare on")
+  app.add_option("--samples", samples, "Number of random samples to compare on")
       ->capture_default_str()
       ->check(CLI::Range(1, 100000));
 }
@@ -238,7 +261,7 @@ void QuickSpec::declare_samples(CLI::App& app) {
 Status QuickSpec::add_given(Json& entry) const {
   if (!inputs.empty() && !input_shapes.empty()) {
     return fail(ErrorCode::kInvalidArgument,
-                "--inputs and --input-shape exclude each other: a file has its shapes");
+                "--inputs and --input-shape exclude each other: the file determines the shapes");
   }
   for (const auto& [key, file] : {std::pair("inputs", inputs), std::pair("expected", expected)}) {
     if (!file.empty()) {

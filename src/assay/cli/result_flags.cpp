@@ -53,12 +53,12 @@ Status write_result_file(const std::string& file, const std::string& text) {
 }  // namespace
 
 void ResultFlags::declare(CLI::App& app) {
-  app.add_option("--format", format, "console, json or md")
+  app.add_option("--format", format, "Format of the result: console, json or md")
       ->capture_default_str()
       ->check(CLI::IsMember({"console", "json", "md"}));
-  app.add_option("--out", out, "File instead of stdout (-)")->capture_default_str();
+  app.add_option("--out", out, "File for the main report; - is stdout")->capture_default_str();
   app.add_option("--report", files,
-                 "One more file; its extension names the format (.txt, .json, .md)");
+                 "Further file; its extension (.txt, .json, .md) names the format");
 }
 
 Status ResultFlags::check() const {

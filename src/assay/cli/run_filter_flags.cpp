@@ -10,12 +10,13 @@
 namespace assay::cli {
 
 void RunFilterFlags::declare(CLI::App& app) {
-  app.add_option("filter", texts,
-                 "Words that a run's id, name, command, labels or cases have all of");
-  app.add_option("--label", labels, "Only runs with this label: key=value, or key");
+  app.add_option(
+      "filter", texts,
+      "Show only runs whose id, name, command, labels or cases contain all of these words");
+  app.add_option("--label", labels, "Select runs with this label: KEY=VALUE, or KEY for any value");
   app.add_option("--purpose", purpose,
-                 "Only runs of this verb (bench, compare, …) or purpose (measure)");
-  app.add_option("--model", model, "Only runs of a model whose name contains this");
+                 "Select runs of this verb (bench, compare, …) or purpose (measure)");
+  app.add_option("--model", model, "Select runs of a model whose name contains TEXT");
 }
 
 Result<RunFilter> RunFilterFlags::filter(int limit) const {
