@@ -32,47 +32,62 @@ std::optional<int> number_from(std::string_view text) {
 }  // namespace
 
 void ConformOptions::declare(CLI::App& app) {
-  app.add_option("--recipe", recipes, "Recipes; assay list recipes")
+  app.add_option(
+         "--recipe", recipes,
+         "Recipes by name (see assay list recipes), or a .json file with a recipe as in a spec")
       ->delimiter(',')
       ->capture_default_str();
-  app.add_option("--engine", engines, "Engines, with build if wanted; assay list engines")
+  app.add_option("--engine", engines,
+                 "Engines, optionally with a build (see assay list engines) [default: the engine "
+                 "of each recipe]")
       ->delimiter(',');
-  app.add_option("--option", options, "name=value[,value]: an engine's option");
-  app.add_option("--threads", threads, "Short for --option threads=…")->delimiter(',');
-  app.add_option("--suite", suite, "operators or models")
+  app.add_option("--option", options,
+                 "Engine option; several values make several cases, such as load_mode=mmap,file");
+  app.add_option(
+         "--threads", threads,
+         "Numbers of threads; the same as --option threads=N [default: the engine's choice]")
+      ->delimiter(',');
+  app.add_option("--suite", suite, "Suite of cases")
       ->capture_default_str()
       ->check(CLI::IsMember({"operators", "models"}));
   app.add_option("--tier", tier,
-                 "quick: what CI runs; full: everything; fuzz: drawn calls, see --seed and --count")
+                 "Selection of cases: quick for every commit, full for all, fuzz for --count "
+                 "random calls from --seed")
       ->capture_default_str()
       ->check(CLI::IsMember({"quick", "full", "fuzz"}));
-  app.add_option("--seed", seed, "Of what tier fuzz draws")->capture_default_str();
-  app.add_option("--count", count, "Cases that tier fuzz draws")
+  app.add_option("--seed", seed, "Seed of the calls of tier fuzz")->capture_default_str();
+  app.add_option("--count", count, "Number of calls that tier fuzz generates")
       ->capture_default_str()
       ->check(CLI::Range(1, 100000));
-  app.add_option("--match", match, "Patterns of operators or models: 'aten.conv*'")->delimiter(',');
-  app.add_option("--dtype", dtypes, "Only cases of these types: float32,int8")->delimiter(',');
-  app.add_option("--shard", shard, "i/n: this share of the cases, of about the same cost");
-  app.add_option("--batch", batch, "Cases that share a program at most; 1: each has its own")
+  app.add_option("--match", match,
+                 "Run only the operators or models that match PATTERN, such as 'aten.conv*'")
+      ->delimiter(',');
+  app.add_option("--dtype", dtypes, "Run only the cases of these types, such as float32,int8")
+      ->delimiter(',');
+  app.add_option("--shard", shard,
+                 "Run the I-th of N shares of the cases; the shares have about the same cost");
+  app.add_option("--batch", batch,
+                 "Largest number of cases that share a program; with 1 each case has its own")
       ->capture_default_str()
       ->check(CLI::Range(1, 256));
   app.add_option("--expand", expand,
-                 "full, or pairwise: settings in which every two values of recipes, engines and "
-                 "options meet")
+                 "Combinations of recipes, engines and options: full for all, pairwise for enough "
+                 "that every two values occur together")
       ->capture_default_str()
       ->check(CLI::IsMember({"full", "pairwise"}));
-  app.add_option("--max-cases,--max-results", max_results, "Refuse to begin with more results")
+  app.add_option("--max-cases,--max-results", max_results,
+                 "Refuse to start if the run would have more results (cases times settings)")
       ->capture_default_str();
   app.add_option("--require-delegation", require_delegation,
-                 "A case of which less is delegated fails: full, partial or none")
+                 "Minimum delegation for a case to pass")
       ->capture_default_str()
       ->check(CLI::IsMember({"full", "partial", "none"}));
-  app.add_option(
-      "--changed-since", changed_since,
-      "Run whose passes hold where case, engine, toolchain and machine are the same: its "
-      "id, or latest; all else is judged");
+  app.add_option("--changed-since", changed_since,
+                 "Reuse the passes of this earlier run, by id or latest, where case, engine, "
+                 "toolchain and machine are unchanged, and test the rest");
   app.add_option("--job-timeout", job_timeout,
-                 "Then a job ahead of time is killed, with unit [default: 2 min, models 15 min]");
+                 "Kill an ahead-of-time job after this long, such as 5min [default: 2 min; for "
+                 "models 15 min]");
 }
 
 Result<Spec> ConformOptions::spec(const SpecContext& context) const {
@@ -103,7 +118,7 @@ Result<std::vector<ConformCase>> ConformOptions::share_of(
   const auto shards = number_from(rest);
   if (!index || !shards || *index < 1 || *index > *shards) {
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("--shard {}: write i/n with i from 1 to n, such as 1/4", shard));
+                fmt::format("--shard {}: write I/N with I from 1 to N, such as 1/4", shard));
   }
   return shard_of(cases, *index - 1, *shards);
 }

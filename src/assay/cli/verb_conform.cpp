@@ -64,9 +64,10 @@ Result<ConformOptions> options_of(const ConformVerbOptions& options,
     return what;
   }
   if (resumed->purpose != "conform" || !resumed->spec.is_object()) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("run {} is none of assay conform; assay run --resume goes on with it",
-                            resumed->id));
+    return fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("run {0} was not created by `assay conform`; use `assay run --resume {0}`",
+                    resumed->id));
   }
   return resumed->spec.get<ConformOptions>();
 }
@@ -88,13 +89,13 @@ Result<CampaignRequest> campaign_of(const ConformOptions& what, const ConformVer
   for (const auto& cell : campaign.cases) {
     if (!cell.recipe.runtime_unavailable.empty()) {
       return fail(ErrorCode::kUnavailable,
-                  fmt::format("{} is only lowered here: {}", cell.recipe.name,
+                  fmt::format("{} can be lowered but not run here: {}", cell.recipe.name,
                               cell.recipe.runtime_unavailable));
     }
   }
   if (campaign.cases.empty()) {
     return fail(ErrorCode::kUnavailable,
-                "no recipe can be run here; assay doctor says what is missing");
+                "no recipe can run here; `assay doctor` shows what is missing");
   }
   ASSAY_ASSIGN_OR_RETURN(campaign.settings.job_timeout_ns, what.job_timeout_ns());
   if (campaign.settings.launch_timeout_ns == 0) {
@@ -151,14 +152,15 @@ Status check_count(const ConformOptions& what, const ConformRequest& request) {
   const auto results = request.listing.cases.size() * request.settings.size();
   return results <= static_cast<std::size_t>(what.max_results)
              ? Status()
-             : fail(ErrorCode::kInvalidArgument,
-                    fmt::format("{} results (cases: {}, settings: {}), the limit is {}; "
-                                "narrow it with --match, --dtype, --shard{}, or raise --max-cases",
-                                results, request.listing.cases.size(), request.settings.size(),
-                                what.max_results,
-                                what.expand == "full" && request.settings.size() > 2
-                                    ? " or --expand pairwise"
-                                    : ""));
+             : fail(
+                   ErrorCode::kInvalidArgument,
+                   fmt::format("{} results (cases: {}, settings: {}) exceed the limit of {}; "
+                               "narrow them with --match, --dtype, --shard{}, or raise --max-cases",
+                               results, request.listing.cases.size(), request.settings.size(),
+                               what.max_results,
+                               what.expand == "full" && request.settings.size() > 2
+                                   ? " or --expand pairwise"
+                                   : ""));
 }
 
 ExitCode print_conform_plan(const ConformRequest& request) {
@@ -181,7 +183,7 @@ Status update_known(const ConformRequest& request, const std::filesystem::path& 
                     ConformReport& report) {
   if (folder.empty()) {
     return fail(ErrorCode::kInvalidArgument,
-                "--update-known: nobody knows where the lists lie; name a folder with --known");
+                "--update-known: found no folder with lists of known gaps; pass --known FOLDER");
   }
   std::vector<std::string> done;
   report.stale.clear();
@@ -212,7 +214,7 @@ Result<ExitCode> run(const ConformRequest& request, const ConformVerbOptions& op
   ASSAY_RETURN_IF_ERROR(write_conformance_report(flags, report));
   if (is_stopped) {
     log_line(LogLevel::kInfo,
-             fmt::format("stopped; go on with: assay conform --resume {}", report.run.id));
+             fmt::format("stopped; resume with: assay conform --resume {}", report.run.id));
     return ExitCode::kInterrupted;
   }
   return exit_code_from_conformance(report);
@@ -277,7 +279,7 @@ Result<ExitCode> execute_conform(const ConformVerbOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(request.settings,
                          conform_settings(request.campaign, what, options, folder));
   if (request.listing.cases.empty()) {
-    log_line(LogLevel::kError, "no case matched; --match, --dtype, --shard and --only narrow them");
+    log_line(LogLevel::kError, "no case matched; check --match, --dtype, --shard and --only");
     return ExitCode::kNothingMatched;
   }
   ASSAY_RETURN_IF_ERROR(check_count(what, request));
@@ -291,14 +293,16 @@ Execute declare_conform(CLI::App& app) {
   auto options = std::make_shared<ConformVerbOptions>();
   options->what.declare(app);
   app.add_option("--known", options->known_folder,
-                 "Folder with the lists of known gaps [default: the package's]");
+                 "Folder with the lists of known gaps [default: that of the Python package]");
   app.add_flag("--update-known", options->updates_known,
-               "Write the lists anew: strike off what passes, add what fails");
-  app.add_flag("--coverage", options->shows_coverage,
-               "Print how many cases each operator has, or why it has none, and stop");
-  app.add_option("--against-run", options->against_run,
-                 "Run to compare verdicts with [default: the newest that has a recipe in common]");
-  app.add_option("--resume", options->resume, "Go on with a run: its id, or latest")
+               "Rewrite the lists of known gaps: remove cases that pass, add cases that fail");
+  app.add_flag(
+      "--coverage", options->shows_coverage,
+      "Print the number of cases of each operator, or why it has none, without running them");
+  app.add_option(
+      "--against-run", options->against_run,
+      "Compare verdicts with this run [default: the newest run with a recipe in common]");
+  app.add_option("--resume", options->resume, "Resume a stopped run, by id or latest")
       ->expected(0, 1)
       ->default_str("latest");
   options->flags.report.declare_targets(app);
