@@ -81,8 +81,8 @@ Result<CaseJudgeRequest> request_of(const ReduceOptions& options, const ReduceCh
   if (campaign.cases.size() != wanted) {
     return fail(
         campaign.cases.empty() ? ErrorCode::kUnavailable : ErrorCode::kInvalidArgument,
-        fmt::format("{} cases, and {} is what is reduced: give one --recipe that runs here, "
-                    "and one value for each --option; assay doctor says what is missing",
+        fmt::format("{} cases, but only {} can be reduced: give one --recipe that runs here and "
+                    "one value for each --option; `assay doctor` shows what is missing",
                     campaign.cases.size(), wanted == 1 ? "one" : "one with two recipes"));
   }
   campaign.run.purpose = "reduce";
@@ -110,10 +110,9 @@ Result<ReduceCandidate> find_case(const std::string& name, const ReduceOptions& 
                          list_cases(selection, options.flags.toolchain.jobs, tools));
   const auto found = std::ranges::find(listing.cases, name, &ConformCase::name);
   if (found == listing.cases.end()) {
-    return fail(ErrorCode::kNotFound,
-                fmt::format("no case '{}'; a report of assay conform names them, and "
-                            "assay conform --dry-run --tier full lists them",
-                            name));
+    return fail(
+        ErrorCode::kNotFound,
+        fmt::format("no case '{}'; `assay conform --dry-run --tier full` lists the cases", name));
   }
   return ReduceCandidate{.model = found->model, .inputs = found->inputs};
 }

@@ -73,30 +73,34 @@ Execute declare_reduce(CLI::App& app) {
   auto options = std::make_shared<ReduceOptions>();
   options->quick.declare_model(app);
   app.get_option("model")->required(false)->description(
-      "A case of assay conform by name, or torchvision:NAME, file.py:FACTORY, model.pt2, "
+      "Name of a case of assay conform, or a model: torchvision:NAME, file.py:FACTORY, model.pt2, "
       "aten:NAME");
-  app.add_option("--run", options->run,
-                 "Instead of a model: each failure of this run of assay conform, its id or latest");
-  app.add_option("--match", options->match, "Of a run: patterns of operators or cases")
+  app.add_option(
+      "--run", options->run,
+      "Reduce every failure of this run of assay conform instead of a model, by id or latest");
+  app.add_option("--match", options->match,
+                 "With --run, reduce only the operators or cases that match PATTERN")
       ->delimiter(',');
   app.add_option("--check", options->check,
-                 "What must stay: same, numeric, crash, timeout, error, not-delegated, "
-                 "slower-than=RECIPE:1.5")
+                 "Failure that a smaller case must show: same, numeric, crash, timeout, error, "
+                 "not-delegated, slower-than=RECIPE:1.5")
       ->capture_default_str();
-  app.add_option("--bundle", options->bundle,
-                 "Folder that gets program, inputs, expected outputs and a script without Assay");
+  app.add_option(
+      "--bundle", options->bundle,
+      "Folder to write program, inputs, expected outputs and a script that needs no Assay to");
   app.add_option("--replay", options->replay,
-                 "File that keeps every verdict; the same command goes on with it");
-  app.add_option("--budget", options->budget, "Then the smallest so far is it, with unit")
+                 "File that keeps every verdict; the same command resumes from it");
+  app.add_option("--budget", options->budget,
+                 "Time limit, such as 10min; the smallest failing case found so far is kept")
       ->capture_default_str();
-  app.add_option("--batch", options->batch, "Candidates made at a time")
+  app.add_option("--batch", options->batch, "Number of candidates built in parallel")
       ->capture_default_str()
       ->check(CLI::Range(1, 64));
   options->output.declare(app);
-  app.add_flag("--quiet,-q", options->flags.run.is_quiet, "No steps on stderr");
+  app.add_flag("--quiet,-q", options->flags.run.is_quiet, "Do not report steps on stderr");
   options->flags.run.declare_libraries(app);
   app.add_option("--launch-timeout", options->flags.run.launch_timeout,
-                 "Then a runner is killed, with unit [default: 1 min]");
+                 "Kill a runner after this long, such as 30s [default: 1 min]");
   options->flags.toolchain.declare(app);
   options->flags.store.declare(app);
   return [options] { return execute_reduce(*options); };
