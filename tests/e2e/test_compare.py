@@ -125,10 +125,10 @@ def test_more_or_fewer_than_two_sides_are_refused(place: Workplace) -> None:
     program = place.program("one")
     alone = place.run("compare", program)
     assert alone.code == 2
-    assert "a comparison has two sides; this names 1" in alone.err
+    assert "a comparison needs two sides, but this command names 1" in alone.err
     three = place.run("compare", program, "--threads", "1,2,3")
     assert three.code == 2
-    assert "this names 3" in three.err
+    assert "this command names 3" in three.err
     wrong = place.run("compare", program, program, "--metric", "speed")
     assert wrong.code == 2
     assert "one of steady_floor_ns" in wrong.err

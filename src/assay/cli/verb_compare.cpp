@@ -103,8 +103,8 @@ Status check_two_sides(const std::vector<Case>& cases) {
   }
   return fail(
       ErrorCode::kInvalidArgument,
-      fmt::format("a comparison has two sides; this names {}: give two models, or one model "
-                  "and two of --recipe, --engine, --threads or --option{}",
+      fmt::format("a comparison needs two sides, but this command names {}: give two models, or "
+                  "one model and two values of --recipe, --engine, --threads or --option{}",
                   cases.size(), labels));
 }
 
@@ -134,8 +134,8 @@ Result<bool> is_answered_by_identity(const std::vector<Case>& cases) {
     return true;
   }
   return fail(ErrorCode::kInvalidArgument,
-              fmt::format("both sides are '{}': give two that differ, or --measure-identical to "
-                          "measure one against itself",
+              fmt::format("both sides are '{}': give two that differ, or measure it against itself "
+                          "with --measure-identical",
                           label_of(a)));
 }
 
@@ -148,7 +148,7 @@ Comparison identical_comparison(const std::vector<Case>& cases) {
           .b_label = label_of(b),
           .verdict = ComparisonVerdict::kIdentical,
           .text = fmt::format("identical files: A and B have the same content (sha256 {}), so "
-                              "nothing was measured; --measure-identical measures it all the same",
+                              "nothing was measured; --measure-identical measures them anyway",
                               a.model.source_sha256.substr(0, 12))};
 }
 
@@ -167,8 +167,9 @@ ExitCode exit_code_from_verdict(ComparisonVerdict verdict) {
 Result<ExitCode> compare_stored(const CompareOptions& options, const std::string& a) {
   const auto b = find_run_reference(options.other);
   if (!b) {
-    return fail(ErrorCode::kInvalidArgument,
-                "a stored run is compared with another one: assay compare RUN_A RUN_B");
+    return fail(
+        ErrorCode::kInvalidArgument,
+        "a stored run can only be compared with another stored run: assay compare RUN_A RUN_B");
   }
   ASSAY_ASSIGN_OR_RETURN(const auto store, options.flags.store.open_to_read());
   ASSAY_ASSIGN_OR_RETURN(const auto found, compare_stored_runs(*store, a, *b, options.metric));
@@ -214,7 +215,7 @@ Result<ExitCode> compare_and_print(CampaignRequest request, const ComparisonPlan
   }();
   if (!comparison && is_interrupted()) {
     log_line(LogLevel::kInfo,
-             fmt::format("stopped; go on with: assay compare --resume {}", request.run.id));
+             fmt::format("stopped; resume with: assay compare --resume {}", request.run.id));
     return ExitCode::kInterrupted;
   }
   if (!comparison) {
@@ -244,7 +245,8 @@ Result<ExitCode> execute_compare(const CompareOptions& options) {
   }
   if (options.quick.model.empty()) {
     return fail(ErrorCode::kInvalidArgument,
-                "name a model and what it is compared with, or --resume latest");
+                "name two models, or one model and two values of an axis such as --recipe, or "
+                "--resume latest");
   }
   ASSAY_ASSIGN_OR_RETURN(auto plan, plan_from(options));
   if (const auto run = find_run_reference(options.quick.model)) {
@@ -281,25 +283,30 @@ Execute declare_compare(CLI::App& app) {
   options->quick.declare_model(app);
   app.get_option("model")->required(false);
   app.add_option("other", options->other,
-                 "B, where it is another model or program; or two stored runs: RUN_A RUN_B");
+                 "Second model or program (B); or compare two stored runs: RUN_A RUN_B");
   options->quick.declare_iterations(app);
-  app.add_option("--metric", options->metric, std::string("Which decides: ") + kMetrics)
+  app.add_option("--metric", options->metric,
+                 std::string("Metric that decides the verdict: ") + kMetrics)
       ->capture_default_str();
-  app.add_option("--matters", options->gate_percent, "The least change that matters, percent")
+  app.add_option("--matters", options->gate_percent, "Smallest change that matters, in percent")
       ->capture_default_str()
       ->check(CLI::Range(0.1, 100.0));
-  app.add_option("--most-pairs", options->most_pairs, "Of launches; looks are at 10, 20, 40, 80")
+  app.add_option("--most-pairs", options->most_pairs,
+                 "Largest number of launch pairs; the test runs after 10, 20, 40 and 80")
       ->capture_default_str()
       ->check(CLI::Range(10, 80));
-  app.add_option("--budget", options->budget, "Of all pairs but the confirmation, with unit");
-  app.add_flag("--no-canary", options->has_no_canary, "No launches of a copy of A beside A");
-  app.add_flag("--no-pinning", options->is_not_pinned, "Let the system choose the cores");
-  app.add_flag("--duet", options->tries_duet,
-               "Both sides at once on separate cores, if a pilot finds that this answers sooner");
+  app.add_option("--budget", options->budget,
+                 "Time limit for the pairs without the confirmation, such as 5min [default: none]");
+  app.add_flag("--no-canary", options->has_no_canary, "Do not launch a copy of A as a control");
+  app.add_flag("--no-pinning", options->is_not_pinned,
+               "Let the system choose the cores instead of pinning each pair to the same ones");
+  app.add_flag(
+      "--duet", options->tries_duet,
+      "Run both sides at once on separate cores if a pilot shows that this decides sooner");
   app.add_flag("--measure-identical", options->measures_identical,
-               "Measure two files of one content, too: what this machine makes of no difference");
+               "Measure files of equal content, too, instead of reporting them as identical");
   app.add_option("--resume", options->resume,
-                 "Go on with a comparison that was stopped: its run's id, or latest");
+                 "Resume a stopped comparison, by the id of its run or latest");
   options->output.declare(app);
   options->flags.run.declare(app);
   app.remove_option(app.get_option("--only"));  // Both sides are always wanted.
