@@ -97,7 +97,7 @@ Result<Workbench> lay_out(const CalibrateOptions& options) {
   if (!find_program_format(program.string())) {
     return fail(
         ErrorCode::kInvalidArgument,
-        fmt::format("'{}' is no finished program; leave it out, or make one with `assay aot`",
+        fmt::format("'{}' is not a finished program; omit it, or build one with `assay aot`",
                     options.program));
   }
   ASSAY_RETURN_IF_ERROR(copy_program(program, path));
@@ -118,7 +118,7 @@ Result<CampaignRequest> request_for(const Json& models, const Json& measure,
   request.settings.against.clear();
   if (request.cases.size() != models.size()) {
     return fail(ErrorCode::kUnavailable,
-                "no installed engine executes this program; `assay doctor` tells what is missing");
+                "no installed engine loads this program; `assay doctor` shows what is missing");
   }
   return request;
 }
@@ -227,12 +227,13 @@ Result<ExitCode> execute_calibrate(const CalibrateOptions& options) {
 
 Execute declare_calibrate(CLI::App& app) {
   auto options = std::make_shared<CalibrateOptions>();
-  app.add_option("program", options->program,
-                 "A finished program; absent: a loop of arithmetic and memory");
-  app.add_option("--for", options->budget, "How long pairs are launched, with unit")
+  app.add_option(
+      "program", options->program,
+      "Finished program to calibrate with [default: a loop of arithmetic and memory accesses]");
+  app.add_option("--for", options->budget, "Time to launch pairs for, such as 30s")
       ->capture_default_str();
   options->output.declare(app);
-  app.add_flag("-q,--quiet", options->flags.run.is_quiet, "No progress");
+  app.add_flag("-q,--quiet", options->flags.run.is_quiet, "Do not report progress on stderr");
   options->flags.store.declare(app);
   return [options] { return execute_calibrate(*options); };
 }

@@ -131,7 +131,8 @@ Result<Profiles> stored_profiles(const ProfileOptions& options) {
     const auto run = find_run_reference(text);
     if (!run) {
       return fail(ErrorCode::kInvalidArgument,
-                  "a stored profile is laid beside another one: assay profile RUN_A RUN_B");
+                  "a stored profile can only be compared with another stored profile: assay "
+                  "profile RUN_A RUN_B");
     }
     ASSAY_RETURN_IF_ERROR(add_profiles(*store, *run, profiles));
   }
@@ -208,21 +209,22 @@ Execute declare_profile(CLI::App& app) {
   auto options = std::make_shared<ProfileOptions>();
   options->quick.declare_model(app);
   app.add_option("other", options->other,
-                 "B, where it is another model or program; or two stored runs: RUN_A RUN_B");
+                 "Second model or program (B); or compare two stored runs: RUN_A RUN_B");
   options->quick.declare_timing(app);
   app.add_option("--profile-iterations", options->profile_iterations,
-                 "Inferences under the profiler")
+                 "Number of inferences under the profiler")
       ->capture_default_str()
       ->check(CLI::Range(1, 100'000));
-  app.add_option("--top", options->top, "Operators and functions to show")
+  app.add_option("--top", options->top, "Number of operators and functions to show")
       ->capture_default_str()
       ->check(CLI::Range(1, 100'000));
   app.add_flag("--layers", options->shows_layers,
-               "Also lays the convolutions and matrix products of all cases side by side");
-  app.add_option("--trace", options->trace,
-                 "Writes the first profiled inferences for ui.perfetto.dev and chrome://tracing");
+               "Show the convolutions and matrix products of all cases side by side");
+  app.add_option(
+      "--trace", options->trace,
+      "File to write the first profiled inferences to, for ui.perfetto.dev and chrome://tracing");
   app.add_flag("--callgrind", options->has_instructions,
-               "Also counts instructions, under valgrind: for machines too noisy for time");
+               "Count instructions under valgrind, too, for machines whose times are too noisy");
   options->output.declare(app);
   options->flags.run.declare(app);
   app.remove_option(app.get_option("--only"));  // All that is named is wanted.
