@@ -88,13 +88,16 @@ Result<ExitCode> execute_add(const AddOptions& options) {
 Execute declare_add(CLI::App& app) {
   auto options = std::make_shared<AddOptions>();
   auto* add = app.add_subcommand("add", "Add another installation of an engine, or a new engine");
-  add->add_option("reference", options->reference, "ENGINE@NAME, such as executorch@mine")
+  add->add_option("reference", options->reference,
+                  "Name of the installation: ENGINE@NAME, such as executorch@mine")
       ->required();
-  add->add_option("--prefix", options->prefix, "Folder that the engine was installed to");
-  add->add_option("--python", options->python, "Or an interpreter whose packages hold it");
-  add->add_option("--file", options->file, "An engine in Python: FILE.py:Class");
-  add->add_option("--runner", options->runner, "A program that is a runner already");
-  add->add_option("--cmake", options->cmake, "CMake 3.28 or newer");
+  add->add_option("--prefix", options->prefix, "Folder where the engine is installed");
+  add->add_option("--python", options->python,
+                  "Python interpreter whose packages contain the engine");
+  add->add_option("--file", options->file, "Engine class written in Python");
+  add->add_option("--runner", options->runner, "Finished runner program");
+  add->add_option("--cmake", options->cmake,
+                  "CMake 3.28 or newer that builds the runner [default: cmake]");
   return [options] { return execute_add(*options); };
 }
 
@@ -102,7 +105,7 @@ Execute declare_add(CLI::App& app) {
 Result<ExitCode> list_added() {
   const auto added = registered_builds(assay_home());
   if (added.empty()) {
-    fmt::print(stderr, "no engine was added; assay list engines shows those that are here\n");
+    fmt::print(stderr, "no engine was added; `assay list engines` shows the installed ones\n");
   }
   for (const auto& build : added) {
     const bool is_there = std::filesystem::exists(build.runner);
@@ -118,8 +121,9 @@ Result<ExitCode> remove_added(const std::string& reference) {
   std::error_code error;
   std::filesystem::remove_all(engines_folder(assay_home()) / build.reference(), error);
   if (error) {
-    return fail(ErrorCode::kUnavailable, fmt::format("{} is struck off, but its folder stays: {}",
-                                                     reference, error.message()));
+    return fail(ErrorCode::kUnavailable,
+                fmt::format("{} is no longer registered, but its folder could not be removed: {}",
+                            reference, error.message()));
   }
   fmt::print("{} is removed\n", build.reference());
   return ExitCode::kOk;
@@ -128,7 +132,7 @@ Result<ExitCode> remove_added(const std::string& reference) {
 Execute declare_remove(CLI::App& app) {
   auto reference = std::make_shared<std::string>();
   app.add_subcommand("remove", "Remove an engine that was added")
-      ->add_option("reference", *reference, "ENGINE@NAME; assay engine list shows them")
+      ->add_option("reference", *reference, "ENGINE@NAME, as `assay engine list` shows it")
       ->required();
   return [reference] { return remove_added(*reference); };
 }

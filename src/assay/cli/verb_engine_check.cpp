@@ -80,18 +80,23 @@ Result<ExitCode> execute_engine_check(const EngineCheckOptions& options) {
 
 Execute declare_engine_check(CLI::App& app) {
   auto options = std::make_shared<EngineCheckOptions>();
-  auto* check = app.add_subcommand("check", "Whether an engine keeps the contract of engines");
-  check->add_option("engine", options->engine, "An installed engine: onnxruntime, mine@1")
+  auto* check = app.add_subcommand("check", "Check that an engine meets the engine contract");
+  check->add_option("engine", options->engine, "Installed engine, such as onnxruntime or mine@1")
       ->required();
-  check->add_option("--program", options->program, "A program that it loads")->required();
-  check->add_option("--data", options->data, "A file that belongs to the program");
-  check->add_option("--options", options->options, "Of the engine, a JSON object");
-  check->add_option("--loads", options->loads, "Cycles of load and unload; 0: none")
+  check->add_option("--program", options->program, "Program that the engine loads")->required();
+  check->add_option("--data", options->data, "Data file of the program");
+  check->add_option("--options", options->options,
+                    "Engine options as a JSON object, such as '{\"threads\": 1}'");
+  check
+      ->add_option("--loads", options->loads,
+                   "Number of load and unload cycles of the leak check; 0 skips it")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
-  check->add_option("--loads-budget", options->loads_budget, "Time for these cycles, with unit")
+  check
+      ->add_option("--loads-budget", options->loads_budget,
+                   "Time limit for these cycles, such as 10min")
       ->capture_default_str();
-  check->add_option("--format", options->format, "console, json")
+  check->add_option("--format", options->format, "Format of the findings: console or json")
       ->capture_default_str()
       ->check(CLI::IsMember({"console", "json"}));
   return [options] { return execute_engine_check(*options); };
