@@ -109,10 +109,12 @@ Execute declare_cache(CLI::App& app) {
   auto pruned = std::make_shared<PruneCacheOptions>();
   shown->output.declare(app);
   shown->store.declare(app);
-  auto* prune = app.add_subcommand("prune", "Remove what was not used for longest");
-  prune->add_option("--to", pruned->limit,
-                    "How much may be left, such as 500MB or 0 [default: ASSAY_CACHE_LIMIT, 10GB]");
-  prune->add_flag("--dry-run", pruned->is_dry_run, "Print how much would go, and stop");
+  auto* prune = app.add_subcommand("prune", "Remove the least recently used entries");
+  prune->add_option(
+      "--to", pruned->limit,
+      "Size to prune the cache to, such as 500MB or 0 [default: ASSAY_CACHE_LIMIT, else 10GB]");
+  prune->add_flag("--dry-run", pruned->is_dry_run,
+                  "Print how much would be removed without removing it");
   app.require_subcommand(0, 1);
   return [&app, shown, pruned] {
     return app.got_subcommand("prune") ? execute_prune_cache(*pruned) : execute_show_cache(*shown);

@@ -77,7 +77,7 @@ Result<ExitCode> execute_show_run(const ShowRunOptions& options) {
 
 Execute declare_show_run(CLI::App& app) {
   auto options = std::make_shared<ShowRunOptions>();
-  auto* show = app.add_subcommand("show", "Show what is known of one run");
+  auto* show = app.add_subcommand("show", "Show one run in detail");
   show->add_option("run", options->run, kRunReferences)->required();
   options->output.declare(*show);
   options->store.declare(*show);
@@ -107,10 +107,10 @@ Result<ExitCode> execute_tag_run(const TagRunOptions& options) {
 
 Execute declare_tag_run(CLI::App& app) {
   auto options = std::make_shared<TagRunOptions>();
-  auto* tag = app.add_subcommand("tag", "Add or change labels of a run, or remove them");
+  auto* tag = app.add_subcommand("tag", "Set or remove labels of a run");
   tag->add_option("run", options->run, kRunReferences)->required();
-  tag->add_option("labels", options->labels, "key=value");
-  tag->add_option("--remove", options->removed, "Remove the label of this key");
+  tag->add_option("labels", options->labels, "Labels to set: KEY=VALUE");
+  tag->add_option("--remove", options->removed, "Key of a label to remove");
   options->store.declare(*tag);
   return [options] { return execute_tag_run(*options); };
 }
@@ -152,7 +152,8 @@ Result<RunListing> get_listing(ResultStore& store, const std::string& reference)
 Execute declare_runs(CLI::App& app) {
   auto options = std::make_shared<ListRunsOptions>();
   options->filter.declare(app);
-  app.add_option("--limit", options->limit, "Newest runs shown; -1: all")->capture_default_str();
+  app.add_option("--limit", options->limit, "Number of runs to show, newest first; -1 shows all")
+      ->capture_default_str();
   options->output.declare(app);
   options->store.declare(app);
   std::vector<std::pair<const char*, Execute>> verbs;

@@ -73,8 +73,8 @@ Result<std::vector<RunListing>> removable_listings(ResultStore& store,
     ASSAY_ASSIGN_OR_RETURN(auto listing, get_listing(store, reference));
     if (listing.is_in_use) {
       return fail(ErrorCode::kUnavailable,
-                  fmt::format("run {} is in use: another process measures or reads it; wait until "
-                              "that ends, or end it; nothing was removed",
+                  fmt::format("run {} is in use by another process, so nothing was removed; wait "
+                              "until that process ends, or end it",
                               listing.run.id));
     }
     const auto is_same = [&listing](const RunListing& one) { return one.run.id == listing.run.id; };
@@ -123,7 +123,7 @@ Result<PruneRule> rule_from(const PruneRunsOptions& options) {
   }
   if (!rule.keep_newest && !rule.started_before_ns && !rule.bigger_than_bytes) {
     return fail(ErrorCode::kInvalidArgument,
-                "say which runs may go: --keep 20, --older-than 30d or --larger-than 100MB");
+                "say which runs to remove: --keep 20, --older-than 30d or --larger-than 100MB");
   }
   return rule;
 }
@@ -166,23 +166,27 @@ Result<ExitCode> execute_prune_runs(const PruneRunsOptions& options) {
 
 Execute declare_remove_runs(CLI::App& app) {
   auto options = std::make_shared<RemoveRunsOptions>();
-  auto* remove = app.add_subcommand("rm", "Remove runs with all that they measured");
+  auto* remove = app.add_subcommand("rm", "Remove runs with their measurements");
   remove->add_option("runs", options->runs, kRunReferences)->required();
-  remove->add_flag("--dry-run", options->is_dry_run, "Print what would go, and stop");
+  remove->add_flag("--dry-run", options->is_dry_run,
+                   "Print the runs that would be removed without removing them");
   options->store.declare(*remove);
   return [options] { return execute_remove_runs(*options); };
 }
 
 Execute declare_prune_runs(CLI::App& app) {
   auto options = std::make_shared<PruneRunsOptions>();
-  auto* prune = app.add_subcommand(
-      "prune", "Remove the runs that all given conditions name; one in use stays");
+  auto* prune =
+      app.add_subcommand("prune", "Remove runs that meet all conditions; runs in use are kept");
   options->filter.declare(*prune);
-  prune->add_option("--keep", options->keep, "All but this many of the newest")
+  prune->add_option("--keep", options->keep, "Keep this many of the newest runs")
       ->check(CLI::NonNegativeNumber);
-  prune->add_option("--older-than", options->older_than, "Those that began so long ago: 30d");
-  prune->add_option("--larger-than", options->larger_than, "Those that take more room: 100MB");
-  prune->add_flag("--dry-run", options->is_dry_run, "Print what would go, and stop");
+  prune->add_option("--older-than", options->older_than,
+                    "Remove only runs older than this, such as 30d");
+  prune->add_option("--larger-than", options->larger_than,
+                    "Remove only runs larger than this, such as 100MB");
+  prune->add_flag("--dry-run", options->is_dry_run,
+                  "Print the runs that would be removed without removing them");
   options->store.declare(*prune);
   return [options] { return execute_prune_runs(*options); };
 }
