@@ -103,7 +103,7 @@ class BundleWriter {
     const auto* worst = find_worst(found);
     if (worst == nullptr) {
       log_line(LogLevel::kInfo,
-               fmt::format("{}: no layer is off, so none is kept for later", label_of(cell)));
+               fmt::format("{}: no layer has an error, so no bundle was written", label_of(cell)));
       return {};
     }
     const auto piece = case_of_pieces(cell, {worst->origin.name});
@@ -113,10 +113,10 @@ class BundleWriter {
     const auto& program = made.artifacts.at(artifact_key(piece, toolchain.id));
     const auto& expected = made.references.at(reference_key(piece, kind, toolchain.id));
     if (!program.artifact || !expected.reference) {
-      log_line(
-          LogLevel::kWarning,
-          fmt::format("{}: {} could not be made by itself: {}", label_of(cell), worst->origin.name,
-                      (program.artifact ? expected.failure : program.failure).text));
+      log_line(LogLevel::kWarning,
+               fmt::format("{}: {} could not be built as a program of its own: {}", label_of(cell),
+                           worst->origin.name,
+                           (program.artifact ? expected.failure : program.failure).text));
       return {};
     }
     return write(piece, *program.artifact, *expected.reference);

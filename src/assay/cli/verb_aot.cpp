@@ -51,8 +51,8 @@ Result<std::vector<Case>> cases_of(const AotOptions& options) {
                                        .installed = find_installed_builds(assay_home()).builds}));
   if (find_program_format(options.quick.model)) {
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("'{}' is a finished program, so there is nothing to make; `assay "
-                            "inspect` shows what it holds",
+                fmt::format("'{}' is a finished program, so there is nothing to build; `assay "
+                            "inspect` shows its contents",
                             options.quick.model));
   }
   for (const auto& refused : expansion.refused) {
@@ -139,11 +139,14 @@ Result<ExitCode> execute_aot(const AotOptions& options) {
 Execute declare_aot(CLI::App& app) {
   auto options = std::make_shared<AotOptions>();
   options->quick.declare_model(app);
-  app.add_option("--out", options->out, "Folder that gets the program's files and its manifest");
-  app.add_option("--stop-after", options->stop_after, "lower: for backends that run elsewhere")
+  app.add_option("--out", options->out,
+                 "Folder to write the program's files and manifest to [default: only the cache]");
+  app.add_option("--stop-after", options->stop_after,
+                 "Stop after this stage; lower suffices to inspect delegation to backends that run "
+                 "elsewhere")
       ->check(CLI::IsMember({"lower"}));
   app.add_flag("--rebuild", options->is_rebuild,
-               "Make it again, and say whether the bytes are the same");
+               "Rebuild the program and report whether its bytes changed");
   options->toolchain.declare(app);
   return [options] { return execute_aot(*options); };
 }

@@ -22,7 +22,7 @@ Result<ExitCode> execute_attribute(const AttributeOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(auto document, options.quick.document({"evaluate"}));
   if (find_program_format(options.quick.model)) {
     return fail(ErrorCode::kInvalidArgument,
-                "a finished program does not tell its layers: give the model, and a recipe");
+                "a finished program does not expose its layers; give the model and a recipe");
   }
   document["evaluate"]["against"] = {"float32", "qdq"};
   document["evaluate"]["layers"] = true;
@@ -37,10 +37,9 @@ Execute declare_attribute(CLI::App& app) {
   auto options = std::make_shared<AttributeOptions>();
   options->quick.declare_model(app);
   options->quick.declare_samples(app);
-  app.add_option(
-      "--bundle", options->flags.bundle,
-      "Folder that gets the layer that is furthest off: program, inputs, expected outputs "
-      "and a spec that repeats it");
+  app.add_option("--bundle", options->flags.bundle,
+                 "Folder to write the layer with the largest error to: program, inputs, expected "
+                 "outputs and a spec that repeats it");
   options->flags.declare(app);
   return [options] { return execute_attribute(*options); };
 }

@@ -47,9 +47,9 @@ Execute declare_bench(CLI::App& app) {
   options->quick.declare_model(app);
   options->quick.declare_gates(app);
   options->quick.declare_timing(app);
-  app.add_flag("--profile", options->is_profiled, "Also times each operator, in a pass of its own");
+  app.add_flag("--profile", options->is_profiled, "Time each operator in an additional pass");
   app.add_flag("--leak-check", options->is_leak_checked,
-               "Also whether memory grows over 20 loads and 200 inferences");
+               "Check whether memory grows over 20 loads and 200 inferences");
   options->flags.declare(app);
   return [options] { return execute_bench(*options); };
 }

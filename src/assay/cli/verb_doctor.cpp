@@ -137,8 +137,8 @@ void check_places(const DoctorOptions& options, Checklist& list) {
               store ? text_from_place(place.path) : store.error().message);
   }
   Checklist::note("",
-                  "docs/reference/files.md says what lies where; assay cache prune and assay runs "
-                  "prune make room");
+                  "docs/reference/files.md describes these places; `assay cache prune` and `assay "
+                  "runs prune` free space");
 }
 
 Result<ExitCode> execute_doctor(const DoctorOptions& options) {

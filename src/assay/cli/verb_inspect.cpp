@@ -156,10 +156,11 @@ Result<ExitCode> execute_inspect(const InspectOptions& options) {
 
 Execute declare_inspect(CLI::App& app) {
   auto options = std::make_shared<InspectOptions>();
-  app.add_option("file", options->file, ".pte, .onnx, .xml, .tflite, .pt2 or .aoti.pt2")
+  app.add_option("file", options->file,
+                 "Program file: .pte, .onnx, .xml, .tflite, .pt2 or .aoti.pt2")
       ->required();
-  app.add_flag("--json", options->is_json, "Everything, as JSON");
-  app.add_flag("--graph", options->has_graph, "Also the instructions, or the graph");
+  app.add_flag("--json", options->is_json, "Print all contents as JSON");
+  app.add_flag("--graph", options->has_graph, "Print the instructions or the graph, too");
   options->toolchain.declare(app);
   return [options] { return execute_inspect(*options); };
 }

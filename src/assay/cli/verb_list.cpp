@@ -198,9 +198,8 @@ Result<ExitCode> execute_list(const ListOptions& options) {
     std::vector<std::string> names;
     std::ranges::transform(kLists, std::back_inserter(names), &List::name);
     names.emplace_back(kSchemaName);
-    return fail(ErrorCode::kNotFound,
-                fmt::format("nothing to list by the name '{}'{}", options.what,
-                            suggestion_for(options.what, names)));
+    return fail(ErrorCode::kNotFound, fmt::format("'{}' cannot be listed{}", options.what,
+                                                  suggestion_for(options.what, names)));
   }
   if (list->make == list_runs && !options.is_json) {
     ASSAY_RETURN_IF_ERROR(show_runs(options.store, {.limit = options.limit}, {}));
@@ -216,10 +215,12 @@ Result<ExitCode> execute_list(const ListOptions& options) {
 Execute declare_list(CLI::App& app) {
   auto options = std::make_shared<ListOptions>();
   app.add_option("what", options->what,
-                 "engines, models, recipes, devices, metrics, runs, or schema: that of spec files")
+                 "What to list: engines, models, recipes, devices, metrics, runs, or schema (the "
+                 "JSON Schema of specs)")
       ->required();
-  app.add_flag("--json", options->is_json, "As a JSON document");
-  app.add_option("--limit", options->limit, "Newest runs shown")->capture_default_str();
+  app.add_flag("--json", options->is_json, "Print the list as a JSON document");
+  app.add_option("--limit", options->limit, "Number of runs to show, newest first")
+      ->capture_default_str();
   options->toolchain.declare_sources(app);
   options->store.declare(app);
   return [options] { return execute_list(*options); };

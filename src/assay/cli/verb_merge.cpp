@@ -20,7 +20,7 @@ Result<ExitCode> execute_merge(const MergeOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto store, options.store.open());
   for (const auto& other : options.others) {
     ASSAY_ASSIGN_OR_RETURN(const auto rows, store->merge_from(other));
-    print_out("{}: {} rows taken over\n", other, rows);
+    print_out("{}: {} rows copied\n", other, rows);
   }
   return ExitCode::kOk;
 }
@@ -29,7 +29,7 @@ Result<ExitCode> execute_merge(const MergeOptions& options) {
 
 Execute declare_merge(CLI::App& app) {
   auto options = std::make_shared<MergeOptions>();
-  app.add_option("stores", options->others, "Stores to take rows from; they stay as they are")
+  app.add_option("stores", options->others, "Stores to copy rows from; they are not changed")
       ->required();
   options->store.declare(app);
   return [options] { return execute_merge(*options); };

@@ -49,10 +49,11 @@ Result<ExitCode> execute_report(const ReportOptions& options) {
 
 Execute declare_report(CLI::App& app) {
   auto options = std::make_shared<ReportOptions>();
-  app.add_option("run", options->run, "Id, the beginning of one, or latest")->capture_default_str();
-  app.add_flag("--accuracy", options->has_accuracy_tables, "Also the errors of each output");
+  app.add_option("run", options->run, "Run id, the beginning of one, or latest")
+      ->capture_default_str();
+  app.add_flag("--accuracy", options->has_accuracy_tables, "Show the errors of each output, too");
   app.add_flag("--memory", options->report.has_memory_tables,
-               "Also the memory of each case by part and stage, and its leak check");
+               "Show the memory of each case by part and stage and its leak check, too");
   options->report.declare(app);
   options->store.declare(app);
   return [options] { return execute_report(*options); };

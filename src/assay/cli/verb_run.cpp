@@ -27,7 +27,8 @@ Result<ExitCode> resume_run(const RunOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto store, options.flags.store.open());
   ASSAY_ASSIGN_OR_RETURN(const auto run, store->get_run(options.resume));
   if (run.finished_unix_ns != 0 && !options.flags.run.is_dry_run) {
-    log_line(LogLevel::kInfo, fmt::format("run {} came to its end; this is its report", run.id));
+    log_line(LogLevel::kInfo,
+             fmt::format("run {} is already finished; this is its report", run.id));
     return report_stored_run(*store, run, options.flags);
   }
   ASSAY_ASSIGN_OR_RETURN(const auto context, options.flags.toolchain.context("run " + run.id));
@@ -41,7 +42,7 @@ Result<ExitCode> execute_run(const RunOptions& options) {
   }
   if (options.spec_file.empty()) {
     return fail(ErrorCode::kInvalidArgument,
-                "name a spec file, such as specs/mobilenet.json, or --resume latest");
+                "give a spec file, such as specs/mobilenet.json, or --resume latest");
   }
   if (options.spec_file.starts_with('{')) {
     ASSAY_ASSIGN_OR_RETURN(const auto document, parse_json(options.spec_file, "the spec"));
@@ -62,7 +63,7 @@ Execute declare_run(CLI::App& app) {
   auto options = std::make_shared<RunOptions>();
   app.add_option("spec", options->spec_file,
                  "Spec file (docs/reference/specs.md), or the spec itself as JSON");
-  app.add_option("--resume", options->resume, "Go on with a run: its id, or latest")
+  app.add_option("--resume", options->resume, "Resume a stopped run, by id or latest")
       ->expected(0, 1)
       ->default_str("latest");
   options->flags.declare(app);
