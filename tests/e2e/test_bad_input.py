@@ -30,10 +30,10 @@ def assert_told(finished: Finished, code: int, *parts: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [
-        (["bensh", "x"], ["no verb 'bensh'; did you mean 'bench'?"]),
-        (["benhc", "x", "--recipie", "y"], ["no verb 'benhc'; did you mean 'bench'?"]),
-        (["bench", "x", "--recipie", "y"], ["no flag '--recipie'; did you mean '--recipe'?"]),
-        (["engine", "ad", "x"], ["no verb 'ad'; did you mean 'add'?"]),
+        (["bensh", "x"], ["unknown verb 'bensh'; did you mean 'bench'?"]),
+        (["benhc", "x", "--recipie", "y"], ["unknown verb 'benhc'; did you mean 'bench'?"]),
+        (["bench", "x", "--recipie", "y"], ["unknown flag '--recipie'; did you mean '--recipe'?"]),
+        (["engine", "ad", "x"], ["unknown verb 'ad'; did you mean 'add'?"]),
         (["run", "--drry-run"], ["--drry-run", "--help"]),
         (["run"], ["name a spec file", "--resume latest"]),
         (["list", "engins"], ["'engins'; did you mean 'engines'?"]),
@@ -59,7 +59,7 @@ def test_without_a_verb_the_overview_is_shown(place: Workplace) -> None:
 
 
 def test_a_suggestion_is_the_whole_complaint(place: Workplace) -> None:
-    assert place.run("benhc", "x").err == "error: no verb 'benhc'; did you mean 'bench'?\n"
+    assert place.run("benhc", "x").err == "error: unknown verb 'benhc'; did you mean 'bench'?\n"
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ def test_report_that_cannot_be_written_is_told_before_anything_is_measured(
     spec = place.spec(place.program("net"))
     for flag, target in (("--report", "absent/report.html"), ("--out", "absent/report.txt")):
         finished = place.run("run", spec, flag, target)
-        assert_told(finished, USAGE, f"{flag} {target}: there is no folder 'absent'")
+        assert_told(finished, USAGE, f"{flag} {target}: folder 'absent' does not exist")
     (place.folder / "report.html").mkdir()
     finished = place.run("run", spec, "--report", "report.html")
     assert_told(finished, UNAVAILABLE, "cannot write 'report.html'", "choose a file")
@@ -336,7 +336,7 @@ def test_the_schema_of_specs_is_printed(place: Workplace) -> None:
 def test_a_mistyped_store_is_not_made(place: Workplace) -> None:
     spec = place.spec(place.program("net"))
     finished = place.run("run", spec, "--store", "absent/sub/x.db")
-    assert_told(finished, USAGE, "--store absent/sub/x.db: there is no folder 'absent/sub'")
+    assert_told(finished, USAGE, "--store absent/sub/x.db: folder 'absent/sub' does not exist")
     assert not (place.folder / "absent").exists()
     for reading in (["list", "runs"], ["report"]):
         assert_told(place.run(*reading, "--store", "typo.db"), USAGE, "typo.db", "no such store")
@@ -382,7 +382,7 @@ def test_no_report_takes_the_place_of_a_store_or_an_input(place: Workplace) -> N
         ("bench", net, "--out", net, "--quiet"),
     ):
         finished = place.run(*arguments)
-        assert_told(finished, USAGE, "would take its place", "name another file")
+        assert_told(finished, USAGE, "would overwrite", "name another file")
         assert {path: path.read_bytes() for path in kept} == kept, arguments
     assert place.run("run", spec, "--out", "text", "--quiet").code == 0
     assert place.run("run", spec, "--out", "text", "--quiet").code == 0

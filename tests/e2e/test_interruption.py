@@ -54,7 +54,7 @@ def test_ctrl_c_reports_what_was_measured_and_resume_does_the_rest(place: Workpl
     done = place.launch_ids()
     assert 8 <= len(done) < LAUNCHES
     assert len(stopped.json()["cases"]) == 5
-    assert "stopped; go on with: assay run --resume" in stopped.err
+    assert "stopped; resume with: assay run --resume" in stopped.err
     assert place.query("select count(*) from launch where outcome <> 'completed'") == [(0,)]
     assert place.processes() == []
 

@@ -112,7 +112,7 @@ def test_hangup_reports_what_was_measured(place: Workplace) -> None:
     stopped = wait_for_end(process)
     assert stopped.code == INTERRUPTED, stopped
     assert len(stopped.json()["cases"]) == 5
-    assert "stopped; go on with: assay run --resume" in stopped.err
+    assert "stopped; resume with: assay run --resume" in stopped.err
 
 
 def test_escape_sequences_of_names_reach_no_terminal(place: Workplace) -> None:

@@ -74,14 +74,14 @@ def test_stores_join_and_keep_every_row_once(place: Workplace) -> None:
     merged = place.run("merge", other)
 
     assert merged.code == 0, merged
-    assert "rows taken over" in merged.out
+    assert "rows copied" in merged.out
     assert other.read_bytes() == before
     assert {id_ for (id_,) in place.query("select id from run")} == {
         first,
         second.json()["run"]["id"],
     }
     again = place.run("merge", other)
-    assert f"{other}: 0 rows taken over" in again.out
+    assert f"{other}: 0 rows copied" in again.out
     theirs = place.run("report", second.json()["run"]["id"], "--format", "json")
     assert theirs.out == second.out
 

@@ -57,7 +57,7 @@ void tell_refused(const Expansion& expansion) {
   }
   for (const auto& refused : expansion.refused) {
     log_line(LogLevel::kInfo,
-             fmt::format("not a case ({}): {} {} on {}: {}", refused.cells, refused.model,
+             fmt::format("skipped {} combination(s): {} {} on {}: {}", refused.cells, refused.model,
                          refused.recipe, refused.engine, refused.reason));
   }
 }
@@ -68,7 +68,7 @@ Result<std::int64_t> launch_timeout_from(const std::string& text) {
   }
   ASSAY_ASSIGN_OR_RETURN(const auto timeout_ns, duration_ns_from_text(text));
   if (timeout_ns == 0) {
-    return fail(ErrorCode::kInvalidArgument, "--launch-timeout: no launch takes no time at all");
+    return fail(ErrorCode::kInvalidArgument, "--launch-timeout must be greater than 0");
   }
   return timeout_ns;
 }

@@ -230,9 +230,9 @@ TEST(Arguments, GetSuggestionsOfVerbsAndFlags) {
     return suggest_arguments(app);
   };
   EXPECT_THAT(suggestions_for("bench --recipie x"),
-              ElementsAre("no flag '--recipie'; did you mean '--recipe'?"));
+              ElementsAre("unknown flag '--recipie'; did you mean '--recipe'?"));
   EXPECT_THAT(suggestions_for("benhc x --recipe y"),
-              ElementsAre("no verb 'benhc'; did you mean 'bench'?"));
+              ElementsAre("unknown verb 'benhc'; did you mean 'bench'?"));
   EXPECT_THAT(suggestions_for("bench --zzzzzz"), IsEmpty());
 }
 

@@ -82,11 +82,9 @@ Status keep_cases_of_run(const Run& run, const CampaignFlags& flags, CampaignReq
     names.erase(name_of_cell(extra.cell));
   }
   if (!names.empty()) {
-    log_line(
-        LogLevel::kWarning,
-        fmt::format("{} of the run's {} cases cannot go on: a model file, an engine build or a "
-                    "recipe has changed since",
-                    names.size(), begun.size()));
+    log_line(LogLevel::kWarning, fmt::format("{} of the run's {} cases cannot be resumed: a model "
+                                             "file, an engine build or a recipe has changed since",
+                                             names.size(), begun.size()));
   }
   return {};
 }
@@ -170,7 +168,8 @@ Result<ExitCode> execute_spec(const Spec& spec, const CampaignFlags& flags,
                 [&flags](const Case& cell) { return !is_wanted_case(cell, flags.run.only); });
   if (request.cases.empty()) {
     log_line(LogLevel::kError,
-             "no case matched; assay run --dry-run lists them, assay doctor says what is missing");
+             "no case matched; `assay run --dry-run` lists the cases, `assay doctor` shows what is "
+             "missing");
     return ExitCode::kNothingMatched;
   }
   ASSAY_RETURN_IF_ERROR(flags.report.check_baseline(recipes_of(request.cases)));
@@ -195,7 +194,7 @@ Result<ExitCode> execute_spec(const Spec& spec, const CampaignFlags& flags,
     ASSAY_RETURN_IF_ERROR(write_bundles(request, summary, flags));
   }
   if (!is_done) {
-    log_line(LogLevel::kInfo, fmt::format("stopped; go on with: assay run --resume {}", run.id));
+    log_line(LogLevel::kInfo, fmt::format("stopped; resume with: assay run --resume {}", run.id));
     return ExitCode::kInterrupted;
   }
   return exit_code_from_summary(summary);

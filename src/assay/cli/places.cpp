@@ -26,7 +26,7 @@ std::string text_from_place(const std::filesystem::path& place) {
   return std::filesystem::exists(place, error)
              ? fmt::format("{}, {}", place.string(),
                            text_from_bytes(static_cast<double>(bytes_below(place))))
-             : fmt::format("{}, not there yet", place.string());
+             : fmt::format("{}, does not exist yet", place.string());
 }
 
 }  // namespace assay::cli

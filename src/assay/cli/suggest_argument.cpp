@@ -34,9 +34,9 @@ void add_suggestion(const CLI::App& app, const std::string& argument,
   const auto written = argument.substr(0, argument.find('='));
   const auto known = is_flag ? flags_of(app) : verbs_of(app);
   if (!is_flag && !known.empty()) {
-    lines.push_back(fmt::format("no verb '{}'{}", written, suggestion_for(written, known)));
+    lines.push_back(fmt::format("unknown verb '{}'{}", written, suggestion_for(written, known)));
   } else if (const auto nearest = find_nearest_name(written, known); !nearest.empty()) {
-    lines.push_back(fmt::format("no flag '{}'; did you mean '{}'?", written, nearest));
+    lines.push_back(fmt::format("unknown flag '{}'; did you mean '{}'?", written, nearest));
   }
 }
 
