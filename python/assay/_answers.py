@@ -172,7 +172,7 @@ class ProfileDifference:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Profile(Result):
-    """Where the time of an inference goes, operator by operator, for one or several cases."""
+    """The time of an inference by operator, for one or several cases."""
 
     run: str
     cases: tuple[ProfiledCase, ...] = ()

@@ -19,17 +19,17 @@ Texts = str | Sequence[str]
 
 
 class StoreOptions(TypedDict, total=False):
-    """`store`: where results are kept; default: assay.db in $ASSAY_HOME."""
+    """`store`: the database that holds the results; default: assay.db in $ASSAY_HOME."""
 
     store: str | Path
 
 
 class ToolchainOptions(StoreOptions, total=False):
-    """Options for making artifacts.
+    """Options for building artifacts.
 
-    `jobs`: artifacts made at a time. `plugin`: files with models, recipes, engines or metrics.
-    `python`: the interpreter whose torch makes artifacts; default: this one. `trust`: .pt2 files
-    may run the code that they hold.
+    `jobs`: number of artifacts built in parallel. `plugin`: Python files with models and recipes.
+    `python`: the interpreter whose torch builds artifacts; default: this one. `trust`: allows .pt2
+    files to run code that they contain.
     """
 
     jobs: int
@@ -39,11 +39,12 @@ class ToolchainOptions(StoreOptions, total=False):
 
 
 class LaunchOptions(ToolchainOptions, total=False):
-    """How runs are launched and noted.
+    """Options of launches and of the stored run.
 
-    `label`: kept with the run. `launch_timeout`: with unit ("30s"). `library`: shared libraries
-    with delegates or kernels. `memory_limit`: in bytes, or with unit ("500MB"). `rebuild`: makes
-    artifacts again. `report`: files that get the report, too; their endings name the formats.
+    `label`: labels to store with the run. `launch_timeout`: kills a runner after this long, such
+    as "30s". `library`: shared libraries with delegates or kernels. `memory_limit`: kills a runner
+    whose resident memory exceeds this size, in bytes or with a unit ("500MB"). `rebuild`: builds
+    artifacts again. `report`: further report files; their extensions name the formats.
     `sandbox`: "on", "required" or "off"; default: on for commands and for libraries given by path.
     """
 
@@ -59,8 +60,8 @@ class LaunchOptions(ToolchainOptions, total=False):
 class RunOptions(LaunchOptions, total=False):
     """Options of assay.run.
 
-    `baseline`: the recipe that ratios refer to. `only`: part of a case's label or key.
-    `resume`: the id of a run to go on with, or "latest".
+    `baseline`: the recipe that speedups refer to. `only`: part of a case's label or key.
+    `resume`: a stopped run to resume, by id or "latest".
     """
 
     baseline: str
@@ -69,14 +70,14 @@ class RunOptions(LaunchOptions, total=False):
 
 
 class ModelOptions(TypedDict, total=False):
-    """Options that concern one model.
+    """Options of one model.
 
-    `args`: of the model's factory. `dimensions`: sizes by name that a program leaves open.
-    `engine`: with build if wanted ("executorch@mine"). `inputs`: a file or folder of them,
-    "file.py:NAME", or "own". `input_shapes`: one for each input, (1, 3, 224, 224) or as
-    text. `options`: of the engine, by name;
-    a list of values makes a case of each. `recipe`: by name. `seed`: of random weights, and of the
-    order of launches. `threads`: one number, or several for a case of each.
+    `args`: keyword arguments for the model factory. `dimensions`: sizes of the dimensions that a
+    program leaves open, by name. `engine`: engine, optionally with a build ("executorch@mine").
+    `inputs`: a file or folder with inputs, "file.py:NAME", or "own" for the samples of the model.
+    `input_shapes`: one shape for each input, (1, 3, 224, 224) or text. `options`: engine options by
+    name; a list of values makes several cases. `recipe`: recipes by name. `seed`: seed of the
+    random weights and of the launch order. `threads`: one number, or several for several cases.
     """
 
     args: Mapping[str, Any]
@@ -94,8 +95,8 @@ class IterationOptions(TypedDict, total=False):
     """How a launch is timed.
 
     `iterations`: a count, or "auto". `scenario`: conditions by name, such as {"gap": "5ms"}; a list
-    of values makes a case of each. `time_budget`: of a launch, with unit ("5s"). `warmup`: a count,
-    or "auto".
+    of values makes several cases. `time_budget`: time limit of a launch, such as "5s". `warmup`: a
+    count, or "auto".
     """
 
     iterations: int | str
@@ -105,7 +106,11 @@ class IterationOptions(TypedDict, total=False):
 
 
 class TimingOptions(IterationOptions, total=False):
-    """`launches`: processes, each one sample. `interval`: launches go on until it is so narrow."""
+    """Options of the number of launches.
+
+    `launches`: number of processes; each is one sample. `interval`: repeats launches until half
+    the interval is at most this share of the median, such as "1%".
+    """
 
     interval: str
     launches: int
@@ -121,8 +126,8 @@ class CaseOptions(LaunchOptions, ModelOptions, total=False):
 class BenchOptions(CaseOptions, TimingOptions, total=False):
     """Options of assay.bench.
 
-    `leak_check`: also whether memory grows. `profile`: also times each operator. `require`: gates
-    such as "steady_ns<=12ms".
+    `leak_check`: checks whether memory grows. `profile`: times each operator in an additional pass.
+    `require`: gates such as "steady_ns<=12ms".
     """
 
     leak_check: bool
@@ -133,9 +138,9 @@ class BenchOptions(CaseOptions, TimingOptions, total=False):
 class EvaluateOptions(CaseOptions, total=False):
     """Options of assay.evaluate.
 
-    `against`: kinds of reference: "float32", "float64", "qdq", "file", "engine:NAME". `expected`: a
-    file with the outputs that are expected of `inputs`. `parity`: random inputs, too. `require`:
-    gates such as "sqnr_db>=30". `samples`: how many inputs to compare on.
+    `against`: references: "float32", "float64", "qdq", "file", "engine:NAME". `expected`: a file
+    with the expected outputs for `inputs`. `parity`: evaluates on random inputs, too. `require`:
+    gates such as "sqnr_db>=30". `samples`: number of random samples to compare on.
     """
 
     against: Texts
@@ -146,7 +151,10 @@ class EvaluateOptions(CaseOptions, total=False):
 
 
 class AttributeOptions(CaseOptions, total=False):
-    """`bundle`: a folder that gets the layer that is furthest off. `samples`: how many inputs."""
+    """Options of assay.attribute.
+
+    `bundle`: folder to write the layer with the largest error to. `samples`: number of samples.
+    """
 
     bundle: str | Path
     samples: int
@@ -155,10 +163,11 @@ class AttributeOptions(CaseOptions, total=False):
 class CompareOptions(LaunchOptions, ModelOptions, IterationOptions, total=False):
     """Options of assay.compare.
 
-    `budget`: of all pairs but the confirmation, with unit. `duet`: both sides at once, where that
-    answers sooner. `matters`: the least change that matters, percent. `measure_identical`: measures
-    two files of one content, too. `metric`: which decides. `most_pairs`: 10 to 80. `no_canary`,
-    `no_pinning`: leave these out. `resume`: the id of a comparison that was stopped, or "latest".
+    `budget`: time limit for the pairs without the confirmation. `duet`: runs both sides at once
+    where that decides sooner. `matters`: smallest change that matters, in percent.
+    `measure_identical`: measures files of equal content, too. `metric`: the metric that decides the
+    verdict. `most_pairs`: 10 to 80. `no_canary`, `no_pinning`: omits the canary or the pinning.
+    `resume`: a stopped comparison to resume, by the id of its run or "latest".
     """
 
     budget: str
@@ -175,9 +184,9 @@ class CompareOptions(LaunchOptions, ModelOptions, IterationOptions, total=False)
 class ProfileOptions(LaunchOptions, ModelOptions, TimingOptions, total=False):
     """Options of assay.profile.
 
-    `callgrind`: also counts instructions. `layers`: the text lays the layers of all cases side by
-    side. `profile_iterations`: inferences under the profiler. `top`: rows of the text. `trace`: a
-    file for ui.perfetto.dev.
+    `callgrind`: counts instructions, too. `layers`: shows the layers of all cases side by side.
+    `profile_iterations`: number of inferences under the profiler. `top`: number of rows to show.
+    `trace`: file to write a trace for ui.perfetto.dev to.
     """
 
     callgrind: bool
@@ -191,12 +200,13 @@ class ConformOptions(LaunchOptions, total=False):
     """Options of assay.conform; docs/guide/conformance.md explains the words.
 
     `suite`: "operators" or "models". `tier`: "quick", "full" or "fuzz". `dtype`, `match`, `only`
-    and `shard` narrow the cases; `count` and `seed` are of tier "fuzz"; `max_cases`: refuse to
-    begin with more. `batch`: cases that share a program. `expand`: "full" or "pairwise" settings.
-    `against_run`: the run to compare verdicts with. `changed_since`: a run whose passes hold where
-    nothing has changed. `coverage`: lists how many cases each operator has, and runs none.
-    `job_timeout`: of what is done ahead of time, with unit. `known`: a folder with the lists of
-    known gaps, which `update_known` writes anew. `require_delegation`: "full", "partial" or "none".
+    and `shard` select cases; `count` and `seed` apply to tier "fuzz"; `max_cases`: refuses to start
+    with more. `batch`: number of cases that share a program. `expand`: "full" or "pairwise"
+    combinations of settings. `against_run`: run to compare verdicts with. `changed_since`: run
+    whose passes are reused where nothing has changed. `coverage`: lists the number of cases of each
+    operator without running them. `job_timeout`: kills an ahead-of-time job after this long.
+    `known`: folder with the lists of known gaps, which `update_known` rewrites.
+    `require_delegation`: minimum delegation for a case to pass: "full", "partial" or "none".
     """
 
     against_run: str
@@ -227,9 +237,10 @@ class ConformOptions(LaunchOptions, total=False):
 class ReduceOptions(ToolchainOptions, ModelOptions, total=False):
     """Options of assay.reduce; docs/guide/reduce.md explains `check`.
 
-    `batch`: candidates made at a time. `budget`: with unit; then the smallest so far is it.
-    `bundle`: a folder that gets the smallest case and a script without Assay. `match`: of a run,
-    the operators or cases. `replay`: a file that keeps every verdict.
+    `batch`: number of candidates built in parallel. `budget`: time limit, such as "10min"; the
+    smallest failing case found so far is kept. `bundle`: folder to write the smallest case and a
+    script that needs no Assay to. `match`: the operators or cases of a run. `replay`: a file that
+    keeps every verdict.
     """
 
     batch: int
@@ -244,7 +255,7 @@ class ReduceOptions(ToolchainOptions, ModelOptions, total=False):
 
 
 class CalibrateOptions(StoreOptions, total=False):
-    """`for_`: how long pairs are launched, with unit ("30s")."""
+    """`for_`: time to launch pairs for, such as "30s"."""
 
     for_: str
     report: Paths
@@ -253,8 +264,8 @@ class CalibrateOptions(StoreOptions, total=False):
 class ReportOptions(StoreOptions, total=False):
     """Options of assay.report.
 
-    `accuracy`, `memory`: the text has these tables, too. `baseline`: the recipe that ratios refer
-    to. `report`: files that get the report; their endings name the formats.
+    `accuracy`, `memory`: adds these tables to the text. `baseline`: the recipe that speedups refer
+    to. `report`: report files; their extensions name the formats.
     """
 
     accuracy: bool

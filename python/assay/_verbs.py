@@ -1,4 +1,4 @@
-"""The verbs of the `assay` program as functions: each returns what the program finds as a value.
+"""Offers the verbs of the `assay` program as functions that return typed results.
 
 The keywords of a verb are the flags of the command line (`assay bench --help`): _options.py.
 """
@@ -51,7 +51,7 @@ R = TypeVar("R", bound=Result)
 def bench(
     model: object, *, example_inputs: Sequence[Any] | None = None, **options: Unpack[BenchOptions]
 ) -> Report:
-    """Measures how fast a model or program is: `assay bench`.
+    """Measures the latency and memory of a model or program: `assay bench`.
 
     Args:
         model: a reference ("torchvision:mobilenet_v2", "net.py:make"), a file, a torch.nn.Module or
@@ -77,7 +77,7 @@ def evaluate(
     example_inputs: Sequence[Any] | None = None,
     **options: Unpack[EvaluateOptions],
 ) -> Report:
-    """Measures how far a model's outputs are from its references: `assay eval`.
+    """Compares the outputs of a model with its references: `assay eval`.
 
     Args:
         model: as bench() takes it; a program file needs a reference: against="file" or
@@ -103,7 +103,7 @@ def attribute(
     example_inputs: Sequence[Any] | None = None,
     **options: Unpack[AttributeOptions],
 ) -> Report:
-    """Says which layers an error comes from, quantization's or the backend's: `assay attribute`.
+    """Attributes the error to layers, and to quantization or the backend: `assay attribute`.
 
     Args:
         model: as bench() takes it; no finished program.
@@ -129,7 +129,7 @@ def compare(
     example_inputs: Sequence[Any] | None = None,
     **options: Unpack[CompareOptions],
 ) -> Comparison | StoredComparison:
-    """Says whether B is faster or slower than A, by pairs of fresh launches: `assay compare`.
+    """Tests whether B is faster or slower than A with pairs of launches: `assay compare`.
 
     Args:
         model: A, as bench() takes it; None with resume=.
@@ -158,7 +158,7 @@ def profile(
     example_inputs: Sequence[Any] | None = None,
     **options: Unpack[ProfileOptions],
 ) -> Profile:
-    """Says where the time of an inference goes, operator by operator: `assay profile`.
+    """Shows the time of an inference by operator: `assay profile`.
 
     Args:
         model: as bench() takes it; or the result of a run with a profile, or "run:ID".
@@ -205,7 +205,7 @@ def run(
 
 
 def conform(**options: Unpack[ConformOptions]) -> Conformance | Coverage:
-    """Says what a backend runs, refuses, gets wrong or dies of: `assay conform`.
+    """Tests which operators a backend runs, refuses or computes wrongly: `assay conform`.
 
     Args:
         **options: see assay.ConformOptions.
@@ -230,7 +230,7 @@ def reduce(
     example_inputs: Sequence[Any] | None = None,
     **options: Unpack[ReduceOptions],
 ) -> Reduction | Reductions:
-    """Shrinks a failing case to the smallest that still fails: `assay reduce`.
+    """Reduces a failing case to the smallest case that still fails: `assay reduce`.
 
     Args:
         model: a case of conform() by name, or a model as bench() takes it; no finished program.
@@ -256,7 +256,7 @@ def reduce(
 def calibrate(
     program: str | Path | None = None, **options: Unpack[CalibrateOptions]
 ) -> Calibration:
-    """Says what differences this machine can tell apart today: `assay calibrate`.
+    """Measures the smallest difference that this machine can detect: `assay calibrate`.
 
     Args:
         program: a finished program; None: a loop of arithmetic and memory.
@@ -274,7 +274,7 @@ def calibrate(
 
 
 def report(run: str | Result = "latest", **options: Unpack[ReportOptions]) -> Report | Conformance:
-    """Reads a stored run again: `assay report`.
+    """Reports a stored run: `assay report`.
 
     Args:
         run: its id, the beginning of one, "latest", or a result of it.
