@@ -187,7 +187,7 @@ def test_a_stopped_comparison_goes_on_where_it_was(place: Workplace, how: signal
     )
     again = place.run("compare", "--resume", "latest")
     assert again.code == 2
-    assert "came to its end: B takes " in again.err
+    assert "is already finished: B takes " in again.err
 
 
 def test_a_duet_must_earn_its_place_in_a_pilot(place: Workplace) -> None:

@@ -38,7 +38,7 @@ def test_companion_that_cannot_start_is_told(place: Workplace) -> None:
     beside.write_text("{", encoding="utf-8")
     result = place.run("bench", program, "--scenario", f"beside={beside}", "--quiet")
     assert result.code == 1, result
-    assert "was to run beside" in result.out
+    assert "the companion" in result.out
 
 
 def test_program_beside_works_while_the_other_is_timed(place: Workplace) -> None:
@@ -60,7 +60,7 @@ def test_page_cache_is_as_asked(place: Workplace, state: str, ratio: float) -> N
     row = case_of(result.json(), "net")
     cached = row["metrics"]["cached_ratio"]["value"]
     if state == "cold" and cached == 1:
-        assert any("was to be cold" in note for note in row["notes"]), row["notes"]
+        assert any("should be cold" in note for note in row["notes"]), row["notes"]
         pytest.skip("this file system lies in memory")
     assert cached == ratio
 

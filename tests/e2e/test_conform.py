@@ -96,7 +96,7 @@ def test_coverage_is_a_table_and_runs_nothing(conform: Workplace) -> None:
 def test_too_many_cases_are_counted_before_anything_is_made(conform: Workplace) -> None:
     finished = run(conform, "--max-cases", "2")
     assert finished.code == 2
-    assert "settings: 1), the limit is 2; narrow it with --match" in finished.err
+    assert "settings: 1) exceed the limit of 2; narrow them with --match" in finished.err
 
 
 def test_a_list_with_a_slip_of_the_pen_says_where(conform: Workplace) -> None:
@@ -196,7 +196,7 @@ def test_a_pattern_that_fits_no_operator_is_told_before_a_toolchain_starts(
     place.env["ASSAY_PYTHON"] = "/absent/python"
     finished = place.run("conform", "--match", "add")
     assert finished.code == 5, finished
-    assert "no operator fits 'add'; did you mean aten.add." in finished.err
+    assert "no operator matches 'add'; did you mean aten.add." in finished.err
     assert "'aten.add*'" in finished.err
 
 

@@ -143,7 +143,7 @@ def test_damaged_artifact_in_the_cache_is_made_again_with_a_warning(workshop: Wo
 
     assert again.code == 0, again
     assert "warning" in again.err
-    assert "does not have the digest of its manifest; it must be made again" in again.err
+    assert "does not have the digest of its manifest; it must be rebuilt" in again.err
     (renewed,) = (workshop.home / "cache").rglob("*.pte")
     manifest = json.loads((renewed.parent / "manifest.json").read_text(encoding="utf-8"))
     entry = next(file for file in manifest["files"] if file["name"] == renewed.name)

@@ -126,5 +126,5 @@ def test_last_words_of_a_runner_that_dies_at_its_start_are_kept(
     assert cases["fake@1"]["outcome"] == "completed"
     dead = cases["dying@1"]
     assert (dead["outcome"], dead["stage"], dead["reason_code"]) == ("crashed", "start", reason)
-    assert "its last words: libnpu.so: firmware 1.2 is too old" in dead["text"]
+    assert "its last line on stderr: libnpu.so: firmware 1.2 is too old" in dead["text"]
     assert dead["last_words"] == "libnpu.so: firmware 1.2 is too old\n"

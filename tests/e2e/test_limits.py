@@ -52,7 +52,7 @@ def test_spec_that_has_a_key_twice(place: Workplace) -> None:
         '{"schema": "assay/spec/1",\n "seed": 1,\n "seed": 2,\n "models": []}', encoding="utf-8"
     )
     assert_told(
-        place.run("run", spec), USAGE, "the key 'seed' stands twice, in line 2 and in line 3"
+        place.run("run", spec), USAGE, "duplicate key 'seed' in lines 2 and 3"
     )
 
 

@@ -113,7 +113,7 @@ MALFORMED = [
     Lie("outputs_unknown_dtype", "has the dtype 'F8_E5M2'", "infer",
         blob=safetensors({"0.0": vector("F8_E5M2")})),
     Lie("outputs_gap", "no '0.0'", "infer", blob=safetensors({"0.1": vector()})),
-    Lie("outputs_too_many", "'0.7', which nobody asked for", "infer",
+    Lie("outputs_too_many", "'0.7', which was not requested", "infer",
         blob=safetensors({"0.0": vector(), "0.7": vector(end=0, shape=(0,)) | {
             "data_offsets": [16, 16]}})),
     Lie("outputs_of_other_size", "needs 20 bytes", "infer",
@@ -203,5 +203,5 @@ def test_agents_that_end_one_after_the_other_name_the_last_runner(place: Workpla
     ]
     finished = place.run("run", place.spec(*deadly))
     assert finished.code == 3, finished
-    assert "3 launches in a row lost their agent; the last was 'fake@" in finished.err
+    assert "3 launches in a row lost their agent, the last of them 'fake@" in finished.err
     assert len(place.launch_ids()) == 3

@@ -59,7 +59,7 @@ def test_an_engine_is_the_reference_for_another(place: Workplace) -> None:
     assert any("all_zeros: rejected, as it must be" in line for line in table["controls"])
     giver = rows["onnxruntime"]
     assert giver["accuracy_tables"] == []
-    assert any("gives the reference engine:onnxruntime" in note for note in giver["notes"])
+    assert any("provides the reference engine:onnxruntime" in note for note in giver["notes"])
     assert len(place.launch_ids()) == 2
 
 

@@ -171,9 +171,9 @@ def test_a_device_that_is_not_there_is_refused(place: Workplace) -> None:
     net = place.program("net")
     finished = place.run("run", place.spec(net, devices=["adb:pixel8"]))
     assert finished.code == 2, finished
-    assert "there is no device 'adb:pixel8'; known: local" in finished.err
+    assert "unknown device 'adb:pixel8'; known: local" in finished.err
     twice = place.run("run", place.spec(net, devices=["local", "local"]))
-    assert (twice.code, "twice" in twice.err) == (2, True), twice
+    assert (twice.code, "duplicate" in twice.err) == (2, True), twice
     assert not place.store.exists() or not place.launch_ids()
 
 

@@ -102,13 +102,13 @@ Result<std::vector<AotReply>> AotClient::run(const std::vector<Json>& jobs, cons
   std::vector<AotReply> replies(jobs.size());
   for (std::size_t left = jobs.size(); left > 0;) {
     if (should_stop && should_stop()) {
-      return fail(ErrorCode::kTimeout, "stopped while artifacts were being made");
+      return fail(ErrorCode::kTimeout, "interrupted while artifacts were being built");
     }
     ASSAY_ASSIGN_OR_RETURN(const auto event, next_event());
     if (!event) {
       if (process_.is_at_end()) {
         return fail(ErrorCode::kCrashed,
-                    "the ahead-of-time server died; its log lies in the cache folder");
+                    "the ahead-of-time server died; see server.log in the cache folder");
       }
       continue;
     }

@@ -51,7 +51,7 @@ Status check_files(const stdfs::path& folder, const Json& document) {
     const auto digest = sha256_hex_of_file(path);
     if (!digest || *digest != file.at("sha256").get<std::string>()) {
       return fail(ErrorCode::kCorrupt,
-                  fmt::format("'{}' {}; it must be made again", path.string(),
+                  fmt::format("'{}' {}; it must be rebuilt", path.string(),
                               digest ? "does not have the digest of its manifest" : "is missing"));
     }
   }

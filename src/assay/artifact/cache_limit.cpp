@@ -165,11 +165,12 @@ void keep_cache_within_limit(const ArtifactCache& cache) {
   if (!pruned) {
     log_line(LogLevel::kWarning, "the cache was not pruned: " + pruned.error().message);
   } else if (!pruned->removed.empty()) {
-    log_line(LogLevel::kInfo,
-             fmt::format("the cache was over its limit of {}: {} of what was not used for longest "
-                         "is removed",
-                         text_from_bytes(static_cast<double>(*limit)),
-                         text_from_bytes(static_cast<double>(total_bytes(pruned->removed)))));
+    log_line(
+        LogLevel::kInfo,
+        fmt::format(
+            "the cache exceeded its limit of {}: removed {} of the least recently used entries",
+            text_from_bytes(static_cast<double>(*limit)),
+            text_from_bytes(static_cast<double>(total_bytes(pruned->removed)))));
   }
 }
 

@@ -124,7 +124,8 @@ Status check_names(const Json& document) {
   for (const auto& file : document.at("files")) {
     const auto name = file.at("name").get<std::string>();
     if (name.empty() || name == ".." || stdfs::path(name).filename() != name) {
-      return fail(ErrorCode::kCorrupt, fmt::format("'{}' is no name of a file beside it", name));
+      return fail(ErrorCode::kCorrupt,
+                  fmt::format("'{}' is not the name of a file in the manifest's folder", name));
     }
   }
   return {};
@@ -139,9 +140,9 @@ Status check_entry(const Json& manifest) {
   const auto entry = manifest.at("entry").get<std::string>();
   const bool is_file = std::ranges::any_of(
       manifest.at("files"), [&entry](const Json& file) { return file.at("name") == entry; });
-  return is_file
-             ? Status()
-             : fail(ErrorCode::kCorrupt, fmt::format("the entry '{}' is none of its files", entry));
+  return is_file ? Status()
+                 : fail(ErrorCode::kCorrupt,
+                        fmt::format("the entry '{}' is not one of its files", entry));
 }
 
 Status check(const Json& document, std::span<const Field> fields, const stdfs::path& folder) {
@@ -156,9 +157,8 @@ Status check(const Json& document, std::span<const Field> fields, const stdfs::p
     status = check_entry(document);
   }
   if (!status) {
-    status.error().message =
-        fmt::format("what '{}' says of its content is damaged: {}; it must be made again",
-                    folder.string(), status.error().message);
+    status.error().message = fmt::format("'{}' is damaged: {}; it must be rebuilt", folder.string(),
+                                         status.error().message);
   }
   return status;
 }

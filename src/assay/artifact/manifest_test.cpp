@@ -92,16 +92,17 @@ TEST(Manifest, WithoutWhatMustBeThereIsCorrupt) {
 
 TEST(Manifest, LeadsToNoFileElsewhere) {
   EXPECT_THAT(complaint_after("/files/0/name", "../secret"), HasSubstr("'../secret'"));
-  EXPECT_THAT(complaint_after("/files/0/name", "/etc/passwd"), HasSubstr("no name of a file"));
-  EXPECT_THAT(complaint_after("/files/0/name", ".."), HasSubstr("no name of a file"));
-  EXPECT_THAT(complaint_after("/files/0/name", ""), HasSubstr("no name of a file"));
+  EXPECT_THAT(complaint_after("/files/0/name", "/etc/passwd"),
+              HasSubstr("is not the name of a file"));
+  EXPECT_THAT(complaint_after("/files/0/name", ".."), HasSubstr("is not the name of a file"));
+  EXPECT_THAT(complaint_after("/files/0/name", ""), HasSubstr("is not the name of a file"));
 }
 
 TEST(Manifest, LoadsOneOfItsFiles) {
   for (const auto* entry : {"../x", "/etc/passwd", "other.pte", ""}) {
-    EXPECT_THAT(complaint_after("/entry", entry), HasSubstr("is none of its files")) << entry;
+    EXPECT_THAT(complaint_after("/entry", entry), HasSubstr("is not one of its files")) << entry;
   }
-  EXPECT_THAT(complaint_after("/files", Json::array()), HasSubstr("is none of its files"));
+  EXPECT_THAT(complaint_after("/files", Json::array()), HasSubstr("is not one of its files"));
 }
 
 TEST(ReferenceDocument, HasItsKind) {

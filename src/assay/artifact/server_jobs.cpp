@@ -97,8 +97,8 @@ class JobRunner {
     finish(place, {.outcome = Outcome::kCrashed,
                    .stage = begun_[place],
                    .reason_code = "server_lost",
-                   .text = fmt::format("the ahead-of-time server died twice while it made this, "
-                                       "the second time alone; its log is '{}'",
+                   .text = fmt::format("the ahead-of-time server died twice during this job, the "
+                                       "second time with no other job; its log is '{}'",
                                        jobs_.log_file.string()),
                    .result = {}});
     if (++culprits_ < kMostCulprits) {

@@ -39,8 +39,8 @@ struct flock one_name(std::string_view name, short kind) {
 std::unexpected<Error> fail_to_claim(std::string_view doing, const std::filesystem::path& path) {
   const int cause = errno;
   return fail(cause == ENOENT ? ErrorCode::kNotFound : ErrorCode::kUnavailable,
-              fmt::format("cannot {} '{}', which says who uses what: {}", doing, path.string(),
-                          text_from_errno(cause)));
+              fmt::format("cannot {} '{}', which records the users of runs and cache entries: {}",
+                          doing, path.string(), text_from_errno(cause)));
 }
 
 /// False where another holds what is in the way.

@@ -43,7 +43,7 @@ Status check_is_regular(mode_t mode, const stdfs::path& path) {
     return {};
   }
   return fail(ErrorCode::kInvalidArgument,
-              fmt::format("'{}' is a {}, a regular file is needed", path.string(),
+              fmt::format("'{}' is a {}, but a regular file is needed", path.string(),
                           S_ISDIR(mode)    ? "folder"
                           : S_ISFIFO(mode) ? "pipe"
                                            : "device or socket"));
@@ -51,7 +51,7 @@ Status check_is_regular(mode_t mode, const stdfs::path& path) {
 
 std::unexpected<Error> fail_from_size(const stdfs::path& path, std::size_t max_bytes) {
   return fail(ErrorCode::kInvalidArgument,
-              fmt::format("'{}' is larger than the {} that are read of such a file", path.string(),
+              fmt::format("'{}' is larger than the limit of {} for such a file", path.string(),
                           text_from_bytes(static_cast<double>(max_bytes))));
 }
 

@@ -75,8 +75,8 @@ class DocumentBuilder : public nlohmann::json_sax<Json> {
         object.value->get_ref<Json::object_t&>().emplace(std::move(name), nullptr);
     if (!is_new) {
       const auto first = std::ranges::find(object.keys, &entry->first, &Key::name);
-      return refuse(fmt::format("the key '{}' stands twice, in line {} and in line {}; remove one",
-                                entry->first, line_of(first->at), line_of(reached_)));
+      return refuse(fmt::format("duplicate key '{}' in lines {} and {}; remove one", entry->first,
+                                line_of(first->at), line_of(reached_)));
     }
     object.keys.push_back({&entry->first, reached_});
     object.element = &entry->second;

@@ -49,7 +49,7 @@ TEST(Json, RefusesWhatIsNestedTooDeep) {
 
 TEST(Json, NamesAKeyThatStandsTwiceAndBothLines) {
   EXPECT_EQ(message_of("{\"a\": 1,\n \"b\": {\"a\": 2},\n \"a\": 3}"),
-            "x.json: the key 'a' stands twice, in line 1 and in line 3; remove one");
+            "x.json: duplicate key 'a' in lines 1 and 3; remove one");
   EXPECT_TRUE(parse_json(R"([{"a": 1}, {"a": 2}])", "x.json"));
 }
 

@@ -111,7 +111,7 @@ class Reader {
     const auto cost = integer_from(words[positions_]);
     auto& own = costs_.own_by_function[function_];
     if (!cost || *cost < 0 || *cost > std::numeric_limits<std::int64_t>::max() - own) {
-      return fail(ErrorCode::kCorrupt, fmt::format("'{}' is no line of costs", line));
+      return fail(ErrorCode::kCorrupt, fmt::format("'{}' is not a cost line", line));
     }
     own += *cost;
     return {};

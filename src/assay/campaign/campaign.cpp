@@ -104,9 +104,9 @@ class Campaign {
     const auto& plan = request_.settings.launches;
     const double reached = interval_ratio_of(state.levels);
     if (plan.interval_ratio > 0 && reached > plan.interval_ratio) {
-      tools_.listener.on_note(fmt::format(
-          "{}: {} launches give an interval of ±{:.2g} %, where ±{:.2g} % was asked for", label,
-          state.levels.size(), reached * 100, plan.interval_ratio * 100));
+      tools_.listener.on_note(
+          fmt::format("{}: {} launches give an interval of ±{:.2g} %, but ±{:.2g} % was requested",
+                      label, state.levels.size(), reached * 100, plan.interval_ratio * 100));
     }
     return true;
   }

@@ -101,7 +101,8 @@ Result<Reference> keep_engine_reference(const PreparedCase& prepared,
   ASSAY_RETURN_IF_ERROR(cache.adopt(key, folder, kDocument));
   ASSAY_ASSIGN_OR_RETURN(auto kept, cache.find_reference(key));
   if (!kept) {
-    return fail(ErrorCode::kCorrupt, "a reference that was just kept is gone from the cache");
+    return fail(ErrorCode::kCorrupt,
+                "a reference disappeared from the cache right after it was stored");
   }
   return *std::move(kept);
 }

@@ -118,7 +118,8 @@ class CaseEvaluation {
   }
 
   std::string note_of_giver(const std::string& kind) const {
-    std::string note = fmt::format("gives the reference {}, and is not held against itself", kind);
+    std::string note =
+        fmt::format("provides the reference {}, so it is not compared with itself", kind);
     return brought_.differing_elements == 0
                ? note
                : fmt::format(
@@ -169,7 +170,7 @@ class CaseEvaluation {
 
   static std::string why_never_made(const Case& cell, const std::string& kind) {
     if (kind == kFileKind) {
-      return "its inputs bring no expected outputs";
+      return "its inputs come without expected outputs";
     }
     return is_program_file(cell.model) ? "a finished program has no model to compute it from"
                                        : "the recipe does not quantize";
@@ -197,7 +198,7 @@ class CaseEvaluation {
     if (prepared_.pieces) {
       ASSAY_ASSIGN_OR_RETURN(const auto reason, judge_layers_alone(*prepared_.pieces, found));
       if (!reason.empty()) {
-        found.notes.push_back("the layers were not fed exact inputs: " + reason);
+        found.notes.push_back("the layers could not be evaluated on exact inputs: " + reason);
       }
     }
     return attach("attribution", Json(found).dump());

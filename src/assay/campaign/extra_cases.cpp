@@ -30,14 +30,14 @@ const EngineBuild* find_build(const std::vector<EngineBuild>& builds, std::strin
 std::string refusal_of(const Case& cell, const std::vector<EngineBuild>& builds) {
   const auto* build = find_build(builds, cell.engine_build);
   if (build == nullptr) {
-    return fmt::format("unavailable: {} is not installed, and was to give the reference",
+    return fmt::format("unavailable: {}, which provides the reference, is not installed",
                        cell.engine_build);
   }
   const auto formats = formats_of(*build);
   const auto& format = cell.recipe.produces;
   return format.empty() || std::ranges::find(formats, format) != formats.end()
              ? ""
-             : fmt::format("{} does not load {} programs, and gives no reference for them",
+             : fmt::format("{} does not load {} programs, so it cannot provide their reference",
                            build->name, format);
 }
 

@@ -101,8 +101,8 @@ void note_processor(const std::vector<std::string>& cpu_flags, InstructionReport
       cpu_flags, [](std::string_view flag) { return flag.starts_with("avx512"); });
   if (unknown != cpu_flags.end()) {
     report.notes.emplace_back(
-        "valgrind knows no AVX-512 and hides it from the program: kernels for AVX2 were counted, "
-        "not those that were timed on this processor");
+        "valgrind does not support AVX-512 and hides it from the program, so these counts are of "
+        "AVX2 kernels and not of the timed ones");
   }
 }
 
@@ -125,8 +125,8 @@ Result<InstructionReport> count_case(AgentClient& agent, const LaunchOrder& orde
       .functions = functions_of(few.costs, many.costs, more)};
   if (many.threads > 1) {
     report.notes.push_back(
-        fmt::format("{} threads took turns under valgrind: what they spin away while they wait for "
-                    "each other is counted; count with --threads 1",
+        fmt::format("{} threads took turns under valgrind, so the counts include spinning while "
+                    "they wait; use --threads 1",
                     many.threads));
   }
   return report;

@@ -77,8 +77,8 @@ Status Launcher::check_losses() const {
     return {};
   }
   return fail(ErrorCode::kUnavailable,
-              fmt::format("{} launches in a row lost their agent; the last was {}; leave out what "
-                          "ends the agent, or see to the device, and go on with assay run --resume",
+              fmt::format("{} launches in a row lost their agent, the last of them {}; exclude "
+                          "that case or check the device, then resume with assay run --resume",
                           losses_, last_loss_));
 }
 

@@ -221,12 +221,11 @@ std::optional<AotReply> why_not_launched(const PreparedCase& prepared) {
     if (why.stage == Stage::kQuantize || why.reason_code == kInvalidRequest) {
       return why;
     }
-    return AotReply{
-        .outcome = Outcome::kHarnessError,
-        .stage = Stage::kReference,
-        .reason_code = "no_reference",
-        .text = fmt::format("there is no {} reference to take inputs from: {}", kind, why.text),
-        .result = {}};
+    return AotReply{.outcome = Outcome::kHarnessError,
+                    .stage = Stage::kReference,
+                    .reason_code = "no_reference",
+                    .text = fmt::format("no {} reference to take inputs from: {}", kind, why.text),
+                    .result = {}};
   }
   if (!is_made) {
     return prepared.failure;

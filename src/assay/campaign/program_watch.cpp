@@ -36,7 +36,7 @@ std::optional<ProgramWatch::Stamp> ProgramWatch::stamp_of_file(const std::string
 std::string ProgramWatch::find_change(const std::string& path, const ArtifactFile& file) {
   const auto stamp = stamp_of_file(path);
   if (!stamp) {
-    return fmt::format("'{}' changed while it was measured: it is gone", path);
+    return fmt::format("'{}' was removed while it was measured", path);
   }
   const auto known = known_.find(path);
   if (known != known_.end() && known->second == *stamp) {

@@ -38,8 +38,8 @@ Result<EngineBuild> build_for(const std::string& program, const std::vector<Engi
   const auto found = std::ranges::find_if(builds, loads);
   if (found == builds.end()) {
     return fail(ErrorCode::kUnavailable,
-                fmt::format("no installed engine executes '{}', which is to run beside; "
-                            "`assay list engines` shows what is there",
+                fmt::format("no installed engine loads the companion program '{}'; `assay list "
+                            "engines` shows the installed engines",
                             program));
   }
   return *found;

@@ -102,7 +102,7 @@ TEST_F(ApplyScenario, NamesAProgramThatNothingHereExecutes) {
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, ErrorCode::kUnavailable);
   EXPECT_THAT(status.error().message,
-              HasSubstr("no installed engine executes '/models/kws.tflite'"));
+              HasSubstr("no installed engine loads the companion program '/models/kws.tflite'"));
 }
 
 }  // namespace

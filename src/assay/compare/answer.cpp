@@ -66,10 +66,10 @@ std::string text_of_change(const Comparison& comparison, const PairEstimate& loo
 std::string text_of_unconfirmed(const Comparison& comparison, const PairEstimate& look) {
   const auto first = fmt::format("cannot tell: B took {} time than A on {} pairs",
                                  more_or_less(look.ratio), look.pairs);
-  return comparison.confirmation ? fmt::format("{}, but {} on {} fresh ones; run it again", first,
+  return comparison.confirmation ? fmt::format("{}, but {} on {} fresh pairs; run it again", first,
                                                more_or_less(comparison.confirmation->ratio),
                                                comparison.confirmation->pairs)
-                                 : first + ", which no fresh ones confirmed; run it again";
+                                 : first + ", which no fresh pairs confirmed; run it again";
 }
 
 /// A look excludes changes of twice the size that matters; see stats/looks.h.
@@ -87,7 +87,7 @@ std::string text_of_inconclusive(const Comparison& comparison, const PairEstimat
   const auto& all = told_estimate(comparison);
   return fmt::format("cannot tell: B takes {} time than A{} on {} pairs{}", more_or_less(all.ratio),
                      interval_text(all), look.pairs,
-                     more > 0 ? fmt::format("; about {} more pairs would tell", more) : "");
+                     more > 0 ? fmt::format("; about {} more pairs would decide", more) : "");
 }
 
 constexpr double kMostUnsteady = 0.25;
@@ -101,8 +101,8 @@ bool is_too_unsteady(const Comparison& comparison) {
 std::string text_of_doubt(const Comparison& comparison, const std::string& contradiction) {
   if (const auto* canary = find_wrong_canary(comparison)) {
     return fmt::format(
-        "cannot tell: a copy of A took {} time than A itself, so this machine is not fit to "
-        "compare on now",
+        "cannot tell: a copy of A took {} time than A itself, so this machine is too disturbed to "
+        "compare now",
         more_or_less(canary->ratio));
   }
   if (!contradiction.empty()) {

@@ -56,7 +56,7 @@ TEST(Answer, IsInconclusiveWhenAChangeIsNotFoundAgain) {
   slower.confirmation = {.pairs = 20, .ratio = 0.004};
   settle_verdict(slower, "");
   EXPECT_EQ(slower.verdict, ComparisonVerdict::kInconclusive);
-  EXPECT_THAT(slower.text, HasSubstr("on 20 pairs, but 0.40 % more on 20 fresh ones"));
+  EXPECT_THAT(slower.text, HasSubstr("on 20 pairs, but 0.40 % more on 20 fresh pairs"));
 }
 
 TEST(Answer, TrustsNothingOnceACopyOfADiffersFromA) {
@@ -115,7 +115,7 @@ TEST(Answer, SaysHowManyMorePairsWouldTell) {
   auto open = with_look(ComparisonVerdict::kInconclusive, 0.01, -0.05, 0.07);
   open.pairs_needed = 90;
   settle_verdict(open, "");
-  EXPECT_THAT(open.text, HasSubstr("about 70 more pairs would tell"));
+  EXPECT_THAT(open.text, HasSubstr("about 70 more pairs would decide"));
   Comparison none;
   settle_verdict(none, "");
   EXPECT_THAT(none.text, HasSubstr("too few pairs"));

@@ -118,8 +118,8 @@ class Session {
       return {};
     }
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("--duet runs both sides at once, each on cores of its own: give "
-                            "--threads, at most half of the {} cores",
+                fmt::format("--duet runs both sides at once on separate cores; pass --threads with "
+                            "at most half of the {} cores",
                             request_.environment.cpus));
   }
 
@@ -318,11 +318,11 @@ Result<Comparison> find_unfinished_comparison(ResultStore& store, std::string_vi
   if (comparisons.empty()) {
     return fail(
         ErrorCode::kInvalidArgument,
-        fmt::format("run {} is no comparison; `assay run --resume` goes on with others", found.id));
+        fmt::format("run {} is not a comparison; resume it with `assay run --resume`", found.id));
   }
   if (found.finished_unix_ns != 0) {
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("the comparison of run {} came to its end: {}", found.id,
+                fmt::format("the comparison of run {} is already finished: {}", found.id,
                             comparisons.back().text));
   }
   return std::move(comparisons.back());

@@ -52,7 +52,7 @@ Result<std::vector<Launch>> PairRunner::run_interleaved(PairPhase phase, int blo
   const bool has_canary = comparison_.plan.has_canary && phase != PairPhase::kPilot;
   for (const auto& step : block_order(request_.run.seed, block, has_canary)) {
     if (tools_.listener.should_stop()) {
-      return fail(ErrorCode::kTimeout, "stopped before the comparison had its answer");
+      return fail(ErrorCode::kTimeout, "stopped before the comparison reached a verdict");
     }
     PairPlace place{.comparison = comparison_.id,
                     .block = block,
@@ -78,7 +78,7 @@ Result<std::vector<Launch>> PairRunner::run_duets(PairPhase phase, int block) {
   const auto order = block_order(request_.run.seed, block, false);
   for (std::size_t first = 0; first < order.size(); first += 2) {
     if (tools_.listener.should_stop()) {
-      return fail(ErrorCode::kTimeout, "stopped before the comparison had its answer");
+      return fail(ErrorCode::kTimeout, "stopped before the comparison reached a verdict");
     }
     std::array<PairPlace, 2> places;
     for (std::size_t i = 0; i < places.size(); ++i) {

@@ -97,7 +97,7 @@ Status SideRunner::add_canary() {
     stdfs::copy_file(from / file.name, copy, error);
     if (error) {
       return fail(ErrorCode::kExhausted,
-                  fmt::format("cannot copy '{}' for the canary: {}; --no-canary does without",
+                  fmt::format("cannot copy '{}' for the canary: {}; use --no-canary to skip it",
                               (from / file.name).string(), error.message()));
     }
   }
@@ -126,8 +126,8 @@ Result<Attempt> SideRunner::attempt_of(const PreparedCase& prepared) {
     });
     if (found == attempts.end()) {
       return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("{} is not what it was when the comparison began: its program or its "
-                              "engine has changed since; compare anew",
+                  fmt::format("the program or engine of {} has changed since the comparison began; "
+                              "start a new comparison",
                               label_of(prepared.cell)));
     }
     ASSAY_ASSIGN_OR_RETURN(const auto launches, tools_.store.launches_of_attempt(found->id));

@@ -103,8 +103,8 @@ void note_few_launches(StoredComparison& comparison) {
   });
   if (is_few) {
     comparison.notes.emplace_back(
-        "fewer than four launches a side cannot show a change, whatever its size; "
-        "`assay bench --launches 6` or more can");
+        "fewer than four launches a side cannot show a change of any size; use `assay bench "
+        "--launches 6` or more");
   }
 }
 

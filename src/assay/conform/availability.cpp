@@ -59,8 +59,8 @@ Result<std::string> reason_against(ResultStore& store, const std::string& run, c
   if (std::ranges::find(kAnswers, judgement.verdict) != kAnswers.end()) {
     return std::string();
   }
-  return fmt::format("a sum of two vectors, tried first, ends in {}: {}",
-                     name_of(judgement.verdict), judgement.text);
+  return fmt::format("the probe, a sum of two vectors, ends in {}: {}", name_of(judgement.verdict),
+                     judgement.text);
 }
 
 }  // namespace

@@ -180,7 +180,7 @@ void require_delegation(Delegation required, ConformResult& result) {
     return;
   }
   result.verdict = ConformVerdict::kFailDelegation;
-  result.text = fmt::format("delegation is {}, {} is required", name_of(result.delegation),
+  result.text = fmt::format("delegation is {}, but {} is required", name_of(result.delegation),
                             name_of(required));
   if (!result.operators_left.empty()) {
     result.text += fmt::format("; left: {}", fmt::join(result.operators_left, ", "));
@@ -221,8 +221,8 @@ void note_unchanged(const std::map<std::size_t, ConformResult>& unchanged,
                     const ConformRequest& request, ConformReport& report) {
   if (!request.changed_since.empty()) {
     report.notes.push_back(
-        fmt::format("{} of {} results are passes of run {} or before: case, engine, toolchain and "
-                    "machine are the same",
+        fmt::format("{} of {} results are reused passes of run {} or earlier: case, engine, "
+                    "toolchain and machine are unchanged",
                     unchanged.size(), report.results.size(), request.changed_since));
   }
 }
@@ -299,7 +299,7 @@ Result<ConformReport> run_conformance(const ConformRequest& request, const Campa
   apply_lists(plan, report);
   ASSAY_RETURN_IF_ERROR(compare_with_earlier(tools.store, request.earlier_run, report));
   if (judged.is_stopped) {
-    report.notes.emplace_back("the run was stopped before every case was judged");
+    report.notes.emplace_back("the run was stopped before every case had a verdict");
   } else {
     report.run.finished_unix_ns = unix_time_ns();
   }
@@ -327,8 +327,9 @@ Result<ConformReport> read_conform_report(ResultStore& store, const Run& run) {
     }
   }
   if (!newest) {
-    return fail(ErrorCode::kNotFound,
-                fmt::format("run {} holds no report of conformance; assay list runs", run.id));
+    return fail(ErrorCode::kNotFound, fmt::format("run {} has no conformance report; `assay runs "
+                                                  "--purpose conform` lists the runs that have one",
+                                                  run.id));
   }
   newest->run = run;
   return *std::move(newest);

@@ -133,7 +133,7 @@ Judgement judgement_without_table(const Attempt& attempt) {
                          : verdict_of(attempt.outcome, Accuracy::kNotChecked),
       .stage = attempt.stage,
       .reason_code = attempt.reason_code,
-      .text = is_completed ? "there is no reference to hold the outputs against" : attempt.text};
+      .text = is_completed ? "there is no reference to compare the outputs with" : attempt.text};
 }
 
 Result<std::vector<Judgement>> judgements_of_parts(ResultStore& store, const Attempt& attempt,

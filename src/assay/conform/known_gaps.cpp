@@ -158,7 +158,7 @@ void add_stale_excuses(const KnownGaps& gaps, const std::vector<ExcusedCases>& e
     if (passed > 0 && failed == 0 && is_for_us(gaps, excuse)) {
       stale.push_back({.recipe = gaps.recipe,
                        .entry = json_from(excuse.match).dump(),
-                       .why = fmt::format("all {} cases that it means pass", passed)});
+                       .why = fmt::format("all {} matching cases pass", passed)});
     }
   }
 }

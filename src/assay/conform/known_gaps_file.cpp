@@ -112,7 +112,7 @@ ConformVerdict verdict_at(const Node& node) {
   }
   if (!name.empty()) {
     node.complain(
-        fmt::format("'{}' is no verdict of a failure{}", name, suggestion_for(name, names)));
+        fmt::format("'{}' is not the verdict of a failure{}", name, suggestion_for(name, names)));
   }
   return {};
 }
@@ -146,7 +146,7 @@ void check_twins(const Node& document, const std::vector<KnownFailure>& failures
   std::set<std::string> names;
   for (const auto& failure : failures) {
     if (!failure.case_name.empty() && !names.insert(failure.case_name).second) {
-      document.complain(fmt::format("known_failures: '{}' stands there twice", failure.case_name));
+      document.complain(fmt::format("known_failures: duplicate case '{}'", failure.case_name));
     }
   }
 }

@@ -70,9 +70,10 @@ std::string advice_on_pattern(std::string_view pattern) {
   if (meant.empty() && may_be_newer) {
     return "";
   }
-  return fmt::format("no operator fits '{}'; {}{}", pattern,
-                     meant.empty() ? "" : fmt::format("did you mean {}? ", fmt::join(meant, ", ")),
-                     "A name is written in full, aten.add.Tensor, or with stars, 'aten.add*'");
+  return fmt::format(
+      "no operator matches '{}'; {}{}", pattern,
+      meant.empty() ? "" : fmt::format("did you mean {}? ", fmt::join(meant, ", ")),
+      "write a full name, such as aten.add.Tensor, or a pattern, such as 'aten.add*'");
 }
 
 }  // namespace assay

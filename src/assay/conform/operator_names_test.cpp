@@ -16,7 +16,7 @@ TEST(OperatorNames, AreThoseOfTheSuite) {
 
 TEST(OperatorNames, AdviseOnAPatternThatFitsNone) {
   EXPECT_THAT(advice_on_pattern("add"),
-              AllOf(HasSubstr("no operator fits 'add'"), HasSubstr("aten.add.Tensor"),
+              AllOf(HasSubstr("no operator matches 'add'"), HasSubstr("aten.add.Tensor"),
                     HasSubstr("'aten.add*'")));
   EXPECT_THAT(advice_on_pattern("conv*"), HasSubstr("aten.conv"));
   EXPECT_THAT(advice_on_pattern("aten.ad.Tensor"), HasSubstr("aten.add.Tensor"));

@@ -28,7 +28,7 @@ TEST(Unchanged, PassesHoldWhereNothingHasChanged) {
   EXPECT_EQ(verdicts_of(second), verdicts_of(first));
   EXPECT_EQ(second.results[0].unchanged_since, first.run.id);
   EXPECT_EQ(second.results[1].unchanged_since, "");
-  EXPECT_THAT(second.notes, ElementsAre(HasSubstr("7 of 8 results are passes of run")));
+  EXPECT_THAT(second.notes, ElementsAre(HasSubstr("7 of 8 results are reused passes of run")));
   // The run that judged a case is asked, not the one that took its word for it.
   bench.start_again();
   bench.request.changed_since = second.run.id;

@@ -55,10 +55,11 @@ Status prepare_folder(const stdfs::path& folder) {
                     folder.string(), text_from_errno(errno)));
   }
   if (!S_ISDIR(info.st_mode) || info.st_uid != ::geteuid()) {
-    return fail(ErrorCode::kUnavailable,
-                fmt::format("the lock folder '{}' belongs to somebody else; remove it, or set "
-                            "ASSAY_RUNTIME_DIR",
-                            folder.string()));
+    return fail(
+        ErrorCode::kUnavailable,
+        fmt::format(
+            "the lock folder '{}' belongs to another user; remove it, or set ASSAY_RUNTIME_DIR",
+            folder.string()));
   }
   return {};
 }

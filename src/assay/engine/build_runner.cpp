@@ -53,8 +53,8 @@ Result<const Buildable*> find_buildable(std::string_view engine) {
     return found;
   }
   return fail(ErrorCode::kUnsupported,
-              fmt::format("no runner is built for '{}'; one is for executorch and openvino. Any "
-                          "other engine is added by --runner or --file",
+              fmt::format("cannot build a runner for '{}', only for executorch and openvino; add "
+                          "any other engine with --runner or --file",
                           engine));
 }
 
@@ -143,7 +143,7 @@ Result<stdfs::path> find_source_folder() {
     }
   }
   return fail(ErrorCode::kUnavailable,
-              "Assay's source tree is not there; name it with ASSAY_SOURCE_DIR");
+              "Assay's source tree was not found; set ASSAY_SOURCE_DIR to it");
 }
 
 }  // namespace assay

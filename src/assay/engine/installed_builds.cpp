@@ -46,8 +46,8 @@ struct Registry {
 
 std::string text_of_damage(const std::filesystem::path& file, std::string_view what) {
   return fmt::format(
-      "'{}' is damaged ({}); mend it, or delete it and register the engines again "
-      "(assay engine add)",
+      "'{}' is damaged ({}); repair it, or delete it and register the engines again (assay engine "
+      "add)",
       file.string(), what);
 }
 

@@ -14,7 +14,7 @@
 namespace assay {
 namespace {
 
-constexpr const char* kNoPythonRunner = "its runner was not made: build again, by make build";
+constexpr const char* kNoPythonRunner = "its runner was not built; run make build";
 
 std::vector<KnownEngine> read_known_engines() {
   const auto document = parse_json(engine_data("engines.json"), "engines.json");

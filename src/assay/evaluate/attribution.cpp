@@ -154,10 +154,10 @@ std::vector<std::string> notes_of(const Attribution& found) {
                                 sqnr_db_from_noise(is_backend ? *quantization : *backend)));
   }
   if (const auto most = most_of(found.layers, &NoiseParts::quantization); !most.empty()) {
-    notes.push_back("quantization adds most in " + most);
+    notes.push_back("quantization adds most of the error in " + most);
   }
   if (const auto most = most_of(found.layers, &NoiseParts::backend); !most.empty()) {
-    notes.push_back("the backend adds most in " + most);
+    notes.push_back("the backend adds most of the error in " + most);
   }
   return notes;
 }
@@ -196,10 +196,10 @@ Status judge_alone(const LayerOutputs& outputs, Attribution& found) {
     }
   }
   if (const auto worst = worst_of(found.layers, &NoiseParts::quantization); !worst.empty()) {
-    found.notes.push_back("fed exact inputs, quantization is furthest off in " + worst);
+    found.notes.push_back("on exact inputs, the quantization error is largest in " + worst);
   }
   if (const auto worst = worst_of(found.layers, &NoiseParts::backend); !worst.empty()) {
-    found.notes.push_back("fed exact inputs, the backend is furthest off in " + worst);
+    found.notes.push_back("on exact inputs, the backend error is largest in " + worst);
   }
   return {};
 }

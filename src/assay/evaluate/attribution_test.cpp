@@ -75,7 +75,7 @@ TEST_F(AttributionTest, ABadQuantizationRangeIsQuantizationsFaultAtItsLayer) {
   EXPECT_LT(*found.layers[0].added.quantization, 0.001);
   EXPECT_LT(*found.layers[2].added.quantization, 0.01);
   EXPECT_THAT(found.notes[0], StartsWith("the larger part of the error is quantization's"));
-  EXPECT_THAT(found.notes[1], StartsWith("quantization adds most in net.b"));
+  EXPECT_THAT(found.notes[1], StartsWith("quantization adds most of the error in net.b"));
 }
 
 TEST_F(AttributionTest, AWrongKernelIsTheBackendsFaultAtItsLayer) {
@@ -99,7 +99,7 @@ TEST_F(AttributionTest, AWrongKernelIsTheBackendsFaultAtItsLayer) {
   EXPECT_EQ(*found.layers[1].added.backend, 0);
   EXPECT_NEAR(*found.layers[2].added.backend, 0.25, 1e-9);
   EXPECT_THAT(found.notes[0], StartsWith("the larger part of the error is the backend's"));
-  EXPECT_THAT(found.notes.back(), HasSubstr("the backend adds most in net.c (100 %)"));
+  EXPECT_THAT(found.notes.back(), HasSubstr("the backend adds most of the error in net.c (100 %)"));
 }
 
 TEST_F(AttributionTest, WithoutQuantizationTheBackendIsHeldAgainstTheFloatNetwork) {
@@ -142,7 +142,7 @@ TEST_F(AttributionTest, ALayerThatIsFedExactInputsAnswersForItselfAlone) {
   EXPECT_NEAR(*found.layers[1].alone.backend, 0.04, 0.01);
   EXPECT_EQ(found.layers[2].alone.backend, 0);
   EXPECT_THAT(found.notes.back(),
-              StartsWith("fed exact inputs, the backend is furthest off in net.b (14"));
+              StartsWith("on exact inputs, the backend error is largest in net.b (14"));
 }
 
 TEST_F(AttributionTest, RefusesPiecesOfAnotherCount) {

@@ -205,8 +205,9 @@ void decide_numeric(const std::vector<JudgedOutput>& outputs, const std::string&
     table.reason = "the check proves nothing: " + vacuous_control;
   } else if (inseparable != outputs.end()) {
     table.accuracy = Accuracy::kVacuous;
-    table.reason = fmt::format("output {} cannot be told from the output for another input: {}",
-                               inseparable->name, inseparable->separation);
+    table.reason =
+        fmt::format("output {} is not distinguishable from the output for another input: {}",
+                    inseparable->name, inseparable->separation);
   } else {
     table.accuracy = Accuracy::kPass;
     table.reason = "every bound holds: " + joined_with_names(outputs, &JudgedOutput::held);

@@ -185,7 +185,8 @@ TEST(Evaluate, SeparationTellsARightAnswerFromAnotherSamplesUnderALowBound) {
   const auto mixed = samples_of({{12.5F, 20, 26.5F}, {10.5F, 20, 29.5F}});
   const auto doubtful = evaluate(mixed, reference, quantized_defaults());
   EXPECT_EQ(doubtful.accuracy, Accuracy::kVacuous);
-  EXPECT_THAT(doubtful.reason, HasSubstr("cannot be told from the output for another input"));
+  EXPECT_THAT(doubtful.reason,
+              HasSubstr("is not distinguishable from the output for another input"));
 }
 
 TEST(Evaluate, OneSampleHasNoOtherAndSaysSo) {

@@ -140,7 +140,7 @@ Result<Parsed> parse_document(const Json& document) {
       continue;
     }
     if (std::ranges::any_of(value.items(), [](const auto& item) { return is_part(item.key()); })) {
-      return refuse(fmt::format("\"{}\" holds another part; write both side by side", key));
+      return refuse(fmt::format("\"{}\" contains another part; write both at the same level", key));
     }
     auto part = read_flat(value, parsed.flat.why);
     if (!part) {

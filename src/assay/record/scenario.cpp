@@ -52,7 +52,7 @@ Result<std::vector<int>> cores_from_text(const std::string& text) {
   if (!is_list) {
     return fail(
         ErrorCode::kInvalidArgument,
-        fmt::format("'{}' is no list of processors; write \"own\", \"0\" or \"0,2-3\"", text));
+        fmt::format("'{}' is not a list of processors; write \"own\", \"0\" or \"0,2-3\"", text));
   }
   return cores;
 }
@@ -67,8 +67,9 @@ Result<Background> background_from_text(const std::string& text) {
   if ((kind != "cpu" && kind != "memory") || !count) {
     return fail(
         ErrorCode::kInvalidArgument,
-        fmt::format("'{}' is no background; write how much of what, \"cpu:1\" or \"memory:2\"",
-                    text));
+        fmt::format(
+            "'{}' is not a background; write kind and number, such as \"cpu:1\" or \"memory:2\"",
+            text));
   }
   return Background{.kind = kind, .count = *count};
 }

@@ -217,7 +217,7 @@ Result<std::vector<GraphNode>> CaseJudge::list_nodes(const Json& model) {
   ASSAY_ASSIGN_OR_RETURN(const auto reply, ask_toolchain({{"job", "nodes"}, {"model", model}}));
   if (reply.outcome != Outcome::kCompleted) {
     return fail(ErrorCode::kUnsupported,
-                "the model cannot be taken apart, and so not be reduced: " + reply.text);
+                "the model cannot be split, so it cannot be reduced: " + reply.text);
   }
   std::vector<GraphNode> nodes;
   for (const auto& node : reply.result.value("nodes", Json::array())) {

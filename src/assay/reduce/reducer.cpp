@@ -34,8 +34,9 @@ class Reducer {
     ASSAY_ASSIGN_OR_RETURN(const auto findings, judge_all({first}));
     found_.first = {.what = "the case itself", .candidate = first, .finding = findings.front()};
     if (!does_fail(found_.first.finding)) {
-      return fail(ErrorCode::kNotFound, fmt::format("there is nothing to reduce, the case is {}",
-                                                    text_of_finding(found_.first.finding)));
+      return fail(ErrorCode::kNotFound,
+                  fmt::format("nothing to reduce: the verdict of the case is {}",
+                              text_of_finding(found_.first.finding)));
     }
     bool is_smaller = true;
     while (is_smaller && found_.stopped_by == "minimal") {

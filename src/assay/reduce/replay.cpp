@@ -47,7 +47,7 @@ Result<ReduceReplay> ReduceReplay::open(const std::filesystem::path& path,
   }
   if (!is_begun_replay(content)) {
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("'{}' is no replay file; name another", path.string()));
+                fmt::format("'{}' is not a replay file; name another", path.string()));
   }
   const auto whole = content.rfind('\n') + 1;  // npos + 1 is 0: no line is whole.
   content.resize(whole);
@@ -74,7 +74,7 @@ Status ReduceReplay::read(const std::string& content, const std::string& subject
     const auto where = fmt::format("'{}', line {}", path_.string(), ++number);
     auto parsed = parse_json(line, where);
     if (!parsed || !parsed->is_object()) {
-      return fail(ErrorCode::kCorrupt, where + " is no line of a replay file; remove the file");
+      return fail(ErrorCode::kCorrupt, where + " is not a line of a replay file; remove the file");
     }
     if (number == 1) {
       if (parsed->value("subject", "") != subject) {

@@ -152,9 +152,10 @@ std::vector<std::string> attribution_lines(const Attribution& attribution) {
   auto lines = attribution.notes;
   const auto shown = worst_layers(attribution).size();
   if (shown < attribution.layers.size()) {
-    lines.push_back(fmt::format(
-        "{} of {} layers are shown: those that add most, and those that are furthest off alone",
-        shown, attribution.layers.size()));
+    lines.push_back(
+        fmt::format("{} of {} layers are shown: those that add the most error, and those with the "
+                    "largest error alone",
+                    shown, attribution.layers.size()));
   }
   return lines;
 }

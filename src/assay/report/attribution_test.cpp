@@ -60,8 +60,8 @@ TEST(AttributionTable, ShowsALayerThatIsOffAloneThoughItAddsNothing) {
 TEST(AttributionLines, SayHowManyLayersAreShown) {
   EXPECT_THAT(attribution_lines(attributed_sample()),
               ElementsAre("a note",
-                          "2 of 3 layers are shown: those that add most, and those "
-                          "that are furthest off alone"));
+                          "2 of 3 layers are shown: those that add the most error, and those "
+                          "with the largest error alone"));
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ std::vector<std::pair<std::string, std::vector<std::string>>> lists_of(const Con
                          ? std::string("Changes")
                          : fmt::format("Changes since run {}", report.earlier_run);
   return {{"Findings", lines_of_findings(report)},
-          {"Known gaps to strike off", lines_of_stale(report)},
+          {"Known gaps to remove", lines_of_stale(report)},
           {"Expected failures",
            lines_of_expected(report, is_brief ? kBriefNames : report.results.size())},
           {since, lines_of_changes(report)},

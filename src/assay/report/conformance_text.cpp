@@ -168,7 +168,7 @@ std::string title_of(const ConformResult& result) {
 
 std::string text_of_finding(const ConformResult& result) {
   if (result.known == KnownGap::kUnexpectedPass) {
-    return "passes, though it is listed: " + printable(result.known_reason);
+    return "passes although it is listed as a known gap: " + printable(result.known_reason);
   }
   const bool has_stage = result.stage != Stage::kNone && result.stage != Stage::kDone;
   return printable(fmt::format("{}{}: {}", name_of(result.verdict),
@@ -200,7 +200,7 @@ std::vector<std::string> lines_of_stale(const ConformReport& report) {
   std::vector<std::string> lines;
   lines.reserve(report.stale.size());
   for (const auto& stale : report.stale) {
-    lines.push_back(printable(fmt::format("{} {}: {}; assay conform --update-known strikes it off",
+    lines.push_back(printable(fmt::format("{} {}: {}; `assay conform --update-known` removes it",
                                           stale.recipe, stale.entry, stale.why)));
   }
   return lines;
@@ -282,8 +282,8 @@ std::vector<std::string> notes_of(const ConformReport& report) {
     }
   }
   if (!unlike.empty()) {
-    notes.push_back(fmt::format("pass alone, and did not in a program with others: {}",
-                                fmt::join(unlike, ", ")));
+    notes.push_back(
+        fmt::format("pass alone but failed in a joint program: {}", fmt::join(unlike, ", ")));
   }
   return notes;
 }

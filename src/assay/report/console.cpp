@@ -67,7 +67,7 @@ void add_main_table(TextPage& page, const RunSummary& summary) {
   page.blank();
   const auto dropped = page.table(table);
   if (!dropped.empty()) {
-    page.line(fmt::format("No room for: {}. A wider terminal, csv or html shows them.",
+    page.line(fmt::format("Columns that did not fit: {}. A wider terminal, csv or html shows them.",
                           fmt::join(dropped, ", ")),
               2);
   }

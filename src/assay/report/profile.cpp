@@ -143,7 +143,7 @@ std::string slowdown_text(const ProfileBreakdown& breakdown) {
       fmt::format("{} a profiled inference ({} in one launch)",
                   text_from_duration_ns(breakdown.execute_ns), breakdown.iterations);
   if (!breakdown.timed_ns) {
-    return profiled + "; there is no timed pass to lay it against";
+    return profiled + "; there is no timed pass to compare it with";
   }
   auto both = fmt::format(
       "{}, {} a timed one ({})", profiled, text_from_duration_ns(*breakdown.timed_ns),

@@ -142,7 +142,7 @@ TEST(Console, FitsTheWidthAtAnySize) {
 
 TEST(Console, SaysWhichColumnsFoundNoRoom) {
   EXPECT_THAT(written("console", sample_summary(), {.width_columns = 80}),
-              HasSubstr("No room for: mean"));
+              HasSubstr("Columns that did not fit: mean"));
   EXPECT_THAT(written("console", sample_summary(), {.width_columns = 250}),
               Not(HasSubstr("No room")));
 }

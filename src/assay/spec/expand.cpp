@@ -173,13 +173,13 @@ Status Expander::check_devices() const {
     const auto& name = spec_.devices[i];
     const auto where = fmt::format("{}: devices[{}]", spec_.origin, i);
     if (std::ranges::find(known, name) == known.end()) {
-      return fail(ErrorCode::kInvalidArgument, fmt::format("{}: there is no device '{}'{}", where,
-                                                           name, suggestion_for(name, known)));
+      return fail(ErrorCode::kInvalidArgument, fmt::format("{}: unknown device '{}'{}", where, name,
+                                                           suggestion_for(name, known)));
     }
     const auto end = spec_.devices.begin() + static_cast<std::ptrdiff_t>(i);
     if (std::find(spec_.devices.begin(), end, name) != end) {
       return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("{}: '{}' stands there twice, and is one machine", where, name));
+                  fmt::format("{}: duplicate device '{}'", where, name));
     }
   }
   return {};
@@ -285,7 +285,7 @@ Status Expander::check_size() const {
     return {};
   }
   return fail(ErrorCode::kInvalidArgument,
-              fmt::format("{}: the matrix has {:.0f} cells, the limit is {}; take values away",
+              fmt::format("{}: the matrix has {:.0f} cells, but the limit is {}; remove values",
                           spec_.origin, cells, kMaxCells));
 }
 
@@ -386,8 +386,8 @@ void Expander::drop_repeated() {
       cases.push_back(std::move(cell));
       places.push_back(std::move(places_[i]));
     } else {
-      expansion_.warnings.push_back(fmt::format(
-          "{}: '{}' stands in the matrix twice and is run once", spec_.origin, label_of(cell)));
+      expansion_.warnings.push_back(fmt::format("{}: '{}' occurs in the matrix twice and runs once",
+                                                spec_.origin, label_of(cell)));
     }
   }
   expansion_.cases = std::move(cases);
@@ -396,8 +396,8 @@ void Expander::drop_repeated() {
 
 void Expander::warn_of_idle_rules() {
   for (const auto rule : exclusion_.idle_rules()) {
-    expansion_.warnings.push_back(fmt::format(
-        "{}: exclude[{}] matches no cell; mend it or take it away", spec_.origin, rule));
+    expansion_.warnings.push_back(
+        fmt::format("{}: exclude[{}] matches no cell; correct or remove it", spec_.origin, rule));
   }
 }
 
@@ -415,10 +415,10 @@ Status Expander::check_count() const {
     return {};
   }
   const auto* advice = spec_.expand == Expand::kPairwise ? "" : "set \"expand\": \"pairwise\", ";
-  return fail(ErrorCode::kInvalidArgument,
-              fmt::format("{}: {} cases, the limit is {}; take values away, {}or raise "
-                          "\"max_cases\"",
-                          spec_.origin, count, spec_.max_cases, advice));
+  return fail(
+      ErrorCode::kInvalidArgument,
+      fmt::format("{}: {} cases exceed the limit of {}; remove values, {}or raise \"max_cases\"",
+                  spec_.origin, count, spec_.max_cases, advice));
 }
 
 }  // namespace

@@ -229,11 +229,11 @@ TEST_F(ExpandSpec, RefusesAnUnknownEngineByName) {
 TEST_F(ExpandSpec, RefusesADeviceThatIsNotThereOrThereTwice) {
   const auto absent = error_of({{"devices", {"local", "adb:pixel8"}}});
   EXPECT_EQ(absent.code, ErrorCode::kInvalidArgument);
-  EXPECT_EQ(absent.message, "x.json: devices[1]: there is no device 'adb:pixel8'; known: local");
+  EXPECT_EQ(absent.message, "x.json: devices[1]: unknown device 'adb:pixel8'; known: local");
   EXPECT_THAT(error_of({{"devices", {"lokal"}}}).message, HasSubstr("did you mean 'local'?"));
   const auto twice = error_of({{"devices", {"local", "local"}}});
   EXPECT_EQ(twice.code, ErrorCode::kInvalidArgument);
-  EXPECT_THAT(twice.message, HasSubstr("devices[1]: 'local' stands there twice"));
+  EXPECT_THAT(twice.message, HasSubstr("devices[1]: duplicate device 'local'"));
 }
 
 TEST_F(ExpandSpec, TellsModelsOfOneNameApart) {
@@ -294,7 +294,8 @@ TEST_F(ExpandSpec, ExcludesByModelEngineAndDevice) {
 TEST_F(ExpandSpec, CountsBeforeItRuns) {
   const auto error = error_of({{"options", {{"a", {1, 2, 3}}, {"b", {1, 2}}}}, {"max_cases", 5}});
   EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
-  EXPECT_THAT(error.message, AllOf(HasSubstr("6 cases, the limit is 5"), HasSubstr("pairwise")));
+  EXPECT_THAT(error.message,
+              AllOf(HasSubstr("6 cases exceed the limit of 5"), HasSubstr("pairwise")));
   Json options = Json::object();
   for (const auto* name : {"a", "b", "c", "d", "e", "f", "g"}) {
     options[name] = {1, 2, 3, 4, 5, 6, 7, 8};
@@ -319,7 +320,7 @@ TEST_F(ExpandSpec, RunsWhatStandsTwiceOnce) {
   const auto expansion =
       expansion_of({{"models", {"torchvision:resnet18", "torchvision:resnet18"}}});
   EXPECT_THAT(expansion.cases, SizeIs(1));
-  EXPECT_THAT(expansion.warnings, ElementsAre(HasSubstr("stands in the matrix twice")));
+  EXPECT_THAT(expansion.warnings, ElementsAre(HasSubstr("occurs in the matrix twice")));
 }
 
 TEST_F(ExpandSpec, SaysWhereAMissingFileComesFrom) {

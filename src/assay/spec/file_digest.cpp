@@ -20,10 +20,9 @@ Result<std::string> digest_file(const std::string& file, const std::string& wher
     return fail(digest.error().code, fmt::format("{}: {}{}", where, digest.error().message, hint));
   }
   if (!promised.sha256.empty() && *digest != promised.sha256) {
-    return fail(ErrorCode::kCorrupt,
-                fmt::format("{}: '{}' has SHA-256 {}, the spec says {}; fetch it again or mend the "
-                            "spec",
-                            where, file, *digest, promised.sha256));
+    return fail(ErrorCode::kCorrupt, fmt::format("{}: '{}' has SHA-256 {}, but the spec says {}; "
+                                                 "fetch the file again or correct the spec",
+                                                 where, file, *digest, promised.sha256));
   }
   return digest;
 }

@@ -74,7 +74,7 @@ std::vector<SpecEngine> read_engines(const Node& node) {
       item.complain("must be an engine's name, or name@build, such as \"executorch@1.5.1\"");
     }
     if (!seen.insert(text).second) {
-      item.complain(fmt::format("engine '{}' stands here twice", text));
+      item.complain(fmt::format("duplicate engine '{}'", text));
     }
   }
   return engines;

@@ -54,7 +54,7 @@ TEST(SpecErrors, SuggestNames) {
   EXPECT_THAT(message_with("models", R"(["qqqq"])"), HasSubstr("library:name"));
   EXPECT_THAT(message_with("models", R"(["torchvision:resnt18"])"),
               HasSubstr("models[0]: torchvision "));
-  EXPECT_THAT(message_with("models", R"(["file:net"])"), HasSubstr("no kind of file"));
+  EXPECT_THAT(message_with("models", R"(["file:net"])"), HasSubstr("unknown kind of file"));
   EXPECT_EQ(message_with("recipes", R"(["executorch/xnnpack-fp23"])"),
             "x.json: recipes[0]: unknown recipe 'executorch/xnnpack-fp23'; did you mean "
             "'executorch/xnnpack-fp32'?");
@@ -112,9 +112,9 @@ TEST(SpecErrors, NameWrongTypes) {
   EXPECT_THAT(message_with("options", R"({"threads": [1, 1]})"), HasSubstr("twice"));
   EXPECT_THAT(message_with("devices", "[]"), HasSubstr("\"devices\" is empty"));
   EXPECT_THAT(message_with("engines", R"(["executorch@"])"), HasSubstr("engines[0]: must be"));
-  EXPECT_THAT(message_with("engines", R"(["executorch", "executorch"])"), HasSubstr("twice"));
+  EXPECT_THAT(message_with("engines", R"(["executorch", "executorch"])"), HasSubstr("duplicate"));
   EXPECT_THAT(message_with("recipes", R"(["executorch/portable", "executorch/portable"])"),
-              HasSubstr("recipes[1]: recipe 'executorch/portable' stands here twice"));
+              HasSubstr("recipes[1]: duplicate recipe 'executorch/portable'"));
   EXPECT_THAT(message_with("recipes", R"([{"lowering": {}}])"), HasSubstr("needs a \"name\""));
   EXPECT_THAT(message_with("recipes", R"([{"name": "m"}])"), HasSubstr("needs a \"lowering\""));
   EXPECT_THAT(message_with("exclude", "[{}]"), HasSubstr("would exclude every case"));
@@ -192,12 +192,12 @@ TEST(SpecErrors, NameWrongConditions) {
       {R"({"streams": 0})", "scenario.streams: must be"},
       {R"({"streams": [1, 99]})", "scenario.streams[1]: 99 streams are more than 64"},
       {R"({"page_cache": "hot"})", "unknown state of the page cache 'hot'"},
-      {R"({"cores": "0,b"})", "'0,b' is no list of processors"},
-      {R"({"cores": "3-1"})", "'3-1' is no list of processors"},
+      {R"({"cores": "0,b"})", "'0,b' is not a list of processors"},
+      {R"({"cores": "3-1"})", "'3-1' is not a list of processors"},
       {R"({"background": "disk:1"})", "'disk:1' is no background"},
       {R"({"background": "cpu:0"})", "'cpu:0' is no background"},
       {R"({"cool_below": "45"})", "a temperature in degrees Celsius"},
-      {R"({"beside": "torchvision:resnet18"})", "is no finished program"},
+      {R"({"beside": "torchvision:resnet18"})", "is not a finished program"},
       {R"({"gaps": "5ms"})", "unknown key 'gaps'"},
       {R"({"gap": []})", "scenario.gap: is empty"}};
   for (const auto& [scenario, message] : wrong) {

@@ -165,10 +165,9 @@ std::string read_reference(const Node& node, const SpecContext& context) {
   if (ref.starts_with(kFilePrefix)) {
     ref.erase(0, kFilePrefix.size());
     if (!find_model_file(ref)) {
-      node.complain(
-          fmt::format("'{}' is no kind of file that is known; known: file.py:factory, "
-                      ".pt2, .onnx, .tflite, .pte, .bpte",
-                      ref));
+      node.complain(fmt::format(
+          "unknown kind of file '{}'; known: file.py:factory, .pt2, .onnx, .tflite, .pte, .bpte",
+          ref));
     }
   }
   if (find_model_file(ref)) {

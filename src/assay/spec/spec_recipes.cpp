@@ -101,8 +101,8 @@ std::vector<Recipe> read_recipes(const Node& node, const SpecContext& context) {
     }
     recipes.push_back(is_inline ? read_inline(item, context) : read_preset(item, context));
     if (!names.insert(recipes.back().name).second) {
-      item.complain(fmt::format("recipe '{}' stands here twice; give one another name or drop it",
-                                recipes.back().name));
+      item.complain(
+          fmt::format("duplicate recipe '{}'; rename or remove one", recipes.back().name));
     }
   }
   return recipes;

@@ -111,7 +111,8 @@ Json read_beside(const Node& node, const SpecContext& context) {
   }
   if (!find_program_format(text)) {
     node.complain(fmt::format(
-        "'{}' is no finished program; `assay aot MODEL --recipe … --out FOLDER` makes one", text));
+        "'{}' is not a finished program; `assay aot MODEL --recipe … --out FOLDER` builds one",
+        text));
   }
   return (context.folder / text).lexically_normal().string();
 }

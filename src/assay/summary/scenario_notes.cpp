@@ -50,12 +50,11 @@ std::string note_of_page_cache(std::span<const Launch> launches) {
   for (const auto& launch : launches) {
     most = std::max(most, launch.before.cached_ratio.value_or(0));
   }
-  return most <= kColdRatio
-             ? ""
-             : fmt::format(
-                   "up to {:.0f} % of the program's files were in the page cache, which was "
-                   "to be cold; something else keeps them there",
-                   most * 100);
+  return most <= kColdRatio ? ""
+                            : fmt::format(
+                                  "up to {:.0f} % of the program's files were in the page cache "
+                                  "although it should be cold; another process keeps them there",
+                                  most * 100);
 }
 
 }  // namespace

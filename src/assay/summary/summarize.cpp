@@ -117,7 +117,7 @@ void decide_outcome(const CaseRows& rows, CaseSummary& summary) {
     summary.text =
         attempt.is_finished
             ? attempt.text
-            : "the run was stopped before this case was done; go on with assay run --resume";
+            : "the run was stopped before this case finished; resume with assay run --resume";
     if (summary.outcome != Outcome::kCompleted) {
       const auto& launches = rows.launches.at(pass);
       summary.last_words = launches.empty() ? "" : launches.back().end.last_words;
@@ -320,7 +320,7 @@ Result<CaseSummary> summarize_case(const CaseRows& rows, const Reproduction& how
   if (summary.verdict == Verdict::kPass && lacks_comparison(rows)) {
     summary.verdict = Verdict::kInconclusive;
     if (rows.tables.empty() && summary.text.empty()) {
-      summary.text = "evaluated, and held against no reference";
+      summary.text = "evaluated, but compared with no reference";
     }
   }
   if (summary.profile) {

@@ -34,8 +34,7 @@ std::string reason_of(const TimingEvidence& evidence, Timing timing, bool is_exp
                                            : "more iterations or a quieter machine may help");
   }
   if (evidence.is_below_clock) {
-    return "the inferences took no time by the engine's clock, which moves in too large steps; a "
-           "finer clock can tell";
+    return "all inferences took 0 s on the engine's clock, whose steps are too large";
   }
   if (evidence.launches < kFewestLaunches) {
     return fmt::format("{} launch{} cannot show how far launches differ; three or more can",

@@ -53,7 +53,7 @@ bool said_bye(const wire::FrameSequence& answers) {
 std::string last_line_of(const ProcessEnd& end) {
   const auto words = trimmed(end.last_words);
   const auto line = trimmed(words.substr(words.rfind('\n') + 1));
-  return line.empty() ? std::string{} : fmt::format("; its last words: {}", line);
+  return line.empty() ? std::string{} : fmt::format("; its last line on stderr: {}", line);
 }
 
 /// What the supervisor did to it.

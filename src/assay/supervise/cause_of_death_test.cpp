@@ -60,7 +60,8 @@ TEST(CauseOfDeath, IsTheSignalInTheStageItWasIn) {
   EXPECT_EQ(cause.outcome, Outcome::kCrashed);
   EXPECT_EQ(cause.stage, Stage::kSteady);
   EXPECT_EQ(cause.reason_code, "SIGSEGV");
-  EXPECT_THAT(cause.text, HasSubstr("in stage steady; its last words: Address not mapped"));
+  EXPECT_THAT(cause.text,
+              HasSubstr("in stage steady; its last line on stderr: Address not mapped"));
 }
 
 TEST(CauseOfDeath, BeforeAnyStageIsAtTheStart) {

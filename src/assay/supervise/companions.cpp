@@ -92,14 +92,14 @@ class Companions::Process {
       }
       if (monotonic_ns() >= end_ns) {
         return fail(ErrorCode::kUnavailable,
-                    fmt::format("'{}' was to run beside, but was not at work after a minute: {}",
-                                name_, words_.text()));
+                    fmt::format("the companion '{}' did not start within a minute: {}", name_,
+                                words_.text()));
       }
       exchange(kPollMs);
       if (output_.size() > kMaxStartBytes) {
         return fail(ErrorCode::kUnavailable,
-                    fmt::format("'{}' was to run beside, but wrote {} MiB to its stdout before it "
-                                "told that it is at work",
+                    fmt::format("the companion '{}' wrote {} MiB to its stdout before it reported "
+                                "that it is running",
                                 name_, kMaxStartBytes >> 20));
       }
     }
@@ -119,7 +119,7 @@ class Companions::Process {
     exchange(0);
     const std::scoped_lock lock(mutex_);
     const auto words = words_.text();
-    return fmt::format("'{}' was to run beside, but ended{}{}", name_, words.empty() ? "" : ": ",
+    return fmt::format("the companion '{}' ended too early{}{}", name_, words.empty() ? "" : ": ",
                        words);
   }
 

@@ -53,7 +53,7 @@ TEST(Companions, ThatEndAreTold) {
   const auto companions = Companions::start({{.argv = {"/bin/sh", "-c", "echo no luck >&2"}}});
   ASSERT_FALSE(companions);
   EXPECT_EQ(companions.error().code, ErrorCode::kUnavailable);
-  EXPECT_THAT(companions.error().message, HasSubstr("'/bin/sh' was to run beside, but ended"));
+  EXPECT_THAT(companions.error().message, HasSubstr("the companion '/bin/sh' ended too early"));
   EXPECT_THAT(companions.error().message, HasSubstr("no luck"));
 }
 
@@ -112,7 +112,7 @@ TEST(Spawn, TellsOfACompanionThatDied) {
   request.surroundings.companions = {{.argv = {"/bin/sh", "-c", script}}};
   const auto result = spawn_and_wait(request);
   ASSERT_TRUE(result) << result.error().message;
-  EXPECT_THAT(result->companion_failure, HasSubstr("'/bin/sh' was to run beside, but ended"));
+  EXPECT_THAT(result->companion_failure, HasSubstr("the companion '/bin/sh' ended too early"));
 }
 
 TEST(Spawn, TellsHowMuchOfItsFilesIsCached) {

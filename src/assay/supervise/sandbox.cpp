@@ -234,8 +234,8 @@ Result<Sandbox> Sandbox::prepare(const SandboxRequest& request, const std::strin
   sandbox.report_ = report_from(abilities, request.mode);
   if (request.mode == SandboxMode::kRequired && !sandbox.report_.missing.empty()) {
     return fail(ErrorCode::kUnavailable,
-                fmt::format("the sandbox is required, and this kernel cannot enforce: {}; take "
-                            "--sandbox=on to run without, or another machine",
+                fmt::format("the sandbox is required, but this kernel cannot enforce {}; use "
+                            "--sandbox=on to run without it, or another machine",
                             fmt::join(sandbox.report_.missing, ", ")));
   }
   sandbox.has_namespaces_ = abilities.namespaces_error == 0;

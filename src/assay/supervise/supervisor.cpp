@@ -69,7 +69,7 @@ Status Supervisor::run() {
   drain();
   result_.end.last_words = words_.text();
   if (is_cancelled_) {
-    return fail(ErrorCode::kUnavailable, "cancelled: whoever asked for this process is gone");
+    return fail(ErrorCode::kUnavailable, "cancelled: the requesting process has ended");
   }
   return {};
 }

@@ -134,9 +134,9 @@ TEST(Safetensors, RefusesDuplicateNamesAndFields) {
   expect_refused(
       R"({"x":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},
           "x":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})",
-      1, "'x' stands twice");
+      1, "duplicate key 'x'");
   expect_refused(R"({"x":{"dtype":"U8","shape":[1],"shape":[1],"data_offsets":[0,1]}})", 1,
-                 "'shape' stands twice");
+                 "duplicate key 'shape'");
 }
 
 TEST(Safetensors, RefusesWhatIsNotAHeader) {

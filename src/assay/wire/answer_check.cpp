@@ -105,11 +105,12 @@ Status check_output_names(const std::vector<NamedTensor>& tensors, int samples,
       }
     }
   }
-  return names.empty() ? Status()
-                       : fail(ErrorCode::kCorrupt,
-                              fmt::format("the outputs have '{}', which nobody asked for: the "
-                                          "program reports {} outputs, {} samples were asked for",
-                                          *names.begin(), outputs, samples));
+  return names.empty()
+             ? Status()
+             : fail(ErrorCode::kCorrupt,
+                    fmt::format("the outputs contain '{}', which was not requested: the program "
+                                "reports {} outputs, and {} samples were requested",
+                                *names.begin(), outputs, samples));
 }
 
 }  // namespace
@@ -123,7 +124,7 @@ Status check_answers(std::span<const Frame> answers, std::span<const Frame> requ
     const auto asked = std::ranges::find(requests, answer.request, &Frame::request);
     if (asked == requests.end()) {
       return fail(ErrorCode::kCorrupt,
-                  fmt::format("there is an answer of type {} to request {}, which nobody made",
+                  fmt::format("there is an answer of type {} to request {}, which was never sent",
                               static_cast<int>(answer.type), answer.request));
     }
     if (answer.type != asked->type && answer.type != MessageType::kError) {

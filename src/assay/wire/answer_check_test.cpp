@@ -246,7 +246,7 @@ TEST(InferCheck, WantsEachOutputOfEachSampleAndNothingElse) {
   EXPECT_THAT(complaint_about({}, honest), HasSubstr("0 bytes are too few"));
   EXPECT_THAT(complaint_about(outputs_named({"0.0", "0.1", "1.1"}), honest), HasSubstr("no '1.0'"));
   EXPECT_THAT(complaint_about(outputs_named({"0.0", "0.1", "1.0", "1.1", "1.2"}), honest),
-              HasSubstr("'1.2', which nobody asked for"));
+              HasSubstr("'1.2', which was not requested"));
   EXPECT_THAT(complaint_about(all, {.samples = 1, .repeat = 2}),
               HasSubstr("samples is 1, where 2"));
   EXPECT_THAT(complaint_about(all, {.samples = 2, .repeat = 1}), HasSubstr("repeat is 1, where 2"));

@@ -60,10 +60,11 @@ Status check_program_file(const std::filesystem::path& path) {
     return fail(ErrorCode::kUnavailable, fmt::format("{}: cannot be read", path.string()));
   }
   if (size < kHeadBytes || std::string_view(head.data() + 4, 2) != "ET") {
-    return fail(ErrorCode::kCorrupt,
-                fmt::format("{} ({} bytes) is no ExecuTorch program: the identifier 'ET' is not at "
-                            "byte 4",
-                            path.string(), size));
+    return fail(
+        ErrorCode::kCorrupt,
+        fmt::format(
+            "{} ({} bytes) is not an ExecuTorch program: the identifier 'ET' is not at byte 4",
+            path.string(), size));
   }
   if (const auto expected = expected_bytes(head); size < expected) {
     return fail(ErrorCode::kCorrupt, fmt::format("{} is truncated: {} bytes of {}; make it again",

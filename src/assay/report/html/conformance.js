@@ -219,7 +219,7 @@ function staleSection() {
   return h(
     "section",
     {},
-    h("h2", {}, "Known gaps to strike off"),
+    h("h2", {}, "Known gaps to remove"),
     simpleTable(
       "Entries of the lists that this run speaks against",
       [
