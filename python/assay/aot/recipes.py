@@ -60,7 +60,7 @@ def preset_document() -> dict[str, Any]:
 
 @reading("the recipe")
 def recipe_from_json(document: Mapping[str, Any] | str) -> Recipe:
-    """Reads RECIPE of docs/contracts/aot.md, or the name of a preset.
+    """Reads RECIPE of docs/reference/recipes.md, or the name of a preset.
 
     Raises:
         RequestError: an unknown name, key, engine, flow or product.
