@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+import textwrap
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
@@ -77,13 +78,14 @@ def summary_of(document: dict[str, Any], counted: Sequence[Result]) -> str:
     changed = sum(len(result.changed) for result in counted)
     seen = changed - sum(len(result.missed) for result in counted)
     operators = {mutant["operator"] for mutant in document["mutants"]}
-    return (
+    text = (
         f"{document['date']}, torch {document['torch']}: **{percent(found, len(counted))}**, "
         f"{found} of the {len(counted)} mutants that change anything, in {document['cases']} "
         f"cases of {len(operators)} operators and {document['launches']} launches. Case by case, "
         f"{seen} of {changed} changed answers did not pass ({percent(seen, changed)}). "
         f"{len(document['not_sound'])} cases do not pass without a fault either and were left out."
     )
+    return textwrap.fill(text, 120)
 
 
 def page_of(document: dict[str, Any]) -> str:
