@@ -11,6 +11,8 @@ echo "check: ruff, mypy"
 .venv/bin/mypy --no-error-summary
 echo "check: layers"
 .venv/bin/python tools/check_layers.py
+echo "check: prose"
+.venv/bin/python tools/check_prose.py
 .venv/bin/cmake --preset lint >/dev/null
 echo "check: clang-tidy (only what changed since it last passed)"
 tools/lint_changed.py

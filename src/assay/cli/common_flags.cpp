@@ -346,7 +346,7 @@ void RunFlags::declare(CLI::App& app) {
                "Rebuild the artifacts and report whether their bytes changed");
   app.add_option("--label", labels, "Label to store with the run, such as commit=abc");
   declare_libraries(app);
-  app.add_option("--only", only, "Run only the cases whose label or key contains TEXT");
+  app.add_option("--only", only, "Run only the cases whose label or key contains SUBSTRING");
   app.add_option("--launch-timeout", launch_timeout,
                  "Kill a runner after this long, such as 30s [default: time budget plus 10 min]");
   app.add_option(

@@ -16,7 +16,7 @@ void RunFilterFlags::declare(CLI::App& app) {
   app.add_option("--label", labels, "Select runs with this label: KEY=VALUE, or KEY for any value");
   app.add_option("--purpose", purpose,
                  "Select runs of this verb (bench, compare, …) or purpose (measure)");
-  app.add_option("--model", model, "Select runs of a model whose name contains TEXT");
+  app.add_option("--model", model, "Select runs of a model whose name contains SUBSTRING");
 }
 
 Result<RunFilter> RunFilterFlags::filter(int limit) const {

@@ -200,7 +200,7 @@ std::vector<std::string> lines_of_stale(const ConformReport& report) {
   std::vector<std::string> lines;
   lines.reserve(report.stale.size());
   for (const auto& stale : report.stale) {
-    lines.push_back(printable(fmt::format("{} {}: {}; `assay conform --update-known` removes it",
+    lines.push_back(printable(fmt::format("{} {}: {}; assay conform --update-known removes it",
                                           stale.recipe, stale.entry, stale.why)));
   }
   return lines;
