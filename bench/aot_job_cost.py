@@ -3,8 +3,8 @@
     python bench/aot_job_cost.py [--rounds 5] RECIPE...
 
 Each recipe's jobs run twice over, in turn: in a server as it is, and in one in which torch is not
-made quicker (assay.aot.quicker) and nothing is remembered of what children import
-(assay.aot.imports). Prints the medians of their stages' sums in seconds and the ratio.
+made faster (server/torch_caching.py) and modules that jobs imported are not kept
+(server/preimports.py). Prints the medians of their stages' sums in seconds and the ratio.
 """
 
 import argparse
@@ -17,9 +17,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-IMPORTS = "import sys; from assay.aot import quicker, server; "
+IMPORTS = "import sys; from assay.toolchain.server import server, torch_caching; "
 RUN = "sys.exit(server.main(['--jobs', '1']))"
-PLAIN = "quicker._prepare = lambda quicken: None; server.bring_in = lambda names: None; "
+PLAIN = "torch_caching._prepare = lambda quicken: None; server.bring_in = lambda names: None; "
 """Makes nothing quicker."""
 
 TENSOR = {"dtype": "float32", "shape": [4, 4]}

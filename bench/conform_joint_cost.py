@@ -17,9 +17,9 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from assay.aot.build import build
-from assay.aot.stages import StageLog
-from assay.conform.cases import Case, operator_cases
+from assay.conform.listing import Case, operator_cases
+from assay.toolchain.programs.build import build
+from assay.toolchain.stages import StageLog
 
 DRAWN = 64
 """Cases that the programs are made of."""

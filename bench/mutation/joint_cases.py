@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from assay.aot.brought import Brought
 from assay.conform.joint import make_joint
+from assay.toolchain.sampled_model import Brought
 
 
 def make(models: Sequence[Any]) -> Brought:

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from assay.engines import Description, LoadRequest, Session
 from assay.engines.base import Option
 from assay.engines.packages import import_package
-from assay.engines.torch_engine import TorchEngine
+from assay.engines.torch.engine import TorchEngine
 
 GENERATION = "generation:"
 OPTION = Option(

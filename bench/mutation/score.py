@@ -25,8 +25,8 @@ from mutant_engine import GENERATION, FaultyProgram, subjects_of
 from page import today, write_page
 from results import Result, results_of
 
-from assay.aot.models import load_model, model_spec_from_json
-from assay.conform.cases import OWN_INPUTS, list_cases
+from assay.conform.listing import OWN_INPUTS, list_cases
+from assay.toolchain.models.loader import load_model, model_spec_from_json
 
 PASS = "pass"
 

@@ -50,7 +50,7 @@ THREADS = "--recipe executorch/xnnpack-fp32 --threads 1,2"
 TYPED_OTHERWISE = {
     # All nine cases would take minutes.
     "assay run specs/mobilenet.json --report report.html --report results.csv": " --dry-run",
-    "python -m assay.aot.server --jobs 2": " < /dev/null",
+    "python -m assay.toolchain.server --jobs 2": " < /dev/null",
     "assay conform --tier fuzz --seed 7 --count 20 --recipe executorch/portable": " --dry-run",
     # On a busy machine dozens of pairs are launched.
     f"assay compare torchvision:resnet18 {THREADS}": QUICKLY,

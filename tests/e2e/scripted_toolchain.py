@@ -146,9 +146,9 @@ def serve() -> None:
 
 def main() -> None:
     module = sys.argv[3] if sys.argv[1:2] == ["-c"] else ""
-    if module == "assay.aot.toolchain":
+    if module == "assay.toolchain.identity":
         print(json.dumps({"id": "scripted", "packages": {}}))
-    elif module == "assay.aot.server":
+    elif module == "assay.toolchain.server":
         serve()
     else:
         raise SystemExit(f"asked for {module}")

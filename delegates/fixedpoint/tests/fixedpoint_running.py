@@ -59,9 +59,9 @@ def run_in_executorch(library_path, program, inputs, folder, threads=1):
 
 def methods_in_manifest(quantized, folder):
     """By name, of a program that takes and gives integers."""
-    pytest.importorskip("assay.aot")
-    from assay.aot.lower import lower_edge, serialize
-    from assay.aot.manifest import describe_program
+    pytest.importorskip("assay.toolchain")
+    from assay.toolchain.flows.executorch.edge import lower_edge, serialize
+    from assay.toolchain.programs.manifest import describe_program
     from fixedpoint.partitioner import FixedPointPartitioner
 
     partitioner = FixedPointPartitioner(boundary="int8", require_integer=True)

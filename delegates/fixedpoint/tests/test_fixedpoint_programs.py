@@ -214,10 +214,11 @@ def test_nothing_of_assay_names_the_delegate():
 
 
 def test_the_plug_in_is_a_file_that_adds_recipes():
-    pytest.importorskip("assay.aot")
+    pytest.importorskip("assay.toolchain")
     code = (
-        "from assay.aot.recipes import recipe_from_json as read, why_unavailable as why\n"
-        "from assay.aot.partitioners import make_partitioner as make\n"
+        "from assay.toolchain.recipes.recipes import recipe_from_json as read\n"
+        "from assay.toolchain.recipes.recipes import why_unavailable as why\n"
+        "from assay.toolchain.flows.executorch.partitioners import make_partitioner as make\n"
         "recipe = read('executorch/fixedpoint-int8')\n"
         "print(why(recipe), make(recipe.lowering.partitioner, recipe.lowering.options))\n"
         "from executorch.exir.backend.backend_details import BackendDetails\n"

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from assay.aot.brought import Bound
-from assay.aot.inputs import Sample, cast_sample
 from assay.conform.operators import find_reason
+from assay.toolchain.models.inputs import Sample, cast_sample
+from assay.toolchain.sampled_model import Bound
 
 if TYPE_CHECKING:
     from assay.conform.operator_model import OperatorModule

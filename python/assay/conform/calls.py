@@ -12,9 +12,9 @@ from typing import Any
 
 import torch
 
-from assay.aot.errors import RequestError, reading
-from assay.aot.inputs import DTYPES
-from assay.aot.suggest import check_keys, unknown_name
+from assay.toolchain.errors import RequestError, reading
+from assay.toolchain.models.inputs import DTYPES
+from assay.toolchain.suggest import check_keys, unknown_name
 
 LAYOUTS = ("contiguous", "channels_last", "transposed", "gapped")
 ORDERS = (None, "distinct", "trues", "away", "sorted", "coarse", "varied")

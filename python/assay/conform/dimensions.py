@@ -7,9 +7,9 @@ lower one again.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from assay.aot.brought import OpenDimension
-from assay.aot.errors import RequestError, reading
 from assay.conform.calls import TensorSpec
+from assay.toolchain.errors import RequestError, reading
+from assay.toolchain.sampled_model import OpenDimension
 
 Ranges = Mapping[str, tuple[int, int]]
 """The least and the greatest size of each open dimension, by name."""

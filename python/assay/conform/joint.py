@@ -10,10 +10,10 @@ from typing import Any
 
 import torch
 
-from assay.aot.brought import Bound, Brought, OpenDimension, Span
-from assay.aot.errors import RequestError
-from assay.aot.inputs import Sample
-from assay.aot.suggest import check_keys
+from assay.toolchain.errors import RequestError
+from assay.toolchain.models.inputs import Sample
+from assay.toolchain.sampled_model import Bound, Brought, OpenDimension, Span
+from assay.toolchain.suggest import check_keys
 
 
 def make_joint(args: Mapping[str, Any]) -> Brought:
@@ -67,7 +67,7 @@ def _renamed(part: Brought, inputs: int, number: int) -> list[dict[int, OpenDime
 
 
 def _load(document: Any) -> Brought:
-    from assay.aot.models import load_model, model_spec_from_json
+    from assay.toolchain.models.loader import load_model, model_spec_from_json
 
     spec = model_spec_from_json(document)
     brought = load_model(spec).brought

@@ -13,12 +13,12 @@ from typing import Any
 
 import torch
 
-from assay.aot import healthy
-from assay.aot.brought import Brought
-from assay.aot.errors import RequestError
-from assay.aot.inputs import InputSet, InputSpec, Sample, generate_sample, spec_of
-from assay.aot.plugins import import_file
-from assay.aot.suggest import unknown_name
+from assay.toolchain.errors import RequestError
+from assay.toolchain.models import weight_init
+from assay.toolchain.models.inputs import InputSet, InputSpec, Sample, generate_sample, spec_of
+from assay.toolchain.models.plugins import import_file
+from assay.toolchain.sampled_model import Brought
+from assay.toolchain.suggest import unknown_name
 
 PREFIX = "conform:"
 FOLDERS = "ASSAY_CONFORM_MODELS"
@@ -46,9 +46,9 @@ def known_models() -> dict[str, Entry]:
     Raises:
         RequestError: a user's model has the name of another.
     """
-    from assay.conform.model_zoo import breakers, networks, vision
+    from assay.conform.model_zoo import networks, stress_graphs, vision
 
-    entries = [*breakers.ENTRIES, *networks.ENTRIES, *vision.ENTRIES, *_user_entries()]
+    entries = [*stress_graphs.ENTRIES, *networks.ENTRIES, *vision.ENTRIES, *_user_entries()]
     known: dict[str, Entry] = {}
     for entry in entries:
         if entry.name in known:
@@ -87,7 +87,7 @@ def make_model(ref: str, args: Mapping[str, Any]) -> Brought:
     module.eval()
     specs = tuple(map(spec_of, example)) if entry.inputs is None else entry.inputs
     if entry.is_healed:
-        healthy.heal(module, specs, seed=0)
+        weight_init.heal(module, specs, seed=0)
 
     def draw(seed: int, sample: int) -> Sample:
         return generate_sample(InputSet("normal", seed), specs, sample)

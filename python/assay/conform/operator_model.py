@@ -14,10 +14,6 @@ from typing import Any
 import torch
 from torch._prims_common import is_contiguous_or_false
 
-from assay.aot.brought import Bound, Brought
-from assay.aot.errors import RequestError
-from assay.aot.inputs import Sample
-from assay.aot.suggest import check_keys, unknown_name
 from assay.conform import bounds
 from assay.conform.calls import (
     TensorSpec,
@@ -29,6 +25,10 @@ from assay.conform.calls import (
 )
 from assay.conform.dimensions import open_dimensions, ranges_from_json, sizes_beyond, sizes_of
 from assay.conform.values import draw_tensor
+from assay.toolchain.errors import RequestError
+from assay.toolchain.models.inputs import Sample
+from assay.toolchain.sampled_model import Bound, Brought
+from assay.toolchain.suggest import check_keys, unknown_name
 
 VALUES = ("normal", "edge", "refused")
 BESIDE = ("values", "same", "dimensions")

@@ -17,10 +17,10 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from assay.conform.calls import encode
-from assay.conform.further import DYNAMIC, REFUSED, further_rows
+from assay.conform.derived_calls import DYNAMIC, REFUSED, further_rows
 from assay.conform.operators import is_testable, names_of, packet_name, table, wanted_packets
-from assay.conform.rows import Row, keep_rows, make_row, read_rows, row_json, with_types
-from assay.conform.tuning import tune
+from assay.conform.recorded_calls import Row, keep_rows, make_row, read_rows, row_json, with_types
+from assay.conform.sample_counts import tune
 
 BY_HAND = "hand-"
 """What the names of calls begin with that somebody wrote."""

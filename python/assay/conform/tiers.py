@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from assay.conform.bounds import find_rule
 
 if TYPE_CHECKING:
-    from assay.conform.cases import Case
+    from assay.conform.listing import Case
 
 PLAIN = ("typical", "odd", "broadcast", "size_one", "high_rank")
 """Classes of shapes from which an operator's own case is taken, the best first."""

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from assay.aot.inputs import DTYPES
 from assay.conform.calls import TensorSpec
+from assay.toolchain.models.inputs import DTYPES
 
 EDGE_EVERY = 2
 """In edge cases each second element is a special value, the others are drawn."""

@@ -5,9 +5,9 @@ from functools import cache
 from importlib import resources
 
 from assay._errors import AssayError
-from assay.aot.errors import RequestError
-from assay.aot.plugins import import_object
 from assay.engines.base import Engine
+from assay.toolchain.errors import RequestError
+from assay.toolchain.models.plugins import import_object
 
 
 @cache

@@ -1,8 +1,8 @@
 """How each engine is used without Assay: the lines of a script that lower and run.
 
-The calls are those of the lowering flows (assay.aot). A script has `net` and `inputs`, and with
-`exported` makes `program`; `found` is then the list of outputs. Where a program is executed on
-other tensors than it is made from, `example` has these.
+The calls are those of the lowering flows (assay.toolchain.flows). A script has `net` and `inputs`,
+and with `exported` makes `program`; `found` is then the list of outputs. Where a program is
+executed on other tensors than it is made from, `example` has these.
 """
 
 from collections.abc import Callable, Mapping

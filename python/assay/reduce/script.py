@@ -12,14 +12,6 @@ from typing import Any
 
 import torch
 
-from assay.aot import recipes
-from assay.aot.errors import without_cause
-from assay.aot.inputs import Sample
-from assay.aot.layers import graph_of
-from assay.aot.models import Model, load_model, model_spec_from_json
-from assay.aot.quantize import Quantized
-from assay.aot.reference_files import BOUNDS, INPUTS, OUTPUTS
-from assay.aot.toolchain import find_version
 from assay.conform.operator_model import OperatorModule
 from assay.reduce.engines import EXPORT, Lines, NotWritable, lines_for
 from assay.reduce.source import (
@@ -30,6 +22,14 @@ from assay.reduce.source import (
     wrapped,
     write_module,
 )
+from assay.toolchain.errors import without_cause
+from assay.toolchain.graph.intermediate_outputs import graph_of
+from assay.toolchain.identity import find_version
+from assay.toolchain.models.inputs import Sample
+from assay.toolchain.models.loader import Model, load_model, model_spec_from_json
+from assay.toolchain.quantize.quantization import Quantized
+from assay.toolchain.recipes import recipes
+from assay.toolchain.reference.files import BOUNDS, INPUTS, OUTPUTS
 
 SCRIPT, TENSORS = "repro.py", "tensors.pt"
 WIDTH = 100

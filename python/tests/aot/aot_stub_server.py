@@ -5,9 +5,9 @@ import os
 import sys
 import time
 
-from assay.aot import jobs
-from assay.aot.errors import Unsupported
-from assay.aot.server import Server, take_stdout
+from assay.toolchain.errors import Unsupported
+from assay.toolchain.server import jobs
+from assay.toolchain.server.server import Server, take_stdout
 
 
 def echo(request, stages):

@@ -15,7 +15,7 @@ PLUGINS = [HERE / "plugins" / name for name in ("tiny_plugin.py", "broken_plugin
 def server():
     """A real fork server, warm, with the plug-ins of these tests."""
     plugins = os.pathsep.join(str(path) for path in PLUGINS)
-    argv = [sys.executable, "-m", "assay.aot.server", "--jobs", "1"]
+    argv = [sys.executable, "-m", "assay.toolchain.server", "--jobs", "1"]
     client = Client(argv, ASSAY_PLUGINS=plugins)
     ready = client.next_event()
     assert ready["event"] == "ready"
@@ -27,7 +27,7 @@ def server():
 @pytest.fixture(scope="session")
 def one_thread():
     """Keeps torch at one thread, as the fork server does; the machine may be shared."""
-    from assay.aot import compat
+    from assay.toolchain import compat
 
     compat.prepare_torch()
 

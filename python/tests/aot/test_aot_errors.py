@@ -2,9 +2,9 @@ import errno
 
 import pytest
 
-from assay.aot.errors import MissingDependency, RequestError, Unsupported, failure_of, reading
-from assay.aot.running import Running
-from assay.aot.suggest import unknown_name
+from assay.toolchain.errors import MissingDependency, RequestError, Unsupported, failure_of, reading
+from assay.toolchain.server.job_process import Running
+from assay.toolchain.suggest import unknown_name
 
 
 def raised(function):

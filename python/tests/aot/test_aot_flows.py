@@ -7,10 +7,11 @@ from importlib import resources
 
 import pytest
 
-from assay.aot import available, packages, recipes
-from assay.aot.errors import RequestError
-from assay.aot.flow import Lowering
-from assay.aot.flows import FLOWS, LATE, products
+from assay.toolchain import packages
+from assay.toolchain.errors import RequestError
+from assay.toolchain.flows.base import Lowering
+from assay.toolchain.flows.registry import FLOWS, LATE, products
+from assay.toolchain.recipes import availability, recipes
 
 ONNX = {"engine": "onnxruntime", "produces": "onnx"}
 
@@ -94,7 +95,7 @@ def test_options_of_onnxruntimes_quantization_are_checked(options, words):
 
 
 def test_every_flow_reads_without_torch():
-    code = "import sys; from assay.aot import flows; sys.exit(int('torch' in sys.modules))"
+    code = "import sys, assay.toolchain.flows.registry; sys.exit(int('torch' in sys.modules))"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
@@ -114,23 +115,23 @@ def test_a_missing_package_is_named_with_the_way_to_get_it(monkeypatch, recipe, 
     monkeypatch.setattr(
         packages.importlib.util, "find_spec", lambda name: None if name == package else found(name)
     )
-    missing = available.describe()["missing"]
+    missing = availability.describe()["missing"]
     assert f"lacks {package}: pip install --no-deps {package}" in missing[recipe]
     assert "executorch/portable" not in missing
 
 
 def test_a_missing_compiler_is_named(monkeypatch):
     monkeypatch.setenv("CXX", "no-such-compiler")
-    missing = available.describe()["missing"]
+    missing = availability.describe()["missing"]
     assert "no-such-compiler" in missing["torch/aoti"]
     assert "torch/eager" not in missing
 
 
 def test_what_is_available_is_told_without_torch():
-    argv = [sys.executable, "-m", "assay.aot.available"]
+    argv = [sys.executable, "-m", "assay.toolchain.recipes.availability"]
     done = subprocess.run(argv, capture_output=True, text=True)
     document = json.loads(done.stdout)
-    assert (document["schema"], document) == ("assay/available/1", available.describe())
-    code = "import sys; from assay.aot import available; available.describe(); "
+    assert (document["schema"], document) == ("assay/available/1", availability.describe())
+    code = "import sys; from assay.toolchain.recipes import availability; availability.describe(); "
     code += "sys.exit(int('torch' in sys.modules))"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -4,8 +4,8 @@ pytestmark = [pytest.mark.engine, pytest.mark.usefixtures("one_thread")]
 
 
 def load(ref, **options):
-    from assay.aot import compat
-    from assay.aot.models import ModelSpec, load_model
+    from assay.toolchain import compat
+    from assay.toolchain.models.loader import ModelSpec, load_model
 
     compat.prepare_torchvision()
     return load_model(ModelSpec(ref, **options))
@@ -53,7 +53,7 @@ def test_users_models_are_measured_and_left_alone(factory):
 def test_zero_gammas_and_tiny_scales_are_redrawn_and_biases_are_not():
     import torch
 
-    from assay.aot.healthy import redraw_zero_factors
+    from assay.toolchain.models.weight_init import redraw_zero_factors
 
     module = torch.nn.ModuleDict({"norm": torch.nn.LayerNorm(4), "linear": torch.nn.Linear(4, 4)})
     module.register_parameter("gamma", torch.nn.Parameter(torch.full((4, 1, 1), 1e-6)))
@@ -70,8 +70,8 @@ def test_zero_gammas_and_tiny_scales_are_redrawn_and_biases_are_not():
 def test_outputs_that_are_not_finite_are_unhealthy():
     import torch
 
-    from assay.aot.healthy import measure
-    from assay.aot.inputs import InputSpec
+    from assay.toolchain.models.inputs import InputSpec
+    from assay.toolchain.models.weight_init import measure
 
     class Nan(torch.nn.Module):
         def forward(self, x):

@@ -5,9 +5,9 @@ import pytest
 
 pytest.importorskip("torch")
 
-from assay.aot import inputs
-from assay.aot.errors import RequestError
-from assay.aot.inputs import (
+from assay.toolchain.errors import RequestError
+from assay.toolchain.models import inputs
+from assay.toolchain.models.inputs import (
     InputSet,
     InputSpec,
     generate_sample,

@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from assay.aot.errors import RequestError
-from assay.aot.inputs import InputSet, InputSpec, labelled_samples_of, samples_of
+from assay.toolchain.errors import RequestError
+from assay.toolchain.models.inputs import InputSet, InputSpec, labelled_samples_of, samples_of
 
 DATA = """
 import torch

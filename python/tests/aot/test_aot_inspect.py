@@ -121,8 +121,8 @@ def test_an_exported_program_builds_and_inspects(server, tmp_path):
 
 
 def test_a_flipped_byte_is_the_files_fault(built, tmp_path):
-    from assay.aot.errors import failure_of
-    from assay.aot.inspect_program import inspect_file
+    from assay.toolchain.errors import failure_of
+    from assay.toolchain.programs.inspection import inspect_file
 
     whole = (built[0] / "fp32/program.pte").read_bytes()
     path = tmp_path / "flipped.pte"
@@ -152,8 +152,8 @@ IR = """<net name="n" version="11"><layers>
 @pytest.mark.parametrize("text", ["<net", "<net/>", IR % "\xff"])
 def test_a_damaged_ir_is_the_files_fault(tmp_path, text):
     pytest.importorskip("openvino")
-    from assay.aot.errors import JobError
-    from assay.aot.inspect_program import inspect_file
+    from assay.toolchain.errors import JobError
+    from assay.toolchain.programs.inspection import inspect_file
 
     path = tmp_path / "broken.xml"
     path.write_text(text, encoding="latin-1")

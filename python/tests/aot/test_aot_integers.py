@@ -12,7 +12,7 @@ SAMPLE = (torch.randn(1, 3, 8, 8),)
 def exported(is_quantized):
     from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
-    from assay.aot.quantize import _xnnpack_quantizer
+    from assay.toolchain.quantize.quantization import _xnnpack_quantizer
 
     torch.manual_seed(1)
     net = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.ReLU()).eval()
@@ -25,8 +25,8 @@ def exported(is_quantized):
 
 
 def test_quantize_and_dequantize_leave_and_their_parameters_stay():
-    from assay.aot.graph import boundary
-    from assay.aot.lower import lower_edge
+    from assay.toolchain.flows.executorch.edge import lower_edge
+    from assay.toolchain.graph.operators import boundary
 
     given = exported(is_quantized=True)
     edge = lower_edge(given, None, None, {"quantized_io": True}).edge
@@ -44,8 +44,8 @@ def test_quantize_and_dequantize_leave_and_their_parameters_stay():
 
 
 def test_the_edge_of_a_lowered_program_is_read_like_that_of_an_exported_one():
-    from assay.aot.graph import boundary
-    from assay.aot.lower import lower_edge
+    from assay.toolchain.flows.executorch.edge import lower_edge
+    from assay.toolchain.graph.operators import boundary
 
     given = exported(is_quantized=True)
     program = lower_edge(given, None, None, {}).edge.exported_program()
@@ -55,8 +55,8 @@ def test_the_edge_of_a_lowered_program_is_read_like_that_of_an_exported_one():
 
 
 def test_a_program_without_quantize_at_its_edge_is_refused():
-    from assay.aot.errors import Unsupported
-    from assay.aot.lower import lower_edge
+    from assay.toolchain.errors import Unsupported
+    from assay.toolchain.flows.executorch.edge import lower_edge
 
     with pytest.raises(Unsupported, match="quantized_io needs a quantize"):
         lower_edge(exported(is_quantized=False), None, None, {"quantized_io": True})

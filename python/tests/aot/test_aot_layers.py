@@ -1,10 +1,11 @@
 import pytest
 import torch
 
-from assay.aot import layers, quantize
-from assay.aot.errors import Unsupported
-from assay.aot.inputs import InputSet, InputSpec
-from assay.aot.models import Model, ModelSpec, load_model, model_spec_from_json
+from assay.toolchain.errors import Unsupported
+from assay.toolchain.graph.intermediate_outputs import mark, mark_float
+from assay.toolchain.models.inputs import InputSet, InputSpec
+from assay.toolchain.models.loader import Model, ModelSpec, load_model, model_spec_from_json
+from assay.toolchain.quantize.quantization import quantize
 
 CALIBRATION = InputSet("normal", 1000, 2, "calibration")
 XNNPACK = {"flow": "pt2e", "quantizer": "xnnpack", "is_per_channel": True, "is_dynamic": False}
@@ -42,7 +43,7 @@ def names(marked):
 
 
 def test_float_layers_are_what_engines_keep(model):
-    marked = layers.mark(model, quantize.quantize(model, None, CALIBRATION))
+    marked = mark(model, quantize(model, None, CALIBRATION))
     assert names(marked) == ["relu", "batch_norm", "add", "mean", "linear"]
     assert marked.layers[0].module.startswith("stem")
     by_name = {layer.name: layer for layer in marked.layers}
@@ -51,7 +52,7 @@ def test_float_layers_are_what_engines_keep(model):
 
 
 def test_the_outputs_stay_and_the_layers_follow(model):
-    marked = layers.mark(model, quantize.quantize(model, None, CALIBRATION))
+    marked = mark(model, quantize(model, None, CALIBRATION))
     (x,) = model.example
     with torch.no_grad():
         own, *values = marked.quantized.module(x)
@@ -62,10 +63,10 @@ def test_the_outputs_stay_and_the_layers_follow(model):
 
 
 def test_quantized_layers_are_in_the_float_network_too(model):
-    quantized = quantize.quantize(model, dict(XNNPACK), CALIBRATION)
-    marked = layers.mark(model, quantized)
+    quantized = quantize(model, dict(XNNPACK), CALIBRATION)
+    marked = mark(model, quantized)
     assert len(marked.layers) >= 4
-    floating = layers.mark_float(model, marked.layers)
+    floating = mark_float(model, marked.layers)
     (x,) = model.example
     with torch.no_grad():
         exact, rounded = floating(x), marked.quantized.module(x)
@@ -78,8 +79,8 @@ def test_quantized_layers_are_in_the_float_network_too(model):
 def test_what_is_changed_in_place_is_kept_as_it_was(tmp_path):
     (tmp_path / "net.py").write_text(NET.replace("nn.ReLU()", "nn.Hardswish(inplace=True)"))
     model = load_model(model_spec_from_json(f"{tmp_path / 'net.py'}:make"))
-    marked = layers.mark(model, quantize.quantize(model, dict(XNNPACK), CALIBRATION))
-    floating = layers.mark_float(model, marked.layers)
+    marked = mark(model, quantize(model, dict(XNNPACK), CALIBRATION))
+    floating = mark_float(model, marked.layers)
     (x,) = model.example
     with torch.no_grad():
         pairs = zip(floating(x), marked.quantized.module(x), strict=True)
@@ -88,7 +89,7 @@ def test_what_is_changed_in_place_is_kept_as_it_was(tmp_path):
 
 
 def test_a_marked_graph_can_be_exported(model):
-    marked = layers.mark(model, quantize.quantize(model, dict(XNNPACK), CALIBRATION))
+    marked = mark(model, quantize(model, dict(XNNPACK), CALIBRATION))
     with torch.no_grad():
         exported = torch.export.export(marked.quantized.module, model.example)
     assert len(exported.graph_signature.user_outputs) == 1 + len(marked.layers)
@@ -102,4 +103,4 @@ def test_a_network_without_layers_is_refused():
     spec = ModelSpec("same")
     made = Model(spec, Same(), (InputSpec((2, 4)),), (torch.zeros(2, 4),), {}, "", 0)
     with pytest.raises(Unsupported):
-        layers.mark(made, quantize.quantize(made, None, CALIBRATION))
+        mark(made, quantize(made, None, CALIBRATION))

@@ -10,10 +10,11 @@ import pytest
 from aot_client import Client
 from aot_requests import build, reference, sqnr_db
 
-from assay.aot import available, packages
-from assay.aot.errors import RequestError
-from assay.aot.litert_interpreter import make_interpreter
-from assay.aot.litert_quantize import MODES, check_options
+from assay.toolchain import packages
+from assay.toolchain.errors import RequestError
+from assay.toolchain.file_formats.litert_interpreter import make_interpreter
+from assay.toolchain.quantize.litert import MODES, check_options
+from assay.toolchain.recipes import availability
 
 NAMES = ("fp32", "int8", "int8-dynamic")
 RECIPE = {"engine": "litert", "produces": "tflite", "lowering": {"flow": "litert"}}
@@ -31,7 +32,7 @@ def litert_server():
     toolchain = find_toolchain()
     if toolchain is None:
         pytest.skip("no toolchain for LiteRT: make litert")
-    client = Client([str(toolchain), "-m", "assay.aot.server", "--jobs", "1"])
+    client = Client([str(toolchain), "-m", "assay.toolchain.server", "--jobs", "1"])
     assert client.next_event()["event"] == "ready"
     yield client
     assert client.close() == 0
@@ -190,7 +191,7 @@ def test_without_its_toolchain_a_recipe_says_how_to_get_it(monkeypatch):
     monkeypatch.setattr(
         packages.importlib.util, "find_spec", lambda name: None if name in lacking else found(name)
     )
-    missing = available.describe()["missing"]
+    missing = availability.describe()["missing"]
     for name in NAMES:
         assert "make litert" in missing[f"litert/{name}"]
 

@@ -283,18 +283,19 @@ def test_several_inputs_and_types(server, factory, tmp_path):
 
 
 def test_weights_that_are_too_many_lie_beside_the_program(built, monkeypatch, tmp_path):
-    from assay.aot import onnx_file, onnx_flow
-    from assay.aot.manifest import DATA_SUFFIXES
+    from assay.toolchain.file_formats import onnx_model
+    from assay.toolchain.flows import onnx
+    from assay.toolchain.programs.manifest import DATA_SUFFIXES
 
     root, _ = built
     model, known = constants(root / "fp32")
-    monkeypatch.setattr(onnx_file, "MAX_INLINE_BYTES", 100)
-    program, data = onnx_flow.serialize(model, tmp_path)
+    monkeypatch.setattr(onnx_model, "MAX_INLINE_BYTES", 100)
+    program, data = onnx.serialize(model, tmp_path)
     assert data.suffix in DATA_SUFFIXES
     again, _ = constants(program.parent)
     assert {tensor.name for tensor in again.graph.initializer} == set(known)
     monkeypatch.undo()
-    assert onnx_flow.serialize(again, tmp_path) == [program]
+    assert onnx.serialize(again, tmp_path) == [program]
     assert not data.exists()
 
 
@@ -334,8 +335,8 @@ def test_the_list_says_whether_they_can_be_made(server):
 
 @pytest.mark.parametrize("package", ["onnxscript", "onnx"])
 def test_a_missing_package_is_named(monkeypatch, package):
-    from assay.aot import packages
-    from assay.aot.errors import MissingDependency
+    from assay.toolchain import packages
+    from assay.toolchain.errors import MissingDependency
 
     def absent(name):
         raise ModuleNotFoundError(f"No module named '{name}'")

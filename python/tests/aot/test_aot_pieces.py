@@ -3,11 +3,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from assay.aot import pieces, quantize
-from assay.aot.errors import RequestError, Unsupported
-from assay.aot.inputs import InputSet
-from assay.aot.layers import find_values, graph_of
-from assay.aot.models import load_model, model_spec_from_json
+from assay.toolchain.errors import RequestError, Unsupported
+from assay.toolchain.graph.intermediate_outputs import find_values, graph_of
+from assay.toolchain.graph.isolated_layers import float_pieces, out_of_place, run, take_apart
+from assay.toolchain.models.inputs import InputSet
+from assay.toolchain.models.loader import load_model, model_spec_from_json
+from assay.toolchain.quantize import quantization
 
 CALIBRATION = InputSet("normal", 1000, 2, "calibration")
 XNNPACK = {"flow": "pt2e", "quantizer": "xnnpack", "is_per_channel": True, "is_dynamic": False}
@@ -21,7 +22,7 @@ def model():
 
 @pytest.fixture(params=[None, XNNPACK], ids=["float", "int8"])
 def quantized(request, model):
-    return quantize.quantize(model, request.param and dict(request.param), CALIBRATION)
+    return quantization.quantize(model, request.param and dict(request.param), CALIBRATION)
 
 
 def noise(found, wanted):
@@ -29,9 +30,9 @@ def noise(found, wanted):
 
 
 def test_a_piece_computes_what_the_layer_does_in_the_network(model, quantized):
-    apart = pieces.take_apart(model, quantized, ["*"])
-    outputs = pieces.run(apart.marked, model.example)
-    found = pieces.run(apart.quantized.module, apart.feed(model.example, outputs))
+    apart = take_apart(model, quantized, ["*"])
+    outputs = run(apart.marked, model.example)
+    found = run(apart.quantized.module, apart.feed(model.example, outputs))
     values = apart.values(outputs)
     assert [layer.name for layer in apart.layers] == list(values)
     for layer, own in zip(apart.layers, found, strict=True):
@@ -40,12 +41,12 @@ def test_a_piece_computes_what_the_layer_does_in_the_network(model, quantized):
 
 
 def test_an_error_before_a_piece_does_not_reach_it(model, quantized):
-    apart = pieces.take_apart(model, quantized, ["*"])
-    fed = apart.feed(model.example, pieces.run(apart.marked, model.example))
-    exact = pieces.run(apart.quantized.module, fed)
+    apart = take_apart(model, quantized, ["*"])
+    fed = apart.feed(model.example, run(apart.marked, model.example))
+    exact = run(apart.quantized.module, fed)
     first = apart.layers[0].name
     wrong = [t * 2 if s == first else t for s, t in zip(apart.sources, fed, strict=True)]
-    found = pieces.run(apart.quantized.module, tuple(wrong))
+    found = run(apart.quantized.module, tuple(wrong))
     changed = {
         layer.name
         for layer, a, b in zip(apart.layers, exact, found, strict=True)
@@ -56,20 +57,22 @@ def test_an_error_before_a_piece_does_not_reach_it(model, quantized):
 
 
 def test_the_float_network_is_cut_at_the_same_places(model, quantized):
-    apart = pieces.take_apart(model, quantized, ["*"])
-    floating = pieces.float_pieces(model, apart)
-    fed = apart.feed(model.example, pieces.run(apart.marked, model.example))
+    apart = take_apart(model, quantized, ["*"])
+    floating = float_pieces(model, apart)
+    fed = apart.feed(model.example, run(apart.marked, model.example))
     pairs = zip(
-        pieces.run(apart.quantized.module, fed), pieces.run(floating.module, fed), strict=True
+        run(apart.quantized.module, fed),
+        run(floating.module, fed),
+        strict=True,
     )
     # Eight bits, and what two calibration batches leave out of the classifier's range.
     assert all(noise(own, exact) < 0.05 for own, exact in pairs)
 
 
 def test_one_piece_takes_only_what_it_is_computed_from(model, quantized):
-    whole = pieces.take_apart(model, quantized, ["*"])
+    whole = take_apart(model, quantized, ["*"])
     (add,) = (layer for layer in whole.layers if layer.operator.startswith("aten.add"))
-    apart = pieces.take_apart(model, quantized, [add.name])
+    apart = take_apart(model, quantized, [add.name])
     assert set(apart.sources) == set(add.inputs)
     assert len(apart.sources) == 2
     assert [tuple(spec.shape) for spec in apart.quantized.inputs] == [(1, 8, 8, 8)] * 2
@@ -79,19 +82,22 @@ def test_one_piece_takes_only_what_it_is_computed_from(model, quantized):
 
 
 def test_inputs_of_the_network_stay_inputs(model, quantized):
-    apart = pieces.take_apart(model, quantized, ["*"])
-    first = pieces.take_apart(model, quantized, [apart.layers[0].name])
+    apart = take_apart(model, quantized, ["*"])
+    first = take_apart(model, quantized, [apart.layers[0].name])
     assert first.sources == (0,)
 
 
 def test_what_is_changed_in_place_changes_no_input(model):
-    quantized = quantize.quantize(model, None, CALIBRATION)
+    quantized = quantization.quantize(model, None, CALIBRATION)
     graph = graph_of(model, quantized)
     assert any(str(node.target).endswith("_.default") for node in graph.graph.nodes)
-    changed = pieces.out_of_place(graph)
+    changed = out_of_place(graph)
     assert not any(str(node.target).endswith("_.default") for node in changed.graph.nodes)
     assert list(find_values(changed)) == list(find_values(graph))
-    found, wanted = pieces.run(changed, model.example), pieces.run(graph, model.example)
+    found, wanted = (
+        run(changed, model.example),
+        run(graph, model.example),
+    )
     torch.testing.assert_close(found, wanted)
 
 
@@ -104,19 +110,19 @@ def test_whoever_reads_an_argument_later_reads_what_became_of_it():
 
     (x,) = example = (torch.randn(2, 3),)
     graph = torch.export.export(Shared(), example).module()
-    (found,) = pieces.run(pieces.out_of_place(graph), example)
+    (found,) = run(out_of_place(graph), example)
     torch.testing.assert_close(found, 4.0 * torch.relu(x))
 
 
 def test_an_unknown_layer_is_refused_with_the_nearest(model, quantized):
     with pytest.raises(RequestError, match="unknown layer 'conv2d_33'"):
-        pieces.take_apart(model, quantized, ["conv2d_33"])
+        take_apart(model, quantized, ["conv2d_33"])
 
 
 def test_a_piece_that_computes_something_else_is_told(model, quantized):
-    apart = pieces.take_apart(model, quantized, ["*"])
-    outputs = pieces.run(apart.marked, model.example)
-    found = pieces.run(apart.quantized.module, apart.feed(model.example, outputs))
+    apart = take_apart(model, quantized, ["*"])
+    outputs = run(apart.marked, model.example)
+    found = run(apart.quantized.module, apart.feed(model.example, outputs))
     found[2] = found[2] * 1.5
     with pytest.raises(Unsupported, match=apart.layers[2].name):
         apart.check(outputs, found)

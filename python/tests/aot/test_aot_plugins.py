@@ -4,10 +4,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from assay.aot import recipes
-from assay.aot.errors import MissingDependency, RequestError
-from assay.aot.partitioners import make_partitioner
-from assay.aot.plugins import import_file, load_plugins
+from assay.toolchain.errors import MissingDependency, RequestError
+from assay.toolchain.flows.executorch.partitioners import make_partitioner
+from assay.toolchain.models.plugins import import_file, load_plugins
+from assay.toolchain.recipes import recipes
 
 PLUGINS = Path(__file__).parent / "plugins"
 

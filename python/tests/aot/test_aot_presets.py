@@ -9,7 +9,7 @@ PLUGIN = Path(__file__).parent / "plugins" / "tiny_plugin.py"
 
 def test_prints_the_recipes_of_plug_ins_behind_its_own():
     done = subprocess.run(
-        [sys.executable, "-m", "assay.aot.presets"],
+        [sys.executable, "-m", "assay.toolchain.recipes.presets"],
         env={**os.environ, "ASSAY_PLUGINS": str(PLUGIN)},
         capture_output=True,
         text=True,
@@ -27,7 +27,7 @@ def test_tells_the_models_of_plug_ins_and_those_that_do_not_load(tmp_path):
     loud = tmp_path / "loud.py"
     loud.write_text("print('hello')\nimport no_such_package\n")
     done = subprocess.run(
-        [sys.executable, "-m", "assay.aot.presets"],
+        [sys.executable, "-m", "assay.toolchain.recipes.presets"],
         env={**os.environ, "ASSAY_PLUGINS": f"{PLUGIN}{os.pathsep}{loud}"},
         capture_output=True,
         text=True,
@@ -46,7 +46,7 @@ def test_the_plug_ins_of_this_tree_are_known_by_what_they_bring():
     assert known
     for plugin in known:
         done = subprocess.run(
-            [sys.executable, "-m", "assay.aot.presets"],
+            [sys.executable, "-m", "assay.toolchain.recipes.presets"],
             env={**os.environ, "ASSAY_PLUGINS": str(root / plugin["file"])},
             capture_output=True,
             text=True,

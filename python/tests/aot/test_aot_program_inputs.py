@@ -9,11 +9,11 @@ pytest.importorskip("torch")
 
 from stimulus_files import bundle, onnx_scale, onnx_test_data
 
-from assay.aot.errors import RequestError
-from assay.aot.inputs import InputSpec
-from assay.aot.program_inputs import make_stimulus
-from assay.aot.signature import Signature, Value, bind_inputs, read_signature
-from assay.aot.stages import StageLog
+from assay.toolchain.errors import RequestError
+from assay.toolchain.models.inputs import InputSpec
+from assay.toolchain.programs.program_inputs import make_stimulus
+from assay.toolchain.programs.signature import Signature, Value, bind_inputs, read_signature
+from assay.toolchain.stages import StageLog
 
 pytestmark = pytest.mark.engine
 

@@ -8,15 +8,16 @@ import pytest
 
 _LOWER = """
 import hashlib, sys
-from assay.aot import quicker, warm
+from assay.toolchain.server import torch_caching
+from assay.toolchain.server import warmup
 if "as_it_is" in sys.argv:
-    quicker.prepare_torch = lambda: None
-warm.import_toolchain()
+    torch_caching.prepare_torch = lambda: None
+warmup.import_toolchain()
 from executorch.exir import to_edge_transform_and_lower
 class Net(torch.nn.Module):
     def forward(self, x):
         return torch.nn.functional.scaled_dot_product_attention(x, x, x).matmul(x.mT).softmax(-1)
-warm.lower_one_operator()
+warmup.lower_one_operator()
 edge = to_edge_transform_and_lower(torch.export.export(Net(), (torch.ones(1, 2, 3, 4),)))
 print(hashlib.sha256(edge.to_executorch().buffer).hexdigest())
 """
@@ -38,10 +39,10 @@ def test_the_program_is_the_same() -> None:
 
 def test_an_operator_that_comes_later_is_found_and_the_rest_remembered() -> None:
     done = _run("""
-from assay.aot import quicker
+from assay.toolchain.server import torch_caching
 from torch._export import utils
 search = utils._collect_all_valid_cia_ops
-quicker.prepare_torch()
+torch_caching.prepare_torch()
 before = utils._collect_all_valid_cia_ops()
 assert before == search() and utils._collect_all_valid_cia_ops() is before
 library = torch.library.Library("assay_later", "FRAGMENT")
@@ -55,12 +56,12 @@ print(*(op.name() for op in after - before), after == search())
 
 def test_annotations_of_a_registration_are_made_once() -> None:
     done = _run("""
-from assay.aot import quicker
+from assay.toolchain.server import torch_caching
 def is_same():
     made = [torch.ops.aten.relu.default.py_impl(torch._C.DispatchKey.Meta) for _ in range(2)]
     return made[0].__annotations__["fn"] is made[1].__annotations__["fn"]
 before = is_same()
-quicker.prepare_torch()
+torch_caching.prepare_torch()
 print(before, is_same())
 """)
     assert done.split() == ["False", "True"]
@@ -69,14 +70,14 @@ print(before, is_same())
 _OVERRIDE = """
 from torch._subclasses import fake_impls
 from torch.export import exported_program
-from assay.aot import quicker
+from assay.toolchain.server import torch_caching
 override = exported_program._override_composite_implicit_decomp
 made = []
 def counted(decompositions):
     made.append(len(decompositions))
     return override(decompositions)
 exported_program._override_composite_implicit_decomp = counted
-quicker._remember_overridden_kernels()
+torch_caching._remember_overridden_kernels()
 linear = torch.ops.aten.linear.default
 net = torch.export.export(torch.nn.Linear(2, 2), (torch.ones(1, 2),))
 def left(table):
@@ -98,7 +99,7 @@ def test_kernels_are_made_once_for_each_table_and_taken_away_again() -> None:
 _EXPORT = """
 import hashlib, io
 from torch.onnx._internal.exporter import _registration
-from assay.aot import quicker
+from assay.toolchain.server import torch_caching
 class Net(torch.nn.Module):
     def forward(self, x):
         return torch.nn.functional.gelu(x).cumsum(-1)
@@ -110,7 +111,7 @@ def own(x):
     from onnxscript import opset20
     return opset20.Tanh(x)
 as_it_is, older = exported(), exported(opset_version=18)
-quicker.prepare_imported(["torch.onnx._internal.exporter._registration"])
+torch_caching.prepare_imported(["torch.onnx._internal.exporter._registration"])
 changed = exported(custom_translation_table={torch.ops.aten.gelu.default: own})
 is_older_same = older == exported(opset_version=18)
 print(as_it_is == exported(), is_older_same, changed == as_it_is)
@@ -125,19 +126,19 @@ def test_a_torch_without_what_is_looked_for_stays_as_it_is() -> None:
     done = _run("""
 import torch._export.utils as utils
 del utils._collect_all_valid_cia_ops
-from assay.aot import quicker
-quicker.prepare_torch()
+from assay.toolchain.server import torch_caching
+torch_caching.prepare_torch()
 print(torch.export.exported_program._override_composite_implicit_decomp.__module__)
 """)
-    assert done.split() == ["assay.aot.quicker"]
+    assert done.split() == ["assay.toolchain.server.torch_caching"]
 
 
 _QUANTIZE = """
 import sys
-from assay.aot import quicker
+from assay.toolchain.server import torch_caching
 if "as_it_is" in sys.argv:
-    quicker._look_for_batch_norms_first = lambda: None
-quicker.prepare_torch()
+    torch_caching._look_for_batch_norms_first = lambda: None
+torch_caching.prepare_torch()
 from executorch.backends.xnnpack.quantizer import xnnpack_quantizer as xnnpack
 from torchao.quantization.pt2e import quantize_pt2e, utils
 exports = []

@@ -3,8 +3,8 @@ import sys
 
 import pytest
 
-from assay.aot import recipes
-from assay.aot.errors import RequestError
+from assay.toolchain.errors import RequestError
+from assay.toolchain.recipes import recipes
 
 PRESETS = [entry["name"] for entry in recipes.preset_document()["recipes"]]
 
@@ -46,8 +46,7 @@ def test_refuses_and_says_why(document, words):
 
 
 def test_reads_without_torch():
-    code = (
-        "import sys; from assay.aot import recipes; recipes.recipe_from_json('executorch/portable')"
-    )
+    code = "import sys; from assay.toolchain.recipes.recipes import recipe_from_json as read; "
+    code += "read('executorch/portable')"
     code += "; sys.exit(int('torch' in sys.modules))"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0

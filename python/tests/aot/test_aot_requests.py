@@ -6,9 +6,9 @@ from importlib import resources
 import pytest
 import torch
 
-from assay.aot.errors import RequestError, failure_of
-from assay.aot.inputs import InputSet, InputSpec, samples_of
-from assay.aot.models import ModelSpec, load_model, torchvision_names
+from assay.toolchain.errors import RequestError, failure_of
+from assay.toolchain.models.inputs import InputSet, InputSpec, samples_of
+from assay.toolchain.models.loader import ModelSpec, load_model, torchvision_names
 
 NETS = """
 import torch

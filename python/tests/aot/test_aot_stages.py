@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from assay.aot.running import Running
-from assay.aot.stages import StageLog
+from assay.toolchain.server.job_process import Running
+from assay.toolchain.stages import StageLog
 
 
 def test_records_and_announces_each_stage():
@@ -33,7 +33,7 @@ def test_cpu_time_counts_work():
 
 def test_peak_is_of_the_stage_and_not_of_the_process():
     code = """
-from assay.aot.stages import StageLog
+from assay.toolchain.stages import StageLog
 log = StageLog()
 with log.stage("export"):
     del (block := bytearray(200_000_000))[:]

@@ -11,10 +11,10 @@ pytest.importorskip("torch")
 
 from stimulus_files import bundle, onnx_test_data
 
-from assay.aot import stimulus_npz
-from assay.aot.bundled import read_bundle
-from assay.aot.errors import JobError, RequestError, failure_of
-from assay.aot.stimulus import Port, arrange, read_expected, read_stimulus
+from assay.toolchain.errors import JobError, RequestError, failure_of
+from assay.toolchain.file_formats.bundled_program import read_bundle
+from assay.toolchain.models import sample_archives
+from assay.toolchain.models.sample_files import Port, arrange, read_expected, read_stimulus
 
 pytestmark = pytest.mark.engine
 
@@ -240,11 +240,11 @@ def test_an_npz_that_unpacks_to_too_much_is_refused_before_it_is_read(tmp_path, 
     path = tmp_path / "bomb.npz"
     np.savez_compressed(path, a=np.zeros(1 << 20, np.float32))
     assert path.stat().st_size < 10_000
-    monkeypatch.setattr(stimulus_npz, "available_bytes", lambda: 2 << 20)
+    monkeypatch.setattr(sample_archives, "available_bytes", lambda: 2 << 20)
     monkeypatch.setattr(np, "load", None)
     with pytest.raises(RequestError, match=r"bomb\.npz unpacks to 4 MB; at most 1 MB"):
         read_stimulus(path)
 
 
 def test_available_memory_is_known_here():
-    assert 0 < stimulus_npz.available_bytes() < 1 << 50
+    assert 0 < sample_archives.available_bytes() < 1 << 50

@@ -5,36 +5,36 @@ import sys
 
 import pytest
 
-from assay.aot import toolchain
+from assay.toolchain import identity
 
 
 def test_describes_versions_and_never_imports_torch():
     code = (
-        "import sys; from assay.aot import toolchain; toolchain.describe(); "
+        "import sys; from assay.toolchain import identity; identity.describe(); "
         "sys.exit(int('torch' in sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
 def test_prints_one_json_document():
-    argv = [sys.executable, "-m", "assay.aot.toolchain"]
+    argv = [sys.executable, "-m", "assay.toolchain.identity"]
     document = json.loads(subprocess.run(argv, capture_output=True, text=True).stdout)
-    assert document == toolchain.describe()
+    assert document == identity.describe()
     assert document["schema"] == "assay/toolchain/1"
-    assert document["packages"]["assay_aot"] == toolchain.AOT_VERSION
+    assert document["packages"]["assay_aot"] == identity.AOT_VERSION
 
 
 def test_id_follows_versions_and_not_the_place(monkeypatch):
-    before = toolchain.describe()
+    before = identity.describe()
     monkeypatch.setattr(sys, "executable", "/elsewhere/python")
-    assert toolchain.describe()["id"] == before["id"]
-    monkeypatch.setattr(toolchain, "AOT_VERSION", "next")
-    assert toolchain.describe()["id"] != before["id"]
+    assert identity.describe()["id"] == before["id"]
+    monkeypatch.setattr(identity, "AOT_VERSION", "next")
+    assert identity.describe()["id"] != before["id"]
 
 
 def test_missing_packages_are_null(monkeypatch):
-    monkeypatch.setattr(toolchain, "PACKAGES", ("no-such-package",))
-    assert toolchain.describe()["packages"]["no-such-package"] is None
+    monkeypatch.setattr(identity, "PACKAGES", ("no-such-package",))
+    assert identity.describe()["packages"]["no-such-package"] is None
 
 
 @pytest.fixture
@@ -50,31 +50,31 @@ def plugin(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("changed", ["plugin.py", "own/part.py"])
 def test_the_id_follows_the_sources_of_plug_ins_without_importing_any(plugin, changed):
-    before = toolchain.describe()
-    assert toolchain.describe() == before
+    before = identity.describe()
+    assert identity.describe() == before
     with (plugin / changed).open("a") as file:
         file.write("# changed\n")
-    assert toolchain.describe()["id"] != before["id"]
+    assert identity.describe()["id"] != before["id"]
 
 
 def test_the_id_does_not_follow_what_is_no_part_of_a_plug_in(plugin, monkeypatch):
-    before = toolchain.describe()
+    before = identity.describe()
     (plugin / "tests/other.py").write_text("value = 2\n")
-    assert toolchain.describe()["id"] == before["id"]
+    assert identity.describe()["id"] == before["id"]
     elsewhere = plugin / "elsewhere"
     shutil.copytree(plugin / "own", elsewhere / "own")
     shutil.copy(plugin / "plugin.py", elsewhere)
     monkeypatch.setenv("ASSAY_PLUGINS", str(elsewhere / "plugin.py"))
-    assert toolchain.describe()["id"] == before["id"]
+    assert identity.describe()["id"] == before["id"]
 
 
 @pytest.mark.parametrize("text", ["sources = [", "sources = [made()]\n", "sources = [3]\n", None])
 def test_a_plug_in_that_cannot_be_read_still_has_a_digest(plugin, monkeypatch, text):
-    before = toolchain.describe()["id"]
+    before = identity.describe()["id"]
     if text is None:
         (plugin / "plugin.py").unlink()
     else:
         (plugin / "plugin.py").write_text(text)
-    assert toolchain.describe()["id"] != before
+    assert identity.describe()["id"] != before
     monkeypatch.delenv("ASSAY_PLUGINS")
-    assert "plugins" not in toolchain.describe()
+    assert "plugins" not in identity.describe()

@@ -147,10 +147,10 @@ def test_a_package_is_no_model(server, compiled, tmp_path):
 
 
 def test_a_missing_compiler_is_named(monkeypatch):
-    from assay.aot import aoti
-    from assay.aot.errors import MissingDependency
-    from assay.aot.flow import Lowering, Order
-    from assay.aot.stages import StageLog
+    from assay.toolchain.errors import MissingDependency
+    from assay.toolchain.flows import aoti
+    from assay.toolchain.flows.base import Lowering, Order
+    from assay.toolchain.stages import StageLog
 
     monkeypatch.setenv("CXX", "no-such-compiler")
     with pytest.raises(MissingDependency, match="no-such-compiler"):

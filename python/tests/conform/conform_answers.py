@@ -4,8 +4,8 @@ import math
 
 import torch
 
-from assay.aot.inputs import cast_sample
 from assay.conform.operator_model import make_operator
+from assay.toolchain.models.inputs import cast_sample
 
 
 def answers_of(case, samples=2):

@@ -4,11 +4,11 @@ import pytest
 import torch
 from conform_answers import answers_of, one_element_off, ratio_of
 
-from assay.aot.inputs import cast_sample
 from assay.conform.bounds import NO_RULE, find_rule
-from assay.conform.cases import operator_cases
+from assay.conform.listing import operator_cases
 from assay.conform.operator_model import make_operator
 from assay.conform.operators import core_overloads, find_reason
+from assay.toolchain.models.inputs import cast_sample
 
 QUICK = [case for case in operator_cases() if case.tier == "quick"]
 

@@ -5,12 +5,12 @@ from importlib import resources
 
 import pytest
 
-from assay.aot.errors import RequestError
 from assay.conform.bounds import find_rule
-from assay.conform.cases import list_cases, operator_cases
-from assay.conform.further import DYNAMIC
+from assay.conform.derived_calls import DYNAMIC
+from assay.conform.listing import list_cases, operator_cases
 from assay.conform.operators import core_overloads, find_reason
-from assay.conform.rows import DTYPES, read_rows, runs
+from assay.conform.recorded_calls import DTYPES, read_rows, runs
+from assay.toolchain.errors import RequestError
 
 CASES = operator_cases()
 QUICK = [case for case in CASES if case.tier == "quick"]

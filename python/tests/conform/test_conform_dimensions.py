@@ -4,14 +4,14 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from assay.aot.brought import OpenDimension
-from assay.aot.dynamic import dynamic_shapes
-from assay.aot.errors import RequestError
-from assay.aot.models import load_model, model_spec_from_json
-from assay.aot.reference import make_reference
-from assay.aot.stages import StageLog
-from assay.conform.cases import operator_cases
+from assay.conform.listing import operator_cases
 from assay.conform.operator_model import make_operator
+from assay.toolchain.errors import RequestError
+from assay.toolchain.models.dynamic_shapes import dynamic_shapes
+from assay.toolchain.models.loader import load_model, model_spec_from_json
+from assay.toolchain.reference.reference import make_reference
+from assay.toolchain.sampled_model import OpenDimension
+from assay.toolchain.stages import StageLog
 
 ADD = {
     "args": [

@@ -2,10 +2,10 @@ import pytest
 from conform_answers import answers_of, ratio_of
 from hypothesis import HealthCheck, given, settings
 
-from assay.aot.errors import RequestError
-from assay.conform.cases import list_cases, operator_case
-from assay.conform.drawn import calls, draw_cases, is_taken
-from assay.conform.rows import read_rows
+from assay.conform.fuzz import calls, draw_cases, is_taken
+from assay.conform.listing import list_cases, operator_case
+from assay.conform.recorded_calls import read_rows
+from assay.toolchain.errors import RequestError
 
 FEW = [row for row in read_rows() if row.operator in ("aten.add.Tensor", "aten.mm.default")]
 

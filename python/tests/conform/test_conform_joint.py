@@ -4,12 +4,12 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from assay.aot.build import build
-from assay.aot.errors import JobError, RequestError
-from assay.aot.inputs import input_set_from_json, samples_of
-from assay.aot.models import ModelSpec, load_model
-from assay.aot.reference import make_reference
-from assay.aot.stages import StageLog
+from assay.toolchain.errors import JobError, RequestError
+from assay.toolchain.models.inputs import input_set_from_json, samples_of
+from assay.toolchain.models.loader import ModelSpec, load_model
+from assay.toolchain.programs.build import build
+from assay.toolchain.reference.reference import make_reference
+from assay.toolchain.stages import StageLog
 
 ADD = {
     "ref": "aten:add.Tensor",

@@ -1,10 +1,10 @@
 import pytest
 import torch
 
-from assay.aot.errors import RequestError
-from assay.aot.models import ModelSpec, load_model
 from assay.conform import models
-from assay.conform.cases import list_cases
+from assay.conform.listing import list_cases
+from assay.toolchain.errors import RequestError
+from assay.toolchain.models.loader import ModelSpec, load_model
 
 SMALL = [name for name in models.known_models() if not name.startswith("torchvision")]
 

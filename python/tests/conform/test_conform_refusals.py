@@ -4,13 +4,13 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from assay.aot.brought import TAKEN
-from assay.aot.inputs import input_set_from_json, samples_of
-from assay.aot.reference import make_reference
-from assay.aot.stages import StageLog
-from assay.conform.cases import operator_cases
-from assay.conform.further import in_child
+from assay.conform.derived_calls import in_child
+from assay.conform.listing import operator_cases
 from assay.conform.operator_model import make_operator
+from assay.toolchain.models.inputs import input_set_from_json, samples_of
+from assay.toolchain.reference.reference import make_reference
+from assay.toolchain.sampled_model import TAKEN
+from assay.toolchain.stages import StageLog
 
 REFUSALS = [case for case in operator_cases() if case.refuses]
 GATHER = {

@@ -1,11 +1,11 @@
 import pytest
 import torch
 
-from assay.aot.brought import Bound
 from assay.conform.calls import tensor_from_json
-from assay.conform.cases import operator_cases
-from assay.conform.telling import expected_of, is_broken, is_telling, samples_needed
+from assay.conform.controls import expected_of, is_broken, is_telling, samples_needed
+from assay.conform.listing import operator_cases
 from assay.conform.values import draw_tensor
+from assay.toolchain.sampled_model import Bound
 
 QUICK = [case for case in operator_cases() if case.tier == "quick" and not case.refuses]
 

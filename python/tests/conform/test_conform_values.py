@@ -3,10 +3,10 @@ import math
 import pytest
 import torch
 
-from assay.aot.errors import RequestError
 from assay.conform.calls import decode, encode, find_overload, tensor_from_json, tensors_of
 from assay.conform.operator_model import lay_out, make_operator
 from assay.conform.values import draw_tensor, edges_of
+from assay.toolchain.errors import RequestError
 
 
 def spec(**document):

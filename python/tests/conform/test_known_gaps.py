@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.aot.recipes import preset_document
-from assay.conform.cases import SUITES
+from assay.conform.listing import SUITES
+from assay.toolchain.recipes.recipes import preset_document
 
 FOLDER = Path(__file__).parents[2] / "assay" / "data" / "conformance"
 FILES = sorted(FOLDER.glob("*.json"))

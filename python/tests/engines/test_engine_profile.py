@@ -1,4 +1,4 @@
-from assay.engines.onnxruntime_profile import fallback_notes, runs_of
+from assay.engines.onnxruntime.profile import fallback_notes, runs_of
 from assay.engines.profile import Run, Span, report_from_runs
 
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from assay.engines.litert_plan import read_plan
+from assay.toolchain.file_formats.litert_plan import read_plan
 
 
 def node(name, inputs, outputs):

@@ -20,7 +20,7 @@ def program(folder, shape):
 
 
 def test_a_session_takes_a_size_after_another_and_the_first_again(tmp_path):
-    from assay.engines.onnxruntime_engine import OnnxRuntimeEngine
+    from assay.engines.onnxruntime.engine import OnnxRuntimeEngine
 
     engine = OnnxRuntimeEngine()
     engine.prepare()

@@ -5,9 +5,9 @@ import math
 import pytest
 import torch
 
-from assay.aot.errors import RequestError
 from assay.conform.calls import tensor_from_json
 from assay.conform.values import draw_tensor
+from assay.toolchain.errors import RequestError
 
 
 def drawn(data, dtype="float32", shape=(2,), values="normal"):

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 import torch
 
-from assay.aot.errors import RequestError
-from assay.aot.inputs import InputSet, generate_sample
-from assay.aot.models import load_model, model_spec_from_json
-from assay.reduce.piece import list_nodes, make_piece
+from assay.reduce.subgraph import list_nodes, make_piece
+from assay.toolchain.errors import RequestError
+from assay.toolchain.models.inputs import InputSet, generate_sample
+from assay.toolchain.models.loader import load_model, model_spec_from_json
 
 NETWORKS = ("conform:diamond", "conform:conv_called_twice", "conform:tied_weights")
 

@@ -58,8 +58,9 @@ std::optional<std::size_t> find_job(const Json& event, std::size_t jobs) {
 std::unexpected<Error> server_died(const std::filesystem::path& python) {
   return fail(
       ErrorCode::kUnavailable,
-      fmt::format("the ahead-of-time server of '{}' did not start; try: {} -m assay.aot.server",
-                  python.string(), python.string()));
+      fmt::format(
+          "the ahead-of-time server of '{}' did not start; try: {} -m assay.toolchain.server",
+          python.string(), python.string()));
 }
 
 }  // namespace
@@ -68,7 +69,7 @@ Result<AotClient> AotClient::start(const Toolchain& toolchain, int parallel_jobs
                                    const std::filesystem::path& log_file) {
   ASSAY_ASSIGN_OR_RETURN(
       auto process,
-      Subprocess::start({.argv = python_module_argv(toolchain.python, "assay.aot.server",
+      Subprocess::start({.argv = python_module_argv(toolchain.python, "assay.toolchain.server",
                                                     {"--jobs", std::to_string(parallel_jobs)}),
                          .env = python_environment(),
                          .stderr_file = log_file.string()}));

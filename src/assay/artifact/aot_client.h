@@ -25,8 +25,8 @@ struct AotReply {
   Json result;
 };
 
-/// Client of a toolchain's fork server (python -m assay.aot.server): jobs out, replies in, JSON
-/// lines.
+/// Client of a toolchain's fork server (python -m assay.toolchain.server): jobs out, replies in,
+/// JSON lines.
 class AotClient {
  public:
   /// Starts the server; it imports the toolchain once (seconds). Errors: kUnavailable.

@@ -60,7 +60,7 @@ std::filesystem::path default_python(const std::filesystem::path& requested) {
 }
 
 Result<Toolchain> query_toolchain(const std::filesystem::path& python) {
-  ASSAY_ASSIGN_OR_RETURN(const Json answer, ask(python, "assay.aot.toolchain", "id"));
+  ASSAY_ASSIGN_OR_RETURN(const Json answer, ask(python, "assay.toolchain.identity", "id"));
   Toolchain toolchain{.python = python, .id = answer.at("id").get<std::string>(), .packages = {}};
   const Json packages = answer.value("packages", Json::object());
   for (const auto& [name, version] : packages.items()) {
@@ -71,7 +71,8 @@ Result<Toolchain> query_toolchain(const std::filesystem::path& python) {
 
 Result<std::map<std::string, std::string>> query_missing_recipes(
     const std::filesystem::path& python) {
-  ASSAY_ASSIGN_OR_RETURN(const Json answer, ask(python, "assay.aot.available", "missing"));
+  ASSAY_ASSIGN_OR_RETURN(const Json answer,
+                         ask(python, "assay.toolchain.recipes.availability", "missing"));
   std::map<std::string, std::string> reasons;
   for (const auto& [recipe, reason] : answer.at("missing").items()) {
     reasons[recipe] = reason.is_string() ? reason.get<std::string>() : "";
@@ -80,7 +81,7 @@ Result<std::map<std::string, std::string>> query_missing_recipes(
 }
 
 Result<Json> query_presets(const std::filesystem::path& python) {
-  return ask(python, "assay.aot.presets", "recipes");
+  return ask(python, "assay.toolchain.recipes.presets", "recipes");
 }
 
 }  // namespace assay

@@ -8,8 +8,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from assay.aot.inputs import InputSpec, Sample
 from assay.conform.models import Entry, Factory
+from assay.toolchain.models.inputs import InputSpec, Sample
 
 HIDDEN, HEADS, WORDS = 32, 4, 50
 

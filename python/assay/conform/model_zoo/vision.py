@@ -5,9 +5,9 @@ from typing import Any
 
 import torch
 
-from assay.aot import compat
-from assay.aot.inputs import Sample
 from assay.conform.models import Entry
+from assay.toolchain import compat
+from assay.toolchain.models.inputs import Sample
 
 SIZES = {
     "alexnet": 64,

@@ -1,0 +1,1 @@
+"""Readers of program files, one module a format."""

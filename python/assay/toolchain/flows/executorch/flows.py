@@ -1,0 +1,169 @@
+"""ExecuTorch's lowering flows: through a partitioner, or by one of ExecuTorch's own recipes."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assay.toolchain import executorch_recipes
+from assay.toolchain.errors import RequestError
+from assay.toolchain.flows.base import DEFAULT, Evaluate, Flow, Lowering, Made, Order
+from assay.toolchain.flows.executorch.partitioners import PARTITIONERS, make_partitioner
+from assay.toolchain.packages import why_missing
+from assay.toolchain.suggest import check_keys
+
+if TYPE_CHECKING:
+    import torch
+
+    from assay.toolchain.flows.executorch.edge import Lowered
+    from assay.toolchain.models.loader import Model
+    from assay.toolchain.quantize.quantization import Quantized
+
+BACKEND_OPTIONS = {
+    "external_constants": bool,
+    "do_quant_fusion_and_const_prop": bool,
+    "remove_view_copy": bool,
+    "run_reinplace_pass": bool,
+    "segment_alignment": int,
+    "quantized_io": bool,
+}
+"""Lowering options that are not the partitioner's but of the last step, with their types."""
+
+
+def split_options(lowering: Lowering) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The partitioner's options and those of the last step, checked.
+
+    Raises:
+        RequestError: an option of the last step has the wrong type.
+    """
+    options = dict(lowering.options)
+    backend = {key: options.pop(key) for key in list(options) if key in BACKEND_OPTIONS}
+    for key, value in backend.items():
+        if type(value) is not BACKEND_OPTIONS[key]:
+            raise RequestError(f"{key} takes {BACKEND_OPTIONS[key].__name__}, not {value!r}")
+    return options, backend
+
+
+def _check_edge(lowering: Lowering) -> None:
+    options, _ = split_options(lowering)
+    if lowering.partitioner in PARTITIONERS:
+        known = PARTITIONERS[lowering.partitioner].options
+        check_keys(f"option of the {lowering.partitioner} partitioner", options, known)
+
+
+def _find_missing(lowering: Lowering) -> str | None:
+    entry = PARTITIONERS.get(str(lowering.partitioner))
+    return None if entry is None else why_missing((entry.needs,))
+
+
+def _probe_edge(lowering: Lowering) -> None:
+    make_partitioner(lowering.partitioner, split_options(lowering)[0])
+
+
+def _export_edge(
+    model: "Model", quantized: "Quantized", lowering: Lowering
+) -> "torch.export.ExportedProgram":
+    from assay.toolchain.flows.executorch import edge
+    from assay.toolchain.graph import export
+
+    exported = export.export_module(model, quantized)
+    if lowering.options.get("external_constants"):
+        return edge.tag_constants(exported, model, quantized)
+    return exported
+
+
+def _lower_edge(exported: "torch.export.ExportedProgram", lowering: Lowering) -> "Lowered":
+    from assay.toolchain.flows.executorch import edge
+
+    options, backend = split_options(lowering)
+    partitioner = make_partitioner(lowering.partitioner, options)
+    return edge.lower_edge(exported, partitioner, lowering.partitioner, backend)
+
+
+def _recipe(lowering: Lowering) -> Any:
+    return executorch_recipes.make_recipe(str(lowering.partitioner), lowering.options)
+
+
+def _check_native(lowering: Lowering) -> None:
+    _recipe(lowering)
+
+
+def _export_native(
+    model: "Model", quantized: "Quantized", lowering: Lowering
+) -> "torch.export.ExportedProgram":
+    exported: torch.export.ExportedProgram = executorch_recipes.run_export(
+        _recipe(lowering), quantized.module, quantized.example
+    )
+    return exported
+
+
+def _lower_native(exported: "torch.export.ExportedProgram", lowering: Lowering) -> "Lowered":
+    from assay.toolchain.flows.executorch import edge
+
+    return edge.lower_native(exported, _recipe(lowering), lowering.partitioner)
+
+
+def _native_quantization(lowering: Lowering) -> dict[str, Any] | None:
+    """An executorch recipe brings its own quantization."""
+    if not executorch_recipes.is_quantizing(_recipe(lowering)):
+        return None
+    name, options = lowering.partitioner, lowering.options
+    return {"flow": executorch_recipes.FLOW, "recipe": name, "options": options}
+
+
+def _make(lower_program: "Callable[[Any, Lowering], Lowered]", order: Order) -> Made:
+    from assay.toolchain.flows.executorch import edge
+    from assay.toolchain.flows.executorch.delegation import describe_delegation
+    from assay.toolchain.programs.manifest import describe_program
+
+    with order.stages.stage("lower"):
+        lowered = lower_program(order.exported, order.lowering)
+    delegation = describe_delegation(lowered, order.parts)  # serializing rewrites the edge graph
+    files: list[Path] = []
+    if order.folder is not None:
+        with order.stages.stage("serialize"):
+            files = edge.serialize(lowered, order.folder)
+    return files, {**describe_program(order.exported, files), **delegation}
+
+
+def _eager(
+    lower_program: "Callable[[Any, Lowering], Lowered]",
+    exported: "torch.export.ExportedProgram",
+    lowering: Lowering,
+) -> Evaluate:
+    """The edge program as a function; delegates run their original graphs. It takes real inputs."""
+    options = {key: value for key, value in lowering.options.items() if key != "quantized_io"}
+    lowering = replace(lowering, options=options)
+    function: Evaluate = lower_program(exported, lowering).edge.exported_program().module()
+    return function
+
+
+EDGE = Flow(
+    name=DEFAULT,
+    engine="executorch",
+    product="pte",
+    make=partial(_make, _lower_edge),
+    check=_check_edge,
+    chooses_by="partitioner",
+    needs=("executorch",),
+    find_missing=_find_missing,
+    probe=_probe_edge,
+    export=_export_edge,
+    eager=partial(_eager, _lower_edge),
+)
+
+NATIVE = Flow(
+    name=executorch_recipes.FLOW,
+    engine="executorch",
+    product="pte",
+    make=partial(_make, _lower_native),
+    check=_check_native,
+    chooses_by="recipe",
+    must_choose=True,
+    needs=("executorch",),
+    probe=_check_native,
+    export=_export_native,
+    own_quantization=_native_quantization,
+    eager=partial(_eager, _lower_native),
+)

@@ -1,0 +1,151 @@
+"""Lowering to ONNX, for ONNX Runtime: torch's own exporter over the exported program.
+
+The exporter takes a whole program or refuses it.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assay.toolchain.errors import JobError, RequestError, Unsupported
+from assay.toolchain.file_formats.onnx_model import (
+    count_operators,
+    inputs_of,
+    is_too_large,
+    opset_of,
+    outputs_of,
+    walk_nodes,
+)
+from assay.toolchain.flows.base import Flow, LateQuantization, Lowering, Made, Order
+from assay.toolchain.flows.program_manifest import describe_source, describe_whole
+from assay.toolchain.packages import import_package
+from assay.toolchain.quantize import onnx as onnx_quantize
+from assay.toolchain.suggest import check_keys
+
+if TYPE_CHECKING:
+    import torch
+
+PROGRAM, DATA = "program.onnx", "program.onnx.data"
+OPTIONS = ("opset",)
+"""`opset`: version of the standard operator set; torch's default unless given."""
+
+SCOPES = "pkg.torch.onnx.name_scopes"
+"""What a node of the program notes: the names of the torch modules that it lies in, and its own."""
+
+_REFUSAL = "No ONNX function found"
+_OPERATOR = re.compile(r"target=torch\.ops\.([\w.]+)")
+_WANTED_BY = "the onnx lowering"
+
+
+def _check(lowering: Lowering) -> None:
+    check_keys("option of the onnx lowering", lowering.options, OPTIONS)
+    opset = lowering.options.get("opset")
+    if opset is not None and type(opset) is not int:
+        raise RequestError(f"opset takes int, not {opset!r}")
+
+
+def lower(exported: "torch.export.ExportedProgram", lowering: Lowering) -> Any:
+    """The program as an onnx.ModelProto.
+
+    Raises:
+        MissingDependency: onnx or onnxscript is not installed.
+        Unsupported: ONNX has no form of an operator, or not in the opset that was asked for.
+    """
+    import_package("onnx", wanted_by=_WANTED_BY)
+    import_package("onnxscript", wanted_by=_WANTED_BY)
+    import torch
+
+    asked = lowering.options.get("opset")
+    try:
+        program = torch.onnx.export(exported, dynamo=True, opset_version=asked, verbose=False)
+    except torch.onnx.OnnxExporterError as error:
+        raise _failure_of_export(error) from error
+    model = program.model_proto
+    if asked is not None and opset_of(model) != asked:
+        raise Unsupported(
+            f"torch's exporter cannot make opset {asked} of this program; opset {opset_of(model)} "
+            "is what it makes"
+        )
+    _forget_places(model)
+    return model
+
+
+def _failure_of_export(error: BaseException) -> JobError:
+    """What caused it, and at which operator."""
+    texts = list(_texts(error))
+    refusal = next((text for text in texts if _REFUSAL in text), None)
+    if refusal is not None:
+        return Unsupported(f"ONNX has no form of this program: {refusal}")
+    operators = [found[1] for found in map(_OPERATOR.search, texts) if found]
+    where = f" at {operators[0]}" if operators else ""
+    text = f"torch's exporter to ONNX failed{where}: {texts[-1]}"
+    return JobError(text, reason_code="lower_failed")
+
+
+def _texts(error: BaseException | None) -> Iterator[str]:
+    """The first line of the error and of what caused it."""
+    while error is not None:
+        yield str(error).strip().split("\n")[0]
+        error = error.__cause__
+
+
+def _forget_places(model: Any) -> None:
+    """Leaves of a node's notes its place in the torch module: others name this machine's paths."""
+    nodes = [model.graph.node, *(function.node for function in model.functions)]
+    for node in (node for some in nodes for node in walk_nodes(some)):
+        kept = [entry for entry in node.metadata_props if entry.key == SCOPES]
+        del node.metadata_props[:]
+        node.metadata_props.extend(kept)
+
+
+def serialize(model: Any, folder: Path) -> list[Path]:
+    """Writes the program; weights lie beside it when they are too many for one file.
+
+    Returns:
+        The files, the program first.
+    """
+    import onnx
+
+    path, data = folder / PROGRAM, folder / DATA
+    data.unlink(missing_ok=True)
+    is_split = is_too_large(model)
+    onnx.save_model(model, str(path), save_as_external_data=is_split, location=DATA)
+    return [path, data] if is_split else [path]
+
+
+def _make(order: Order) -> Made:
+    source = describe_source(order.exported, order.parts)
+    with order.stages.stage("lower"):
+        model = lower(order.exported, order.lowering)
+    if order.finish is not None:
+        with order.stages.stage("quantize"):
+            model = order.finish(model)
+    described: dict[str, Any] = {
+        "made": count_operators(model),
+        "inputs": inputs_of(model),
+        "outputs": outputs_of(model),
+    }
+    files: list[Path] = []
+    if order.folder is not None:
+        with order.stages.stage("serialize"):
+            files = serialize(model, order.folder)
+    return files, describe_whole(source, files, **described)
+
+
+FLOW = Flow(
+    name="onnx",
+    engine="onnxruntime",
+    product="onnx",
+    make=_make,
+    check=_check,
+    needs=("onnx", "onnxscript"),
+    late=LateQuantization(
+        name=onnx_quantize.NAME,
+        check_options=onnx_quantize.check_options,
+        lower=lower,
+        apply=onnx_quantize.apply,
+        evaluate=onnx_quantize.evaluate,
+        needs=("onnxruntime",),
+    ),
+)

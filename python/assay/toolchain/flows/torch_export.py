@@ -1,0 +1,70 @@
+"""PyTorch's own exported program as what is executed: eager kernels, one call an operator."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.toolchain.flows.base import Evaluate, Flow, Lowering, Made, Order
+from assay.toolchain.flows.program_manifest import describe_source, describe_whole
+from assay.toolchain.suggest import check_keys
+
+if TYPE_CHECKING:
+    import torch
+
+    from assay.toolchain.models.loader import Model
+    from assay.toolchain.quantize.quantization import Quantized
+
+ENDING = ".torch.pt2"
+PROGRAM = "program" + ENDING
+"""A bare .pt2 is a model; this ending says that it is to be executed as it is."""
+
+
+def _check(lowering: Lowering) -> None:
+    check_keys("option of the torch_export lowering", lowering.options, ())
+
+
+def export(
+    model: "Model", quantized: "Quantized", lowering: Lowering
+) -> "torch.export.ExportedProgram":
+    """The exported program without weights that nothing reads: it is written down as it is."""
+    from assay.toolchain.graph.export import export_lean
+
+    return export_lean(model, quantized, lowering)
+
+
+def _make(order: Order) -> Made:
+    import torch
+
+    source = describe_source(order.exported, order.parts)
+    files: list[Path] = []
+    if order.folder is not None:
+        with order.stages.stage("serialize"):
+            files = [order.folder / PROGRAM]
+            _forget_origins(order.exported)
+            torch.export.save(order.exported, files[0])
+    return files, describe_whole(source, files)
+
+
+def _forget_origins(exported: "torch.export.ExportedProgram") -> None:
+    """Drops from nodes of which graphs they were made: by addresses, another in every build."""
+    from assay.toolchain.graph.operators import walk_graphs
+
+    for graph in walk_graphs(exported.graph_module):
+        for node in graph.graph.nodes:
+            node.meta.pop("from_node", None)
+
+
+def _eager(exported: "torch.export.ExportedProgram", lowering: Lowering) -> Evaluate:
+    function: Evaluate = exported.module()
+    return function
+
+
+FLOW = Flow(
+    name="torch_export",
+    engine="torch",
+    product="pt2",
+    make=_make,
+    check=_check,
+    needs=("torch",),
+    export=export,
+    eager=_eager,
+)

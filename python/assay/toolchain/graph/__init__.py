@@ -1,0 +1,1 @@
+"""Exported graphs: export, intermediate outputs, isolated layers, joint programs."""

@@ -1,0 +1,254 @@
+"""Layers apart: each as a network of its own, fed what a reference says that it is computed from.
+
+What a layer makes of exact inputs is its own error, and none that was handed on to it. A piece of a
+network is the part of its graph between the nearest layers before a layer and the layer itself. All
+pieces are outputs of one graph, which takes the values of layers as inputs: one lowering, one
+launch.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+
+from assay.toolchain.errors import RequestError, Unsupported
+from assay.toolchain.graph.intermediate_outputs import (
+    Layer,
+    after_normalization,
+    find_values,
+    graph_of,
+    mark,
+)
+from assay.toolchain.models.inputs import InputSpec, Sample, cast_sample
+from assay.toolchain.models.loader import Model
+from assay.toolchain.quantize.quantization import Quantized, cast_spec
+from assay.toolchain.suggest import unknown_name
+
+ALL = "*"
+"""Instead of names of layers: each of them."""
+
+MOST_NOISE = 0.01
+"""Squared L2 norm by that of the value; a piece that is wired wrongly is off by a tenth or more."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """Where a layer's result leaves the graph (`value`), and what others take of it (`cut`).
+
+    A quantized layer is cut before it is quantized: its users quantize what they are fed, which
+    changes nothing in a value that was quantized so before.
+    """
+
+    cut: torch.fx.Node
+    value: torch.fx.Node
+
+
+Source = int | str
+"""What a piece is fed: an input of the network, by its number, or a layer, by its name."""
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """`quantized` computes `layers`, in this order, from `sources`."""
+
+    quantized: Quantized
+    layers: tuple[Layer, ...]
+    sources: tuple[Source, ...]
+    marked: torch.nn.Module
+    """The whole network, with all its layers behind its outputs."""
+    names: tuple[str, ...]
+    """Of all its layers."""
+
+    def feed(self, sample: Sample, outputs: Sequence[torch.Tensor]) -> Sample:
+        """What the pieces take, from a sample and what the marked network makes of it."""
+        values = self.values(outputs)
+        return tuple(
+            sample[source] if isinstance(source, int) else values[source] for source in self.sources
+        )
+
+    def values(self, outputs: Sequence[torch.Tensor]) -> dict[str, torch.Tensor]:
+        """Layers by name, among the outputs of the marked network."""
+        return dict(zip(self.names, outputs[len(outputs) - len(self.names) :], strict=True))
+
+    def check(self, outputs: Sequence[torch.Tensor], found: Sequence[torch.Tensor]) -> None:
+        """Holds what the pieces compute against the same layers of the marked network.
+
+        Raises:
+            Unsupported: one computes something else: the graph hides what it depends on.
+        """
+        values = self.values(outputs)
+        for layer, own in zip(self.layers, found, strict=True):
+            wanted = values[layer.name].double()
+            noise = (own.double() - wanted).square().sum()
+            if float(noise) > MOST_NOISE * float(wanted.square().sum()):
+                text = f"{layer.name} by itself does not compute what it does in the network"
+                raise Unsupported(text)
+
+
+def run(function: Any, sample: Sample) -> list[torch.Tensor]:
+    """The flat outputs for one sample."""
+    with torch.no_grad():
+        return list(torch.utils._pytree.tree_leaves(function(*sample)))
+
+
+def take_apart(model: Model, quantized: Quantized, wanted: Sequence[str]) -> Pieces:
+    """The pieces of the quantized network, or of the float one, of the layers `wanted`.
+
+    Raises:
+        RequestError: there is no layer of that name.
+        Unsupported: the network has no layers.
+    """
+    marked = mark(model, quantized)
+    layers = _choose(marked.layers, wanted)
+    original = graph_of(model, quantized)
+    graph = out_of_place(original)
+    points = _points_of(graph, find_values(original))
+    sources = tuple(_sources_of(graph, points, [layer.name for layer in layers]))
+    whole = marked.quantized.module
+    names = tuple(layer.name for layer in marked.layers)
+    module = cut(graph, points, [layer.name for layer in layers], sources)
+    pieces = Pieces(quantized, layers, sources, whole, names)
+    example = pieces.feed(quantized.example, run(whole, quantized.example))
+    specs = tuple(_spec_of(tensor) for tensor in example)
+    apart = replace(quantized, module=module, inputs=specs, example=example)
+    return replace(pieces, quantized=_fed_late(quantized, apart, pieces))
+
+
+def float_pieces(model: Model, pieces: Pieces) -> Quantized:
+    """The same pieces of the float network: they take the same inputs, as float32.
+
+    Raises:
+        Unsupported: a layer of the quantized graph is not in the float one by its name.
+    """
+    graph = out_of_place(graph_of(model, Quantized(model.module, model.inputs, model.example)))
+    nodes = {node.name: node for node in graph.graph.nodes}
+    names = [layer.name for layer in pieces.layers]
+    used = {*names, *(source for source in pieces.sources if isinstance(source, str))}
+    missing = sorted(used - set(nodes))
+    if missing:
+        raise Unsupported(f"the float network has no layer {missing[0]}, which quantization made")
+    ends = {name: after_normalization(nodes[name]) for name in used}
+    points = {name: Point(end, end) for name, end in ends.items()}
+    return Quantized(
+        cut(graph, points, names, pieces.sources),
+        tuple(cast_spec(spec, "float32") for spec in pieces.quantized.inputs),
+        cast_sample(pieces.quantized.example, torch.float32),
+    )
+
+
+def _choose(layers: Sequence[Layer], wanted: Sequence[str]) -> tuple[Layer, ...]:
+    names = [layer.name for layer in layers]
+    for name in wanted:
+        if name != ALL and name not in names:
+            raise RequestError(unknown_name("layer", name, names))
+    return tuple(layer for layer in layers if ALL in wanted or layer.name in wanted)
+
+
+def _points_of(
+    graph: torch.fx.GraphModule, values: Mapping[str, torch.fx.Node]
+) -> dict[str, Point]:
+    nodes = {node.name: node for node in graph.graph.nodes}
+    return {name: Point(nodes[name], nodes[value.name]) for name, value in values.items()}
+
+
+def _sources_of(
+    graph: torch.fx.GraphModule, points: Mapping[str, Point], wanted: Sequence[str]
+) -> Iterator[Source]:
+    """What the pieces of `wanted` are computed from, in the order of the graph."""
+    names = {point.cut: name for name, point in points.items()}
+    inputs = _inputs_of(graph)
+    ends = {*names, *inputs}
+    needed: set[torch.fx.Node] = set()
+    for name in wanted:
+        inside = _inside(points[name], ends)
+        needed |= {source for node in inside for source in node.all_input_nodes} & ends - inside
+    for node in graph.graph.nodes:
+        if node in needed:
+            yield names[node] if node in names else inputs.index(node)
+
+
+def _inputs_of(graph: torch.fx.GraphModule) -> list[torch.fx.Node]:
+    return [node for node in graph.graph.nodes if node.op == "placeholder"]
+
+
+def _inside(point: Point, ends: set[torch.fx.Node]) -> set[torch.fx.Node]:
+    """The nodes that compute the layer, back to what is among `ends`."""
+    found: set[torch.fx.Node] = set()
+    waiting = [point.value]
+    while waiting:
+        node = waiting.pop()
+        if node not in found and (node is point.cut or node not in ends):
+            found.add(node)
+            waiting += node.all_input_nodes
+    return found
+
+
+def cut(
+    graph: torch.fx.GraphModule,
+    points: Mapping[str, Point],
+    wanted: Sequence[str],
+    sources: Sequence[Source],
+) -> torch.fx.GraphModule:
+    """A graph that takes `sources` and returns the layers `wanted`, each a copy of its own."""
+    inputs = _inputs_of(graph)
+    taken = [inputs[one] if isinstance(one, int) else points[one].cut for one in sources]
+    made = torch.fx.Graph()
+    fed = {node: made.placeholder(f"fed_{number}") for number, node in enumerate(taken)}
+    results = []
+    for name in wanted:
+        inside = _inside(points[name], set(fed))
+        copies = dict(fed)
+        for node in graph.graph.nodes:
+            if node in inside:
+                copies[node] = made.node_copy(node, copies.__getitem__)
+        results.append(copies[points[name].value])
+    made.output(tuple(results))
+    return torch.fx.GraphModule(graph, made)
+
+
+def out_of_place(graph: torch.fx.GraphModule) -> torch.fx.GraphModule:
+    """The same graph without operators that change their first argument: a piece may be fed it.
+
+    Raises:
+        Unsupported: such an operator has no other form.
+    """
+    copied = torch.fx.Graph()
+    made: dict[torch.fx.Node, torch.fx.Node] = {}
+    for node in graph.graph.nodes:
+        made[node] = copied.node_copy(node, made.__getitem__)
+        if _changes_its_argument(node):
+            made[node].target = _other_form(node.target)
+            changed = node.args[0]
+            # Whoever reads the argument from here on reads what became of it.
+            made.update({old: made[node] for old, new in made.items() if new is made[changed]})
+    return torch.fx.GraphModule(graph, copied)
+
+
+def _changes_its_argument(node: torch.fx.Node) -> bool:
+    schema = getattr(node.target, "_schema", None)
+    return schema is not None and schema.name.endswith("_") and schema.is_mutable
+
+
+def _other_form(target: Any) -> Any:
+    packet = getattr(torch.ops.aten, target._schema.name.removeprefix("aten::")[:-1], None)
+    form = getattr(packet, target._overloadname, None)
+    if form is None:
+        raise Unsupported(f"{target} changes its argument, and a piece cannot be fed that")
+    return form
+
+
+def _spec_of(tensor: torch.Tensor) -> InputSpec:
+    return InputSpec(tuple(tensor.shape), str(tensor.dtype).removeprefix("torch."))
+
+
+def _fed_late(quantized: Quantized, apart: Quantized, pieces: Pieces) -> Quantized:
+    """A quantization of what was lowered calibrates on what the pieces take."""
+    finish = quantized.finish
+    if finish is None:
+        return apart
+
+    def feed(sample: Sample) -> Sample:
+        return pieces.feed(sample, run(pieces.marked, sample))
+
+    return replace(apart, finish=lambda lowered: finish(lowered, feed))

@@ -1,0 +1,1 @@
+"""Models by reference, their inputs and their weights."""

@@ -1,0 +1,23 @@
+"""Dimensions that a model leaves open, as torch.export takes them."""
+
+import inspect
+from typing import Any
+
+import torch
+from torch.export import Dim
+
+from assay.toolchain.sampled_model import Brought
+
+
+def dynamic_shapes(module: torch.nn.Module, brought: Brought | None) -> Any:
+    """What torch.export takes for the dimensions that a model leaves open; None: there are none."""
+    if brought is None or not any(brought.dynamic):
+        return None
+    names: dict[str, Any] = {}
+    for one in (one for places in brought.dynamic for one in places.values()):
+        names.setdefault(one.name, Dim(one.name, min=one.least, max=one.most))
+    shapes = tuple(
+        {place: names[one.name] for place, one in places.items()} for places in brought.dynamic
+    )
+    kinds = [one.kind for one in inspect.signature(module.forward).parameters.values()]
+    return (shapes,) if inspect.Parameter.VAR_POSITIONAL in kinds else shapes

@@ -1,0 +1,363 @@
+"""Models by reference: torchvision:NAME, FILE.py:FACTORY, FILE.pt2, or what a plug-in adds."""
+
+import hashlib
+import importlib.util
+import inspect
+import json
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from assay.toolchain import compat
+from assay.toolchain.errors import (
+    MissingDependency,
+    RequestError,
+    is_wrong_use,
+    readable_error,
+    reading,
+)
+from assay.toolchain.file_formats.pt2 import load_exported
+from assay.toolchain.flows import aoti
+from assay.toolchain.models import weight_init
+from assay.toolchain.models.inputs import (
+    InputSet,
+    InputSpec,
+    Sample,
+    generate_sample,
+    input_spec_from_json,
+    spec_of,
+)
+from assay.toolchain.models.plugins import import_file, load_plugins
+from assay.toolchain.sampled_model import Brought
+from assay.toolchain.suggest import check_keys, unknown_name
+
+TORCHVISION = "torchvision:"
+_EXAMPLE = InputSet("normal", seed=0)
+_DEFAULT_INPUTS = (InputSpec((1, 3, 224, 224)),)
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """A model as a request names it. `is_healed` None: heal torchvision's, leave others alone."""
+
+    ref: str
+    args: dict[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    inputs: tuple[InputSpec, ...] | None = None
+    is_healed: bool | None = None
+
+    def should_heal(self) -> bool:
+        """Whether random weights are made healthy."""
+        return self.ref.startswith(TORCHVISION) if self.is_healed is None else self.is_healed
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model in memory, in evaluation mode, with inputs to export it by.
+
+    `exported` is set for a .pt2 file; `module` is callable in every case. `brought` is what the
+    model has of its own beside the module, `own` the inputs that its factory returns with it.
+    """
+
+    spec: ModelSpec
+    module: torch.nn.Module
+    inputs: tuple[InputSpec, ...]
+    example: Sample
+    health: dict[str, Any]
+    weights_sha256: str
+    parameters: int
+    exported: torch.export.ExportedProgram | None = None
+    brought: Brought | None = None
+    own: Sample | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The manifest's account of the model."""
+        return {
+            "ref": self.spec.ref,
+            "args": self.spec.args,
+            "seed": self.spec.seed,
+            "inputs": [spec.to_json() for spec in self.inputs],
+            "weights_sha256": self.weights_sha256,
+            "parameters": self.parameters,
+            "health": self.health,
+        }
+
+
+@reading("the model")
+def model_spec_from_json(document: Mapping[str, Any] | str) -> ModelSpec:
+    """Reads MODEL of docs/contracts/aot.md; a bare string is a reference."""
+    if isinstance(document, str):
+        return ModelSpec(document)
+    check_keys("key of a model", document, ("ref", "args", "seed", "inputs", "healthy"))
+    if not document.get("ref"):
+        raise RequestError('a model needs a "ref", such as "torchvision:mobilenet_v2"')
+    inputs = document.get("inputs")
+    specs = None if inputs is None else tuple(input_spec_from_json(entry) for entry in inputs)
+    return ModelSpec(
+        str(document["ref"]),
+        dict(document.get("args") or {}),
+        int(document.get("seed") or 0),
+        specs,
+        document.get("healthy"),
+    )
+
+
+def load_model(spec: ModelSpec) -> Model:
+    """Builds the model, seeds its weights and, where asked, makes them healthy.
+
+    Raises:
+        RequestError: the reference names nothing; the text has the nearest names.
+    """
+    random.seed(spec.seed)
+    np.random.seed(spec.seed % 2**32)
+    torch.manual_seed(spec.seed)
+    made = _make(spec)
+    exported = made if isinstance(made, torch.export.ExportedProgram) else None
+    brought = made if isinstance(made, Brought) else None
+    module, example = _module_and_example(made)
+    if brought is not None and spec.inputs is not None:
+        raise RequestError(f'{spec.ref} brings its own inputs; leave the model\'s "inputs" out')
+    inputs = _input_specs(spec, example)
+    own = example
+    if spec.inputs is not None or example is None:
+        example = generate_sample(_EXAMPLE, inputs, 0)
+    if exported is None:
+        module.eval()
+    with _blaming_given_inputs(spec, module, own):
+        health = _health(spec, module, inputs, brought)
+    own = own if spec.inputs is None else None
+    count = sum(parameter.numel() for parameter in module.parameters())
+    digest = weights_sha256(module)
+    return Model(spec, module, inputs, example, health, digest, count, exported, brought, own)
+
+
+@contextmanager
+def _blaming_given_inputs(
+    spec: ModelSpec, module: torch.nn.Module, own: Sample | None
+) -> Iterator[None]:
+    """Blames the request where the model fails on the given inputs and not on its own.
+
+    Raises:
+        RequestError: it names the given inputs, and the model's own where it has them.
+    """
+    try:
+        yield
+    except Exception as error:
+        if spec.inputs is None or not is_wrong_use(error) or not _runs_on(module, own):
+            raise
+        names = _input_names(module, len(spec.inputs))
+        given = _text_of_inputs(names, spec.inputs)
+        text = f"{spec.ref} does not run with the inputs that are given, {given}"
+        if own is not None:
+            text += f"; its own are {_text_of_inputs(names, [spec_of(one) for one in own])}"
+        raise RequestError(f"{text}: {readable_error(error)}") from error
+
+
+def _runs_on(module: torch.nn.Module, sample: Sample | None) -> bool:
+    """Whether the model runs on its own inputs; without any, nothing speaks against it."""
+    if sample is None:
+        return True
+    try:
+        with torch.no_grad():
+            module(*sample)
+    except Exception:
+        return False
+    return True
+
+
+def _input_names(module: torch.nn.Module, count: int) -> list[str]:
+    """Names of forward's parameters, and places where it tells no more of them."""
+    parameters = inspect.signature(module.forward).parameters.values()
+    names = [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
+    return [*names, *map(str, range(len(names), count))]
+
+
+def _text_of_inputs(names: Sequence[str], specs: Sequence[InputSpec]) -> str:
+    return ", ".join(
+        f"{name} {'x'.join(map(str, spec.shape)) or 'scalar'} {spec.dtype}"
+        for name, spec in zip(names, specs, strict=False)
+    )
+
+
+def _health(
+    spec: ModelSpec,
+    module: torch.nn.Module,
+    inputs: tuple[InputSpec, ...],
+    brought: Brought | None,
+) -> dict[str, Any]:
+    """Heals where that is asked, and measures: on the model's own samples where it has them."""
+    if brought is not None:
+        samples = [brought.draw(spec.seed, index) for index in range(2)]
+        return {"asked": False, "steps": [], **weight_init.measure_on(module, samples)}
+    steps = weight_init.heal(module, inputs, seed=spec.seed) if spec.should_heal() else []
+    health = weight_init.measure(module, inputs, seed=spec.seed)
+    return {"asked": spec.should_heal(), "steps": steps, **health}
+
+
+def weights_sha256(module: torch.nn.Module) -> str:
+    """Digest of names, dtypes, shapes and bytes of the state, in the order of names."""
+    digest = hashlib.sha256()
+    for name, tensor in sorted(module.state_dict().items()):
+        if isinstance(tensor, torch.Tensor):
+            digest.update(f"{name} {tensor.dtype} {list(tensor.shape)}\n".encode())
+            flat = tensor.detach().cpu().contiguous().reshape(-1)
+            digest.update(memoryview(flat.view(torch.uint8).numpy()))
+    return digest.hexdigest()
+
+
+@cache
+def listed_models() -> dict[str, dict[str, Any]]:
+    """The entries of data/models.json by reference."""
+    text = resources.files("assay").joinpath("data/models.json").read_text()
+    return {entry["ref"]: entry for entry in json.loads(text)["models"]}
+
+
+def torchvision_names() -> list[str]:
+    """The classification networks of the installed torchvision, without quantized variants.
+
+    Raises:
+        MissingDependency: torchvision is not installed.
+    """
+    if importlib.util.find_spec("torchvision") is None:
+        raise MissingDependency("torchvision is not installed; pip install --no-deps torchvision")
+    compat.prepare_torchvision()
+    import torchvision.models
+
+    return sorted(torchvision.models.list_models(module=torchvision.models))
+
+
+def _make(spec: ModelSpec) -> Any:
+    """Calls what the reference names: a module, (module, inputs) or an exported program."""
+    plugin_models = load_plugins().models
+    if spec.ref in plugin_models:
+        return _call(plugin_models[spec.ref], spec)
+    if spec.ref.startswith(TORCHVISION):
+        return _make_torchvision(spec)
+    prefix = spec.ref.partition(":")[0]
+    if prefix in _FAMILIES:
+        return _FAMILIES[prefix](spec)
+    path, _, factory = spec.ref.removeprefix("file:").partition(":")
+    if path.endswith(".pt2"):
+        return _load_exported(Path(path), spec)
+    if path.endswith(".py"):
+        return _call(_factory(Path(path), factory), spec)
+    known = [*plugin_models, *listed_models(), "FILE.py:FACTORY", "FILE.pt2", "aten:NAME.OVERLOAD"]
+    raise RequestError(unknown_name("model", spec.ref, known))
+
+
+def _make_torchvision(spec: ModelSpec) -> torch.nn.Module:
+    name = spec.ref.removeprefix(TORCHVISION)
+    names = torchvision_names()
+    if name not in names:
+        raise RequestError(unknown_name("torchvision model", name, names))
+    import torchvision.models
+
+    if spec.args.get("weights") is not None:
+        raise RequestError("weights are not downloaded; leave 'weights' out of the arguments")
+    needs_init = name in ("googlenet", "inception_v3")
+    defaults = {"init_weights": True, "aux_logits": False} if needs_init else {}
+    module: torch.nn.Module = torchvision.models.get_model(
+        name, weights=None, **defaults | spec.args
+    )
+    return module
+
+
+def _make_operator(spec: ModelSpec) -> Brought:
+    from assay.conform.operator_model import make_operator
+
+    return make_operator(spec.ref, spec.args)
+
+
+def _make_joint(spec: ModelSpec) -> Brought:
+    from assay.conform.joint import make_joint
+
+    return make_joint(spec.args)
+
+
+def _make_piece(spec: ModelSpec) -> Brought:
+    from assay.reduce.subgraph import make_piece
+
+    return make_piece(spec.args)
+
+
+def _make_conformance(spec: ModelSpec) -> Any:
+    from assay.conform.models import make_model
+
+    return make_model(spec.ref, spec.args)
+
+
+def _call(factory: Callable[..., Any], spec: ModelSpec) -> Any:
+    """Calls the factory; arguments that it does not take are the request's fault."""
+    try:
+        inspect.signature(factory).bind(**spec.args)
+    except ValueError:  # a builtin that does not tell
+        pass
+    except TypeError as error:
+        raise RequestError(f"{spec.ref} does not take these arguments: {error}") from error
+    return factory(**spec.args)
+
+
+def _factory(path: Path, name: str) -> Callable[..., Any]:
+    module = import_file(path)
+    found = getattr(module, name, None) if name else None
+    if callable(found):
+        return found  # type: ignore[no-any-return]
+    functions = [key for key, value in vars(module).items() if callable(value)]
+    raise RequestError(unknown_name(f"factory in {path.name}", name, functions))
+
+
+def _load_exported(path: Path, spec: ModelSpec) -> torch.export.ExportedProgram:
+    if not path.is_file():
+        raise RequestError(f"no exported program {path}")
+    if path.name.endswith(aoti.ENDING):
+        raise RequestError(f"{path.name} is a program that AOTInductor made, not a model")
+    if spec.args:
+        raise RequestError("a .pt2 file takes no arguments")
+    return load_exported(path)
+
+
+def _module_and_example(made: Any) -> tuple[torch.nn.Module, Sample | None]:
+    if isinstance(made, torch.export.ExportedProgram):
+        args = made.example_inputs[0] if made.example_inputs else None
+        return made.module(), None if args is None else tuple(args)
+    if isinstance(made, Brought):
+        return made.module, made.draw(0, 0)
+    if isinstance(made, tuple) and len(made) == 2:
+        return made[0], tuple(made[1])
+    if not isinstance(made, torch.nn.Module):
+        kind = type(made).__name__
+        raise RequestError(f"a factory returns a module or (module, inputs), not {kind}")
+    return made, None
+
+
+def _input_specs(spec: ModelSpec, example: Sample | None) -> tuple[InputSpec, ...]:
+    if spec.inputs is not None:
+        return spec.inputs
+    if example is not None:
+        return tuple(spec_of(tensor) for tensor in example)
+    listed = listed_models().get(spec.ref)
+    if listed is not None:
+        return tuple(input_spec_from_json(entry) for entry in listed["inputs"])
+    if spec.ref.startswith(TORCHVISION):
+        return _DEFAULT_INPUTS
+    raise RequestError(
+        f"{spec.ref} has no example inputs; give a shape for each: --input-shape 1,3,224,224 "
+        '(with its type: 2,5:int64), in a spec the model\'s "inputs"'
+    )
+
+
+_FAMILIES: dict[str, Callable[[ModelSpec], Any]] = {
+    "aten": _make_operator,
+    "joint": _make_joint,
+    "conform": _make_conformance,
+    "piece": _make_piece,
+}
+"""Models that Assay itself defines, by what stands in front of the colon."""

@@ -1,0 +1,1 @@
+"""Finished programs: building, manifests, inspection, signatures and inputs."""

@@ -1,0 +1,74 @@
+"""Builds: a model and a recipe in, a program with its manifest out."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from assay.toolchain.files import write_json
+from assay.toolchain.flows.base import Order
+from assay.toolchain.flows.registry import FLOWS
+from assay.toolchain.graph.export import export
+from assay.toolchain.graph.intermediate_outputs import Marked, mark
+from assay.toolchain.graph.isolated_layers import Pieces, take_apart
+from assay.toolchain.models import loader
+from assay.toolchain.programs.manifest import make_manifest
+from assay.toolchain.quantize import quantization
+from assay.toolchain.recipes import recipes
+from assay.toolchain.stages import StageLog
+
+MANIFEST = "manifest.json"
+
+
+def build(
+    *,
+    model: Mapping[str, Any] | str,
+    recipe: Mapping[str, Any] | str,
+    calibration: Mapping[str, Any] | None,
+    stop_after: str | None,
+    folder: Path,
+    stages: StageLog,
+    with_layers: bool = False,
+    pieces: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Makes the program in `folder` and returns its manifest, which it writes there as well.
+
+    `with_layers`: what the layers compute is given out, too (layers.py). `pieces`: the program is
+    these layers, each by itself (pieces.py).
+    """
+    plan = recipes.recipe_from_json(recipe)
+    flow = FLOWS[plan.lowering.flow]
+    flow.check(plan.lowering)
+    calibration_set = quantization.calibration_from_json(calibration)
+    stop_after = recipes.check_stop(stop_after) or plan.stop_after
+    with stages.stage("model"):
+        made = loader.load_model(loader.model_spec_from_json(model))
+    quantized = quantization.run_stage(made, plan.quantization, calibration_set, stages)
+    changed: Marked | Pieces | None = None
+    if pieces:
+        changed = take_apart(made, quantized, pieces)
+    elif with_layers:
+        changed = mark(made, quantized)
+    quantized = quantized if changed is None else changed.quantized
+    with stages.stage("export"):
+        exported = export(made, quantized, plan.lowering)
+    order = Order(
+        exported,
+        plan.lowering,
+        None if stop_after else folder,
+        stages,
+        quantized.finish,
+        () if made.brought is None else made.brought.parts,
+    )
+    files, program = flow.make(order)
+    if changed is not None:
+        program["layers"] = [layer.to_json() for layer in changed.layers]
+    document = make_manifest(
+        model=made,
+        recipe=plan,
+        calibration=calibration_set if plan.quantization else None,
+        program=program,
+        files=files,
+        stages=stages,
+    )
+    write_json(folder / MANIFEST, document)
+    return document

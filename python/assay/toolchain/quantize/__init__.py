@@ -1,0 +1,1 @@
+"""Quantization flows, one module each."""

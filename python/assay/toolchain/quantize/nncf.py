@@ -1,0 +1,60 @@
+"""Post-training quantization by NNCF, of the exported graph: OpenVINO's own quantization.
+
+NNCF writes quantize and dequantize into the torch graph, so that the same graph is converted for
+the engine and evaluated in eager.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from assay.toolchain.errors import MissingDependency, RequestError
+from assay.toolchain.models.inputs import Sample
+from assay.toolchain.suggest import check_keys, unknown_name
+
+FLOW = "nncf"
+OPTIONS = ("preset", "is_per_channel", "fast_bias_correction", "model_type")
+PRESETS = ("performance", "mixed")
+"""`performance`: symmetric activations; `mixed`: asymmetric ones. Weights are symmetric."""
+
+
+def quantize(
+    graph: torch.fx.GraphModule, options: Mapping[str, Any], samples: Sequence[Sample]
+) -> torch.nn.Module:
+    """The graph with quantize and dequantize in it, calibrated by all of `samples`.
+
+    Raises:
+        RequestError: an unknown option or value.
+        MissingDependency: NNCF is not installed.
+    """
+    check_keys("option of nncf", options, OPTIONS)
+    preset = str(options.get("preset", "performance"))
+    if preset not in PRESETS:
+        raise RequestError(unknown_name("preset of nncf", preset, PRESETS))
+    try:
+        import nncf
+    except ImportError as error:
+        raise MissingDependency(f"this quantization needs nncf: {error}") from error
+    model_type = nncf.ModelType.TRANSFORMER if options.get("model_type") == "transformer" else None
+    quantized: torch.nn.Module = nncf.quantize(
+        graph,
+        nncf.Dataset(list(samples)),
+        preset=nncf.QuantizationPreset(preset),
+        subset_size=len(samples),
+        fast_bias_correction=bool(options.get("fast_bias_correction", True)),
+        model_type=model_type,
+        advanced_parameters=_advanced(bool(options.get("is_per_channel", True))),
+    )
+    return quantized
+
+
+def _advanced(is_per_channel: bool) -> Any:
+    from nncf.quantization.advanced_parameters import (
+        AdvancedQuantizationParameters,
+        QuantizationParameters,
+    )
+
+    return AdvancedQuantizationParameters(
+        weights_quantization_params=QuantizationParameters(per_channel=is_per_channel)
+    )

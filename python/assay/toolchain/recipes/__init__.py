@@ -1,0 +1,1 @@
+"""Recipes: presets, availability and the catalog."""

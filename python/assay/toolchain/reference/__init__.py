@@ -1,0 +1,1 @@
+"""Expected outputs of a model, with bounds of error."""

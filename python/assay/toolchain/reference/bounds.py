@@ -1,0 +1,106 @@
+"""Bounds of error beside a reference: what makes bounds.safetensors.
+
+Against float64 a model that brings them has bounds of its own. Against a quantized graph, a bound
+is a quantization step of the output.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+
+from assay.toolchain.graph.operators import dequantization
+from assay.toolchain.models.inputs import Sample, cast_sample
+from assay.toolchain.sampled_model import Bound, Brought
+
+STEPS = 1.01
+"""Steps of an output's scale that an engine may be off: its own rounding, and a hair for float."""
+
+_WHY_STEP = (
+    "requantization may round to the neighbour; the hundredth is float arithmetic of eager, and "
+    "each side rounds to the output's type"
+)
+_WHY_INPUT = "quantized inputs, float output: an input may be rounded to its neighbour"
+
+Outputs = Sequence[torch.Tensor]
+
+
+def double_bounds(
+    brought: Brought, samples: Sequence[Sample], own: Sequence[Outputs], exact: Sequence[Outputs]
+) -> list[list[Bound]]:
+    """For each sample the bounds of its outputs against float64.
+
+    `own`: what the module answers in its own types; `exact`: what its float64 form does.
+    """
+    assert brought.bound is not None
+    return [brought.bound(*one) for one in zip(samples, own, exact, strict=True)]
+
+
+def step_bounds(
+    brought: Brought, graph: torch.nn.Module, samples: Sequence[Sample], outputs: Sequence[Outputs]
+) -> list[list[Bound]] | None:
+    """For each sample the bounds of its outputs against the quantized graph.
+
+    None where the quantized module is no graph, or the model has no bounds for what stays float.
+    """
+    if not isinstance(graph, torch.fx.GraphModule) or brought.bound is None:
+        return None
+    nodes = output_nodes(graph)
+    assert brought.double is not None
+    found = []
+    for sample, answers in zip(samples, outputs, strict=True):
+        with torch.no_grad():
+            own = brought.module(*sample)
+            exact = brought.double(*cast_sample(sample, torch.float64))
+        floats = brought.bound(sample, own, exact)
+        found.append([_step_bound(*one) for one in zip(nodes, floats, answers, strict=True)])
+    return found
+
+
+def output_nodes(graph: torch.fx.GraphModule) -> list[torch.fx.Node]:
+    """The nodes of a graph's outputs, flat."""
+    (output,) = (node for node in graph.graph.nodes if node.op == "output")
+    leaves = torch.utils._pytree.tree_leaves(output.args[0])
+    return [leaf for leaf in leaves if isinstance(leaf, torch.fx.Node)]
+
+
+def _step_bound(node: torch.fx.Node, floating: Bound, answer: torch.Tensor) -> Bound:
+    """The bound of one output of a quantized graph; `floating` is that of the float operator.
+
+    `floating` itself, around float64, where nothing is quantized on the way.
+    """
+    scale = _scale(node)
+    if scale is not None:
+        rule = {"rule": "steps", "units": STEPS, "scale": scale, "why": _WHY_STEP}
+        return Bound(answer, STEPS * scale + _rounding(answer), rule)
+    above = max((s for s in map(_scale, _ancestors(node)) if s is not None), default=None)
+    if above is None:
+        return floating
+    rule = {"rule": "steps", "units": STEPS, "scale": above, "why": _WHY_INPUT}
+    return Bound(answer, 2 * floating.limit + STEPS * above, rule)
+
+
+def _rounding(answer: torch.Tensor) -> torch.Tensor:
+    """How far two roundings of one number to the answer's type may lie apart; 0 for infinities."""
+    largest = answer.double().abs() * torch.finfo(answer.dtype).eps
+    return torch.where(answer.isfinite(), largest, 0.0)
+
+
+def _scale(node: torch.fx.Node) -> float | None:
+    quantized = dequantization(node)
+    return None if quantized is None else float(quantized["scale"])
+
+
+def _ancestors(node: torch.fx.Node) -> Iterator[torch.fx.Node]:
+    waiting, seen = list(node.all_input_nodes), set()
+    while waiting:
+        source = waiting.pop()
+        if source not in seen:
+            seen.add(source)
+            waiting += source.all_input_nodes
+            yield source
+
+
+def rules_of(bounds: Sequence[Sequence[Bound]]) -> list[dict[str, Any]]:
+    """For the reference's document: each output's rule."""
+    return [bound.rule for bound in bounds[0]]

@@ -1,0 +1,109 @@
+"""The files of a reference: tensors by sample, and the document that names them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from assay.toolchain import identity
+from assay.toolchain.files import describe_file, number, write_json
+from assay.toolchain.reference.bounds import rules_of
+from assay.toolchain.sampled_model import Bound
+
+SCHEMA = "assay/reference/1"
+INPUTS, OUTPUTS = "inputs.safetensors", "outputs.safetensors"
+LABELS, BOUNDS = "labels.safetensors", "bounds.safetensors"
+DOCUMENT = "reference.json"
+
+Tensors = Sequence[Sequence[torch.Tensor]]
+
+
+@dataclass(frozen=True)
+class Content:
+    """For each sample its inputs, outputs (none at all: inputs alone), labels, bounds of error."""
+
+    inputs: Tensors
+    outputs: Tensors = ()
+    labels: Sequence[torch.Tensor] | None = None
+    bounds: Sequence[Sequence[Bound]] | None = None
+
+    def tensors(self) -> dict[str, Tensors]:
+        """What each file holds."""
+        found: dict[str, Tensors] = {INPUTS: self.inputs}
+        if self.outputs:
+            found[OUTPUTS] = self.outputs
+        if self.labels is not None:
+            found[LABELS] = [[one] for one in self.labels]
+        if self.bounds is not None:
+            found[BOUNDS] = [[bound.limit for bound in of_sample] for of_sample in self.bounds]
+        return found
+
+
+def write_reference(
+    folder: Path, head: Mapping[str, Any], content: Content, more: Sequence[Path] = ()
+) -> dict[str, Any]:
+    """Writes tensors and the document that begins with `head`, which it returns.
+
+    `more`: further files of the folder, which the document lists as programs.
+    """
+    tensors, outputs = content.tensors(), content.outputs
+    for name, of_samples in tensors.items():
+        _save(folder / name, of_samples)
+    rules = [] if content.bounds is None else rules_of(content.bounds)
+    document = {
+        **head,
+        "samples": len(content.inputs),
+        "outputs": [
+            describe_output(index, outputs) | constant_of(rules, index)
+            for index in range(len(outputs[0]) if outputs else 0)
+        ],
+        "nan_count": sum(int(t.isnan().sum()) for sample in outputs for t in sample),
+        "producer": identity.describe(),
+        "files": [describe_file(folder / name, "tensors") for name in tensors]
+        + [describe_file(path, "program") for path in more],
+    }
+    if rules:
+        document["bounds"] = rules
+    write_json(folder / DOCUMENT, document)
+    return document
+
+
+def constant_of(rules: Sequence[Mapping[str, Any]], index: int) -> dict[str, bool]:
+    """{constant: true} of an output that the operator answers alike to any input."""
+    return {"constant": True} if rules and rules[index].get("constant") else {}
+
+
+def describe_output(index: int, outputs: Tensors) -> dict[str, Any]:
+    """{name, dtype, shape, rms, abs_max, std_between_inputs} of one output over all samples.
+
+    `std_between_inputs` is the root mean square over elements of the standard deviation over
+    samples; null for a single sample, or samples of different shapes. Figures that are not finite
+    are null.
+    """
+    values = [sample[index].double() for sample in outputs]
+    first = outputs[0][index]
+    is_alike = all(value.shape == first.shape for value in values)
+    stacked = torch.stack(values) if is_alike else torch.cat([v.reshape(-1) for v in values])
+    has_spread = is_alike and len(values) > 1
+    spread = stacked.std(dim=0).square().mean().sqrt() if has_spread else None
+    return {
+        "name": str(index),
+        "dtype": str(first.dtype).removeprefix("torch."),
+        "shape": list(first.shape),
+        "rms": number(float(stacked.square().mean().sqrt())),
+        "abs_max": number(float(stacked.abs().max())) if stacked.numel() else None,
+        "std_between_inputs": None if spread is None else number(float(spread)),
+    }
+
+
+def _save(path: Path, samples: Tensors) -> None:
+    from safetensors.torch import save_file
+
+    tensors = {
+        f"{sample}.{index}": tensor.contiguous().clone()
+        for sample, values in enumerate(samples)
+        for index, tensor in enumerate(values)
+    }
+    save_file(tensors, str(path))

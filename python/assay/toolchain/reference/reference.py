@@ -1,0 +1,326 @@
+"""References: expected outputs of a model, by several ways of computing them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from assay.toolchain.errors import JobError, RequestError, Unsupported, readable_error
+from assay.toolchain.flows.base import Evaluate, Flow, Lowering
+from assay.toolchain.flows.registry import FLOWS, LATE
+from assay.toolchain.graph.export import export
+from assay.toolchain.graph.intermediate_outputs import mark, mark_float
+from assay.toolchain.graph.isolated_layers import Pieces, float_pieces, take_apart
+from assay.toolchain.models.inputs import (
+    DTYPES,
+    Sample,
+    cast_sample,
+    expected_of,
+    input_set_from_json,
+    labelled_samples_of,
+    refuse_shared,
+)
+from assay.toolchain.models.loader import Model, load_model, model_spec_from_json
+from assay.toolchain.quantize.quantization import Quantized, calibration_from_json, run_stage
+from assay.toolchain.recipes import recipes
+from assay.toolchain.reference.bounds import double_bounds, step_bounds
+from assay.toolchain.reference.files import SCHEMA, Content, write_reference
+from assay.toolchain.sampled_model import TAKEN, Bound
+from assay.toolchain.stages import StageLog
+from assay.toolchain.suggest import unknown_name
+
+KINDS = ("float32", "float64", "qdq", "lowered_eager", "file")
+
+Outputs = Sequence[torch.Tensor]
+
+
+def make_reference(
+    *,
+    model: Mapping[str, Any] | str,
+    quantization: Mapping[str, Any] | str | None,
+    lowering: Mapping[str, Any] | None,
+    kind: str,
+    inputs: Mapping[str, Any],
+    calibration: Mapping[str, Any] | None,
+    folder: Path,
+    stages: StageLog,
+    with_layers: bool = False,
+    pieces: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Computes the outputs of one kind of reference and writes its files.
+
+    `with_layers`: what the layers of the quantized network compute comes behind its outputs, by
+    whatever kind it is computed. `pieces`: these layers by themselves, each fed what the layers
+    before it make of the inputs in the quantized network, whatever the kind.
+
+    Raises:
+        RequestError: an unknown kind, or inputs that also calibrate.
+        Unsupported: this model has no reference of this kind.
+    """
+    given = recipes.quantization_from_json(quantization)
+    used = choose_quantization(kind, given)
+    plan = recipes.lowering_from_json(lowering)
+    evaluation = input_set_from_json(inputs, role="evaluation")
+    calibration_set = calibration_from_json(calibration)
+    refuse_shared(evaluation, calibration_set)
+    with stages.stage("model"):
+        made = load_model(model_spec_from_json(model))
+    quantized = run_stage(made, used, calibration_set, stages)
+    whole = quantized
+    if (with_layers or pieces) and used != given:
+        whole = run_stage(made, given, calibration_set, stages)
+    if with_layers:
+        quantized = with_layers_of(made, whole, quantized)
+    given_samples, labels = labelled_samples_of(evaluation, made.inputs, made.brought, made.own)
+    task = Task(quantized, given_samples, labels)
+    if pieces:
+        refuse_kind_of_pieces(kind)
+        task = task_of_pieces(made, whole, pieces, given_samples, given, plan, stages)
+        if used != given and task.pieces is not None:
+            task = replace(task, quantized=float_pieces(made, task.pieces), pieces=None)
+    all_samples = [_fit(sample, task.quantized) for sample in task.samples]
+    samples = all_samples[: count_answered(made, all_samples)]
+    function = choose_function(kind, made, task.quantized, used, plan, stages)
+    outputs: Sequence[Outputs] = ()
+    if kind == "file":
+        outputs = expected_of(evaluation, None, len(samples))
+    with stages.stage("reference"):
+        if kind == "float64":
+            outputs = evaluate_double(made, samples)
+        elif kind == "qdq" and not pieces:  # The inputs of pieces are none of the model's.
+            outputs = evaluate_quantized(function, made, samples, stages)
+        elif kind != "file":
+            outputs = evaluate(function, samples)
+        task.check(outputs)
+        is_changed = with_layers or bool(pieces)
+        bounds = None if is_changed else bounds_of(made, quantized, kind, samples, outputs)
+        if bounds is not None:
+            outputs = [[bound.expected for bound in of_sample] for of_sample in bounds]
+        document = {
+            "schema": SCHEMA,
+            "kind": kind,
+            "quantization": used,
+            "model": made.to_json(),
+            "input_specs": [spec.to_json() for spec in task.quantized.inputs],
+            "inputs": evaluation.document,
+            **parts_of(made),
+        }
+        content = Content(all_samples, outputs, task.labels, bounds)
+        return write_reference(folder, document, content)
+
+
+def count_answered(model: Model, samples: Sequence[Sample]) -> int:
+    """How many samples have an answer: all, or those before the first that eager refuses.
+
+    Only of a model that brings samples to be refused; what it refuses before them is an error.
+    """
+    if model.brought is None or model.brought.refused is None:
+        return len(samples)
+    for number, sample in enumerate(samples[TAKEN:], start=TAKEN):
+        try:
+            evaluate(model.module, [sample])
+        except (IndexError, RuntimeError, ValueError):
+            return number
+    return len(samples)
+
+
+def parts_of(model: Model) -> dict[str, Any]:
+    """The document's account of the parts of a model that has some."""
+    spans = () if model.brought is None else model.brought.parts
+    return {"parts": [span.to_json() for span in spans]} if spans else {}
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is evaluated, and on what. `exact`: of pieces, what the whole network computes."""
+
+    quantized: Quantized
+    samples: Sequence[Sample]
+    labels: Sequence[torch.Tensor] | None = None
+    pieces: Pieces | None = None
+    exact: Sequence[Outputs] = ()
+
+    def check(self, outputs: Sequence[Outputs]) -> None:
+        """Holds pieces against the whole network.
+
+        Raises:
+            Unsupported: one computes something else.
+        """
+        if self.pieces is not None:
+            for whole, found in zip(self.exact, outputs, strict=True):
+                self.pieces.check(whole, found)
+
+
+def task_of_pieces(
+    model: Model,
+    whole: Quantized,
+    wanted: Sequence[str],
+    samples: Sequence[Sample],
+    quantization: dict[str, Any] | None,
+    lowering: Lowering,
+    stages: StageLog,
+) -> Task:
+    """Layers of the network `whole` by themselves, fed what its layers make of `samples`."""
+    pieces = take_apart(model, whole, wanted)
+    marked = replace(whole, module=pieces.marked)
+    truth = choose_function("qdq", model, marked, quantization, lowering, stages)
+    fitted = [_fit(sample, whole) for sample in samples]
+    with stages.stage("reference"):
+        exact = evaluate(truth, fitted)
+    fed = [pieces.feed(*pair) for pair in zip(fitted, exact, strict=True)]
+    return Task(pieces.quantized, fed, None, pieces, exact)
+
+
+def refuse_kind_of_pieces(kind: str) -> None:
+    """Layers by themselves are held against the network as it is, and as it was quantized.
+
+    Raises:
+        RequestError: another kind.
+    """
+    if kind not in ("float32", "qdq"):
+        raise RequestError(f"pieces have references of kind float32 and qdq, not {kind}")
+
+
+def choose_function(
+    kind: str,
+    model: Model,
+    quantized: Quantized,
+    quantization: Mapping[str, Any] | None,
+    lowering: Lowering,
+    stages: StageLog,
+) -> Evaluate:
+    """What computes a reference of that kind, quantized by `quantization`."""
+    if kind == "lowered_eager":
+        recipes.check_pair(quantization, FLOWS[lowering.flow])
+        return lowered_function(model, quantized, lowering, stages)
+    if quantization is not None and quantization["flow"] in LATE:
+        return late_function(model, quantized, lowering, LATE[quantization["flow"]], stages)
+    module: Evaluate = quantized.module
+    return module
+
+
+def bounds_of(
+    model: Model,
+    quantized: Quantized,
+    kind: str,
+    samples: Sequence[Sample],
+    outputs: Sequence[Outputs],
+) -> list[list[Bound]] | None:
+    """How far each output may be from this reference; None where nobody says."""
+    brought = model.brought
+    if brought is None or brought.bound is None:
+        return None
+    if kind == "float64":
+        return double_bounds(brought, samples, evaluate(model.module, samples), outputs)
+    if kind == "qdq":
+        return step_bounds(brought, quantized.module, samples, outputs)
+    return None
+
+
+def with_layers_of(model: Model, whole: Quantized, wanted: Quantized) -> Quantized:
+    """`wanted`, the recipe's graph or the float module, with the layers of the recipe's graph.
+
+    Raises:
+        Unsupported: there are none.
+    """
+    marked = mark(model, whole)
+    if wanted is whole:
+        return marked.quantized
+    return replace(wanted, module=mark_float(model, marked.layers))
+
+
+def choose_quantization(kind: str, given: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The quantization that a kind of reference applies: the float kinds apply none.
+
+    Raises:
+        RequestError: an unknown kind, or qdq without a quantization.
+    """
+    if kind not in KINDS:
+        raise RequestError(unknown_name("kind of reference", kind, KINDS))
+    if kind == "qdq" and given is None:
+        raise RequestError("a qdq reference needs a quantization")
+    return given if kind in ("qdq", "lowered_eager") else None
+
+
+def lowered_function(
+    model: Model, quantized: Quantized, lowering: Lowering, stages: StageLog
+) -> Evaluate:
+    """The lowered program as a function that eager executes.
+
+    Raises:
+        Unsupported: what the flow makes has no such form.
+    """
+    flow = FLOWS[lowering.flow]
+    flow.check(lowering)
+    if flow.eager is None:
+        text = f"what the flow {flow.name} makes of a program has no form that eager executes"
+        raise Unsupported(text)
+    with stages.stage("export"):
+        exported = export(model, quantized, lowering)
+    with stages.stage("lower"):
+        return flow.eager(exported, lowering)
+
+
+def late_function(
+    model: Model, quantized: Quantized, lowering: Lowering, flow: Flow, stages: StageLog
+) -> Evaluate:
+    """What `flow` lowers the model to, quantized then, as a function.
+
+    `lowering` counts where it is of this flow; otherwise the flow's defaults do.
+    """
+    plan = lowering if lowering.flow == flow.name else Lowering(flow.name)
+    flow.check(plan)
+    late, finish = flow.late, quantized.finish
+    assert late is not None
+    assert finish is not None
+    with stages.stage("export"):
+        exported = export(model, quantized, plan)
+    with stages.stage("lower"):
+        lowered = late.lower(exported, plan)
+    with stages.stage("quantize"):
+        return late.evaluate(finish(lowered))
+
+
+def _fit(sample: Sample, quantized: Quantized) -> Sample:
+    """The sample in the types that the quantized module takes (a cast changes them)."""
+    dtypes = [DTYPES[spec.dtype] for spec in quantized.inputs]
+    return tuple(tensor.to(dtype) for tensor, dtype in zip(sample, dtypes, strict=True))
+
+
+def evaluate(module: Evaluate, samples: Sequence[Sample]) -> list[Outputs]:
+    """The flat tensor outputs for each sample."""
+    results: list[Outputs] = []
+    for sample in samples:
+        with torch.no_grad():
+            leaves = torch.utils._pytree.tree_leaves(module(*sample))
+        results.append([leaf.detach() for leaf in leaves if isinstance(leaf, torch.Tensor)])
+    return results
+
+
+def evaluate_quantized(
+    function: Evaluate, model: Model, samples: Sequence[Sample], stages: StageLog
+) -> list[Outputs]:
+    """`evaluate` of a quantized graph.
+
+    Raises:
+        JobError: in the stage "quantize", where the float model computes what its quantized
+            graph cannot: that is the quantizer's fault, and no lack of a reference.
+    """
+    try:
+        return evaluate(function, samples)
+    except (AssertionError, RuntimeError, TypeError, ValueError) as error:
+        evaluate(model.module, samples)
+        with stages.stage("quantize"):
+            why = f"the quantized graph cannot be evaluated: {readable_error(error)}"
+            raise JobError(why, reason_code="quantize_failed") from error
+
+
+def evaluate_double(model: Model, samples: Sequence[Sample]) -> list[Outputs]:
+    """The model in float64, on the same inputs widened."""
+    if model.exported is not None:
+        raise Unsupported("an exported program has its types baked in; no float64 reference of it")
+    given = None if model.brought is None else model.brought.double
+    module = model.module.double() if given is None else given
+    return evaluate(module, [cast_sample(sample, torch.float64) for sample in samples])

@@ -1,0 +1,1 @@
+"""The fork server and its jobs: the composition root of the toolchain."""

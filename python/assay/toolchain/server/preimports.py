@@ -1,0 +1,42 @@
+"""What a child of the fork server had to import, imported by the server for those to come."""
+
+import contextlib
+import gc
+import importlib
+import sys
+import sysconfig
+from collections.abc import Iterable
+from types import ModuleType
+
+from assay.toolchain.server import torch_caching
+
+_INSTALLED = tuple({sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
+
+
+def imported_since(before: frozenset[str]) -> list[str]:
+    """Modules of installed packages that came after `before`, in the order in which they came.
+
+    `before`: names, as in sys.modules. Plug-ins are left out: theirs may be other files next time.
+    """
+    return [
+        name
+        for name, module in list(sys.modules.items())
+        if name not in before and _is_installed(module)
+    ]
+
+
+def bring_in(names: Iterable[str]) -> None:
+    """Imports what is not there yet. What fails to be is left to the child that needs it."""
+    missing = [name for name in names if name not in sys.modules]
+    for name in missing:
+        with contextlib.suppress(Exception):
+            importlib.import_module(name)
+    if missing:
+        torch_caching.prepare_imported(missing)
+        gc.collect()
+        gc.freeze()
+
+
+def _is_installed(module: ModuleType) -> bool:
+    origin = getattr(getattr(module, "__spec__", None), "origin", None)
+    return isinstance(origin, str) and origin.startswith(_INSTALLED)
