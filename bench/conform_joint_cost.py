@@ -17,8 +17,10 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from assay.conform.listing import Case, operator_cases
+from assay.conform.case import Case
+from assay.conform.listing import operator_cases
 from assay.toolchain.programs.build import build
+from assay.toolchain.server.model_families import FAMILIES
 from assay.toolchain.stages import StageLog
 
 DRAWN = 64
@@ -54,6 +56,7 @@ def cpu_seconds_of_build(model: dict[str, Any], recipe: str) -> float:
             calibration=None,
             stop_after=None,
             folder=Path(folder),
+            families=FAMILIES,
             stages=StageLog(),
         )
         return time.process_time() - begin

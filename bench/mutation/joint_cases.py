@@ -7,8 +7,9 @@ from typing import Any
 
 from assay.conform.joint import make_joint
 from assay.toolchain.sampled_model import Brought
+from assay.toolchain.server.model_families import FAMILIES
 
 
 def make(models: Sequence[Any]) -> Brought:
     """All of the models side by side."""
-    return make_joint({"models": list(models)})
+    return make_joint({"models": list(models)}, FAMILIES)

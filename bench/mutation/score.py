@@ -25,8 +25,9 @@ from mutant_engine import GENERATION, FaultyProgram, subjects_of
 from page import today, write_page
 from results import Result, results_of
 
-from assay.conform.listing import OWN_INPUTS, list_cases
-from assay.toolchain.models.loader import load_model, model_spec_from_json
+from assay.conform.case import OWN_INPUTS
+from assay.conform.listing import list_cases
+from assay.toolchain.server.model_families import load
 
 PASS = "pass"
 
@@ -44,7 +45,7 @@ def _leaves_sizes_open(case: Mapping[str, Any]) -> bool:
 def make_program(cases: Sequence[dict[str, Any]]) -> tuple[Any, list[int], list[Any]]:
     """The joint graph, the part that each of its outputs belongs to, and the cases' samples."""
     models = [case["model"] for case in cases]
-    brought = load_model(model_spec_from_json({"ref": "joint", "args": {"models": models}})).brought
+    brought = load({"ref": "joint", "args": {"models": models}}).brought
     assert brought is not None
     samples = [brought.draw(OWN_INPUTS["seed"], number) for number in range(SAMPLES)]
     with torch.no_grad():

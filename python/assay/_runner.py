@@ -2,6 +2,7 @@
 
 import contextlib
 import fcntl
+import importlib
 import json
 import selectors
 import signal
@@ -10,7 +11,7 @@ import tempfile
 import threading
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -18,14 +19,23 @@ import numpy.typing as npt
 from assay._errors import AssayError
 from assay._paths import child_environment
 
-if TYPE_CHECKING:
-    from assay import _core
-
 PROTOCOL = 1
 _NO_BYTES: npt.NDArray[np.uint8] = np.empty(0, np.uint8)
 _GRACE_SECONDS = 5.0
 _TAIL_BYTES = 8192
 _PIPE_BYTES = 1 << 20
+
+
+_Message = tuple[str, int, str, npt.NDArray[np.uint8]]
+"""Type, request, JSON body and blob of a frame."""
+
+
+class _Channel(Protocol):
+    """The channel of assay._core, which loads only when a runner starts."""
+
+    def send(self, type: str, request: int, body: str, blob: npt.NDArray[np.uint8]) -> None: ...
+
+    def receive(self, timeout_ms: int = -1) -> _Message | None: ...
 
 
 class _LostError(Exception):
@@ -59,9 +69,7 @@ class Runner:
         assert self._process.stdout is not None
         self._reader = self._process.stdout
         _enlarge_pipes(self._process.stdin.fileno(), self._reader.fileno())
-        self._channel: _core.Channel = core.Channel(
-            self._reader.fileno(), self._process.stdin.fileno()
-        )
+        self._channel: _Channel = core.Channel(self._reader.fileno(), self._process.stdin.fileno())
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._reader, selectors.EVENT_READ)
         self.name = program.name
@@ -124,7 +132,7 @@ class Runner:
             elif answer != "log" and request == self._requests:
                 return json.loads(text), answer_blob
 
-    def _receive(self) -> "_core.Message":
+    def _receive(self) -> _Message:
         self._selector.select()  # in Python, so that Ctrl-C is heard
         try:
             message = self._channel.receive()
@@ -177,7 +185,7 @@ def load_core() -> Any:
         AssayError: it was not built.
     """
     try:
-        from assay import _core
+        return importlib.import_module("assay._core")
     except ImportError as error:
         raise AssayError(
             f"the extension module assay._core does not load ({error}); make build in Assay's "
@@ -185,7 +193,6 @@ def load_core() -> Any:
             "the tree has it",
             code="unavailable",
         ) from error
-    return _core
 
 
 def _enlarge_pipes(*descriptors: int) -> None:

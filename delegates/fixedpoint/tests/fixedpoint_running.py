@@ -61,7 +61,7 @@ def methods_in_manifest(quantized, folder):
     """By name, of a program that takes and gives integers."""
     pytest.importorskip("assay.toolchain")
     from assay.toolchain.flows.executorch.edge import lower_edge, serialize
-    from assay.toolchain.programs.manifest import describe_program
+    from assay.toolchain.flows.executorch.manifest import describe_program
     from fixedpoint.partitioner import FixedPointPartitioner
 
     partitioner = FixedPointPartitioner(boundary="int8", require_integer=True)

@@ -23,13 +23,9 @@ import torch
 from executorch_arena import executorch_arena_bytes
 
 from assay.toolchain import compat
-from assay.toolchain.models.inputs import (
-    InputSet,
-    input_set_from_json,
-    labelled_samples_of,
-    samples_of,
-)
-from assay.toolchain.models.loader import Model, load_model, model_spec_from_json
+from assay.toolchain.models.inputs import input_set_from_json, labelled_samples_of, samples_of
+from assay.toolchain.models.loader import load_model, model_spec_from_json
+from assay.toolchain.types import InputSet, Model
 from fixedpoint import evaluate, float64, planner
 from fixedpoint.convert import convert, quantize
 from fixedpoint.plugin import recipes

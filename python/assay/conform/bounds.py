@@ -13,16 +13,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
+from assay.conform.operator_module import OperatorModule
 from assay.conform.operators import find_reason
-from assay.toolchain.models.inputs import Sample, cast_sample
 from assay.toolchain.sampled_model import Bound
-
-if TYPE_CHECKING:
-    from assay.conform.operator_model import OperatorModule
+from assay.toolchain.tensors import Sample, cast_sample
 
 DEVIATIONS = 4.0
 """Standard deviations of an accumulated error that a sum in a 16-bit type may have."""
@@ -52,8 +50,8 @@ class Call:
     `exact`: one float64 output; `dtype`: the type it has in the case.
     """
 
-    module: "OperatorModule"
-    double: "OperatorModule"
+    module: OperatorModule
+    double: OperatorModule
     sample: Sample
     exact: torch.Tensor
     dtype: torch.dtype
@@ -94,8 +92,8 @@ class Call:
 
 
 def bound_outputs(
-    module: "OperatorModule",
-    double: "OperatorModule",
+    module: OperatorModule,
+    double: OperatorModule,
     sample: Sample,
     own: Sequence[torch.Tensor],
     exact: Sequence[torch.Tensor],

@@ -12,8 +12,8 @@ from typing import Any
 
 import torch
 
+from assay.toolchain.dtypes import DTYPES
 from assay.toolchain.errors import RequestError, reading
-from assay.toolchain.models.inputs import DTYPES
 from assay.toolchain.suggest import check_keys, unknown_name
 
 LAYOUTS = ("contiguous", "channels_last", "transposed", "gapped")

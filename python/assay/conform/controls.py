@@ -10,8 +10,8 @@ from typing import Any
 import torch
 
 from assay.conform.operator_model import make_operator
-from assay.toolchain.models.inputs import cast_sample
 from assay.toolchain.sampled_model import Bound
+from assay.toolchain.tensors import cast_sample
 
 
 def samples_needed(ref: str, args: Mapping[str, Any], counts: Sequence[int]) -> int | None:

@@ -14,7 +14,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from assay.conform.calls import LAYOUTS, map_tensors, tensors_of
-from assay.conform.listing import FUZZ, Case, edge_pairs, operator_case
+from assay.conform.case import FUZZ, Case, edge_pairs, operator_case
 from assay.conform.operators import find_reason
 from assay.conform.recorded_calls import Row, read_rows, runs, shape_class_of, with_dtype
 from assay.conform.sample_counts import samples_of

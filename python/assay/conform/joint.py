@@ -11,19 +11,22 @@ from typing import Any
 import torch
 
 from assay.toolchain.errors import RequestError
-from assay.toolchain.models.inputs import Sample
+from assay.toolchain.models.loader import Families, load_model, model_spec_from_json
 from assay.toolchain.sampled_model import Bound, Brought, OpenDimension, Span
 from assay.toolchain.suggest import check_keys
+from assay.toolchain.tensors import Sample
 
 
-def make_joint(args: Mapping[str, Any]) -> Brought:
+def make_joint(args: Mapping[str, Any], families: Families) -> Brought:
     """The model of all the models.
+
+    `families`: the makers of the parts (models/loader.py).
 
     Raises:
         RequestError: there are none, or one brings no inputs of its own.
     """
     check_keys("argument of a joint model", args, ("models",))
-    parts = [_load(document) for document in args.get("models") or []]
+    parts = [_load(document, families) for document in args.get("models") or []]
     if not parts:
         raise RequestError('a joint model needs "models", a list of at least one')
     samples = [part.draw(0, 0) for part in parts]
@@ -66,11 +69,9 @@ def _renamed(part: Brought, inputs: int, number: int) -> list[dict[int, OpenDime
     ]
 
 
-def _load(document: Any) -> Brought:
-    from assay.toolchain.models.loader import load_model, model_spec_from_json
-
+def _load(document: Any, families: Families) -> Brought:
     spec = model_spec_from_json(document)
-    brought = load_model(spec).brought
+    brought = load_model(spec, families).brought
     if brought is None:
         raise RequestError(f"{spec.ref} brings no inputs of its own and cannot be joined")
     return brought

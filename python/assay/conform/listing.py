@@ -1,59 +1,26 @@
 """The cases of both suites, by name: what the job `conform` lists."""
 
 import fnmatch
-import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cache
 from importlib import resources
 from typing import Any
 
 from assay.conform import models
-from assay.conform.bounds import find_rule
-from assay.conform.calls import find_overload, tensors_of
-from assay.conform.dimensions import ROUND
+from assay.conform.calls import find_overload
+from assay.conform.case import FUZZ, OWN_INPUTS, Case, edge_pairs, operator_case, sample_count
+from assay.conform.fuzz import draw_cases
 from assay.conform.operators import core_overloads, find_reason, packet_name, table
-from assay.conform.recorded_calls import DTYPES, Row, read_rows, with_dtype
+from assay.conform.recorded_calls import DTYPES, read_rows
+from assay.conform.tiers import quick_names
 from assay.toolchain.errors import RequestError
 from assay.toolchain.suggest import unknown_name
 
 SCHEMA = "assay/conformance_cases/1"
-FUZZ = "fuzz"
 TIERS = ("quick", "full", FUZZ)
-EDGE_DTYPES = ("float32", "float16", "bfloat16", "int32", "int8")
-EDGE_RULES = ("exact", "ulp", "composite", "sum_of_two")
-"""Rules under which special values keep their meaning element by element."""
-
-OWN_INPUTS: dict[str, Any] = {"generator": "own", "count": 3, "seed": 1}
 MODEL_INPUTS = {**OWN_INPUTS, "generator": "normal"}
-
-_ELEMENTS_OF_A_LOWERING = 20_000
-"""Elements that take about as long as lowering a call takes."""
-
-
-@dataclass(frozen=True)
-class Case:
-    """One case. `cost`: about how much longer than a small operator it takes.
-
-    `refuses`: the program has to refuse the last of its samples, by an error.
-    """
-
-    name: str
-    model: dict[str, Any]
-    operator: str
-    dtype: str
-    shape_class: str
-    values: str = "normal"
-    tier: str = "full"
-    joinable: bool = True
-    refuses: bool = False
-    cost: float = 1.0
-    inputs: dict[str, Any] = field(default_factory=lambda: dict(OWN_INPUTS))
-
-    def to_json(self) -> dict[str, Any]:
-        """As the job answers."""
-        return dict(vars(self))
 
 
 def list_cases(
@@ -106,8 +73,6 @@ def _drawn(
     match: Sequence[str], dtypes: Sequence[str] | None, seed: int, count: int
 ) -> Sequence[Case]:
     """Cases of the operators that fit, drawn anew."""
-    from assay.conform.fuzz import draw_cases
-
     rows = [
         row
         for row in read_rows()
@@ -127,91 +92,21 @@ def _fits(case: Case, patterns: Sequence[str]) -> bool:
 @cache
 def operator_cases() -> tuple[Case, ...]:
     """All cases of single operators, those of the quick tier marked."""
-    from assay.conform.tiers import quick_names
-
     rows = read_rows()
     only = table()["edge_only"]
     cases = [
         operator_case(row, dtype, row.values)
         for row in rows
         for dtype in row.dtypes
-        if packet_name(row.operator) not in only and _samples(row, dtype, "normal")
+        if packet_name(row.operator) not in only and sample_count(row, dtype, "normal")
     ]
     cases += [
         operator_case(row, dtype, "edge")
         for row, dtype in edge_pairs(rows)
-        if _samples(row, dtype, "edge")
+        if sample_count(row, dtype, "edge")
     ]
     quick = quick_names(cases)
     return tuple(replace(c, tier="quick") if c.name in quick else c for c in cases)
-
-
-def edge_pairs(rows: Sequence[Row]) -> list[tuple[Row, str]]:
-    """The calls and types in which special values have a meaning."""
-    return [
-        (row, dtype)
-        for row in _first_rows(rows)
-        for dtype in row.dtypes
-        if dtype in EDGE_DTYPES and _has_edges(row, dtype)
-    ]
-
-
-def _samples(row: Row, dtype: str, values: str) -> int:
-    """How many samples a case of the row has."""
-    key = f"{dtype}-edge" if values == "edge" else dtype
-    return row.samples.get(key, least_samples(row))
-
-
-def least_samples(row: Row) -> int:
-    """Three, or where dimensions are open as many as have one size twice."""
-    return ROUND if "dimensions" in row.call else int(OWN_INPUTS["count"])
-
-
-def operator_case(row: Row, dtype: str, values: str) -> Case:
-    """The case of a call in one type; `values`: "normal", "edge" or "refused"."""
-    call = with_dtype(row.call, dtype)
-    suffix = "-edge" if values == "edge" else ""
-    args = {**call, "values": values}
-    size = sum(math.prod(spec.shape) for spec in tensors_of(call))
-    return Case(
-        name=f"{row.operator}/{dtype}/{row.name}{suffix}",
-        model={"ref": row.operator.replace(".", ":", 1), "args": args},
-        operator=row.operator,
-        dtype=dtype,
-        shape_class=row.shape_class,
-        values=values,
-        joinable=_is_joinable(row),
-        refuses=values == "refused",
-        cost=round(1.0 + size / _ELEMENTS_OF_A_LOWERING, 2),
-        inputs={**OWN_INPUTS, "count": _samples(row, dtype, values)},
-    )
-
-
-def _is_joinable(row: Row) -> bool:
-    """Whether a program of many cases may have it.
-
-    ExecuTorch 1.5.1 refuses a whole program for one tensor without elements.
-    """
-    is_free = find_reason(row.operator, "not_joinable") is None
-    return is_free and row.shape_class != "zero_size" and row.values == "normal"
-
-
-def _first_rows(rows: Sequence[Row]) -> list[Row]:
-    """For each operator its first call that has elements enough for special values."""
-    found: dict[str, Row] = {}
-    for row in rows:
-        if row.shape_class in ("typical", "odd", "broadcast"):
-            found.setdefault(row.operator, row)
-    return list(found.values())
-
-
-def _has_edges(row: Row, dtype: str) -> bool:
-    """Whether special values have a meaning here: with ties, no index is the right one."""
-    specs = tensors_of(with_dtype(row.call, dtype))
-    is_ordered = any(spec.order == "distinct" for spec in specs)
-    takes = any(spec.dtype == dtype and not spec.is_constant for spec in specs)
-    is_known = packet_name(row.operator) not in table()["no_edges"]
-    return is_known and takes and not is_ordered and find_rule(row.operator).name in EDGE_RULES
 
 
 def model_cases() -> tuple[Case, ...]:

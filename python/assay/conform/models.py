@@ -6,38 +6,25 @@ folders stand in ASSAY_CONFORM_MODELS, separated like PATH.
 """
 
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from assay.conform.model_zoo import networks, stress_graphs, vision
+from assay.conform.model_zoo.entry import Entry
 from assay.toolchain.errors import RequestError
 from assay.toolchain.models import weight_init
-from assay.toolchain.models.inputs import InputSet, InputSpec, Sample, generate_sample, spec_of
+from assay.toolchain.models.inputs import generate_sample, spec_of
 from assay.toolchain.models.plugins import import_file
 from assay.toolchain.sampled_model import Brought
 from assay.toolchain.suggest import unknown_name
+from assay.toolchain.tensors import Sample
+from assay.toolchain.types import InputSet
 
 PREFIX = "conform:"
 FOLDERS = "ASSAY_CONFORM_MODELS"
-Factory = Callable[[], tuple[torch.nn.Module, Sample]]
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A model of the suite. `cost`: how much longer than a small operator it takes.
-
-    `inputs` None: those of the example, integers from the range that stands in it.
-    """
-
-    name: str
-    make: Factory
-    tier: str = "quick"
-    cost: float = 5.0
-    is_healed: bool = False
-    inputs: tuple[InputSpec, ...] | None = None
 
 
 def known_models() -> dict[str, Entry]:
@@ -46,8 +33,6 @@ def known_models() -> dict[str, Entry]:
     Raises:
         RequestError: a user's model has the name of another.
     """
-    from assay.conform.model_zoo import networks, stress_graphs, vision
-
     entries = [*stress_graphs.ENTRIES, *networks.ENTRIES, *vision.ENTRIES, *_user_entries()]
     known: dict[str, Entry] = {}
     for entry in entries:

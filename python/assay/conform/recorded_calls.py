@@ -242,7 +242,7 @@ def _is_empty(row: Row) -> bool:
 
 def _outputs(row: Row, dtype: str) -> tuple[torch.Tensor, ...]:
     from assay.conform.operator_model import make_operator
-    from assay.toolchain.models.inputs import cast_sample
+    from assay.toolchain.tensors import cast_sample
 
     brought = make_operator(row.operator.replace(".", ":", 1), with_dtype(row.call, dtype))
     sample = brought.draw(1, 0)

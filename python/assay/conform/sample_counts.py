@@ -12,8 +12,8 @@ from functools import partial
 from typing import Any
 
 from assay.conform.calls import map_tensors
+from assay.conform.case import edge_pairs, least_samples
 from assay.conform.controls import samples_needed
-from assay.conform.listing import edge_pairs, least_samples
 from assay.conform.operators import find_entry
 from assay.conform.recorded_calls import Row, with_dtype
 

@@ -8,18 +8,15 @@ others are added.
 
 import hashlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from assay.conform.bounds import find_rule
-
-if TYPE_CHECKING:
-    from assay.conform.listing import Case
+from assay.conform.case import Case
 
 PLAIN = ("typical", "odd", "broadcast", "size_one", "high_rank")
 """Classes of shapes from which an operator's own case is taken, the best first."""
 
 
-def quick_names(cases: Sequence["Case"]) -> frozenset[str]:
+def quick_names(cases: Sequence[Case]) -> frozenset[str]:
     """The names of the quick cases."""
     names: set[str] = set()
     for key in _KEYS:
@@ -32,35 +29,35 @@ def quick_names(cases: Sequence["Case"]) -> frozenset[str]:
     return frozenset(names)
 
 
-def _rank(case: "Case") -> tuple[int, int, int, str]:
+def _rank(case: Case) -> tuple[int, int, int, str]:
     """Float before other types, plain shapes before odd ones; then in the order of a digest."""
     place = PLAIN.index(case.shape_class) if case.shape_class in PLAIN else len(PLAIN)
     digest = hashlib.sha256(case.operator.encode()).hexdigest()
     return (case.values != "normal", case.dtype != "float32", place, digest + case.name)
 
 
-def _family(case: "Case") -> str:
+def _family(case: Case) -> str:
     rule = find_rule(case.operator)
     return f"{rule.name}: {rule.why}"
 
 
-def _by_operator(case: "Case") -> tuple[str, ...] | None:
+def _by_operator(case: Case) -> tuple[str, ...] | None:
     return (case.operator,)
 
 
-def _by_family_and_dtype(case: "Case") -> tuple[str, ...] | None:
+def _by_family_and_dtype(case: Case) -> tuple[str, ...] | None:
     return (_family(case), case.dtype)
 
 
-def _by_family_and_class(case: "Case") -> tuple[str, ...] | None:
+def _by_family_and_class(case: Case) -> tuple[str, ...] | None:
     return (_family(case), case.shape_class)
 
 
-def _by_family_and_edges(case: "Case") -> tuple[str, ...] | None:
+def _by_family_and_edges(case: Case) -> tuple[str, ...] | None:
     return (_family(case), case.dtype) if case.values == "edge" else None
 
 
-def _by_refusal(case: "Case") -> tuple[str, ...] | None:
+def _by_refusal(case: Case) -> tuple[str, ...] | None:
     return (case.name,) if case.refuses else None
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import torch
 
 from assay.conform.calls import TensorSpec
-from assay.toolchain.models.inputs import DTYPES
+from assay.toolchain.dtypes import DTYPES
 
 EDGE_EVERY = 2
 """In edge cases each second element is a special value, the others are drawn."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from assay.conform.operator_model import OperatorModule
+from assay.conform.operator_module import OperatorModule
 from assay.reduce.engines import EXPORT, Lines, NotWritable, lines_for
 from assay.reduce.source import (
     Source,
@@ -25,11 +25,11 @@ from assay.reduce.source import (
 from assay.toolchain.errors import without_cause
 from assay.toolchain.graph.intermediate_outputs import graph_of
 from assay.toolchain.identity import find_version
-from assay.toolchain.models.inputs import Sample
-from assay.toolchain.models.loader import Model, load_model, model_spec_from_json
-from assay.toolchain.quantize.quantization import Quantized
+from assay.toolchain.models.loader import Families, load_model, model_spec_from_json
 from assay.toolchain.recipes import recipes
 from assay.toolchain.reference.files import BOUNDS, INPUTS, OUTPUTS
+from assay.toolchain.tensors import Sample
+from assay.toolchain.types import Model, Quantized
 
 SCRIPT, TENSORS = "repro.py", "tensors.pt"
 WIDTH = 100
@@ -77,6 +77,7 @@ def write_script(
     reference: str | None,
     name: str,
     folder: Path,
+    families: Families,
 ) -> dict[str, Any]:
     """Writes repro.py, and the tensors that are too long for it, to `folder`.
 
@@ -84,7 +85,7 @@ def write_script(
         {file}, or {unavailable: why} where such a script cannot be written.
     """
     plan = recipes.recipe_from_json(recipe)
-    made = load_model(model_spec_from_json(model))
+    made = load_model(model_spec_from_json(model), families)
     try:
         if finding.check.startswith("slower-than"):
             raise NotWritable("a script cannot time what Assay times")

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from assay.conform.calls import decode
-from assay.conform.operator_model import OperatorModule
+from assay.conform.operator_module import OperatorModule
 from assay.reduce.engines import NotWritable
 
 MOST_NODES = 30

@@ -16,11 +16,12 @@ from assay.conform.calls import encode
 from assay.toolchain.errors import RequestError
 from assay.toolchain.graph.intermediate_outputs import graph_of
 from assay.toolchain.graph.isolated_layers import out_of_place
-from assay.toolchain.models.inputs import InputSet, Sample, generate_sample
-from assay.toolchain.models.loader import Model, load_model, model_spec_from_json
-from assay.toolchain.quantize.quantization import Quantized
+from assay.toolchain.models.inputs import generate_sample
+from assay.toolchain.models.loader import Families, load_model, model_spec_from_json
 from assay.toolchain.sampled_model import Brought
 from assay.toolchain.suggest import check_keys, unknown_name
+from assay.toolchain.tensors import Sample
+from assay.toolchain.types import InputSet, Model, Quantized
 
 
 @dataclass(frozen=True)
@@ -32,14 +33,14 @@ class Cut:
     results: tuple[torch.fx.Node, ...]
 
 
-def make_piece(args: Mapping[str, Any]) -> Brought:
+def make_piece(args: Mapping[str, Any], families: Families) -> Brought:
     """The model of a piece.
 
     Raises:
         RequestError: the network has no node of a name, or nothing comes out of the nodes.
     """
     check_keys("argument of a piece", args, ("model", "nodes"))
-    model, graph = _load(args.get("model"))
+    model, graph = _load(args.get("model"), families)
     cut = cut_out(graph, [str(name) for name in args.get("nodes") or []])
     probe = _module_of(graph, Cut(tuple(_inputs_of(graph)), _computing(graph), cut.sources))
 
@@ -53,12 +54,12 @@ def make_piece(args: Mapping[str, Any]) -> Brought:
     return Brought(_module_of(graph, cut), draw)
 
 
-def list_nodes(document: Any) -> dict[str, Any]:
+def list_nodes(document: Any, families: Families) -> dict[str, Any]:
     """{nodes: [{name, operator, call}]}: the operators of a model in the order of its graph.
 
     `call`: the same as an operator case where it can be written as one, else null.
     """
-    _, graph = _load(document)
+    _, graph = _load(document, families)
     return {
         "nodes": [
             {"name": node.name, "operator": str(node.target), "call": call_of(graph, node)}
@@ -122,10 +123,10 @@ def cut_out(graph: torch.fx.GraphModule, names: Sequence[str]) -> Cut:
     )
 
 
-def _load(document: Any) -> tuple[Model, torch.fx.GraphModule]:
+def _load(document: Any, families: Families) -> tuple[Model, torch.fx.GraphModule]:
     if document is None:
         raise RequestError('a piece needs the "model" that it is cut from')
-    model = load_model(model_spec_from_json(document))
+    model = load_model(model_spec_from_json(document), families)
     whole = Quantized(model.module, model.inputs, model.example)
     return model, out_of_place(graph_of(model, whole))
 

@@ -17,3 +17,8 @@ DTYPES: dict[str, torch.dtype] = {
     "uint64": torch.uint64,
     "bool": torch.bool,
 }
+
+
+def dtype_name(dtype: object) -> str:
+    """The name of a torch.dtype, such as "float32"."""
+    return str(dtype).removeprefix("torch.")

@@ -15,7 +15,7 @@ from assay.toolchain.errors import MissingDependency, RequestError, Unsupported
 from assay.toolchain.suggest import unknown_name
 
 if TYPE_CHECKING:
-    from assay.toolchain.models.inputs import Sample
+    from assay.toolchain.tensors import Sample
 
 FLOW = "executorch_recipe"
 PROVIDERS = ("xnnpack", "apple.coreml", "apple.coreai", "arm", "qualcomm")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import torch
 
-    from assay.toolchain.models.inputs import Sample
+    from assay.toolchain.tensors import Sample
 
 OWN = "own"
 """The generator of input sets that takes the samples that a model brings."""

@@ -9,9 +9,14 @@ import pytest
 
 from assay.toolchain import packages
 from assay.toolchain.errors import RequestError
-from assay.toolchain.flows.base import Lowering
-from assay.toolchain.flows.registry import FLOWS, LATE, products
+from assay.toolchain.flows.registry import (
+    FLOWS,
+    POST_LOWERING,
+    find_flow_of_quantization,
+    products,
+)
 from assay.toolchain.recipes import availability, recipes
+from assay.toolchain.types import Lowering
 
 ONNX = {"engine": "onnxruntime", "produces": "onnx"}
 
@@ -32,7 +37,7 @@ def test_products_follow_from_the_flows():
 
 
 def test_a_quantization_of_what_was_lowered_belongs_to_one_flow():
-    assert {name: flow.name for name, flow in LATE.items()} == {
+    assert {name: find_flow_of_quantization({"flow": name}).name for name in POST_LOWERING} == {
         "onnxruntime": "onnx",
         "litert": "litert",
     }
@@ -91,7 +96,7 @@ def test_options_are_checked_before_any_work(lowering, words):
 )
 def test_options_of_onnxruntimes_quantization_are_checked(options, words):
     with pytest.raises(RequestError, match=words):
-        FLOWS["onnx"].late.check_options(options)
+        POST_LOWERING["onnxruntime"].check_options(options)
 
 
 def test_every_flow_reads_without_torch():

@@ -5,7 +5,8 @@ pytestmark = [pytest.mark.engine, pytest.mark.usefixtures("one_thread")]
 
 def load(ref, **options):
     from assay.toolchain import compat
-    from assay.toolchain.models.loader import ModelSpec, load_model
+    from assay.toolchain.models.loader import load_model
+    from assay.toolchain.types import ModelSpec
 
     compat.prepare_torchvision()
     return load_model(ModelSpec(ref, **options))
@@ -70,8 +71,8 @@ def test_zero_gammas_and_tiny_scales_are_redrawn_and_biases_are_not():
 def test_outputs_that_are_not_finite_are_unhealthy():
     import torch
 
-    from assay.toolchain.models.inputs import InputSpec
     from assay.toolchain.models.weight_init import measure
+    from assay.toolchain.types import InputSpec
 
     class Nan(torch.nn.Module):
         def forward(self, x):

@@ -7,14 +7,8 @@ pytest.importorskip("torch")
 
 from assay.toolchain.errors import RequestError
 from assay.toolchain.models import inputs
-from assay.toolchain.models.inputs import (
-    InputSet,
-    InputSpec,
-    generate_sample,
-    input_set_from_json,
-    samples_of,
-    spec_of,
-)
+from assay.toolchain.models.inputs import generate_sample, input_set_from_json, samples_of, spec_of
+from assay.toolchain.types import InputSet, InputSpec
 
 pytestmark = pytest.mark.engine
 

@@ -2,7 +2,8 @@ import pytest
 import torch
 
 from assay.toolchain.errors import RequestError
-from assay.toolchain.models.inputs import InputSet, InputSpec, labelled_samples_of, samples_of
+from assay.toolchain.models.inputs import labelled_samples_of, samples_of
+from assay.toolchain.types import InputSet, InputSpec
 
 DATA = """
 import torch

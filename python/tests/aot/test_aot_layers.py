@@ -3,9 +3,9 @@ import torch
 
 from assay.toolchain.errors import Unsupported
 from assay.toolchain.graph.intermediate_outputs import mark, mark_float
-from assay.toolchain.models.inputs import InputSet, InputSpec
-from assay.toolchain.models.loader import Model, ModelSpec, load_model, model_spec_from_json
+from assay.toolchain.models.loader import load_model, model_spec_from_json
 from assay.toolchain.quantize.quantization import quantize
+from assay.toolchain.types import InputSet, InputSpec, Model, ModelSpec
 
 CALIBRATION = InputSet("normal", 1000, 2, "calibration")
 XNNPACK = {"flow": "pt2e", "quantizer": "xnnpack", "is_per_channel": True, "is_dynamic": False}

@@ -6,9 +6,9 @@ import torch
 from assay.toolchain.errors import RequestError, Unsupported
 from assay.toolchain.graph.intermediate_outputs import find_values, graph_of
 from assay.toolchain.graph.isolated_layers import float_pieces, out_of_place, run, take_apart
-from assay.toolchain.models.inputs import InputSet
 from assay.toolchain.models.loader import load_model, model_spec_from_json
 from assay.toolchain.quantize import quantization
+from assay.toolchain.types import InputSet
 
 CALIBRATION = InputSet("normal", 1000, 2, "calibration")
 XNNPACK = {"flow": "pt2e", "quantizer": "xnnpack", "is_per_channel": True, "is_dynamic": False}

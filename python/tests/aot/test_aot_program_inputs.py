@@ -10,10 +10,10 @@ pytest.importorskip("torch")
 from stimulus_files import bundle, onnx_scale, onnx_test_data
 
 from assay.toolchain.errors import RequestError
-from assay.toolchain.models.inputs import InputSpec
 from assay.toolchain.programs.program_inputs import make_stimulus
 from assay.toolchain.programs.signature import Signature, Value, bind_inputs, read_signature
 from assay.toolchain.stages import StageLog
+from assay.toolchain.types import InputSpec
 
 pytestmark = pytest.mark.engine
 

@@ -14,9 +14,10 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from assay.toolchain.file_formats.pt2 import TRUST, UntrustedFile, load_exported  # noqa: E402
-from assay.toolchain.models.loader import ModelSpec, load_model  # noqa: E402
+from assay.toolchain.models.loader import load_model  # noqa: E402
 from assay.toolchain.programs.inspection import inspect_file  # noqa: E402
 from assay.toolchain.programs.signature import read_signature  # noqa: E402
+from assay.toolchain.types import ModelSpec  # noqa: E402
 
 Members = dict[str, bytes]
 

@@ -7,8 +7,9 @@ import pytest
 import torch
 
 from assay.toolchain.errors import RequestError, failure_of
-from assay.toolchain.models.inputs import InputSet, InputSpec, samples_of
-from assay.toolchain.models.loader import ModelSpec, load_model, torchvision_names
+from assay.toolchain.models.inputs import samples_of
+from assay.toolchain.models.loader import load_model, torchvision_names
+from assay.toolchain.types import InputSet, InputSpec, ModelSpec
 
 NETS = """
 import torch

@@ -5,7 +5,7 @@ import math
 import torch
 
 from assay.conform.operator_model import make_operator
-from assay.toolchain.models.inputs import cast_sample
+from assay.toolchain.tensors import cast_sample
 
 
 def answers_of(case, samples=2):

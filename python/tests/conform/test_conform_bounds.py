@@ -8,7 +8,7 @@ from assay.conform.bounds import NO_RULE, find_rule
 from assay.conform.listing import operator_cases
 from assay.conform.operator_model import make_operator
 from assay.conform.operators import core_overloads, find_reason
-from assay.toolchain.models.inputs import cast_sample
+from assay.toolchain.tensors import cast_sample
 
 QUICK = [case for case in operator_cases() if case.tier == "quick"]
 

@@ -8,9 +8,10 @@ from assay.conform.listing import operator_cases
 from assay.conform.operator_model import make_operator
 from assay.toolchain.errors import RequestError
 from assay.toolchain.models.dynamic_shapes import dynamic_shapes
-from assay.toolchain.models.loader import load_model, model_spec_from_json
+from assay.toolchain.models.loader import model_spec_from_json
 from assay.toolchain.reference.reference import make_reference
 from assay.toolchain.sampled_model import OpenDimension
+from assay.toolchain.server.model_families import FAMILIES, load
 from assay.toolchain.stages import StageLog
 
 ADD = {
@@ -55,7 +56,7 @@ def test_an_exported_program_takes_every_size_and_no_other():
 
 def test_parts_of_a_joint_program_have_sizes_of_their_own():
     spec = model_spec_from_json({"ref": "joint", "args": {"models": [ADD_MODEL, RELU_MODEL]}})
-    brought = load_model(spec).brought
+    brought = load(spec).brought
     assert [places[0] for places in brought.dynamic] == [
         OpenDimension("n_0", 2, 9),
         OpenDimension("n_0", 2, 9),
@@ -78,6 +79,7 @@ def test_a_reference_holds_each_sample_in_its_own_shape(tmp_path):
         calibration=None,
         folder=tmp_path,
         stages=StageLog(),
+        families=FAMILIES,
     )
     outputs = load_file(tmp_path / "outputs.safetensors")
     bounds = load_file(tmp_path / "bounds.safetensors")

@@ -2,8 +2,9 @@ import pytest
 from conform_answers import answers_of, ratio_of
 from hypothesis import HealthCheck, given, settings
 
+from assay.conform.case import operator_case
 from assay.conform.fuzz import calls, draw_cases, is_taken
-from assay.conform.listing import list_cases, operator_case
+from assay.conform.listing import list_cases
 from assay.conform.recorded_calls import read_rows
 from assay.toolchain.errors import RequestError
 

@@ -6,10 +6,11 @@ from safetensors.torch import load_file
 
 from assay.toolchain.errors import JobError, RequestError
 from assay.toolchain.models.inputs import input_set_from_json, samples_of
-from assay.toolchain.models.loader import ModelSpec, load_model
 from assay.toolchain.programs.build import build
 from assay.toolchain.reference.reference import make_reference
+from assay.toolchain.server.model_families import FAMILIES, load
 from assay.toolchain.stages import StageLog
+from assay.toolchain.types import ModelSpec
 
 ADD = {
     "ref": "aten:add.Tensor",
@@ -36,7 +37,12 @@ OWN = {"generator": "own", "count": 3, "seed": 1}
 
 def reference(model, folder, **more):
     request = {"quantization": None, "lowering": None, "kind": "float64", "inputs": OWN}
-    request |= {"calibration": None, "folder": folder, "stages": StageLog()} | more
+    request |= {
+        "calibration": None,
+        "folder": folder,
+        "stages": StageLog(),
+        "families": FAMILIES,
+    } | more
     return make_reference(model=model, **request)
 
 
@@ -48,6 +54,7 @@ def build_joint(recipe, folder, model=JOINT):
         stop_after=None,
         folder=folder,
         stages=StageLog(),
+        families=FAMILIES,
     )
 
 
@@ -86,9 +93,9 @@ def test_outputs_without_arithmetic_have_no_room(tmp_path):
 
 def test_a_joint_model_needs_models():
     with pytest.raises(RequestError, match='needs "models"'):
-        load_model(ModelSpec("joint"))
+        load(ModelSpec("joint"))
     with pytest.raises(RequestError, match="brings no inputs of its own"):
-        load_model(ModelSpec("joint", {"models": [f"{__file__}:plain"]}))
+        load(ModelSpec("joint", {"models": [f"{__file__}:plain"]}))
 
 
 def plain():
@@ -97,7 +104,7 @@ def plain():
 
 def test_own_inputs_are_refused_for_a_model_that_has_none():
     inputs = input_set_from_json(OWN, role="evaluation")
-    model = load_model(ModelSpec(f"{__file__}:plain"))
+    model = load(ModelSpec(f"{__file__}:plain"))
     with pytest.raises(RequestError, match="brings no inputs"):
         samples_of(inputs, model.inputs, model.brought)
 
@@ -105,7 +112,7 @@ def test_own_inputs_are_refused_for_a_model_that_has_none():
 def test_a_model_with_inputs_of_its_own_takes_no_others():
     spec = ModelSpec(ADD["ref"], ADD["args"], inputs=())
     with pytest.raises(RequestError, match="brings its own inputs"):
-        load_model(spec)
+        load(spec)
 
 
 def test_own_inputs_may_not_calibrate_and_evaluate(tmp_path):

@@ -4,7 +4,8 @@ import torch
 from assay.conform import models
 from assay.conform.listing import list_cases
 from assay.toolchain.errors import RequestError
-from assay.toolchain.models.loader import ModelSpec, load_model
+from assay.toolchain.server.model_families import load
+from assay.toolchain.types import ModelSpec
 
 SMALL = [name for name in models.known_models() if not name.startswith("torchvision")]
 
@@ -18,7 +19,7 @@ def test_there_are_thirty_models_and_a_quick_tier():
 
 @pytest.mark.parametrize("name", SMALL)
 def test_a_model_is_healthy_and_the_same_twice(name):
-    one, two = (load_model(ModelSpec(models.PREFIX + name)) for _ in range(2))
+    one, two = (load(ModelSpec(models.PREFIX + name)) for _ in range(2))
     assert one.health["is_healthy"], one.health["reason"]
     assert one.weights_sha256 == two.weights_sha256
     assert one.brought is not None
@@ -28,7 +29,7 @@ def test_a_model_is_healthy_and_the_same_twice(name):
 
 @pytest.mark.parametrize("name", ["decoder_with_cache", "buffer_written_first"])
 def test_the_answer_does_not_depend_on_the_samples_before(name):
-    model = load_model(ModelSpec(models.PREFIX + name))
+    model = load(ModelSpec(models.PREFIX + name))
     samples = [model.brought.draw(1, index) for index in range(2)]
     first = model.module(*samples[0]).clone()
     model.module(*samples[1])
@@ -44,7 +45,7 @@ def test_a_folder_of_the_user_joins(tmp_path, monkeypatch):
     (tmp_path / "mine.py").write_text(source)
     monkeypatch.setenv(models.FOLDERS, str(tmp_path))
     assert "mine" in models.known_models()
-    assert load_model(ModelSpec("conform:mine")).parameters == 8
+    assert load(ModelSpec("conform:mine")).parameters == 8
     assert [case["name"] for case in list_cases("models", "full", ["mine"], None)["cases"]] == [
         "models/mine"
     ]
@@ -66,4 +67,4 @@ def test_two_models_of_one_name_are_refused(tmp_path, monkeypatch):
 
 def test_an_unknown_model_is_named():
     with pytest.raises(RequestError, match="did you mean diamond"):
-        load_model(ModelSpec("conform:daimond"))
+        load(ModelSpec("conform:daimond"))

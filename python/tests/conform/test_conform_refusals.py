@@ -10,6 +10,7 @@ from assay.conform.operator_model import make_operator
 from assay.toolchain.models.inputs import input_set_from_json, samples_of
 from assay.toolchain.reference.reference import make_reference
 from assay.toolchain.sampled_model import TAKEN
+from assay.toolchain.server.model_families import FAMILIES
 from assay.toolchain.stages import StageLog
 
 REFUSALS = [case for case in operator_cases() if case.refuses]
@@ -44,6 +45,7 @@ def refer(model, folder, quantization=None):
         calibration=None,
         folder=folder,
         stages=StageLog(),
+        families=FAMILIES,
     )
     return (
         document,

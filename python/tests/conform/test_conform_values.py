@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from assay.conform.calls import decode, encode, find_overload, tensor_from_json, tensors_of
-from assay.conform.operator_model import lay_out, make_operator
+from assay.conform.operator_model import make_operator
+from assay.conform.operator_module import lay_out
 from assay.conform.values import draw_tensor, edges_of
 from assay.toolchain.errors import RequestError
 

@@ -6,16 +6,22 @@ from typing import Any
 import pytest
 import torch
 
-from assay.reduce.subgraph import list_nodes, make_piece
+from assay.reduce import subgraph
+from assay.reduce.subgraph import list_nodes
 from assay.toolchain.errors import RequestError
-from assay.toolchain.models.inputs import InputSet, generate_sample
-from assay.toolchain.models.loader import load_model, model_spec_from_json
+from assay.toolchain.models.inputs import generate_sample
+from assay.toolchain.server.model_families import FAMILIES, load
+from assay.toolchain.types import InputSet
 
 NETWORKS = ("conform:diamond", "conform:conv_called_twice", "conform:tied_weights")
 
 
+def make_piece(args):
+    return subgraph.make_piece(args, FAMILIES)
+
+
 def names_of(ref: str) -> list[str]:
-    return [node["name"] for node in list_nodes({"ref": ref})["nodes"]]
+    return [node["name"] for node in list_nodes({"ref": ref}, FAMILIES)["nodes"]]
 
 
 def piece(ref: str, nodes: list[str]) -> dict[str, Any]:
@@ -24,7 +30,7 @@ def piece(ref: str, nodes: list[str]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("ref", NETWORKS)
 def test_all_nodes_compute_what_the_network_does(ref: str) -> None:
-    model = load_model(model_spec_from_json(ref))
+    model = load(ref)
     whole = make_piece(piece(ref, names_of(ref)))
     assert model.brought is not None
     sample = model.brought.draw(7, 2)
@@ -76,9 +82,9 @@ def test_a_shared_weight_stays_one() -> None:
 
 
 def test_a_single_node_is_the_call_that_it_stands_for() -> None:
-    nodes = list_nodes({"ref": "conform:conv_called_twice"})["nodes"]
+    nodes = list_nodes({"ref": "conform:conv_called_twice"}, FAMILIES)["nodes"]
     call = nodes[0]["call"]
-    made = load_model(model_spec_from_json(call))
+    made = load(call)
     assert call["ref"] == "aten:conv2d.default"
     assert [list(spec.shape) for spec in made.inputs] == [[1, 4, 8, 8]]
     assert made.parameters == 0
@@ -95,11 +101,9 @@ def test_an_unknown_node_is_named_with_its_neighbours() -> None:
 def test_torchvision_networks_can_be_cut_too() -> None:
     ref = "torchvision:squeezenet1_1"
     model = {"ref": ref, "inputs": [{"shape": [1, 3, 32, 32], "dtype": "float32"}]}
-    names = [node["name"] for node in list_nodes(model)["nodes"]]
+    names = [node["name"] for node in list_nodes(model, FAMILIES)["nodes"]]
     made = make_piece({"model": model, "nodes": names[4:9]})
     with torch.no_grad():
-        sample = generate_sample(
-            InputSet("normal", 5), load_model(model_spec_from_json(model)).inputs, 0
-        )
+        sample = generate_sample(InputSet("normal", 5), load(model).inputs, 0)
         assert made.module(*made.draw(5, 0))
     assert sample[0].shape == (1, 3, 32, 32)

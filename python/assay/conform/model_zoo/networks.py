@@ -8,8 +8,9 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from assay.conform.models import Entry, Factory
-from assay.toolchain.models.inputs import InputSpec, Sample
+from assay.conform.model_zoo.entry import Entry, Factory
+from assay.toolchain.tensors import Sample
+from assay.toolchain.types import InputSpec
 
 HIDDEN, HEADS, WORDS = 32, 4, 50
 

@@ -6,8 +6,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from assay.conform.models import Entry
-from assay.toolchain.models.inputs import Sample
+from assay.conform.model_zoo.entry import Entry
+from assay.toolchain.tensors import Sample
 
 Made = tuple[nn.Module, Sample]
 

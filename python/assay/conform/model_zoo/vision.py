@@ -5,9 +5,9 @@ from typing import Any
 
 import torch
 
-from assay.conform.models import Entry
+from assay.conform.model_zoo.entry import Entry
 from assay.toolchain import compat
-from assay.toolchain.models.inputs import Sample
+from assay.toolchain.tensors import Sample
 
 SIZES = {
     "alexnet": 64,

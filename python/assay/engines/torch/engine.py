@@ -21,7 +21,8 @@ from assay.engines.loading import Stages, check_method, check_program
 from assay.engines.packages import describe_package, import_package
 from assay.engines.torch.profile import TorchProfile
 from assay.toolchain.file_formats.pt2 import UntrustedFile, load_exported
-from assay.toolchain.flows import aoti, torch_export
+from assay.toolchain.flows import aoti
+from assay.toolchain.formats import AOTI_ENDING, TORCH_EXPORT_ENDING
 
 NAME = "PyTorch"
 OPTIONS = (
@@ -64,7 +65,7 @@ class TorchEngine(Engine):
     def load(self, request: LoadRequest) -> Session:
         """An exported program or a package."""
         check_method(request.method, NAME)
-        check_program(request.entry, (torch_export.ENDING, aoti.ENDING), NAME)
+        check_program(request.entry, (TORCH_EXPORT_ENDING, AOTI_ENDING), NAME)
         for library in request.libraries:
             self._load_library(library)
         self._forget_sources()
@@ -98,7 +99,7 @@ class TorchSession(Session):
         self._torch = torch
         stages = Stages()
         with stages("read"):
-            is_package = request.entry.name.endswith(aoti.ENDING)
+            is_package = request.entry.name.endswith(AOTI_ENDING)
             loaded = (
                 read_package(torch, request.entry) if is_package else read_exported(request.entry)
             )

@@ -15,12 +15,13 @@ from typing import Any
 
 from assay.toolchain.errors import MissingDependency, RequestError
 from assay.toolchain.flows import torch_export
-from assay.toolchain.flows.base import Flow, Lowering, Made, Order
+from assay.toolchain.flows.base import Flow, Made, Order
 from assay.toolchain.flows.program_manifest import Source, describe_source, describe_whole
+from assay.toolchain.formats import AOTI_ENDING
 from assay.toolchain.suggest import check_keys
+from assay.toolchain.types import Lowering
 
-ENDING = ".aoti.pt2"
-PROGRAM = "program" + ENDING
+PROGRAM = "program" + AOTI_ENDING
 SIGNATURE = "assay_io"
 """Key of the package's metadata: its inputs and outputs."""
 

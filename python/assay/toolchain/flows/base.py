@@ -5,75 +5,39 @@ imported, needs torch.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.toolchain.errors import RequestError
+from assay.toolchain.types import Evaluate, Lowering
 
 if TYPE_CHECKING:
     import torch
 
-    from assay.toolchain.models.inputs import Sample
-    from assay.toolchain.models.loader import Model
-    from assay.toolchain.quantize.quantization import Quantized
+    from assay.toolchain.quantize.post_lowering import PostLoweringQuantization
     from assay.toolchain.sampled_model import Span
     from assay.toolchain.stages import StageLog
-
-DEFAULT = "to_edge_transform_and_lower"
-"""The flow of a lowering that names none."""
+    from assay.toolchain.types import Model, Quantized
 
 Made = tuple[list[Path], dict[str, Any]]
 """The files, the program first and none without a folder, and the manifest's program."""
-
-Evaluate = Callable[..., Any]
-"""Takes the inputs of one sample and returns its outputs."""
-
-
-@dataclass(frozen=True)
-class Lowering:
-    """How an exported program becomes what an engine loads, as a recipe says it.
-
-    `partitioner` is what the flow's `chooses_by` names: for one of executorch's own recipes its
-    name.
-    """
-
-    flow: str = DEFAULT
-    partitioner: str | None = None
-    options: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Order:
     """One piece of work for a flow.
 
-    `folder` None: nothing is written. `finish` quantizes what the lowering made. `parts` are those
-    of a joint program, each of which is described.
+    `folder` None: nothing is written. `quantize_lowered` quantizes the lowered program. `parts` are
+    those of a joint program, each of which is described.
     """
 
     exported: "torch.export.ExportedProgram"
     lowering: Lowering
     folder: Path | None
     stages: "StageLog"
-    finish: Callable[[Any], Any] | None = None
+    quantize_lowered: Callable[[Any], Any] | None = None
     parts: "Sequence[Span]" = ()
-
-
-@dataclass(frozen=True)
-class LateQuantization:
-    """A quantization of what a flow's lowering made: no torch graph holds its result.
-
-    `lower` is that lowering. `apply` takes what it made, the quantization's options and the
-    calibration samples, and returns it quantized. `evaluate` makes a function of that, which
-    computes quantize and dequantize as they are written.
-    """
-
-    name: str
-    check_options: Callable[[Mapping[str, Any]], None]
-    lower: "Callable[[torch.export.ExportedProgram, Lowering], Any]"
-    apply: "Callable[[Any, Mapping[str, Any], Sequence[Sample]], Any]"
-    evaluate: Callable[[Any], Evaluate]
-    needs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -101,7 +65,7 @@ class Flow:
     export: "Callable[[Model, Quantized, Lowering], torch.export.ExportedProgram] | None" = None
     own_quantization: Callable[[Lowering], dict[str, Any] | None] | None = None
     eager: "Callable[[torch.export.ExportedProgram, Lowering], Evaluate] | None" = None
-    late: LateQuantization | None = None
+    post_lowering: "PostLoweringQuantization | None" = None
 
     def read_choice(self, document: Mapping[str, Any]) -> str | None:
         """What lowers, from the key that the flow reads.
@@ -116,3 +80,15 @@ class Flow:
         if self.must_choose and not chosen:
             raise RequestError(f'a lowering of flow {self.name} needs a "{self.chooses_by}"')
         return chosen
+
+    def export_program(
+        self, model: "Model", quantized: "Quantized", lowering: Lowering
+    ) -> "torch.export.ExportedProgram":
+        """Exports the quantized module; an exported model that nothing quantized stays as it is."""
+        from assay.toolchain.graph.export import export_module
+
+        if model.exported is not None and quantized.module is model.module:
+            return model.exported
+        if self.export is not None:
+            return self.export(model, quantized, lowering)
+        return export_module(model, quantized)

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from assay.toolchain.errors import Unsupported
 from assay.toolchain.file_formats.litert_interpreter import make_interpreter
-from assay.toolchain.flows.base import Flow, LateQuantization, Lowering, Made, Order
+from assay.toolchain.flows.base import Flow, Made, Order
 from assay.toolchain.flows.program_manifest import Value, describe_source, describe_whole
 from assay.toolchain.packages import import_package
 from assay.toolchain.quantize import litert as litert_quantize
+from assay.toolchain.quantize.post_lowering import PostLoweringQuantization
 from assay.toolchain.separate_toolchains import own_toolchain_of
 from assay.toolchain.suggest import check_keys
+from assay.toolchain.types import Lowering
 
 if TYPE_CHECKING:
     import torch
@@ -66,9 +68,9 @@ def _make(order: Order) -> Made:
     source = describe_source(order.exported, order.parts)
     with order.stages.stage("lower"):
         model = lower(order.exported, order.lowering)
-    if order.finish is not None:
+    if order.quantize_lowered is not None:
         with order.stages.stage("quantize"):
-            model = order.finish(model)
+            model = order.quantize_lowered(model)
     files: list[Path] = []
     if order.folder is not None:
         with order.stages.stage("serialize"):
@@ -120,7 +122,7 @@ FLOW = Flow(
     make=_make,
     check=_check,
     needs=("litert_torch", "ai_edge_litert"),
-    late=LateQuantization(
+    post_lowering=PostLoweringQuantization(
         name=litert_quantize.NAME,
         check_options=litert_quantize.check_options,
         lower=lower,

@@ -17,11 +17,13 @@ from assay.toolchain.file_formats.onnx_model import (
     outputs_of,
     walk_nodes,
 )
-from assay.toolchain.flows.base import Flow, LateQuantization, Lowering, Made, Order
+from assay.toolchain.flows.base import Flow, Made, Order
 from assay.toolchain.flows.program_manifest import describe_source, describe_whole
 from assay.toolchain.packages import import_package
 from assay.toolchain.quantize import onnx as onnx_quantize
+from assay.toolchain.quantize.post_lowering import PostLoweringQuantization
 from assay.toolchain.suggest import check_keys
+from assay.toolchain.types import Lowering
 
 if TYPE_CHECKING:
     import torch
@@ -118,9 +120,9 @@ def _make(order: Order) -> Made:
     source = describe_source(order.exported, order.parts)
     with order.stages.stage("lower"):
         model = lower(order.exported, order.lowering)
-    if order.finish is not None:
+    if order.quantize_lowered is not None:
         with order.stages.stage("quantize"):
-            model = order.finish(model)
+            model = order.quantize_lowered(model)
     described: dict[str, Any] = {
         "made": count_operators(model),
         "inputs": inputs_of(model),
@@ -140,7 +142,7 @@ FLOW = Flow(
     make=_make,
     check=_check,
     needs=("onnx", "onnxscript"),
-    late=LateQuantization(
+    post_lowering=PostLoweringQuantization(
         name=onnx_quantize.NAME,
         check_options=onnx_quantize.check_options,
         lower=lower,

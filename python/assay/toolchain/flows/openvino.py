@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.toolchain.errors import RequestError, Unsupported, telling_lines
-from assay.toolchain.flows.base import Flow, Lowering, Made, Order
+from assay.toolchain.flows.base import Flow, Made, Order
 from assay.toolchain.flows.program_manifest import Value, describe_source, describe_whole
 from assay.toolchain.packages import import_package
 from assay.toolchain.suggest import check_keys
+from assay.toolchain.types import Lowering
 
 if TYPE_CHECKING:
     import torch

@@ -3,18 +3,18 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.toolchain.flows.base import Evaluate, Flow, Lowering, Made, Order
+from assay.toolchain.flows.base import Flow, Made, Order
 from assay.toolchain.flows.program_manifest import describe_source, describe_whole
+from assay.toolchain.formats import TORCH_EXPORT_ENDING
 from assay.toolchain.suggest import check_keys
+from assay.toolchain.types import Evaluate, Lowering
 
 if TYPE_CHECKING:
     import torch
 
-    from assay.toolchain.models.loader import Model
-    from assay.toolchain.quantize.quantization import Quantized
+    from assay.toolchain.types import Model, Quantized
 
-ENDING = ".torch.pt2"
-PROGRAM = "program" + ENDING
+PROGRAM = "program" + TORCH_EXPORT_ENDING
 """A bare .pt2 is a model; this ending says that it is to be executed as it is."""
 
 
@@ -28,7 +28,7 @@ def export(
     """The exported program without weights that nothing reads: it is written down as it is."""
     from assay.toolchain.graph.export import export_lean
 
-    return export_lean(model, quantized, lowering)
+    return export_lean(model, quantized)
 
 
 def _make(order: Order) -> Made:

@@ -1,31 +1,20 @@
-"""From a quantized module to an exported program: what every lowering starts from."""
+"""Exports a quantized module: every lowering starts from the exported program."""
 
 import torch
 from torch.export import ExportedProgram
 
-from assay.toolchain.flows.base import Lowering
-from assay.toolchain.flows.registry import FLOWS
 from assay.toolchain.models.dynamic_shapes import dynamic_shapes
-from assay.toolchain.models.loader import Model
-from assay.toolchain.quantize.quantization import Quantized
-
-
-def export(model: Model, quantized: Quantized, lowering: Lowering) -> ExportedProgram:
-    """Exports the quantized module; an exported model that nothing quantized stays as it is."""
-    if model.exported is not None and quantized.module is model.module:
-        return model.exported
-    own = FLOWS[lowering.flow].export
-    return export_module(model, quantized) if own is None else own(model, quantized, lowering)
+from assay.toolchain.types import Model, Quantized
 
 
 def export_module(model: Model, quantized: Quantized) -> ExportedProgram:
-    """torch.export of the module, with the shapes of its example, or what the model leaves open."""
+    """Exports the module with the shapes of its example and the dimensions that it leaves open."""
     shapes = dynamic_shapes(quantized.module, model.brought)
     with torch.no_grad():
         return torch.export.export(quantized.module, quantized.example, dynamic_shapes=shapes)
 
 
-def export_lean(model: Model, quantized: Quantized, lowering: Lowering) -> ExportedProgram:
+def export_lean(model: Model, quantized: Quantized) -> ExportedProgram:
     """`export_module` without weights that nothing reads: a quantized graph keeps the float ones.
 
     For flows that write down all that an exported program holds.

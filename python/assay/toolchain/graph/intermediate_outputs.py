@@ -12,8 +12,7 @@ from typing import Any
 import torch
 
 from assay.toolchain.errors import Unsupported
-from assay.toolchain.models.loader import Model
-from assay.toolchain.quantize.quantization import Quantized
+from assay.toolchain.types import Model, Quantized
 
 _QUANTIZE = ("quantized_decomposed.quantize_per_", "quantized_decomposed.choose_qparams")
 _DEQUANTIZE = "quantized_decomposed.dequantize_per_"

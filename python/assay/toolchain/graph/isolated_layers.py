@@ -20,10 +20,10 @@ from assay.toolchain.graph.intermediate_outputs import (
     graph_of,
     mark,
 )
-from assay.toolchain.models.inputs import InputSpec, Sample, cast_sample
-from assay.toolchain.models.loader import Model
-from assay.toolchain.quantize.quantization import Quantized, cast_spec
+from assay.toolchain.models.inputs import cast_spec
 from assay.toolchain.suggest import unknown_name
+from assay.toolchain.tensors import Sample, cast_sample
+from assay.toolchain.types import InputSpec, Model, Quantized
 
 ALL = "*"
 """Instead of names of layers: each of them."""
@@ -112,7 +112,7 @@ def take_apart(model: Model, quantized: Quantized, wanted: Sequence[str]) -> Pie
     example = pieces.feed(quantized.example, run(whole, quantized.example))
     specs = tuple(_spec_of(tensor) for tensor in example)
     apart = replace(quantized, module=module, inputs=specs, example=example)
-    return replace(pieces, quantized=_fed_late(quantized, apart, pieces))
+    return replace(pieces, quantized=_with_fed_calibration(quantized, apart, pieces))
 
 
 def float_pieces(model: Model, pieces: Pieces) -> Quantized:
@@ -242,13 +242,13 @@ def _spec_of(tensor: torch.Tensor) -> InputSpec:
     return InputSpec(tuple(tensor.shape), str(tensor.dtype).removeprefix("torch."))
 
 
-def _fed_late(quantized: Quantized, apart: Quantized, pieces: Pieces) -> Quantized:
-    """A quantization of what was lowered calibrates on what the pieces take."""
-    finish = quantized.finish
-    if finish is None:
+def _with_fed_calibration(quantized: Quantized, apart: Quantized, pieces: Pieces) -> Quantized:
+    """Lets a quantization of the lowered program calibrate on the inputs of the pieces."""
+    quantize_lowered = quantized.quantize_lowered
+    if quantize_lowered is None:
         return apart
 
     def feed(sample: Sample) -> Sample:
         return pieces.feed(sample, run(pieces.marked, sample))
 
-    return replace(apart, finish=lambda lowered: finish(lowered, feed))
+    return replace(apart, quantize_lowered=lambda lowered: quantize_lowered(lowered, feed))

@@ -5,7 +5,7 @@ Generated values depend on numpy's Philox generator only, so every toolchain see
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,52 +14,17 @@ import numpy.typing as npt
 import torch
 
 from assay.toolchain.dtypes import DTYPES as DTYPES
+from assay.toolchain.dtypes import dtype_name
 from assay.toolchain.errors import RequestError, reading
 from assay.toolchain.models.plugins import import_object
 from assay.toolchain.models.sample_files import Port, arrange, read_expected, read_stimulus
 from assay.toolchain.models.sample_folders import Named
 from assay.toolchain.sampled_model import OWN, Brought
 from assay.toolchain.suggest import check_keys, unknown_name
+from assay.toolchain.tensors import Sample
+from assay.toolchain.types import InputSet, InputSpec
 
 GENERATORS = ("normal", "uniform", "zeros", "ones", OWN)
-Sample = tuple[torch.Tensor, ...]
-
-
-@dataclass(frozen=True)
-class InputSpec:
-    """One input of a model. Integers are drawn from [low, high).
-
-    A size of -1 is left to a file of inputs; nothing is generated for it.
-    """
-
-    shape: tuple[int, ...]
-    dtype: str = "float32"
-    low: int = 0
-    high: int = 8
-    name: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        """As requests and manifests write it."""
-        document: dict[str, Any] = {"shape": list(self.shape), "dtype": self.dtype}
-        if not DTYPES[self.dtype].is_floating_point and self.dtype != "bool":
-            document |= {"low": self.low, "high": self.high}
-        return document | ({"name": self.name} if self.name else {})
-
-
-@dataclass(frozen=True)
-class InputSet:
-    """Which inputs: `count` samples of a generator and a seed, or those of a file.
-
-    `expected`: a file of its own with the outputs that are expected of these inputs.
-    """
-
-    generator: str | None = "normal"
-    seed: int = 0
-    count: int = 1
-    role: str = "evaluation"
-    file: str | None = None
-    expected: str | None = None
-    document: dict[str, Any] = field(default_factory=dict, compare=False)
 
 
 @reading("an input")
@@ -218,16 +183,16 @@ def generate_sample(inputs: InputSet, specs: Sequence[InputSpec], sample: int) -
 
 def spec_of(tensor: torch.Tensor) -> InputSpec:
     """The spec of an example input: integers are drawn from the range that it has."""
-    dtype = str(tensor.dtype).removeprefix("torch.")
+    dtype = dtype_name(tensor.dtype)
     if tensor.dtype.is_floating_point or tensor.dtype == torch.bool or not tensor.numel():
         return InputSpec(tuple(tensor.shape), dtype)
     values = tensor.detach().cpu().numpy()  # torch has no least element of wide unsigned types.
     return InputSpec(tuple(tensor.shape), dtype, int(values.min()), int(values.max()) + 1)
 
 
-def cast_sample(sample: Sequence[torch.Tensor], dtype: torch.dtype) -> Sample:
-    """The sample with floating tensors as `dtype`."""
-    return tuple(t.to(dtype) if t.is_floating_point() else t for t in sample)
+def cast_spec(spec: InputSpec, dtype: str) -> InputSpec:
+    """The spec with `dtype` where it was floating."""
+    return replace(spec, dtype=dtype) if DTYPES[spec.dtype].is_floating_point else spec
 
 
 def _draw(generator: str, spec: InputSpec, stream: str) -> npt.NDArray[Any]:

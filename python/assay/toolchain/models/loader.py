@@ -7,10 +7,10 @@ import json
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -25,70 +25,17 @@ from assay.toolchain.errors import (
     reading,
 )
 from assay.toolchain.file_formats.pt2 import load_exported
-from assay.toolchain.flows import aoti
+from assay.toolchain.formats import AOTI_ENDING
 from assay.toolchain.models import weight_init
-from assay.toolchain.models.inputs import (
-    InputSet,
-    InputSpec,
-    Sample,
-    generate_sample,
-    input_spec_from_json,
-    spec_of,
-)
+from assay.toolchain.models.inputs import generate_sample, input_spec_from_json, spec_of
 from assay.toolchain.models.plugins import import_file, load_plugins
 from assay.toolchain.sampled_model import Brought
 from assay.toolchain.suggest import check_keys, unknown_name
+from assay.toolchain.tensors import Sample
+from assay.toolchain.types import TORCHVISION, InputSet, InputSpec, Model, ModelSpec
 
-TORCHVISION = "torchvision:"
 _EXAMPLE = InputSet("normal", seed=0)
 _DEFAULT_INPUTS = (InputSpec((1, 3, 224, 224)),)
-
-
-@dataclass(frozen=True)
-class ModelSpec:
-    """A model as a request names it. `is_healed` None: heal torchvision's, leave others alone."""
-
-    ref: str
-    args: dict[str, Any] = field(default_factory=dict)
-    seed: int = 0
-    inputs: tuple[InputSpec, ...] | None = None
-    is_healed: bool | None = None
-
-    def should_heal(self) -> bool:
-        """Whether random weights are made healthy."""
-        return self.ref.startswith(TORCHVISION) if self.is_healed is None else self.is_healed
-
-
-@dataclass(frozen=True)
-class Model:
-    """A model in memory, in evaluation mode, with inputs to export it by.
-
-    `exported` is set for a .pt2 file; `module` is callable in every case. `brought` is what the
-    model has of its own beside the module, `own` the inputs that its factory returns with it.
-    """
-
-    spec: ModelSpec
-    module: torch.nn.Module
-    inputs: tuple[InputSpec, ...]
-    example: Sample
-    health: dict[str, Any]
-    weights_sha256: str
-    parameters: int
-    exported: torch.export.ExportedProgram | None = None
-    brought: Brought | None = None
-    own: Sample | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """The manifest's account of the model."""
-        return {
-            "ref": self.spec.ref,
-            "args": self.spec.args,
-            "seed": self.spec.seed,
-            "inputs": [spec.to_json() for spec in self.inputs],
-            "weights_sha256": self.weights_sha256,
-            "parameters": self.parameters,
-            "health": self.health,
-        }
 
 
 @reading("the model")
@@ -110,8 +57,16 @@ def model_spec_from_json(document: Mapping[str, Any] | str) -> ModelSpec:
     )
 
 
-def load_model(spec: ModelSpec) -> Model:
+Families = Mapping[str, Callable[[ModelSpec], Any]]
+"""Makers of the models that Assay itself defines, by the prefix of their references."""
+
+NO_FAMILIES: Families = MappingProxyType({})
+
+
+def load_model(spec: ModelSpec, families: Families = NO_FAMILIES) -> Model:
     """Builds the model, seeds its weights and, where asked, makes them healthy.
+
+    `families`: the makers for references with another prefix than those of this module.
 
     Raises:
         RequestError: the reference names nothing; the text has the nearest names.
@@ -119,7 +74,7 @@ def load_model(spec: ModelSpec) -> Model:
     random.seed(spec.seed)
     np.random.seed(spec.seed % 2**32)
     torch.manual_seed(spec.seed)
-    made = _make(spec)
+    made = _make(spec, families)
     exported = made if isinstance(made, torch.export.ExportedProgram) else None
     brought = made if isinstance(made, Brought) else None
     module, example = _module_and_example(made)
@@ -234,7 +189,7 @@ def torchvision_names() -> list[str]:
     return sorted(torchvision.models.list_models(module=torchvision.models))
 
 
-def _make(spec: ModelSpec) -> Any:
+def _make(spec: ModelSpec, families: Families) -> Any:
     """Calls what the reference names: a module, (module, inputs) or an exported program."""
     plugin_models = load_plugins().models
     if spec.ref in plugin_models:
@@ -242,8 +197,8 @@ def _make(spec: ModelSpec) -> Any:
     if spec.ref.startswith(TORCHVISION):
         return _make_torchvision(spec)
     prefix = spec.ref.partition(":")[0]
-    if prefix in _FAMILIES:
-        return _FAMILIES[prefix](spec)
+    if prefix in families:
+        return families[prefix](spec)
     path, _, factory = spec.ref.removeprefix("file:").partition(":")
     if path.endswith(".pt2"):
         return _load_exported(Path(path), spec)
@@ -270,30 +225,6 @@ def _make_torchvision(spec: ModelSpec) -> torch.nn.Module:
     return module
 
 
-def _make_operator(spec: ModelSpec) -> Brought:
-    from assay.conform.operator_model import make_operator
-
-    return make_operator(spec.ref, spec.args)
-
-
-def _make_joint(spec: ModelSpec) -> Brought:
-    from assay.conform.joint import make_joint
-
-    return make_joint(spec.args)
-
-
-def _make_piece(spec: ModelSpec) -> Brought:
-    from assay.reduce.subgraph import make_piece
-
-    return make_piece(spec.args)
-
-
-def _make_conformance(spec: ModelSpec) -> Any:
-    from assay.conform.models import make_model
-
-    return make_model(spec.ref, spec.args)
-
-
 def _call(factory: Callable[..., Any], spec: ModelSpec) -> Any:
     """Calls the factory; arguments that it does not take are the request's fault."""
     try:
@@ -317,7 +248,7 @@ def _factory(path: Path, name: str) -> Callable[..., Any]:
 def _load_exported(path: Path, spec: ModelSpec) -> torch.export.ExportedProgram:
     if not path.is_file():
         raise RequestError(f"no exported program {path}")
-    if path.name.endswith(aoti.ENDING):
+    if path.name.endswith(AOTI_ENDING):
         raise RequestError(f"{path.name} is a program that AOTInductor made, not a model")
     if spec.args:
         raise RequestError("a .pt2 file takes no arguments")
@@ -352,12 +283,3 @@ def _input_specs(spec: ModelSpec, example: Sample | None) -> tuple[InputSpec, ..
         f"{spec.ref} has no example inputs; give a shape for each: --input-shape 1,3,224,224 "
         '(with its type: 2,5:int64), in a spec the model\'s "inputs"'
     )
-
-
-_FAMILIES: dict[str, Callable[[ModelSpec], Any]] = {
-    "aten": _make_operator,
-    "joint": _make_joint,
-    "conform": _make_conformance,
-    "piece": _make_piece,
-}
-"""Models that Assay itself defines, by what stands in front of the colon."""

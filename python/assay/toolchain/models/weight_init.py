@@ -15,7 +15,9 @@ import torch
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from assay.toolchain.files import number
-from assay.toolchain.models.inputs import InputSet, InputSpec, Sample, generate_sample
+from assay.toolchain.models.inputs import generate_sample
+from assay.toolchain.tensors import Sample
+from assay.toolchain.types import InputSet, InputSpec
 
 MIN_RMS, MAX_RMS = 0.01, 100.0
 """Outputs outside of this range are unhealthy."""

@@ -6,8 +6,7 @@ from typing import Any
 
 from assay.toolchain.files import write_json
 from assay.toolchain.flows.base import Order
-from assay.toolchain.flows.registry import FLOWS
-from assay.toolchain.graph.export import export
+from assay.toolchain.flows.registry import POST_LOWERING
 from assay.toolchain.graph.intermediate_outputs import Marked, mark
 from assay.toolchain.graph.isolated_layers import Pieces, take_apart
 from assay.toolchain.models import loader
@@ -29,6 +28,7 @@ def build(
     stages: StageLog,
     with_layers: bool = False,
     pieces: Sequence[str] = (),
+    families: loader.Families = loader.NO_FAMILIES,
 ) -> dict[str, Any]:
     """Makes the program in `folder` and returns its manifest, which it writes there as well.
 
@@ -36,13 +36,15 @@ def build(
     these layers, each by itself (pieces.py).
     """
     plan = recipes.recipe_from_json(recipe)
-    flow = FLOWS[plan.lowering.flow]
+    flow = plan.flow
     flow.check(plan.lowering)
     calibration_set = quantization.calibration_from_json(calibration)
     stop_after = recipes.check_stop(stop_after) or plan.stop_after
     with stages.stage("model"):
-        made = loader.load_model(loader.model_spec_from_json(model))
-    quantized = quantization.run_stage(made, plan.quantization, calibration_set, stages)
+        made = loader.load_model(loader.model_spec_from_json(model), families)
+    quantized = quantization.run_stage(
+        made, plan.quantization, calibration_set, stages, POST_LOWERING
+    )
     changed: Marked | Pieces | None = None
     if pieces:
         changed = take_apart(made, quantized, pieces)
@@ -50,13 +52,13 @@ def build(
         changed = mark(made, quantized)
     quantized = quantized if changed is None else changed.quantized
     with stages.stage("export"):
-        exported = export(made, quantized, plan.lowering)
+        exported = flow.export_program(made, quantized, plan.lowering)
     order = Order(
         exported,
         plan.lowering,
         None if stop_after else folder,
         stages,
-        quantized.finish,
+        quantized.quantize_lowered,
         () if made.brought is None else made.brought.parts,
     )
     files, program = flow.make(order)

@@ -9,8 +9,6 @@ import torch
 from assay.toolchain.errors import RequestError, reading
 from assay.toolchain.file_formats.bundled_program import read_bundle
 from assay.toolchain.models.inputs import (
-    InputSet,
-    InputSpec,
     NoExpectedOutputs,
     expected_of,
     input_set_from_json,
@@ -27,6 +25,7 @@ from assay.toolchain.programs.signature import (
 from assay.toolchain.reference.files import SCHEMA, Content, write_reference
 from assay.toolchain.stages import StageLog
 from assay.toolchain.suggest import check_keys, unknown_name
+from assay.toolchain.types import InputSet, InputSpec
 
 KINDS = ("inputs", "file")
 BUNDLE = ".bpte"

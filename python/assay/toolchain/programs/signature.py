@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from assay.toolchain.dtypes import DTYPES
 from assay.toolchain.errors import RequestError, Unsupported
 from assay.toolchain.file_formats.bundled_program import read_bundle
 from assay.toolchain.file_formats.pt2 import UntrustedFile, load_exported
@@ -19,12 +20,12 @@ from assay.toolchain.file_formats.pte import (
     tensor_json,
     unreadable,
 )
-from assay.toolchain.flows import aoti, torch_export
 from assay.toolchain.flows.program_manifest import describe_source
-from assay.toolchain.models.inputs import DTYPES, InputSpec
+from assay.toolchain.formats import AOTI_ENDING, TORCH_EXPORT_ENDING
 from assay.toolchain.models.sample_files import Port
 from assay.toolchain.packages import import_package
 from assay.toolchain.suggest import unknown_name
+from assay.toolchain.types import InputSpec
 
 METHOD = "forward"
 
@@ -288,6 +289,6 @@ READERS: dict[str, Callable[[Path], Signature] | None] = {
     ".tflite": _read_tflite,
     ".pte": _read_pte,
     ".bpte": _read_bpte,
-    torch_export.ENDING: _read_torch,
-    aoti.ENDING: None,
+    TORCH_EXPORT_ENDING: _read_torch,
+    AOTI_ENDING: None,
 }

@@ -10,8 +10,8 @@ from typing import Any
 import torch
 
 from assay.toolchain.errors import MissingDependency, RequestError
-from assay.toolchain.models.inputs import Sample
 from assay.toolchain.suggest import check_keys, unknown_name
+from assay.toolchain.tensors import Sample
 
 FLOW = "nncf"
 OPTIONS = ("preset", "is_per_channel", "fast_bias_correction", "model_type")

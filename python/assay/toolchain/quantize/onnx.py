@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from assay.toolchain.errors import RequestError
 from assay.toolchain.file_formats.onnx_model import inputs_of, is_too_large
-from assay.toolchain.flows.base import Evaluate
 from assay.toolchain.packages import import_package
 from assay.toolchain.suggest import check_keys, unknown_name
+from assay.toolchain.types import Evaluate
 
 if TYPE_CHECKING:
-    from assay.toolchain.models.inputs import Sample
+    from assay.toolchain.tensors import Sample
 
 NAME = "onnxruntime"
 MODES = ("static", "dynamic")

@@ -6,49 +6,34 @@ reference job get the same graph.
 
 import copy
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import torch
 
 from assay.toolchain import executorch_recipes
+from assay.toolchain.dtypes import DTYPES
 from assay.toolchain.errors import RequestError, Unsupported
-from assay.toolchain.flows.base import LateQuantization
-from assay.toolchain.flows.registry import LATE
 from assay.toolchain.models.dynamic_shapes import dynamic_shapes
-from assay.toolchain.models.inputs import (
-    DTYPES,
-    InputSet,
-    InputSpec,
-    Sample,
-    cast_sample,
-    input_set_from_json,
-    samples_of,
-)
-from assay.toolchain.models.loader import Model
+from assay.toolchain.models.inputs import cast_spec, input_set_from_json, samples_of
 from assay.toolchain.models.plugins import import_object
 from assay.toolchain.quantize import nncf
+from assay.toolchain.quantize.post_lowering import PostLoweringQuantization
 from assay.toolchain.sampled_model import CALIBRATION_SEED, OWN
 from assay.toolchain.stages import StageLog
 from assay.toolchain.suggest import check_keys, unknown_name
+from assay.toolchain.tensors import Sample, cast_sample
+from assay.toolchain.types import InputSet, Model, Quantized
 
 DEFAULT_CALIBRATION = InputSet("normal", CALIBRATION_SEED, 8, "calibration")
 """Eight batches: what a request without calibration gets."""
 
 
-@dataclass(frozen=True)
-class Quantized:
-    """The module to export and the inputs that it takes.
+PostLowering = Mapping[str, PostLoweringQuantization]
+"""Quantizations of lowered programs by name; flows/registry.py has the table."""
 
-    `finish` is for a quantization of what the lowering makes, which this is before: it takes what
-    was lowered and returns it quantized. A second argument makes of a calibration sample what the
-    module takes, where that is not what the model takes.
-    """
-
-    module: torch.nn.Module
-    inputs: tuple[InputSpec, ...]
-    example: Sample
-    finish: Callable[..., Any] | None = None
+NO_POST_LOWERING: PostLowering = MappingProxyType({})
 
 
 def calibration_from_json(document: Mapping[str, Any] | None) -> InputSet:
@@ -65,8 +50,15 @@ def calibration_samples(model: Model, calibration: InputSet) -> list[Sample]:
     return samples_of(calibration, model.inputs, model.brought, model.own)
 
 
-def quantize(model: Model, quantization: dict[str, Any] | None, calibration: InputSet) -> Quantized:
+def quantize(
+    model: Model,
+    quantization: dict[str, Any] | None,
+    calibration: InputSet,
+    post_lowering: PostLowering = NO_POST_LOWERING,
+) -> Quantized:
     """Applies a quantization; None leaves the model as it is.
+
+    `post_lowering`: the quantizations of lowered programs, which wait for the lowering.
 
     Raises:
         RequestError: an unknown flow or option.
@@ -76,35 +68,41 @@ def quantize(model: Model, quantization: dict[str, Any] | None, calibration: Inp
         return Quantized(model.module, model.inputs, model.example)
     options = dict(quantization)
     flow = str(options.pop("flow", None))
-    late = LATE[flow].late if flow in LATE else None
-    if late is not None:
-        return _late(model, late, options, calibration)
+    if flow in post_lowering:
+        return _postpone(model, post_lowering[flow], options, calibration)
     if flow not in _FLOWS:
-        raise RequestError(unknown_name("quantization flow", flow, (*_FLOWS, *LATE)))
+        raise RequestError(unknown_name("quantization flow", flow, (*_FLOWS, *post_lowering)))
     return _FLOWS[flow](model, options, calibration)
 
 
 def run_stage(
-    model: Model, quantization: dict[str, Any] | None, calibration: InputSet, stages: StageLog
+    model: Model,
+    quantization: dict[str, Any] | None,
+    calibration: InputSet,
+    stages: StageLog,
+    post_lowering: PostLowering,
 ) -> Quantized:
-    """`quantize` as a stage of a job; a late quantization has its stage after the lowering."""
-    if (quantization or {}).get("flow") in LATE:
-        return quantize(model, quantization, calibration)
+    """Runs `quantize` as a stage of a job; one of a lowered program has its stage later."""
+    if (quantization or {}).get("flow") in post_lowering:
+        return quantize(model, quantization, calibration, post_lowering)
     with stages.stage("quantize"):
-        return quantize(model, quantization, calibration)
+        return quantize(model, quantization, calibration, post_lowering)
 
 
-def _late(
-    model: Model, late: LateQuantization, options: dict[str, Any], calibration: InputSet
+def _postpone(
+    model: Model,
+    flow: PostLoweringQuantization,
+    options: dict[str, Any],
+    calibration: InputSet,
 ) -> Quantized:
-    """Leaves the model as it is, and knows what to do with what will be made of it."""
-    late.check_options(options)
+    """Leaves the model as it is and keeps the function that quantizes the lowered program."""
+    flow.check_options(options)
 
-    def finish(lowered: Any, feed: Callable[[Sample], Sample] = tuple) -> Any:
+    def quantize_lowered(lowered: Any, feed: Callable[[Sample], Sample] = tuple) -> Any:
         samples = [feed(sample) for sample in calibration_samples(model, calibration)]
-        return late.apply(lowered, options, samples)
+        return flow.apply(lowered, options, samples)
 
-    return Quantized(model.module, model.inputs, model.example, finish)
+    return Quantized(model.module, model.inputs, model.example, quantize_lowered)
 
 
 def _pt2e(model: Model, options: dict[str, Any], calibration: InputSet) -> Quantized:
@@ -207,11 +205,6 @@ def _nncf(model: Model, options: dict[str, Any], calibration: InputSet) -> Quant
     graph = _capture(model)
     module = nncf.quantize(graph, options, calibration_samples(model, calibration))
     return Quantized(module, model.inputs, model.example)
-
-
-def cast_spec(spec: InputSpec, dtype: str) -> InputSpec:
-    """The spec with `dtype` where it was floating."""
-    return replace(spec, dtype=dtype) if DTYPES[spec.dtype].is_floating_point else spec
 
 
 _FLOWS: dict[str, Callable[[Model, dict[str, Any], InputSet], Quantized]] = {

@@ -5,11 +5,11 @@ from typing import Any
 
 from assay.toolchain import executorch_recipes
 from assay.toolchain.errors import JobError, RequestError
-from assay.toolchain.flows.registry import FLOWS
 from assay.toolchain.models import loader
 from assay.toolchain.models.plugins import load_plugins
 from assay.toolchain.recipes import recipes
 from assay.toolchain.suggest import unknown_name
+from assay.toolchain.types import TORCHVISION
 
 SCHEMA = "assay/list/1"
 Item = dict[str, Any]
@@ -30,9 +30,9 @@ def list_models() -> list[Item]:
     except JobError as error:
         names, reason = [], error.text
     items = [_listed_model(ref, entry, names, reason) for ref, entry in listed.items()]
-    others = [name for name in names if loader.TORCHVISION + name not in listed]
+    others = [name for name in names if TORCHVISION + name not in listed]
     items += [
-        _item(loader.TORCHVISION + name, "torchvision, 1x3x224x224 unless told otherwise")
+        _item(TORCHVISION + name, "torchvision, 1x3x224x224 unless told otherwise")
         for name in others
     ]
     return items + [_item(name, text) for name, text in load_plugins().sentences().items()]
@@ -63,7 +63,7 @@ def _why_not(entry: dict[str, Any]) -> str | None:
     """Why a recipe cannot be made here; None when it can."""
     try:
         recipe = recipes.recipe_from_json(entry)
-        missing, probe = recipes.why_unavailable(recipe), FLOWS[recipe.lowering.flow].probe
+        missing, probe = recipes.why_unavailable(recipe), recipe.flow.probe
         if missing is None and probe is not None:
             probe(recipe.lowering)
     except Exception as error:
@@ -80,7 +80,7 @@ def _why_not_native(name: str) -> str | None:
 
 
 def _listed_model(ref: str, entry: Item, names: list[str], reason: str | None) -> Item:
-    if reason is None and ref.removeprefix(loader.TORCHVISION) not in names:
+    if reason is None and ref.removeprefix(TORCHVISION) not in names:
         reason = "the installed torchvision has no such model"
     item = _item(ref, entry["description"], reason)
     return {**item, "inputs": entry["inputs"]}

@@ -9,12 +9,18 @@ from typing import Any
 
 from assay.toolchain import executorch_recipes
 from assay.toolchain.errors import RequestError, reading
-from assay.toolchain.flows.base import DEFAULT, Flow, Lowering
-from assay.toolchain.flows.registry import FLOWS, LATE, products
+from assay.toolchain.flows.base import Flow
+from assay.toolchain.flows.registry import (
+    FLOWS,
+    POST_LOWERING,
+    find_flow_of_quantization,
+    products,
+)
 from assay.toolchain.models.plugins import load_plugins
 from assay.toolchain.packages import why_missing
 from assay.toolchain.separate_toolchains import own_toolchain_of
 from assay.toolchain.suggest import check_keys, unknown_name
+from assay.toolchain.types import DEFAULT, Lowering
 
 SCHEMA = "assay/recipes/1"
 NATIVE = "executorch/recipe:"
@@ -40,11 +46,15 @@ _KEYS = (
 
 @dataclass(frozen=True)
 class Recipe:
-    """A recipe with its names resolved. `document` is what was asked for, a preset in full."""
+    """A recipe with its names resolved.
+
+    `flow`: the lowering's flow. `document`: the request's recipe, a preset in full.
+    """
 
     name: str
     quantization: dict[str, Any] | None
     lowering: Lowering
+    flow: Flow
     stop_after: str | None
     document: dict[str, Any]
 
@@ -72,7 +82,8 @@ def recipe_from_json(document: Mapping[str, Any] | str) -> Recipe:
     _check_product(full, flow)
     quantization = _own_or_given(flow, lowering, quantization_from_json(full.get("quantization")))
     stop_after = check_stop(full.get("stop_after"))
-    return Recipe(str(full.get("name", "inline")), quantization, lowering, stop_after, full)
+    name = str(full.get("name", "inline"))
+    return Recipe(name, quantization, lowering, flow, stop_after, full)
 
 
 def _check_product(recipe: Mapping[str, Any], flow: Flow) -> None:
@@ -106,10 +117,10 @@ def check_pair(quantization: Mapping[str, Any] | None, flow: Flow) -> None:
     Raises:
         RequestError: as it says.
     """
-    name = str((quantization or {}).get("flow"))
-    works_on = LATE.get(name, flow)
-    if works_on is not flow:
-        text = f"the quantization flow {name} works on what the lowering flow {works_on.name} makes"
+    wanted = find_flow_of_quantization(quantization)
+    if quantization is not None and wanted not in (None, flow):
+        name = quantization["flow"]
+        text = f"the quantization flow {name} works on what the lowering flow {wanted.name} makes"
         raise RequestError(f"{text}, not on what {flow.name} makes")
 
 
@@ -119,7 +130,7 @@ def why_unavailable(recipe: Recipe) -> str | None:
     Looks for packages and programs and imports none of them: it is quick, and one that is there and
     broken is not noticed.
     """
-    flow = FLOWS[recipe.lowering.flow]
+    flow = recipe.flow
     missing = why_missing((*flow.needs, *_needs_of(recipe.quantization)))
     own = own_toolchain_of(flow.name)
     if missing is not None and own is not None:
@@ -132,8 +143,9 @@ def why_unavailable(recipe: Recipe) -> str | None:
 def _needs_of(quantization: Mapping[str, Any] | None) -> tuple[str, ...]:
     """The packages that a quantization needs beside the lowering's."""
     flow = str((quantization or {}).get("flow"))
-    late = LATE[flow].late if flow in LATE else None
-    return late.needs if late is not None else _QUANTIZATION_NEEDS.get(flow, ())
+    if flow in POST_LOWERING:
+        return POST_LOWERING[flow].needs
+    return _QUANTIZATION_NEEDS.get(flow, ())
 
 
 @reading("the quantization")

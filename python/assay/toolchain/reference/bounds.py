@@ -10,8 +10,8 @@ from typing import Any
 import torch
 
 from assay.toolchain.graph.operators import dequantization
-from assay.toolchain.models.inputs import Sample, cast_sample
 from assay.toolchain.sampled_model import Bound, Brought
+from assay.toolchain.tensors import Sample, cast_sample
 
 STEPS = 1.01
 """Steps of an output's scale that an engine may be off: its own rounding, and a hair for float."""

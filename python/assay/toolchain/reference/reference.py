@@ -7,29 +7,28 @@ from typing import Any
 
 import torch
 
+from assay.toolchain.dtypes import DTYPES
 from assay.toolchain.errors import JobError, RequestError, Unsupported, readable_error
-from assay.toolchain.flows.base import Evaluate, Flow, Lowering
-from assay.toolchain.flows.registry import FLOWS, LATE
-from assay.toolchain.graph.export import export
+from assay.toolchain.flows.base import Flow
+from assay.toolchain.flows.registry import FLOWS, POST_LOWERING, find_flow_of_quantization
 from assay.toolchain.graph.intermediate_outputs import mark, mark_float
 from assay.toolchain.graph.isolated_layers import Pieces, float_pieces, take_apart
 from assay.toolchain.models.inputs import (
-    DTYPES,
-    Sample,
-    cast_sample,
     expected_of,
     input_set_from_json,
     labelled_samples_of,
     refuse_shared,
 )
-from assay.toolchain.models.loader import Model, load_model, model_spec_from_json
-from assay.toolchain.quantize.quantization import Quantized, calibration_from_json, run_stage
+from assay.toolchain.models.loader import NO_FAMILIES, Families, load_model, model_spec_from_json
+from assay.toolchain.quantize.quantization import calibration_from_json, run_stage
 from assay.toolchain.recipes import recipes
 from assay.toolchain.reference.bounds import double_bounds, step_bounds
 from assay.toolchain.reference.files import SCHEMA, Content, write_reference
 from assay.toolchain.sampled_model import TAKEN, Bound
 from assay.toolchain.stages import StageLog
 from assay.toolchain.suggest import unknown_name
+from assay.toolchain.tensors import Sample, cast_sample
+from assay.toolchain.types import Evaluate, Lowering, Model, Quantized
 
 KINDS = ("float32", "float64", "qdq", "lowered_eager", "file")
 
@@ -48,6 +47,7 @@ def make_reference(
     stages: StageLog,
     with_layers: bool = False,
     pieces: Sequence[str] = (),
+    families: Families = NO_FAMILIES,
 ) -> dict[str, Any]:
     """Computes the outputs of one kind of reference and writes its files.
 
@@ -66,11 +66,11 @@ def make_reference(
     calibration_set = calibration_from_json(calibration)
     refuse_shared(evaluation, calibration_set)
     with stages.stage("model"):
-        made = load_model(model_spec_from_json(model))
-    quantized = run_stage(made, used, calibration_set, stages)
+        made = load_model(model_spec_from_json(model), families)
+    quantized = run_stage(made, used, calibration_set, stages, POST_LOWERING)
     whole = quantized
     if (with_layers or pieces) and used != given:
-        whole = run_stage(made, given, calibration_set, stages)
+        whole = run_stage(made, given, calibration_set, stages, POST_LOWERING)
     if with_layers:
         quantized = with_layers_of(made, whole, quantized)
     given_samples, labels = labelled_samples_of(evaluation, made.inputs, made.brought, made.own)
@@ -195,8 +195,9 @@ def choose_function(
     if kind == "lowered_eager":
         recipes.check_pair(quantization, FLOWS[lowering.flow])
         return lowered_function(model, quantized, lowering, stages)
-    if quantization is not None and quantization["flow"] in LATE:
-        return late_function(model, quantized, lowering, LATE[quantization["flow"]], stages)
+    flow = find_flow_of_quantization(quantization)
+    if flow is not None:
+        return post_lowering_function(model, quantized, lowering, flow, stages)
     module: Evaluate = quantized.module
     return module
 
@@ -258,29 +259,29 @@ def lowered_function(
         text = f"what the flow {flow.name} makes of a program has no form that eager executes"
         raise Unsupported(text)
     with stages.stage("export"):
-        exported = export(model, quantized, lowering)
+        exported = flow.export_program(model, quantized, lowering)
     with stages.stage("lower"):
         return flow.eager(exported, lowering)
 
 
-def late_function(
+def post_lowering_function(
     model: Model, quantized: Quantized, lowering: Lowering, flow: Flow, stages: StageLog
 ) -> Evaluate:
-    """What `flow` lowers the model to, quantized then, as a function.
+    """The model lowered by `flow` and quantized afterwards, as a function.
 
     `lowering` counts where it is of this flow; otherwise the flow's defaults do.
     """
     plan = lowering if lowering.flow == flow.name else Lowering(flow.name)
     flow.check(plan)
-    late, finish = flow.late, quantized.finish
-    assert late is not None
-    assert finish is not None
+    post_lowering, quantize_lowered = flow.post_lowering, quantized.quantize_lowered
+    assert post_lowering is not None
+    assert quantize_lowered is not None
     with stages.stage("export"):
-        exported = export(model, quantized, plan)
+        exported = flow.export_program(model, quantized, plan)
     with stages.stage("lower"):
-        lowered = late.lower(exported, plan)
+        lowered = post_lowering.lower(exported, plan)
     with stages.stage("quantize"):
-        return late.evaluate(finish(lowered))
+        return post_lowering.evaluate(quantize_lowered(lowered))
 
 
 def _fit(sample: Sample, quantized: Quantized) -> Sample:

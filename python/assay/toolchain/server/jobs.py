@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.toolchain.errors import RequestError, failure_of
+from assay.toolchain.server.model_families import FAMILIES
 from assay.toolchain.stages import Emit, StageLog
 from assay.toolchain.suggest import check_keys, unknown_name
 
@@ -48,6 +49,7 @@ def build(request: Request, stages: StageLog) -> dict[str, Any]:
         stages=stages,
         with_layers=bool(request.get("layers")),
         pieces=pieces_of(request),
+        families=FAMILIES,
     )
 
 
@@ -68,6 +70,7 @@ def reference(request: Request, stages: StageLog) -> dict[str, Any]:
         stages=stages,
         with_layers=bool(request.get("layers")),
         pieces=pieces_of(request),
+        families=FAMILIES,
     )
 
 
@@ -122,7 +125,7 @@ def nodes(request: Request, stages: StageLog) -> dict[str, Any]:
     from assay.reduce.subgraph import list_nodes
 
     check_keys("key of a list of nodes", request, (*_COMMON, "model"))
-    return list_nodes(required(request, "model"))
+    return list_nodes(required(request, "model"), FAMILIES)
 
 
 def script(request: Request, stages: StageLog) -> dict[str, Any]:
@@ -138,6 +141,7 @@ def script(request: Request, stages: StageLog) -> dict[str, Any]:
         reference=request.get("reference"),
         name=str(request.get("name") or ""),
         folder=folder_of(request),
+        families=FAMILIES,
     )
 
 

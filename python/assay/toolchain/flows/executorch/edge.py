@@ -14,8 +14,7 @@ from assay.toolchain import executorch_recipes
 from assay.toolchain.errors import Unsupported
 from assay.toolchain.graph.export import export_module
 from assay.toolchain.graph.operators import boundary, operator_name
-from assay.toolchain.models.loader import Model
-from assay.toolchain.quantize.quantization import Quantized
+from assay.toolchain.types import Model, Quantized
 
 PROGRAM, DATA = "program.pte", "weights"
 """Names of the program, and of the .ptd file that external constants go to."""

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from assay.toolchain import executorch_recipes
 from assay.toolchain.errors import RequestError
-from assay.toolchain.flows.base import DEFAULT, Evaluate, Flow, Lowering, Made, Order
+from assay.toolchain.flows.base import Flow, Made, Order
 from assay.toolchain.flows.executorch.partitioners import PARTITIONERS, make_partitioner
 from assay.toolchain.packages import why_missing
 from assay.toolchain.suggest import check_keys
+from assay.toolchain.types import DEFAULT, Evaluate, Lowering
 
 if TYPE_CHECKING:
     import torch
 
     from assay.toolchain.flows.executorch.edge import Lowered
-    from assay.toolchain.models.loader import Model
-    from assay.toolchain.quantize.quantization import Quantized
+    from assay.toolchain.types import Model, Quantized
 
 BACKEND_OPTIONS = {
     "external_constants": bool,
@@ -115,7 +115,7 @@ def _native_quantization(lowering: Lowering) -> dict[str, Any] | None:
 def _make(lower_program: "Callable[[Any, Lowering], Lowered]", order: Order) -> Made:
     from assay.toolchain.flows.executorch import edge
     from assay.toolchain.flows.executorch.delegation import describe_delegation
-    from assay.toolchain.programs.manifest import describe_program
+    from assay.toolchain.flows.executorch.manifest import describe_program
 
     with order.stages.stage("lower"):
         lowered = lower_program(order.exported, order.lowering)

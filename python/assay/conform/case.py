@@ -1,0 +1,116 @@
+"""One conformance case, and the cases that a recorded call makes."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from assay.conform.bounds import find_rule
+from assay.conform.calls import tensors_of
+from assay.conform.dimensions import ROUND
+from assay.conform.operators import find_reason, packet_name, table
+from assay.conform.recorded_calls import Row, with_dtype
+
+FUZZ = "fuzz"
+"""The tier whose cases are drawn anew."""
+
+EDGE_DTYPES = ("float32", "float16", "bfloat16", "int32", "int8")
+EDGE_RULES = ("exact", "ulp", "composite", "sum_of_two")
+"""Rules under which special values keep their meaning element by element."""
+
+OWN_INPUTS: dict[str, Any] = {"generator": "own", "count": 3, "seed": 1}
+
+_ELEMENTS_OF_A_LOWERING = 20_000
+"""Elements that take about as long as lowering a call takes."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One case. `cost`: about how much longer than a small operator it takes.
+
+    `refuses`: the program has to refuse the last of its samples, by an error.
+    """
+
+    name: str
+    model: dict[str, Any]
+    operator: str
+    dtype: str
+    shape_class: str
+    values: str = "normal"
+    tier: str = "full"
+    joinable: bool = True
+    refuses: bool = False
+    cost: float = 1.0
+    inputs: dict[str, Any] = field(default_factory=lambda: dict(OWN_INPUTS))
+
+    def to_json(self) -> dict[str, Any]:
+        """As the job answers."""
+        return dict(vars(self))
+
+
+def edge_pairs(rows: Sequence[Row]) -> list[tuple[Row, str]]:
+    """The calls and types in which special values have a meaning."""
+    return [
+        (row, dtype)
+        for row in _first_rows(rows)
+        for dtype in row.dtypes
+        if dtype in EDGE_DTYPES and _has_edges(row, dtype)
+    ]
+
+
+def sample_count(row: Row, dtype: str, values: str) -> int:
+    """How many samples a case of the row has."""
+    key = f"{dtype}-edge" if values == "edge" else dtype
+    return row.samples.get(key, least_samples(row))
+
+
+def least_samples(row: Row) -> int:
+    """Three, or where dimensions are open as many as have one size twice."""
+    return ROUND if "dimensions" in row.call else int(OWN_INPUTS["count"])
+
+
+def operator_case(row: Row, dtype: str, values: str) -> Case:
+    """The case of a call in one type; `values`: "normal", "edge" or "refused"."""
+    call = with_dtype(row.call, dtype)
+    suffix = "-edge" if values == "edge" else ""
+    args = {**call, "values": values}
+    size = sum(math.prod(spec.shape) for spec in tensors_of(call))
+    return Case(
+        name=f"{row.operator}/{dtype}/{row.name}{suffix}",
+        model={"ref": row.operator.replace(".", ":", 1), "args": args},
+        operator=row.operator,
+        dtype=dtype,
+        shape_class=row.shape_class,
+        values=values,
+        joinable=_is_joinable(row),
+        refuses=values == "refused",
+        cost=round(1.0 + size / _ELEMENTS_OF_A_LOWERING, 2),
+        inputs={**OWN_INPUTS, "count": sample_count(row, dtype, values)},
+    )
+
+
+def _is_joinable(row: Row) -> bool:
+    """Whether a program of many cases may have it.
+
+    ExecuTorch 1.5.1 refuses a whole program for one tensor without elements.
+    """
+    is_free = find_reason(row.operator, "not_joinable") is None
+    return is_free and row.shape_class != "zero_size" and row.values == "normal"
+
+
+def _first_rows(rows: Sequence[Row]) -> list[Row]:
+    """For each operator its first call that has elements enough for special values."""
+    found: dict[str, Row] = {}
+    for row in rows:
+        if row.shape_class in ("typical", "odd", "broadcast"):
+            found.setdefault(row.operator, row)
+    return list(found.values())
+
+
+def _has_edges(row: Row, dtype: str) -> bool:
+    """Whether special values have a meaning here: with ties, no index is the right one."""
+    specs = tensors_of(with_dtype(row.call, dtype))
+    is_ordered = any(spec.order == "distinct" for spec in specs)
+    takes = any(spec.dtype == dtype and not spec.is_constant for spec in specs)
+    is_known = packet_name(row.operator) not in table()["no_edges"]
+    return is_known and takes and not is_ordered and find_rule(row.operator).name in EDGE_RULES

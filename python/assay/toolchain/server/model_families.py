@@ -1,0 +1,50 @@
+"""The models that Assay itself defines, by the prefix of their references.
+
+The one place that knows the toolchain, the conformance suite and the reducer: jobs hand the table
+to whatever loads models.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from assay.toolchain.models.loader import Families, load_model, model_spec_from_json
+from assay.toolchain.sampled_model import Brought
+from assay.toolchain.types import Model, ModelSpec
+
+
+def load(document: Mapping[str, Any] | str | ModelSpec) -> Model:
+    """The model of a request, of any family."""
+    spec = document if isinstance(document, ModelSpec) else model_spec_from_json(document)
+    return load_model(spec, FAMILIES)
+
+
+def _make_operator(spec: ModelSpec) -> Brought:
+    from assay.conform.operator_model import make_operator
+
+    return make_operator(spec.ref, spec.args)
+
+
+def _make_joint(spec: ModelSpec) -> Brought:
+    from assay.conform.joint import make_joint
+
+    return make_joint(spec.args, FAMILIES)
+
+
+def _make_conformance_model(spec: ModelSpec) -> Brought:
+    from assay.conform.models import make_model
+
+    return make_model(spec.ref, spec.args)
+
+
+def _make_subgraph(spec: ModelSpec) -> Brought:
+    from assay.reduce.subgraph import make_piece
+
+    return make_piece(spec.args, FAMILIES)
+
+
+FAMILIES: Families = {
+    "aten": _make_operator,
+    "joint": _make_joint,
+    "conform": _make_conformance_model,
+    "piece": _make_subgraph,
+}
