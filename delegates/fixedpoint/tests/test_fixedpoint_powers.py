@@ -125,7 +125,7 @@ def test_half_even_of_an_odd_zero_point_is_refused():
 
     builder = Builder(None, Modes(rounding="half_even"))
     builder.emit(Kind.ADD, (), (1,), (0,), Quantization(1.0, -128), {})
-    with pytest.raises(NotLowered, match="odd zero point"):
+    with pytest.raises(NotLowered, match="even zero point"):
         builder.emit(Kind.ADD, (), (1,), (0,), Quantization(1.0, 3), {})
 
 

@@ -1,6 +1,6 @@
 """Collects primitives while rules lower one pattern after the other."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,17 +61,12 @@ class Builder:
         self._copies: dict[tuple[int, Strides], int] = {}
         self._match: Match | None = None
 
-    def lower(self, match: Match) -> None:
-        """Appends the primitives of one pattern.
+    def apply(self, rule: "Callable[[Builder, Match], Value]", match: Match) -> None:
+        """Appends the primitives that a rule makes of one pattern.
 
         Raises:
-            NotLowered: no rule takes it.
+            NotLowered: the rule refuses the pattern.
         """
-        from fixedpoint.rules import RULES
-
-        rule = RULES.get(match.name())
-        if rule is None:
-            raise NotLowered("the delegate has no primitive for it")
         self._match = match
         try:
             self._values[match.quantize] = rule(self, match)
@@ -207,7 +202,7 @@ class Builder:
         if kind not in ROUNDED or self.modes.rounding == "half_up":
             return Rounding.HALF_UP
         if quantization.zero_point % 2:
-            raise NotLowered("an odd zero point leaves nothing of rounding half to even")
+            raise NotLowered("rounding half to even requires an even zero point")
         return Rounding.HALF_EVEN
 
     def _input(self, node: Node) -> Value:

@@ -5,8 +5,21 @@ from torch.export import ExportedProgram
 from fixedpoint.builder import Builder, Modes
 from fixedpoint.constants import Constants
 from fixedpoint.fuse import fuse_tables
-from fixedpoint.match import QUANTIZE, find_match, is_call, is_of_input
+from fixedpoint.match import QUANTIZE, Match, NotLowered, find_match, is_call, is_of_input
 from fixedpoint.program import Program
+from fixedpoint.rules import RULES
+
+
+def lower_pattern(builder: Builder, match: Match) -> None:
+    """Appends the primitives of one pattern by the rule for its operator.
+
+    Raises:
+        NotLowered: the operator has no rule, or its rule refuses the pattern.
+    """
+    rule = RULES.get(match.name())
+    if rule is None:
+        raise NotLowered("the delegate has no primitive for it")
+    builder.apply(rule, match)
 
 
 def lower(exported: ExportedProgram, **modes: str) -> Program:
@@ -25,6 +38,6 @@ def lower(exported: ExportedProgram, **modes: str) -> Program:
         if is_call(node, QUANTIZE) and is_of_input(node):
             builder.quantize(node)
         elif is_call(node, QUANTIZE):
-            builder.lower(find_match(node))
+            lower_pattern(builder, find_match(node))
     (returned,) = exported.graph.output_node().args
     return fuse_tables(builder.finish(returned))

@@ -17,6 +17,7 @@ from fixedpoint.backend import FixedPointBackend  # ExecuTorch finds backends by
 from fixedpoint.builder import Builder, Modes
 from fixedpoint.constants import Constants
 from fixedpoint.functions import UNARY, base_name
+from fixedpoint.lower import lower_pattern
 from fixedpoint.match import (
     DEQUANTIZE,
     QUANTIZE,
@@ -146,7 +147,7 @@ def find_taken(
         try:
             match = find_match(node)
             at = match.core or node
-            Builder(constants, modes).lower(match)
+            lower_pattern(Builder(constants, modes), match)
             matches.append(match)
         except NotLowered as error:
             reasons[_blamed(at).name] = str(error)

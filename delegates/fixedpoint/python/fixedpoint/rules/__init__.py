@@ -6,33 +6,33 @@ raises `NotLowered` with the reason.
 
 from fixedpoint.functions import UNARY
 from fixedpoint.match import MOVES
-from fixedpoint.rules import attention, elementwise, moving, of_one, weighted, windows
+from fixedpoint.rules import attention, conv_linear, data_movement, elementwise, pooling, unary
 from fixedpoint.rules.common import Rule
 
 RULES: dict[str, Rule] = {
-    "aten.convolution": weighted.convolution,
-    "aten.conv1d": weighted.convolution,
-    "aten.conv2d": weighted.convolution,
-    "aten.linear": weighted.linear,
+    "aten.convolution": conv_linear.convolution,
+    "aten.conv1d": conv_linear.convolution,
+    "aten.conv2d": conv_linear.convolution,
+    "aten.linear": conv_linear.linear,
     "aten.add": elementwise.add,
     "aten.mul": elementwise.mul,
-    "aten.sub": of_one.with_number,
-    "aten.div": of_one.with_number,
-    "requantize": of_one.requantize,
-    **dict.fromkeys(UNARY, of_one.unary),
-    "aten.mean": windows.mean,
-    "aten.adaptive_avg_pool2d": windows.adaptive_avg_pool2d,
-    "aten.avg_pool2d": windows.avg_pool2d,
-    "aten.max_pool2d": windows.max_pool2d,
+    "aten.sub": unary.with_number,
+    "aten.div": unary.with_number,
+    "requantize": unary.requantize,
+    **dict.fromkeys(UNARY, unary.unary),
+    "aten.mean": pooling.mean,
+    "aten.adaptive_avg_pool2d": pooling.adaptive_avg_pool2d,
+    "aten.avg_pool2d": pooling.avg_pool2d,
+    "aten.max_pool2d": pooling.max_pool2d,
     "aten.matmul": attention.matmul,
     "aten.bmm": attention.matmul,
     "aten.mm": attention.matmul,
     "aten.softmax": attention.softmax,
     "aten._softmax": attention.softmax,
     "aten.layer_norm": attention.layer_norm,
-    "aten.cat": moving.cat,
-    "aten.constant_pad_nd": moving.pad,
-    "aten.pad": moving.pad,
-    **dict.fromkeys(MOVES, moving.move),
+    "aten.cat": data_movement.cat,
+    "aten.constant_pad_nd": data_movement.pad,
+    "aten.pad": data_movement.pad,
+    **dict.fromkeys(MOVES, data_movement.move),
 }
 """Rules by the operator's name."""

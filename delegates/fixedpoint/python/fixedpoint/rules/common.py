@@ -1,4 +1,4 @@
-"""What rules share: arguments, results."""
+"""Arguments and results of patterns, as the rules read them."""
 
 from collections.abc import Callable
 from typing import Any

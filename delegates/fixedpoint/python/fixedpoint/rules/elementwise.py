@@ -11,7 +11,7 @@ from fixedpoint.match import Match, NotLowered
 from fixedpoint.numbers import fixed_bias, requantize_sum, split_ratio
 from fixedpoint.program import Kind
 from fixedpoint.rules.common import arguments, result_of
-from fixedpoint.rules.of_one import unary
+from fixedpoint.rules.unary import unary
 from fixedpoint.values import Order, Value, plain
 
 _SUM_BITS = 30

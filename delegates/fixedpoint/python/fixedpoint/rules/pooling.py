@@ -10,7 +10,7 @@ from fixedpoint.match import Match, NotLowered
 from fixedpoint.numbers import check_range, fixed_bias, split_ratio
 from fixedpoint.program import Kind
 from fixedpoint.rules.common import arguments, result_of
-from fixedpoint.rules.of_one import requantized
+from fixedpoint.rules.unary import requantized
 from fixedpoint.values import Order, Value, channels_last
 
 

@@ -9,7 +9,7 @@ from fixedpoint.functions import base_name, named_arguments
 from fixedpoint.match import Match, NotLowered
 from fixedpoint.program import Kind
 from fixedpoint.rules.common import arguments, plain_result_of
-from fixedpoint.rules.of_one import requantized
+from fixedpoint.rules.unary import requantized
 from fixedpoint.values import Value, plain, shape_in, view_of
 
 
@@ -61,7 +61,7 @@ def pad(builder: Builder, match: Match) -> Value:
     filler = value.quantization.quantize(float(a.get("value") or 0.0))
     rank, widths = len(value.shape), list(a["pad"])
     if min(widths) < 0:
-        raise NotLowered("it pads by less than nothing")
+        raise NotLowered("negative padding is not supported")
     for i in range(0, len(widths), 2):
         dim = rank - 1 - i // 2
         if widths[i] or widths[i + 1]:
