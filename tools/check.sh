@@ -13,6 +13,7 @@ echo "check: layers"
 .venv/bin/python tools/check_layers.py
 echo "check: prose"
 .venv/bin/python tools/check_prose.py
+PYTHONPATH=python:delegates/fixedpoint/python .venv/bin/lint-imports --no-cache --no-logo
 .venv/bin/cmake --preset lint >/dev/null
 echo "check: clang-tidy (only what changed since it last passed)"
 tools/lint_changed.py

@@ -23,6 +23,9 @@ DEFAULT = "to_edge_transform_and_lower"
 Evaluate = Callable[..., Any]
 """Takes the inputs of one sample and returns its outputs."""
 
+BoundaryValue = dict[str, Any]
+"""An input or output of a program: {name, dtype, shape, quantization}; -1 is an open size."""
+
 
 @dataclass(frozen=True)
 class InputSpec:

@@ -12,6 +12,7 @@ from safetensors.torch import save_file
 
 from assay.reduce.script import Finding, mark_of, write_script
 from assay.reduce.source import number_text
+from assay.toolchain.server.model_families import FAMILIES
 
 RELU: dict[str, Any] = {
     "ref": "aten:relu.default",
@@ -21,6 +22,7 @@ RELU: dict[str, Any] = {
 
 def write(folder: Path, model: dict[str, Any], finding: Finding, **fields: Any) -> dict[str, Any]:
     given = {"recipe": "executorch/portable", "reference": None, "name": "case", **fields}
+    given["families"] = FAMILIES
     return write_script(model=model, finding=finding, folder=folder, **given)
 
 

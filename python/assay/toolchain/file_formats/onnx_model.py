@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from assay.toolchain.file_formats.pte import corrupt
-from assay.toolchain.flows.program_manifest import Value
 from assay.toolchain.packages import import_package
+from assay.toolchain.types import BoundaryValue
 
 MAX_INLINE_BYTES = 1536 << 20
 """Weights beyond this go to a file of their own: protobuf cannot write 2 GB."""
@@ -37,7 +37,7 @@ def text_of(model: Any) -> str:
     return text
 
 
-def inputs_of(model: Any) -> list[Value]:
+def inputs_of(model: Any) -> list[BoundaryValue]:
     """The inputs that a caller gives; initializers are none of them."""
     constants = _constants(model)
     users: dict[str, list[Any]] = {}
@@ -51,7 +51,7 @@ def inputs_of(model: Any) -> list[Value]:
     ]
 
 
-def outputs_of(model: Any) -> list[Value]:
+def outputs_of(model: Any) -> list[BoundaryValue]:
     """The outputs."""
     constants = _constants(model)
     makers = {name: node for node in model.graph.node for name in node.output}
@@ -123,7 +123,7 @@ def _only(nodes: Sequence[Any], kind: str) -> Any:
     return nodes[0] if len(nodes) == 1 and nodes[0].op_type == kind else None
 
 
-def _value(value: Any, node: Any, constants: Mapping[str, Any]) -> Value:
+def _value(value: Any, node: Any, constants: Mapping[str, Any]) -> BoundaryValue:
     from onnx.helper import tensor_dtype_to_np_dtype
 
     tensor = value.type.tensor_type

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 from assay.toolchain.errors import Unsupported
 from assay.toolchain.file_formats.litert_interpreter import make_interpreter
 from assay.toolchain.flows.base import Flow, Made, Order
-from assay.toolchain.flows.program_manifest import Value, describe_source, describe_whole
+from assay.toolchain.flows.program_manifest import describe_source, describe_whole
 from assay.toolchain.packages import import_package
 from assay.toolchain.quantize import litert as litert_quantize
 from assay.toolchain.quantize.post_lowering import PostLoweringQuantization
 from assay.toolchain.separate_toolchains import own_toolchain_of
 from assay.toolchain.suggest import check_keys
-from assay.toolchain.types import Lowering
+from assay.toolchain.types import BoundaryValue, Lowering
 
 if TYPE_CHECKING:
     import torch
@@ -82,13 +82,13 @@ def _make(order: Order) -> Made:
     return files, {**program, **describe_delegation(interpreter)}
 
 
-def values_of(interpreter: Any) -> tuple[list[Value], list[Value]]:
+def values_of(interpreter: Any) -> tuple[list[BoundaryValue], list[BoundaryValue]]:
     """Inputs and outputs."""
     inputs = [_value(detail) for detail in interpreter.get_input_details()]
     return inputs, [_value(detail) for detail in interpreter.get_output_details()]
 
 
-def _value(detail: Mapping[str, Any]) -> Value:
+def _value(detail: Mapping[str, Any]) -> BoundaryValue:
     return {
         "name": detail["name"],
         "dtype": detail["dtype"].__name__.rstrip("_"),

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from assay.toolchain.errors import RequestError, Unsupported, telling_lines
 from assay.toolchain.flows.base import Flow, Made, Order
-from assay.toolchain.flows.program_manifest import Value, describe_source, describe_whole
+from assay.toolchain.flows.program_manifest import describe_source, describe_whole
 from assay.toolchain.packages import import_package
 from assay.toolchain.suggest import check_keys
-from assay.toolchain.types import Lowering
+from assay.toolchain.types import BoundaryValue, Lowering
 
 if TYPE_CHECKING:
     import torch
@@ -110,7 +110,7 @@ def count_made(model: Any) -> Counter[str]:
     return Counter({name: count for name, count in made.items() if name not in _NOT_OPERATORS})
 
 
-def values_of(ports: Sequence[Any]) -> list[Value]:
+def values_of(ports: Sequence[Any]) -> list[BoundaryValue]:
     """The inputs or outputs of an openvino.Model, with the names that the IR has for them."""
     return [
         {
@@ -123,7 +123,7 @@ def values_of(ports: Sequence[Any]) -> list[Value]:
     ]
 
 
-def _named(values: Sequence[Value], known: Sequence[Value]) -> list[Value]:
+def _named(values: Sequence[BoundaryValue], known: Sequence[BoundaryValue]) -> list[BoundaryValue]:
     """The values with the exported program's names and quantization."""
     if len(values) != len(known):
         return [{**value, "name": None} for value in values]

@@ -6,21 +6,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from assay.toolchain.types import BoundaryValue
+
 if TYPE_CHECKING:
     import torch
 
     from assay.toolchain.sampled_model import Span
-
-Value = dict[str, Any]
-"""{name, dtype, shape, quantization}; a dimension that the inputs decide is -1."""
 
 
 @dataclass(frozen=True)
 class Source:
     """What a manifest says of the exported program; take it before a conversion rewrites it."""
 
-    inputs: list[Value]
-    outputs: list[Value]
+    inputs: list[BoundaryValue]
+    outputs: list[BoundaryValue]
     operators: Counter[str]
     parts: list[dict[str, Any]]
 
@@ -41,7 +40,7 @@ def describe_source(
     return Source(inputs, outputs, count_operators(exported), described)
 
 
-def _value(nodes: Mapping[str, Any], name: str, quantization: Any) -> Value:
+def _value(nodes: Mapping[str, Any], name: str, quantization: Any) -> BoundaryValue:
     meta = nodes[name].meta.get("val") if name in nodes else None
     shape = getattr(meta, "shape", None)
     return {
@@ -57,8 +56,8 @@ def describe_whole(
     files: Sequence[Path],
     *,
     made: Mapping[str, int] | None = None,
-    inputs: Sequence[Value] | None = None,
-    outputs: Sequence[Value] | None = None,
+    inputs: Sequence[BoundaryValue] | None = None,
+    outputs: Sequence[BoundaryValue] | None = None,
 ) -> dict[str, Any]:
     """The manifest's program: one method, everything taken.
 
