@@ -11,9 +11,9 @@ echo "check: ruff, mypy"
 .venv/bin/mypy --no-error-summary
 echo "check: layers"
 .venv/bin/python tools/check_layers.py
+PYTHONPATH=python:delegates/fixedpoint/python .venv/bin/lint-imports --no-cache --no-logo
 echo "check: prose"
 .venv/bin/python tools/check_prose.py
-PYTHONPATH=python:delegates/fixedpoint/python .venv/bin/lint-imports --no-cache --no-logo
 .venv/bin/cmake --preset lint >/dev/null
 echo "check: clang-tidy (only what changed since it last passed)"
 tools/lint_changed.py

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from assay.conform.joint import make_joint
-from assay.toolchain.sampled_model import Brought
+from assay.toolchain.sampled_model import SampledModel
 from assay.toolchain.server.model_families import FAMILIES
 
 
-def make(models: Sequence[Any]) -> Brought:
+def make(models: Sequence[Any]) -> SampledModel:
     """All of the models side by side."""
     return make_joint({"models": list(models)}, FAMILIES)

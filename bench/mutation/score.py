@@ -45,12 +45,12 @@ def _leaves_sizes_open(case: Mapping[str, Any]) -> bool:
 def make_program(cases: Sequence[dict[str, Any]]) -> tuple[Any, list[int], list[Any]]:
     """The joint graph, the part that each of its outputs belongs to, and the cases' samples."""
     models = [case["model"] for case in cases]
-    brought = load({"ref": "joint", "args": {"models": models}}).brought
-    assert brought is not None
-    samples = [brought.draw(OWN_INPUTS["seed"], number) for number in range(SAMPLES)]
+    sampled = load({"ref": "joint", "args": {"models": models}}).sampled
+    assert sampled is not None
+    samples = [sampled.make_sample(OWN_INPUTS["seed"], number) for number in range(SAMPLES)]
     with torch.no_grad():
-        exported = torch.export.export(brought.module, samples[0])
-    owners = [part for part, span in enumerate(brought.parts or ()) for _ in range(*span.outputs)]
+        exported = torch.export.export(sampled.module, samples[0])
+    owners = [part for part, span in enumerate(sampled.parts or ()) for _ in range(*span.outputs)]
     return exported.module(), owners, samples
 
 

@@ -23,7 +23,7 @@ import torch
 from executorch_arena import executorch_arena_bytes
 
 from assay.toolchain import compat
-from assay.toolchain.models.inputs import input_set_from_json, labelled_samples_of, samples_of
+from assay.toolchain.models.inputs import input_set_from_json, make_labelled_samples, make_samples
 from assay.toolchain.models.loader import load_model, model_spec_from_json
 from assay.toolchain.types import InputSet, Model
 from fixedpoint import evaluate, float64, planner
@@ -98,15 +98,15 @@ def _samples(
     model: Model, options: Any
 ) -> tuple[list[Sample], list[torch.Tensor] | None, list[Sample]]:
     """Samples, their labels, and what calibrates."""
-    generator = "normal" if model.brought is None else "own"
+    generator = "normal" if model.sampled is None else "own"
     given = InputSet(generator, 1, options.samples)
     calibrating = InputSet(generator, 1000, options.batches, "calibration")
     if options.inputs:
         given = input_set_from_json({"file": options.inputs}, role="evaluation")
     if options.calibration:
         calibrating = input_set_from_json({"file": options.calibration}, role="calibration")
-    samples, labels = labelled_samples_of(given, model.inputs, model.brought)
-    return samples, labels, samples_of(calibrating, model.inputs, model.brought)
+    samples, labels = make_labelled_samples(given, model.inputs, model.sampled)
+    return samples, labels, make_samples(calibrating, model.inputs, model.sampled)
 
 
 def describe(program: Program, blob: bytes) -> dict[str, Any]:

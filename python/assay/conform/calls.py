@@ -101,7 +101,7 @@ def tensor_from_json(document: Mapping[str, Any]) -> TensorSpec:
         bool(document.get("constant", False)),
         {place: str(name) for place, name in enumerate(names) if name is not None},
         dict(document.get("refused") or {}),
-        _data_of(document, shape),
+        _read_data(document, shape),
     )
 
 
@@ -113,7 +113,7 @@ def refused_form(document: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _data_of(document: Mapping[str, Any], shape: Sequence[int]) -> tuple[float, ...] | None:
+def _read_data(document: Mapping[str, Any], shape: Sequence[int]) -> tuple[float, ...] | None:
     data = document.get("data")
     if data is None:
         return None
@@ -144,7 +144,7 @@ def map_tensors(value: Any, change: Callable[[Mapping[str, Any]], Any]) -> Any:
     return value
 
 
-def tensors_of(call: Mapping[str, Any]) -> list[TensorSpec]:
+def get_tensors(call: Mapping[str, Any]) -> list[TensorSpec]:
     """The tensors of a call in order."""
     found: list[TensorSpec] = []
     map_tensors(call, lambda document: found.append(tensor_from_json(document)))

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assay.conform.bounds import find_rule
-from assay.conform.calls import tensors_of
+from assay.conform.calls import get_tensors
 from assay.conform.dimensions import ROUND
 from assay.conform.operators import find_reason, packet_name, table
-from assay.conform.recorded_calls import Row, with_dtype
+from assay.conform.recorded_calls import RecordedCall, with_dtype
 
 FUZZ = "fuzz"
 """The tier whose cases are drawn anew."""
@@ -48,7 +48,7 @@ class Case:
         return dict(vars(self))
 
 
-def edge_pairs(rows: Sequence[Row]) -> list[tuple[Row, str]]:
+def edge_pairs(rows: Sequence[RecordedCall]) -> list[tuple[RecordedCall, str]]:
     """The calls and types in which special values have a meaning."""
     return [
         (row, dtype)
@@ -58,23 +58,23 @@ def edge_pairs(rows: Sequence[Row]) -> list[tuple[Row, str]]:
     ]
 
 
-def sample_count(row: Row, dtype: str, values: str) -> int:
+def sample_count(row: RecordedCall, dtype: str, values: str) -> int:
     """How many samples a case of the row has."""
     key = f"{dtype}-edge" if values == "edge" else dtype
     return row.samples.get(key, least_samples(row))
 
 
-def least_samples(row: Row) -> int:
+def least_samples(row: RecordedCall) -> int:
     """Three, or where dimensions are open as many as have one size twice."""
     return ROUND if "dimensions" in row.call else int(OWN_INPUTS["count"])
 
 
-def operator_case(row: Row, dtype: str, values: str) -> Case:
+def operator_case(row: RecordedCall, dtype: str, values: str) -> Case:
     """The case of a call in one type; `values`: "normal", "edge" or "refused"."""
     call = with_dtype(row.call, dtype)
     suffix = "-edge" if values == "edge" else ""
     args = {**call, "values": values}
-    size = sum(math.prod(spec.shape) for spec in tensors_of(call))
+    size = sum(math.prod(spec.shape) for spec in get_tensors(call))
     return Case(
         name=f"{row.operator}/{dtype}/{row.name}{suffix}",
         model={"ref": row.operator.replace(".", ":", 1), "args": args},
@@ -89,7 +89,7 @@ def operator_case(row: Row, dtype: str, values: str) -> Case:
     )
 
 
-def _is_joinable(row: Row) -> bool:
+def _is_joinable(row: RecordedCall) -> bool:
     """Whether a program of many cases may have it.
 
     ExecuTorch 1.5.1 refuses a whole program for one tensor without elements.
@@ -98,18 +98,18 @@ def _is_joinable(row: Row) -> bool:
     return is_free and row.shape_class != "zero_size" and row.values == "normal"
 
 
-def _first_rows(rows: Sequence[Row]) -> list[Row]:
+def _first_rows(rows: Sequence[RecordedCall]) -> list[RecordedCall]:
     """For each operator its first call that has elements enough for special values."""
-    found: dict[str, Row] = {}
+    found: dict[str, RecordedCall] = {}
     for row in rows:
         if row.shape_class in ("typical", "odd", "broadcast"):
             found.setdefault(row.operator, row)
     return list(found.values())
 
 
-def _has_edges(row: Row, dtype: str) -> bool:
+def _has_edges(row: RecordedCall, dtype: str) -> bool:
     """Whether special values have a meaning here: with ties, no index is the right one."""
-    specs = tensors_of(with_dtype(row.call, dtype))
+    specs = get_tensors(with_dtype(row.call, dtype))
     is_ordered = any(spec.order == "distinct" for spec in specs)
     takes = any(spec.dtype == dtype and not spec.is_constant for spec in specs)
     is_known = packet_name(row.operator) not in table()["no_edges"]

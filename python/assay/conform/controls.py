@@ -14,27 +14,29 @@ from assay.toolchain.sampled_model import Bound
 from assay.toolchain.tensors import cast_sample
 
 
-def samples_needed(ref: str, args: Mapping[str, Any], counts: Sequence[int]) -> int | None:
+def smallest_sample_count(ref: str, args: Mapping[str, Any], counts: Sequence[int]) -> int | None:
     """The first of `counts` samples for which no control passes; None where one always does."""
-    return next((count for count in counts if is_telling(expected_of(ref, args, count))), None)
+    return next(
+        (count for count in counts if detects_wrong_output(expected_bounds(ref, args, count))), None
+    )
 
 
-def expected_of(ref: str, args: Mapping[str, Any], count: int) -> list[list[Bound]]:
+def expected_bounds(ref: str, args: Mapping[str, Any], count: int) -> list[list[Bound]]:
     """For each sample what is expected of each output, within what bounds."""
     model = make_operator(ref, args)
-    assert model.double is not None
+    assert model.float64_module is not None
     assert model.bound is not None
     found = []
     for index in range(count):
-        sample = model.draw(1, index)
+        sample = model.make_sample(1, index)
         with torch.no_grad():
             own = model.module(*sample)
-            exact = model.double(*cast_sample(sample, torch.float64))
+            exact = model.float64_module(*cast_sample(sample, torch.float64))
         found.append(model.bound(sample, own, exact))
     return found
 
 
-def is_telling(samples: Sequence[Sequence[Bound]]) -> bool:
+def detects_wrong_output(samples: Sequence[Sequence[Bound]]) -> bool:
     """Whether each mandatory control breaks a bound of some output, and passes for none.
 
     Outputs without an element have nothing to tell.

@@ -9,13 +9,13 @@ from typing import Any
 
 import torch
 
-from assay.conform.calls import TensorSpec, map_tensors, tensors_of
+from assay.conform.calls import TensorSpec, get_tensors, map_tensors
 from assay.conform.dimensions import LEAST, ROUND
 from assay.conform.operator_model import make_operator
-from assay.conform.operators import find_reason, names_of, table
-from assay.conform.recorded_calls import Row, with_dtype
+from assay.conform.operators import find_reason, split_name, table
+from assay.conform.recorded_calls import RecordedCall, with_dtype
 from assay.toolchain.models.dynamic_shapes import dynamic_shapes
-from assay.toolchain.sampled_model import TAKEN
+from assay.toolchain.sampled_model import VALID_SAMPLES
 
 DYNAMIC, REFUSED = "dynamic", "refused"
 DTYPES = ("float32", "float16", "int32")
@@ -34,7 +34,7 @@ Opening = Sequence[Mapping[int, str]]
 """For each tensor of a call: names of the dimensions to be left open, by place."""
 
 
-def further_rows(rows: Sequence[Row]) -> list[Row]:
+def derive_calls(rows: Sequence[RecordedCall]) -> list[RecordedCall]:
     """For each operator a call with open dimensions, and calls that have to be refused."""
     _stays_open(rows[0])  # Children have then what torch.export imports.
     dynamic = [one for some in _first_rows(rows).values() if (one := _first_open(some))]
@@ -43,9 +43,9 @@ def further_rows(rows: Sequence[Row]) -> list[Row]:
     return [*dynamic, *beyond, *_first_of_each(indices)]
 
 
-def _first_rows(rows: Sequence[Row]) -> dict[str, list[Row]]:
+def _first_rows(rows: Sequence[RecordedCall]) -> dict[str, list[RecordedCall]]:
     """By operator its first plain calls of tensors that have a dimension."""
-    first: dict[str, list[Row]] = {}
+    first: dict[str, list[RecordedCall]] = {}
     for row in rows:
         is_plain = row.shape_class in _PLAIN and row.values == "normal"
         is_plain &= find_reason(row.operator, "not_drawn") is None
@@ -54,19 +54,19 @@ def _first_rows(rows: Sequence[Row]) -> dict[str, list[Row]]:
     return {operator: some[:_CALLS] for operator, some in first.items()}
 
 
-def _first_open(rows: Sequence[Row]) -> Row | None:
+def _first_open(rows: Sequence[RecordedCall]) -> RecordedCall | None:
     """The first of some calls that can have open dimensions."""
     return next((one for row in rows if (one := _with_open_dimensions(row))), None)
 
 
 def _specs(call: Mapping[str, Any], dtype: str = "float32") -> list[TensorSpec]:
-    return tensors_of(with_dtype(call, dtype))
+    return get_tensors(with_dtype(call, dtype))
 
 
 # ---- open dimensions ----------------------------------------------------------------------------
 
 
-def _with_open_dimensions(row: Row) -> Row | None:
+def _with_open_dimensions(row: RecordedCall) -> RecordedCall | None:
     """The first way to leave dimensions open that eager and torch.export agree to."""
     dtypes = tuple(dtype for dtype in row.dtypes if dtype in DTYPES) or row.dtypes[:1]
     ways = [
@@ -103,7 +103,7 @@ def in_child(find: Callable[[], int | None]) -> int | None:
     return int(found) if found.isdigit() else None
 
 
-def _openings(row: Row) -> Iterator[tuple[Opening, bool]]:
+def _openings(row: RecordedCall) -> Iterator[tuple[Opening, bool]]:
     """Ways to try: several dimensions before one, all sizes that are alike before the first's.
 
     The second value: whether the sizes begin at the least there is, or at the recorded ones.
@@ -156,15 +156,15 @@ def _opened(call: Mapping[str, Any], opening: Opening, is_least: bool) -> dict[s
     return {**call, "args": args, "kwargs": kwargs, "dimensions": dimensions}
 
 
-def _stays_open(row: Row) -> bool:
+def _stays_open(row: RecordedCall) -> bool:
     """Whether eager takes every size, and torch.export makes one program of all of them."""
     with contextlib.suppress(Exception):
-        brought = make_operator(row.ref, with_dtype(row.call, row.dtypes[0]))
-        samples = [brought.draw(1, index) for index in range(ROUND)]
+        sampled = make_operator(row.ref, with_dtype(row.call, row.dtypes[0]))
+        samples = [sampled.make_sample(1, index) for index in range(ROUND)]
         with torch.no_grad():
-            expected = [brought.module(*sample) for sample in samples]
-            shapes = dynamic_shapes(brought.module, brought)
-            exported = torch.export.export(brought.module, samples[0], dynamic_shapes=shapes)
+            expected = [sampled.module(*sample) for sample in samples]
+            shapes = dynamic_shapes(sampled.module, sampled)
+            exported = torch.export.export(sampled.module, samples[0], dynamic_shapes=shapes)
             module = exported.module()
             found = [module(*sample) for sample in samples]
         pairs = zip(found, expected, strict=True)
@@ -174,7 +174,7 @@ def _stays_open(row: Row) -> bool:
     return False
 
 
-def _beyond_dimensions(row: Row) -> Row | None:
+def _beyond_dimensions(row: RecordedCall) -> RecordedCall | None:
     """A call of sizes that the program was not made for."""
     if not _is_named(row, "beyond_dimensions"):
         return None
@@ -184,15 +184,15 @@ def _beyond_dimensions(row: Row) -> Row | None:
 # ---- wrong indices ------------------------------------------------------------------------------
 
 
-def _is_indexed(row: Row) -> bool:
+def _is_indexed(row: RecordedCall) -> bool:
     return row.shape_class in _PLAIN and _is_named(row, "indexed")
 
 
-def _is_named(row: Row, section: str) -> bool:
-    return any(name in table()[section] for name in names_of(row.operator))
+def _is_named(row: RecordedCall, section: str) -> bool:
+    return any(name in table()[section] for name in split_name(row.operator))
 
 
-def _with_wrong_indices(row: Row) -> Iterator[Row]:
+def _with_wrong_indices(row: RecordedCall) -> Iterator[RecordedCall]:
     """The call with the first indices beyond and below their range that eager refuses."""
     highs = [spec.high for spec in _specs(row.call) if spec.dtype == "int64" and spec.high]
     if not highs:
@@ -216,26 +216,29 @@ def _misled(tensor: Mapping[str, Any], index: int) -> dict[str, Any]:
     return {**tensor, "refused": refused} if is_index else dict(tensor)
 
 
-def _is_refused(row: Row) -> bool:
+def _is_refused(row: RecordedCall) -> bool:
     """Whether eager takes the first samples and refuses those that follow."""
     args = {**with_dtype(row.call, row.dtypes[0]), "values": REFUSED}
-    brought = make_operator(row.ref, args)
-    good, bad = brought.samples(1, TAKEN + 1)[:TAKEN], brought.samples(1, TAKEN + 1)[TAKEN]
+    sampled = make_operator(row.ref, args)
+    good, bad = (
+        sampled.samples(1, VALID_SAMPLES + 1)[:VALID_SAMPLES],
+        sampled.samples(1, VALID_SAMPLES + 1)[VALID_SAMPLES],
+    )
     try:
         for sample in good:
-            brought.module(*sample)
+            sampled.module(*sample)
     except (IndexError, RuntimeError):
         return False
     try:
-        brought.module(*bad)
+        sampled.module(*bad)
     except (IndexError, RuntimeError):
         return True
     return False
 
 
-def _first_of_each(rows: Sequence[Row]) -> list[Row]:
+def _first_of_each(rows: Sequence[RecordedCall]) -> list[RecordedCall]:
     """The first row of each operator and way."""
-    found: dict[tuple[str, str], Row] = {}
+    found: dict[tuple[str, str], RecordedCall] = {}
     for row in rows:
         found.setdefault((row.operator, row.name.rpartition("-")[2]), row)
     return list(found.values())

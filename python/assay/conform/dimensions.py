@@ -42,7 +42,7 @@ def ranges_from_json(document: Mapping[str, Any], specs: Sequence[TensorSpec]) -
     return ranges
 
 
-def sizes_of(ranges: Ranges, sample: int) -> dict[str, int]:
+def sizes_from_ranges(ranges: Ranges, sample: int) -> dict[str, int]:
     """The sizes in a sample: the least, one in between, the greatest, the least again."""
     place = sample % (ROUND - 1)
     return {name: (low, (low + high) // 2, high)[place] for name, (low, high) in ranges.items()}

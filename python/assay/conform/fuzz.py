@@ -13,11 +13,17 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from assay.conform.calls import LAYOUTS, map_tensors, tensors_of
+from assay.conform.calls import LAYOUTS, get_tensors, map_tensors
 from assay.conform.case import FUZZ, Case, edge_pairs, operator_case
 from assay.conform.operators import find_reason
-from assay.conform.recorded_calls import Row, read_rows, runs, shape_class_of, with_dtype
-from assay.conform.sample_counts import samples_of
+from assay.conform.recorded_calls import (
+    RecordedCall,
+    read_calls,
+    runs,
+    shape_class_from_call,
+    with_dtype,
+)
+from assay.conform.sample_counts import find_sample_count
 from assay.toolchain.errors import MissingDependency
 
 if TYPE_CHECKING:
@@ -36,10 +42,10 @@ _FLOATS = (0.0, 0.5, -1.25, 3.0, 1024.0)
 
 
 @dataclass(frozen=True)
-class Drawn:
+class FuzzedCall:
     """A call in one type; `values`: "normal" or "edge"."""
 
-    row: Row
+    row: RecordedCall
     dtype: str
     values: str
 
@@ -48,31 +54,31 @@ class Drawn:
         return {**with_dtype(self.row.call, self.dtype), "values": self.values}
 
 
-def calls(rows: Sequence[Row] | None = None) -> "SearchStrategy[Drawn]":
+def calls(rows: Sequence[RecordedCall] | None = None) -> "SearchStrategy[FuzzedCall]":
     """Calls near the recorded ones of `rows`, None: all. Not each is one that eager takes.
 
     Raises:
         MissingDependency: hypothesis is not installed.
     """
     strategies = _hypothesis().strategies
-    known = [row for row in (read_rows() if rows is None else rows) if _is_drawn_from(row)]
+    known = [row for row in (read_calls() if rows is None else rows) if _is_drawn_from(row)]
     edges = {(row.operator, row.name, dtype) for row, dtype in edge_pairs(known)}
 
     @strategies.composite  # type: ignore[untyped-decorator]
-    def drawn(draw: "DrawFn") -> Drawn:
-        row: Row = draw(strategies.sampled_from(known))
+    def drawn(draw: "DrawFn") -> FuzzedCall:
+        row: RecordedCall = draw(strategies.sampled_from(known))
         dtype: str = draw(strategies.sampled_from(row.dtypes))
         has_edges = (row.operator, row.name, dtype) in edges
         values = draw(strategies.sampled_from(("normal", "edge"))) if has_edges else "normal"
         call = _with_layouts(draw, _with_parameters(draw, _with_sizes(draw, row.call)))
-        return Drawn(_named(replace(row, call=call), dtype, values), dtype, values)
+        return FuzzedCall(_named(replace(row, call=call), dtype, values), dtype, values)
 
-    made: SearchStrategy[Drawn] = drawn()
+    made: SearchStrategy[FuzzedCall] = drawn()
     return made
 
 
 def draw_cases(
-    rows: Sequence[Row], dtypes: Sequence[str] | None, seed: int, count: int
+    rows: Sequence[RecordedCall], dtypes: Sequence[str] | None, seed: int, count: int
 ) -> list[Case]:
     """`count` different cases, or those that were found in a limited number of tries.
 
@@ -82,7 +88,7 @@ def draw_cases(
     Raises:
         MissingDependency: hypothesis is not installed.
     """
-    by_operator: dict[str, list[tuple[Row, str]]] = {}
+    by_operator: dict[str, list[tuple[RecordedCall, str]]] = {}
     for row in filter(_is_drawn_from, rows):
         pairs = [(row, dtype) for dtype in row.dtypes if not dtypes or dtype in dtypes]
         if pairs:
@@ -100,7 +106,7 @@ def draw_cases(
     return list(found.values())
 
 
-def _draw_case(row: Row, seed: int) -> Case | None:
+def _draw_case(row: RecordedCall, seed: int) -> Case | None:
     """A case near a call that tells something; None where the first few do not."""
     hypothesis = _hypothesis()
     found: list[Case] = []
@@ -114,10 +120,10 @@ def _draw_case(row: Row, seed: int) -> Case | None:
         suppress_health_check=list(hypothesis.HealthCheck),
     )
     @hypothesis.given(calls([row]))  # type: ignore[untyped-decorator]
-    def collect(one: Drawn) -> None:
+    def collect(one: FuzzedCall) -> None:
         is_recorded = one.row.call == row.call and one.values == "normal"
         if not found and not is_recorded and is_taken(one):
-            samples = samples_of(one.row, one.dtype, one.values)
+            samples = find_sample_count(one.row, one.dtype, one.values)
             case = operator_case(one.row, one.dtype, one.values)
             if samples:
                 inputs = {**case.inputs, "count": samples}
@@ -127,32 +133,32 @@ def _draw_case(row: Row, seed: int) -> Case | None:
     return found[0] if found else None
 
 
-def is_taken(one: Drawn) -> bool:
+def is_taken(one: FuzzedCall) -> bool:
     """Whether eager takes a call, and its float64 form too, on ordinary values."""
     return runs(one.row, one.dtype)
 
 
-def _is_drawn_from(row: Row) -> bool:
+def _is_drawn_from(row: RecordedCall) -> bool:
     """Not from calls that are made of others, nor of operators that write where they should not."""
     is_plain = row.values == "normal" and "dimensions" not in row.call
     return is_plain and bool(row.dtypes) and find_reason(row.operator, "not_drawn") is None
 
 
-def _named(row: Row, dtype: str, values: str) -> Row:
+def _named(row: RecordedCall, dtype: str, values: str) -> RecordedCall:
     """The row with a name of what it is, so that it names the same call in every version."""
     call = {key: one for key, one in row.call.items() if key != "same"}
     text = json.dumps([row.operator, dtype, values, call], sort_keys=True)
     name = f"{FUZZ}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
     call_class = row.shape_class
     with contextlib.suppress(RuntimeError):
-        call_class = shape_class_of(call)
+        call_class = shape_class_from_call(call)
     return replace(row, name=name, call=call, shape_class=call_class, samples={})
 
 
 def _with_sizes(draw: "DrawFn", call: Mapping[str, Any]) -> dict[str, Any]:
     """Sizes that are alike stay alike: operands keep fitting each other."""
     strategies = _hypothesis().strategies
-    specs = tensors_of(with_dtype(call, "float32"))
+    specs = get_tensors(with_dtype(call, "float32"))
     sizes = sorted({size for spec in specs for size in spec.shape if size > 1})
     other = {size: draw(strategies.just(size) | strategies.integers(1, MAX_SIZE)) for size in sizes}
 

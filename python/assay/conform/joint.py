@@ -12,12 +12,12 @@ import torch
 
 from assay.toolchain.errors import RequestError
 from assay.toolchain.models.loader import Families, load_model, model_spec_from_json
-from assay.toolchain.sampled_model import Bound, Brought, OpenDimension, Span
+from assay.toolchain.sampled_model import Bound, OpenDimension, SampledModel, Span
 from assay.toolchain.suggest import check_keys
-from assay.toolchain.tensors import Sample
+from assay.toolchain.tensors import Sample, flatten_tensors, run_module
 
 
-def make_joint(args: Mapping[str, Any], families: Families) -> Brought:
+def make_joint(args: Mapping[str, Any], families: Families) -> SampledModel:
     """The model of all the models.
 
     `families`: the makers of the parts (models/loader.py).
@@ -29,15 +29,15 @@ def make_joint(args: Mapping[str, Any], families: Families) -> Brought:
     parts = [_load(document, families) for document in args.get("models") or []]
     if not parts:
         raise RequestError('a joint model needs "models", a list of at least one')
-    samples = [part.draw(0, 0) for part in parts]
+    samples = [part.make_sample(0, 0) for part in parts]
     counts = [
-        (len(sample), len(outputs_of(part.module, sample)))
+        (len(sample), len(run_module(part.module, sample)))
         for part, sample in zip(parts, samples, strict=True)
     ]
     spans = _spans(counts)
 
-    def draw(seed: int, sample: int) -> Sample:
-        return tuple(tensor for part in parts for tensor in part.draw(seed, sample))
+    def make_sample(seed: int, sample: int) -> Sample:
+        return tuple(tensor for part in parts for tensor in part.make_sample(seed, sample))
 
     def bound(
         sample: Sample, own: Sequence[torch.Tensor], exact: Sequence[torch.Tensor]
@@ -49,19 +49,19 @@ def make_joint(args: Mapping[str, Any], families: Families) -> Brought:
         ]
 
     module = JointModule([part.module for part in parts], spans)
-    doubles = [part.double for part in parts]
+    doubles = [part.float64_module for part in parts]
     dynamic = tuple(
         places
         for number, (part, sample) in enumerate(zip(parts, samples, strict=True))
         for places in _renamed(part, len(sample), number)
     )
     if any(part.bound is None for part in parts) or any(double is None for double in doubles):
-        return Brought(module, draw, parts=spans, dynamic=dynamic)
+        return SampledModel(module, make_sample, parts=spans, dynamic=dynamic)
     double = JointModule([double for double in doubles if double is not None], spans)
-    return Brought(module, draw, double, bound, spans, dynamic)
+    return SampledModel(module, make_sample, double, bound, spans, dynamic)
 
 
-def _renamed(part: Brought, inputs: int, number: int) -> list[dict[int, OpenDimension]]:
+def _renamed(part: SampledModel, inputs: int, number: int) -> list[dict[int, OpenDimension]]:
     """The open dimensions of a part's inputs: what two parts call n are two sizes."""
     return [
         {place: replace(one, name=f"{one.name}_{number}") for place, one in places.items()}
@@ -69,15 +69,15 @@ def _renamed(part: Brought, inputs: int, number: int) -> list[dict[int, OpenDime
     ]
 
 
-def _load(document: Any, families: Families) -> Brought:
+def _load(document: Any, families: Families) -> SampledModel:
     spec = model_spec_from_json(document)
-    brought = load_model(spec, families).brought
-    if brought is None:
+    sampled = load_model(spec, families).sampled
+    if sampled is None:
         raise RequestError(f"{spec.ref} brings no inputs of its own and cannot be joined")
-    return brought
+    return sampled
 
 
-def _bound(part: Brought, sample: Sample, own: Any, exact: Any) -> list[Bound]:
+def _bound(part: SampledModel, sample: Sample, own: Any, exact: Any) -> list[Bound]:
     assert part.bound is not None
     return part.bound(sample, own, exact)
 
@@ -99,13 +99,6 @@ def _spans(counts: Sequence[tuple[int, int]]) -> tuple[Span, ...]:
     return tuple(spans)
 
 
-def outputs_of(module: torch.nn.Module, sample: Sample) -> list[torch.Tensor]:
-    """The tensors that a module answers, flat."""
-    with torch.no_grad():
-        leaves = torch.utils._pytree.tree_leaves(module(*sample))
-    return [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
-
-
 class JointModule(torch.nn.Module):  # type: ignore[misc]
     """Calls its parts on their inputs; returns all outputs, flat."""
 
@@ -119,6 +112,5 @@ class JointModule(torch.nn.Module):  # type: ignore[misc]
         return tuple(
             leaf
             for part, (begin, end) in zip(self.parts, self._inputs, strict=True)
-            for leaf in torch.utils._pytree.tree_leaves(part(*inputs[begin:end]))
-            if isinstance(leaf, torch.Tensor)
+            for leaf in flatten_tensors(part(*inputs[begin:end]))
         )

@@ -13,7 +13,7 @@ from assay.conform.calls import find_overload
 from assay.conform.case import FUZZ, OWN_INPUTS, Case, edge_pairs, operator_case, sample_count
 from assay.conform.fuzz import draw_cases
 from assay.conform.operators import core_overloads, find_reason, packet_name, table
-from assay.conform.recorded_calls import DTYPES, read_rows
+from assay.conform.recorded_calls import DTYPES, read_calls
 from assay.conform.tiers import quick_names
 from assay.toolchain.errors import RequestError
 from assay.toolchain.suggest import unknown_name
@@ -75,7 +75,7 @@ def _drawn(
     """Cases of the operators that fit, drawn anew."""
     rows = [
         row
-        for row in read_rows()
+        for row in read_calls()
         if not match or any(fnmatch.fnmatchcase(row.operator, pattern) for pattern in match)
     ]
     return draw_cases(rows, dtypes, seed, count)
@@ -92,7 +92,7 @@ def _fits(case: Case, patterns: Sequence[str]) -> bool:
 @cache
 def operator_cases() -> tuple[Case, ...]:
     """All cases of single operators, those of the quick tier marked."""
-    rows = read_rows()
+    rows = read_calls()
     only = table()["edge_only"]
     cases = [
         operator_case(row, dtype, row.values)

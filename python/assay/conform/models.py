@@ -16,9 +16,9 @@ from assay.conform.model_zoo import networks, stress_graphs, vision
 from assay.conform.model_zoo.entry import Entry
 from assay.toolchain.errors import RequestError
 from assay.toolchain.models import weight_init
-from assay.toolchain.models.inputs import generate_sample, spec_of
+from assay.toolchain.models.inputs import generate_sample, spec_from_tensor
 from assay.toolchain.models.plugins import import_file
-from assay.toolchain.sampled_model import Brought
+from assay.toolchain.sampled_model import SampledModel
 from assay.toolchain.suggest import unknown_name
 from assay.toolchain.tensors import Sample
 from assay.toolchain.types import InputSet
@@ -54,7 +54,7 @@ def _user_entries() -> list[Entry]:
     return found
 
 
-def make_model(ref: str, args: Mapping[str, Any]) -> Brought:
+def make_model(ref: str, args: Mapping[str, Any]) -> SampledModel:
     """The model "conform:NAME", its weights made healthy where its table says so.
 
     Raises:
@@ -70,11 +70,11 @@ def make_model(ref: str, args: Mapping[str, Any]) -> Brought:
     torch.manual_seed(0)
     module, example = entry.make()
     module.eval()
-    specs = tuple(map(spec_of, example)) if entry.inputs is None else entry.inputs
+    specs = tuple(map(spec_from_tensor, example)) if entry.inputs is None else entry.inputs
     if entry.is_healed:
-        weight_init.heal(module, specs, seed=0)
+        weight_init.initialize_weights(module, specs, seed=0)
 
-    def draw(seed: int, sample: int) -> Sample:
+    def make_sample(seed: int, sample: int) -> Sample:
         return generate_sample(InputSet("normal", seed), specs, sample)
 
-    return Brought(module, draw)
+    return SampledModel(module, make_sample)

@@ -16,15 +16,20 @@ import torch
 from assay.conform import bounds
 from assay.conform.calls import (
     TensorSpec,
+    get_tensors,
     map_tensors,
     refused_form,
-    tensors_of,
 )
-from assay.conform.dimensions import open_dimensions, ranges_from_json, sizes_beyond, sizes_of
+from assay.conform.dimensions import (
+    open_dimensions,
+    ranges_from_json,
+    sizes_beyond,
+    sizes_from_ranges,
+)
 from assay.conform.operator_module import OperatorModule
 from assay.conform.values import draw_tensor
 from assay.toolchain.errors import RequestError
-from assay.toolchain.sampled_model import Bound, Brought
+from assay.toolchain.sampled_model import Bound, SampledModel
 from assay.toolchain.suggest import check_keys, unknown_name
 from assay.toolchain.tensors import Sample
 
@@ -33,7 +38,7 @@ BESIDE = ("values", "same", "dimensions")
 """What an operator's arguments hold beside the call."""
 
 
-def make_operator(ref: str, args: Mapping[str, Any]) -> Brought:
+def make_operator(ref: str, args: Mapping[str, Any]) -> SampledModel:
     """The model of a reference "aten:NAME.OVERLOAD" and the arguments that it names."""
     check_keys(f"argument of {ref}", args, ("args", "kwargs", *BESIDE))
     values = str(args.get("values", "normal"))
@@ -46,11 +51,11 @@ def make_operator(ref: str, args: Mapping[str, Any]) -> Brought:
     double = copy.deepcopy(module).double()
     double.is_double = True
 
-    def draw(seed: int, sample: int) -> Sample:
-        return draw_inputs(module.specs, sizes_of(ranges, sample), seed, sample, values)
+    def make_sample(seed: int, sample: int) -> Sample:
+        return draw_inputs(module.specs, sizes_from_ranges(ranges, sample), seed, sample, values)
 
-    def refused(seed: int, sample: int) -> Sample:
-        specs = tensors_of(map_tensors(call, refused_form))
+    def invalid_sample(seed: int, sample: int) -> Sample:
+        specs = get_tensors(map_tensors(call, refused_form))
         return draw_inputs(specs, sizes_beyond(ranges), seed, sample, values)
 
     def bound(
@@ -59,13 +64,13 @@ def make_operator(ref: str, args: Mapping[str, Any]) -> Brought:
         return bounds.bound_outputs(module, double, sample, own, exact)
 
     inputs = [spec for spec in module.specs if not spec.is_constant]
-    return Brought(
+    return SampledModel(
         module,
-        draw,
+        make_sample,
         double,
         bound,
         dynamic=tuple(open_dimensions(spec, ranges) for spec in inputs),
-        refused=refused if values == "refused" else None,
+        invalid_sample=invalid_sample if values == "refused" else None,
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch._prims_common import is_contiguous_or_false
 
-from assay.conform.calls import TensorSpec, decode, find_overload, tensors_of
+from assay.conform.calls import TensorSpec, decode, find_overload, get_tensors
 from assay.conform.values import draw_tensor
 from assay.toolchain.tensors import flatten_tensors
 
@@ -23,7 +23,7 @@ class OperatorModule(torch.nn.Module):  # type: ignore[misc]
         self.operator = operator
         self.call = call
         self.is_same = is_same
-        self.specs = tensors_of(call)
+        self.specs = get_tensors(call)
         self.overload = find_overload(operator)
         self.is_double = False
         for place, spec in enumerate(self.specs):

@@ -47,7 +47,7 @@ def is_testable(overload: Any) -> bool:
     return is_pure and any("Tensor" in str(answer.type) for answer in schema.returns)
 
 
-def names_of(operator: str) -> tuple[str, str]:
+def split_name(operator: str) -> tuple[str, str]:
     """By what data may name "aten.add.Tensor": "add.Tensor", "add"."""
     return operator.removeprefix("aten."), packet_name(operator)
 
@@ -58,7 +58,7 @@ def find_entry(
     is_meant: Callable[[Mapping[str, Any]], bool] = lambda entry: True,
 ) -> Mapping[str, Any] | None:
     """The first entry of a section of operators.json that names the operator and is meant."""
-    names = names_of(operator)
+    names = split_name(operator)
     entries: list[Mapping[str, Any]] = table()[section]
     named = (one for one in entries if any(name in one["operators"] for name in names))
     return next(filter(is_meant, named), None)

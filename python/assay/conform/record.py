@@ -17,10 +17,17 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from assay.conform.calls import encode
-from assay.conform.derived_calls import DYNAMIC, REFUSED, further_rows
-from assay.conform.operators import is_testable, names_of, packet_name, table, wanted_packets
-from assay.conform.recorded_calls import Row, keep_rows, make_row, read_rows, row_json, with_types
-from assay.conform.sample_counts import tune
+from assay.conform.derived_calls import DYNAMIC, REFUSED, derive_calls
+from assay.conform.operators import is_testable, packet_name, split_name, table, wanted_packets
+from assay.conform.recorded_calls import (
+    RecordedCall,
+    call_to_json,
+    choose_calls,
+    make_call,
+    read_calls,
+    with_types,
+)
+from assay.conform.sample_counts import with_sample_counts
 
 BY_HAND = "hand-"
 """What the names of calls begin with that somebody wrote."""
@@ -51,11 +58,11 @@ class _Recorder(TorchDispatchMode):  # type: ignore[misc]
         return func(*args, **kwargs)
 
 
-def record() -> list[Row]:
+def record() -> list[RecordedCall]:
     """All rows, those of each operator in the order of their names."""
     from torch.testing._internal.common_methods_invocations import op_db
 
-    rows: list[Row] = []
+    rows: list[RecordedCall] = []
     for info in op_db:
         is_skipped = info.name.startswith(_SKIPPED) and info.name not in _TAKEN
         dtype = _dtype_of(info)
@@ -68,14 +75,14 @@ def record() -> list[Row]:
             for overload, args, kwargs in _calls(info, sample):
                 row = _row(name, overload, args, kwargs, dtype)
                 rows += [] if row is None else [row]
-    return keep_rows(rows)
+    return choose_calls(rows)
 
 
-def rows_by_hand() -> list[Row]:
+def rows_by_hand() -> list[RecordedCall]:
     """The calls of data/operators/by_hand.json."""
     calls = json.loads((CALLS.parent / "by_hand.json").read_text())["calls"]
     rows = (
-        make_row(one["operator"], one["name"], {"args": one["args"], "kwargs": one["kwargs"]})
+        make_call(one["operator"], one["name"], {"args": one["args"], "kwargs": one["kwargs"]})
         for one in calls
     )
     return with_types([row for row in rows if row is not None])
@@ -112,7 +119,7 @@ def _calls(info: Any, sample: Any) -> Iterator[tuple[Any, Any, Any]]:
 
 def _row(
     name: str, overload: Any, args: Any, kwargs: Mapping[str, Any], dtype: torch.dtype
-) -> Row | None:
+) -> RecordedCall | None:
     """A row of the call; None where it cannot be written down or run alone."""
     if not is_testable(overload):
         return None
@@ -121,7 +128,7 @@ def _row(
         call = encode_call(overload, args, kwargs, dtype)
     except ValueError:
         return None
-    return make_row(str(overload), name, call)
+    return make_call(str(overload), name, call)
 
 
 def encode_call(
@@ -135,7 +142,9 @@ def encode_call(
     names = [argument.name for argument in overload._schema.arguments]
     domains = table()["domains"]
     name = str(overload)
-    domain: Mapping[str, Any] = next((domains[one] for one in names_of(name) if one in domains), {})
+    domain: Mapping[str, Any] = next(
+        (domains[one] for one in split_name(name) if one in domains), {}
+    )
 
     def written(name: str, value: Any) -> Any:
         return encode(value, lambda tensor: _tensor(tensor, name, domain.get(name, {}), dtype))
@@ -183,9 +192,9 @@ def _fitting(
     return dict(domain)
 
 
-def _rows(is_by_hand: bool) -> list[Row]:
+def _rows(is_by_hand: bool) -> list[RecordedCall]:
     """What was recorded before, or is now, and what is written by hand."""
-    recorded = read_rows() if is_by_hand else record()
+    recorded = read_calls() if is_by_hand else record()
     kept = [row for row in recorded if not row.name.startswith(BY_HAND)]
     return sorted([*kept, *rows_by_hand()], key=lambda row: row.operator)
 
@@ -199,11 +208,11 @@ def main() -> None:
     args = parser.parse_args()
     torch.set_num_threads(1)
     warnings.filterwarnings("ignore")
-    rows = list(read_rows()) if args.only_tune else _rows(args.only_by_hand)
+    rows = list(read_calls()) if args.only_tune else _rows(args.only_by_hand)
     rows = [row for row in rows if row.shape_class != DYNAMIC and row.values != REFUSED]
-    rows = sorted([*rows, *further_rows(rows)], key=lambda row: row.operator)
-    rows = tune(rows)
-    args.out.write_text("".join(json.dumps(row_json(row)) + "\n" for row in rows))
+    rows = sorted([*rows, *derive_calls(rows)], key=lambda row: row.operator)
+    rows = with_sample_counts(rows)
+    args.out.write_text("".join(json.dumps(call_to_json(row)) + "\n" for row in rows))
     print(f"{len(rows)} calls of {len({row.operator for row in rows})} operators")
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from assay.conform.calls import LAYOUTS, map_tensors, tensors_of
+from assay.conform.calls import LAYOUTS, get_tensors, map_tensors
 from assay.conform.operators import find_entry, find_reason
 
 DTYPES = ("float32", "float16", "bfloat16", "int64", "int32", "int8", "uint8", "bool")
@@ -34,7 +34,7 @@ SHAPES = {
 
 
 @dataclass(frozen=True)
-class Row:
+class RecordedCall:
     """A call whose tensors of the case's type are written as "case".
 
     `samples`: by type, "int8" or for special values "int8-edge", how many a case has where three
@@ -56,7 +56,7 @@ class Row:
         return self.operator.replace(".", ":", 1)
 
 
-def row_json(row: Row) -> dict[str, Any]:
+def call_to_json(row: RecordedCall) -> dict[str, Any]:
     """A row as the file has it."""
     return {
         "operator": row.operator,
@@ -70,32 +70,34 @@ def row_json(row: Row) -> dict[str, Any]:
 
 
 @cache
-def read_rows() -> tuple[Row, ...]:
+def read_calls() -> tuple[RecordedCall, ...]:
     """The recorded calls and those written by hand."""
     folder = resources.files("assay").joinpath("data/operators")
     lines = folder.joinpath("calls.jsonl").read_text().splitlines()
     return tuple(_read(json.loads(line)) for line in lines)
 
 
-def _read(document: Mapping[str, Any]) -> Row:
+def _read(document: Mapping[str, Any]) -> RecordedCall:
     call = {key: document[key] for key in CALL_KEYS if key in document}
     shape_class = str(document["shape_class"])
     dtypes = tuple(document["dtypes"])
     samples, values = dict(document.get("samples", {})), str(document.get("values", "normal"))
-    return Row(document["operator"], document["name"], call, dtypes, shape_class, samples, values)
+    return RecordedCall(
+        document["operator"], document["name"], call, dtypes, shape_class, samples, values
+    )
 
 
-def make_row(operator: str, name: str, call: dict[str, Any]) -> Row | None:
+def make_call(operator: str, name: str, call: dict[str, Any]) -> RecordedCall | None:
     """A row with its class; None for a call that is too large, or of an operator without cases."""
     shapes = _shapes(call)
     if find_reason(operator, "no_case") or sum(map(math.prod, shapes)) > MAX_ELEMENTS:
         return None
-    return Row(operator, name, call, (), shape_class_of(call))
+    return RecordedCall(operator, name, call, (), shape_class_from_call(call))
 
 
-def shape_class_of(call: Mapping[str, Any]) -> str:
+def shape_class_from_call(call: Mapping[str, Any]) -> str:
     """The class of a call, by its inputs: the first that applies."""
-    specs = [spec for spec in tensors_of(with_dtype(call, "float32")) if not spec.is_constant]
+    specs = [spec for spec in get_tensors(with_dtype(call, "float32")) if not spec.is_constant]
     shapes = [spec.shape for spec in specs]
     layouts = {spec.layout for spec in specs} - {"contiguous"}
     if layouts:
@@ -138,16 +140,16 @@ def with_dtype(call: Mapping[str, Any], dtype: str) -> dict[str, Any]:
 
 
 def _shapes(call: Mapping[str, Any]) -> list[tuple[int, ...]]:
-    return [spec.shape for spec in tensors_of(with_dtype(call, "float32"))]
+    return [spec.shape for spec in get_tensors(with_dtype(call, "float32"))]
 
 
-def keep_rows(rows: Sequence[Row]) -> list[Row]:
+def choose_calls(rows: Sequence[RecordedCall]) -> list[RecordedCall]:
     """The rows worth keeping, with their variants, and with the types in which eager runs them."""
-    by_operator: dict[str, dict[str, Row]] = {}
+    by_operator: dict[str, dict[str, RecordedCall]] = {}
     for row in rows:
         key = json.dumps(row.call, sort_keys=True)
         by_operator.setdefault(row.operator, {}).setdefault(key, row)
-    kept: list[Row] = []
+    kept: list[RecordedCall] = []
     for operator in sorted(by_operator):
         chosen = _choose(list(by_operator[operator].values()))
         candidates = [*chosen, *(variant for row in chosen[:1] for variant in variants(row))]
@@ -155,12 +157,12 @@ def keep_rows(rows: Sequence[Row]) -> list[Row]:
     return kept
 
 
-def with_types(rows: Sequence[Row]) -> list[Row]:
+def with_types(rows: Sequence[RecordedCall]) -> list[RecordedCall]:
     """The rows with the types in which eager runs them; without those that it never does."""
     return [row for row in map(_with_types, rows) if row.dtypes]
 
 
-def _choose(rows: list[Row]) -> list[Row]:
+def _choose(rows: list[RecordedCall]) -> list[RecordedCall]:
     """One row of each class first, then rows whose other arguments are new."""
     rows = sorted(rows, key=lambda row: not row.name.startswith(row.operator.split(".")[1]))
     seen: set[str] = set()
@@ -177,7 +179,7 @@ def _choose(rows: list[Row]) -> list[Row]:
     return [*first, *second, *rest][:MAX_CALLS]
 
 
-def variants(row: Row) -> Iterator[Row]:
+def variants(row: RecordedCall) -> Iterator[RecordedCall]:
     """The call in other layouts, and in other shapes where all of its tensors have one shape."""
     shapes = _shapes(row.call)
     if not shapes or find_reason(row.operator, "no_variants"):
@@ -208,26 +210,26 @@ def _laid_out(tensor: Mapping[str, Any], layout: str) -> dict[str, Any]:
     return dict(tensor) if is_left else {**tensor, "layout": layout}
 
 
-def _types_of(row: Row) -> tuple[str, ...]:
+def _find_types(row: RecordedCall) -> tuple[str, ...]:
     """The types to try: those of the table where it limits them."""
     limit = find_entry(row.operator, "only_dtypes")
     return DTYPES if limit is None else tuple(limit["dtypes"])
 
 
-def _with_types(row: Row) -> Row:
-    has_case = any(tensor == "case" for tensor in _dtypes_of(row.call))
-    tried = _types_of(row) if has_case else ("float32",)
+def _with_types(row: RecordedCall) -> RecordedCall:
+    has_case = any(tensor == "case" for tensor in _dtypes_from_call(row.call))
+    tried = _find_types(row) if has_case else ("float32",)
     row = replace(row, dtypes=tuple(dtype for dtype in tried if runs(row, dtype)))
     return replace(row, shape_class="zero_size") if row.dtypes and _is_empty(row) else row
 
 
-def _dtypes_of(call: Mapping[str, Any]) -> list[str]:
+def _dtypes_from_call(call: Mapping[str, Any]) -> list[str]:
     found: list[str] = []
     map_tensors(call, lambda tensor: found.append(str(tensor["dtype"])))
     return found
 
 
-def runs(row: Row, dtype: str) -> bool:
+def runs(row: RecordedCall, dtype: str) -> bool:
     """Whether eager executes the call in a type, and its float64 form too, with tensors out."""
     with contextlib.suppress(Exception):
         outputs = _outputs(row, dtype)
@@ -235,29 +237,29 @@ def runs(row: Row, dtype: str) -> bool:
     return False
 
 
-def _is_empty(row: Row) -> bool:
+def _is_empty(row: RecordedCall) -> bool:
     """Whether none of the outputs has an element."""
     return not any(one.numel() for one in _outputs(row, row.dtypes[0]))
 
 
-def _outputs(row: Row, dtype: str) -> tuple[torch.Tensor, ...]:
+def _outputs(row: RecordedCall, dtype: str) -> tuple[torch.Tensor, ...]:
     from assay.conform.operator_model import make_operator
     from assay.toolchain.tensors import cast_sample
 
-    brought = make_operator(row.operator.replace(".", ":", 1), with_dtype(row.call, dtype))
-    sample = brought.draw(1, 0)
-    assert brought.double is not None
+    sampled = make_operator(row.operator.replace(".", ":", 1), with_dtype(row.call, dtype))
+    sample = sampled.make_sample(1, 0)
+    assert sampled.float64_module is not None
     with torch.no_grad():
-        outputs: tuple[torch.Tensor, ...] = brought.module(*sample)
-        again = brought.module(*sample)
+        outputs: tuple[torch.Tensor, ...] = sampled.module(*sample)
+        again = sampled.module(*sample)
         pairs = zip(outputs, again, strict=True)
         if not all(torch.allclose(a, b, equal_nan=True) for a, b in pairs):
             raise ValueError("answers at random")
-        brought.double(*cast_sample(sample, torch.float64))
+        sampled.float64_module(*cast_sample(sample, torch.float64))
     return outputs
 
 
-def _distinct_names(rows: Sequence[Row]) -> list[Row]:
+def _distinct_names(rows: Sequence[RecordedCall]) -> list[RecordedCall]:
     """A call that one sample makes twice is numbered by a letter."""
     seen: dict[str, int] = {}
     named = []

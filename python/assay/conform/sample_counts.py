@@ -13,9 +13,9 @@ from typing import Any
 
 from assay.conform.calls import map_tensors
 from assay.conform.case import edge_pairs, least_samples
-from assay.conform.controls import samples_needed
+from assay.conform.controls import smallest_sample_count
 from assay.conform.operators import find_entry
-from assay.conform.recorded_calls import Row, with_dtype
+from assay.conform.recorded_calls import RecordedCall, with_dtype
 
 MORE_SAMPLES = (8, 24)
 """How many samples a case may have where few answers happen to be alike."""
@@ -24,14 +24,14 @@ _WIDER = ((2, 2), (0, 2), (0, 8), (32, 32))
 """By how much the range of an integer that is always the same one is widened, as eager allows."""
 
 
-def tune(rows: Sequence[Row]) -> list[Row]:
+def with_sample_counts(rows: Sequence[RecordedCall]) -> list[RecordedCall]:
     """The rows, marked where they answer alike to anything, widened, and with their samples."""
     tuned = [_tuned(_marked(row)) for row in rows]
     edges = {(row.operator, row.name, dtype) for row, dtype in edge_pairs(tuned)}
     return [_with_edges(row, edges) for row in tuned]
 
 
-def _marked(row: Row) -> Row:
+def _marked(row: RecordedCall) -> RecordedCall:
     """With "same", or values of another kind, where the table says so of the call."""
     if _find_entry(row, "same_calls"):
         return replace(row, call={**row.call, "same": True})
@@ -46,7 +46,7 @@ def _with_domain(domain: Mapping[str, Any], tensor: Mapping[str, Any]) -> dict[s
     return {key: one for key, one in {**tensor, **domain}.items() if one is not None}
 
 
-def _find_entry(row: Row, section: str) -> Mapping[str, Any] | None:
+def _find_entry(row: RecordedCall, section: str) -> Mapping[str, Any] | None:
     return find_entry(
         row.operator,
         section,
@@ -54,7 +54,7 @@ def _find_entry(row: Row, section: str) -> Mapping[str, Any] | None:
     )
 
 
-def _tuned(row: Row) -> Row:
+def _tuned(row: RecordedCall) -> RecordedCall:
     if row.shape_class == "zero_size" or row.values == "refused":
         return replace(row, samples={})
     best = _counted(row)
@@ -66,30 +66,30 @@ def _tuned(row: Row) -> Row:
     return best
 
 
-def _counted(row: Row) -> Row:
-    needed = {dtype: samples_of(row, dtype, "normal") for dtype in row.dtypes}
+def _counted(row: RecordedCall) -> RecordedCall:
+    needed = {dtype: find_sample_count(row, dtype, "normal") for dtype in row.dtypes}
     few = least_samples(row)
     return replace(row, samples={key: one for key, one in needed.items() if one != few})
 
 
-def _with_edges(row: Row, edges: set[tuple[str, str, str]]) -> Row:
+def _with_edges(row: RecordedCall, edges: set[tuple[str, str, str]]) -> RecordedCall:
     samples = dict(row.samples)
     for dtype in row.dtypes:
         if (row.operator, row.name, dtype) in edges:
-            needed = samples_of(row, dtype, "edge")
+            needed = find_sample_count(row, dtype, "edge")
             samples |= {f"{dtype}-edge": needed} if needed != least_samples(row) else {}
     return replace(row, samples=samples)
 
 
-def samples_of(row: Row, dtype: str, values: str) -> int:
+def find_sample_count(row: RecordedCall, dtype: str, values: str) -> int:
     """The samples that a case needs; 0 where none are enough, or eager refuses some."""
     args = {**with_dtype(row.call, dtype), "values": values}
     with contextlib.suppress(Exception):
-        return samples_needed(row.ref, args, (least_samples(row), *MORE_SAMPLES)) or 0
+        return smallest_sample_count(row.ref, args, (least_samples(row), *MORE_SAMPLES)) or 0
     return 0
 
 
-def _widened(row: Row) -> Iterator[Row]:
+def _widened(row: RecordedCall) -> Iterator[RecordedCall]:
     """The row with wider ranges in the place of those that hold one integer."""
     for below, above in _WIDER:
         call = map_tensors(row.call, partial(_wider, below=below, above=above))

@@ -144,7 +144,7 @@ def _integer_range(spec: TensorSpec) -> tuple[int, int]:
     return low, max(high, low + 1)
 
 
-def edges_of(dtype: torch.dtype) -> list[float]:
+def edge_values(dtype: torch.dtype) -> list[float]:
     """The special values of a type: signed zeros, denormals, extremes, NaN, infinities."""
     if not dtype.is_floating_point:
         info = torch.iinfo(dtype)
@@ -162,7 +162,7 @@ def put_edges(tensor: torch.Tensor, spec: TensorSpec, *, first: int) -> torch.Te
     """
     if tensor.dtype == torch.bool or (spec.low is not None and not tensor.is_floating_point()):
         return tensor
-    edges = edges_of(tensor.dtype)
+    edges = edge_values(tensor.dtype)
     flat = tensor.clone().reshape(-1)
     for number, place in enumerate(range(first % EDGE_EVERY, flat.numel(), EDGE_EVERY)):
         flat[place] = edges[(first + number) % len(edges)]

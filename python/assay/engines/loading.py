@@ -113,14 +113,14 @@ def _bound(spec: TensorSpec, shape: Sequence[int] | None) -> Sequence[int]:
     )
     if not fits:
         raise AssayError(
-            f"input '{spec.name}' is {text_of_shape(spec.shape)}; it cannot be "
-            f"{text_of_shape(shape)}",
+            f"input '{spec.name}' is {text_from_shape(spec.shape)}; it cannot be "
+            f"{text_from_shape(shape)}",
             code="invalid_argument",
         )
     return shape
 
 
-def text_of_shape(shape: Sequence[int]) -> str:
+def text_from_shape(shape: Sequence[int]) -> str:
     """As "1x3x?x?"; "scalar" for no dimension."""
     return "x".join("?" if size < 0 else str(size) for size in shape) or "scalar"
 

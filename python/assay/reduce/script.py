@@ -16,14 +16,14 @@ from assay.conform.operator_module import OperatorModule
 from assay.reduce.engines import EXPORT, Lines, NotWritable, lines_for
 from assay.reduce.source import (
     Source,
-    graph_of_call,
+    graph_from_call,
     tensor_text,
     tuple_text,
     wrapped,
     write_module,
 )
 from assay.toolchain.errors import without_cause
-from assay.toolchain.graph.intermediate_outputs import graph_of
+from assay.toolchain.graph.intermediate_outputs import get_graph
 from assay.toolchain.identity import find_version
 from assay.toolchain.models.loader import Families, load_model, model_spec_from_json
 from assay.toolchain.recipes import recipes
@@ -115,7 +115,7 @@ def finding_from_json(document: Mapping[str, Any], check: str) -> Finding:
 
 def has_open_sizes(model: Model) -> bool:
     """Whether the model leaves sizes of its inputs open."""
-    return model.brought is not None and any(model.brought.dynamic)
+    return model.sampled is not None and any(model.sampled.dynamic)
 
 
 def read_expected(model: Model, reference: str | None, finding: Finding) -> Expected:
@@ -218,7 +218,7 @@ def _comparison(lines: Lines, finding: Finding) -> list[str]:
 
 def _attempt(quantize: Sequence[str], steps: Sequence[str], finding: Finding) -> list[str]:
     """An error whose text has a mark of the one that was found."""
-    mark = mark_of(finding.text)
+    mark = find_mark(finding.text)
     told = '" ".join(str(error).split())'  # Where its lines end is nobody's word.
     shown = f'"{mark}" in {told}' if mark else "True"
     if mark.startswith("0x"):  # ExecuTorch ends its messages with it.
@@ -236,7 +236,7 @@ def _attempt(quantize: Sequence[str], steps: Sequence[str], finding: Finding) ->
     ]
 
 
-def mark_of(text: str) -> str:
+def find_mark(text: str) -> str:
     """What an error of this kind says wherever it is raised: ExecuTorch's code, or its sentence.
 
     Behind the first sentence may stand what is in another order each time.
@@ -315,25 +315,25 @@ def _graph_to_write(model: Model, finding: Finding) -> torch.fx.GraphModule:
     if finding.stage == "export":
         if not isinstance(model.module, OperatorModule):
             raise NotWritable("what cannot be exported has no graph that could be written")
-        return graph_of_call(model.module)
+        return graph_from_call(model.module)
     with torch.no_grad():
-        graph = graph_of(model, Quantized(model.module, model.inputs, model.example))
+        graph = get_graph(model, Quantized(model.module, model.inputs, model.example))
     return _without_checks(graph)
 
 
 def _example(model: Model, source: Source) -> list[str]:
     """What the program is made from where it is executed on something else; `shapes` if open."""
     lines = _tuple("example", model.example, "example", source, False)
-    if model.brought is None or not has_open_sizes(model):
+    if model.sampled is None or not has_open_sizes(model):
         return lines
-    dimensions = {one.name: one for of in model.brought.dynamic for one in of.values()}
+    dimensions = {one.name: one for of in model.sampled.dynamic for one in of.values()}
     lines += [
         f'{name} = torch.export.Dim("{name}", min={one.least}, max={one.most})'
         for name, one in dimensions.items()
     ]
     places = [
         "{" + ", ".join(f"{place}: {one.name}" for place, one in of.items()) + "}"
-        for of in model.brought.dynamic
+        for of in model.sampled.dynamic
     ]
     return [*lines, f"shapes = {tuple_text(places)}"]
 

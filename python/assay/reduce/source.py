@@ -72,7 +72,7 @@ def _without_asserts(graph: torch.fx.GraphModule) -> torch.fx.Graph:
     return kept
 
 
-def graph_of_call(module: OperatorModule) -> torch.fx.GraphModule:
+def graph_from_call(module: OperatorModule) -> torch.fx.GraphModule:
     """The call as it is written, which export may refuse: one node and its outputs.
 
     Raises:

@@ -14,11 +14,11 @@ import torch
 
 from assay.conform.calls import encode
 from assay.toolchain.errors import RequestError
-from assay.toolchain.graph.intermediate_outputs import graph_of
+from assay.toolchain.graph.intermediate_outputs import get_graph
 from assay.toolchain.graph.isolated_layers import out_of_place
 from assay.toolchain.models.inputs import generate_sample
 from assay.toolchain.models.loader import Families, load_model, model_spec_from_json
-from assay.toolchain.sampled_model import Brought
+from assay.toolchain.sampled_model import SampledModel
 from assay.toolchain.suggest import check_keys, unknown_name
 from assay.toolchain.tensors import Sample
 from assay.toolchain.types import InputSet, Model, Quantized
@@ -33,7 +33,7 @@ class Cut:
     results: tuple[torch.fx.Node, ...]
 
 
-def make_piece(args: Mapping[str, Any], families: Families) -> Brought:
+def make_subgraph(args: Mapping[str, Any], families: Families) -> SampledModel:
     """The model of a piece.
 
     Raises:
@@ -42,16 +42,18 @@ def make_piece(args: Mapping[str, Any], families: Families) -> Brought:
     check_keys("argument of a piece", args, ("model", "nodes"))
     model, graph = _load(args.get("model"), families)
     cut = cut_out(graph, [str(name) for name in args.get("nodes") or []])
-    probe = _module_of(graph, Cut(tuple(_inputs_of(graph)), _computing(graph), cut.sources))
+    probe = _module_from_cut(
+        graph, Cut(tuple(_placeholders(graph)), _computing(graph), cut.sources)
+    )
 
-    def draw(seed: int, sample: int) -> Sample:
+    def make_sample(seed: int, sample: int) -> Sample:
         with torch.no_grad():
-            values = probe(*_sample_of(model, seed, sample))
+            values = probe(*_make_sample(model, seed, sample))
         return tuple(
             value.detach().clone(memory_format=torch.contiguous_format) for value in values
         )
 
-    return Brought(_module_of(graph, cut), draw)
+    return SampledModel(_module_from_cut(graph, cut), make_sample)
 
 
 def list_nodes(document: Any, families: Families) -> dict[str, Any]:
@@ -62,13 +64,13 @@ def list_nodes(document: Any, families: Families) -> dict[str, Any]:
     _, graph = _load(document, families)
     return {
         "nodes": [
-            {"name": node.name, "operator": str(node.target), "call": call_of(graph, node)}
+            {"name": node.name, "operator": str(node.target), "call": call_from_node(graph, node)}
             for node in _listed(graph)
         ]
     }
 
 
-def call_of(graph: torch.fx.GraphModule, node: torch.fx.Node) -> dict[str, Any] | None:
+def call_from_node(graph: torch.fx.GraphModule, node: torch.fx.Node) -> dict[str, Any] | None:
     """The MODEL "aten:NAME.OVERLOAD" that calls what the node calls, on tensors of its own."""
     if not isinstance(node.target, torch._ops.OpOverload):
         return None
@@ -128,16 +130,16 @@ def _load(document: Any, families: Families) -> tuple[Model, torch.fx.GraphModul
         raise RequestError('a piece needs the "model" that it is cut from')
     model = load_model(model_spec_from_json(document), families)
     whole = Quantized(model.module, model.inputs, model.example)
-    return model, out_of_place(graph_of(model, whole))
+    return model, out_of_place(get_graph(model, whole))
 
 
-def _sample_of(model: Model, seed: int, sample: int) -> Sample:
-    if model.brought is not None:
-        return model.brought.draw(seed, sample)
+def _make_sample(model: Model, seed: int, sample: int) -> Sample:
+    if model.sampled is not None:
+        return model.sampled.make_sample(seed, sample)
     return generate_sample(InputSet("normal", seed), model.inputs, sample)
 
 
-def _inputs_of(graph: torch.fx.GraphModule) -> list[torch.fx.Node]:
+def _placeholders(graph: torch.fx.GraphModule) -> list[torch.fx.Node]:
     return [node for node in graph.graph.nodes if node.op == "placeholder"]
 
 
@@ -190,7 +192,7 @@ def _is_result(node: torch.fx.Node, inside: set[torch.fx.Node]) -> bool:
     return is_value and any(user not in inside for user in node.users)
 
 
-def _module_of(graph: torch.fx.GraphModule, cut: Cut) -> torch.fx.GraphModule:
+def _module_from_cut(graph: torch.fx.GraphModule, cut: Cut) -> torch.fx.GraphModule:
     """A graph that takes the cut's sources and returns its results as a tuple."""
     made = torch.fx.Graph()
     copies: dict[torch.fx.Node, torch.fx.Node] = {}

@@ -86,8 +86,8 @@ def reading(what: str) -> Iterator[None]:
 
 def readable_error(error: BaseException) -> str:
     """The first two lines of the error or its summary, its type in front and its cause behind."""
-    text = _begin_of(error, lines=2)
-    cause = _begin_of(_root_of(error), lines=1)
+    text = _first_lines(error, lines=2)
+    cause = _first_lines(_root_cause(error), lines=1)
     if cause not in text:
         text += f"{_FROM}{cause})"
     return text if len(text) <= MAX_TEXT_CHARACTERS else text[: MAX_TEXT_CHARACTERS - 1] + "…"
@@ -98,27 +98,27 @@ def without_cause(text: str) -> str:
     return text.split(_FROM)[0]
 
 
-def _begin_of(error: BaseException, lines: int) -> str:
-    told = telling_lines(error)
+def _first_lines(error: BaseException, lines: int) -> str:
+    told = significant_lines(error)
     name = type(error).__name__
     return f"{name}: {' '.join(told[:lines])}" if told else name
 
 
-def _root_of(error: BaseException) -> BaseException:
+def _root_cause(error: BaseException) -> BaseException:
     """The error that it was raised from, and that one from, as far back as it goes."""
     while error.__cause__ is not None:
         error = error.__cause__
     return error
 
 
-def telling_lines(error: BaseException) -> list[str]:
+def significant_lines(error: BaseException) -> list[str]:
     """The lines of its text, or of its summary where it ends with one, as OpenVINO's do."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     begins = [place for place, line in enumerate(lines) if line.endswith("Summary:")]
     return lines[begins[-1] + 1 :] if begins and lines[begins[-1] + 1 :] else lines
 
 
-def failure_of(error: BaseException, stage: str | None) -> dict[str, Any]:
+def failure_from_error(error: BaseException, stage: str | None) -> dict[str, Any]:
     """The outcome, reason and text of an error that ended a job in `stage`."""
     if isinstance(error, JobError):
         return _failure(error.outcome, error.reason_code, error.text)

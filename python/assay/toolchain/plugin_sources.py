@@ -24,7 +24,7 @@ def plugin_files() -> list[Path]:
 
 def digest_plugins() -> list[str]:
     """Digests of all plug-ins, sorted: of names and contents, never of where they lie."""
-    of_files = [_digest(path.parent, _sources_of(path)) for path in plugin_files()]
+    of_files = [_digest(path.parent, _find_sources(path)) for path in plugin_files()]
     entries = importlib.metadata.entry_points(group=GROUP)
     names = sorted({entry.value.partition(":")[0].partition(".")[0] for entry in entries})
     of_packages = [_digest(place.parent, _python_files(place)) for place in _places(names)]
@@ -39,7 +39,7 @@ def _digest(root: Path, files: Iterable[Path]) -> str:
     return digest.hexdigest()
 
 
-def _sources_of(path: Path) -> Iterator[Path]:
+def _find_sources(path: Path) -> Iterator[Path]:
     """The file, and what it says belongs to it; none where there is no file."""
     if not path.is_file():
         return

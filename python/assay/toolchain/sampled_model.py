@@ -1,8 +1,8 @@
-"""Models that bring along what a plain module does not have: inputs, bounds of error, parts.
+"""Models that come with samples, bounds of error or parts of their own.
 
-A factory may return a `Brought` instead of a module. The input set {"generator": "own"} then has
-the model's own samples, a float64 reference has bounds, and a program of several parts is described
-part by part.
+A factory may return a `SampledModel` instead of a module. The input set {"generator": "own"} then
+takes the model's samples, a float64 reference has bounds, and a program of several parts is
+described part by part.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
     from assay.toolchain.tensors import Sample
 
-OWN = "own"
-"""The generator of input sets that takes the samples that a model brings."""
+FROM_MODEL = "own"
+"""The generator of input sets that takes the samples of a SampledModel."""
 
 CALIBRATION_SEED = 1000
-"""The seed of own samples that calibrate where a request says nothing else."""
+"""The default seed of the model's samples for calibration."""
 
-TAKEN = 2
-"""Samples that come before those that a program has to refuse."""
+VALID_SAMPLES = 2
+"""An evaluation has this many valid samples before those that a program has to refuse."""
 
 
 @dataclass(frozen=True)
@@ -58,33 +58,36 @@ class OpenDimension:
     most: int
 
 
-Bounding = Callable[["Sample", "Sequence[torch.Tensor]", "Sequence[torch.Tensor]"], "list[Bound]"]
-"""Takes a sample, what the module answers to it, and what its float64 form does."""
+BoundFunction = Callable[
+    ["Sample", "Sequence[torch.Tensor]", "Sequence[torch.Tensor]"], "list[Bound]"
+]
+"""Takes a sample, the module's outputs for it, and the outputs of its float64 form."""
 
 
 @dataclass(frozen=True)
-class Brought:
-    """A module with inputs of its own.
+class SampledModel:
+    """A module with samples of its own.
 
-    `draw(seed, index)` makes sample number `index`; samples of two seeds share no values.
-    `double` computes the same in float64; `bound` gives a Bound for each output. `parts` are empty
-    for a model that is whole. `dynamic`: for each input the dimensions that the program leaves
-    open; samples then differ in shape. `refused` makes samples that the program has to refuse,
-    which an evaluation has from the third on.
+    `make_sample(seed, index)` makes sample number `index`; samples of two seeds share no values.
+    `float64_module` computes the same in float64; `bound` gives a Bound for each output. `parts`
+    are those of a joint program; empty for any other model. `dynamic`: for each input the
+    dimensions that the program leaves open; samples then differ in shape. `invalid_sample` makes
+    samples that the program has to refuse; an evaluation has them after `VALID_SAMPLES` others.
     """
 
     module: "torch.nn.Module"
-    draw: "Callable[[int, int], Sample]"
-    double: "torch.nn.Module | None" = None
-    bound: "Bounding | None" = None
+    make_sample: "Callable[[int, int], Sample]"
+    float64_module: "torch.nn.Module | None" = None
+    bound: "BoundFunction | None" = None
     parts: tuple[Span, ...] = field(default=())
     dynamic: tuple[dict[int, OpenDimension], ...] = ()
-    refused: "Callable[[int, int], Sample] | None" = None
+    invalid_sample: "Callable[[int, int], Sample] | None" = None
 
     def samples(self, seed: int, count: int) -> "list[Sample]":
         """The samples of an evaluation."""
-        if self.refused is None:
-            return [self.draw(seed, index) for index in range(count)]
+        if self.invalid_sample is None:
+            return [self.make_sample(seed, index) for index in range(count)]
         return [
-            (self.draw if index < TAKEN else self.refused)(seed, index) for index in range(count)
+            (self.make_sample if index < VALID_SAMPLES else self.invalid_sample)(seed, index)
+            for index in range(count)
         ]

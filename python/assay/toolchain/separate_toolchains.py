@@ -15,6 +15,6 @@ def _ways_to_get() -> dict[str, str]:
     return {flow: entry["how_to_get"] for entry in own for flow in entry["flows"]}
 
 
-def own_toolchain_of(flow: str) -> str | None:
+def find_separate_toolchain(flow: str) -> str | None:
     """How to get the toolchain that makes programs of this flow; None: it needs none of its own."""
     return _ways_to_get().get(flow)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from assay.toolchain.sampled_model import Brought
+from assay.toolchain.sampled_model import SampledModel
 
 if TYPE_CHECKING:
     import torch
@@ -83,7 +83,7 @@ class ModelSpec:
 class Model:
     """A model in memory, in evaluation mode, with inputs to export it by.
 
-    `exported` is set for a .pt2 file; `module` is callable in every case. `brought` is what the
+    `exported` is set for a .pt2 file; `module` is callable in every case. `sampled` is what the
     model has of its own beside the module, `own` the inputs that its factory returns with it.
     """
 
@@ -95,7 +95,7 @@ class Model:
     weights_sha256: str
     parameters: int
     exported: "torch.export.ExportedProgram | None" = None
-    brought: Brought | None = None
+    sampled: SampledModel | None = None
     own: "Sample | None" = None
 
     def to_json(self) -> dict[str, Any]:

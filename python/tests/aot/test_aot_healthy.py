@@ -71,13 +71,13 @@ def test_zero_gammas_and_tiny_scales_are_redrawn_and_biases_are_not():
 def test_outputs_that_are_not_finite_are_unhealthy():
     import torch
 
-    from assay.toolchain.models.weight_init import measure
+    from assay.toolchain.models.weight_init import measure_outputs
     from assay.toolchain.types import InputSpec
 
     class Nan(torch.nn.Module):
         def forward(self, x):
             return x / 0.0 - x / 0.0
 
-    found = measure(Nan(), [InputSpec((2, 2))], seed=0)
+    found = measure_outputs(Nan(), [InputSpec((2, 2))], seed=0)
     assert (found["is_healthy"], found["output_rms"]) == (False, None)
     assert found["reason"] == "the outputs are not finite"

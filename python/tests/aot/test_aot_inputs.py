@@ -7,7 +7,12 @@ pytest.importorskip("torch")
 
 from assay.toolchain.errors import RequestError
 from assay.toolchain.models import inputs
-from assay.toolchain.models.inputs import generate_sample, input_set_from_json, samples_of, spec_of
+from assay.toolchain.models.inputs import (
+    generate_sample,
+    input_set_from_json,
+    make_samples,
+    spec_from_tensor,
+)
 from assay.toolchain.types import InputSet, InputSpec
 
 pytestmark = pytest.mark.engine
@@ -24,14 +29,14 @@ def test_generated_values_never_change():
 def test_samples_depend_on_seed_number_and_position_only():
     one = InputSet("normal", 1, 2)
     both = (*IMAGE, *IMAGE)
-    first, second = samples_of(one, both)
+    first, second = make_samples(one, both)
     assert not np.array_equal(first[0], second[0])
     assert not np.array_equal(first[0], first[1])
     assert np.array_equal(first[0], generate_sample(one, IMAGE, 0)[0])
 
 
 def test_neighbouring_seeds_share_no_batch():
-    drawn = [samples_of(InputSet("normal", seed, 8), IMAGE) for seed in range(4)]
+    drawn = [make_samples(InputSet("normal", seed, 8), IMAGE) for seed in range(4)]
     values = {batch[0].numpy().tobytes() for batches in drawn for batch in batches}
     assert len(values) == 32
 
@@ -47,7 +52,7 @@ def test_integers_keep_their_range(dtype, low, high):
     (tensor,) = generate_sample(InputSet(), (InputSpec((1000,), dtype, low, high),), 0)
     assert str(tensor.dtype) == f"torch.{dtype}"
     assert low <= tensor.numpy().min() <= tensor.numpy().max() < high
-    drawn = spec_of(tensor)
+    drawn = spec_from_tensor(tensor)
     assert (drawn.low, drawn.high - 1) == (tensor.numpy().min(), tensor.numpy().max())
 
 
@@ -92,8 +97,8 @@ def test_reads_npz_and_checks_it(tmp_path):
     path = tmp_path / "x.npz"
     np.savez(path, **{"0.0": np.ones((1, 3, 4, 4), np.float32)})
     file = input_set_from_json({"file": str(path)}, role="evaluation")
-    assert samples_of(file, IMAGE)[0][0].sum() == 48
+    assert make_samples(file, IMAGE)[0][0].sum() == 48
     with pytest.raises(RequestError, match="the model takes float32"):
-        samples_of(file, (InputSpec((1, 3, 5, 5)),))
+        make_samples(file, (InputSpec((1, 3, 5, 5)),))
     with pytest.raises(RequestError, match=r"lacks 0\.1"):
-        samples_of(file, (*IMAGE, *IMAGE))
+        make_samples(file, (*IMAGE, *IMAGE))

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from assay.toolchain.errors import RequestError
-from assay.toolchain.models.inputs import labelled_samples_of, samples_of
+from assay.toolchain.models.inputs import make_labelled_samples, make_samples
 from assay.toolchain.types import InputSet, InputSpec
 
 DATA = """
@@ -35,15 +35,15 @@ def inputs(tmp_path):
 
 
 def test_a_callable_yields_samples_and_labels(inputs):
-    samples = samples_of(inputs("labelled"), SPECS)
+    samples = make_samples(inputs("labelled"), SPECS)
     assert [sample[0][0, 0].item() for sample in samples] == [0, 1, 2]
-    assert torch.cat(labelled_samples_of(inputs("labelled"), SPECS)[1]).tolist() == [0, 1, 2]
+    assert torch.cat(make_labelled_samples(inputs("labelled"), SPECS)[1]).tolist() == [0, 1, 2]
 
 
 def test_several_inputs_come_as_a_tuple_and_labels_may_be_none(inputs):
     specs = (*SPECS, InputSpec((1,)))
-    assert len(samples_of(inputs("pairs"), specs)[0]) == 2
-    assert labelled_samples_of(inputs("pairs"), specs)[1] is None
+    assert len(make_samples(inputs("pairs"), specs)[0]) == 2
+    assert make_labelled_samples(inputs("pairs"), specs)[1] is None
 
 
 @pytest.mark.parametrize(
@@ -57,15 +57,15 @@ def test_several_inputs_come_as_a_tuple_and_labels_may_be_none(inputs):
 )
 def test_what_makes_no_sense_is_refused(inputs, name, text):
     with pytest.raises(RequestError, match=text):
-        samples_of(inputs(name), SPECS)
+        make_samples(inputs(name), SPECS)
 
 
 def test_labels_are_of_all_samples_or_of_none(inputs):
     with pytest.raises(RequestError, match="some samples only"):
-        labelled_samples_of(inputs("some"), SPECS)
-    assert labelled_samples_of(InputSet("normal", 1, 2), SPECS)[1] is None
+        make_labelled_samples(inputs("some"), SPECS)
+    assert make_labelled_samples(InputSet("normal", 1, 2), SPECS)[1] is None
 
 
 def test_shapes_must_be_the_models(inputs):
     with pytest.raises(RequestError, match="the model takes"):
-        samples_of(inputs("labelled"), (InputSpec((1, 3)),))
+        make_samples(inputs("labelled"), (InputSpec((1, 3)),))

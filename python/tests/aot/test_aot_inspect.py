@@ -121,7 +121,7 @@ def test_an_exported_program_builds_and_inspects(server, tmp_path):
 
 
 def test_a_flipped_byte_is_the_files_fault(built, tmp_path):
-    from assay.toolchain.errors import failure_of
+    from assay.toolchain.errors import failure_from_error
     from assay.toolchain.programs.inspection import inspect_file
 
     whole = (built[0] / "fp32/program.pte").read_bytes()
@@ -134,7 +134,7 @@ def test_a_flipped_byte_is_the_files_fault(built, tmp_path):
         try:
             inspect_file(path)
         except Exception as error:
-            failure = failure_of(error, None)
+            failure = failure_from_error(error, None)
             reasons.add(failure["reason_code"])
             assert "a bug in" not in failure["text"], f"byte {place}"
             assert "flipped.pte is corrupt" in failure["text"]

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from assay.toolchain.errors import Unsupported
-from assay.toolchain.graph.intermediate_outputs import mark, mark_float
+from assay.toolchain.graph.intermediate_outputs import expose_float_layers, expose_layers
 from assay.toolchain.models.loader import load_model, model_spec_from_json
 from assay.toolchain.quantize.quantization import quantize
 from assay.toolchain.types import InputSet, InputSpec, Model, ModelSpec
@@ -43,7 +43,7 @@ def names(marked):
 
 
 def test_float_layers_are_what_engines_keep(model):
-    marked = mark(model, quantize(model, None, CALIBRATION))
+    marked = expose_layers(model, quantize(model, None, CALIBRATION))
     assert names(marked) == ["relu", "batch_norm", "add", "mean", "linear"]
     assert marked.layers[0].module.startswith("stem")
     by_name = {layer.name: layer for layer in marked.layers}
@@ -52,7 +52,7 @@ def test_float_layers_are_what_engines_keep(model):
 
 
 def test_the_outputs_stay_and_the_layers_follow(model):
-    marked = mark(model, quantize(model, None, CALIBRATION))
+    marked = expose_layers(model, quantize(model, None, CALIBRATION))
     (x,) = model.example
     with torch.no_grad():
         own, *values = marked.quantized.module(x)
@@ -64,9 +64,9 @@ def test_the_outputs_stay_and_the_layers_follow(model):
 
 def test_quantized_layers_are_in_the_float_network_too(model):
     quantized = quantize(model, dict(XNNPACK), CALIBRATION)
-    marked = mark(model, quantized)
+    marked = expose_layers(model, quantized)
     assert len(marked.layers) >= 4
-    floating = mark_float(model, marked.layers)
+    floating = expose_float_layers(model, marked.layers)
     (x,) = model.example
     with torch.no_grad():
         exact, rounded = floating(x), marked.quantized.module(x)
@@ -79,8 +79,8 @@ def test_quantized_layers_are_in_the_float_network_too(model):
 def test_what_is_changed_in_place_is_kept_as_it_was(tmp_path):
     (tmp_path / "net.py").write_text(NET.replace("nn.ReLU()", "nn.Hardswish(inplace=True)"))
     model = load_model(model_spec_from_json(f"{tmp_path / 'net.py'}:make"))
-    marked = mark(model, quantize(model, dict(XNNPACK), CALIBRATION))
-    floating = mark_float(model, marked.layers)
+    marked = expose_layers(model, quantize(model, dict(XNNPACK), CALIBRATION))
+    floating = expose_float_layers(model, marked.layers)
     (x,) = model.example
     with torch.no_grad():
         pairs = zip(floating(x), marked.quantized.module(x), strict=True)
@@ -89,7 +89,7 @@ def test_what_is_changed_in_place_is_kept_as_it_was(tmp_path):
 
 
 def test_a_marked_graph_can_be_exported(model):
-    marked = mark(model, quantize(model, dict(XNNPACK), CALIBRATION))
+    marked = expose_layers(model, quantize(model, dict(XNNPACK), CALIBRATION))
     with torch.no_grad():
         exported = torch.export.export(marked.quantized.module, model.example)
     assert len(exported.graph_signature.user_outputs) == 1 + len(marked.layers)
@@ -103,4 +103,4 @@ def test_a_network_without_layers_is_refused():
     spec = ModelSpec("same")
     made = Model(spec, Same(), (InputSpec((2, 4)),), (torch.zeros(2, 4),), {}, "", 0)
     with pytest.raises(Unsupported):
-        mark(made, quantize(made, None, CALIBRATION))
+        expose_layers(made, quantize(made, None, CALIBRATION))

@@ -4,8 +4,13 @@ import pytest
 import torch
 
 from assay.toolchain.errors import RequestError, Unsupported
-from assay.toolchain.graph.intermediate_outputs import find_values, graph_of
-from assay.toolchain.graph.isolated_layers import float_pieces, out_of_place, run, take_apart
+from assay.toolchain.graph.intermediate_outputs import find_values, get_graph
+from assay.toolchain.graph.isolated_layers import (
+    isolate_float_layers,
+    isolate_layers,
+    out_of_place,
+    run,
+)
 from assay.toolchain.models.loader import load_model, model_spec_from_json
 from assay.toolchain.quantize import quantization
 from assay.toolchain.types import InputSet
@@ -30,7 +35,7 @@ def noise(found, wanted):
 
 
 def test_a_piece_computes_what_the_layer_does_in_the_network(model, quantized):
-    apart = take_apart(model, quantized, ["*"])
+    apart = isolate_layers(model, quantized, ["*"])
     outputs = run(apart.marked, model.example)
     found = run(apart.quantized.module, apart.feed(model.example, outputs))
     values = apart.values(outputs)
@@ -41,7 +46,7 @@ def test_a_piece_computes_what_the_layer_does_in_the_network(model, quantized):
 
 
 def test_an_error_before_a_piece_does_not_reach_it(model, quantized):
-    apart = take_apart(model, quantized, ["*"])
+    apart = isolate_layers(model, quantized, ["*"])
     fed = apart.feed(model.example, run(apart.marked, model.example))
     exact = run(apart.quantized.module, fed)
     first = apart.layers[0].name
@@ -57,8 +62,8 @@ def test_an_error_before_a_piece_does_not_reach_it(model, quantized):
 
 
 def test_the_float_network_is_cut_at_the_same_places(model, quantized):
-    apart = take_apart(model, quantized, ["*"])
-    floating = float_pieces(model, apart)
+    apart = isolate_layers(model, quantized, ["*"])
+    floating = isolate_float_layers(model, apart)
     fed = apart.feed(model.example, run(apart.marked, model.example))
     pairs = zip(
         run(apart.quantized.module, fed),
@@ -70,9 +75,9 @@ def test_the_float_network_is_cut_at_the_same_places(model, quantized):
 
 
 def test_one_piece_takes_only_what_it_is_computed_from(model, quantized):
-    whole = take_apart(model, quantized, ["*"])
+    whole = isolate_layers(model, quantized, ["*"])
     (add,) = (layer for layer in whole.layers if layer.operator.startswith("aten.add"))
-    apart = take_apart(model, quantized, [add.name])
+    apart = isolate_layers(model, quantized, [add.name])
     assert set(apart.sources) == set(add.inputs)
     assert len(apart.sources) == 2
     assert [tuple(spec.shape) for spec in apart.quantized.inputs] == [(1, 8, 8, 8)] * 2
@@ -82,14 +87,14 @@ def test_one_piece_takes_only_what_it_is_computed_from(model, quantized):
 
 
 def test_inputs_of_the_network_stay_inputs(model, quantized):
-    apart = take_apart(model, quantized, ["*"])
-    first = take_apart(model, quantized, [apart.layers[0].name])
+    apart = isolate_layers(model, quantized, ["*"])
+    first = isolate_layers(model, quantized, [apart.layers[0].name])
     assert first.sources == (0,)
 
 
 def test_what_is_changed_in_place_changes_no_input(model):
     quantized = quantization.quantize(model, None, CALIBRATION)
-    graph = graph_of(model, quantized)
+    graph = get_graph(model, quantized)
     assert any(str(node.target).endswith("_.default") for node in graph.graph.nodes)
     changed = out_of_place(graph)
     assert not any(str(node.target).endswith("_.default") for node in changed.graph.nodes)
@@ -116,11 +121,11 @@ def test_whoever_reads_an_argument_later_reads_what_became_of_it():
 
 def test_an_unknown_layer_is_refused_with_the_nearest(model, quantized):
     with pytest.raises(RequestError, match="unknown layer 'conv2d_33'"):
-        take_apart(model, quantized, ["conv2d_33"])
+        isolate_layers(model, quantized, ["conv2d_33"])
 
 
 def test_a_piece_that_computes_something_else_is_told(model, quantized):
-    apart = take_apart(model, quantized, ["*"])
+    apart = isolate_layers(model, quantized, ["*"])
     outputs = run(apart.marked, model.example)
     found = run(apart.quantized.module, apart.feed(model.example, outputs))
     found[2] = found[2] * 1.5

@@ -77,7 +77,7 @@ def counted(decompositions):
     made.append(len(decompositions))
     return override(decompositions)
 exported_program._override_composite_implicit_decomp = counted
-torch_caching._remember_overridden_kernels()
+torch_caching._cache_overridden_kernels()
 linear = torch.ops.aten.linear.default
 net = torch.export.export(torch.nn.Linear(2, 2), (torch.ones(1, 2),))
 def left(table):
@@ -137,7 +137,7 @@ _QUANTIZE = """
 import sys
 from assay.toolchain.server import torch_caching
 if "as_it_is" in sys.argv:
-    torch_caching._look_for_batch_norms_first = lambda: None
+    torch_caching._skip_fusion_without_batch_norm = lambda: None
 torch_caching.prepare_torch()
 from executorch.backends.xnnpack.quantizer import xnnpack_quantizer as xnnpack
 from torchao.quantization.pt2e import quantize_pt2e, utils

@@ -6,8 +6,8 @@ from importlib import resources
 import pytest
 import torch
 
-from assay.toolchain.errors import RequestError, failure_of
-from assay.toolchain.models.inputs import samples_of
+from assay.toolchain.errors import RequestError, failure_from_error
+from assay.toolchain.models.inputs import make_samples
 from assay.toolchain.models.loader import load_model, torchvision_names
 from assay.toolchain.types import InputSet, InputSpec, ModelSpec
 
@@ -56,8 +56,8 @@ def test_a_wrong_shape_is_the_requests_fault_and_names_the_input(nets):
         load_model(nets("make", WRONG))
     assert "features 1x9 float32, scale scalar float32" in caught.value.text
     assert "its own are features 1x8 float32" in caught.value.text
-    assert failure_of(caught.value, "model")["outcome"] == "aot_error"
-    assert failure_of(caught.value, "model")["reason_code"] == "invalid_request"
+    assert failure_from_error(caught.value, "model")["outcome"] == "aot_error"
+    assert failure_from_error(caught.value, "model")["reason_code"] == "invalid_request"
 
 
 def test_a_wrong_number_of_inputs_is_the_requests_fault(nets):
@@ -78,16 +78,16 @@ def test_missing_shapes_are_asked_for_in_the_words_of_the_flag(nets):
 def test_own_inputs_of_a_factory_are_its_first_sample(nets):
     model = load_model(nets("make"))
     own = InputSet("own", seed=1, count=3)
-    first, second, third = samples_of(own, model.inputs, model.brought, model.own)
+    first, second, third = make_samples(own, model.inputs, model.sampled, model.own)
     assert torch.equal(first[0], torch.arange(8.0).reshape(1, 8))
     assert second[0].shape == (1, 8)
     assert not torch.equal(second[0], third[0])
     calibration = InputSet("own", seed=1000, count=2, role="calibration")
-    drawn = samples_of(calibration, model.inputs, model.brought, model.own)
+    drawn = make_samples(calibration, model.inputs, model.sampled, model.own)
     assert not any(torch.equal(sample[0], first[0]) for sample in drawn)
 
 
 def test_own_inputs_of_a_factory_without_any_are_refused(nets):
     model = load_model(nets("bare", RIGHT))
     with pytest.raises(RequestError, match=r"returns no \(module, inputs\)"):
-        samples_of(InputSet("own"), model.inputs, model.brought, model.own)
+        make_samples(InputSet("own"), model.inputs, model.sampled, model.own)

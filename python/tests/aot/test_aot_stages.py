@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from assay.toolchain.server.job_process import Running
+from assay.toolchain.server.job_process import JobProcess
 from assay.toolchain.stages import StageLog
 
 
@@ -59,7 +59,9 @@ def running(tmp_path, **changes):
     log = tmp_path / "log.txt"
     log.write_text("first\n\nsecond\nthird\nlast words\n")
     read, _ = os.pipe()
-    return Running(**{"id": 1, "pid": 0, "pipe": read, "log": log, "deadline_ns": None, **changes})
+    return JobProcess(
+        **{"id": 1, "pid": 0, "pipe": read, "log": log, "deadline_ns": None, **changes}
+    )
 
 
 def test_a_signal_is_a_crash_with_its_name_and_last_words(tmp_path):

@@ -11,10 +11,10 @@ pytest.importorskip("torch")
 
 from stimulus_files import bundle, onnx_test_data
 
-from assay.toolchain.errors import JobError, RequestError, failure_of
+from assay.toolchain.errors import JobError, RequestError, failure_from_error
 from assay.toolchain.file_formats.bundled_program import read_bundle
 from assay.toolchain.models import sample_archives
-from assay.toolchain.models.sample_files import Port, arrange, read_expected, read_stimulus
+from assay.toolchain.models.sample_files import Port, arrange, read_expected, read_sample_file
 
 pytestmark = pytest.mark.engine
 
@@ -24,7 +24,7 @@ B = np.array([5, 6, 7], np.int64)
 
 
 def samples_from(path, ports=TWO):
-    return arrange(path, read_stimulus(path).inputs, ports, "input")
+    return arrange(path, read_sample_file(path).inputs, ports, "input")
 
 
 @pytest.mark.parametrize(
@@ -92,15 +92,15 @@ def test_open_dimensions_take_any_size(tmp_path):
 
 def test_what_is_no_file_of_inputs_is_told(tmp_path):
     with pytest.raises(RequestError, match="no input file"):
-        read_stimulus(tmp_path / "none.npz")
+        read_sample_file(tmp_path / "none.npz")
     (tmp_path / "x.npz").write_bytes(b"no zip")
     with pytest.raises(RequestError, match=r"no .npz"):
-        read_stimulus(tmp_path / "x.npz")
+        read_sample_file(tmp_path / "x.npz")
     (tmp_path / "x.safetensors").write_bytes(b"short")
     with pytest.raises(RequestError, match="no safetensors"):
-        read_stimulus(tmp_path / "x.safetensors")
+        read_sample_file(tmp_path / "x.safetensors")
     with pytest.raises(RequestError, match=r"holds no inputs; known: .npz.*stimulus.json"):
-        read_stimulus(tmp_path)
+        read_sample_file(tmp_path)
 
 
 # ---- ONNX test data
@@ -108,18 +108,18 @@ def test_what_is_no_file_of_inputs_is_told(tmp_path):
 
 def test_sets_of_onnx_are_samples_with_outputs(tmp_path):
     onnx_test_data(tmp_path, [[A, B], [A + 1, B]], [[A * 2], [A * 3]])
-    stimulus = read_stimulus(tmp_path)
+    stimulus = read_sample_file(tmp_path)
     assert [s[0][0, 0].item() for s in arrange(tmp_path, stimulus.inputs, TWO, "input")] == [1, 2]
     outputs = arrange(tmp_path, stimulus.outputs, [Port("y", "float32", (1, 2))], "output")
     assert [one[0].tolist() for one in outputs] == [[[2, 4]], [[3, 6]]]
-    one = read_stimulus(tmp_path / "test_data_set_1")
+    one = read_sample_file(tmp_path / "test_data_set_1")
     assert len(one.inputs) == len(one.outputs) == 1
 
 
 def test_eleven_sets_stand_in_order_of_number(tmp_path):
     onnx_test_data(tmp_path, [[A + i, B] for i in range(11)])
     assert [one[0][0, 0].item() for one in samples_from(tmp_path)] == list(range(1, 12))
-    assert read_stimulus(tmp_path).outputs == []
+    assert read_sample_file(tmp_path).outputs == []
 
 
 def test_damaged_sets_are_told_with_their_file(tmp_path):
@@ -129,15 +129,15 @@ def test_damaged_sets_are_told_with_their_file(tmp_path):
     for bad in (whole[:-3], b"\xff\xff\xff\xff", b""):
         broken.write_bytes(bad)
         with pytest.raises(JobError, match=r"input_0.pb is corrupt") as caught:
-            read_stimulus(tmp_path)
+            read_sample_file(tmp_path)
         assert caught.value.reason_code == "corrupt_inputs"
     broken.unlink()
     with pytest.raises(RequestError, match=r"has input_1.pb but no input_0.pb"):
-        read_stimulus(tmp_path)
+        read_sample_file(tmp_path)
     broken.write_bytes(whole)
     (tmp_path / "test_data_set_0" / "output_0.pb").unlink()
     with pytest.raises(RequestError, match=r"test_data_set_0 has no output_0.pb"):
-        read_stimulus(tmp_path)
+        read_sample_file(tmp_path)
 
 
 # ---- raw files
@@ -158,7 +158,7 @@ def test_raw_files_have_the_declared_type_and_shape(tmp_path):
     first, second = samples_from(tmp_path)
     assert (first[0].tolist(), second[0].tolist()) == ([[1, 2]], [[2, 3]])
     assert first[1].tolist() == B.tolist()
-    assert read_stimulus(tmp_path).outputs[1].tensors[0][1].tolist() == [1, 2]
+    assert read_sample_file(tmp_path).outputs[1].tensors[0][1].tolist() == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -176,13 +176,13 @@ def test_raw_files_have_the_declared_type_and_shape(tmp_path):
 def test_raw_files_that_are_not_as_declared(tmp_path, changes, words):
     write_raw(tmp_path, **changes)
     with pytest.raises(RequestError, match=re.escape(words)):
-        read_stimulus(tmp_path)
+        read_sample_file(tmp_path)
 
 
 def test_a_description_that_is_no_json(tmp_path):
     (tmp_path / "stimulus.json").write_text("{")
     with pytest.raises(JobError, match=r"stimulus.json is corrupt"):
-        read_stimulus(tmp_path)
+        read_sample_file(tmp_path)
 
 
 # ---- bundles
@@ -190,7 +190,7 @@ def test_a_description_that_is_no_json(tmp_path):
 
 def test_a_bundle_has_program_inputs_and_outputs(tmp_path):
     path = bundle(tmp_path / "net.bpte")
-    stimulus = read_stimulus(path)
+    stimulus = read_sample_file(path)
     assert stimulus.inputs[1].tensors[0][1].tolist() == [[0, 4, -1, 7]]
     assert stimulus.outputs[1].tensors[0][1].tolist() == [[0, 8, -2, 14]]
     assert len(read_expected(path)) == len(stimulus.outputs) == 2
@@ -229,9 +229,9 @@ def test_a_damaged_npz_is_named_with_what_to_do(tmp_path, damage):
                 claiming.writestr(name, whole.read(name).replace(b"(1000,)", b"(9000,)"))
         (tmp_path / "c.npz").replace(path)
     with pytest.raises(JobError, match=r"damaged\.npz") as caught:
-        read_stimulus(path)
+        read_sample_file(path)
     assert caught.value.reason_code in ("corrupt_inputs", "invalid_request")
-    assert "a bug in" not in failure_of(caught.value, None)["text"]
+    assert "a bug in" not in failure_from_error(caught.value, None)["text"]
     if damage in ("cut", "flipped", "claim"):
         assert "write it anew with numpy.savez" in caught.value.text
 
@@ -243,7 +243,7 @@ def test_an_npz_that_unpacks_to_too_much_is_refused_before_it_is_read(tmp_path, 
     monkeypatch.setattr(sample_archives, "available_bytes", lambda: 2 << 20)
     monkeypatch.setattr(np, "load", None)
     with pytest.raises(RequestError, match=r"bomb\.npz unpacks to 4 MB; at most 1 MB"):
-        read_stimulus(path)
+        read_sample_file(path)
 
 
 def test_available_memory_is_known_here():

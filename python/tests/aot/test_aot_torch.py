@@ -149,10 +149,10 @@ def test_a_package_is_no_model(server, compiled, tmp_path):
 def test_a_missing_compiler_is_named(monkeypatch):
     from assay.toolchain.errors import MissingDependency
     from assay.toolchain.flows import aoti
-    from assay.toolchain.flows.base import Order
+    from assay.toolchain.flows.base import LoweringJob
     from assay.toolchain.stages import StageLog
     from assay.toolchain.types import Lowering
 
     monkeypatch.setenv("CXX", "no-such-compiler")
     with pytest.raises(MissingDependency, match="no-such-compiler"):
-        aoti.FLOW.make(Order(None, Lowering("aoti"), None, StageLog()))
+        aoti.FLOW.make(LoweringJob(None, Lowering("aoti"), None, StageLog()))

@@ -12,10 +12,10 @@ def answers_of(case, samples=2):
     """For each sample: eager's outputs, and the bounds."""
     model = make_operator(case.model["ref"], case.model["args"])
     found = []
-    for sample in (model.draw(1, index) for index in range(samples)):
+    for sample in (model.make_sample(1, index) for index in range(samples)):
         with torch.no_grad():
             own = model.module(*sample)
-            exact = model.double(*cast_sample(sample, torch.float64))
+            exact = model.float64_module(*cast_sample(sample, torch.float64))
         found.append((own, model.bound(sample, own, exact)))
     return found
 

@@ -75,10 +75,10 @@ def test_an_overload_may_have_a_rule_of_its_own():
 def _bounds(operator, *args, dtype="float32", **kwargs):
     given = [{**arg, "dtype": dtype} if isinstance(arg, dict) else arg for arg in args]
     model = make_operator(operator, {"args": given, "kwargs": kwargs})
-    sample = model.draw(1, 0)
+    sample = model.make_sample(1, 0)
     with torch.no_grad():
         own = model.module(*sample)
-        exact = model.double(*cast_sample(sample, torch.float64))
+        exact = model.float64_module(*cast_sample(sample, torch.float64))
     return sample, model.bound(sample, own, exact)
 
 

@@ -9,7 +9,7 @@ from assay.conform.bounds import find_rule
 from assay.conform.derived_calls import DYNAMIC
 from assay.conform.listing import list_cases, operator_cases
 from assay.conform.operators import core_overloads, find_reason
-from assay.conform.recorded_calls import DTYPES, read_rows, runs
+from assay.conform.recorded_calls import DTYPES, read_calls, runs
 from assay.toolchain.errors import RequestError
 
 CASES = operator_cases()
@@ -44,7 +44,7 @@ def test_core_operators_without_cases_are_those_that_cannot_have_one():
 
 
 def test_eager_executes_each_recorded_call():
-    plain = [row for row in read_rows() if row.values == "normal" and row.shape_class != DYNAMIC]
+    plain = [row for row in read_calls() if row.values == "normal" and row.shape_class != DYNAMIC]
     assert [row.name for row in plain if not runs(row, row.dtypes[0])] == []
 
 

@@ -31,24 +31,26 @@ RELU_MODEL = {
 }
 
 
-def exported(brought):
-    shapes = dynamic_shapes(brought.module, brought)
-    return torch.export.export(brought.module, brought.draw(0, 0), dynamic_shapes=shapes).module()
+def exported(sampled):
+    shapes = dynamic_shapes(sampled.module, sampled)
+    return torch.export.export(
+        sampled.module, sampled.make_sample(0, 0), dynamic_shapes=shapes
+    ).module()
 
 
 def test_samples_have_the_least_a_middle_the_greatest_and_the_least_size_again():
-    brought = make_operator("aten:add.Tensor", ADD)
-    samples = [brought.draw(1, index) for index in range(5)]
+    sampled = make_operator("aten:add.Tensor", ADD)
+    samples = [sampled.make_sample(1, index) for index in range(5)]
     assert [tuple(sample[0].shape) for sample in samples] == [(n, 3) for n in (2, 5, 9, 2, 5)]
     assert [tuple(sample[1].shape) for sample in samples] == [(n, 1) for n in (2, 5, 9, 2, 5)]
     assert not torch.equal(samples[0][0], samples[3][0])
 
 
 def test_an_exported_program_takes_every_size_and_no_other():
-    brought = make_operator("aten:add.Tensor", ADD)
-    program = exported(brought)
+    sampled = make_operator("aten:add.Tensor", ADD)
+    program = exported(sampled)
     for index in range(4):
-        sample = brought.draw(1, index)
+        sample = sampled.make_sample(1, index)
         assert torch.equal(program(*sample)[0], sample[0] + sample[1])
     with pytest.raises(AssertionError, match="9"):
         program(torch.zeros(10, 3), torch.zeros(10, 1))
@@ -56,15 +58,15 @@ def test_an_exported_program_takes_every_size_and_no_other():
 
 def test_parts_of_a_joint_program_have_sizes_of_their_own():
     spec = model_spec_from_json({"ref": "joint", "args": {"models": [ADD_MODEL, RELU_MODEL]}})
-    brought = load(spec).brought
-    assert [places[0] for places in brought.dynamic] == [
+    sampled = load(spec).sampled
+    assert [places[0] for places in sampled.dynamic] == [
         OpenDimension("n_0", 2, 9),
         OpenDimension("n_0", 2, 9),
         OpenDimension("n_1", 3, 5),
     ]
-    program = exported(brought)
+    program = exported(sampled)
     for index in range(3):
-        shapes = [tuple(one.shape) for one in program(*brought.draw(1, index))]
+        shapes = [tuple(one.shape) for one in program(*sampled.make_sample(1, index))]
         assert shapes == [((2, 3), (5, 3), (9, 3))[index], ((3,), (4,), (5,))[index]]
 
 

@@ -5,10 +5,10 @@ from hypothesis import HealthCheck, given, settings
 from assay.conform.case import operator_case
 from assay.conform.fuzz import calls, draw_cases, is_taken
 from assay.conform.listing import list_cases
-from assay.conform.recorded_calls import read_rows
+from assay.conform.recorded_calls import read_calls
 from assay.toolchain.errors import RequestError
 
-FEW = [row for row in read_rows() if row.operator in ("aten.add.Tensor", "aten.mm.default")]
+FEW = [row for row in read_calls() if row.operator in ("aten.add.Tensor", "aten.mm.default")]
 
 
 def listed(seed, count=6, match=("aten.mul.*", "aten.addmm.*"), dtypes=None):

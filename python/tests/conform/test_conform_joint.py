@@ -5,7 +5,7 @@ import torch
 from safetensors.torch import load_file
 
 from assay.toolchain.errors import JobError, RequestError
-from assay.toolchain.models.inputs import input_set_from_json, samples_of
+from assay.toolchain.models.inputs import input_set_from_json, make_samples
 from assay.toolchain.programs.build import build
 from assay.toolchain.reference.reference import make_reference
 from assay.toolchain.server.model_families import FAMILIES, load
@@ -106,7 +106,7 @@ def test_own_inputs_are_refused_for_a_model_that_has_none():
     inputs = input_set_from_json(OWN, role="evaluation")
     model = load(ModelSpec(f"{__file__}:plain"))
     with pytest.raises(RequestError, match="brings no inputs"):
-        samples_of(inputs, model.inputs, model.brought)
+        make_samples(inputs, model.inputs, model.sampled)
 
 
 def test_a_model_with_inputs_of_its_own_takes_no_others():

@@ -22,15 +22,15 @@ def test_a_model_is_healthy_and_the_same_twice(name):
     one, two = (load(ModelSpec(models.PREFIX + name)) for _ in range(2))
     assert one.health["is_healthy"], one.health["reason"]
     assert one.weights_sha256 == two.weights_sha256
-    assert one.brought is not None
-    first, second = one.brought.draw(1, 0), two.brought.draw(1, 0)
+    assert one.sampled is not None
+    first, second = one.sampled.make_sample(1, 0), two.sampled.make_sample(1, 0)
     assert all(torch.equal(a, b) for a, b in zip(first, second, strict=True))
 
 
 @pytest.mark.parametrize("name", ["decoder_with_cache", "buffer_written_first"])
 def test_the_answer_does_not_depend_on_the_samples_before(name):
     model = load(ModelSpec(models.PREFIX + name))
-    samples = [model.brought.draw(1, index) for index in range(2)]
+    samples = [model.sampled.make_sample(1, index) for index in range(2)]
     first = model.module(*samples[0]).clone()
     model.module(*samples[1])
     torch.testing.assert_close(model.module(*samples[0]), first, rtol=0, atol=0)

@@ -7,9 +7,9 @@ from safetensors.torch import load_file
 from assay.conform.derived_calls import in_child
 from assay.conform.listing import operator_cases
 from assay.conform.operator_model import make_operator
-from assay.toolchain.models.inputs import input_set_from_json, samples_of
+from assay.toolchain.models.inputs import input_set_from_json, make_samples
 from assay.toolchain.reference.reference import make_reference
-from assay.toolchain.sampled_model import TAKEN
+from assay.toolchain.sampled_model import VALID_SAMPLES
 from assay.toolchain.server.model_families import FAMILIES
 from assay.toolchain.stages import StageLog
 
@@ -55,14 +55,14 @@ def refer(model, folder, quantization=None):
 
 
 def test_the_first_samples_are_taken_and_those_after_them_refused():
-    brought = make_operator("aten:gather.default", GATHER)
-    samples = brought.samples(1, 4)
-    for sample in samples[:TAKEN]:
-        brought.module(*sample)
-    for sample in samples[TAKEN:]:
+    sampled = make_operator("aten:gather.default", GATHER)
+    samples = sampled.samples(1, 4)
+    for sample in samples[:VALID_SAMPLES]:
+        sampled.module(*sample)
+    for sample in samples[VALID_SAMPLES:]:
         assert set(sample[1].unique().tolist()) == {4}
         with pytest.raises((IndexError, RuntimeError)):
-            brought.module(*sample)
+            sampled.module(*sample)
 
 
 def test_a_reference_has_the_input_that_is_refused_and_no_answer_to_it(tmp_path):
@@ -90,10 +90,10 @@ def test_a_quantized_graph_answers_beyond_the_bounds_of_a_size_as_eager_does(tmp
 
 
 def test_calibration_sees_nothing_that_is_refused():
-    brought = make_operator("aten:gather.default", GATHER)
+    sampled = make_operator("aten:gather.default", GATHER)
     document = {"generator": "own", "seed": 1000, "batches": 8}
     calibration = input_set_from_json(document, role="calibration")
-    samples = samples_of(calibration, (), brought)
+    samples = make_samples(calibration, (), sampled)
     assert len(samples) == 8
     assert max(int(sample[1].max()) for sample in samples) < 4
 
@@ -108,12 +108,12 @@ def test_the_suite_refuses_indices_beyond_and_below_and_sizes_beyond():
 
 
 def _is_right(case):
-    brought = make_operator(case.model["ref"], case.model["args"])
-    *taken, refused = brought.samples(1, TAKEN + 1)
+    sampled = make_operator(case.model["ref"], case.model["args"])
+    *taken, refused = sampled.samples(1, VALID_SAMPLES + 1)
     for sample in taken:
-        brought.module(*sample)
+        sampled.module(*sample)
     try:
-        brought.module(*refused)
+        sampled.module(*refused)
     except (IndexError, RuntimeError):
         return True
     return "dimensions" in case.model["args"]

@@ -2,7 +2,12 @@ import pytest
 import torch
 
 from assay.conform.calls import tensor_from_json
-from assay.conform.controls import expected_of, is_broken, is_telling, samples_needed
+from assay.conform.controls import (
+    detects_wrong_output,
+    expected_bounds,
+    find_sample_count,
+    is_broken,
+)
 from assay.conform.listing import operator_cases
 from assay.conform.values import draw_tensor
 from assay.toolchain.sampled_model import Bound
@@ -14,7 +19,9 @@ def test_a_wrong_answer_to_any_quick_case_would_show():
     blind = [
         case.name
         for case in QUICK
-        if not is_telling(expected_of(case.model["ref"], case.model["args"], case.inputs["count"]))
+        if not detects_wrong_output(
+            expected_bounds(case.model["ref"], case.model["args"], case.inputs["count"])
+        )
     ]
     assert blind == []
 
@@ -41,7 +48,7 @@ def bound(*expected, limit=0.0, constant=False):
     ],
 )
 def test_controls_are_those_of_an_evaluation(samples, tells):
-    assert is_telling([[one] for one in samples]) is tells
+    assert detects_wrong_output([[one] for one in samples]) is tells
 
 
 def test_special_values_are_right_in_their_place_only():
@@ -52,8 +59,8 @@ def test_special_values_are_right_in_their_place_only():
 
 def test_a_case_gets_as_many_samples_as_it_takes():
     scalar = {"shape": [], "dtype": "float32", "order": "coarse"}
-    assert samples_needed("aten:eq.Scalar", {"args": [scalar, 0]}, (1, 24)) == 24
-    assert samples_needed("aten:eq.Scalar", {"args": [scalar, 9]}, (3, 24)) is None
+    assert find_sample_count("aten:eq.Scalar", {"args": [scalar, 0]}, (1, 24)) == 24
+    assert find_sample_count("aten:eq.Scalar", {"args": [scalar, 9]}, (3, 24)) is None
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int8", "bool"])

@@ -3,10 +3,10 @@ import math
 import pytest
 import torch
 
-from assay.conform.calls import decode, encode, find_overload, tensor_from_json, tensors_of
+from assay.conform.calls import decode, encode, find_overload, get_tensors, tensor_from_json
 from assay.conform.operator_model import make_operator
 from assay.conform.operator_module import lay_out
-from assay.conform.values import draw_tensor, edges_of
+from assay.conform.values import draw_tensor, edge_values
 from assay.toolchain.errors import RequestError
 
 
@@ -78,8 +78,8 @@ def test_special_values_stand_in_edge_cases_only():
     assert edge.isnan().any()
     assert edge.isinf().any()
     assert draw(spec()).isfinite().all()
-    assert {math.copysign(1, one) for one in edges_of(torch.float32) if one == 0} == {1, -1}
-    denormal = min(abs(one) for one in edges_of(torch.float16) if one < 0)
+    assert {math.copysign(1, one) for one in edge_values(torch.float32) if one == 0} == {1, -1}
+    denormal = min(abs(one) for one in edge_values(torch.float16) if one < 0)
     assert denormal == 2.0**-24
 
 
@@ -113,7 +113,7 @@ def test_what_json_lacks_is_written_and_read(value):
 
 def test_a_typing_error_in_a_tensor_is_named():
     with pytest.raises(RequestError, match="did you mean layout"):
-        tensors_of({"args": [{"shape": [1], "dtype": "float32", "layuot": "gapped"}]})
+        get_tensors({"args": [{"shape": [1], "dtype": "float32", "layuot": "gapped"}]})
     with pytest.raises(RequestError, match="did you mean float32"):
         tensor_from_json({"shape": [1], "dtype": "flaot32"})
 
@@ -129,8 +129,8 @@ def test_an_unknown_operator_is_named():
 def test_a_type_among_the_arguments_widens_with_the_reference():
     args = {"args": [{"shape": [3], "dtype": "float16"}], "kwargs": {"dtype": {"torch": "float32"}}}
     model = make_operator("aten:mean.default", args)
-    assert model.module(*model.draw(1, 0))[0].dtype == torch.float32
-    assert model.double(model.draw(1, 0)[0].double())[0].dtype == torch.float64
+    assert model.module(*model.make_sample(1, 0))[0].dtype == torch.float32
+    assert model.float64_module(model.make_sample(1, 0)[0].double())[0].dtype == torch.float64
 
 
 def test_constants_are_no_inputs():
@@ -141,13 +141,13 @@ def test_constants_are_no_inputs():
         ]
     }
     model = make_operator("aten:linear.default", args)
-    assert len(model.draw(1, 0)) == 1
+    assert len(model.make_sample(1, 0)) == 1
     assert [name for name, _ in model.module.named_buffers()] == ["constant_1"]
 
 
 def test_a_shape_that_values_decide_is_exported_in_order_of_memory():
     model = make_operator("aten:nonzero.default", {"args": [{"shape": [2, 3], "dtype": "float32"}]})
-    program = torch.export.export(model.module, model.draw(1, 0))
-    (found,) = program.module()(*model.draw(1, 0))
+    program = torch.export.export(model.module, model.make_sample(1, 0))
+    (found,) = program.module()(*model.make_sample(1, 0))
     assert found.is_contiguous()
-    assert torch.equal(found, torch.nonzero(*model.draw(1, 0)))
+    assert torch.equal(found, torch.nonzero(*model.make_sample(1, 0)))

@@ -1,4 +1,4 @@
-from assay.engines.onnxruntime.profile import fallback_notes, runs_of
+from assay.engines.onnxruntime.profile import fallback_notes, runs_from_events
 from assay.engines.profile import Run, Span, report_from_runs
 
 
@@ -49,7 +49,7 @@ def test_a_trace_of_onnxruntime_is_cut_into_inferences():
         {**run, "ts": 30, "dur": 8},
         node("conv1", 31, 4),
     ]
-    first, second = runs_of(trace)
+    first, second = runs_from_events(trace)
     assert [span.name for span in first.operators] == ["Conv conv1", "Conv (Foo) conv2"]
     assert (first.duration_ns, second.operators[0].duration_ns) == (9000, 4000)
     assert fallback_notes(trace) == [

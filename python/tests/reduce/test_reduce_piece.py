@@ -17,7 +17,7 @@ NETWORKS = ("conform:diamond", "conform:conv_called_twice", "conform:tied_weight
 
 
 def make_piece(args):
-    return subgraph.make_piece(args, FAMILIES)
+    return subgraph.make_subgraph(args, FAMILIES)
 
 
 def names_of(ref: str) -> list[str]:
@@ -32,9 +32,9 @@ def piece(ref: str, nodes: list[str]) -> dict[str, Any]:
 def test_all_nodes_compute_what_the_network_does(ref: str) -> None:
     model = load(ref)
     whole = make_piece(piece(ref, names_of(ref)))
-    assert model.brought is not None
-    sample = model.brought.draw(7, 2)
-    assert all(map(torch.equal, whole.draw(7, 2), sample))
+    assert model.sampled is not None
+    sample = model.sampled.make_sample(7, 2)
+    assert all(map(torch.equal, whole.make_sample(7, 2), sample))
     with torch.no_grad():
         expected = torch.utils._pytree.tree_leaves(model.module(*sample))
         found = whole.module(*sample)
@@ -47,13 +47,13 @@ def test_two_halves_one_after_the_other_are_the_whole(ref: str) -> None:
     whole, whole_sample = make_piece(piece(ref, names)), None
     for cut in range(1, len(names)):
         first, second = make_piece(piece(ref, names[:cut])), make_piece(piece(ref, names[cut:]))
-        given = first.draw(3, 0)
+        given = first.make_sample(3, 0)
         with torch.no_grad():
             middle = first.module(*given)
-            result = second.module(*second.draw(3, 0))
-            whole_sample = whole.module(*whole.draw(3, 0))
+            result = second.module(*second.make_sample(3, 0))
+            whole_sample = whole.module(*whole.make_sample(3, 0))
         # What goes out of the first half is what the second is fed.
-        fed = [t for t in second.draw(3, 0) if t.dtype.is_floating_point]
+        fed = [t for t in second.make_sample(3, 0) if t.dtype.is_floating_point]
         assert all(any(torch.equal(t, m) for m in (*middle, *given)) for t in fed)
         assert torch.equal(result[-1], whole_sample[-1])
 
@@ -64,21 +64,21 @@ def test_any_subset_can_be_made() -> None:
         for nodes in itertools.combinations(names, count):
             made = make_piece(piece("conform:diamond", list(nodes)))
             with torch.no_grad():
-                outputs = made.module(*made.draw(0, 0))
+                outputs = made.module(*made.make_sample(0, 0))
             assert 1 <= len(outputs) <= count
 
 
 def test_samples_differ_by_number_and_by_seed() -> None:
     made = make_piece(piece("conform:conv_called_twice", ["conv2d_1"]))
-    assert not torch.equal(made.draw(1, 0)[0], made.draw(1, 1)[0])
-    assert not torch.equal(made.draw(1, 0)[0], made.draw(2, 0)[0])
-    assert torch.equal(made.draw(1, 0)[0], made.draw(1, 0)[0])
+    assert not torch.equal(made.make_sample(1, 0)[0], made.make_sample(1, 1)[0])
+    assert not torch.equal(made.make_sample(1, 0)[0], made.make_sample(2, 0)[0])
+    assert torch.equal(made.make_sample(1, 0)[0], made.make_sample(1, 0)[0])
 
 
 def test_a_shared_weight_stays_one() -> None:
     made = make_piece(piece("conform:conv_called_twice", ["conv2d", "conv2d_1"]))
     assert len(list(made.module.parameters())) == 2
-    assert len(made.draw(0, 0)) == 2
+    assert len(made.make_sample(0, 0)) == 2
 
 
 def test_a_single_node_is_the_call_that_it_stands_for() -> None:
@@ -105,5 +105,5 @@ def test_torchvision_networks_can_be_cut_too() -> None:
     made = make_piece({"model": model, "nodes": names[4:9]})
     with torch.no_grad():
         sample = generate_sample(InputSet("normal", 5), load(model).inputs, 0)
-        assert made.module(*made.draw(5, 0))
+        assert made.module(*made.make_sample(5, 0))
     assert sample[0].shape == (1, 3, 32, 32)

@@ -10,7 +10,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from assay.reduce.script import Finding, mark_of, write_script
+from assay.reduce.script import Finding, find_mark, write_script
 from assay.reduce.source import number_text
 from assay.toolchain.server.model_families import FAMILIES
 
@@ -162,17 +162,17 @@ def test_what_cannot_be_written_is_told(tmp_path: Path, recipe: str, check: str,
 
 
 def test_the_mark_of_an_error_is_what_does_not_change() -> None:
-    assert mark_of("method 'x' does not load: OperatorMissing (0x14): no kernel") == "0x14"
+    assert find_mark("method 'x' does not load: OperatorMissing (0x14): no kernel") == "0x14"
     text = "serialize failed: RuntimeError: 0 in strides is not supported for ExecuTorch."
-    assert mark_of(text) == "in strides is not supported for ExecuTorch."
+    assert find_mark(text) == "in strides is not supported for ExecuTorch."
     text = "lower failed: Exception: a pass failed (from IndexError: no index of a 0-dim tensor)"
-    assert mark_of(text) == "a pass failed"
+    assert find_mark(text) == "a pass failed"
     text = "sample 2: the sizes are out of range. Resize it"
-    assert mark_of(text) == "the sizes are out of range"
+    assert find_mark(text) == "the sizes are out of range"
     text = (
         "torch's exporter to ONNX failed at prims.var: a parameter 'x'. It takes INT or FLOAT here"
     )
-    assert mark_of(text) == "a parameter"
+    assert find_mark(text) == "a parameter"
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.float64])

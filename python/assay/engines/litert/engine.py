@@ -26,7 +26,7 @@ from assay.engines.loading import (
     refuse_libraries,
 )
 from assay.engines.packages import describe_package, import_package
-from assay.toolchain.file_formats.litert_plan import Plan, plan_of
+from assay.toolchain.file_formats.litert_plan import Plan, plan_from_interpreter
 
 NAME = "LiteRT"
 IDENTIFIER = b"TFL3"
@@ -90,7 +90,7 @@ class LiteRtSession(Session):
         with stages("interpreter"):
             self._interpreter = make_interpreter(litert, request.entry, options)
         details = self._interpreter.get_input_details()
-        inputs = [spec_of(one) for one in details]
+        inputs = [spec_from_detail(one) for one in details]
         shapes = parse_input_shapes(options.get("input_shapes", ""), [one.name for one in inputs])
         with stages("allocate_tensors"):
             for one, spec in zip(details, bind_shapes(inputs, shapes), strict=True):
@@ -101,14 +101,14 @@ class LiteRtSession(Session):
         outputs = self._interpreter.get_output_details()
         self._views = [self._interpreter.tensor(one["index"]) for one in outputs]
         self._shapes = [tuple(spec.shape) for spec in bind_shapes(inputs, shapes)]
-        plan = plan_of(self._interpreter)
+        plan = plan_from_interpreter(self._interpreter)
         has_xnnpack = options.get("xnnpack", True)
         self.report = LoadReport(
             inputs=bind_shapes(inputs, shapes),
-            outputs=[spec_of(one) for one in outputs],
+            outputs=[spec_from_detail(one) for one in outputs],
             stages=stages.ns,
             effective_options=dict(options),
-            backends=backends_of(plan),
+            backends=backends_from_plan(plan),
             notes=[plan.to_text()] if has_xnnpack else [],
         )
 
@@ -116,7 +116,7 @@ class LiteRtSession(Session):
         try:
             self._interpreter.allocate_tensors()
         except (RuntimeError, ValueError) as error:
-            raise failure_of(error, path) from error
+            raise readable_failure(error, path) from error
 
     def bind(self, inputs: Sequence[Array]) -> None:
         """Copies the inputs; a dimension that was open takes the size of what is given."""
@@ -140,7 +140,7 @@ class LiteRtSession(Session):
         self._interpreter.reset_all_variables()
 
 
-def backends_of(plan: Plan) -> list[str]:
+def backends_from_plan(plan: Plan) -> list[str]:
     """Who computes: XNNPACK what it took, LiteRT's own kernels the rest."""
     parties = (("XNNPACK", plan.taken), ("LiteRT", plan.left))
     return [name for name, operators in parties if operators]
@@ -161,10 +161,10 @@ def make_interpreter(litert: Any, path: Path, options: Any) -> Any:
             experimental_op_resolver_type=resolver,
         )
     except (RuntimeError, ValueError) as error:
-        raise failure_of(error, path) from error
+        raise readable_failure(error, path) from error
 
 
-def failure_of(error: Exception, path: Path) -> AssayError:
+def readable_failure(error: Exception, path: Path) -> AssayError:
     """What Assay says for an exception of the interpreter's."""
     text = " ".join(str(error).split())[:600]
     if any(mark in text.lower() for mark in _REFUSALS):
@@ -172,7 +172,7 @@ def failure_of(error: Exception, path: Path) -> AssayError:
     return AssayError(f"{path} cannot be read: {text}; make it again", code="corrupt")
 
 
-def spec_of(detail: Any) -> TensorSpec:
+def spec_from_detail(detail: Any) -> TensorSpec:
     """A tensor of the program; -1 where its signature leaves a dimension open."""
     dtype = detail["dtype"].__name__.rstrip("_")
     return TensorSpec(detail["name"], dtype, [int(size) for size in detail["shape_signature"]])

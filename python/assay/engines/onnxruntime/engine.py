@@ -249,7 +249,7 @@ def make_session(ort: Any, request: LoadRequest, profile_prefix: Path | None = N
     try:
         return ort.InferenceSession(str(request.entry), settings, _providers(ort, options))
     except Exception as error:
-        raise failure_of(error, request.entry) from error
+        raise readable_failure(error, request.entry) from error
 
 
 def _providers(ort: Any, options: Mapping[str, Any]) -> list[Any]:
@@ -332,7 +332,7 @@ def _spec(one: Any) -> TensorSpec:
     return TensorSpec(one.name, DTYPES[one.type], shape)
 
 
-def failure_of(error: Exception, path: Path) -> Exception:
+def readable_failure(error: Exception, path: Path) -> Exception:
     """What Assay says for an exception of ONNX Runtime's."""
     if isinstance(error, (AssayError, MemoryError)):
         return error

@@ -65,14 +65,14 @@ class ProfiledSession:
         """Ends the profile and reads it; the files are removed."""
         with self._folder:
             events = json.loads(Path(self._session.end_profiling()).read_text())
-        runs = runs_of(events)[self._warm_ups :]
+        runs = runs_from_events(events)[self._warm_ups :]
         placed = [place_run(run, start) for run, start in zip(runs, self._starts, strict=False)]
         notes = ["ONNX Runtime tells times in whole microseconds"]
         notes += fallback_notes(events)
         return report_from_runs(placed, "model_run", notes)
 
 
-def runs_of(events: Sequence[Mapping[str, Any]]) -> list[Run]:
+def runs_from_events(events: Sequence[Mapping[str, Any]]) -> list[Run]:
     """The inferences of a trace in order, each with the operators inside its time."""
     timed = [event for event in events if event.get("ph") == "X"]
     kernels = sorted(
@@ -83,20 +83,20 @@ def runs_of(events: Sequence[Mapping[str, Any]]) -> list[Run]:
         (e for e in timed if e.get("cat") == "Session" and e["name"] == "model_run"),
         key=lambda event: event["ts"],
     )
-    return [_run_of(run, kernels) for run in whole]
+    return [_run_from_event(run, kernels) for run in whole]
 
 
-def _run_of(run: Mapping[str, Any], kernels: Sequence[Mapping[str, Any]]) -> Run:
+def _run_from_event(run: Mapping[str, Any], kernels: Sequence[Mapping[str, Any]]) -> Run:
     end = run["ts"] + run["dur"]
     inside = [kernel for kernel in kernels if run["ts"] <= kernel["ts"] <= end]
     return Run(
         run["ts"] * _NS_PER_US,
         run["dur"] * _NS_PER_US,
-        [Span(name_of(k), k["ts"] * _NS_PER_US, k["dur"] * _NS_PER_US) for k in inside],
+        [Span(name_from_kernel(k), k["ts"] * _NS_PER_US, k["dur"] * _NS_PER_US) for k in inside],
     )
 
 
-def name_of(kernel: Mapping[str, Any]) -> str:
+def name_from_kernel(kernel: Mapping[str, Any]) -> str:
     """The operator with its node: "Conv conv1"; with its provider unless that is the CPU's."""
     details = kernel.get("args", {})
     node = _KERNEL.sub("", kernel["name"])

@@ -182,12 +182,12 @@ def read_exported(path: Path) -> Loaded:
         ) from error
     nodes = {node.name: node for node in exported.graph.nodes}
     signature = exported.graph_signature
-    inputs = [_spec_of(str(name), nodes) for name in signature.user_inputs]
-    outputs = [_spec_of(str(name), nodes) for name in signature.user_outputs]
+    inputs = [_spec_from_node(str(name), nodes) for name in signature.user_inputs]
+    outputs = [_spec_from_node(str(name), nodes) for name in signature.user_outputs]
     return exported.module(), inputs, outputs
 
 
-def _spec_of(name: str, nodes: Mapping[str, Any]) -> TensorSpec:
+def _spec_from_node(name: str, nodes: Mapping[str, Any]) -> TensorSpec:
     value = nodes[name].meta["val"]
     shape = [size if isinstance(size, int) else -1 for size in value.shape]
     return TensorSpec(name, str(value.dtype).removeprefix("torch."), shape)

@@ -23,7 +23,7 @@ class TorchProfile:
             start = time.monotonic_ns()
             made = call(*inputs)
             duration = time.monotonic_ns() - start
-        self._runs.append(Run(start, duration, spans_of(profile.events(), start)))
+        self._runs.append(Run(start, duration, spans_from_events(profile.events(), start)))
         return made
 
     def report(self) -> dict[str, Any]:
@@ -32,7 +32,7 @@ class TorchProfile:
         return report_from_runs(self._runs, "forward", notes)
 
 
-def spans_of(events: Sequence[Any], start_ns: int) -> list[Span]:
+def spans_from_events(events: Sequence[Any], start_ns: int) -> list[Span]:
     """The outermost operators, the first of them at `start_ns`."""
     outermost = sorted(
         (event for event in events if event.cpu_parent is None),

@@ -54,7 +54,7 @@ def read_bundle(path: Path) -> Bundle:
     try:
         root = _Table(tables.Table(data, 0)).follow(0)
         suites = {suite.text(0): suite.tables(1) for suite in root.tables(1)}
-        cases = [_case(one) for one in _cases_of(path, suites)]
+        cases = [_case(one) for one in _get_cases(path, suites)]
         program = root.bytes(2)
     except JobError:
         raise
@@ -126,7 +126,7 @@ class _Table:
         return int(self._table.Bytes[place]) if place else 0
 
 
-def _cases_of(path: Path, suites: Mapping[str, list[_Table]]) -> list[_Table]:
+def _get_cases(path: Path, suites: Mapping[str, list[_Table]]) -> list[_Table]:
     if not suites.get(METHOD):
         has = ", ".join(suites) or "none"
         raise RequestError(f"{path} has no test cases of the method {METHOD}; methods: {has}")

@@ -29,7 +29,7 @@ class Plan:
         return f"{text}; left: " + ", ".join(f"{n} {name}" for name, n in sorted(self.left.items()))
 
 
-def plan_of(interpreter: Any) -> Plan:
+def plan_from_interpreter(interpreter: Any) -> Plan:
     """The plan of the main graph; tensors are allocated, which is when delegates take nodes."""
     return read_plan(interpreter._get_ops_details())
 

@@ -30,14 +30,14 @@ def read_onnx(path: Path, *, wanted_by: str) -> Any:
     return model
 
 
-def text_of(model: Any) -> str:
+def text_from_model(model: Any) -> str:
     """The model as ONNX's own text."""
     onnx = import_package("onnx", wanted_by="printing an .onnx file")
     text: str = onnx.printer.to_text(model)
     return text
 
 
-def inputs_of(model: Any) -> list[BoundaryValue]:
+def get_inputs(model: Any) -> list[BoundaryValue]:
     """The inputs that a caller gives; initializers are none of them."""
     constants = _constants(model)
     users: dict[str, list[Any]] = {}
@@ -51,7 +51,7 @@ def inputs_of(model: Any) -> list[BoundaryValue]:
     ]
 
 
-def outputs_of(model: Any) -> list[BoundaryValue]:
+def get_outputs(model: Any) -> list[BoundaryValue]:
     """The outputs."""
     constants = _constants(model)
     makers = {name: node for node in model.graph.node for name in node.output}
@@ -75,7 +75,7 @@ def count_operators(model: Any) -> Counter[str]:
     )
 
 
-def opset_of(model: Any) -> int | None:
+def find_opset(model: Any) -> int | None:
     """The version of the standard operator set."""
     versions = [entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")]
     return int(versions[0]) if versions else None

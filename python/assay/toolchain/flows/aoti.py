@@ -15,7 +15,7 @@ from typing import Any
 
 from assay.toolchain.errors import MissingDependency, RequestError
 from assay.toolchain.flows import torch_export
-from assay.toolchain.flows.base import Flow, Made, Order
+from assay.toolchain.flows.base import Flow, LoweringJob, LoweringOutput
 from assay.toolchain.flows.program_manifest import Source, describe_source, describe_whole
 from assay.toolchain.formats import AOTI_ENDING
 from assay.toolchain.suggest import check_keys
@@ -66,20 +66,20 @@ def inductor_options(options: dict[str, Any]) -> dict[str, Any]:
     return {**chosen, "cpp.threads": threads}
 
 
-def _make(order: Order) -> Made:
-    if (missing := _find_missing(order.lowering)) is not None:
+def _make(job: LoweringJob) -> LoweringOutput:
+    if (missing := _find_missing(job.lowering)) is not None:
         raise MissingDependency(missing)
-    source = describe_source(order.exported, order.parts)
+    source = describe_source(job.exported, job.parts)
     with tempfile.TemporaryDirectory(prefix="assay-aoti-") as scratch:
-        path = (order.folder or Path(scratch)) / PROGRAM
-        with order.stages.stage("lower"):
-            compile_package(order.exported, order.lowering.options, path, signature_of(source))
-        files = [] if order.folder is None else [path]
+        path = (job.folder or Path(scratch)) / PROGRAM
+        with job.stages.stage("lower"):
+            compile_package(job.exported, job.lowering.options, path, signature_from_source(source))
+        files = [] if job.folder is None else [path]
         program = describe_whole(source, files, made=count_calls(path))
         return files, {**program, "compiled_for": compiled_for(path)}
 
 
-def signature_of(source: Source) -> str:
+def signature_from_source(source: Source) -> str:
     """Inputs and outputs as JSON, which a package does not tell by itself."""
     keys = ("name", "dtype", "shape")
     sides = {"inputs": source.inputs, "outputs": source.outputs}

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from assay.toolchain.stages import StageLog
     from assay.toolchain.types import Model, Quantized
 
-Made = tuple[list[Path], dict[str, Any]]
+LoweringOutput = tuple[list[Path], dict[str, Any]]
 """The files, the program first and none without a folder, and the manifest's program."""
 
 
 @dataclass(frozen=True)
-class Order:
+class LoweringJob:
     """One piece of work for a flow.
 
     `folder` None: nothing is written. `quantize_lowered` quantizes the lowered program. `parts` are
@@ -55,7 +55,7 @@ class Flow:
     name: str
     engine: str
     product: str
-    make: Callable[[Order], Made]
+    make: Callable[[LoweringJob], LoweringOutput]
     check: Callable[[Lowering], None]
     chooses_by: str | None = None
     must_choose: bool = False

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from assay.toolchain.errors import Unsupported
 from assay.toolchain.file_formats.litert_interpreter import make_interpreter
-from assay.toolchain.flows.base import Flow, Made, Order
+from assay.toolchain.flows.base import Flow, LoweringJob, LoweringOutput
 from assay.toolchain.flows.program_manifest import describe_source, describe_whole
 from assay.toolchain.packages import import_package
 from assay.toolchain.quantize import litert as litert_quantize
 from assay.toolchain.quantize.post_lowering import PostLoweringQuantization
-from assay.toolchain.separate_toolchains import own_toolchain_of
+from assay.toolchain.separate_toolchains import find_separate_toolchain
 from assay.toolchain.suggest import check_keys
 from assay.toolchain.types import BoundaryValue, Lowering
 
@@ -39,7 +39,7 @@ def lower(exported: "torch.export.ExportedProgram", lowering: Lowering) -> bytes
         MissingDependency: the converter is not installed.
         Unsupported: it has no form of an operator.
     """
-    way = own_toolchain_of(NAME)
+    way = find_separate_toolchain(NAME)
     converter = import_package("litert_torch", wanted_by=_WANTED_BY, way=way)
     arguments, _ = exported.example_inputs
     try:
@@ -64,25 +64,25 @@ def _is_refusal(text: str) -> bool:
     return any(mark in text.lower() for mark in _REFUSALS)
 
 
-def _make(order: Order) -> Made:
-    source = describe_source(order.exported, order.parts)
-    with order.stages.stage("lower"):
-        model = lower(order.exported, order.lowering)
-    if order.quantize_lowered is not None:
-        with order.stages.stage("quantize"):
-            model = order.quantize_lowered(model)
+def _make(job: LoweringJob) -> LoweringOutput:
+    source = describe_source(job.exported, job.parts)
+    with job.stages.stage("lower"):
+        model = lower(job.exported, job.lowering)
+    if job.quantize_lowered is not None:
+        with job.stages.stage("quantize"):
+            model = job.quantize_lowered(model)
     files: list[Path] = []
-    if order.folder is not None:
-        with order.stages.stage("serialize"):
-            files = [order.folder / PROGRAM]
+    if job.folder is not None:
+        with job.stages.stage("serialize"):
+            files = [job.folder / PROGRAM]
             files[0].write_bytes(model)
     interpreter = make_interpreter(model)
-    inputs, outputs = values_of(interpreter)
+    inputs, outputs = values_from_interpreter(interpreter)
     program = describe_whole(source, files, inputs=inputs, outputs=outputs)
     return files, {**program, **describe_delegation(interpreter)}
 
 
-def values_of(interpreter: Any) -> tuple[list[BoundaryValue], list[BoundaryValue]]:
+def values_from_interpreter(interpreter: Any) -> tuple[list[BoundaryValue], list[BoundaryValue]]:
     """Inputs and outputs."""
     inputs = [_value(detail) for detail in interpreter.get_input_details()]
     return inputs, [_value(detail) for detail in interpreter.get_output_details()]
@@ -99,9 +99,9 @@ def _value(detail: Mapping[str, Any]) -> BoundaryValue:
 
 def describe_delegation(interpreter: Any) -> dict[str, Any]:
     """Operators of the program, not of the exported one, that XNNPACK took and that it left."""
-    from assay.toolchain.file_formats.litert_plan import plan_of
+    from assay.toolchain.file_formats.litert_plan import plan_from_interpreter
 
-    plan = plan_of(interpreter)
+    plan = plan_from_interpreter(interpreter)
     delegates = [{"backend": "XNNPACK", "count": plan.delegates}] if plan.delegates else []
     return {
         "delegates": delegates,

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 from assay.toolchain.errors import JobError, RequestError, Unsupported
 from assay.toolchain.file_formats.onnx_model import (
     count_operators,
-    inputs_of,
+    find_opset,
+    get_inputs,
+    get_outputs,
     is_too_large,
-    opset_of,
-    outputs_of,
     walk_nodes,
 )
-from assay.toolchain.flows.base import Flow, Made, Order
+from assay.toolchain.flows.base import Flow, LoweringJob, LoweringOutput
 from assay.toolchain.flows.program_manifest import describe_source, describe_whole
 from assay.toolchain.packages import import_package
 from assay.toolchain.quantize import onnx as onnx_quantize
@@ -62,24 +62,24 @@ def lower(exported: "torch.export.ExportedProgram", lowering: Lowering) -> Any:
     try:
         program = torch.onnx.export(exported, dynamo=True, opset_version=asked, verbose=False)
     except torch.onnx.OnnxExporterError as error:
-        raise _failure_of_export(error) from error
+        raise _job_error_from_export(error) from error
     model = program.model_proto
-    if asked is not None and opset_of(model) != asked:
+    if asked is not None and find_opset(model) != asked:
         raise Unsupported(
-            f"torch's exporter cannot make opset {asked} of this program; opset {opset_of(model)} "
-            "is what it makes"
+            f"torch's exporter cannot make opset {asked} of this program; "
+            f"opset {find_opset(model)} is what it makes"
         )
     _forget_places(model)
     return model
 
 
-def _failure_of_export(error: BaseException) -> JobError:
+def _job_error_from_export(error: BaseException) -> JobError:
     """What caused it, and at which operator."""
     texts = list(_texts(error))
     refusal = next((text for text in texts if _REFUSAL in text), None)
     if refusal is not None:
         return Unsupported(f"ONNX has no form of this program: {refusal}")
-    operators = [found[1] for found in map(_OPERATOR.search, texts) if found]
+    operators = [match[1] for match in map(_OPERATOR.search, texts) if match]
     where = f" at {operators[0]}" if operators else ""
     text = f"torch's exporter to ONNX failed{where}: {texts[-1]}"
     return JobError(text, reason_code="lower_failed")
@@ -116,22 +116,22 @@ def serialize(model: Any, folder: Path) -> list[Path]:
     return [path, data] if is_split else [path]
 
 
-def _make(order: Order) -> Made:
-    source = describe_source(order.exported, order.parts)
-    with order.stages.stage("lower"):
-        model = lower(order.exported, order.lowering)
-    if order.quantize_lowered is not None:
-        with order.stages.stage("quantize"):
-            model = order.quantize_lowered(model)
+def _make(job: LoweringJob) -> LoweringOutput:
+    source = describe_source(job.exported, job.parts)
+    with job.stages.stage("lower"):
+        model = lower(job.exported, job.lowering)
+    if job.quantize_lowered is not None:
+        with job.stages.stage("quantize"):
+            model = job.quantize_lowered(model)
     described: dict[str, Any] = {
         "made": count_operators(model),
-        "inputs": inputs_of(model),
-        "outputs": outputs_of(model),
+        "inputs": get_inputs(model),
+        "outputs": get_outputs(model),
     }
     files: list[Path] = []
-    if order.folder is not None:
-        with order.stages.stage("serialize"):
-            files = serialize(model, order.folder)
+    if job.folder is not None:
+        with job.stages.stage("serialize"):
+            files = serialize(model, job.folder)
     return files, describe_whole(source, files, **described)
 
 

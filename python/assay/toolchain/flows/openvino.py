@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.toolchain.errors import RequestError, Unsupported, telling_lines
-from assay.toolchain.flows.base import Flow, Made, Order
+from assay.toolchain.errors import RequestError, Unsupported, significant_lines
+from assay.toolchain.flows.base import Flow, LoweringJob, LoweringOutput
 from assay.toolchain.flows.program_manifest import describe_source, describe_whole
 from assay.toolchain.packages import import_package
 from assay.toolchain.suggest import check_keys
@@ -50,7 +50,7 @@ def convert(exported: "torch.export.ExportedProgram") -> Any:
     try:  # Without shapes the conversion leaves every size open.
         return openvino.convert_model(exported, input=shapes)
     except openvino.frontend.OpConversionFailure as error:
-        text = " ".join(telling_lines(error)[:3])
+        text = " ".join(significant_lines(error)[:3])
         raise Unsupported(f"OpenVINO cannot convert this program: {text}") from error
 
 
@@ -87,20 +87,20 @@ def serialize(model: Any, options: Mapping[str, Any], folder: Path) -> list[Path
     return [path, folder / WEIGHTS]
 
 
-def _make(order: Order) -> Made:
-    source = describe_source(order.exported, order.parts)
-    with order.stages.stage("lower"):
-        model = convert(order.exported)
+def _make(job: LoweringJob) -> LoweringOutput:
+    source = describe_source(job.exported, job.parts)
+    with job.stages.stage("lower"):
+        model = convert(job.exported)
     files: list[Path] = []
-    if order.folder is not None:
-        with order.stages.stage("serialize"):
-            files = serialize(model, order.lowering.options, order.folder)
+    if job.folder is not None:
+        with job.stages.stage("serialize"):
+            files = serialize(model, job.lowering.options, job.folder)
     return files, describe_whole(
         source,
         files,
         made=count_made(model),
-        inputs=_named(values_of(model.inputs), source.inputs),
-        outputs=_named(values_of(model.outputs), source.outputs),
+        inputs=_named(values_from_ports(model.inputs), source.inputs),
+        outputs=_named(values_from_ports(model.outputs), source.outputs),
     )
 
 
@@ -110,7 +110,7 @@ def count_made(model: Any) -> Counter[str]:
     return Counter({name: count for name, count in made.items() if name not in _NOT_OPERATORS})
 
 
-def values_of(ports: Sequence[Any]) -> list[BoundaryValue]:
+def values_from_ports(ports: Sequence[Any]) -> list[BoundaryValue]:
     """The inputs or outputs of an openvino.Model, with the names that the IR has for them."""
     return [
         {

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.toolchain.flows.base import Flow, Made, Order
+from assay.toolchain.flows.base import Flow, LoweringJob, LoweringOutput
 from assay.toolchain.flows.program_manifest import describe_source, describe_whole
 from assay.toolchain.formats import TORCH_EXPORT_ENDING
 from assay.toolchain.suggest import check_keys
@@ -31,16 +31,16 @@ def export(
     return export_lean(model, quantized)
 
 
-def _make(order: Order) -> Made:
+def _make(job: LoweringJob) -> LoweringOutput:
     import torch
 
-    source = describe_source(order.exported, order.parts)
+    source = describe_source(job.exported, job.parts)
     files: list[Path] = []
-    if order.folder is not None:
-        with order.stages.stage("serialize"):
-            files = [order.folder / PROGRAM]
-            _forget_origins(order.exported)
-            torch.export.save(order.exported, files[0])
+    if job.folder is not None:
+        with job.stages.stage("serialize"):
+            files = [job.folder / PROGRAM]
+            _forget_origins(job.exported)
+            torch.export.save(job.exported, files[0])
     return files, describe_whole(source, files)
 
 

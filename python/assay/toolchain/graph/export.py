@@ -9,7 +9,7 @@ from assay.toolchain.types import Model, Quantized
 
 def export_module(model: Model, quantized: Quantized) -> ExportedProgram:
     """Exports the module with the shapes of its example and the dimensions that it leaves open."""
-    shapes = dynamic_shapes(quantized.module, model.brought)
+    shapes = dynamic_shapes(quantized.module, model.sampled)
     with torch.no_grad():
         return torch.export.export(quantized.module, quantized.example, dynamic_shapes=shapes)
 

@@ -59,35 +59,35 @@ class Layer:
 
 
 @dataclass(frozen=True)
-class Marked:
+class ExposedLayers:
     """A graph that gives out its layers behind its own outputs."""
 
     quantized: Quantized
     layers: tuple[Layer, ...]
 
 
-def mark(model: Model, quantized: Quantized) -> Marked:
+def expose_layers(model: Model, quantized: Quantized) -> ExposedLayers:
     """The quantized module, or the float one, with its layers as further outputs.
 
     Raises:
         Unsupported: it has none.
     """
-    graph = graph_of(model, quantized)
+    graph = get_graph(model, quantized)
     values = find_values(graph)
     if not values:
         raise Unsupported("no layer of this network can be given out")
     layers = describe(graph, values)
     marked = replace(quantized, module=with_outputs(graph, list(values.values())))
-    return Marked(marked, tuple(layers))
+    return ExposedLayers(marked, tuple(layers))
 
 
-def mark_float(model: Model, layers: tuple[Layer, ...]) -> torch.nn.Module:
+def expose_float_layers(model: Model, layers: tuple[Layer, ...]) -> torch.nn.Module:
     """The float module with the same layers as further outputs.
 
     Raises:
         Unsupported: a layer of the quantized graph is not in the float one by its name.
     """
-    graph = graph_of(model, Quantized(model.module, model.inputs, model.example))
+    graph = get_graph(model, Quantized(model.module, model.inputs, model.example))
     nodes = {node.name: node for node in graph.graph.nodes}
     missing = [layer.name for layer in layers if layer.name not in nodes]
     if missing:
@@ -95,7 +95,7 @@ def mark_float(model: Model, layers: tuple[Layer, ...]) -> torch.nn.Module:
     return with_outputs(graph, [after_normalization(nodes[layer.name]) for layer in layers])
 
 
-def graph_of(model: Model, quantized: Quantized) -> torch.fx.GraphModule:
+def get_graph(model: Model, quantized: Quantized) -> torch.fx.GraphModule:
     """The quantized graph, or the float network's."""
     if isinstance(quantized.module, torch.fx.GraphModule):
         return quantized.module
@@ -163,11 +163,14 @@ def describe(graph: torch.fx.GraphModule, values: Mapping[str, torch.fx.Node]) -
     for node in graph.graph.nodes:
         if node.name in values:
             yield Layer(
-                node.name, str(node.target), module_of(node), tuple(sorted(_sources(node, values)))
+                node.name,
+                str(node.target),
+                module_name_from_node(node),
+                tuple(sorted(_sources(node, values))),
             )
 
 
-def module_of(node: torch.fx.Node) -> str:
+def module_name_from_node(node: torch.fx.Node) -> str:
     """The module that the operator was written in: "features.3.conv.0"."""
     stack = node.meta.get("nn_module_stack") or {}
     path = str(list(stack.values())[-1][0]) if stack else ""
@@ -192,10 +195,10 @@ def _sources(node: torch.fx.Node, values: Mapping[str, torch.fx.Node]) -> set[st
 
 def with_outputs(graph: torch.fx.GraphModule, nodes: list[torch.fx.Node]) -> torch.nn.Module:
     """A module that returns a flat tuple: what `graph` returns, then the values of `nodes`."""
-    return _MarkedModule(graph, tuple(node.name for node in nodes))
+    return _ExposedModule(graph, tuple(node.name for node in nodes))
 
 
-class _MarkedModule(torch.nn.Module):  # type: ignore[misc]
+class _ExposedModule(torch.nn.Module):  # type: ignore[misc]
     """Holds the graph's parameters, so that they are exported as such."""
 
     def __init__(self, graph: torch.fx.GraphModule, names: tuple[str, ...]) -> None:
@@ -206,11 +209,13 @@ class _MarkedModule(torch.nn.Module):  # type: ignore[misc]
     def forward(self, *inputs: torch.Tensor) -> tuple[Any, ...]:
         """The graph's outputs and the values of the named nodes, flat."""
         kept = dict.fromkeys(self._names)
-        leaves = torch.utils._pytree.tree_leaves(_Marker(self.graph_module, kept).run(*inputs))
+        leaves = torch.utils._pytree.tree_leaves(
+            _LayerRecorder(self.graph_module, kept).run(*inputs)
+        )
         return (*leaves, *kept.values())
 
 
-class _Marker(torch.fx.Interpreter):  # type: ignore[misc]
+class _LayerRecorder(torch.fx.Interpreter):  # type: ignore[misc]
     """Runs a graph once and puts some of its values into `kept`, by the names that stand there."""
 
     def __init__(self, graph: torch.fx.GraphModule, kept: dict[str, Any]) -> None:

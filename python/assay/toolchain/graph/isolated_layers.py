@@ -16,9 +16,9 @@ from assay.toolchain.errors import RequestError, Unsupported
 from assay.toolchain.graph.intermediate_outputs import (
     Layer,
     after_normalization,
+    expose_layers,
     find_values,
-    graph_of,
-    mark,
+    get_graph,
 )
 from assay.toolchain.models.inputs import cast_spec
 from assay.toolchain.suggest import unknown_name
@@ -49,7 +49,7 @@ Source = int | str
 
 
 @dataclass(frozen=True)
-class Pieces:
+class IsolatedLayers:
     """`quantized` computes `layers`, in this order, from `sources`."""
 
     quantized: Quantized
@@ -92,36 +92,36 @@ def run(function: Any, sample: Sample) -> list[torch.Tensor]:
         return list(torch.utils._pytree.tree_leaves(function(*sample)))
 
 
-def take_apart(model: Model, quantized: Quantized, wanted: Sequence[str]) -> Pieces:
+def isolate_layers(model: Model, quantized: Quantized, wanted: Sequence[str]) -> IsolatedLayers:
     """The pieces of the quantized network, or of the float one, of the layers `wanted`.
 
     Raises:
         RequestError: there is no layer of that name.
         Unsupported: the network has no layers.
     """
-    marked = mark(model, quantized)
+    marked = expose_layers(model, quantized)
     layers = _choose(marked.layers, wanted)
-    original = graph_of(model, quantized)
+    original = get_graph(model, quantized)
     graph = out_of_place(original)
-    points = _points_of(graph, find_values(original))
-    sources = tuple(_sources_of(graph, points, [layer.name for layer in layers]))
+    points = _points_from_values(graph, find_values(original))
+    sources = tuple(_find_sources(graph, points, [layer.name for layer in layers]))
     whole = marked.quantized.module
     names = tuple(layer.name for layer in marked.layers)
     module = cut(graph, points, [layer.name for layer in layers], sources)
-    pieces = Pieces(quantized, layers, sources, whole, names)
+    pieces = IsolatedLayers(quantized, layers, sources, whole, names)
     example = pieces.feed(quantized.example, run(whole, quantized.example))
     specs = tuple(_spec_of(tensor) for tensor in example)
     apart = replace(quantized, module=module, inputs=specs, example=example)
     return replace(pieces, quantized=_with_fed_calibration(quantized, apart, pieces))
 
 
-def float_pieces(model: Model, pieces: Pieces) -> Quantized:
+def isolate_float_layers(model: Model, pieces: IsolatedLayers) -> Quantized:
     """The same pieces of the float network: they take the same inputs, as float32.
 
     Raises:
         Unsupported: a layer of the quantized graph is not in the float one by its name.
     """
-    graph = out_of_place(graph_of(model, Quantized(model.module, model.inputs, model.example)))
+    graph = out_of_place(get_graph(model, Quantized(model.module, model.inputs, model.example)))
     nodes = {node.name: node for node in graph.graph.nodes}
     names = [layer.name for layer in pieces.layers]
     used = {*names, *(source for source in pieces.sources if isinstance(source, str))}
@@ -145,14 +145,14 @@ def _choose(layers: Sequence[Layer], wanted: Sequence[str]) -> tuple[Layer, ...]
     return tuple(layer for layer in layers if ALL in wanted or layer.name in wanted)
 
 
-def _points_of(
+def _points_from_values(
     graph: torch.fx.GraphModule, values: Mapping[str, torch.fx.Node]
 ) -> dict[str, Point]:
     nodes = {node.name: node for node in graph.graph.nodes}
     return {name: Point(nodes[name], nodes[value.name]) for name, value in values.items()}
 
 
-def _sources_of(
+def _find_sources(
     graph: torch.fx.GraphModule, points: Mapping[str, Point], wanted: Sequence[str]
 ) -> Iterator[Source]:
     """What the pieces of `wanted` are computed from, in the order of the graph."""
@@ -242,7 +242,9 @@ def _spec_of(tensor: torch.Tensor) -> InputSpec:
     return InputSpec(tuple(tensor.shape), str(tensor.dtype).removeprefix("torch."))
 
 
-def _with_fed_calibration(quantized: Quantized, apart: Quantized, pieces: Pieces) -> Quantized:
+def _with_fed_calibration(
+    quantized: Quantized, apart: Quantized, pieces: IsolatedLayers
+) -> Quantized:
     """Lets a quantization of the lowered program calibrate on the inputs of the pieces."""
     quantize_lowered = quantized.quantize_lowered
     if quantize_lowered is None:

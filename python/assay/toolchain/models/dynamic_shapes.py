@@ -6,18 +6,18 @@ from typing import Any
 import torch
 from torch.export import Dim
 
-from assay.toolchain.sampled_model import Brought
+from assay.toolchain.sampled_model import SampledModel
 
 
-def dynamic_shapes(module: torch.nn.Module, brought: Brought | None) -> Any:
+def dynamic_shapes(module: torch.nn.Module, sampled: SampledModel | None) -> Any:
     """What torch.export takes for the dimensions that a model leaves open; None: there are none."""
-    if brought is None or not any(brought.dynamic):
+    if sampled is None or not any(sampled.dynamic):
         return None
     names: dict[str, Any] = {}
-    for one in (one for places in brought.dynamic for one in places.values()):
+    for one in (one for places in sampled.dynamic for one in places.values()):
         names.setdefault(one.name, Dim(one.name, min=one.least, max=one.most))
     shapes = tuple(
-        {place: names[one.name] for place, one in places.items()} for places in brought.dynamic
+        {place: names[one.name] for place, one in places.items()} for places in sampled.dynamic
     )
     kinds = [one.kind for one in inspect.signature(module.forward).parameters.values()]
     return (shapes,) if inspect.Parameter.VAR_POSITIONAL in kinds else shapes

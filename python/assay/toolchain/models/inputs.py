@@ -17,14 +17,14 @@ from assay.toolchain.dtypes import DTYPES as DTYPES
 from assay.toolchain.dtypes import dtype_name
 from assay.toolchain.errors import RequestError, reading
 from assay.toolchain.models.plugins import import_object
-from assay.toolchain.models.sample_files import Port, arrange, read_expected, read_stimulus
+from assay.toolchain.models.sample_files import Port, arrange, read_expected, read_sample_file
 from assay.toolchain.models.sample_folders import Named
-from assay.toolchain.sampled_model import OWN, Brought
+from assay.toolchain.sampled_model import FROM_MODEL, SampledModel
 from assay.toolchain.suggest import check_keys, unknown_name
 from assay.toolchain.tensors import Sample
 from assay.toolchain.types import InputSet, InputSpec
 
-GENERATORS = ("normal", "uniform", "zeros", "ones", OWN)
+GENERATORS = ("normal", "uniform", "zeros", "ones", FROM_MODEL)
 
 
 @reading("an input")
@@ -79,25 +79,25 @@ def refuse_shared(evaluation: InputSet, calibration: InputSet | None) -> None:
         raise RequestError("evaluation and calibration inputs are the same; give another seed")
 
 
-def samples_of(
+def make_samples(
     inputs: InputSet,
     specs: Sequence[InputSpec],
-    brought: Brought | None = None,
+    sampled: SampledModel | None = None,
     own: Sample | None = None,
 ) -> list[Sample]:
     """All samples of the set, each a tuple with one tensor for each spec."""
-    return labelled_samples_of(inputs, specs, brought, own)[0]
+    return make_labelled_samples(inputs, specs, sampled, own)[0]
 
 
-def labelled_samples_of(
+def make_labelled_samples(
     inputs: InputSet,
     specs: Sequence[InputSpec],
-    brought: Brought | None = None,
+    sampled: SampledModel | None = None,
     own: Sample | None = None,
 ) -> tuple[list[Sample], list[torch.Tensor] | None]:
     """All samples of the set, and the labels of each, int64 of one dimension.
 
-    Labels are None for a set that has none. `brought` has the samples of the generator "own"; of a
+    Labels are None for a set that has none. `sampled` has the samples of the generator "own"; of a
     factory that returns inputs, `own`, these are the first sample of an evaluation, and the others
     are drawn in their shapes, types and ranges.
 
@@ -105,25 +105,29 @@ def labelled_samples_of(
         RequestError: the samples do not fit the specs, or some have labels and some have not; own
             samples of a model that brings none.
     """
-    if inputs.generator == OWN:
-        if brought is None:
-            return _own_samples(inputs, specs, own), None
+    if inputs.generator == FROM_MODEL:
+        if sampled is None:
+            return _factory_samples(inputs, specs, own), None
         if inputs.role == "calibration":
-            return [brought.draw(inputs.seed, sample) for sample in range(inputs.count)], None
-        return brought.samples(inputs.seed, inputs.count), None
+            return [
+                sampled.make_sample(inputs.seed, sample) for sample in range(inputs.count)
+            ], None
+        return sampled.samples(inputs.seed, inputs.count), None
     if inputs.file is None:
         return [generate_sample(inputs, specs, sample) for sample in range(inputs.count)], None
     if ".py:" in inputs.file:
         return _call(inputs.file, specs)
     path = Path(inputs.file)
-    return arrange(path, read_stimulus(path).inputs, _ports_of(specs), "input"), None
+    return arrange(path, read_sample_file(path).inputs, _ports_from_specs(specs), "input"), None
 
 
 class NoExpectedOutputs(RequestError):
     """Inputs that come without the outputs that are expected of them."""
 
 
-def _own_samples(inputs: InputSet, specs: Sequence[InputSpec], own: Sample | None) -> list[Sample]:
+def _factory_samples(
+    inputs: InputSet, specs: Sequence[InputSpec], own: Sample | None
+) -> list[Sample]:
     """Samples of a factory that returns one; what calibrates is drawn, all of it."""
     if own is None:
         raise RequestError(
@@ -137,7 +141,9 @@ def _own_samples(inputs: InputSet, specs: Sequence[InputSpec], own: Sample | Non
     return drawn if inputs.role == "calibration" else [own, *drawn[1:]]
 
 
-def expected_of(inputs: InputSet, ports: Sequence[Port] | None, count: int) -> list[Sample]:
+def read_expected_outputs(
+    inputs: InputSet, ports: Sequence[Port] | None, count: int
+) -> list[Sample]:
     """The outputs that are expected of the set's samples, in order.
 
     `ports`: what the model says of its outputs; None: nothing, so they stand as in the file.
@@ -163,10 +169,10 @@ def expected_of(inputs: InputSet, ports: Sequence[Port] | None, count: int) -> l
 
 
 def _expected_samples(path: Path, is_apart: bool) -> list[Named]:
-    return read_expected(path) if is_apart else read_stimulus(path).outputs
+    return read_expected(path) if is_apart else read_sample_file(path).outputs
 
 
-def _ports_of(specs: Sequence[InputSpec]) -> list[Port]:
+def _ports_from_specs(specs: Sequence[InputSpec]) -> list[Port]:
     return [Port(spec.name, spec.dtype, spec.shape) for spec in specs]
 
 
@@ -181,7 +187,7 @@ def generate_sample(inputs: InputSet, specs: Sequence[InputSpec], sample: int) -
     )
 
 
-def spec_of(tensor: torch.Tensor) -> InputSpec:
+def spec_from_tensor(tensor: torch.Tensor) -> InputSpec:
     """The spec of an example input: integers are drawn from the range that it has."""
     dtype = dtype_name(tensor.dtype)
     if tensor.dtype.is_floating_point or tensor.dtype == torch.bool or not tensor.numel():
@@ -233,11 +239,11 @@ def _call(
     if not samples:
         raise RequestError(f"{reference} yields no sample")
     named = [Named(tuple(("", tensor) for tensor in sample)) for sample in samples]
-    arrange(Path(reference), named, _ports_of(specs), "input")
-    return samples, _tensors_of_labels(reference, labels)
+    arrange(Path(reference), named, _ports_from_specs(specs), "input")
+    return samples, _tensors_from_labels(reference, labels)
 
 
-def _tensors_of_labels(reference: str, labels: Sequence[Any]) -> list[torch.Tensor] | None:
+def _tensors_from_labels(reference: str, labels: Sequence[Any]) -> list[torch.Tensor] | None:
     if all(label is None for label in labels):
         return None
     if any(label is None for label in labels):

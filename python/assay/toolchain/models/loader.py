@@ -27,9 +27,9 @@ from assay.toolchain.errors import (
 from assay.toolchain.file_formats.pt2 import load_exported
 from assay.toolchain.formats import AOTI_ENDING
 from assay.toolchain.models import weight_init
-from assay.toolchain.models.inputs import generate_sample, input_spec_from_json, spec_of
+from assay.toolchain.models.inputs import generate_sample, input_spec_from_json, spec_from_tensor
 from assay.toolchain.models.plugins import import_file, load_plugins
-from assay.toolchain.sampled_model import Brought
+from assay.toolchain.sampled_model import SampledModel
 from assay.toolchain.suggest import check_keys, unknown_name
 from assay.toolchain.tensors import Sample
 from assay.toolchain.types import TORCHVISION, InputSet, InputSpec, Model, ModelSpec
@@ -76,9 +76,9 @@ def load_model(spec: ModelSpec, families: Families = NO_FAMILIES) -> Model:
     torch.manual_seed(spec.seed)
     made = _make(spec, families)
     exported = made if isinstance(made, torch.export.ExportedProgram) else None
-    brought = made if isinstance(made, Brought) else None
+    sampled = made if isinstance(made, SampledModel) else None
     module, example = _module_and_example(made)
-    if brought is not None and spec.inputs is not None:
+    if sampled is not None and spec.inputs is not None:
         raise RequestError(f'{spec.ref} brings its own inputs; leave the model\'s "inputs" out')
     inputs = _input_specs(spec, example)
     own = example
@@ -87,11 +87,11 @@ def load_model(spec: ModelSpec, families: Families = NO_FAMILIES) -> Model:
     if exported is None:
         module.eval()
     with _blaming_given_inputs(spec, module, own):
-        health = _health(spec, module, inputs, brought)
+        health = _health(spec, module, inputs, sampled)
     own = own if spec.inputs is None else None
     count = sum(parameter.numel() for parameter in module.parameters())
     digest = weights_sha256(module)
-    return Model(spec, module, inputs, example, health, digest, count, exported, brought, own)
+    return Model(spec, module, inputs, example, health, digest, count, exported, sampled, own)
 
 
 @contextmanager
@@ -109,10 +109,12 @@ def _blaming_given_inputs(
         if spec.inputs is None or not is_wrong_use(error) or not _runs_on(module, own):
             raise
         names = _input_names(module, len(spec.inputs))
-        given = _text_of_inputs(names, spec.inputs)
+        given = _text_from_inputs(names, spec.inputs)
         text = f"{spec.ref} does not run with the inputs that are given, {given}"
         if own is not None:
-            text += f"; its own are {_text_of_inputs(names, [spec_of(one) for one in own])}"
+            text += (
+                f"; its own are {_text_from_inputs(names, [spec_from_tensor(one) for one in own])}"
+            )
         raise RequestError(f"{text}: {readable_error(error)}") from error
 
 
@@ -135,7 +137,7 @@ def _input_names(module: torch.nn.Module, count: int) -> list[str]:
     return [*names, *map(str, range(len(names), count))]
 
 
-def _text_of_inputs(names: Sequence[str], specs: Sequence[InputSpec]) -> str:
+def _text_from_inputs(names: Sequence[str], specs: Sequence[InputSpec]) -> str:
     return ", ".join(
         f"{name} {'x'.join(map(str, spec.shape)) or 'scalar'} {spec.dtype}"
         for name, spec in zip(names, specs, strict=False)
@@ -146,14 +148,16 @@ def _health(
     spec: ModelSpec,
     module: torch.nn.Module,
     inputs: tuple[InputSpec, ...],
-    brought: Brought | None,
+    sampled: SampledModel | None,
 ) -> dict[str, Any]:
     """Heals where that is asked, and measures: on the model's own samples where it has them."""
-    if brought is not None:
-        samples = [brought.draw(spec.seed, index) for index in range(2)]
-        return {"asked": False, "steps": [], **weight_init.measure_on(module, samples)}
-    steps = weight_init.heal(module, inputs, seed=spec.seed) if spec.should_heal() else []
-    health = weight_init.measure(module, inputs, seed=spec.seed)
+    if sampled is not None:
+        samples = [sampled.make_sample(spec.seed, index) for index in range(2)]
+        return {"asked": False, "steps": [], **weight_init.measure_samples(module, samples)}
+    steps = (
+        weight_init.initialize_weights(module, inputs, seed=spec.seed) if spec.should_heal() else []
+    )
+    health = weight_init.measure_outputs(module, inputs, seed=spec.seed)
     return {"asked": spec.should_heal(), "steps": steps, **health}
 
 
@@ -259,8 +263,8 @@ def _module_and_example(made: Any) -> tuple[torch.nn.Module, Sample | None]:
     if isinstance(made, torch.export.ExportedProgram):
         args = made.example_inputs[0] if made.example_inputs else None
         return made.module(), None if args is None else tuple(args)
-    if isinstance(made, Brought):
-        return made.module, made.draw(0, 0)
+    if isinstance(made, SampledModel):
+        return made.module, made.make_sample(0, 0)
     if isinstance(made, tuple) and len(made) == 2:
         return made[0], tuple(made[1])
     if not isinstance(made, torch.nn.Module):
@@ -273,7 +277,7 @@ def _input_specs(spec: ModelSpec, example: Sample | None) -> tuple[InputSpec, ..
     if spec.inputs is not None:
         return spec.inputs
     if example is not None:
-        return tuple(spec_of(tensor) for tensor in example)
+        return tuple(spec_from_tensor(tensor) for tensor in example)
     listed = listed_models().get(spec.ref)
     if listed is not None:
         return tuple(input_spec_from_json(entry) for entry in listed["inputs"])

@@ -1,7 +1,8 @@
 """Inputs and expected outputs from files: one reader for each format, found by name or content.
 
-A format is a row of FORMATS. What it reads is a Stimulus, which `arrange` then holds against what
-the model takes. docs/reference/specs.md describes the formats to users.
+A format is a row of FORMATS. Its reader returns FileSamples; `arrange` checks them against the
+model's inputs or outputs and brings them into their order. docs/reference/specs.md describes
+the formats.
 """
 
 import re
@@ -41,7 +42,7 @@ class Port:
 
 
 @dataclass(frozen=True)
-class Stimulus:
+class FileSamples:
     """Samples of a file: inputs, and the outputs that it expects, if it does."""
 
     inputs: list[Named] = field(default_factory=list)
@@ -54,10 +55,10 @@ class Format:
 
     name: str
     fits: Callable[[Path], bool]
-    read: Callable[[Path], Stimulus]
+    read: Callable[[Path], FileSamples]
 
 
-def read_stimulus(path: Path) -> Stimulus:
+def read_sample_file(path: Path) -> FileSamples:
     """All samples that a file or folder holds.
 
     Raises:
@@ -74,7 +75,7 @@ def read_stimulus(path: Path) -> Stimulus:
 
 def read_expected(path: Path) -> list[Named]:
     """The outputs that a file of its own expects: its outputs, or all it has."""
-    stimulus = read_stimulus(path)
+    stimulus = read_sample_file(path)
     return stimulus.outputs or stimulus.inputs
 
 
@@ -147,7 +148,7 @@ def _check(place: str, tensor: torch.Tensor, port: Port, what: str) -> None:
     )
 
 
-def _read_npz(path: Path) -> Stimulus:
+def _read_npz(path: Path) -> FileSamples:
     check_archive(path)
     try:
         with np.load(path, allow_pickle=False) as arrays:
@@ -156,10 +157,10 @@ def _read_npz(path: Path) -> Stimulus:
         raise RequestError(f"{path} is no .npz of plain arrays: {error}") from error
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise corrupt_inputs(path, f"{error}; write it anew with numpy.savez") from error
-    return Stimulus(_samples_of(path, tensors))
+    return FileSamples(_samples_from_tensors(path, tensors))
 
 
-def _read_safetensors(path: Path) -> Stimulus:
+def _read_safetensors(path: Path) -> FileSamples:
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
@@ -167,10 +168,10 @@ def _read_safetensors(path: Path) -> Stimulus:
         tensors = load_file(path)
     except SafetensorError as error:
         raise RequestError(f"{path} is no safetensors file: {error}") from error
-    return Stimulus(_samples_of(path, tensors))
+    return FileSamples(_samples_from_tensors(path, tensors))
 
 
-def _samples_of(path: Path, tensors: Mapping[str, torch.Tensor]) -> list[Named]:
+def _samples_from_tensors(path: Path, tensors: Mapping[str, torch.Tensor]) -> list[Named]:
     """Samples of tensors named "<sample>.<index>", "<sample>.<name>", or "<name>": one sample."""
     if not tensors:
         raise RequestError(f"{path} holds no tensors")
@@ -199,9 +200,9 @@ def _named(path: Path, number: int, tensors: Mapping[str, torch.Tensor]) -> Name
     return Named(tuple(("", tensors[str(index)]) for index in range(len(tensors))))
 
 
-def _read_bundle(path: Path) -> Stimulus:
+def _read_bundle(path: Path) -> FileSamples:
     bundle = read_bundle(path)
-    return Stimulus(
+    return FileSamples(
         [Named(_unnamed(one.inputs)) for one in bundle.cases],
         [Named(_unnamed(one.outputs)) for one in bundle.cases],
     )
@@ -211,12 +212,12 @@ def _unnamed(tensors: Sequence[torch.Tensor]) -> tuple[tuple[str, torch.Tensor],
     return tuple(("", tensor) for tensor in tensors)
 
 
-def _read_onnx_sets(path: Path) -> Stimulus:
-    return Stimulus(*read_onnx_sets(path))
+def _read_onnx_sets(path: Path) -> FileSamples:
+    return FileSamples(*read_onnx_sets(path))
 
 
-def _read_raw(path: Path) -> Stimulus:
-    return Stimulus(*read_raw(path))
+def _read_raw(path: Path) -> FileSamples:
+    return FileSamples(*read_raw(path))
 
 
 def _ends(ending: str) -> Callable[[Path], bool]:

@@ -49,7 +49,7 @@ def describe(tensor: torch.Tensor) -> str:
 
 def read_onnx_sets(path: Path) -> tuple[list[Named], list[Named]]:
     """Inputs and outputs of test_data_set_0, test_data_set_1, …, or of one such folder itself."""
-    folders = sorted(path.glob(TEST_SETS), key=_number_of) or [path]
+    folders = sorted(path.glob(TEST_SETS), key=_number_from_path) or [path]
     inputs = [_read_set(folder, "input") for folder in folders]
     outputs = [_read_set(folder, "output") for folder in folders]
     for folder, one in zip(folders, inputs, strict=True):
@@ -62,14 +62,14 @@ def read_onnx_sets(path: Path) -> tuple[list[Named], list[Named]]:
 
 
 def _read_set(folder: Path, what: str) -> Named:
-    files = sorted(folder.glob(f"{what}_*.pb"), key=_number_of)
+    files = sorted(folder.glob(f"{what}_*.pb"), key=_number_from_path)
     for index, file in enumerate(files):
-        if _number_of(file) != index:
+        if _number_from_path(file) != index:
             raise RequestError(f"{folder} has {file.name} but no {what}_{index}.pb")
     return Named(tuple(_read_tensor(file) for file in files), is_ordered=True)
 
 
-def _number_of(path: Path) -> int:
+def _number_from_path(path: Path) -> int:
     match = _NUMBER.search(path.name)
     return -1 if match is None else int(match[1])
 
@@ -113,11 +113,13 @@ def read_raw(path: Path) -> tuple[list[Named], list[Named]]:
             f'{place}: every entry needs as many "files" as there are samples; '
             f"there are {', '.join(map(str, sorted(counts))) or 'none'}"
         )
-    inputs, outputs = (_samples_of(side, counts.copy().pop()) for side in sides)
+    inputs, outputs = (_samples_from_tensors(side, counts.copy().pop()) for side in sides)
     return inputs, outputs
 
 
-def _samples_of(side: Sequence[tuple[str, list[torch.Tensor]]], count: int) -> list[Named]:
+def _samples_from_tensors(
+    side: Sequence[tuple[str, list[torch.Tensor]]], count: int
+) -> list[Named]:
     if not side:
         return []
     return [

@@ -33,7 +33,7 @@ _LAYERS = (torch.nn.Linear, torch.nn.Conv1d, torch.nn.Conv2d, torch.nn.Conv3d)
 _SEED_OFFSET = 0x48454154  # keeps these inputs apart from any a request would name
 
 
-def heal(
+def initialize_weights(
     module: torch.nn.Module, inputs: Sequence[InputSpec], *, seed: int
 ) -> list[dict[str, Any]]:
     """Makes the module's weights healthy in place, deterministically for a seed.
@@ -44,13 +44,15 @@ def heal(
     steps: list[dict[str, Any]] = []
     _add(steps, redraw_zero_factors(module, seed=seed))
     _add(steps, settle_batch_norm(module, inputs, seed=seed))
-    if not measure(module, inputs, seed=seed)["is_healthy"]:
+    if not measure_outputs(module, inputs, seed=seed)["is_healthy"]:
         _add(steps, center_layers(module, inputs, seed=seed))
         _add(steps, settle_batch_norm(module, inputs, seed=seed))
     return steps
 
 
-def measure(module: torch.nn.Module, inputs: Sequence[InputSpec], *, seed: int) -> dict[str, Any]:
+def measure_outputs(
+    module: torch.nn.Module, inputs: Sequence[InputSpec], *, seed: int
+) -> dict[str, Any]:
     """Answers of the module to two random inputs.
 
     Returns:
@@ -58,11 +60,11 @@ def measure(module: torch.nn.Module, inputs: Sequence[InputSpec], *, seed: int) 
         largest magnitude over all floating outputs for one input, and the root mean square of
         the difference to the outputs for another.
     """
-    return measure_on(module, _settle_samples(inputs, seed, count=2))
+    return measure_samples(module, _settle_samples(inputs, seed, count=2))
 
 
-def measure_on(module: torch.nn.Module, samples: Sequence[Sample]) -> dict[str, Any]:
-    """`measure` with two samples given."""
+def measure_samples(module: torch.nn.Module, samples: Sequence[Sample]) -> dict[str, Any]:
+    """`measure_outputs` with two samples given."""
     first, second = (_outputs(module, sample) for sample in samples)
     if first.shape != second.shape:  # the values decide how many there are
         second = torch.zeros_like(first)

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from assay.toolchain.files import write_json
-from assay.toolchain.flows.base import Order
+from assay.toolchain.flows.base import LoweringJob
 from assay.toolchain.flows.registry import POST_LOWERING
-from assay.toolchain.graph.intermediate_outputs import Marked, mark
-from assay.toolchain.graph.isolated_layers import Pieces, take_apart
+from assay.toolchain.graph.intermediate_outputs import ExposedLayers, expose_layers
+from assay.toolchain.graph.isolated_layers import IsolatedLayers, isolate_layers
 from assay.toolchain.models import loader
 from assay.toolchain.programs.manifest import make_manifest
 from assay.toolchain.quantize import quantization
@@ -45,23 +45,23 @@ def build(
     quantized = quantization.run_stage(
         made, plan.quantization, calibration_set, stages, POST_LOWERING
     )
-    changed: Marked | Pieces | None = None
+    changed: ExposedLayers | IsolatedLayers | None = None
     if pieces:
-        changed = take_apart(made, quantized, pieces)
+        changed = isolate_layers(made, quantized, pieces)
     elif with_layers:
-        changed = mark(made, quantized)
+        changed = expose_layers(made, quantized)
     quantized = quantized if changed is None else changed.quantized
     with stages.stage("export"):
         exported = flow.export_program(made, quantized, plan.lowering)
-    order = Order(
+    job = LoweringJob(
         exported,
         plan.lowering,
         None if stop_after else folder,
         stages,
         quantized.quantize_lowered,
-        () if made.brought is None else made.brought.parts,
+        () if made.sampled is None else made.sampled.parts,
     )
-    files, program = flow.make(order)
+    files, program = flow.make(job)
     if changed is not None:
         program["layers"] = [layer.to_json() for layer in changed.layers]
     document = make_manifest(

@@ -200,23 +200,23 @@ def _inspect_onnx(path: Path) -> dict[str, Any]:
 
     model = onnx_model.read_onnx(path, wanted_by="looking into an .onnx file")
     return {
-        "opset": onnx_model.opset_of(model),
+        "opset": onnx_model.find_opset(model),
         "ir_version": int(model.ir_version),
-        "methods": [_method(onnx_model.inputs_of(model), onnx_model.outputs_of(model))],
+        "methods": [_method(onnx_model.get_inputs(model), onnx_model.get_outputs(model))],
         "operators": _counted(onnx_model.count_operators(model)),
-        "text": onnx_model.text_of(onnx_model.without_weights(model)),
+        "text": onnx_model.text_from_model(onnx_model.without_weights(model)),
     }
 
 
 def _inspect_ir(path: Path) -> dict[str, Any]:
-    from assay.toolchain.flows.openvino import values_of
+    from assay.toolchain.flows.openvino import values_from_ports
 
     openvino = import_package("openvino", wanted_by="looking into an .xml file")
     try:
         model = openvino.Core().read_model(str(path))
     except RuntimeError as error:
         raise corrupt(path, f"{type(error).__name__} while reading it: {error}") from error
-    inputs, outputs = values_of(model.inputs), values_of(model.outputs)
+    inputs, outputs = values_from_ports(model.inputs), values_from_ports(model.outputs)
     return {
         "methods": [_method(inputs, outputs)],
         "operators": _counted(openvino.count_made(model)),
@@ -236,7 +236,7 @@ def _inspect_tflite(path: Path) -> dict[str, Any]:
         raise corrupt(path, f"{type(error).__name__} while reading it: {error}") from error
     nodes = [node["op_name"] for node in interpreter._get_ops_details()]
     return {
-        "methods": [_method(*litert.values_of(interpreter))],
+        "methods": [_method(*litert.values_from_interpreter(interpreter))],
         "operators": _counted(Counter(nodes)),
         "text": "\n".join(nodes),
     }

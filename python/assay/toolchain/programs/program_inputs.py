@@ -10,12 +10,12 @@ from assay.toolchain.errors import RequestError, reading
 from assay.toolchain.file_formats.bundled_program import read_bundle
 from assay.toolchain.models.inputs import (
     NoExpectedOutputs,
-    expected_of,
     input_set_from_json,
     input_spec_from_json,
-    labelled_samples_of,
+    make_labelled_samples,
+    read_expected_outputs,
 )
-from assay.toolchain.models.sample_files import read_stimulus
+from assay.toolchain.models.sample_files import read_sample_file
 from assay.toolchain.programs.signature import (
     Signature,
     bind_dimensions,
@@ -56,11 +56,11 @@ def make_stimulus(
     with stages.stage("reference"):
         signature = read_signature(path)
         if signature is None and given is None and evaluation.file is not None:
-            specs = _specs_of_file(evaluation.file)
+            specs = _specs_from_file(evaluation.file)
         else:
             bind = bind_inputs if evaluation.file is None else bind_dimensions
             specs = bind(signature, given, dimensions)
-        samples, labels = labelled_samples_of(evaluation, specs)
+        samples, labels = make_labelled_samples(evaluation, specs)
         outputs, missing = _expected(evaluation, signature, samples) if kind == "file" else ([], "")
         head = {
             "schema": SCHEMA,
@@ -87,9 +87,9 @@ def _program_from_json(
     return Path(str(document["ref"])), specs, sizes
 
 
-def _specs_of_file(file: str) -> tuple[InputSpec, ...]:
+def _specs_from_file(file: str) -> tuple[InputSpec, ...]:
     """Inputs as a file has them, for a program that does not tell its own; of any size."""
-    first = read_stimulus(Path(file)).inputs[0]
+    first = read_sample_file(Path(file)).inputs[0]
     return tuple(
         InputSpec((-1,) * tensor.dim(), str(tensor.dtype).removeprefix("torch."), name=name)
         for name, tensor in first
@@ -102,7 +102,7 @@ def _expected(
     """The expected outputs, or why there are none."""
     ports = None if signature is None else [one.to_port() for one in signature.outputs]
     try:
-        return expected_of(evaluation, ports, len(samples)), ""
+        return read_expected_outputs(evaluation, ports, len(samples)), ""
     except NoExpectedOutputs as missing:
         return [], str(missing)
 

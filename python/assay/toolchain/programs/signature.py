@@ -57,7 +57,7 @@ class Value:
         return Port(self.name, self.dtype, sizes)
 
     def __str__(self) -> str:
-        shape = "of any rank" if self.shape is None else _text_of_shape(self.shape)
+        shape = "of any rank" if self.shape is None else _text_from_shape(self.shape)
         return f"'{self.name}' {self.dtype} {shape}" if self.name else f"{self.dtype} {shape}"
 
 
@@ -178,7 +178,7 @@ def _why_open(value: Value, axis: int) -> str:
     )
 
 
-def _text_of_shape(shape: Sequence[Dimension]) -> str:
+def _text_from_shape(shape: Sequence[Dimension]) -> str:
     return "[" + ", ".join(str(size) or "?" for size in shape) + "]"
 
 
@@ -193,20 +193,20 @@ def _read_onnx(path: Path) -> Signature:
             f"{path.name} takes or gives what is no tensor; only tensors are compared"
         )
     return Signature(
-        _values(onnx_model.inputs_of(model), onnx_model.dimension_names(model.graph.input)),
-        _values(onnx_model.outputs_of(model), onnx_model.dimension_names(model.graph.output)),
+        _values(onnx_model.get_inputs(model), onnx_model.dimension_names(model.graph.input)),
+        _values(onnx_model.get_outputs(model), onnx_model.dimension_names(model.graph.output)),
     )
 
 
 def _read_openvino(path: Path) -> Signature:
-    from assay.toolchain.flows.openvino import values_of
+    from assay.toolchain.flows.openvino import values_from_ports
 
     openvino = import_package("openvino", wanted_by=f"reading the inputs of {path.name}")
     try:
         model = openvino.Core().read_model(str(path))
     except RuntimeError as error:
         raise corrupt(path, f"{type(error).__name__} while reading it: {error}") from error
-    inputs, outputs = values_of(model.inputs), values_of(model.outputs)
+    inputs, outputs = values_from_ports(model.inputs), values_from_ports(model.outputs)
     return Signature(_values(inputs), _values(outputs))
 
 
@@ -219,32 +219,32 @@ def _read_tflite(path: Path) -> Signature:
     except (ValueError, RuntimeError) as error:
         raise corrupt(path, f"{type(error).__name__} while reading it: {error}") from error
     return Signature(
-        tuple(map(_value_of_tflite, interpreter.get_input_details())),
-        tuple(map(_value_of_tflite, interpreter.get_output_details())),
+        tuple(map(_value_from_tflite, interpreter.get_input_details())),
+        tuple(map(_value_from_tflite, interpreter.get_output_details())),
     )
 
 
-def _value_of_tflite(details: Mapping[str, Any]) -> Value:
+def _value_from_tflite(details: Mapping[str, Any]) -> Value:
     sizes = tuple("" if size < 0 else int(size) for size in details["shape_signature"])
     return Value(str(details["name"]), str(details["dtype"].__name__), sizes)
 
 
 def _read_pte(path: Path) -> Signature:
-    return _signature_of_method(path, read_program(path))
+    return _signature_from_method(path, read_program(path))
 
 
 def _read_bpte(path: Path) -> Signature:
-    return _signature_of_method(path, parse_program(path, read_bundle(path).program))
+    return _signature_from_method(path, parse_program(path, read_bundle(path).program))
 
 
-def _signature_of_method(path: Path, file: ProgramFile) -> Signature:
+def _signature_from_method(path: Path, file: ProgramFile) -> Signature:
     try:
-        return _signature_of_plan(file)
+        return _signature_from_plan(file)
     except Exception as error:
         raise corrupt(path, unreadable(error)) from error
 
 
-def _signature_of_plan(file: ProgramFile) -> Signature:
+def _signature_from_plan(file: ProgramFile) -> Signature:
     plans = list(file.program.execution_plan)
     plan = next((plan for plan in plans if plan.name == METHOD), plans[0])
     sides = [

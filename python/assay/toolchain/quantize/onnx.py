@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.toolchain.errors import RequestError
-from assay.toolchain.file_formats.onnx_model import inputs_of, is_too_large
+from assay.toolchain.file_formats.onnx_model import get_inputs, is_too_large
 from assay.toolchain.packages import import_package
 from assay.toolchain.suggest import check_keys, unknown_name
 from assay.toolchain.types import Evaluate
@@ -169,7 +169,7 @@ def _input_names(path: Path) -> list[str]:
     import onnx
 
     model = onnx.load(str(path), load_external_data=False)
-    return [str(value["name"]) for value in inputs_of(model)]
+    return [str(value["name"]) for value in get_inputs(model)]
 
 
 def _feed(names: Sequence[str], sample: "Sample") -> dict[str, Any]:

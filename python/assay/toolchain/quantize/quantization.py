@@ -16,11 +16,11 @@ from assay.toolchain import executorch_recipes
 from assay.toolchain.dtypes import DTYPES
 from assay.toolchain.errors import RequestError, Unsupported
 from assay.toolchain.models.dynamic_shapes import dynamic_shapes
-from assay.toolchain.models.inputs import cast_spec, input_set_from_json, samples_of
+from assay.toolchain.models.inputs import cast_spec, input_set_from_json, make_samples
 from assay.toolchain.models.plugins import import_object
 from assay.toolchain.quantize import nncf
 from assay.toolchain.quantize.post_lowering import PostLoweringQuantization
-from assay.toolchain.sampled_model import CALIBRATION_SEED, OWN
+from assay.toolchain.sampled_model import CALIBRATION_SEED, FROM_MODEL
 from assay.toolchain.stages import StageLog
 from assay.toolchain.suggest import check_keys, unknown_name
 from assay.toolchain.tensors import Sample, cast_sample
@@ -45,9 +45,9 @@ def calibration_from_json(document: Mapping[str, Any] | None) -> InputSet:
 
 def calibration_samples(model: Model, calibration: InputSet) -> list[Sample]:
     """The samples that calibrate: the model's own where it has some and nothing else is asked."""
-    if model.brought is not None and calibration == DEFAULT_CALIBRATION:
-        calibration = replace(calibration, generator=OWN)
-    return samples_of(calibration, model.inputs, model.brought, model.own)
+    if model.sampled is not None and calibration == DEFAULT_CALIBRATION:
+        calibration = replace(calibration, generator=FROM_MODEL)
+    return make_samples(calibration, model.inputs, model.sampled, model.own)
 
 
 def quantize(
@@ -123,7 +123,7 @@ def _capture(model: Model) -> torch.fx.GraphModule:
         module: Any = model.exported.module()
         return module
     with torch.no_grad():
-        shapes = dynamic_shapes(model.module, model.brought)
+        shapes = dynamic_shapes(model.module, model.sampled)
         exported = torch.export.export(model.module, model.example, dynamic_shapes=shapes)
         # A sample beyond the bounds of an open size has an answer, too: eager gives one.
         return exported.module(check_guards=shapes is None)

@@ -18,7 +18,7 @@ from assay.toolchain.flows.registry import (
 )
 from assay.toolchain.models.plugins import load_plugins
 from assay.toolchain.packages import why_missing
-from assay.toolchain.separate_toolchains import own_toolchain_of
+from assay.toolchain.separate_toolchains import find_separate_toolchain
 from assay.toolchain.suggest import check_keys, unknown_name
 from assay.toolchain.types import DEFAULT, Lowering
 
@@ -131,8 +131,8 @@ def why_unavailable(recipe: Recipe) -> str | None:
     broken is not noticed.
     """
     flow = recipe.flow
-    missing = why_missing((*flow.needs, *_needs_of(recipe.quantization)))
-    own = own_toolchain_of(flow.name)
+    missing = why_missing((*flow.needs, *_packages_for(recipe.quantization)))
+    own = find_separate_toolchain(flow.name)
     if missing is not None and own is not None:
         return f"it needs a toolchain of its own: {own}"
     if missing is not None or flow.find_missing is None:
@@ -140,7 +140,7 @@ def why_unavailable(recipe: Recipe) -> str | None:
     return flow.find_missing(recipe.lowering)
 
 
-def _needs_of(quantization: Mapping[str, Any] | None) -> tuple[str, ...]:
+def _packages_for(quantization: Mapping[str, Any] | None) -> tuple[str, ...]:
     """The packages that a quantization needs beside the lowering's."""
     flow = str((quantization or {}).get("flow"))
     if flow in POST_LOWERING:

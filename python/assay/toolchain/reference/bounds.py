@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from assay.toolchain.graph.operators import dequantization
-from assay.toolchain.sampled_model import Bound, Brought
+from assay.toolchain.sampled_model import Bound, SampledModel
 from assay.toolchain.tensors import Sample, cast_sample
 
 STEPS = 1.01
@@ -25,34 +25,40 @@ _WHY_INPUT = "quantized inputs, float output: an input may be rounded to its nei
 Outputs = Sequence[torch.Tensor]
 
 
-def double_bounds(
-    brought: Brought, samples: Sequence[Sample], own: Sequence[Outputs], exact: Sequence[Outputs]
+def float64_bounds(
+    sampled: SampledModel,
+    samples: Sequence[Sample],
+    own: Sequence[Outputs],
+    exact: Sequence[Outputs],
 ) -> list[list[Bound]]:
     """For each sample the bounds of its outputs against float64.
 
     `own`: what the module answers in its own types; `exact`: what its float64 form does.
     """
-    assert brought.bound is not None
-    return [brought.bound(*one) for one in zip(samples, own, exact, strict=True)]
+    assert sampled.bound is not None
+    return [sampled.bound(*one) for one in zip(samples, own, exact, strict=True)]
 
 
 def step_bounds(
-    brought: Brought, graph: torch.nn.Module, samples: Sequence[Sample], outputs: Sequence[Outputs]
+    sampled: SampledModel,
+    graph: torch.nn.Module,
+    samples: Sequence[Sample],
+    outputs: Sequence[Outputs],
 ) -> list[list[Bound]] | None:
     """For each sample the bounds of its outputs against the quantized graph.
 
     None where the quantized module is no graph, or the model has no bounds for what stays float.
     """
-    if not isinstance(graph, torch.fx.GraphModule) or brought.bound is None:
+    if not isinstance(graph, torch.fx.GraphModule) or sampled.bound is None:
         return None
     nodes = output_nodes(graph)
-    assert brought.double is not None
+    assert sampled.float64_module is not None
     found = []
     for sample, answers in zip(samples, outputs, strict=True):
         with torch.no_grad():
-            own = brought.module(*sample)
-            exact = brought.double(*cast_sample(sample, torch.float64))
-        floats = brought.bound(sample, own, exact)
+            own = sampled.module(*sample)
+            exact = sampled.float64_module(*cast_sample(sample, torch.float64))
+        floats = sampled.bound(sample, own, exact)
         found.append([_step_bound(*one) for one in zip(nodes, floats, answers, strict=True)])
     return found
 
@@ -101,6 +107,6 @@ def _ancestors(node: torch.fx.Node) -> Iterator[torch.fx.Node]:
             yield source
 
 
-def rules_of(bounds: Sequence[Sequence[Bound]]) -> list[dict[str, Any]]:
+def rules_from_bounds(bounds: Sequence[Sequence[Bound]]) -> list[dict[str, Any]]:
     """For the reference's document: each output's rule."""
     return [bound.rule for bound in bounds[0]]

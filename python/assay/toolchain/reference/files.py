@@ -9,7 +9,7 @@ import torch
 
 from assay.toolchain import identity
 from assay.toolchain.files import describe_file, number, write_json
-from assay.toolchain.reference.bounds import rules_of
+from assay.toolchain.reference.bounds import rules_from_bounds
 from assay.toolchain.sampled_model import Bound
 
 SCHEMA = "assay/reference/1"
@@ -51,12 +51,12 @@ def write_reference(
     tensors, outputs = content.tensors(), content.outputs
     for name, of_samples in tensors.items():
         _save(folder / name, of_samples)
-    rules = [] if content.bounds is None else rules_of(content.bounds)
+    rules = [] if content.bounds is None else rules_from_bounds(content.bounds)
     document = {
         **head,
         "samples": len(content.inputs),
         "outputs": [
-            describe_output(index, outputs) | constant_of(rules, index)
+            describe_output(index, outputs) | constant_entry(rules, index)
             for index in range(len(outputs[0]) if outputs else 0)
         ],
         "nan_count": sum(int(t.isnan().sum()) for sample in outputs for t in sample),
@@ -70,7 +70,7 @@ def write_reference(
     return document
 
 
-def constant_of(rules: Sequence[Mapping[str, Any]], index: int) -> dict[str, bool]:
+def constant_entry(rules: Sequence[Mapping[str, Any]], index: int) -> dict[str, bool]:
     """{constant: true} of an output that the operator answers alike to any input."""
     return {"constant": True} if rules and rules[index].get("constant") else {}
 

@@ -11,20 +11,24 @@ from assay.toolchain.dtypes import DTYPES
 from assay.toolchain.errors import JobError, RequestError, Unsupported, readable_error
 from assay.toolchain.flows.base import Flow
 from assay.toolchain.flows.registry import FLOWS, POST_LOWERING, find_flow_of_quantization
-from assay.toolchain.graph.intermediate_outputs import mark, mark_float
-from assay.toolchain.graph.isolated_layers import Pieces, float_pieces, take_apart
+from assay.toolchain.graph.intermediate_outputs import expose_float_layers, expose_layers
+from assay.toolchain.graph.isolated_layers import (
+    IsolatedLayers,
+    isolate_float_layers,
+    isolate_layers,
+)
 from assay.toolchain.models.inputs import (
-    expected_of,
     input_set_from_json,
-    labelled_samples_of,
+    make_labelled_samples,
+    read_expected_outputs,
     refuse_shared,
 )
 from assay.toolchain.models.loader import NO_FAMILIES, Families, load_model, model_spec_from_json
 from assay.toolchain.quantize.quantization import calibration_from_json, run_stage
 from assay.toolchain.recipes import recipes
-from assay.toolchain.reference.bounds import double_bounds, step_bounds
+from assay.toolchain.reference.bounds import float64_bounds, step_bounds
 from assay.toolchain.reference.files import SCHEMA, Content, write_reference
-from assay.toolchain.sampled_model import TAKEN, Bound
+from assay.toolchain.sampled_model import VALID_SAMPLES, Bound
 from assay.toolchain.stages import StageLog
 from assay.toolchain.suggest import unknown_name
 from assay.toolchain.tensors import Sample, cast_sample
@@ -72,30 +76,30 @@ def make_reference(
     if (with_layers or pieces) and used != given:
         whole = run_stage(made, given, calibration_set, stages, POST_LOWERING)
     if with_layers:
-        quantized = with_layers_of(made, whole, quantized)
-    given_samples, labels = labelled_samples_of(evaluation, made.inputs, made.brought, made.own)
+        quantized = with_exposed_layers(made, whole, quantized)
+    given_samples, labels = make_labelled_samples(evaluation, made.inputs, made.sampled, made.own)
     task = Task(quantized, given_samples, labels)
     if pieces:
-        refuse_kind_of_pieces(kind)
-        task = task_of_pieces(made, whole, pieces, given_samples, given, plan, stages)
+        refuse_kind_of_layers(kind)
+        task = task_from_layers(made, whole, pieces, given_samples, given, plan, stages)
         if used != given and task.pieces is not None:
-            task = replace(task, quantized=float_pieces(made, task.pieces), pieces=None)
+            task = replace(task, quantized=isolate_float_layers(made, task.pieces), pieces=None)
     all_samples = [_fit(sample, task.quantized) for sample in task.samples]
     samples = all_samples[: count_answered(made, all_samples)]
     function = choose_function(kind, made, task.quantized, used, plan, stages)
     outputs: Sequence[Outputs] = ()
     if kind == "file":
-        outputs = expected_of(evaluation, None, len(samples))
+        outputs = read_expected_outputs(evaluation, None, len(samples))
     with stages.stage("reference"):
         if kind == "float64":
-            outputs = evaluate_double(made, samples)
+            outputs = evaluate_float64(made, samples)
         elif kind == "qdq" and not pieces:  # The inputs of pieces are none of the model's.
             outputs = evaluate_quantized(function, made, samples, stages)
         elif kind != "file":
             outputs = evaluate(function, samples)
         task.check(outputs)
         is_changed = with_layers or bool(pieces)
-        bounds = None if is_changed else bounds_of(made, quantized, kind, samples, outputs)
+        bounds = None if is_changed else find_bounds(made, quantized, kind, samples, outputs)
         if bounds is not None:
             outputs = [[bound.expected for bound in of_sample] for of_sample in bounds]
         document = {
@@ -105,7 +109,7 @@ def make_reference(
             "model": made.to_json(),
             "input_specs": [spec.to_json() for spec in task.quantized.inputs],
             "inputs": evaluation.document,
-            **parts_of(made),
+            **describe_parts(made),
         }
         content = Content(all_samples, outputs, task.labels, bounds)
         return write_reference(folder, document, content)
@@ -116,9 +120,9 @@ def count_answered(model: Model, samples: Sequence[Sample]) -> int:
 
     Only of a model that brings samples to be refused; what it refuses before them is an error.
     """
-    if model.brought is None or model.brought.refused is None:
+    if model.sampled is None or model.sampled.invalid_sample is None:
         return len(samples)
-    for number, sample in enumerate(samples[TAKEN:], start=TAKEN):
+    for number, sample in enumerate(samples[VALID_SAMPLES:], start=VALID_SAMPLES):
         try:
             evaluate(model.module, [sample])
         except (IndexError, RuntimeError, ValueError):
@@ -126,9 +130,9 @@ def count_answered(model: Model, samples: Sequence[Sample]) -> int:
     return len(samples)
 
 
-def parts_of(model: Model) -> dict[str, Any]:
+def describe_parts(model: Model) -> dict[str, Any]:
     """The document's account of the parts of a model that has some."""
-    spans = () if model.brought is None else model.brought.parts
+    spans = () if model.sampled is None else model.sampled.parts
     return {"parts": [span.to_json() for span in spans]} if spans else {}
 
 
@@ -139,7 +143,7 @@ class Task:
     quantized: Quantized
     samples: Sequence[Sample]
     labels: Sequence[torch.Tensor] | None = None
-    pieces: Pieces | None = None
+    pieces: IsolatedLayers | None = None
     exact: Sequence[Outputs] = ()
 
     def check(self, outputs: Sequence[Outputs]) -> None:
@@ -153,7 +157,7 @@ class Task:
                 self.pieces.check(whole, found)
 
 
-def task_of_pieces(
+def task_from_layers(
     model: Model,
     whole: Quantized,
     wanted: Sequence[str],
@@ -163,7 +167,7 @@ def task_of_pieces(
     stages: StageLog,
 ) -> Task:
     """Layers of the network `whole` by themselves, fed what its layers make of `samples`."""
-    pieces = take_apart(model, whole, wanted)
+    pieces = isolate_layers(model, whole, wanted)
     marked = replace(whole, module=pieces.marked)
     truth = choose_function("qdq", model, marked, quantization, lowering, stages)
     fitted = [_fit(sample, whole) for sample in samples]
@@ -173,7 +177,7 @@ def task_of_pieces(
     return Task(pieces.quantized, fed, None, pieces, exact)
 
 
-def refuse_kind_of_pieces(kind: str) -> None:
+def refuse_kind_of_layers(kind: str) -> None:
     """Layers by themselves are held against the network as it is, and as it was quantized.
 
     Raises:
@@ -202,7 +206,7 @@ def choose_function(
     return module
 
 
-def bounds_of(
+def find_bounds(
     model: Model,
     quantized: Quantized,
     kind: str,
@@ -210,26 +214,26 @@ def bounds_of(
     outputs: Sequence[Outputs],
 ) -> list[list[Bound]] | None:
     """How far each output may be from this reference; None where nobody says."""
-    brought = model.brought
-    if brought is None or brought.bound is None:
+    sampled = model.sampled
+    if sampled is None or sampled.bound is None:
         return None
     if kind == "float64":
-        return double_bounds(brought, samples, evaluate(model.module, samples), outputs)
+        return float64_bounds(sampled, samples, evaluate(model.module, samples), outputs)
     if kind == "qdq":
-        return step_bounds(brought, quantized.module, samples, outputs)
+        return step_bounds(sampled, quantized.module, samples, outputs)
     return None
 
 
-def with_layers_of(model: Model, whole: Quantized, wanted: Quantized) -> Quantized:
+def with_exposed_layers(model: Model, whole: Quantized, wanted: Quantized) -> Quantized:
     """`wanted`, the recipe's graph or the float module, with the layers of the recipe's graph.
 
     Raises:
         Unsupported: there are none.
     """
-    marked = mark(model, whole)
+    marked = expose_layers(model, whole)
     if wanted is whole:
         return marked.quantized
-    return replace(wanted, module=mark_float(model, marked.layers))
+    return replace(wanted, module=expose_float_layers(model, marked.layers))
 
 
 def choose_quantization(kind: str, given: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -318,10 +322,10 @@ def evaluate_quantized(
             raise JobError(why, reason_code="quantize_failed") from error
 
 
-def evaluate_double(model: Model, samples: Sequence[Sample]) -> list[Outputs]:
+def evaluate_float64(model: Model, samples: Sequence[Sample]) -> list[Outputs]:
     """The model in float64, on the same inputs widened."""
     if model.exported is not None:
         raise Unsupported("an exported program has its types baked in; no float64 reference of it")
-    given = None if model.brought is None else model.brought.double
+    given = None if model.sampled is None else model.sampled.float64_module
     module = model.module.double() if given is None else given
     return evaluate(module, [cast_sample(sample, torch.float64) for sample in samples])

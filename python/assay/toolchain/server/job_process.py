@@ -19,7 +19,7 @@ _CGROUP_EVENTS = Path("/sys/fs/cgroup/memory.events")
 
 
 @dataclass
-class Running:
+class JobProcess:
     """One forked job."""
 
     id: Any

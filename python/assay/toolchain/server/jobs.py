@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from assay.toolchain.errors import RequestError, failure_of
+from assay.toolchain.errors import RequestError, failure_from_error
 from assay.toolchain.server.model_families import FAMILIES
 from assay.toolchain.stages import Emit, StageLog
 from assay.toolchain.suggest import check_keys, unknown_name
@@ -24,7 +24,7 @@ def run_job(request: Request, emit: Emit) -> dict[str, Any]:
         result = JOBS[name](request, stages)
     except BaseException as error:
         traceback.print_exc()
-        failure = failure_of(error, stages.current)
+        failure = failure_from_error(error, stages.current)
         result = {"stages": stages.to_json()}
         return {"event": "done", **failure, "stage": stages.current, "result": result}
     done = {"outcome": "completed", "stage": stages.current, "reason_code": None, "text": ""}
@@ -45,10 +45,10 @@ def build(request: Request, stages: StageLog) -> dict[str, Any]:
         recipe=required(request, "recipe"),
         calibration=request.get("calibration"),
         stop_after=request.get("stop_after"),
-        folder=folder_of(request),
+        folder=get_folder(request),
         stages=stages,
         with_layers=bool(request.get("layers")),
-        pieces=pieces_of(request),
+        pieces=get_pieces(request),
         families=FAMILIES,
     )
 
@@ -66,10 +66,10 @@ def reference(request: Request, stages: StageLog) -> dict[str, Any]:
         kind=str(request.get("kind", "float32")),
         inputs=required(request, "inputs"),
         calibration=request.get("calibration"),
-        folder=folder_of(request),
+        folder=get_folder(request),
         stages=stages,
         with_layers=bool(request.get("layers")),
-        pieces=pieces_of(request),
+        pieces=get_pieces(request),
         families=FAMILIES,
     )
 
@@ -83,7 +83,7 @@ def stimulus(request: Request, stages: StageLog) -> dict[str, Any]:
         program=required(request, "program"),
         kind=str(request.get("kind", "inputs")),
         inputs=required(request, "inputs"),
-        folder=folder_of(request),
+        folder=get_folder(request),
         stages=stages,
     )
 
@@ -140,19 +140,19 @@ def script(request: Request, stages: StageLog) -> dict[str, Any]:
         finding=finding_from_json(required(request, "finding"), str(request.get("check"))),
         reference=request.get("reference"),
         name=str(request.get("name") or ""),
-        folder=folder_of(request),
+        folder=get_folder(request),
         families=FAMILIES,
     )
 
 
-def folder_of(request: Request) -> Path:
+def get_folder(request: Request) -> Path:
     """The request's out_dir, made where it does not exist."""
     folder = Path(str(required(request, "out_dir")))
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 
-def pieces_of(request: Request) -> tuple[str, ...]:
+def get_pieces(request: Request) -> tuple[str, ...]:
     """The layers that stand for the whole network, by name; "*": all. Mostly none."""
     pieces = request.get("pieces") or ()
     if isinstance(pieces, str) or not all(isinstance(name, str) for name in pieces):

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from assay.toolchain.models.loader import Families, load_model, model_spec_from_json
-from assay.toolchain.sampled_model import Brought
+from assay.toolchain.sampled_model import SampledModel
 from assay.toolchain.types import Model, ModelSpec
 
 
@@ -18,28 +18,28 @@ def load(document: Mapping[str, Any] | str | ModelSpec) -> Model:
     return load_model(spec, FAMILIES)
 
 
-def _make_operator(spec: ModelSpec) -> Brought:
+def _make_operator(spec: ModelSpec) -> SampledModel:
     from assay.conform.operator_model import make_operator
 
     return make_operator(spec.ref, spec.args)
 
 
-def _make_joint(spec: ModelSpec) -> Brought:
+def _make_joint(spec: ModelSpec) -> SampledModel:
     from assay.conform.joint import make_joint
 
     return make_joint(spec.args, FAMILIES)
 
 
-def _make_conformance_model(spec: ModelSpec) -> Brought:
+def _make_conformance_model(spec: ModelSpec) -> SampledModel:
     from assay.conform.models import make_model
 
     return make_model(spec.ref, spec.args)
 
 
-def _make_subgraph(spec: ModelSpec) -> Brought:
-    from assay.reduce.subgraph import make_piece
+def _make_subgraph(spec: ModelSpec) -> SampledModel:
+    from assay.reduce.subgraph import make_subgraph
 
-    return make_piece(spec.args, FAMILIES)
+    return make_subgraph(spec.args, FAMILIES)
 
 
 FAMILIES: Families = {

@@ -18,7 +18,7 @@ from types import FrameType
 from typing import Any
 
 from assay.toolchain import identity
-from assay.toolchain.server.job_process import Running
+from assay.toolchain.server.job_process import JobProcess
 from assay.toolchain.server.job_worker import run_child
 from assay.toolchain.server.preimports import bring_in
 
@@ -37,7 +37,7 @@ class Server:
         self._buffer = b""
         self._unsent = bytearray()
         self._queue: deque[dict[str, Any]] = deque()
-        self._running: dict[int, Running] = {}
+        self._running: dict[int, JobProcess] = {}
         self._selector = selectors.DefaultSelector()
         self._is_open = True
         self._stopped_by: int | None = None
@@ -171,7 +171,7 @@ class Server:
         os.close(write)
         self._watch(read)
         deadline = None if timeout is None else time.monotonic_ns() + timeout
-        child = Running(request["id"], pid, read, log, deadline)
+        child = JobProcess(request["id"], pid, read, log, deadline)
         child.is_log_kept = request.get("out_dir") is not None
         self._running[read] = child
 
@@ -195,7 +195,7 @@ class Server:
             if pid != 0:
                 self._finish(pipe, child, status)
 
-    def _finish(self, pipe: int, child: Running, status: int) -> None:
+    def _finish(self, pipe: int, child: JobProcess, status: int) -> None:
         child.kill_group()
         self._relay(pipe)
         self._forget(pipe)

@@ -17,17 +17,17 @@ _ONNX_FUNCTIONS = "torch.onnx._internal.exporter._registration"
 
 def prepare_torch() -> None:
     """Does all of it, once, after torch and whatever brings operators were imported."""
-    _prepare(_remember_composite_operators)
-    _prepare(_remember_annotations)
-    _prepare(_remember_overridden_kernels)
+    _prepare(_cache_composite_operators)
+    _prepare(_cache_annotations)
+    _prepare(_cache_overridden_kernels)
     if importlib.util.find_spec("executorch") is not None:
-        _prepare(_look_for_batch_norms_first)
+        _prepare(_skip_fusion_without_batch_norm)
 
 
 def prepare_imported(modules: Iterable[str]) -> None:
     """Does what there is to do after these were imported."""
     if _ONNX_FUNCTIONS in modules:
-        _prepare(_remember_onnx_functions)
+        _prepare(_cache_onnx_functions)
 
 
 def _prepare(quicken: Callable[[], None]) -> None:
@@ -38,7 +38,7 @@ def _prepare(quicken: Callable[[], None]) -> None:
         print(f"assay: torch is not made quicker: {quicken.__name__}: {error}", file=sys.stderr)
 
 
-def _remember_composite_operators() -> None:
+def _cache_composite_operators() -> None:
     """Looks for composite operators again only when operators were registered since.
 
     Every decomposition does it, about five times for a program: torch cannot keep the answer, as
@@ -63,7 +63,7 @@ def _remember_composite_operators() -> None:
         setattr(module, search.__name__, remembered)
 
 
-def _remember_annotations() -> None:
+def _cache_annotations() -> None:
     """Has annotations of torch's registration of kernels made by typing, which keeps them.
 
     A decomposition registers hundreds of kernels for a while, and each makes Callable[...] anew.
@@ -73,7 +73,7 @@ def _remember_annotations() -> None:
     setattr(torch._ops, "Callable", typing.Callable)  # noqa: B010
 
 
-def _remember_overridden_kernels() -> None:
+def _cache_overridden_kernels() -> None:
     """Has the kernels that keep composite operators whole made once, not for each decomposition.
 
     A program has four of those, and each registers six thousand. What is remembered holds for the
@@ -129,7 +129,7 @@ def _set_kernels(op: Any, kernels: dict[Any, Any]) -> None:
     op._dispatch_cache.clear()
 
 
-def _remember_onnx_functions() -> None:
+def _cache_onnx_functions() -> None:
     """Has the exporter to ONNX read the sources of its five hundred functions once, not each time.
 
     Each registry is a copy: an export may add functions of its own.
@@ -149,7 +149,7 @@ def _remember_onnx_functions() -> None:
     _registration.ONNXRegistry.from_torchlib = staticmethod(from_torchlib)
 
 
-def _look_for_batch_norms_first() -> None:
+def _skip_fusion_without_batch_norm() -> None:
     """Has XNNPACK's quantizer look for convolutions with a batch norm where there is a batch norm.
 
     It exports twelve patterns for each program that it annotates, nine tenths of its time.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.toolchain import executorch_recipes
 from assay.toolchain.errors import RequestError
-from assay.toolchain.flows.base import Flow, Made, Order
+from assay.toolchain.flows.base import Flow, LoweringJob, LoweringOutput
 from assay.toolchain.flows.executorch.partitioners import PARTITIONERS, make_partitioner
 from assay.toolchain.packages import why_missing
 from assay.toolchain.suggest import check_keys
@@ -112,19 +112,19 @@ def _native_quantization(lowering: Lowering) -> dict[str, Any] | None:
     return {"flow": executorch_recipes.FLOW, "recipe": name, "options": options}
 
 
-def _make(lower_program: "Callable[[Any, Lowering], Lowered]", order: Order) -> Made:
+def _make(lower_program: "Callable[[Any, Lowering], Lowered]", job: LoweringJob) -> LoweringOutput:
     from assay.toolchain.flows.executorch import edge
     from assay.toolchain.flows.executorch.delegation import describe_delegation
     from assay.toolchain.flows.executorch.manifest import describe_program
 
-    with order.stages.stage("lower"):
-        lowered = lower_program(order.exported, order.lowering)
-    delegation = describe_delegation(lowered, order.parts)  # serializing rewrites the edge graph
+    with job.stages.stage("lower"):
+        lowered = lower_program(job.exported, job.lowering)
+    delegation = describe_delegation(lowered, job.parts)  # serializing rewrites the edge graph
     files: list[Path] = []
-    if order.folder is not None:
-        with order.stages.stage("serialize"):
-            files = edge.serialize(lowered, order.folder)
-    return files, {**describe_program(order.exported, files), **delegation}
+    if job.folder is not None:
+        with job.stages.stage("serialize"):
+            files = edge.serialize(lowered, job.folder)
+    return files, {**describe_program(job.exported, files), **delegation}
 
 
 def _eager(
