@@ -91,8 +91,10 @@ def raw_from_value(value: object, what: str) -> RawTensor:
 def _raw_from_torch(value: Any, what: str) -> RawTensor:
     import torch
 
+    from assay.toolchain.dtypes import dtype_name
+
     tensor = value.detach().cpu().contiguous()
-    dtype = str(tensor.dtype).removeprefix("torch.")
+    dtype = dtype_name(tensor.dtype)
     _check_dtype(dtype, what)
     data = tensor.reshape(-1).view(torch.uint8).numpy()
     return RawTensor(dtype, tuple(tensor.shape), data)

@@ -20,7 +20,7 @@ import torch
 from assay.conform.operator_module import OperatorModule
 from assay.conform.operators import find_reason
 from assay.toolchain.sampled_model import Bound
-from assay.toolchain.tensors import Sample, cast_sample
+from assay.toolchain.tensors import Sample, cast_sample, flatten_tensors
 
 DEVIATIONS = 4.0
 """Standard deviations of an accumulated error that a sum in a 16-bit type may have."""
@@ -71,8 +71,7 @@ class Call:
     def tensors(self) -> list[torch.Tensor]:
         """The floating arguments in float64, constants too, in order."""
         args, kwargs = self.double.arguments(cast_sample(self.sample, torch.float64))
-        leaves = torch.utils._pytree.tree_leaves((args, kwargs))
-        return [t.double() for t in leaves if isinstance(t, torch.Tensor)]
+        return [tensor.double() for tensor in flatten_tensors((args, kwargs))]
 
     def evaluate(self, change: Change) -> torch.Tensor:
         """The same output with every floating argument changed, in float64."""
@@ -86,8 +85,7 @@ class Call:
             if isinstance(kwargs.get(name), (int, float)):
                 kwargs[name] = float(change(torch.tensor(float(kwargs[name]))))
         with torch.no_grad():
-            leaves = torch.utils._pytree.tree_leaves(self.double.overload(*args, **kwargs))
-        outputs = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+            outputs = flatten_tensors(self.double.overload(*args, **kwargs))
         return outputs[self.output].double().abs()
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from assay.toolchain.dtypes import DTYPES
+from assay.toolchain.dtypes import DTYPES, dtype_name
 from assay.toolchain.errors import RequestError, reading
 from assay.toolchain.suggest import check_keys, unknown_name
 
@@ -177,7 +177,7 @@ def encode(value: Any, tensor: Callable[[torch.Tensor], Any]) -> Any:
     if isinstance(value, (list, tuple)):
         return [encode(one, tensor) for one in value]
     if isinstance(value, (torch.dtype, torch.memory_format)):
-        return {"torch": str(value).removeprefix("torch.")}
+        return {"torch": dtype_name(value)}
     if isinstance(value, float) and (value != value or value in (float("inf"), -float("inf"))):
         return {"number": str(value)}
     if value is None or isinstance(value, (bool, int, float, str)):

@@ -28,6 +28,7 @@ from assay.conform.recorded_calls import (
     with_types,
 )
 from assay.conform.sample_counts import with_sample_counts
+from assay.toolchain.dtypes import dtype_name
 
 BY_HAND = "hand-"
 """What the names of calls begin with that somebody wrote."""
@@ -171,7 +172,7 @@ def _tensor(
     is_case = tensor.dtype == dtype
     document: dict[str, Any] = {"shape": list(tensor.shape), "dtype": "case"}
     if not is_case:
-        document["dtype"] = str(tensor.dtype).removeprefix("torch.")
+        document["dtype"] = dtype_name(tensor.dtype)
         if tensor.dtype in (torch.int64, torch.int32) and tensor.numel():
             document |= {"low": int(tensor.min()), "high": int(tensor.max()) + 1}
     if name in table()["constants"]:

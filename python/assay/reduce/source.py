@@ -14,6 +14,7 @@ import torch
 from assay.conform.calls import decode
 from assay.conform.operator_module import OperatorModule
 from assay.reduce.engines import NotWritable
+from assay.toolchain.graph.operators import output_nodes
 
 MOST_NODES = 30
 WIDTH = 100
@@ -39,7 +40,8 @@ def write_module(graph: torch.fx.GraphModule, source: Source, *, needs_values: b
     Raises:
         NotWritable: too many nodes, or an argument that has no form as source.
     """
-    nodes = list(_without_asserts(graph).nodes)
+    written = _without_asserts(graph)
+    nodes = list(written.nodes)
     calls = [node for node in nodes if node.op == "call_function"]
     if len(calls) > MOST_NODES:
         raise NotWritable(f"{len(calls)} operators are too many for a script to be read")
@@ -59,7 +61,9 @@ def write_module(graph: torch.fx.GraphModule, source: Source, *, needs_values: b
     source.lines.append(f"    def forward(self, {', '.join(placeholders)}):")
     for node in calls:
         source.lines.append(f"        {names[node]} = {_call(node, names)}")
-    source.lines.append(f"        return {tuple_text([names[node] for node in _results(nodes)])}")
+    source.lines.append(
+        f"        return {tuple_text([names[node] for node in output_nodes(written)])}"
+    )
 
 
 def _without_asserts(graph: torch.fx.GraphModule) -> torch.fx.Graph:
@@ -195,9 +199,3 @@ def _text(value: Any, names: dict[torch.fx.Node, str]) -> str:
     if isinstance(value, (torch.dtype, torch.memory_format, torch.layout)):
         return str(value)
     raise NotWritable(f"an argument of type {type(value).__name__} has no form as source")
-
-
-def _results(nodes: Sequence[torch.fx.Node]) -> list[torch.fx.Node]:
-    output = next(node for node in nodes if node.op == "output")
-    leaves = torch.utils._pytree.tree_leaves(output.args[0])
-    return [leaf for leaf in leaves if isinstance(leaf, torch.fx.Node)]

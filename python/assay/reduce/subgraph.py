@@ -13,9 +13,11 @@ from typing import Any
 import torch
 
 from assay.conform.calls import encode
+from assay.toolchain.dtypes import dtype_name
 from assay.toolchain.errors import RequestError
 from assay.toolchain.graph.intermediate_outputs import get_graph
 from assay.toolchain.graph.isolated_layers import out_of_place
+from assay.toolchain.graph.operators import closure, placeholders
 from assay.toolchain.models.inputs import generate_sample
 from assay.toolchain.models.loader import Families, load_model, model_spec_from_json
 from assay.toolchain.sampled_model import SampledModel
@@ -42,9 +44,7 @@ def make_subgraph(args: Mapping[str, Any], families: Families) -> SampledModel:
     check_keys("argument of a piece", args, ("model", "nodes"))
     model, graph = _load(args.get("model"), families)
     cut = cut_out(graph, [str(name) for name in args.get("nodes") or []])
-    probe = _module_from_cut(
-        graph, Cut(tuple(_placeholders(graph)), _computing(graph), cut.sources)
-    )
+    probe = _module_from_cut(graph, Cut(tuple(placeholders(graph)), _computing(graph), cut.sources))
 
     def make_sample(seed: int, sample: int) -> Sample:
         with torch.no_grad():
@@ -83,7 +83,7 @@ def call_from_node(graph: torch.fx.GraphModule, node: torch.fx.Node) -> dict[str
         return weights[-1]
 
     def describe(tensor: torch.Tensor) -> dict[str, Any]:
-        dtype = str(tensor.dtype).removeprefix("torch.")
+        dtype = dtype_name(tensor.dtype)
         document = {"shape": [int(size) for size in tensor.shape], "dtype": dtype}
         is_weight = any(tensor is weight for weight in weights)
         return document | ({"constant": True} if is_weight else {})
@@ -139,10 +139,6 @@ def _make_sample(model: Model, seed: int, sample: int) -> Sample:
     return generate_sample(InputSet("normal", seed), model.inputs, sample)
 
 
-def _placeholders(graph: torch.fx.GraphModule) -> list[torch.fx.Node]:
-    return [node for node in graph.graph.nodes if node.op == "placeholder"]
-
-
 def _computing(graph: torch.fx.GraphModule) -> tuple[torch.fx.Node, ...]:
     kinds = ("call_function", "get_attr")
     return tuple(node for node in graph.graph.nodes if node.op in kinds)
@@ -167,17 +163,13 @@ def _makes_tensors(node: torch.fx.Node) -> bool:
 
 
 def _closed(nodes: Iterator[torch.fx.Node]) -> set[torch.fx.Node]:
-    """With weights, numbers that are computed, and the parts of what has several."""
-    found: set[torch.fx.Node] = set()
-    waiting = list(nodes)
-    while waiting:
-        node = waiting.pop()
-        if node in found:
-            continue
-        found.add(node)
-        waiting += [user for user in node.users if user.target is operator.getitem]
-        waiting += [source for source in node.all_input_nodes if _belongs(source)]
-    return found
+    """The nodes with their weights, computed numbers, and the parts of multiple results."""
+
+    def companions(node: torch.fx.Node) -> list[torch.fx.Node]:
+        parts = [user for user in node.users if user.target is operator.getitem]
+        return parts + [source for source in node.all_input_nodes if _belongs(source)]
+
+    return closure(nodes, companions)
 
 
 def _belongs(source: torch.fx.Node) -> bool:

@@ -98,6 +98,13 @@ def without_cause(text: str) -> str:
     return text.split(_FROM)[0]
 
 
+def walk_causes(error: BaseException | None) -> Iterator[str]:
+    """The first line of the error, and of each error that it was raised from."""
+    while error is not None:
+        yield str(error).strip().split("\n")[0]
+        error = error.__cause__
+
+
 def _first_lines(error: BaseException, lines: int) -> str:
     told = significant_lines(error)
     name = type(error).__name__

@@ -5,14 +5,10 @@ import torch
 
 from assay.toolchain.errors import RequestError, Unsupported
 from assay.toolchain.graph.intermediate_outputs import find_values, get_graph
-from assay.toolchain.graph.isolated_layers import (
-    isolate_float_layers,
-    isolate_layers,
-    out_of_place,
-    run,
-)
+from assay.toolchain.graph.isolated_layers import isolate_float_layers, isolate_layers, out_of_place
 from assay.toolchain.models.loader import load_model, model_spec_from_json
 from assay.toolchain.quantize import quantization
+from assay.toolchain.tensors import run_module
 from assay.toolchain.types import InputSet
 
 CALIBRATION = InputSet("normal", 1000, 2, "calibration")
@@ -36,8 +32,8 @@ def noise(found, wanted):
 
 def test_a_piece_computes_what_the_layer_does_in_the_network(model, quantized):
     apart = isolate_layers(model, quantized, ["*"])
-    outputs = run(apart.marked, model.example)
-    found = run(apart.quantized.module, apart.feed(model.example, outputs))
+    outputs = run_module(apart.marked, model.example)
+    found = run_module(apart.quantized.module, apart.feed(model.example, outputs))
     values = apart.values(outputs)
     assert [layer.name for layer in apart.layers] == list(values)
     for layer, own in zip(apart.layers, found, strict=True):
@@ -47,11 +43,11 @@ def test_a_piece_computes_what_the_layer_does_in_the_network(model, quantized):
 
 def test_an_error_before_a_piece_does_not_reach_it(model, quantized):
     apart = isolate_layers(model, quantized, ["*"])
-    fed = apart.feed(model.example, run(apart.marked, model.example))
-    exact = run(apart.quantized.module, fed)
+    fed = apart.feed(model.example, run_module(apart.marked, model.example))
+    exact = run_module(apart.quantized.module, fed)
     first = apart.layers[0].name
     wrong = [t * 2 if s == first else t for s, t in zip(apart.sources, fed, strict=True)]
-    found = run(apart.quantized.module, tuple(wrong))
+    found = run_module(apart.quantized.module, tuple(wrong))
     changed = {
         layer.name
         for layer, a, b in zip(apart.layers, exact, found, strict=True)
@@ -64,10 +60,10 @@ def test_an_error_before_a_piece_does_not_reach_it(model, quantized):
 def test_the_float_network_is_cut_at_the_same_places(model, quantized):
     apart = isolate_layers(model, quantized, ["*"])
     floating = isolate_float_layers(model, apart)
-    fed = apart.feed(model.example, run(apart.marked, model.example))
+    fed = apart.feed(model.example, run_module(apart.marked, model.example))
     pairs = zip(
-        run(apart.quantized.module, fed),
-        run(floating.module, fed),
+        run_module(apart.quantized.module, fed),
+        run_module(floating.module, fed),
         strict=True,
     )
     # Eight bits, and what two calibration batches leave out of the classifier's range.
@@ -100,8 +96,8 @@ def test_what_is_changed_in_place_changes_no_input(model):
     assert not any(str(node.target).endswith("_.default") for node in changed.graph.nodes)
     assert list(find_values(changed)) == list(find_values(graph))
     found, wanted = (
-        run(changed, model.example),
-        run(graph, model.example),
+        run_module(changed, model.example),
+        run_module(graph, model.example),
     )
     torch.testing.assert_close(found, wanted)
 
@@ -115,7 +111,7 @@ def test_whoever_reads_an_argument_later_reads_what_became_of_it():
 
     (x,) = example = (torch.randn(2, 3),)
     graph = torch.export.export(Shared(), example).module()
-    (found,) = run(out_of_place(graph), example)
+    (found,) = run_module(out_of_place(graph), example)
     torch.testing.assert_close(found, 4.0 * torch.relu(x))
 
 
@@ -126,8 +122,8 @@ def test_an_unknown_layer_is_refused_with_the_nearest(model, quantized):
 
 def test_a_piece_that_computes_something_else_is_told(model, quantized):
     apart = isolate_layers(model, quantized, ["*"])
-    outputs = run(apart.marked, model.example)
-    found = run(apart.quantized.module, apart.feed(model.example, outputs))
+    outputs = run_module(apart.marked, model.example)
+    found = run_module(apart.quantized.module, apart.feed(model.example, outputs))
     found[2] = found[2] * 1.5
     with pytest.raises(Unsupported, match=apart.layers[2].name):
         apart.check(outputs, found)

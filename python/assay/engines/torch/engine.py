@@ -188,9 +188,11 @@ def read_exported(path: Path) -> Loaded:
 
 
 def _spec_from_node(name: str, nodes: Mapping[str, Any]) -> TensorSpec:
+    from assay.toolchain.dtypes import dtype_name
+
     value = nodes[name].meta["val"]
     shape = [size if isinstance(size, int) else -1 for size in value.shape]
-    return TensorSpec(name, str(value.dtype).removeprefix("torch."), shape)
+    return TensorSpec(name, dtype_name(value.dtype), shape)
 
 
 def read_package(torch: Any, path: Path) -> Loaded:

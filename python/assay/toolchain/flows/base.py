@@ -39,6 +39,22 @@ class LoweringJob:
     quantize_lowered: Callable[[Any], Any] | None = None
     parts: "Sequence[Span]" = ()
 
+    def lower(self, lower: "Callable[[torch.export.ExportedProgram, Lowering], Any]") -> Any:
+        """Runs `lower` as the stage "lower", and then the quantization of lowered programs."""
+        with self.stages.stage("lower"):
+            lowered = lower(self.exported, self.lowering)
+        if self.quantize_lowered is None:
+            return lowered
+        with self.stages.stage("quantize"):
+            return self.quantize_lowered(lowered)
+
+    def serialize(self, write: Callable[[Path], list[Path]]) -> list[Path]:
+        """Runs `write` on the folder as the stage "serialize"; no files without a folder."""
+        if self.folder is None:
+            return []
+        with self.stages.stage("serialize"):
+            return write(self.folder)
+
 
 @dataclass(frozen=True)
 class Flow:

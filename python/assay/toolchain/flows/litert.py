@@ -4,11 +4,12 @@ The converter takes a whole program or refuses it. What XNNPACK takes of the pro
 where it is loaded; the manifest says what this toolchain's own LiteRT decides, here.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.toolchain.errors import Unsupported
+from assay.toolchain.errors import Unsupported, walk_causes
 from assay.toolchain.file_formats.litert_interpreter import make_interpreter
 from assay.toolchain.flows.base import Flow, LoweringJob, LoweringOutput
 from assay.toolchain.flows.program_manifest import describe_source, describe_whole
@@ -46,18 +47,11 @@ def lower(exported: "torch.export.ExportedProgram", lowering: Lowering) -> bytes
         # With 64 bits, so that inputs keep the types that the model has.
         converted = converter.convert(exported.module(), tuple(arguments), enable_x64=True)
     except Exception as error:
-        refusal = next((text for text in _texts(error) if _is_refusal(text)), None)
+        refusal = next((text for text in walk_causes(error) if _is_refusal(text)), None)
         if refusal is None:
             raise
         raise Unsupported(f"LiteRT has no form of this program: {refusal}") from error
     return bytes(converted.model_content())
-
-
-def _texts(error: BaseException | None) -> Iterator[str]:
-    """The first line of the error and of what caused it."""
-    while error is not None:
-        yield str(error).strip().split("\n")[0]
-        error = error.__cause__
 
 
 def _is_refusal(text: str) -> bool:
@@ -66,20 +60,19 @@ def _is_refusal(text: str) -> bool:
 
 def _make(job: LoweringJob) -> LoweringOutput:
     source = describe_source(job.exported, job.parts)
-    with job.stages.stage("lower"):
-        model = lower(job.exported, job.lowering)
-    if job.quantize_lowered is not None:
-        with job.stages.stage("quantize"):
-            model = job.quantize_lowered(model)
-    files: list[Path] = []
-    if job.folder is not None:
-        with job.stages.stage("serialize"):
-            files = [job.folder / PROGRAM]
-            files[0].write_bytes(model)
+    model = job.lower(lower)
+    files = job.serialize(partial(serialize, model))
     interpreter = make_interpreter(model)
     inputs, outputs = values_from_interpreter(interpreter)
     program = describe_whole(source, files, inputs=inputs, outputs=outputs)
     return files, {**program, **describe_delegation(interpreter)}
+
+
+def serialize(model: bytes, folder: Path) -> list[Path]:
+    """Writes the program."""
+    path = folder / PROGRAM
+    path.write_bytes(model)
+    return [path]
 
 
 def values_from_interpreter(interpreter: Any) -> tuple[list[BoundaryValue], list[BoundaryValue]]:

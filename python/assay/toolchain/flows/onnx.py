@@ -4,11 +4,11 @@ The exporter takes a whole program or refuses it.
 """
 
 import re
-from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.toolchain.errors import JobError, RequestError, Unsupported
+from assay.toolchain.errors import JobError, RequestError, Unsupported, walk_causes
 from assay.toolchain.file_formats.onnx_model import (
     count_operators,
     find_opset,
@@ -75,7 +75,7 @@ def lower(exported: "torch.export.ExportedProgram", lowering: Lowering) -> Any:
 
 def _job_error_from_export(error: BaseException) -> JobError:
     """What caused it, and at which operator."""
-    texts = list(_texts(error))
+    texts = list(walk_causes(error))
     refusal = next((text for text in texts if _REFUSAL in text), None)
     if refusal is not None:
         return Unsupported(f"ONNX has no form of this program: {refusal}")
@@ -83,13 +83,6 @@ def _job_error_from_export(error: BaseException) -> JobError:
     where = f" at {operators[0]}" if operators else ""
     text = f"torch's exporter to ONNX failed{where}: {texts[-1]}"
     return JobError(text, reason_code="lower_failed")
-
-
-def _texts(error: BaseException | None) -> Iterator[str]:
-    """The first line of the error and of what caused it."""
-    while error is not None:
-        yield str(error).strip().split("\n")[0]
-        error = error.__cause__
 
 
 def _forget_places(model: Any) -> None:
@@ -118,20 +111,13 @@ def serialize(model: Any, folder: Path) -> list[Path]:
 
 def _make(job: LoweringJob) -> LoweringOutput:
     source = describe_source(job.exported, job.parts)
-    with job.stages.stage("lower"):
-        model = lower(job.exported, job.lowering)
-    if job.quantize_lowered is not None:
-        with job.stages.stage("quantize"):
-            model = job.quantize_lowered(model)
+    model = job.lower(lower)
     described: dict[str, Any] = {
         "made": count_operators(model),
         "inputs": get_inputs(model),
         "outputs": get_outputs(model),
     }
-    files: list[Path] = []
-    if job.folder is not None:
-        with job.stages.stage("serialize"):
-            files = serialize(model, job.folder)
+    files = job.serialize(partial(serialize, model))
     return files, describe_whole(source, files, **described)
 
 

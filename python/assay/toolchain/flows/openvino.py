@@ -5,6 +5,7 @@ OpenVINO's conversion takes a whole program or fails: nothing of it is left to a
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,12 +90,8 @@ def serialize(model: Any, options: Mapping[str, Any], folder: Path) -> list[Path
 
 def _make(job: LoweringJob) -> LoweringOutput:
     source = describe_source(job.exported, job.parts)
-    with job.stages.stage("lower"):
-        model = convert(job.exported)
-    files: list[Path] = []
-    if job.folder is not None:
-        with job.stages.stage("serialize"):
-            files = serialize(model, job.lowering.options, job.folder)
+    model = job.lower(lambda exported, lowering: convert(exported))
+    files = job.serialize(partial(serialize, model, job.lowering.options))
     return files, describe_whole(
         source,
         files,

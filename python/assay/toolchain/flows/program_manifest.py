@@ -41,11 +41,13 @@ def describe_source(
 
 
 def _value(nodes: Mapping[str, Any], name: str, quantization: Any) -> BoundaryValue:
+    from assay.toolchain.dtypes import dtype_name
+
     meta = nodes[name].meta.get("val") if name in nodes else None
     shape = getattr(meta, "shape", None)
     return {
         "name": name,
-        "dtype": str(getattr(meta, "dtype", type(meta).__name__)).removeprefix("torch."),
+        "dtype": dtype_name(getattr(meta, "dtype", type(meta).__name__)),
         "shape": None if shape is None else [s if isinstance(s, int) else -1 for s in shape],
         "quantization": quantization,
     }

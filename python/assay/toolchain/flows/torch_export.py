@@ -1,5 +1,6 @@
 """PyTorch's own exported program as what is executed: eager kernels, one call an operator."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,16 +33,19 @@ def export(
 
 
 def _make(job: LoweringJob) -> LoweringOutput:
+    source = describe_source(job.exported, job.parts)
+    files = job.serialize(partial(serialize, job.exported))
+    return files, describe_whole(source, files)
+
+
+def serialize(exported: "torch.export.ExportedProgram", folder: Path) -> list[Path]:
+    """Writes the program."""
     import torch
 
-    source = describe_source(job.exported, job.parts)
-    files: list[Path] = []
-    if job.folder is not None:
-        with job.stages.stage("serialize"):
-            files = [job.folder / PROGRAM]
-            _forget_origins(job.exported)
-            torch.export.save(job.exported, files[0])
-    return files, describe_whole(source, files)
+    path = folder / PROGRAM
+    _forget_origins(exported)
+    torch.export.save(exported, path)
+    return [path]
 
 
 def _forget_origins(exported: "torch.export.ExportedProgram") -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from assay.toolchain.errors import Unsupported
+from assay.toolchain.graph.operators import closure
 from assay.toolchain.types import Model, Quantized
 
 _QUANTIZE = ("quantized_decomposed.quantize_per_", "quantized_decomposed.choose_qparams")
@@ -179,18 +180,12 @@ def module_name_from_node(node: torch.fx.Node) -> str:
 
 def _sources(node: torch.fx.Node, values: Mapping[str, torch.fx.Node]) -> set[str]:
     """The nearest layers that the node's inputs come from."""
-    found: set[str] = set()
-    waiting, seen = list(node.all_input_nodes), set()
-    while waiting:
-        source = waiting.pop()
-        if source in seen:
-            continue
-        seen.add(source)
-        if source.name in values:
-            found.add(source.name)
-        else:
-            waiting += source.all_input_nodes
-    return found
+
+    def sources(source: torch.fx.Node) -> list[torch.fx.Node]:
+        return [] if source.name in values else source.all_input_nodes
+
+    reached = closure(node.all_input_nodes, sources)
+    return {source.name for source in reached if source.name in values}
 
 
 def with_outputs(graph: torch.fx.GraphModule, nodes: list[torch.fx.Node]) -> torch.nn.Module:

@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from assay.toolchain.dtypes import dtype_name
 from assay.toolchain.errors import RequestError, Unsupported
 from assay.toolchain.graph.intermediate_outputs import (
     Layer,
@@ -20,9 +21,10 @@ from assay.toolchain.graph.intermediate_outputs import (
     find_values,
     get_graph,
 )
+from assay.toolchain.graph.operators import closure, placeholders
 from assay.toolchain.models.inputs import cast_spec
 from assay.toolchain.suggest import unknown_name
-from assay.toolchain.tensors import Sample, cast_sample
+from assay.toolchain.tensors import Sample, cast_sample, run_module
 from assay.toolchain.types import InputSpec, Model, Quantized
 
 ALL = "*"
@@ -86,12 +88,6 @@ class IsolatedLayers:
                 raise Unsupported(text)
 
 
-def run(function: Any, sample: Sample) -> list[torch.Tensor]:
-    """The flat outputs for one sample."""
-    with torch.no_grad():
-        return list(torch.utils._pytree.tree_leaves(function(*sample)))
-
-
 def isolate_layers(model: Model, quantized: Quantized, wanted: Sequence[str]) -> IsolatedLayers:
     """The pieces of the quantized network, or of the float one, of the layers `wanted`.
 
@@ -109,7 +105,7 @@ def isolate_layers(model: Model, quantized: Quantized, wanted: Sequence[str]) ->
     names = tuple(layer.name for layer in marked.layers)
     module = cut(graph, points, [layer.name for layer in layers], sources)
     pieces = IsolatedLayers(quantized, layers, sources, whole, names)
-    example = pieces.feed(quantized.example, run(whole, quantized.example))
+    example = pieces.feed(quantized.example, run_module(whole, quantized.example))
     specs = tuple(_spec_of(tensor) for tensor in example)
     apart = replace(quantized, module=module, inputs=specs, example=example)
     return replace(pieces, quantized=_with_fed_calibration(quantized, apart, pieces))
@@ -157,7 +153,7 @@ def _find_sources(
 ) -> Iterator[Source]:
     """What the pieces of `wanted` are computed from, in the order of the graph."""
     names = {point.cut: name for name, point in points.items()}
-    inputs = _inputs_of(graph)
+    inputs = placeholders(graph)
     ends = {*names, *inputs}
     needed: set[torch.fx.Node] = set()
     for name in wanted:
@@ -168,20 +164,13 @@ def _find_sources(
             yield names[node] if node in names else inputs.index(node)
 
 
-def _inputs_of(graph: torch.fx.GraphModule) -> list[torch.fx.Node]:
-    return [node for node in graph.graph.nodes if node.op == "placeholder"]
-
-
 def _inside(point: Point, ends: set[torch.fx.Node]) -> set[torch.fx.Node]:
-    """The nodes that compute the layer, back to what is among `ends`."""
-    found: set[torch.fx.Node] = set()
-    waiting = [point.value]
-    while waiting:
-        node = waiting.pop()
-        if node not in found and (node is point.cut or node not in ends):
-            found.add(node)
-            waiting += node.all_input_nodes
-    return found
+    """The nodes that compute the layer, back to the nearest of `ends`."""
+
+    def sources(node: torch.fx.Node) -> list[torch.fx.Node]:
+        return [one for one in node.all_input_nodes if one is point.cut or one not in ends]
+
+    return closure([point.value], sources)
 
 
 def cut(
@@ -191,7 +180,7 @@ def cut(
     sources: Sequence[Source],
 ) -> torch.fx.GraphModule:
     """A graph that takes `sources` and returns the layers `wanted`, each a copy of its own."""
-    inputs = _inputs_of(graph)
+    inputs = placeholders(graph)
     taken = [inputs[one] if isinstance(one, int) else points[one].cut for one in sources]
     made = torch.fx.Graph()
     fed = {node: made.placeholder(f"fed_{number}") for number, node in enumerate(taken)}
@@ -239,7 +228,7 @@ def _other_form(target: Any) -> Any:
 
 
 def _spec_of(tensor: torch.Tensor) -> InputSpec:
-    return InputSpec(tuple(tensor.shape), str(tensor.dtype).removeprefix("torch."))
+    return InputSpec(tuple(tensor.shape), dtype_name(tensor.dtype))
 
 
 def _with_fed_calibration(
@@ -251,6 +240,6 @@ def _with_fed_calibration(
         return apart
 
     def feed(sample: Sample) -> Sample:
-        return pieces.feed(sample, run(pieces.marked, sample))
+        return pieces.feed(sample, run_module(pieces.marked, sample))
 
     return replace(apart, quantize_lowered=lambda lowered: quantize_lowered(lowered, feed))

@@ -13,7 +13,12 @@ from typing import Any
 
 import torch
 
-from assay.toolchain.graph.operators import operator_name, operator_nodes
+from assay.toolchain.graph.operators import (
+    operator_name,
+    operator_nodes,
+    output_nodes,
+    placeholders,
+)
 from assay.toolchain.sampled_model import Span
 
 
@@ -98,12 +103,11 @@ def _join_delegate(
     inside = getattr(graph, str(call.args[0].target)).original_module.graph_module
     yield from _join(inside, groups)
     yield from operator_nodes(inside)
-    places = [node for node in inside.graph.nodes if node.op == "placeholder"]
+    places = placeholders(inside)
     for place, given in zip(places[-len(call.args) + 1 :], call.args[1:], strict=False):
         if isinstance(given, torch.fx.Node):
             groups.join(place, given)
-    (output,) = (node for node in inside.graph.nodes if node.op == "output")
-    answers = torch.utils._pytree.tree_leaves(output.args[0])
+    answers = output_nodes(inside.graph)
     for user in call.users:
         if user.target is operator.getitem:
             groups.join(user, answers[user.args[1]])

@@ -6,10 +6,12 @@ the call of a delegate nor memory plumbing. Quantize and dequantize are nodes.
 
 import operator
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
+
+from assay.toolchain.dtypes import dtype_name
 
 _PLUMBING = ("executorch_call_delegate", "getitem", "alloc", "free")
 
@@ -42,6 +44,31 @@ def operator_nodes(module: torch.fx.GraphModule) -> Iterator[torch.fx.Node]:
             name = getattr(node.target, "__name__", str(node.target))
             if name not in _PLUMBING:
                 yield node
+
+
+def placeholders(graph: torch.fx.GraphModule) -> list[torch.fx.Node]:
+    """The nodes of the graph's inputs, in order."""
+    return [node for node in graph.graph.nodes if node.op == "placeholder"]
+
+
+def output_nodes(graph: torch.fx.Graph) -> list[torch.fx.Node]:
+    """The nodes of the graph's outputs, flat; outputs that are no nodes are left out."""
+    leaves = torch.utils._pytree.tree_leaves(graph.output_node().args[0])
+    return [leaf for leaf in leaves if isinstance(leaf, torch.fx.Node)]
+
+
+def closure(
+    nodes: Iterable[torch.fx.Node], neighbors: Callable[[torch.fx.Node], Iterable[torch.fx.Node]]
+) -> set[torch.fx.Node]:
+    """The nodes and all that can be reached from them."""
+    reached: set[torch.fx.Node] = set()
+    waiting = list(nodes)
+    while waiting:
+        node = waiting.pop()
+        if node not in reached:
+            reached.add(node)
+            waiting += neighbors(node)
+    return reached
 
 
 def count_operators(exported: torch.export.ExportedProgram) -> Counter[str]:
@@ -94,5 +121,5 @@ def _quantization(node: Any, kind: str) -> dict[str, Any] | None:
         "zero_point": int(zero_point),
         "quant_min": int(low),
         "quant_max": int(high),
-        "dtype": str(dtype).removeprefix("torch."),
+        "dtype": dtype_name(dtype),
     }

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from assay.toolchain.dtypes import dtype_name
 from assay.toolchain.errors import RequestError
 from assay.toolchain.file_formats.bundled_program import read_bundle
 from assay.toolchain.models.sample_archives import check_archive
@@ -134,7 +135,7 @@ def _why_unmatched(
 
 
 def _check(place: str, tensor: torch.Tensor, port: Port, what: str) -> None:
-    dtype = str(tensor.dtype).removeprefix("torch.")
+    dtype = dtype_name(tensor.dtype)
     is_shaped = port.shape is None or (
         len(port.shape) == tensor.dim()
         and all(size in (-1, got) for size, got in zip(port.shape, tensor.shape, strict=True))

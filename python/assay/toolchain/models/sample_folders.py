@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from assay.toolchain.dtypes import DTYPES
+from assay.toolchain.dtypes import DTYPES, dtype_name
 from assay.toolchain.errors import JobError, RequestError, readable_error, reading
 from assay.toolchain.packages import import_package
 from assay.toolchain.suggest import check_keys, unknown_name
@@ -44,7 +44,7 @@ def corrupt_inputs(path: Path, why: str) -> JobError:
 
 def describe(tensor: torch.Tensor) -> str:
     """Type and shape, for messages: "float32 [1, 3]"."""
-    return f"{str(tensor.dtype).removeprefix('torch.')} {list(tensor.shape)}"
+    return f"{dtype_name(tensor.dtype)} {list(tensor.shape)}"
 
 
 def read_onnx_sets(path: Path) -> tuple[list[Named], list[Named]]:

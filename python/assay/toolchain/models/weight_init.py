@@ -16,7 +16,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from assay.toolchain.files import number
 from assay.toolchain.models.inputs import generate_sample
-from assay.toolchain.tensors import Sample
+from assay.toolchain.tensors import Sample, run_module
 from assay.toolchain.types import InputSet, InputSpec
 
 MIN_RMS, MAX_RMS = 0.01, 100.0
@@ -195,9 +195,7 @@ def _batched(inputs: Sequence[InputSpec]) -> list[InputSpec]:
 
 def _outputs(module: torch.nn.Module, sample: Sample) -> torch.Tensor:
     """All floating outputs for a sample, flat, in float64."""
-    with torch.no_grad():
-        leaves = torch.utils._pytree.tree_leaves(module(*sample))
-    floating = [t for t in leaves if isinstance(t, torch.Tensor) and t.is_floating_point()]
+    floating = [t for t in run_module(module, sample) if t.is_floating_point()]
     return torch.cat([t.reshape(-1).double() for t in floating] or [torch.zeros(0)])
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from assay.toolchain.dtypes import dtype_name
 from assay.toolchain.errors import RequestError, reading
 from assay.toolchain.file_formats.bundled_program import read_bundle
 from assay.toolchain.models.inputs import (
@@ -91,7 +92,7 @@ def _specs_from_file(file: str) -> tuple[InputSpec, ...]:
     """Inputs as a file has them, for a program that does not tell its own; of any size."""
     first = read_sample_file(Path(file)).inputs[0]
     return tuple(
-        InputSpec((-1,) * tensor.dim(), str(tensor.dtype).removeprefix("torch."), name=name)
+        InputSpec((-1,) * tensor.dim(), dtype_name(tensor.dtype), name=name)
         for name, tensor in first
     )
 

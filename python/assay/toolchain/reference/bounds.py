@@ -4,12 +4,12 @@ Against float64 a model that brings them has bounds of its own. Against a quanti
 is a quantization step of the output.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 
-from assay.toolchain.graph.operators import dequantization
+from assay.toolchain.graph.operators import closure, dequantization, output_nodes
 from assay.toolchain.sampled_model import Bound, SampledModel
 from assay.toolchain.tensors import Sample, cast_sample
 
@@ -51,7 +51,7 @@ def step_bounds(
     """
     if not isinstance(graph, torch.fx.GraphModule) or sampled.bound is None:
         return None
-    nodes = output_nodes(graph)
+    nodes = output_nodes(graph.graph)
     assert sampled.float64_module is not None
     found = []
     for sample, answers in zip(samples, outputs, strict=True):
@@ -63,13 +63,6 @@ def step_bounds(
     return found
 
 
-def output_nodes(graph: torch.fx.GraphModule) -> list[torch.fx.Node]:
-    """The nodes of a graph's outputs, flat."""
-    (output,) = (node for node in graph.graph.nodes if node.op == "output")
-    leaves = torch.utils._pytree.tree_leaves(output.args[0])
-    return [leaf for leaf in leaves if isinstance(leaf, torch.fx.Node)]
-
-
 def _step_bound(node: torch.fx.Node, floating: Bound, answer: torch.Tensor) -> Bound:
     """The bound of one output of a quantized graph; `floating` is that of the float operator.
 
@@ -79,7 +72,8 @@ def _step_bound(node: torch.fx.Node, floating: Bound, answer: torch.Tensor) -> B
     if scale is not None:
         rule = {"rule": "steps", "units": STEPS, "scale": scale, "why": _WHY_STEP}
         return Bound(answer, STEPS * scale + _rounding(answer), rule)
-    above = max((s for s in map(_scale, _ancestors(node)) if s is not None), default=None)
+    ancestors = closure(node.all_input_nodes, lambda source: source.all_input_nodes)
+    above = max((s for s in map(_scale, ancestors) if s is not None), default=None)
     if above is None:
         return floating
     rule = {"rule": "steps", "units": STEPS, "scale": above, "why": _WHY_INPUT}
@@ -95,16 +89,6 @@ def _rounding(answer: torch.Tensor) -> torch.Tensor:
 def _scale(node: torch.fx.Node) -> float | None:
     quantized = dequantization(node)
     return None if quantized is None else float(quantized["scale"])
-
-
-def _ancestors(node: torch.fx.Node) -> Iterator[torch.fx.Node]:
-    waiting, seen = list(node.all_input_nodes), set()
-    while waiting:
-        source = waiting.pop()
-        if source not in seen:
-            seen.add(source)
-            waiting += source.all_input_nodes
-            yield source
 
 
 def rules_from_bounds(bounds: Sequence[Sequence[Bound]]) -> list[dict[str, Any]]:

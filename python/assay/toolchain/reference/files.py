@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from assay.toolchain import identity
+from assay.toolchain.dtypes import dtype_name
 from assay.toolchain.files import describe_file, number, write_json
 from assay.toolchain.reference.bounds import rules_from_bounds
 from assay.toolchain.sampled_model import Bound
@@ -90,7 +91,7 @@ def describe_output(index: int, outputs: Tensors) -> dict[str, Any]:
     spread = stacked.std(dim=0).square().mean().sqrt() if has_spread else None
     return {
         "name": str(index),
-        "dtype": str(first.dtype).removeprefix("torch."),
+        "dtype": dtype_name(first.dtype),
         "shape": list(first.shape),
         "rms": number(float(stacked.square().mean().sqrt())),
         "abs_max": number(float(stacked.abs().max())) if stacked.numel() else None,

@@ -31,7 +31,7 @@ from assay.toolchain.reference.files import SCHEMA, Content, write_reference
 from assay.toolchain.sampled_model import VALID_SAMPLES, Bound
 from assay.toolchain.stages import StageLog
 from assay.toolchain.suggest import unknown_name
-from assay.toolchain.tensors import Sample, cast_sample
+from assay.toolchain.tensors import Sample, cast_sample, run_module
 from assay.toolchain.types import Evaluate, Lowering, Model, Quantized
 
 KINDS = ("float32", "float64", "qdq", "lowered_eager", "file")
@@ -296,12 +296,7 @@ def _fit(sample: Sample, quantized: Quantized) -> Sample:
 
 def evaluate(module: Evaluate, samples: Sequence[Sample]) -> list[Outputs]:
     """The flat tensor outputs for each sample."""
-    results: list[Outputs] = []
-    for sample in samples:
-        with torch.no_grad():
-            leaves = torch.utils._pytree.tree_leaves(module(*sample))
-        results.append([leaf.detach() for leaf in leaves if isinstance(leaf, torch.Tensor)])
-    return results
+    return [run_module(module, sample) for sample in samples]
 
 
 def evaluate_quantized(

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.toolchain import executorch_recipes
@@ -117,13 +116,9 @@ def _make(lower_program: "Callable[[Any, Lowering], Lowered]", job: LoweringJob)
     from assay.toolchain.flows.executorch.delegation import describe_delegation
     from assay.toolchain.flows.executorch.manifest import describe_program
 
-    with job.stages.stage("lower"):
-        lowered = lower_program(job.exported, job.lowering)
+    lowered = job.lower(lower_program)
     delegation = describe_delegation(lowered, job.parts)  # serializing rewrites the edge graph
-    files: list[Path] = []
-    if job.folder is not None:
-        with job.stages.stage("serialize"):
-            files = edge.serialize(lowered, job.folder)
+    files = job.serialize(partial(edge.serialize, lowered))
     return files, {**describe_program(job.exported, files), **delegation}
 
 
