@@ -61,9 +61,8 @@ def write_module(graph: torch.fx.GraphModule, source: Source, *, needs_values: b
     source.lines.append(f"    def forward(self, {', '.join(placeholders)}):")
     for node in calls:
         source.lines.append(f"        {names[node]} = {_call(node, names)}")
-    source.lines.append(
-        f"        return {tuple_text([names[node] for node in output_nodes(written)])}"
-    )
+    results = tuple_text([names[node] for node in output_nodes(written)])
+    source.lines.append(f"        return {results}")
 
 
 def _without_asserts(graph: torch.fx.GraphModule) -> torch.fx.Graph:
