@@ -42,7 +42,7 @@ def test_ready_specs_follow_the_schema(path: Path) -> None:
     [
         {"models": [{"ref": "a:b", "inputs": [[1, 3], {"shape": [], "dtype": "int8"}]}]},
         {"models": [{"ref": "a:b", "inputs": [[[1, 3], {"shape": [1]}]]}]},
-        {"models": [{"ref": "n.onnx", "inputs": "x.npz", "healthy": True}]},
+        {"models": [{"ref": "n.onnx", "inputs": "x.npz", "weight_init": True}]},
         {"recipes": [{"name": "m", "lowering": {}, "quantization": None}]},
         {"recipes": [{"name": "m", "engine": "openvino", "lowering": {"flow": "openvino"}}]},
         {"options": {"threads": [1, 2], "mmap": True}},

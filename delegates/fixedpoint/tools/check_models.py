@@ -47,7 +47,9 @@ def main() -> int:
     parser.add_argument("--headroom-bits", type=int, help="instead of the recipe's")
     parser.add_argument("--inputs", help="FILE.py:NAME that yields samples and their labels")
     parser.add_argument("--calibration", help="FILE.py:NAME that yields samples")
-    parser.add_argument("--heal", action="store_true", help="make a file's random weights healthy")
+    parser.add_argument(
+        "--weight-init", action="store_true", help="initialize a file's random weights"
+    )
     parser.add_argument("--save", type=Path, help="folder for the blobs")
     parser.add_argument("models", nargs="+", help="names of torchvision, or references")
     options = parser.parse_args()
@@ -62,7 +64,7 @@ def main() -> int:
 def check(name: str, library: Library, options: Any) -> dict[str, Any]:
     """One model's row; prints it."""
     started = time.monotonic()
-    model = _load(name, options.heal)
+    model = _load(name, options.weight_init)
     samples, labels, batches = _samples(model, options)
     quantization = dict(options.recipe["quantization"])
     quantizer = {k: v for k, v in quantization.items() if k not in ("flow", "quantizer")}
@@ -89,9 +91,11 @@ def check(name: str, library: Library, options: Any) -> dict[str, Any]:
     return row
 
 
-def _load(name: str, should_heal: bool) -> Model:
+def _load(name: str, needs_weight_init: bool) -> Model:
     document: dict[str, Any] = {"ref": name if ":" in name else f"torchvision:{name}"}
-    return load_model(model_spec_from_json(document | ({"healthy": True} if should_heal else {})))
+    return load_model(
+        model_spec_from_json(document | ({"weight_init": True} if needs_weight_init else {}))
+    )
 
 
 def _samples(

@@ -55,7 +55,7 @@ def _user_entries() -> list[Entry]:
 
 
 def make_model(ref: str, args: Mapping[str, Any]) -> SampledModel:
-    """The model "conform:NAME", its weights made healthy where its table says so.
+    """The model "conform:NAME", its weights initialized where its table says so.
 
     Raises:
         RequestError: an unknown name, or arguments, which none of them takes.
@@ -71,7 +71,7 @@ def make_model(ref: str, args: Mapping[str, Any]) -> SampledModel:
     module, example = entry.make()
     module.eval()
     specs = tuple(map(spec_from_tensor, example)) if entry.inputs is None else entry.inputs
-    if entry.is_healed:
+    if entry.needs_weight_init:
         weight_init.initialize_weights(module, specs, seed=0)
 
     def make_sample(seed: int, sample: int) -> Sample:

@@ -66,17 +66,17 @@ class InputSet:
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """A model as a request names it. `is_healed` None: heal torchvision's, leave others alone."""
+    """A model as a request names it. `weight_init` None: torchvision's models only."""
 
     ref: str
     args: dict[str, Any] = field(default_factory=dict)
     seed: int = 0
     inputs: tuple[InputSpec, ...] | None = None
-    is_healed: bool | None = None
+    weight_init: bool | None = None
 
-    def should_heal(self) -> bool:
-        """Whether random weights are made healthy."""
-        return self.ref.startswith(TORCHVISION) if self.is_healed is None else self.is_healed
+    def needs_weight_init(self) -> bool:
+        """Whether random weights get data-dependent initialization."""
+        return self.ref.startswith(TORCHVISION) if self.weight_init is None else self.weight_init
 
 
 @dataclass(frozen=True)

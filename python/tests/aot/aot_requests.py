@@ -10,12 +10,12 @@ EVALUATION = {"generator": "normal", "seed": 1, "count": 3, "role": "evaluation"
 
 def build(server, model, recipe, folder, **more):
     """`model`: a reference, or all that a request says of one."""
-    document = model if isinstance(model, dict) else {"ref": model, "healthy": True}
+    document = model if isinstance(model, dict) else {"ref": model, "weight_init": True}
     return server.run(job="build", model=document, recipe=recipe, out_dir=str(folder), **more)
 
 
 def reference(server, ref, folder, **more):
-    document = {"ref": ref, "healthy": True}
+    document = {"ref": ref, "weight_init": True}
     request = {"job": "reference", "model": document, "inputs": EVALUATION, **more}
     return server.run(**request, out_dir=str(folder))
 

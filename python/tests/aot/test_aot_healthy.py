@@ -16,14 +16,14 @@ def load(ref, **options):
     "name", ["mobilenet_v2", "mobilenet_v3_small", "vit_b_16", "alexnet", "squeezenet1_1"]
 )
 def test_random_nets_answer_and_listen(name):
-    raw = load(f"torchvision:{name}", is_healed=False).health
-    healed = load(f"torchvision:{name}").health
+    raw = load(f"torchvision:{name}", weight_init=False).health
+    initialized = load(f"torchvision:{name}").health
     assert not raw["is_healthy"]
     assert raw["steps"] == []
-    assert healed["is_healthy"], healed["reason"]
-    assert 0.03 < healed["output_rms"] < 10
-    assert healed["difference_rms"] > 0.1 * healed["output_rms"]
-    assert healed["steps"]
+    assert initialized["is_healthy"], initialized["reason"]
+    assert 0.03 < initialized["output_rms"] < 10
+    assert initialized["difference_rms"] > 0.1 * initialized["output_rms"]
+    assert initialized["steps"]
 
 
 def test_healing_is_deterministic():
@@ -40,7 +40,7 @@ def test_modules_are_left_in_evaluation_mode():
 
 
 def test_a_dead_net_is_reported(factory):
-    health = load(factory("dead"), is_healed=True).health
+    health = load(factory("dead"), weight_init=True).health
     assert not health["is_healthy"]
     assert "rms 0" in health["reason"]
 

@@ -68,7 +68,7 @@ def test_a_second_reference_gives_the_same_bytes(server, built, factory, tmp_pat
 
 def test_weights_follow_the_seed(server, factory, built, tmp_path):
     _, results = built
-    model = {"ref": factory("small"), "healthy": True, "seed": 7}
+    model = {"ref": factory("small"), "weight_init": True, "seed": 7}
     other = build(server, model, PORTABLE, tmp_path, stop_after="lower")["result"]
     assert other["model"]["weights_sha256"] != results["portable"]["model"]["weights_sha256"]
 

@@ -47,8 +47,8 @@ Json model_request(const ModelReference& model) {
   for (const auto& input : model.inputs) {
     request["inputs"].push_back({{"shape", input.shape}, {"dtype", input.dtype}});
   }
-  if (model.healthy) {
-    request["healthy"] = *model.healthy;
+  if (model.weight_init) {
+    request["weight_init"] = *model.weight_init;
   }
   return request;
 }
@@ -89,7 +89,7 @@ Json stimulus_request(const Case& cell, const std::string& kind) {
   auto program = model_request(cell.model);
   program.erase("args");
   program.erase("seed");
-  program.erase("healthy");
+  program.erase("weight_init");
   program["dimensions"] = cell.model.dimensions;
   return {{"job", "stimulus"},
           {"program", std::move(program)},

@@ -11,11 +11,12 @@ namespace {
 TEST(JobRequests, SayWhetherWeightsAreToBeHealed) {
   Case cell;
   cell.model.ref = "my_models.py:net";
-  EXPECT_FALSE(build_request(cell, false).at("model").contains("healthy")) << "as the maker thinks";
-  cell.model.healthy = false;
-  EXPECT_EQ(build_request(cell, false).at("model").at("healthy"), false);
-  EXPECT_EQ(reference_request(cell, "float32").at("model").at("healthy"), false);
-  EXPECT_FALSE(stimulus_request(cell, "inputs").at("program").contains("healthy"))
+  EXPECT_FALSE(build_request(cell, false).at("model").contains("weight_init"))
+      << "as the maker thinks";
+  cell.model.weight_init = false;
+  EXPECT_EQ(build_request(cell, false).at("model").at("weight_init"), false);
+  EXPECT_EQ(reference_request(cell, "float32").at("model").at("weight_init"), false);
+  EXPECT_FALSE(stimulus_request(cell, "inputs").at("program").contains("weight_init"))
       << "a program has the weights that it has";
 }
 

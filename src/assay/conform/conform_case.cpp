@@ -42,8 +42,8 @@ ModelReference model_from(const Json& json) {
     model.inputs.push_back(
         {.dtype = input.value("dtype", Dtype::kFloat32), .shape = input.at("shape").get<Shape>()});
   }
-  if (const auto healthy = json.value("healthy", Json()); healthy.is_boolean()) {
-    model.healthy = healthy.get<bool>();
+  if (const auto weight_init = json.value("weight_init", Json()); weight_init.is_boolean()) {
+    model.weight_init = weight_init.get<bool>();
   }
   return model;
 }

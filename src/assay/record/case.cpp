@@ -47,8 +47,8 @@ Json identity_of_model(const ModelReference& model) {
                    {"args", model.args},
                    {"inputs", shapes},
                    {"weights", weights_id_of(model)}};
-  if (model.healthy) {
-    identity["healthy"] = *model.healthy;
+  if (model.weight_init) {
+    identity["weight_init"] = *model.weight_init;
   }
   if (!model.dimensions.empty()) {
     identity["dimensions"] = model.dimensions;
@@ -172,7 +172,8 @@ std::string label_of(const Case& cell) {
   return cell.gives_layers ? label + " layers" : label;
 }
 
-ASSAY_DEFINE_JSON(ModelReference, ref, name, args, seed, source_sha256, inputs, healthy, dimensions)
+ASSAY_DEFINE_JSON(ModelReference, ref, name, args, seed, source_sha256, inputs, weight_init,
+                  dimensions)
 ASSAY_DEFINE_JSON(Recipe, name, is_preset, engine, quantization, lowering, produces, tolerance,
                   description, runtime_unavailable)
 ASSAY_DEFINE_JSON(InputSet, generator, seed, count, role, file, file_sha256)

@@ -22,7 +22,8 @@ struct ModelReference {
   std::uint64_t seed = 0;          ///< Of random weights; unused for files.
   std::string source_sha256;       ///< Of the file behind `ref`; empty for a library's model.
   std::vector<TensorSpec> inputs;  ///< Empty: the model's own example inputs.
-  std::optional<bool> healthy;     ///< Heal random weights, or not; absent: as the maker thinks.
+  std::optional<bool>
+      weight_init;  ///< Rescale random weights or not; absent: the toolchain decides.
   /// Sizes of the named dimensions that a program file leaves open: {"batch": 1}.
   std::map<std::string, std::int64_t> dimensions;
 };

@@ -72,9 +72,9 @@ TEST(CaseKey, TellsSeedsOfAFactoryApartButNotOfAWeightsFile) {
 }
 
 TEST(CaseKey, TellsHealedWeightsApart) {
-  auto healed = sample_case();
-  healed.model.healthy = true;
-  EXPECT_NE(case_key(healed), case_key(sample_case()));
+  auto rescaled = sample_case();
+  rescaled.model.weight_init = true;
+  EXPECT_NE(case_key(rescaled), case_key(sample_case()));
 }
 
 TEST(CaseKey, KnowsAnInlineRecipeByContentNotByName) {

@@ -19,7 +19,7 @@ constexpr std::string_view kWholeSpec = R"json({
   "schema": "assay/spec/1",
   "name": "whole",
   "models": [{"ref": "torchvision:mobilenet_v2", "seed": 3, "args": {"width_mult": 0.5},
-              "healthy": false, "inputs": [[1,3,224,224], {"shape": [1,3,192,192], "dtype": "float16"}]},
+              "weight_init": false, "inputs": [[1,3,224,224], {"shape": [1,3,192,192], "dtype": "float16"}]},
              {"ref": "file:kws.onnx", "url": "https://example.org/kws.onnx",
               "sha256": "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
               "inputs": "kws_inputs.npz"},

@@ -141,7 +141,7 @@ TEST(SpecErrors, NameWrongModels) {
   EXPECT_THAT(with_inputs(R"("inputs.csv")"),
               HasSubstr("give a .npz, .safetensors or .bpte file, a folder"));
   EXPECT_THAT(with_model(R"({"ref": "a:b", "sha256": "ABC"})"), HasSubstr("64 lower-case"));
-  EXPECT_THAT(with_model(R"({"ref": "a:b", "healthy": "yes"})"), HasSubstr("true or false"));
+  EXPECT_THAT(with_model(R"({"ref": "a:b", "weight_init": "yes"})"), HasSubstr("true or false"));
   EXPECT_THAT(with_model(R"({"ref": "a:b", "args": [1]})"), HasSubstr("keyword arguments"));
 }
 

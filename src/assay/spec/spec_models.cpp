@@ -231,11 +231,11 @@ void read_model_fields(const Node& node, const SpecContext& context, SpecModel& 
   if (const auto sha256 = node.find("sha256")) {
     model.sha256 = read_sha256(*sha256);
   }
-  if (const auto healthy = node.find("healthy")) {
-    if (!healthy->json().is_boolean()) {
-      healthy->complain_of_type("true or false");
+  if (const auto weight_init = node.find("weight_init")) {
+    if (!weight_init->json().is_boolean()) {
+      weight_init->complain_of_type("true or false");
     } else {
-      model.model.healthy = healthy->json().get<bool>();
+      model.model.weight_init = weight_init->json().get<bool>();
     }
   }
 }

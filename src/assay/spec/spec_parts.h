@@ -17,7 +17,7 @@ inline constexpr auto kTopKeys = std::to_array<std::string_view>(
      "seed",     "labels",  "baseline", "expand",   "max_cases",   "sandbox"});
 inline constexpr auto kModelKeys =
     std::to_array<std::string_view>({"ref", "seed", "args", "inputs", "expected", "dimensions",
-                                     "calibration", "url", "sha256", "healthy"});
+                                     "calibration", "url", "sha256", "weight_init"});
 inline constexpr auto kInputKeys = std::to_array<std::string_view>({"shape", "dtype"});
 inline constexpr auto kRecipeKeys = std::to_array<std::string_view>(
     {"name", "engine", "quantization", "lowering", "produces", "tolerance", "description"});

@@ -27,7 +27,7 @@ TEST(Spec, ReadsModelsWithTheirBindings) {
   EXPECT_EQ(mobilenet.model.ref, "torchvision:mobilenet_v2");
   EXPECT_EQ(mobilenet.model.seed, 3U);
   EXPECT_EQ(mobilenet.model.args, (Json{{"width_mult", 0.5}}));
-  EXPECT_EQ(mobilenet.model.healthy, false);
+  EXPECT_EQ(mobilenet.model.weight_init, false);
   ASSERT_THAT(mobilenet.bindings, SizeIs(2));
   ASSERT_THAT(mobilenet.bindings[1], SizeIs(1));
   EXPECT_THAT(mobilenet.bindings[1][0].shape, ElementsAre(1, 3, 192, 192));

@@ -77,7 +77,7 @@ bool is_said_by_flags(const Case& cell, const Reproduction& how) {
   const bool has_plain_options =
       std::ranges::all_of(cell.options, [](const Json& value) { return is_flag_value(value); });
   const bool has_condition_flags = !is_evaluated_only(how) || cell.scenario.empty();
-  return has_condition_flags && cell.recipe.is_preset && !cell.model.healthy &&
+  return has_condition_flags && cell.recipe.is_preset && !cell.model.weight_init &&
          !cell.gives_layers && cell.pieces.empty() && how.tolerance.empty() && has_plain_options &&
          is_usual_calibration(cell) && are_usual_inputs(cell, how);
 }
@@ -175,8 +175,8 @@ Json entry_for_model(const Case& cell) {
   if (!model.args.empty()) {
     entry["args"] = model.args;
   }
-  if (model.healthy) {
-    entry["healthy"] = *model.healthy;
+  if (model.weight_init) {
+    entry["weight_init"] = *model.weight_init;
   }
   if (!model.dimensions.empty()) {
     entry["dimensions"] = model.dimensions;

@@ -69,7 +69,7 @@ TEST(Reproduce, IsASpecWhereFlagsCannotSayIt) {
   cell.inputs.count = 8;
   EXPECT_TRUE(is_spec(cell)) << "bench takes no --samples";
   cell = preset_case();
-  cell.model.healthy = false;
+  cell.model.weight_init = false;
   EXPECT_TRUE(is_spec(cell));
   cell = preset_case();
   cell.model.inputs = {{.dtype = Dtype::kInt64, .shape = {2}}};

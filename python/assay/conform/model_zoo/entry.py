@@ -22,5 +22,5 @@ class Entry:
     make: Factory
     tier: str = "quick"
     cost: float = 5.0
-    is_healed: bool = False
+    needs_weight_init: bool = False
     inputs: tuple[InputSpec, ...] | None = None

@@ -262,7 +262,7 @@ ENTRIES = [
     Entry("lstm", _of(Lstm, torch.zeros(2, 6, 8)), cost=15),
     Entry("gru", _of(Gru, torch.zeros(2, 6, 8)), cost=15),
     Entry("tcn", _of(Tcn, torch.zeros(1, 8, 32))),
-    Entry("ds_cnn", _ds_cnn, is_healed=True),
+    Entry("ds_cnn", _ds_cnn, needs_weight_init=True),
     Entry("unet", _of(UNet, torch.zeros(1, 3, 24, 32))),
     Entry("super_resolution", _super_resolution),
     Entry("detection_head", _of(DetectionHead, torch.zeros(1, 16, 8, 8), torch.zeros(1, 16, 4, 4))),

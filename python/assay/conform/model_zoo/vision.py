@@ -51,7 +51,7 @@ ENTRIES = [
         partial(_make, name, size),
         tier="quick" if name in _QUICK else "full",
         cost=30.0,
-        is_healed=True,
+        needs_weight_init=True,
     )
     for name, size in SIZES.items()
 ]

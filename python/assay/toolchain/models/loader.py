@@ -43,7 +43,7 @@ def model_spec_from_json(document: Mapping[str, Any] | str) -> ModelSpec:
     """Reads MODEL of docs/contracts/aot.md; a bare string is a reference."""
     if isinstance(document, str):
         return ModelSpec(document)
-    check_keys("key of a model", document, ("ref", "args", "seed", "inputs", "healthy"))
+    check_keys("key of a model", document, ("ref", "args", "seed", "inputs", "weight_init"))
     if not document.get("ref"):
         raise RequestError('a model needs a "ref", such as "torchvision:mobilenet_v2"')
     inputs = document.get("inputs")
@@ -53,7 +53,7 @@ def model_spec_from_json(document: Mapping[str, Any] | str) -> ModelSpec:
         dict(document.get("args") or {}),
         int(document.get("seed") or 0),
         specs,
-        document.get("healthy"),
+        document.get("weight_init"),
     )
 
 
@@ -64,7 +64,7 @@ NO_FAMILIES: Families = MappingProxyType({})
 
 
 def load_model(spec: ModelSpec, families: Families = NO_FAMILIES) -> Model:
-    """Builds the model, seeds its weights and, where asked, makes them healthy.
+    """Builds the model, seeds its weights and, where asked, initializes them for well-conditioned outputs.
 
     `families`: the makers for references with another prefix than those of this module.
 
@@ -150,15 +150,17 @@ def _health(
     inputs: tuple[InputSpec, ...],
     sampled: SampledModel | None,
 ) -> dict[str, Any]:
-    """Heals where that is asked, and measures: on the model's own samples where it has them."""
+    """Initializes weights where asked, and measures the outputs for the model's samples."""
     if sampled is not None:
         samples = [sampled.make_sample(spec.seed, index) for index in range(2)]
         return {"asked": False, "steps": [], **weight_init.measure_samples(module, samples)}
     steps = (
-        weight_init.initialize_weights(module, inputs, seed=spec.seed) if spec.should_heal() else []
+        weight_init.initialize_weights(module, inputs, seed=spec.seed)
+        if spec.needs_weight_init()
+        else []
     )
     health = weight_init.measure_outputs(module, inputs, seed=spec.seed)
-    return {"asked": spec.should_heal(), "steps": steps, **health}
+    return {"asked": spec.needs_weight_init(), "steps": steps, **health}
 
 
 def weights_sha256(module: torch.nn.Module) -> str:

@@ -1,4 +1,4 @@
-"""Random weights whose outputs can tell a right program from a wrong one.
+"""Data-dependent initialization of random weights, so that outputs are well conditioned.
 
 Networks with their initial weights often answer (almost) zero, or the same to every input; a
 comparison of such outputs passes whatever the program does. The rules here look at parameters and
@@ -36,7 +36,7 @@ _SEED_OFFSET = 0x48454154  # keeps these inputs apart from any a request would n
 def initialize_weights(
     module: torch.nn.Module, inputs: Sequence[InputSpec], *, seed: int
 ) -> list[dict[str, Any]]:
-    """Makes the module's weights healthy in place, deterministically for a seed.
+    """Initializes the module's weights from data in place, deterministically for a seed.
 
     Returns:
         What was done, in order: [{"step": …, …}]. Empty when nothing had to be.
