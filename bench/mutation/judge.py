@@ -50,7 +50,7 @@ def spec_of(models: Sequence[Any], faults: Sequence[str]) -> dict[str, Any]:
     return {
         "schema": "assay/spec/1",
         "name": "mutants",
-        "models": [{"ref": FACTORY, "args": {"models": list(models)}, "inputs": "own"}],
+        "models": [{"ref": FACTORY, "args": {"models": list(models)}, "inputs": "model"}],
         "recipes": ["torch/eager"],
         "engines": [ENGINE],
         "options": {"fault": list(faults)},

@@ -25,7 +25,7 @@ from mutant_engine import GENERATION, FaultyProgram, subjects_of
 from page import today, write_page
 from results import Result, results_of
 
-from assay.conform.case import OWN_INPUTS
+from assay.conform.case import MODEL_INPUTS
 from assay.conform.listing import list_cases
 from assay.toolchain.server.model_families import load
 
@@ -47,7 +47,7 @@ def make_program(cases: Sequence[dict[str, Any]]) -> tuple[Any, list[int], list[
     models = [case["model"] for case in cases]
     sampled = load({"ref": "joint", "args": {"models": models}}).sampled
     assert sampled is not None
-    samples = [sampled.make_sample(OWN_INPUTS["seed"], number) for number in range(SAMPLES)]
+    samples = [sampled.make_sample(MODEL_INPUTS["seed"], number) for number in range(SAMPLES)]
     with torch.no_grad():
         exported = torch.export.export(sampled.module, samples[0])
     owners = [part for part, span in enumerate(sampled.parts or ()) for _ in range(*span.outputs)]

@@ -74,7 +74,7 @@ class ModelOptions(TypedDict, total=False):
 
     `args`: keyword arguments for the model factory. `dimensions`: sizes of the dimensions that a
     program leaves open, by name. `engine`: engine, optionally with a build ("executorch@mine").
-    `inputs`: a file or folder with inputs, "file.py:NAME", or "own" for the samples of the model.
+    `inputs`: a file or folder with inputs, "file.py:NAME", or "model" for the samples of the model.
     `input_shapes`: one shape for each input, (1, 3, 224, 224) or text. `options`: engine options by
     name; a list of values makes several cases. `recipe`: recipes by name. `seed`: seed of the
     random weights and of the launch order. `threads`: one number, or several for several cases.

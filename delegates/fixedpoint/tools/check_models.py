@@ -102,7 +102,7 @@ def _samples(
     model: Model, options: Any
 ) -> tuple[list[Sample], list[torch.Tensor] | None, list[Sample]]:
     """Samples, their labels, and what calibrates."""
-    generator = "normal" if model.sampled is None else "own"
+    generator = "normal" if model.sampled is None else "model"
     given = InputSet(generator, 1, options.samples)
     calibrating = InputSet(generator, 1000, options.batches, "calibration")
     if options.inputs:

@@ -18,7 +18,7 @@ EDGE_DTYPES = ("float32", "float16", "bfloat16", "int32", "int8")
 EDGE_RULES = ("exact", "ulp", "composite", "sum_of_two")
 """Rules under which special values keep their meaning element by element."""
 
-OWN_INPUTS: dict[str, Any] = {"generator": "own", "count": 3, "seed": 1}
+MODEL_INPUTS: dict[str, Any] = {"generator": "model", "count": 3, "seed": 1}
 
 _ELEMENTS_OF_A_LOWERING = 20_000
 """Elements that take about as long as lowering a call takes."""
@@ -41,7 +41,7 @@ class Case:
     joinable: bool = True
     refuses: bool = False
     cost: float = 1.0
-    inputs: dict[str, Any] = field(default_factory=lambda: dict(OWN_INPUTS))
+    inputs: dict[str, Any] = field(default_factory=lambda: dict(MODEL_INPUTS))
 
     def to_json(self) -> dict[str, Any]:
         """As the job answers."""
@@ -66,7 +66,7 @@ def sample_count(row: RecordedCall, dtype: str, values: str) -> int:
 
 def least_samples(row: RecordedCall) -> int:
     """Three, or where dimensions are open as many as have one size twice."""
-    return ROUND if "dimensions" in row.call else int(OWN_INPUTS["count"])
+    return ROUND if "dimensions" in row.call else int(MODEL_INPUTS["count"])
 
 
 def operator_case(row: RecordedCall, dtype: str, values: str) -> Case:
@@ -85,7 +85,7 @@ def operator_case(row: RecordedCall, dtype: str, values: str) -> Case:
         joinable=_is_joinable(row),
         refuses=values == "refused",
         cost=round(1.0 + size / _ELEMENTS_OF_A_LOWERING, 2),
-        inputs={**OWN_INPUTS, "count": sample_count(row, dtype, values)},
+        inputs={**MODEL_INPUTS, "count": sample_count(row, dtype, values)},
     )
 
 

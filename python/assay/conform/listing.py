@@ -10,7 +10,7 @@ from typing import Any
 
 from assay.conform import models
 from assay.conform.calls import find_overload
-from assay.conform.case import FUZZ, OWN_INPUTS, Case, edge_pairs, operator_case, sample_count
+from assay.conform.case import FUZZ, MODEL_INPUTS, Case, edge_pairs, operator_case, sample_count
 from assay.conform.fuzz import draw_cases
 from assay.conform.operators import core_overloads, find_reason, packet_name, table
 from assay.conform.recorded_calls import DTYPES, read_calls
@@ -20,7 +20,7 @@ from assay.toolchain.suggest import unknown_name
 
 SCHEMA = "assay/conformance_cases/1"
 TIERS = ("quick", "full", FUZZ)
-MODEL_INPUTS = {**OWN_INPUTS, "generator": "normal"}
+GENERATED_INPUTS = {**MODEL_INPUTS, "generator": "normal"}
 
 
 def list_cases(
@@ -121,7 +121,7 @@ def model_cases() -> tuple[Case, ...]:
             tier=entry.tier,
             joinable=False,
             cost=entry.cost,
-            inputs=MODEL_INPUTS,
+            inputs=GENERATED_INPUTS,
         )
         for entry in models.known_models().values()
     )

@@ -1,6 +1,6 @@
 """Models that come with samples, bounds of error or parts of their own.
 
-A factory may return a `SampledModel` instead of a module. The input set {"generator": "own"} then
+A factory may return a `SampledModel` instead of a module. The input set {"generator": "model"} then
 takes the model's samples, a float64 reference has bounds, and a program of several parts is
 described part by part.
 """
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from assay.toolchain.tensors import Sample
 
-FROM_MODEL = "own"
+FROM_MODEL = "model"
 """The generator of input sets that takes the samples of a SampledModel."""
 
 CALIBRATION_SEED = 1000

@@ -77,12 +77,12 @@ def test_missing_shapes_are_asked_for_in_the_words_of_the_flag(nets):
 
 def test_own_inputs_of_a_factory_are_its_first_sample(nets):
     model = load_model(nets("make"))
-    own = InputSet("own", seed=1, count=3)
+    own = InputSet("model", seed=1, count=3)
     first, second, third = make_samples(own, model.inputs, model.sampled, model.own)
     assert torch.equal(first[0], torch.arange(8.0).reshape(1, 8))
     assert second[0].shape == (1, 8)
     assert not torch.equal(second[0], third[0])
-    calibration = InputSet("own", seed=1000, count=2, role="calibration")
+    calibration = InputSet("model", seed=1000, count=2, role="calibration")
     drawn = make_samples(calibration, model.inputs, model.sampled, model.own)
     assert not any(torch.equal(sample[0], first[0]) for sample in drawn)
 
@@ -90,4 +90,4 @@ def test_own_inputs_of_a_factory_are_its_first_sample(nets):
 def test_own_inputs_of_a_factory_without_any_are_refused(nets):
     model = load_model(nets("bare", RIGHT))
     with pytest.raises(RequestError, match=r"returns no \(module, inputs\)"):
-        make_samples(InputSet("own"), model.inputs, model.sampled, model.own)
+        make_samples(InputSet("model"), model.inputs, model.sampled, model.own)

@@ -71,7 +71,7 @@ def test_parts_of_a_joint_program_have_sizes_of_their_own():
 
 
 def test_a_reference_holds_each_sample_in_its_own_shape(tmp_path):
-    inputs = {"generator": "own", "count": 4, "seed": 1}
+    inputs = {"generator": "model", "count": 4, "seed": 1}
     make_reference(
         model=ADD_MODEL,
         quantization=None,

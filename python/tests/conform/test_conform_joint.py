@@ -32,7 +32,7 @@ LINEAR = {
 FULL = {"ref": "aten:full.default", "args": {"args": [[2, 3], 1.5]}}
 JOINT = {"ref": "joint", "args": {"models": [ADD, SORT, LINEAR, FULL]}}
 SPANS = [([0, 2], [0, 1]), ([2, 3], [1, 3]), ([3, 4], [3, 4]), ([4, 4], [4, 5])]
-OWN = {"generator": "own", "count": 3, "seed": 1}
+OWN = {"generator": "model", "count": 3, "seed": 1}
 
 
 def reference(model, folder, **more):
@@ -116,7 +116,7 @@ def test_a_model_with_inputs_of_its_own_takes_no_others():
 
 
 def test_own_inputs_may_not_calibrate_and_evaluate(tmp_path):
-    calibration = {"generator": "own", "batches": 2, "seed": 1}
+    calibration = {"generator": "model", "batches": 2, "seed": 1}
     with pytest.raises(RequestError, match="are the same"):
         reference(ADD, tmp_path, calibration=calibration)
 

@@ -41,7 +41,7 @@ def refer(model, folder, quantization=None):
         quantization=quantization,
         lowering=None,
         kind="qdq" if quantization else "float64",
-        inputs={"generator": "own", "count": 3, "seed": 1},
+        inputs={"generator": "model", "count": 3, "seed": 1},
         calibration=None,
         folder=folder,
         stages=StageLog(),
@@ -91,7 +91,7 @@ def test_a_quantized_graph_answers_beyond_the_bounds_of_a_size_as_eager_does(tmp
 
 def test_calibration_sees_nothing_that_is_refused():
     sampled = make_operator("aten:gather.default", GATHER)
-    document = {"generator": "own", "seed": 1000, "batches": 8}
+    document = {"generator": "model", "seed": 1000, "batches": 8}
     calibration = input_set_from_json(document, role="calibration")
     samples = make_samples(calibration, (), sampled)
     assert len(samples) == 8

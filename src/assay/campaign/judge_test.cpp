@@ -127,7 +127,7 @@ TEST(JudgedOutputs, AreConstantWhereTheReferenceSaysSo) {
 PreparedCase operator_case() {
   PreparedCase prepared;
   prepared.cell.model.ref = "aten:add.Tensor";
-  prepared.cell.inputs = {.generator = "own", .count = 3};
+  prepared.cell.inputs = {.generator = "model", .count = 3};
   prepared.artifact = Artifact{};
   prepared.references["float64"] = {
       .kind = "float64", .folder = "/r", .document = {{"samples", 3}}};

@@ -21,7 +21,7 @@
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/invalid_request.h"
-#include "assay/record/own_inputs.h"
+#include "assay/record/model_inputs.h"
 #include "assay/record/run.h"
 #include "assay/record/subject.h"
 #include "assay/spec/reference_kind.h"
@@ -214,7 +214,7 @@ WorkshopListener workshop_listener(CampaignListener& listener) {
 std::optional<AotReply> why_not_launched(const PreparedCase& prepared) {
   const bool is_made = prepared.artifact.has_value();
   const auto& missing = prepared.missing_references;
-  const bool needs_reference = prepared.cell.inputs.generator == kOwnInputs;
+  const bool needs_reference = prepared.cell.inputs.generator == kModelInputs;
   if (needs_reference && prepared.references.empty() && !missing.empty()) {
     const auto& [kind, why] = *missing.begin();
     // These are the recipe's and the request's.

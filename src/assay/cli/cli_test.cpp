@@ -175,7 +175,7 @@ TEST(QuickSpec, HoldsAProgramAgainstWhatItIsGiven) {
 }
 
 TEST(QuickSpec, HandsArgumentsAndOwnInputsOn) {
-  QuickSpec quick{.model = "aten:add.Tensor", .args = R"({"sample": 3})", .inputs = "own"};
+  QuickSpec quick{.model = "aten:add.Tensor", .args = R"({"sample": 3})", .inputs = "model"};
   const auto document = quick.document({"evaluate"}).value();
   const auto spec = spec_from_json(document, {.origin = "flags", .folder = "."});
   ASSERT_TRUE(spec) << spec.error().message;

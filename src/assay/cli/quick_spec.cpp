@@ -11,7 +11,7 @@
 #include "assay/base/enum_names.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
-#include "assay/record/own_inputs.h"
+#include "assay/record/model_inputs.h"
 #include "assay/spec/program_format.h"
 #include "assay/spec/reference_kind.h"
 #include "assay/tensor/dtype.h"
@@ -200,7 +200,7 @@ void QuickSpec::declare_model(CLI::App& app) {
   app.add_option("--dimension", dimensions,
                  "Size of a dimension that the program leaves open, such as batch=1,8");
   app.add_option("--inputs", inputs,
-                 "Read inputs from a file, a folder or file.py:NAME; \"own\" uses the samples of "
+                 "Read inputs from a file, a folder or file.py:NAME; \"model\" uses the samples of "
                  "the model [default: random inputs]");
   app.add_option(
       "--args", args,
@@ -282,7 +282,7 @@ Json QuickSpec::evaluation(bool is_program) const {
     evaluate["against"] = against;
   } else if (!is_program) {
     evaluate["against"] = {"float32", "qdq"};
-    if (inputs != kOwnInputs && has_expected_outputs(inputs, expected)) {
+    if (inputs != kModelInputs && has_expected_outputs(inputs, expected)) {
       evaluate["against"].push_back(kFileKind);
     }
   }

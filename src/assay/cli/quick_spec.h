@@ -26,7 +26,7 @@ struct QuickSpec {
   std::uint64_t seed = 0;
   int samples = 4;
   std::vector<std::string> against;     ///< Empty: float32 and qdq, or file for a program.
-  std::string inputs;                   ///< A file or folder of inputs, or "own".
+  std::string inputs;                   ///< A file or folder of inputs, or "model".
   std::string expected;                 ///< And of the outputs that are expected of them.
   std::vector<std::string> dimensions;  ///< name=size[,size]
   bool has_parity = false;

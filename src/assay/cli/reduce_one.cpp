@@ -23,7 +23,7 @@
 #include "assay/conform/conform.h"
 #include "assay/conform/conform_case.h"
 #include "assay/record/case.h"
-#include "assay/record/own_inputs.h"
+#include "assay/record/model_inputs.h"
 #include "assay/reduce/bundle.h"
 #include "assay/reduce/candidate.h"
 #include "assay/reduce/case_judge.h"
@@ -63,7 +63,7 @@ Result<Spec> spec_from_check(const ReduceOptions& options, const ReduceCheck& ch
     quick.model = "aten:case";
   }
   if (quick.model.starts_with("aten:")) {
-    quick.inputs = kOwnInputs;
+    quick.inputs = kModelInputs;
   }
   if (!check.recipe.empty()) {
     quick.recipes.push_back(check.recipe);

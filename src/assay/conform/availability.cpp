@@ -20,7 +20,7 @@
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/conformance.h"
-#include "assay/record/own_inputs.h"
+#include "assay/record/model_inputs.h"
 #include "assay/record/run.h"
 #include "assay/store/result_store.h"
 
@@ -83,8 +83,8 @@ Case probe_of(const ConformSetting& setting) {
   auto probe = setting.pattern;
   probe.model = {.ref = "aten:add.Tensor",
                  .args = {{"args", {vector, vector}}, {"kwargs", Json::object()}}};
-  probe.inputs = {.generator = std::string(kOwnInputs), .seed = 1, .count = kSamples};
-  probe.calibration.generator = kOwnInputs;
+  probe.inputs = {.generator = std::string(kModelInputs), .seed = 1, .count = kSamples};
+  probe.calibration.generator = kModelInputs;
   return probe;
 }
 

@@ -16,6 +16,7 @@
 #include "assay/base/result.h"
 #include "assay/record/case.h"
 #include "assay/record/conformance.h"
+#include "assay/record/model_inputs.h"
 #include "assay/tensor/dtype.h"
 #include "assay/tensor/tensor.h"
 
@@ -50,7 +51,7 @@ ModelReference model_from(const Json& json) {
 
 InputSet inputs_from(const Json& json) {
   const auto given = json.value("inputs", Json::object());
-  return {.generator = given.value("generator", std::string("own")),
+  return {.generator = given.value("generator", std::string(kModelInputs)),
           .seed = given.value("seed", std::uint64_t{1}),
           .count = given.value("count", kOwnSamples)};
 }

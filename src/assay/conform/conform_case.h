@@ -15,7 +15,7 @@ namespace assay {
 struct ConformCase {
   std::string name;  ///< Stable over versions of Assay: what lists of known gaps name.
   ModelReference model;
-  InputSet inputs;  ///< "own" where the model brings its inputs along.
+  InputSet inputs;  ///< "model" where the model has samples of its own.
   std::string operator_name;
   std::string dtype;
   std::string shape_class;

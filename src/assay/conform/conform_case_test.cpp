@@ -54,7 +54,7 @@ TEST(Listing, IsReadWhole) {
   EXPECT_TRUE(add.is_joinable);
   EXPECT_TRUE(add.refuses);
   EXPECT_EQ(add.cost, 2.5);
-  EXPECT_EQ(add.inputs.generator, "own");
+  EXPECT_EQ(add.inputs.generator, "model");
   EXPECT_EQ(add.inputs.count, 3);
   EXPECT_EQ(listing->cases[1].inputs.generator, "normal");
   EXPECT_FALSE(listing->cases[1].is_joinable);
@@ -94,10 +94,10 @@ TEST(Command, QuotesWhatAShellWouldRead) {
   Case cell{.model = {.ref = "aten:add.Tensor", .args = {{"source", "it's"}}},
             .recipe = {.name = "executorch/portable", .is_preset = true},
             .options = {{"threads", 2}},
-            .inputs = {.generator = "own", .count = 3}};
+            .inputs = {.generator = "model", .count = 3}};
   EXPECT_EQ(
       command_to_repeat(cell),
-      "assay eval aten:add.Tensor --args '{\"source\":\"it'\\''s\"}' --inputs own "
+      "assay eval aten:add.Tensor --args '{\"source\":\"it'\\''s\"}' --inputs model "
       "--recipe executorch/portable --seed 0 --samples 3 --against float64 --option threads=2");
   cell.recipe.quantization = {{"flow", "pt2e"}};
   EXPECT_THAT(command_to_repeat(cell), HasSubstr("--against qdq"));

@@ -15,7 +15,7 @@
 #include "assay/conform/known_gaps.h"
 #include "assay/conform/named_operators.h"
 #include "assay/record/case.h"
-#include "assay/record/own_inputs.h"
+#include "assay/record/model_inputs.h"
 
 namespace assay {
 namespace {
@@ -37,8 +37,8 @@ Case cell_of(const ConformSetting& setting, const ConformCase& one) {
   auto cell = setting.pattern;
   cell.model = one.model;
   cell.inputs = one.inputs;
-  if (one.inputs.generator == kOwnInputs) {
-    cell.calibration.generator = kOwnInputs;  // Of another seed.
+  if (one.inputs.generator == kModelInputs) {
+    cell.calibration.generator = kModelInputs;  // Of another seed.
   }
   if (const auto looser = find_looser(setting.gaps, one)) {
     cell.recipe.tolerance = {{"error_bound_ratio", looser->error_bound_ratio},
@@ -197,7 +197,7 @@ std::string reference_kind_of(const Case& cell) {
   if (!cell.recipe.quantization.is_null()) {
     return "qdq";
   }
-  return cell.inputs.generator == kOwnInputs ? "float64" : "float32";
+  return cell.inputs.generator == kModelInputs ? "float64" : "float32";
 }
 
 }  // namespace assay

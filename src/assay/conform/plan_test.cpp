@@ -21,7 +21,7 @@ using testing::ElementsAre;
 ConformCase one_of(const std::string& op, const std::string& dtype, int index) {
   return {.name = op + "/" + dtype + "/" + std::to_string(index),
           .model = {.ref = "aten:" + op, .args = {{"sample", index}, {"dtype", dtype}}},
-          .inputs = {.generator = "own", .count = 3},
+          .inputs = {.generator = "model", .count = 3},
           .operator_name = "aten." + op,
           .dtype = dtype,
           .is_joinable = true};
@@ -125,7 +125,7 @@ TEST(Plan, AJointCaseNamesTheModelsOfItsParts) {
   ASSERT_EQ(models.size(), 2U);
   EXPECT_EQ(models[1].at("ref"), "aten:add");
   EXPECT_EQ(models[1].at("args").at("sample"), 1);
-  EXPECT_EQ(joint.inputs.generator, "own");
+  EXPECT_EQ(joint.inputs.generator, "model");
   const auto alone = case_of(plan, {.cells = {1}});
   EXPECT_EQ(alone.model.ref, "aten:add");
   EXPECT_NE(case_key(alone), case_key(joint));

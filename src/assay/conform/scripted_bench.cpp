@@ -151,7 +151,7 @@ ScriptedBench::ScriptedBench(std::map<int, Behaviour> behaviours, KnownGaps gaps
   for (int i = 0; i < 8; ++i) {
     request.listing.cases.push_back({.name = "case/" + std::to_string(i),
                                      .model = {.ref = "aten:x", .args = {{"number", i}}},
-                                     .inputs = {.generator = "own", .count = 3},
+                                     .inputs = {.generator = "model", .count = 3},
                                      .operator_name = i < 4 ? "aten.a" : "aten.b",
                                      .dtype = "float32",
                                      .is_joinable = true});

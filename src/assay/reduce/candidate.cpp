@@ -7,7 +7,7 @@
 #include "assay/artifact/job_requests.h"
 #include "assay/base/json.h"
 #include "assay/record/case.h"
-#include "assay/record/own_inputs.h"
+#include "assay/record/model_inputs.h"
 #include "assay/reduce/call_size.h"
 
 namespace assay {
@@ -40,7 +40,7 @@ ReduceCandidate piece_of(const ReduceCandidate& whole, const std::vector<std::st
   piece.model = {.ref = kPiece,
                  .args = {{"model", from}, {"nodes", nodes}},
                  .source_sha256 = whole.model.source_sha256};
-  piece.inputs.generator = kOwnInputs;
+  piece.inputs.generator = kModelInputs;
   return piece;
 }
 

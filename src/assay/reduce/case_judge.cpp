@@ -24,7 +24,7 @@
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/launch.h"
-#include "assay/record/own_inputs.h"
+#include "assay/record/model_inputs.h"
 #include "assay/record/run.h"
 #include "assay/record/subject.h"
 #include "assay/reduce/candidate.h"
@@ -53,8 +53,8 @@ ReduceFinding finding_from(const Judgement& judgement) {
 Case put_in(Case pattern, const ReduceCandidate& candidate) {
   pattern.model = candidate.model;
   pattern.inputs = candidate.inputs;
-  if (candidate.inputs.generator == kOwnInputs) {
-    pattern.calibration.generator = kOwnInputs;  // Of another seed.
+  if (candidate.inputs.generator == kModelInputs) {
+    pattern.calibration.generator = kModelInputs;  // Of another seed.
   }
   return pattern;
 }

@@ -68,7 +68,7 @@ TEST_F(ProposalsTest, ANetworkBecomesItsGraphAndAPieceOfOneNodeACall) {
   EXPECT_THAT(nodes_of(piece.model), ElementsAre("conv2d", "relu"));
   EXPECT_EQ(piece.model.args["model"]["args"], Json({{"n", 1}}));
   EXPECT_EQ(piece.model.source_sha256, "abc");
-  EXPECT_EQ(piece.inputs.generator, "own");
+  EXPECT_EQ(piece.inputs.generator, "model");
   EXPECT_LT(size_of(piece), size_of(whole));
 
   const auto last = of(piece_of(piece, {"relu"}));
@@ -81,7 +81,7 @@ TEST_F(ProposalsTest, ANetworkBecomesItsGraphAndAPieceOfOneNodeACall) {
 
 TEST_F(ProposalsTest, ACallGetsTheValuesThatItFailedOn) {
   ReduceCandidate call{.model = {.ref = "aten:relu.default", .args = call_.at("args")},
-                       .inputs = {.generator = "own", .count = 3}};
+                       .inputs = {.generator = "model", .count = 3}};
   const auto first = of(call).front().candidate;
   EXPECT_EQ(first.inputs.count, 1);
   EXPECT_EQ(first.model.args["args"][0]["data"], Json({1.0, 2.5, -3.0, 0.1}));
@@ -92,7 +92,7 @@ TEST_F(ProposalsTest, ACallThatHasToBeRefusedKeepsTheSamplesThatAre) {
   auto args = call_.at("args");
   args["values"] = "refused";
   const ReduceCandidate call{.model = {.ref = "aten:relu.default", .args = args},
-                             .inputs = {.generator = "own", .count = 3}};
+                             .inputs = {.generator = "model", .count = 3}};
   const auto proposals = of(call);
   EXPECT_FALSE(proposals.empty());
   for (const auto& proposal : proposals) {

@@ -16,8 +16,8 @@
 #include "assay/base/result.h"
 #include "assay/base/suggest.h"
 #include "assay/record/case.h"
+#include "assay/record/model_inputs.h"
 #include "assay/record/model_names.h"
-#include "assay/record/own_inputs.h"
 #include "assay/spec/engine_choice.h"
 #include "assay/spec/exclusion.h"
 #include "assay/spec/file_digest.h"
@@ -246,8 +246,8 @@ Status Expander::bind_model(const SpecModel& entry, std::size_t index) {
     }
   }
   if (entry.brings_inputs) {
-    bound.inputs.generator = kOwnInputs;
-    bound.calibration.generator = kOwnInputs;
+    bound.inputs.generator = kModelInputs;
+    bound.calibration.generator = kModelInputs;
   }
   // A bundle brings its own inputs.
   const bool is_bundle = entry.model.ref.ends_with(".bpte") && entry.bindings.empty();

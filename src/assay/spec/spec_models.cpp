@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "assay/base/enum_names.h"
-#include "assay/record/own_inputs.h"
+#include "assay/record/model_inputs.h"
 #include "assay/spec/model_name.h"
 #include "assay/spec/models.h"
 #include "assay/spec/node.h"
@@ -103,8 +103,8 @@ std::string read_input_file(const Node& node, const SpecContext& context) {
   if (!is_sample_file(file) && file.find(".py:") == std::string::npos) {
     node.complain(
         fmt::format("'{}' is no input set; give a .npz, .safetensors or .bpte file, a folder with "
-                    "test_data_set_0 or stimulus.json in it, file.py:callable, or own for those "
-                    "that the model brings",
+                    "test_data_set_0 or stimulus.json in it, file.py:callable, or model for the "
+                    "samples of the model",
                     file));
   }
   return resolve_path(file, context);
@@ -139,7 +139,7 @@ std::map<std::string, std::int64_t> read_dimensions(const Node& node, const Spec
 }
 
 void read_inputs(const Node& node, const SpecContext& context, SpecModel& model) {
-  if (node.json() == kOwnInputs) {
+  if (node.json() == kModelInputs) {
     model.brings_inputs = true;
     return;
   }

@@ -72,7 +72,7 @@ TEST(Spec, KnowsTheModelsOfPlugins) {
 
 TEST(Spec, LeavesInputsToAModelThatBringsThem) {
   auto document = minimal_spec();
-  document["models"] = {{{"ref", "aten:add.Tensor"}, {"inputs", "own"}},
+  document["models"] = {{{"ref", "aten:add.Tensor"}, {"inputs", "model"}},
                         {{"ref", "aten:mul.Tensor"}}};
   const auto spec = spec_from_json(document, context_in_folder()).value();
   EXPECT_TRUE(spec.models[0].brings_inputs);

@@ -16,7 +16,7 @@
 #include "assay/base/shell.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
-#include "assay/record/own_inputs.h"
+#include "assay/record/model_inputs.h"
 #include "assay/tensor/dtype.h"
 #include "assay/tensor/tensor.h"
 
@@ -93,8 +93,8 @@ std::string shape_text(const Shape& shape) {
 /// Inputs that are named; a bundle has its own.
 std::string named_inputs(const Case& cell) {
   const auto& inputs = cell.inputs;
-  if (inputs.generator == kOwnInputs) {
-    return std::string(kOwnInputs);
+  if (inputs.generator == kModelInputs) {
+    return std::string(kModelInputs);
   }
   return inputs.generator == "file" && inputs.file != cell.model.ref ? inputs.file : "";
 }

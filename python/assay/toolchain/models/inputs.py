@@ -97,9 +97,9 @@ def make_labelled_samples(
 ) -> tuple[list[Sample], list[torch.Tensor] | None]:
     """All samples of the set, and the labels of each, int64 of one dimension.
 
-    Labels are None for a set that has none. `sampled` has the samples of the generator "own"; of a
-    factory that returns inputs, `own`, these are the first sample of an evaluation, and the others
-    are drawn in their shapes, types and ranges.
+    Labels are None for a set that has none. `sampled` makes the samples of the generator "model".
+    `own`: the inputs that a factory returned; they are the first sample of an evaluation, and the
+    others are drawn in their shapes, types and ranges.
 
     Raises:
         RequestError: the samples do not fit the specs, or some have labels and some have not; own
@@ -132,7 +132,7 @@ def _factory_samples(
     if own is None:
         raise RequestError(
             "this model brings no inputs: its factory returns no (module, inputs); "
-            'leave "own" out, or give inputs from a file'
+            'leave "model" out, or give inputs from a file'
         )
     drawn = [
         generate_sample(replace(inputs, generator="normal"), specs, index)

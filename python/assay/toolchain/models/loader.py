@@ -64,7 +64,7 @@ NO_FAMILIES: Families = MappingProxyType({})
 
 
 def load_model(spec: ModelSpec, families: Families = NO_FAMILIES) -> Model:
-    """Builds the model, seeds its weights and, where asked, initializes them for well-conditioned outputs.
+    """Builds the model, seeds its weights and, where asked, initializes them from data.
 
     `families`: the makers for references with another prefix than those of this module.
 
