@@ -63,14 +63,14 @@ def test_the_lists_are_a_ratchet(conform: Workplace) -> None:
     )  # The model that fails in eager is ours to mend.
     path = conform.folder / "known" / "executorch-portable.json"
     gaps = json.loads(path.read_text())
-    listed = {entry["case"]: entry["verdict"] for entry in gaps["known_failures"]}
+    listed = {entry["case"]: entry["verdict"] for entry in gaps["expected_failures"]}
     assert listed["aten.fragile/float32/0"] == "crashed"
     assert "aten.eager/float32/0" not in listed
     report = run(conform).json()
     assert [r["name"] for r in report["results"] if r["known"] == "new_failure"] == [
         "aten.eager/float32/0"
     ]
-    gaps["known_failures"].append(
+    gaps["expected_failures"].append(
         {"case": "aten.good/float32/1", "verdict": "crashed", "reason": "it did once"}
     )
     path.write_text(json.dumps(gaps))
@@ -106,7 +106,7 @@ def test_a_list_with_a_slip_of_the_pen_says_where(conform: Workplace) -> None:
     (folder / "executorch-portable.json").write_text(json.dumps(document))
     finished = run(conform)
     assert finished.code == 2, finished
-    assert "did you mean 'known_failures'?" in finished.err
+    assert "did you mean 'expected_failures'?" in finished.err
 
 
 def test_each_case_is_an_attempt_and_the_report_is_kept(conform: Workplace) -> None:
@@ -164,7 +164,7 @@ def test_a_recipe_that_cannot_even_add_is_unavailable(conform: Workplace) -> Non
     assert report["joint_programs"] == report["alone_programs"] == 0
     assert "executorch/portable on executorch@broken is unavailable" in report["notes"][0]
     gaps = json.loads((conform.folder / "known" / "executorch-portable.json").read_text())
-    assert gaps["known_failures"] == []
+    assert gaps["expected_failures"] == []
 
 
 def test_what_is_delegated_is_a_gate(conform: Workplace) -> None:

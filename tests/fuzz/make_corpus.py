@@ -365,8 +365,8 @@ def conform_seeds() -> Seeds:
         "recipe": "executorch/xnnpack-fp32",
         "unsupported": [{"match": {"operator": "aten.x*", "dtype": "float16"}, "reason": "r"}],
         "undelegated": [{"match": {"case": "a/*"}, "reason": "r", "processor": "avx512f"}],
-        "known_failures": [{"case": "a/b", "verdict": "fail_numeric", "reason": "r", "issue": "i"}],
-        "looser": [{"match": {"values": "nan"}, "error_bound_ratio": 2.5, "reason": "r"}],
+        "expected_failures": [{"case": "a/b", "verdict": "fail_numeric", "reason": "r", "issue": "i"}],
+        "relaxed_bounds": [{"match": {"values": "nan"}, "error_bound_ratio": 2.5, "reason": "r"}],
     }
     case = {
         "name": "aten.add/float32",

@@ -197,7 +197,7 @@ Status update_known(const ConformRequest& request, const std::filesystem::path& 
     ASSAY_RETURN_IF_ERROR(write_known_gaps(folder, updated));
     apply_known_gaps(updated, report.results);
     log_line(LogLevel::kInfo,
-             fmt::format("{}: {} known failures", recipe, updated.known_failures.size()));
+             fmt::format("{}: {} known failures", recipe, updated.expected_failures.size()));
   }
   return {};
 }

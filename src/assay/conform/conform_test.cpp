@@ -145,9 +145,9 @@ TEST(Conformance, OurOwnFaultIsNobodyElses) {
 TEST(Conformance, WhatIsKnownIsJudgedOnceAndSpoilsNoProgram) {
   ScriptedBench bench(
       {{5, {.alone = {ConformVerdict::kCrashed}, .joint = ConformVerdict::kCrashed}}},
-      {.known_failures = {{.case_name = "case/5",
-                           .verdict = ConformVerdict::kCrashed,
-                           .reason = "a null pointer"}}});
+      {.expected_failures = {{.case_name = "case/5",
+                              .verdict = ConformVerdict::kCrashed,
+                              .reason = "a null pointer"}}});
   const auto report = bench.run();
   EXPECT_THAT(bench.campaign.log, ElementsAre("joint 7", "alone 5 try 1"));
   EXPECT_EQ(report.results[5].known, KnownGap::kKnownFailure);
@@ -155,9 +155,9 @@ TEST(Conformance, WhatIsKnownIsJudgedOnceAndSpoilsNoProgram) {
 }
 
 TEST(Conformance, AKnownFailureThatPassesIsToBeStruckOff) {
-  ScriptedBench bench({}, {.known_failures = {{.case_name = "case/5",
-                                               .verdict = ConformVerdict::kCrashed,
-                                               .reason = "a null pointer"}}});
+  ScriptedBench bench({}, {.expected_failures = {{.case_name = "case/5",
+                                                  .verdict = ConformVerdict::kCrashed,
+                                                  .reason = "a null pointer"}}});
   const auto report = bench.run();
   EXPECT_EQ(report.results[5].known, KnownGap::kUnexpectedPass);
   ASSERT_THAT(report.stale, SizeIs(1));

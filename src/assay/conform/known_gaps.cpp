@@ -37,7 +37,7 @@ bool is_for_us(const KnownGaps& gaps, const Entry& entry) {
 
 /// The entry of that name, or else the first whose pattern means it.
 const KnownFailure* find_failure(const KnownGaps& gaps, std::string_view name) {
-  const auto& failures = gaps.known_failures;
+  const auto& failures = gaps.expected_failures;
   auto found = std::ranges::find(failures, name, &KnownFailure::case_name);
   if (found == failures.end()) {
     found = std::ranges::find_if(
@@ -184,8 +184,8 @@ bool is_as_listed(const KnownGaps& gaps, const ConformCase& one, ConformVerdict 
          find_excuse(gaps, traits_of(one), verdict) != nullptr;
 }
 
-std::optional<LooserBound> find_looser(const KnownGaps& gaps, const ConformCase& one) {
-  const auto* found = find_match(gaps, gaps.looser, traits_of(one));
+std::optional<LooserBound> find_relaxed_bound(const KnownGaps& gaps, const ConformCase& one) {
+  const auto* found = find_match(gaps, gaps.relaxed_bounds, traits_of(one));
   return found == nullptr ? std::nullopt : std::optional(*found);
 }
 
@@ -204,7 +204,7 @@ std::vector<StaleGap> find_stale_gaps(const KnownGaps& gaps,
                                       const std::vector<ConformResult>& results) {
   std::vector<StaleGap> stale;
   const auto counts = count_by_name(gaps, results);
-  for (const auto& failure : gaps.known_failures) {
+  for (const auto& failure : gaps.expected_failures) {
     const auto passing = is_tried(gaps, failure) ? find_passing(failure, counts) : "";
     if (!passing.empty()) {
       const bool is_itself = passing == failure.case_name;
@@ -230,12 +230,12 @@ KnownGaps updated_gaps(const KnownGaps& gaps, const std::vector<ConformResult>& 
     return std::ranges::find(stale, entry, &StaleGap::entry) != stale.end();
   };
   const auto counts = count_by_name(gaps, results);
-  std::erase_if(updated.known_failures,
+  std::erase_if(updated.expected_failures,
                 [&](const KnownFailure& one) { return is_stale(one.case_name); });
-  for (const auto& failure : gaps.known_failures) {
+  for (const auto& failure : gaps.expected_failures) {
     if (is_stale(failure.case_name)) {
       const auto left = still_failing(failure, counts);
-      updated.known_failures.insert(updated.known_failures.end(), left.begin(), left.end());
+      updated.expected_failures.insert(updated.expected_failures.end(), left.begin(), left.end());
     }
   }
   for (auto* excuses : {&updated.unsupported, &updated.undelegated}) {
@@ -250,12 +250,12 @@ KnownGaps updated_gaps(const KnownGaps& gaps, const std::vector<ConformResult>& 
       continue;
     }
     const auto known =
-        std::ranges::find(updated.known_failures, result.name, &KnownFailure::case_name);
-    if (known != updated.known_failures.end()) {
+        std::ranges::find(updated.expected_failures, result.name, &KnownFailure::case_name);
+    if (known != updated.expected_failures.end()) {
       known->verdict = result.verdict;
       known->processor.clear();
     } else {
-      updated.known_failures.push_back(
+      updated.expected_failures.push_back(
           {.case_name = result.name,
            .verdict = result.verdict,
            .reason =
@@ -263,7 +263,7 @@ KnownGaps updated_gaps(const KnownGaps& gaps, const std::vector<ConformResult>& 
            .issue = {}});
     }
   }
-  std::ranges::sort(updated.known_failures, {}, &KnownFailure::case_name);
+  std::ranges::sort(updated.expected_failures, {}, &KnownFailure::case_name);
   return updated;
 }
 

@@ -43,8 +43,8 @@ struct KnownGaps {
   /// loaded or run. A wrong number or a dead process is never excused by it.
   std::vector<ExcusedCases> unsupported;
   std::vector<ExcusedCases> undelegated;  ///< What a partitioner leaves, for good.
-  std::vector<KnownFailure> known_failures;
-  std::vector<LooserBound> looser;
+  std::vector<KnownFailure> expected_failures;
+  std::vector<LooserBound> relaxed_bounds;
   /// Whether this run asks for delegation: without it nothing is said of what is not delegated. No
   /// part of the file.
   bool is_delegation_required = false;
@@ -62,7 +62,7 @@ bool is_expected_to_fail(const KnownGaps& gaps, const ConformCase& one);
 bool is_as_listed(const KnownGaps& gaps, const ConformCase& one, ConformVerdict verdict);
 
 /// By what factor a case may exceed its error bounds, and why; absent: by none.
-std::optional<LooserBound> find_looser(const KnownGaps& gaps, const ConformCase& one);
+std::optional<LooserBound> find_relaxed_bound(const KnownGaps& gaps, const ConformCase& one);
 
 /// Says of each result of this recipe whether it is known. A known failure must fail with the
 /// verdict that is listed, with one of its sets of options at least; a case that an `unsupported`

@@ -26,8 +26,8 @@ namespace assay {
 namespace {
 
 constexpr std::string_view kSchema = "assay/known_gaps/1";
-constexpr auto kLists =
-    std::to_array<std::string_view>({"unsupported", "undelegated", "known_failures", "looser"});
+constexpr auto kLists = std::to_array<std::string_view>(
+    {"unsupported", "undelegated", "expected_failures", "relaxed_bounds"});
 
 /// A text that is not empty; "" where it is absent and need not be there.
 std::string text_at(const Node& node, std::string_view key, bool is_required) {
@@ -80,7 +80,7 @@ ExcusedCases excused_from(const Node& node) {
           .processor = text_at(node, "processor", false)};
 }
 
-LooserBound looser_from(const Node& node) {
+LooserBound relaxed_bound_from(const Node& node) {
   constexpr auto kKeys =
       std::to_array<std::string_view>({"match", "error_bound_ratio", "reason", "processor"});
   if (!node.expect_object(kKeys)) {
@@ -146,14 +146,14 @@ void check_twins(const Node& document, const std::vector<KnownFailure>& failures
   std::set<std::string> names;
   for (const auto& failure : failures) {
     if (!failure.case_name.empty() && !names.insert(failure.case_name).second) {
-      document.complain(fmt::format("known_failures: duplicate case '{}'", failure.case_name));
+      document.complain(fmt::format("expected_failures: duplicate case '{}'", failure.case_name));
     }
   }
 }
 
 KnownGaps gaps_from(const Node& document) {
   constexpr auto kKeys = std::to_array<std::string_view>(
-      {"schema", "recipe", "unsupported", "undelegated", "known_failures", "looser"});
+      {"schema", "recipe", "unsupported", "undelegated", "expected_failures", "relaxed_bounds"});
   if (!document.expect_object(kKeys)) {
     return {};
   }
@@ -163,9 +163,9 @@ KnownGaps gaps_from(const Node& document) {
   KnownGaps gaps{.recipe = text_at(document, "recipe", true),
                  .unsupported = entries_at(document, "unsupported", excused_from),
                  .undelegated = entries_at(document, "undelegated", excused_from),
-                 .known_failures = entries_at(document, "known_failures", failure_from),
-                 .looser = entries_at(document, "looser", looser_from)};
-  check_twins(document, gaps.known_failures);
+                 .expected_failures = entries_at(document, "expected_failures", failure_from),
+                 .relaxed_bounds = entries_at(document, "relaxed_bounds", relaxed_bound_from)};
+  check_twins(document, gaps.expected_failures);
   return gaps;
 }
 
@@ -241,12 +241,12 @@ Json document_from_known_gaps(const KnownGaps& gaps) {
   Json document = {{"schema", kSchema},
                    {"recipe", gaps.recipe},
                    {"unsupported", json_from_entries(gaps.unsupported)},
-                   {"known_failures", json_from_entries(gaps.known_failures)}};
+                   {"expected_failures", json_from_entries(gaps.expected_failures)}};
   if (!gaps.undelegated.empty()) {
     document["undelegated"] = json_from_entries(gaps.undelegated);
   }
-  if (!gaps.looser.empty()) {
-    document["looser"] = json_from_entries(gaps.looser);
+  if (!gaps.relaxed_bounds.empty()) {
+    document["relaxed_bounds"] = json_from_entries(gaps.relaxed_bounds);
   }
   return document;
 }

@@ -26,9 +26,9 @@ Json whole_document() {
     "schema": "assay/known_gaps/1", "recipe": "executorch/portable",
     "unsupported": [{"match": {"operator": "aten.fft*", "dtype": "bfloat16"}, "reason": "never"}],
     "undelegated": [{"match": {"operator": "aten.cat*"}, "reason": "costs more than it saves"}],
-    "known_failures": [{"case": "aten.add/float32/0", "verdict": "fail_numeric",
+    "expected_failures": [{"case": "aten.add/float32/0", "verdict": "fail_numeric",
                         "reason": "off by one", "issue": "https://example.org/1"}],
-    "looser": [{"match": {"operator": "aten.tanh"}, "error_bound_ratio": 8,
+    "relaxed_bounds": [{"match": {"operator": "aten.tanh"}, "error_bound_ratio": 8,
                 "reason": "a polynomial", "processor": "avx512_bf16"}]})");
 }
 
@@ -64,25 +64,26 @@ TEST(KnownGaps, AreReadAndWrittenAlike) {
   const auto again = read_known_gaps(folder.path(), "executorch/portable");
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_EQ(document_from_known_gaps(*again), whole_document());
-  EXPECT_THAT(read_known_gaps(folder.path(), "executorch/other").value().known_failures, IsEmpty());
+  EXPECT_THAT(read_known_gaps(folder.path(), "executorch/other").value().expected_failures,
+              IsEmpty());
 }
 
 TEST(KnownGaps, SayWhereAFileIsWrongAndWhatWasMeant) {
   EXPECT_THAT(
-      complaint_after("/known_failures/0/verdict", "fail_numerc"),
-      HasSubstr("known_failures[0]: 'fail_numerc' is not the verdict of a failure; did you mean "
+      complaint_after("/expected_failures/0/verdict", "fail_numerc"),
+      HasSubstr("expected_failures[0]: 'fail_numerc' is not the verdict of a failure; did you mean "
                 "'fail_numeric'?"));
-  EXPECT_THAT(complaint_after("/known_failures/0/verdict", "pass"),
+  EXPECT_THAT(complaint_after("/expected_failures/0/verdict", "pass"),
               HasSubstr("not the verdict of a"));
   EXPECT_THAT(complaint_after("/unsupported/0/match/operater", "x"),
               HasSubstr("did you mean 'operator'?"));
   EXPECT_THAT(complaint_after("/unsupported/0/match", Json::object()), HasSubstr("everything"));
   EXPECT_THAT(complaint_after("/unsupported/0/reason", ""), HasSubstr("\"reason\""));
-  EXPECT_THAT(complaint_after("/looser/0/error_bound_ratio", 0.5), HasSubstr("above 1"));
+  EXPECT_THAT(complaint_after("/relaxed_bounds/0/error_bound_ratio", 0.5), HasSubstr("above 1"));
   EXPECT_THAT(complaint_after("/schema", "assay/known_gaps/9"), HasSubstr("known_gaps/1"));
   EXPECT_THAT(complaint_after("/unsuported", Json::array()), HasSubstr("'unsupported'"));
   auto document = whole_document();
-  document["known_failures"].push_back(document["known_failures"][0]);
+  document["expected_failures"].push_back(document["expected_failures"][0]);
   EXPECT_THAT(known_gaps_from_json(document, "x").error().message, HasSubstr("duplicate"));
 }
 
@@ -129,7 +130,7 @@ TEST(Ratchet, AListedCaseThatPassesMustBeStruckOff) {
   const auto stale = find_stale_gaps(gaps(), results);
   ASSERT_EQ(stale.size(), 1U);
   EXPECT_EQ(stale[0].entry, "aten.add/float32/0");
-  EXPECT_THAT(updated_gaps(gaps(), results).known_failures, IsEmpty());
+  EXPECT_THAT(updated_gaps(gaps(), results).expected_failures, IsEmpty());
 }
 
 TEST(Ratchet, OneThatFailsWithSomeOptionsOnlyStays) {
@@ -147,7 +148,7 @@ TEST(Ratchet, WhatDiffersBetweenExecutionsMayBeWrongInAllOfThem) {
       result_of("aten.add/float32/0", ConformVerdict::kFailNondeterministic)};
   apply_known_gaps(lists, results);
   EXPECT_EQ(results[0].known, KnownGap::kNewFailure) << "it is listed as wrong";
-  lists.known_failures[0].verdict = ConformVerdict::kFailNondeterministic;
+  lists.expected_failures[0].verdict = ConformVerdict::kFailNondeterministic;
   results[0].verdict = ConformVerdict::kFailNumeric;
   apply_known_gaps(lists, results);
   EXPECT_EQ(results[0].known, KnownGap::kKnownFailure);
@@ -155,7 +156,7 @@ TEST(Ratchet, WhatDiffersBetweenExecutionsMayBeWrongInAllOfThem) {
 
 TEST(Ratchet, AKnownFailureMayBeAPatternEachCaseOfWhichFails) {
   auto lists = gaps();
-  lists.known_failures[0].case_name = "aten.add/*/0";
+  lists.expected_failures[0].case_name = "aten.add/*/0";
   std::vector<ConformResult> results = {
       result_of("aten.add/float32/0", ConformVerdict::kFailNumeric),
       result_of("aten.add/int8/0", ConformVerdict::kFailNumeric),
@@ -173,9 +174,9 @@ TEST(Ratchet, AKnownFailureMayBeAPatternEachCaseOfWhichFails) {
   ASSERT_EQ(stale.size(), 1);
   EXPECT_EQ(stale[0].why, "aten.add/int8/0 passes");
   const auto updated = updated_gaps(lists, {results[0], results[1]});
-  ASSERT_EQ(updated.known_failures.size(), 1);
-  EXPECT_EQ(updated.known_failures[0].case_name, "aten.add/float32/0");
-  EXPECT_EQ(updated.known_failures[0].reason, "off by one");
+  ASSERT_EQ(updated.expected_failures.size(), 1);
+  EXPECT_EQ(updated.expected_failures[0].case_name, "aten.add/float32/0");
+  EXPECT_EQ(updated.expected_failures[0].reason, "off by one");
 }
 
 TEST(Ratchet, APatternIsStaleWhenAllThatItMeansPasses) {
@@ -200,9 +201,9 @@ TEST(Ratchet, NoPatternIsStaleWhereCasesWereLeftOut) {
 TEST(Ratchet, WhatIsNotDelegatedIsExcusedByAListOfItsOwn) {
   auto lists = gaps();
   lists.undelegated = {{.match = {.operator_name = "aten.sin*"}, .reason = "no such node"}};
-  lists.known_failures.push_back({.case_name = "aten.tan/float32/0",
-                                  .verdict = ConformVerdict::kFailDelegation,
-                                  .reason = "should be"});
+  lists.expected_failures.push_back({.case_name = "aten.tan/float32/0",
+                                     .verdict = ConformVerdict::kFailDelegation,
+                                     .reason = "should be"});
   lists.is_delegation_required = true;
   std::vector<ConformResult> results = {
       result_of("aten.sin/float32/0", ConformVerdict::kFailDelegation, "aten.sin"),
@@ -221,9 +222,9 @@ TEST(Ratchet, WhatIsNotDelegatedIsExcusedByAListOfItsOwn) {
 TEST(Ratchet, SaysNothingOfDelegationThatNobodyAskedFor) {
   KnownGaps lists{.recipe = "executorch/portable",
                   .undelegated = {{.match = {.operator_name = "aten.sin*"}, .reason = "never"}},
-                  .known_failures = {{.case_name = "aten.tan/float32/0",
-                                      .verdict = ConformVerdict::kFailDelegation,
-                                      .reason = "should be"}}};
+                  .expected_failures = {{.case_name = "aten.tan/float32/0",
+                                         .verdict = ConformVerdict::kFailDelegation,
+                                         .reason = "should be"}}};
   std::vector<ConformResult> results = {
       result_of("aten.sin/float32/0", ConformVerdict::kPass, "aten.sin"),
       result_of("aten.tan/float32/0", ConformVerdict::kPass, "aten.tan"),
@@ -253,11 +254,11 @@ TEST(Ratchet, AnUpdateListsNewFailuresOfTheBackendOnly) {
       result_of("aten.add/float32/0", ConformVerdict::kRunError),
   });
   const auto updated = updated_gaps(gaps(), results);
-  ASSERT_EQ(updated.known_failures.size(), 2U);
-  EXPECT_EQ(updated.known_failures[0].case_name, "aten.add/float32/0");
-  EXPECT_EQ(updated.known_failures[0].verdict, ConformVerdict::kRunError);
-  EXPECT_EQ(updated.known_failures[0].reason, "off by one");  // People's words stay.
-  EXPECT_EQ(updated.known_failures[1].reason, "as seen");
+  ASSERT_EQ(updated.expected_failures.size(), 2U);
+  EXPECT_EQ(updated.expected_failures[0].case_name, "aten.add/float32/0");
+  EXPECT_EQ(updated.expected_failures[0].verdict, ConformVerdict::kRunError);
+  EXPECT_EQ(updated.expected_failures[0].reason, "off by one");  // People's words stay.
+  EXPECT_EQ(updated.expected_failures[1].reason, "as seen");
   // And what was updated holds.
   auto again = results;
   apply_known_gaps(updated, again);
@@ -269,13 +270,13 @@ TEST(Ratchet, AnUpdateNamesFilesWithoutTheirFolders) {
   auto failing = result_of("aten.mul/float32/0", ConformVerdict::kLoadError, "aten.mul");
   failing.text = "cannot load '/root/cache/ab/p.onnx': see /tmp/x.log or 1/2 of it\nmore";
   const auto updated = updated_gaps(gaps(), applied({failing}));
-  ASSERT_EQ(updated.known_failures.size(), 2U);
-  EXPECT_EQ(updated.known_failures[1].reason, "cannot load 'p.onnx': see x.log or 1/2 of it");
+  ASSERT_EQ(updated.expected_failures.size(), 2U);
+  EXPECT_EQ(updated.expected_failures[1].reason, "cannot load 'p.onnx': see x.log or 1/2 of it");
 }
 
 TEST(Ratchet, EntriesForOtherProcessorsSayNothing) {
   auto listed = gaps();
-  listed.known_failures.front().processor = "avx512_bf16";
+  listed.expected_failures.front().processor = "avx512_bf16";
   const auto known_of = [&](ConformVerdict verdict) {
     std::vector<ConformResult> results = {result_of("aten.add/float32/0", verdict)};
     apply_known_gaps(listed, results);
@@ -288,12 +289,12 @@ TEST(Ratchet, EntriesForOtherProcessorsSayNothing) {
   const std::vector<ConformResult> passed = {
       result_of("aten.add/float32/0", ConformVerdict::kPass)};
   EXPECT_THAT(find_stale_gaps(listed, passed), IsEmpty());
-  EXPECT_FALSE(find_looser(listed, tanh));
+  EXPECT_FALSE(find_relaxed_bound(listed, tanh));
   listed.processor_flags = {"avx2", "avx512_bf16"};
   EXPECT_EQ(known_of(ConformVerdict::kFailNumeric), KnownGap::kKnownFailure);
   EXPECT_EQ(known_of(ConformVerdict::kPass), KnownGap::kUnexpectedPass);
   EXPECT_EQ(find_stale_gaps(listed, passed).size(), 1U);
-  EXPECT_TRUE(find_looser(listed, tanh));
+  EXPECT_TRUE(find_relaxed_bound(listed, tanh));
 }
 
 TEST(Ratchet, LeavesOtherRecipesAlone) {

@@ -40,9 +40,9 @@ Case cell_of(const ConformSetting& setting, const ConformCase& one) {
   if (one.inputs.generator == kModelInputs) {
     cell.calibration.generator = kModelInputs;  // Of another seed.
   }
-  if (const auto looser = find_looser(setting.gaps, one)) {
-    cell.recipe.tolerance = {{"error_bound_ratio", looser->error_bound_ratio},
-                             {"why", looser->reason}};
+  if (const auto relaxed = find_relaxed_bound(setting.gaps, one)) {
+    cell.recipe.tolerance = {{"error_bound_ratio", relaxed->error_bound_ratio},
+                             {"why", relaxed->reason}};
   }
   return cell;
 }

@@ -97,7 +97,7 @@ TEST(Plan, LimitsTheCostOfAProgram) {
 
 TEST(Plan, LeavesWhatIsExpectedToFailAlone) {
   auto setting = portable();
-  setting.gaps.known_failures = {{.case_name = "add/float32/1"}};
+  setting.gaps.expected_failures = {{.case_name = "add/float32/1"}};
   setting.gaps.unsupported = {{.match = {.operator_name = "aten.mul"}, .reason = "x"}};
   const auto plan = plan_conformance(cases_of({{"add", 4}, {"mul", 2}}), {setting}, {.cases = 8});
   EXPECT_THAT(sizes_of(plan.units), testing::UnorderedElementsAre(3, 1, 1, 1));
@@ -106,7 +106,7 @@ TEST(Plan, LeavesWhatIsExpectedToFailAlone) {
 TEST(Plan, CasesOfOneToleranceShareAProgram) {
   auto setting = portable();
   for (const auto* name : {"add/float32/2", "add/float32/3"}) {
-    setting.gaps.looser.push_back(
+    setting.gaps.relaxed_bounds.push_back(
         {.match = {.case_name = name}, .error_bound_ratio = 4, .reason = "approximates"});
   }
   const auto plan = plan_conformance(cases_of({{"add", 5}}), {setting}, {.cases = 8});

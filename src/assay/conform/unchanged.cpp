@@ -130,7 +130,8 @@ Result<std::map<std::size_t, ConformResult>> find_unchanged(const ConformPlan& p
     auto& identity = identities[setting];
     std::get<0>(identity) = case_key(cell);
     const auto* pass = earlier.find(identity);
-    const bool is_loosened = find_looser(plan.settings[setting].gaps, plan.cases[one]).has_value();
+    const bool is_loosened =
+        find_relaxed_bound(plan.settings[setting].gaps, plan.cases[one]).has_value();
     if (pass != nullptr && !is_loosened) {
       unchanged.emplace(i, *pass);
     }

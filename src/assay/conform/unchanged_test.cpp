@@ -64,7 +64,7 @@ TEST(Unchanged, WhatAPassDependsOnSpeaksAgainstIt) {
             1);
   EXPECT_EQ(
       judged_after([](ScriptedBench& one) {
-        one.request.settings[0].gaps.looser = {
+        one.request.settings[0].gaps.relaxed_bounds = {
             {.match = {.operator_name = "aten.b"}, .error_bound_ratio = 2, .reason = "a table"}};
       }),
       4);
