@@ -102,7 +102,7 @@ def test_too_many_cases_are_counted_before_anything_is_made(conform: Workplace) 
 def test_a_list_with_a_slip_of_the_pen_says_where(conform: Workplace) -> None:
     folder = conform.folder / "known"
     folder.mkdir()
-    document = {"schema": "assay/known_gaps/1", "recipe": RECIPE, "known_failure": []}
+    document = {"schema": "assay/known_gaps/1", "recipe": RECIPE, "expected_failure": []}
     (folder / "executorch-portable.json").write_text(json.dumps(document))
     finished = run(conform)
     assert finished.code == 2, finished
