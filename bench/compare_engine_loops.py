@@ -32,8 +32,8 @@ what each took in nanoseconds, a line each."""
 
 def bare_median_ns(bin_folder: Path, engine: str, program: Path, iterations: int) -> float:
     """Median of a process of the bare loop, without its first inferences."""
-    command = [*LOOPS[engine](bin_folder), program, WARM_UP + iterations]
-    done = subprocess.run(map(str, command), check=True, capture_output=True, text=True)
+    command = [str(part) for part in (*LOOPS[engine](bin_folder), program, WARM_UP + iterations)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
     return median([int(line) for line in done.stdout.split()][WARM_UP:])
 
 

@@ -82,6 +82,6 @@ def judge(folder: Path, models: Sequence[Any], faults: Sequence[str]) -> dict[st
 
 def read_parts(store: Path, run: str) -> list[dict[str, Any]]:
     """What a run found of the parts of its programs."""
-    command = [BIN / "assay-mutation-parts", store, run]
+    command = [str(BIN / "assay-mutation-parts"), str(store), run]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return [json.loads(line) for line in done.stdout.splitlines()]

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-
-Tensor = torch.Tensor
+from torch import Tensor
 
 
 @dataclass

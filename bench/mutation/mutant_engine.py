@@ -79,7 +79,7 @@ class FaultyProgram:
                 self.mutants[node] = Mutant(node.target, name, outputs)
         mutants = self.mutants
 
-        class Faulty(torch.fx.Interpreter):  # type: ignore[misc]
+        class Faulty(torch.fx.Interpreter):
             """Puts what the fault makes in place of what is right."""
 
             def run_node(self, node: Any) -> Any:

@@ -69,7 +69,7 @@ def machine_text(machine: dict[str, Any]) -> str:
 
 def live_rows(cells: list[Cell]) -> list[Row]:
     """What the live comparisons of a program and its copy said, by state."""
-    rows = []
+    rows: list[Row] = []
     for state in STATES:
         answers = [a for c in cells if c.state == state and not c.effect for a in c.answers]
         looked = sum(
@@ -90,7 +90,7 @@ def live_rows(cells: list[Cell]) -> list[Row]:
 
 def alike_rows(results: list[dict[str, Any]]) -> list[Row]:
     """Resampled comparisons of a program and its copy."""
-    rows = []
+    rows: list[Row] = []
     for cell in results:
         if cell["effect"]:
             continue
@@ -131,7 +131,7 @@ def power_rows(
 ) -> list[Row]:
     """How often more work is found, in what time, by workload, state and effect."""
     pair_s = {(c.workload, c.state, c.effect): c.pair_s for c in cells}
-    rows = []
+    rows: list[Row] = []
     for cell in results:
         effect = cell["effect"]
         if not effect:
@@ -153,7 +153,7 @@ def power_rows(
 
 def peer_rows(found: list[dict[str, Any]], results: list[dict[str, Any]]) -> list[Row]:
     """Share called different by other rules and by Assay, over the workloads, worst cell behind."""
-    rows = []
+    rows: list[Row] = []
     names = [*dict.fromkeys(one["rule"] for one in found)]
     for name in names:
         row: list[object] = [name]
@@ -188,7 +188,7 @@ def peer_rows(found: list[dict[str, Any]], results: list[dict[str, Any]]) -> lis
 
 def warmup_rows(found: dict[str, list[dict[str, Any]]]) -> list[Row]:
     """Errors of warm-up rules by state."""
-    rows = []
+    rows: list[Row] = []
     for state, rules in found.items():
         for rule in rules:
             name = "found in the times" if rule["rule"] == "detected" else f"first {rule['rule']}"
@@ -202,7 +202,7 @@ def warmup_rows(found: dict[str, list[dict[str, Any]]]) -> list[Row]:
 def cost_rows(results: list[dict[str, Any]], cells: list[Cell]) -> list[Row]:
     """Seconds to an answer: looks, 40 pairs, and one launch of each side."""
     pair_s = {(c.workload, c.state, c.effect): c.pair_s for c in cells}
-    rows = []
+    rows: list[Row] = []
     for cell in results:
         if cell["effect"] not in (0, 0.02):
             continue

@@ -71,7 +71,11 @@ def read_cells(folder: Path) -> list[Cell]:
 
 def write_pools(cells: list[Cell], machine: dict[str, Any], path: Path) -> None:
     """The floors of all pairs by block, as pool.h reads them."""
-    document = {"schema": "assay/validation-pools/1", "machine": machine, "cells": []}
+    document: dict[str, Any] = {
+        "schema": "assay/validation-pools/1",
+        "machine": machine,
+        "cells": [],
+    }
     for cell in cells:
         blocks = []
         for pairs in cell.comparisons:

@@ -76,7 +76,7 @@ def _engine(folder: Path) -> Workload:
         name = f"more_{100 * effect:.0f}"
         out = folder / name
         if not out.exists():
-            command = [BIN / "assay", "aot", f"{HERE / 'models.py'}:{name}", "--out", out]
+            command = [str(BIN / "assay"), "aot", f"{HERE / 'models.py'}:{name}", "--out", str(out)]
             command += ["--recipe", "executorch/xnnpack-fp32", "--input-shape", "1,3,224,224"]
             subprocess.run(command, check=True)
         programs[effect] = out / "program.pte"

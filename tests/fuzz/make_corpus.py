@@ -142,7 +142,12 @@ def wire_seeds() -> Seeds:
         "spans": [[0, 0, 1, 5]],
     }
     hello = {"protocol_min": 1, "protocol_max": 1, "program": "p", "engine": "e", "version": "1"}
-    error = {"code": "engine", "stage": "load", "engine_code": "0x20", "message": "no"}
+    error: dict[str, object] = {
+        "code": "engine",
+        "stage": "load",
+        "engine_code": "0x20",
+        "message": "no",
+    }
     output = safetensors({"0.0": ("F32", [1], b"\0\0\0\0")})
     bodies: dict[str, tuple[int, dict[str, object], bytes]] = {
         "hello": (1, hello, b""),
@@ -365,7 +370,9 @@ def conform_seeds() -> Seeds:
         "recipe": "executorch/xnnpack-fp32",
         "unsupported": [{"match": {"operator": "aten.x*", "dtype": "float16"}, "reason": "r"}],
         "undelegated": [{"match": {"case": "a/*"}, "reason": "r", "processor": "avx512f"}],
-        "expected_failures": [{"case": "a/b", "verdict": "fail_numeric", "reason": "r", "issue": "i"}],
+        "expected_failures": [
+            {"case": "a/b", "verdict": "fail_numeric", "reason": "r", "issue": "i"}
+        ],
         "relaxed_bounds": [{"match": {"values": "nan"}, "error_bound_ratio": 2.5, "reason": "r"}],
     }
     case = {

@@ -1,5 +1,6 @@
 """The lowering flows as a table: what they make, take and refuse."""
 
+import importlib.util
 import json
 import subprocess
 import sys
@@ -7,7 +8,6 @@ from importlib import resources
 
 import pytest
 
-from assay.toolchain import packages
 from assay.toolchain.errors import RequestError
 from assay.toolchain.flows.registry import (
     FLOWS,
@@ -116,9 +116,9 @@ def test_every_flow_reads_without_torch():
     ],
 )
 def test_a_missing_package_is_named_with_the_way_to_get_it(monkeypatch, recipe, package):
-    found = packages.importlib.util.find_spec
+    found = importlib.util.find_spec
     monkeypatch.setattr(
-        packages.importlib.util, "find_spec", lambda name: None if name == package else found(name)
+        importlib.util, "find_spec", lambda name: None if name == package else found(name)
     )
     missing = availability.describe()["missing"]
     assert f"lacks {package}: pip install --no-deps {package}" in missing[recipe]

@@ -10,7 +10,6 @@ import pytest
 from aot_client import Client
 from aot_requests import build, reference, sqnr_db
 
-from assay.toolchain import packages
 from assay.toolchain.errors import RequestError
 from assay.toolchain.file_formats.litert_interpreter import make_interpreter
 from assay.toolchain.quantize.litert import MODES, check_options
@@ -189,7 +188,7 @@ def test_without_its_toolchain_a_recipe_says_how_to_get_it(monkeypatch):
     found = importlib.util.find_spec
     lacking = ("litert_torch", "ai_edge_quantizer")
     monkeypatch.setattr(
-        packages.importlib.util, "find_spec", lambda name: None if name in lacking else found(name)
+        importlib.util, "find_spec", lambda name: None if name in lacking else found(name)
     )
     missing = availability.describe()["missing"]
     for name in NAMES:

@@ -5,7 +5,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("executorch")
 
-from assay.toolchain.flows.executorch.edge import operator_name  # noqa: E402
+from assay.toolchain.graph.operators import operator_name  # noqa: E402
 
 
 def test_an_operator_is_named_with_namespace_and_overload() -> None:

@@ -1,5 +1,6 @@
 """Recipes for ONNX Runtime, on the real fork server and with ONNX Runtime itself."""
 
+import importlib
 import json
 
 import pytest
@@ -341,6 +342,6 @@ def test_a_missing_package_is_named(monkeypatch, package):
     def absent(name):
         raise ModuleNotFoundError(f"No module named '{name}'")
 
-    monkeypatch.setattr(packages.importlib, "import_module", absent)
+    monkeypatch.setattr(importlib, "import_module", absent)
     with pytest.raises(MissingDependency, match=f"pip install --no-deps {package}"):
         packages.import_package(package, wanted_by="the onnx lowering")

@@ -1,6 +1,7 @@
 """How results are shown: tables in notebooks, charts."""
 
 import html.parser
+import importlib.util
 import math
 from pathlib import Path
 
@@ -98,7 +99,7 @@ def test_a_chart_of_nothing_says_what_is_missing():
 
 
 def test_a_chart_without_a_drawing_package_says_what_to_install(monkeypatch):
-    monkeypatch.setattr(_plot.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(UnavailableError, match="pip install altair"):
         _plot.draw(ROWS, "latency")
 

@@ -53,6 +53,7 @@ def test_special_values_of_metrics_are_floats(fake_program):
     document = json.loads(json.dumps(dict(report.document)))
     document["cases"][0]["metrics"]["steady_ns"]["special"] = "nan"
     read = result_from_text(json.dumps(document))
+    assert isinstance(read, assay.Report)
     assert math.isnan(read.case.metrics["steady_ns"].value)
 
 

@@ -5,8 +5,8 @@ from assay.conform.calls import tensor_from_json
 from assay.conform.controls import (
     detects_wrong_output,
     expected_bounds,
-    find_sample_count,
     is_broken,
+    smallest_sample_count,
 )
 from assay.conform.listing import operator_cases
 from assay.conform.values import draw_tensor
@@ -59,8 +59,8 @@ def test_special_values_are_right_in_their_place_only():
 
 def test_a_case_gets_as_many_samples_as_it_takes():
     scalar = {"shape": [], "dtype": "float32", "order": "coarse"}
-    assert find_sample_count("aten:eq.Scalar", {"args": [scalar, 0]}, (1, 24)) == 24
-    assert find_sample_count("aten:eq.Scalar", {"args": [scalar, 9]}, (3, 24)) is None
+    assert smallest_sample_count("aten:eq.Scalar", {"args": [scalar, 0]}, (1, 24)) == 24
+    assert smallest_sample_count("aten:eq.Scalar", {"args": [scalar, 9]}, (3, 24)) is None
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int8", "bool"])

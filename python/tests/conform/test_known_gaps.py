@@ -66,7 +66,10 @@ def test_each_pattern_means_a_case_that_there_is(path):
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_each_reason_is_in_words_and_no_message(path):
     document = read(path)
-    entries = [*document["expected_failures"], *(e for key in PATTERNS for e in document.get(key, []))]
+    entries = [
+        *document["expected_failures"],
+        *(e for key in PATTERNS for e in document.get(key, [])),
+    ]
     for entry in entries:
         assert len(entry["reason"]) > 15, entry
         assert "error_bound_ratio" not in entry["reason"], entry

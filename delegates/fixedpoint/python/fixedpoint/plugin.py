@@ -1,8 +1,10 @@
 """What this package adds to Assay: recipes. Named by the entry point group `assay.plugins`."""
 
+from typing import Any
+
 _PARTITIONER = "fixedpoint.partitioner:FixedPointPartitioner"
 
-recipes = [
+recipes: list[dict[str, Any]] = [
     {
         "name": "executorch/fixedpoint-int8",
         "engine": "executorch",
