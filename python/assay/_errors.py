@@ -1,4 +1,4 @@
-"""What Assay raises."""
+"""The exceptions that Assay raises."""
 
 from typing import Any
 

@@ -120,7 +120,7 @@ class LoadedProgram:
 
     @property
     def pid(self) -> int:
-        """Of the runner process, for debuggers and profilers."""
+        """The id of the runner process, for debuggers and profilers."""
         return self._runner.pid
 
     def __call__(self, *inputs: Any) -> Any:

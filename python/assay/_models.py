@@ -1,4 +1,4 @@
-"""What a user calls a model, as a reference that the `assay` program takes, and as a program."""
+"""Turns the models that users pass into references for the `assay` program, and into programs."""
 
 import hashlib
 import inspect

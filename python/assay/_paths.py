@@ -56,7 +56,7 @@ def find_runner(engine: str) -> Path:
 
 
 def registered_builds() -> list[dict[str, Any]]:
-    """What `assay engine add` registered; empty when nothing is."""
+    """The builds that `assay engine add` registered; empty without any."""
     path = assay_home() / "engines" / "engines.json"
     if not path.is_file():
         return []

@@ -76,7 +76,7 @@ class Runner:
 
     @property
     def pid(self) -> int:
-        """Of the process, alive or not."""
+        """The process id, whether the process lives or not."""
         return self._process.pid
 
     def request(

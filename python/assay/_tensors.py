@@ -38,7 +38,7 @@ _LENGTH_BYTES = 8
 
 @dataclass(frozen=True)
 class TensorSpec:
-    """What a program says of one input or output; `quantization` as in the artifact's manifest."""
+    """One input or output of a program; `quantization` as in the artifact's manifest."""
 
     name: str
     dtype: str
@@ -65,7 +65,7 @@ class RawTensor:
 
 
 def is_torch_tensor(value: object) -> bool:
-    """Whether it is a torch.Tensor; False when nothing has imported PyTorch."""
+    """True for a torch.Tensor; False when nothing has imported PyTorch."""
     module = sys.modules.get("torch")
     return module is not None and isinstance(value, module.Tensor)
 

@@ -65,7 +65,7 @@ class Call:
 
     @property
     def wide_eps(self) -> float:
-        """The same of the type in which sums are made: no narrower than float32."""
+        """`eps` of the type in which sums are accumulated, at least float32."""
         return float(min(self.eps, _EPS32))
 
     def tensors(self) -> list[torch.Tensor]:
@@ -74,7 +74,7 @@ class Call:
         return [tensor.double() for tensor in flatten_tensors((args, kwargs))]
 
     def evaluate(self, change: Change) -> torch.Tensor:
-        """The same output with every floating argument changed, in float64."""
+        """Evaluates the output in float64 with every floating argument changed."""
 
         def changed(tensor: torch.Tensor) -> torch.Tensor:
             return change(tensor) if tensor.is_floating_point() else tensor

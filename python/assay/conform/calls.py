@@ -50,7 +50,7 @@ class TensorSpec:
     data: tuple[float, ...] | None = None
 
     def sized(self, sizes: Mapping[str, int]) -> "TensorSpec":
-        """The same with these sizes of its open dimensions."""
+        """The spec with these sizes for its open dimensions."""
         shape = list(self.shape)
         for place, name in self.open.items():
             shape[place] = sizes[name]

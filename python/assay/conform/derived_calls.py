@@ -85,7 +85,7 @@ def _with_open_dimensions(row: RecordedCall) -> RecordedCall | None:
 
 
 def in_child(find: Callable[[], int | None]) -> int | None:
-    """What a function finds in a process of its own; None where that dies.
+    """Runs a function in a child process and returns its result; None if the process dies.
 
     Some operators of eager take shapes that do not fit, and write beyond their memory.
     """

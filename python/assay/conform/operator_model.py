@@ -35,7 +35,7 @@ from assay.toolchain.tensors import Sample
 
 VALUES = ("normal", "edge", "refused")
 BESIDE = ("values", "same", "dimensions")
-"""What an operator's arguments hold beside the call."""
+"""Keys of an operator's arguments besides the call."""
 
 
 def make_operator(ref: str, args: Mapping[str, Any]) -> SampledModel:

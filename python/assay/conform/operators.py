@@ -65,6 +65,6 @@ def find_entry(
 
 
 def find_reason(operator: str, section: str) -> str | None:
-    """What operators.json says of an operator in a section with reasons; None for nothing."""
+    """The reason that a section of operators.json has for an operator; None without one."""
     entry = find_entry(operator, section)
     return None if entry is None else str(entry["reason"])

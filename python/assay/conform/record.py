@@ -31,7 +31,7 @@ from assay.conform.sample_counts import with_sample_counts
 from assay.toolchain.dtypes import dtype_name
 
 BY_HAND = "hand-"
-"""What the names of calls begin with that somebody wrote."""
+"""Prefix of the names of calls that are written by hand."""
 
 CALLS = Path(__file__).parent.parent / "data" / "operators" / "calls.jsonl"
 MAX_SAMPLES = 30
@@ -183,7 +183,7 @@ def _tensor(
 def _fitting(
     domain: Mapping[str, Any], tensor: torch.Tensor, document: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What the operator's domain says of this tensor, where it can be said of its type."""
+    """The keys of the operator's domain that apply to the tensor's type."""
     order = domain.get("order")
     if order == "trues" and tensor.dtype != torch.bool:
         return {}
@@ -194,7 +194,7 @@ def _fitting(
 
 
 def _rows(is_by_hand: bool) -> list[RecordedCall]:
-    """What was recorded before, or is now, and what is written by hand."""
+    """The calls recorded before or now, and those written by hand."""
     recorded = read_calls() if is_by_hand else record()
     kept = [row for row in recorded if not row.name.startswith(BY_HAND)]
     return sorted([*kept, *rows_by_hand()], key=lambda row: row.operator)

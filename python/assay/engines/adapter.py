@@ -11,7 +11,7 @@ from assay.engines.base import Engine, LoadReport, LoadRequest, Session
 
 
 class Adapter:
-    """What assay._host drives. `tells_dependencies`: the description says what it depends on."""
+    """Drives an engine for assay._host. `tells_dependencies`: descriptions name their dependencies."""
 
     def __init__(self, engine: Engine, *, tells_dependencies: bool = False) -> None:
         self._engine = engine
@@ -56,7 +56,7 @@ def report_to_json(report: LoadReport) -> dict[str, Any]:
 
 
 def find_dependencies() -> list[str]:
-    """What a change of makes a description stale: the interpreter, its packages, imported files.
+    """Files whose change makes a description stale: the interpreter, its packages, imported files.
 
     A package that comes or goes changes the folder that it is in. The standard library's files
     change with the interpreter; the folder that the process happens to run in is none of them.

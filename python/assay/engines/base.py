@@ -1,4 +1,4 @@
-"""What an engine in Python implements, and the records that go over to the runner's loop."""
+"""The interface of an engine in Python, and the records that it hands to the runner's loop."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -45,7 +45,7 @@ INPUT_SHAPES = Option(
 
 @dataclass(frozen=True)
 class Description:
-    """What an engine says of itself. `build_id` changes with the engine's files.
+    """Describes an engine. `build_id` changes with the engine's files.
 
     `formats` are what it loads: "pte", "onnx", "tflite", …; `tags` the powers that its sessions may
     have: "profiler", "memory".
@@ -86,7 +86,7 @@ class TensorSpec:
 
 @dataclass
 class LoadReport:
-    """What a session says once.
+    """Describes a loaded session.
 
     `stages`: what each step of loading took, ns; their sum is the load time. `effective_options`:
     read back from the engine where it tells them; `notes` say in sentences what is not as asked.
@@ -151,7 +151,7 @@ class Engine(ABC):
 
     @abstractmethod
     def describe(self) -> Description:
-        """What this engine is. Takes milliseconds: reads versions, and imports no engine.
+        """Describes this engine. Takes milliseconds: reads versions, and imports no engine.
 
         Raises:
             AssayError: unavailable, with the way to get it.

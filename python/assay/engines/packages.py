@@ -1,4 +1,4 @@
-"""What is known of an engine's Python package without importing it."""
+"""Facts about an engine's Python package that need no import of it."""
 
 import hashlib
 import importlib.metadata

@@ -130,7 +130,7 @@ _PARTITIONERS: dict[str, tuple[tuple[str, ...], str]] = {
         'OpenvinoPartitioner([CompileSpec("device", b"CPU")])',
     ),
 }
-"""Of each partitioner the imports, and the expression that makes it."""
+"""The imports of each partitioner, and the expression that makes it."""
 
 
 def _onnxruntime(lowering: Mapping[str, Any]) -> Lines:

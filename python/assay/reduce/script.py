@@ -61,7 +61,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class Finding:
-    """What failed, as the reducer found it."""
+    """A failure, as the reducer found it."""
 
     verdict: str
     stage: str
@@ -237,7 +237,7 @@ def _attempt(quantize: Sequence[str], steps: Sequence[str], finding: Finding) ->
 
 
 def find_mark(text: str) -> str:
-    """What an error of this kind says wherever it is raised: ExecuTorch's code, or its sentence.
+    """The part of an error's text that identifies it: ExecuTorch's code, or its sentence.
 
     Behind the first sentence may stand what is in another order each time.
     """
@@ -311,7 +311,7 @@ def _write(
 
 
 def _graph_to_write(model: Model, finding: Finding) -> torch.fx.GraphModule:
-    """What was exported; a call that cannot be exported as it is."""
+    """The exported graph; for a call that cannot be exported, the call as it is."""
     if finding.stage == "export":
         if not isinstance(model.module, OperatorModule):
             raise NotWritable("what cannot be exported has no graph that could be written")
@@ -322,7 +322,7 @@ def _graph_to_write(model: Model, finding: Finding) -> torch.fx.GraphModule:
 
 
 def _example(model: Model, source: Source) -> list[str]:
-    """What the program is made from where it is executed on something else; `shapes` if open."""
+    """The example inputs where the program runs on other tensors; `shapes` if sizes are open."""
     lines = _tuple("example", model.example, "example", source, False)
     if model.sampled is None or not has_open_sizes(model):
         return lines

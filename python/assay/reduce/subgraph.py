@@ -28,7 +28,7 @@ from assay.toolchain.types import InputSet, Model, Quantized
 
 @dataclass(frozen=True)
 class Cut:
-    """What is cut out of a graph, in its order: what comes in, what is in it, what goes out."""
+    """A part of a graph: its sources, inner nodes and results, each in the graph's order."""
 
     sources: tuple[torch.fx.Node, ...]
     inside: tuple[torch.fx.Node, ...]

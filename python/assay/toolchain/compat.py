@@ -1,4 +1,4 @@
-"""What has to be done so that the toolchain's packages import and fork as they should."""
+"""Workarounds that let the toolchain's packages import and fork."""
 
 import importlib.util
 import warnings

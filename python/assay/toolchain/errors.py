@@ -144,7 +144,7 @@ def failure_from_error(error: BaseException, stage: str | None) -> dict[str, Any
 
 
 def find_hint(message: str) -> str:
-    """What is known to mend an error, to be put behind its text; empty when nothing is."""
+    """A known remedy for an error, to append to its text; empty without one."""
     return next((f"\n{hint}" for pattern, hint in HINTS if re.search(pattern, message)), "")
 
 

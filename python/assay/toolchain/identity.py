@@ -1,4 +1,4 @@
-"""What makes artifacts: the interpreter, the packages and the plug-ins that shape a program.
+"""The toolchain's identity: the interpreter, packages and plug-ins that shape a program.
 
 Runs on its own (``python -m assay.toolchain.identity``) and imports nothing outside of the standard
 library, because it is asked before every cache look-up.

@@ -1,4 +1,4 @@
-"""What plug-ins consist of, found without importing any: their sources are part of a toolchain.
+"""Finds the source files of plug-ins without importing them; they are part of the identity.
 
 A plug-in of ``ASSAY_PLUGINS`` is its file and what the file's literal ``sources`` names beside it:
 ``sources = ["python"]`` stands for every Python file under that folder. An installed plug-in is the

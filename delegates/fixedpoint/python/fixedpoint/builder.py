@@ -34,7 +34,7 @@ from fixedpoint.values import (
 
 @dataclass(frozen=True)
 class Modes:
-    """What a lowering is asked for. `bias`: int64 or int32; `rounding`: half_up or half_even."""
+    """Options of a lowering. `bias`: int64 or int32; `rounding`: half_up or half_even."""
 
     bias: str = "int64"
     rounding: str = "half_up"

@@ -12,7 +12,7 @@ from fixedpoint.match import NotLowered
 
 
 class Constants:
-    """What the placeholders of a program stand for, where they are no inputs."""
+    """The values of a program's placeholders that are no inputs."""
 
     def __init__(self, exported: ExportedProgram) -> None:
         signature = exported.graph_signature

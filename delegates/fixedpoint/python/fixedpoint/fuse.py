@@ -1,4 +1,4 @@
-"""What happens to a program after it is lowered, without a change of a bit."""
+"""Fuses operations of a lowered program; the results keep every bit."""
 
 from dataclasses import replace
 

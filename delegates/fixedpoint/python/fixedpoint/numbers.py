@@ -160,7 +160,7 @@ def split_signed_ratio(ratio: float, offset: float, least_shift: int = 1) -> tup
 
 
 def layer_norm_epsilon(epsilon: float, columns: int, scale: float) -> int:
-    """What is added to columns^2 times the variance of the integers; at least 1."""
+    """The addend to columns^2 times the variance of the integers; at least 1."""
     added = max(1, round(Fraction(epsilon) * columns**2 / Fraction(scale) ** 2))
     if added > 1 << 60:
         raise NumberError(f"the scale {scale} is too small beside the layer norm's epsilon")

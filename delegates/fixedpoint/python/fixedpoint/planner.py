@@ -184,7 +184,7 @@ def _sources(program: Program, operation: Operation) -> tuple[int, ...]:
 
 
 def block_of(program: Program, members: Sequence[int]) -> Block:
-    """What tensors of the arena take together, and from which step to which."""
+    """The size and lifetime that tensors of the arena have together."""
     made = {op.output: step for step, op in enumerate(program.operations)}
     first = min(made[t] for t in members)
     last = max(max(_last_use(program, t), made[t]) for t in members)

@@ -1,4 +1,4 @@
-"""What this package adds to Assay: recipes. Named by the entry point group `assay.plugins`."""
+"""The recipes that this package adds to Assay by the entry point group `assay.plugins`."""
 
 from typing import Any
 

@@ -99,7 +99,7 @@ def _is_float(node: Any) -> bool:
 
 
 def _input_spec(node: Node, specs: Specs) -> Any:
-    """What is quantized where it is made is not quantized again where it is read."""
+    """Shares the quantization of a value between its producer and its consumers."""
     annotation = node.meta.get(Q_ANNOTATION_KEY)
     made = annotation.output_qspec if annotation is not None else None
     return specs.activation if made is None else SharedQuantizationSpec(node)

@@ -32,7 +32,7 @@ _LOW = {INT8: INT8.low, INT16: -INT16.high}
 
 @dataclass(frozen=True)
 class Specs:
-    """What is written beside nodes."""
+    """Annotations of nodes."""
 
     activation: Any
     weight: QuantizationSpec
@@ -40,7 +40,7 @@ class Specs:
     type: IntegerType
 
     def fixed(self, scale: float, zero_point: int) -> FixedQParamsQuantizationSpec:
-        """Of activations whose parameters are known beforehand."""
+        """The spec of activations whose parameters are fixed."""
         return _fixed(scale, zero_point, self.type)
 
 
@@ -88,7 +88,7 @@ class Options:
 
 
 def make_specs(options: Options) -> Specs:
-    """Of activations per tensor, of weights per output channel.
+    """Specs of activations, per tensor, and of weights, per output channel.
 
     Raises:
         ValueError: an option that there is not.

@@ -21,7 +21,7 @@ class Applied(nn.Module):  # type: ignore[misc]
         self._function = function
 
     def forward(self, *inputs: torch.Tensor) -> Any:
-        """What the function makes of the inputs."""
+        """The outputs of the function."""
         return self._function(self.layers, *inputs)
 
 
@@ -197,7 +197,7 @@ def conv_batch_norm_with_two_readers() -> Made:
 
 
 def concatenation_of_one() -> Made:
-    """The same value three times behind itself, and one piece of it."""
+    """One value concatenated with itself three times, and a slice of it."""
     return Applied(lambda m, x: torch.cat((x, x, x), 1)[:, 5:37]), (_rows(),)
 
 

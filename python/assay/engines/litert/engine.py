@@ -165,7 +165,7 @@ def make_interpreter(litert: Any, path: Path, options: Any) -> Any:
 
 
 def readable_failure(error: Exception, path: Path) -> AssayError:
-    """What Assay says for an exception of the interpreter's."""
+    """Assay's error for an exception of the interpreter."""
     text = " ".join(str(error).split())[:600]
     if any(mark in text.lower() for mark in _REFUSALS):
         return AssayError(f"LiteRT does not run {path}: {text}", code="unsupported")

@@ -333,7 +333,7 @@ def _spec(one: Any) -> TensorSpec:
 
 
 def readable_failure(error: Exception, path: Path) -> Exception:
-    """What Assay says for an exception of ONNX Runtime's."""
+    """Assay's error for an exception of ONNX Runtime."""
     if isinstance(error, (AssayError, MemoryError)):
         return error
     kind, text = type(error).__name__, readable_text(str(error))

@@ -156,7 +156,7 @@ class TorchSession(Session):
         self._profile = TorchProfile(self._torch)
 
     def stop_profile(self, iterations: int) -> dict[str, Any]:
-        """What it saw."""
+        """The recorded profile."""
         assert self._profile is not None
         profile, self._profile = self._profile, None
         return profile.report()
@@ -166,7 +166,7 @@ Loaded = tuple[Any, list[TensorSpec], list[TensorSpec]]
 
 
 def read_exported(path: Path) -> Loaded:
-    """What torch.export.save wrote.
+    """Loads a file of torch.export.save.
 
     Raises:
         AssayError: corrupt; unsupported where it would run code of its own.
@@ -196,7 +196,7 @@ def _spec_from_node(name: str, nodes: Mapping[str, Any]) -> TensorSpec:
 
 
 def read_package(torch: Any, path: Path) -> Loaded:
-    """What torch._inductor.aoti_compile_and_package wrote, with Assay's note of its signature.
+    """Loads a package of AOTInductor, which has its signature in Assay's metadata.
 
     Raises:
         AssayError: corrupt, or unsupported for a package without the note.

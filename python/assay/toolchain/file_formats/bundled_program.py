@@ -16,7 +16,7 @@ from assay.toolchain.packages import import_package
 MAGIC = b"BP"
 METHOD = "forward"
 _TENSOR = 1
-"""Of the union ValueUnion."""
+"""The tag of a tensor in the union ValueUnion."""
 
 
 @dataclass(frozen=True)

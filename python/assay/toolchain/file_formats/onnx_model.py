@@ -1,4 +1,4 @@
-"""What an ONNX model says of itself: its boundary, its operators, its version."""
+"""Reads ONNX models: their boundary, operators and version."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

@@ -112,7 +112,7 @@ def compile_package(exported: Any, options: dict[str, Any], path: Path, signatur
 
 
 def count_calls(path: Path) -> Counter[str]:
-    """What the package calls in an inference: compiled kernels, and PyTorch's own by name."""
+    """Counts the calls of an inference: compiled kernels, and PyTorch's kernels by name."""
     return Counter(
         name
         for text in _members(path, ".wrapper.cpp").values()
@@ -129,7 +129,7 @@ def compiled_for(path: Path) -> dict[str, Any]:
 
 
 def member_sizes(path: Path) -> dict[str, int]:
-    """What lies in the package, with its size in bytes."""
+    """The sizes of the package's members in bytes, by name."""
     with zipfile.ZipFile(path) as package:
         return {entry.filename: entry.file_size for entry in package.infolist()}
 

@@ -1,4 +1,4 @@
-"""What a lowering flow is: the way from an exported program to what one engine loads.
+"""The interface of a lowering flow, which turns an exported program into files for one engine.
 
 The flows are listed in flows.py. Nothing here, and nothing that a flow's file does when it is
 imported, needs torch.
@@ -84,7 +84,7 @@ class Flow:
     post_lowering: "PostLoweringQuantization | None" = None
 
     def read_choice(self, document: Mapping[str, Any]) -> str | None:
-        """What lowers, from the key that the flow reads.
+        """Reads the partitioner or recipe, by the key that the flow takes.
 
         Raises:
             RequestError: the flow reads another key, or none, or cannot go without.

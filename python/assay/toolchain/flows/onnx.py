@@ -33,7 +33,7 @@ OPTIONS = ("opset",)
 """`opset`: version of the standard operator set; torch's default unless given."""
 
 SCOPES = "pkg.torch.onnx.name_scopes"
-"""What a node of the program notes: the names of the torch modules that it lies in, and its own."""
+"""Key of a node's metadata: the names of the torch modules around it, and its own."""
 
 _REFUSAL = "No ONNX function found"
 _OPERATOR = re.compile(r"target=torch\.ops\.([\w.]+)")
@@ -74,7 +74,7 @@ def lower(exported: "torch.export.ExportedProgram", lowering: Lowering) -> Any:
 
 
 def _job_error_from_export(error: BaseException) -> JobError:
-    """What caused it, and at which operator."""
+    """The cause of a failed export, with the operator where it is known."""
     texts = list(walk_causes(error))
     refusal = next((text for text in texts if _REFUSAL in text), None)
     if refusal is not None:

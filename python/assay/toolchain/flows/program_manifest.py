@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Source:
-    """What a manifest says of the exported program; take it before a conversion rewrites it."""
+    """The manifest's account of an exported program; take it before a conversion rewrites it."""
 
     inputs: list[BoundaryValue]
     outputs: list[BoundaryValue]

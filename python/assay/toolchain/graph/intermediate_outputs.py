@@ -1,6 +1,6 @@
-"""Layers as outputs: the same network with what its layers compute given out beside its outputs.
+"""Exposes intermediate outputs: the network returns the results of its layers after its outputs.
 
-That is how an error is followed through any engine, whatever it hides inside. A layer is an
+So an error can be followed through any engine, whatever it hides inside. A layer is an
 operator whose result the engine has to keep: in a quantized graph one whose result is quantized, in
 a float graph one that no normalization or activation follows alone, because engines fuse these.
 """
@@ -27,7 +27,7 @@ _MOVES = frozenset(
     )
 )
 # fmt: on
-"""Operators that compute nothing: their results are somebody else's, at another place."""
+"""Operators that compute nothing and only move data."""
 
 # fmt: off
 _FUSED = frozenset(
@@ -37,7 +37,7 @@ _FUSED = frozenset(
     )
 )
 # fmt: on
-"""What engines take into the operator before it."""
+"""Operators that engines fuse into the operator before them."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def _is(node: torch.fx.Node, *prefixes: str) -> bool:
 
 
 def _dequantized(node: torch.fx.Node) -> torch.fx.Node | None:
-    """What comes out of quantizing the result; None for a result that is not quantized."""
+    """The dequantized result; None for a result that is not quantized."""
     for user in node.users:
         if _is(user, "quantized_decomposed.quantize_per_"):
             return next((after for after in user.users if _is(after, _DEQUANTIZE)), None)

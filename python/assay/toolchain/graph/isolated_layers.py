@@ -1,6 +1,6 @@
-"""Layers apart: each as a network of its own, fed what a reference says that it is computed from.
+"""Isolated layers: each layer as a network of its own, fed the reference values of its inputs.
 
-What a layer makes of exact inputs is its own error, and none that was handed on to it. A piece of a
+With exact inputs a layer shows its own error and none that it inherits. A piece of a
 network is the part of its graph between the nearest layers before a layer and the layer itself. All
 pieces are outputs of one graph, which takes the values of layers as inputs: one lowering, one
 launch.
@@ -47,7 +47,7 @@ class Point:
 
 
 Source = int | str
-"""What a piece is fed: an input of the network, by its number, or a layer, by its name."""
+"""A source of a piece: an input of the network by its number, or a layer by its name."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +60,10 @@ class IsolatedLayers:
     marked: torch.nn.Module
     """The whole network, with all its layers behind its outputs."""
     names: tuple[str, ...]
-    """Of all its layers."""
+    """The names of all layers of the network."""
 
     def feed(self, sample: Sample, outputs: Sequence[torch.Tensor]) -> Sample:
-        """What the pieces take, from a sample and what the marked network makes of it."""
+        """The inputs of the pieces, from a sample and the outputs of the `marked` network."""
         values = self.values(outputs)
         return tuple(
             sample[source] if isinstance(source, int) else values[source] for source in self.sources
@@ -112,7 +112,7 @@ def isolate_layers(model: Model, quantized: Quantized, wanted: Sequence[str]) ->
 
 
 def isolate_float_layers(model: Model, pieces: IsolatedLayers) -> Quantized:
-    """The same pieces of the float network: they take the same inputs, as float32.
+    """The pieces of the float network: they take the inputs as float32.
 
     Raises:
         Unsupported: a layer of the quantized graph is not in the float one by its name.
@@ -151,7 +151,7 @@ def _points_from_values(
 def _find_sources(
     graph: torch.fx.GraphModule, points: Mapping[str, Point], wanted: Sequence[str]
 ) -> Iterator[Source]:
-    """What the pieces of `wanted` are computed from, in the order of the graph."""
+    """The sources of the pieces of `wanted`, in the order of the graph."""
     names = {point.cut: name for name, point in points.items()}
     inputs = placeholders(graph)
     ends = {*names, *inputs}
@@ -197,7 +197,7 @@ def cut(
 
 
 def out_of_place(graph: torch.fx.GraphModule) -> torch.fx.GraphModule:
-    """The same graph without operators that change their first argument: a piece may be fed it.
+    """The graph without in-place operators, since a piece may be fed their first argument.
 
     Raises:
         Unsupported: such an operator has no other form.

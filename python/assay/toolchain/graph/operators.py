@@ -1,4 +1,4 @@
-"""What an exported graph says of itself: its operators, and the names at its boundary.
+"""Operators of exported graphs, and the names and quantization at their boundary.
 
 A node is a call_function node (branches of control flow included) that is neither a getitem nor
 the call of a delegate nor memory plumbing. Quantize and dequantize are nodes.

@@ -10,7 +10,7 @@ from assay.toolchain.sampled_model import SampledModel
 
 
 def dynamic_shapes(module: torch.nn.Module, sampled: SampledModel | None) -> Any:
-    """What torch.export takes for the dimensions that a model leaves open; None: there are none."""
+    """The dynamic_shapes of torch.export for the model's open dimensions; None without any."""
     if sampled is None or not any(sampled.dynamic):
         return None
     names: dict[str, Any] = {}

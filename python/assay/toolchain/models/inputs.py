@@ -219,7 +219,7 @@ def _draw(generator: str, spec: InputSpec, stream: str) -> npt.NDArray[Any]:
 def _call(
     reference: str, specs: Sequence[InputSpec]
 ) -> tuple[list[Sample], list[torch.Tensor] | None]:
-    """What "FILE.py:callable" yields: (inputs, labels), with inputs a tensor or a tuple of them."""
+    """Samples and labels from "FILE.py:callable", which yields pairs of inputs and labels."""
     samples: list[Sample] = []
     labels: list[Any] = []
     for item in import_object(reference)():

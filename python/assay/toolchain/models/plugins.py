@@ -26,7 +26,7 @@ __all__ = ["GROUP", "VARIABLE", "Plugins", "import_file", "import_object", "load
 
 @dataclass(frozen=True)
 class Plugins:
-    """What all plug-ins together add, and those that could not be loaded with the reason."""
+    """The additions of all plug-ins, and the plug-ins that could not be loaded, with the reason."""
 
     models: dict[str, Callable[..., Any]] = field(default_factory=dict)
     recipes: tuple[dict[str, Any], ...] = ()
@@ -94,7 +94,7 @@ def import_file(path: Path) -> ModuleType:
 
 
 def import_object(reference: str) -> Any:
-    """What "package.module:name" or "FILE.py:name" refers to.
+    """The object that "package.module:name" or "FILE.py:name" refers to.
 
     Raises:
         RequestError: there is no such file, or no such name in it.

@@ -35,7 +35,7 @@ _NUMBERED = re.compile(r"(\d+)\.(.+)")
 
 @dataclass(frozen=True)
 class Port:
-    """What a model says of one input or output; "" and None: it does not say. -1: any size."""
+    """One input or output of a model. "" and None: unknown; -1: any size."""
 
     name: str = ""
     dtype: str | None = None

@@ -1,4 +1,4 @@
-"""What a finished program says of its inputs and outputs, and what binds the sizes it leaves open.
+"""Signatures of finished programs, and the binding of their open sizes.
 
 A format is a row of READERS, by the end of a file's name; a format that does not tell is none.
 """
@@ -50,7 +50,7 @@ class Value:
         return self.shape is None or any(isinstance(size, str) for size in self.shape)
 
     def to_port(self) -> Port:
-        """What a file of samples is held against; open sizes fit anything."""
+        """The port that samples of a file are checked against; open sizes fit anything."""
         if self.shape is None:
             return Port(self.name, self.dtype)
         sizes = tuple(size if isinstance(size, int) else -1 for size in self.shape)

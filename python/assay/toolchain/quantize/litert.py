@@ -28,7 +28,7 @@ while an operator computes, or in float."""
 
 OPTIONS = ("mode",)
 SIGNATURE = "serving_default"
-"""What the converter calls the one function of a program."""
+"""The converter's name for the one function of a program."""
 
 _WANTED_BY = "this quantization"
 

@@ -1,4 +1,4 @@
-"""What there is: models and recipes, each with whether it can be used here and why not."""
+"""Lists models and recipes, each with its availability and the reason if it is missing."""
 
 from collections.abc import Callable
 from typing import Any

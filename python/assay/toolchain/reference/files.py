@@ -31,7 +31,7 @@ class Content:
     bounds: Sequence[Sequence[Bound]] | None = None
 
     def tensors(self) -> dict[str, Tensors]:
-        """What each file holds."""
+        """The tensors of each file, by its name."""
         found: dict[str, Tensors] = {INPUTS: self.inputs}
         if self.outputs:
             found[OUTPUTS] = self.outputs

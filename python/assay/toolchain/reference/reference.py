@@ -138,7 +138,7 @@ def describe_parts(model: Model) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Task:
-    """What is evaluated, and on what. `exact`: of pieces, what the whole network computes."""
+    """A module to evaluate and its samples. `exact`: the whole network's outputs, for pieces."""
 
     quantized: Quantized
     samples: Sequence[Sample]
@@ -195,7 +195,7 @@ def choose_function(
     lowering: Lowering,
     stages: StageLog,
 ) -> Evaluate:
-    """What computes a reference of that kind, quantized by `quantization`."""
+    """The function that computes a reference of that kind, quantized by `quantization`."""
     if kind == "lowered_eager":
         recipes.check_pair(quantization, FLOWS[lowering.flow])
         return lowered_function(model, quantized, lowering, stages)

@@ -1,4 +1,4 @@
-"""What a child of the fork server had to import, imported by the server for those to come."""
+"""Imports in the fork server what a job had to import, so that later jobs start with it."""
 
 import contextlib
 import gc

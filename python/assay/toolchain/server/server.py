@@ -176,7 +176,7 @@ class Server:
         self._running[read] = child
 
     def _descriptors(self, read: int) -> list[int]:
-        """What a child must not keep open."""
+        """The file descriptors that a child must close."""
         own = [read, self._wire, self._wakeup_read, self._wakeup_write]
         return [*own, *self._running]
 

@@ -1,4 +1,4 @@
-"""What has torch lower small programs faster and changes nothing that it makes.
+"""Caches PyTorch lookups to speed up the lowering of small programs; the output is unchanged.
 
 Lowering one operator takes torch about as long as going through all the others that there are.
 """
@@ -16,7 +16,7 @@ _ONNX_FUNCTIONS = "torch.onnx._internal.exporter._registration"
 
 
 def prepare_torch() -> None:
-    """Does all of it, once, after torch and whatever brings operators were imported."""
+    """Installs all caches; call it once, after torch and the packages that register operators."""
     _prepare(_cache_composite_operators)
     _prepare(_cache_annotations)
     _prepare(_cache_overridden_kernels)
@@ -25,21 +25,21 @@ def prepare_torch() -> None:
 
 
 def prepare_imported(modules: Iterable[str]) -> None:
-    """Does what there is to do after these were imported."""
+    """Installs the caches that belong to modules which were just imported."""
     if _ONNX_FUNCTIONS in modules:
         _prepare(_cache_onnx_functions)
 
 
-def _prepare(quicken: Callable[[], None]) -> None:
-    """A torch in which it is not where it was stays as slow as it is."""
+def _prepare(install: Callable[[], None]) -> None:
+    """Installs one cache; a torch without the patched function stays uncached."""
     try:
-        quicken()
+        install()
     except (AttributeError, ImportError) as error:
-        print(f"assay: torch is not made quicker: {quicken.__name__}: {error}", file=sys.stderr)
+        print(f"assay: torch lookups are not cached: {install.__name__}: {error}", file=sys.stderr)
 
 
 def _cache_composite_operators() -> None:
-    """Looks for composite operators again only when operators were registered since.
+    """Searches for composite operators again only after new operators were registered.
 
     Every decomposition does it, about five times for a program: torch cannot keep the answer, as
     operators may come at any time.
@@ -64,7 +64,7 @@ def _cache_composite_operators() -> None:
 
 
 def _cache_annotations() -> None:
-    """Has annotations of torch's registration of kernels made by typing, which keeps them.
+    """Uses typing.Callable, which is cached, in the annotations of torch's kernel registration.
 
     A decomposition registers hundreds of kernels for a while, and each makes Callable[...] anew.
     """
@@ -74,7 +74,7 @@ def _cache_annotations() -> None:
 
 
 def _cache_overridden_kernels() -> None:
-    """Has the kernels that keep composite operators whole made once, not for each decomposition.
+    """Makes the kernels that keep composite operators whole once, not for each decomposition.
 
     A program has four of those, and each registers six thousand. What is remembered holds for the
     same operators, decomposed in the same way, in the same state.
@@ -113,7 +113,7 @@ def _cache_overridden_kernels() -> None:
 
 
 def _identity(decomposition: Any) -> Hashable:
-    """What two functions that decompose in the same way have in common.
+    """A key that two functions share if they decompose in the same way.
 
     Torch's own are made anew for each table, from one function and the operator.
     """
@@ -130,7 +130,7 @@ def _set_kernels(op: Any, kernels: dict[Any, Any]) -> None:
 
 
 def _cache_onnx_functions() -> None:
-    """Has the exporter to ONNX read the sources of its five hundred functions once, not each time.
+    """Reads the sources of the ONNX exporter's five hundred functions once, not for each export.
 
     Each registry is a copy: an export may add functions of its own.
     """
@@ -150,7 +150,7 @@ def _cache_onnx_functions() -> None:
 
 
 def _skip_fusion_without_batch_norm() -> None:
-    """Has XNNPACK's quantizer look for convolutions with a batch norm where there is a batch norm.
+    """Skips the search for fused batch norms in programs without a batch norm.
 
     It exports twelve patterns for each program that it annotates, nine tenths of its time.
     """

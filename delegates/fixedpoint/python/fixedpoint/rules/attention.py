@@ -1,4 +1,4 @@
-"""What transformers add: products of activations, softmax, layer norm."""
+"""Operators of transformers: products of activations, softmax, layer norm."""
 
 import math
 
@@ -77,7 +77,7 @@ def softmax(builder: Builder, match: Match) -> Value:
 
 
 def exponentials_of(source: Quantization) -> np.ndarray:
-    """Of distances to the largest, 0 to 255; for int16, of multiples of 256 in front of those."""
+    """Exponentials of the distances 0 to 255 to the largest; int16 has multiples of 256 first."""
     steps = np.arange(256, dtype=np.float64) * source.scale
     if source.type is INT16:
         steps = np.concatenate([steps * 256, steps])

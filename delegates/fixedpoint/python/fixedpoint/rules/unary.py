@@ -30,12 +30,12 @@ from fixedpoint.rules.common import arguments, result_of
 from fixedpoint.values import Order, Value, plain
 
 _GATE = Quantization(2.0**-14, 0, INT16.low, INT16.high, INT16)
-"""Of the hard sigmoid in a hardswish: one is a value of it."""
+"""Quantization of the hard sigmoid in a hardswish, which represents 1 exactly."""
 
 
 @dataclass(frozen=True)
 class Function:
-    """Of one value. `line` is None where it bends."""
+    """A function of one value. `line` is None unless it is affine."""
 
     name: str
     apply: Callable[[torch.Tensor], torch.Tensor]
@@ -144,7 +144,7 @@ def _by_line(builder: Builder, x: Value, line: Affine, result: _Result) -> Value
     if _is_identity(ratio, offset, x.quantization) and low <= made.low and high >= made.high:
         return Value(x.tensor, x.view, made)
     if ratio == 0:
-        raise NumberError("it multiplies by nothing")
+        raise NumberError("the slope is zero")
     order = x.order() or plain(len(x.shape))
     sign = builder.program.add_constant("sign", np.array([1 if ratio > 0 else -1], made.type.name))
     shape = (1, prod(x.shape), 1)
