@@ -11,7 +11,7 @@ from assay.engines.base import Engine, LoadReport, LoadRequest, Session
 
 
 class Adapter:
-    """Drives an engine for assay._host. `tells_dependencies`: descriptions name their dependencies."""
+    """Drives an engine for assay._host. `tells_dependencies`: descriptions list dependencies."""
 
     def __init__(self, engine: Engine, *, tells_dependencies: bool = False) -> None:
         self._engine = engine

@@ -3,7 +3,7 @@
 import shutil
 
 import pytest
-from aot_requests import build, reference, sqnr_db
+from toolchain_requests import build, reference, sqnr_db
 
 torch = pytest.importorskip("torch")
 

@@ -13,7 +13,7 @@ from assay.toolchain.types import InputSet
 
 CALIBRATION = InputSet("normal", 1000, 2, "calibration")
 XNNPACK = {"flow": "pt2e", "quantizer": "xnnpack", "is_per_channel": True, "is_dynamic": False}
-FACTORY = f"{Path(__file__).with_name('aot_factories.py')}:branched"
+FACTORY = f"{Path(__file__).with_name('toolchain_factories.py')}:branched"
 
 
 @pytest.fixture

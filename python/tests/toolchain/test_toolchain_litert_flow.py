@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from aot_client import Client
-from aot_requests import build, reference, sqnr_db
+from toolchain_client import Client
+from toolchain_requests import build, reference, sqnr_db
 
 from assay.toolchain.errors import RequestError
 from assay.toolchain.file_formats.litert_interpreter import make_interpreter

@@ -9,9 +9,9 @@ import time
 from pathlib import Path
 
 import pytest
-from aot_client import Client
+from toolchain_client import Client
 
-STUB = [sys.executable, str(Path(__file__).parent / "aot_stub_server.py")]
+STUB = [sys.executable, str(Path(__file__).parent / "toolchain_stub_server.py")]
 
 
 @pytest.fixture

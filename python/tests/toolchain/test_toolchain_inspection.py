@@ -5,7 +5,7 @@ import json
 import os
 
 import pytest
-from aot_requests import FP32, INT8, build
+from toolchain_requests import FP32, INT8, build
 
 pytestmark = pytest.mark.engine
 
@@ -106,7 +106,7 @@ def test_corrupt_programs_are_told_apart(server, built, tmp_path, damage):
 
 def test_an_exported_program_builds_and_inspects(server, tmp_path):
     import torch
-    from aot_factories import image, small
+    from toolchain_factories import image, small
 
     torch.manual_seed(0)
     path = tmp_path / "small.pt2"

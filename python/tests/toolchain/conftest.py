@@ -3,11 +3,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from aot_client import Client
-from aot_requests import FP32, INT8, PORTABLE, build, reference
+from toolchain_client import Client
+from toolchain_requests import FP32, INT8, PORTABLE, build, reference
 
 HERE = Path(__file__).parent
-FACTORIES = HERE / "aot_factories.py"
+FACTORIES = HERE / "toolchain_factories.py"
 PLUGINS = [HERE / "plugins" / name for name in ("tiny_plugin.py", "broken_plugin.py")]
 
 

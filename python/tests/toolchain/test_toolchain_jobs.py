@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 
 import pytest
-from aot_requests import EVALUATION, FP32, INT8, PORTABLE, build, reference, sqnr_db
+from toolchain_requests import EVALUATION, FP32, INT8, PORTABLE, build, reference, sqnr_db
 
 pytestmark = pytest.mark.engine
 

@@ -4,8 +4,8 @@ import importlib
 import json
 
 import pytest
-from aot_requests import build, reference, sqnr_db
 from processor import NEEDS_VNNI
+from toolchain_requests import build, reference, sqnr_db
 
 onnx = pytest.importorskip("onnx")
 ort = pytest.importorskip("onnxruntime")
@@ -256,7 +256,7 @@ def test_has_no_eager_form_of_what_it_lowers_to(server, factory, tmp_path):
 
 def test_sizes_that_the_inputs_decide_are_open(server, tmp_path):
     import torch
-    from aot_factories import small
+    from toolchain_factories import small
 
     batch = torch.export.Dim("batch", min=1, max=8)
     module = small()[0].eval()

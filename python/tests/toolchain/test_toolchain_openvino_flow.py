@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from aot_requests import build, reference, sqnr_db
 from processor import NEEDS_VNNI
+from toolchain_requests import build, reference, sqnr_db
 
 pytest.importorskip("openvino")
 
