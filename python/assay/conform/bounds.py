@@ -98,15 +98,15 @@ def bound_outputs(
 ) -> list[Bound]:
     """A bound for each output of one call."""
     rule = find_rule(module.operator)
-    found = [
+    bounds = [
         _bound(Call(module, double, sample, wide, narrow.dtype, number, rule))
         for number, (narrow, wide) in enumerate(zip(own, exact, strict=True))
     ]
     has_values = any(tensor.numel() for tensor in sample)
     is_same = module.is_same or find_reason(module.operator, "same_answers") is not None
     if has_values and not is_same:
-        return found
-    return [replace(bound, rule={**bound.rule, "constant": True}) for bound in found]
+        return bounds
+    return [replace(bound, rule={**bound.rule, "constant": True}) for bound in bounds]
 
 
 def _bound(call: Call) -> Bound:

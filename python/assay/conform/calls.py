@@ -146,9 +146,9 @@ def map_tensors(value: Any, change: Callable[[Mapping[str, Any]], Any]) -> Any:
 
 def get_tensors(call: Mapping[str, Any]) -> list[TensorSpec]:
     """The tensors of a call in order."""
-    found: list[TensorSpec] = []
-    map_tensors(call, lambda document: found.append(tensor_from_json(document)))
-    return found
+    specs: list[TensorSpec] = []
+    map_tensors(call, lambda document: specs.append(tensor_from_json(document)))
+    return specs
 
 
 def decode(value: Any, tensors: Callable[[Mapping[str, Any]], Any]) -> Any:

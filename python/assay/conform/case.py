@@ -100,11 +100,11 @@ def _is_joinable(row: RecordedCall) -> bool:
 
 def _first_rows(rows: Sequence[RecordedCall]) -> list[RecordedCall]:
     """For each operator its first call that has elements enough for special values."""
-    found: dict[str, RecordedCall] = {}
+    first_rows: dict[str, RecordedCall] = {}
     for row in rows:
         if row.shape_class in ("typical", "odd", "broadcast"):
-            found.setdefault(row.operator, row)
-    return list(found.values())
+            first_rows.setdefault(row.operator, row)
+    return list(first_rows.values())
 
 
 def _has_edges(row: RecordedCall, dtype: str) -> bool:

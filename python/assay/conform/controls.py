@@ -26,14 +26,14 @@ def expected_bounds(ref: str, args: Mapping[str, Any], count: int) -> list[list[
     model = make_operator(ref, args)
     assert model.float64_module is not None
     assert model.bound is not None
-    found = []
+    bounds = []
     for index in range(count):
         sample = model.make_sample(1, index)
         with torch.no_grad():
             own = model.module(*sample)
             exact = model.float64_module(*cast_sample(sample, torch.float64))
-        found.append(model.bound(sample, own, exact))
-    return found
+        bounds.append(model.bound(sample, own, exact))
+    return bounds
 
 
 def detects_wrong_output(samples: Sequence[Sequence[Bound]]) -> bool:

@@ -98,9 +98,9 @@ def in_child(find: Callable[[], int | None]) -> int | None:
             os._exit(0)
     os.close(writing)
     with os.fdopen(reading) as pipe:
-        found = pipe.read()
+        result = pipe.read()
     os.waitpid(pid, 0)
-    return int(found) if found.isdigit() else None
+    return int(result) if result.isdigit() else None
 
 
 def _openings(row: RecordedCall) -> Iterator[tuple[Opening, bool]]:
@@ -238,7 +238,7 @@ def _is_refused(row: RecordedCall) -> bool:
 
 def _first_of_each(rows: Sequence[RecordedCall]) -> list[RecordedCall]:
     """The first row of each operator and way."""
-    found: dict[tuple[str, str], RecordedCall] = {}
+    first_rows: dict[tuple[str, str], RecordedCall] = {}
     for row in rows:
-        found.setdefault((row.operator, row.name.rpartition("-")[2]), row)
-    return list(found.values())
+        first_rows.setdefault((row.operator, row.name.rpartition("-")[2]), row)
+    return list(first_rows.values())

@@ -95,21 +95,21 @@ def draw_cases(
             by_operator.setdefault(row.operator, []).extend(pairs)
     order, random = sorted(by_operator), Random(seed)
     random.shuffle(order)
-    found: dict[str, Case] = {}
+    cases: dict[str, Case] = {}
     for number in range(_TRIES * count if order else 0):
         row, dtype = random.choice(by_operator[order[number % len(order)]])
         case = _draw_case(replace(row, dtypes=(dtype,)), random.randrange(2**32))
         if case is not None:
-            found.setdefault(case.name, case)
-        if len(found) == count:
+            cases.setdefault(case.name, case)
+        if len(cases) == count:
             break
-    return list(found.values())
+    return list(cases.values())
 
 
 def _draw_case(row: RecordedCall, seed: int) -> Case | None:
     """A case near a call that tells something; None where the first few do not."""
     hypothesis = _hypothesis()
-    found: list[Case] = []
+    cases: list[Case] = []
 
     @hypothesis.seed(seed)  # type: ignore[untyped-decorator]
     @hypothesis.settings(  # type: ignore[untyped-decorator]
@@ -120,22 +120,22 @@ def _draw_case(row: RecordedCall, seed: int) -> Case | None:
         suppress_health_check=list(hypothesis.HealthCheck),
     )
     @hypothesis.given(calls([row]))  # type: ignore[untyped-decorator]
-    def collect(one: FuzzedCall) -> None:
-        is_recorded = one.row.call == row.call and one.values == "normal"
-        if not found and not is_recorded and is_taken(one):
-            samples = find_sample_count(one.row, one.dtype, one.values)
-            case = operator_case(one.row, one.dtype, one.values)
+    def collect(call: FuzzedCall) -> None:
+        is_recorded = call.row.call == row.call and call.values == "normal"
+        if not cases and not is_recorded and is_taken(call):
+            samples = find_sample_count(call.row, call.dtype, call.values)
+            case = operator_case(call.row, call.dtype, call.values)
             if samples:
                 inputs = {**case.inputs, "count": samples}
-                found.append(replace(case, tier=FUZZ, inputs=inputs))
+                cases.append(replace(case, tier=FUZZ, inputs=inputs))
 
     collect()
-    return found[0] if found else None
+    return cases[0] if cases else None
 
 
-def is_taken(one: FuzzedCall) -> bool:
+def is_taken(call: FuzzedCall) -> bool:
     """Whether eager takes a call, and its float64 form too, on ordinary values."""
-    return runs(one.row, one.dtype)
+    return runs(call.row, call.dtype)
 
 
 def _is_drawn_from(row: RecordedCall) -> bool:
@@ -182,16 +182,18 @@ def _with_layouts(draw: "DrawFn", call: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _with_parameters(draw: "DrawFn", call: Mapping[str, Any]) -> dict[str, Any]:
-    """At most one plain argument is another one."""
+    """Changes at most one plain argument."""
     strategies = _hypothesis().strategies
-    places = [n for n, one in enumerate(call["args"]) if isinstance(one, (bool, int, float))]
+    places = [
+        n for n, argument in enumerate(call["args"]) if isinstance(argument, (bool, int, float))
+    ]
     place = draw(strategies.none() | strategies.sampled_from(places)) if places else None
     if place is None:
         return dict(call)
-    args, given = list(call["args"]), call["args"][place]
-    if isinstance(given, bool):
-        args[place] = not given
-    elif isinstance(given, int):
+    args, value = list(call["args"]), call["args"][place]
+    if isinstance(value, bool):
+        args[place] = not value
+    elif isinstance(value, int):
         args[place] = draw(strategies.integers(-2, 3))
     else:
         args[place] = draw(strategies.sampled_from(_FLOATS))

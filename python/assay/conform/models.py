@@ -45,13 +45,13 @@ def known_models() -> dict[str, Entry]:
 def _user_entries() -> list[Entry]:
     folders = filter(None, os.environ.get(FOLDERS, "").split(os.pathsep))
     files = [path for folder in folders for path in sorted(Path(folder).glob("*.py"))]
-    found = []
+    entries = []
     for path in files:
         table = getattr(import_file(path), "conformance_models", None)
         if not isinstance(table, dict):
             raise RequestError(f"{path} has no dict conformance_models of factories by name")
-        found += [Entry(name, make) for name, make in table.items()]
-    return found
+        entries += [Entry(name, make) for name, make in table.items()]
+    return entries
 
 
 def make_model(ref: str, args: Mapping[str, Any]) -> SampledModel:

@@ -224,9 +224,9 @@ def _with_types(row: RecordedCall) -> RecordedCall:
 
 
 def _dtypes_from_call(call: Mapping[str, Any]) -> list[str]:
-    found: list[str] = []
-    map_tensors(call, lambda tensor: found.append(str(tensor["dtype"])))
-    return found
+    dtypes: list[str] = []
+    map_tensors(call, lambda tensor: dtypes.append(str(tensor["dtype"])))
+    return dtypes
 
 
 def runs(row: RecordedCall, dtype: str) -> bool:
@@ -239,7 +239,7 @@ def runs(row: RecordedCall, dtype: str) -> bool:
 
 def _is_empty(row: RecordedCall) -> bool:
     """Whether none of the outputs has an element."""
-    return not any(one.numel() for one in _outputs(row, row.dtypes[0]))
+    return not any(output.numel() for output in _outputs(row, row.dtypes[0]))
 
 
 def _outputs(row: RecordedCall, dtype: str) -> tuple[torch.Tensor, ...]:

@@ -137,8 +137,8 @@ def read_expected(model: Model, reference: str | None, finding: Finding) -> Expe
     if is_refusal_missing(finding):
         answered = {name.partition(".")[0] for name in outputs}
         return Expected(of_sample(inputs, len(answered)), is_refused=True)
-    told = re.search(r"sample (\d+)", finding.text)
-    sample = int(told.group(1)) if told else 0
+    match = re.search(r"sample (\d+)", finding.text)
+    sample = int(match.group(1)) if match else 0
     limits = of_sample(load(BOUNDS), sample)
     return Expected(of_sample(inputs, sample), of_sample(outputs, sample), limits or None)
 

@@ -177,9 +177,9 @@ def _call(node: torch.fx.Node, names: dict[torch.fx.Node, str]) -> str:
         return f"{_text(node.args[0], names)}[{_text(node.args[1], names)}]"
     if not isinstance(node.target, torch._ops.OpOverload):
         raise NotWritable(f"{node.target} has no form as source")
-    given = [_text(one, names) for one in node.args]
-    given += [f"{key}={_text(one, names)}" for key, one in node.kwargs.items()]
-    return f"torch.ops.{node.target}({', '.join(given)})"
+    arguments = [_text(argument, names) for argument in node.args]
+    arguments += [f"{key}={_text(argument, names)}" for key, argument in node.kwargs.items()]
+    return f"torch.ops.{node.target}({', '.join(arguments)})"
 
 
 def _text(value: Any, names: dict[torch.fx.Node, str]) -> str:

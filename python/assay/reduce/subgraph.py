@@ -76,10 +76,10 @@ def call_from_node(graph: torch.fx.GraphModule, node: torch.fx.Node) -> dict[str
         return None
     weights: list[torch.Tensor] = []
 
-    def value_of(one: torch.fx.Node) -> Any:
-        if one.op != "get_attr":
-            return one.meta["val"]
-        weights.append(_attribute(graph, str(one.target)))
+    def value_from_node(argument: torch.fx.Node) -> Any:
+        if argument.op != "get_attr":
+            return argument.meta["val"]
+        weights.append(_attribute(graph, str(argument.target)))
         return weights[-1]
 
     def describe(tensor: torch.Tensor) -> dict[str, Any]:
@@ -89,8 +89,8 @@ def call_from_node(graph: torch.fx.GraphModule, node: torch.fx.Node) -> dict[str
         return document | ({"constant": True} if is_weight else {})
 
     try:
-        args = encode(torch.fx.node.map_arg(node.args, value_of), describe)
-        kwargs = encode_items(torch.fx.node.map_arg(node.kwargs, value_of), describe)
+        args = encode(torch.fx.node.map_arg(node.args, value_from_node), describe)
+        kwargs = encode_items(torch.fx.node.map_arg(node.kwargs, value_from_node), describe)
     except (KeyError, TypeError, ValueError):
         return None
     name = str(node.target).replace(".", ":", 1)
@@ -209,5 +209,5 @@ def _whole(made: torch.fx.Graph, copy: torch.fx.Node, node: torch.fx.Node) -> to
 
 
 def _attribute(graph: torch.fx.GraphModule, path: str) -> torch.Tensor:
-    found: torch.Tensor = operator.attrgetter(path)(graph)
-    return found
+    value: torch.Tensor = operator.attrgetter(path)(graph)
+    return value

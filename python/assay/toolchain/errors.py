@@ -106,9 +106,9 @@ def walk_causes(error: BaseException | None) -> Iterator[str]:
 
 
 def _first_lines(error: BaseException, lines: int) -> str:
-    told = significant_lines(error)
+    text_lines = significant_lines(error)
     name = type(error).__name__
-    return f"{name}: {' '.join(told[:lines])}" if told else name
+    return f"{name}: {' '.join(text_lines[:lines])}" if text_lines else name
 
 
 def _root_cause(error: BaseException) -> BaseException:
@@ -160,9 +160,11 @@ def _failure(outcome: str, reason_code: str, text: str) -> dict[str, Any]:
     return {"outcome": outcome, "reason_code": reason_code, "text": text}
 
 
-def disk_full(told: str) -> dict[str, Any]:
+def disk_full(details: str) -> dict[str, Any]:
     """A job that found no room: the host's failure and no backend's."""
-    text = f"the disk is full{told}; free space where ASSAY_HOME and TMPDIR are, and run it again"
+    text = (
+        f"the disk is full{details}; free space where ASSAY_HOME and TMPDIR are, and run it again"
+    )
     return _failure("harness_error", "disk_full", text)
 
 

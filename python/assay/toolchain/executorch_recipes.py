@@ -48,13 +48,13 @@ def recipe_types(until: str | None = None) -> dict[str, Any]:
     Raises:
         MissingDependency: executorch or its recipes are not installed.
     """
-    found: dict[str, Any] = {}
+    types: dict[str, Any] = {}
     for name in PROVIDERS:
         load_provider(name)
-        found = _registered_types()
-        if until in found:
+        types = _registered_types()
+        if until in types:
             break
-    return found
+    return types
 
 
 def _registered_types() -> dict[str, Any]:

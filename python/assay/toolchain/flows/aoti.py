@@ -122,8 +122,8 @@ def count_calls(path: Path) -> Counter[str]:
 
 def compiled_for(path: Path) -> dict[str, Any]:
     """The machine that the package is for: {platform, machine, isa}."""
-    found = next(iter(_members(path, ".wrapper_metadata.json").values()), b"{}")
-    metadata = json.loads(found)
+    document = next(iter(_members(path, ".wrapper_metadata.json").values()), b"{}")
+    metadata = json.loads(document)
     keys = {"platform": "AOTI_PLATFORM", "machine": "AOTI_MACHINE", "isa": "AOTI_CPU_ISA"}
     return {key: metadata.get(name) for key, name in keys.items()}
 

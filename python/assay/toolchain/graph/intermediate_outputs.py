@@ -113,12 +113,12 @@ def find_values(graph: torch.fx.GraphModule) -> dict[str, torch.fx.Node]:
     """By the name of the operator that computes a layer: the node that holds its result."""
     nodes = [node for node in graph.graph.nodes if _computes(node)]
     is_quantized = any(_is(node, *_QUANTIZE) for node in graph.graph.nodes)
-    found = {}
+    values = {}
     for node in nodes:
         value = _dequantized(node) if is_quantized else _unfused(node)
         if value is not None:
-            found[node.name] = value
-    return found
+            values[node.name] = value
+    return values
 
 
 def _computes(node: torch.fx.Node) -> bool:

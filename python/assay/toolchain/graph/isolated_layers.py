@@ -73,16 +73,16 @@ class IsolatedLayers:
         """Layers by name, among the outputs of the marked network."""
         return dict(zip(self.names, outputs[len(outputs) - len(self.names) :], strict=True))
 
-    def check(self, outputs: Sequence[torch.Tensor], found: Sequence[torch.Tensor]) -> None:
+    def check(self, outputs: Sequence[torch.Tensor], results: Sequence[torch.Tensor]) -> None:
         """Holds what the pieces compute against the same layers of the marked network.
 
         Raises:
             Unsupported: one computes something else: the graph hides what it depends on.
         """
         values = self.values(outputs)
-        for layer, own in zip(self.layers, found, strict=True):
+        for layer, result in zip(self.layers, results, strict=True):
             wanted = values[layer.name].double()
-            noise = (own.double() - wanted).square().sum()
+            noise = (result.double() - wanted).square().sum()
             if float(noise) > MOST_NOISE * float(wanted.square().sum()):
                 text = f"{layer.name} by itself does not compute what it does in the network"
                 raise Unsupported(text)
@@ -168,7 +168,9 @@ def _inside(point: Point, ends: set[torch.fx.Node]) -> set[torch.fx.Node]:
     """The nodes that compute the layer, back to the nearest of `ends`."""
 
     def sources(node: torch.fx.Node) -> list[torch.fx.Node]:
-        return [one for one in node.all_input_nodes if one is point.cut or one not in ends]
+        return [
+            source for source in node.all_input_nodes if source is point.cut or source not in ends
+        ]
 
     return closure([point.value], sources)
 
@@ -181,7 +183,9 @@ def cut(
 ) -> torch.fx.GraphModule:
     """A graph that takes `sources` and returns the layers `wanted`, each a copy of its own."""
     inputs = placeholders(graph)
-    taken = [inputs[one] if isinstance(one, int) else points[one].cut for one in sources]
+    taken = [
+        inputs[source] if isinstance(source, int) else points[source].cut for source in sources
+    ]
     made = torch.fx.Graph()
     fed = {node: made.placeholder(f"fed_{number}") for number, node in enumerate(taken)}
     results = []

@@ -34,8 +34,8 @@ class _Groups:
             node = above
         return node
 
-    def join(self, one: torch.fx.Node, other: torch.fx.Node) -> None:
-        self.above[self.find(one)] = self.find(other)
+    def join(self, first: torch.fx.Node, second: torch.fx.Node) -> None:
+        self.above[self.find(first)] = self.find(second)
 
 
 Reasons = dict[str, str | None]
@@ -104,9 +104,9 @@ def _join_delegate(
     yield from _join(inside, groups)
     yield from operator_nodes(inside)
     places = placeholders(inside)
-    for place, given in zip(places[-len(call.args) + 1 :], call.args[1:], strict=False):
-        if isinstance(given, torch.fx.Node):
-            groups.join(place, given)
+    for place, argument in zip(places[-len(call.args) + 1 :], call.args[1:], strict=False):
+        if isinstance(argument, torch.fx.Node):
+            groups.join(place, argument)
     answers = output_nodes(inside.graph)
     for user in call.users:
         if user.target is operator.getitem:

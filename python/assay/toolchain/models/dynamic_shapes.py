@@ -14,10 +14,13 @@ def dynamic_shapes(module: torch.nn.Module, sampled: SampledModel | None) -> Any
     if sampled is None or not any(sampled.dynamic):
         return None
     names: dict[str, Any] = {}
-    for one in (one for places in sampled.dynamic for one in places.values()):
-        names.setdefault(one.name, Dim(one.name, min=one.least, max=one.most))
+    for places in sampled.dynamic:
+        for dimension in places.values():
+            dim = Dim(dimension.name, min=dimension.least, max=dimension.most)
+            names.setdefault(dimension.name, dim)
     shapes = tuple(
-        {place: names[one.name] for place, one in places.items()} for places in sampled.dynamic
+        {place: names[dimension.name] for place, dimension in places.items()}
+        for places in sampled.dynamic
     )
-    kinds = [one.kind for one in inspect.signature(module.forward).parameters.values()]
+    kinds = [parameter.kind for parameter in inspect.signature(module.forward).parameters.values()]
     return (shapes,) if inspect.Parameter.VAR_POSITIONAL in kinds else shapes

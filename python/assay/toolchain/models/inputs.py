@@ -228,8 +228,8 @@ def _call(
                 f"{reference} must yield pairs of inputs and labels (None for no labels), "
                 f"not {type(item).__name__}"
             )
-        given, label = item
-        tensors = given if isinstance(given, tuple) else (given,)
+        inputs, label = item
+        tensors = inputs if isinstance(inputs, tuple) else (inputs,)
         if len(tensors) != len(specs):
             raise RequestError(
                 f"{reference} yields {len(tensors)} inputs, the model takes {len(specs)}"

@@ -133,7 +133,11 @@ def _runs_on(module: torch.nn.Module, sample: Sample | None) -> bool:
 def _input_names(module: torch.nn.Module, count: int) -> list[str]:
     """Names of forward's parameters, and places where it tells no more of them."""
     parameters = inspect.signature(module.forward).parameters.values()
-    names = [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
+    names = [
+        parameter.name
+        for parameter in parameters
+        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD
+    ]
     return [*names, *map(str, range(len(names), count))]
 
 
@@ -244,9 +248,9 @@ def _call(factory: Callable[..., Any], spec: ModelSpec) -> Any:
 
 def _factory(path: Path, name: str) -> Callable[..., Any]:
     module = import_file(path)
-    found = getattr(module, name, None) if name else None
-    if callable(found):
-        return found  # type: ignore[no-any-return]
+    factory = getattr(module, name, None) if name else None
+    if callable(factory):
+        return factory  # type: ignore[no-any-return]
     functions = [key for key, value in vars(module).items() if callable(value)]
     raise RequestError(unknown_name(f"factory in {path.name}", name, functions))
 

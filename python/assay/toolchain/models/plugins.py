@@ -101,7 +101,7 @@ def import_object(reference: str) -> Any:
     """
     place, _, name = reference.rpartition(":")
     module = import_file(Path(place)) if place.endswith(".py") else importlib.import_module(place)
-    found = getattr(module, name, None)
-    if found is None:
+    value = getattr(module, name, None)
+    if value is None:
         raise RequestError(unknown_name(f"name in {place}", name, vars(module)))
-    return found
+    return value

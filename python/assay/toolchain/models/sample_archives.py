@@ -66,7 +66,7 @@ def available_bytes() -> int:
     """Memory that can be had without swapping; where the system does not tell, MOST_BYTES."""
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        (found,) = [line for line in lines if line.startswith("MemAvailable:")]
-        return int(found.split()[1]) * 1024
+        (available,) = [line for line in lines if line.startswith("MemAvailable:")]
+        return int(available.split()[1]) * 1024
     except (OSError, ValueError, IndexError):
         return MOST_BYTES

@@ -104,8 +104,8 @@ def _order(
     wanted = [port.name for port in ports]
     is_by_name = all(names) and len(set(names)) == len(names)
     if is_by_name and all(wanted) and set(names) == set(wanted):
-        found = dict(sample)
-        return tuple(found[name] for name in wanted)
+        tensors = dict(sample)
+        return tuple(tensors[name] for name in wanted)
     if is_by_name and not sample.is_ordered:
         raise RequestError(_why_unmatched(path, number, names, wanted, what))
     if len(sample) < len(ports):
@@ -182,14 +182,14 @@ def _samples_from_tensors(path: Path, tensors: Mapping[str, torch.Tensor]) -> li
     odd = [name for name, match in matches.items() if match is None]
     if odd:
         raise RequestError(f"{path}: '{odd[0]}' has no sample in front, such as '0.{odd[0]}'")
-    found: dict[int, dict[str, torch.Tensor]] = {}
+    samples: dict[int, dict[str, torch.Tensor]] = {}
     for name, match in matches.items():
         assert match is not None
-        found.setdefault(int(match[1]), {})[match[2]] = tensors[name]
-    for number in range(1 + max(found)):
-        if number not in found:
+        samples.setdefault(int(match[1]), {})[match[2]] = tensors[name]
+    for number in range(1 + max(samples)):
+        if number not in samples:
             raise RequestError(f"{path} lacks sample {number}; samples count from 0")
-    return [_named(path, number, found[number]) for number in sorted(found)]
+    return [_named(path, number, samples[number]) for number in sorted(samples)]
 
 
 def _named(path: Path, number: int, tensors: Mapping[str, torch.Tensor]) -> Named:
@@ -204,8 +204,8 @@ def _named(path: Path, number: int, tensors: Mapping[str, torch.Tensor]) -> Name
 def _read_bundle(path: Path) -> FileSamples:
     bundle = read_bundle(path)
     return FileSamples(
-        [Named(_unnamed(one.inputs)) for one in bundle.cases],
-        [Named(_unnamed(one.outputs)) for one in bundle.cases],
+        [Named(_unnamed(case.inputs)) for case in bundle.cases],
+        [Named(_unnamed(case.outputs)) for case in bundle.cases],
     )
 
 

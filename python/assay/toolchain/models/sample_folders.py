@@ -48,14 +48,14 @@ def describe(tensor: torch.Tensor) -> str:
 
 
 def read_onnx_sets(path: Path) -> tuple[list[Named], list[Named]]:
-    """Inputs and outputs of test_data_set_0, test_data_set_1, …, or of one such folder itself."""
+    """Inputs and outputs of test_data_set_0, test_data_set_1, …, or of the folder itself."""
     folders = sorted(path.glob(TEST_SETS), key=_number_from_path) or [path]
     inputs = [_read_set(folder, "input") for folder in folders]
     outputs = [_read_set(folder, "output") for folder in folders]
-    for folder, one in zip(folders, inputs, strict=True):
-        if not len(one):
+    for folder, sample in zip(folders, inputs, strict=True):
+        if not len(sample):
             raise RequestError(f"{folder} has no input_0.pb")
-    expecting = [len(one) > 0 for one in outputs]
+    expecting = [len(sample) > 0 for sample in outputs]
     if any(expecting) and not all(expecting):
         raise RequestError(f"{folders[expecting.index(False)]} has no output_0.pb, other sets have")
     return inputs, outputs if all(expecting) else []

@@ -82,9 +82,9 @@ def _program_from_json(
     document: Mapping[str, Any],
 ) -> tuple[Path, list[InputSpec] | None, dict[str, int]]:
     check_keys("key of a program", document, ("ref", "inputs", "dimensions"))
-    given = document.get("inputs")
+    inputs = document.get("inputs")
     sizes = {name: int(size) for name, size in (document.get("dimensions") or {}).items()}
-    specs = None if given is None else [input_spec_from_json(entry) for entry in given]
+    specs = None if inputs is None else [input_spec_from_json(entry) for entry in inputs]
     return Path(str(document["ref"])), specs, sizes
 
 

@@ -118,13 +118,13 @@ def bind_dimensions(
             )
         _check_names(dimensions, ())
         return tuple(given)
-    _check_names(dimensions, [name for one in signature.inputs for name in one.open_names()])
+    _check_names(dimensions, [name for value in signature.inputs for name in value.open_names()])
     if given is None:
-        return tuple(_bind(one, dimensions) for one in signature.inputs)
+        return tuple(_bind(value, dimensions) for value in signature.inputs)
     if len(given) != len(signature.inputs):
         has = ", ".join(map(str, signature.inputs))
         raise RequestError(f"{len(given)} inputs are given, the program takes {has}")
-    return tuple(_fit(one, spec) for one, spec in zip(signature.inputs, given, strict=True))
+    return tuple(_fit(value, spec) for value, spec in zip(signature.inputs, given, strict=True))
 
 
 def _check_names(dimensions: Mapping[str, int], known: Sequence[str]) -> None:

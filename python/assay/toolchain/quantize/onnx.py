@@ -85,9 +85,9 @@ def apply(model: Any, options: Mapping[str, Any], samples: "Sequence[Sample]") -
     _check_operators(options)
     is_large = is_too_large(model)
     with tempfile.TemporaryDirectory(prefix="assay-onnx-") as folder:
-        given, prepared, made = (Path(folder) / f"{name}.onnx" for name in ("a", "b", "c"))
-        onnx.save_model(model, str(given), save_as_external_data=is_large)
-        quant_pre_process(str(given), str(prepared), save_as_external_data=is_large)
+        original, prepared, made = (Path(folder) / f"{name}.onnx" for name in ("a", "b", "c"))
+        onnx.save_model(model, str(original), save_as_external_data=is_large)
+        quant_pre_process(str(original), str(prepared), save_as_external_data=is_large)
         quantize = _dynamic if options.get("mode") == "dynamic" else _static
         quantize(prepared, made, options, samples, is_large)
         return onnx.load(str(made))

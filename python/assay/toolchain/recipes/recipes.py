@@ -80,7 +80,9 @@ def recipe_from_json(document: Mapping[str, Any] | str) -> Recipe:
     lowering = lowering_from_json(full.get("lowering"))
     flow = FLOWS[lowering.flow]
     _check_product(full, flow)
-    quantization = _own_or_given(flow, lowering, quantization_from_json(full.get("quantization")))
+    quantization = _choose_quantization(
+        flow, lowering, quantization_from_json(full.get("quantization"))
+    )
     stop_after = check_stop(full.get("stop_after"))
     name = str(full.get("name", "inline"))
     return Recipe(name, quantization, lowering, flow, stop_after, full)
@@ -98,17 +100,17 @@ def _check_product(recipe: Mapping[str, Any], flow: Flow) -> None:
         raise RequestError(f"the lowering flow {flow.name} makes {flow.product}, not {produces}")
 
 
-def _own_or_given(
-    flow: Flow, lowering: Lowering, given: dict[str, Any] | None
+def _choose_quantization(
+    flow: Flow, lowering: Lowering, quantization: dict[str, Any] | None
 ) -> dict[str, Any] | None:
     """The recipe's quantization, unless the flow brings its own."""
     if flow.own_quantization is not None:
-        if given is not None:
+        if quantization is not None:
             text = f"a lowering of flow {flow.name} has its own quantization; leave it null"
             raise RequestError(text)
         return flow.own_quantization(lowering)
-    check_pair(given, flow)
-    return given
+    check_pair(quantization, flow)
+    return quantization
 
 
 def check_pair(quantization: Mapping[str, Any] | None, flow: Flow) -> None:

@@ -36,7 +36,7 @@ def float64_bounds(
     `own`: what the module answers in its own types; `exact`: what its float64 form does.
     """
     assert sampled.bound is not None
-    return [sampled.bound(*one) for one in zip(samples, own, exact, strict=True)]
+    return [sampled.bound(*parts) for parts in zip(samples, own, exact, strict=True)]
 
 
 def step_bounds(
@@ -53,14 +53,14 @@ def step_bounds(
         return None
     nodes = output_nodes(graph.graph)
     assert sampled.float64_module is not None
-    found = []
+    bounds = []
     for sample, answers in zip(samples, outputs, strict=True):
         with torch.no_grad():
             own = sampled.module(*sample)
             exact = sampled.float64_module(*cast_sample(sample, torch.float64))
         floats = sampled.bound(sample, own, exact)
-        found.append([_step_bound(*one) for one in zip(nodes, floats, answers, strict=True)])
-    return found
+        bounds.append([_step_bound(*parts) for parts in zip(nodes, floats, answers, strict=True)])
+    return bounds
 
 
 def _step_bound(node: torch.fx.Node, floating: Bound, answer: torch.Tensor) -> Bound:

@@ -32,14 +32,14 @@ class Content:
 
     def tensors(self) -> dict[str, Tensors]:
         """The tensors of each file, by its name."""
-        found: dict[str, Tensors] = {INPUTS: self.inputs}
+        tensors: dict[str, Tensors] = {INPUTS: self.inputs}
         if self.outputs:
-            found[OUTPUTS] = self.outputs
+            tensors[OUTPUTS] = self.outputs
         if self.labels is not None:
-            found[LABELS] = [[one] for one in self.labels]
+            tensors[LABELS] = [[label] for label in self.labels]
         if self.bounds is not None:
-            found[BOUNDS] = [[bound.limit for bound in of_sample] for of_sample in self.bounds]
-        return found
+            tensors[BOUNDS] = [[bound.limit for bound in of_sample] for of_sample in self.bounds]
+        return tensors
 
 
 def write_reference(

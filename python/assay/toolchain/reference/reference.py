@@ -63,8 +63,8 @@ def make_reference(
         RequestError: an unknown kind, or inputs that also calibrate.
         Unsupported: this model has no reference of this kind.
     """
-    given = recipes.quantization_from_json(quantization)
-    used = choose_quantization(kind, given)
+    requested = recipes.quantization_from_json(quantization)
+    used = choose_quantization(kind, requested)
     plan = recipes.lowering_from_json(lowering)
     evaluation = input_set_from_json(inputs, role="evaluation")
     calibration_set = calibration_from_json(calibration)
@@ -73,16 +73,16 @@ def make_reference(
         made = load_model(model_spec_from_json(model), families)
     quantized = run_stage(made, used, calibration_set, stages, POST_LOWERING)
     whole = quantized
-    if (with_layers or pieces) and used != given:
-        whole = run_stage(made, given, calibration_set, stages, POST_LOWERING)
+    if (with_layers or pieces) and used != requested:
+        whole = run_stage(made, requested, calibration_set, stages, POST_LOWERING)
     if with_layers:
         quantized = with_exposed_layers(made, whole, quantized)
     given_samples, labels = make_labelled_samples(evaluation, made.inputs, made.sampled, made.own)
     task = Task(quantized, given_samples, labels)
     if pieces:
         refuse_kind_of_layers(kind)
-        task = task_from_layers(made, whole, pieces, given_samples, given, plan, stages)
-        if used != given and task.pieces is not None:
+        task = task_from_layers(made, whole, pieces, given_samples, requested, plan, stages)
+        if used != requested and task.pieces is not None:
             task = replace(task, quantized=isolate_float_layers(made, task.pieces), pieces=None)
     all_samples = [_fit(sample, task.quantized) for sample in task.samples]
     samples = all_samples[: count_answered(made, all_samples)]
@@ -236,7 +236,7 @@ def with_exposed_layers(model: Model, whole: Quantized, wanted: Quantized) -> Qu
     return replace(wanted, module=expose_float_layers(model, marked.layers))
 
 
-def choose_quantization(kind: str, given: dict[str, Any] | None) -> dict[str, Any] | None:
+def choose_quantization(kind: str, quantization: dict[str, Any] | None) -> dict[str, Any] | None:
     """The quantization that a kind of reference applies: the float kinds apply none.
 
     Raises:
@@ -244,9 +244,9 @@ def choose_quantization(kind: str, given: dict[str, Any] | None) -> dict[str, An
     """
     if kind not in KINDS:
         raise RequestError(unknown_name("kind of reference", kind, KINDS))
-    if kind == "qdq" and given is None:
+    if kind == "qdq" and quantization is None:
         raise RequestError("a qdq reference needs a quantization")
-    return given if kind in ("qdq", "lowered_eager") else None
+    return quantization if kind in ("qdq", "lowered_eager") else None
 
 
 def lowered_function(
@@ -321,6 +321,6 @@ def evaluate_float64(model: Model, samples: Sequence[Sample]) -> list[Outputs]:
     """The model in float64, on the same inputs widened."""
     if model.exported is not None:
         raise Unsupported("an exported program has its types baked in; no float64 reference of it")
-    given = None if model.sampled is None else model.sampled.float64_module
-    module = model.module.double() if given is None else given
+    widened = None if model.sampled is None else model.sampled.float64_module
+    module = model.module.double() if widened is None else widened
     return evaluate(module, [cast_sample(sample, torch.float64) for sample in samples])

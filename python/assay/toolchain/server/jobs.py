@@ -57,8 +57,8 @@ def reference(request: Request, stages: StageLog) -> dict[str, Any]:
     """Computes expected outputs and writes them to out_dir."""
     from assay.toolchain.reference.reference import make_reference
 
-    given = ("model", "quantization", "lowering", "kind", "inputs", "calibration")
-    check_keys("key of a reference", request, (*_COMMON, *given, "layers", "pieces"))
+    keys = ("model", "quantization", "lowering", "kind", "inputs", "calibration")
+    check_keys("key of a reference", request, (*_COMMON, *keys, "layers", "pieces"))
     return make_reference(
         model=required(request, "model"),
         quantization=request.get("quantization"),

@@ -50,14 +50,14 @@ def _cache_composite_operators() -> None:
 
     search = utils._collect_all_valid_cia_ops
     registered: list[str] = []
-    found: set[torch._ops.OperatorBase] = set()
+    operators: set[torch._ops.OperatorBase] = set()
 
     def remembered() -> set[torch._ops.OperatorBase]:
-        nonlocal registered, found
-        now = torch._C._dispatch_get_registrations_for_dispatch_key("CompositeImplicitAutograd")
-        if now != registered:
-            registered, found = now, search()
-        return found
+        nonlocal registered, operators
+        current = torch._C._dispatch_get_registrations_for_dispatch_key("CompositeImplicitAutograd")
+        if current != registered:
+            registered, operators = current, search()
+        return operators
 
     for module in (utils, decomp_utils, exported_program):
         setattr(module, search.__name__, remembered)

@@ -66,12 +66,12 @@ def lowered_modules(module: torch.fx.GraphModule) -> Iterator[Any]:
 
 def operators_inside(module: Any) -> Counter[str]:
     """The operators that one delegate took, delegates nested in it included."""
-    found: Counter[str] = Counter()
+    operators: Counter[str] = Counter()
     for graph in walk_graphs(module.original_module.graph_module):
-        found.update(operator_name(node.target) for node in operator_nodes(graph))
+        operators.update(operator_name(node.target) for node in operator_nodes(graph))
         for nested in lowered_modules(graph):
-            found.update(operators_inside(nested))
-    return found
+            operators.update(operators_inside(nested))
+    return operators
 
 
 def _sizes(module: Any) -> dict[str, int]:

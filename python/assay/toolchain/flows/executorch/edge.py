@@ -95,7 +95,8 @@ def quantize_boundary(edge: Any) -> Any:
 
     inputs, outputs = boundary(edge.exported_program())
     quantized = [
-        [i for i, (_, found) in enumerate(side) if found is not None] for side in (inputs, outputs)
+        [i for i, (_, quantization) in enumerate(side) if quantization is not None]
+        for side in (inputs, outputs)
     ]
     if not any(quantized):
         raise Unsupported(
@@ -116,8 +117,10 @@ def lower_native(exported: torch.export.ExportedProgram, recipe: Any, name: str 
 
 
 def _rules(partitioners: Sequence[Any]) -> frozenset[str] | None:
-    """The operators that the partitioners have rules for; None when one does not tell."""
-    rules = [getattr(one, "target_partitioner_configs", None) for one in partitioners]
+    """The operators that the partitioners have rules for; None if one has no table of rules."""
+    rules = [
+        getattr(partitioner, "target_partitioner_configs", None) for partitioner in partitioners
+    ]
     known = [frozenset(names) for names in rules if names is not None]
     return frozenset().union(*known) if known and len(known) == len(rules) else None
 
@@ -159,14 +162,14 @@ class _RejectionHandler(logging.Handler):
 @contextlib.contextmanager
 def collect_rejections() -> Iterator[Counter[tuple[str, str, str]]]:
     """Counts (node, operator, reason) of every rejection that a partitioner logs."""
-    found: Counter[tuple[str, str, str]] = Counter()
+    rejections: Counter[tuple[str, str, str]] = Counter()
     logger = logging.getLogger(_LOGGER)
-    handler, level, propagate = _RejectionHandler(found), logger.level, logger.propagate
+    handler, level, propagate = _RejectionHandler(rejections), logger.level, logger.propagate
     logger.addHandler(handler)
     logger.setLevel(logging.DEBUG)
     logger.propagate = False
     try:
-        yield found
+        yield rejections
     finally:
         logger.removeHandler(handler)
         logger.setLevel(level)
