@@ -1,6 +1,6 @@
 """The interface of a lowering flow, which turns an exported program into files for one engine.
 
-The flows are listed in flows.py. Nothing here, and nothing that a flow's file does when it is
+The flows are listed in registry.py. Nothing here, and nothing that a flow's file does when it is
 imported, needs torch.
 """
 

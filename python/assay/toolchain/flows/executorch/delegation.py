@@ -1,6 +1,6 @@
 """Counts what was delegated and what was left, and says why where the stack does.
 
-What counts as a node stands in graph.py; here they are those of the edge graph.
+What counts as a node stands in graph/operators.py; here they are those of the edge graph.
 """
 
 from collections import Counter
