@@ -14,6 +14,9 @@
 #include <vector>
 
 #include "assay/artifact/cache.h"
+#include "assay/artifact/toolchain.h"
+#include "assay/artifact/toolchains.h"
+#include "assay/attribution/layer_bundle.h"
 #include "assay/base/fs.h"
 #include "assay/base/log.h"
 #include "assay/base/output.h"
@@ -21,7 +24,6 @@
 #include "assay/base/units.h"
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/extra_cases.h"
-#include "assay/cli/bundle.h"
 #include "assay/cli/campaign_setup.h"
 #include "assay/cli/exit_code.h"
 #include "assay/cli/interrupt.h"
@@ -119,6 +121,17 @@ Result<bool> run_to_end_or_stop(const CampaignRequest& request, ResultStore& sto
     return false;
   }
   return std::unexpected(status.error());
+}
+
+Status write_bundles(const CampaignRequest& request, const RunSummary& summary,
+                     const CampaignFlags& flags) {
+  return write_layer_bundles({.cases = request.cases,
+                              .folder = flags.bundle,
+                              .libraries = request.settings.libraries,
+                              .parallel_jobs = flags.toolchain.jobs,
+                              .toolchain_of = toolchains_of(default_python(flags.toolchain.python)),
+                              .should_stop = is_interrupted},
+                             summary, ArtifactCache(assay_home() / "cache"));
 }
 
 std::vector<std::string> recipes_of(const std::vector<Case>& cases) {

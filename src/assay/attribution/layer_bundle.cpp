@@ -1,4 +1,4 @@
-#include "assay/cli/bundle.h"
+#include "assay/attribution/layer_bundle.h"
 
 #include <algorithm>
 #include <cctype>
@@ -8,24 +8,20 @@
 #include <string>
 
 #include "assay/artifact/cache.h"
-#include "assay/artifact/toolchain.h"
 #include "assay/artifact/toolchains.h"
 #include "assay/artifact/workshop.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/log.h"
 #include "assay/base/result.h"
-#include "assay/campaign/campaign.h"
 #include "assay/campaign/preparation.h"
-#include "assay/cli/campaign_setup.h"
-#include "assay/cli/interrupt.h"
 #include "assay/record/attribution.h"
 #include "assay/record/case.h"
 #include "assay/record/run.h"
 #include "assay/record/subject.h"
 #include "assay/record/summary.h"
 
-namespace assay::cli {
+namespace assay {
 namespace {
 
 /// Rounding may end on either side of a step's middle; the rest is float's own.
@@ -94,10 +90,8 @@ Json bundle_spec_from_case(const Case& cell, const Artifact& artifact) {
 
 class BundleWriter {
  public:
-  BundleWriter(const CampaignRequest& request, const CampaignFlags& flags)
-      : request_(request),
-        flags_(flags),
-        toolchain_of_(toolchains_of(default_python(flags.toolchain.python))) {}
+  BundleWriter(const LayerBundleRequest& request, const ArtifactCache& cache)
+      : request_(request), cache_(cache) {}
 
   Status write(const Case& cell, const Attribution& found) const {
     const auto* worst = find_worst(found);
@@ -109,7 +103,7 @@ class BundleWriter {
     const auto piece = case_of_pieces(cell, {worst->origin.name});
     ASSAY_ASSIGN_OR_RETURN(const auto made, make(piece));
     const auto kind = cell.recipe.quantization.is_null() ? "float32" : "qdq";
-    ASSAY_ASSIGN_OR_RETURN(const auto toolchain, toolchain_of_(cell.recipe.lowering));
+    ASSAY_ASSIGN_OR_RETURN(const auto toolchain, request_.toolchain_of(cell.recipe.lowering));
     const auto& program = made.artifacts.at(artifact_key(piece, toolchain.id));
     const auto& expected = made.references.at(reference_key(piece, kind, toolchain.id));
     if (!program.artifact || !expected.reference) {
@@ -126,38 +120,35 @@ class BundleWriter {
   [[nodiscard]] Result<Workpieces> make(const Case& piece) const {
     return make_workpieces({.cases = {piece},
                             .reference_kinds = {"float32", "qdq"},
-                            .parallel_jobs = flags_.toolchain.jobs},
-                           toolchain_of_, ArtifactCache(assay_home() / "cache"),
-                           {.should_stop = is_interrupted});
+                            .parallel_jobs = request_.parallel_jobs},
+                           request_.toolchain_of, cache_, {.should_stop = request_.should_stop});
   }
 
   [[nodiscard]] Status write(const Case& piece, const Artifact& artifact,
                              const Reference& reference) const {
-    const auto folder =
-        std::filesystem::path(flags_.bundle) / folder_name_of(case_of_pieces(piece, {}));
+    const auto folder = request_.folder / folder_name_of(case_of_pieces(piece, {}));
     ASSAY_RETURN_IF_ERROR(copy_artifact(artifact, folder));
     ASSAY_RETURN_IF_ERROR(copy_reference(reference, folder));
     const auto spec = folder / "spec.json";
     ASSAY_RETURN_IF_ERROR(
         write_file_atomically(spec, bundle_spec_from_case(piece, artifact).dump(2) + "\n"));
     auto command = "assay run " + spec.string();
-    for (const auto& library : request_.settings.libraries) {
+    for (const auto& library : request_.libraries) {
       command += " --library " + library;
     }
     log_line(LogLevel::kInfo, fmt::format("{} alone: {}", piece.pieces.front(), command));
     return {};
   }
 
-  const CampaignRequest& request_;
-  const CampaignFlags& flags_;
-  ToolchainOf toolchain_of_;
+  const LayerBundleRequest& request_;
+  const ArtifactCache& cache_;
 };
 
 }  // namespace
 
-Status write_bundles(const CampaignRequest& request, const RunSummary& summary,
-                     const CampaignFlags& flags) {
-  const BundleWriter writer(request, flags);
+Status write_layer_bundles(const LayerBundleRequest& request, const RunSummary& summary,
+                           const ArtifactCache& cache) {
+  const BundleWriter writer(request, cache);
   for (const auto& cell : request.cases) {
     const auto is_same = [&](const CaseSummary& row) {
       return row.case_key == case_key(cell) && row.engine == cell.engine_build;
@@ -173,4 +164,4 @@ Status write_bundles(const CampaignRequest& request, const RunSummary& summary,
   return {};
 }
 
-}  // namespace assay::cli
+}  // namespace assay
