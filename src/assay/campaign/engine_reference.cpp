@@ -22,6 +22,7 @@
 #include "assay/campaign/extra_cases.h"
 #include "assay/campaign/preparation.h"
 #include "assay/record/case.h"
+#include "assay/record/case_id.h"
 #include "assay/record/run.h"
 #include "assay/record/subject.h"
 #include "assay/spec/reference_kind.h"
@@ -43,8 +44,6 @@ std::string key_of(const PreparedCase& prepared) {
                          {"build_id", prepared.build.build_id},
                          {"artifact", artifact ? artifact->digest() : ""}});
 }
-
-std::string name_of_cell(const Case& cell) { return case_key(cell) + cell.engine_build; }
 
 /// Where the labels of the case's inputs would lie; empty where it has no inputs of a toolchain.
 stdfs::path labels_beside(const PreparedCase& prepared) {
@@ -116,9 +115,9 @@ std::optional<Reference> find_engine_reference(const PreparedCase& prepared,
 EngineReferences::EngineReferences(std::span<const PreparedCase> prepared,
                                    std::span<const std::string> against,
                                    const std::vector<EngineBuild>& builds) {
-  std::map<std::string, std::size_t> places;
+  std::map<CaseId, std::size_t> places;
   for (std::size_t i = 0; i < prepared.size(); ++i) {
-    places.emplace(name_of_cell(prepared[i].cell), i);
+    places.emplace(case_id_from(prepared[i].cell), i);
   }
   for (std::size_t i = 0; i < prepared.size(); ++i) {
     for (const auto& kind : against) {
@@ -126,7 +125,7 @@ EngineReferences::EngineReferences(std::span<const PreparedCase> prepared,
       if (!engine) {
         continue;
       }
-      const auto giver = name_of_cell(reference_case_of(prepared[i].cell, *engine, builds));
+      const auto giver = case_id_from(reference_case_of(prepared[i].cell, *engine, builds));
       if (const auto found = places.find(giver); found != places.end()) {
         givers_of_[i][kind] = found->second;
         givers_.insert(found->second);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -13,6 +14,7 @@
 #include "assay/campaign/campaign.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
+#include "assay/record/case_id.h"
 #include "assay/record/subject.h"
 #include "assay/spec/program_format.h"
 #include "assay/spec/reference_kind.h"
@@ -58,9 +60,7 @@ Case twin_of(Case cell) {
 class Collector {
  public:
   explicit Collector(const CampaignRequest& request) : request_(request) {
-    for (const auto& cell : request.cases) {
-      names_.insert(name_of_cell(cell));
-    }
+    std::ranges::transform(request.cases, std::inserter(ids_, ids_.end()), case_id_from);
   }
 
   std::vector<ExtraCase> collect() {
@@ -77,8 +77,6 @@ class Collector {
   }
 
  private:
-  static std::string name_of_cell(const Case& cell) { return case_key(cell) + cell.engine_build; }
-
   void add_references_of(const std::vector<Case>& cells) {
     for (const auto& cell : cells) {
       for (const auto& kind : request_.settings.against) {
@@ -92,13 +90,13 @@ class Collector {
   }
 
   void add(Case cell, std::string refusal) {
-    if (names_.insert(name_of_cell(cell)).second) {
+    if (ids_.insert(case_id_from(cell)).second) {
       extra_.push_back({std::move(cell), std::move(refusal)});
     }
   }
 
   const CampaignRequest& request_;
-  std::set<std::string> names_;
+  std::set<CaseId> ids_;
   std::vector<ExtraCase> extra_;
 };
 

@@ -1,7 +1,6 @@
 #include "assay/conform/judging.h"
 
 #include <cstddef>
-#include <fmt/format.h>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -19,6 +18,7 @@
 #include "assay/conform/known_gaps.h"
 #include "assay/conform/plan.h"
 #include "assay/record/case.h"
+#include "assay/record/case_id.h"
 #include "assay/record/conformance.h"
 #include "assay/record/run.h"
 #include "assay/store/result_store.h"
@@ -38,10 +38,7 @@ struct Task {
 
 int try_of(const ConformUnit& unit) { return unit.is_joint() ? kJointTry : kFirstAlone; }
 
-/// What finds an attempt again: one case, engine build and try.
-std::string name_of_attempt(const std::string& key, const std::string& engine_build, int n) {
-  return fmt::format("{} {} {}", key, engine_build, n);
-}
+using AttemptKey = std::pair<CaseId, int>;  ///< A case, and which try at it.
 
 class Judging {
  public:
@@ -104,14 +101,17 @@ class Judging {
         ASSAY_ASSIGN_OR_RETURN(const auto subject, tools_.store.get_subject(attempt.subject));
         builds[attempt.subject] = subject.engine_build;
       }
-      attempts_[name_of_attempt(attempt.case_key, builds[attempt.subject], attempt.n)] = attempt;
+      const CaseId id{.case_key = attempt.case_key,
+                      .engine_build = builds[attempt.subject],
+                      .device = attempt.device};
+      attempts_[{id, attempt.n}] = attempt;
     }
     return {};
   }
 
   Status conclude(const Task& task) {
     const auto cell = case_of(plan_, task.unit);
-    const auto found = attempts_.find(name_of_attempt(case_key(cell), cell.engine_build, task.n));
+    const auto found = attempts_.find({case_id_from(cell), task.n});
     if (found == attempts_.end()) {
       return {};  // Stopped before.
     }
@@ -157,9 +157,10 @@ class Judging {
   /// A pass in a joint program, as an attempt of the case itself.
   Status store_part(const Case& cell, const Attempt& joint, const Judgement& judgement) {
     ASSAY_RETURN_IF_ERROR(tools_.store.add_case(request_.run.id, cell));
+    const auto id = case_id_from(cell);
     Attempt part = joint;
-    part.case_key = case_key(cell);
-    if (attempts_.contains(name_of_attempt(part.case_key, cell.engine_build, part.n))) {
+    part.case_key = id.case_key;
+    if (attempts_.contains({id, part.n})) {
       return {};  // By the run that is resumed.
     }
     part.id = make_uuid7();
@@ -201,7 +202,7 @@ class Judging {
   const CampaignTools& tools_;
   const ExecuteCases& execute_;
   std::vector<Task> tasks_;
-  std::map<std::string, Attempt> attempts_;  ///< Finished ones, by name_of_attempt.
+  std::map<AttemptKey, Attempt> attempts_;  ///< Finished ones.
   Judged judged_;
 };
 

@@ -16,6 +16,7 @@
 #include "assay/base/result.h"
 #include "assay/base/suggest.h"
 #include "assay/record/case.h"
+#include "assay/record/case_id.h"
 #include "assay/record/model_inputs.h"
 #include "assay/record/model_names.h"
 #include "assay/spec/engine_choice.h"
@@ -377,12 +378,12 @@ Status Expander::digest_neighbors() {
 
 // Two entries of the spec may mean the same cell; it is one case.
 void Expander::drop_repeated() {
-  std::set<std::string> seen;
+  std::set<CaseId> seen;
   std::vector<Case> cases;
   std::vector<Coordinates> places;
   for (std::size_t i = 0; i < expansion_.cases.size(); ++i) {
     auto& cell = expansion_.cases[i];
-    if (seen.insert(case_key(cell) + cell.engine_build + cell.device).second) {
+    if (seen.insert(case_id_from(cell)).second) {
       cases.push_back(std::move(cell));
       places.push_back(std::move(places_[i]));
     } else {
