@@ -15,18 +15,14 @@
 #include "assay/artifact/cache.h"
 #include "assay/artifact/toolchain.h"
 #include "assay/artifact/toolchains.h"
-#include "assay/base/clock.h"
 #include "assay/base/enum_names.h"
 #include "assay/base/fs.h"
-#include "assay/base/json.h"
 #include "assay/base/log.h"
 #include "assay/base/result.h"
-#include "assay/base/suggest.h"
 #include "assay/base/units.h"
-#include "assay/base/uuid.h"
 #include "assay/campaign/campaign.h"
-#include "assay/campaign/case_order.h"
 #include "assay/campaign/listener.h"
+#include "assay/campaign/request_from_spec.h"
 #include "assay/cli/common_flags.h"
 #include "assay/cli/interrupt.h"
 #include "assay/cli/labels.h"
@@ -34,11 +30,7 @@
 #include "assay/device/environment.h"
 #include "assay/device/local_transport.h"
 #include "assay/engine/installed_builds.h"
-#include "assay/record/run.h"
 #include "assay/record/sandbox.h"
-#include "assay/record/subject.h"
-#include "assay/spec/expand.h"
-#include "assay/spec/program_format.h"
 #include "assay/spec/spec.h"
 #include "assay/store/result_store.h"
 #include "assay/supervise/agent_client.h"
@@ -51,11 +43,11 @@ std::vector<std::string>& remembered_argv() {
   return argv;
 }
 
-void tell_refused(const Expansion& expansion) {
-  for (const auto& warning : expansion.warnings) {
+void log_refused(const PlannedRequest& planned) {
+  for (const auto& warning : planned.warnings) {
     log_line(LogLevel::kWarning, warning);
   }
-  for (const auto& refused : expansion.refused) {
+  for (const auto& refused : planned.refused) {
     log_line(LogLevel::kInfo,
              fmt::format("skipped {} combination(s): {} {} on {}: {}", refused.cells, refused.model,
                          refused.recipe, refused.engine, refused.reason));
@@ -73,10 +65,10 @@ Result<std::int64_t> launch_timeout_from(const std::string& text) {
   return timeout_ns;
 }
 
-/// The flag's, else the spec's.
-Result<std::optional<SandboxMode>> sandbox_from(const std::string& text, const Spec& spec) {
+/// Absent: the spec's.
+Result<std::optional<SandboxMode>> sandbox_from(const std::string& text) {
   if (text.empty()) {
-    return spec.sandbox;
+    return std::optional<SandboxMode>();
   }
   auto mode = enum_from_name<SandboxMode>(text);
   if (!mode) {
@@ -85,103 +77,18 @@ Result<std::optional<SandboxMode>> sandbox_from(const std::string& text, const S
   return std::optional(*mode);
 }
 
-Result<CampaignSettings> campaign_settings(const Spec& spec, const CampaignFlags& flags) {
-  ASSAY_ASSIGN_OR_RETURN(const auto sandbox, sandbox_from(flags.run.sandbox, spec));
-  ASSAY_ASSIGN_OR_RETURN(const auto timeout_ns, launch_timeout_from(flags.run.launch_timeout));
-  return CampaignSettings{
-      .plan = spec.measure.plan,
-      .launches = {.least = spec.measure.launches,
-                   .most = spec.measure.interval_ratio > 0 ? spec.measure.most_launches
-                                                           : spec.measure.launches,
-                   .interval_ratio = spec.measure.interval_ratio,
-                   .budget_ns = spec.measure.case_budget_ns,
-                   .adapts_iterations = spec.measure.adapts_iterations},
-      .leak_loads = spec.measure.leak_check.loads,
-      .leak_inferences = spec.measure.leak_check.inferences,
-      .passes = spec.measure.passes,
-      .against = spec.evaluate.against,
-      .has_parity = spec.evaluate.has_parity,
-      .tolerance = spec.evaluate.tolerance,
+Result<RequestOptions> request_options_from(const CampaignFlags& flags) {
+  RequestOptions options{
+      .argv = remembered_argv(),
+      .libraries = flags.run.libraries,
+      .memory_limit_bytes = static_cast<std::int64_t>(flags.run.memory_limit_bytes),
       .parallel_jobs = flags.toolchain.jobs,
       .is_rebuild = flags.run.is_rebuild,
-      .launch_timeout_ns = timeout_ns,
-      .memory_limit_bytes = static_cast<std::int64_t>(flags.run.memory_limit_bytes),
-      .libraries = flags.run.libraries,
-      .sandbox = sandbox};
-}
-
-std::vector<std::string> references_in(const std::vector<SpecEngine>& engines) {
-  std::vector<std::string> references(engines.size());
-  std::ranges::transform(engines, references.begin(), &SpecEngine::reference);
-  return references;
-}
-
-/// A library's engine is one that there is.
-Status check_libraries(const std::vector<std::string>& libraries,
-                       const std::vector<EngineBuild>& installed) {
-  auto known = known_engine_names();
-  for (const auto& build : installed) {
-    known.push_back(build.name);
-  }
-  for (const auto& library : libraries) {
-    const std::string engine(engine_of_library(library));
-    if (!engine.empty() && std::ranges::find(known, engine) == known.end()) {
-      return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("--library {}: unknown engine '{}'{}; write ENGINE=FILE, or ./{} for "
-                              "a file of that name",
-                              library, engine, suggestion_for(engine, known), library));
-    }
-  }
-  return {};
-}
-
-/// A folder has a slash behind it, so that a dot in its name is no ending.
-std::string text_of_samples(const std::string& path) {
-  return std::filesystem::is_directory(path) ? path + "/" : path;
-}
-
-/// The spec with its files by absolute path: a resumed run finds them from any folder.
-Json resumable_document(const Spec& spec) {
-  Json document = spec.document;
-  auto& entries = document["models"];
-  for (std::size_t i = 0; i < spec.models.size(); ++i) {
-    const auto& model = spec.models[i];
-    auto& entry = entries[i];
-    (entry.is_object() ? entry["ref"] : entry) = model.model.ref;
-    if (!model.input_file.empty()) {
-      entry["inputs"] = text_of_samples(model.input_file);
-    }
-    if (!model.expected_file.empty()) {
-      entry["expected"] = text_of_samples(model.expected_file);
-    }
-    if (!model.calibration_file.empty()) {
-      entry["calibration"] = model.calibration_file;
-    }
-  }
-  if (const auto beside = spec.scenario.find("beside"); beside != spec.scenario.end()) {
-    document["scenario"]["beside"] = Json::array();
-    for (const auto& path : beside->second) {
-      document["scenario"]["beside"].push_back(path.is_null() ? Json("none") : path);
-    }
-  }
-  return document;
-}
-
-Result<Run> new_run(const Spec& spec, const CampaignFlags& flags, const Environment& environment) {
-  Run run{.id = make_uuid7(),
-          .name = spec.name,
-          .labels = spec.labels,
-          .seed = spec.seed,
-          .argv = remembered_argv(),
-          .spec_digest = spec.digest,
-          .spec = resumable_document(spec),
-          .environment = environment.id,
-          .environment_key = environment_key(environment),
-          .started_unix_ns = unix_time_ns()};
-  ASSAY_ASSIGN_OR_RETURN(auto labels, labels_from_texts(flags.run.labels, "--label"));
-  labels.merge(run.labels);
-  run.labels = std::move(labels);
-  return run;
+      .has_plugins = !flags.toolchain.plugin_files().empty()};
+  ASSAY_ASSIGN_OR_RETURN(options.sandbox, sandbox_from(flags.run.sandbox));
+  ASSAY_ASSIGN_OR_RETURN(options.launch_timeout_ns, launch_timeout_from(flags.run.launch_timeout));
+  ASSAY_ASSIGN_OR_RETURN(options.labels, labels_from_texts(flags.run.labels, "--label"));
+  return options;
 }
 
 Result<std::shared_ptr<void>> lock_local_device() {
@@ -207,24 +114,14 @@ void remember_argv(int argc, char** argv) { remembered_argv().assign(argv, argv 
 
 Result<CampaignRequest> plan_campaign(const Spec& spec, const CampaignFlags& flags,
                                       bool keeps_repeated) {
-  ASSAY_ASSIGN_OR_RETURN(auto settings, campaign_settings(spec, flags));
+  ASSAY_ASSIGN_OR_RETURN(auto options, request_options_from(flags));
+  options.keeps_repeated = keeps_repeated;
   flags.toolchain.apply();
-  auto environment = read_environment();
-  auto installed = find_installed_builds(assay_home());
-  ASSAY_RETURN_IF_ERROR(check_search(installed, references_in(spec.engines)));
-  ASSAY_RETURN_IF_ERROR(check_libraries(flags.run.libraries, installed.builds));
-  ASSAY_ASSIGN_OR_RETURN(auto expansion,
-                         expand(spec, {.device_class = environment.device_class,
-                                       .installed = installed.builds,
-                                       .keeps_repeated = keeps_repeated,
-                                       .has_plugins = !flags.toolchain.plugin_files().empty()}));
-  tell_refused(expansion);
-  ASSAY_ASSIGN_OR_RETURN(auto run, new_run(spec, flags, environment));
-  return CampaignRequest{.run = std::move(run),
-                         .environment = std::move(environment),
-                         .cases = std::move(expansion.cases),
-                         .builds = std::move(installed.builds),
-                         .settings = std::move(settings)};
+  ASSAY_ASSIGN_OR_RETURN(auto planned,
+                         request_from_spec(spec, std::move(options), read_environment(),
+                                           find_installed_builds(assay_home())));
+  log_refused(planned);
+  return std::move(planned.request);
 }
 
 CampaignTools local_tools(ResultStore& store, const ArtifactCache& cache,

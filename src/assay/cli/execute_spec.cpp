@@ -9,7 +9,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -24,6 +23,7 @@
 #include "assay/base/units.h"
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/extra_cases.h"
+#include "assay/campaign/resume.h"
 #include "assay/cli/campaign_setup.h"
 #include "assay/cli/exit_code.h"
 #include "assay/cli/interrupt.h"
@@ -67,26 +67,16 @@ Status print_campaign_plan(const CampaignRequest& request, const CampaignFlags& 
 }
 
 /// A resumed run gets no cases that it did not begin with: those that --only left out, or those of
-/// a file that has changed since. A run without attempts may have died while it listed its cases.
-Status keep_cases_of_run(const Run& run, const CampaignFlags& flags, CampaignRequest& request) {
-  auto& cases = request.cases;
+/// a file that has changed since.
+Status keep_begun_cases(const Run& run, const CampaignFlags& flags, CampaignRequest& request) {
   ASSAY_ASSIGN_OR_RETURN(const auto store, flags.store.open());
-  ASSAY_ASSIGN_OR_RETURN(const auto attempts, store->attempts_of_run(run.id));
-  if (attempts.empty()) {
-    return {};
-  }
-  ASSAY_ASSIGN_OR_RETURN(const auto begun, store->cases_of_run(run.id));
-  const auto name_of_cell = [](const Case& cell) { return case_key(cell) + cell.engine_build; };
-  std::set<std::string> names;
-  std::ranges::transform(begun, std::inserter(names, names.end()), name_of_cell);
-  std::erase_if(cases, [&](const Case& cell) { return names.erase(name_of_cell(cell)) == 0; });
-  for (const auto& extra : extra_cases_of(request)) {
-    names.erase(name_of_cell(extra.cell));
-  }
-  if (!names.empty()) {
-    log_line(LogLevel::kWarning, fmt::format("{} of the run's {} cases cannot be resumed: a model "
-                                             "file, an engine build or a recipe has changed since",
-                                             names.size(), begun.size()));
+  ASSAY_ASSIGN_OR_RETURN(const auto resumed, keep_cases_of_run(run.id, *store, request));
+  if (resumed.lost > 0) {
+    log_line(
+        LogLevel::kWarning,
+        fmt::format("{} of the run's {} cases cannot be resumed: a model file, an engine build or a "
+                    "recipe has changed since",
+                    resumed.lost, resumed.begun));
   }
   return {};
 }
@@ -175,7 +165,7 @@ Result<ExitCode> execute_spec(const Spec& spec, const CampaignFlags& flags,
   }
   ASSAY_ASSIGN_OR_RETURN(auto request, plan_campaign(spec, flags));
   if (resumed) {
-    ASSAY_RETURN_IF_ERROR(keep_cases_of_run(*resumed, flags, request));
+    ASSAY_RETURN_IF_ERROR(keep_begun_cases(*resumed, flags, request));
   }
   std::erase_if(request.cases,
                 [&flags](const Case& cell) { return !is_wanted_case(cell, flags.run.only); });

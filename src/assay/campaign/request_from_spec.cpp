@@ -1,0 +1,144 @@
+#include "assay/campaign/request_from_spec.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "assay/base/clock.h"
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/base/suggest.h"
+#include "assay/base/uuid.h"
+#include "assay/campaign/campaign.h"
+#include "assay/campaign/case_order.h"
+#include "assay/engine/installed_builds.h"
+#include "assay/record/run.h"
+#include "assay/record/subject.h"
+#include "assay/spec/expand.h"
+#include "assay/spec/program_format.h"
+#include "assay/spec/spec.h"
+
+namespace assay {
+namespace {
+
+CampaignSettings settings_from_spec(const Spec& spec, const RequestOptions& options) {
+  return CampaignSettings{
+      .plan = spec.measure.plan,
+      .launches = {.least = spec.measure.launches,
+                   .most = spec.measure.interval_ratio > 0 ? spec.measure.most_launches
+                                                           : spec.measure.launches,
+                   .interval_ratio = spec.measure.interval_ratio,
+                   .budget_ns = spec.measure.case_budget_ns,
+                   .adapts_iterations = spec.measure.adapts_iterations},
+      .leak_loads = spec.measure.leak_check.loads,
+      .leak_inferences = spec.measure.leak_check.inferences,
+      .passes = spec.measure.passes,
+      .against = spec.evaluate.against,
+      .has_parity = spec.evaluate.has_parity,
+      .tolerance = spec.evaluate.tolerance,
+      .parallel_jobs = options.parallel_jobs,
+      .is_rebuild = options.is_rebuild,
+      .launch_timeout_ns = options.launch_timeout_ns,
+      .memory_limit_bytes = options.memory_limit_bytes,
+      .libraries = options.libraries,
+      .sandbox = options.sandbox ? options.sandbox : spec.sandbox};
+}
+
+std::vector<std::string> references_in(const std::vector<SpecEngine>& engines) {
+  std::vector<std::string> references(engines.size());
+  std::ranges::transform(engines, references.begin(), &SpecEngine::reference);
+  return references;
+}
+
+/// A library's engine is one that there is.
+Status check_libraries(const std::vector<std::string>& libraries,
+                       const std::vector<EngineBuild>& installed) {
+  auto known = known_engine_names();
+  for (const auto& build : installed) {
+    known.push_back(build.name);
+  }
+  for (const auto& library : libraries) {
+    const std::string engine(engine_of_library(library));
+    if (!engine.empty() && std::ranges::find(known, engine) == known.end()) {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("--library {}: unknown engine '{}'{}; write ENGINE=FILE, or ./{} for "
+                              "a file of that name",
+                              library, engine, suggestion_for(engine, known), library));
+    }
+  }
+  return {};
+}
+
+/// A folder has a slash behind it, so that a dot in its name is no ending.
+std::string text_of_samples(const std::string& path) {
+  return std::filesystem::is_directory(path) ? path + "/" : path;
+}
+
+/// The spec with its files by absolute path: a resumed run finds them from any folder.
+Json resumable_document(const Spec& spec) {
+  Json document = spec.document;
+  auto& entries = document["models"];
+  for (std::size_t i = 0; i < spec.models.size(); ++i) {
+    const auto& model = spec.models[i];
+    auto& entry = entries[i];
+    (entry.is_object() ? entry["ref"] : entry) = model.model.ref;
+    if (!model.input_file.empty()) {
+      entry["inputs"] = text_of_samples(model.input_file);
+    }
+    if (!model.expected_file.empty()) {
+      entry["expected"] = text_of_samples(model.expected_file);
+    }
+    if (!model.calibration_file.empty()) {
+      entry["calibration"] = model.calibration_file;
+    }
+  }
+  if (const auto beside = spec.scenario.find("beside"); beside != spec.scenario.end()) {
+    document["scenario"]["beside"] = Json::array();
+    for (const auto& path : beside->second) {
+      document["scenario"]["beside"].push_back(path.is_null() ? Json("none") : path);
+    }
+  }
+  return document;
+}
+
+Run new_run(const Spec& spec, RequestOptions& options, const Environment& environment) {
+  Run run{.id = make_uuid7(),
+          .name = spec.name,
+          .labels = std::move(options.labels),
+          .seed = spec.seed,
+          .argv = std::move(options.argv),
+          .spec_digest = spec.digest,
+          .spec = resumable_document(spec),
+          .environment = environment.id,
+          .environment_key = environment_key(environment),
+          .started_unix_ns = unix_time_ns()};
+  run.labels.insert(spec.labels.begin(), spec.labels.end());
+  return run;
+}
+
+}  // namespace
+
+Result<PlannedRequest> request_from_spec(const Spec& spec, RequestOptions options,
+                                         Environment environment, InstalledBuilds installed) {
+  ASSAY_RETURN_IF_ERROR(check_search(installed, references_in(spec.engines)));
+  ASSAY_RETURN_IF_ERROR(check_libraries(options.libraries, installed.builds));
+  ASSAY_ASSIGN_OR_RETURN(auto expansion, expand(spec, {.device_class = environment.device_class,
+                                                       .installed = installed.builds,
+                                                       .keeps_repeated = options.keeps_repeated,
+                                                       .has_plugins = options.has_plugins}));
+  auto run = new_run(spec, options, environment);
+  return PlannedRequest{.request = {.run = std::move(run),
+                                    .environment = std::move(environment),
+                                    .cases = std::move(expansion.cases),
+                                    .builds = std::move(installed.builds),
+                                    .settings = settings_from_spec(spec, options)},
+                        .refused = std::move(expansion.refused),
+                        .warnings = std::move(expansion.warnings)};
+}
+
+}  // namespace assay

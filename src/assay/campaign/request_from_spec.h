@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/campaign/campaign.h"
+#include "assay/engine/installed_builds.h"
+#include "assay/record/run.h"
+#include "assay/record/sandbox.h"
+#include "assay/spec/expand.h"
+#include "assay/spec/spec.h"
+
+namespace assay {
+
+/// What a request takes from the caller rather than from the spec.
+struct RequestOptions {
+  std::map<std::string, std::string> labels;  ///< Added to the spec's; they win.
+  std::vector<std::string> argv;              ///< Kept with the run.
+  std::vector<std::string> libraries;         ///< "/a.so", or "executorch=/a.so".
+  std::optional<SandboxMode> sandbox;         ///< Absent: the spec's.
+  std::int64_t launch_timeout_ns = 0;         ///< 0: time budget and ten minutes.
+  std::int64_t memory_limit_bytes = 0;        ///< Of a runner; 0: none.
+  int parallel_jobs = 2;                      ///< Ahead of time.
+  bool is_rebuild = false;
+  bool keeps_repeated = false;  ///< A case that the spec names twice is there twice.
+  bool has_plugins = false;     ///< Unknown engine names may be a plug-in's.
+};
+
+/// A new run with its cases, and what became no case.
+struct PlannedRequest {
+  CampaignRequest request;
+  std::vector<RefusedCell> refused;
+  std::vector<std::string> warnings;
+};
+
+/// The campaign that a spec describes on the device of `environment` with the builds that are
+/// installed there. Errors: those of expand() and check_search(); kInvalidArgument for a library of
+/// an unknown engine.
+Result<PlannedRequest> request_from_spec(const Spec& spec, RequestOptions options,
+                                         Environment environment, InstalledBuilds installed);
+
+}  // namespace assay

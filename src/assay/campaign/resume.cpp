@@ -1,0 +1,37 @@
+#include "assay/campaign/resume.h"
+
+#include <algorithm>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/campaign/campaign.h"
+#include "assay/campaign/extra_cases.h"
+#include "assay/record/case.h"
+#include "assay/record/case_id.h"
+#include "assay/store/result_store.h"
+
+namespace assay {
+
+Result<ResumedCases> keep_cases_of_run(std::string_view run, ResultStore& store,
+                                       CampaignRequest& request) {
+  ASSAY_ASSIGN_OR_RETURN(const auto attempts, store.attempts_of_run(run));
+  if (attempts.empty()) {
+    return ResumedCases{};
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto begun, store.cases_of_run(run));
+  std::set<CaseId> ids;
+  std::ranges::transform(begun, std::inserter(ids, ids.end()), case_id_from);
+  std::erase_if(request.cases,
+                [&ids](const Case& cell) { return ids.erase(case_id_from(cell)) == 0; });
+  for (const auto& extra : extra_cases_of(request)) {
+    ids.erase(case_id_from(extra.cell));
+  }
+  return ResumedCases{.begun = begun.size(), .lost = ids.size()};
+}
+
+}  // namespace assay
