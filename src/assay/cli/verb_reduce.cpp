@@ -1,32 +1,110 @@
+#include <algorithm>
 #include <expected>
+#include <filesystem>
+#include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "assay/artifact/aot_servers.h"
 #include "assay/artifact/cache.h"
 #include "assay/base/fs.h"
+#include "assay/base/log.h"
 #include "assay/base/output.h"
 #include "assay/base/result.h"
+#include "assay/base/units.h"
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/listener.h"
 #include "assay/cli/campaign_setup.h"
+#include "assay/cli/conform_options.h"
 #include "assay/cli/exit_code.h"
 #include "assay/cli/interrupt.h"
-#include "assay/cli/reduce_one.h"
-#include "assay/cli/reduce_run.h"
+#include "assay/cli/quick_spec.h"
+#include "assay/cli/result_flags.h"
 #include "assay/cli/verb.h"
+#include "assay/conform/conform.h"
+#include "assay/conform/conform_case.h"
 #include "assay/record/case.h"
+#include "assay/record/conformance.h"
+#include "assay/record/model_inputs.h"
+#include "assay/record/run.h"
 #include "assay/reduce/bundle.h"
+#include "assay/reduce/check.h"
+#include "assay/reduce/failure_index.h"
+#include "assay/reduce/finding.h"
+#include "assay/reduce/reduce_one.h"
+#include "assay/reduce/reduce_run.h"
+#include "assay/reduce/reducer.h"
+#include "assay/spec/program_format.h"
+#include "assay/spec/spec.h"
 
 namespace assay::cli {
 namespace {
+
+/// The flags of `assay reduce`.
+struct ReduceOptions {
+  QuickSpec quick;
+  CampaignFlags flags;
+  std::string run;                 ///< Of assay conform, instead of a model; empty: none.
+  std::vector<std::string> match;  ///< Patterns of a run's operators or cases; empty: all.
+  std::string check = "same";
+  std::string replay;
+  std::string bundle;
+  std::string budget = "10min";
+  ResultFlags output;
+  int batch = 4;
+};
 
 /// Candidates pass and fail by design: none of that is news.
 class Silence : public CampaignListener {
  public:
   bool should_stop() override { return is_interrupted(); }
 };
+
+Result<Spec> spec_from_check(const ReduceOptions& options, const ReduceCheck& check) {
+  auto quick = options.quick;
+  if (!is_case_name(quick.model) && find_program_format(quick.model)) {
+    return fail(ErrorCode::kInvalidArgument,
+                "a finished program cannot be made smaller: give the model or the case, and a "
+                "recipe");
+  }
+  if (is_case_name(quick.model)) {
+    quick.model = "aten:case";
+  }
+  if (quick.model.starts_with("aten:")) {
+    quick.inputs = kModelInputs;
+  }
+  if (!check.recipe.empty()) {
+    quick.recipes.push_back(check.recipe);
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto document, quick.document({"evaluate"}));
+  ASSAY_ASSIGN_OR_RETURN(const auto context, options.flags.toolchain.context("assay reduce"));
+  return spec_from_json(document, context);
+}
+
+Result<ReduceOneRequest> request_from(const ReduceOptions& options) {
+  ASSAY_ASSIGN_OR_RETURN(const auto check, check_from_text(options.check));
+  ReduceOneRequest request{.name = options.quick.model,
+                           .check = options.check,
+                           .replay = options.replay,
+                           .bundle = options.bundle,
+                           .batch = options.batch,
+                           .is_interrupted = is_interrupted};
+  ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_from_check(options, check));
+  ASSAY_ASSIGN_OR_RETURN(auto campaign, plan_campaign(spec, options.flags));
+  ASSAY_ASSIGN_OR_RETURN(request.subject, reduction_from_campaign(std::move(campaign), check));
+  ASSAY_ASSIGN_OR_RETURN(request.budget_ns, duration_ns_from_text(options.budget));
+  if (!options.flags.run.is_quiet) {
+    request.on_step = [](const ReduceStep& step) {
+      log_line(LogLevel::kInfo, fmt::format("{}: {}", step.what, text_of_finding(step.finding)));
+    };
+  }
+  return request;
+}
 
 Status write(const ReduceOptions& options, const ReductionReport& report, const Case& pattern) {
   const auto console = [&](bool /*has_colour*/) {
@@ -40,7 +118,8 @@ Status write(const ReduceOptions& options, const ReductionReport& report, const 
 }
 
 Result<ExitCode> reduce_named(const ReduceOptions& options, const CampaignTools& tools) {
-  const auto reduced = reduce_one(options, tools);
+  ASSAY_ASSIGN_OR_RETURN(const auto request, request_from(options));
+  const auto reduced = reduce_one(request, tools);
   if (!reduced && is_interrupted()) {
     return ExitCode::kInterrupted;
   }
@@ -49,6 +128,83 @@ Result<ExitCode> reduce_named(const ReduceOptions& options, const CampaignTools&
   }
   ASSAY_RETURN_IF_ERROR(write(options, reduced->report, reduced->pattern));
   return is_interrupted() ? ExitCode::kInterrupted : ExitCode::kOk;
+}
+
+// ---- every failure of a run
+
+Status check_run_flags(const ReduceOptions& options) {
+  if (options.bundle.empty()) {
+    return fail(ErrorCode::kInvalidArgument,
+                "--run RUN needs --bundle FOLDER: each failure gets a folder in it");
+  }
+  const auto& quick = options.quick;
+  if (!quick.model.empty() || !options.replay.empty() || !quick.engines.empty() ||
+      !quick.options.empty() || !quick.threads.empty()) {
+    return fail(ErrorCode::kInvalidArgument,
+                "--run RUN takes cases, engines and options from the run: leave out the model, "
+                "--engine, --option, --threads and --replay");
+  }
+  return {};
+}
+
+/// The flags that reduce this case alone.
+ReduceOptions options_for(const ConformResult& result, const ReduceOptions& options,
+                          const std::filesystem::path& folder) {
+  auto one = options;
+  one.quick.model = result.name;
+  one.quick.recipes = {result.recipe};
+  one.quick.engines = {result.engine};
+  std::istringstream words(result.options);
+  for (std::string word; words >> word;) {
+    one.quick.options.push_back(word);
+  }
+  one.bundle = folder.string();
+  one.replay = one.bundle + "/replay.jsonl";
+  return one;
+}
+
+Status write(const std::string& run, const std::vector<ReducedFailure>& failures,
+             const ReduceOptions& options) {
+  const auto console = [&](bool /*has_colour*/) {
+    return fmt::format("{}; {}/README.md\n", totals_of_failures(failures), options.bundle);
+  };
+  const auto json = [&] { return text_of_document(document_of_failures(run, failures)) + "\n"; };
+  return options.output.write({.console = console, .json = json});
+}
+
+ExitCode exit_code_from_failures(const std::vector<ReducedFailure>& failures) {
+  if (is_interrupted()) {
+    return ExitCode::kInterrupted;
+  }
+  if (failures.empty()) {
+    return ExitCode::kNothingMatched;
+  }
+  const bool is_each_reduced = std::ranges::all_of(
+      failures, [](const ReducedFailure& failure) { return failure.report.has_value(); });
+  return is_each_reduced ? ExitCode::kOk : ExitCode::kFindings;
+}
+
+Result<ExitCode> reduce_failures(const ReduceOptions& options, const CampaignTools& tools) {
+  ASSAY_RETURN_IF_ERROR(check_run_flags(options));
+  ASSAY_ASSIGN_OR_RETURN(const auto run, get_conform_run(tools.store, options.run));
+  ASSAY_ASSIGN_OR_RETURN(const auto report, read_conform_report(tools.store, run));
+  ReduceRunRequest request{
+      .selection = run.spec.get<ConformOptions>().selection(),
+      .recipes = options.quick.recipes,
+      .match = options.match,
+      .bundle = options.bundle,
+      .parallel_jobs = options.flags.toolchain.jobs,
+      .plan =
+          [&options](const ConformResult& result, const std::filesystem::path& folder) {
+            return request_from(options_for(result, options, folder));
+          },
+      .is_interrupted = is_interrupted};
+  if (!options.flags.run.is_quiet) {
+    request.on_reduced = [](std::string_view line) { log_line(LogLevel::kInfo, line); };
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto failures, reduce_run(report, request, tools));
+  ASSAY_RETURN_IF_ERROR(write(run.id, failures, options));
+  return exit_code_from_failures(failures);
 }
 
 Result<ExitCode> execute_reduce(const ReduceOptions& options) {
@@ -64,7 +220,7 @@ Result<ExitCode> execute_reduce(const ReduceOptions& options) {
   AotServers servers;
   auto tools = local_tools(*store, cache, options.flags.toolchain, silence);
   tools.servers = &servers;
-  return options.run.empty() ? reduce_named(options, tools) : reduce_run(options, tools);
+  return options.run.empty() ? reduce_named(options, tools) : reduce_failures(options, tools);
 }
 
 }  // namespace

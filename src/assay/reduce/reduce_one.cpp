@@ -1,0 +1,170 @@
+#include "assay/reduce/reduce_one.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <fmt/format.h>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "assay/base/clock.h"
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/campaign/campaign.h"
+#include "assay/conform/conform.h"
+#include "assay/conform/conform_case.h"
+#include "assay/record/case.h"
+#include "assay/reduce/bundle.h"
+#include "assay/reduce/candidate.h"
+#include "assay/reduce/case_judge.h"
+#include "assay/reduce/check.h"
+#include "assay/reduce/finding.h"
+#include "assay/reduce/proposals.h"
+#include "assay/reduce/reducer.h"
+#include "assay/reduce/replay.h"
+#include "assay/store/result_store.h"
+
+namespace assay {
+namespace {
+
+constexpr int kSamples = 3;
+constexpr std::int64_t kSecondNs = 1'000'000'000;
+constexpr std::int64_t kJobTimeoutNs = 300 * kSecondNs;
+constexpr std::int64_t kLaunchTimeoutNs = 60 * kSecondNs;
+constexpr int kLaunchesTimed = 3;
+
+/// The case of that name in the suites.
+Result<ReduceCandidate> find_case(const std::string& name, int parallel_jobs,
+                                  const CampaignTools& tools) {
+  const CaseSelection selection{.suite = name.starts_with("models/") ? "models" : "operators",
+                                .tier = "full",
+                                .match = {name}};
+  ASSAY_ASSIGN_OR_RETURN(const auto listing, list_cases(selection, parallel_jobs, tools));
+  const auto found = std::ranges::find(listing.cases, name, &ConformCase::name);
+  if (found == listing.cases.end()) {
+    return fail(ErrorCode::kNotFound,
+                fmt::format("no case '{}'; a report of assay conform names them, and "
+                            "assay conform --dry-run --tier full lists them",
+                            name));
+  }
+  return ReduceCandidate{.model = found->model, .inputs = found->inputs};
+}
+
+Result<ReduceCandidate> first_candidate(const ReduceOneRequest& request,
+                                        const CampaignTools& tools) {
+  const auto& campaign = request.subject.campaign;
+  if (is_case_name(request.name)) {
+    return find_case(request.name, campaign.settings.parallel_jobs, tools);
+  }
+  const auto& pattern = campaign.cases.front();
+  ReduceCandidate first{.model = pattern.model, .inputs = pattern.inputs};
+  first.inputs.count = kSamples;
+  return first;
+}
+
+/// What the verdict of a candidate depends on beside the candidate.
+std::string subject_of(const ReduceOneRequest& request, const CaseJudge& judge,
+                       const ReduceCandidate& first) {
+  return digest_of_json({{"case", identity_of(judge.case_of(first))},
+                         {"engine", judge.pattern().engine_build},
+                         {"toolchain", judge.toolchain().id},
+                         {"check", request.check}});
+}
+
+Result<ReduceReplay> open_replay(const std::string& file, const std::string& subject) {
+  return file.empty() ? ReduceReplay() : ReduceReplay::open(file, subject);
+}
+
+/// Both a clock and an interrupt end it, with what was found so far.
+std::function<std::string()> stopping_of(const ReduceOneRequest& request) {
+  return [&request, until_ns = monotonic_ns() + request.budget_ns] {
+    return std::string(request.is_interrupted()     ? "interrupted"
+                       : monotonic_ns() >= until_ns ? "budget"
+                                                    : "");
+  };
+}
+
+Result<ReductionReport> reduce(const ReduceOneRequest& request, const ReduceCheck& check,
+                               const ReduceCandidate& first, CaseJudge& judge) {
+  ASSAY_ASSIGN_OR_RETURN(auto replay,
+                         open_replay(request.replay, subject_of(request, judge, first)));
+  const ListNodes list_nodes = [&judge](const Json& model) { return judge.list_nodes(model); };
+  const ReadSamples read_samples = [&judge](const ReduceCandidate& candidate) {
+    return judge.read_samples(candidate);
+  };
+  const JudgeCandidates judge_all = [&judge](const std::vector<ReduceCandidate>& candidates) {
+    return judge.judge(candidates);
+  };
+  const ReduceSettings settings{.check = check,
+                                .batch = static_cast<std::size_t>(request.batch),
+                                .why_stop = stopping_of(request),
+                                .on_step = request.on_step};
+  ReductionReport report{.name = request.name, .check = request.check};
+  ASSAY_ASSIGN_OR_RETURN(
+      report.reduction,
+      reduce_case(first, proposals_by(list_nodes, read_samples), judge_all, replay, settings));
+  const auto& smallest = report.reduction.smallest().candidate;
+  report.command = command_of(judge, smallest);
+  if (!request.is_interrupted()) {
+    ASSAY_ASSIGN_OR_RETURN(const auto again, judge.judge_again(smallest));
+    report.is_confirmed = fails(check, report.reduction.first.finding, again);
+  }
+  return report;
+}
+
+}  // namespace
+
+bool is_case_name(std::string_view text) {
+  const bool is_in_suite = text.starts_with("aten.") || text.starts_with("models/");
+  const auto last = text.substr(text.rfind('/') + 1);
+  return is_in_suite && text.find(':') == std::string_view::npos &&
+         last.find('.') == std::string_view::npos;
+}
+
+Result<CaseJudgeRequest> reduction_from_campaign(CampaignRequest campaign,
+                                                 const ReduceCheck& check) {
+  const std::size_t wanted = check.recipe.empty() ? 1 : 2;
+  if (campaign.cases.size() != wanted) {
+    return fail(
+        campaign.cases.empty() ? ErrorCode::kUnavailable : ErrorCode::kInvalidArgument,
+        fmt::format("{} cases, but only {} can be reduced: give one --recipe that runs here and "
+                    "one value for each --option; `assay doctor` shows what is missing",
+                    campaign.cases.size(), wanted == 1 ? "one" : "one with two recipes"));
+  }
+  campaign.run.purpose = "reduce";
+  campaign.settings.job_timeout_ns = kJobTimeoutNs;
+  if (campaign.settings.launch_timeout_ns == 0) {
+    campaign.settings.launch_timeout_ns = kLaunchTimeoutNs;
+  }
+  campaign.settings.launches = {.least = kLaunchesTimed, .most = kLaunchesTimed};
+  CaseJudgeRequest request;
+  if (wanted == 2) {
+    request.other = campaign.cases.back();
+    campaign.cases.pop_back();
+  }
+  request.campaign = std::move(campaign);
+  return request;
+}
+
+Result<Reduced> reduce_one(const ReduceOneRequest& request, const CampaignTools& tools,
+                           std::optional<ReduceCandidate> first) {
+  ASSAY_ASSIGN_OR_RETURN(const auto check, check_from_text(request.check));
+  const ExecuteCases execute_cases = run_campaign;
+  ASSAY_ASSIGN_OR_RETURN(auto judge, CaseJudge::open(request.subject, tools, execute_cases));
+  if (!first) {
+    ASSAY_ASSIGN_OR_RETURN(first, first_candidate(request, tools));
+  }
+  ASSAY_ASSIGN_OR_RETURN(auto report, reduce(request, check, *first, judge));
+  if (!request.bundle.empty()) {
+    ASSAY_RETURN_IF_ERROR(write_reduction_bundle(request.bundle, judge, report));
+  }
+  ASSAY_RETURN_IF_ERROR(tools.store.finish_run(request.subject.campaign.run.id, unix_time_ns()));
+  return Reduced{.report = std::move(report), .pattern = judge.pattern()};
+}
+
+}  // namespace assay
