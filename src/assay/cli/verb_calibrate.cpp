@@ -1,18 +1,10 @@
-#include <algorithm>
-#include <array>
-#include <cstdint>
-#include <filesystem>
-#include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
-#include <system_error>
-#include <utility>
 #include <vector>
 
 #include "assay/artifact/cache.h"
-#include "assay/base/clock.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/output.h"
@@ -24,29 +16,14 @@
 #include "assay/cli/progress.h"
 #include "assay/cli/result_flags.h"
 #include "assay/cli/verb.h"
-#include "assay/compare/compare.h"
-#include "assay/compare/detectable.h"
-#include "assay/compare/pairs.h"
+#include "assay/compare/calibrate.h"
 #include "assay/record/calibration.h"
-#include "assay/record/comparison.h"
-#include "assay/record/run.h"
-#include "assay/record/summary.h"
 #include "assay/report/calibration.h"
-#include "assay/spec/program_files.h"
-#include "assay/spec/program_format.h"
 #include "assay/spec/spec.h"
 #include "assay/store/result_store.h"
-#include "assay/summary/summarize.h"
 
 namespace assay::cli {
 namespace {
-
-namespace stdfs = std::filesystem;
-
-/// About a millisecond: half arithmetic, half memory.
-constexpr const char* kLoopProgram = R"({"multiply_adds": 500000, "stream_bytes": 8388608})";
-constexpr const char* kNullProgram = "{}";
-constexpr int kMostPairs = 160;  ///< As many as are ever drawn from them; more tell little.
 
 struct CalibrateOptions {
   std::string program;
@@ -55,166 +32,21 @@ struct CalibrateOptions {
   CampaignFlags flags;
 };
 
-/// Programs of one calibration, which stay as long as it goes on.
-struct Workbench {
-  TemporaryFolder folder;
-  std::string program;
-  std::string copy;
-  std::string null;
-};
-
-/// "net.fake.json" of a path that ends so, as the format is told by the ending.
-std::string copied_name(const stdfs::path& program) {
-  return "copy_of_" + program.filename().string();
-}
-
-/// All files of the program under `folder`; what is found by the program's name keeps to its new
-/// one.
-Status copy_program(const stdfs::path& program, const stdfs::path& folder) {
-  ASSAY_ASSIGN_OR_RETURN(const auto files, find_program_files(program));
-  for (const auto& file : files) {
-    const stdfs::path name(file.name);
-    const bool is_renamed = file.role == "program" || name.stem() == program.stem();
-    const auto copy = folder / (is_renamed ? name.parent_path() / copied_name(name) : name);
-    std::error_code error;
-    stdfs::create_directories(copy.parent_path(), error);
-    if (!stdfs::copy_file(program.parent_path() / name, copy, error)) {
-      return fail(ErrorCode::kNotFound,
-                  fmt::format("cannot copy '{}': {}", (program.parent_path() / name).string(),
-                              error.message()));
-    }
-  }
-  return {};
-}
-
-Result<Workbench> lay_out(const CalibrateOptions& options) {
-  ASSAY_ASSIGN_OR_RETURN(auto folder, TemporaryFolder::make("assay-calibrate"));
-  const auto path = folder.path();
-  ASSAY_RETURN_IF_ERROR(write_file_atomically(path / "loop.fake.json", kLoopProgram));
-  ASSAY_RETURN_IF_ERROR(write_file_atomically(path / "null.fake.json", kNullProgram));
-  const stdfs::path program =
-      options.program.empty() ? path / "loop.fake.json" : stdfs::path(options.program);
-  if (!find_program_format(program.string())) {
-    return fail(
-        ErrorCode::kInvalidArgument,
-        fmt::format("'{}' is not a finished program; omit it, or build one with `assay aot`",
-                    options.program));
-  }
-  ASSAY_RETURN_IF_ERROR(copy_program(program, path));
-  return Workbench{.folder = std::move(folder),
-                   .program = stdfs::absolute(program).string(),
-                   .copy = (path / copied_name(program)).string(),
-                   .null = (path / "null.fake.json").string()};
-}
-
-Result<CampaignRequest> request_for(const Json& models, const Json& measure,
-                                    const CampaignFlags& flags) {
-  const Json document = {
-      {"schema", "assay/spec/1"}, {"name", "calibrate"}, {"models", models}, {"measure", measure}};
-  ASSAY_ASSIGN_OR_RETURN(const auto spec,
-                         spec_from_json(document, {.origin = "assay calibrate", .folder = "."}));
-  ASSAY_ASSIGN_OR_RETURN(auto request, plan_campaign(spec, flags));
-  request.run.purpose = "calibrate";
-  request.settings.against.clear();
-  if (request.cases.size() != models.size()) {
-    return fail(ErrorCode::kUnavailable,
-                "no installed engine loads this program; `assay doctor` shows what is missing");
-  }
-  return request;
-}
-
-double value_of(const CaseSummary& cell, const char* metric) {
-  const auto found = cell.metrics.find(metric);
-  return found == cell.metrics.end() ? 0 : found->second.value;
-}
-
-/// The harness alone: a program that does nothing.
-Status measure_null(const Workbench& bench, const CalibrateOptions& options,
-                    const CampaignTools& tools, Calibration& calibration) {
-  ASSAY_ASSIGN_OR_RETURN(
-      const auto request,
-      request_for({bench.null}, {{"launches", 3}, {"iterations", 2000}, {"passes", {"timing"}}},
-                  options.flags));
-  ASSAY_RETURN_IF_ERROR(run_campaign(request, tools));
-  ASSAY_ASSIGN_OR_RETURN(const auto summary, summarize_run(tools.store, request.run, {}));
-  const auto& cell = summary.cases.front();
-  calibration.null_inference_ns = static_cast<std::int64_t>(
-      value_of(cell, "bind_ns") + value_of(cell, "steady_ns") + value_of(cell, "fetch_ns"));
-  calibration.launch_overhead_ns = static_cast<std::int64_t>(value_of(cell, "launch_overhead_ns"));
-  return {};
-}
-
-struct RecordedPairs {
-  Pairs pairs;
-  std::int64_t wall_ns = 0;  ///< Of all launches.
-  std::int64_t clock_step_ns = 0;
-};
-
-Result<RecordedPairs> pairs_of_run(ResultStore& store, const std::string& run) {
-  RecordedPairs recorded;
-  ASSAY_ASSIGN_OR_RETURN(const auto attempts, store.attempts_of_run(run));
-  for (const auto& attempt : attempts) {
-    ASSAY_ASSIGN_OR_RETURN(const auto launches, store.launches_of_attempt(attempt.id));
-    for (const auto& launch : launches) {
-      recorded.pairs.add(launch);
-      recorded.wall_ns += launch.end.wall_ns;
-      recorded.clock_step_ns = std::max(
-          recorded.clock_step_ns, launch.measurement ? launch.measurement->clock_resolution_ns : 0);
-    }
-  }
-  return recorded;
-}
-
-/// The program against its copy for the whole budget, and what that says of this machine.
-Status compare_with_copy(const Workbench& bench, const CalibrateOptions& options,
-                         const CampaignTools& tools, Calibration& calibration) {
-  ComparisonPlan plan{.looks = {kMostPairs}, .alpha = {0.05}, .has_canary = false};
-  ASSAY_ASSIGN_OR_RETURN(plan.budget_ns, duration_ns_from_text(options.budget));
-  ASSAY_ASSIGN_OR_RETURN(const auto request, request_for({bench.program, bench.copy},
-                                                         {{"passes", {"timing"}}}, options.flags));
-  ASSAY_ASSIGN_OR_RETURN(const auto comparison, run_comparison(request, plan, tools));
-  ASSAY_ASSIGN_OR_RETURN(const auto recorded, pairs_of_run(tools.store, request.run.id));
-  const auto sides = recorded.pairs.logs(plan.metric, PairPhase::kSearch);
-  if (sides.a.size() < 2 || comparison.metrics.empty()) {
-    return fail(ErrorCode::kUnavailable, "nothing was measured: " + comparison.text);
-  }
-  calibration.run = request.run.id;
-  calibration.program = comparison.a_label;
-  calibration.metric = plan.metric;
-  calibration.pairs = static_cast<int>(sides.a.size());
-  calibration.pairs_disturbed = comparison.pairs_disturbed;
-  // The comparison's own time has the tests in it, which a further pair does not cost.
-  calibration.pair_ns = std::max<std::int64_t>(recorded.wall_ns / calibration.pairs, 1);
-  calibration.difference_ratio = comparison.metrics.front().ratio;
-  calibration.p_value = comparison.metrics.front().p_value;
-  constexpr auto kBudgets =
-      std::to_array<std::int64_t>({10'000'000'000, 60'000'000'000, 600'000'000'000});
-  calibration.detectable =
-      find_detectable(sides.a, sides.b, calibration.pair_ns, kBudgets, request.run.seed);
-  // Times come in steps of the clock, which can all be the same: nothing smaller shows.
-  const double step_ratio = static_cast<double>(recorded.clock_step_ns) /
-                            std::max(comparison.metrics.front().a_median, 1.0);
-  for (auto& found : calibration.detectable) {
-    found.ratio = found.ratio < 0 ? found.ratio : std::max(found.ratio, step_ratio);
-  }
-  calibration.unix_ns = unix_time_ns();  // Its own runs began before it.
-  return tools.store.add_attachment({.owner = request.environment.id,
-                                     .kind = kCalibrationKind,
-                                     .content = Json(calibration).dump()});
+Result<Calibration> run_calibration(const CalibrationRequest& request, ResultStore& store,
+                                    const CalibrateOptions& options) {
+  Progress progress(options.flags.run.is_quiet);
+  const ArtifactCache cache(assay_home() / "cache");
+  return calibrate(request, local_tools(store, cache, options.flags.toolchain, progress));
 }
 
 Result<ExitCode> execute_calibrate(const CalibrateOptions& options) {
   ASSAY_RETURN_IF_ERROR(options.output.check());
-  ASSAY_ASSIGN_OR_RETURN(const auto bench, lay_out(options));
+  CalibrationRequest request{
+      .program = options.program,
+      .plan_campaign = [&options](const Spec& spec) { return plan_campaign(spec, options.flags); }};
+  ASSAY_ASSIGN_OR_RETURN(request.budget_ns, duration_ns_from_text(options.budget));
   ASSAY_ASSIGN_OR_RETURN(const auto store, options.flags.store.open());
-  Calibration calibration;
-  {
-    Progress progress(options.flags.run.is_quiet);
-    const ArtifactCache cache(assay_home() / "cache");
-    const auto tools = local_tools(*store, cache, options.flags.toolchain, progress);
-    ASSAY_RETURN_IF_ERROR(measure_null(bench, options, tools, calibration));
-    ASSAY_RETURN_IF_ERROR(compare_with_copy(bench, options, tools, calibration));
-  }
+  ASSAY_ASSIGN_OR_RETURN(const auto calibration, run_calibration(request, *store, options));
   ASSAY_RETURN_IF_ERROR(options.output.write(
       {.console =
            [&](bool /*has_colour*/) { return report::console_from_calibration(calibration); },

@@ -25,6 +25,8 @@
 #include "assay/cli/run_reference.h"
 #include "assay/cli/verb.h"
 #include "assay/compare/compare.h"
+#include "assay/compare/identity.h"
+#include "assay/compare/look_limit.h"
 #include "assay/compare/stored.h"
 #include "assay/record/case.h"
 #include "assay/record/comparison.h"
@@ -71,13 +73,7 @@ Result<ComparisonPlan> plan_from(const CompareOptions& options) {
   if (!options.budget.empty()) {
     ASSAY_ASSIGN_OR_RETURN(plan.budget_ns, duration_ns_from_text(options.budget));
   }
-  while (plan.looks.size() > 1 && plan.looks.back() > options.most_pairs) {
-    plan.looks.pop_back();
-    // What the dropped looks would have spent is spent at the last one.
-    const double left = plan.alpha.back();
-    plan.alpha.pop_back();
-    plan.alpha.back() += left;
-  }
+  limit_looks(options.most_pairs, plan);
   return plan;
 }
 
@@ -108,20 +104,6 @@ Status check_two_sides(const std::vector<Case>& cases) {
                   cases.size(), labels));
 }
 
-/// The case without the name of its file, which is no part of what is measured.
-Json identity_without_name(const Case& cell) {
-  auto identity = identity_of(cell);
-  identity["model"].erase("ref");
-  return identity;
-}
-
-/// Whether the sides differ by the names and places of their files at most.
-bool are_identical(const Case& a, const Case& b) {
-  return a.engine_build == b.engine_build && a.device == b.device &&
-         a.model.source_sha256 == b.model.source_sha256 &&
-         identity_without_name(a) == identity_without_name(b);
-}
-
 /// Two files of one content are the ordinary case where nothing has changed. A model that is named
 /// twice is a mistake.
 Result<bool> is_answered_by_identity(const std::vector<Case>& cases) {
@@ -137,19 +119,6 @@ Result<bool> is_answered_by_identity(const std::vector<Case>& cases) {
               fmt::format("both sides are '{}': give two that differ, or measure it against itself "
                           "with --measure-identical",
                           label_of(a)));
-}
-
-Comparison identical_comparison(const std::vector<Case>& cases) {
-  const auto& a = cases.front();
-  const auto& b = cases.back();
-  return {.a_case = case_key(a),
-          .b_case = case_key(b),
-          .a_label = label_of(a),
-          .b_label = label_of(b),
-          .verdict = ComparisonVerdict::kIdentical,
-          .text = fmt::format("identical files: A and B have the same content (sha256 {}), so "
-                              "nothing was measured; --measure-identical measures them anyway",
-                              a.model.source_sha256.substr(0, 12))};
 }
 
 ExitCode exit_code_from_verdict(ComparisonVerdict verdict) {
@@ -264,7 +233,8 @@ Result<ExitCode> execute_compare(const CompareOptions& options) {
   if (!options.measures_identical) {
     ASSAY_ASSIGN_OR_RETURN(const bool is_answered, is_answered_by_identity(request.cases));
     if (is_answered) {
-      ASSAY_RETURN_IF_ERROR(write_comparison(identical_comparison(request.cases), options));
+      ASSAY_RETURN_IF_ERROR(write_comparison(
+          identical_comparison(request.cases.front(), request.cases.back()), options));
       return ExitCode::kOk;
     }
   }

@@ -48,8 +48,7 @@ Result<ReduceCandidate> find_case(const std::string& name, int parallel_jobs,
   const auto found = std::ranges::find(listing.cases, name, &ConformCase::name);
   if (found == listing.cases.end()) {
     return fail(ErrorCode::kNotFound,
-                fmt::format("no case '{}'; a report of assay conform names them, and "
-                            "assay conform --dry-run --tier full lists them",
+                fmt::format("no case '{}'; `assay conform --dry-run --tier full` lists the cases",
                             name));
   }
   return ReduceCandidate{.model = found->model, .inputs = found->inputs};
