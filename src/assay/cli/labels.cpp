@@ -34,12 +34,4 @@ Result<Labels> label_filter_from_texts(std::span<const std::string> texts) {
   return labels;
 }
 
-std::string text_from_labels(const Labels& labels) {
-  std::string text;
-  for (const auto& [key, value] : labels) {
-    text += fmt::format("{}{}{}{}", text.empty() ? "" : " ", key, value.empty() ? "" : "=", value);
-  }
-  return text;
-}
-
 }  // namespace assay::cli

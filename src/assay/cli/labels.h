@@ -18,7 +18,4 @@ Result<Labels> labels_from_texts(std::span<const std::string> texts, std::string
 /// Likewise for a filter: "commit" alone is a label with any value, which is the empty one.
 Result<Labels> label_filter_from_texts(std::span<const std::string> texts);
 
-/// "branch=main commit=abc"
-std::string text_from_labels(const Labels& labels);
-
 }  // namespace assay::cli

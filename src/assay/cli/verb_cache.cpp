@@ -19,9 +19,9 @@
 #include "assay/cli/exit_code.h"
 #include "assay/cli/places.h"
 #include "assay/cli/result_flags.h"
-#include "assay/cli/run_overview.h"
 #include "assay/cli/verb.h"
 #include "assay/report/format.h"
+#include "assay/runs/run_overview.h"
 
 namespace assay::cli {
 namespace {

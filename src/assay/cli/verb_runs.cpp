@@ -22,9 +22,10 @@
 #include "assay/cli/labels.h"
 #include "assay/cli/result_flags.h"
 #include "assay/cli/run_filter_flags.h"
-#include "assay/cli/run_overview.h"
 #include "assay/cli/terminal.h"
 #include "assay/cli/verb.h"
+#include "assay/runs/removal.h"
+#include "assay/runs/run_overview.h"
 #include "assay/store/result_store.h"
 
 namespace assay::cli {
@@ -140,13 +141,6 @@ Status show_runs(const StoreFlags& flags, const RunFilter& filter, const ResultF
     log_line(LogLevel::kInfo, "no such run in " + flags.file().string());
   }
   return write_overviews(output, runs, [&runs] { return console_table(runs); });
-}
-
-Result<RunListing> get_listing(ResultStore& store, const std::string& reference) {
-  ASSAY_ASSIGN_OR_RETURN(const auto run, store.get_run(reference));
-  ASSAY_ASSIGN_OR_RETURN(auto listings, store.list_runs({.id = run.id}));
-  return listings.empty() ? fail(ErrorCode::kNotFound, "run " + run.id + " was removed just now")
-                          : Result<RunListing>(std::move(listings.front()));
 }
 
 Execute declare_runs(CLI::App& app) {

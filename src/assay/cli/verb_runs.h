@@ -7,8 +7,8 @@
 #include "assay/base/result.h"
 #include "assay/cli/common_flags.h"
 #include "assay/cli/result_flags.h"
-#include "assay/cli/run_overview.h"
 #include "assay/cli/verb.h"
+#include "assay/runs/run_overview.h"
 #include "assay/store/result_store.h"
 
 namespace assay::cli {
@@ -22,9 +22,6 @@ Result<std::vector<RunOverview>> find_overviews(const StoreFlags& flags, const R
 
 /// Writes the runs that the filter lets through. Errors: those of find_overviews, and of writing.
 Status show_runs(const StoreFlags& flags, const RunFilter& filter, const ResultFlags& output);
-
-/// One run as lists have it. Errors: those of ResultStore::get_run.
-Result<RunListing> get_listing(ResultStore& store, const std::string& reference);
 
 Execute declare_remove_runs(CLI::App& app);  ///< `assay runs rm`
 Execute declare_prune_runs(CLI::App& app);   ///< `assay runs prune`

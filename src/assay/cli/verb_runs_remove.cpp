@@ -20,10 +20,11 @@
 #include "assay/cli/common_flags.h"
 #include "assay/cli/exit_code.h"
 #include "assay/cli/run_filter_flags.h"
-#include "assay/cli/run_overview.h"
 #include "assay/cli/verb.h"
 #include "assay/cli/verb_runs.h"
 #include "assay/report/format.h"
+#include "assay/runs/removal.h"
+#include "assay/runs/run_overview.h"
 #include "assay/store/prune.h"
 #include "assay/store/result_store.h"
 
@@ -65,29 +66,9 @@ struct RemoveRunsOptions {
   StoreFlags store;
 };
 
-/// Each run once, all of them found and none in use, before any of them goes.
-Result<std::vector<RunListing>> removable_listings(ResultStore& store,
-                                                   const std::vector<std::string>& references) {
-  std::vector<RunListing> listings;
-  for (const auto& reference : references) {
-    ASSAY_ASSIGN_OR_RETURN(auto listing, get_listing(store, reference));
-    if (listing.is_in_use) {
-      return fail(ErrorCode::kUnavailable,
-                  fmt::format("run {} is in use by another process, so nothing was removed; wait "
-                              "until that process ends, or end it",
-                              listing.run.id));
-    }
-    const auto is_same = [&listing](const RunListing& one) { return one.run.id == listing.run.id; };
-    if (std::ranges::none_of(listings, is_same)) {
-      listings.push_back(std::move(listing));
-    }
-  }
-  return listings;
-}
-
 Result<ExitCode> execute_remove_runs(const RemoveRunsOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto store, options.store.open_existing());
-  ASSAY_ASSIGN_OR_RETURN(const auto listings, removable_listings(*store, options.runs));
+  ASSAY_ASSIGN_OR_RETURN(const auto listings, get_removable_runs(*store, options.runs));
   if (options.is_dry_run) {
     tell_dry_run(listings);
     return ExitCode::kOk;
@@ -132,28 +113,16 @@ Result<ExitCode> execute_prune_runs(const PruneRunsOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto rule, rule_from(options));
   ASSAY_ASSIGN_OR_RETURN(const auto filter, options.filter.filter(/*limit=*/-1));
   ASSAY_ASSIGN_OR_RETURN(const auto store, options.store.open_existing());
-  ASSAY_ASSIGN_OR_RETURN(const auto listings, store->list_runs(filter));
-  std::vector<RunListing> chosen;
-  for (const auto& id : choose_runs_to_prune(listings, rule)) {
-    chosen.push_back(
-        *std::ranges::find(listings, id, [](const RunListing& listing) { return listing.run.id; }));
-  }
+  ASSAY_ASSIGN_OR_RETURN(const auto chosen, find_runs_to_prune(*store, filter, rule));
   if (options.is_dry_run) {
     tell_dry_run(chosen);
     return ExitCode::kOk;
   }
-  std::size_t removed = 0;
-  for (const auto& listing : chosen) {
-    const auto status = store->remove_run(listing.run.id);
-    if (status) {
-      ++removed;
-      print_out("removed {}\n", line_from_listing(listing));
-    } else if (status.error().code == ErrorCode::kUnavailable) {
-      log_line(LogLevel::kWarning, status.error().message);  // Somebody began to use it just now.
-    } else if (status.error().code != ErrorCode::kNotFound) {
-      return std::unexpected(status.error());
-    }
-  }
+  const auto on_removed = [](const RunListing& listing) {
+    print_out("removed {}\n", line_from_listing(listing));
+  };
+  const auto on_in_use = [](const std::string& reason) { log_line(LogLevel::kWarning, reason); };
+  ASSAY_ASSIGN_OR_RETURN(const auto removed, prune_runs(*store, chosen, on_removed, on_in_use));
   if (removed == 0) {
     print_out("nothing to remove\n");
     return ExitCode::kOk;

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <utility>
@@ -10,7 +11,7 @@
 #include "assay/base/json.h"
 #include "assay/store/result_store.h"
 
-namespace assay::cli {
+namespace assay {
 
 /// A run as lists show it.
 struct RunOverview {
@@ -39,6 +40,9 @@ std::string text_from_overview(const RunOverview& run, std::int64_t now_unix_ns)
 /// "assay/runs/1"
 Json document_from_overviews(std::span<const RunOverview> runs);
 
+/// "branch=main commit=abc"
+std::string text_from_labels(const std::map<std::string, std::string>& labels);
+
 /// "45 s", "12 min", "5 h", "3 d": how long ago.
 std::string age_text(std::int64_t then_unix_ns, std::int64_t now_unix_ns);
 
@@ -48,4 +52,4 @@ std::string short_run_id(const std::string& id);
 /// A run as a removal names it: "019ab3f2-4c1d  bench  net.fake  1.2 MB".
 std::string line_from_listing(const RunListing& listing);
 
-}  // namespace assay::cli
+}  // namespace assay

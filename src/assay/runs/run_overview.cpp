@@ -1,4 +1,4 @@
-#include "assay/cli/run_overview.h"
+#include "assay/runs/run_overview.h"
 
 #include <algorithm>
 #include <array>
@@ -18,7 +18,6 @@
 #include "assay/base/clock.h"
 #include "assay/base/json.h"
 #include "assay/base/units.h"
-#include "assay/cli/labels.h"
 #include "assay/conform/conform.h"
 #include "assay/record/axes.h"
 #include "assay/record/comparison.h"
@@ -30,7 +29,7 @@
 #include "assay/store/result_store.h"
 #include "assay/summary/summarize.h"
 
-namespace assay::cli {
+namespace assay {
 namespace {
 
 using VerdictCounts = std::vector<std::pair<std::string, int>>;
@@ -248,6 +247,14 @@ Json document_from_overviews(std::span<const RunOverview> runs) {
   return document;
 }
 
+std::string text_from_labels(const std::map<std::string, std::string>& labels) {
+  std::string text;
+  for (const auto& [key, value] : labels) {
+    text += fmt::format("{}{}{}{}", text.empty() ? "" : " ", key, value.empty() ? "" : "=", value);
+  }
+  return text;
+}
+
 std::string age_text(std::int64_t then_unix_ns, std::int64_t now_unix_ns) {
   constexpr std::int64_t kSecond = 1'000'000'000;
   constexpr std::int64_t kMinute = 60 * kSecond;
@@ -276,4 +283,4 @@ std::string line_from_listing(const RunListing& listing) {
                      text_from_bytes(static_cast<double>(listing.bytes)));
 }
 
-}  // namespace assay::cli
+}  // namespace assay
