@@ -7,7 +7,7 @@
 
 #include "assay/base/result.h"
 #include "assay/base/uuid.h"
-#include "assay/campaign/plan.h"
+#include "assay/campaign/launch_schedule.h"
 #include "assay/campaign/preparation.h"
 #include "assay/campaign/stopping.h"
 #include "assay/record/axes.h"
@@ -113,7 +113,7 @@ Status Attempts::finish(AttemptState& state, Outcome outcome, Stage stage, std::
   return store_.put_attempt(attempt);
 }
 
-bool Attempts::is_open(const PreparedCase& prepared, const Step& step) const {
+bool Attempts::is_open(const PreparedCase& prepared, const ScheduledLaunch& step) const {
   const auto* state = find(prepared, step.pass);
   return state == nullptr || (!state->attempt.is_finished &&
                               (step.pass != Pass::kTiming || step.index >= state->launches));

@@ -10,7 +10,7 @@
 
 #include "assay/base/result.h"
 #include "assay/campaign/iterations.h"
-#include "assay/campaign/plan.h"
+#include "assay/campaign/launch_schedule.h"
 #include "assay/campaign/preparation.h"
 #include "assay/campaign/stopping.h"
 #include "assay/record/axes.h"
@@ -56,7 +56,7 @@ class Attempts {
 
   /// Whether the step is still to be made: what is not timed is one launch and its judgement, and
   /// without the judgement it is made again.
-  bool is_open(const PreparedCase& prepared, const Step& step) const;
+  bool is_open(const PreparedCase& prepared, const ScheduledLaunch& step) const;
   /// Whether a timed case needs no further launch.
   bool has_enough(const AttemptState& state) const;
 

@@ -73,7 +73,7 @@ TEST_F(AttemptsTest, NumberLaunchesAfterThoseOfTheStore) {
 TEST_F(AttemptsTest, AreOpenUntilTheirLaunchesAreMade) {
   auto one = attempts();
   const auto step = [](int index) {
-    return Step{.cell = 0, .pass = Pass::kTiming, .index = index};
+    return ScheduledLaunch{.cell = 0, .pass = Pass::kTiming, .index = index};
   };
   EXPECT_TRUE(one.is_open(prepared_, step(0)));
   launch(one, Pass::kTiming);

@@ -18,18 +18,18 @@
 #include "assay/base/fs.h"
 #include "assay/base/result.h"
 #include "assay/campaign/attempts.h"
-#include "assay/campaign/case_order.h"
+#include "assay/campaign/case_launch.h"
 #include "assay/campaign/engine_reference.h"
 #include "assay/campaign/evaluation.h"
 #include "assay/campaign/extra_cases.h"
 #include "assay/campaign/iterations.h"
-#include "assay/campaign/launch_order.h"
+#include "assay/campaign/launch.h"
+#include "assay/campaign/launch_conditions.h"
+#include "assay/campaign/launch_schedule.h"
 #include "assay/campaign/launcher.h"
 #include "assay/campaign/listener.h"
-#include "assay/campaign/plan.h"
 #include "assay/campaign/preparation.h"
 #include "assay/campaign/stopping.h"
-#include "assay/campaign/surroundings.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/run.h"
@@ -42,9 +42,9 @@ constexpr int kMostIterations = 10;
 constexpr std::int64_t kObserveBudgetNs = 5'000'000'000;
 
 /// An evaluation that waits for the reference of another case.
-struct Postponed {
+struct DeferredEvaluation {
   std::size_t cell = 0;
-  LaunchYield yield;
+  LaunchResult result;
   AttemptState* state = nullptr;
 };
 
@@ -67,7 +67,7 @@ class Campaign {
   Status run() {
     ASSAY_RETURN_IF_ERROR(open_run());
     ASSAY_ASSIGN_OR_RETURN(prepared_, prepare_cases(request_, tools_));
-    given_ = EngineReferences(prepared_, request_.settings.against, request_.builds);
+    references_ = EngineReferences(prepared_, request_.settings.against, request_.builds);
     // What the store holds of the run is read under the lock: another process may resume it, too.
     ASSAY_ASSIGN_OR_RETURN(const auto lock, tools_.lock_device());
     if (request_.is_resumed) {
@@ -134,14 +134,14 @@ class Campaign {
 
   /// What a resumed run needs of finished evaluations; they are made again where it is gone.
   void reopen_lost_references() {
-    for (const auto cell : given_.givers()) {
+    for (const auto cell : references_.providers()) {
       auto* state = attempts_.find(prepared_[cell], Pass::kEvaluate);
       if (state == nullptr || !state->attempt.is_finished ||
           state->attempt.outcome != Outcome::kCompleted) {
         continue;
       }
       if (auto found = find_engine_reference(prepared_[cell], tools_.cache)) {
-        given_.put(cell, *std::move(found));
+        references_.put(cell, *std::move(found));
       } else {
         state->attempt.is_finished = false;
       }
@@ -149,19 +149,19 @@ class Campaign {
   }
 
   /// Extra cases first, and of them and the cases those whose outputs are references.
-  std::vector<Step> all_steps() const {
-    auto steps = plan_steps(wanted_, request_.settings.passes, request_.settings.launches.most,
-                            request_.run.seed);
-    std::vector<Step> alone;
+  std::vector<ScheduledLaunch> all_steps() const {
+    auto steps = schedule_launches(wanted_, request_.settings.passes,
+                                   request_.settings.launches.most, request_.run.seed);
+    std::vector<ScheduledLaunch> alone;
     for (std::size_t cell = wanted_; cell < prepared_.size(); ++cell) {
       alone.push_back({.cell = cell, .pass = Pass::kEvaluate, .index = 0});
     }
     steps.insert(steps.begin(), alone.begin(), alone.end());
-    std::vector<Step> ordered;
+    std::vector<ScheduledLaunch> ordered;
     for (const bool gives : {true, false}) {
-      std::ranges::copy_if(steps, std::back_inserter(ordered), [this, gives](const Step& step) {
-        return gives_reference(step) == gives;
-      });
+      std::ranges::copy_if(
+          steps, std::back_inserter(ordered),
+          [this, gives](const ScheduledLaunch& step) { return gives_reference(step) == gives; });
     }
     return ordered;
   }
@@ -199,14 +199,14 @@ class Campaign {
         begin_phase(steps, i);
       }
       if (!gives_reference(step)) {
-        ASSAY_RETURN_IF_ERROR(judge_postponed());
+        ASSAY_RETURN_IF_ERROR(evaluate_deferred());
       }
       ASSAY_RETURN_IF_ERROR(execute_step(steps, i));
     }
-    return judge_postponed();
+    return evaluate_deferred();
   }
 
-  void begin_phase(const std::vector<Step>& steps, std::size_t first) {
+  void begin_phase(const std::vector<ScheduledLaunch>& steps, std::size_t first) {
     const auto pass = steps[first].pass;
     const auto& plan = request_.settings.launches;
     progress_ = {.total = count_open(steps, first, pass),
@@ -215,7 +215,7 @@ class Campaign {
   }
 
   /// A timed case that has enough, or that failed, takes the rest of its launches from the total.
-  void tell_progress(const std::vector<Step>& steps, std::size_t next, Pass pass) {
+  void tell_progress(const std::vector<ScheduledLaunch>& steps, std::size_t next, Pass pass) {
     ++progress_.done;
     if (pass == Pass::kTiming) {
       progress_.total = progress_.done + count_open(steps, next, pass);
@@ -224,20 +224,23 @@ class Campaign {
     tools_.listener.on_progress(progress_);
   }
 
-  bool gives_reference(const Step& step) const {
-    return step.pass == Pass::kEvaluate && given_.givers().contains(step.cell);
+  bool gives_reference(const ScheduledLaunch& step) const {
+    return step.pass == Pass::kEvaluate && references_.providers().contains(step.cell);
   }
 
-  bool is_open(const Step& step) const { return attempts_.is_open(prepared_[step.cell], step); }
+  bool is_open(const ScheduledLaunch& step) const {
+    return attempts_.is_open(prepared_[step.cell], step);
+  }
 
-  int count_open(const std::vector<Step>& steps, std::size_t from, Pass pass) const {
-    return static_cast<int>(
-        std::count_if(steps.begin() + static_cast<std::ptrdiff_t>(from), steps.end(),
-                      [&](const Step& step) { return step.pass == pass && is_open(step); }));
+  int count_open(const std::vector<ScheduledLaunch>& steps, std::size_t from, Pass pass) const {
+    return static_cast<int>(std::count_if(
+        steps.begin() + static_cast<std::ptrdiff_t>(from), steps.end(),
+        [&](const ScheduledLaunch& step) { return step.pass == pass && is_open(step); }));
   }
 
   /// Known wall times of the same cases' last launches, added up over the steps to come.
-  std::int64_t remaining_ns(const std::vector<Step>& steps, std::size_t from, Pass pass) const {
+  std::int64_t remaining_ns(const std::vector<ScheduledLaunch>& steps, std::size_t from,
+                            Pass pass) const {
     std::int64_t known = 0;
     for (std::size_t i = from; i < steps.size() && steps[i].pass == pass; ++i) {
       if (!is_open(steps[i])) {
@@ -252,7 +255,7 @@ class Campaign {
     return known;
   }
 
-  Status execute_step(const std::vector<Step>& steps, std::size_t index) {
+  Status execute_step(const std::vector<ScheduledLaunch>& steps, std::size_t index) {
     const auto& step = steps[index];
     if (!is_open(step)) {
       return {};
@@ -261,19 +264,19 @@ class Campaign {
     const auto label = label_of(prepared.cell);
     tools_.listener.on_step_started(label, "");
     ASSAY_ASSIGN_OR_RETURN(auto* state, attempts_.find_or_begin(prepared, step.pass));
-    ASSAY_ASSIGN_OR_RETURN(const auto order, order_for(prepared, step.pass, *state));
-    ASSAY_ASSIGN_OR_RETURN(auto yield, launcher_.run(order));
-    ASSAY_RETURN_IF_ERROR(attempts_.add_launch(*state, yield.launch));
-    ASSAY_RETURN_IF_ERROR(conclude(prepared, step, yield, *state));
-    tools_.listener.on_step_finished(label, yield.launch.outcome, yield.launch.text);
+    ASSAY_ASSIGN_OR_RETURN(const auto request, launch_request_for(prepared, step.pass, *state));
+    ASSAY_ASSIGN_OR_RETURN(auto result, launcher_.run(request));
+    ASSAY_RETURN_IF_ERROR(attempts_.add_launch(*state, result.launch));
+    ASSAY_RETURN_IF_ERROR(conclude(prepared, step, result, *state));
+    tools_.listener.on_step_finished(label, result.launch.outcome, result.launch.text);
     tell_progress(steps, index + 1, step.pass);
     return {};
   }
 
   /// Decides the attempt when its last launch, or its first failing one, is in.
-  Status conclude(const PreparedCase& prepared, const Step& step, const LaunchYield& yield,
-                  AttemptState& state) {
-    const auto& launch = yield.launch;
+  Status conclude(const PreparedCase& prepared, const ScheduledLaunch& step,
+                  const LaunchResult& result, AttemptState& state) {
+    const auto& launch = result.launch;
     if (launch.outcome != Outcome::kCompleted) {
       return attempts_.finish(state, launch.outcome, launch.stage, launch.reason_code, launch.text);
     }
@@ -283,15 +286,15 @@ class Campaign {
     if (step.pass == Pass::kEvaluate) {
       if (gives_reference(step)) {
         ASSAY_ASSIGN_OR_RETURN(auto kept,
-                               keep_engine_reference(prepared, yield.outputs, tools_.cache));
+                               keep_engine_reference(prepared, result.outputs, tools_.cache));
         ASSAY_RETURN_IF_ERROR(tools_.store.add_reference(kept));
-        given_.put(step.cell, std::move(kept));
+        references_.put(step.cell, std::move(kept));
       }
       if (awaits_reference(step.cell)) {
-        postponed_.push_back({.cell = step.cell, .yield = yield, .state = &state});
+        deferred_.push_back({.cell = step.cell, .result = result, .state = &state});
         return {};
       }
-      return evaluate(step.cell, yield, state);
+      return evaluate(step.cell, result, state);
     }
     return attempts_.finish(state, Outcome::kCompleted, Stage::kDone);
   }
@@ -300,33 +303,34 @@ class Campaign {
   /// each other.
   bool awaits_reference(std::size_t cell) const {
     return std::ranges::any_of(request_.settings.against, [&](const std::string& kind) {
-      const auto giver = given_.giver_of(cell, kind);
-      if (!giver || *giver == cell || given_.find(cell, kind)) {
+      const auto provider = references_.find_provider(cell, kind);
+      if (!provider || *provider == cell || references_.find(cell, kind)) {
         return false;
       }
-      const auto* state = attempts_.find(prepared_[*giver], Pass::kEvaluate);
+      const auto* state = attempts_.find(prepared_[*provider], Pass::kEvaluate);
       return state == nullptr || !state->attempt.is_finished;
     });
   }
 
-  Status judge_postponed() {
-    for (const auto& [cell, yield, state] : std::exchange(postponed_, {})) {
-      ASSAY_RETURN_IF_ERROR(evaluate(cell, yield, *state));
+  Status evaluate_deferred() {
+    for (const auto& [cell, result, state] : std::exchange(deferred_, {})) {
+      ASSAY_RETURN_IF_ERROR(evaluate(cell, result, *state));
     }
     return {};
   }
 
   /// Judges an evaluation and ends its attempt.
-  Status evaluate(std::size_t cell, const LaunchYield& yield, AttemptState& state) {
+  Status evaluate(std::size_t cell, const LaunchResult& result, AttemptState& state) {
     ASSAY_ASSIGN_OR_RETURN(
         const auto failure,
-        evaluate_case({.settings = request_.settings,
-                       .tools = tools_,
-                       .prepared = prepared_,
-                       .given = given_,
-                       .launch = [this](const LaunchOrder& order) { return launcher_.run(order); },
-                       .text_of = [this](std::size_t giver) { return text_of(giver); }},
-                      cell, yield, state.attempt.id));
+        evaluate_case(
+            {.settings = request_.settings,
+             .tools = tools_,
+             .prepared = prepared_,
+             .references = references_,
+             .launch = [this](const LaunchRequest& request) { return launcher_.run(request); },
+             .text_of = [this](std::size_t provider) { return text_of(provider); }},
+            cell, result, state.attempt.id));
     return failure.empty() ? attempts_.finish(state, Outcome::kCompleted, Stage::kDone)
                            : attempts_.finish(state, Outcome::kHarnessError, Stage::kReference,
                                               "not_judged", failure);
@@ -337,28 +341,28 @@ class Campaign {
     return state == nullptr ? "it was not run" : state->attempt.text;
   }
 
-  Result<LaunchOrder> order_for(const PreparedCase& prepared, Pass pass,
-                                const AttemptState& state) const {
-    auto order = order_of_case(prepared, pass, request_.settings);
-    order.repeat = kRepeats;
-    order.iterations = observed_iterations(prepared);
+  Result<LaunchRequest> launch_request_for(const PreparedCase& prepared, Pass pass,
+                                           const AttemptState& state) const {
+    auto request = launch_request_from_case(prepared, pass, request_.settings);
+    request.repeat = kRepeats;
+    request.iterations = observed_iterations(prepared);
     if (pass == Pass::kProfile && request_.settings.profile_iterations > 0) {
-      order.iterations = request_.settings.profile_iterations;
-      order.time_budget_ns = request_.settings.plan.time_budget_ns;
+      request.iterations = request_.settings.profile_iterations;
+      request.time_budget_ns = request_.settings.plan.time_budget_ns;
     }
     if (pass == Pass::kMemory) {
-      order.leak_loads = request_.settings.leak_loads;
-      order.leak_inferences = request_.settings.leak_inferences;
-      order.time_budget_ns = request_.settings.plan.time_budget_ns;
+      request.leak_loads = request_.settings.leak_loads;
+      request.leak_inferences = request_.settings.leak_inferences;
+      request.time_budget_ns = request_.settings.plan.time_budget_ns;
     }
     if (pass == Pass::kTiming) {
       if (const auto found = state.pilot.iterations()) {
-        order.plan = with_iterations(order.plan, *found);
+        request.plan = with_iterations(request.plan, *found);
       }
       ASSAY_RETURN_IF_ERROR(apply_scenario(prepared.cell, state.launches, request_.environment.cpus,
-                                           request_.builds, jobs_.path(), order));
+                                           request_.builds, jobs_.path(), request));
     }
-    return order;
+    return request;
   }
 
   /// Iterations of a memory or profile pass: as many as fit its budget by the pace of the
@@ -377,8 +381,8 @@ class Campaign {
   CampaignRequest request_;                      ///< With extra cases behind its cases.
   std::size_t wanted_ = 0;                       ///< Cases without extra cases.
   std::map<std::size_t, std::string> refusals_;  ///< Of extra cases; empty: none.
-  EngineReferences given_;
-  std::vector<Postponed> postponed_;
+  EngineReferences references_;
+  std::vector<DeferredEvaluation> deferred_;
   const CampaignTools& tools_;
   std::vector<PreparedCase> prepared_;
   Attempts attempts_;

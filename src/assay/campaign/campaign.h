@@ -13,6 +13,7 @@
 #include "assay/artifact/toolchains.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
+#include "assay/campaign/launch_target.h"
 #include "assay/campaign/listener.h"
 #include "assay/campaign/stopping.h"
 #include "assay/record/axes.h"
@@ -22,7 +23,6 @@
 #include "assay/record/sandbox.h"
 #include "assay/record/subject.h"
 #include "assay/store/result_store.h"
-#include "assay/supervise/agent_client.h"
 
 namespace assay {
 
@@ -64,7 +64,7 @@ struct CampaignTools {
   ResultStore& store;
   const ArtifactCache& cache;
   ToolchainOf toolchain_of;                                    ///< Asked if a case needs one.
-  std::function<Result<AgentClient>()> connect_agent;          ///< Asked again when an agent died.
+  ConnectTarget connect_target;                                ///< Called again when one was lost.
   std::function<Result<std::shared_ptr<void>>()> lock_device;  ///< Exclusive while launches run.
   CampaignListener& listener;
   /// Fork servers that are kept for the campaigns to come; null: each has its own.

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "assay/base/uuid.h"
-#include "assay/campaign/launch_order.h"
-#include "assay/campaign/plan.h"
+#include "assay/campaign/launch.h"
+#include "assay/campaign/launch_schedule.h"
 #include "assay/wire/frame.h"
 #include "assay/wire/messages.h"
 
@@ -24,10 +24,10 @@ using wire::MessageType;
 // ---- plan --------------------------------------------------------------------------------------
 
 TEST(Plan, PutsTimingLastAndGoesRoundRobin) {
-  const auto steps = plan_steps(3, {Pass::kTiming, Pass::kEvaluate}, 2, 7);
+  const auto steps = schedule_launches(3, {Pass::kTiming, Pass::kEvaluate}, 2, 7);
   ASSERT_EQ(steps.size(), 3U + 6U);
   EXPECT_TRUE(std::all_of(steps.begin(), steps.begin() + 3,
-                          [](const Step& s) { return s.pass == Pass::kEvaluate; }));
+                          [](const ScheduledLaunch& s) { return s.pass == Pass::kEvaluate; }));
   for (int round = 0; round < 2; ++round) {
     std::vector<std::size_t> cells;
     for (int i = 0; i < 3; ++i) {
@@ -43,7 +43,7 @@ TEST(Plan, PutsTimingLastAndGoesRoundRobin) {
 TEST(Plan, IsReplayedByItsSeedAndChangedByAnother) {
   const auto cells = [](std::uint64_t seed) {
     std::vector<std::size_t> order;
-    for (const auto& step : plan_steps(20, {Pass::kTiming}, 1, seed)) {
+    for (const auto& step : schedule_launches(20, {Pass::kTiming}, 1, seed)) {
       order.push_back(step.cell);
     }
     return order;
@@ -54,7 +54,7 @@ TEST(Plan, IsReplayedByItsSeedAndChangedByAnother) {
 
 // ---- answers -----------------------------------------------------------------------------------
 
-LaunchOrder timing_order() {
+LaunchRequest timing_order() {
   return {.pass = Pass::kTiming, .plan = {.warmup_iterations = 1, .iterations = 1}};
 }
 
@@ -87,7 +87,7 @@ SpawnResult timing_answer(int frames = 5) {
 }
 
 TEST(Answer, BringsSamplesAndOverheadBack) {
-  const auto launch = yield_from_answer(timing_answer(), timing_order()).launch;
+  const auto launch = result_from_answer(timing_answer(), timing_order()).launch;
   EXPECT_EQ(launch.outcome, Outcome::kCompleted);
   ASSERT_TRUE(launch.measurement.has_value());
   EXPECT_EQ(launch.measurement->samples.execute_ns, (std::vector<std::int64_t>{20, 10}));
@@ -102,7 +102,7 @@ TEST(Answer, ThatBreaksOffIsACrashAtTheStageThatWasTold) {
   result.end.exit_code = -1;
   result.end.signal = 11;
   result.end.signal_name = "SIGSEGV";
-  const auto launch = yield_from_answer(result, timing_order()).launch;
+  const auto launch = result_from_answer(result, timing_order()).launch;
   EXPECT_EQ(launch.outcome, Outcome::kCrashed);
   EXPECT_EQ(launch.stage, Stage::kSteady);
   EXPECT_EQ(launch.reason_code, "SIGSEGV");
@@ -115,7 +115,7 @@ TEST(Answer, OfAnErrorIsItsOutcome) {
                      wire::error_frame(2, {.code = ErrorCode::kCorrupt, .message = "not a program"},
                                        Stage::kLoad));
   wire::append_frame(result.output, wire::frame_of(MessageType::kBye, 5, Json::object()));
-  const auto launch = yield_from_answer(result, timing_order()).launch;
+  const auto launch = result_from_answer(result, timing_order()).launch;
   EXPECT_EQ(launch.outcome, Outcome::kLoadError);
   EXPECT_EQ(launch.stage, Stage::kLoad);
   EXPECT_EQ(launch.text, "not a program");
@@ -135,7 +135,7 @@ SpawnResult answer_with(const Frame& changed) {
 TEST(Answer, WithMalformedSamplesIsTheRunnersFailure) {
   auto measure = wire::frame_of(MessageType::kMeasure, 3, Measurement{});
   measure.blob.resize(5);
-  const auto launch = yield_from_answer(answer_with(measure), timing_order()).launch;
+  const auto launch = result_from_answer(answer_with(measure), timing_order()).launch;
   EXPECT_EQ(launch.outcome, Outcome::kRunError);
   EXPECT_EQ(launch.stage, Stage::kFetch);
   EXPECT_EQ(launch.reason_code, "malformed_answer");
@@ -145,7 +145,7 @@ TEST(Answer, WithMalformedSamplesIsTheRunnersFailure) {
 
 TEST(Answer, ThatLoadedWithOptionsThatAreNoneLeavesNothingBehind) {
   const auto load = wire::frame_of(MessageType::kLoad, 2, Json{{"effective_options", {1, 2}}});
-  const auto launch = yield_from_answer(answer_with(load), timing_order()).launch;
+  const auto launch = result_from_answer(answer_with(load), timing_order()).launch;
   EXPECT_EQ(launch.outcome, Outcome::kLoadError);
   EXPECT_EQ(launch.stage, Stage::kLoad);
   EXPECT_EQ(launch.reason_code, "malformed_answer");
@@ -158,20 +158,20 @@ TEST(Answer, ThatComesTwiceIsTheRunnersFailure) {
   auto result = timing_answer(4);
   wire::append_frame(result.output, wire::frame_of(MessageType::kUnload, 4, Json::object()));
   wire::append_frame(result.output, wire::frame_of(MessageType::kBye, 5, Json::object()));
-  const auto launch = yield_from_answer(result, timing_order()).launch;
+  const auto launch = result_from_answer(result, timing_order()).launch;
   EXPECT_EQ(launch.reason_code, "malformed_answer");
   EXPECT_THAT(launch.text, HasSubstr("unload was answered twice"));
 }
 
 TEST(Answer, OfAnErrorThatIsNoneIsMalformed) {
   const auto error = wire::frame_of(MessageType::kError, 3, Json{{"code", 17}});
-  const auto launch = yield_from_answer(answer_with(error), timing_order()).launch;
+  const auto launch = result_from_answer(answer_with(error), timing_order()).launch;
   EXPECT_EQ(launch.outcome, Outcome::kRunError);
   EXPECT_EQ(launch.reason_code, "malformed_answer");
 }
 
 TEST(Job, AsksForOneProgramAndOnePassInOneGo) {
-  LaunchOrder order;
+  LaunchRequest order;
   order.artifact = {.folder = "/a",
                     .entry = "p.pte",
                     .files = {{"p.pte", "program", 1, ""}, {"w.ptd", "data", 1, ""}}};

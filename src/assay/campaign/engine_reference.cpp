@@ -125,19 +125,19 @@ EngineReferences::EngineReferences(std::span<const PreparedCase> prepared,
       if (!engine) {
         continue;
       }
-      const auto giver = case_id_from(reference_case_of(prepared[i].cell, *engine, builds));
-      if (const auto found = places.find(giver); found != places.end()) {
-        givers_of_[i][kind] = found->second;
-        givers_.insert(found->second);
+      const auto provider = case_id_from(reference_case_of(prepared[i].cell, *engine, builds));
+      if (const auto found = places.find(provider); found != places.end()) {
+        providers_by_case_[i][kind] = found->second;
+        providers_.insert(found->second);
       }
     }
   }
 }
 
-std::optional<std::size_t> EngineReferences::giver_of(std::size_t cell,
-                                                      const std::string& kind) const {
-  const auto kinds = givers_of_.find(cell);
-  if (kinds == givers_of_.end()) {
+std::optional<std::size_t> EngineReferences::find_provider(std::size_t cell,
+                                                           const std::string& kind) const {
+  const auto kinds = providers_by_case_.find(cell);
+  if (kinds == providers_by_case_.end()) {
     return std::nullopt;
   }
   const auto found = kinds->second.find(kind);
@@ -145,9 +145,9 @@ std::optional<std::size_t> EngineReferences::giver_of(std::size_t cell,
 }
 
 std::optional<Reference> EngineReferences::find(std::size_t cell, const std::string& kind) const {
-  const auto giver = giver_of(cell, kind);
-  const auto found = giver ? given_.find(*giver) : given_.end();
-  if (found == given_.end()) {
+  const auto provider = find_provider(cell, kind);
+  const auto found = provider ? references_.find(*provider) : references_.end();
+  if (found == references_.end()) {
     return std::nullopt;
   }
   auto reference = found->second;

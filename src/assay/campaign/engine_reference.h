@@ -39,21 +39,24 @@ class EngineReferences {
                    const std::vector<EngineBuild>& builds);
 
   /// The cases that give a reference to some case, be it themselves.
-  [[nodiscard]] const std::set<std::size_t>& givers() const { return givers_; }
+  [[nodiscard]] const std::set<std::size_t>& providers() const { return providers_; }
 
   /// The case whose outputs `kind` means for this one; nothing for a kind that no engine gives.
-  [[nodiscard]] std::optional<std::size_t> giver_of(std::size_t cell,
-                                                    const std::string& kind) const;
+  [[nodiscard]] std::optional<std::size_t> find_provider(std::size_t cell,
+                                                         const std::string& kind) const;
 
-  void put(std::size_t giver, Reference reference) { given_[giver] = std::move(reference); }
+  void put(std::size_t provider, Reference reference) {
+    references_[provider] = std::move(reference);
+  }
 
-  /// What the giver gave, under the name of `kind`; nothing where it gave nothing.
+  /// What the provider gave, under the name of `kind`; nothing where it gave nothing.
   [[nodiscard]] std::optional<Reference> find(std::size_t cell, const std::string& kind) const;
 
  private:
-  std::map<std::size_t, std::map<std::string, std::size_t>> givers_of_;  ///< By case and kind.
-  std::set<std::size_t> givers_;
-  std::map<std::size_t, Reference> given_;
+  std::map<std::size_t, std::map<std::string, std::size_t>>
+      providers_by_case_;  ///< By case and kind.
+  std::set<std::size_t> providers_;
+  std::map<std::size_t, Reference> references_;
 };
 
 }  // namespace assay

@@ -15,9 +15,9 @@
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
-#include "assay/campaign/case_order.h"
-#include "assay/campaign/judge.h"
-#include "assay/campaign/launch_order.h"
+#include "assay/campaign/case_launch.h"
+#include "assay/campaign/launch.h"
+#include "assay/campaign/output_evaluation.h"
 #include "assay/campaign/preparation.h"
 #include "assay/evaluate/attribution.h"
 #include "assay/evaluate/output_values.h"
@@ -41,7 +41,7 @@ Json manifest_of(const PreparedCase& prepared) {
 /// One evaluation launch of one case under judgement.
 class CaseEvaluation {
  public:
-  CaseEvaluation(const EvaluationScene& scene, std::size_t cell, const LaunchYield& yield,
+  CaseEvaluation(const EvaluationScene& scene, std::size_t cell, const LaunchResult& result,
                  const std::string& attempt)
       : scene_(scene),
         cell_(cell),
@@ -51,9 +51,9 @@ class CaseEvaluation {
         layers_(layers_of(manifest_).size()),
         parts_(parts_of(manifest_)),
         brought_(
-            {.outputs = yield.outputs,
-             .specs = yield.launch.load ? yield.launch.load->outputs : std::vector<TensorSpec>{},
-             .differing_elements = yield.differing_elements}) {}
+            {.outputs = result.outputs,
+             .specs = result.launch.load ? result.launch.load->outputs : std::vector<TensorSpec>{},
+             .differing_elements = result.differing_elements}) {}
 
   Result<std::string> run() {
     if (layers_ > 0) {
@@ -74,9 +74,9 @@ class CaseEvaluation {
   }
 
   Status judge_against(const std::string& kind) {
-    if (scene_.given.giver_of(cell_, kind) == cell_) {
+    if (scene_.references.find_provider(cell_, kind) == cell_) {
       is_answered_ = true;
-      ASSAY_RETURN_IF_ERROR(attach("note", note_of_giver(kind)));
+      ASSAY_RETURN_IF_ERROR(attach("note", note_on_provider(kind)));
       return attach("gives_reference", kind);
     }
     const auto reference = find_reference(kind);
@@ -86,10 +86,10 @@ class CaseEvaluation {
     is_answered_ = true;
     const auto& tolerance = scene_.settings.tolerance;
     if (!parts_.empty()) {
-      const auto tables = judge_parts(prepared_.cell, brought_, *reference, tolerance, parts_);
+      const auto tables = evaluate_parts(prepared_.cell, brought_, *reference, tolerance, parts_);
       return tables ? attach("part_tables", Json(*tables).dump()) : keep_failure(tables.error());
     }
-    const auto table = judge_outputs(prepared_.cell, brought_, *reference, tolerance, layers_);
+    const auto table = evaluate_outputs(prepared_.cell, brought_, *reference, tolerance, layers_);
     if (!table) {
       return keep_failure(table.error());
     }
@@ -111,13 +111,13 @@ class CaseEvaluation {
 
   std::optional<Reference> find_reference(const std::string& kind) const {
     if (engine_of_kind(kind)) {
-      return scene_.given.find(cell_, kind);
+      return scene_.references.find(cell_, kind);
     }
     const auto found = prepared_.references.find(kind);
     return found == prepared_.references.end() ? std::nullopt : std::optional(found->second);
   }
 
-  std::string note_of_giver(const std::string& kind) const {
+  std::string note_on_provider(const std::string& kind) const {
     std::string note =
         fmt::format("provides the reference {}, so it is not compared with itself", kind);
     return brought_.differing_elements == 0
@@ -130,8 +130,8 @@ class CaseEvaluation {
 
   /// Nothing for a kind that nobody was to make.
   std::optional<std::string> why_missing(const std::string& kind) const {
-    if (const auto giver = scene_.given.giver_of(cell_, kind)) {
-      return scene_.text_of(*giver);
+    if (const auto provider = scene_.references.find_provider(cell_, kind)) {
+      return scene_.text_of(*provider);
     }
     const auto missing = prepared_.missing_references.find(kind);
     return missing == prepared_.missing_references.end() ? std::nullopt
@@ -185,7 +185,7 @@ class CaseEvaluation {
   // ---- layers
 
   Status attribute() {
-    auto judged = judge_layers(manifest_, brought_, prepared_.references);
+    auto judged = evaluate_layers(manifest_, brought_, prepared_.references);
     if (!judged) {
       failure_ = judged.error().message;
       return {};
@@ -220,14 +220,14 @@ class CaseEvaluation {
     if (const auto reason = why_not_ready(pieces)) {
       return *reason;
     }
-    auto order = order_of_case(pieces, Pass::kEvaluate, scene_.settings);
-    order.repeat = 1;
-    ASSAY_ASSIGN_OR_RETURN(const auto yield, scene_.launch(order));
-    if (yield.launch.outcome != Outcome::kCompleted) {
-      return fmt::format("{}: {}", name_of(yield.launch.outcome), yield.launch.text);
+    auto request = launch_request_from_case(pieces, Pass::kEvaluate, scene_.settings);
+    request.repeat = 1;
+    ASSAY_ASSIGN_OR_RETURN(const auto result, scene_.launch(request));
+    if (result.launch.outcome != Outcome::kCompleted) {
+      return fmt::format("{}: {}", name_of(result.launch.outcome), result.launch.text);
     }
     const auto judged =
-        judge_pieces(manifest_of(pieces), {.outputs = yield.outputs}, pieces.references, found);
+        evaluate_pieces(manifest_of(pieces), {.outputs = result.outputs}, pieces.references, found);
     return judged ? std::string() : judged.error().message;
   }
 
@@ -248,7 +248,7 @@ class CaseEvaluation {
   Json manifest_;
   std::size_t layers_;
   std::vector<OutputRange> parts_;
-  EvaluationYield brought_;
+  LaunchOutputs brought_;
   std::string failure_;       ///< Why something could not be judged; empty: all was.
   bool is_answered_ = false;  ///< A table, or a note of its own, says what came of it.
 };
@@ -256,8 +256,8 @@ class CaseEvaluation {
 }  // namespace
 
 Result<std::string> evaluate_case(const EvaluationScene& scene, std::size_t cell,
-                                  const LaunchYield& yield, const std::string& attempt) {
-  return CaseEvaluation(scene, cell, yield, attempt).run();
+                                  const LaunchResult& result, const std::string& attempt) {
+  return CaseEvaluation(scene, cell, result, attempt).run();
 }
 
 }  // namespace assay

@@ -8,7 +8,7 @@
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/engine_reference.h"
-#include "assay/campaign/launch_order.h"
+#include "assay/campaign/launch.h"
 #include "assay/campaign/preparation.h"
 
 namespace assay {
@@ -18,9 +18,9 @@ struct EvaluationScene {
   const CampaignSettings& settings;
   const CampaignTools& tools;
   const std::vector<PreparedCase>& prepared;
-  const EngineReferences& given;
+  const EngineReferences& references;
   /// For the program of a case's pieces, which is launched beside its own.
-  std::function<Result<LaunchYield>(const LaunchOrder&)> launch;
+  std::function<Result<LaunchResult>(const LaunchRequest&)> launch;
   /// What the evaluation of a case (by index) that should have given a reference said.
   std::function<std::string(std::size_t)> text_of;
 };
@@ -31,6 +31,6 @@ struct EvaluationScene {
 /// Returns why something could not be judged, as a damaged file; empty: all was. Errors: those of
 /// the store, kInvalidArgument (tolerance).
 Result<std::string> evaluate_case(const EvaluationScene& scene, std::size_t cell,
-                                  const LaunchYield& yield, const std::string& attempt);
+                                  const LaunchResult& result, const std::string& attempt);
 
 }  // namespace assay

@@ -90,9 +90,9 @@ TEST(EngineReferences, KnowWhoGivesToWhom) {
     prepared.push_back({.cell = cell});
   }
   EngineReferences given(prepared, request.settings.against, request.builds);
-  EXPECT_EQ(given.giver_of(0, "engine:onnxruntime"), 1U);
-  EXPECT_EQ(given.giver_of(1, "engine:onnxruntime"), 1U);
-  EXPECT_FALSE(given.giver_of(0, "qdq"));
+  EXPECT_EQ(given.find_provider(0, "engine:onnxruntime"), 1U);
+  EXPECT_EQ(given.find_provider(1, "engine:onnxruntime"), 1U);
+  EXPECT_FALSE(given.find_provider(0, "qdq"));
   EXPECT_FALSE(given.find(0, "engine:onnxruntime"));
   given.put(1, Reference{.key = "k", .kind = "engine:onnxruntime@1"});
   EXPECT_EQ(given.find(0, "engine:onnxruntime")->kind, "engine:onnxruntime");

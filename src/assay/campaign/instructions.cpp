@@ -21,8 +21,9 @@
 #include "assay/base/result.h"
 #include "assay/campaign/callgrind_file.h"
 #include "assay/campaign/campaign.h"
-#include "assay/campaign/case_order.h"
-#include "assay/campaign/launch_order.h"
+#include "assay/campaign/case_launch.h"
+#include "assay/campaign/launch.h"
+#include "assay/campaign/launch_target.h"
 #include "assay/campaign/listener.h"
 #include "assay/campaign/preparation.h"
 #include "assay/record/axes.h"
@@ -31,7 +32,6 @@
 #include "assay/record/profile.h"
 #include "assay/record/run.h"
 #include "assay/store/result_store.h"
-#include "assay/supervise/agent_client.h"
 
 namespace assay {
 namespace {
@@ -50,17 +50,18 @@ struct CountedLaunch {
 };
 
 /// One launch of so many inferences under callgrind, and what its file says.
-Result<CountedLaunch> count_launch(AgentClient& agent, LaunchOrder order, const std::string& tool,
-                                   int inferences, const stdfs::path& file) {
-  order.plan = {.warmup_iterations = 0,
-                .iterations = inferences - 1,
-                .min_iterations = inferences - 1,
-                .time_budget_ns = kLaunchLimitNs};
-  order.limits.wall_ns = kLaunchLimitNs;
-  order.prefix = {tool, "--tool=callgrind", "--callgrind-out-file=" + file.string(), "-q"};
-  order.writable = {file.parent_path().string()};
-  ASSAY_ASSIGN_OR_RETURN(const auto yield, run_launch(agent, order));
-  const auto& launch = yield.launch;
+Result<CountedLaunch> count_launch(LaunchTarget& target, LaunchRequest request,
+                                   const std::string& tool, int inferences,
+                                   const stdfs::path& file) {
+  request.plan = {.warmup_iterations = 0,
+                  .iterations = inferences - 1,
+                  .min_iterations = inferences - 1,
+                  .time_budget_ns = kLaunchLimitNs};
+  request.limits.wall_ns = kLaunchLimitNs;
+  request.prefix = {tool, "--tool=callgrind", "--callgrind-out-file=" + file.string(), "-q"};
+  request.writable = {file.parent_path().string()};
+  ASSAY_ASSIGN_OR_RETURN(const auto result, target.run(request));
+  const auto& launch = result.launch;
   if (launch.outcome != Outcome::kCompleted || !launch.measurement || !launch.load) {
     return fail(ErrorCode::kUnavailable,
                 fmt::format("the program did not end well under callgrind: {} {}", launch.text,
@@ -106,13 +107,13 @@ void note_processor(const std::vector<std::string>& cpu_flags, InstructionReport
   }
 }
 
-Result<InstructionReport> count_case(AgentClient& agent, const LaunchOrder& order,
+Result<InstructionReport> count_case(LaunchTarget& target, const LaunchRequest& request,
                                      const InstructionPlan& plan, const std::string& valgrind) {
   ASSAY_ASSIGN_OR_RETURN(const auto folder, TemporaryFolder::make("assay-callgrind"));
-  ASSAY_ASSIGN_OR_RETURN(const auto few,
-                         count_launch(agent, order, valgrind, plan.few, folder.path() / "few.out"));
   ASSAY_ASSIGN_OR_RETURN(
-      const auto many, count_launch(agent, order, valgrind, plan.many, folder.path() / "many.out"));
+      const auto few, count_launch(target, request, valgrind, plan.few, folder.path() / "few.out"));
+  ASSAY_ASSIGN_OR_RETURN(const auto many, count_launch(target, request, valgrind, plan.many,
+                                                       folder.path() / "many.out"));
   const int more = plan.many - plan.few;
   InstructionReport report{
       .unavailable = {},
@@ -180,7 +181,7 @@ Status count_instructions(const CampaignRequest& request, const CampaignTools& t
   ASSAY_ASSIGN_OR_RETURN(const auto attempts, profile_attempts(request, tools));
   ASSAY_ASSIGN_OR_RETURN(const auto prepared, prepare_cases(request, tools));
   ASSAY_ASSIGN_OR_RETURN(const auto lock, tools.lock_device());
-  std::optional<AgentClient> agent;
+  std::unique_ptr<LaunchTarget> target;
   PhaseProgress progress{.total = static_cast<int>(prepared.size())};
   tools.listener.on_phase("instructions", "case", progress);
   for (const auto& one : prepared) {
@@ -194,9 +195,11 @@ Status count_instructions(const CampaignRequest& request, const CampaignTools& t
     tools.listener.on_step_started(label, "");
     InstructionReport report{.unavailable = kNoValgrind};
     if (plan.valgrind) {
-      ASSAY_ASSIGN_OR_RETURN(agent, tools.connect_agent());  // A fresh one: the last may have died.
-      auto counted = count_case(*agent, order_of_case(one, Pass::kTiming, request.settings), plan,
-                                *plan.valgrind);
+      ASSAY_ASSIGN_OR_RETURN(target,
+                             tools.connect_target());  // A fresh one: the last may have died.
+      auto counted =
+          count_case(*target, launch_request_from_case(one, Pass::kTiming, request.settings), plan,
+                     *plan.valgrind);
       report =
           counted ? *std::move(counted) : InstructionReport{.unavailable = counted.error().message};
       if (report.unavailable.empty()) {

@@ -7,9 +7,8 @@
 #include "assay/base/enum_names.h"
 #include "assay/base/error_code_names.h"  // IWYU pragma: keep
 #include "assay/base/result.h"
-#include "assay/campaign/launch_order.h"
+#include "assay/campaign/launch.h"
 #include "assay/record/axes.h"
-#include "assay/supervise/agent_client.h"
 
 namespace assay {
 namespace {
@@ -17,55 +16,55 @@ namespace {
 constexpr int kTries = 2;
 constexpr int kMostLosses = 3;
 
-/// The agent lives and says why it did not run this.
-LaunchYield refused_launch(const Error& error) {
+/// The target is alive and says why it did not run this.
+LaunchResult refused_launch(const Error& error) {
   return failed_launch(outcome_from_error(error.code, Stage::kStart), Stage::kStart,
                        std::string(name_of(error.code)), error.message);
 }
 
-void mark_changed(std::string change, LaunchYield& yield) {
-  yield.launch.outcome = Outcome::kHarnessError;
-  yield.launch.stage = Stage::kLoad;
-  yield.launch.reason_code = "program_changed";
-  yield.launch.text = std::move(change);
+void mark_changed(std::string change, LaunchResult& result) {
+  result.launch.outcome = Outcome::kHarnessError;
+  result.launch.stage = Stage::kLoad;
+  result.launch.reason_code = "program_changed";
+  result.launch.text = std::move(change);
 }
 
 }  // namespace
 
-Result<LaunchYield> Launcher::run(const LaunchOrder& order) {
-  if (auto change = watch_.find_change(order.artifact); !change.empty()) {
+Result<LaunchResult> Launcher::run(const LaunchRequest& request) {
+  if (auto change = watch_.find_change(request.artifact); !change.empty()) {
     return failed_launch(Outcome::kHarnessError, Stage::kLoad, "program_changed", change);
   }
-  ASSAY_ASSIGN_OR_RETURN(auto yield, run_with_agent(order));
-  if (auto change = watch_.find_change(order.artifact); !change.empty()) {
-    mark_changed(std::move(change), yield);
+  ASSAY_ASSIGN_OR_RETURN(auto result, run_on_target(request));
+  if (auto change = watch_.find_change(request.artifact); !change.empty()) {
+    mark_changed(std::move(change), result);
   }
-  return yield;
+  return result;
 }
 
-Result<LaunchYield> Launcher::run_with_agent(const LaunchOrder& order) {
+Result<LaunchResult> Launcher::run_on_target(const LaunchRequest& request) {
   ASSAY_RETURN_IF_ERROR(check_losses());
   Error loss;
   for (int i = 0; i < kTries; ++i) {
-    if (!agent_) {
-      ASSAY_ASSIGN_OR_RETURN(agent_, tools_->connect_agent());
+    if (!target_) {
+      ASSAY_ASSIGN_OR_RETURN(target_, tools_->connect_target());
     }
-    auto yield = run_launch(*agent_, order);
-    if (yield) {
+    auto result = target_->run(request);
+    if (result) {
       losses_ = 0;
-      return yield;
+      return result;
     }
-    if (agent_->conditions()) {  // It still answers.
-      return refused_launch(yield.error());
+    if (target_->is_alive()) {
+      return refused_launch(result.error());
     }
-    agent_.reset();
-    loss = std::move(yield).error();
+    target_.reset();
+    loss = std::move(result).error();
     if (tools_->listener.should_stop()) {
       return fail(ErrorCode::kTimeout, "stopped; " + loss.message);
     }
   }
   ++losses_;
-  last_loss_ = fmt::format("'{}' with '{}': {}", order.build.reference(), order.artifact.entry,
+  last_loss_ = fmt::format("'{}' with '{}': {}", request.build.reference(), request.artifact.entry,
                            loss.message);
   return failed_launch(
       Outcome::kCrashed, Stage::kStart, "agent_lost",

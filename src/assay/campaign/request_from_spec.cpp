@@ -15,7 +15,7 @@
 #include "assay/base/suggest.h"
 #include "assay/base/uuid.h"
 #include "assay/campaign/campaign.h"
-#include "assay/campaign/case_order.h"
+#include "assay/campaign/case_launch.h"
 #include "assay/engine/installed_builds.h"
 #include "assay/record/run.h"
 #include "assay/record/subject.h"

@@ -20,7 +20,9 @@
 #include "assay/base/log.h"
 #include "assay/base/result.h"
 #include "assay/base/units.h"
+#include "assay/campaign/agent_target.h"
 #include "assay/campaign/campaign.h"
+#include "assay/campaign/launch_target.h"
 #include "assay/campaign/listener.h"
 #include "assay/campaign/request_from_spec.h"
 #include "assay/cli/common_flags.h"
@@ -33,7 +35,6 @@
 #include "assay/record/sandbox.h"
 #include "assay/spec/spec.h"
 #include "assay/store/result_store.h"
-#include "assay/supervise/agent_client.h"
 
 namespace assay::cli {
 namespace {
@@ -103,9 +104,9 @@ Result<std::shared_ptr<void>> lock_local_device() {
   return std::make_shared<DeviceLock>(std::move(lock));
 }
 
-Result<AgentClient> connect_local_agent() {
+Result<std::unique_ptr<LaunchTarget>> connect_local_target() {
   LocalTransport transport;
-  return AgentClient::connect(transport);
+  return connect_agent_target(transport);
 }
 
 }  // namespace
@@ -129,7 +130,7 @@ CampaignTools local_tools(ResultStore& store, const ArtifactCache& cache,
   return {.store = store,
           .cache = cache,
           .toolchain_of = toolchains_of(default_python(flags.python)),
-          .connect_agent = connect_local_agent,
+          .connect_target = connect_local_target,
           .lock_device = lock_local_device,
           .listener = listener};
 }

@@ -9,7 +9,7 @@
 
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
-#include "assay/campaign/surroundings.h"
+#include "assay/campaign/launch_conditions.h"
 #include "assay/compare/pair_order.h"
 #include "assay/compare/side_runner.h"
 #include "assay/record/axes.h"

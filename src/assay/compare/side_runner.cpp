@@ -17,11 +17,11 @@
 #include "assay/base/result.h"
 #include "assay/base/uuid.h"
 #include "assay/campaign/campaign.h"
-#include "assay/campaign/case_order.h"
+#include "assay/campaign/case_launch.h"
 #include "assay/campaign/iterations.h"
-#include "assay/campaign/launch_order.h"
+#include "assay/campaign/launch.h"
+#include "assay/campaign/launch_conditions.h"
 #include "assay/campaign/preparation.h"
-#include "assay/campaign/surroundings.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/comparison.h"
@@ -79,18 +79,18 @@ Result<SideRunner> SideRunner::prepare(const CampaignRequest& request, const Cam
 Status SideRunner::add_side(Side side, const PreparedCase& prepared) {
   ASSAY_RETURN_IF_ERROR(check_has_program(prepared));
   ASSAY_ASSIGN_OR_RETURN(auto attempt, attempt_of(prepared));
-  auto order = order_of_case(prepared, Pass::kTiming, request_.settings);
+  auto request = launch_request_from_case(prepared, Pass::kTiming, request_.settings);
   ASSAY_RETURN_IF_ERROR(apply_scenario(prepared.cell, 0, request_.environment.cpus, request_.builds,
-                                       files_.path(), order));
-  places_[side] = {.order = std::move(order), .attempt = attempt.id};
+                                       files_.path(), request));
+  places_[side] = {.request = std::move(request), .attempt = attempt.id};
   attempts_[attempt.id] = std::move(attempt);
   return {};
 }
 
 Status SideRunner::add_canary() {
   auto place = places_.at(Side::kA);
-  const stdfs::path from(place.order.artifact.folder);
-  for (const auto& file : place.order.artifact.files) {
+  const stdfs::path from(place.request.artifact.folder);
+  for (const auto& file : place.request.artifact.files) {
     const auto copy = files_.path() / file.name;
     std::error_code error;
     stdfs::create_directories(copy.parent_path(), error);
@@ -101,8 +101,8 @@ Status SideRunner::add_canary() {
                               (from / file.name).string(), error.message()));
     }
   }
-  place.order.artifact.folder = files_.path().string();
-  for (auto& file : place.order.surroundings.files) {
+  place.request.artifact.folder = files_.path().string();
+  for (auto& file : place.request.surroundings.files) {
     file = (files_.path() / stdfs::path(file).lexically_relative(from)).string();
   }
   places_[Side::kCanary] = std::move(place);
@@ -141,17 +141,17 @@ Result<Attempt> SideRunner::attempt_of(const PreparedCase& prepared) {
 
 void SideRunner::set_iterations(int iterations) {
   for (auto& [side, place] : places_) {
-    place.order.plan = with_iterations(place.order.plan, iterations);
+    place.request.plan = with_iterations(place.request.plan, iterations);
   }
 }
 
-LaunchOrder SideRunner::order_at(const PairPlace& place) {
-  auto order = places_.at(place.side).order;
+LaunchRequest SideRunner::request_at(const PairPlace& place) {
+  auto request = places_.at(place.side).request;
   if (!place.cpus.empty()) {
-    order.cpus = place.cpus;
+    request.cpus = place.cpus;
   }
-  order.env = {{"ASSAY_PADDING", random_padding(request_.run.seed, launched_++)}};
-  return order;
+  request.env = {{"ASSAY_PADDING", random_padding(request_.run.seed, launched_++)}};
+  return request;
 }
 
 Result<Launch> SideRunner::keep(const PairPlace& place, Launch launch) {
@@ -170,16 +170,16 @@ Result<Launch> SideRunner::keep(const PairPlace& place, Launch launch) {
 
 Result<Launch> SideRunner::launch(const PairPlace& place) {
   const int turn = launched_;
-  ASSAY_ASSIGN_OR_RETURN(auto yield, launchers_[0].run(order_at(place)));
-  yield.launch.order = turn;
-  return keep(place, std::move(yield.launch));
+  ASSAY_ASSIGN_OR_RETURN(auto result, launchers_[0].run(request_at(place)));
+  result.launch.order = turn;
+  return keep(place, std::move(result.launch));
 }
 
 Result<std::array<Launch, 2>> SideRunner::launch_together(const std::array<PairPlace, 2>& places) {
   const int turn = launched_;
-  const std::array orders = {order_at(places[0]), order_at(places[1])};
-  auto beside = std::async(std::launch::async, [&] { return launchers_[1].run(orders[1]); });
-  auto first = launchers_[0].run(orders[0]);
+  const std::array requests = {request_at(places[0]), request_at(places[1])};
+  auto beside = std::async(std::launch::async, [&] { return launchers_[1].run(requests[1]); });
+  auto first = launchers_[0].run(requests[0]);
   auto second = beside.get();
   if (!first || !second) {
     return std::unexpected((first ? second : first).error());

@@ -12,7 +12,7 @@
 #include "assay/base/fs.h"
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
-#include "assay/campaign/launch_order.h"
+#include "assay/campaign/launch.h"
 #include "assay/campaign/launcher.h"
 #include "assay/campaign/preparation.h"
 #include "assay/record/comparison.h"
@@ -56,12 +56,12 @@ class SideRunner {
   Status add_canary();
   /// The attempt of a side: the run's own if it is resumed.
   Result<Attempt> attempt_of(const PreparedCase& prepared);
-  LaunchOrder order_at(const PairPlace& place);
+  LaunchRequest request_at(const PairPlace& place);
   Result<Launch> keep(const PairPlace& place, Launch launch);
 
   /// A side's launches; the canary's belong to A's attempt.
   struct Place {
-    LaunchOrder order;
+    LaunchRequest request;
     std::string attempt;
   };
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "assay/base/result.h"
-#include "assay/campaign/launch_order.h"
+#include "assay/campaign/launch.h"
 #include "assay/record/case.h"
 #include "assay/record/spawn.h"
 #include "assay/record/subject.h"
@@ -19,12 +19,12 @@ std::vector<int> own_cores(int turn, int threads, int cores);
 /// "threads" of the case's options; 0 where they are not asked for.
 int threads_of(const Case& cell);
 
-/// Puts the case's scenario (record/scenario.h) into the order of a timed launch.
+/// Puts the case's scenario (record/scenario.h) into the request of a timed launch.
 ///
 /// `turn`: which launch of the case this is. `cores`: of the device. `builds`: installed engines,
 /// for a program that runs beside; its job is written into `folder`.
 /// Errors: kUnavailable (no engine for that program, the folder).
 Status apply_scenario(const Case& cell, int turn, int cores, const std::vector<EngineBuild>& builds,
-                      const std::filesystem::path& folder, LaunchOrder& order);
+                      const std::filesystem::path& folder, LaunchRequest& request);
 
 }  // namespace assay

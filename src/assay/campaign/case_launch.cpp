@@ -1,4 +1,4 @@
-#include "assay/campaign/case_order.h"
+#include "assay/campaign/case_launch.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 #include "assay/base/json.h"
 #include "assay/campaign/campaign.h"
-#include "assay/campaign/launch_order.h"
+#include "assay/campaign/launch.h"
 #include "assay/campaign/preparation.h"
 #include "assay/record/axes.h"
 #include "assay/record/run.h"
@@ -40,18 +40,18 @@ int count_samples_in(const std::string& file) {
   return tensors ? std::max(1, count_samples(*tensors)) : 1;
 }
 
-wire::InputSource inputs_for(const PreparedCase& prepared, const Reference* given, Pass pass) {
+wire::InputSource inputs_for(const PreparedCase& prepared, const Reference* reference, Pass pass) {
   const auto& inputs = prepared.cell.inputs;
   const bool is_all = pass == Pass::kEvaluate;
-  if (given == nullptr && inputs.generator == "file") {
+  if (reference == nullptr && inputs.generator == "file") {
     return {.file = inputs.file, .samples = is_all ? count_samples_in(inputs.file) : 1};
   }
-  if (given == nullptr) {
+  if (reference == nullptr) {
     return {.is_generated = true, .seed = inputs.seed, .samples = is_all ? inputs.count : 1};
   }
   // How many a file or a callable holds is known when it was read.
-  const int samples = is_all ? given->document.value("samples", inputs.count) : 1;
-  const auto path = std::filesystem::path(given->folder) / "inputs.safetensors";
+  const int samples = is_all ? reference->document.value("samples", inputs.count) : 1;
+  const auto path = std::filesystem::path(reference->folder) / "inputs.safetensors";
   // The model's own inputs, for a program that may have been cast.
   const bool converts = !prepared.cell.recipe.quantization.is_null();
   return {.file = path.string(), .samples = samples, .converts_floating = converts};
@@ -65,11 +65,11 @@ bool has_option(const EngineBuild& build, std::string_view name) {
 }
 
 /// Tells an engine that can be told the sizes that the program leaves open and its inputs bind.
-void bind_sizes(const Reference& given, LaunchOrder& order) {
+void bind_sizes(const Reference& reference, LaunchRequest& request) {
   constexpr const char* kOption = "input_shapes";
-  const auto binds = given.document.value("binds", "");
-  if (!binds.empty() && !order.options.contains(kOption) && has_option(order.build, kOption)) {
-    order.options[kOption] = binds;
+  const auto binds = reference.document.value("binds", "");
+  if (!binds.empty() && !request.options.contains(kOption) && has_option(request.build, kOption)) {
+    request.options[kOption] = binds;
   }
 }
 
@@ -98,33 +98,33 @@ std::vector<std::string> libraries_of_engine(const std::vector<std::string>& lib
 namespace {
 
 /// Machine code that no engine's maker wrote: a command, or delegates and kernels by path.
-bool brings_native_code(const LaunchOrder& order) {
-  return order.build.name == "command" || !order.libraries.empty();
+bool brings_native_code(const LaunchRequest& request) {
+  return request.build.name == "command" || !request.libraries.empty();
 }
 
 }  // namespace
 
-LaunchOrder order_of_case(const PreparedCase& prepared, Pass pass,
-                          const CampaignSettings& settings) {
-  const auto* given = find_inputs(prepared);
-  LaunchOrder order{.build = prepared.build,
-                    .artifact = prepared.artifact.value_or(Artifact{}),
-                    .method = prepared.cell.method,
-                    .options = prepared.cell.options,
-                    .libraries = libraries_of_engine(settings.libraries, prepared.cell.engine),
-                    .pass = pass,
-                    .inputs = inputs_for(prepared, given, pass),
-                    .plan = settings.plan};
-  if (given != nullptr) {
-    bind_sizes(*given, order);
+LaunchRequest launch_request_from_case(const PreparedCase& prepared, Pass pass,
+                                       const CampaignSettings& settings) {
+  const auto* reference = find_inputs(prepared);
+  LaunchRequest request{.build = prepared.build,
+                        .artifact = prepared.artifact.value_or(Artifact{}),
+                        .method = prepared.cell.method,
+                        .options = prepared.cell.options,
+                        .libraries = libraries_of_engine(settings.libraries, prepared.cell.engine),
+                        .pass = pass,
+                        .inputs = inputs_for(prepared, reference, pass),
+                        .plan = settings.plan};
+  if (reference != nullptr) {
+    bind_sizes(*reference, request);
   }
-  order.sandbox =
-      settings.sandbox.value_or(brings_native_code(order) ? SandboxMode::kOn : SandboxMode::kOff);
-  order.limits.memory_bytes = settings.memory_limit_bytes;
-  order.limits.wall_ns = settings.launch_timeout_ns != 0
-                             ? settings.launch_timeout_ns
-                             : settings.plan.time_budget_ns + kDefaultAllowanceNs;
-  return order;
+  request.sandbox =
+      settings.sandbox.value_or(brings_native_code(request) ? SandboxMode::kOn : SandboxMode::kOff);
+  request.limits.memory_bytes = settings.memory_limit_bytes;
+  request.limits.wall_ns = settings.launch_timeout_ns != 0
+                               ? settings.launch_timeout_ns
+                               : settings.plan.time_budget_ns + kDefaultAllowanceNs;
+  return request;
 }
 
 }  // namespace assay

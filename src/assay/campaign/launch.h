@@ -7,19 +7,17 @@
 #include <vector>
 
 #include "assay/base/json.h"
-#include "assay/base/result.h"
 #include "assay/record/axes.h"
 #include "assay/record/launch.h"
 #include "assay/record/sandbox.h"
 #include "assay/record/spawn.h"
 #include "assay/record/subject.h"
-#include "assay/supervise/agent_client.h"
 #include "assay/wire/messages.h"
 
 namespace assay {
 
 /// What one runner process is to do: load one program and make one pass over it.
-struct LaunchOrder {
+struct LaunchRequest {
   EngineBuild build;
   Artifact artifact;
   std::string method = "forward";
@@ -44,23 +42,25 @@ struct LaunchOrder {
 };
 
 /// What came back. A runner that died is a launch with its outcome, not an error.
-struct LaunchYield {
+struct LaunchResult {
   Launch launch;
   std::vector<std::byte> outputs;       ///< Of kEvaluate: safetensors "<sample>.<index>".
   std::int64_t differing_elements = 0;  ///< Of kEvaluate: between repeats.
 };
 
-/// Runs one process to its end on the agent's device. The whole conversation travels as one
-/// request, so nothing is exchanged while the engine works. Errors: the agent's own only.
-Result<LaunchYield> run_launch(AgentClient& agent, const LaunchOrder& order);
+/// The frames of the whole conversation with the runner, so that nothing is exchanged while the
+/// engine works, and a file can carry them.
+std::vector<std::byte> job_bytes(const LaunchRequest& request);
 
-/// The frames of the conversation, and what an answer to them says; apart, so that a file can carry
-/// them. An answer that cannot be true of this order and of the life of the process fails the
-/// launch as `malformed_answer` and leaves nothing in it.
-std::vector<std::byte> job_bytes(const LaunchOrder& order);
-LaunchYield yield_from_answer(const SpawnResult& result, const LaunchOrder& order);
+/// The process that makes the launch on this machine, or on a device that has its files at the same
+/// paths.
+SpawnRequest spawn_from_launch(const LaunchRequest& request);
+
+/// What the process answered. An answer that cannot be true of this request and of the life of the
+/// process fails the launch as `malformed_answer` and leaves nothing in it.
+LaunchResult result_from_answer(const SpawnResult& answer, const LaunchRequest& request);
 
 /// A launch that ended without an answer.
-LaunchYield failed_launch(Outcome outcome, Stage stage, std::string reason, std::string text);
+LaunchResult failed_launch(Outcome outcome, Stage stage, std::string reason, std::string text);
 
 }  // namespace assay

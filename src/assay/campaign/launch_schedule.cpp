@@ -1,4 +1,4 @@
-#include "assay/campaign/plan.h"
+#include "assay/campaign/launch_schedule.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -29,9 +29,9 @@ bool has_pass(const std::vector<Pass>& passes, Pass pass) {
 
 }  // namespace
 
-std::vector<Step> plan_steps(std::size_t cases, const std::vector<Pass>& passes,
-                             int timing_launches, std::uint64_t seed) {
-  std::vector<Step> steps;
+std::vector<ScheduledLaunch> schedule_launches(std::size_t cases, const std::vector<Pass>& passes,
+                                               int timing_launches, std::uint64_t seed) {
+  std::vector<ScheduledLaunch> steps;
   for (const auto pass : {Pass::kEvaluate, Pass::kMemory, Pass::kProfile}) {
     for (std::size_t cell = 0; has_pass(passes, pass) && cell < cases; ++cell) {
       steps.push_back({.cell = cell, .pass = pass, .index = 0});

@@ -1,4 +1,4 @@
-#include "assay/campaign/judge.h"
+#include "assay/campaign/output_evaluation.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,7 @@
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
-#include "assay/campaign/case_order.h"
+#include "assay/campaign/case_launch.h"
 #include "assay/campaign/preparation.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
@@ -76,8 +76,8 @@ TEST(Parts, AreJudgedEachByItsOwnOutputsAndBounds) {
   const JointReference joint;
   const auto outputs = bytes_of(
       {named("0.0", {1, 2}), named("0.1", {3, 4.2}), named("1.0", {5, 6}), named("1.1", {7, -8})});
-  const auto tables =
-      judge_parts({}, {.outputs = outputs}, joint.reference, Json::object(), parts_of(kManifest));
+  const auto tables = evaluate_parts({}, {.outputs = outputs}, joint.reference, Json::object(),
+                                     parts_of(kManifest));
   ASSERT_TRUE(tables) << tables.error().message;
   ASSERT_EQ(tables->size(), 2U);
   EXPECT_EQ(tables->at(0).accuracy, Accuracy::kPass) << tables->at(0).reason;
@@ -89,8 +89,8 @@ TEST(Parts, AreNotExcusedByADifferenceBetweenExecutions) {
   const JointReference joint;
   const auto outputs = bytes_of(
       {named("0.0", {1, 2}), named("0.1", {3, 4}), named("1.0", {5, 6}), named("1.1", {7, -8})});
-  const auto tables = judge_parts({}, {.outputs = outputs, .differing_elements = 1},
-                                  joint.reference, Json::object(), parts_of(kManifest));
+  const auto tables = evaluate_parts({}, {.outputs = outputs, .differing_elements = 1},
+                                     joint.reference, Json::object(), parts_of(kManifest));
   ASSERT_TRUE(tables) << tables.error().message;
   for (const auto& table : *tables) {
     EXPECT_EQ(table.accuracy, Accuracy::kFailNondeterministic);
@@ -102,11 +102,11 @@ TEST(JudgedOutputs, AreHeldAgainstBoundsWhereTheReferenceHasThem) {
       {named("0.0", {1, 2}), named("0.1", {3, 4.05}), named("1.0", {5, 6}), named("1.1", {7, -8})});
   const JointReference with_bounds;
   const auto judged =
-      judge_outputs({}, {.outputs = outputs}, with_bounds.reference, Json::object());
+      evaluate_outputs({}, {.outputs = outputs}, with_bounds.reference, Json::object());
   ASSERT_TRUE(judged) << judged.error().message;
   EXPECT_EQ(judged->accuracy, Accuracy::kPass) << judged->reason;
   const JointReference without(false);
-  EXPECT_EQ(judge_outputs({}, {.outputs = outputs}, without.reference, Json::object())->accuracy,
+  EXPECT_EQ(evaluate_outputs({}, {.outputs = outputs}, without.reference, Json::object())->accuracy,
             Accuracy::kFailNumeric);
 }
 
@@ -117,7 +117,7 @@ TEST(JudgedOutputs, AreConstantWhereTheReferenceSaysSo) {
   joint.write("bounds", {named("0.0", {0, 0}), named("1.0", {0, 0})});
   const auto outputs = bytes_of(same);
   const auto judge = [&] {
-    return judge_outputs({}, {.outputs = outputs}, joint.reference, Json::object())->accuracy;
+    return evaluate_outputs({}, {.outputs = outputs}, joint.reference, Json::object())->accuracy;
   };
   EXPECT_EQ(judge(), Accuracy::kVacuous);
   joint.reference.document["outputs"] = {{{"name", "y"}, {"constant", true}}};
@@ -135,7 +135,7 @@ PreparedCase operator_case() {
 }
 
 TEST(OwnInputs, ComeFromTheReferenceThatThereIs) {
-  const auto order = order_of_case(operator_case(), Pass::kEvaluate, {});
+  const auto order = launch_request_from_case(operator_case(), Pass::kEvaluate, {});
   EXPECT_EQ(order.inputs.file, "/r/inputs.safetensors");
   EXPECT_EQ(order.inputs.samples, 3);
   EXPECT_FALSE(order.inputs.is_generated);

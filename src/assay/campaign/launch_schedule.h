@@ -9,7 +9,7 @@
 namespace assay {
 
 /// One launch to come.
-struct Step {
+struct ScheduledLaunch {
   std::size_t cell = 0;  ///< Index into the campaign's cases.
   Pass pass = Pass::kTiming;
   int index = 0;  ///< Which launch of its attempt.
@@ -17,7 +17,7 @@ struct Step {
 
 /// The order of all launches: what is not timed first, pass by pass; then timing round robin over
 /// the cases, so that no case gets the quiet minute, the cases of each round in a new seeded order.
-std::vector<Step> plan_steps(std::size_t cases, const std::vector<Pass>& passes,
-                             int timing_launches, std::uint64_t seed);
+std::vector<ScheduledLaunch> schedule_launches(std::size_t cases, const std::vector<Pass>& passes,
+                                               int timing_launches, std::uint64_t seed);
 
 }  // namespace assay

@@ -1,4 +1,4 @@
-#include "assay/campaign/launch_order.h"
+#include "assay/campaign/launch.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -22,7 +22,6 @@
 #include "assay/record/launch.h"
 #include "assay/record/sandbox.h"
 #include "assay/record/spawn.h"
-#include "assay/supervise/agent_client.h"
 #include "assay/supervise/cause_of_death.h"
 #include "assay/wire/answer_body.h"
 #include "assay/wire/answer_check.h"
@@ -47,13 +46,13 @@ std::string absolute_path(const std::filesystem::path& path) {
   return path.empty() ? std::string() : std::filesystem::absolute(path).string();
 }
 
-wire::Load load_message(const LaunchOrder& order) {
-  const std::filesystem::path folder(absolute_path(order.artifact.folder));
-  wire::Load load{.entry = absolute_path(folder / order.artifact.entry),
-                  .method = order.method,
-                  .options = order.options};
-  std::ranges::transform(order.libraries, std::back_inserter(load.libraries), absolute_path);
-  for (const auto& file : order.artifact.files) {
+wire::Load load_message(const LaunchRequest& request) {
+  const std::filesystem::path folder(absolute_path(request.artifact.folder));
+  wire::Load load{.entry = absolute_path(folder / request.artifact.entry),
+                  .method = request.method,
+                  .options = request.options};
+  std::ranges::transform(request.libraries, std::back_inserter(load.libraries), absolute_path);
+  for (const auto& file : request.artifact.files) {
     if (file.role == "data") {
       load.data.push_back((folder / file.name).string());
     }
@@ -61,49 +60,51 @@ wire::Load load_message(const LaunchOrder& order) {
   return load;
 }
 
-wire::InputSource absolute_inputs(const LaunchOrder& order) {
-  auto inputs = order.inputs;
+wire::InputSource absolute_inputs(const LaunchRequest& request) {
+  auto inputs = request.inputs;
   inputs.file = absolute_path(inputs.file);
   return inputs;
 }
 
-wire::Infer infer_message(const LaunchOrder& order) {
-  return {.inputs = absolute_inputs(order), .repeat = order.repeat};
+wire::Infer infer_message(const LaunchRequest& request) {
+  return {.inputs = absolute_inputs(request), .repeat = request.repeat};
 }
 
-wire::Observe observe_message(const LaunchOrder& order) {
-  return {.inputs = absolute_inputs(order),
-          .iterations = order.iterations,
-          .time_budget_ns = order.time_budget_ns,
-          .leak_loads = order.leak_loads,
-          .leak_inferences = order.leak_inferences};
+wire::Observe observe_message(const LaunchRequest& request) {
+  return {.inputs = absolute_inputs(request),
+          .iterations = request.iterations,
+          .time_budget_ns = request.time_budget_ns,
+          .leak_loads = request.leak_loads,
+          .leak_inferences = request.leak_inferences};
 }
 
-Frame pass_frame(const LaunchOrder& order) {
-  switch (order.pass) {
+Frame pass_frame(const LaunchRequest& request) {
+  switch (request.pass) {
     case Pass::kTiming:
-      return wire::frame_of(MessageType::kMeasure, kPassRequest,
-                            wire::Measure{.inputs = absolute_inputs(order), .plan = order.plan});
+      return wire::frame_of(
+          MessageType::kMeasure, kPassRequest,
+          wire::Measure{.inputs = absolute_inputs(request), .plan = request.plan});
     case Pass::kEvaluate:
-      return wire::frame_of(MessageType::kInfer, kPassRequest, infer_message(order));
+      return wire::frame_of(MessageType::kInfer, kPassRequest, infer_message(request));
     case Pass::kMemory:
     case Pass::kProfile:
       break;
   }
-  return wire::frame_of(order.pass == Pass::kMemory ? MessageType::kMemory : MessageType::kProfile,
-                        kPassRequest, observe_message(order));
+  return wire::frame_of(
+      request.pass == Pass::kMemory ? MessageType::kMemory : MessageType::kProfile, kPassRequest,
+      observe_message(request));
 }
 
-std::vector<Frame> request_frames(const LaunchOrder& order) {
+std::vector<Frame> request_frames(const LaunchRequest& request) {
   return {wire::frame_of(MessageType::kHello, kHelloRequest, wire::Hello{.program = "assay"}),
-          wire::frame_of(MessageType::kLoad, kLoadRequest, load_message(order)), pass_frame(order),
-          wire::frame_of(MessageType::kUnload, kUnloadRequest, Json::object()),
+          wire::frame_of(MessageType::kLoad, kLoadRequest, load_message(request)),
+          pass_frame(request), wire::frame_of(MessageType::kUnload, kUnloadRequest, Json::object()),
           wire::frame_of(MessageType::kBye, kByeRequest, Json::object())};
 }
 
-const Frame* find_reply(const std::vector<Frame>& frames, std::uint32_t request) {
-  const auto is_reply = [request](const Frame& frame) {
-    return frame.request == request && frame.type != MessageType::kStage &&
+const Frame* find_reply(const std::vector<Frame>& frames, std::uint32_t id) {
+  const auto is_reply = [id](const Frame& frame) {
+    return frame.request == id && frame.type != MessageType::kStage &&
            frame.type != MessageType::kLog;
   };
   const auto found = std::ranges::find_if(frames, is_reply);
@@ -121,9 +122,9 @@ void set_failure(Launch& launch, Outcome outcome, Stage stage, std::string reaso
 /// One launch's answers on their way from frames to records.
 class AnswerReader {
  public:
-  AnswerReader(const SpawnResult& result, const LaunchOrder& order,
-               const std::vector<Frame>& frames, LaunchYield& yield)
-      : wall_ns_(result.end.wall_ns), order_(order), frames_(frames), yield_(yield) {}
+  AnswerReader(const SpawnResult& answer, const LaunchRequest& request,
+               const std::vector<Frame>& frames, LaunchResult& result)
+      : wall_ns_(answer.end.wall_ns), request_(request), frames_(frames), result_(result) {}
 
   /// Also of a launch that fails later: how it loaded is kept, where that can be true.
   Status take_load() {
@@ -133,12 +134,12 @@ class AnswerReader {
     }
     ASSAY_ASSIGN_OR_RETURN(auto report, wire::body_from_answer<LoadReport>(*load));
     ASSAY_RETURN_IF_ERROR(wire::check_load_report(report, wall_ns_));
-    yield_.launch.load = std::move(report);
+    result_.launch.load = std::move(report);
     return {};
   }
 
   Status check_frames() const {
-    ASSAY_RETURN_IF_ERROR(wire::check_answers(frames_, request_frames(order_)));
+    ASSAY_RETURN_IF_ERROR(wire::check_answers(frames_, request_frames(request_)));
     const auto* hello = find_reply(frames_, kHelloRequest);
     ASSAY_ASSIGN_OR_RETURN(const auto body, wire::body_from_answer<wire::Hello>(*hello));
     return wire::check_hello(body);
@@ -147,22 +148,22 @@ class AnswerReader {
   /// After take_load() and check_frames().
   Status take_pass() {
     const auto& reply = *find_reply(frames_, kPassRequest);
-    switch (order_.pass) {
+    switch (request_.pass) {
       case Pass::kTiming:
         return take_measurement(reply);
       case Pass::kEvaluate:
         return take_outputs(reply);
       case Pass::kMemory: {
         ASSAY_ASSIGN_OR_RETURN(auto report, wire::body_from_answer<MemoryReport>(reply));
-        ASSAY_RETURN_IF_ERROR(wire::check_memory_report(report, observe_message(order_)));
-        yield_.launch.memory = std::move(report);
+        ASSAY_RETURN_IF_ERROR(wire::check_memory_report(report, observe_message(request_)));
+        result_.launch.memory = std::move(report);
         return {};
       }
       case Pass::kProfile: {
         ASSAY_ASSIGN_OR_RETURN(auto report, wire::body_from_answer<ProfileReport>(reply));
         ASSAY_RETURN_IF_ERROR(
-            wire::check_profile_report(report, observe_message(order_), wall_ns_));
-        yield_.launch.profile = std::move(report);
+            wire::check_profile_report(report, observe_message(request_), wall_ns_));
+        result_.launch.profile = std::move(report);
         return {};
       }
     }
@@ -173,27 +174,27 @@ class AnswerReader {
   Status take_measurement(const Frame& reply) {
     ASSAY_ASSIGN_OR_RETURN(auto measurement, wire::body_from_answer<Measurement>(reply));
     ASSAY_ASSIGN_OR_RETURN(measurement.samples, wire::samples_from_blob(reply.blob));
-    const auto load_ns = yield_.launch.load ? wire::load_ns_from_report(*yield_.launch.load) : 0;
+    const auto load_ns = result_.launch.load ? wire::load_ns_from_report(*result_.launch.load) : 0;
     const auto left_ns = wall_ns_ - load_ns;
-    ASSAY_RETURN_IF_ERROR(wire::check_measurement(measurement, order_.plan, left_ns));
-    yield_.launch.measurement = std::move(measurement);
+    ASSAY_RETURN_IF_ERROR(wire::check_measurement(measurement, request_.plan, left_ns));
+    result_.launch.measurement = std::move(measurement);
     return {};
   }
 
   Status take_outputs(const Frame& reply) {
     ASSAY_ASSIGN_OR_RETURN(const auto body, wire::body_from_answer<wire::InferReply>(reply));
-    const auto outputs = yield_.launch.load ? yield_.launch.load->outputs.size() : 0;
+    const auto outputs = result_.launch.load ? result_.launch.load->outputs.size() : 0;
     ASSAY_RETURN_IF_ERROR(
-        wire::check_infer_reply(body, infer_message(order_), outputs, reply.blob));
-    yield_.differing_elements = body.differing_elements;
-    yield_.outputs = reply.blob;
+        wire::check_infer_reply(body, infer_message(request_), outputs, reply.blob));
+    result_.differing_elements = body.differing_elements;
+    result_.outputs = reply.blob;
     return {};
   }
 
   std::int64_t wall_ns_;
-  const LaunchOrder& order_;
+  const LaunchRequest& request_;
   const std::vector<Frame>& frames_;
-  LaunchYield& yield_;
+  LaunchResult& result_;
 };
 
 void set_malformed(Launch& launch, Stage stage, const Error& error) {
@@ -232,73 +233,69 @@ std::int64_t overhead_of(const Launch& launch) {
   return launch.end.wall_ns - engine_ns;
 }
 
-}  // namespace
-
-namespace {
-
 /// All that a launch reads beside the system: its runner, its program, its inputs.
-std::vector<std::string> readable_paths(const LaunchOrder& order) {
-  auto paths = order.build.reads;
-  const auto load = load_message(order);
-  paths.push_back(order.build.runner);
+std::vector<std::string> readable_paths(const LaunchRequest& request) {
+  auto paths = request.build.reads;
+  const auto load = load_message(request);
+  paths.push_back(request.build.runner);
   paths.push_back(std::filesystem::path(load.entry).parent_path().string());
   paths.push_back(load.entry);
   paths.insert(paths.end(), load.data.begin(), load.data.end());
   paths.insert(paths.end(), load.libraries.begin(), load.libraries.end());
-  if (!order.inputs.file.empty()) {
-    paths.push_back(absolute_path(order.inputs.file));
+  if (!request.inputs.file.empty()) {
+    paths.push_back(absolute_path(request.inputs.file));
   }
   return paths;
 }
 
 }  // namespace
 
-std::vector<std::byte> job_bytes(const LaunchOrder& order) {
+std::vector<std::byte> job_bytes(const LaunchRequest& request) {
   std::vector<std::byte> bytes;
-  for (const auto& frame : request_frames(order)) {
+  for (const auto& frame : request_frames(request)) {
     wire::append_frame(bytes, frame);
   }
   return bytes;
 }
 
-LaunchYield failed_launch(Outcome outcome, Stage stage, std::string reason, std::string text) {
-  LaunchYield yield;
-  yield.launch.id = make_uuid7();
-  set_failure(yield.launch, outcome, stage, std::move(reason), std::move(text));
-  return yield;
+LaunchResult failed_launch(Outcome outcome, Stage stage, std::string reason, std::string text) {
+  LaunchResult result;
+  result.launch.id = make_uuid7();
+  set_failure(result.launch, outcome, stage, std::move(reason), std::move(text));
+  return result;
 }
 
-LaunchYield yield_from_answer(const SpawnResult& result, const LaunchOrder& order) {
-  LaunchYield yield;
-  auto& launch = yield.launch;
+LaunchResult result_from_answer(const SpawnResult& answer, const LaunchRequest& request) {
+  LaunchResult result;
+  auto& launch = result.launch;
   launch.id = make_uuid7();
-  launch.before = result.before;
-  launch.after = result.after;
-  launch.end = result.end;
-  const auto sequence = wire::frames_from_bytes(result.output);
-  AnswerReader reader(result, order, sequence.frames, yield);
+  launch.before = answer.before;
+  launch.after = answer.after;
+  launch.end = answer.end;
+  const auto sequence = wire::frames_from_bytes(answer.output);
+  AnswerReader reader(answer, request, sequence.frames, result);
   const auto loaded = reader.take_load();
-  for (const auto& [request, stage] :
+  for (const auto& [id, stage] :
        {std::pair(kLoadRequest, Stage::kLoad), std::pair(kPassRequest, Stage::kFetch)}) {
-    const auto* frame = find_reply(sequence.frames, request);
+    const auto* frame = find_reply(sequence.frames, id);
     if (frame != nullptr && frame->type == MessageType::kError) {
       set_failure_from_error(launch, *frame, stage);
-      return yield;
+      return result;
     }
   }
-  if (!result.companion_failure.empty()) {
+  if (!answer.companion_failure.empty()) {
     set_failure(launch, Outcome::kHarnessError, Stage::kSteady, "companion_ended",
-                result.companion_failure);
-    return yield;
+                answer.companion_failure);
+    return result;
   }
-  const auto death = find_cause_of_death(result.end, sequence);
+  const auto death = find_cause_of_death(answer.end, sequence);
   if (death.outcome != Outcome::kCompleted) {
     set_failure(launch, death.outcome, death.stage, death.reason_code, death.text);
-    return yield;
+    return result;
   }
   if (!loaded) {
     set_malformed(launch, Stage::kLoad, loaded.error());
-    return yield;
+    return result;
   }
   auto answered = reader.check_frames();
   if (answered) {
@@ -306,31 +303,30 @@ LaunchYield yield_from_answer(const SpawnResult& result, const LaunchOrder& orde
   }
   if (!answered) {
     set_malformed(launch, Stage::kFetch, answered.error());
-    return yield;
+    return result;
   }
   launch.overhead_ns = overhead_of(launch);
-  return yield;
+  return result;
 }
 
-Result<LaunchYield> run_launch(AgentClient& agent, const LaunchOrder& order) {
-  SpawnRequest request;
-  request.argv = order.prefix;
-  request.argv.push_back(order.build.runner);
-  request.env = order.env;
-  if (order.pass == Pass::kMemory) {
-    request.env.emplace(wire::kCountAllocations, "1");
+SpawnRequest spawn_from_launch(const LaunchRequest& request) {
+  SpawnRequest spawn;
+  spawn.argv = request.prefix;
+  spawn.argv.push_back(request.build.runner);
+  spawn.env = request.env;
+  if (request.pass == Pass::kMemory) {
+    spawn.env.emplace(wire::kCountAllocations, "1");
   }
-  request.cpus = order.cpus;
-  request.limits = order.limits;
-  request.surroundings = order.surroundings;
-  request.sandbox.mode = order.sandbox;
-  if (order.sandbox != SandboxMode::kOff) {
-    request.sandbox.readable = readable_paths(order);
-    request.sandbox.writable = order.writable;
+  spawn.cpus = request.cpus;
+  spawn.limits = request.limits;
+  spawn.surroundings = request.surroundings;
+  spawn.sandbox.mode = request.sandbox;
+  if (request.sandbox != SandboxMode::kOff) {
+    spawn.sandbox.readable = readable_paths(request);
+    spawn.sandbox.writable = request.writable;
   }
-  request.input = job_bytes(order);
-  ASSAY_ASSIGN_OR_RETURN(const auto result, agent.spawn(request));
-  return yield_from_answer(result, order);
+  spawn.input = job_bytes(request);
+  return spawn;
 }
 
 }  // namespace assay

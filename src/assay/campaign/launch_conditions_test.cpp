@@ -1,4 +1,4 @@
-#include "assay/campaign/surroundings.h"
+#include "assay/campaign/launch_conditions.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
-#include "assay/campaign/launch_order.h"
+#include "assay/campaign/launch.h"
 #include "assay/record/case.h"
 #include "assay/record/subject.h"
 #include "assay/wire/frame.h"
@@ -46,7 +46,7 @@ class ApplyScenario : public testing::Test {
   }
 
   std::optional<TemporaryFolder> folder_;
-  LaunchOrder order_;
+  LaunchRequest order_;
 };
 
 TEST_F(ApplyScenario, AsksForNothingButWhatIsCachedWhenItIsEmpty) {

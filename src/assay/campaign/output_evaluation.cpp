@@ -1,4 +1,4 @@
-#include "assay/campaign/judge.h"
+#include "assay/campaign/output_evaluation.h"
 
 #include <algorithm>
 #include <cmath>
@@ -83,10 +83,10 @@ Result<Samples> bounds_of(const std::filesystem::path& folder) {
   return samples_from_tensors(tensors);
 }
 
-Result<Sides> read_sides(const EvaluationYield& yield, const Reference& reference) {
+Result<Sides> read_sides(const LaunchOutputs& launch, const Reference& reference) {
   Sides sides;
   const std::filesystem::path folder = reference.folder;
-  ASSAY_ASSIGN_OR_RETURN(const auto results, tensors_from_safetensors(yield.outputs));
+  ASSAY_ASSIGN_OR_RETURN(const auto results, tensors_from_safetensors(launch.outputs));
   ASSAY_ASSIGN_OR_RETURN(const auto expected, read_safetensors(folder / "outputs.safetensors"));
   ASSAY_ASSIGN_OR_RETURN(sides.results, samples_from_tensors(results));
   ASSAY_ASSIGN_OR_RETURN(sides.expected, samples_from_tensors(expected));
@@ -107,15 +107,15 @@ std::vector<std::size_t> constant_outputs_of(const Json& document) {
   return constant;
 }
 
-Evaluation evaluation_of(const EvaluationYield& yield, const Reference& reference,
+Evaluation evaluation_of(const LaunchOutputs& launch, const Reference& reference,
                          const Sides& sides) {
   return {.against = reference.kind,
           .results = sides.results,
           .references = sides.expected,
           .bounds = sides.bounds,
           .constant_outputs = constant_outputs_of(reference.document),
-          .outputs = yield.specs,
-          .differing_elements = yield.differing_elements,
+          .outputs = launch.specs,
+          .differing_elements = launch.differing_elements,
           .labels = sides.labels};
 }
 
@@ -139,10 +139,10 @@ Json listed_in_program(const Json& manifest, const char* name) {
   return manifest.value("program", Json::object()).value(name, Json::array());
 }
 
-Result<LayersRead> read_layers(const Json& manifest, const EvaluationYield& yield,
+Result<LayersRead> read_layers(const Json& manifest, const LaunchOutputs& launch,
                                const std::map<std::string, Reference>& references) {
   LayersRead read{.layers = layers_of(manifest)};
-  ASSAY_ASSIGN_OR_RETURN(const auto tensors, tensors_from_safetensors(yield.outputs));
+  ASSAY_ASSIGN_OR_RETURN(const auto tensors, tensors_from_safetensors(launch.outputs));
   ASSAY_ASSIGN_OR_RETURN(read.results, samples_from_tensors(tensors));
   ASSAY_ASSIGN_OR_RETURN(read.quantized, expected_of(references, "qdq"));
   ASSAY_ASSIGN_OR_RETURN(read.floating, expected_of(references, "float32"));
@@ -155,15 +155,15 @@ std::vector<LayerOrigin> layers_of(const Json& manifest) {
   return listed_in_program(manifest, "layers").get<std::vector<LayerOrigin>>();
 }
 
-Result<Attribution> judge_layers(const Json& manifest, const EvaluationYield& yield,
-                                 const std::map<std::string, Reference>& references) {
-  ASSAY_ASSIGN_OR_RETURN(const auto read, read_layers(manifest, yield, references));
+Result<Attribution> evaluate_layers(const Json& manifest, const LaunchOutputs& launch,
+                                    const std::map<std::string, Reference>& references) {
+  ASSAY_ASSIGN_OR_RETURN(const auto read, read_layers(manifest, launch, references));
   return attribute_error(read.view());
 }
 
-Status judge_pieces(const Json& manifest, const EvaluationYield& yield,
-                    const std::map<std::string, Reference>& references, Attribution& found) {
-  ASSAY_ASSIGN_OR_RETURN(const auto read, read_layers(manifest, yield, references));
+Status evaluate_pieces(const Json& manifest, const LaunchOutputs& launch,
+                       const std::map<std::string, Reference>& references, Attribution& found) {
+  ASSAY_ASSIGN_OR_RETURN(const auto read, read_layers(manifest, launch, references));
   return judge_alone(read.view(), found);
 }
 
@@ -177,24 +177,24 @@ std::vector<OutputRange> parts_of(const Json& manifest) {
   return parts;
 }
 
-Result<AccuracyTable> judge_outputs(const Case& cell, const EvaluationYield& yield,
-                                    const Reference& reference, const Json& tolerance,
-                                    std::size_t layers) {
-  ASSAY_ASSIGN_OR_RETURN(auto sides, read_sides(yield, reference));
+Result<AccuracyTable> evaluate_outputs(const Case& cell, const LaunchOutputs& launch,
+                                       const Reference& reference, const Json& tolerance,
+                                       std::size_t layers) {
+  ASSAY_ASSIGN_OR_RETURN(auto sides, read_sides(launch, reference));
   drop_last(layers, sides.results);
   drop_last(layers, sides.expected);
   ASSAY_ASSIGN_OR_RETURN(const auto tolerances,
                          tolerances_for(cell.recipe, tolerance, reference.kind));
-  return evaluate_outputs(evaluation_of(yield, reference, sides), tolerances);
+  return evaluate_outputs(evaluation_of(launch, reference, sides), tolerances);
 }
 
-Result<std::vector<AccuracyTable>> judge_parts(const Case& cell, const EvaluationYield& yield,
-                                               const Reference& reference, const Json& tolerance,
-                                               const std::vector<OutputRange>& parts) {
-  ASSAY_ASSIGN_OR_RETURN(const auto sides, read_sides(yield, reference));
+Result<std::vector<AccuracyTable>> evaluate_parts(const Case& cell, const LaunchOutputs& launch,
+                                                  const Reference& reference, const Json& tolerance,
+                                                  const std::vector<OutputRange>& parts) {
+  ASSAY_ASSIGN_OR_RETURN(const auto sides, read_sides(launch, reference));
   ASSAY_ASSIGN_OR_RETURN(const auto tolerances,
                          tolerances_for(cell.recipe, tolerance, reference.kind));
-  auto evaluation = evaluation_of(yield, reference, sides);
+  auto evaluation = evaluation_of(launch, reference, sides);
   std::vector<AccuracyTable> tables;
   for (const auto& part : parts) {
     evaluation.range = part;

@@ -1,4 +1,4 @@
-#include "assay/campaign/case_order.h"
+#include "assay/campaign/case_launch.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "assay/campaign/surroundings.h"
+#include "assay/campaign/launch_conditions.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 #include "assay/base/fs.h"
 #include "assay/base/result.h"
-#include "assay/campaign/launch_order.h"
+#include "assay/campaign/launch.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/scenario.h"
@@ -55,15 +55,15 @@ Result<Companion> neighbor(const Scenario& scenario, const std::vector<EngineBui
   for (const auto& file : files) {
     artifact.files.push_back({.name = file.name, .role = file.role});
   }
-  LaunchOrder order{.build = build,
-                    .artifact = std::move(artifact),
-                    .pass = Pass::kTiming,
-                    .inputs = {.is_generated = true}};
+  LaunchRequest request{.build = build,
+                        .artifact = std::move(artifact),
+                        .pass = Pass::kTiming,
+                        .inputs = {.is_generated = true}};
   constexpr int kEndless = 10'000'000;
-  order.plan = {.warmup_iterations = 0,
-                .iterations = kEndless,
-                .time_budget_ns = std::numeric_limits<std::int64_t>::max() / 2};
-  const auto job = job_bytes(order);
+  request.plan = {.warmup_iterations = 0,
+                  .iterations = kEndless,
+                  .time_budget_ns = std::numeric_limits<std::int64_t>::max() / 2};
+  const auto job = job_bytes(request);
   const auto file = folder / (scenario.beside_sha256 + ".job");
   ASSAY_RETURN_IF_ERROR(write_file_atomically(
       file, std::string_view(reinterpret_cast<const char*>(job.data()), job.size())));
@@ -101,17 +101,17 @@ int threads_of(const Case& cell) {
 }
 
 Status apply_scenario(const Case& cell, int turn, int cores, const std::vector<EngineBuild>& builds,
-                      const stdfs::path& folder, LaunchOrder& order) {
+                      const stdfs::path& folder, LaunchRequest& request) {
   const auto scenario = cell.scenario.get<Scenario>();
-  order.plan.gap_ns = scenario.gap_ns;
-  order.plan.streams = scenario.streams;
+  request.plan.gap_ns = scenario.gap_ns;
+  request.plan.streams = scenario.streams;
   if (scenario.cores == "own") {
-    order.cpus = own_cores(turn, threads_of(cell), cores);
+    request.cpus = own_cores(turn, threads_of(cell), cores);
   } else if (!scenario.cores.empty()) {
-    ASSAY_ASSIGN_OR_RETURN(order.cpus, cores_from_text(scenario.cores));
+    ASSAY_ASSIGN_OR_RETURN(request.cpus, cores_from_text(scenario.cores));
   }
-  auto& surroundings = order.surroundings;
-  surroundings.files = program_files(order.artifact);
+  auto& surroundings = request.surroundings;
+  surroundings.files = program_files(request.artifact);
   surroundings.page_cache = scenario.page_cache;
   surroundings.cool_below_celsius = scenario.cool_below_celsius;
   if (!scenario.background.empty()) {

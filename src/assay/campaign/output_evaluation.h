@@ -19,7 +19,7 @@
 namespace assay {
 
 /// What an evaluation launch brought back.
-struct EvaluationYield {
+struct LaunchOutputs {
   std::span<const std::byte> outputs;  ///< safetensors "<sample>.<index>"
   std::vector<TensorSpec> specs;       ///< Of the outputs, as the program tells.
   std::int64_t differing_elements = 0;
@@ -28,18 +28,18 @@ struct EvaluationYield {
 /// Compares the program's own outputs, without its layers, with one reference; where that has error
 /// bounds, they decide. `tolerance`: of the spec, empty to use the recipe's. Errors: kCorrupt
 /// (files), kInvalidArgument (tolerance).
-Result<AccuracyTable> judge_outputs(const Case& cell, const EvaluationYield& yield,
-                                    const Reference& reference, const Json& tolerance,
-                                    std::size_t layers = 0);
+Result<AccuracyTable> evaluate_outputs(const Case& cell, const LaunchOutputs& launch,
+                                       const Reference& reference, const Json& tolerance,
+                                       std::size_t layers = 0);
 
 /// The outputs of each part of a joint program, as its manifest tells; mostly none.
 std::vector<OutputRange> parts_of(const Json& manifest);
 
 /// The same for each part by itself: a verdict, a reason and controls of its own. What differs
 /// between executions is not known by part and counts for all of them.
-Result<std::vector<AccuracyTable>> judge_parts(const Case& cell, const EvaluationYield& yield,
-                                               const Reference& reference, const Json& tolerance,
-                                               const std::vector<OutputRange>& parts);
+Result<std::vector<AccuracyTable>> evaluate_parts(const Case& cell, const LaunchOutputs& launch,
+                                                  const Reference& reference, const Json& tolerance,
+                                                  const std::vector<OutputRange>& parts);
 
 /// The layers that a program gives out behind its own outputs, as its manifest tells; mostly none.
 std::vector<LayerOrigin> layers_of(const Json& manifest);
@@ -47,13 +47,13 @@ std::vector<LayerOrigin> layers_of(const Json& manifest);
 /// Follows the error through the layers that the program gives out (Case::gives_layers); the
 /// manifest names them. `references`: by kind, "float32" and "qdq" are looked at. Errors: kCorrupt
 /// (files), kInvalidArgument (the outputs are not those that the manifest tells of).
-Result<Attribution> judge_layers(const Json& manifest, const EvaluationYield& yield,
-                                 const std::map<std::string, Reference>& references);
+Result<Attribution> evaluate_layers(const Json& manifest, const LaunchOutputs& launch,
+                                    const std::map<std::string, Reference>& references);
 
-/// Adds what each layer does by itself: `yield` is of a program of pieces (Case::pieces), whose
-/// manifest names them. Errors: as judge_layers.
-Status judge_pieces(const Json& manifest, const EvaluationYield& yield,
-                    const std::map<std::string, Reference>& references, Attribution& found);
+/// Adds what each layer does by itself: `launch` is of a program of pieces (Case::pieces), whose
+/// manifest names them. Errors: as evaluate_layers.
+Status evaluate_pieces(const Json& manifest, const LaunchOutputs& launch,
+                       const std::map<std::string, Reference>& references, Attribution& found);
 
 /// The table's numbers as rows, scoped "against:float32/output:0".
 std::vector<MetricRow> metric_rows_of(const AccuracyTable& table, const std::string& attempt);

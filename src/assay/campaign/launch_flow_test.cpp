@@ -1,0 +1,271 @@
+// Campaigns on a scripted device: what is launched, in which order, and what becomes of losses.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "assay/base/fs.h"
+#include "assay/base/result.h"
+#include "assay/campaign/campaign.h"
+#include "assay/campaign/launch.h"
+#include "assay/campaign/testing/campaign_bench.h"
+#include "assay/campaign/testing/scripted_device.h"
+#include "assay/record/axes.h"
+#include "assay/record/launch.h"
+#include "assay/record/run.h"
+#include "assay/record/spawn.h"
+#include "assay/wire/frame.h"
+#include "assay/wire/messages.h"
+
+namespace assay {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+constexpr std::int64_t kMillisecondNs = 1'000'000;
+
+Result<LaunchResult> healthy(const LaunchRequest& request, int /*launch*/) {
+  return request.pass == Pass::kTiming ? timed_result(request, kMillisecondNs) : completed_result();
+}
+
+std::unexpected<Error> lost() { return fail(ErrorCode::kCrashed, "the agent ended"); }
+
+std::vector<std::string> programs_of(const std::vector<LaunchRequest>& requests) {
+  std::vector<std::string> programs;
+  for (const auto& request : requests) {
+    programs.push_back(program_of(request));
+  }
+  return programs;
+}
+
+Attempt only_attempt(CampaignBench& bench, const CampaignRequest& request,
+                     const std::string& program) {
+  const auto attempts = bench.attempts_of_program(request.run.id, program);
+  EXPECT_THAT(attempts, SizeIs(1));
+  return attempts.at(0);
+}
+
+// ---- order
+
+TEST(LaunchFlow, TimesAllCasesInRoundsAfterEveryOtherPass) {
+  CampaignBench bench(healthy);
+  auto request = bench.request_for({bench.add_program("a"), bench.add_program("b")});
+  request.settings.passes = {Pass::kTiming, Pass::kMemory};
+  ASSERT_TRUE(run_campaign(request, bench.tools()));
+  const auto& requests = bench.device.requests;
+  ASSERT_THAT(requests, SizeIs(6));
+  EXPECT_THAT(programs_of({requests.begin(), requests.begin() + 2}), ElementsAre("a", "b"));
+  EXPECT_EQ(requests[1].pass, Pass::kMemory);
+  for (const std::size_t round : {2U, 4U}) {
+    EXPECT_EQ(requests[round].pass, Pass::kTiming);
+    EXPECT_NE(program_of(requests[round]), program_of(requests[round + 1]));
+  }
+  EXPECT_EQ(bench.locks, 1);
+  EXPECT_EQ(bench.device.connections, 1) << "one target serves every launch";
+}
+
+TEST(LaunchFlow, EvaluatesTheProviderOfAReferenceFirst) {
+  constexpr std::array kRight = {1.0F, 2.0F, 3.0F};
+  constexpr std::array kWrong = {1.0F, 2.0F, 9.0F};
+  CampaignBench bench([&](const LaunchRequest& request, int /*launch*/) -> Result<LaunchResult> {
+    return evaluated_result(
+        program_of(request) == "wrong" && request.build.name == "other" ? kWrong : kRight);
+  });
+  auto request = bench.request_for(
+      {bench.add_program("right", "other@1"), bench.add_program("wrong", "other@1")});
+  request.settings.passes = {Pass::kEvaluate};
+  request.settings.against = {"engine:fake"};
+  const auto status = run_campaign(request, bench.tools());
+  ASSERT_TRUE(status) << status.error().message;
+  std::vector<std::string> builds;
+  for (const auto& launch : bench.device.requests) {
+    builds.push_back(launch.build.name);
+  }
+  EXPECT_THAT(builds, ElementsAre("fake", "fake", "other", "other"));
+  const auto accuracy_of = [&](const std::string& program) {
+    std::string accuracies;
+    for (const auto& attempt : bench.attempts_of_program(request.run.id, program)) {
+      const auto attachments = bench.store->attachments_of(attempt.id).value();
+      for (const auto& attachment : attachments) {
+        accuracies += attachment.kind == "accuracy_table" ? attachment.content : "";
+      }
+    }
+    return accuracies;
+  };
+  EXPECT_THAT(accuracy_of("right"), HasSubstr(R"("accuracy":"pass")"));
+  EXPECT_THAT(accuracy_of("wrong"), HasSubstr(R"("accuracy":"fail)"));
+}
+
+// ---- losses
+
+TEST(LaunchFlow, MakesALaunchAgainOnceWhenItsTargetIsLost) {
+  CampaignBench bench([](const LaunchRequest& request, int launch) -> Result<LaunchResult> {
+    return launch == 0 ? Result<LaunchResult>(lost()) : healthy(request, launch);
+  });
+  const auto request = bench.request_for({bench.add_program("a")});
+  ASSERT_TRUE(run_campaign(request, bench.tools()));
+  EXPECT_EQ(bench.device.connections, 2);
+  EXPECT_THAT(bench.device.requests, SizeIs(3));
+  EXPECT_THAT(bench.launches_of_run(request.run.id), SizeIs(2)) << "the lost one is no launch";
+  EXPECT_EQ(only_attempt(bench, request, "a").outcome, Outcome::kCompleted);
+}
+
+TEST(LaunchFlow, BlamesTheProgramThatLosesItsTargetTwice) {
+  CampaignBench bench([](const LaunchRequest& request, int launch) -> Result<LaunchResult> {
+    return program_of(request) == "killer" ? Result<LaunchResult>(lost())
+                                           : healthy(request, launch);
+  });
+  const auto request = bench.request_for({bench.add_program("killer"), bench.add_program("a")});
+  ASSERT_TRUE(run_campaign(request, bench.tools()));
+  const auto killer = only_attempt(bench, request, "killer");
+  EXPECT_EQ(killer.outcome, Outcome::kCrashed);
+  EXPECT_EQ(killer.reason_code, "agent_lost");
+  EXPECT_THAT(killer.text, HasSubstr("the agent ended"));
+  EXPECT_EQ(only_attempt(bench, request, "a").outcome, Outcome::kCompleted);
+}
+
+TEST(LaunchFlow, StopsWhenLaunchAfterLaunchLosesItsTarget) {
+  CampaignBench bench([](const LaunchRequest&, int) -> Result<LaunchResult> { return lost(); });
+  std::vector<Case> cases;
+  for (const auto* name : {"a", "b", "c", "d", "e"}) {
+    cases.push_back(bench.add_program(name));
+  }
+  const auto request = bench.request_for(cases);
+  const auto status = run_campaign(request, bench.tools());
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(status.error().message, HasSubstr("3 launches in a row"));
+  EXPECT_THAT(bench.device.requests, SizeIs(6)) << "two tries at each of three";
+  EXPECT_EQ(bench.store->get_run(request.run.id)->finished_unix_ns, 0);
+}
+
+TEST(LaunchFlow, TakesARefusalByALivingTargetForTheOutcomeOfTheLaunch) {
+  CampaignBench bench([](const LaunchRequest&, int) -> Result<LaunchResult> {
+    return fail(ErrorCode::kNotFound, "no runner at /fake");
+  });
+  const auto request = bench.request_for({bench.add_program("a")});
+  ASSERT_TRUE(run_campaign(request, bench.tools()));
+  EXPECT_EQ(bench.device.connections, 1);
+  EXPECT_THAT(bench.device.requests, SizeIs(1));
+  const auto attempt = only_attempt(bench, request, "a");
+  EXPECT_EQ(attempt.stage, Stage::kStart);
+  EXPECT_EQ(attempt.reason_code, "not_found");
+  EXPECT_THAT(attempt.text, HasSubstr("no runner at /fake"));
+}
+
+// ---- runners that lie, programs that change
+
+/// What a process says that measured a different number of iterations than it was asked for.
+LaunchResult lying_result(const LaunchRequest& request) {
+  SpawnResult answer;
+  answer.end = {.exit_code = 0, .wall_ns = 1'000 * kMillisecondNs};
+  auto measure = wire::frame_of(wire::MessageType::kMeasure, 3,
+                                Measurement{.iterations = 1'000'000, .stopped_by = "count"});
+  measure.blob = wire::blob_from_samples({{1}, {1}, {1}});
+  for (const auto& frame :
+       {wire::frame_of(wire::MessageType::kHello, 1, wire::Hello{.program = "fake"}),
+        wire::frame_of(wire::MessageType::kLoad, 2, LoadReport{}), measure,
+        wire::frame_of(wire::MessageType::kUnload, 4, Json::object()),
+        wire::frame_of(wire::MessageType::kBye, 5, Json::object())}) {
+    wire::append_frame(answer.output, frame);
+  }
+  return result_from_answer(answer, request);
+}
+
+TEST(LaunchFlow, KeepsNoSampleOfARunnerThatLies) {
+  CampaignBench bench([](const LaunchRequest& request, int launch) -> Result<LaunchResult> {
+    return program_of(request) == "liar" ? lying_result(request) : healthy(request, launch);
+  });
+  const auto request = bench.request_for({bench.add_program("liar"), bench.add_program("a")});
+  ASSERT_TRUE(run_campaign(request, bench.tools()));
+  const auto liar = only_attempt(bench, request, "liar");
+  EXPECT_EQ(liar.outcome, Outcome::kRunError);
+  EXPECT_EQ(liar.reason_code, "malformed_answer");
+  const auto launches = bench.store->launches_of_attempt(liar.id).value();
+  ASSERT_THAT(launches, SizeIs(1));
+  for (const auto& launch : launches) {
+    EXPECT_FALSE(launch.measurement.has_value());
+  }
+  EXPECT_EQ(only_attempt(bench, request, "a").outcome, Outcome::kCompleted);
+}
+
+TEST(LaunchFlow, KeepsNoTimesOfAProgramThatWasReplacedMeanwhile) {
+  CampaignBench* self = nullptr;
+  CampaignBench bench([&self](const LaunchRequest& request, int launch) -> Result<LaunchResult> {
+    if (launch == 1) {
+      EXPECT_TRUE(write_file_atomically(self->folder.path() / request.artifact.entry, "another"));
+    }
+    return healthy(request, launch);
+  });
+  self = &bench;
+  const auto request = bench.request_for({bench.add_program("a")});
+  ASSERT_TRUE(run_campaign(request, bench.tools()));
+  const auto attempt = only_attempt(bench, request, "a");
+  EXPECT_EQ(attempt.outcome, Outcome::kHarnessError);
+  EXPECT_EQ(attempt.reason_code, "program_changed");
+}
+
+// ---- interruption and resumption
+
+TEST(LaunchFlow, GoesOnWhereItWasInterrupted) {
+  CampaignBench bench(healthy);
+  auto request = bench.request_for({bench.add_program("a"), bench.add_program("b")});
+  bench.listener.stop_after = 3;
+  const auto stopped = run_campaign(request, bench.tools());
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().code, ErrorCode::kTimeout);
+  EXPECT_THAT(bench.launches_of_run(request.run.id), SizeIs(3));
+
+  bench.listener.stop_after = -1;
+  request.is_resumed = true;
+  ASSERT_TRUE(run_campaign(request, bench.tools()));
+  EXPECT_THAT(bench.device.requests, SizeIs(4)) << "no launch is made twice";
+  std::map<std::string, int> launches;
+  std::vector<int> orders;
+  for (const auto& launch : bench.launches_of_run(request.run.id)) {
+    ++launches[launch.attempt];
+    orders.push_back(launch.order);
+  }
+  EXPECT_THAT(launches, SizeIs(2));
+  EXPECT_THAT(orders, ElementsAre(0, 1, 2, 3));
+  EXPECT_NE(bench.store->get_run(request.run.id)->finished_unix_ns, 0);
+}
+
+TEST(LaunchFlow, LaunchesNothingWhenAnotherProcessFinishedTheRunMeanwhile) {
+  CampaignBench bench(healthy);
+  auto request = bench.request_for({bench.add_program("a")});
+  bench.listener.stop_after = 1;
+  ASSERT_FALSE(run_campaign(request, bench.tools()));
+  bench.listener.stop_after = -1;
+  request.is_resumed = true;
+  auto tools = bench.tools();
+  tools.lock_device = [&]() -> Result<std::shared_ptr<void>> {
+    EXPECT_TRUE(bench.store->finish_run(request.run.id, 1));
+    return std::make_shared<int>(0);
+  };
+  ASSERT_TRUE(run_campaign(request, tools));
+  EXPECT_THAT(bench.device.requests, SizeIs(1));
+}
+
+TEST(LaunchFlow, EndsACaseAtItsFirstLaunchThatFails) {
+  CampaignBench bench([](const LaunchRequest& request, int launch) -> Result<LaunchResult> {
+    return program_of(request) == "bad"
+               ? failed_launch(Outcome::kCrashed, Stage::kSteady, "SIGSEGV", "it died")
+               : healthy(request, launch);
+  });
+  const auto request = bench.request_for({bench.add_program("bad"), bench.add_program("a")});
+  ASSERT_TRUE(run_campaign(request, bench.tools()));
+  EXPECT_THAT(programs_of(bench.device.requests), testing::UnorderedElementsAre("bad", "a", "a"));
+  EXPECT_EQ(only_attempt(bench, request, "bad").reason_code, "SIGSEGV");
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "assay/base/result.h"
+#include "assay/campaign/launch.h"
+
+namespace assay {
+
+/// A connected device that runs launches, one at a time. Not thread-safe: two launches at once need
+/// two targets.
+///
+/// A request names files by their paths on this machine. A target on another device brings them
+/// there and translates the paths.
+class LaunchTarget {
+ public:
+  LaunchTarget() = default;
+  LaunchTarget(const LaunchTarget&) = delete;
+  LaunchTarget& operator=(const LaunchTarget&) = delete;
+  virtual ~LaunchTarget() = default;
+
+  /// Runs one runner process to its end. How the process ended is part of the result. Errors: the
+  /// target refused the launch, or was lost while it ran.
+  virtual Result<LaunchResult> run(const LaunchRequest& request) = 0;
+
+  /// Whether it runs further launches; asked after an error.
+  virtual bool is_alive() = 0;
+};
+
+/// Connects to the device anew; asked again when a target was lost.
+/// Errors: kUnavailable, kUnsupported.
+using ConnectTarget = std::function<Result<std::unique_ptr<LaunchTarget>>()>;
+
+}  // namespace assay
