@@ -83,6 +83,9 @@ TEST(LaunchFlow, EvaluatesTheProviderOfAReferenceFirst) {
       {bench.add_program("right", "other@1"), bench.add_program("wrong", "other@1")});
   request.settings.passes = {Pass::kEvaluate};
   request.settings.against = {"engine:fake"};
+  for (const auto& cell : request.cases) {
+    bench.keep_inputs(cell);
+  }
   const auto status = run_campaign(request, bench.tools());
   ASSERT_TRUE(status) << status.error().message;
   std::vector<std::string> builds;

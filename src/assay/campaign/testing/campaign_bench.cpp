@@ -4,10 +4,13 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "assay/artifact/cache.h"
 #include "assay/artifact/toolchain.h"
+#include "assay/base/digest.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
@@ -19,12 +22,17 @@
 #include "assay/record/launch.h"
 #include "assay/record/run.h"
 #include "assay/record/subject.h"
+#include "assay/spec/reference_kind.h"
 #include "assay/store/result_store.h"
+#include "assay/tensor/dtype.h"
+#include "assay/tensor/safetensors.h"
+#include "assay/tensor/tensor.h"
 
 namespace assay {
 namespace {
 
 constexpr const char* kEnding = ".fake.json";
+constexpr const char* kToolchain = "test-toolchain";
 
 }  // namespace
 
@@ -41,6 +49,27 @@ Case CampaignBench::add_program(const std::string& name, const std::string& engi
           .engine = engine_build.substr(0, engine_build.find('@')),
           .device_class = "test",
           .engine_build = engine_build};
+}
+
+void CampaignBench::keep_inputs(const Case& cell) const {
+  const auto key = reference_key(cell, std::string(kInputsKind), kToolchain);
+  const auto staging = cache.make_staging_folder(key).value();
+  const std::vector<NamedTensor> tensors = {
+      {.name = "0.0", .tensor = Tensor::zeros(Dtype::kFloat32, {1})}};
+  const auto bytes = safetensors_from_tensors(tensors);
+  const std::string_view content(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  ASSAY_CHECK(write_file_atomically(staging / "inputs.safetensors", content).has_value());
+  const Json document = {{"schema", "assay/reference/1"},
+                         {"kind", kInputsKind},
+                         {"missing_outputs", "there are only inputs"},
+                         {"samples", 1},
+                         {"files",
+                          {{{"name", "inputs.safetensors"},
+                            {"role", "tensors"},
+                            {"bytes", bytes.size()},
+                            {"sha256", sha256_hex(content)}}}}};
+  ASSAY_CHECK(write_file_atomically(staging / "reference.json", document.dump()).has_value());
+  ASSAY_CHECK(cache.adopt(key, staging, "reference.json").has_value());
 }
 
 CampaignRequest CampaignBench::request_for(std::vector<Case> cases) const {
@@ -65,7 +94,7 @@ CampaignTools CampaignBench::tools() {
   return {.store = *store,
           .cache = cache,
           .toolchain_of = [](const Json&) -> Result<Toolchain> {
-            return fail(ErrorCode::kUnavailable, "there is no toolchain");
+            return Toolchain{.id = kToolchain};  // Whatever it would make lies in the cache.
           },
           .connect_target = device.connector(),
           .lock_device = [this]() -> Result<std::shared_ptr<void>> {

@@ -38,6 +38,10 @@ struct CampaignBench {
   /// A case for a new program of this name, "net", on an engine build.
   Case add_program(const std::string& name, const std::string& engine_build = "fake@1");
 
+  /// Puts inputs for the case into the cache, of one sample and without expected outputs, as a
+  /// toolchain would have made them.
+  void keep_inputs(const Case& cell) const;
+
   /// A new run of these cases: two timing launches of each, and nothing else.
   CampaignRequest request_for(std::vector<Case> cases) const;
 
