@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <optional>
 
-#include "assay/device/sample_root.h"
+#include "assay/device/testing/sample_root.h"
 
 namespace assay {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "assay/device/cpu_name.h"
-#include "assay/device/sample_root.h"
+#include "assay/device/testing/sample_root.h"
 
 namespace assay {
 namespace {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "assay/device/sample_root.h"
+#include "assay/device/testing/sample_root.h"
 
 namespace assay {
 namespace {

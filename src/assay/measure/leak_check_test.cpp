@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "assay/measure/scripted_session.h"
+#include "assay/measure/testing/scripted_session.h"
 
 namespace assay {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "assay/base/clock.h"
-#include "assay/measure/scripted_session.h"
+#include "assay/measure/testing/scripted_session.h"
 
 namespace assay {
 namespace {

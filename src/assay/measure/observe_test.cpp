@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "assay/device/memory_parts.h"
-#include "assay/measure/scripted_session.h"
+#include "assay/measure/testing/scripted_session.h"
 
 namespace assay {
 namespace {

@@ -9,7 +9,7 @@
 #include "assay/base/result.h"
 #include "assay/engine/session.h"
 #include "assay/measure/measure.h"
-#include "assay/measure/scripted_session.h"
+#include "assay/measure/testing/scripted_session.h"
 #include "assay/record/axes.h"
 #include "assay/record/launch.h"
 

@@ -12,7 +12,7 @@
 #include "assay/record/axes.h"
 #include "assay/record/metric.h"
 #include "assay/record/summary.h"
-#include "assay/report/sample_summary.h"
+#include "assay/report/testing/sample_summary.h"
 #include "assay/report/text_table.h"
 
 namespace assay::report {

@@ -13,7 +13,7 @@
 #include "assay/report/conformance_text.h"
 #include "assay/report/coverage.h"
 #include "assay/report/format.h"
-#include "assay/report/sample_conformance.h"
+#include "assay/report/testing/sample_conformance.h"
 #include "assay/report/writer.h"
 
 namespace assay {

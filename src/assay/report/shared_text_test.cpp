@@ -10,7 +10,7 @@
 
 #include "assay/record/axes.h"
 #include "assay/record/summary.h"
-#include "assay/report/sample_summary.h"
+#include "assay/report/testing/sample_summary.h"
 
 namespace assay::report {
 namespace {

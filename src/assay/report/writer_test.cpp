@@ -23,7 +23,7 @@
 #include "assay/record/metric.h"
 #include "assay/record/summary.h"
 #include "assay/report/format.h"
-#include "assay/report/sample_summary.h"
+#include "assay/report/testing/sample_summary.h"
 
 namespace assay {
 namespace {

@@ -10,7 +10,7 @@
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/record/axes.h"
-#include "assay/spec/sample_spec.h"
+#include "assay/spec/testing/sample_spec.h"
 #include "assay/tensor/dtype.h"
 
 namespace assay {

@@ -19,7 +19,7 @@
 #include "assay/record/case.h"
 #include "assay/record/metric.h"
 #include "assay/store/result_store.h"
-#include "assay/store/sample_records.h"
+#include "assay/store/testing/sample_records.h"
 
 namespace assay {
 namespace {

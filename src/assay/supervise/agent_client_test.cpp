@@ -25,7 +25,7 @@
 #include "assay/device/local_transport.h"
 #include "assay/device/transport.h"
 #include "assay/record/spawn.h"
-#include "assay/supervise/process_probe.h"
+#include "assay/supervise/testing/process_probe.h"
 #include "assay/wire/channel.h"
 #include "assay/wire/frame.h"
 #include "assay/wire/messages.h"

@@ -24,7 +24,7 @@
 #include "assay/base/pipe.h"
 #include "assay/base/result.h"
 #include "assay/record/spawn.h"
-#include "assay/supervise/process_probe.h"
+#include "assay/supervise/testing/process_probe.h"
 
 namespace assay {
 namespace {

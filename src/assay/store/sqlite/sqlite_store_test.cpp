@@ -28,7 +28,7 @@
 #include "assay/base/fs.h"
 #include "assay/base/result.h"
 #include "assay/store/result_store.h"
-#include "assay/store/sample_records.h"
+#include "assay/store/testing/sample_records.h"
 #include "assay/store/sqlite/migrations.h"
 
 namespace assay::sqlite {

@@ -1,4 +1,4 @@
-#include "assay/report/sample_summary.h"
+#include "assay/report/testing/sample_summary.h"
 
 #include <cmath>
 #include <cstddef>
@@ -13,7 +13,7 @@
 #include "assay/record/run.h"
 #include "assay/record/summary.h"
 #include "assay/record/trade_off.h"
-#include "assay/report/sample_parts.h"
+#include "assay/report/testing/sample_parts.h"
 
 namespace assay::report {
 namespace {

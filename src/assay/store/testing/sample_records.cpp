@@ -1,4 +1,4 @@
-#include "assay/store/sample_records.h"
+#include "assay/store/testing/sample_records.h"
 
 #include <cstdint>
 #include <cstdlib>

@@ -15,9 +15,9 @@
 #include "assay/record/conformance.h"
 #include "assay/record/summary.h"
 #include "assay/report/conformance.h"
-#include "assay/report/sample_conformance.h"
-#include "assay/report/sample_summary.h"
-#include "assay/report/sample_wide.h"
+#include "assay/report/testing/sample_conformance.h"
+#include "assay/report/testing/sample_summary.h"
+#include "assay/report/testing/sample_wide.h"
 #include "assay/report/writer.h"
 
 namespace {

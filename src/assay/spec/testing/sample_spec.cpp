@@ -1,4 +1,4 @@
-#include "assay/spec/sample_spec.h"
+#include "assay/spec/testing/sample_spec.h"
 
 #include <functional>
 #include <gtest/gtest.h>

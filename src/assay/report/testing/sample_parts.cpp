@@ -1,4 +1,4 @@
-#include "assay/report/sample_parts.h"
+#include "assay/report/testing/sample_parts.h"
 
 #include <algorithm>
 #include <array>

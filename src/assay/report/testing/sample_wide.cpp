@@ -1,4 +1,4 @@
-#include "assay/report/sample_wide.h"
+#include "assay/report/testing/sample_wide.h"
 
 #include <cmath>
 #include <cstddef>
@@ -17,9 +17,9 @@
 #include "assay/record/profile.h"
 #include "assay/record/summary.h"
 #include "assay/record/trade_off.h"
-#include "assay/report/sample_conformance.h"
-#include "assay/report/sample_parts.h"
-#include "assay/report/sample_summary.h"
+#include "assay/report/testing/sample_conformance.h"
+#include "assay/report/testing/sample_parts.h"
+#include "assay/report/testing/sample_summary.h"
 
 namespace assay::report {
 namespace {

@@ -1,4 +1,4 @@
-#include "assay/report/sample_conformance.h"
+#include "assay/report/testing/sample_conformance.h"
 
 #include <limits>
 #include <string>
