@@ -14,8 +14,8 @@
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
+#include "assay/conform/case_verdict.h"
 #include "assay/conform/conform.h"
-#include "assay/conform/judgement.h"
 #include "assay/conform/plan.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
@@ -54,13 +54,13 @@ Result<std::string> reason_against(ResultStore& store, const std::string& run, c
   if (!attempt) {
     return std::string();
   }
-  ASSAY_ASSIGN_OR_RETURN(const auto judgements, read_judgements(store, *attempt, 1));
-  const auto& judgement = judgements.front();
-  if (std::ranges::find(kAnswers, judgement.verdict) != kAnswers.end()) {
+  ASSAY_ASSIGN_OR_RETURN(const auto case_verdicts, read_case_verdicts(store, *attempt, 1));
+  const auto& case_verdict = case_verdicts.front();
+  if (std::ranges::find(kAnswers, case_verdict.verdict) != kAnswers.end()) {
     return std::string();
   }
-  return fmt::format("the probe, a sum of two vectors, ends in {}: {}", name_of(judgement.verdict),
-                     judgement.text);
+  return fmt::format("the probe, a sum of two vectors, ends in {}: {}",
+                     name_of(case_verdict.verdict), case_verdict.text);
 }
 
 }  // namespace

@@ -18,14 +18,14 @@
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/toolchain_job.h"
-#include "assay/conform/command.h"
+#include "assay/conform/case_scheduler.h"
+#include "assay/conform/case_verdict.h"
 #include "assay/conform/conform_case.h"
-#include "assay/conform/judgement.h"
-#include "assay/conform/judging.h"
 #include "assay/conform/known_gaps.h"
 #include "assay/conform/plan.h"
-#include "assay/conform/stages.h"
-#include "assay/conform/unchanged.h"
+#include "assay/conform/progress.h"
+#include "assay/conform/repro_command.h"
+#include "assay/conform/result_reuse.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/conformance.h"
@@ -48,17 +48,17 @@ std::string text_of_options(const Json& options) {
   return fmt::format("{}", fmt::join(texts, " "));
 }
 
-void take_judgement(const Judgement& judgement, ConformResult& result) {
-  result.verdict = judgement.verdict;
-  result.stage = judgement.stage;
-  result.reason_code = judgement.reason_code;
-  result.text = judgement.text;
-  result.delegation = judgement.delegation;
-  result.nodes_delegated = judgement.nodes_delegated;
-  result.nodes_not_delegated = judgement.nodes_not_delegated;
-  result.operators_left = judgement.operators_left;
-  result.error_bound_ratio = judgement.error_bound_ratio;
-  result.last_words = judgement.last_words;
+void take_verdict(const CaseVerdict& case_verdict, ConformResult& result) {
+  result.verdict = case_verdict.verdict;
+  result.stage = case_verdict.stage;
+  result.reason_code = case_verdict.reason_code;
+  result.text = case_verdict.text;
+  result.delegation = case_verdict.delegation;
+  result.nodes_delegated = case_verdict.nodes_delegated;
+  result.nodes_not_delegated = case_verdict.nodes_not_delegated;
+  result.operators_left = case_verdict.operators_left;
+  result.error_bound_ratio = case_verdict.error_bound_ratio;
+  result.last_words = case_verdict.last_words;
 }
 
 ConformResult result_of(const ConformPlan& plan, const ConformCell& cell, const CellState& state) {
@@ -74,14 +74,14 @@ ConformResult result_of(const ConformPlan& plan, const ConformCell& cell, const 
                        .case_key = case_key(cell.cell),
                        .is_joint = state.is_joint,
                        .was_in_joint = state.was_in_joint,
-                       .command = command_to_repeat(cell.cell)};
-  for (const auto& judgement : state.alone) {
-    result.alone.push_back(judgement.verdict);
+                       .command = repro_command(cell.cell)};
+  for (const auto& case_verdict : state.alone) {
+    result.alone.push_back(case_verdict.verdict);
   }
   if (!state.final) {
     return result;
   }
-  take_judgement(*state.final, result);
+  take_verdict(*state.final, result);
   return result;
 }
 
@@ -272,13 +272,13 @@ Result<ConformReport> run_conformance(const ConformRequest& request, const Campa
   const auto begin_ns = monotonic_ns();
   ASSAY_RETURN_IF_ERROR(open_run(request, tools.store));
   auto plan = plan_conformance(request.listing.cases, request.settings, request.limits);
-  ASSAY_ASSIGN_OR_RETURN(const auto unchanged, find_unchanged(plan, request, tools));
+  ASSAY_ASSIGN_OR_RETURN(const auto unchanged, find_reusable_results(plan, request, tools));
   drop_cells(unchanged, plan);
   ConformProgress progress(tools.listener);
   const CampaignTools quiet{.store = tools.store,
                             .cache = tools.cache,
                             .toolchain_of = tools.toolchain_of,
-                            .connect_agent = tools.connect_agent,
+                            .connect_target = tools.connect_target,
                             .lock_device = tools.lock_device,
                             .listener = progress,
                             .servers = tools.servers};

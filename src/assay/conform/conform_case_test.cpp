@@ -9,8 +9,8 @@
 
 #include "assay/base/json.h"
 #include "assay/base/result.h"
-#include "assay/conform/command.h"
 #include "assay/conform/glob.h"
+#include "assay/conform/repro_command.h"
 #include "assay/record/case.h"
 
 namespace assay {
@@ -96,11 +96,11 @@ TEST(Command, QuotesWhatAShellWouldRead) {
             .options = {{"threads", 2}},
             .inputs = {.generator = "model", .count = 3}};
   EXPECT_EQ(
-      command_to_repeat(cell),
+      repro_command(cell),
       "assay eval aten:add.Tensor --args '{\"source\":\"it'\\''s\"}' --inputs model "
       "--recipe executorch/portable --seed 0 --samples 3 --against float64 --option threads=2");
   cell.recipe.quantization = {{"flow", "pt2e"}};
-  EXPECT_THAT(command_to_repeat(cell), HasSubstr("--against qdq"));
+  EXPECT_THAT(repro_command(cell), HasSubstr("--against qdq"));
 }
 
 }  // namespace

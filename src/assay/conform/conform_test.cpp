@@ -11,8 +11,8 @@
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/base/uuid.h"
-#include "assay/conform/judgement.h"
-#include "assay/conform/scripted_bench.h"
+#include "assay/conform/case_verdict.h"
+#include "assay/conform/testing/scripted_bench.h"
 #include "assay/record/axes.h"
 #include "assay/record/conformance.h"
 #include "assay/record/run.h"
@@ -282,13 +282,13 @@ TEST(Conformance, IsReadBackAsItWas) {
   EXPECT_EQ(read_conform_report(*bench.store, other).error().code, ErrorCode::kNotFound);
 }
 
-TEST(Judgement, OfWhatWasHeldAgainstNothingIsOurFault) {
+TEST(CaseVerdict, OfWhatWasHeldAgainstNothingIsOurFault) {
   EXPECT_EQ(verdict_of(Outcome::kCompleted, Accuracy::kNotChecked), ConformVerdict::kHarnessError);
   EXPECT_EQ(verdict_of(Outcome::kCompleted, Accuracy::kVacuous), ConformVerdict::kVacuous);
   EXPECT_EQ(verdict_of(Outcome::kOutOfMemory, Accuracy::kPass), ConformVerdict::kOutOfMemory);
 }
 
-TEST(Judgement, IsDelegatedEnoughOrNot) {
+TEST(CaseVerdict, IsDelegatedEnoughOrNot) {
   EXPECT_TRUE(is_delegated_enough(Delegation::kFull, Delegation::kFull));
   EXPECT_FALSE(is_delegated_enough(Delegation::kPartial, Delegation::kFull));
   EXPECT_TRUE(is_delegated_enough(Delegation::kPartial, Delegation::kPartial));
@@ -297,7 +297,7 @@ TEST(Judgement, IsDelegatedEnoughOrNot) {
   EXPECT_TRUE(is_delegated_enough(Delegation::kUnknown, Delegation::kNone));
 }
 
-TEST(Judgement, DelegationIsFullWhereNothingIsLeft) {
+TEST(CaseVerdict, DelegationIsFullWhereNothingIsLeft) {
   EXPECT_EQ(delegation_from(2, 0), Delegation::kFull);
   EXPECT_EQ(delegation_from(0, 0), Delegation::kFull);
   EXPECT_EQ(delegation_from(0, 1), Delegation::kNone);

@@ -14,11 +14,11 @@
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/base/subprocess.h"
-#include "assay/conform/command.h"
+#include "assay/conform/repro_command.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/reduce/candidate.h"
-#include "assay/reduce/case_judge.h"
+#include "assay/reduce/candidate_evaluator.h"
 #include "assay/reduce/finding.h"
 #include "assay/reduce/reducer.h"
 
@@ -45,9 +45,10 @@ std::string text_of_model(const ReduceCandidate& candidate) {
 }
 
 /// Runs the script and notes what it showed.
-void run_script(const stdfs::path& folder, const CaseJudge& judge, ReductionReport& report) {
+void run_script(const stdfs::path& folder, const CandidateEvaluator& evaluator,
+                ReductionReport& report) {
   const auto ran =
-      run_command({.argv = {judge.toolchain().python.string(), (folder / kScript).string()},
+      run_command({.argv = {evaluator.toolchain().python.string(), (folder / kScript).string()},
                    .stderr_file = (folder / "repro.log").string()},
                   kScriptTimeout);
   if (!ran) {
@@ -62,24 +63,25 @@ void run_script(const stdfs::path& folder, const CaseJudge& judge, ReductionRepo
                         ran->exit_code);
 }
 
-Status write_script(const stdfs::path& folder, const CaseJudge& judge, const Json& reference,
-                    ReductionReport& report) {
+Status write_script(const stdfs::path& folder, const CandidateEvaluator& evaluator,
+                    const Json& reference, ReductionReport& report) {
   const auto& smallest = report.reduction.smallest();
-  ASSAY_ASSIGN_OR_RETURN(const auto reply,
-                         judge.ask_toolchain({{"job", "script"},
-                                              {"model", model_request(smallest.candidate.model)},
-                                              {"recipe", recipe_request(judge.pattern().recipe)},
-                                              {"finding", smallest.finding},
-                                              {"check", report.check},
-                                              {"reference", reference},
-                                              {"name", report.name},
-                                              {"out_dir", stdfs::absolute(folder).string()}}));
+  ASSAY_ASSIGN_OR_RETURN(
+      const auto reply,
+      evaluator.ask_toolchain({{"job", "script"},
+                               {"model", model_request(smallest.candidate.model)},
+                               {"recipe", recipe_request(evaluator.pattern().recipe)},
+                               {"finding", smallest.finding},
+                               {"check", report.check},
+                               {"reference", reference},
+                               {"name", report.name},
+                               {"out_dir", stdfs::absolute(folder).string()}}));
   if (reply.outcome != Outcome::kCompleted) {
     report.script = "there is no repro.py: " + reply.text;
   } else if (const auto why = reply.result.value("unavailable", std::string()); !why.empty()) {
     report.script = "repro.py is not available for this: " + why;
   } else {
-    run_script(folder, judge, report);
+    run_script(folder, evaluator, report);
   }
   return {};
 }
@@ -99,9 +101,9 @@ std::string reduction_readme(const ReductionReport& report, const Case& pattern)
 
 }  // namespace
 
-std::string command_of(const CaseJudge& judge, const ReduceCandidate& candidate) {
-  const auto cell = judge.case_of(candidate);
-  return command_to_repeat(cell, reference_kind_of_candidate(cell));
+std::string command_of(const CandidateEvaluator& evaluator, const ReduceCandidate& candidate) {
+  const auto cell = evaluator.case_of(candidate);
+  return repro_command(cell, reference_kind_of_candidate(cell));
 }
 
 std::string text_of_document(const Json& document) {
@@ -150,25 +152,26 @@ std::string text_of_reduction(const ReductionReport& report, const Case& pattern
   return text + "repeat: " + report.command + "\n";
 }
 
-Status write_reduction_bundle(const stdfs::path& folder, const CaseJudge& judge,
+Status write_reduction_bundle(const stdfs::path& folder, const CandidateEvaluator& evaluator,
                               ReductionReport& report) {
   const auto& candidate = report.reduction.smallest().candidate;
   std::error_code error;
   stdfs::create_directories(folder, error);
-  ASSAY_ASSIGN_OR_RETURN(const auto artifact, judge.find_artifact(candidate));
+  ASSAY_ASSIGN_OR_RETURN(const auto artifact, evaluator.find_artifact(candidate));
   if (artifact) {
     ASSAY_RETURN_IF_ERROR(copy_artifact(*artifact, folder));
   }
   Json source = nullptr;
-  ASSAY_ASSIGN_OR_RETURN(const auto reference, judge.find_reference(candidate));
+  ASSAY_ASSIGN_OR_RETURN(const auto reference, evaluator.find_reference(candidate));
   if (reference) {
     ASSAY_RETURN_IF_ERROR(copy_reference(*reference, folder));
     source = reference->folder;
   }
-  ASSAY_RETURN_IF_ERROR(write_script(folder, judge, source, report));
-  ASSAY_RETURN_IF_ERROR(write_file_atomically(
-      folder / "reproduce.json", text_of_document(document_of(report, judge.pattern())) + "\n"));
-  return write_file_atomically(folder / "README.md", reduction_readme(report, judge.pattern()));
+  ASSAY_RETURN_IF_ERROR(write_script(folder, evaluator, source, report));
+  ASSAY_RETURN_IF_ERROR(
+      write_file_atomically(folder / "reproduce.json",
+                            text_of_document(document_of(report, evaluator.pattern())) + "\n"));
+  return write_file_atomically(folder / "README.md", reduction_readme(report, evaluator.pattern()));
 }
 
 }  // namespace assay

@@ -5,7 +5,7 @@
 
 #include "assay/base/json.h"
 #include "assay/base/result.h"
-#include "assay/reduce/case_judge.h"
+#include "assay/reduce/candidate_evaluator.h"
 #include "assay/reduce/check.h"
 #include "assay/reduce/reducer.h"
 
@@ -29,7 +29,7 @@ std::string text_of_document(const Json& document);
 Json document_of(const ReductionReport& report, const Case& pattern);
 
 /// The command that judges a candidate again, alone.
-std::string command_of(const CaseJudge& judge, const ReduceCandidate& candidate);
+std::string command_of(const CandidateEvaluator& evaluator, const ReduceCandidate& candidate);
 
 /// The reduction for people: what failed, each step in a line, the smallest, the closest that is
 /// right.
@@ -39,7 +39,7 @@ std::string text_of_reduction(const ReductionReport& report, const Case& pattern
 /// made, inputs and expected outputs, repro.py, reproduce.json and README.md. The script is run
 /// once; what it said is kept in `report`. Errors: kUnavailable when the folder cannot be written;
 /// those of the toolchain.
-Status write_reduction_bundle(const std::filesystem::path& folder, const CaseJudge& judge,
-                              ReductionReport& report);
+Status write_reduction_bundle(const std::filesystem::path& folder,
+                              const CandidateEvaluator& evaluator, ReductionReport& report);
 
 }  // namespace assay

@@ -21,7 +21,7 @@
 #include "assay/record/case.h"
 #include "assay/reduce/bundle.h"
 #include "assay/reduce/candidate.h"
-#include "assay/reduce/case_judge.h"
+#include "assay/reduce/candidate_evaluator.h"
 #include "assay/reduce/check.h"
 #include "assay/reduce/finding.h"
 #include "assay/reduce/proposals.h"
@@ -67,11 +67,11 @@ Result<ReduceCandidate> first_candidate(const ReduceOneRequest& request,
 }
 
 /// What the verdict of a candidate depends on beside the candidate.
-std::string subject_of(const ReduceOneRequest& request, const CaseJudge& judge,
+std::string subject_of(const ReduceOneRequest& request, const CandidateEvaluator& evaluator,
                        const ReduceCandidate& first) {
-  return digest_of_json({{"case", identity_of(judge.case_of(first))},
-                         {"engine", judge.pattern().engine_build},
-                         {"toolchain", judge.toolchain().id},
+  return digest_of_json({{"case", identity_of(evaluator.case_of(first))},
+                         {"engine", evaluator.pattern().engine_build},
+                         {"toolchain", evaluator.toolchain().id},
                          {"check", request.check}});
 }
 
@@ -89,16 +89,19 @@ std::function<std::string()> stopping_of(const ReduceOneRequest& request) {
 }
 
 Result<ReductionReport> reduce(const ReduceOneRequest& request, const ReduceCheck& check,
-                               const ReduceCandidate& first, CaseJudge& judge) {
+                               const ReduceCandidate& first, CandidateEvaluator& evaluator) {
   ASSAY_ASSIGN_OR_RETURN(auto replay,
-                         open_replay(request.replay, subject_of(request, judge, first)));
-  const ListNodes list_nodes = [&judge](const Json& model) { return judge.list_nodes(model); };
-  const ReadSamples read_samples = [&judge](const ReduceCandidate& candidate) {
-    return judge.read_samples(candidate);
+                         open_replay(request.replay, subject_of(request, evaluator, first)));
+  const ListNodes list_nodes = [&evaluator](const Json& model) {
+    return evaluator.list_nodes(model);
   };
-  const JudgeCandidates judge_all = [&judge](const std::vector<ReduceCandidate>& candidates) {
-    return judge.judge(candidates);
+  const ReadSamples read_samples = [&evaluator](const ReduceCandidate& candidate) {
+    return evaluator.read_samples(candidate);
   };
+  const EvaluateCandidates evaluate_all =
+      [&evaluator](const std::vector<ReduceCandidate>& candidates) {
+        return evaluator.evaluate(candidates);
+      };
   const ReduceSettings settings{.check = check,
                                 .batch = static_cast<std::size_t>(request.batch),
                                 .why_stop = stopping_of(request),
@@ -106,11 +109,11 @@ Result<ReductionReport> reduce(const ReduceOneRequest& request, const ReduceChec
   ReductionReport report{.name = request.name, .check = request.check};
   ASSAY_ASSIGN_OR_RETURN(
       report.reduction,
-      reduce_case(first, proposals_by(list_nodes, read_samples), judge_all, replay, settings));
+      reduce_case(first, proposals_by(list_nodes, read_samples), evaluate_all, replay, settings));
   const auto& smallest = report.reduction.smallest().candidate;
-  report.command = command_of(judge, smallest);
+  report.command = command_of(evaluator, smallest);
   if (!request.is_interrupted()) {
-    ASSAY_ASSIGN_OR_RETURN(const auto again, judge.judge_again(smallest));
+    ASSAY_ASSIGN_OR_RETURN(const auto again, evaluator.evaluate_again(smallest));
     report.is_confirmed = fails(check, report.reduction.first.finding, again);
   }
   return report;
@@ -125,8 +128,8 @@ bool is_case_name(std::string_view text) {
          last.find('.') == std::string_view::npos;
 }
 
-Result<CaseJudgeRequest> reduction_from_campaign(CampaignRequest campaign,
-                                                 const ReduceCheck& check) {
+Result<CandidateEvaluatorRequest> reduction_from_campaign(CampaignRequest campaign,
+                                                          const ReduceCheck& check) {
   const std::size_t wanted = check.recipe.empty() ? 1 : 2;
   if (campaign.cases.size() != wanted) {
     return fail(
@@ -141,7 +144,7 @@ Result<CaseJudgeRequest> reduction_from_campaign(CampaignRequest campaign,
     campaign.settings.launch_timeout_ns = kLaunchTimeoutNs;
   }
   campaign.settings.launches = {.least = kLaunchesTimed, .most = kLaunchesTimed};
-  CaseJudgeRequest request;
+  CandidateEvaluatorRequest request;
   if (wanted == 2) {
     request.other = campaign.cases.back();
     campaign.cases.pop_back();
@@ -154,16 +157,17 @@ Result<Reduced> reduce_one(const ReduceOneRequest& request, const CampaignTools&
                            std::optional<ReduceCandidate> first) {
   ASSAY_ASSIGN_OR_RETURN(const auto check, check_from_text(request.check));
   const ExecuteCases execute_cases = run_campaign;
-  ASSAY_ASSIGN_OR_RETURN(auto judge, CaseJudge::open(request.subject, tools, execute_cases));
+  ASSAY_ASSIGN_OR_RETURN(auto evaluator,
+                         CandidateEvaluator::open(request.subject, tools, execute_cases));
   if (!first) {
     ASSAY_ASSIGN_OR_RETURN(first, first_candidate(request, tools));
   }
-  ASSAY_ASSIGN_OR_RETURN(auto report, reduce(request, check, *first, judge));
+  ASSAY_ASSIGN_OR_RETURN(auto report, reduce(request, check, *first, evaluator));
   if (!request.bundle.empty()) {
-    ASSAY_RETURN_IF_ERROR(write_reduction_bundle(request.bundle, judge, report));
+    ASSAY_RETURN_IF_ERROR(write_reduction_bundle(request.bundle, evaluator, report));
   }
   ASSAY_RETURN_IF_ERROR(tools.store.finish_run(request.subject.campaign.run.id, unix_time_ns()));
-  return Reduced{.report = std::move(report), .pattern = judge.pattern()};
+  return Reduced{.report = std::move(report), .pattern = evaluator.pattern()};
 }
 
 }  // namespace assay

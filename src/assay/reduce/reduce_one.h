@@ -11,7 +11,7 @@
 #include "assay/record/case.h"
 #include "assay/reduce/bundle.h"
 #include "assay/reduce/candidate.h"
-#include "assay/reduce/case_judge.h"
+#include "assay/reduce/candidate_evaluator.h"
 #include "assay/reduce/check.h"
 #include "assay/reduce/reducer.h"
 
@@ -20,7 +20,7 @@ namespace assay {
 /// One model or case to reduce, and what becomes of it.
 struct ReduceOneRequest {
   std::string name;  ///< Of the model or the case, as it was given.
-  CaseJudgeRequest subject;
+  CandidateEvaluatorRequest subject;
   std::string check = "same";  ///< As check_from_text() takes it.
   std::string replay;          ///< File that keeps every verdict; empty: none.
   std::string bundle;          ///< Folder; empty: no bundle is written.
@@ -42,8 +42,8 @@ bool is_case_name(std::string_view text);
 
 /// The campaign of a reduction: its only case is the pattern, and with a check by time the second
 /// one is the other side. Errors: kUnavailable, kInvalidArgument (another number of cases).
-Result<CaseJudgeRequest> reduction_from_campaign(CampaignRequest campaign,
-                                                 const ReduceCheck& check);
+Result<CandidateEvaluatorRequest> reduction_from_campaign(CampaignRequest campaign,
+                                                          const ReduceCheck& check);
 
 /// Reduces the model or case, and writes its bundle where the request asks for one. `first`: the
 /// case, where it is known already. Errors: what is no case, or does not fail; kUnavailable; those

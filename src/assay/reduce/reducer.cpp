@@ -26,12 +26,12 @@ using Sizes = std::vector<double>;
 
 class Reducer {
  public:
-  Reducer(const ProposeCandidates& propose, const JudgeCandidates& judge, ReduceReplay& replay,
-          const ReduceSettings& settings)
-      : propose_(propose), judge_(judge), replay_(replay), settings_(settings) {}
+  Reducer(const ProposeCandidates& propose, const EvaluateCandidates& evaluate,
+          ReduceReplay& replay, const ReduceSettings& settings)
+      : propose_(propose), evaluate_(evaluate), replay_(replay), settings_(settings) {}
 
   Result<Reduction> run(const ReduceCandidate& first) {
-    ASSAY_ASSIGN_OR_RETURN(const auto findings, judge_all({first}));
+    ASSAY_ASSIGN_OR_RETURN(const auto findings, evaluate_all({first}));
     found_.first = {.what = "the case itself", .candidate = first, .finding = findings.front()};
     if (!does_fail(found_.first.finding)) {
       return fail(ErrorCode::kNotFound,
@@ -75,7 +75,7 @@ class Reducer {
     return false;
   }
 
-  /// A judge that was stopped leaves what was found so far; any other error is one.
+  /// An evaluation that was stopped leaves what was found so far; any other error is one.
   Result<bool> stopped_or(const Error& error) {
     const auto why = settings_.why_stop();
     if (why.empty()) {
@@ -93,7 +93,7 @@ class Reducer {
     for (const auto& proposal : batch) {
       candidates.push_back(proposal.candidate);
     }
-    ASSAY_ASSIGN_OR_RETURN(const auto findings, judge_all(candidates));
+    ASSAY_ASSIGN_OR_RETURN(const auto findings, evaluate_all(candidates));
     std::optional<ReduceStep> best;
     for (std::size_t i = 0; i < batch.size(); ++i) {
       const ReduceStep step{batch[i].what, batch[i].candidate, findings[i]};
@@ -151,7 +151,7 @@ class Reducer {
 
   /// Findings of all, those that are known without judging. What was judged is on disk before this
   /// returns.
-  Result<std::vector<ReduceFinding>> judge_all(const std::vector<ReduceCandidate>& candidates) {
+  Result<std::vector<ReduceFinding>> evaluate_all(const std::vector<ReduceCandidate>& candidates) {
     std::vector<ReduceCandidate> unknown;
     for (const auto& candidate : candidates) {
       if (!replay_.find(candidate)) {
@@ -160,7 +160,7 @@ class Reducer {
     }
     found_.replayed += static_cast<int>(candidates.size() - unknown.size());
     if (!unknown.empty()) {
-      ASSAY_ASSIGN_OR_RETURN(const auto findings, judge_(unknown));
+      ASSAY_ASSIGN_OR_RETURN(const auto findings, evaluate_(unknown));
       for (std::size_t i = 0; i < unknown.size(); ++i) {
         ASSAY_RETURN_IF_ERROR(replay_.add(unknown[i], findings.at(i)));
         ++found_.judged;
@@ -175,7 +175,7 @@ class Reducer {
   }
 
   const ProposeCandidates& propose_;
-  const JudgeCandidates& judge_;
+  const EvaluateCandidates& evaluate_;
   ReduceReplay& replay_;
   const ReduceSettings& settings_;
   Reduction found_;
@@ -184,9 +184,9 @@ class Reducer {
 }  // namespace
 
 Result<Reduction> reduce_case(const ReduceCandidate& first, const ProposeCandidates& propose,
-                              const JudgeCandidates& judge, ReduceReplay& replay,
+                              const EvaluateCandidates& evaluate, ReduceReplay& replay,
                               const ReduceSettings& settings) {
-  return Reducer(propose, judge, replay, settings).run(first);
+  return Reducer(propose, evaluate, replay, settings).run(first);
 }
 
 ASSAY_DEFINE_JSON(ReduceStep, what, candidate, finding)

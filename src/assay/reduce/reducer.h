@@ -38,7 +38,7 @@ using ProposeCandidates =
     std::function<Result<std::vector<ReduceProposal>>(const ReduceCandidate& current)>;
 
 /// Judges candidates, each alone; a finding for each.
-using JudgeCandidates =
+using EvaluateCandidates =
     std::function<Result<std::vector<ReduceFinding>>(const std::vector<ReduceCandidate>&)>;
 
 struct ReduceSettings {
@@ -55,7 +55,7 @@ struct ReduceSettings {
 /// without judging. Errors: kNotFound when the case does not fail at first; the judge's and the
 /// replay file's.
 Result<Reduction> reduce_case(const ReduceCandidate& first, const ProposeCandidates& propose,
-                              const JudgeCandidates& judge, ReduceReplay& replay,
+                              const EvaluateCandidates& evaluate, ReduceReplay& replay,
                               const ReduceSettings& settings);
 
 ASSAY_DECLARE_JSON(ReduceStep);

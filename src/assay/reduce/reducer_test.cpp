@@ -39,17 +39,17 @@ Names network(int size) {
 
 ReduceCandidate whole() { return {.model = {.ref = "net"}, .inputs = {.count = 3}}; }
 
-/// A judge for which a network fails when `culprits` are all in it; counts what it is asked.
-class FakeJudge {
+/// An evaluator for which a network fails when `culprits` are all in it; counts what it is asked.
+class FakeEvaluator {
  public:
-  FakeJudge(Names nodes, std::set<std::string> culprits)
+  FakeEvaluator(Names nodes, std::set<std::string> culprits)
       : nodes_(std::move(nodes)), culprits_(std::move(culprits)) {}
 
   Result<std::vector<ReduceFinding>> operator()(const std::vector<ReduceCandidate>& candidates) {
     std::vector<ReduceFinding> findings;
     for (const auto& candidate : candidates) {
       if (asked_.size() == die_after_) {
-        return fail(ErrorCode::kCrashed, "the judge died");
+        return fail(ErrorCode::kCrashed, "the evaluator died");
       }
       asked_.push_back(digest_of(candidate));
       findings.push_back(
@@ -77,7 +77,7 @@ class FakeJudge {
 
 class ReducerTest : public testing::Test {
  protected:
-  Result<Reduction> reduce(FakeJudge& judge, const Names& nodes, ReduceReplay& replay,
+  Result<Reduction> reduce(FakeEvaluator& evaluator, const Names& nodes, ReduceReplay& replay,
                            const ReduceSettings& settings = {}) {
     const ListNodes list = [&nodes](const Json&) -> Result<std::vector<GraphNode>> {
       std::vector<GraphNode> listed;
@@ -90,13 +90,13 @@ class ReducerTest : public testing::Test {
         [](const ReduceCandidate&) -> Result<std::vector<std::vector<Tensor>>> {
       return std::vector<std::vector<Tensor>>();
     };
-    return reduce_case(whole(), proposals_by(list, read), std::ref(judge), replay, settings);
+    return reduce_case(whole(), proposals_by(list, read), std::ref(evaluator), replay, settings);
   }
 
-  Result<Reduction> reduce(FakeJudge& judge, const Names& nodes,
+  Result<Reduction> reduce(FakeEvaluator& evaluator, const Names& nodes,
                            const ReduceSettings& settings = {}) {
     ReduceReplay replay;
-    return reduce(judge, nodes, replay, settings);
+    return reduce(evaluator, nodes, replay, settings);
   }
 };
 
@@ -107,8 +107,8 @@ TEST_F(ReducerTest, FindsExactlyTheNodesThatAreToBlameWhereverTheyStand) {
                                                 {"n3", "n31"},
                                                 {"n7", "n8", "n9"},
                                                 {"n0", "n20", "n39"}}) {
-    FakeJudge judge(nodes, culprits);
-    const auto found = reduce(judge, nodes);
+    FakeEvaluator evaluator(nodes, culprits);
+    const auto found = reduce(evaluator, nodes);
     ASSERT_TRUE(found) << found.error().message;
     EXPECT_THAT(nodes_of(found->smallest().candidate.model),
                 testing::UnorderedElementsAreArray(culprits));
@@ -120,8 +120,8 @@ TEST_F(ReducerTest, FindsExactlyTheNodesThatAreToBlameWhereverTheyStand) {
 
 TEST_F(ReducerTest, EveryStepIsSmallerAndFailsAlike) {
   const auto nodes = network(25);
-  FakeJudge judge(nodes, {"n4", "n19"});
-  const auto found = reduce(judge, nodes).value();
+  FakeEvaluator evaluator(nodes, {"n4", "n19"});
+  const auto found = reduce(evaluator, nodes).value();
   auto size = size_of(found.first.candidate);
   for (const auto& step : found.steps) {
     EXPECT_LT(size_of(step.candidate), size);
@@ -133,8 +133,8 @@ TEST_F(ReducerTest, EveryStepIsSmallerAndFailsAlike) {
 
 TEST_F(ReducerTest, KeepsTheClosestThatPassesOneNodeLess) {
   const auto nodes = network(9);
-  FakeJudge judge(nodes, {"n2", "n6"});
-  const auto found = reduce(judge, nodes).value();
+  FakeEvaluator evaluator(nodes, {"n2", "n6"});
+  const auto found = reduce(evaluator, nodes).value();
   ASSERT_TRUE(found.closest);
   EXPECT_EQ(nodes_of(found.closest->candidate.model).size(), 1U);
   EXPECT_EQ(found.closest->finding.verdict, ConformVerdict::kPass);
@@ -142,16 +142,17 @@ TEST_F(ReducerTest, KeepsTheClosestThatPassesOneNodeLess) {
 
 TEST_F(ReducerTest, ADifferentFailureIsNoneOfIt) {
   const auto nodes = network(12);
-  FakeJudge judge(nodes, {"n2", "n6"});
+  FakeEvaluator evaluator(nodes, {"n2", "n6"});
   judge.of_one_culprit_ = ConformVerdict::kTimedOut;
-  EXPECT_THAT(nodes_of(reduce(judge, nodes)->smallest().candidate.model), ElementsAre("n2", "n6"));
+  EXPECT_THAT(nodes_of(reduce(evaluator, nodes)->smallest().candidate.model),
+              ElementsAre("n2", "n6"));
 }
 
 TEST_F(ReducerTest, NothingIsReducedOfWhatPasses) {
   const auto nodes = network(3);
-  FakeJudge judge(nodes, {"n2"});
+  FakeEvaluator evaluator(nodes, {"n2"});
   judge.failure_ = ConformVerdict::kPass;
-  const auto found = reduce(judge, nodes);
+  const auto found = reduce(evaluator, nodes);
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().code, ErrorCode::kNotFound);
   EXPECT_THAT(found.error().message, HasSubstr("pass"));
@@ -159,11 +160,11 @@ TEST_F(ReducerTest, NothingIsReducedOfWhatPasses) {
 
 TEST_F(ReducerTest, ABudgetLeavesWhatWasFoundSoFar) {
   const auto nodes = network(40);
-  FakeJudge judge(nodes, {"n3", "n31"});
+  FakeEvaluator evaluator(nodes, {"n3", "n31"});
   int batches = 0;
   ReduceSettings settings;
   settings.why_stop = [&batches] { return std::string(++batches > 3 ? "budget" : ""); };
-  const auto found = reduce(judge, nodes, settings).value();
+  const auto found = reduce(evaluator, nodes, settings).value();
   EXPECT_EQ(found.stopped_by, "budget");
   EXPECT_EQ(found.smallest().finding.verdict, ConformVerdict::kCrashed);
   EXPECT_GT(nodes_of(found.smallest().candidate.model).size(), 2U);
@@ -171,18 +172,18 @@ TEST_F(ReducerTest, ABudgetLeavesWhatWasFoundSoFar) {
 
 TEST_F(ReducerTest, ADeathInAnyBatchLosesNothing) {
   const auto nodes = network(30);
-  FakeJudge undisturbed(nodes, {"n3", "n21"});
+  FakeEvaluator undisturbed(nodes, {"n3", "n21"});
   const auto expected = reduce(undisturbed, nodes).value();
   const auto folder = TemporaryFolder::make("assay-reduce").value();
   for (std::size_t deaths = 0; deaths < undisturbed.asked_.size(); deaths += 5) {
     const auto path = folder.path() / std::to_string(deaths);
-    FakeJudge first(nodes, {"n3", "n21"});
+    FakeEvaluator first(nodes, {"n3", "n21"});
     first.die_after_ = deaths;
     {
       auto replay = ReduceReplay::open(path, "subject").value();
       EXPECT_EQ(reduce(first, nodes, replay).error().code, ErrorCode::kCrashed);
     }
-    FakeJudge second(nodes, {"n3", "n21"});
+    FakeEvaluator second(nodes, {"n3", "n21"});
     auto replay = ReduceReplay::open(path, "subject").value();
     const auto known = replay.size();
     const auto found = reduce(second, nodes, replay).value();

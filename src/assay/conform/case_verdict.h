@@ -16,7 +16,7 @@
 namespace assay {
 
 /// What one attempt says of one case.
-struct Judgement {
+struct CaseVerdict {
   ConformVerdict verdict = ConformVerdict::kNotRun;
   Stage stage = Stage::kNone;
   std::string reason_code;
@@ -44,16 +44,16 @@ bool is_delegated_enough(Delegation found, Delegation required);
 /// Judgements of the `cells` parts of a program, from what the campaign stored of a finished
 /// attempt; one of a program that has no parts. Empty when the program failed as a whole, and it
 /// is joint: nothing is known of any part then. Errors: the store's.
-Result<std::vector<Judgement>> read_judgements(ResultStore& store, const Attempt& attempt,
-                                               std::size_t cells);
+Result<std::vector<CaseVerdict>> read_case_verdicts(ResultStore& store, const Attempt& attempt,
+                                                    std::size_t cells);
 
-/// What a judgement of a program says of one that has to refuse its last samples: a pass where it
+/// The verdict of a program as that of one that has to refuse its last samples: a pass where it
 /// executed the first and then failed with an error, or executed all and answered right. One that
 /// executed what its reference has no answer to took what eager refuses.
-Judgement judge_refusal(Judgement judgement);
+CaseVerdict verdict_on_refusal(CaseVerdict case_verdict);
 
-/// Two judgements of one case in processes of their own. The first where they agree; else
+/// Joins the verdicts of one case from two processes of its own. The first where they agree; else
 /// fail_nondeterministic, or harness_error where one of them is.
-Judgement joined_judgement(const Judgement& first, const Judgement& second);
+CaseVerdict joined_verdict(const CaseVerdict& first, const CaseVerdict& second);
 
 }  // namespace assay

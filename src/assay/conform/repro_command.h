@@ -7,6 +7,6 @@
 namespace assay {
 
 /// The command that makes and judges a case alone, ready for a POSIX shell.
-std::string command_to_repeat(const Case& cell, const std::string& against = "");
+std::string repro_command(const Case& cell, const std::string& against = "");
 
 }  // namespace assay

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "assay/base/result.h"
+#include "assay/conform/case_verdict.h"
 #include "assay/conform/conform.h"
-#include "assay/conform/judgement.h"
 #include "assay/conform/plan.h"
 #include "assay/record/run.h"
 
@@ -16,10 +16,10 @@ namespace assay {
 
 /// What is known of one cell.
 struct CellState {
-  std::optional<Judgement> final;
+  std::optional<CaseVerdict> final;
   bool is_joint = false;  ///< The final one is of a joint program.
   std::optional<ConformVerdict> was_in_joint;
-  std::vector<Judgement> alone;  ///< Of each judgement in a process of its own.
+  std::vector<CaseVerdict> alone;  ///< From each judgement in a process of its own.
 };
 
 /// What judging found, and how many programs it took.

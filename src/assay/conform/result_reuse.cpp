@@ -1,4 +1,4 @@
-#include "assay/conform/unchanged.h"
+#include "assay/conform/result_reuse.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -110,9 +110,9 @@ std::string build_id_of(const std::vector<EngineBuild>& builds, const std::strin
 
 }  // namespace
 
-Result<std::map<std::size_t, ConformResult>> find_unchanged(const ConformPlan& plan,
-                                                            const ConformRequest& request,
-                                                            const CampaignTools& tools) {
+Result<std::map<std::size_t, ConformResult>> find_reusable_results(const ConformPlan& plan,
+                                                                   const ConformRequest& request,
+                                                                   const CampaignTools& tools) {
   std::map<std::size_t, ConformResult> unchanged;
   if (request.changed_since.empty()) {
     return unchanged;

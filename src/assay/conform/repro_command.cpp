@@ -1,4 +1,4 @@
-#include "assay/conform/command.h"
+#include "assay/conform/repro_command.h"
 
 #include <string>
 
@@ -9,7 +9,7 @@
 
 namespace assay {
 
-std::string command_to_repeat(const Case& cell, const std::string& against) {
+std::string repro_command(const Case& cell, const std::string& against) {
   return command_from_case(cell,
                            {.passes = {Pass::kEvaluate},
                             .against = {against.empty() ? reference_kind_of(cell) : against}});

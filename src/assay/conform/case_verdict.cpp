@@ -1,4 +1,4 @@
-#include "assay/conform/judgement.h"
+#include "assay/conform/case_verdict.h"
 
 #include <cstddef>
 #include <fmt/format.h>
@@ -54,31 +54,32 @@ std::optional<Metric> worst_ratio(const AccuracyTable& table) {
   return worst;
 }
 
-void add_delegation(const Json& counts, Judgement& judgement) {
+void add_delegation(const Json& counts, CaseVerdict& case_verdict) {
   if (!counts.is_object() || !counts.contains("nodes_delegated")) {
     return;
   }
-  judgement.nodes_delegated = counts.value("nodes_delegated", 0);
-  judgement.nodes_not_delegated = counts.value("nodes_not_delegated", 0);
-  judgement.delegation = delegation_from(judgement.nodes_delegated, judgement.nodes_not_delegated);
+  case_verdict.nodes_delegated = counts.value("nodes_delegated", 0);
+  case_verdict.nodes_not_delegated = counts.value("nodes_not_delegated", 0);
+  case_verdict.delegation =
+      delegation_from(case_verdict.nodes_delegated, case_verdict.nodes_not_delegated);
   const auto left = counts.value("operators_left", Json::array());
   for (const auto& one : left) {
-    judgement.operators_left.push_back(one.is_object()   ? one.value("name", std::string())
-                                       : one.is_string() ? one.get<std::string>()
-                                                         : one.dump());
+    case_verdict.operators_left.push_back(one.is_object()   ? one.value("name", std::string())
+                                          : one.is_string() ? one.get<std::string>()
+                                                            : one.dump());
   }
 }
 
 /// A word of the manifest is believed before our own counting.
-void add_program(const Json& manifest, Judgement& judgement) {
+void add_program(const Json& manifest, CaseVerdict& case_verdict) {
   if (!manifest.is_object()) {
     return;
   }
-  add_delegation(manifest.value("program", Json::object()), judgement);
+  add_delegation(manifest.value("program", Json::object()), case_verdict);
   const auto told = manifest.value("delegation", Json());
   if (told.is_string()) {
-    judgement.delegation =
-        find_enum<Delegation>(told.get<std::string>()).value_or(judgement.delegation);
+    case_verdict.delegation =
+        find_enum<Delegation>(told.get<std::string>()).value_or(case_verdict.delegation);
   }
 }
 
@@ -114,17 +115,17 @@ Result<std::vector<AccuracyTable>> tables_of(ResultStore& store, const Attempt& 
   return tables;
 }
 
-Judgement judgement_from(const AccuracyTable& table) {
-  Judgement judgement{.verdict = verdict_of(Outcome::kCompleted, table.accuracy),
-                      .stage = Stage::kDone,
-                      .text = table.reason,
-                      .error_bound_ratio = worst_ratio(table),
-                      .table = table};
-  return judgement;
+CaseVerdict verdict_from_table(const AccuracyTable& table) {
+  CaseVerdict case_verdict{.verdict = verdict_of(Outcome::kCompleted, table.accuracy),
+                           .stage = Stage::kDone,
+                           .text = table.reason,
+                           .error_bound_ratio = worst_ratio(table),
+                           .table = table};
+  return case_verdict;
 }
 
 /// Of an attempt that did not complete, or whose outputs were held against nothing.
-Judgement judgement_without_table(const Attempt& attempt) {
+CaseVerdict verdict_without_table(const Attempt& attempt) {
   const bool is_completed = attempt.outcome == Outcome::kCompleted;
   // The cases are Assay's own, and so is a request for one that cannot be met.
   const bool is_ours = attempt.reason_code == kInvalidRequest;
@@ -136,20 +137,20 @@ Judgement judgement_without_table(const Attempt& attempt) {
       .text = is_completed ? "there is no reference to compare the outputs with" : attempt.text};
 }
 
-Result<std::vector<Judgement>> judgements_of_parts(ResultStore& store, const Attempt& attempt,
+Result<std::vector<CaseVerdict>> verdicts_of_parts(ResultStore& store, const Attempt& attempt,
                                                    std::size_t cells) {
-  std::vector<Judgement> judgements;
+  std::vector<CaseVerdict> case_verdicts;
   ASSAY_ASSIGN_OR_RETURN(const auto tables, tables_of(store, attempt, true));
   ASSAY_ASSIGN_OR_RETURN(const auto manifest, manifest_of(store, attempt));
   if (attempt.outcome != Outcome::kCompleted || tables.size() != cells) {
-    return judgements;
+    return case_verdicts;
   }
   const auto parts = manifest.at("program").at("parts");
   for (std::size_t i = 0; i < cells; ++i) {
-    judgements.push_back(judgement_from(tables[i]));
-    add_delegation(parts.at(i).value("delegation", Json::object()), judgements.back());
+    case_verdicts.push_back(verdict_from_table(tables[i]));
+    add_delegation(parts.at(i).value("delegation", Json::object()), case_verdicts.back());
   }
-  return judgements;
+  return case_verdicts;
 }
 
 }  // namespace
@@ -192,34 +193,34 @@ bool is_delegated_enough(Delegation found, Delegation required) {
          (required == Delegation::kPartial && found == Delegation::kPartial);
 }
 
-Result<std::vector<Judgement>> read_judgements(ResultStore& store, const Attempt& attempt,
-                                               std::size_t cells) {
+Result<std::vector<CaseVerdict>> read_case_verdicts(ResultStore& store, const Attempt& attempt,
+                                                    std::size_t cells) {
   if (cells > 1) {
-    return judgements_of_parts(store, attempt, cells);
+    return verdicts_of_parts(store, attempt, cells);
   }
   ASSAY_ASSIGN_OR_RETURN(const auto tables, tables_of(store, attempt, false));
   ASSAY_ASSIGN_OR_RETURN(const auto manifest, manifest_of(store, attempt));
-  auto judgement = tables.empty() || attempt.outcome != Outcome::kCompleted
-                       ? judgement_without_table(attempt)
-                       : judgement_from(tables.front());
-  ASSAY_ASSIGN_OR_RETURN(judgement.last_words, last_words_of(store, attempt));
-  add_program(manifest, judgement);
-  return std::vector{std::move(judgement)};
+  auto case_verdict = tables.empty() || attempt.outcome != Outcome::kCompleted
+                          ? verdict_without_table(attempt)
+                          : verdict_from_table(tables.front());
+  ASSAY_ASSIGN_OR_RETURN(case_verdict.last_words, last_words_of(store, attempt));
+  add_program(manifest, case_verdict);
+  return std::vector{std::move(case_verdict)};
 }
 
-Judgement judge_refusal(Judgement judgement) {
+CaseVerdict verdict_on_refusal(CaseVerdict case_verdict) {
   const bool is_refused =
-      judgement.verdict == ConformVerdict::kRunError && judgement.stage == Stage::kSteady;
+      case_verdict.verdict == ConformVerdict::kRunError && case_verdict.stage == Stage::kSteady;
   if (is_refused) {
-    judgement.verdict = ConformVerdict::kPass;
-    judgement.reason_code = "refused";
-  } else if (judgement.verdict == ConformVerdict::kFailNumeric) {
-    judgement.text = "it refused nothing: " + judgement.text;
+    case_verdict.verdict = ConformVerdict::kPass;
+    case_verdict.reason_code = "refused";
+  } else if (case_verdict.verdict == ConformVerdict::kFailNumeric) {
+    case_verdict.text = "it refused nothing: " + case_verdict.text;
   }
-  return judgement;
+  return case_verdict;
 }
 
-Judgement joined_judgement(const Judgement& first, const Judgement& second) {
+CaseVerdict joined_verdict(const CaseVerdict& first, const CaseVerdict& second) {
   if (first.verdict == second.verdict) {
     return first;
   }

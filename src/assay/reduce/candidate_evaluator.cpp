@@ -1,4 +1,4 @@
-#include "assay/reduce/case_judge.h"
+#include "assay/reduce/candidate_evaluator.h"
 
 #include <cstddef>
 #include <filesystem>
@@ -19,8 +19,8 @@
 #include "assay/campaign/stopping.h"
 #include "assay/campaign/toolchain_job.h"
 #include "assay/conform/availability.h"
+#include "assay/conform/case_verdict.h"
 #include "assay/conform/conform.h"
-#include "assay/conform/judgement.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/launch.h"
@@ -41,13 +41,13 @@ namespace {
 constexpr int kFirst = 0;
 constexpr int kAgain = 1;
 
-ReduceFinding finding_from(const Judgement& judgement) {
-  return {.verdict = judgement.verdict,
-          .stage = judgement.stage,
-          .reason_code = judgement.reason_code,
-          .text = judgement.text,
-          .delegation = judgement.delegation,
-          .operators_left = judgement.operators_left};
+ReduceFinding finding_from(const CaseVerdict& case_verdict) {
+  return {.verdict = case_verdict.verdict,
+          .stage = case_verdict.stage,
+          .reason_code = case_verdict.reason_code,
+          .text = case_verdict.text,
+          .delegation = case_verdict.delegation,
+          .operators_left = case_verdict.operators_left};
 }
 
 Case put_in(Case pattern, const ReduceCandidate& candidate) {
@@ -68,31 +68,32 @@ std::string reference_kind_of_candidate(const Case& cell) {
   return is_call(cell.model) ? "float64" : "float32";
 }
 
-Result<CaseJudge> CaseJudge::open(const CaseJudgeRequest& request, const CampaignTools& tools,
-                                  const ExecuteCases& execute) {
+Result<CandidateEvaluator> CandidateEvaluator::open(const CandidateEvaluatorRequest& request,
+                                                    const CampaignTools& tools,
+                                                    const ExecuteCases& execute) {
   const auto& campaign = request.campaign;
   ASSAY_ASSIGN_OR_RETURN(auto toolchain,
                          tools.toolchain_of(campaign.cases.front().recipe.lowering));
   ASSAY_RETURN_IF_ERROR(tools.store.add_environment(campaign.environment));
   ASSAY_RETURN_IF_ERROR(tools.store.add_run(campaign.run));
-  return CaseJudge(request, tools, execute, std::move(toolchain));
+  return CandidateEvaluator(request, tools, execute, std::move(toolchain));
 }
 
-Case CaseJudge::case_of(const ReduceCandidate& candidate) const {
+Case CandidateEvaluator::case_of(const ReduceCandidate& candidate) const {
   return put_in(pattern(), candidate);
 }
 
-Result<std::vector<ReduceFinding>> CaseJudge::judge(
+Result<std::vector<ReduceFinding>> CandidateEvaluator::evaluate(
     const std::vector<ReduceCandidate>& candidates) {
-  return judge_as(candidates, kFirst);
+  return evaluate_as(candidates, kFirst);
 }
 
-Result<ReduceFinding> CaseJudge::judge_again(const ReduceCandidate& candidate) {
-  ASSAY_ASSIGN_OR_RETURN(const auto findings, judge_as({candidate}, kAgain));
+Result<ReduceFinding> CandidateEvaluator::evaluate_again(const ReduceCandidate& candidate) {
+  ASSAY_ASSIGN_OR_RETURN(const auto findings, evaluate_as({candidate}, kAgain));
   return findings.front();
 }
 
-Result<std::vector<ReduceFinding>> CaseJudge::judge_as(
+Result<std::vector<ReduceFinding>> CandidateEvaluator::evaluate_as(
     const std::vector<ReduceCandidate>& candidates, int n) {
   std::vector<Case> cases;
   cases.reserve(candidates.size());
@@ -107,11 +108,11 @@ Result<std::vector<ReduceFinding>> CaseJudge::judge_as(
     if (attempt == found.end()) {
       return fail(ErrorCode::kInternal, "a candidate was not judged: " + label_of(cell));
     }
-    ASSAY_ASSIGN_OR_RETURN(const auto judgements,
-                           read_judgements(tools_.store, attempt->second, 1));
-    const auto& judgement = judgements.front();
-    findings.push_back(
-        finding_from(has_to_be_refused(cell.model) ? judge_refusal(judgement) : judgement));
+    ASSAY_ASSIGN_OR_RETURN(const auto case_verdicts,
+                           read_case_verdicts(tools_.store, attempt->second, 1));
+    const auto& case_verdict = case_verdicts.front();
+    findings.push_back(finding_from(has_to_be_refused(cell.model) ? verdict_on_refusal(case_verdict)
+                                                                  : case_verdict));
   }
   if (const auto& other = request_.other) {
     ASSAY_RETURN_IF_ERROR(time_all(*other, candidates, n, findings));
@@ -120,7 +121,7 @@ Result<std::vector<ReduceFinding>> CaseJudge::judge_as(
 }
 
 /// One campaign for each kind of reference.
-Status CaseJudge::execute_cases(const std::vector<Case>& cases, Pass pass, int n) {
+Status CandidateEvaluator::execute_cases(const std::vector<Case>& cases, Pass pass, int n) {
   std::map<std::string, std::vector<Case>> campaigns;
   for (const auto& cell : cases) {
     campaigns[reference_kind_of_candidate(cell)].push_back(cell);
@@ -134,7 +135,7 @@ Status CaseJudge::execute_cases(const std::vector<Case>& cases, Pass pass, int n
 }
 
 /// Finished attempts of a pass, by the key of the case: all have the engine of the pattern.
-Result<std::map<std::string, Attempt>> CaseJudge::attempts(Pass pass, int n) const {
+Result<std::map<std::string, Attempt>> CandidateEvaluator::attempts(Pass pass, int n) const {
   std::map<std::string, Attempt> found;
   ASSAY_ASSIGN_OR_RETURN(const auto all, tools_.store.attempts_of_run(request_.campaign.run.id));
   for (const auto& attempt : all) {
@@ -146,8 +147,9 @@ Result<std::map<std::string, Attempt>> CaseJudge::attempts(Pass pass, int n) con
 }
 
 /// Times the candidates that are right with both recipes.
-Status CaseJudge::time_all(const Case& other, const std::vector<ReduceCandidate>& candidates, int n,
-                           std::vector<ReduceFinding>& findings) {
+Status CandidateEvaluator::time_all(const Case& other,
+                                    const std::vector<ReduceCandidate>& candidates, int n,
+                                    std::vector<ReduceFinding>& findings) {
   std::vector<Case> cases;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     if (is_right(findings[i])) {
@@ -168,7 +170,7 @@ Status CaseJudge::time_all(const Case& other, const std::vector<ReduceCandidate>
 }
 
 /// The median over launches; nothing where it did not complete.
-Result<std::optional<double>> CaseJudge::level_of_attempt(
+Result<std::optional<double>> CandidateEvaluator::level_of_attempt(
     const std::map<std::string, Attempt>& attempts, const Case& cell) const {
   const auto attempt = attempts.find(case_key(cell));
   if (attempt == attempts.end() || attempt->second.outcome != Outcome::kCompleted) {
@@ -184,17 +186,19 @@ Result<std::optional<double>> CaseJudge::level_of_attempt(
   return levels.empty() ? std::optional<double>() : stats::median(levels);
 }
 
-Result<std::optional<Artifact>> CaseJudge::find_artifact(const ReduceCandidate& candidate) const {
+Result<std::optional<Artifact>> CandidateEvaluator::find_artifact(
+    const ReduceCandidate& candidate) const {
   return tools_.cache.find_artifact(artifact_key(case_of(candidate), toolchain_.id));
 }
 
-Result<std::optional<Reference>> CaseJudge::find_reference(const ReduceCandidate& candidate) const {
+Result<std::optional<Reference>> CandidateEvaluator::find_reference(
+    const ReduceCandidate& candidate) const {
   const auto cell = case_of(candidate);
   return tools_.cache.find_reference(
       reference_key(cell, reference_kind_of_candidate(cell), toolchain_.id));
 }
 
-Result<std::vector<std::vector<Tensor>>> CaseJudge::read_samples(
+Result<std::vector<std::vector<Tensor>>> CandidateEvaluator::read_samples(
     const ReduceCandidate& candidate) const {
   ASSAY_ASSIGN_OR_RETURN(const auto reference, find_reference(candidate));
   if (!reference) {
@@ -205,11 +209,11 @@ Result<std::vector<std::vector<Tensor>>> CaseJudge::read_samples(
   return samples_from_tensors(tensors);
 }
 
-Result<AotReply> CaseJudge::ask_toolchain(const Json& job) const {
+Result<AotReply> CandidateEvaluator::ask_toolchain(const Json& job) const {
   return run_toolchain_job(toolchain_, request_.campaign.settings.parallel_jobs, job, tools_);
 }
 
-Result<std::vector<GraphNode>> CaseJudge::list_nodes(const Json& model) {
+Result<std::vector<GraphNode>> CandidateEvaluator::list_nodes(const Json& model) {
   const auto digest = digest_of_json(model);
   if (const auto known = nodes_.find(digest); known != nodes_.end()) {
     return known->second;

@@ -1,4 +1,4 @@
-#include "assay/conform/judgement.h"
+#include "assay/conform/case_verdict.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,34 +13,35 @@ namespace {
 
 using testing::StartsWith;
 
-Judgement judgement_of(ConformVerdict verdict, Stage stage, std::string text = "") {
-  return judge_refusal({.verdict = verdict, .stage = stage, .text = std::move(text)});
+CaseVerdict refused_verdict(ConformVerdict verdict, Stage stage, std::string text = "") {
+  return verdict_on_refusal({.verdict = verdict, .stage = stage, .text = std::move(text)});
 }
 
 TEST(Refusal, PassesWhereTheFirstSamplesRanAndAnErrorFollowed) {
-  const auto refused = judgement_of(ConformVerdict::kRunError, Stage::kSteady, "index 5");
+  const auto refused = refused_verdict(ConformVerdict::kRunError, Stage::kSteady, "index 5");
   EXPECT_EQ(refused.verdict, ConformVerdict::kPass);
   EXPECT_EQ(refused.reason_code, "refused");
   EXPECT_EQ(refused.text, "index 5");
 }
 
 TEST(Refusal, OfTheFirstSamplesIsAnErrorAsEver) {
-  EXPECT_EQ(judgement_of(ConformVerdict::kRunError, Stage::kFirst).verdict,
+  EXPECT_EQ(refused_verdict(ConformVerdict::kRunError, Stage::kFirst).verdict,
             ConformVerdict::kRunError);
-  EXPECT_EQ(judgement_of(ConformVerdict::kAotError, Stage::kLower).verdict,
+  EXPECT_EQ(refused_verdict(ConformVerdict::kAotError, Stage::kLower).verdict,
             ConformVerdict::kAotError);
 }
 
 TEST(Refusal, IsNoExcuseForADeadProcess) {
-  EXPECT_EQ(judgement_of(ConformVerdict::kCrashed, Stage::kSteady).verdict,
+  EXPECT_EQ(refused_verdict(ConformVerdict::kCrashed, Stage::kSteady).verdict,
             ConformVerdict::kCrashed);
 }
 
 TEST(Refusal, IsMissedByAProgramThatAnswers) {
-  const auto taken = judgement_of(ConformVerdict::kFailNumeric, Stage::kDone, "3 samples came out");
+  const auto taken =
+      refused_verdict(ConformVerdict::kFailNumeric, Stage::kDone, "3 samples came out");
   EXPECT_EQ(taken.verdict, ConformVerdict::kFailNumeric);
   EXPECT_THAT(taken.text, StartsWith("it refused nothing: 3 samples"));
-  EXPECT_EQ(judgement_of(ConformVerdict::kPass, Stage::kDone).verdict, ConformVerdict::kPass);
+  EXPECT_EQ(refused_verdict(ConformVerdict::kPass, Stage::kDone).verdict, ConformVerdict::kPass);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "assay/conform/stages.h"
+#include "assay/conform/progress.h"
 
 #include <algorithm>
 #include <cstdint>

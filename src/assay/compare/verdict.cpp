@@ -1,4 +1,4 @@
-#include "assay/compare/answer.h"
+#include "assay/compare/verdict.h"
 
 #include <cmath>
 #include <fmt/format.h>

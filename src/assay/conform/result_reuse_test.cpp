@@ -1,4 +1,4 @@
-#include "assay/conform/unchanged.h"
+#include "assay/conform/result_reuse.h"
 
 #include <algorithm>
 #include <gmock/gmock.h>
@@ -8,7 +8,7 @@
 
 #include "assay/conform/conform.h"
 #include "assay/conform/known_gaps.h"
-#include "assay/conform/scripted_bench.h"
+#include "assay/conform/testing/scripted_bench.h"
 #include "assay/record/conformance.h"
 
 namespace assay {

@@ -21,7 +21,7 @@
 namespace assay {
 
 /// What a case is reduced with.
-struct CaseJudgeRequest {
+struct CandidateEvaluatorRequest {
   /// Run, environment, builds and settings; its only case is the pattern whose model and inputs are
   /// put in. The run is not in the store yet.
   CampaignRequest campaign;
@@ -35,18 +35,18 @@ std::string reference_kind_of_candidate(const Case& cell);
 
 /// Judges candidates as `assay conform` judges a case alone: built, loaded and run in processes of
 /// their own, held against a reference. Each is an attempt of a run in the store. Not thread-safe.
-class CaseJudge {
+class CandidateEvaluator {
  public:
   /// All arguments outlive it. Errors: the store's, kUnavailable (no toolchain).
-  static Result<CaseJudge> open(const CaseJudgeRequest& request, const CampaignTools& tools,
-                                const ExecuteCases& execute);
+  static Result<CandidateEvaluator> open(const CandidateEvaluatorRequest& request,
+                                         const CampaignTools& tools, const ExecuteCases& execute);
 
   /// Builds of all of them first, side by side. Errors: what stops everything; kTimeout when asked
   /// to stop.
-  Result<std::vector<ReduceFinding>> judge(const std::vector<ReduceCandidate>& candidates);
+  Result<std::vector<ReduceFinding>> evaluate(const std::vector<ReduceCandidate>& candidates);
 
   /// The same once more, in new processes. Errors: the same.
-  Result<ReduceFinding> judge_again(const ReduceCandidate& candidate);
+  Result<ReduceFinding> evaluate_again(const ReduceCandidate& candidate);
 
   /// The inputs that a candidate was judged on; none where its reference could not be made.
   Result<std::vector<std::vector<Tensor>>> read_samples(const ReduceCandidate& candidate) const;
@@ -67,20 +67,20 @@ class CaseJudge {
   [[nodiscard]] const Case& pattern() const { return request_.campaign.cases.front(); }
 
  private:
-  CaseJudge(const CaseJudgeRequest& request, const CampaignTools& tools,
-            const ExecuteCases& execute, Toolchain toolchain)
+  CandidateEvaluator(const CandidateEvaluatorRequest& request, const CampaignTools& tools,
+                     const ExecuteCases& execute, Toolchain toolchain)
       : request_(request), tools_(tools), execute_(execute), toolchain_(std::move(toolchain)) {}
 
   Status execute_cases(const std::vector<Case>& cases, Pass pass, int n);
   Result<std::map<std::string, Attempt>> attempts(Pass pass, int n) const;
-  Result<std::vector<ReduceFinding>> judge_as(const std::vector<ReduceCandidate>& candidates,
-                                              int n);
+  Result<std::vector<ReduceFinding>> evaluate_as(const std::vector<ReduceCandidate>& candidates,
+                                                 int n);
   Status time_all(const Case& other, const std::vector<ReduceCandidate>& candidates, int n,
                   std::vector<ReduceFinding>& findings);
   Result<std::optional<double>> level_of_attempt(const std::map<std::string, Attempt>& attempts,
                                                  const Case& cell) const;
 
-  const CaseJudgeRequest& request_;
+  const CandidateEvaluatorRequest& request_;
   const CampaignTools& tools_;
   const ExecuteCases& execute_;
   Toolchain toolchain_;

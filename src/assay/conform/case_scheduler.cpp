@@ -1,4 +1,4 @@
-#include "assay/conform/judging.h"
+#include "assay/conform/case_scheduler.h"
 
 #include <cstddef>
 #include <map>
@@ -11,10 +11,10 @@
 #include "assay/base/result.h"
 #include "assay/base/uuid.h"
 #include "assay/campaign/campaign.h"
-#include "assay/campaign/judge.h"
+#include "assay/campaign/output_evaluation.h"
 #include "assay/conform/availability.h"
+#include "assay/conform/case_verdict.h"
 #include "assay/conform/conform.h"
-#include "assay/conform/judgement.h"
 #include "assay/conform/known_gaps.h"
 #include "assay/conform/plan.h"
 #include "assay/record/case.h"
@@ -40,10 +40,10 @@ int try_of(const ConformUnit& unit) { return unit.is_joint() ? kJointTry : kFirs
 
 using AttemptKey = std::pair<CaseId, int>;  ///< A case, and which try at it.
 
-class Judging {
+class CaseScheduler {
  public:
-  Judging(const ConformPlan& plan, const CampaignRequest& request, const CampaignTools& tools,
-          const ExecuteCases& execute)
+  CaseScheduler(const ConformPlan& plan, const CampaignRequest& request, const CampaignTools& tools,
+                const ExecuteCases& execute)
       : plan_(plan), request_(request), tools_(tools), execute_(execute) {
     judged_.states.resize(plan.cells.size());
   }
@@ -115,23 +115,24 @@ class Judging {
     if (found == attempts_.end()) {
       return {};  // Stopped before.
     }
-    ASSAY_ASSIGN_OR_RETURN(auto judgements,
-                           read_judgements(tools_.store, found->second, task.unit.cells.size()));
-    if (judgements.empty()) {
+    ASSAY_ASSIGN_OR_RETURN(auto case_verdicts,
+                           read_case_verdicts(tools_.store, found->second, task.unit.cells.size()));
+    if (case_verdicts.empty()) {
       for (auto& unit : split_unit(plan_, task.unit, found->second.text)) {
         const int n = try_of(unit);
         tasks_.push_back({.unit = std::move(unit), .n = n});
       }
       return {};
     }
-    for (std::size_t i = 0; i < judgements.size(); ++i) {
+    for (std::size_t i = 0; i < case_verdicts.size(); ++i) {
       const auto index = task.unit.cells[i];
       if (task.unit.is_joint()) {
-        ASSAY_RETURN_IF_ERROR(take_part(index, found->second, std::move(judgements[i])));
+        ASSAY_RETURN_IF_ERROR(take_part(index, found->second, std::move(case_verdicts[i])));
       } else {
         const bool refuses = plan_.cases[plan_.cells[index].one].refuses;
         take_alone(index, task.n,
-                   refuses ? judge_refusal(std::move(judgements[i])) : std::move(judgements[i]));
+                   refuses ? verdict_on_refusal(std::move(case_verdicts[i]))
+                           : std::move(case_verdicts[i]));
       }
     }
     return {};
@@ -141,21 +142,21 @@ class Judging {
     tasks_.push_back({.unit = {.cells = {index}}, .n = n});
   }
 
-  Status take_part(std::size_t index, const Attempt& attempt, Judgement judgement) {
+  Status take_part(std::size_t index, const Attempt& attempt, CaseVerdict case_verdict) {
     auto& state = judged_.states[index];
-    if (judgement.verdict != ConformVerdict::kPass) {
-      state.was_in_joint = judgement.verdict;
+    if (case_verdict.verdict != ConformVerdict::kPass) {
+      state.was_in_joint = case_verdict.verdict;
       judge_alone(index, kFirstAlone);
       return {};
     }
-    ASSAY_RETURN_IF_ERROR(store_part(plan_.cells[index].cell, attempt, judgement));
+    ASSAY_RETURN_IF_ERROR(store_part(plan_.cells[index].cell, attempt, case_verdict));
     state.is_joint = true;
-    state.final = std::move(judgement);
+    state.final = std::move(case_verdict);
     return {};
   }
 
   /// A pass in a joint program, as an attempt of the case itself.
-  Status store_part(const Case& cell, const Attempt& joint, const Judgement& judgement) {
+  Status store_part(const Case& cell, const Attempt& joint, const CaseVerdict& case_verdict) {
     ASSAY_RETURN_IF_ERROR(tools_.store.add_case(request_.run.id, cell));
     const auto id = case_id_from(cell);
     Attempt part = joint;
@@ -167,19 +168,19 @@ class Judging {
     part.reason_code = "joint";
     part.text = "in a joint program, case " + joint.case_key.substr(0, 12);
     ASSAY_RETURN_IF_ERROR(tools_.store.put_attempt(part));
-    if (!judgement.table) {
+    if (!case_verdict.table) {
       return {};
     }
-    ASSAY_RETURN_IF_ERROR(tools_.store.add_metrics(metric_rows_of(*judgement.table, part.id)));
+    ASSAY_RETURN_IF_ERROR(tools_.store.add_metrics(metric_rows_of(*case_verdict.table, part.id)));
     return tools_.store.add_attachment(
-        {.owner = part.id, .kind = "accuracy_table", .content = Json(*judgement.table).dump()});
+        {.owner = part.id, .kind = "accuracy_table", .content = Json(*case_verdict.table).dump()});
   }
 
-  void take_alone(std::size_t index, int n, Judgement judgement) {
+  void take_alone(std::size_t index, int n, CaseVerdict case_verdict) {
     auto& state = judged_.states[index];
-    state.alone.push_back(std::move(judgement));
+    state.alone.push_back(std::move(case_verdict));
     if (n == kSecondAlone) {
-      state.final = joined_judgement(state.alone.front(), state.alone.back());
+      state.final = joined_verdict(state.alone.front(), state.alone.back());
     } else if (is_settled(index, state)) {
       state.final = state.alone.front();
     } else {
@@ -187,7 +188,7 @@ class Judging {
     }
   }
 
-  /// Whether one judgement alone is enough: a pass that nothing speaks against, what the lists of
+  /// Whether one verdict alone is enough: a pass that nothing speaks against, what the lists of
   /// known gaps expect, and a declared refusal.
   bool is_settled(std::size_t index, const CellState& state) const {
     const auto& cell = plan_.cells[index];
@@ -210,7 +211,7 @@ class Judging {
 
 Result<Judged> judge_plan(const ConformPlan& plan, const CampaignRequest& request,
                           const CampaignTools& tools, const ExecuteCases& execute) {
-  return Judging(plan, request, tools, execute).run();
+  return CaseScheduler(plan, request, tools, execute).run();
 }
 
 }  // namespace assay

@@ -1,4 +1,4 @@
-#include "assay/compare/answer.h"
+#include "assay/compare/verdict.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "assay/conform/scripted_bench.h"
+#include "assay/conform/testing/scripted_bench.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,0 +1,243 @@
+// Comparisons on a scripted device: which launches are made, and what they decide.
+
+#include <cstdint>
+#include <functional>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/campaign/campaign.h"
+#include "assay/campaign/launch.h"
+#include "assay/campaign/testing/campaign_bench.h"
+#include "assay/campaign/testing/scripted_device.h"
+#include "assay/compare/compare.h"
+#include "assay/record/axes.h"
+#include "assay/record/comparison.h"
+#include "assay/record/launch.h"
+
+namespace assay {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+constexpr std::int64_t kBaseNs = 1'000'000;
+constexpr std::size_t kBlockLaunches = 4;
+
+/// Noise of about a thousandth that the number of the launch decides.
+std::int64_t noise_ns(int launch) { return (launch * 7919 + launch * launch * 31) % 1009; }
+
+bool is_canary(const LaunchRequest& request) {
+  return request.artifact.folder.find("assay-compare") != std::string::npos;
+}
+
+/// Time of a launch as a multiple of kBaseNs, beside its noise.
+using SpeedOf = std::function<double(const LaunchRequest& request, int launch)>;
+
+ScriptedDevice::Script timing(SpeedOf speed) {
+  return
+      [speed = std::move(speed)](const LaunchRequest& request, int launch) -> Result<LaunchResult> {
+        const auto ns = static_cast<std::int64_t>(speed(request, launch) * kBaseNs);
+        return timed_result(request, ns + noise_ns(launch));
+      };
+}
+
+double side_b_is(double ratio, const LaunchRequest& request) {
+  return program_of(request) == "b" ? ratio : 1;
+}
+
+struct ComparisonBench : CampaignBench {
+  explicit ComparisonBench(ScriptedDevice::Script script) : CampaignBench(std::move(script)) {
+    request = request_for({add_program("a"), add_program("b")});
+  }
+
+  Result<Comparison> run() { return run_comparison(request, plan, tools()); }
+
+  std::vector<Launch> launches() { return launches_of_run(request.run.id); }
+
+  CampaignRequest request;
+  ComparisonPlan plan;
+};
+
+TEST(ComparisonFlow, FindsASlowerSideAndFindsItAgainOnFreshPairs) {
+  ComparisonBench bench(
+      timing([](const LaunchRequest& request, int) { return side_b_is(1.1, request); }));
+  const auto comparison = bench.run();
+  ASSERT_TRUE(comparison) << comparison.error().message;
+  EXPECT_EQ(comparison->verdict, ComparisonVerdict::kSlower) << comparison->text;
+  EXPECT_TRUE(comparison->is_confirmed);
+  ASSERT_THAT(comparison->looks, SizeIs(1)) << "the first look decides";
+  EXPECT_NEAR(comparison->looks[0].ratio, 0.1, 0.005);
+  EXPECT_EQ(comparison->looks[0].pairs, 10);
+  EXPECT_EQ(comparison->confirmation->pairs, 20);
+  EXPECT_NE(bench.store->get_run(bench.request.run.id)->finished_unix_ns, 0);
+}
+
+TEST(ComparisonFlow, LaunchesPairsInBlocksWithACanaryBesideA) {
+  ComparisonBench bench(
+      timing([](const LaunchRequest& request, int) { return side_b_is(1.1, request); }));
+  ASSERT_TRUE(bench.run());
+  std::map<int, std::string> blocks;
+  for (const auto& launch : bench.launches()) {
+    blocks[launch.place->block] += launch.place->side == Side::kA   ? "A"
+                                   : launch.place->side == Side::kB ? "B"
+                                                                    : "c";
+  }
+  EXPECT_THAT(blocks, SizeIs(15)) << "10 pairs of the search and 20 of the confirmation";
+  std::set<std::string> orders;
+  for (const auto& [block, order] : blocks) {
+    std::string pairs = order;
+    std::erase(pairs, 'c');
+    EXPECT_EQ(order.size(), kBlockLaunches + 1) << order;
+    EXPECT_TRUE(pairs == "ABBA" || pairs == "BAAB") << order;
+    EXPECT_TRUE(order.find("cA") != std::string::npos || order.find("Ac") != std::string::npos);
+    orders.insert(pairs);
+  }
+  EXPECT_THAT(orders, SizeIs(2)) << "a coin decides which side opens a block";
+}
+
+TEST(ComparisonFlow, DecidesNothingWhenTheCopyOfADiffersFromA) {
+  ComparisonBench bench(timing([](const LaunchRequest& request, int) {
+    return is_canary(request) ? 1.05 : side_b_is(1.1, request);
+  }));
+  const auto comparison = bench.run();
+  ASSERT_TRUE(comparison) << comparison.error().message;
+  EXPECT_EQ(comparison->verdict, ComparisonVerdict::kInconclusive);
+  ASSERT_TRUE(comparison->canary.has_value());
+  EXPECT_NEAR(comparison->canary->ratio, 0.05, 0.005);
+}
+
+TEST(ComparisonFlow, TakesBackAChangeThatFreshPairsDoNotShow) {
+  // The search takes 5 blocks of 5 launches; after them both sides are alike.
+  ComparisonBench bench(timing([](const LaunchRequest& request, int launch) {
+    return launch < 25 ? side_b_is(1.1, request) : 1;
+  }));
+  const auto comparison = bench.run();
+  ASSERT_TRUE(comparison) << comparison.error().message;
+  EXPECT_EQ(comparison->looks.back().verdict, ComparisonVerdict::kSlower);
+  EXPECT_FALSE(comparison->is_confirmed);
+  EXPECT_EQ(comparison->verdict, ComparisonVerdict::kInconclusive);
+}
+
+TEST(ComparisonFlow, CallsEqualSidesEquivalentWithoutAConfirmation) {
+  ComparisonBench bench(timing([](const LaunchRequest&, int) { return 1.0; }));
+  const auto comparison = bench.run();
+  ASSERT_TRUE(comparison) << comparison.error().message;
+  EXPECT_EQ(comparison->verdict, ComparisonVerdict::kEquivalent) << comparison->text;
+  EXPECT_FALSE(comparison->confirmation.has_value());
+}
+
+TEST(ComparisonFlow, ReplacesAPairWhoseLaunchWasDisturbed) {
+  ComparisonBench bench([](const LaunchRequest& request, int launch) -> Result<LaunchResult> {
+    auto result = timed_result(request, kBaseNs + noise_ns(launch));
+    if (launch == 1) {  // Half of the machine's time went to its host.
+      result.launch.before.steal_ticks = 0;
+      result.launch.before.total_ticks = 0;
+      result.launch.after.steal_ticks = 50;
+      result.launch.after.total_ticks = 100;
+    }
+    return result;
+  });
+  bench.plan.has_canary = false;
+  bench.plan.looks = {10};
+  bench.plan.alpha = {0.05};
+  const auto comparison = bench.run();
+  ASSERT_TRUE(comparison) << comparison.error().message;
+  EXPECT_EQ(comparison->pairs_disturbed, 1);
+  EXPECT_THAT(comparison->replaced_pairs, ElementsAre(0));
+  EXPECT_EQ(comparison->looks.back().pairs, 10);
+  EXPECT_EQ(bench.launches().back().place->block, 5) << "a further block stands in for the pair";
+}
+
+TEST(ComparisonFlow, ReplacesNoMoreThanAFifthOfThePairs) {
+  ComparisonBench bench([](const LaunchRequest& request, int launch) -> Result<LaunchResult> {
+    auto result = timed_result(request, kBaseNs + noise_ns(launch));
+    result.launch.before.cpu_pressure_avg10 = 90;
+    return result;
+  });
+  bench.plan.looks = {10};
+  bench.plan.alpha = {0.05};
+  const auto comparison = bench.run();
+  ASSERT_TRUE(comparison) << comparison.error().message;
+  EXPECT_THAT(comparison->replaced_pairs, SizeIs(2));
+  EXPECT_EQ(comparison->pairs_disturbed, 12);
+}
+
+TEST(ComparisonFlow, EndsAtALaunchThatFailsAndSaysWhichSide) {
+  ComparisonBench bench([](const LaunchRequest& request, int launch) -> Result<LaunchResult> {
+    return program_of(request) == "b"
+               ? failed_launch(Outcome::kCrashed, Stage::kSteady, "SIGSEGV", "ended by SIGSEGV")
+               : timed_result(request, kBaseNs + noise_ns(launch));
+  });
+  const auto comparison = bench.run();
+  ASSERT_TRUE(comparison) << comparison.error().message;
+  EXPECT_EQ(comparison->verdict, ComparisonVerdict::kInconclusive);
+  EXPECT_THAT(comparison->text, HasSubstr("ended by SIGSEGV"));
+  EXPECT_EQ(bench.launches().back().outcome, Outcome::kCrashed);
+  EXPECT_LE(bench.device.requests.size(), 3U);
+}
+
+TEST(ComparisonFlow, GoesOnWithThePairsOfAnInterruptedRun) {
+  const auto speed = [](const LaunchRequest& request, int) { return side_b_is(1.1, request); };
+  ComparisonBench bench(timing(speed));
+  bench.listener.stop_after = 12;  // In the third block.
+  const auto stopped = bench.run();
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().code, ErrorCode::kTimeout);
+  EXPECT_THAT(bench.launches(), SizeIs(12));
+
+  bench.listener.stop_after = -1;
+  bench.request.is_resumed = true;
+  bench.plan = {.looks = {40}, .alpha = {0.05}};  // Not looked at: the run has its own.
+  const auto comparison = bench.run();
+  ASSERT_TRUE(comparison) << comparison.error().message;
+  EXPECT_EQ(comparison->verdict, ComparisonVerdict::kSlower);
+  EXPECT_EQ(comparison->looks[0].pairs, 10);
+  std::set<std::pair<int, Side>> places;
+  for (const auto& launch : bench.launches()) {
+    EXPECT_TRUE(places.insert({launch.place->pair, launch.place->side}).second ||
+                launch.place->side == Side::kCanary)
+        << "launched twice: pair " << launch.place->pair;
+  }
+}
+
+TEST(ComparisonFlow, RunsTheTwoOfADuetOnTargetsOfTheirOwn) {
+  ComparisonBench bench(
+      timing([](const LaunchRequest& request, int) { return side_b_is(1.1, request); }));
+  for (auto& cell : bench.request.cases) {
+    cell.options = {{"threads", 2}};
+  }
+  bench.plan.tries_duet = true;
+  const auto comparison = bench.run();
+  ASSERT_TRUE(comparison) << comparison.error().message;
+  EXPECT_TRUE(comparison->pilot.has_value());
+  EXPECT_EQ(bench.device.connections, 2);
+  for (const auto& launch : bench.launches()) {
+    if (launch.place->pairing == Pairing::kDuet) {
+      EXPECT_THAT(launch.place->cpus, SizeIs(2));
+    }
+  }
+}
+
+TEST(ComparisonFlow, RefusesADuetWithoutCoresForBoth) {
+  ComparisonBench bench(timing([](const LaunchRequest&, int) { return 1.0; }));
+  for (auto& cell : bench.request.cases) {
+    cell.options = {{"threads", 3}};
+  }
+  bench.plan.tries_duet = true;
+  const auto comparison = bench.run();
+  ASSERT_FALSE(comparison);
+  EXPECT_EQ(comparison.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(bench.device.requests, IsEmpty());
+}
+
+}  // namespace
+}  // namespace assay
