@@ -129,14 +129,14 @@ Status PythonSession::reset_state() {
   return supported ? called : supported;
 }
 
-void* PythonSession::find_power(std::string_view tag) {
+void* PythonSession::find_extension(std::string_view tag) {
   const auto has = [this](const char* method) {
     return with_python([&] { return nb::hasattr(objects_->session, method); }).value_or(false);
   };
   if (tag == Profiler::kTag && has("start_profile")) {
     return static_cast<Profiler*>(this);
   }
-  return tag == MemoryTeller::kTag && has("declared_memory") ? static_cast<MemoryTeller*>(this)
+  return tag == MemoryReporter::kTag && has("declared_memory") ? static_cast<MemoryReporter*>(this)
                                                              : nullptr;
 }
 

@@ -15,10 +15,10 @@
 namespace assay::host {
 
 /// A session that Python implements (assay.engines.Session). Powers: Profiler where it has
-/// start_profile, MemoryTeller where it has declared_memory.
+/// start_profile, MemoryReporter where it has declared_memory.
 ///
 /// Each call takes Python's lock, about 0.1 us while nobody else has it.
-class PythonSession final : public Session, public Profiler, public MemoryTeller {
+class PythonSession final : public Session, public Profiler, public MemoryReporter {
  public:
   /// Needs the lock. Throws nb::python_error where `session` lacks a method.
   PythonSession(nb::object session, LoadReport report);
@@ -32,7 +32,7 @@ class PythonSession final : public Session, public Profiler, public MemoryTeller
   Status execute() override;
   Result<std::span<const TensorView>> fetch() override;
   Status reset_state() override;
-  void* find_power(std::string_view tag) override;
+  void* find_extension(std::string_view tag) override;
 
   Status start() override;
   Result<ProfileReport> stop(int iterations) override;

@@ -10,7 +10,7 @@
 #include "assay/artifact/cache.h"
 #include "assay/artifact/toolchain.h"
 #include "assay/artifact/toolchains.h"
-#include "assay/artifact/workshop.h"
+#include "assay/artifact/artifact_builder.h"
 #include "assay/base/digest.h"
 #include "assay/base/fs.h"
 #include "assay/base/result.h"
@@ -92,14 +92,14 @@ TEST(ReferenceKey, OfFloatIsSharedByAllRecipes) {
   EXPECT_NE(reference_key(other, "qdq", "t1"), reference_key(int8_case(), "qdq", "t1"));
 }
 
-TEST(Workshop, MakesOnceAndTakesFromTheCacheAfterwards) {
+TEST(ArtifactBuilder, MakesOnceAndTakesFromTheCacheAfterwards) {
   const ScriptedToolchain scripted(kHonestServer);
-  const WorkshopRequest request{.cases = {int8_case(), int8_case()}, .reference_kinds = {}};
-  const auto made = make_workpieces(request, scripted.of(), scripted.cache(), {});
+  const BuildRequest request{.cases = {int8_case(), int8_case()}, .reference_kinds = {}};
+  const auto made = build_artifacts(request, scripted.of(), scripted.cache(), {});
   ASSERT_TRUE(made) << made.error().message;
   const auto& first = *made;
   EXPECT_EQ(first.made, 1);
-  const auto second = make_workpieces(request, scripted.of(), scripted.cache(), {}).value();
+  const auto second = build_artifacts(request, scripted.of(), scripted.cache(), {}).value();
   EXPECT_EQ(second.made, 0);
   EXPECT_EQ(second.from_cache, 1);
   const auto& artifact = second.artifacts.at(artifact_key(int8_case(), "t1")).artifact;
@@ -107,24 +107,24 @@ TEST(Workshop, MakesOnceAndTakesFromTheCacheAfterwards) {
   EXPECT_EQ(artifact->files.at(0).sha256, sha256_hex("program"));
 }
 
-TEST(Workshop, SaysWhetherASecondBuildGaveTheSameBytes) {
+TEST(ArtifactBuilder, SaysWhetherASecondBuildGaveTheSameBytes) {
   const ScriptedToolchain scripted(kHonestServer);
-  WorkshopRequest request{.cases = {int8_case()}, .reference_kinds = {}};
-  ASSERT_TRUE(make_workpieces(request, scripted.of(), scripted.cache(), {}));
+  BuildRequest request{.cases = {int8_case()}, .reference_kinds = {}};
+  ASSERT_TRUE(build_artifacts(request, scripted.of(), scripted.cache(), {}));
   request.is_rebuild = true;
-  const auto again = make_workpieces(request, scripted.of(), scripted.cache(), {}).value();
+  const auto again = build_artifacts(request, scripted.of(), scripted.cache(), {}).value();
   EXPECT_EQ(again.artifacts.begin()->second.artifact->manifest.at("reproducible"), true);
 }
 
-TEST(Workshop, KeepsAFailedJobApartFromTheOthers) {
+TEST(ArtifactBuilder, KeepsAFailedJobApartFromTheOthers) {
   const ScriptedToolchain scripted(kHonestServer);
-  const WorkshopRequest request{.cases = {int8_case()}, .reference_kinds = {"float32"}};
-  const auto pieces = make_workpieces(request, scripted.of(), scripted.cache(), {}).value();
-  EXPECT_TRUE(pieces.artifacts.begin()->second.artifact.has_value());
-  EXPECT_EQ(pieces.references.begin()->second.failure.outcome, Outcome::kCrashed);
+  const BuildRequest request{.cases = {int8_case()}, .reference_kinds = {"float32"}};
+  const auto built = build_artifacts(request, scripted.of(), scripted.cache(), {}).value();
+  EXPECT_TRUE(built.artifacts.begin()->second.artifact.has_value());
+  EXPECT_EQ(built.references.begin()->second.failure.outcome, Outcome::kCrashed);
 }
 
-TEST(Workshop, LetsEachToolchainMakeWhatItsLoweringNeeds) {
+TEST(ArtifactBuilder, LetsEachToolchainMakeWhatItsLoweringNeeds) {
   const ScriptedToolchain scripted(kHonestServer);
   ScriptedToolchain own(kHonestServer);
   own.toolchain.id = "t2";
@@ -134,14 +134,14 @@ TEST(Workshop, LetsEachToolchainMakeWhatItsLoweringNeeds) {
     return lowering.is_object() && lowering.value("flow", "") == "litert" ? own.toolchain
                                                                           : scripted.toolchain;
   };
-  const auto pieces =
-      make_workpieces({.cases = {int8_case(), other, int8_case()}, .reference_kinds = {"float32"}},
+  const auto built =
+      build_artifacts({.cases = {int8_case(), other, int8_case()}, .reference_kinds = {"float32"}},
                       toolchain_of, scripted.cache(), {})
           .value();
-  EXPECT_EQ(pieces.made, 4);
-  EXPECT_TRUE(pieces.artifacts.at(artifact_key(int8_case(), "t1")).artifact);
-  EXPECT_TRUE(pieces.artifacts.at(artifact_key(other, "t2")).artifact);
-  EXPECT_TRUE(pieces.references.contains(reference_key(other, "float32", "t2")));
+  EXPECT_EQ(built.made, 4);
+  EXPECT_TRUE(built.artifacts.at(artifact_key(int8_case(), "t1")).artifact);
+  EXPECT_TRUE(built.artifacts.at(artifact_key(other, "t2")).artifact);
+  EXPECT_TRUE(built.references.contains(reference_key(other, "float32", "t2")));
 }
 
 /// Dies of a job whose model is deadly, and refuses the others.
@@ -159,32 +159,32 @@ Case case_of_model(std::string model) {
   return cell;
 }
 
-TEST(Workshop, BlamesTheJobThatEndsTheServerAndMakesTheOthers) {
+TEST(ArtifactBuilder, BlamesTheJobThatEndsTheServerAndMakesTheOthers) {
   const ScriptedToolchain scripted(kMortalServer);
   const std::vector cells = {case_of_model("a.py:good"), case_of_model("b.py:deadly"),
                              case_of_model("c.py:good"), case_of_model("d.py:deadly")};
   std::vector<std::string> done;
-  const auto pieces = make_workpieces(
+  const auto built = build_artifacts(
       {.cases = cells, .reference_kinds = {}}, scripted.of(), scripted.cache(),
       {.on_done = [&done](const std::string& label, const AotReply&) { done.push_back(label); }});
-  ASSERT_TRUE(pieces) << pieces.error().message;
+  ASSERT_TRUE(built) << built.error().message;
   EXPECT_EQ(done.size(), cells.size());
   for (const auto& cell : cells) {
     const bool is_deadly = cell.model.ref.ends_with("deadly");
-    const auto& failure = pieces->artifacts.at(artifact_key(cell, "t1")).failure;
+    const auto& failure = built->artifacts.at(artifact_key(cell, "t1")).failure;
     EXPECT_EQ(failure.outcome, is_deadly ? Outcome::kCrashed : Outcome::kAotError) << failure.text;
     EXPECT_EQ(failure.reason_code, is_deadly ? "server_lost" : "") << cell.model.ref;
   }
 }
 
-TEST(Workshop, GivesUpAServerThatOneJobAfterTheOtherEnds) {
+TEST(ArtifactBuilder, GivesUpAServerThatOneJobAfterTheOtherEnds) {
   const ScriptedToolchain scripted("read -r line; exit 1\n");
   std::vector<Case> cells;
   for (int i = 0; i < 8; ++i) {
     cells.push_back(case_of_model("m.py:net" + std::to_string(i)));
   }
   const auto died =
-      make_workpieces({.cases = cells, .reference_kinds = {}}, scripted.of(), scripted.cache(), {});
+      build_artifacts({.cases = cells, .reference_kinds = {}}, scripted.of(), scripted.cache(), {});
   ASSERT_FALSE(died);
   EXPECT_EQ(died.error().code, ErrorCode::kUnavailable);
   EXPECT_THAT(died.error().message, HasSubstr("5 jobs ended the ahead-of-time server"));
@@ -193,14 +193,14 @@ TEST(Workshop, GivesUpAServerThatOneJobAfterTheOtherEnds) {
 
 TEST(Cache, RefusesAFileWhoseDigestIsWrongAndMakesItAgain) {
   const ScriptedToolchain scripted(kHonestServer);
-  const WorkshopRequest request{.cases = {int8_case()}, .reference_kinds = {}};
-  ASSERT_TRUE(make_workpieces(request, scripted.of(), scripted.cache(), {}));
+  const BuildRequest request{.cases = {int8_case()}, .reference_kinds = {}};
+  ASSERT_TRUE(build_artifacts(request, scripted.of(), scripted.cache(), {}));
   const auto key = artifact_key(int8_case(), "t1");
   const auto cache = scripted.cache();
   const auto path = std::filesystem::path(cache.find_artifact(key).value()->folder) / "program.pte";
   ASSERT_TRUE(write_file_atomically(path, "progrbm"));
   EXPECT_EQ(cache.find_artifact(key).error().code, ErrorCode::kCorrupt);
-  const auto again = make_workpieces(request, scripted.of(), cache, {}).value();
+  const auto again = build_artifacts(request, scripted.of(), cache, {}).value();
   EXPECT_EQ(again.made, 1);
   EXPECT_TRUE(cache.find_artifact(key).value().has_value());
 }

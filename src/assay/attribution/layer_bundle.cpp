@@ -9,7 +9,7 @@
 
 #include "assay/artifact/cache.h"
 #include "assay/artifact/toolchains.h"
-#include "assay/artifact/workshop.h"
+#include "assay/artifact/artifact_builder.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/log.h"
@@ -117,8 +117,8 @@ class BundleWriter {
   }
 
  private:
-  [[nodiscard]] Result<Workpieces> make(const Case& piece) const {
-    return make_workpieces({.cases = {piece},
+  [[nodiscard]] Result<BuiltArtifacts> make(const Case& piece) const {
+    return build_artifacts({.cases = {piece},
                             .reference_kinds = {"float32", "qdq"},
                             .parallel_jobs = request_.parallel_jobs},
                            request_.toolchain_of, cache_, {.should_stop = request_.should_stop});

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "assay/artifact/workshop.h"
+#include "assay/artifact/artifact_builder.h"
 #include "assay/base/enum_names.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"

@@ -22,7 +22,7 @@
 #include "assay/record/launch.h"
 #include "assay/record/sandbox.h"
 #include "assay/record/spawn.h"
-#include "assay/supervise/cause_of_death.h"
+#include "assay/supervise/exit_cause.h"
 #include "assay/wire/answer_body.h"
 #include "assay/wire/answer_check.h"
 #include "assay/wire/frame.h"
@@ -288,9 +288,9 @@ LaunchResult result_from_answer(const SpawnResult& answer, const LaunchRequest& 
                 answer.companion_failure);
     return result;
   }
-  const auto death = find_cause_of_death(answer.end, sequence);
-  if (death.outcome != Outcome::kCompleted) {
-    set_failure(launch, death.outcome, death.stage, death.reason_code, death.text);
+  const auto cause = find_exit_cause(answer.end, sequence);
+  if (cause.outcome != Outcome::kCompleted) {
+    set_failure(launch, cause.outcome, cause.stage, cause.reason_code, cause.text);
     return result;
   }
   if (!loaded) {

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "assay/artifact/aot_client.h"
+#include "assay/artifact/artifact_builder.h"
 #include "assay/artifact/cache.h"
 #include "assay/artifact/toolchain.h"
-#include "assay/artifact/workshop.h"
 #include "assay/base/enum_names.h"
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
@@ -68,15 +68,15 @@ std::vector<std::string> reference_kinds(const CampaignRequest& request) {
   return kinds;
 }
 
-void hand_out(const Workpieces& pieces, const Toolchain& toolchain,
+void hand_out(const BuiltArtifacts& built, const Toolchain& toolchain,
               const std::vector<std::string>& kinds, PreparedCase& prepared) {
-  const auto& outcome = pieces.artifacts.at(artifact_key(prepared.cell, toolchain.id));
+  const auto& outcome = built.artifacts.at(artifact_key(prepared.cell, toolchain.id));
   prepared.artifact = outcome.artifact;
   prepared.failure = outcome.failure;
   prepared.subject.toolchain_id = toolchain.id;
   for (const auto& kind : kinds) {
-    const auto found = pieces.references.find(reference_key(prepared.cell, kind, toolchain.id));
-    if (found == pieces.references.end()) {
+    const auto found = built.references.find(reference_key(prepared.cell, kind, toolchain.id));
+    if (found == built.references.end()) {
       continue;
     }
     if (const auto& reference = found->second.reference) {
@@ -89,10 +89,10 @@ void hand_out(const Workpieces& pieces, const Toolchain& toolchain,
 
 /// A program's inputs, with what is expected of them; and itself, where it lay in a bundle. Without
 /// its inputs it cannot run.
-Status hand_out_inputs(const Workpieces& pieces, const Toolchain& toolchain,
+Status hand_out_inputs(const BuiltArtifacts& built, const Toolchain& toolchain,
                        const std::vector<std::string>& kinds, PreparedCase& prepared) {
   for (const auto& kind : kinds) {
-    const auto& outcome = pieces.references.at(reference_key(prepared.cell, kind, toolchain.id));
+    const auto& outcome = built.references.at(reference_key(prepared.cell, kind, toolchain.id));
     if (!outcome.reference) {
       prepared.artifact.reset();
       prepared.failure = outcome.failure;
@@ -129,14 +129,14 @@ std::vector<Case> cases_to_make(const CampaignRequest& request) {
 Status make_artifacts(const CampaignRequest& request, const CampaignTools& tools,
                       std::vector<PreparedCase>& prepared) {
   const auto kinds = reference_kinds(request);
-  ASSAY_ASSIGN_OR_RETURN(const auto pieces,
-                         make_workpieces({.cases = cases_to_make(request),
+  ASSAY_ASSIGN_OR_RETURN(const auto built,
+                         build_artifacts({.cases = cases_to_make(request),
                                           .reference_kinds = kinds,
                                           .parallel_jobs = request.settings.parallel_jobs,
                                           .is_rebuild = request.settings.is_rebuild,
                                           .job_timeout_ns = request.settings.job_timeout_ns},
                                          tools.toolchain_of, tools.cache,
-                                         workshop_listener(tools.listener), tools.servers));
+                                         build_listener(tools.listener), tools.servers));
   for (auto& one : prepared) {
     const bool is_program = is_program_file(one.cell.model);
     const auto own_kinds = is_program ? toolchain_kinds_of(one.cell, kinds) : kinds;
@@ -145,13 +145,13 @@ Status make_artifacts(const CampaignRequest& request, const CampaignTools& tools
     }
     ASSAY_ASSIGN_OR_RETURN(const auto toolchain, tools.toolchain_of(one.cell.recipe.lowering));
     if (is_program) {
-      ASSAY_RETURN_IF_ERROR(hand_out_inputs(pieces, toolchain, own_kinds, one));
+      ASSAY_RETURN_IF_ERROR(hand_out_inputs(built, toolchain, own_kinds, one));
       continue;
     }
-    hand_out(pieces, toolchain, kinds, one);
+    hand_out(built, toolchain, kinds, one);
     if (one.cell.gives_layers) {
       PreparedCase apart{.cell = case_of_pieces(one.cell, {"*"}), .build = one.build};
-      hand_out(pieces, toolchain, kinds, apart);
+      hand_out(built, toolchain, kinds, apart);
       one.pieces = std::make_shared<const PreparedCase>(std::move(apart));
     }
   }
@@ -189,7 +189,7 @@ Case case_of_pieces(const Case& cell, std::vector<std::string> layers) {
   return apart;
 }
 
-WorkshopListener workshop_listener(CampaignListener& listener) {
+BuildListener build_listener(CampaignListener& listener) {
   const auto progress = std::make_shared<PhaseProgress>();
   return {.on_plan =
               [&listener, progress](int jobs, int /*from_cache*/) {

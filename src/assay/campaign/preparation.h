@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "assay/artifact/aot_client.h"
-#include "assay/artifact/workshop.h"
+#include "assay/artifact/artifact_builder.h"
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/listener.h"
@@ -34,7 +34,7 @@ struct PreparedCase {
 
 /// Tells a campaign's listener how artifacts are made, as the phase "artifacts".
 /// `listener` outlives the result.
-WorkshopListener workshop_listener(CampaignListener& listener);
+BuildListener build_listener(CampaignListener& listener);
 
 /// The case whose program is these layers of the network, each by itself; "*": all of them.
 Case case_of_pieces(const Case& cell, std::vector<std::string> layers);

@@ -9,7 +9,7 @@
 #include "assay/artifact/cache.h"
 #include "assay/artifact/toolchain.h"
 #include "assay/artifact/toolchains.h"
-#include "assay/artifact/workshop.h"
+#include "assay/artifact/artifact_builder.h"
 #include "assay/base/enum_names.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
@@ -95,15 +95,15 @@ void print_artifact(const Artifact& artifact, const std::filesystem::path& folde
   }
 }
 
-Result<Workpieces> make_programs(const AotOptions& options, const std::vector<Case>& cases,
+Result<BuiltArtifacts> make_programs(const AotOptions& options, const std::vector<Case>& cases,
                                  const ToolchainOf& toolchain_of, const ArtifactCache& cache) {
   Progress progress(false);
-  return make_workpieces({.cases = cases,
+  return build_artifacts({.cases = cases,
                           .reference_kinds = {},
                           .parallel_jobs = options.toolchain.jobs,
                           .is_rebuild = options.is_rebuild,
                           .is_stop_after_lower = options.stop_after == "lower"},
-                         toolchain_of, cache, workshop_listener(progress));
+                         toolchain_of, cache, build_listener(progress));
 }
 
 Result<ExitCode> execute_aot(const AotOptions& options) {
@@ -111,11 +111,11 @@ Result<ExitCode> execute_aot(const AotOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto cases, cases_of(options));
   const auto toolchain_of = toolchains_of(default_python(options.toolchain.python));
   const ArtifactCache cache(assay_home() / "cache");
-  ASSAY_ASSIGN_OR_RETURN(const auto pieces, make_programs(options, cases, toolchain_of, cache));
+  ASSAY_ASSIGN_OR_RETURN(const auto built, make_programs(options, cases, toolchain_of, cache));
   auto code = ExitCode::kOk;
   for (const auto& cell : cases) {
     ASSAY_ASSIGN_OR_RETURN(const auto toolchain, toolchain_of(cell.recipe.lowering));
-    const auto& outcome = pieces.artifacts.at(artifact_key(cell, toolchain.id));
+    const auto& outcome = built.artifacts.at(artifact_key(cell, toolchain.id));
     print_out("{}\n", label_of(cell));
     if (!outcome.artifact) {
       const bool is_wrong_request = outcome.failure.reason_code == kInvalidRequest;

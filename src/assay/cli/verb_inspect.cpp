@@ -11,7 +11,7 @@
 
 #include "assay/artifact/aot_client.h"
 #include "assay/artifact/toolchain.h"
-#include "assay/artifact/workshop.h"
+#include "assay/artifact/artifact_builder.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/output.h"

@@ -36,14 +36,15 @@ class Session {
   /// Forgets what earlier inferences left behind (mutable buffers). Errors: kUnsupported.
   virtual Status reset_state() = 0;
 
-  /// The optional power with this tag, or null; use find_power<P>.
-  virtual void* find_power(std::string_view /*tag*/) { return nullptr; }
+  /// The optional extension with this tag, or null; use find_extension<P>.
+  virtual void* find_extension(std::string_view /*tag*/) { return nullptr; }
 };
 
-/// Asks a session for an optional power: `if (auto* profiler = find_power<Profiler>(session))`.
-template <class Power>
-Power* find_power(Session& session) {
-  return static_cast<Power*>(session.find_power(Power::kTag));
+/// Asks a session for an optional extension: `if (auto* profiler =
+/// find_extension<Profiler>(session))`.
+template <class Extension>
+Extension* find_extension(Session& session) {
+  return static_cast<Extension*>(session.find_extension(Extension::kTag));
 }
 
 /// Times operators while it is switched on.
@@ -75,10 +76,10 @@ class SelfTimer {
 };
 
 /// Tells what the engine itself knows of its memory, now; what was freed again is marked as a peak.
-class MemoryTeller {
+class MemoryReporter {
  public:
   static constexpr std::string_view kTag = "memory";
-  virtual ~MemoryTeller() = default;
+  virtual ~MemoryReporter() = default;
   virtual std::vector<NamedBytes> declared_memory() = 0;
 };
 

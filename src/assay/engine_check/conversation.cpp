@@ -16,7 +16,7 @@
 #include "assay/record/axes.h"
 #include "assay/record/launch.h"
 #include "assay/record/spawn.h"
-#include "assay/supervise/cause_of_death.h"
+#include "assay/supervise/exit_cause.h"
 #include "assay/tensor/safetensors.h"
 #include "assay/tensor/tensor.h"
 #include "assay/wire/frame.h"
@@ -68,7 +68,7 @@ Result<Conversation> Interviewer::ask(std::vector<Frame> questions,
   ASSAY_ASSIGN_OR_RETURN(const auto result, agent_.spawn(spawn));
   auto sequence = wire::frames_from_bytes(result.output);
   Conversation conversation{.wall_ns = result.end.wall_ns};
-  if (const auto death = find_cause_of_death(result.end, sequence);
+  if (const auto death = find_exit_cause(result.end, sequence);
       death.outcome != Outcome::kCompleted) {
     conversation.death = death.text.empty() ? death.reason_code : death.text;
   }

@@ -207,7 +207,7 @@ Result<Measurement> measure(Session& session, std::span<const TensorView> inputs
                             const Streams* others) {
   ASSAY_RETURN_IF_ERROR(check_plan(asked));
   const auto plan = loop_plan(asked);
-  if (auto* timer = find_power<SelfTimer>(session)) {
+  if (auto* timer = find_extension<SelfTimer>(session)) {
     return measure_self_timed(session, *timer, inputs, plan, listener);
   }
   Measurement result{

@@ -33,8 +33,8 @@ Status check_iterations(int iterations) {
 }
 
 std::vector<NamedBytes> declared_memory_of(Session& session) {
-  if (auto* teller = find_power<MemoryTeller>(session)) {
-    return teller->declared_memory();
+  if (auto* reporter = find_extension<MemoryReporter>(session)) {
+    return reporter->declared_memory();
   }
   return session.report().declared_memory;
 }

@@ -107,7 +107,7 @@ Result<ProfileReport> observe_profile(Session& session, std::span<const TensorVi
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("{} iterations: at least one is needed", plan.iterations));
   }
-  auto* profiler = find_power<Profiler>(session);
+  auto* profiler = find_extension<Profiler>(session);
   if (profiler == nullptr) {
     return fail(ErrorCode::kUnsupported, "this engine has no profiler");
   }

@@ -19,7 +19,7 @@ using testing::HasSubstr;
 /// Tells one span for each inference of the first two, at times of the clock.
 class SpanningSession : public ScriptedSession {
  public:
-  SpanningSession() { has_powers = true; }
+  SpanningSession() { has_extensions = true; }
   Status execute() override {
     starts_.push_back(monotonic_ns());
     return ScriptedSession::execute();
@@ -43,7 +43,7 @@ class SpanningSession : public ScriptedSession {
 
 TEST(ObserveProfile, ThrowsTheFirstInferencesAwayAndCountsTheRestWithoutTheProfiler) {
   ScriptedSession session;
-  session.has_powers = true;
+  session.has_extensions = true;
   const auto report = observe_profile(session, {}, {.iterations = 5}, {});
   ASSERT_TRUE(report);
   EXPECT_EQ(report->iterations, 5);
@@ -71,7 +71,7 @@ TEST(ObserveProfile, TimesInferencesFromTheFirstOneOn) {
 
 TEST(ObserveProfile, StopsAtItsBudgetAfterOneInferenceAtLeast) {
   ScriptedSession session;
-  session.has_powers = true;
+  session.has_extensions = true;
   session.execute_ns = 2'000'000;
   const auto report =
       observe_profile(session, {}, {.iterations = 1000, .time_budget_ns = 1'000'000}, {});
@@ -82,7 +82,7 @@ TEST(ObserveProfile, StopsAtItsBudgetAfterOneInferenceAtLeast) {
 
 TEST(ObserveProfile, GivesEachCounterAValueOrAReason) {
   ScriptedSession session;
-  session.has_powers = true;
+  session.has_extensions = true;
   const auto report = observe_profile(session, {}, {.iterations = 2}, {});
   ASSERT_TRUE(report);
   EXPECT_THAT(report->counters, testing::Not(testing::IsEmpty()));
@@ -93,7 +93,7 @@ TEST(ObserveProfile, GivesEachCounterAValueOrAReason) {
 
 TEST(ObserveProfile, StopsTheProfilerWhenAnInferenceFails) {
   ScriptedSession session;
-  session.has_powers = true;
+  session.has_extensions = true;
   session.fail_at_execute = 5;
   const auto report = observe_profile(session, {}, {.iterations = 5}, {});
   ASSERT_FALSE(report);
@@ -108,7 +108,7 @@ TEST(ObserveProfile, IsUnsupportedWithoutAProfiler) {
 
 TEST(ObserveProfile, RefusesZeroIterations) {
   ScriptedSession session;
-  session.has_powers = true;
+  session.has_extensions = true;
   EXPECT_EQ(observe_profile(session, {}, {.iterations = 0}, {}).error().code,
             ErrorCode::kInvalidArgument);
 }

@@ -80,7 +80,7 @@ TEST_F(ObserveMemoryTest, ReadsAtFiveStagesAndDestroysTheSessionBeforeTheLast) {
 }
 
 TEST_F(ObserveMemoryTest, SplitsOffWhatTheEngineDeclaresWhileItsSessionLives) {
-  session_->has_powers = true;
+  session_->has_extensions = true;
   const auto report = observe(1);
   ASSERT_TRUE(report);
   EXPECT_EQ(report->declared.size(), 2U);

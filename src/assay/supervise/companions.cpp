@@ -32,7 +32,7 @@
 #include "assay/record/axes.h"
 #include "assay/record/spawn.h"
 #include "assay/supervise/child_process.h"
-#include "assay/supervise/last_words.h"
+#include "assay/supervise/stderr_tail.h"
 #include "assay/wire/frame.h"
 #include "assay/wire/messages.h"
 #include "assay/wire/sigpipe_guard.h"
@@ -174,7 +174,7 @@ class Companions::Process {
   std::vector<std::byte> input_;   ///< Not yet written.
   std::vector<std::byte> output_;  ///< Of its start; what it says afterwards is dropped.
   std::vector<std::byte> buffer_;
-  LastWords words_;
+  StderrTail words_;
 };
 
 /// Empties the pipes of companions that are at work, so that one that writes much goes on working.

@@ -8,7 +8,7 @@
 #include "assay/base/result.h"
 #include "assay/record/spawn.h"
 #include "assay/supervise/child_process.h"
-#include "assay/supervise/last_words.h"
+#include "assay/supervise/stderr_tail.h"
 #include "assay/supervise/process_tree.h"
 #include "assay/supervise/spawn.h"
 
@@ -51,7 +51,7 @@ class Supervisor {
   bool is_killed_ = false;
   bool is_cancelled_ = false;
   bool has_exited_ = false;
-  LastWords words_;
+  StderrTail words_;
   std::vector<std::byte> buffer_;
   SpawnResult result_;
 };

@@ -77,7 +77,7 @@ TEST_F(Command, ReadsItsInputsAndLeavesItsOutputs) {
 TEST_F(Command, TellsTheTimesThatItPrints) {
   const auto session = load().value();
   ASSERT_TRUE(session->bind(std::vector{input_.view()}));
-  auto* timer = find_power<SelfTimer>(*session);
+  auto* timer = find_extension<SelfTimer>(*session);
   const auto times = timer->time_inferences(3).value();
   EXPECT_THAT(times.ns, ElementsAre(1500, 2500, 3500));
   EXPECT_EQ(times.clock_resolution_ns, 100);
@@ -127,7 +127,7 @@ TEST(PrintedTimes, TakeNoTimeThatGrowsExponentially) {
 TEST_F(Command, SaysWhatItPrintedInPlaceOfTimes) {
   const auto session = load({{"time_pattern", "(nothing like this)"}}).value();
   ASSERT_TRUE(session->bind(std::vector{input_.view()}));
-  const auto times = find_power<SelfTimer>(*session)->time_inferences(2);
+  const auto times = find_extension<SelfTimer>(*session)->time_inferences(2);
   EXPECT_EQ(times.error().code, ErrorCode::kEngine);
   EXPECT_THAT(times.error().message, HasSubstr("0 times of 2"));
   EXPECT_THAT(times.error().message, HasSubstr("inference 1 took"));
@@ -135,7 +135,7 @@ TEST_F(Command, SaysWhatItPrintedInPlaceOfTimes) {
 
 TEST_F(Command, CannotBeTimedWithoutAPattern) {
   const auto session = load({{"time_pattern", ""}}).value();
-  EXPECT_EQ(find_power<SelfTimer>(*session)->time_inferences(2).error().code,
+  EXPECT_EQ(find_extension<SelfTimer>(*session)->time_inferences(2).error().code,
             ErrorCode::kUnsupported);
 }
 

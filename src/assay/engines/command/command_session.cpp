@@ -148,7 +148,7 @@ Status CommandSession::reset_state() {
   return {};  // Each process begins anew.
 }
 
-void* CommandSession::find_power(std::string_view tag) {
+void* CommandSession::find_extension(std::string_view tag) {
   return tag == SelfTimer::kTag ? static_cast<SelfTimer*>(this) : nullptr;
 }
 

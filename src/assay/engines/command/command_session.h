@@ -31,7 +31,7 @@ class CommandSession final : public Session, public SelfTimer {
   /// Reads the files of the outputs.
   Result<std::span<const TensorView>> fetch() override;
   Status reset_state() override;
-  void* find_power(std::string_view tag) override;
+  void* find_extension(std::string_view tag) override;
 
   Result<Times> time_inferences(int count) override;
 

@@ -173,7 +173,7 @@ Result<EngineDescription> ExecutorchEngine::describe() {
                            .formats = {"pte"},
                            .options = option_schema(),
                            .backends = backend_infos(),
-                           .tags = {std::string(Profiler::kTag), std::string(MemoryTeller::kTag)},
+                           .tags = {std::string(Profiler::kTag), std::string(MemoryReporter::kTag)},
                            .notes = {fmt::format("full version: {}", ASSAY_EXECUTORCH_FULL_VERSION),
                                      std::string(kProfilerNote)}};
 }

@@ -304,7 +304,7 @@ TEST_F(ExecutorchEngineTest, SaysWhyALibraryDoesNotLoad) {
 
 TEST_F(ExecutorchEngineTest, ProfilesOperatorsOnceEach) {
   auto session = load("mlp_portable").value();
-  auto* profiler = find_power<Profiler>(*session);
+  auto* profiler = find_extension<Profiler>(*session);
   ASSERT_NE(profiler, nullptr);
   const auto inputs = tensors_named("mlp_portable", "in.");
   ASSERT_TRUE(profiler->start());
@@ -331,7 +331,7 @@ TEST_F(ExecutorchEngineTest, ProfilesOperatorsOnceEach) {
 
 TEST_F(ExecutorchEngineTest, ProfilesInsideADelegate) {
   auto session = load("mlp_xnnpack").value();
-  auto* profiler = find_power<Profiler>(*session);
+  auto* profiler = find_extension<Profiler>(*session);
   const auto inputs = tensors_named("mlp_xnnpack", "in.");
   ASSERT_TRUE(profiler->start());
   infer(*session, inputs);
@@ -350,7 +350,7 @@ TEST_F(ExecutorchEngineTest, ProfilesInsideADelegate) {
 TEST_F(ExecutorchEngineTest, WritesAnEtdumpWhenAsked) {
   const auto path = folder_.path() / "x.etdump";
   auto session = load("mlp_portable", {{"etdump", path.string()}}).value();
-  auto* profiler = find_power<Profiler>(*session);
+  auto* profiler = find_extension<Profiler>(*session);
   const auto inputs = tensors_named("mlp_portable", "in.");
   const std::vector<TensorView> views = {inputs[0].view()};
   ASSERT_TRUE(profiler->start());
@@ -363,7 +363,7 @@ TEST_F(ExecutorchEngineTest, WritesAnEtdumpWhenAsked) {
 TEST_F(ExecutorchEngineTest, DeclaresItsMemory) {
   auto session = load("mlp_portable").value();
   infer(*session, tensors_named("mlp_portable", "in."));
-  auto* teller = find_power<MemoryTeller>(*session);
+  auto* teller = find_extension<MemoryReporter>(*session);
   ASSERT_NE(teller, nullptr);
   std::vector<std::string> names;
   std::int64_t total = 0;

@@ -62,11 +62,11 @@ Status ExecutorchSession::reset_state() {
   return {};
 }
 
-void* ExecutorchSession::find_power(std::string_view tag) {
+void* ExecutorchSession::find_extension(std::string_view tag) {
   if (tag == Profiler::kTag) {
     return static_cast<Profiler*>(this);
   }
-  return tag == MemoryTeller::kTag ? static_cast<MemoryTeller*>(this) : nullptr;
+  return tag == MemoryReporter::kTag ? static_cast<MemoryReporter*>(this) : nullptr;
 }
 
 Status ExecutorchSession::start() {

@@ -17,11 +17,11 @@
 
 namespace assay::et {
 
-/// A method of a program, loaded. Powers: Profiler, MemoryTeller.
+/// A method of a program, loaded. Powers: Profiler, MemoryReporter.
 ///
 /// The profiler works on a second copy of the method, loaded at its first start: a tracer can only
 /// be given at load, and the copy that is timed shall not carry one.
-class ExecutorchSession final : public Session, public Profiler, public MemoryTeller {
+class ExecutorchSession final : public Session, public Profiler, public MemoryReporter {
  public:
   struct Parts {
     std::unique_ptr<LoadedProgram> program;
@@ -38,7 +38,7 @@ class ExecutorchSession final : public Session, public Profiler, public MemoryTe
   Result<std::span<const TensorView>> fetch() override { return active_->fetch(); }
   /// Loads the method again: its mutable buffers are as in the program.
   Status reset_state() override;
-  void* find_power(std::string_view tag) override;
+  void* find_extension(std::string_view tag) override;
 
   Status start() override;
   Result<ProfileReport> stop(int iterations) override;

@@ -75,7 +75,7 @@ Result<EngineDescription> FakeEngine::describe() {
                                         {.name = "fakenpu",
                                          .is_available = false,
                                          .reason = "it exists only to be missing"}},
-                           .tags = {std::string(Profiler::kTag), std::string(MemoryTeller::kTag)},
+                           .tags = {std::string(Profiler::kTag), std::string(MemoryReporter::kTag)},
                            .notes = {"times and results of this engine mean nothing"}};
 }
 

@@ -142,7 +142,7 @@ TEST_F(FakeEngineTest, TellsDamagedProgramsFromAbsentAndUnsupportedOnes) {
 
 TEST_F(FakeEngineTest, SlowModeTakesTenTimesAsLong) {
   auto session = load(R"("execute_ns": 300000)", {{"mode", "slow"}}).value();
-  auto* profiler = find_power<Profiler>(*session);
+  auto* profiler = find_extension<Profiler>(*session);
   ASSERT_NE(profiler, nullptr);
   ASSERT_TRUE(profiler->start());
   infer(*session, tensor_of({1, 2, 3, 4}));
@@ -152,7 +152,7 @@ TEST_F(FakeEngineTest, SlowModeTakesTenTimesAsLong) {
 
 TEST_F(FakeEngineTest, ProfilesOnlyBetweenStartAndStop) {
   auto session = load(R"("delegates": ["fakexla"])").value();
-  auto* profiler = find_power<Profiler>(*session);
+  auto* profiler = find_extension<Profiler>(*session);
   infer(*session, tensor_of({1, 2, 3, 4}));
   ASSERT_TRUE(profiler->start());
   infer(*session, tensor_of({1, 2, 3, 4}));
@@ -166,7 +166,7 @@ TEST_F(FakeEngineTest, ProfilesOnlyBetweenStartAndStop) {
 
 TEST_F(FakeEngineTest, TellsItsDeclaredMemory) {
   auto session = load(R"("declared_memory": [{"name": "arena", "bytes": 100}])").value();
-  const auto declared = find_power<MemoryTeller>(*session)->declared_memory();
+  const auto declared = find_extension<MemoryReporter>(*session)->declared_memory();
   ASSERT_EQ(declared.size(), 1U);
   EXPECT_EQ(declared.front().bytes, 100);
 }

@@ -269,11 +269,11 @@ Status FakeSession::reset_state() {
   return {};
 }
 
-void* FakeSession::find_power(std::string_view tag) {
+void* FakeSession::find_extension(std::string_view tag) {
   if (tag == Profiler::kTag) {
     return static_cast<Profiler*>(this);
   }
-  return tag == MemoryTeller::kTag ? static_cast<MemoryTeller*>(this) : nullptr;
+  return tag == MemoryReporter::kTag ? static_cast<MemoryReporter*>(this) : nullptr;
 }
 
 Status FakeSession::start() {

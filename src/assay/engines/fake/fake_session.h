@@ -16,8 +16,8 @@
 
 namespace assay::fake {
 
-/// Executes a FakeProgram. Has the powers Profiler and MemoryTeller.
-class FakeSession final : public Session, public Profiler, public MemoryTeller {
+/// Executes a FakeProgram. Has the extensions Profiler and MemoryReporter.
+class FakeSession final : public Session, public Profiler, public MemoryReporter {
  public:
   FakeSession(FakeProgram program, LoadReport report, int slowdown);
   FakeSession(const FakeSession&) = delete;
@@ -29,7 +29,7 @@ class FakeSession final : public Session, public Profiler, public MemoryTeller {
   Status execute() override;
   Result<std::span<const TensorView>> fetch() override;
   Status reset_state() override;
-  void* find_power(std::string_view tag) override;
+  void* find_extension(std::string_view tag) override;
 
   Status start() override;
   Result<ProfileReport> stop(int iterations) override;

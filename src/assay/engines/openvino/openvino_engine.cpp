@@ -147,7 +147,7 @@ Result<EngineDescription> OpenvinoEngine::describe() {
       .backends = {{.name = "CPU",
                     .is_available = cpu.has_value(),
                     .reason = cpu ? "" : cpu.error().message}},
-      .tags = {std::string(Profiler::kTag), std::string(MemoryTeller::kTag)},
+      .tags = {std::string(Profiler::kTag), std::string(MemoryReporter::kTag)},
       .notes = {fmt::format("full version: {}", ov::get_openvino_version().buildNumber),
                 "other devices than the CPU are looked for when a program is loaded for one"}};
 }

@@ -330,7 +330,7 @@ TEST_F(OpenvinoEngineTest, SaysWhyALibraryDoesNotLoad) {
 
 TEST_F(OpenvinoEngineTest, ProfilesInACompilationOfItsOwn) {
   auto session = load(save(mlp())).value();
-  auto* profiler = find_power<Profiler>(*session);
+  auto* profiler = find_extension<Profiler>(*session);
   ASSERT_NE(profiler, nullptr);
   ASSERT_TRUE(profiler->start());
   for (int i = 0; i < 3; ++i) {
@@ -349,7 +349,7 @@ TEST_F(OpenvinoEngineTest, ProfilesInACompilationOfItsOwn) {
 
 TEST_F(OpenvinoEngineTest, DeclaresTheMemoryOfItsTensors) {
   auto session = load(save(mlp())).value();
-  auto* teller = find_power<MemoryTeller>(*session);
+  auto* teller = find_extension<MemoryReporter>(*session);
   ASSERT_NE(teller, nullptr);
   const auto memory = teller->declared_memory();
   ASSERT_THAT(memory, SizeIs(2));

@@ -37,11 +37,11 @@ Status OpenvinoSession::execute() {
   return {};
 }
 
-void* OpenvinoSession::find_power(std::string_view tag) {
+void* OpenvinoSession::find_extension(std::string_view tag) {
   if (tag == Profiler::kTag) {
     return static_cast<Profiler*>(this);
   }
-  return tag == MemoryTeller::kTag ? static_cast<MemoryTeller*>(this) : nullptr;
+  return tag == MemoryReporter::kTag ? static_cast<MemoryReporter*>(this) : nullptr;
 }
 
 Result<ProfileState> OpenvinoSession::profile_state() const {

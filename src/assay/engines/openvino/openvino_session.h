@@ -15,11 +15,11 @@
 
 namespace assay::openvino {
 
-/// A compiled model. Powers: Profiler, MemoryTeller.
+/// A compiled model. Powers: Profiler, MemoryReporter.
 ///
 /// The profiler works on a second compilation of the program, made at its first start: counting is
 /// fixed when a model is compiled, and the one that is timed shall not count.
-class OpenvinoSession final : public Session, public Profiler, public MemoryTeller {
+class OpenvinoSession final : public Session, public Profiler, public MemoryReporter {
  public:
   using Loader = std::function<Result<std::unique_ptr<LoadedModel>>()>;
   OpenvinoSession(std::unique_ptr<LoadedModel> model, LoadReport report, Loader load_profiled);
@@ -29,7 +29,7 @@ class OpenvinoSession final : public Session, public Profiler, public MemoryTell
   Status execute() override;
   Result<std::span<const TensorView>> fetch() override { return active_->fetch(); }
   Status reset_state() override { return active_->reset_state(); }
-  void* find_power(std::string_view tag) override;
+  void* find_extension(std::string_view tag) override;
 
   Status start() override;
   Result<ProfileReport> stop(int iterations) override;

@@ -15,13 +15,13 @@
 namespace assay {
 
 /// A session for tests that writes down what is called and fails on order.
-class ScriptedSession : public Session, public Profiler, public MemoryTeller {
+class ScriptedSession : public Session, public Profiler, public MemoryReporter {
  public:
   std::vector<std::string> calls;
   int executes = 0;
   int fail_at_execute = -1;     ///< The n-th execute fails, from 1.
   std::int64_t execute_ns = 0;  ///< Spins.
-  bool has_powers = false;
+  bool has_extensions = false;
   bool* is_destroyed = nullptr;
   int* execute_counter = nullptr;  ///< Counts over several sessions.
   LoadReport load_report;
@@ -56,14 +56,14 @@ class ScriptedSession : public Session, public Profiler, public MemoryTeller {
     return std::span<const TensorView>{};
   }
   Status reset_state() override { return {}; }
-  void* find_power(std::string_view tag) override {
-    if (!has_powers) {
+  void* find_extension(std::string_view tag) override {
+    if (!has_extensions) {
       return nullptr;
     }
     if (tag == Profiler::kTag) {
       return static_cast<Profiler*>(this);
     }
-    return tag == MemoryTeller::kTag ? static_cast<MemoryTeller*>(this) : nullptr;
+    return tag == MemoryReporter::kTag ? static_cast<MemoryReporter*>(this) : nullptr;
   }
 
   Status start() override {

@@ -32,15 +32,15 @@ struct ReferenceOutcome {
   AotReply failure;
 };
 
-/// How the making goes on, for a progress display. `label` names the job for people.
-struct WorkshopListener {
+/// Follows a build, for a progress display. `label` names the job for people.
+struct BuildListener {
   std::function<void(int jobs, int from_cache)> on_plan;
   std::function<void(const std::string& label, Stage stage)> on_stage;
   std::function<void(const std::string& label, const AotReply& reply)> on_done;
   std::function<bool()> should_stop;
 };
 
-struct WorkshopRequest {
+struct BuildRequest {
   std::vector<Case> cases;
   std::vector<std::string>
       reference_kinds;  ///< Of spec/reference_kind.h; each case gets those that it can have.
@@ -51,7 +51,7 @@ struct WorkshopRequest {
 };
 
 /// Everything a set of cases needs, by key.
-struct Workpieces {
+struct BuiltArtifacts {
   std::map<std::string, ArtifactOutcome> artifacts;    ///< By artifact_key.
   std::map<std::string, ReferenceOutcome> references;  ///< By reference_key.
   int made = 0;
@@ -64,9 +64,9 @@ struct Workpieces {
 /// job that fails is an outcome, not an error. Cases whose model is a program file need none.
 /// `kept`: servers to use and to leave there for the next call; null: of this call alone.
 /// Errors: kUnavailable (no toolchain and something is missing), kTimeout (stopped).
-Result<Workpieces> make_workpieces(const WorkshopRequest& request, const ToolchainOf& toolchain_of,
-                                   const ArtifactCache& cache, const WorkshopListener& listener,
-                                   AotServers* kept = nullptr);
+Result<BuiltArtifacts> build_artifacts(const BuildRequest& request, const ToolchainOf& toolchain_of,
+                                       const ArtifactCache& cache, const BuildListener& listener,
+                                       AotServers* kept = nullptr);
 
 /// The artifact of a case whose model is a program file: all of its files (find_program_files),
 /// digested now.

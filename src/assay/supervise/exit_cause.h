@@ -8,7 +8,7 @@
 
 namespace assay {
 
-struct CauseOfDeath {
+struct ExitCause {
   Outcome outcome = Outcome::kCompleted;
   Stage stage = Stage::kDone;
   /// "deadline", "out_of_memory", "output_limit", the name of a signal ("SIGSEGV") or of
@@ -24,6 +24,6 @@ struct CauseOfDeath {
 /// signal; then what is wrong with its answers; then its exit code. A runner that exits with 0 and
 /// said bye has completed, whatever single requests were answered with errors on the way.
 /// The stage is that of the error, else the last one that it told, else `kStart`.
-CauseOfDeath find_cause_of_death(const ProcessEnd& end, const wire::FrameSequence& answers);
+ExitCause find_exit_cause(const ProcessEnd& end, const wire::FrameSequence& answers);
 
 }  // namespace assay

@@ -1,4 +1,4 @@
-#include "assay/supervise/cause_of_death.h"
+#include "assay/supervise/exit_cause.h"
 
 #include <fmt/format.h>
 #include <optional>
@@ -57,26 +57,26 @@ std::string last_line_of(const ProcessEnd& end) {
 }
 
 /// What the supervisor did to it.
-std::optional<CauseOfDeath> find_limit(const ProcessEnd& end, Stage stage) {
+std::optional<ExitCause> find_limit(const ProcessEnd& end, Stage stage) {
   if (end.is_timed_out) {
-    return CauseOfDeath{Outcome::kTimedOut, stage, "deadline",
-                        fmt::format("killed at its deadline, after {}",
-                                    text_from_duration_ns(static_cast<double>(end.wall_ns)))};
+    return ExitCause{Outcome::kTimedOut, stage, "deadline",
+                     fmt::format("killed at its deadline, after {}",
+                                 text_from_duration_ns(static_cast<double>(end.wall_ns)))};
   }
   if (end.is_out_of_memory) {
-    return CauseOfDeath{Outcome::kOutOfMemory, stage, "out_of_memory",
-                        fmt::format("killed for its memory; its peak was {}",
-                                    text_from_bytes(static_cast<double>(end.peak_rss_bytes)))};
+    return ExitCause{Outcome::kOutOfMemory, stage, "out_of_memory",
+                     fmt::format("killed for its memory; its peak was {}",
+                                 text_from_bytes(static_cast<double>(end.peak_rss_bytes)))};
   }
   if (end.is_output_exceeded) {
-    return CauseOfDeath{Outcome::kCrashed, stage, "output_limit",
-                        "killed because it wrote more to its stdout than it may"};
+    return ExitCause{Outcome::kCrashed, stage, "output_limit",
+                     "killed because it wrote more to its stdout than it may"};
   }
   return std::nullopt;
 }
 
-std::optional<CauseOfDeath> find_reported_error(const ProcessEnd& end,
-                                                const wire::FrameSequence& answers, Stage stage) {
+std::optional<ExitCause> find_reported_error(const ProcessEnd& end,
+                                             const wire::FrameSequence& answers, Stage stage) {
   const auto* last = find_last_answer(answers);
   const bool is_over = end.signal != 0 || end.exit_code != 0 || !said_bye(answers);
   if (last == nullptr || last->type != MessageType::kError || !is_over) {
@@ -91,29 +91,29 @@ std::optional<CauseOfDeath> find_reported_error(const ProcessEnd& end,
   if (end.signal != 0) {
     text += fmt::format("; the process was then ended by {}", end.signal_name);
   }
-  return CauseOfDeath{outcome_from_error(error.code, stage), stage,
-                      std::string(name_of(error.code)), std::move(text)};
+  return ExitCause{outcome_from_error(error.code, stage), stage, std::string(name_of(error.code)),
+                   std::move(text)};
 }
 
 /// Something that is no frame, or half of one.
-std::optional<CauseOfDeath> find_damage(const ProcessEnd& end, const wire::FrameSequence& answers,
-                                        Stage stage) {
+std::optional<ExitCause> find_damage(const ProcessEnd& end, const wire::FrameSequence& answers,
+                                     Stage stage) {
   if (answers.status) {
     return std::nullopt;
   }
   const auto& message = answers.status.error().message;
   if (message.starts_with("truncated")) {
-    return CauseOfDeath{Outcome::kCrashed, stage, "truncated_answer",
-                        fmt::format("exited with {} in the middle of an answer{}", end.exit_code,
-                                    last_line_of(end))};
+    return ExitCause{Outcome::kCrashed, stage, "truncated_answer",
+                     fmt::format("exited with {} in the middle of an answer{}", end.exit_code,
+                                 last_line_of(end))};
   }
-  return CauseOfDeath{Outcome::kCrashed, stage, "garbage_on_wire",
-                      fmt::format("its answer is damaged: {}{}", message, last_line_of(end))};
+  return ExitCause{Outcome::kCrashed, stage, "garbage_on_wire",
+                   fmt::format("its answer is damaged: {}{}", message, last_line_of(end))};
 }
 
 }  // namespace
 
-CauseOfDeath find_cause_of_death(const ProcessEnd& end, const wire::FrameSequence& answers) {
+ExitCause find_exit_cause(const ProcessEnd& end, const wire::FrameSequence& answers) {
   const auto stage = last_stage(answers);
   if (auto limit = find_limit(end, stage)) {
     return *std::move(limit);

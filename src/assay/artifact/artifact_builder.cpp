@@ -1,4 +1,4 @@
-#include "assay/artifact/workshop.h"
+#include "assay/artifact/artifact_builder.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -100,8 +100,7 @@ bool take_from_cache(Result<std::optional<Found>> found, std::optional<Found>& t
 
 class Planner {
  public:
-  Planner(const WorkshopRequest& request, const ToolchainOf& toolchain_of,
-          const ArtifactCache& cache)
+  Planner(const BuildRequest& request, const ToolchainOf& toolchain_of, const ArtifactCache& cache)
       : request_(request), toolchain_of_(toolchain_of), cache_(cache) {}
 
   Status plan() {
@@ -122,19 +121,19 @@ class Planner {
     return {};
   }
 
-  Workpieces pieces;
+  BuiltArtifacts built;
   std::vector<Job> jobs;
 
  private:
   Status plan_artifact(const Case& cell) {
     const auto key = artifact_key(cell, toolchain_.id);
-    if (pieces.artifacts.contains(key)) {
+    if (built.artifacts.contains(key)) {
       return {};
     }
-    auto& outcome = pieces.artifacts[key];
+    auto& outcome = built.artifacts[key];
     if (!request_.is_rebuild && take_from_cache(cache_.find_artifact(key), outcome.artifact)) {
       outcome.is_from_cache = true;
-      ++pieces.from_cache;
+      ++built.from_cache;
       return {};
     }
     return add_job(key, true, fmt::format("{} {}", display_name(cell.model), cell.recipe.name),
@@ -143,12 +142,12 @@ class Planner {
 
   Status plan_reference(const Case& cell, const std::string& kind) {
     const auto key = reference_key(cell, kind, toolchain_.id);
-    if (pieces.references.contains(key)) {
+    if (built.references.contains(key)) {
       return {};
     }
-    auto& outcome = pieces.references[key];
+    auto& outcome = built.references[key];
     if (take_from_cache(cache_.find_reference(key), outcome.reference)) {
-      ++pieces.from_cache;
+      ++built.from_cache;
       return {};
     }
     const bool is_program = is_program_file(cell.model);
@@ -169,7 +168,7 @@ class Planner {
     return {};
   }
 
-  const WorkshopRequest& request_;
+  const BuildRequest& request_;
   const ToolchainOf& toolchain_of_;
   Toolchain toolchain_;  ///< Of the case that is planned.
   const ArtifactCache& cache_;
@@ -185,9 +184,9 @@ AotReply reply_from_error(const Error& error) {
 
 /// Moves what a finished job made into the cache and takes it out again, checked.
 void store_result(const Job& job, const AotReply& reply, const ArtifactCache& cache,
-                  Workpieces& pieces) {
+                  BuiltArtifacts& built) {
   const auto set_failure = [&](const AotReply& failure) {
-    (job.is_artifact ? pieces.artifacts[job.key].failure : pieces.references[job.key].failure) =
+    (job.is_artifact ? built.artifacts[job.key].failure : built.references[job.key].failure) =
         failure;
   };
   if (reply.outcome != Outcome::kCompleted) {
@@ -200,14 +199,14 @@ void store_result(const Job& job, const AotReply& reply, const ArtifactCache& ca
   }
   if (!job.is_artifact) {
     auto found = cache.find_reference(job.key);
-    return found ? void(pieces.references[job.key].reference = std::move(*found))
+    return found ? void(built.references[job.key].reference = std::move(*found))
                  : set_failure(reply_from_error(found.error()));
   }
   auto found = cache.find_artifact(job.key);
   if (!found) {
     return set_failure(reply_from_error(found.error()));
   }
-  auto& artifact = pieces.artifacts[job.key].artifact;
+  auto& artifact = built.artifacts[job.key].artifact;
   artifact = std::move(*found);
   if (const auto& is_same = *adopted; artifact && is_same) {
     artifact->manifest["reproducible"] = *is_same;
@@ -241,9 +240,9 @@ std::vector<std::vector<const Job*>> by_toolchain(const std::vector<Job>& jobs) 
 }
 
 /// Has jobs of one toolchain done by its fork server.
-Status make_jobs(const std::vector<const Job*>& jobs, const WorkshopRequest& request,
-                 const ArtifactCache& cache, const WorkshopListener& listener, AotServers& servers,
-                 Workpieces& pieces) {
+Status make_jobs(const std::vector<const Job*>& jobs, const BuildRequest& request,
+                 const ArtifactCache& cache, const BuildListener& listener, AotServers& servers,
+                 BuiltArtifacts& built) {
   const auto on_stage = [&](int index, Stage stage) {
     if (listener.on_stage) {
       listener.on_stage(jobs[static_cast<std::size_t>(index)]->label, stage);
@@ -251,8 +250,8 @@ Status make_jobs(const std::vector<const Job*>& jobs, const WorkshopRequest& req
   };
   const auto on_done = [&](int index, const AotReply& reply) {
     const auto& job = *jobs[static_cast<std::size_t>(index)];
-    store_result(job, reply, cache, pieces);
-    ++pieces.made;
+    store_result(job, reply, cache, built);
+    ++built.made;
     if (listener.on_done) {
       listener.on_done(job.label, reply);
     }
@@ -271,23 +270,23 @@ Status make_jobs(const std::vector<const Job*>& jobs, const WorkshopRequest& req
 
 }  // namespace
 
-Result<Workpieces> make_workpieces(const WorkshopRequest& request, const ToolchainOf& toolchain_of,
-                                   const ArtifactCache& cache, const WorkshopListener& listener,
-                                   AotServers* kept) {
+Result<BuiltArtifacts> build_artifacts(const BuildRequest& request, const ToolchainOf& toolchain_of,
+                                       const ArtifactCache& cache, const BuildListener& listener,
+                                       AotServers* kept) {
   Planner planner(request, toolchain_of, cache);
   ASSAY_RETURN_IF_ERROR(planner.plan());
   if (listener.on_plan) {
-    listener.on_plan(static_cast<int>(planner.jobs.size()), planner.pieces.from_cache);
+    listener.on_plan(static_cast<int>(planner.jobs.size()), planner.built.from_cache);
   }
   AotServers own;
   auto& servers = kept == nullptr ? own : *kept;
   for (const auto& jobs : by_toolchain(planner.jobs)) {
-    ASSAY_RETURN_IF_ERROR(make_jobs(jobs, request, cache, listener, servers, planner.pieces));
+    ASSAY_RETURN_IF_ERROR(make_jobs(jobs, request, cache, listener, servers, planner.built));
   }
-  if (planner.pieces.made > 0) {
+  if (planner.built.made > 0) {
     keep_cache_within_limit(cache);
   }
-  return std::move(planner.pieces);
+  return std::move(planner.built);
 }
 
 Result<Artifact> artifact_from_file(const stdfs::path& program) {

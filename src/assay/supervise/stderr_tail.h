@@ -7,7 +7,7 @@
 namespace assay {
 
 /// Keeps the tail of what a process writes to its stderr.
-class LastWords {
+class StderrTail {
  public:
   static constexpr std::size_t kKeptBytes = 4096;
 

@@ -1,4 +1,4 @@
-#include "assay/supervise/last_words.h"
+#include "assay/supervise/stderr_tail.h"
 
 #include <algorithm>
 #include <string>
@@ -23,7 +23,7 @@ std::string_view without_cpuinfo_lines(std::string_view text) {
 
 }  // namespace
 
-void LastWords::append(std::string_view bytes) {
+void StderrTail::append(std::string_view bytes) {
   tail_.append(bytes);
   if (tail_.size() > 4 * kKeptBytes) {
     tail_.erase(0, tail_.size() - 2 * kKeptBytes);
@@ -31,7 +31,7 @@ void LastWords::append(std::string_view bytes) {
   }
 }
 
-std::string LastWords::text() const {
+std::string StderrTail::text() const {
   auto kept = is_cut_ ? std::string_view(tail_) : without_cpuinfo_lines(tail_);
   if (!is_cut_ && kept.size() <= kKeptBytes) {
     return valid_utf8(kept);

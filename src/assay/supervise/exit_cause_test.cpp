@@ -1,4 +1,4 @@
-#include "assay/supervise/cause_of_death.h"
+#include "assay/supervise/exit_cause.h"
 
 #include <cstddef>
 #include <gmock/gmock.h>
@@ -46,17 +46,17 @@ ProcessEnd signalled(int number, const char* name) {
   return {.exit_code = -1, .signal = number, .signal_name = name};
 }
 
-TEST(CauseOfDeath, IsNoneForARunnerThatSaidBye) {
-  const auto cause = find_cause_of_death(exited(0), whole());
+TEST(ExitCause, IsNoneForARunnerThatSaidBye) {
+  const auto cause = find_exit_cause(exited(0), whole());
   EXPECT_EQ(cause.outcome, Outcome::kCompleted);
   EXPECT_EQ(cause.stage, Stage::kDone);
   EXPECT_EQ(cause.reason_code, "");
 }
 
-TEST(CauseOfDeath, IsTheSignalInTheStageItWasIn) {
+TEST(ExitCause, IsTheSignalInTheStageItWasIn) {
   auto end = signalled(11, "SIGSEGV");
   end.last_words = "first\nAddress not mapped\n";
-  const auto cause = find_cause_of_death(end, cut_after(4));
+  const auto cause = find_exit_cause(end, cut_after(4));
   EXPECT_EQ(cause.outcome, Outcome::kCrashed);
   EXPECT_EQ(cause.stage, Stage::kSteady);
   EXPECT_EQ(cause.reason_code, "SIGSEGV");
@@ -64,96 +64,96 @@ TEST(CauseOfDeath, IsTheSignalInTheStageItWasIn) {
               HasSubstr("in stage steady; its last line on stderr: Address not mapped"));
 }
 
-TEST(CauseOfDeath, BeforeAnyStageIsAtTheStart) {
-  const auto cause = find_cause_of_death(signalled(6, "SIGABRT"), {});
+TEST(ExitCause, BeforeAnyStageIsAtTheStart) {
+  const auto cause = find_exit_cause(signalled(6, "SIGABRT"), {});
   EXPECT_EQ(cause.stage, Stage::kStart);
   EXPECT_EQ(cause.reason_code, "SIGABRT");
 }
 
-TEST(CauseOfDeath, IsWhatTheSupervisorDidBeforeAllElse) {
+TEST(ExitCause, IsWhatTheSupervisorDidBeforeAllElse) {
   auto end = signalled(9, "SIGKILL");
   end.is_timed_out = true;
-  auto cause = find_cause_of_death(end, cut_after(2));
+  auto cause = find_exit_cause(end, cut_after(2));
   EXPECT_EQ(cause.outcome, Outcome::kTimedOut);
   EXPECT_EQ(cause.stage, Stage::kLoad);
   EXPECT_EQ(cause.reason_code, "deadline");
   end = signalled(9, "SIGKILL");
   end.is_out_of_memory = true;
-  cause = find_cause_of_death(end, cut_after(2));
+  cause = find_exit_cause(end, cut_after(2));
   EXPECT_EQ(cause.outcome, Outcome::kOutOfMemory);
   EXPECT_EQ(cause.reason_code, "out_of_memory");
   end = signalled(9, "SIGKILL");
   end.is_output_exceeded = true;
-  EXPECT_EQ(find_cause_of_death(end, cut_after(2)).reason_code, "output_limit");
+  EXPECT_EQ(find_exit_cause(end, cut_after(2)).reason_code, "output_limit");
 }
 
-TEST(CauseOfDeath, IsAKillFromOutsideWhenWeDidNothing) {
-  const auto cause = find_cause_of_death(signalled(9, "SIGKILL"), cut_after(4));
+TEST(ExitCause, IsAKillFromOutsideWhenWeDidNothing) {
+  const auto cause = find_exit_cause(signalled(9, "SIGKILL"), cut_after(4));
   EXPECT_EQ(cause.outcome, Outcome::kCrashed);
   EXPECT_EQ(cause.reason_code, "SIGKILL");
 }
 
-TEST(CauseOfDeath, IsAnExitThatCameTooEarly) {
-  const auto cause = find_cause_of_death(exited(0), cut_after(4));
+TEST(ExitCause, IsAnExitThatCameTooEarly) {
+  const auto cause = find_exit_cause(exited(0), cut_after(4));
   EXPECT_EQ(cause.outcome, Outcome::kCrashed);
   EXPECT_EQ(cause.stage, Stage::kSteady);
   EXPECT_EQ(cause.reason_code, "exited_early");
-  EXPECT_EQ(find_cause_of_death(exited(0), {}).reason_code, "exited_early");
+  EXPECT_EQ(find_exit_cause(exited(0), {}).reason_code, "exited_early");
 }
 
-TEST(CauseOfDeath, IsTheExitCode) {
+TEST(ExitCause, IsTheExitCode) {
   auto end = exited(3);
   end.last_words = "ImportError: no module named x\n";
-  const auto cause = find_cause_of_death(end, cut_after(1));
+  const auto cause = find_exit_cause(end, cut_after(1));
   EXPECT_EQ(cause.outcome, Outcome::kCrashed);
   EXPECT_EQ(cause.reason_code, "exit_code_3");
   EXPECT_THAT(cause.text, HasSubstr("ImportError"));
-  EXPECT_EQ(find_cause_of_death(exited(3), whole()).reason_code, "exit_code_3");
+  EXPECT_EQ(find_exit_cause(exited(3), whole()).reason_code, "exit_code_3");
 }
 
-TEST(CauseOfDeath, IsGarbageOnTheWire) {
+TEST(ExitCause, IsGarbageOnTheWire) {
   auto bytes = wire::bytes_from_frame(answer_frame(MessageType::kHello));
   bytes.resize(bytes.size() + 40, std::byte{'x'});
-  const auto cause = find_cause_of_death(exited(0), wire::frames_from_bytes(bytes));
+  const auto cause = find_exit_cause(exited(0), wire::frames_from_bytes(bytes));
   EXPECT_EQ(cause.outcome, Outcome::kCrashed);
   EXPECT_EQ(cause.reason_code, "garbage_on_wire");
 }
 
-TEST(CauseOfDeath, TellsHalfAnAnswerFromGarbage) {
+TEST(ExitCause, TellsHalfAnAnswerFromGarbage) {
   auto bytes = wire::bytes_from_frame(answer_frame(MessageType::kHello));
   bytes.pop_back();
   const auto answers = wire::frames_from_bytes(bytes);
-  EXPECT_EQ(find_cause_of_death(exited(0), answers).reason_code, "truncated_answer");
-  EXPECT_EQ(find_cause_of_death(signalled(11, "SIGSEGV"), answers).reason_code, "SIGSEGV");
+  EXPECT_EQ(find_exit_cause(exited(0), answers).reason_code, "truncated_answer");
+  EXPECT_EQ(find_exit_cause(signalled(11, "SIGSEGV"), answers).reason_code, "SIGSEGV");
 }
 
-TEST(CauseOfDeath, IsTheErrorThatWasItsLastAnswer) {
+TEST(ExitCause, IsTheErrorThatWasItsLastAnswer) {
   auto answers = cut_after(2);
   answers.frames.push_back(refusal(ErrorCode::kNotFound, Stage::kLoad));
-  auto cause = find_cause_of_death(exited(1), answers);
+  auto cause = find_exit_cause(exited(1), answers);
   EXPECT_EQ(cause.outcome, Outcome::kLoadError);
   EXPECT_EQ(cause.stage, Stage::kLoad);
   EXPECT_EQ(cause.reason_code, "not_found");
   EXPECT_EQ(cause.text, "no such file");
-  cause = find_cause_of_death(signalled(11, "SIGSEGV"), answers);
+  cause = find_exit_cause(signalled(11, "SIGSEGV"), answers);
   EXPECT_EQ(cause.outcome, Outcome::kLoadError);
   EXPECT_THAT(cause.text, HasSubstr("then ended by SIGSEGV"));
 }
 
-TEST(CauseOfDeath, IsNotAnErrorThatItSurvived) {
+TEST(ExitCause, IsNotAnErrorThatItSurvived) {
   auto answers = cut_after(2);
   answers.frames.push_back(refusal(ErrorCode::kUnsupported, Stage::kLoad));
   answers.frames.push_back(stage_frame(Stage::kSteady));
   answers.frames.push_back(answer_frame(MessageType::kInfer));
-  EXPECT_EQ(find_cause_of_death(signalled(11, "SIGSEGV"), answers).reason_code, "SIGSEGV");
+  EXPECT_EQ(find_exit_cause(signalled(11, "SIGSEGV"), answers).reason_code, "SIGSEGV");
   answers.frames.push_back(answer_frame(MessageType::kBye));
-  EXPECT_EQ(find_cause_of_death(exited(0), answers).outcome, Outcome::kCompleted);
+  EXPECT_EQ(find_exit_cause(exited(0), answers).outcome, Outcome::kCompleted);
 }
 
-TEST(CauseOfDeath, SurvivesAMalformedStage) {
+TEST(ExitCause, SurvivesAMalformedStage) {
   FrameSequence answers;
   answers.frames.push_back({.type = MessageType::kStage, .body = {{"stage", 7}}});
-  EXPECT_EQ(find_cause_of_death(signalled(11, "SIGSEGV"), answers).stage, Stage::kStart);
+  EXPECT_EQ(find_exit_cause(signalled(11, "SIGSEGV"), answers).stage, Stage::kStart);
 }
 
 }  // namespace

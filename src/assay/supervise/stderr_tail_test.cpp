@@ -1,4 +1,4 @@
-#include "assay/supervise/last_words.h"
+#include "assay/supervise/stderr_tail.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,19 +10,19 @@ namespace assay {
 namespace {
 
 std::string last_words_of(const std::string& text) {
-  LastWords words;
+  StderrTail words;
   words.append(text);
   return words.text();
 }
 
-TEST(LastWords, AreKeptWholeWhenShort) {
+TEST(StderrTail, AreKeptWholeWhenShort) {
   EXPECT_EQ(last_words_of(""), "");
   EXPECT_EQ(last_words_of("no end of line"), "no end of line");
-  const std::string full(LastWords::kKeptBytes, 'x');
+  const std::string full(StderrTail::kKeptBytes, 'x');
   EXPECT_EQ(last_words_of(full), full);
 }
 
-TEST(LastWords, BeginWithALineWhenCut) {
+TEST(StderrTail, BeginWithALineWhenCut) {
   std::string text;
   for (int i = 0; i < 1000; ++i) {
     text += "line " + std::to_string(i) + "\n";
@@ -30,13 +30,13 @@ TEST(LastWords, BeginWithALineWhenCut) {
   const auto words = last_words_of(text);
   EXPECT_TRUE(words.starts_with("…line "));
   EXPECT_TRUE(words.ends_with("line 999\n"));
-  EXPECT_LE(words.size(), LastWords::kKeptBytes + 3);
-  EXPECT_GE(words.size(), LastWords::kKeptBytes - 20);
+  EXPECT_LE(words.size(), StderrTail::kKeptBytes + 3);
+  EXPECT_GE(words.size(), StderrTail::kKeptBytes - 20);
 }
 
-TEST(LastWords, AreTheSameHoweverTheyArrive) {
+TEST(StderrTail, AreTheSameHoweverTheyArrive) {
   std::string text;
-  LastWords pieces;
+  StderrTail pieces;
   for (int i = 0; i < 9000; ++i) {
     const auto line = "line " + std::to_string(i) + "\n";
     text += line;
@@ -45,12 +45,12 @@ TEST(LastWords, AreTheSameHoweverTheyArrive) {
   EXPECT_EQ(pieces.text(), last_words_of(text));
 }
 
-TEST(LastWords, KeepTheEndOfALineThatNeverEnds) {
+TEST(StderrTail, KeepTheEndOfALineThatNeverEnds) {
   const auto words = last_words_of(std::string(100'000, 'x') + "end");
-  EXPECT_EQ(words, "…" + std::string(LastWords::kKeptBytes - 3, 'x') + "end");
+  EXPECT_EQ(words, "…" + std::string(StderrTail::kKeptBytes - 3, 'x') + "end");
 }
 
-TEST(LastWords, LoseTheNoiseOfCpuinfo) {
+TEST(StderrTail, LoseTheNoiseOfCpuinfo) {
   const std::string noise =
       "Error in cpuinfo: failed to parse the list of possible processors\n"
       "Error in cpuinfo: failed to parse the list of present processors\n";
@@ -59,7 +59,7 @@ TEST(LastWords, LoseTheNoiseOfCpuinfo) {
   EXPECT_EQ(last_words_of("first\n" + noise), "first\n" + noise);
 }
 
-TEST(LastWords, AreAlwaysUtf8) { EXPECT_EQ(last_words_of("a\xFF\xFE z"), "a\uFFFD\uFFFD z"); }
+TEST(StderrTail, AreAlwaysUtf8) { EXPECT_EQ(last_words_of("a\xFF\xFE z"), "a\uFFFD\uFFFD z"); }
 
 TEST(SignalName, IsTheOneOfTheHeader) {
   EXPECT_EQ(signal_name(0), "");
