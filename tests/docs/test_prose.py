@@ -76,16 +76,16 @@ def test_finds_long_subjects_and_joined_changes(prose: ModuleType) -> None:
 
 
 @pytest.mark.parametrize(
-    "line",
+    ("mark", "text"),
     [
-        "/// Of the main report.",
-        "int x;  ///< What it takes.",
-        "# The same for ints.",
-        '"""Whether it runs."""',
+        ("///", "Of the main report."),
+        ("int x;  ///<", "What it takes."),
+        ("#", "The same for ints."),
+        ('"' * 3, "Whether it runs."),
     ],
 )
-def test_counts_comments_that_open_with_a_fragment(prose: ModuleType, line: str) -> None:
-    assert prose.FRAGMENT.search(line)
+def test_counts_comments_that_open_with_a_fragment(prose: ModuleType, mark: str, text: str) -> None:
+    assert prose.FRAGMENT.search(f"{mark} {text}")
 
 
 @pytest.mark.parametrize(
