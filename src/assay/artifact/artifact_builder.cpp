@@ -182,7 +182,7 @@ AotReply reply_from_error(const Error& error) {
           .result = {}};
 }
 
-/// Moves what a finished job made into the cache and takes it out again, checked.
+/// Stores the output of a finished job in the cache and reloads it, verifying digests.
 void store_result(const Job& job, const AotReply& reply, const ArtifactCache& cache,
                   BuiltArtifacts& built) {
   const auto set_failure = [&](const AotReply& failure) {

@@ -15,8 +15,8 @@ struct ScheduledLaunch {
   int index = 0;  ///< Which launch of its attempt.
 };
 
-/// The order of all launches: what is not timed first, pass by pass; then timing round robin over
-/// the cases, so that no case gets the quiet minute, the cases of each round in a new seeded order.
+/// The order of all launches: first the passes that are not timed, then timing round robin over the
+/// cases, so that machine noise does not favor one case. Each round has a new seeded order.
 std::vector<ScheduledLaunch> schedule_launches(std::size_t cases, const std::vector<Pass>& passes,
                                                int timing_launches, std::uint64_t seed);
 

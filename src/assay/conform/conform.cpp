@@ -174,7 +174,7 @@ Status compare_with_earlier(ResultStore& store, const std::string& reference,
   return {};
 }
 
-/// A pass of which less was delegated than is required is none.
+/// Turns a pass into fail_delegation if its delegation is below the requirement.
 void require_delegation(Delegation required, ConformResult& result) {
   if (result.verdict != ConformVerdict::kPass || is_delegated_enough(result.delegation, required)) {
     return;

@@ -22,7 +22,7 @@ struct ReduceFinding {
   std::optional<double> time_ratio;
 };
 
-/// Whether it was right, if only for want of a control that could have told.
+/// True for a correct result, including a vacuous one.
 bool is_right(const ReduceFinding& finding);
 
 /// The verdict and what stands behind it, in a line.

@@ -1,6 +1,6 @@
 """Caches PyTorch lookups to speed up the lowering of small programs; the output is unchanged.
 
-Lowering one operator takes torch about as long as going through all the others that there are.
+To lower one operator, torch takes about as long as to enumerate all its other operators.
 """
 
 import contextlib
