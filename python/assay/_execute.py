@@ -2,7 +2,6 @@
 
 import functools
 import json
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -14,6 +13,7 @@ from assay._errors import AssayError
 from assay._fields import read_fields
 from assay._options import flags_from_options
 from assay._result import Result
+from assay.toolchain.temporary import TemporaryFolder
 
 
 def execute(arguments: Sequence[str], options: Mapping[str, Any]) -> Result:
@@ -22,7 +22,7 @@ def execute(arguments: Sequence[str], options: Mapping[str, Any]) -> Result:
     Raises:
         AssayError: the program gave no answer; the text is its own.
     """
-    with tempfile.TemporaryDirectory(prefix="assay-python-") as folder:
+    with TemporaryFolder("python") as folder:
         files = [Path(folder, f"answer.{ending}") for ending in ("json", "txt", "md")]
         targets = ["--format", "json", "--out", str(files[0])]
         targets += ["--report", str(files[1]), "--report", str(files[2])]

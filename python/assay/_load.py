@@ -1,7 +1,5 @@
 """assay.load: a program in an engine as a Python function."""
 
-import shutil
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +10,7 @@ from assay import _models, _tensors
 from assay._errors import AssayError
 from assay._paths import find_runner
 from assay._runner import PROTOCOL, Runner
+from assay.toolchain.temporary import TemporaryFolder
 
 _IN_BLOB = MappingProxyType({"inputs": {"in_blob": True, "samples": 1}})
 
@@ -70,13 +69,13 @@ def load(
             "assay run with a device in the spec",
             code="unsupported",
         )
-    folder = Path(tempfile.mkdtemp(prefix="assay-load-"))
+    folder = TemporaryFolder("load")
     try:
         reference = _models.reference_from_model(model, example_inputs).ref
-        program = _program(reference, recipe, seed, data, folder)
+        program = _program(reference, recipe, seed, data, folder.path)
         runner = Runner(find_runner(engine or _engine_for(program, recipe)))
     except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
+        folder.remove()
         raise
     request = {
         "entry": str(program.entry.absolute()),
@@ -100,7 +99,7 @@ class LoadedProgram:
         notes: what the engine wants to be known.
     """
 
-    def __init__(self, runner: Runner, request: Mapping[str, Any], folder: Path) -> None:
+    def __init__(self, runner: Runner, request: Mapping[str, Any], folder: TemporaryFolder) -> None:
         self._runner = runner
         self._folder = folder
         try:
@@ -151,7 +150,7 @@ class LoadedProgram:
     def close(self) -> None:
         """Ends the runner and removes temporary files. A second call does nothing."""
         self._runner.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._folder.remove()
 
     def __enter__(self) -> "LoadedProgram":
         return self

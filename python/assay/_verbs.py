@@ -6,7 +6,6 @@ The keywords of a verb are the flags of the command line (`assay bench --help`):
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -41,6 +40,7 @@ from assay._options import (
 )
 from assay._report import Report
 from assay._result import Result
+from assay.toolchain.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -198,7 +198,7 @@ def run(
     check_names(options, RunOptions)
     if not isinstance(spec, Mapping):
         return _answer((Report,), "run", options, [None if spec is None else str(spec)])
-    with tempfile.TemporaryDirectory(prefix="assay-run-") as folder:
+    with TemporaryFolder("run") as folder:
         path = Path(folder, "spec.json")
         path.write_text(json.dumps(_document_from_spec(spec)))
         return _answer((Report,), "run", options, [path])

@@ -2,12 +2,12 @@
 
 import json
 import re
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from assay.toolchain.temporary import TemporaryFolder
 from assay.engines.base import Array
 from assay.engines.profile import Run, Span, report_from_runs
 
@@ -36,8 +36,8 @@ class ProfiledSession:
     """
 
     def __init__(self, make: Callable[[Path], tuple[Any, Executable]]) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="assay-onnxruntime-")
-        self._session, self._bound = make(Path(self._folder.name) / "profile")
+        self._folder = TemporaryFolder("onnxruntime")
+        self._session, self._bound = make(self._folder.path / "profile")
         self._starts: list[int] = []
         self._warm_ups = 0
 

@@ -7,7 +7,6 @@ import json
 import os
 import re
 import shutil
-import tempfile
 import zipfile
 from collections import Counter
 from pathlib import Path
@@ -19,6 +18,7 @@ from assay.toolchain.flows.base import Flow, LoweringJob, LoweringOutput
 from assay.toolchain.flows.program_manifest import Source, describe_source, describe_whole
 from assay.toolchain.formats import AOTI_ENDING
 from assay.toolchain.suggest import check_keys
+from assay.toolchain.temporary import TemporaryFolder
 from assay.toolchain.types import Lowering
 
 PROGRAM = "program" + AOTI_ENDING
@@ -70,8 +70,8 @@ def _make(job: LoweringJob) -> LoweringOutput:
     if (missing := _find_missing(job.lowering)) is not None:
         raise MissingDependency(missing)
     source = describe_source(job.exported, job.parts)
-    with tempfile.TemporaryDirectory(prefix="assay-aoti-") as scratch:
-        path = (job.folder or Path(scratch)) / PROGRAM
+    with TemporaryFolder("aoti") as scratch:
+        path = (job.folder or scratch) / PROGRAM
         with job.stages.stage("lower"):
             compile_package(job.exported, job.lowering.options, path, signature_from_source(source))
         files = [] if job.folder is None else [path]

@@ -5,7 +5,6 @@ told by ONNX Runtime itself with all graph optimizations off: it then executes e
 dequantize as it is written, and what lies between them in float.
 """
 
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from assay.toolchain.errors import RequestError
 from assay.toolchain.file_formats.onnx_model import get_inputs, is_too_large
 from assay.toolchain.packages import import_package
 from assay.toolchain.suggest import check_keys, unknown_name
+from assay.toolchain.temporary import TemporaryFolder
 from assay.toolchain.types import Evaluate
 
 if TYPE_CHECKING:
@@ -84,8 +84,8 @@ def apply(model: Any, options: Mapping[str, Any], samples: "Sequence[Sample]") -
 
     _check_operators(options)
     is_large = is_too_large(model)
-    with tempfile.TemporaryDirectory(prefix="assay-onnx-") as folder:
-        original, prepared, made = (Path(folder) / f"{name}.onnx" for name in ("a", "b", "c"))
+    with TemporaryFolder("onnx") as folder:
+        original, prepared, made = (folder / f"{name}.onnx" for name in ("a", "b", "c"))
         onnx.save_model(model, str(original), save_as_external_data=is_large)
         quant_pre_process(str(original), str(prepared), save_as_external_data=is_large)
         quantize = _dynamic if options.get("mode") == "dynamic" else _static
@@ -203,7 +203,7 @@ def _literal_session(ort: Any, model: Any) -> Any:
     providers = ["CPUExecutionProvider"]
     if not is_too_large(model):
         return ort.InferenceSession(model.SerializeToString(), options, providers=providers)
-    with tempfile.TemporaryDirectory(prefix="assay-onnx-") as folder:
-        path = Path(folder) / "model.onnx"
+    with TemporaryFolder("onnx") as folder:
+        path = folder / "model.onnx"
         onnx.save_model(model, str(path), save_as_external_data=True)
         return ort.InferenceSession(str(path), options, providers=providers)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.toolchain.errors import disk_full, is_disk_full
+from assay.toolchain.temporary import TemporaryFolder
 
 LAST_WORDS_LINES = 3
 LAST_WORDS_CHARACTERS = 400
@@ -27,11 +28,11 @@ class JobProcess:
     pipe: int
     log: Path
     deadline_ns: int | None
+    scratch: TemporaryFolder | None = None  # Of the log, for a job that has no out_dir.
     buffer: bytes = b""
     stage: str | None = None
     done: dict[str, Any] | None = None
     is_timed_out: bool = False
-    is_log_kept: bool = True
     oom_kills: int = field(default_factory=lambda: oom_kills())
 
     def read_events(self) -> list[dict[str, Any]]:
@@ -77,8 +78,8 @@ class JobProcess:
 
     def remove_log(self) -> None:
         """Removes the log of a job that has no out_dir."""
-        if not self.is_log_kept:
-            shutil.rmtree(self.log.parent, ignore_errors=True)
+        if self.scratch is not None:
+            self.scratch.remove()
 
     def _cause_of_death(self, status: int) -> tuple[str, str, str]:
         where = f"in stage {self.stage}" if self.stage else "before its first stage"

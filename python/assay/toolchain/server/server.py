@@ -10,7 +10,6 @@ import os
 import selectors
 import signal
 import sys
-import tempfile
 import time
 from collections import deque
 from pathlib import Path
@@ -21,6 +20,7 @@ from assay.toolchain import identity
 from assay.toolchain.server.job_process import JobProcess
 from assay.toolchain.server.job_worker import run_child
 from assay.toolchain.server.preimports import bring_in
+from assay.toolchain.temporary import TemporaryFolder
 
 SCHEMA = "assay/aot/1"
 LOG = "log.txt"
@@ -157,7 +157,8 @@ class Server:
 
     def _start(self, request: dict[str, Any]) -> None:
         try:
-            log = _log_path(request)
+            scratch = TemporaryFolder("aot") if request.get("out_dir") is None else None
+            log = _fresh_log(scratch.path if scratch else Path(request["out_dir"]))
             timeout = None if request.get("timeout_ns") is None else int(request["timeout_ns"])
         except (OSError, TypeError, ValueError) as error:
             self.send({"id": request["id"], **_refusal(f"{type(error).__name__}: {error}")})
@@ -171,8 +172,7 @@ class Server:
         os.close(write)
         self._watch(read)
         deadline = None if timeout is None else time.monotonic_ns() + timeout
-        child = JobProcess(request["id"], pid, read, log, deadline)
-        child.is_log_kept = request.get("out_dir") is not None
+        child = JobProcess(request["id"], pid, read, log, deadline, scratch)
         self._running[read] = child
 
     def _descriptors(self, read: int) -> list[int]:
@@ -213,11 +213,7 @@ class Server:
             self._selector.unregister(descriptor)
 
 
-def _log_path(request: dict[str, Any]) -> Path:
-    """A fresh log in out_dir, or a temporary one for jobs that write nothing."""
-    if request.get("out_dir") is None:
-        return Path(tempfile.mkdtemp(prefix="assay-aot-")) / LOG
-    folder = Path(request["out_dir"])
+def _fresh_log(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     log = folder / LOG
     log.write_text("")

@@ -1,0 +1,40 @@
+"""What a killed process leaves in $TMPDIR goes with the next command, whoever made it."""
+
+import signal
+import subprocess
+import sys
+
+from driver import ROOT, Workplace
+
+HOLDS_A_FOLDER = """
+import sys
+from assay.toolchain.temporary import TemporaryFolder
+with TemporaryFolder("python") as folder:
+    (folder / "deep").mkdir()
+    (folder / "deep" / "file").write_text("x")
+    print(folder, flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_folder_of_the_python_package_goes_with_the_next_command(place: Workplace) -> None:
+    base = place.folder / "temporary"
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDS_A_FOLDER],
+        env={**place.env, "PYTHONPATH": str(ROOT / "python")},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert holder.stdin is not None
+    assert holder.stdout is not None
+    made = holder.stdout.readline().strip()
+    place.ok("list", "metrics")
+    assert [str(one) for one in base.iterdir()] == [made], "it is in use"
+    holder.send_signal(signal.SIGKILL)
+    holder.wait(timeout=60)
+    assert [str(one) for one in base.iterdir()] == [made], "a killed process removes nothing"
+    place.ok("list", "metrics")
+    assert list(base.iterdir()) == []
+    holder.stdin.close()
+    holder.stdout.close()
