@@ -33,7 +33,6 @@
 namespace assay {
 namespace {
 
-constexpr int kReplacedOneIn = 5;
 constexpr int kFewestPairs = 6;            ///< Fewer bound nothing at 95 %.
 constexpr std::size_t kPilotLaunches = 8;  ///< Two blocks.
 
@@ -247,7 +246,7 @@ class Session {
         return {};
       }
       std::ranges::for_each(launches, [this](const Launch& launch) { pairs_.add(launch); });
-      replace_disturbed(runner.last_block(), count);
+      replace_disturbed(phase);
       adapt_iterations(launches, runner.sides());
       tools_.listener.on_progress(count_progress(phase, total));
       ASSAY_RETURN_IF_ERROR(tools_.store.put_comparison(comparison_));
@@ -260,17 +259,12 @@ class Session {
     comparison_.text = text_of_failure(comparison_, launch);
   }
 
-  /// Marks pairs of the block that just ended, for which further ones are launched: those of which
-  /// a launch was disturbed, by its conditions and counters alone, never by its times. At most one
-  /// fifth of a phase's pairs up to here is replaced: on a machine that is always busy the rest
-  /// stays, as the order and the test hold under noise that falls on both sides.
-  void replace_disturbed(int block, int planned) {
-    for (const int pair : {2 * block, 2 * block + 1}) {
-      const auto replaced = static_cast<int>(pairs_.replaced().size());
-      if (pairs_.is_disturbed(pair) && kReplacedOneIn * (replaced + 1) <= planned) {
-        pairs_.replace(pair);
-        comparison_.replaced_pairs.push_back(pair);
-      }
+  /// Further pairs are launched in place of disturbed ones, also of earlier blocks, as far as the
+  /// phase has pairs enough by now.
+  void replace_disturbed(PairPhase phase) {
+    for (const int pair : pairs_.find_replaceable(phase)) {
+      pairs_.replace(pair);
+      comparison_.replaced_pairs.push_back(pair);
     }
   }
 

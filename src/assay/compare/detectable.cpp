@@ -2,15 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <numeric>
 #include <random>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "assay/base/result.h"
 #include "assay/record/calibration.h"
 #include "assay/stats/pair_test.h"
-#include "assay/stats/quantile.h"
 
 namespace assay {
 namespace {
@@ -21,10 +24,12 @@ constexpr int kMostPairs = 160;
 constexpr int kFewestDetectablePairs = 6;
 constexpr double kDetectableAlpha = 0.05;
 constexpr double kPower = 0.95;
+constexpr double kTolerance = 0.005;  ///< Of the answer, which draws of 200 samples tell to 4 %.
 
 struct Sample {
   std::vector<double> a;
   std::vector<double> b;
+  std::uint64_t seed = 0;  ///< Of its test's swaps.
 };
 
 Sample draw_blocks(std::span<const double> a, std::span<const double> b, int pairs,
@@ -38,23 +43,80 @@ Sample draw_blocks(std::span<const double> a, std::span<const double> b, int pai
       sample.b.push_back(b[i]);
     }
   }
+  sample.seed = random();
   return sample;
 }
+
+stats::PairSwapPlan swaps_of(const Sample& sample) {
+  return {.seed = sample.seed, .draws = kSwaps, .exact_up_to = 10};
+}
+
+/// Whether the test of the sample finds a difference of this size, in either direction.
+bool is_found(const Sample& sample, double difference) {
+  return stats::is_shift_rejected(sample.a, sample.b, difference, kDetectableAlpha,
+                                  swaps_of(sample)) &&
+         stats::is_shift_rejected(sample.a, sample.b, -difference, kDetectableAlpha,
+                                  swaps_of(sample));
+}
+
+/// The longer arm of one sample's interval, which tells the size of what the search is about.
+double arm_of(const Sample& sample) {
+  const auto shift = stats::pair_shift(sample.a, sample.b, kDetectableAlpha, swaps_of(sample));
+  return std::max(-shift.low, shift.high);
+}
+
+/// Brackets the least difference that all but a few samples find. What a sample finds, it finds
+/// when larger, too: each step leaves only those samples undecided of which the bracket does not
+/// tell yet, so that there are few tests.
+class DifferenceSearch {
+ public:
+  explicit DifferenceSearch(std::vector<Sample> samples)
+      : undecided_(std::move(samples)),
+        most_missed_(static_cast<std::size_t>((1 - kPower) * static_cast<double>(kDraws))) {}
+
+  double find(double start) {
+    low_ = 0;
+    high_ = std::numeric_limits<double>::infinity();
+    for (double next = start; high_ - low_ > kTolerance * high_ || std::isinf(high_);) {
+      look_at(next);
+      next = std::isinf(high_) ? 2 * low_ : std::midpoint(low_, high_);
+    }
+    return high_;
+  }
+
+ private:
+  void look_at(double difference) {
+    const auto missed = std::ranges::partition(
+        undecided_, [&](const Sample& sample) { return is_found(sample, difference); });
+    const auto count = missed_ + missed.size();
+    if (count <= most_missed_) {
+      high_ = difference;
+      missed_ = count;  // Missed at any smaller one.
+      undecided_.erase(missed.begin(), missed.end());
+    } else {
+      low_ = difference;
+      undecided_.erase(undecided_.begin(), missed.begin());
+    }
+  }
+
+  std::vector<Sample> undecided_;
+  std::size_t most_missed_;
+  std::size_t missed_ = 0;
+  double low_ = 0;
+  double high_ = 0;
+};
 
 double detectable_ratio(std::span<const double> a, std::span<const double> b, int pairs,
                         std::mt19937_64& random) {
   if (pairs < kFewestDetectablePairs) {
     return -1;
   }
-  std::vector<double> arms;
+  std::vector<Sample> samples;
   for (int i = 0; i < kDraws; ++i) {
-    const auto sample = draw_blocks(a, b, pairs, random);
-    const auto shift = stats::pair_shift(sample.a, sample.b, kDetectableAlpha,
-                                         {.seed = random(), .draws = kSwaps, .exact_up_to = 10});
-    arms.push_back(std::max(-shift.low, shift.high));
+    samples.push_back(draw_blocks(a, b, pairs, random));
   }
-  const double arm = stats::quantile(arms, kPower);
-  return std::isfinite(arm) ? std::expm1(arm) : -1;
+  const double start = arm_of(samples.front());
+  return std::isfinite(start) ? std::expm1(DifferenceSearch(std::move(samples)).find(start)) : -1;
 }
 
 }  // namespace

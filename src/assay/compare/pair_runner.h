@@ -28,9 +28,6 @@ class PairRunner {
   /// which would need a third set.
   Result<std::vector<Launch>> run_block(PairPhase phase, Pairing pairing);
 
-  /// Of the block that came last; its pairs are 2 block and 2 block + 1.
-  [[nodiscard]] int last_block() const { return next_block_ - 1; }
-
   SideRunner& sides() { return sides_; }
 
   /// Threads of a launch: the most that either side asks for; 0 where that is not known.

@@ -31,6 +31,7 @@ constexpr double kFalseDiscoveryRate = 0.05;
 constexpr double kConfirmedAlpha = 0.01;
 constexpr double kCanaryAlpha = 0.01;
 constexpr double kHalfAlpha = 0.05;
+constexpr int kReplacedOneIn = 5;
 
 void put_shift(const stats::Shift& shift, PairEstimate& estimate) {
   estimate.ratio = std::expm1(shift.estimate);
@@ -182,6 +183,24 @@ int Pairs::count(PairPhase phase) const {
   return static_cast<int>(std::ranges::count_if(pairs_, [this, phase](const auto& entry) {
     return is_counted(entry.first, entry.second, phase, Side::kB);
   }));
+}
+
+std::vector<int> Pairs::find_replaceable(PairPhase phase) const {
+  const auto is_of_phase = [this, phase](int pair) {
+    const auto found = pairs_.find(pair);
+    return found != pairs_.end() && found->second.phase == phase;
+  };
+  auto replaced = static_cast<int>(std::ranges::count_if(replaced_, is_of_phase));
+  const int launched = count(phase) + replaced;
+  std::vector<int> found;
+  for (const int pair : disturbed_) {
+    if (is_counted(pair, pairs_.at(pair), phase, Side::kB) &&
+        kReplacedOneIn * (replaced + 1) <= launched) {
+      found.push_back(pair);
+      ++replaced;
+    }
+  }
+  return found;
 }
 
 Pairs::Sides Pairs::logs(std::string_view metric, PairPhase phase, Side other) const {

@@ -1,5 +1,6 @@
 #include "assay/compare/pairs.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <gmock/gmock.h>
@@ -59,6 +60,38 @@ TEST(Pairs, AreDisturbedByEitherSideButNotByTheCanary) {
   EXPECT_FALSE(pairs.is_disturbed(1));
   EXPECT_EQ(pairs.count_disturbed(), 1);
   EXPECT_THAT(pairs.replaced(), IsEmpty()) << "what to do about it is the comparison's business";
+}
+
+/// Pairs all of which are disturbed, replaced as a comparison does after each block of two.
+void add_disturbed_blocks(Pairs& pairs, int first, int blocks, PairPhase phase) {
+  for (int pair = first; pair < first + 2 * blocks; pair += 2) {
+    for (const int one : {pair, pair + 1}) {
+      pairs.add(launch_of(one, Side::kA, 100, /*major_faults=*/3, phase));
+      pairs.add(launch_of(one, Side::kB, 100, /*major_faults=*/0, phase));
+    }
+    std::ranges::for_each(pairs.find_replaceable(phase), [&](int one) { pairs.replace(one); });
+  }
+}
+
+TEST(Pairs, AreReplacedUpToAFifthOfThoseSoFar) {
+  Pairs pairs;
+  add_disturbed_blocks(pairs, 0, 2, PairPhase::kSearch);
+  EXPECT_EQ(pairs.count(PairPhase::kSearch), 4) << "one of four would be a quarter";
+  add_disturbed_blocks(pairs, 4, 1, PairPhase::kSearch);
+  EXPECT_THAT(pairs.replaced(), ElementsAre(0)) << "a pair of an earlier block";
+  add_disturbed_blocks(pairs, 6, 17, PairPhase::kSearch);
+  EXPECT_EQ(pairs.count(PairPhase::kSearch), 32) << "of 40 pairs on a machine that is always busy";
+}
+
+TEST(Pairs, AreReplacedInEachPhaseByItsOwnNumber) {
+  Pairs pairs;
+  add_disturbed_blocks(pairs, 0, 5, PairPhase::kSearch);
+  EXPECT_THAT(pairs.replaced(), ElementsAre(0, 1));
+  add_disturbed_blocks(pairs, 10, 2, PairPhase::kConfirmation);
+  EXPECT_EQ(pairs.count(PairPhase::kConfirmation), 4);
+  add_disturbed_blocks(pairs, 14, 1, PairPhase::kConfirmation);
+  EXPECT_THAT(pairs.replaced(), ElementsAre(0, 1, 10));
+  EXPECT_THAT(pairs.find_replaceable(PairPhase::kSearch), IsEmpty());
 }
 
 /// `count` pairs of a phase, numbered from `first`; B takes `ratio` times A's time, all of A

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -20,39 +21,44 @@
 namespace assay::stats {
 namespace {
 
-/// Rows of one byte per pair, 1 where it is swapped; row 0 swaps none.
+constexpr std::size_t kWordBits = 64;
+constexpr std::size_t kByteBits = 8;
+constexpr std::size_t kByteValues = 256;
+constexpr std::size_t kStatistics = 3;
+
+/// Rows of one bit per pair, 1 where it is swapped; row 0 swaps none.
 struct Swaps {
   std::size_t pairs = 0;
   std::size_t rows = 0;
-  std::vector<std::uint8_t> is_swapped;
+  std::vector<std::uint64_t> bits;  ///< By row, the first pair in the lowest bit of its first word.
 
-  std::span<const std::uint8_t> row(std::size_t index) const {
-    return std::span(is_swapped).subspan(index * pairs, pairs);
+  std::size_t words() const { return (pairs + kWordBits - 1) / kWordBits; }
+  std::span<const std::uint64_t> row(std::size_t index) const {
+    return std::span(bits).subspan(index * words(), words());
   }
 };
 
+bool is_swapped(std::span<const std::uint64_t> row, std::size_t pair) {
+  return (row[pair / kWordBits] >> pair % kWordBits & 1U) != 0;
+}
+
 Swaps all_swaps(std::size_t pairs) {
-  Swaps swaps{.pairs = pairs, .rows = std::size_t{1} << pairs, .is_swapped = {}};
-  swaps.is_swapped.reserve(swaps.rows * pairs);
-  for (std::size_t row = 0; row < swaps.rows; ++row) {
-    for (std::size_t pair = 0; pair < pairs; ++pair) {
-      swaps.is_swapped.push_back(static_cast<std::uint8_t>(row >> pair & 1U));
-    }
-  }
+  Swaps swaps{.pairs = pairs, .rows = std::size_t{1} << pairs, .bits = {}};
+  swaps.bits.resize(swaps.rows);
+  std::iota(swaps.bits.begin(), swaps.bits.end(), std::uint64_t{0});
   return swaps;
 }
 
 /// Takes the generator's bits as they come: a standard distribution would differ by library.
 Swaps random_swaps(std::size_t pairs, const PairSwapPlan& plan) {
-  Swaps swaps{.pairs = pairs, .rows = static_cast<std::size_t>(plan.draws) + 1, .is_swapped = {}};
-  swaps.is_swapped.resize(pairs);
-  swaps.is_swapped.reserve(swaps.rows * pairs);
+  Swaps swaps{.pairs = pairs, .rows = static_cast<std::size_t>(plan.draws) + 1, .bits = {}};
+  const auto words = swaps.words();
+  swaps.bits.resize(swaps.rows * words);
   std::mt19937_64 random(plan.seed);
-  std::uint64_t bits = 0;
-  for (std::size_t row = 1; row < swaps.rows; ++row) {
-    for (std::size_t pair = 0; pair < pairs; ++pair) {
-      bits = pair % 64 == 0 ? random() : bits >> 1U;
-      swaps.is_swapped.push_back(static_cast<std::uint8_t>(bits & 1U));
+  std::generate(swaps.bits.begin() + static_cast<std::ptrdiff_t>(words), swaps.bits.end(), random);
+  if (const auto used = pairs % kWordBits; used != 0) {
+    for (auto last = words - 1; last < swaps.bits.size(); last += words) {
+      swaps.bits[last] &= (std::uint64_t{1} << used) - 1;
     }
   }
   return swaps;
@@ -98,43 +104,75 @@ std::vector<std::int64_t> rank_differences(std::span<const Item> items) {
   return differences;
 }
 
-/// By row of the swaps, |sum of the differences|, where a swap turns a difference's sign.
-std::vector<double> absolute_sums(const Swaps& swaps, std::span<const std::int64_t> differences) {
-  std::vector<double> sums(swaps.rows);
-  for (std::size_t index = 0; index < swaps.rows; ++index) {
-    const auto row = swaps.row(index);
-    std::int64_t sum = 0;
-    for (std::size_t pair = 0; pair < swaps.pairs; ++pair) {
-      sum += differences[pair] * (1 - 2 * std::int64_t{row[pair]});
+/// Sums of the differences whose bits are set, for each value of each byte of a row.
+std::vector<std::int64_t> sums_by_byte(std::span<const std::int64_t> differences) {
+  std::vector<std::int64_t> sums;
+  for (std::size_t first = 0; first < differences.size(); first += kByteBits) {
+    const auto table = sums.size();
+    sums.resize(table + kByteValues);
+    const auto count = std::min(kByteBits, differences.size() - first);
+    for (std::size_t value = 1; value < std::size_t{1} << count; ++value) {
+      const auto lowest = static_cast<std::size_t>(std::countr_zero(value));
+      sums[table + value] = sums[table + (value & (value - 1))] + differences[first + lowest];
     }
-    sums[index] = static_cast<double>(std::abs(sum));
   }
   return sums;
 }
 
-/// By row of the swaps, |lower quartile of one side less that of the other|. Walks the common order
-/// and deals each value to its side, until both have what the quartile needs.
-std::vector<double> quartile_gaps(const Swaps& swaps, std::span<const Item> items) {
-  const double position = static_cast<double>(swaps.pairs - 1) * 0.25;
-  const auto below = static_cast<std::size_t>(position);
-  const auto above = std::min(below + 1, swaps.pairs - 1);
-  std::vector<double> gaps(swaps.rows);
-  std::array<std::vector<double>, 2> sides{std::vector<double>(swaps.pairs),
-                                           std::vector<double>(swaps.pairs)};
+/// By row of the swaps, |sum of the differences|, where a swap turns a difference's sign.
+std::vector<double> absolute_sums(const Swaps& swaps, std::span<const std::int64_t> differences) {
+  const auto tables = sums_by_byte(differences);
+  const auto total = std::accumulate(differences.begin(), differences.end(), std::int64_t{0});
+  std::vector<double> sums(swaps.rows);
   for (std::size_t index = 0; index < swaps.rows; ++index) {
     const auto row = swaps.row(index);
-    std::array<std::size_t, 2> dealt{};
-    for (auto item = items.begin(); std::min(dealt[0], dealt[1]) <= above; ++item) {
-      const std::size_t side = item->is_b ^ row[item->pair];
-      sides[side][dealt[side]++] = item->value;
+    std::int64_t swapped = 0;
+    for (std::size_t byte = 0; byte * kByteValues < tables.size(); ++byte) {
+      const auto value =
+          row[byte / sizeof(std::uint64_t)] >> byte % sizeof(std::uint64_t) * kByteBits &
+          (kByteValues - 1);
+      swapped += tables[byte * kByteValues + value];
     }
-    const auto quartile = [&](const std::vector<double>& side) {
-      return std::lerp(side[below], side[above], position - static_cast<double>(below));
-    };
-    gaps[index] = std::abs(quartile(sides[1]) - quartile(sides[0]));
+    sums[index] = static_cast<double>(std::abs(total - 2 * swapped));
   }
-  return gaps;
+  return sums;
 }
+
+/// |Lower quartile of one side less that of the other|, row by row of the swaps.
+class QuartileGap {
+ public:
+  QuartileGap(const Swaps& swaps, std::span<const Item> items)
+      : swaps_(swaps),
+        items_(items),
+        position_(static_cast<double>(swaps.pairs - 1) * 0.25),
+        below_(static_cast<std::size_t>(position_)),
+        above_(std::min(below_ + 1, swaps.pairs - 1)),
+        sides_{std::vector<double>(swaps.pairs), std::vector<double>(swaps.pairs)} {}
+
+  /// Walks the common order and deals each value to its side, until both have what the quartile
+  /// needs.
+  double of_row(std::size_t index) {
+    const auto row = swaps_.row(index);
+    std::array<std::size_t, 2> dealt{};
+    for (auto item = items_.begin(); std::min(dealt[0], dealt[1]) <= above_; ++item) {
+      const std::size_t side = item->is_b ^ static_cast<std::uint8_t>(is_swapped(row, item->pair));
+      sides_[side][dealt[side]++] = item->value;
+    }
+    return std::abs(quartile(sides_[1]) - quartile(sides_[0]));
+  }
+
+ private:
+  double quartile(const std::vector<double>& side) const {
+    return std::lerp(side[below_], side[above_], position_ - static_cast<double>(below_));
+  }
+
+  const Swaps& swaps_;
+  std::span<const Item> items_;
+  double position_;
+  std::size_t below_;
+  std::size_t above_;
+  std::array<std::vector<double>, 2> sides_;
+};
 
 std::size_t count_from(std::span<const double> values, double least) {
   return static_cast<std::size_t>(
@@ -169,17 +207,64 @@ double min_p(std::span<const std::vector<double>> statistics) {
   return static_cast<double>(std::ranges::count(is_extreme, 1)) / static_cast<double>(rows);
 }
 
-double p_value_at(std::span<const double> a, std::span<const double> b, double theta,
-                  const Swaps& swaps) {
-  const auto items = pool(a, b, theta);
-  const auto ranks = rank_differences(items);
-  std::vector<std::int64_t> signs(ranks.size());
-  std::ranges::transform(ranks, signs.begin(), [](std::int64_t difference) {
-    return static_cast<std::int64_t>(difference > 0) - static_cast<std::int64_t>(difference < 0);
-  });
-  return min_p(std::array{absolute_sums(swaps, ranks), absolute_sums(swaps, signs),
-                          quartile_gaps(swaps, items)});
-}
+/// The statistics of one shift by row of the swaps, those that cost little first.
+class ShiftTest {
+ public:
+  ShiftTest(std::span<const double> a, std::span<const double> b, double theta, const Swaps& swaps)
+      : items_(pool(a, b, theta)), gap_(swaps, items_), rows_(swaps.rows) {
+    const auto ranks = rank_differences(items_);
+    std::vector<std::int64_t> signs(ranks.size());
+    std::ranges::transform(ranks, signs.begin(), [](std::int64_t difference) {
+      return static_cast<std::int64_t>(difference > 0) - static_cast<std::int64_t>(difference < 0);
+    });
+    statistics_[0] = absolute_sums(swaps, ranks);
+    statistics_[1] = absolute_sums(swaps, signs);
+  }
+
+  double p_value() {
+    add_gaps([](std::size_t /*extreme*/) { return false; });
+    return min_p(statistics_);
+  }
+
+  /// As p_value() <= alpha, which lies between the least p of one statistic and as many times that
+  /// as there are statistics: what that decides is not computed any further.
+  bool is_rejected(double alpha) {
+    const auto is_rare = [&](std::size_t extreme) {
+      return static_cast<double>(extreme) / static_cast<double>(rows_) <= alpha;
+    };
+    const auto fewest = std::min(count_from(statistics_[0], statistics_[0].front()),
+                                 count_from(statistics_[1], statistics_[1].front()));
+    if (is_rare(kStatistics * fewest)) {
+      return true;
+    }
+    const bool may_stop = !is_rare(fewest);
+    const bool is_kept =
+        add_gaps([&](std::size_t extreme) { return may_stop && !is_rare(extreme); });
+    return !is_kept && min_p(statistics_) <= alpha;
+  }
+
+ private:
+  /// Until `should_stop` of the rows that reach the first one's gap; whether it did.
+  template <class ShouldStop>
+  bool add_gaps(const ShouldStop& should_stop) {
+    auto& gaps = statistics_[2];
+    gaps.resize(rows_);
+    std::size_t extreme = 0;
+    for (std::size_t row = 0; row < rows_; ++row) {
+      gaps[row] = gap_.of_row(row);
+      extreme += gaps[row] >= gaps.front() ? 1 : 0;
+      if (should_stop(extreme)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  std::vector<Item> items_;
+  QuartileGap gap_;
+  std::size_t rows_;
+  std::array<std::vector<double>, kStatistics> statistics_;
+};
 
 /// Distances from the estimate at which to look for the interval's end, ascending: the 1st, 2nd,
 /// 4th, … pair difference on this side, the last, and where the sides lie wholly apart.
@@ -236,14 +321,22 @@ double reach_of_shift(std::span<const double> a, std::span<const double> b, doub
 double pair_swap_p_value(std::span<const double> a, std::span<const double> b,
                          const PairSwapPlan& plan) {
   ASSAY_CHECK(!a.empty() && a.size() == b.size());
-  return p_value_at(a, b, 0, make_swaps(a.size(), plan));
+  return ShiftTest(a, b, 0, make_swaps(a.size(), plan)).p_value();
+}
+
+bool is_shift_rejected(std::span<const double> a, std::span<const double> b, double theta,
+                       double alpha, const PairSwapPlan& plan) {
+  ASSAY_CHECK(!a.empty() && a.size() == b.size() && alpha > 0 && alpha < 1);
+  return ShiftTest(a, b, theta, make_swaps(a.size(), plan)).is_rejected(alpha);
 }
 
 Shift pair_shift(std::span<const double> a, std::span<const double> b, double alpha,
                  const PairSwapPlan& plan) {
   ASSAY_CHECK(!a.empty() && a.size() == b.size() && alpha > 0 && alpha < 1);
   const auto swaps = make_swaps(a.size(), plan);
-  const auto is_rejected = [&](double theta) { return p_value_at(a, b, theta, swaps) <= alpha; };
+  const auto is_rejected = [&](double theta) {
+    return ShiftTest(a, b, theta, swaps).is_rejected(alpha);
+  };
   std::vector<double> differences(a.size());
   std::ranges::transform(b, a, differences.begin(), std::minus());
   const double estimate = median(differences);

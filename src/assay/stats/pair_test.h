@@ -35,6 +35,11 @@ struct PairSwapPlan {
 double pair_swap_p_value(std::span<const double> a, std::span<const double> b,
                          const PairSwapPlan& plan);
 
+/// As pair_swap_p_value(a, b - theta, plan) <= alpha, at a part of its cost where the answer is
+/// clear. Arguments as for pair_swap_p_value; `alpha` in (0, 1). Pure.
+bool is_shift_rejected(std::span<const double> a, std::span<const double> b, double theta,
+                       double alpha, const PairSwapPlan& plan);
+
 /// By how much b lies above a, in the unit of the values: for log times ln(time of b / time of a).
 struct Shift {
   double estimate = 0;    ///< Median of b[i] - a[i].

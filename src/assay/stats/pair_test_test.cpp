@@ -258,5 +258,24 @@ TEST(PairShift, HoldsTheTrueShiftAsOftenAsItSays) {
   EXPECT_LE(held, 380);
 }
 
+TEST(PairShift, IsRejectedWhereTheTestOfTheMovedPairsIs) {
+  constexpr double kAlpha = 0.05;
+  std::mt19937_64 random(11);
+  int rejected = 0;
+  int kept = 0;
+  for (const std::size_t pairs : {6U, 9U, 20U, 64U, 70U}) {
+    const auto noisy = noisy_pairs(pairs, 0.01, 0.02, random);
+    for (int step = -8; step <= 8; ++step) {
+      const double theta = std::ldexp(step, -9);  // Sums of these are exact.
+      const bool is_rejected = is_shift_rejected(noisy.a, noisy.b, theta, kAlpha, kQuick);
+      const double p = pair_swap_p_value(noisy.a, moved(noisy.b, -theta), kQuick);
+      EXPECT_EQ(is_rejected, p <= kAlpha) << pairs << " pairs moved by " << theta;
+      (is_rejected ? rejected : kept) += 1;
+    }
+  }
+  EXPECT_GT(rejected, 10);
+  EXPECT_GT(kept, 10);
+}
+
 }  // namespace
 }  // namespace assay::stats
