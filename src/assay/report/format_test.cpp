@@ -1,15 +1,35 @@
 #include "assay/report/format.h"
 
 #include <cmath>
+#include <cstddef>
 #include <gtest/gtest.h>
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "assay/base/text.h"
 #include "assay/record/metric.h"
 
-namespace assay::report {
+namespace assay {
+
+// The linker leads the module's calls of first_code_point to the second of these, and the first to
+// the function itself (--wrap in CMakeLists.txt).
+CodePoint real_first_code_point(std::string_view text) __asm__(
+    "__real__ZN5assay16first_code_pointESt17basic_string_viewIcSt11char_traitsIcEE");
+CodePoint counted_first_code_point(std::string_view text) __asm__(
+    "__wrap__ZN5assay16first_code_pointESt17basic_string_viewIcSt11char_traitsIcEE");
+
+namespace {
+std::size_t code_points_read = 0;
+}  // namespace
+
+CodePoint counted_first_code_point(std::string_view text) {
+  ++code_points_read;
+  return real_first_code_point(text);
+}
+
+namespace report {
 namespace {
 
 TEST(Format, RoundsAMeanCountButNoDigitOfALargeOne) {
@@ -139,8 +159,32 @@ TEST(Shortened, KeepsBothEndsAndFits) {
   EXPECT_EQ(shortened("xnnpack-int8-dynamic", 9), "xnnp…amic");
   EXPECT_LE(display_width(shortened("日本語モデル", 5)), 5U);
   EXPECT_EQ(shortened("abc", 1), "…");
-  const auto long_name = shortened(std::string(10'000'000, 'x') + "日本", 9);
-  EXPECT_EQ(long_name, "xxxx…日本");  // Also of a name of 10 MB, in one pass over it.
+}
+
+/// Code points that `work` looks at.
+template <class Work>
+std::size_t count_looks(const Work& work) {
+  const auto before = code_points_read;
+  work();
+  return code_points_read - before;
+}
+
+TEST(Shortened, LooksAFewTimesAtEachCharacter) {
+  constexpr std::size_t kLength = 20'000;
+  const auto name = std::string(kLength, 'x') + "日本";
+  EXPECT_EQ(shortened(name, 9), "xxxx…日本");
+  EXPECT_LE(count_looks([&] { shortened(name, 9); }), 3 * kLength);
+  EXPECT_LE(count_looks([&] { shortened(name, kLength - 1); }), 3 * kLength);
+}
+
+TEST(Wrapped, LooksAFewTimesAtEachCharacter) {
+  std::string words;
+  while (words.size() < 20'000) {
+    words += "word ";
+  }
+  EXPECT_LE(count_looks([&] { wrapped(words, 80, 4); }), 4 * words.size());
+  const std::string one_word(20'000, 'x');
+  EXPECT_LE(count_looks([&] { wrapped(one_word, 80, 4); }), 4 * one_word.size());
 }
 
 TEST(Wrapped, BreaksAtSpacesBehindAnIndent) {
@@ -161,4 +205,5 @@ TEST(Counted, KnowsSingularAndPlural) {
 }
 
 }  // namespace
-}  // namespace assay::report
+}  // namespace report
+}  // namespace assay

@@ -1,4 +1,6 @@
-"""The fork server: ``python -m assay.toolchain.server --jobs 2``. The contract is docs/contracts/aot.md.
+"""The fork server: ``python -m assay.toolchain.server --jobs 2``.
+
+docs/contracts/aot.md is its contract.
 
 Imports the toolchain once, lowers one operator to warm up, then forks a child for each request.
 """
