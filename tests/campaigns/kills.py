@@ -40,8 +40,7 @@ KILLS_A_STORE = 40
 TRIES = 6
 EXIT_CODES = {0, 1, 3, 5, 6, 130, -signal.SIGINT, -signal.SIGKILL}
 """4 would be a fault of Assay, 2 of this campaign; a verb that does not wait ends by SIGINT."""
-EXIT_CODES_OF_REFUSAL = EXIT_CODES | {2}
-"""A resume finds no run, or the child that was killed was a runner asked to describe itself."""
+NOTHING_TO_RESUME = 2
 SMALLEST_LIMIT_BYTES, LARGEST_LIMIT_BYTES = 1 << 12, 1 << 20
 
 
@@ -138,6 +137,9 @@ class KilledStore(Sequence):
 
     def try_to_kill(self, verb: str, way: str) -> bool:
         """Whether the verb was still running when its moment came."""
+        expected = set(EXIT_CODES)
+        if verb == "resume" and self.cut_off_run() is None:
+            expected.add(NOTHING_TO_RESUME)
         arguments = self.commands[verb]()
         began = time.monotonic()
         process = self.place.start(*arguments)
@@ -152,8 +154,6 @@ class KilledStore(Sequence):
         process.communicate(timeout=120)
         self.tally.kills[verb, way] += 1
         self.check_store(f"{verb} by {way}")
-        is_refusal = way == "kill child" or verb == "resume"
-        expected = EXIT_CODES_OF_REFUSAL if is_refusal else EXIT_CODES
         if process.returncode not in expected:
             self.fault("damaged", f"{verb} by {way} ended with {process.returncode}")
         return True
@@ -213,8 +213,7 @@ class KilledStore(Sequence):
     def check_leftovers(self) -> None:
         self.place.ok("bench", self.programs[0], "--launches", "1", "--iterations", "3", "--quiet")
         left = [one.name for one in (self.place.folder / "temporary").iterdir()]
-        # Assay removes assay-WHAT.XXXXXX; Python's own folders, assay-WHAT-xxxxxxxx, it does not.
-        if left := [name for name in left if name.startswith("assay-") and "." in name]:
+        if left := [name for name in left if name.startswith("assay-")]:
             self.fault("left", f"temporary folders {left}")
 
 

@@ -2,14 +2,18 @@
 
 import json
 import os
+import resource
 import signal
 import subprocess
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from driver import BIN, Document, Finished, Workplace, case_of, wait_for_end, wait_until
 
 USAGE, UNAVAILABLE, INTERRUPTED = 2, 3, 130
+NOBODY = 65534
 ESCAPE = "\x1b"
 
 
@@ -155,11 +159,66 @@ def test_limit_of_open_files_is_named(place: Workplace, files: int) -> None:
     assert "not installed" not in finished.err, finished
 
 
+def assert_said_once(finished: Finished, limit: str) -> None:
+    """One line names the limit, and what the system says of it stands there once."""
+    assert finished.code == UNAVAILABLE, finished
+    (line,) = finished.err.splitlines()
+    assert line.count(f"({limit}): raise that limit") == 1, finished
+    said = ("Resource temporarily unavailable", "Cannot allocate memory")
+    assert sum(map(line.count, said)) == 1, finished
+
+
 def test_limit_of_memory_is_named(place: Workplace) -> None:
+    """With room for the program and its libraries, and next to nothing more."""
+    spec = place.spec(place.program("net"))
+    smallest = next(
+        kilobytes
+        for kilobytes in range(8_000, 80_000, 1_000)
+        if under_limit(place, f"-v {kilobytes}", "--version").code == 0
+    )
+    assert_said_once(under_limit(place, f"-v {smallest}", "run", spec), "ulimit -v")
+
+
+def test_without_room_for_threads_engines_are_asked_one_after_the_other(place: Workplace) -> None:
     spec = place.spec(place.program("net"))
     finished = under_limit(place, "-v 60000", "run", spec)
-    assert finished.code == UNAVAILABLE, finished
-    assert "ulimit -v" in finished.err, finished
+    assert finished.code == 0, finished
+
+
+@pytest.fixture
+def shared_place() -> Iterator[Workplace]:
+    """A workplace that another user may write to."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        place = Workplace(Path(folder))
+        for path in (place.folder, place.folder / "temporary"):
+            path.chmod(0o777)
+        yield place
+        place.clean_up()
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_limit_of_processes_is_named(shared_place: Workplace, processes: int) -> None:
+    """The system counts the processes of a user, and lets root have any number."""
+    place = shared_place
+    spec = place.spec(place.program("net"))
+    user = NOBODY if os.geteuid() == 0 else None
+    reads = subprocess.run(
+        [BIN / "assay", "--version"], user=user, capture_output=True, check=False
+    )
+    if reads.returncode != 0:
+        pytest.skip("another user cannot read the binaries")
+    finished = subprocess.run(
+        [BIN / "assay", "run", spec],
+        env=place.env,
+        user=user,
+        group=user,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NPROC, (processes, processes)),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert_said_once(Finished(finished.returncode, finished.stdout, finished.stderr), "ulimit -u")
 
 
 @pytest.mark.parametrize("blocks", [1, 16, 100, 400])
@@ -174,6 +233,22 @@ def test_limit_of_file_sizes_is_named_and_the_store_stays_whole(
     resumed = place.run("run", spec, "--quiet")
     assert resumed.code == 0, resumed
     assert place.query("pragma integrity_check") == [("ok",)]
+
+
+# ---- runners
+
+
+def test_runner_that_dies_while_it_describes_itself_is_no_absent_engine(place: Workplace) -> None:
+    runner = place.folder / "runner"
+    runner.write_text("#!/bin/sh\nkill -KILL $$\n", encoding="utf-8")
+    runner.chmod(0o755)
+    place.register("fake", "dying", runner)
+    dying = place.spec(place.program("net"), engines=["fake@dying"], name="dying")
+    told = ("died of signal 9 (Killed)", f"run it to see more: {runner} --describe")
+    assert_told(place.run("run", dying), UNAVAILABLE, *told)
+    assert_told(place.run("bench", place.program("net")), UNAVAILABLE, *told)
+    assert place.run("run", place.spec(place.program("net"), engines=["fake"])).code == 0
+    assert "died of signal 9" in place.run("list", "engines").out
 
 
 # ---- programs

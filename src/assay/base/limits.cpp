@@ -52,12 +52,14 @@ std::vector<std::string> limits_behind(int cause) {
 
 bool is_limited(int cause) { return !limits_behind(cause).empty(); }
 
-std::string text_from_errno(int cause) {
+std::string hint_at_limits(int cause) {
   const auto limits = limits_behind(cause);
-  return limits.empty() ? std::strerror(cause)
-                        : fmt::format("{}; this process may {}: raise that limit",
-                                      std::strerror(cause), fmt::join(limits, " and "));
+  return limits.empty()
+             ? ""
+             : fmt::format("; this process may {}: raise that limit", fmt::join(limits, " and "));
 }
+
+std::string text_from_errno(int cause) { return std::strerror(cause) + hint_at_limits(cause); }
 
 ErrorCode code_from_errno(int cause) {
   switch (cause) {

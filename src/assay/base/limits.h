@@ -10,6 +10,9 @@ namespace assay {
 /// "Too many open files; this process may open 20 files (ulimit -n): raise that limit".
 std::string text_from_errno(int cause);
 
+/// The second half of that text, from its semicolon on; empty where no limit may be behind `cause`.
+std::string hint_at_limits(int cause);
+
 /// Whether a limit of this process (ulimit) may be behind an errno.
 bool is_limited(int cause);
 

@@ -241,7 +241,8 @@ int Subprocess::wait() {
   while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
   }
   pid_ = -1;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  signal_ = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  return signal_ == 0 ? WEXITSTATUS(status) : 128 + signal_;
 }
 
 Result<CommandOutput> run_command(const Subprocess::Options& options,
@@ -269,6 +270,7 @@ Result<CommandOutput> run_command(const Subprocess::Options& options,
     }
   }
   result.exit_code = process.wait();
+  result.signal = process.signal();
   return result;
 }
 

@@ -48,6 +48,8 @@ class Subprocess {
   void kill(int signal);
   /// Waits for the end; the exit code, or 128 + signal.
   int wait();
+  /// The signal that ended the child, once it was waited for; 0: none.
+  [[nodiscard]] int signal() const { return signal_; }
 
  private:
   enum class Readiness : std::uint8_t { kNothing, kOutput, kEnd, kError };
@@ -57,6 +59,7 @@ class Subprocess {
   std::optional<std::string> finish();
 
   pid_t pid_ = -1;
+  int signal_ = 0;
   FileDescriptor stdin_;
   FileDescriptor stdout_;
   FileDescriptor ended_;  ///< Readable when the child has ended.
@@ -66,7 +69,8 @@ class Subprocess {
 };
 
 struct CommandOutput {
-  int exit_code = 0;
+  int exit_code = 0;  ///< As Subprocess::wait() gives it.
+  int signal = 0;     ///< That ended it; 0: none.
   std::string output;
 };
 

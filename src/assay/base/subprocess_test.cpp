@@ -11,12 +11,27 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 #include "assay/base/fs.h"
 #include "assay/base/limits.h"
 #include "assay/base/output.h"
 #include "assay/base/result.h"
+
+namespace {
+
+bool is_parent_lost = false;
+
+}  // namespace
+
+/// Stands in for the one of libc: a child that is forked now sees another parent than it was forked
+/// by, as if that had died in between.
+extern "C" pid_t getppid() noexcept {
+  constexpr pid_t kInit = 1;
+  return is_parent_lost ? kInit : static_cast<pid_t>(::syscall(SYS_getppid));
+}
 
 namespace assay {
 namespace {
@@ -35,6 +50,27 @@ TEST(Subprocess, GivesTheChildTheDefaultsOfSignals) {
   for (const int signal : {SIGPIPE, SIGXFSZ}) {
     EXPECT_EQ(ignored >> (signal - 1) & 1U, 0U) << output;
   }
+}
+
+TEST(Subprocess, ExecutesNothingOnceItsParentIsGone) {
+  const auto folder = TemporaryFolder::make("assay-test").value();
+  const auto mark = folder.path() / "executed";
+  is_parent_lost = true;
+  const auto output = run_command({.argv = {"touch", mark.string()}}, kLong);
+  is_parent_lost = false;
+  ASSERT_TRUE(output) << output.error().message;
+  EXPECT_EQ(output->exit_code, 127);
+  EXPECT_FALSE(std::filesystem::exists(mark));
+  EXPECT_EQ(run_command({.argv = {"touch", mark.string()}}, kLong)->exit_code, 0);
+  EXPECT_TRUE(std::filesystem::exists(mark));
+}
+
+TEST(Subprocess, TellsTheSignalThatEndedItsChild) {
+  const auto killed = run_command({.argv = {"sh", "-c", "kill -TERM $$"}}, kLong).value();
+  EXPECT_EQ(killed.signal, SIGTERM);
+  EXPECT_EQ(killed.exit_code, 128 + SIGTERM);
+  const auto exited = run_command({.argv = {"sh", "-c", "exit 143"}}, kLong).value();
+  EXPECT_EQ(exited.signal, 0) << "a code that only looks like one";
 }
 
 TEST(Subprocess, RefusesALineThatDoesNotEnd) {

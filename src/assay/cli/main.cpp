@@ -105,9 +105,8 @@ int main(int argc, char** argv) {
     return static_cast<int>(ExitCode::kUnavailable);
   } catch (const std::system_error& error) {
     // A thread that cannot be started, above all.
-    assay::log_line(
-        assay::LogLevel::kError,
-        fmt::format("{}: {}", error.what(), assay::text_from_errno(error.code().value())));
+    assay::log_line(assay::LogLevel::kError,
+                    error.what() + assay::hint_at_limits(error.code().value()));
     return static_cast<int>(ExitCode::kUnavailable);
   } catch (const std::exception& error) {
     // Nothing should be thrown this far: whatever is, is a bug of Assay.

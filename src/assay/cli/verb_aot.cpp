@@ -17,13 +17,13 @@
 #include "assay/base/result.h"
 #include "assay/base/units.h"
 #include "assay/campaign/preparation.h"
+#include "assay/cli/campaign_setup.h"
 #include "assay/cli/common_flags.h"
 #include "assay/cli/exit_code.h"
 #include "assay/cli/progress.h"
 #include "assay/cli/quick_spec.h"
 #include "assay/cli/verb.h"
 #include "assay/device/environment.h"
-#include "assay/engine/installed_builds.h"
 #include "assay/record/case.h"
 #include "assay/record/invalid_request.h"
 #include "assay/record/subject.h"
@@ -46,9 +46,10 @@ Result<std::vector<Case>> cases_of(const AotOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto document, options.quick.document({"timing"}));
   ASSAY_ASSIGN_OR_RETURN(const auto context, options.toolchain.context("assay aot"));
   ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_from_json(document, context));
+  ASSAY_ASSIGN_OR_RETURN(const auto installed, find_builds_for(spec));
   ASSAY_ASSIGN_OR_RETURN(auto expansion,
                          expand(spec, {.device_class = read_environment().device_class,
-                                       .installed = find_installed_builds(assay_home()).builds}));
+                                       .installed = installed.builds}));
   if (find_program_format(options.quick.model)) {
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("'{}' is a finished program, so there is nothing to build; `assay "

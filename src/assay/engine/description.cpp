@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <expected>
 #include <filesystem>
 #include <fmt/format.h>
@@ -46,7 +47,21 @@ std::string last_line(const std::string& text) {
   return text.substr(begin == std::string::npos ? 0 : begin + 1, end - (begin + 1) + 1);
 }
 
+/// A runner that a signal ended may be as it should: the system's memory ran out, or someone killed
+/// it.
+Error died(const stdfs::path& runner, int signal, const std::string& said) {
+  return {
+      .code = ErrorCode::kCrashed,
+      .message = fmt::format("'{}' died of signal {} ({}) while it described itself{}{}; run it "
+                             "to see more: {} --describe",
+                             runner.string(), signal, ::strsignal(signal),
+                             said.empty() ? "" : ", having said: ", said, runner.string())};
+}
+
 Error undescribed(const stdfs::path& runner, const CommandOutput& output, const std::string& said) {
+  if (output.signal != 0) {
+    return died(runner, output.signal, said);
+  }
   if (!said.empty()) {
     return {.code = ErrorCode::kUnavailable, .message = said};
   }

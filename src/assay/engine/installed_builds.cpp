@@ -29,6 +29,7 @@ namespace {
 
 constexpr std::string_view kRunnerPrefix = "assay-runner-";
 constexpr std::string_view kRegistryName = "engines.json";
+constexpr auto kAtOnceIfPossible = std::launch::async | std::launch::deferred;
 
 std::filesystem::path registry_file(const std::filesystem::path& home) {
   return engines_folder(home) / kRegistryName;
@@ -161,13 +162,20 @@ std::string reason_of_absence(const KnownEngine& engine, const std::vector<Candi
   return engine.is_in_python && !has_host ? kNoHost : engine.how_to_get;
 }
 
+/// Keeps the error of one runner that is a fault of the search. A limit of the system outweighs a
+/// death, as it tells of all runners.
+void note_fault(const Error& error, InstalledBuilds& installed) {
+  const bool is_death = error.code == ErrorCode::kCrashed && !installed.fault;
+  if (is_death || error.code == ErrorCode::kExhausted) {
+    installed.fault = error;
+  }
+}
+
 void add_described(const Candidate& candidate, Result<EngineBuild> build,
                    InstalledBuilds& installed) {
   const auto& [runner, name, label] = candidate;
   if (!build) {
-    if (build.error().code == ErrorCode::kExhausted) {
-      installed.fault = build.error();
-    }
+    note_fault(build.error(), installed);
     installed.missing.push_back({label.empty() ? name : name + "@" + label, build.error().message});
     return;
   }
@@ -205,11 +213,12 @@ InstalledBuilds find_installed_builds(const std::filesystem::path& home,
   const auto describe = [&](const std::filesystem::path& runner) {
     return descriptions == Descriptions::kKept ? cache.describe(runner) : describe_runner(runner);
   };
-  // At the same time: an engine in Python takes as long as its interpreter does.
+  // At the same time: an engine in Python takes as long as its interpreter does. One after the
+  // other where the system has no further thread.
   std::vector<std::future<Result<EngineBuild>>> described;
   described.reserve(candidates.size());
   for (const auto& candidate : candidates) {
-    described.push_back(std::async(std::launch::async, describe, candidate.runner));
+    described.push_back(std::async(kAtOnceIfPossible, describe, candidate.runner));
   }
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     add_described(candidates[i], described[i].get(), installed);
@@ -229,11 +238,15 @@ Status check_search(const InstalledBuilds& installed, std::span<const std::strin
   const auto is_found = [&installed](const std::string& reference) {
     return find_build(installed.builds, reference) != installed.builds.end();
   };
-  if (installed.fault && (installed.fault->code == ErrorCode::kExhausted ||
-                          !std::ranges::all_of(references, is_found))) {
-    return std::unexpected(*installed.fault);
+  if (!installed.fault) {
+    return {};
   }
-  return {};
+  const auto code = installed.fault->code;
+  const bool is_about_all =
+      code == ErrorCode::kExhausted || (code == ErrorCode::kCrashed && references.empty());
+  return is_about_all || !std::ranges::all_of(references, is_found)
+             ? Status(std::unexpected(*installed.fault))
+             : Status();
 }
 
 Result<EngineBuild> get_build(const InstalledBuilds& installed, const std::string& reference) {

@@ -32,12 +32,14 @@ struct InstalledBuilds {
 /// engine add` registered under `home`. Each runner is asked to describe itself, or its description
 /// is kept (description.h); one that cannot is listed as missing with its reason, and so are the
 /// entries of a damaged registry. `details` of a build is its EngineDescription as JSON. A damaged
-/// registry, a folder that cannot be listed and a limit of the system are the `fault`.
+/// registry, a folder that cannot be listed, a limit of the system and a runner that a signal ended
+/// are the `fault`.
 InstalledBuilds find_installed_builds(const std::filesystem::path& home,
                                       Descriptions descriptions = Descriptions::kKept);
 
 /// Errors: the fault of the search, where it ran out of something or one of `references` ("name" or
-/// "name@label") was not found. Then an engine that is not there would be blamed in vain.
+/// "name@label") was not found; and where a runner died, also without references, which stand for
+/// every engine. Then an engine that is not there would be blamed in vain.
 Status check_search(const InstalledBuilds& installed, std::span<const std::string> references);
 
 /// A build by "executorch@mine" or, for the first of that engine, "executorch".

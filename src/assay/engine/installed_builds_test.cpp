@@ -85,6 +85,28 @@ TEST(InstalledBuilds, BlameTheLimitThatEndedTheSearch) {
   EXPECT_EQ(check_search(installed, found).error().message, "Too many open files");
 }
 
+TEST(InstalledBuilds, BlameTheSignalThatEndedARunner) {
+  const auto home = TemporaryFolder::make("assay-test").value();
+  const auto dying = write_script(home.path() / "dying", "echo no memory >&2\nkill -KILL $$\n");
+  const auto sound =
+      write_script(home.path() / "sound", R"(echo '{"name": "executorch", "version": "1"}')");
+  ASSERT_TRUE(register_build(home.path(),
+                             {.name = "executorch", .label = "sound", .runner = sound.string()}));
+  ASSERT_TRUE(
+      register_build(home.path(), {.name = "mine", .label = "dying", .runner = dying.string()}));
+  const auto installed = find_installed_builds(home.path());
+  const std::vector<std::string> lost = {"executorch@sound", "mine@dying"};
+  const auto searched = check_search(installed, lost);
+  ASSERT_FALSE(searched);
+  EXPECT_EQ(searched.error().code, ErrorCode::kCrashed);
+  EXPECT_THAT(searched.error().message, HasSubstr("died of signal 9 (Killed)"));
+  EXPECT_THAT(searched.error().message, HasSubstr("having said: no memory"));
+  EXPECT_THAT(searched.error().message, HasSubstr(dying.string() + " --describe"));
+  EXPECT_FALSE(check_search(installed, {})) << "every engine is wanted";
+  const std::vector<std::string> found = {"executorch@sound"};
+  EXPECT_TRUE(check_search(installed, found)) << "another engine is not needed";
+}
+
 TEST(InstalledBuilds, ReplaceABuildOfTheSameReference) {
   const auto home = TemporaryFolder::make("assay-test").value();
   const auto runner =
