@@ -46,6 +46,14 @@ class Finished:
         return f"exit code {self.code}\n--- stdout\n{self.out}\n--- stderr\n{self.err}"
 
 
+def assert_told(finished: Finished, code: int, *parts: str) -> None:
+    """It ended with the code, said all the parts on stderr, and no more than a few lines."""
+    assert finished.code == code, finished
+    for part in parts:
+        assert part in finished.err, finished
+    assert len(finished.err.splitlines()) <= 8, finished
+
+
 class Workplace:
     """A folder with a home for Assay, and the files of one test."""
 
