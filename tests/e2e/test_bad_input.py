@@ -133,7 +133,8 @@ def test_model_file_that_is_missing(place: Workplace) -> None:
 def test_model_file_with_another_digest(place: Workplace) -> None:
     spec = place.spec({"ref": str(place.program("net")), "sha256": "0" * 64})
     finished = place.run("run", spec)
-    assert_told(finished, UNAVAILABLE, "the spec says 0000", "fetch the file again or correct the spec")
+    remedy = "fetch the file again or correct the spec"
+    assert_told(finished, UNAVAILABLE, "the spec says 0000", remedy)
 
 
 def test_engine_that_is_known_but_not_installed(place: Workplace) -> None:

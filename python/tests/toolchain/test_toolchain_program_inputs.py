@@ -57,8 +57,16 @@ def test_whole_shapes_bind_too_and_keep_the_programs_types():
         (None, {"batsh": 1, "length": 2}, "unknown open dimension 'batsh'; did you mean batch"),
         (None, {"batch": 0, "length": 2}, "size of at least 1, not 0"),
         ([InputSpec((1, 2))], {}, "1 inputs are given, the program takes 'ids'"),
-        ([InputSpec((1, 2)), InputSpec((1, 5))], {}, r"\[1, 5\] is given for input 'mask'"),
-        ([InputSpec((1, 2), "int8"), InputSpec((1, 4))], {}, "int8 .* is given for input 'ids'"),
+        (
+            [InputSpec((1, 2)), InputSpec((1, 5))],
+            {},
+            r"input 1 'mask' takes .*, but float32 \[1, 5\] is given",
+        ),
+        (
+            [InputSpec((1, 2), "int8"), InputSpec((1, 4))],
+            {},
+            "input 0 'ids' takes int64 .*, but int8",
+        ),
     ],
 )
 def test_what_stays_open_or_does_not_fit_is_named(given, dimensions, words):

@@ -329,7 +329,7 @@ Result<Json> QuickSpec::document(const std::vector<std::string>& passes) const {
       document["measure"].erase("launches");
     }
   }
-  if (!is_program) {
+  if (!is_program || !recipes.empty()) {
     ASSAY_ASSIGN_OR_RETURN(document["recipes"], recipes_from_texts(recipes));
   }
   if (auto evaluate = evaluation(is_program); !evaluate.empty()) {

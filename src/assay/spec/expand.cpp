@@ -22,6 +22,7 @@
 #include "assay/spec/engine_choice.h"
 #include "assay/spec/exclusion.h"
 #include "assay/spec/file_digest.h"
+#include "assay/spec/given_inputs.h"
 #include "assay/spec/model_name.h"
 #include "assay/spec/pairwise.h"
 #include "assay/spec/program_files.h"
@@ -244,6 +245,8 @@ Status Expander::bind_model(const SpecModel& entry, std::size_t index) {
         return fail_with_context(std::move(digest).error(), where);
       }
       bound.model.source_sha256 = *std::move(digest);
+      ASSAY_RETURN_IF_ERROR(
+          check_given_inputs(entry, fmt::format("{}: models[{}]", spec_.origin, index)));
     }
   }
   if (entry.brings_inputs) {
@@ -399,6 +402,16 @@ void Expander::warn_of_idle_rules() {
   for (const auto rule : exclusion_.idle_rules()) {
     expansion_.warnings.push_back(
         fmt::format("{}: exclude[{}] matches no cell; correct or remove it", spec_.origin, rule));
+  }
+  const bool is_any_made = std::ranges::any_of(
+      models_, [](const BoundModel& model) { return !model.program_format.has_value(); });
+  if (!spec_.recipes.empty() && !is_any_made) {
+    expansion_.warnings.push_back(
+        fmt::format("{}: recipe '{}' is not used: recipes make programs of models, and {} a "
+                    "finished program already",
+                    spec_.origin, spec_.recipes.front().name,
+                    models_.size() == 1 ? fmt::format("'{}' is", models_.front().short_name)
+                                        : "every model here is"));
   }
 }
 

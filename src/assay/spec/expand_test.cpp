@@ -247,7 +247,8 @@ TEST_F(ExpandSpec, TellsModelsOfOneNameApart) {
 TEST_F(ExpandSpec, KeepsARepeatedCaseWhereThatIsWanted) {
   std::filesystem::create_directories(folder_.path() / "a");
   std::filesystem::create_directories(folder_.path() / "b");
-  const Json fields = {{"models", {add_file("a/net.pte", "1"), add_file("b/net.pte", "1")}}};
+  const Json fields = {{"models", {add_file("a/net.pte", "1"), add_file("b/net.pte", "1")}},
+                       {"recipes", Json::array()}};
   EXPECT_THAT(expansion_of(fields).cases, SizeIs(1));
   context_.keeps_repeated = true;
   const auto both = expansion_of(fields);
@@ -388,6 +389,15 @@ TEST_F(ExpandSpec, RefusesAFileWithAnotherDigest) {
   const auto error = error_of(model(sha256_hex("other")));
   EXPECT_EQ(error.code, ErrorCode::kCorrupt);
   EXPECT_THAT(error.message, HasSubstr(sha256_hex("content")));
+}
+
+TEST_F(ExpandSpec, TellsOfARecipeThatNoModelNeeds) {
+  const auto program = add_file("net.pte", "program");
+  const auto told = expansion_of({{"models", {program}}}).warnings;
+  EXPECT_THAT(told, ElementsAre(AllOf(HasSubstr("recipe 'executorch/xnnpack-fp32' is not used"),
+                                      HasSubstr("'net' is a finished program"))));
+  const auto mixed = expansion_of({{"models", {program, "torchvision:mobilenet_v2"}}});
+  EXPECT_THAT(mixed.warnings, SizeIs(0)) << "it makes the model's";
 }
 
 }  // namespace

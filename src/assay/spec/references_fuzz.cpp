@@ -13,6 +13,7 @@
 #include "assay/spec/model_name.h"
 #include "assay/spec/models.h"
 #include "assay/spec/onnx_files.h"
+#include "assay/spec/onnx_inputs.h"
 #include "assay/spec/program_format.h"
 #include "assay/spec/recipes.h"
 
@@ -56,6 +57,9 @@ void read_onnx(std::string_view text) {
     bytes += name.size();
   }
   ASSAY_CHECK(bytes <= text.size());
+  if (const auto inputs = assay::read_onnx_inputs(file.path())) {
+    ASSAY_CHECK(inputs->size() <= text.size());
+  }
 }
 
 constexpr assay::FuzzedParser kParsers[] = {

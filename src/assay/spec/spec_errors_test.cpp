@@ -154,7 +154,7 @@ TEST(SpecErrors, NameInputsAndOutputsThatDoNotBelongTogether) {
   EXPECT_THAT(with_model(R"({"ref": "a:b", "expected": "y.npz"})"),
               HasSubstr("needs \"inputs\" that come from a file"));
   EXPECT_THAT(with_model(R"({"ref": "a:b", "dimensions": {"batch": 1}})"),
-              HasSubstr("models[0].dimensions: bind what a finished program leaves open"));
+              HasSubstr("models[0].dimensions: 'batch' is no open dimension of 'a:b'"));
   EXPECT_THAT(with_model(R"({"ref": "net.onnx", "dimensions": {"batch": 0}})"),
               HasSubstr("models[0].dimensions.batch: must be from 1"));
   EXPECT_THAT(with_model(R"({"ref": "net.onnx", "dimensions": {"batch": 2}})"), IsEmpty());

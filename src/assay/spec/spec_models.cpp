@@ -132,8 +132,12 @@ std::map<std::string, std::int64_t> read_dimensions(const Node& node, const Spec
   for (const auto& [name, size] : node.members()) {
     dimensions[name] = size.integer(1, 1);
   }
-  if (!find_program_format(model.model.ref)) {
-    node.complain("bind what a finished program leaves open; a model takes shapes by \"inputs\"");
+  if (!dimensions.empty() && !find_program_format(model.model.ref)) {
+    node.complain(
+        fmt::format("'{}' is no open dimension of '{}': a model, other than a finished "
+                    "program, leaves none open; give its shapes by --input-shape (in a "
+                    "spec \"inputs\")",
+                    dimensions.begin()->first, model.model.ref));
   }
   return dimensions;
 }

@@ -56,9 +56,13 @@ class Value:
         sizes = tuple(size if isinstance(size, int) else -1 for size in self.shape)
         return Port(self.name, self.dtype, sizes)
 
-    def __str__(self) -> str:
+    def type_text(self) -> str:
+        """Its type and shape: "float32 [batch, 8]"."""
         shape = "of any rank" if self.shape is None else _text_from_shape(self.shape)
-        return f"'{self.name}' {self.dtype} {shape}" if self.name else f"{self.dtype} {shape}"
+        return f"{self.dtype} {shape}"
+
+    def __str__(self) -> str:
+        return f"'{self.name}' {self.type_text()}" if self.name else self.type_text()
 
 
 @dataclass(frozen=True)
@@ -122,9 +126,12 @@ def bind_dimensions(
     if given is None:
         return tuple(_bind(value, dimensions) for value in signature.inputs)
     if len(given) != len(signature.inputs):
-        has = ", ".join(map(str, signature.inputs))
+        has = ", ".join(map(str, signature.inputs)) or "none"
         raise RequestError(f"{len(given)} inputs are given, the program takes {has}")
-    return tuple(_fit(value, spec) for value, spec in zip(signature.inputs, given, strict=True))
+    return tuple(
+        _fit(index, value, spec)
+        for index, (value, spec) in enumerate(zip(signature.inputs, given, strict=True))
+    )
 
 
 def _check_names(dimensions: Mapping[str, int], known: Sequence[str]) -> None:
@@ -146,7 +153,7 @@ def _bind(value: Value, dimensions: Mapping[str, int]) -> InputSpec:
     return InputSpec(sizes, _known_dtype(value), name=value.name)
 
 
-def _fit(value: Value, spec: InputSpec) -> InputSpec:
+def _fit(index: int, value: Value, spec: InputSpec) -> InputSpec:
     """The given shape with the program's name and type; float32, the default, asks for no type."""
     is_fit = value.shape is None or (
         len(value.shape) == len(spec.shape)
@@ -156,7 +163,11 @@ def _fit(value: Value, spec: InputSpec) -> InputSpec:
         )
     )
     if not is_fit or spec.dtype not in ("float32", value.dtype):
-        raise RequestError(f"{spec.dtype} {list(spec.shape)} is given for input {value}")
+        name = f" '{value.name}'" if value.name else ""
+        raise RequestError(
+            f"input {index}{name} takes {value.type_text()}, "
+            f"but {spec.dtype} {list(spec.shape)} is given"
+        )
     return InputSpec(spec.shape, _known_dtype(value), spec.low, spec.high, value.name)
 
 

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace assay {
+
+/// A size of an input: fixed, or open and decided by what is given.
+struct OnnxDimension {
+  std::optional<std::int64_t> size;
+  std::string name;  ///< Of an open one; mostly "batch" or the like, or empty.
+};
+
+/// What an ONNX model takes.
+struct OnnxInput {
+  std::string name;
+  std::string dtype;  ///< "float32"; empty for a type that has no name here.
+  std::optional<std::vector<OnnxDimension>> shape;  ///< Absent: of any rank.
+};
+
+/// The inputs that a caller gives, without initializers, in the model's order. Reads their
+/// descriptions only, not the weights. Nothing where the file is no whole model, or an input is no
+/// tensor: its reader says why.
+std::optional<std::vector<OnnxInput>> read_onnx_inputs(const std::filesystem::path& model);
+
+}  // namespace assay

@@ -1,0 +1,96 @@
+"""What a finished program does not take is refused before a toolchain or an engine starts."""
+
+from pathlib import Path
+
+import pytest
+from driver import Finished, Workplace
+
+USAGE = 2
+FLOAT32 = 1
+
+
+def assert_refused(place: Workplace, finished: Finished, *parts: str) -> None:
+    """It ended as wrong usage, said all the parts, and started no toolchain."""
+    assert finished.code == USAGE, finished
+    for part in parts:
+        assert part in finished.err, finished
+    assert "''" not in finished.err, finished
+    assert not (place.folder / "started").exists(), finished
+    assert not place.store.exists(), finished
+
+
+@pytest.fixture(autouse=True)
+def toolchain(place: Workplace) -> None:
+    """A toolchain that leaves a mark when it is started."""
+    script = place.folder / "toolchain.py"
+    script.write_text(f"open({str(place.folder / 'started')!r}, 'w').close()\n", encoding="utf-8")
+    place.use_script_as_toolchain(script)
+
+
+def number(field: int, value: int) -> bytes:
+    """A protobuf field that is a small number."""
+    return bytes([field << 3, value])
+
+
+def part(field: int, content: bytes) -> bytes:
+    """A protobuf field that is a short message or text."""
+    assert len(content) < 128
+    return bytes([field << 3 | 2, len(content)]) + content
+
+
+def onnx_program(place: Workplace) -> Path:
+    """net.onnx, which takes x float32 [batch, 8]."""
+    shape = part(1, part(2, b"batch")) + part(1, number(1, 8))
+    tensor = number(1, FLOAT32) + part(2, shape)
+    taken = part(11, part(1, b"x") + part(2, part(1, tensor)))
+    path = place.folder / "net.onnx"
+    path.write_bytes(number(1, 10) + part(7, taken))
+    return path
+
+
+@pytest.mark.parametrize("verb", ["bench", "eval"])
+@pytest.mark.parametrize(
+    ("flags", "parts"),
+    [
+        (["--dimension", "btch=1"], ["'btch' in net.onnx", "did you mean 'batch'?"]),
+        (
+            ["--input-shape", "1,9"],
+            ["input 0 'x' takes float32 [batch, 8], but float32 [1, 9] is given"],
+        ),
+        (["--input-shape", "1,8:int64"], ["takes float32 [batch, 8], but int64 [1, 8] is given"]),
+        (
+            ["--input-shape", "1,8", "--input-shape", "3"],
+            ["2 shapes are given, the program takes 1 input: 'x' float32 [batch, 8]"],
+        ),
+        (["--input-shape", "1,x"], ["--input-shape 1,x: write dimensions such as 1,3,224,224"]),
+    ],
+)
+def test_inputs_that_an_onnx_program_does_not_take(
+    place: Workplace, verb: str, flags: list[str], parts: list[str]
+) -> None:
+    against = ["--against", "engine:fake"] if verb == "eval" else []
+    assert_refused(place, place.run(verb, onnx_program(place), *flags, *against), *parts)
+
+
+def test_a_dimension_of_what_names_none(place: Workplace) -> None:
+    program = place.program("net")
+    refused = place.run("bench", program, "--dimension", "btch=1")
+    assert_refused(place, refused, "'btch' in net.fake.json", "--input-shape")
+    refused = place.run("bench", f"{Path(__file__)}:make", "--dimension", "btch=1")
+    assert_refused(place, refused, "'btch' is no open dimension", "--input-shape")
+
+
+def test_a_recipe_for_a_finished_program(place: Workplace) -> None:
+    program = place.program("net")
+    unknown = place.run("bench", program, "--recipe", "executorch/xnnpack-fp23")
+    assert_refused(place, unknown, "did you mean 'executorch/xnnpack-fp32'?")
+    note = "recipe 'executorch/xnnpack-fp32' is not used"
+    flags = ["--iterations", "4", "--launches", "1", "--quiet"]
+    known = place.ok("bench", program, "--recipe", "executorch/xnnpack-fp32", *flags)
+    assert (
+        f"{note}: recipes make programs of models, and 'net.fake' is a finished program"
+        in known.err
+    )
+    assert note not in place.ok("bench", program, *flags).err
+    spec = place.spec(program, program, recipes=["executorch/xnnpack-fp32"])
+    assert note in place.ok("run", spec).err
