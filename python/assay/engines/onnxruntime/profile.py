@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from assay.toolchain.temporary import TemporaryFolder
 from assay.engines.base import Array
 from assay.engines.profile import Run, Span, report_from_runs
+from assay.toolchain.temporary import TemporaryFolder
 
 WARM_UPS = 2
 _NS_PER_US = 1000
