@@ -4,7 +4,16 @@ import time
 from pathlib import Path
 
 import pytest
-from toolchain_requests import EVALUATION, FP32, INT8, PORTABLE, build, reference, sqnr_db
+from toolchain_requests import (
+    EVALUATION,
+    FP32,
+    INT8,
+    PORTABLE,
+    assert_builds_repeat,
+    build,
+    reference,
+    sqnr_db,
+)
 
 pytestmark = pytest.mark.engine
 
@@ -55,9 +64,8 @@ def test_quantization_shows_in_its_reference_and_is_not_dead(built):
 
 def test_a_second_build_gives_the_same_bytes(server, built, factory, tmp_path):
     _, results = built
-    for name, recipe in (("fp32", FP32), ("int8", INT8)):
-        again = build(server, factory("small"), recipe, tmp_path / name)["result"]
-        assert again["files"] == results[name]["files"]
+    recipes = {"fp32": FP32, "int8": INT8}
+    assert_builds_repeat(server, factory("small"), recipes, results, tmp_path)
 
 
 def test_a_second_reference_gives_the_same_bytes(server, built, factory, tmp_path):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from toolchain_client import Client
-from toolchain_requests import build, reference, sqnr_db
+from toolchain_requests import build, completed_results, reference, sqnr_db
 
 from assay.toolchain.errors import RequestError
 from assay.toolchain.file_formats.litert_interpreter import make_interpreter
@@ -47,9 +47,7 @@ def built(litert_server, factory, tmp_path_factory):
     for name, used in (("qdq", "litert-int8"), ("qdq-dynamic", "litert-int8-dynamic")):
         folder = root / name
         done[name] = reference(litert_server, ref, folder, kind="qdq", quantization=used)
-    for event in done.values():
-        assert event["outcome"] == "completed", event["text"]
-    return root, {name: event["result"] for name, event in done.items()}
+    return root, completed_results(done)
 
 
 def worst_sqnr_db(folder, expected):

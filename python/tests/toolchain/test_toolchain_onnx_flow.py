@@ -5,7 +5,7 @@ import json
 
 import pytest
 from processor import NEEDS_VNNI
-from toolchain_requests import build, reference, sqnr_db
+from toolchain_requests import build, completed_results, reference, sqnr_db
 
 onnx = pytest.importorskip("onnx")
 ort = pytest.importorskip("onnxruntime")
@@ -49,9 +49,7 @@ def built(server, factory, tmp_path_factory):
     done["float32"] = reference(server, ref, root / "float32", kind="float32")
     for name, used in (("qdq", STATIC), ("qdq-dynamic", DYNAMIC), ("qdq-fp16", "float16")):
         done[name] = reference(server, ref, root / name, kind="qdq", quantization=used)
-    for event in done.values():
-        assert event["outcome"] == "completed", event["text"]
-    return root, {name: event["result"] for name, event in done.items()}
+    return root, completed_results(done)
 
 
 @pytest.mark.parametrize(

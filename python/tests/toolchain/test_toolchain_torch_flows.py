@@ -3,7 +3,7 @@
 import shutil
 
 import pytest
-from toolchain_requests import build, reference, sqnr_db
+from toolchain_requests import assert_builds_repeat, build, completed_results, reference, sqnr_db
 
 torch = pytest.importorskip("torch")
 
@@ -31,9 +31,7 @@ def built(server, factory, tmp_path_factory, one_thread):
         "float32": reference(server, ref, root / "float32", kind="float32"),
         "qdq": reference(server, ref, root / "qdq", kind="qdq", quantization="xnnpack-int8"),
     }
-    for event in done.values():
-        assert event["outcome"] == "completed", event["text"]
-    return root, {name: event["result"] for name, event in done.items()}
+    return root, completed_results(done)
 
 
 @pytest.fixture(scope="module")
@@ -87,9 +85,8 @@ def test_float_weights_that_were_quantized_are_not_written(built):
 
 def test_a_second_build_gives_the_same_bytes(server, factory, built, tmp_path):
     _, results = built
-    for name, recipe in (("eager", EAGER), ("int8", INT8)):
-        again = build(server, factory("small"), recipe, tmp_path / name)["result"]
-        assert again["files"] == results[name]["files"]
+    recipes = {"eager": EAGER, "int8": INT8}
+    assert_builds_repeat(server, factory("small"), recipes, results, tmp_path)
 
 
 def test_lowered_eager_is_the_exported_program(server, factory, built, tmp_path):

@@ -1,4 +1,4 @@
-"""What the tests of several recipes ask of the fork server, and how they look at its answers."""
+"""Requests to the fork server that tests of several recipes share, and checks of its answers."""
 
 import math
 
@@ -18,6 +18,20 @@ def reference(server, ref, folder, **more):
     document = {"ref": ref, "weight_init": True}
     request = {"job": "reference", "model": document, "inputs": EVALUATION, **more}
     return server.run(**request, out_dir=str(folder))
+
+
+def completed_results(done):
+    """The results of done events by name; each of them has to be a completed job."""
+    for event in done.values():
+        assert event["outcome"] == "completed", event["text"]
+    return {name: event["result"] for name, event in done.items()}
+
+
+def assert_builds_repeat(server, model, recipes, results, folder):
+    """Builds each recipe again and compares the digests of its files."""
+    for name, recipe in recipes.items():
+        again = build(server, model, recipe, folder / name)["result"]
+        assert again["files"] == results[name]["files"]
 
 
 def sqnr_db(expected, actual):

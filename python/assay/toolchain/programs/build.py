@@ -32,8 +32,9 @@ def build(
 ) -> dict[str, Any]:
     """Makes the program in `folder` and returns its manifest, which it writes there as well.
 
-    `with_layers`: the program also returns the results of the layers (intermediate_outputs.py).
+    `with_layers`: the program also returns the results of its layers (intermediate_outputs.py).
     `pieces`: the program consists of these layers, each by itself (isolated_layers.py).
+    `families`: the makers of Assay's own models (models/loader.py).
     """
     plan = recipes.recipe_from_json(recipe)
     flow = plan.flow

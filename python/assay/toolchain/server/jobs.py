@@ -43,13 +43,9 @@ def build(request: Request, stages: StageLog) -> dict[str, Any]:
     return run(
         model=required(request, "model"),
         recipe=required(request, "recipe"),
-        calibration=request.get("calibration"),
         stop_after=request.get("stop_after"),
-        folder=get_folder(request),
         stages=stages,
-        with_layers=bool(request.get("layers")),
-        pieces=get_pieces(request),
-        families=FAMILIES,
+        **_shared_arguments(request),
     )
 
 
@@ -65,12 +61,8 @@ def reference(request: Request, stages: StageLog) -> dict[str, Any]:
         lowering=request.get("lowering"),
         kind=str(request.get("kind", "float32")),
         inputs=required(request, "inputs"),
-        calibration=request.get("calibration"),
-        folder=get_folder(request),
         stages=stages,
-        with_layers=bool(request.get("layers")),
-        pieces=get_pieces(request),
-        families=FAMILIES,
+        **_shared_arguments(request),
     )
 
 
@@ -143,6 +135,17 @@ def script(request: Request, stages: StageLog) -> dict[str, Any]:
         folder=get_folder(request),
         families=FAMILIES,
     )
+
+
+def _shared_arguments(request: Request) -> dict[str, Any]:
+    """The arguments that building a program and computing a reference share."""
+    return {
+        "calibration": request.get("calibration"),
+        "folder": get_folder(request),
+        "with_layers": bool(request.get("layers")),
+        "pieces": get_pieces(request),
+        "families": FAMILIES,
+    }
 
 
 def get_folder(request: Request) -> Path:
