@@ -359,8 +359,8 @@ class Campaign {
       if (const auto found = state.pilot.iterations()) {
         request.plan = with_iterations(request.plan, *found);
       }
-      ASSAY_RETURN_IF_ERROR(apply_scenario(prepared.cell, state.launches, request_.environment.cpus,
-                                           request_.builds, jobs_.path(), request));
+      ASSAY_RETURN_IF_ERROR(
+          apply_scenario(prepared.cell, state.launches, request_, jobs_.path(), request));
     }
     return request;
   }

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -95,14 +96,10 @@ std::vector<std::string> libraries_of_engine(const std::vector<std::string>& lib
   return own;
 }
 
-namespace {
-
-/// Machine code that no engine's maker wrote: a command, or delegates and kernels by path.
-bool brings_native_code(const LaunchRequest& request) {
-  return request.build.name == "command" || !request.libraries.empty();
+SandboxMode choose_sandbox_mode(const LaunchRequest& request, std::optional<SandboxMode> asked) {
+  const bool brings_native_code = request.build.name == "command" || !request.libraries.empty();
+  return asked.value_or(brings_native_code ? SandboxMode::kOn : SandboxMode::kOff);
 }
-
-}  // namespace
 
 LaunchRequest launch_request_from_case(const PreparedCase& prepared, Pass pass,
                                        const CampaignSettings& settings) {
@@ -118,8 +115,7 @@ LaunchRequest launch_request_from_case(const PreparedCase& prepared, Pass pass,
   if (reference != nullptr) {
     bind_sizes(*reference, request);
   }
-  request.sandbox =
-      settings.sandbox.value_or(brings_native_code(request) ? SandboxMode::kOn : SandboxMode::kOff);
+  request.sandbox = choose_sandbox_mode(request, settings.sandbox);
   request.limits.memory_bytes = settings.memory_limit_bytes;
   request.limits.wall_ns = settings.launch_timeout_ns != 0
                                ? settings.launch_timeout_ns

@@ -250,6 +250,14 @@ std::vector<std::string> readable_paths(const LaunchRequest& request) {
 
 }  // namespace
 
+SandboxRequest sandbox_request_from(const LaunchRequest& request) {
+  if (request.sandbox == SandboxMode::kOff) {
+    return {};
+  }
+  return {
+      .mode = request.sandbox, .readable = readable_paths(request), .writable = request.writable};
+}
+
 std::vector<std::byte> job_bytes(const LaunchRequest& request) {
   std::vector<std::byte> bytes;
   for (const auto& frame : request_frames(request)) {
@@ -320,11 +328,7 @@ SpawnRequest spawn_from_launch(const LaunchRequest& request) {
   spawn.cpus = request.cpus;
   spawn.limits = request.limits;
   spawn.surroundings = request.surroundings;
-  spawn.sandbox.mode = request.sandbox;
-  if (request.sandbox != SandboxMode::kOff) {
-    spawn.sandbox.readable = readable_paths(request);
-    spawn.sandbox.writable = request.writable;
-  }
+  spawn.sandbox = sandbox_request_from(request);
   spawn.input = job_bytes(request);
   return spawn;
 }

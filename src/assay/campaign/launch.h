@@ -48,6 +48,9 @@ struct LaunchResult {
   std::int64_t differing_elements = 0;  ///< Of kEvaluate: between repeats.
 };
 
+/// The sandbox of a launch: opens its runner, its program and its inputs for reading.
+SandboxRequest sandbox_request_from(const LaunchRequest& request);
+
 /// The frames of the whole conversation with the runner, so that nothing is exchanged while the
 /// engine works, and a file can carry them.
 std::vector<std::byte> job_bytes(const LaunchRequest& request);

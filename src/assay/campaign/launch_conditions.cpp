@@ -15,6 +15,8 @@
 
 #include "assay/base/fs.h"
 #include "assay/base/result.h"
+#include "assay/campaign/campaign.h"
+#include "assay/campaign/case_launch.h"
 #include "assay/campaign/launch.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
@@ -46,9 +48,9 @@ Result<EngineBuild> build_for(const std::string& program, const std::vector<Engi
 }
 
 /// A process that executes the program until it is killed.
-Result<Companion> neighbor(const Scenario& scenario, const std::vector<EngineBuild>& builds,
+Result<Companion> neighbor(const Scenario& scenario, const CampaignRequest& campaign,
                            const stdfs::path& folder) {
-  ASSAY_ASSIGN_OR_RETURN(const auto build, build_for(scenario.beside, builds));
+  ASSAY_ASSIGN_OR_RETURN(const auto build, build_for(scenario.beside, campaign.builds));
   const stdfs::path path(scenario.beside);
   Artifact artifact{.folder = path.parent_path().string(), .entry = path.filename().string()};
   ASSAY_ASSIGN_OR_RETURN(const auto files, find_program_files(path));
@@ -59,6 +61,7 @@ Result<Companion> neighbor(const Scenario& scenario, const std::vector<EngineBui
                         .artifact = std::move(artifact),
                         .pass = Pass::kTiming,
                         .inputs = {.is_generated = true}};
+  request.sandbox = choose_sandbox_mode(request, campaign.settings.sandbox);
   constexpr int kEndless = 10'000'000;
   request.plan = {.warmup_iterations = 0,
                   .iterations = kEndless,
@@ -67,7 +70,9 @@ Result<Companion> neighbor(const Scenario& scenario, const std::vector<EngineBui
   const auto file = folder / (scenario.beside_sha256 + ".job");
   ASSAY_RETURN_IF_ERROR(write_file_atomically(
       file, std::string_view(reinterpret_cast<const char*>(job.data()), job.size())));
-  return Companion{.argv = {build.runner}, .input_file = file.string()};
+  return Companion{.argv = {build.runner},
+                   .input_file = file.string(),
+                   .sandbox = sandbox_request_from(request)};
 }
 
 std::vector<std::string> program_files(const Artifact& artifact) {
@@ -100,13 +105,13 @@ int threads_of(const Case& cell) {
   return threads != cell.options.end() && threads->is_number_integer() ? threads->get<int>() : 0;
 }
 
-Status apply_scenario(const Case& cell, int turn, int cores, const std::vector<EngineBuild>& builds,
+Status apply_scenario(const Case& cell, int turn, const CampaignRequest& campaign,
                       const stdfs::path& folder, LaunchRequest& request) {
   const auto scenario = cell.scenario.get<Scenario>();
   request.plan.gap_ns = scenario.gap_ns;
   request.plan.streams = scenario.streams;
   if (scenario.cores == "own") {
-    request.cpus = own_cores(turn, threads_of(cell), cores);
+    request.cpus = own_cores(turn, threads_of(cell), campaign.environment.cpus);
   } else if (!scenario.cores.empty()) {
     ASSAY_ASSIGN_OR_RETURN(request.cpus, cores_from_text(scenario.cores));
   }
@@ -120,7 +125,7 @@ Status apply_scenario(const Case& cell, int turn, int cores, const std::vector<E
                                    {.argv = {"assay-agent", "--keep-busy", background.kind}});
   }
   if (!scenario.beside.empty()) {
-    ASSAY_ASSIGN_OR_RETURN(auto companion, neighbor(scenario, builds, folder));
+    ASSAY_ASSIGN_OR_RETURN(auto companion, neighbor(scenario, campaign, folder));
     surroundings.companions.push_back(std::move(companion));
   }
   return {};

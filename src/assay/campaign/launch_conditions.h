@@ -4,10 +4,9 @@
 #include <vector>
 
 #include "assay/base/result.h"
+#include "assay/campaign/campaign.h"
 #include "assay/campaign/launch.h"
 #include "assay/record/case.h"
-#include "assay/record/spawn.h"
-#include "assay/record/subject.h"
 
 namespace assay {
 
@@ -21,10 +20,10 @@ int threads_of(const Case& cell);
 
 /// Puts the case's scenario (record/scenario.h) into the request of a timed launch.
 ///
-/// `turn`: which launch of the case this is. `cores`: of the device. `builds`: installed engines,
-/// for a program that runs beside; its job is written into `folder`.
-/// Errors: kUnavailable (no engine for that program, the folder).
-Status apply_scenario(const Case& cell, int turn, int cores, const std::vector<EngineBuild>& builds,
+/// `turn`: which launch of the case this is. `campaign`: knows the device's cores, the engines for
+/// a program that runs beside, and whether that is kept in a sandbox; the job of that program is
+/// written into `folder`. Errors: kUnavailable (no engine for that program, the folder).
+Status apply_scenario(const Case& cell, int turn, const CampaignRequest& campaign,
                       const std::filesystem::path& folder, LaunchRequest& request);
 
 }  // namespace assay

@@ -36,27 +36,28 @@ class ApplyScenario : public testing::Test {
     auto folder = TemporaryFolder::make("assay-surroundings");
     ASSERT_TRUE(folder);
     folder_ = *std::move(folder);
-    order_.artifact = {.folder = "/cache/1", .entry = "net.pte", .files = {{.name = "net.pte"}}};
+    request_.artifact = {.folder = "/cache/1", .entry = "net.pte", .files = {{.name = "net.pte"}}};
   }
 
   Status apply(const Json& scenario, int turn = 0) {
     Case cell{.options = {{"threads", 1}}, .scenario = scenario};
-    return apply_scenario(cell, turn, 2, {{.name = "executorch", .runner = "/bin/runner"}},
-                          folder_->path(), order_);
+    return apply_scenario(cell, turn, campaign_, folder_->path(), request_);
   }
 
   std::optional<TemporaryFolder> folder_;
-  LaunchRequest order_;
+  CampaignRequest campaign_{.environment = {.cpus = 2},
+                            .builds = {{.name = "executorch", .runner = "/bin/runner"}}};
+  LaunchRequest request_;
 };
 
 TEST_F(ApplyScenario, AsksForNothingButWhatIsCachedWhenItIsEmpty) {
   ASSERT_TRUE(apply(Json::object()));
-  EXPECT_EQ(order_.plan.gap_ns, 0);
-  EXPECT_EQ(order_.plan.streams, 1);
-  EXPECT_THAT(order_.cpus, IsEmpty());
-  EXPECT_THAT(order_.surroundings.files, ElementsAre("/cache/1/net.pte"));
-  EXPECT_EQ(order_.surroundings.page_cache, "");
-  EXPECT_THAT(order_.surroundings.companions, IsEmpty());
+  EXPECT_EQ(request_.plan.gap_ns, 0);
+  EXPECT_EQ(request_.plan.streams, 1);
+  EXPECT_THAT(request_.cpus, IsEmpty());
+  EXPECT_THAT(request_.surroundings.files, ElementsAre("/cache/1/net.pte"));
+  EXPECT_EQ(request_.surroundings.page_cache, "");
+  EXPECT_THAT(request_.surroundings.companions, IsEmpty());
 }
 
 TEST_F(ApplyScenario, ReachesPlanAndSurroundings) {
@@ -66,27 +67,27 @@ TEST_F(ApplyScenario, ReachesPlanAndSurroundings) {
                      {"cores", "0,2-3"},
                      {"background", "memory:2"},
                      {"cool_below_celsius", 45}}));
-  EXPECT_EQ(order_.plan.gap_ns, 5'000'000);
-  EXPECT_EQ(order_.plan.streams, 2);
-  EXPECT_THAT(order_.cpus, ElementsAre(0, 2, 3));
-  EXPECT_EQ(order_.surroundings.page_cache, "cold");
-  EXPECT_EQ(order_.surroundings.cool_below_celsius, 45);
-  ASSERT_EQ(order_.surroundings.companions.size(), 2U);
-  EXPECT_THAT(order_.surroundings.companions[1].argv,
+  EXPECT_EQ(request_.plan.gap_ns, 5'000'000);
+  EXPECT_EQ(request_.plan.streams, 2);
+  EXPECT_THAT(request_.cpus, ElementsAre(0, 2, 3));
+  EXPECT_EQ(request_.surroundings.page_cache, "cold");
+  EXPECT_EQ(request_.surroundings.cool_below_celsius, 45);
+  ASSERT_EQ(request_.surroundings.companions.size(), 2U);
+  EXPECT_THAT(request_.surroundings.companions[1].argv,
               ElementsAre("assay-agent", "--keep-busy", "memory"));
 }
 
 TEST_F(ApplyScenario, GivesEachLaunchOwnCoresInTurn) {
   ASSERT_TRUE(apply({{"cores", "own"}}, 0));
-  EXPECT_THAT(order_.cpus, ElementsAre(0));
+  EXPECT_THAT(request_.cpus, ElementsAre(0));
   ASSERT_TRUE(apply({{"cores", "own"}}, 1));
-  EXPECT_THAT(order_.cpus, ElementsAre(1));
+  EXPECT_THAT(request_.cpus, ElementsAre(1));
 }
 
 TEST_F(ApplyScenario, WritesTheJobOfAProgramThatRunsBeside) {
   ASSERT_TRUE(apply({{"beside", "/models/kws.pte"}, {"beside_sha256", "12ab"}}));
-  ASSERT_EQ(order_.surroundings.companions.size(), 1U);
-  const auto& companion = order_.surroundings.companions[0];
+  ASSERT_EQ(request_.surroundings.companions.size(), 1U);
+  const auto& companion = request_.surroundings.companions[0];
   EXPECT_THAT(companion.argv, ElementsAre("/bin/runner"));
   const auto job = read_file(companion.input_file);
   ASSERT_TRUE(job) << job.error().message;
@@ -95,6 +96,23 @@ TEST_F(ApplyScenario, WritesTheJobOfAProgramThatRunsBeside) {
   ASSERT_GE(frames.size(), 3U);
   EXPECT_EQ(frames[1].body.at("entry"), "/models/kws.pte");
   EXPECT_GT(frames[2].body.at("plan").at("iterations"), 1'000'000);
+}
+
+TEST_F(ApplyScenario, KeepsAProgramThatRunsBesideInTheSandboxOfItsKind) {
+  const Json scenario{{"beside", "/models/kws.pte"}, {"beside_sha256", "12ab"}};
+  ASSERT_TRUE(apply(scenario));
+  EXPECT_EQ(request_.surroundings.companions[0].sandbox.mode, SandboxMode::kOff);
+  campaign_.builds[0] = {
+      .name = "command", .runner = "/bin/runner", .details = {{"formats", {"pte"}}}};
+  request_.surroundings.companions.clear();
+  ASSERT_TRUE(apply(scenario));
+  const auto& box = request_.surroundings.companions[0].sandbox;
+  EXPECT_EQ(box.mode, SandboxMode::kOn);
+  EXPECT_THAT(box.readable, IsSupersetOf({"/bin/runner", "/models", "/models/kws.pte"}));
+  campaign_.settings.sandbox = SandboxMode::kRequired;
+  request_.surroundings.companions.clear();
+  ASSERT_TRUE(apply(scenario));
+  EXPECT_EQ(request_.surroundings.companions[0].sandbox.mode, SandboxMode::kRequired);
 }
 
 TEST_F(ApplyScenario, NamesAProgramThatNothingHereExecutes) {

@@ -80,8 +80,7 @@ Status SideRunner::add_side(Side side, const PreparedCase& prepared) {
   ASSAY_RETURN_IF_ERROR(check_has_program(prepared));
   ASSAY_ASSIGN_OR_RETURN(auto attempt, attempt_of(prepared));
   auto request = launch_request_from_case(prepared, Pass::kTiming, request_.settings);
-  ASSAY_RETURN_IF_ERROR(apply_scenario(prepared.cell, 0, request_.environment.cpus, request_.builds,
-                                       files_.path(), request));
+  ASSAY_RETURN_IF_ERROR(apply_scenario(prepared.cell, 0, request_, files_.path(), request));
   places_[side] = {.request = std::move(request), .attempt = attempt.id};
   attempts_[attempt.id] = std::move(attempt);
   return {};

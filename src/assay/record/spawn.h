@@ -23,6 +23,7 @@ struct SpawnLimits {
 struct Companion {
   std::vector<std::string> argv;  ///< "assay-agent" as its program is the agent itself.
   std::string input_file;         ///< Its standard input; empty: none.
+  SandboxRequest sandbox;
 };
 
 /// What is made of the machine before a process starts, and goes on while it runs.

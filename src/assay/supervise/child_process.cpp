@@ -63,6 +63,18 @@ std::map<std::string, std::string> variables_for(const SpawnRequest& request,
   return variables;
 }
 
+/// Those that the process may run on.
+int allowed_processors(const SpawnRequest& request) {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  if (!request.cpus.empty()) {
+    return static_cast<int>(request.cpus.size());
+  }
+  return ::sched_getaffinity(0, sizeof(allowed), &allowed) == 0
+             ? CPU_COUNT(&allowed)
+             : static_cast<int>(::sysconf(_SC_NPROCESSORS_CONF));
+}
+
 /// All that the child needs, made before the fork: behind it, nothing may allocate.
 class ChildPlan {
  public:
@@ -81,6 +93,8 @@ class ChildPlan {
       CPU_SET(static_cast<std::size_t>(cpu), &cpus_);
     }
     has_cpus_ = !request.cpus.empty();
+    processor_seconds_ =
+        assay::processor_seconds(request.limits.wall_ns, allowed_processors(request));
   }
 
   [[nodiscard]] bool has_cpus() const { return has_cpus_; }
@@ -91,6 +105,7 @@ class ChildPlan {
   }
   /// 0, or why not.
   [[nodiscard]] int enter_sandbox() const { return sandbox_ == nullptr ? 0 : sandbox_->enter(); }
+  [[nodiscard]] std::uint64_t processor_seconds() const { return processor_seconds_; }
   void execute() const {
     ::execvpe(argv_pointers_[0], argv_pointers_.data(), env_pointers_.data());
   }
@@ -114,6 +129,7 @@ class ChildPlan {
   const Sandbox* sandbox_;
   cpu_set_t cpus_{};
   bool has_cpus_ = false;
+  std::uint64_t processor_seconds_ = 0;
 };
 
 struct ChildPipes {
@@ -160,7 +176,7 @@ void lower_limit(__rlimit_resource resource, rlim_t value) {
 }
 
 /// Far above the need of any engine: a bound for one that runs wild.
-void set_limits() {
+void set_limits(std::uint64_t processor_seconds) {
   constexpr rlim_t kFileBytes = rlim_t{64} << 30;
   constexpr rlim_t kFiles = 1 << 16;
   constexpr rlim_t kTasksOfUser = 1 << 15;
@@ -168,6 +184,9 @@ void set_limits() {
   lower_limit(RLIMIT_FSIZE, kFileBytes);
   lower_limit(RLIMIT_NOFILE, kFiles);
   lower_limit(RLIMIT_NPROC, kTasksOfUser);
+  if (processor_seconds > 0) {
+    lower_limit(RLIMIT_CPU, processor_seconds);
+  }
 }
 
 /// The step that fails, if one does; only returns then.
@@ -187,6 +206,16 @@ Step prepare_and_execute(const ChildPlan& plan) {
   return Step::kExec;
 }
 
+/// What any program gets before it is executed, wherever its streams lead. The step that fails.
+StartFailure execute_limited(const ChildPlan& plan) {
+  reset_signals();
+  set_limits(plan.processor_seconds());
+  volunteer_for_oom_killer();
+  close_on_exec_from(STDERR_FILENO + 1);
+  const auto step = prepare_and_execute(plan);
+  return {.step = step, .cause = errno};
+}
+
 /// Runs between fork and exec: system calls only.
 [[noreturn]] void become_child(const ChildPlan& plan, const ChildPipes& pipes, pid_t parent) {
   ::setsid();
@@ -194,14 +223,10 @@ Step prepare_and_execute(const ChildPlan& plan) {
   if (::getppid() != parent) {
     ::_exit(EXIT_FAILURE);
   }
-  reset_signals();
   ::dup2(pipes.in.read_end.get(), STDIN_FILENO);
   ::dup2(pipes.out.write_end.get(), STDOUT_FILENO);
   ::dup2(pipes.err.write_end.get(), STDERR_FILENO);
-  set_limits();
-  volunteer_for_oom_killer();
-  close_on_exec_from(STDERR_FILENO + 1);
-  const StartFailure failure{.step = prepare_and_execute(plan), .cause = errno};
+  const auto failure = execute_limited(plan);
   [[maybe_unused]] const auto written =
       ::write(pipes.failure.write_end.get(), &failure, sizeof(failure));
   constexpr int kCannotExecute = 127;
@@ -326,6 +351,26 @@ Result<ChildProcess> start_child(const SpawnRequest& request, const ChildPlace& 
   child.stdout_fd = not_blocking(std::move(pipes.out.read_end));
   child.stderr_fd = not_blocking(std::move(pipes.err.read_end));
   return child;
+}
+
+Error become_program(const SpawnRequest& request, const ChildPlace& place) {
+  if (const auto checked = check_request(request); !checked) {
+    return checked.error();
+  }
+  const ChildPlan plan(request, place);
+  ::setsid();  // Where it fails, this process leads a session already.
+  return failure_of_start(execute_limited(plan), request).error();
+}
+
+std::uint64_t processor_seconds(std::int64_t wall_ns, int processors) {
+  constexpr std::int64_t kNsPerSecond = 1'000'000'000;
+  constexpr std::uint64_t kReserve = 2;
+  constexpr std::uint64_t kLeast = 10;
+  if (wall_ns <= 0) {
+    return 0;
+  }
+  const auto wall_seconds = static_cast<std::uint64_t>(wall_ns / kNsPerSecond) + 1;
+  return kReserve * wall_seconds * static_cast<std::uint64_t>(std::max(processors, 1)) + kLeast;
 }
 
 }  // namespace assay

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include <sys/types.h>
@@ -29,10 +30,19 @@ struct ChildProcess {
 /// Executes request.argv (found along PATH) in a session of its own, on the requested processors;
 /// it dies with the calling thread, is the kernel's first choice when memory runs out, dumps no
 /// core, cannot gain privileges, and inherits no descriptor but its three pipes and no variable but
-/// those of child_environment(). Its limits on files and processes are far above what engines need.
-/// Returns after the exec.
+/// those of child_environment(). Its limits on files, processes and processor time are far above
+/// what engines need. Returns after the exec.
 /// Errors: kNotFound (no such program), kInvalidArgument (no argv, no such processor), kUnavailable
 /// (not executable, or the sandbox cannot be entered), kExhausted.
 Result<ChildProcess> start_child(const SpawnRequest& request, const ChildPlace& place = {});
+
+/// Turns the calling process into request.argv, which is started as by start_child, but with the
+/// caller's standard streams. Returns only when that fails, and why: the errors of start_child.
+Error become_program(const SpawnRequest& request, const ChildPlace& place);
+
+/// Seconds of processor time after which the kernel ends a process: twice what all processors can
+/// do within the limit of wall time, and ten. It holds where whoever keeps the limit of wall time
+/// is gone. 0: no limit.
+std::uint64_t processor_seconds(std::int64_t wall_ns, int processors);
 
 }  // namespace assay

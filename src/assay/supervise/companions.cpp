@@ -9,8 +9,10 @@
 #include <cstdint>
 #include <fmt/core.h>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <stdlib.h>
 #include <string>
@@ -30,8 +32,10 @@
 #include "assay/base/pipe.h"
 #include "assay/base/result.h"
 #include "assay/record/axes.h"
+#include "assay/record/sandbox.h"
 #include "assay/record/spawn.h"
 #include "assay/supervise/child_process.h"
+#include "assay/supervise/sandbox.h"
 #include "assay/supervise/stderr_tail.h"
 #include "assay/wire/frame.h"
 #include "assay/wire/messages.h"
@@ -56,8 +60,9 @@ bool is_steady(const wire::Frame& frame) {
 
 class Companions::Process {
  public:
-  static Result<std::unique_ptr<Process>> start(const Companion& companion) {
+  static Result<std::unique_ptr<Process>> start(const Companion& companion, std::int64_t work_ns) {
     SpawnRequest request{.argv = companion.argv};
+    request.limits.wall_ns = work_ns;
     if (!request.argv.empty() && request.argv[0] == "assay-agent") {
       request.argv[0] = (executable_folder() / "assay-agent").string();
     }
@@ -68,7 +73,8 @@ class Companions::Process {
     }
     auto process = std::make_unique<Process>();
     process->name_ = request.argv.empty() ? std::string() : request.argv[0];
-    ASSAY_ASSIGN_OR_RETURN(process->child_, start_child(request));
+    ASSAY_RETURN_IF_ERROR(process->box(companion.sandbox));
+    ASSAY_ASSIGN_OR_RETURN(process->child_, start_child(request, process->place()));
     process->input_ = std::move(request.input);
     return process;
   }
@@ -158,6 +164,19 @@ class Companions::Process {
   }
 
  private:
+  Status box(const SandboxRequest& wanted) {
+    if (wanted.mode != SandboxMode::kOff) {
+      ASSAY_ASSIGN_OR_RETURN(folder_, TemporaryFolder::make("assay-beside"));
+      ASSAY_ASSIGN_OR_RETURN(sandbox_, Sandbox::prepare(wanted, folder_->path().string()));
+    }
+    return {};
+  }
+
+  [[nodiscard]] ChildPlace place() const {
+    return sandbox_ ? ChildPlace{.folder = folder_->path().string(), .sandbox = &*sandbox_}
+                    : ChildPlace{};
+  }
+
   std::span<const std::byte> read_from(FileDescriptor& fd) {
     buffer_.resize(kPipeBufferBytes);
     const auto count = ::read(fd.get(), buffer_.data(), buffer_.size());
@@ -168,6 +187,8 @@ class Companions::Process {
   }
 
   std::string name_;
+  std::optional<TemporaryFolder> folder_;  ///< With the sandbox.
+  std::optional<Sandbox> sandbox_;
   ChildProcess child_;
   std::atomic<bool> is_at_work_{false};
   std::mutex mutex_;               ///< Of what follows and of the child's pipes.
@@ -229,10 +250,14 @@ Companions::Companions(Companions&&) noexcept = default;
 Companions& Companions::operator=(Companions&&) noexcept = default;
 Companions::~Companions() = default;
 
-Result<Companions> Companions::start(const std::vector<Companion>& companions) {
+Result<Companions> Companions::start(const std::vector<Companion>& companions,
+                                     std::int64_t work_ns) {
   Companions started;
+  // Each waits for the others to be at work.
+  const auto most_ns = std::min(work_ns, std::numeric_limits<std::int64_t>::max() / 2) +
+                       static_cast<std::int64_t>(companions.size()) * kStartNs;
   for (const auto& companion : companions) {
-    ASSAY_ASSIGN_OR_RETURN(auto process, Process::start(companion));
+    ASSAY_ASSIGN_OR_RETURN(auto process, Process::start(companion, most_ns));
     started.processes_.push_back(std::move(process));
   }
   for (auto& process : started.processes_) {

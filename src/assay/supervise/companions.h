@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,13 +14,14 @@ namespace assay {
 ///
 /// A companion speaks frames on its stdout, as runners do: it is at work when it has told the stage
 /// kSteady. Up to then it may write 16 MiB; what it writes afterwards is read by a thread and
-/// dropped.
+/// dropped. One that is to run in a sandbox gets a private folder, too.
 class Companions {
  public:
-  /// Starts all and waits until each is at work. `program_of`'s "assay-agent" is the agent that
-  /// lies beside the running program. Errors: those of start_child; kUnavailable when one ends, is
-  /// not at work within a minute, with its last words, or writes too much before.
-  static Result<Companions> start(const std::vector<Companion>& companions);
+  /// Starts all and waits until each is at work. The program "assay-agent" is the agent that lies
+  /// beside the running program. `work_ns`: how long they work at most. Errors: those of
+  /// start_child and of Sandbox::prepare; kUnavailable when one ends, is not at work within a
+  /// minute, with its last words, or writes too much before.
+  static Result<Companions> start(const std::vector<Companion>& companions, std::int64_t work_ns);
 
   Companions(Companions&&) noexcept;
   Companions& operator=(Companions&&) noexcept;

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -18,7 +19,9 @@
 #include "assay/base/result.h"
 #include "assay/device/conditions.h"
 #include "assay/record/axes.h"
+#include "assay/record/sandbox.h"
 #include "assay/record/spawn.h"
+#include "assay/supervise/sandbox_abilities.h"
 #include "assay/supervise/spawn.h"
 #include "assay/wire/frame.h"
 #include "assay/wire/messages.h"
@@ -27,7 +30,9 @@ namespace assay {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
+constexpr std::int64_t kWorkNs = 60'000'000'000;
 const Companion kSpinner{.argv = {"assay-agent", "--keep-busy", "cpu"}};
 
 /// Processes that this one has started and that have not ended.
@@ -41,7 +46,7 @@ std::size_t count_children() {
 TEST(Companions, WorkUntilTheyAreLetGo) {
   {
     auto companions =
-        Companions::start({kSpinner, {.argv = {"assay-agent", "--keep-busy", "memory"}}});
+        Companions::start({kSpinner, {.argv = {"assay-agent", "--keep-busy", "memory"}}}, kWorkNs);
     ASSERT_TRUE(companions) << companions.error().message;
     EXPECT_EQ(count_children(), 2U);
     EXPECT_EQ(companions->find_failure(), "");
@@ -50,11 +55,27 @@ TEST(Companions, WorkUntilTheyAreLetGo) {
 }
 
 TEST(Companions, ThatEndAreTold) {
-  const auto companions = Companions::start({{.argv = {"/bin/sh", "-c", "echo no luck >&2"}}});
+  const auto companions =
+      Companions::start({{.argv = {"/bin/sh", "-c", "echo no luck >&2"}}}, kWorkNs);
   ASSERT_FALSE(companions);
   EXPECT_EQ(companions.error().code, ErrorCode::kUnavailable);
   EXPECT_THAT(companions.error().message, HasSubstr("the companion '/bin/sh' ended too early"));
   EXPECT_THAT(companions.error().message, HasSubstr("no luck"));
+}
+
+TEST(Companions, AreKeptInTheirSandbox) {
+  if (sandbox_abilities().landlock_abi == 0) {
+    GTEST_SKIP() << "this kernel or container lacks Landlock";
+  }
+  const auto folder = TemporaryFolder::make("assay-companions").value();
+  ASSERT_TRUE(write_file_atomically(folder.path() / "secret", "mine\n"));
+  const auto script = fmt::format("cat {}/secret >&2; pwd >&2", folder.path().string());
+  const Companion reader{.argv = {"/bin/sh", "-c", script}, .sandbox = {.mode = SandboxMode::kOn}};
+  const auto companions = Companions::start({reader}, kWorkNs);
+  ASSERT_FALSE(companions);
+  EXPECT_THAT(companions.error().message, HasSubstr("Permission denied"));
+  EXPECT_THAT(companions.error().message, HasSubstr("/assay-beside."));
+  EXPECT_THAT(companions.error().message, Not(HasSubstr("mine")));
 }
 
 /// A file with what a companion says when it is at work.
@@ -73,7 +94,7 @@ TEST(Companions, ThatWriteForEverGoOnWorking) {
   const auto script = fmt::format(
       "cat {}; head -c 8000000 /dev/zero; head -c 8000000 /dev/zero >&2; : > {}; exec yes",
       file_of_steady_note(folder.path()).string(), marker.string());
-  auto companions = Companions::start({{.argv = {"/bin/sh", "-c", script}}});
+  auto companions = Companions::start({{.argv = {"/bin/sh", "-c", script}}}, kWorkNs);
   ASSERT_TRUE(companions) << companions.error().message;
   for (int i = 0; i < 6000 && !std::filesystem::exists(marker); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -83,13 +104,14 @@ TEST(Companions, ThatWriteForEverGoOnWorking) {
 }
 
 TEST(Companions, ThatOnlyWriteAreRefused) {
-  const auto companions = Companions::start({{.argv = {"yes"}}});
+  const auto companions = Companions::start({{.argv = {"yes"}}}, kWorkNs);
   ASSERT_FALSE(companions);
   EXPECT_THAT(companions.error().message, HasSubstr("wrote 16 MiB to its stdout before"));
 }
 
 TEST(Companions, OfAnUnknownKindAreRefused) {
-  const auto companions = Companions::start({{.argv = {"assay-agent", "--keep-busy", "disk"}}});
+  const auto companions =
+      Companions::start({{.argv = {"assay-agent", "--keep-busy", "disk"}}}, kWorkNs);
   ASSERT_FALSE(companions);
   EXPECT_THAT(companions.error().message, HasSubstr("it is cpu or memory"));
 }

@@ -24,6 +24,7 @@
 #include "assay/base/pipe.h"
 #include "assay/base/result.h"
 #include "assay/record/spawn.h"
+#include "assay/supervise/child_process.h"
 #include "assay/supervise/testing/process_probe.h"
 
 namespace assay {
@@ -228,6 +229,21 @@ TEST(Spawn, RunsOnTheRequestedProcessors) {
     EXPECT_EQ(result.error().code, ErrorCode::kInvalidArgument);
     EXPECT_THAT(result.error().message, HasSubstr(std::to_string(cpu)));
   }
+}
+
+TEST(Spawn, BoundsTheTimeOfTheProcessorByTheDeadline) {
+  auto request = shell("ulimit -t; ulimit -Ht");
+  request.limits.wall_ns = 60'000 * kMs;
+  request.cpus = {0};
+  const auto seconds = processor_seconds(request.limits.wall_ns, 1);
+  EXPECT_EQ(text_of(run(request).output), fmt::format("{0}\n{0}\n", seconds));
+}
+
+TEST(Spawn, GivesEachProcessorMoreTimeThanTheDeadlineLetsItUse) {
+  EXPECT_GT(processor_seconds(60'000 * kMs, 1), 60U);
+  EXPECT_GT(processor_seconds(60'000 * kMs, 8), 8 * 60U);
+  EXPECT_GT(processor_seconds(1, 1), 1U);
+  EXPECT_EQ(processor_seconds(0, 8), 0U);
 }
 
 TEST(Spawn, RefusesWhatCannotBeStarted) {
