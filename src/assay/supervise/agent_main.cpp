@@ -9,7 +9,9 @@
 #include <exception>
 #include <fmt/core.h>
 #include <getopt.h>  // IWYU pragma: keep
+#include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include <fcntl.h>
 #include <malloc.h>
@@ -18,10 +20,16 @@
 #include <unistd.h>
 
 #include "assay/base/file_descriptor.h"
+#include "assay/base/json.h"
 #include "assay/base/result.h"
+#include "assay/record/boxed_command.h"
+#include "assay/record/sandbox.h"
+#include "assay/record/spawn.h"
 #include "assay/supervise/agent.h"
+#include "assay/supervise/child_process.h"
 #include "assay/supervise/companions.h"
 #include "assay/supervise/process_tree.h"
+#include "assay/supervise/sandbox.h"
 
 namespace assay {
 namespace {
@@ -38,6 +46,8 @@ constexpr const char* kHelp =
     "                                    a process that still runs then is killed\n"
     "  assay-agent --job FILE --out FILE frames from one file to another\n"
     "  assay-agent --keep-busy cpu|memory work that disturbs others, until it is killed\n"
+    "  assay-agent --box REQUEST --folder DIR -- PROGRAM ARG…\n"
+    "                                    the program in a sandbox with DIR as its own folder\n"
     "  assay-agent --version | --help\n"
     "\n"
     "Blobs are kept in $ASSAY_AGENT_HOME, or ~/.cache/assay-agent.\n";
@@ -46,13 +56,18 @@ struct Options {
   std::string job;
   std::string out;
   std::string busy;
+  std::string box;
+  std::string folder;
+  std::vector<std::string> program;
   bool is_help = false;
   bool is_version = false;
   bool is_wrong = false;
 };
 
 Options parse(int argc, char** argv) {
-  constexpr std::array<option, 6> kFlags = {{{"job", required_argument, nullptr, 'j'},
+  constexpr std::array<option, 8> kFlags = {{{"job", required_argument, nullptr, 'j'},
+                                             {"box", required_argument, nullptr, 'b'},
+                                             {"folder", required_argument, nullptr, 'f'},
                                              {"out", required_argument, nullptr, 'o'},
                                              {"keep-busy", required_argument, nullptr, 'k'},
                                              {"help", no_argument, nullptr, 'h'},
@@ -64,12 +79,16 @@ Options parse(int argc, char** argv) {
     options.job = flag == 'j' ? optarg : options.job;
     options.out = flag == 'o' ? optarg : options.out;
     options.busy = flag == 'k' ? optarg : options.busy;
+    options.box = flag == 'b' ? optarg : options.box;
+    options.folder = flag == 'f' ? optarg : options.folder;
     options.is_help = options.is_help || flag == 'h';
     options.is_version = options.is_version || flag == 'v';
     options.is_wrong = options.is_wrong || flag == '?';
   }
-  options.is_wrong =
-      options.is_wrong || optind != argc || options.job.empty() != options.out.empty();
+  options.program.assign(argv + optind, argv + argc);
+  options.is_wrong = options.is_wrong || options.job.empty() != options.out.empty() ||
+                     options.box.empty() != options.folder.empty() ||
+                     options.box.empty() != options.program.empty();
   return options;
 }
 
@@ -108,6 +127,24 @@ int run_job(const Options& options, int stop_fd) {
   return exit_code_of(serve_agent(job.get(), out.get(), {.readable_fd = stop_fd}));
 }
 
+/// Becomes the program; returns only when that fails.
+Error become_boxed_program(const Options& options) {
+  const auto request = parse_json(options.box, "--box");
+  if (!request) {
+    return request.error();
+  }
+  try {
+    const auto sandbox = Sandbox::prepare(request->get<SandboxRequest>(), options.folder);
+    if (!sandbox) {
+      return sandbox.error();
+    }
+    return become_program({.argv = options.program, .limits = {.wall_ns = 0}},
+                          {.folder = options.folder, .sandbox = &*sandbox});
+  } catch (const Json::exception& error) {
+    return {.code = ErrorCode::kInvalidArgument, .message = error.what()};
+  }
+}
+
 int run(int argc, char** argv) {
   const auto options = parse(argc, argv);
   if (options.is_wrong || options.is_help) {
@@ -117,6 +154,10 @@ int run(int argc, char** argv) {
   if (options.is_version) {
     fmt::print("assay-agent {}\n", ASSAY_VERSION);
     return kAllWell;
+  }
+  if (!options.box.empty()) {
+    fmt::print(stderr, "assay-agent: {}\n", become_boxed_program(options).message);
+    return kNoBox;
   }
   if (!options.busy.empty()) {
     const auto status = keep_busy(options.busy, STDOUT_FILENO);

@@ -228,16 +228,21 @@ void limit_box() {
 
 }  // namespace
 
-Result<Sandbox> Sandbox::prepare(const SandboxRequest& request, const std::string& folder) {
-  const auto& abilities = sandbox_abilities();
-  Sandbox sandbox;
-  sandbox.report_ = report_from(abilities, request.mode);
-  if (request.mode == SandboxMode::kRequired && !sandbox.report_.missing.empty()) {
+Result<SandboxReport> promise_sandbox(SandboxMode mode) {
+  auto report = report_from(sandbox_abilities(), mode);
+  if (mode == SandboxMode::kRequired && !report.missing.empty()) {
     return fail(ErrorCode::kUnavailable,
                 fmt::format("the sandbox is required, but this kernel cannot enforce {}; use "
                             "--sandbox=on to run without it, or another machine",
-                            fmt::join(sandbox.report_.missing, ", ")));
+                            fmt::join(report.missing, ", ")));
   }
+  return report;
+}
+
+Result<Sandbox> Sandbox::prepare(const SandboxRequest& request, const std::string& folder) {
+  const auto& abilities = sandbox_abilities();
+  Sandbox sandbox;
+  ASSAY_ASSIGN_OR_RETURN(sandbox.report_, promise_sandbox(request.mode));
   sandbox.has_namespaces_ = abilities.namespaces_error == 0;
   sandbox.has_seccomp_ = abilities.seccomp_error == 0;
   sandbox.folder_ = folder;

@@ -53,4 +53,8 @@ class Sandbox {
   SandboxReport report_;
 };
 
+/// What a box of this mode enforces here. Errors: kUnavailable when the mode is kRequired and
+/// something cannot be enforced.
+Result<SandboxReport> promise_sandbox(SandboxMode mode);
+
 }  // namespace assay

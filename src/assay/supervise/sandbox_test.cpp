@@ -1,5 +1,6 @@
 #include "assay/supervise/sandbox.h"
 
+#include <chrono>
 #include <filesystem>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -8,10 +9,13 @@
 #include <string>
 #include <vector>
 
+#include <signal.h>
 #include <unistd.h>
 
 #include "assay/base/fs.h"
 #include "assay/base/result.h"
+#include "assay/base/subprocess.h"
+#include "assay/record/boxed_command.h"
 #include "assay/record/sandbox.h"
 #include "assay/record/spawn.h"
 #include "assay/supervise/sandbox_abilities.h"
@@ -119,6 +123,58 @@ TEST_F(SandboxTest, AProgramThatIsNotThereIsToldAsWithoutIt) {
   const auto result = spawn_and_wait(request);
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, ErrorCode::kNotFound);
+}
+
+/// A command that the agent runs in a box with our streams.
+class BoxedCommandTest : public SandboxTest {
+ protected:
+  CommandOutput run_boxed(const std::string& script) {
+    const SandboxRequest box{.mode = SandboxMode::kRequired, .readable = {data_.string()}};
+    const auto command = boxed_command(box, own_.path().string(), {"/bin/sh", "-c", script});
+    auto output =
+        run_command({.argv = command, .stderr_file = words_.string()}, std::chrono::minutes(1));
+    EXPECT_TRUE(output) << (output ? "" : output.error().message);
+    return output ? *std::move(output) : CommandOutput{};
+  }
+
+  TemporaryFolder own_ = TemporaryFolder::make("assay-box").value();
+  std::filesystem::path words_ = folder_.path() / "words";
+};
+
+TEST_F(BoxedCommandTest, HasOurStreamsAndItsOwnFolder) {
+  ::setenv("ASSAY_BOX_TEST", "handed on", 1);
+  ::setenv("DEPLOY_TOKEN", "secret", 1);
+  const auto output = run_boxed("pwd; echo $ASSAY_BOX_TEST $DEPLOY_TOKEN; echo words >&2; exit 3");
+  EXPECT_EQ(output.output, own_.path().string() + "\nhanded on\n");
+  EXPECT_EQ(output.exit_code, 3);
+  EXPECT_EQ(read_file(words_).value_or(""), "words\n");
+}
+
+TEST_F(BoxedCommandTest, ReadsAndReachesWhatIsOpenedAlone) {
+  const auto output =
+      run_boxed(fmt::format("cat {}/data {}; echo me=$$; kill -0 {} || echo alone; echo x > {}/new",
+                            data_.string(), secret_.string(), ::getpid(), data_.string()));
+  EXPECT_EQ(output.output, "data\nme=2\nalone\n");
+  EXPECT_FALSE(std::filesystem::exists(data_ / "new"));
+}
+
+TEST_F(BoxedCommandTest, EndsAsItsProgramEnds) {
+  constexpr int kBySignal = 128;
+  EXPECT_EQ(run_boxed("kill -SEGV $$").exit_code, kBySignal + SIGSEGV);
+}
+
+TEST_F(BoxedCommandTest, SaysThatItCannotBeStarted) {
+  const auto command =
+      boxed_command({.mode = SandboxMode::kOn}, own_.path().string(), {"/no/such"});
+  const auto output =
+      run_command({.argv = command, .stderr_file = words_.string()}, std::chrono::minutes(1));
+  ASSERT_TRUE(output) << output.error().message;
+  EXPECT_EQ(output->exit_code, kNoBox);
+  EXPECT_THAT(read_file(words_).value_or(""), HasSubstr("no program '/no/such'"));
+}
+
+TEST(BoxedCommand, IsTheCommandItselfWithoutABox) {
+  EXPECT_EQ(boxed_command({}, "/tmp", {"true", "x"}), (std::vector<std::string>{"true", "x"}));
 }
 
 }  // namespace
