@@ -45,7 +45,8 @@ class LaunchOptions(ToolchainOptions, total=False):
     as "30s". `library`: shared libraries with delegates or kernels. `memory_limit`: kills a runner
     whose resident memory exceeds this size, in bytes or with a unit ("500MB"). `rebuild`: builds
     artifacts again. `report`: further report files; their extensions name the formats.
-    `sandbox`: "on", "required" or "off"; default: on for commands and for libraries given by path.
+    `sandbox`: "on", "required" or "off"; default: on for commands, libraries given
+    by path, .pt2 models and programs that the toolchain reads.
     """
 
     label: Mapping[str, str]

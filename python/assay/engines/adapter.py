@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from assay._interpreter import find_folders
 from assay.engines.base import Engine, LoadReport, LoadRequest, Session
 
 
@@ -71,12 +72,6 @@ def find_dependencies() -> list[str]:
             *(str(file) for file in files if file and is_own(file, library, packages)),
         }
     )
-
-
-def find_folders() -> list[str]:
-    """Lists what this interpreter reads to start and import; a sandbox has to allow it."""
-    prefixes = (sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix)
-    return sorted({*prefixes, *filter(None, sys.path)})
 
 
 def is_own(file: str, library: str, packages: Sequence[str]) -> bool:

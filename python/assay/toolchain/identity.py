@@ -11,7 +11,8 @@ import platform
 import sys
 from typing import Any
 
-from assay.toolchain.plugin_sources import digest_plugins
+from assay._interpreter import find_folders
+from assay.toolchain.plugin_sources import digest_plugins, plugin_files
 
 SCHEMA = "assay/toolchain/1"
 
@@ -45,7 +46,10 @@ def find_version(package: str) -> str | None:
 
 
 def describe() -> dict[str, Any]:
-    """The toolchain document. Its id digests versions and plug-ins' sources, never a path."""
+    """The toolchain document. Its id digests versions and plug-ins' sources, never a path.
+
+    `reads` is what a sandbox has to open for it.
+    """
     packages: dict[str, str | None] = {name: find_version(name) for name in PACKAGES}
     packages["assay_aot"] = AOT_VERSION
     versions: dict[str, Any] = {"python": platform.python_version(), "packages": packages}
@@ -53,7 +57,9 @@ def describe() -> dict[str, Any]:
         versions["plugins"] = plugins
     canonical = json.dumps(versions, sort_keys=True, separators=(",", ":"))
     identity = hashlib.sha256(canonical.encode()).hexdigest()
-    return {"schema": SCHEMA, "id": identity, **versions, "executable": sys.executable}
+    reads = [*find_folders(), *(str(path.absolute().parent) for path in plugin_files())]
+    place = {"executable": sys.executable, "reads": reads}
+    return {"schema": SCHEMA, "id": identity, **versions, **place}
 
 
 if __name__ == "__main__":

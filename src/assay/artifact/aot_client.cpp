@@ -14,13 +14,18 @@
 #include <utility>
 #include <vector>
 
+#include <signal.h>
+
 #include "assay/artifact/toolchain.h"
 #include "assay/base/enum_names.h"
+#include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/python_command.h"
 #include "assay/base/result.h"
 #include "assay/base/subprocess.h"
 #include "assay/record/axes.h"
+#include "assay/record/boxed_command.h"
+#include "assay/record/sandbox.h"
 
 namespace assay {
 namespace {
@@ -55,32 +60,54 @@ std::optional<std::size_t> find_job(const Json& event, std::size_t jobs) {
   return error == std::errc{} && index < jobs ? std::optional(index) : std::nullopt;
 }
 
-std::unexpected<Error> server_died(const std::filesystem::path& python) {
-  return fail(
-      ErrorCode::kUnavailable,
-      fmt::format(
-          "the ahead-of-time server of '{}' did not start; try: {} -m assay.toolchain.server",
-          python.string(), python.string()));
+std::unexpected<Error> server_died(const std::filesystem::path& python, const SandboxRequest& box,
+                                   int exit_code, const std::filesystem::path& log_file) {
+  if (box.mode == SandboxMode::kOff) {
+    return fail(
+        ErrorCode::kUnavailable,
+        fmt::format(
+            "the ahead-of-time server of '{}' did not start; try: {} -m assay.toolchain.server",
+            python.string(), python.string()));
+  }
+  return fail(ErrorCode::kUnavailable,
+              fmt::format("the ahead-of-time server of '{}' did not start{}; its log is '{}'; "
+                          "--sandbox=off does without a sandbox",
+                          python.string(),
+                          exit_code == kNoBox ? ": there is no sandbox for it"
+                                              : ", perhaps for files that its sandbox keeps closed",
+                          log_file.string()));
+}
+
+Result<std::optional<TemporaryFolder>> folder_for(const SandboxRequest& box) {
+  if (box.mode == SandboxMode::kOff) {
+    return std::nullopt;
+  }
+  ASSAY_ASSIGN_OR_RETURN(auto folder, TemporaryFolder::make("assay-box"));
+  return std::optional(std::move(folder));
 }
 
 }  // namespace
 
-Result<AotClient> AotClient::start(const Toolchain& toolchain, int parallel_jobs,
-                                   const std::filesystem::path& log_file) {
-  ASSAY_ASSIGN_OR_RETURN(
-      auto process,
-      Subprocess::start({.argv = python_module_argv(toolchain.python, "assay.toolchain.server",
-                                                    {"--jobs", std::to_string(parallel_jobs)}),
-                         .env = python_environment(),
-                         .stderr_file = log_file.string()}));
-  AotClient client(std::move(process));
+Result<AotClient> AotClient::start(const Toolchain& toolchain, const SandboxRequest& box,
+                                   int parallel_jobs, const std::filesystem::path& log_file) {
+  auto argv = python_module_argv(toolchain.python, "assay.toolchain.server",
+                                 {"--jobs", std::to_string(parallel_jobs)});
+  ASSAY_ASSIGN_OR_RETURN(auto folder, folder_for(box));
+  if (folder) {
+    argv = boxed_command(box, folder->path().string(), std::move(argv));
+  }
+  ASSAY_ASSIGN_OR_RETURN(auto process, Subprocess::start({.argv = std::move(argv),
+                                                          .env = python_environment(),
+                                                          .stderr_file = log_file.string()}));
+  AotClient client(std::move(folder), std::move(process));
   for (int tick = 0; tick < kStartTicks && !client.process_.is_at_end(); ++tick) {
     ASSAY_ASSIGN_OR_RETURN(const auto event, client.next_event());
     if (event && text_of(*event, "event") == "ready") {
       return client;
     }
   }
-  return server_died(toolchain.python);
+  client.process_.kill(SIGKILL);
+  return server_died(toolchain.python, box, client.process_.wait(), log_file);
 }
 
 Result<std::optional<Json>> AotClient::next_event() {

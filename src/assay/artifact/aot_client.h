@@ -6,13 +6,16 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "assay/artifact/toolchain.h"
+#include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/base/subprocess.h"
 #include "assay/record/axes.h"
+#include "assay/record/sandbox.h"
 
 namespace assay {
 
@@ -29,9 +32,10 @@ struct AotReply {
 /// JSON lines.
 class AotClient {
  public:
-  /// Starts the server; it imports the toolchain once (seconds). Errors: kUnavailable.
-  static Result<AotClient> start(const Toolchain& toolchain, int parallel_jobs,
-                                 const std::filesystem::path& log_file);
+  /// Starts the server, in a sandbox where `box` asks for one; it imports the toolchain once
+  /// (seconds). Errors: kUnavailable.
+  static Result<AotClient> start(const Toolchain& toolchain, const SandboxRequest& box,
+                                 int parallel_jobs, const std::filesystem::path& log_file);
 
   using OnStage = std::function<void(int job, Stage stage)>;
   using OnDone = std::function<void(int job, const AotReply& reply)>;
@@ -47,8 +51,10 @@ class AotClient {
   Result<AotReply> run_one(const Json& job);
 
  private:
-  explicit AotClient(Subprocess process) : process_(std::move(process)) {}
+  AotClient(std::optional<TemporaryFolder> folder, Subprocess process)
+      : folder_(std::move(folder)), process_(std::move(process)) {}
   Result<std::optional<Json>> next_event();
+  std::optional<TemporaryFolder> folder_;  ///< The private one of a sandbox; outlives the process.
   Subprocess process_;
 };
 

@@ -19,6 +19,7 @@
 #include "assay/artifact/aot_servers.h"
 #include "assay/artifact/cache.h"
 #include "assay/artifact/cache_limit.h"
+#include "assay/artifact/job_box.h"
 #include "assay/artifact/job_requests.h"
 #include "assay/artifact/server_jobs.h"
 #include "assay/artifact/toolchain.h"
@@ -27,8 +28,10 @@
 #include "assay/base/json.h"
 #include "assay/base/log.h"
 #include "assay/base/result.h"
+#include "assay/base/uuid.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
+#include "assay/record/sandbox.h"
 #include "assay/record/subject.h"
 #include "assay/spec/program_files.h"
 #include "assay/spec/program_format.h"
@@ -48,6 +51,7 @@ struct Job {
   stdfs::path staging;
   Json request;
   Toolchain toolchain;  ///< That makes it.
+  SandboxRequest box;
 };
 
 bool needs_reference(const Case& cell, const std::string& kind) {
@@ -100,8 +104,9 @@ bool take_from_cache(Result<std::optional<Found>> found, std::optional<Found>& t
 
 class Planner {
  public:
-  Planner(const BuildRequest& request, const ToolchainOf& toolchain_of, const ArtifactCache& cache)
-      : request_(request), toolchain_of_(toolchain_of), cache_(cache) {}
+  Planner(const BuildRequest& request, const ToolchainOf& toolchain_of, const ArtifactCache& cache,
+          AotServers& servers)
+      : request_(request), toolchain_of_(toolchain_of), cache_(cache), servers_(servers) {}
 
   Status plan() {
     for (const auto& cell : request_.cases) {
@@ -158,20 +163,40 @@ class Planner {
   }
 
   Status add_job(const std::string& key, bool is_artifact, std::string label, Json request) {
-    ASSAY_ASSIGN_OR_RETURN(auto staging, cache_.make_staging_folder(key));
+    auto box = box_of_job(request, toolchain_, request_.sandbox);
+    ASSAY_ASSIGN_OR_RETURN(auto staging, make_staging_folder(key, box));
     request["out_dir"] = staging.string();
     if (request_.job_timeout_ns > 0) {
       request["timeout_ns"] = request_.job_timeout_ns;
     }
-    jobs.push_back(
-        {key, is_artifact, std::move(label), std::move(staging), std::move(request), toolchain_});
+    built.boxed += box.mode == SandboxMode::kOff ? 0 : 1;
+    jobs.push_back({key, is_artifact, std::move(label), std::move(staging), std::move(request),
+                    toolchain_, std::move(box)});
     return {};
+  }
+
+  /// In the one that the job's box opens, where it has a box.
+  Result<stdfs::path> make_staging_folder(const std::string& key, SandboxRequest& box) {
+    if (box.mode == SandboxMode::kOff) {
+      return cache_.make_staging_folder(key);
+    }
+    ASSAY_RETURN_IF_ERROR(servers_.open_staging(toolchain_, cache_, box));
+    auto folder =
+        stdfs::path(box.writable.front()) / fmt::format("{}-{}", key.substr(0, 16), make_uuid7());
+    std::error_code error;
+    stdfs::create_directory(folder, error);
+    if (error) {
+      return fail(ErrorCode::kUnavailable,
+                  fmt::format("cannot make '{}': {}", folder.string(), error.message()));
+    }
+    return folder;
   }
 
   const BuildRequest& request_;
   const ToolchainOf& toolchain_of_;
   Toolchain toolchain_;  ///< Of the case that is planned.
   const ArtifactCache& cache_;
+  AotServers& servers_;
 };
 
 AotReply reply_from_error(const Error& error) {
@@ -223,12 +248,13 @@ Result<ArtifactFile> describe_file(const stdfs::path& folder, const ProgramFile&
                       .sha256 = digest};
 }
 
-/// The jobs of each toolchain, in the order in which these are first needed.
-std::vector<std::vector<const Job*>> by_toolchain(const std::vector<Job>& jobs) {
+/// The jobs of each server, in the order in which these are first needed.
+std::vector<std::vector<const Job*>> by_server(const std::vector<Job>& jobs) {
   std::vector<std::vector<const Job*>> groups;
   for (const auto& job : jobs) {
     const auto is_same = [&job](const auto& group) {
-      return group.front()->toolchain.python == job.toolchain.python;
+      return server_key(group.front()->toolchain, group.front()->box) ==
+             server_key(job.toolchain, job.box);
     };
     auto group = std::ranges::find_if(groups, is_same);
     if (group == groups.end()) {
@@ -239,7 +265,7 @@ std::vector<std::vector<const Job*>> by_toolchain(const std::vector<Job>& jobs) 
   return groups;
 }
 
-/// Has jobs of one toolchain done by its fork server.
+/// Has jobs of one fork server done.
 Status make_jobs(const std::vector<const Job*>& jobs, const BuildRequest& request,
                  const ArtifactCache& cache, const BuildListener& listener, AotServers& servers,
                  BuiltArtifacts& built) {
@@ -257,6 +283,7 @@ Status make_jobs(const std::vector<const Job*>& jobs, const BuildRequest& reques
     }
   };
   ServerJobs wanted{.toolchain = jobs.front()->toolchain,
+                    .box = jobs.front()->box,
                     .requests = {},
                     .labels = {},
                     .parallel_jobs = request.parallel_jobs,
@@ -273,15 +300,18 @@ Status make_jobs(const std::vector<const Job*>& jobs, const BuildRequest& reques
 Result<BuiltArtifacts> build_artifacts(const BuildRequest& request, const ToolchainOf& toolchain_of,
                                        const ArtifactCache& cache, const BuildListener& listener,
                                        AotServers* kept) {
-  Planner planner(request, toolchain_of, cache);
+  AotServers own;
+  auto& servers = kept == nullptr ? own : *kept;
+  Planner planner(request, toolchain_of, cache, servers);
   ASSAY_RETURN_IF_ERROR(planner.plan());
   if (listener.on_plan) {
     listener.on_plan(static_cast<int>(planner.jobs.size()), planner.built.from_cache);
   }
-  AotServers own;
-  auto& servers = kept == nullptr ? own : *kept;
-  for (const auto& jobs : by_toolchain(planner.jobs)) {
+  for (const auto& jobs : by_server(planner.jobs)) {
     ASSAY_RETURN_IF_ERROR(make_jobs(jobs, request, cache, listener, servers, planner.built));
+    if (kept == nullptr) {
+      servers.drop(jobs.front()->toolchain, jobs.front()->box);
+    }
   }
   if (planner.built.made > 0) {
     keep_cache_within_limit(cache);

@@ -15,6 +15,7 @@
 #include "assay/base/result.h"
 #include "assay/record/case.h"
 #include "assay/record/run.h"
+#include "assay/record/sandbox.h"
 #include "assay/record/subject.h"
 
 namespace assay {
@@ -47,7 +48,8 @@ struct BuildRequest {
   int parallel_jobs = 2;
   bool is_rebuild = false;  ///< Make again what the cache has, and compare.
   bool is_stop_after_lower = false;
-  std::int64_t job_timeout_ns = 0;  ///< Then a job is killed; 0: never.
+  std::int64_t job_timeout_ns = 0;     ///< Then a job is killed; 0: never.
+  std::optional<SandboxMode> sandbox;  ///< Of the jobs; absent: as box_of_job finds.
 };
 
 /// Everything a set of cases needs, by key.
@@ -55,6 +57,7 @@ struct BuiltArtifacts {
   std::map<std::string, ArtifactOutcome> artifacts;    ///< By artifact_key.
   std::map<std::string, ReferenceOutcome> references;  ///< By reference_key.
   int made = 0;
+  int boxed = 0;  ///< Of those that were made: in a sandbox.
   int from_cache = 0;
 };
 

@@ -1,21 +1,27 @@
+#include <chrono>
 #include <filesystem>
+#include <fmt/format.h>
 #include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "assay/artifact/artifact_builder.h"
 #include "assay/artifact/cache.h"
 #include "assay/artifact/toolchain.h"
 #include "assay/artifact/toolchains.h"
-#include "assay/artifact/artifact_builder.h"
 #include "assay/base/digest.h"
 #include "assay/base/fs.h"
 #include "assay/base/result.h"
+#include "assay/base/subprocess.h"
 #include "assay/record/axes.h"
+#include "assay/record/boxed_command.h"
 #include "assay/record/case.h"
+#include "assay/record/sandbox.h"
 
 namespace assay {
 namespace {
@@ -114,6 +120,61 @@ TEST(ArtifactBuilder, SaysWhetherASecondBuildGaveTheSameBytes) {
   request.is_rebuild = true;
   const auto again = build_artifacts(request, scripted.of(), scripted.cache(), {}).value();
   EXPECT_EQ(again.artifacts.begin()->second.artifact->manifest.at("reproducible"), true);
+}
+
+/// A model file from elsewhere; jobs that read it are in a box.
+Case exported_case(const ScriptedToolchain& scripted) {
+  auto cell = int8_case();
+  cell.model.ref = (scripted.folder.path() / "net.pt2").string();
+  EXPECT_TRUE(write_file_atomically(cell.model.ref, "net"));
+  return cell;
+}
+
+bool has_sandbox() {
+  const auto folder = TemporaryFolder::make("assay-box").value();
+  const auto command =
+      boxed_command({.mode = SandboxMode::kRequired}, folder.path().string(), {"true"});
+  const auto output =
+      run_command({.argv = command, .stderr_file = "/dev/null"}, std::chrono::minutes(1));
+  return output && output->exit_code == 0;
+}
+
+TEST(ArtifactBuilder, ABoxOpensNothingOfOtherJobsForWriting) {
+  if (!has_sandbox()) {
+    GTEST_SKIP() << "this kernel or container lacks Landlock, namespaces or seccomp";
+  }
+  ScriptedToolchain scripted(fmt::format(R"sh(
+root=$(dirname $0)/cache
+spoil() {{ echo x >"$root/spoilt"; echo x >"$root/staging/spoilt"; rm "$root/kept/file"; }}
+spoil 2>/dev/null
+{})sh",
+                                         kHonestServer));
+  scripted.toolchain.reads = {scripted.folder.path().string()};
+  const auto cache = scripted.cache().folder();
+  ASSERT_TRUE(write_file_atomically(cache / "kept" / "file", "kept"));
+  const auto cell = exported_case(scripted);
+  const BuildRequest request{.cases = {cell}, .reference_kinds = {}};
+  const auto built = build_artifacts(request, scripted.of(), scripted.cache(), {});
+  ASSERT_TRUE(built) << pieces.error().message;
+  EXPECT_EQ(built->boxed, 1);
+  EXPECT_TRUE(built->artifacts.at(artifact_key(cell, "t1")).artifact.has_value());
+  EXPECT_EQ(read_file(cache / "kept" / "file").value_or(""), "kept");
+  EXPECT_FALSE(std::filesystem::exists(cache / "spoilt"));
+  EXPECT_FALSE(std::filesystem::exists(cache / "staging" / "spoilt"));
+}
+
+TEST(ArtifactBuilder, KeepsNothingOfAJobThatLeavesALink) {
+  std::string server = kHonestServer;
+  const std::string_view written = R"sh(printf program >"$out/program.pte")sh";
+  const auto at = server.find(written);
+  ASSERT_NE(at, std::string::npos);
+  server.insert(at, "ln -s /etc/passwd \"$out/extra\"\n  ");
+  const ScriptedToolchain scripted(server);
+  const BuildRequest request{.cases = {int8_case()}, .reference_kinds = {}};
+  const auto built = build_artifacts(request, scripted.of(), scripted.cache(), {}).value();
+  const auto& outcome = pieces.artifacts.begin()->second;
+  EXPECT_FALSE(outcome.artifact.has_value());
+  EXPECT_THAT(outcome.failure.text, HasSubstr("/extra', which is no file"));
 }
 
 TEST(ArtifactBuilder, KeepsAFailedJobApartFromTheOthers) {

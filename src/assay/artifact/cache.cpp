@@ -58,6 +58,22 @@ Status check_files(const stdfs::path& folder, const Json& document) {
   return {};
 }
 
+/// A job may have been a model's own code: what it left is files and folders, or is refused.
+Status check_plain(const stdfs::path& folder) {
+  std::error_code error;
+  for (stdfs::recursive_directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const auto type = entry->symlink_status(error).type();
+    if (type != stdfs::file_type::regular && type != stdfs::file_type::directory) {
+      return fail(
+          ErrorCode::kCorrupt,
+          fmt::format("the toolchain made '{}', which is no file; nothing of the job is kept",
+                      entry->path().string()));
+    }
+  }
+  return {};
+}
+
 Status copy_files(const Json& document, std::string_view name, const stdfs::path& from,
                   const stdfs::path& folder) {
   std::error_code error;
@@ -161,6 +177,7 @@ Result<stdfs::path> ArtifactCache::make_staging_folder(std::string_view key) con
 
 Result<std::optional<bool>> ArtifactCache::adopt(std::string_view key, const stdfs::path& staging,
                                                  std::string_view document) const {
+  ASSAY_RETURN_IF_ERROR(check_plain(staging));
   const auto folder = folder_of(key);
   claim(key);
   std::optional<bool> is_reproduced;

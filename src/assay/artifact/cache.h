@@ -50,7 +50,8 @@ class ArtifactCache {
   Result<std::filesystem::path> make_staging_folder(std::string_view key) const;
 
   /// Moves a staging folder to its place, replacing what was there. Returns whether an earlier
-  /// build under this key had the same file digests; nullopt if there was none.
+  /// build under this key had the same file digests; nullopt if there was none. Errors: kCorrupt
+  /// for a folder that holds links, devices or pipes, which could lead to files of others.
   Result<std::optional<bool>> adopt(std::string_view key, const std::filesystem::path& staging,
                                     std::string_view document) const;
 

@@ -50,8 +50,8 @@ class JobRunner {
  private:
   /// False: the server died meanwhile.
   Result<bool> do_jobs(const std::vector<int>& places) {
-    ASSAY_ASSIGN_OR_RETURN(auto* client,
-                           servers_.get(jobs_.toolchain, jobs_.parallel_jobs, jobs_.log_file));
+    ASSAY_ASSIGN_OR_RETURN(auto* client, servers_.get(jobs_.toolchain, jobs_.box,
+                                                      jobs_.parallel_jobs, jobs_.log_file));
     std::vector<Json> requests;
     requests.reserve(places.size());
     for (const auto place : places) {
@@ -68,7 +68,7 @@ class JobRunner {
     if (done) {
       return true;
     }
-    servers_.drop(jobs_.toolchain);  // It is dead, or has jobs of ours under way.
+    servers_.drop(jobs_.toolchain, jobs_.box);  // It is dead, or has jobs of ours under way.
     return done.error().code == ErrorCode::kCrashed ? Result<bool>(false)
                                                     : Result<bool>(std::unexpected(done.error()));
   }

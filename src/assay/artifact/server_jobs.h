@@ -10,12 +10,14 @@
 #include "assay/artifact/toolchain.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
+#include "assay/record/sandbox.h"
 
 namespace assay {
 
 /// Jobs for the fork server of one toolchain.
 struct ServerJobs {
   const Toolchain& toolchain;
+  const SandboxRequest& box;
   std::vector<Json> requests;
   std::vector<std::string> labels;  ///< Of the requests, for people.
   int parallel_jobs = 2;

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "assay/base/json.h"
 #include "assay/base/result.h"
@@ -14,6 +15,7 @@ struct Toolchain {
   std::filesystem::path python;
   std::string id;                               ///< Digest of all versions; paths do not enter.
   std::map<std::string, std::string> packages;  ///< "" for a package that is absent.
+  std::vector<std::string> reads;               ///< Its files and folders, which a sandbox opens.
 };
 
 /// The interpreter to use: `requested` if not empty, else $ASSAY_PYTHON, else python3 beside the

@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "assay/artifact/artifact_builder.h"
 #include "assay/artifact/cache.h"
 #include "assay/artifact/toolchains.h"
-#include "assay/artifact/artifact_builder.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/log.h"
@@ -120,7 +120,8 @@ class BundleWriter {
   [[nodiscard]] Result<BuiltArtifacts> make(const Case& piece) const {
     return build_artifacts({.cases = {piece},
                             .reference_kinds = {"float32", "qdq"},
-                            .parallel_jobs = request_.parallel_jobs},
+                            .parallel_jobs = request_.parallel_jobs,
+                            .sandbox = request_.sandbox},
                            request_.toolchain_of, cache_, {.should_stop = request_.should_stop});
   }
 

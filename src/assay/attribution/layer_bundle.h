@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "assay/artifact/toolchains.h"
 #include "assay/base/result.h"
 #include "assay/record/case.h"
+#include "assay/record/sandbox.h"
 #include "assay/record/summary.h"
 
 namespace assay {
@@ -19,6 +21,7 @@ struct LayerBundleRequest {
   std::filesystem::path folder;        ///< Gets a folder for each case.
   std::vector<std::string> libraries;  ///< The user's; named in the command that repeats a layer.
   int parallel_jobs = 2;               ///< Of the toolchain.
+  std::optional<SandboxMode> sandbox;  ///< Of its jobs; absent: as box_of_job finds.
   ToolchainOf toolchain_of;
   std::function<bool()> should_stop;
 };

@@ -18,6 +18,7 @@
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/listener.h"
+#include "assay/campaign/toolchain_job.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/invalid_request.h"
@@ -134,9 +135,13 @@ Status make_artifacts(const CampaignRequest& request, const CampaignTools& tools
                                           .reference_kinds = kinds,
                                           .parallel_jobs = request.settings.parallel_jobs,
                                           .is_rebuild = request.settings.is_rebuild,
-                                          .job_timeout_ns = request.settings.job_timeout_ns},
+                                          .job_timeout_ns = request.settings.job_timeout_ns,
+                                          .sandbox = request.settings.sandbox},
                                          tools.toolchain_of, tools.cache,
                                          build_listener(tools.listener), tools.servers));
+  if (built.boxed > 0) {
+    tell_gaps_of_toolchain_box();
+  }
   for (auto& one : prepared) {
     const bool is_program = is_program_file(one.cell.model);
     const auto own_kinds = is_program ? toolchain_kinds_of(one.cell, kinds) : kinds;

@@ -15,7 +15,6 @@
 #include "assay/artifact/cache.h"
 #include "assay/artifact/toolchain.h"
 #include "assay/artifact/toolchains.h"
-#include "assay/base/enum_names.h"
 #include "assay/base/fs.h"
 #include "assay/base/log.h"
 #include "assay/base/result.h"
@@ -66,19 +65,7 @@ Result<std::int64_t> launch_timeout_from(const std::string& text) {
   return timeout_ns;
 }
 
-/// Absent: the spec's.
-Result<std::optional<SandboxMode>> sandbox_from(const std::string& text) {
-  if (text.empty()) {
-    return std::optional<SandboxMode>();
-  }
-  auto mode = enum_from_name<SandboxMode>(text);
-  if (!mode) {
-    return fail(ErrorCode::kInvalidArgument, "--sandbox: " + mode.error().message);
-  }
-  return std::optional(*mode);
-}
-
-Result<RequestOptions> request_options_from(const CampaignFlags& flags) {
+Result<RequestOptions> request_options_from(const Spec& spec, const CampaignFlags& flags) {
   RequestOptions options{
       .argv = remembered_argv(),
       .libraries = flags.run.libraries,
@@ -86,7 +73,7 @@ Result<RequestOptions> request_options_from(const CampaignFlags& flags) {
       .parallel_jobs = flags.toolchain.jobs,
       .is_rebuild = flags.run.is_rebuild,
       .has_plugins = !flags.toolchain.plugin_files().empty()};
-  ASSAY_ASSIGN_OR_RETURN(options.sandbox, sandbox_from(flags.run.sandbox));
+  ASSAY_ASSIGN_OR_RETURN(options.sandbox, flags.run.sandbox.get(spec.sandbox));
   ASSAY_ASSIGN_OR_RETURN(options.launch_timeout_ns, launch_timeout_from(flags.run.launch_timeout));
   ASSAY_ASSIGN_OR_RETURN(options.labels, labels_from_texts(flags.run.labels, "--label"));
   return options;
@@ -121,12 +108,14 @@ Result<InstalledBuilds> find_builds_for(const Spec& spec) {
 
 Result<CampaignRequest> plan_campaign(const Spec& spec, const CampaignFlags& flags,
                                       bool keeps_repeated) {
-  ASSAY_ASSIGN_OR_RETURN(auto options, request_options_from(flags));
+  ASSAY_ASSIGN_OR_RETURN(auto options, request_options_from(spec, flags));
   options.keeps_repeated = keeps_repeated;
   flags.toolchain.apply();
-  ASSAY_ASSIGN_OR_RETURN(auto planned,
-                         request_from_spec(spec, std::move(options), read_environment(),
-                                           find_installed_builds(assay_home())));
+  const auto sandbox = options.sandbox.value_or(SandboxMode::kOff);
+  ASSAY_ASSIGN_OR_RETURN(
+      auto planned,
+      request_from_spec(spec, std::move(options), read_environment(),
+                        find_installed_builds(assay_home(), Descriptions::kKept, sandbox)));
   log_refused(planned);
   return std::move(planned.request);
 }

@@ -353,10 +353,9 @@ void RunFlags::declare(CLI::App& app) {
          "--memory-limit", memory_limit_bytes,
          "Kill a runner whose resident memory exceeds this size, such as 500MB [default: no limit]")
       ->transform(CLI::Validator(bytes_in_place, "SIZE [b, kb(=1000b), kib(=1024b), ...]"));
-  app.add_flag("--sandbox{on}", sandbox,
-               "Isolate launches from the network, other files and other processes: off, on, or "
-               "required, which fails if the kernel cannot enforce all of it [default: on for "
-               "commands and libraries given by path, else off]");
+  sandbox.declare(app, "launches and toolchain jobs",
+                  "on for commands, libraries given by path, .pt2 models and programs that the "
+                  "toolchain reads");
 }
 
 }  // namespace assay::cli

@@ -12,6 +12,7 @@
 
 #include "assay/base/json.h"
 #include "assay/base/result.h"
+#include "assay/cli/sandbox_flag.h"
 #include "assay/record/summary.h"
 #include "assay/report/writer.h"
 #include "assay/spec/spec.h"
@@ -110,7 +111,7 @@ struct RunFlags {
   std::string only;                      ///< Part of a case's label or key.
   std::string launch_timeout;            ///< With unit; empty: time budget and ten minutes.
   std::uint64_t memory_limit_bytes = 0;  ///< 0: none.
-  std::string sandbox;                   ///< Name of a SandboxMode; empty: the spec's.
+  SandboxFlag sandbox;
 
   void declare(CLI::App& app);
   void declare_libraries(CLI::App& app);  ///< One of them, for verbs that take few.

@@ -72,11 +72,11 @@ Status keep_begun_cases(const Run& run, const CampaignFlags& flags, CampaignRequ
   ASSAY_ASSIGN_OR_RETURN(const auto store, flags.store.open());
   ASSAY_ASSIGN_OR_RETURN(const auto resumed, keep_cases_of_run(run.id, *store, request));
   if (resumed.lost > 0) {
-    log_line(
-        LogLevel::kWarning,
-        fmt::format("{} of the run's {} cases cannot be resumed: a model file, an engine build or a "
-                    "recipe has changed since",
-                    resumed.lost, resumed.begun));
+    log_line(LogLevel::kWarning,
+             fmt::format(
+                 "{} of the run's {} cases cannot be resumed: a model file, an engine build or a "
+                 "recipe has changed since",
+                 resumed.lost, resumed.begun));
   }
   return {};
 }
@@ -119,6 +119,7 @@ Status write_bundles(const CampaignRequest& request, const RunSummary& summary,
                               .folder = flags.bundle,
                               .libraries = request.settings.libraries,
                               .parallel_jobs = flags.toolchain.jobs,
+                              .sandbox = request.settings.sandbox,
                               .toolchain_of = toolchains_of(default_python(flags.toolchain.python)),
                               .should_stop = is_interrupted},
                              summary, ArtifactCache(assay_home() / "cache"));

@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "assay/artifact/artifact_builder.h"
 #include "assay/artifact/cache.h"
 #include "assay/artifact/toolchain.h"
 #include "assay/artifact/toolchains.h"
-#include "assay/artifact/artifact_builder.h"
 #include "assay/base/enum_names.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
@@ -17,11 +17,13 @@
 #include "assay/base/result.h"
 #include "assay/base/units.h"
 #include "assay/campaign/preparation.h"
+#include "assay/campaign/toolchain_job.h"
 #include "assay/cli/campaign_setup.h"
 #include "assay/cli/common_flags.h"
 #include "assay/cli/exit_code.h"
 #include "assay/cli/progress.h"
 #include "assay/cli/quick_spec.h"
+#include "assay/cli/sandbox_flag.h"
 #include "assay/cli/verb.h"
 #include "assay/device/environment.h"
 #include "assay/record/case.h"
@@ -37,6 +39,7 @@ namespace {
 struct AotOptions {
   QuickSpec quick;
   ToolchainFlags toolchain;
+  SandboxFlag sandbox;
   std::string out;
   std::string stop_after;
   bool is_rebuild = false;
@@ -97,13 +100,15 @@ void print_artifact(const Artifact& artifact, const std::filesystem::path& folde
 }
 
 Result<BuiltArtifacts> make_programs(const AotOptions& options, const std::vector<Case>& cases,
-                                 const ToolchainOf& toolchain_of, const ArtifactCache& cache) {
+                                     const ToolchainOf& toolchain_of, const ArtifactCache& cache) {
   Progress progress(false);
+  ASSAY_ASSIGN_OR_RETURN(const auto sandbox, options.sandbox.get());
   return build_artifacts({.cases = cases,
                           .reference_kinds = {},
                           .parallel_jobs = options.toolchain.jobs,
                           .is_rebuild = options.is_rebuild,
-                          .is_stop_after_lower = options.stop_after == "lower"},
+                          .is_stop_after_lower = options.stop_after == "lower",
+                          .sandbox = sandbox},
                          toolchain_of, cache, build_listener(progress));
 }
 
@@ -113,6 +118,9 @@ Result<ExitCode> execute_aot(const AotOptions& options) {
   const auto toolchain_of = toolchains_of(default_python(options.toolchain.python));
   const ArtifactCache cache(assay_home() / "cache");
   ASSAY_ASSIGN_OR_RETURN(const auto built, make_programs(options, cases, toolchain_of, cache));
+  if (built.boxed > 0) {
+    tell_gaps_of_toolchain_box();
+  }
   auto code = ExitCode::kOk;
   for (const auto& cell : cases) {
     ASSAY_ASSIGN_OR_RETURN(const auto toolchain, toolchain_of(cell.recipe.lowering));
@@ -149,6 +157,7 @@ Execute declare_aot(CLI::App& app) {
   app.add_flag("--rebuild", options->is_rebuild,
                "Rebuild the program and report whether its bytes changed");
   options->toolchain.declare(app);
+  options->sandbox.declare(app, "toolchain jobs", "on for .pt2 models, else off");
   return [options] { return execute_aot(*options); };
 }
 

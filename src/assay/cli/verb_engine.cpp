@@ -13,11 +13,13 @@
 #include "assay/base/output.h"
 #include "assay/base/result.h"
 #include "assay/cli/exit_code.h"
+#include "assay/cli/sandbox_flag.h"
 #include "assay/cli/verb.h"
 #include "assay/engine/build_runner.h"
 #include "assay/engine/installed_builds.h"
 #include "assay/engine/known_engines.h"
 #include "assay/engine/python_runner.h"
+#include "assay/record/sandbox.h"
 #include "assay/record/subject.h"
 
 namespace assay::cli {
@@ -30,6 +32,7 @@ struct AddOptions {
   std::string cmake;
   std::string file;
   std::string runner;
+  SandboxFlag sandbox;
 };
 
 /// The cmake beside the toolchain's interpreter is new enough; a system's own may not be.
@@ -51,7 +54,9 @@ Result<EngineBuild> add_build(const AddOptions& options, const std::string& name
                 "--runner PROGRAM");
   }
   if (!options.runner.empty()) {
-    return register_runner(assay_home(), std::filesystem::absolute(options.runner), name, label);
+    ASSAY_ASSIGN_OR_RETURN(const auto sandbox, options.sandbox.get());
+    return register_runner(assay_home(), std::filesystem::absolute(options.runner), name, label,
+                           sandbox.value_or(SandboxMode::kOff));
   }
   ASSAY_ASSIGN_OR_RETURN(const auto source, find_source_folder());
   if (!options.file.empty() || is_known_in_python(name)) {
@@ -96,6 +101,7 @@ Execute declare_add(CLI::App& app) {
                   "Python interpreter whose packages contain the engine");
   add->add_option("--file", options->file, "Engine class written in Python");
   add->add_option("--runner", options->runner, "Finished runner program");
+  options->sandbox.declare(*add, "the program of --runner while it describes itself", "off");
   add->add_option("--cmake", options->cmake,
                   "CMake 3.28 or newer that builds the runner [default: cmake]");
   return [options] { return execute_add(*options); };

@@ -10,17 +10,21 @@
 #include <vector>
 
 #include "assay/artifact/aot_client.h"
-#include "assay/artifact/toolchain.h"
 #include "assay/artifact/artifact_builder.h"
+#include "assay/artifact/job_box.h"
+#include "assay/artifact/toolchain.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/output.h"
 #include "assay/base/result.h"
 #include "assay/base/units.h"
+#include "assay/campaign/toolchain_job.h"
 #include "assay/cli/common_flags.h"
 #include "assay/cli/exit_code.h"
+#include "assay/cli/sandbox_flag.h"
 #include "assay/cli/verb.h"
 #include "assay/record/axes.h"
+#include "assay/record/sandbox.h"
 #include "assay/record/subject.h"
 #include "assay/spec/program_format.h"
 
@@ -32,6 +36,7 @@ struct InspectOptions {
   bool is_json = false;
   bool has_graph = false;
   ToolchainFlags toolchain;
+  SandboxFlag sandbox;
 };
 
 /// A program without its manifest has no names, and one with two backends does not say whose named
@@ -127,18 +132,28 @@ void print_program(const Json& program, bool has_graph) {
   }
 }
 
+/// Asks the toolchain, in a sandbox unless that is switched off.
+Result<AotReply> inspect_file(const InspectOptions& options, const Toolchain& toolchain) {
+  ASSAY_ASSIGN_OR_RETURN(const auto sandbox, options.sandbox.get());
+  ASSAY_ASSIGN_OR_RETURN(const auto folder, TemporaryFolder::make("assay-inspect"));
+  const Json job{{"job", "inspect"},
+                 {"file", std::filesystem::absolute(options.file).string()},
+                 {"out_dir", folder.path().string()}};
+  const auto box = box_of_job(job, toolchain, sandbox);
+  if (box.mode != SandboxMode::kOff) {
+    tell_gaps_of_toolchain_box();
+  }
+  ASSAY_ASSIGN_OR_RETURN(auto client, AotClient::start(toolchain, box, 1, "/dev/null"));
+  return client.run_one(job);
+}
+
 Result<ExitCode> execute_inspect(const InspectOptions& options) {
   if (!std::filesystem::exists(options.file)) {
     return fail(ErrorCode::kNotFound, fmt::format("no file '{}'", options.file));
   }
   ASSAY_ASSIGN_OR_RETURN(const auto toolchain,
                          query_toolchain(default_python(options.toolchain.python)));
-  ASSAY_ASSIGN_OR_RETURN(auto client, AotClient::start(toolchain, 1, "/dev/null"));
-  ASSAY_ASSIGN_OR_RETURN(const auto folder, TemporaryFolder::make("assay-inspect"));
-  ASSAY_ASSIGN_OR_RETURN(const auto reply,
-                         client.run_one({{"job", "inspect"},
-                                         {"file", std::filesystem::absolute(options.file).string()},
-                                         {"out_dir", folder.path().string()}}));
+  ASSAY_ASSIGN_OR_RETURN(const auto reply, inspect_file(options, toolchain));
   if (reply.outcome != Outcome::kCompleted) {
     return fail(ErrorCode::kCorrupt, fmt::format("'{}': {}", options.file, reply.text));
   }
@@ -162,6 +177,7 @@ Execute declare_inspect(CLI::App& app) {
   app.add_flag("--json", options->is_json, "Print all contents as JSON");
   app.add_flag("--graph", options->has_graph, "Print the instructions or the graph, too");
   options->toolchain.declare(app);
+  options->sandbox.declare(app, "the toolchain job", "on");
   return [options] { return execute_inspect(*options); };
 }
 

@@ -255,6 +255,8 @@ Execute declare_reduce(CLI::App& app) {
   options->output.declare(app);
   app.add_flag("--quiet,-q", options->flags.run.is_quiet, "Do not report steps on stderr");
   options->flags.run.declare_libraries(app);
+  options->flags.run.sandbox.declare(app, "launches and toolchain jobs",
+                                     "on for libraries given by path and .pt2 models");
   app.add_option("--launch-timeout", options->flags.run.launch_timeout,
                  "Kill a runner after this long, such as 30s [default: 1 min]");
   options->flags.toolchain.declare(app);

@@ -31,6 +31,7 @@
 #include "assay/record/conformance.h"
 #include "assay/record/invalid_request.h"
 #include "assay/record/run.h"
+#include "assay/record/sandbox.h"
 #include "assay/store/result_store.h"
 
 namespace assay {
@@ -257,8 +258,10 @@ Status open_run(const ConformRequest& request, ResultStore& store) {
 Result<CaseListing> list_cases(const CaseSelection& selection, int parallel_jobs,
                                const CampaignTools& tools) {
   ASSAY_ASSIGN_OR_RETURN(const auto toolchain, tools.toolchain_of(Json()));
-  ASSAY_ASSIGN_OR_RETURN(const auto reply, run_toolchain_job(toolchain, parallel_jobs,
-                                                             listing_request(selection), tools));
+  // It reads nothing but Assay's own suites.
+  ASSAY_ASSIGN_OR_RETURN(const auto reply,
+                         run_toolchain_job(toolchain, parallel_jobs, listing_request(selection),
+                                           SandboxMode::kOff, tools));
   if (reply.outcome != Outcome::kCompleted) {
     const bool is_request_wrong = reply.reason_code == kInvalidRequest;
     return fail(is_request_wrong ? ErrorCode::kInvalidArgument : ErrorCode::kUnavailable,

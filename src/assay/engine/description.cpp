@@ -14,6 +14,7 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "assay/base/digest.h"
 #include "assay/base/fs.h"
@@ -21,6 +22,8 @@
 #include "assay/base/log.h"
 #include "assay/base/result.h"
 #include "assay/base/subprocess.h"
+#include "assay/record/boxed_command.h"
+#include "assay/record/sandbox.h"
 #include "assay/record/subject.h"
 
 namespace assay {
@@ -72,11 +75,17 @@ Error undescribed(const stdfs::path& runner, const CommandOutput& output, const 
 }
 
 /// What `RUNNER --describe` prints: an EngineDescription.
-Result<Json> ask(const stdfs::path& runner) {
+Result<Json> ask(const stdfs::path& runner, SandboxMode sandbox,
+                 const std::vector<std::string>& reads) {
   ASSAY_ASSIGN_OR_RETURN(const auto folder, TemporaryFolder::make("assay-describe"));
   const auto words = folder.path() / "stderr";
+  SandboxRequest box{.mode = sandbox, .readable = reads};
+  box.readable.push_back(runner.string());
+  box.readable.push_back(runner.parent_path().string());
   const auto output = run_command(
-      {.argv = {runner.string(), "--describe"}, .env = {}, .stderr_file = words.string()},
+      {.argv = boxed_command(box, folder.path().string(), {runner.string(), "--describe"}),
+       .env = {},
+       .stderr_file = words.string()},
       kDescribeTimeout);
   if (!output) {
     const bool is_exhausted = output.error().code == ErrorCode::kExhausted;
@@ -171,18 +180,20 @@ std::string file_name_of(const stdfs::path& runner) {
 
 }  // namespace
 
-Result<EngineBuild> describe_runner(const stdfs::path& runner) {
-  ASSAY_ASSIGN_OR_RETURN(auto details, ask(runner));
+Result<EngineBuild> describe_runner(const stdfs::path& runner, SandboxMode sandbox,
+                                    const std::vector<std::string>& reads) {
+  ASSAY_ASSIGN_OR_RETURN(auto details, ask(runner, sandbox, reads));
   return build_from(runner, std::move(details));
 }
 
-Result<EngineBuild> DescriptionCache::describe(const stdfs::path& runner) const {
+Result<EngineBuild> DescriptionCache::describe(const stdfs::path& runner, SandboxMode sandbox,
+                                               const std::vector<std::string>& reads) const {
   const auto file = folder_ / file_name_of(runner);
   if (auto kept = find_kept(file, runner)) {
     return *std::move(kept);
   }
   const auto asked = stdfs::file_time_type::clock::now();
-  ASSAY_ASSIGN_OR_RETURN(auto details, ask(runner));
+  ASSAY_ASSIGN_OR_RETURN(auto details, ask(runner, sandbox, reads));
   const auto stamps = stamps_of(runner, details, asked);
   auto build = build_from(runner, std::move(details));
   if (build && stamps) {

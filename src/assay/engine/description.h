@@ -1,15 +1,21 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "assay/base/result.h"
+#include "assay/record/sandbox.h"
 #include "assay/record/subject.h"
 
 namespace assay {
 
-/// Asks a runner to describe itself. Errors: kUnavailable with what went wrong, kExhausted.
-Result<EngineBuild> describe_runner(const std::filesystem::path& runner);
+/// Asks a runner to describe itself. `reads`: what it needs beside its own folder in a `sandbox`.
+/// Errors: kUnavailable with what went wrong, kExhausted.
+Result<EngineBuild> describe_runner(const std::filesystem::path& runner,
+                                    SandboxMode sandbox = SandboxMode::kOff,
+                                    const std::vector<std::string>& reads = {});
 
 /// Descriptions kept from command to command: one of an engine in Python takes as long as its
 /// interpreter does.
@@ -22,8 +28,10 @@ class DescriptionCache {
  public:
   explicit DescriptionCache(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-  /// Errors: those of describe_runner.
-  [[nodiscard]] Result<EngineBuild> describe(const std::filesystem::path& runner) const;
+  /// As describe_runner, and with its errors.
+  [[nodiscard]] Result<EngineBuild> describe(const std::filesystem::path& runner,
+                                             SandboxMode sandbox = SandboxMode::kOff,
+                                             const std::vector<std::string>& reads = {}) const;
 
  private:
   std::filesystem::path folder_;

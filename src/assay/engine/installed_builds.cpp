@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <fmt/format.h>
+#include <functional>
 #include <future>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -22,6 +23,7 @@
 #include "assay/base/suggest.h"
 #include "assay/engine/description.h"
 #include "assay/engine/known_engines.h"
+#include "assay/record/sandbox.h"
 #include "assay/record/subject.h"
 
 namespace assay {
@@ -120,6 +122,7 @@ struct Candidate {
   std::filesystem::path runner;
   std::string name;
   std::string label;
+  std::vector<std::string> reads = {};  ///< As it told when it was added.
 };
 
 std::size_t rank_of(const std::string& name) {
@@ -173,7 +176,7 @@ void note_fault(const Error& error, InstalledBuilds& installed) {
 
 void add_described(const Candidate& candidate, Result<EngineBuild> build,
                    InstalledBuilds& installed) {
-  const auto& [runner, name, label] = candidate;
+  const auto& [runner, name, label, reads] = candidate;
   if (!build) {
     note_fault(build.error(), installed);
     installed.missing.push_back({label.empty() ? name : name + "@" + label, build.error().message});
@@ -195,8 +198,8 @@ auto find_build(const std::vector<EngineBuild>& builds, const std::string& refer
 
 std::filesystem::path engines_folder(const std::filesystem::path& home) { return home / "engines"; }
 
-InstalledBuilds find_installed_builds(const std::filesystem::path& home,
-                                      Descriptions descriptions) {
+InstalledBuilds find_installed_builds(const std::filesystem::path& home, Descriptions descriptions,
+                                      SandboxMode sandbox) {
   InstalledBuilds installed;
   const auto registry = read_registry(home);
   installed.missing = registry.damaged;
@@ -207,18 +210,21 @@ InstalledBuilds find_installed_builds(const std::filesystem::path& home,
   }
   auto candidates = beside.value_or(std::vector<Candidate>());
   for (const auto& build : registry.builds) {
-    candidates.push_back({build.runner, build.name, build.label});
+    candidates.push_back({build.runner, build.name, build.label, build.reads});
   }
   const DescriptionCache cache(engines_folder(home) / "described");
-  const auto describe = [&](const std::filesystem::path& runner) {
-    return descriptions == Descriptions::kKept ? cache.describe(runner) : describe_runner(runner);
+  const auto describe = [&](const Candidate& candidate) {
+    const auto mode = candidate.label.empty() ? SandboxMode::kOff : sandbox;
+    return descriptions == Descriptions::kKept
+               ? cache.describe(candidate.runner, mode, candidate.reads)
+               : describe_runner(candidate.runner, mode, candidate.reads);
   };
   // At the same time: an engine in Python takes as long as its interpreter does. One after the
   // other where the system has no further thread.
   std::vector<std::future<Result<EngineBuild>>> described;
   described.reserve(candidates.size());
   for (const auto& candidate : candidates) {
-    described.push_back(std::async(kAtOnceIfPossible, describe, candidate.runner));
+    described.push_back(std::async(kAtOnceIfPossible, describe, std::cref(candidate)));
   }
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     add_described(candidates[i], described[i].get(), installed);
@@ -297,8 +303,8 @@ Result<EngineBuild> unregister_build(const std::filesystem::path& home,
 
 Result<EngineBuild> register_runner(const std::filesystem::path& home,
                                     const std::filesystem::path& runner, const std::string& name,
-                                    const std::string& label) {
-  ASSAY_ASSIGN_OR_RETURN(auto build, describe_runner(runner));
+                                    const std::string& label, SandboxMode sandbox) {
+  ASSAY_ASSIGN_OR_RETURN(auto build, describe_runner(runner, sandbox));
   if (build.name != name) {
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("'{}' is a runner of '{}': write {}@{}", runner.string(), build.name,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "assay/base/result.h"
+#include "assay/record/sandbox.h"
 #include "assay/record/subject.h"
 
 namespace assay {
@@ -33,9 +34,10 @@ struct InstalledBuilds {
 /// is kept (description.h); one that cannot is listed as missing with its reason, and so are the
 /// entries of a damaged registry. `details` of a build is its EngineDescription as JSON. A damaged
 /// registry, a folder that cannot be listed, a limit of the system and a runner that a signal ended
-/// are the `fault`.
+/// are the `fault`. `sandbox`: for the runners that were added, which Assay did not build.
 InstalledBuilds find_installed_builds(const std::filesystem::path& home,
-                                      Descriptions descriptions = Descriptions::kKept);
+                                      Descriptions descriptions = Descriptions::kKept,
+                                      SandboxMode sandbox = SandboxMode::kOff);
 
 /// Errors: the fault of the search, where it ran out of something or one of `references` ("name" or
 /// "name@label") was not found; and where a runner died, also without references, which stand for
@@ -66,6 +68,7 @@ Result<EngineBuild> unregister_build(const std::filesystem::path& home,
 /// register_build.
 Result<EngineBuild> register_runner(const std::filesystem::path& home,
                                     const std::filesystem::path& runner, const std::string& name,
-                                    const std::string& label);
+                                    const std::string& label,
+                                    SandboxMode sandbox = SandboxMode::kOff);
 
 }  // namespace assay

@@ -16,7 +16,9 @@
 #include "assay/base/subprocess.h"
 #include "assay/conform/repro_command.h"
 #include "assay/record/axes.h"
+#include "assay/record/boxed_command.h"
 #include "assay/record/case.h"
+#include "assay/record/sandbox.h"
 #include "assay/reduce/candidate.h"
 #include "assay/reduce/candidate_evaluator.h"
 #include "assay/reduce/finding.h"
@@ -44,13 +46,20 @@ std::string text_of_model(const ReduceCandidate& candidate) {
   return fmt::format("{} {}", candidate.model.ref, args);
 }
 
+Result<CommandOutput> execute_script(const stdfs::path& folder, const CandidateEvaluator& evaluator,
+                                     const SandboxRequest& box) {
+  ASSAY_ASSIGN_OR_RETURN(const auto own, TemporaryFolder::make("assay-box"));
+  return run_command(
+      {.argv = boxed_command(box, own.path().string(),
+                             {evaluator.toolchain().python.string(), (folder / kScript).string()}),
+       .stderr_file = (folder / "repro.log").string()},
+      kScriptTimeout);
+}
+
 /// Runs the script and notes what it showed.
 void run_script(const stdfs::path& folder, const CandidateEvaluator& evaluator,
-                ReductionReport& report) {
-  const auto ran =
-      run_command({.argv = {evaluator.toolchain().python.string(), (folder / kScript).string()},
-                   .stderr_file = (folder / "repro.log").string()},
-                  kScriptTimeout);
+                const SandboxRequest& box, ReductionReport& report) {
+  const auto ran = execute_script(folder, evaluator, box);
   if (!ran) {
     report.script = "repro.py could not be run: " + ran.error().message;
     return;
@@ -66,22 +75,21 @@ void run_script(const stdfs::path& folder, const CandidateEvaluator& evaluator,
 Status write_script(const stdfs::path& folder, const CandidateEvaluator& evaluator,
                     const Json& reference, ReductionReport& report) {
   const auto& smallest = report.reduction.smallest();
-  ASSAY_ASSIGN_OR_RETURN(
-      const auto reply,
-      evaluator.ask_toolchain({{"job", "script"},
-                               {"model", model_request(smallest.candidate.model)},
-                               {"recipe", recipe_request(evaluator.pattern().recipe)},
-                               {"finding", smallest.finding},
-                               {"check", report.check},
-                               {"reference", reference},
-                               {"name", report.name},
-                               {"out_dir", stdfs::absolute(folder).string()}}));
+  const Json job{{"job", "script"},
+                 {"model", model_request(smallest.candidate.model)},
+                 {"recipe", recipe_request(evaluator.pattern().recipe)},
+                 {"finding", smallest.finding},
+                 {"check", report.check},
+                 {"reference", reference},
+                 {"name", report.name},
+                 {"out_dir", stdfs::absolute(folder).string()}};
+  ASSAY_ASSIGN_OR_RETURN(const auto reply, evaluator.ask_toolchain(job));
   if (reply.outcome != Outcome::kCompleted) {
     report.script = "there is no repro.py: " + reply.text;
   } else if (const auto why = reply.result.value("unavailable", std::string()); !why.empty()) {
     report.script = "repro.py is not available for this: " + why;
   } else {
-    run_script(folder, evaluator, report);
+    run_script(folder, evaluator, evaluator.box_of(job), report);
   }
   return {};
 }

@@ -12,6 +12,7 @@
 
 #include "assay/artifact/aot_client.h"
 #include "assay/artifact/cache.h"
+#include "assay/artifact/job_box.h"
 #include "assay/artifact/toolchain.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
@@ -26,6 +27,7 @@
 #include "assay/record/launch.h"
 #include "assay/record/model_inputs.h"
 #include "assay/record/run.h"
+#include "assay/record/sandbox.h"
 #include "assay/record/subject.h"
 #include "assay/reduce/candidate.h"
 #include "assay/reduce/finding.h"
@@ -210,7 +212,12 @@ Result<std::vector<std::vector<Tensor>>> CandidateEvaluator::read_samples(
 }
 
 Result<AotReply> CandidateEvaluator::ask_toolchain(const Json& job) const {
-  return run_toolchain_job(toolchain_, request_.campaign.settings.parallel_jobs, job, tools_);
+  const auto& settings = request_.campaign.settings;
+  return run_toolchain_job(toolchain_, settings.parallel_jobs, job, settings.sandbox, tools_);
+}
+
+SandboxRequest CandidateEvaluator::box_of(const Json& job) const {
+  return box_of_job(job, toolchain_, request_.campaign.settings.sandbox);
 }
 
 Result<std::vector<GraphNode>> CandidateEvaluator::list_nodes(const Json& model) {

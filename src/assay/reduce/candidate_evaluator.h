@@ -12,6 +12,7 @@
 #include "assay/conform/conform.h"
 #include "assay/record/case.h"
 #include "assay/record/run.h"
+#include "assay/record/sandbox.h"
 #include "assay/record/subject.h"
 #include "assay/reduce/candidate.h"
 #include "assay/reduce/finding.h"
@@ -56,6 +57,9 @@ class CandidateEvaluator {
 
   /// A job of the toolchain. Errors: kUnavailable, kCrashed.
   Result<AotReply> ask_toolchain(const Json& job) const;
+
+  /// The sandbox in which ask_toolchain has the job done.
+  [[nodiscard]] SandboxRequest box_of(const Json& job) const;
 
   [[nodiscard]] Case case_of(const ReduceCandidate& candidate) const;
 

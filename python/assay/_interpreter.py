@@ -1,0 +1,9 @@
+"""What a Python interpreter consists of on disk."""
+
+import sys
+
+
+def find_folders() -> list[str]:
+    """Lists what this interpreter reads to start and import; a sandbox has to allow it."""
+    prefixes = (sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix)
+    return sorted({*prefixes, *filter(None, sys.path)})
