@@ -1,18 +1,15 @@
 """Programs from elsewhere in the sandbox: each tries one thing, and the row says what it got."""
 
 import json
-import os
-import shutil
-import socket
+import re
+import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
-from driver import Document, Workplace, case_of
+from availability import need_recipe
+from driver import Document, Finished, Workplace, case_of
+from hostile_scene import PYTHON, Scene, open_scene
 
-PYTHON = Path("/usr/bin/python3")
-SCRIPT = Path(__file__).with_name("hostile_program.py")
 pytestmark = pytest.mark.skipif(not PYTHON.exists(), reason=f"hostile programs need {PYTHON}")
 
 REFUSED = (
@@ -25,49 +22,23 @@ REACHED_OUTSIDE = ("read_home", "write_store", "connect_tcp", "send_udp", "signa
 """The same programs without a sandbox, also as an ordinary user: what they reach."""
 
 
-@dataclass(frozen=True)
-class Scene:
-    """A user's home with a key, a store, a server on the loopback interface."""
-
-    place: Workplace
-    secret: Path
-    target: Path
-    port: int
-
-    def attack(self, name: str, *flags: str) -> Document:
-        """The row of a program that tries it."""
-        script = self.place.folder / "program" / "attack.py"
-        script.parent.mkdir(exist_ok=True)
-        shutil.copy(SCRIPT, script)
-        given = (name, self.secret, self.target, os.getpid(), self.port)
-        tensor = {"name": "x", "dtype": "float32", "shape": [1, 4]}
-        program = {
-            "argv": [str(PYTHON), "{folder}/attack.py", *map(str, given)],
-            **{"inputs": [tensor], "outputs": [tensor]},
-            **{"time_pattern": "([0-9]+) us", "time_unit": "us"},
-        }
-        path = script.with_name(f"{name}.command.json")
-        path.write_text(json.dumps(program), encoding="utf-8")
-        measured = ("--launches", "1", "--warmup", "0", "--iterations", "1")
-        finished = self.place.run("bench", path, *measured, *flags)
-        if "cannot enforce" in finished.err:
-            pytest.skip("this kernel or container lacks Landlock, namespaces or seccomp")
-        assert finished.code == 1, finished
-        return case_of(self.place.report(), f"{name}.command")
-
-
 @pytest.fixture
 def scene(place: Workplace) -> Iterator[Scene]:
-    home = place.folder / "user"
-    secret = home / ".ssh" / "id_ed25519"
-    secret.parent.mkdir(parents=True)
-    secret.write_text("secret", encoding="utf-8")
-    place.env["HOME"] = str(home)
-    target = place.home / "cache" / "precious"
-    target.parent.mkdir(parents=True)
-    target.write_text("kept", encoding="utf-8")
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        yield Scene(place, secret, target, server.getsockname()[1])
+    with open_scene(place) as opened:
+        yield opened
+
+
+def attack(scene: Scene, name: str, *flags: str) -> Document:
+    """The row of a program that tries it."""
+    finished = scene.bench(name, *flags)
+    skip_without_sandbox(finished)
+    assert finished.code == 1, finished
+    return scene.row(name)
+
+
+def skip_without_sandbox(finished: Finished) -> None:
+    if "cannot enforce" in finished.err:
+        pytest.skip("this kernel or container lacks Landlock, namespaces or seccomp")
 
 
 def text_of(row: Document) -> str:
@@ -76,7 +47,7 @@ def text_of(row: Document) -> str:
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_the_sandbox_refuses(scene: Scene, name: str) -> None:
-    row = scene.attack(name, "--sandbox=required")
+    row = attack(scene, name, "--sandbox=required")
     assert "refused: " in text_of(row)
     assert scene.target.read_text(encoding="utf-8") == "kept"
     assert scene.secret.read_text(encoding="utf-8") == "secret"
@@ -84,19 +55,53 @@ def test_the_sandbox_refuses(scene: Scene, name: str) -> None:
 
 @pytest.mark.parametrize("name", REACHED_OUTSIDE)
 def test_the_same_is_reached_without_it(scene: Scene, name: str) -> None:
-    assert "reached" in text_of(scene.attack(name, "--sandbox=off"))
+    assert "reached" in text_of(attack(scene, name, "--sandbox=off"))
 
 
 def test_commands_are_in_a_sandbox_unless_it_is_switched_off(scene: Scene) -> None:
-    row = scene.attack("read_home")
+    row = attack(scene, "read_home")
     assert any(note.startswith("sandbox: ") for note in row["notes"]), row["notes"]
-    row = scene.attack("read_home", "--sandbox=off")
+    row = attack(scene, "read_home", "--sandbox=off")
     assert not any(note.startswith("sandbox: ") for note in row["notes"]), row["notes"]
+
+
+MODEL_ATTACKS = ("read_home", "read_by_symlink", "write_store", "connect_tcp", "signal_others")
+"""What a model from elsewhere tries while the toolchain loads it, although it is trusted."""
+
+
+def outcomes_of_model(scene: Scene, *command: str) -> dict[str, str]:
+    """What became of each attack of a .pt2 that a verb of the toolchain reads."""
+    pytest.importorskip("torch")
+    scene.place.env["ASSAY_PYTHON"] = sys.executable
+    path = scene.write_model(MODEL_ATTACKS)
+    verb, *flags = command
+    finished = scene.place.run(verb, path, "--trust", *flags, timeout_s=600)
+    skip_without_sandbox(finished)
+    told = re.findall(r"<(\w+) (reached|refused)", finished.out + finished.err)
+    assert told, finished
+    return dict(told)
+
+
+INSPECT = ("inspect",)
+AOT = ("aot", "--recipe", "executorch/portable")
+
+
+@pytest.mark.parametrize("command", [INSPECT, (*INSPECT, "--sandbox=required"), AOT])
+def test_a_model_is_in_the_sandbox_of_the_toolchain(scene: Scene, command: tuple[str, ...]) -> None:
+    if "aot" in command:
+        need_recipe(scene.place, "executorch/portable")
+    assert outcomes_of_model(scene, *command) == dict.fromkeys(MODEL_ATTACKS, "refused")
+    assert scene.target.read_text(encoding="utf-8") == "kept"
+
+
+def test_a_model_reaches_all_of_it_without_the_sandbox(scene: Scene) -> None:
+    outcomes = outcomes_of_model(scene, *INSPECT, "--sandbox=off")
+    assert outcomes == dict.fromkeys(MODEL_ATTACKS, "reached")
 
 
 @pytest.mark.parametrize("mode", ["off", "on"])
 def test_daemons_are_ended_and_told(scene: Scene, mode: str) -> None:
-    row = scene.attack("leave_daemons", f"--sandbox={mode}")
+    row = attack(scene, "leave_daemons", f"--sandbox={mode}")
     assert "a launch left 3 processes running, which were ended" in row["notes"]
     assert scene.place.processes() == []
 

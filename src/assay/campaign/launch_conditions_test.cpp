@@ -21,6 +21,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::IsSupersetOf;
 
 TEST(OwnCores, AlternateBetweenTurnsAndAreNoneWhereAllAreNeeded) {
   EXPECT_THAT(own_cores(0, 1, 2), ElementsAre(0));

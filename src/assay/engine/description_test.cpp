@@ -11,6 +11,9 @@
 
 #include "assay/base/fs.h"
 #include "assay/base/result.h"
+#include "assay/base/subprocess.h"
+#include "assay/record/boxed_command.h"
+#include "assay/record/sandbox.h"
 
 namespace assay {
 namespace {
@@ -134,6 +137,22 @@ TEST_F(DescriptionOfARunner, OfAnotherShapeIsAnError) {
   ASSERT_FALSE(build);
   EXPECT_EQ(build.error().code, ErrorCode::kUnavailable);
   EXPECT_THAT(build.error().message, HasSubstr("--describe"));
+}
+
+TEST_F(DescriptionOfARunner, IsToldInTheSandboxThatIsAskedFor) {
+  const auto probe = run_command(
+      {.argv = boxed_command({.mode = SandboxMode::kRequired}, folder_.path().string(), {"true"}),
+       .stderr_file = "/dev/null"},
+      std::chrono::minutes(1));
+  if (!probe || probe->exit_code != 0) {
+    GTEST_SKIP() << "this kernel or container lacks Landlock, namespaces or seccomp";
+  }
+  const auto build = describe_runner(runner_, SandboxMode::kRequired);
+  ASSERT_TRUE(build) << build.error().message;
+  EXPECT_EQ(build->label, "1.0");
+  EXPECT_EQ(times_asked(), 0) << "it writes beside itself";
+  ASSERT_TRUE(describe_runner(runner_));
+  EXPECT_EQ(times_asked(), 1);
 }
 
 }  // namespace
