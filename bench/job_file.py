@@ -9,8 +9,10 @@ from typing import Any
 
 MAGIC = 0x59415341
 VERSION = 1
+HEAD_BYTES = 32
 TYPES = {
     "hello": 1,
+    "spawn": 5,
     "load": 16,
     "infer": 17,
     "measure": 18,
@@ -47,12 +49,12 @@ def crc32c(data: bytes) -> int:
     return crc ^ 0xFFFFFFFF
 
 
-def frame(kind: str, request: int, body: Any) -> bytes:
-    """One frame without a blob."""
-    payload = json.dumps(body).encode()
-    head = struct.pack(
-        "<IHHIIQI", MAGIC, VERSION, TYPES[kind], request, len(payload), 0, crc32c(payload)
-    )
+def frame(kind: str, request: int, body: Any, blob: bytes = b"") -> bytes:
+    """One frame."""
+    text = json.dumps(body).encode()
+    payload = text + blob
+    sizes = (len(text), len(blob), crc32c(payload))
+    head = struct.pack("<IHHIIQI", MAGIC, VERSION, TYPES[kind], request, *sizes)
     return head + struct.pack("<I", crc32c(head)) + payload
 
 
@@ -72,12 +74,16 @@ def samples_of(out: Path) -> tuple[list[int], list[int], list[int]]:
 
 def read_frames(path: Path) -> list[tuple[str, Any, bytes]]:
     """(type, body, blob) of every frame in a file; checksums are not checked."""
-    data = path.read_bytes()
+    return frames_in(path.read_bytes())
+
+
+def frames_in(data: bytes) -> list[tuple[str, Any, bytes]]:
+    """The same of bytes."""
     at = 0
     frames = []
-    while at + 32 <= len(data):
+    while at + HEAD_BYTES <= len(data):
         _, _, kind, _, json_bytes, blob_bytes, _, _ = struct.unpack_from("<IHHIIQII", data, at)
-        at += 32
+        at += HEAD_BYTES
         body = json.loads(data[at : at + json_bytes] or b"null")
         blob = data[at + json_bytes : at + json_bytes + blob_bytes]
         at += json_bytes + blob_bytes

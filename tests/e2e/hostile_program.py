@@ -15,7 +15,7 @@ from pathlib import Path
 GIVEN = sys.argv[2:] if len(sys.argv) == 6 else ["", "", "0", "0"]
 SECRET, TARGET = Path(GIVEN[0]), Path(GIVEN[1])
 PID, PORT = int(GIVEN[2]), int(GIVEN[3])
-PTRACE_ATTACH = 16
+PTRACE_ATTACH, PTRACE_DETACH = 16, 17
 
 
 def read_home() -> None:
@@ -78,6 +78,8 @@ def trace_parent() -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.ptrace(PTRACE_ATTACH, os.getppid(), None, None) != 0:
         raise OSError(ctypes.get_errno(), "ptrace")
+    os.waitpid(os.getppid(), 0)  # Left traced, it would stay stopped.
+    libc.ptrace(PTRACE_DETACH, os.getppid(), None, None)
 
 
 def read_environment_of_others() -> None:

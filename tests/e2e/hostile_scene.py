@@ -60,7 +60,7 @@ class Scene:
         code = (
             f"import runpy, sys\nsys.argv = {[str(script), *self.arguments(names[0])]!r}\n"
             f"run = runpy.run_path({str(script)!r})['outcome_of']\n"
-            f"raise LookupError(', '.join(f'<{{name}} {{run(name)}}>' for name in {names!r}))\n"
+            f"raise LookupError(', '.join(f'<{{n}} {{run(n)[:45]}}>' for n in {names!r}))\n"
         )
         replace_weight_by_pickle(path, code)
         return path

@@ -19,7 +19,9 @@ def test_describes_versions_and_never_imports_torch():
 def test_prints_one_json_document():
     argv = [sys.executable, "-m", "assay.toolchain.identity"]
     document = json.loads(subprocess.run(argv, capture_output=True, text=True).stdout)
-    assert document == identity.describe()
+    reads = document.pop("reads")  # The module path of this process is another one.
+    assert document == {k: v for k, v in identity.describe().items() if k != "reads"}
+    assert {sys.prefix, sys.base_prefix, json.__file__.rpartition("/json/")[0]} <= set(reads)
     assert document["schema"] == "assay/toolchain/1"
     assert document["packages"]["assay_aot"] == identity.AOT_VERSION
 
@@ -30,6 +32,14 @@ def test_id_follows_versions_and_not_the_place(monkeypatch):
     assert identity.describe()["id"] == before["id"]
     monkeypatch.setattr(identity, "AOT_VERSION", "next")
     assert identity.describe()["id"] != before["id"]
+
+
+def test_reads_the_folders_of_plug_ins(monkeypatch, tmp_path):
+    plugin = tmp_path / "plug" / "in.py"
+    plugin.parent.mkdir()
+    plugin.write_text("")
+    monkeypatch.setenv("ASSAY_PLUGINS", str(plugin))
+    assert str(plugin.parent) in identity.describe()["reads"]
 
 
 def test_missing_packages_are_null(monkeypatch):
