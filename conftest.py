@@ -1,0 +1,112 @@
+"""What holds for every test: a fast one is fast, and CI skips none for want of a tool.
+
+A test without the marks engine, slow and long is fast: `make check` runs it, and with
+`--fast-limit` it fails when it takes more CPU time. CPU time does not depend on what else the
+machine does, wall time would.
+"""
+
+import json
+import os
+import re
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+NOT_FAST = ("engine", "slow", "long")
+
+MAY_LACK = (
+    "this processor's int8 products saturate",
+    "needs a processor with AVX-512 whose CPUID can be made to fault",
+    "this kernel or container lacks Landlock, namespaces or seccomp",
+    "this file system lies in memory",
+    "no small disk here",
+    # A second environment of 2 GB, which `make litert` makes.
+    "make litert",
+)
+"""Reasons to skip a test that hold in CI, too: properties of the machine, not tools to install."""
+
+_STARTED = pytest.StashKey[float]()
+_CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds the limit and the log."""
+    parser.addoption(
+        "--fast-limit", type=float, metavar="SECONDS", help="CPU time that a fast test may take"
+    )
+    parser.addoption("--cpu-log", metavar="FILE", help="append the CPU time of each test to FILE")
+
+
+def _list_children(pid: str) -> list[str]:
+    """Ids of the living children of a process."""
+    try:
+        tasks = list(Path(f"/proc/{pid}/task").iterdir())
+        return [child for task in tasks for child in (task / "children").read_text().split()]
+    except OSError:
+        return []
+
+
+def _read_cpu_s(pid: str) -> float:
+    """CPU time of a process, its ended children and its living descendants."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    own = sum(int(field) for field in fields[11:15]) / _CLOCK_TICKS
+    return own + sum(_read_cpu_s(child) for child in _list_children(pid))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Notes the CPU time at the start."""
+    item.stash[_STARTED] = _read_cpu_s("self")
+    return (yield)
+
+
+def _explain_slowness(item: pytest.Item, spent_s: float) -> str:
+    """Why a fast test fails for its CPU time; empty if it does not."""
+    limit_s = item.config.getoption("--fast-limit")
+    if limit_s is None or spent_s <= limit_s:
+        return ""
+    if any(item.get_closest_marker(mark) for mark in NOT_FAST):
+        return ""
+    return f"took {spent_s:.1f} s of CPU time: mark it slow, or make it faster than {limit_s:g} s"
+
+
+def _forbid_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
+    """Turns a skip for want of a tool into a failure where CI is set."""
+    if not os.environ.get("CI") or not report.skipped or hasattr(report, "wasxfail"):
+        return
+    longrepr = report.longrepr
+    reason = longrepr[2] if isinstance(longrepr, tuple) else str(longrepr)
+    if not any(allowed in reason for allowed in MAY_LACK):
+        report.outcome = "failed"
+        report.longrepr = f"{re.sub('^Skipped: ', '', reason)} (CI skips no test for this)"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Fails what is too slow, and what CI may not skip."""
+    report = yield
+    _forbid_skip(report)
+    if call.when == "teardown":
+        spent_s = _read_cpu_s("self") - item.stash[_STARTED]
+        if (log := item.config.getoption("--cpu-log")) is not None:
+            with Path(log).open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"test": item.nodeid, "cpu_s": round(spent_s, 2)}) + "\n")
+        if report.passed and (text := _explain_slowness(item, spent_s)):
+            report.outcome = "failed"
+            report.longrepr = text
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Fails a file that CI may not skip."""
+    report = yield
+    _forbid_skip(report)
+    return report
