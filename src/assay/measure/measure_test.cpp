@@ -3,9 +3,15 @@
 #include <algorithm>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stop_token>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
+#include <sched.h>
+
+#include "assay/device/thread_times.h"
 #include "assay/measure/testing/scripted_session.h"
 
 namespace assay {
@@ -48,13 +54,49 @@ TEST(Measure, ChargesTheTimeOfExecuteToExecute) {
   EXPECT_LT(std::ranges::min(result->samples.bind_ns), 200'000);
 }
 
-TEST(Measure, TellsItsGapAndHowLongItsThreadsWaitedForAProcessor) {
+TEST(Measure, TellsItsGap) {
   ScriptedSession session;
   const auto result =
       measure(session, {}, {.warmup_iterations = 0, .iterations = 2, .gap_ns = 1'000}, {});
   ASSERT_TRUE(result);
   EXPECT_EQ(result->gap_ns, 1'000);
-  EXPECT_GE(result->run_queue_wait_ns.value_or(0), 0);
+}
+
+/// While it lives, this thread and a second one that never rests share one processor.
+class SharedProcessor {
+ public:
+  SharedProcessor() {
+    ::sched_getaffinity(0, sizeof(before_), &before_);
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(::sched_getcpu(), &one);
+    ::sched_setaffinity(0, sizeof(one), &one);
+    rival_ = std::jthread([](const std::stop_token& stop) {
+      while (!stop.stop_requested()) {
+      }
+    });
+  }
+  SharedProcessor(const SharedProcessor&) = delete;
+  SharedProcessor& operator=(const SharedProcessor&) = delete;
+  ~SharedProcessor() { ::sched_setaffinity(0, sizeof(before_), &before_); }
+
+ private:
+  cpu_set_t before_{};
+  std::jthread rival_;
+};
+
+TEST(Measure, TellsHowLongItsThreadsWaitedForAProcessor) {
+  if (!read_thread_times()) {
+    GTEST_SKIP() << "this kernel does not count how long threads wait";
+  }
+  const SharedProcessor processor;
+  ScriptedSession session;
+  session.execute_ns = 30'000'000;  // Several turns of the scheduler.
+  const auto result = measure(session, {}, {.warmup_iterations = 0, .iterations = 2}, {});
+  ASSERT_TRUE(result);
+  // At any time one of the two threads waits, or both.
+  EXPECT_GT(result->run_queue_wait_ns.value_or(0), 0);
+  EXPECT_LE(result->run_queue_wait_ns.value_or(0), 2 * result->wall_ns);
 }
 
 TEST(Measure, TakesOneSeriesWhereWarmUpIsDetected) {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "assay/base/clock.h"
 #include "assay/device/memory_parts.h"
 #include "assay/measure/testing/scripted_session.h"
 
@@ -105,9 +106,26 @@ TEST_F(ObserveMemoryTest, TellsWhatAReadingAndWhatTheInferencesAllocate) {
   const auto report = observe(6);
   ASSERT_TRUE(report);
   EXPECT_EQ(report->probe_bytes, 50);
-  EXPECT_GE(report->probe_ns, 0);
   EXPECT_EQ(report->inferences, 6);
   EXPECT_EQ(report->inference_allocations, 42);
+}
+
+TEST_F(ObserveMemoryTest, TellsHowLongItsQuickestReadingTook) {
+  constexpr std::int64_t kLeastNs = 200'000;
+  auto slow = probe();
+  slow.read_stage = [this](std::string_view name, std::span<const std::string>) {
+    const auto end_ns = monotonic_ns() + kLeastNs * (readings_ == 0 ? 50 : 1);
+    while (monotonic_ns() < end_ns) {
+    }
+    return Result<MemoryStage>(stage_of(name, 2000 + ++readings_ * 1000));
+  };
+  const auto before_ns = monotonic_ns();
+  const auto report = observe_with(slow, 1);
+  const auto all_ns = monotonic_ns() - before_ns;
+  ASSERT_TRUE(report);
+  EXPECT_EQ(readings_, 3);
+  EXPECT_GE(report->probe_ns, kLeastNs);
+  EXPECT_LT(report->probe_ns, all_ns - 50 * kLeastNs);  // The first one is not the quickest.
 }
 
 TEST_F(ObserveMemoryTest, SaysWhyMallocIsNotCounted) {

@@ -34,7 +34,7 @@ std::string with_spaces(std::string_view name) {
   return text;
 }
 
-/// "crashed at first (sigsegv): the runner ended by SIGSEGV".
+/// "crashed at first (SIGSEGV): the runner ended by SIGSEGV".
 std::string outcome_sentence(const CaseSummary& cell) {
   auto text = with_spaces(name_of(cell.outcome));
   if (cell.stage != Stage::kNone) {

@@ -72,7 +72,7 @@ TEST(Findings, TellOutcomeStageReasonTextAndLastWords) {
   const auto findings = findings_of(crashed);
   ASSERT_EQ(findings.size(), 2U);
   EXPECT_EQ(findings[0],
-            "crashed at first (sigsegv): the runner was ended by SIGSEGV in its first inference");
+            "crashed at first (SIGSEGV): the runner was ended by SIGSEGV in its first inference");
   EXPECT_THAT(findings[1], HasSubstr("Check failed"));
   EXPECT_THAT(findings[1], testing::Not(HasSubstr("\x1b")));
 }

@@ -1,5 +1,8 @@
 #include "assay/engines/executorch/tensor_layout.h"
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <numeric>
@@ -8,6 +11,7 @@
 namespace assay::et {
 namespace {
 
+using testing::Each;
 using testing::ElementsAre;
 
 TEST(TensorLayout, KnowsRowMajorOrder) {
@@ -37,7 +41,14 @@ TEST(TensorLayout, MovesChannelsToTheEndAndBack) {
 TEST(TensorLayout, CopiesNothingOfAnEmptyTensor) {
   const std::vector<std::int32_t> sizes = {0, 3};
   const std::vector<std::uint8_t> order = {1, 0};
-  copy_from_row_major(sizes, order, 4, nullptr, nullptr);
+  constexpr std::byte kUntouched{0xAB};
+  const std::array<std::byte, 8> source{};
+  std::array<std::byte, 8> target;
+  target.fill(kUntouched);
+  copy_from_row_major(sizes, order, 4, source.data(), target.data());
+  EXPECT_THAT(target, Each(kUntouched));
+  copy_to_row_major(sizes, order, 4, source.data(), target.data());
+  EXPECT_THAT(target, Each(kUntouched));
 }
 
 }  // namespace

@@ -95,7 +95,7 @@ CaseSummary crashed() {
   cell.metrics["program_bytes"] = plain(5'480'112);
   cell.outcome = Outcome::kCrashed;
   cell.stage = Stage::kFirst;
-  cell.reason_code = "sigsegv";
+  cell.reason_code = "SIGSEGV";
   cell.text = "the runner was ended by SIGSEGV in its first inference";
   cell.last_words =
       "I 00:00:00.004 executorch:XNNPACKBackend.cpp:47] Creating XNN workspace\n"
@@ -109,7 +109,7 @@ CaseSummary aot_error() {
   auto cell = new_case("mobilenet_v3_large", "executorch/vulkan-fp16");
   cell.outcome = Outcome::kAotError;
   cell.stage = Stage::kLower;
-  cell.reason_code = "partitioner_raised";
+  cell.reason_code = "lower_failed";
   cell.text =
       "RuntimeError: expected hardswish to have 1 user, has 2\n  at vulkan_partitioner.py:211";
   cell.verdict = Verdict::kFail;
@@ -120,7 +120,7 @@ CaseSummary unsupported() {
   auto cell = new_case("mobilenet_v3_large", "executorch/coreml-fp16");
   cell.outcome = Outcome::kUnsupported;
   cell.stage = Stage::kLoad;
-  cell.reason_code = "no_runtime";
+  cell.reason_code = "unsupported";
   cell.text = "Core ML runs on Apple's systems only; the program was made, not executed";
   cell.verdict = Verdict::kSkipped;
   return cell;
