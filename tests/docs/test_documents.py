@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from blocks import BLOCKS, ROOT, Block
+from warm_python import find_warm_python
 
 BIN = Path(os.environ.get("ASSAY_BIN_DIR", ROOT / "build" / "release" / "bin"))
 pytestmark = pytest.mark.skipif(not (BIN / "assay").exists(), reason="build first")
@@ -100,7 +101,12 @@ class Reader:
     @property
     def env(self) -> dict[str, str]:
         paths = [str(BIN), str(Path(sys.executable).parent), os.environ["PATH"]]
-        return {**os.environ, "PATH": ":".join(paths), "ASSAY_HOME": str(self.folder / "home")}
+        return {
+            **os.environ,
+            "PATH": ":".join(paths),
+            "ASSAY_HOME": str(self.folder / "home"),
+            "ASSAY_PYTHON": find_warm_python(),
+        }
 
     def type(self, command: str) -> subprocess.CompletedProcess[str]:
         is_of_project = re.search(r"\b(tools|examples|build/release|build/toy)\b", command)

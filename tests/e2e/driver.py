@@ -4,18 +4,24 @@ Each Workplace has a home, a store and a device lock of its own, so tests distur
 nor what the user has measured.
 """
 
+import atexit
 import contextlib
+import functools
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from warm_python import find_warm_python
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(os.environ.get("ASSAY_BIN_DIR", ROOT / "build" / "release" / "bin"))
@@ -54,6 +60,17 @@ def assert_told(finished: Finished, code: int, *parts: str) -> None:
     assert len(finished.err.splitlines()) <= 8, finished
 
 
+@functools.cache
+def find_descriptions() -> Path:
+    """A home in which every runner of the build has described itself, which takes CPU time."""
+    home = Path(tempfile.mkdtemp(prefix="described-"))
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    command = [str(BIN / "assay"), "list", "engines"]
+    env = {**os.environ, "ASSAY_HOME": str(home)}
+    subprocess.run(command, env=env, capture_output=True, check=False)
+    return home / "engines" / "described"
+
+
 class Workplace:
     """A folder with a home for Assay, and the files of one test."""
 
@@ -70,6 +87,13 @@ class Workplace:
             "TMPDIR": str(temporary),  # A killed process leaves its folders.
             "NO_COLOR": "1",
         }
+        if find_descriptions().exists():
+            shutil.copytree(find_descriptions(), self.home / "engines" / "described")
+
+    @property
+    def python(self) -> str:
+        """The toolchain's interpreter, with its imports done."""
+        return find_warm_python()
 
     # ---- files
 

@@ -2,7 +2,6 @@
 
 import json
 import shlex
-import sys
 from pathlib import Path
 
 import pytest
@@ -34,7 +33,7 @@ def attribute(place: Workplace, recipe: str, *more: str | Path, model: str = "")
         path.write_text(json.dumps({"name": recipe, **FAULTS[recipe]}))
     return place.run(
         *("attribute", model or f"{NETWORK}:net", "--recipe", path, "--format", "json"),
-        *("--python", sys.executable, "--quiet", *more),
+        *("--python", place.python, "--quiet", *more),
         timeout_s=600,
     )
 

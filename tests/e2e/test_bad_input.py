@@ -2,7 +2,6 @@
 
 import json
 import struct
-import sys
 from pathlib import Path
 
 import pytest
@@ -239,7 +238,7 @@ def test_a_plugin_that_does_not_load_is_named(place: Workplace) -> None:
     broken = place.folder / "my_plugin.py"
     broken.write_text("import no_such_package\n", encoding="utf-8")
     told = (str(broken), "No module named 'no_such_package'")
-    python = ("--python", sys.executable)
+    python = ("--python", place.python)
     model = "torchvision:resnet18"
     assert_told(place.run("bench", model, "--plugin", str(broken), *python), USAGE, *told)
     assert_told(place.run("list", "recipes", "--plugin", str(broken), *python), USAGE, *told)
@@ -257,7 +256,7 @@ def test_lists_show_what_plugins_bring(place: Workplace) -> None:
         "recipes = [{'name': 'my/fp32', 'lowering': {'partitioner': 'xnnpack'}}]\n",
         encoding="utf-8",
     )
-    python = ("--python", sys.executable, "--plugin", str(plugin))
+    python = ("--python", place.python, "--plugin", str(plugin))
     assert "my:net" in place.run("list", "models", *python).out
     recipes = place.run("list", "recipes", *python).out
     assert "my/fp32" in recipes

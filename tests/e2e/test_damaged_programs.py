@@ -4,7 +4,6 @@ import hashlib
 import json
 import random
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
@@ -43,7 +42,7 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workplace:
 
 def make(place: Workplace, *flags: str) -> Finished:
     model = f"{place.folder / 'factory.py'}:net"
-    out = ["--out", str(place.folder / "made"), "--python", sys.executable]
+    out = ["--out", str(place.folder / "made"), "--python", place.python]
     return place.run("aot", model, "--recipe", RECIPE, *out, *flags, timeout_s=300)
 
 
@@ -157,7 +156,7 @@ def test_inspect_gives_names_where_the_manifest_lies_beside(
 ) -> None:
     if has_manifest:
         shutil.copy(workshop.folder / "made" / "manifest.json", program.parent)
-    finished = place.run("inspect", program, "--python", sys.executable)
+    finished = place.run("inspect", program, "--python", place.python)
     assert finished.code == 0, finished
     (line,) = [line for line in finished.out.splitlines() if line.startswith("  input")]
     assert line.split(maxsplit=3) == [

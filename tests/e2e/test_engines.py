@@ -76,7 +76,7 @@ def lower(place: Workplace, recipe: str) -> Path:
     factory.write_text(FACTORY, encoding="utf-8")
     out = place.folder / "made"
     made = place.run(
-        *("aot", f"{factory}:net", "--recipe", recipe, "--out", out, "--python", sys.executable),
+        *("aot", f"{factory}:net", "--recipe", recipe, "--out", out, "--python", place.python),
         timeout_s=400,
     )
     assert made.code == 0, made
@@ -254,7 +254,7 @@ def test_all_engines_stand_in_one_table(place: Workplace, recipes_an_engine: int
     document = json.loads(spec.read_text())
     del document["engines"]
     spec.write_text(json.dumps(document))
-    finished = place.run("run", spec, "--format", "json", "--python", sys.executable, timeout_s=600)
+    finished = place.run("run", spec, "--format", "json", "--python", place.python, timeout_s=600)
     rows = {row["recipe"]: row for row in finished.json()["cases"]}
     assert set(rows) == set(recipes)
     outcomes = {recipe: (row["outcome"], row.get("text")) for recipe, row in rows.items()}
@@ -293,7 +293,7 @@ def test_toolchains_work_side_by_side(place: Workplace) -> None:
             "passes": ["evaluate"],
         },
     )
-    finished = place.run("run", spec, "--format", "json", "--python", sys.executable, timeout_s=600)
+    finished = place.run("run", spec, "--format", "json", "--python", place.python, timeout_s=600)
     rows = {row["recipe"]: row for row in finished.json()["cases"]}
     assert {row["outcome"] for row in rows.values()} == {"completed"}, rows
     assert {row["accuracy"] for row in rows.values()} == {"pass"}, rows
@@ -310,7 +310,7 @@ def test_the_error_of_a_quantized_network_is_followed_through_its_layers(place: 
     factory.write_text(FACTORY, encoding="utf-8")
     finished = place.run(
         *("attribute", f"{factory}:net", "--recipe", "executorch/xnnpack-int8,onnxruntime/int8"),
-        *("--format", "json", "--python", sys.executable, "--quiet"),
+        *("--format", "json", "--python", place.python, "--quiet"),
         timeout_s=600,
     )
     rows = finished.json()["cases"]

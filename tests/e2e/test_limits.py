@@ -55,9 +55,7 @@ def test_spec_that_has_a_key_twice(place: Workplace) -> None:
     spec.write_text(
         '{"schema": "assay/spec/1",\n "seed": 1,\n "seed": 2,\n "models": []}', encoding="utf-8"
     )
-    assert_told(
-        place.run("run", spec), USAGE, "duplicate key 'seed' in lines 2 and 3"
-    )
+    assert_told(place.run("run", spec), USAGE, "duplicate key 'seed' in lines 2 and 3")
 
 
 @pytest.mark.parametrize("text", ["-1", "16EB", "0", "1e30", "nan"])

@@ -1,7 +1,6 @@
 """OpenVINO from a model to a table, and finished files of its formats."""
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,7 @@ RECIPES = "openvino/fp32", "openvino/int8"
 
 def measure(place: Workplace, *models: Path | Document, **fields: object) -> Document:
     spec = place.spec(*models, engines=["openvino"], options={"threads": 1}, **fields)
-    finished = place.run("run", spec, "--format", "json", "--python", sys.executable, timeout_s=400)
+    finished = place.run("run", spec, "--format", "json", "--python", place.python, timeout_s=400)
     assert finished.code == 0, finished
     return finished.json()
 
@@ -52,7 +51,7 @@ def test_a_finished_ir_needs_no_toolchain(place: Workplace) -> None:
     out = place.folder / "made"
     made = place.run(
         *("aot", f"{factory}:net", "--recipe", RECIPES[0], "--out", out),
-        *("--python", sys.executable),
+        *("--python", place.python),
         timeout_s=400,
     )
     assert made.code == 0, made

@@ -29,7 +29,7 @@ def needs(*runners: Path) -> pytest.MarkDecorator:
 def run(place: Workplace, *models: Path | Document, **fields: object) -> Finished:
     fields = {"engines": PAIR, "measure": EVALUATE, **fields}
     spec = place.spec(*models, **fields)
-    return place.run("run", spec, "--format", "json", "--python", sys.executable, timeout_s=400)
+    return place.run("run", spec, "--format", "json", "--python", place.python, timeout_s=400)
 
 
 def by_engine(finished: Finished) -> dict[str, Document]:
@@ -68,7 +68,7 @@ def test_the_reference_is_run_and_kept_where_the_matrix_lacks_it(place: Workplac
     program = onnx_scale(place.folder / "net.onnx", shape=[1, 3])
     finished = place.run(
         *("eval", program, "--engine", "openvino", "--against", "engine:onnxruntime"),
-        *("--format", "json", "--python", sys.executable),
+        *("--format", "json", "--python", place.python),
         timeout_s=400,
     )
     assert finished.code == 0, finished
@@ -208,7 +208,7 @@ def test_a_damaged_set_is_told_in_the_row(place: Workplace) -> None:
 @pytest.mark.parametrize("is_wrong", [False, True])
 def test_a_bundle_is_run_on_its_own_inputs(place: Workplace, is_wrong: bool) -> None:
     path = bundle(place.folder / "net.bpte", is_wrong=is_wrong)
-    finished = place.run("eval", path, "--format", "json", "--python", sys.executable)
+    finished = place.run("eval", path, "--format", "json", "--python", place.python)
     assert finished.code == int(is_wrong), finished
     table = table_of(case_of(finished.json(), "net"), "file")
     assert table["accuracy"] == ("fail_numeric" if is_wrong else "pass")

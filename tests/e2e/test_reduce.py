@@ -138,7 +138,7 @@ def test_what_cannot_be_reduced_is_told(
 def need_executorch(place: Workplace) -> None:
     if not (BIN / "assay-runner-executorch").exists():
         pytest.skip("no ExecuTorch here")
-    place.env["ASSAY_PYTHON"] = sys.executable
+    place.env["ASSAY_PYTHON"] = place.python
 
 
 def reduce_really(place: Workplace, *flags: str) -> Finished:

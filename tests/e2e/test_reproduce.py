@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -21,7 +20,7 @@ def run_in_shell(place: Workplace, command: str) -> set[str]:
     elsewhere = place.folder / "elsewhere"
     elsewhere.mkdir(exist_ok=True)
     env = {**place.env, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
-    env.setdefault("ASSAY_PYTHON", sys.executable)
+    env.setdefault("ASSAY_PYTHON", place.python)
     done = subprocess.run(
         ["sh", "-c", f"{command} --format json --quiet"],
         cwd=elsewhere,
@@ -87,7 +86,7 @@ def test_both_sides_of_a_comparison(place: Workplace) -> None:
 def test_a_model_with_shapes_and_recipes(place: Workplace) -> None:
     factory = place.folder / "factory.py"
     factory.write_text(FACTORY, encoding="utf-8")
-    common = ["--python", sys.executable, "--format", "json", "--input-shape", "1,3,16,16"]
+    common = ["--python", place.python, "--format", "json", "--input-shape", "1,3,16,16"]
     recipes = ["--recipe", "executorch/portable,executorch/xnnpack-int8", "--seed", "3"]
     for verb in (["bench", *QUICK], ["eval", "--samples", "2"]):
         name, *flags = verb
@@ -102,7 +101,7 @@ def test_a_model_with_shapes_and_recipes(place: Workplace) -> None:
 def test_conformance_cases(place: Workplace) -> None:
     finished = place.run(
         *("conform", "--recipe", "executorch/portable", "--match", "aten.add.Tensor*"),
-        *("--tier", "quick", "--python", sys.executable, "--format", "json", "--quiet"),
+        *("--tier", "quick", "--python", place.python, "--format", "json", "--quiet"),
         timeout_s=400,
     )
     results = json.loads(finished.out)["results"]
@@ -119,7 +118,7 @@ def test_a_module_given_from_python(place: Workplace, monkeypatch: pytest.Monkey
     for name, value in place.env.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("ASSAY_BIN_DIR", str(BIN))
-    monkeypatch.setenv("ASSAY_PYTHON", sys.executable)
+    monkeypatch.setenv("ASSAY_PYTHON", place.python)
     report = assay.evaluate(
         torch.nn.ReLU(), recipe="executorch/portable", example_inputs=(torch.zeros(1, 4),)
     )

@@ -3,6 +3,7 @@ import os
 from pathlib import Path
 
 import pytest
+from warm_python import find_warm_python
 
 from assay import AssayError, _models, _paths
 
@@ -48,7 +49,19 @@ def fake_program(programs, tmp_path):
 
 
 @pytest.fixture(scope="session")
-def tiny_pte(programs, tmp_path_factory):
+def warm_toolchain():
+    """Lets `assay` find the toolchain with its imports done."""
+    os.environ["ASSAY_PYTHON"] = find_warm_python()
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.get_closest_marker("engine"):
+            item.fixturenames.insert(0, "warm_toolchain")
+
+
+@pytest.fixture(scope="session")
+def tiny_pte(programs, warm_toolchain, tmp_path_factory):
     """models/tiny.py:make as a .pte, made by `assay aot`."""
     folder = tmp_path_factory.mktemp("tiny")
     return _models.make_program(TINY, recipe=FP32, seed=0, folder=folder).entry
