@@ -26,14 +26,14 @@ import tempfile
 from pathlib import Path
 
 PACKAGES = Path(__file__).resolve().parents[1] / "python"
-SERVER = "assay.aot.server"
 _PR_SET_PDEATHSIG = 1
 
 # Starts in 15 ms: -I leaves environment and user out, -S the site packages.
 CLIENT = """#!{python} -IS
 import os, socket, sys
 own = os.environ
-is_server = sys.argv[1:2] == ["-c"] and sys.argv[3:4] == ["{server}"]
+module = sys.argv[3] if sys.argv[1:2] == ["-c"] and len(sys.argv) > 3 else ""
+is_server = module.startswith("assay.") and module.endswith(".server")
 if is_server and own.get("PYTHONPATH", "{package}") == "{package}":
     import json, signal
     request = {{"arguments": sys.argv[3:], "environment": dict(own), "cwd": os.getcwd()}}
@@ -73,10 +73,15 @@ def _become(request: dict, descriptors: list[int]) -> None:
         os._exit(status)
 
 
-def _serve_one(connection: socket.socket) -> None:
-    """Forks for one command, tells its process and how it ended; it dies with the command."""
+def _receive(connection: socket.socket) -> tuple[dict, list[int]]:
+    """A command, and its stdin, stdout and stderr."""
     head, descriptors, _, _ = socket.recv_fds(connection, 8, 3)
-    request = json.loads(connection.recv(int.from_bytes(head, "big"), socket.MSG_WAITALL))
+    text = connection.recv(int.from_bytes(head, "big"), socket.MSG_WAITALL)
+    return json.loads(text), descriptors
+
+
+def _serve_one(connection: socket.socket, request: dict, descriptors: list[int]) -> None:
+    """Forks for one command, tells its process and how it ended; it dies with the command."""
     keeper = os.getpid()
     child = os.fork()
     if child == 0:
@@ -96,28 +101,46 @@ def _serve_one(connection: socket.socket) -> None:
         connection.sendall(f"{status if status >= 0 else 128 - status}\n".encode())
 
 
-def serve(address: str) -> None:
-    """Imports the toolchain and serves until the starter's end of stdin is closed."""
-    from assay.aot import warm
-
-    warm.import_toolchain()
-    warm.lower_one_operator()
-    # A process sets this once, and the forks, which set it again, inherit it.
-    sys.modules["torch"].set_num_interop_threads = lambda threads: None
+def _warm_up(module: str) -> None:
+    """Runs a fork server that is asked for nothing: it imports all and ends."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1):
+        os.dup2(null, descriptor)
+    sys.argv[1:] = []
+    with contextlib.suppress(SystemExit, Exception):  # The fork fails as the real one would.
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+    signal.set_wakeup_fd(-1)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)
+    if "torch" in sys.modules:
+        # A process sets this once, and the forks, which set it again, inherit it.
+        sys.modules["torch"].set_num_interop_threads = lambda threads: None
     gc.collect()
     gc.freeze()
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+
+
+def serve(address: str) -> None:
+    """Serves until it is killed; the first command is the model of what is imported."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    is_warm = False
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(address)
         listener.listen(16)
         print("ready", flush=True)
-        while sys.stdin not in select.select([listener, sys.stdin], [], [])[0]:
+        while True:
             connection, _ = listener.accept()
+            request, descriptors = _receive(connection)
+            if not is_warm:
+                _warm_up(request["arguments"][0])
+                is_warm = True
+            signal.signal(signal.SIGCHLD, signal.SIG_IGN)
             if os.fork() == 0:
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                 listener.close()
-                _serve_one(connection)
+                _serve_one(connection, request, descriptors)
                 os._exit(0)
+            for descriptor in descriptors:
+                os.close(descriptor)
             connection.close()
 
 
@@ -125,7 +148,7 @@ def _write_client(folder: Path, address: str) -> Path:
     """The interpreter's stand-in, in an environment that has the siblings of the real one."""
     client = folder / ".venv" / "bin" / "python"
     client.parent.mkdir(parents=True)
-    known = {"python": sys.executable, "server": SERVER, "package": PACKAGES, "address": address}
+    known = {"python": sys.executable, "package": PACKAGES, "address": address}
     client.write_text(CLIENT.format_map(known))
     client.chmod(0o755)
     for sibling in Path(sys.prefix).parent.glob(".venv-*"):
@@ -135,13 +158,13 @@ def _write_client(folder: Path, address: str) -> Path:
 
 @functools.cache
 def find_warm_python() -> str:
-    """The stand-in's path; the first call starts the warm process, which ends with this one."""
+    """The stand-in's path; the first call starts the process that forks, which ends with this."""
     folder = Path(tempfile.mkdtemp(prefix="warm-python-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     address = str(folder / "socket")
     server = subprocess.Popen(
         [sys.executable, "-P", __file__, address],
-        stdin=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         env={k: v for k, v in os.environ.items() if not k.startswith("ASSAY_")},
@@ -149,8 +172,8 @@ def find_warm_python() -> str:
         text=True,
     )
     atexit.register(server.kill)
-    if server.stdout is None or server.stdout.readline() != "ready\n":
-        return sys.executable  # No toolchain here; the tests tell so themselves.
+    assert server.stdout is not None
+    assert server.stdout.readline() == "ready\n"
     return str(_write_client(folder, address))
 
 

@@ -153,6 +153,7 @@ def commands() -> list[object]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", commands())
 def test_command_does_what_the_page_says(reader: Reader, command: str) -> None:
     if command.startswith("jq") and shutil.which("jq") is None:
@@ -179,6 +180,7 @@ def python_blocks() -> list[object]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", python_blocks())
 def test_python_runs(reader: Reader, block: Block) -> None:
     given = "import torch\nx = torch.randn(1, 3, 224, 224)\n"
@@ -194,6 +196,7 @@ def test_python_runs(reader: Reader, block: Block) -> None:
     assert result.returncode == 0, result.stdout + result.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "block", [block for block in BLOCKS if '"assay/spec/1"' in block.text], ids=str
 )
@@ -204,6 +207,7 @@ def test_spec_is_one(reader: Reader, block: Block) -> None:
     assert result.returncode == 0, result.stdout + result.stderr
 
 
+@pytest.mark.slow
 def test_queries_of_the_store_answer(reader: Reader) -> None:
     query = next(block.text for block in BLOCKS if block.text.startswith("SELECT"))
     with sqlite3.connect(reader.folder / "home" / "assay.db") as store:

@@ -234,6 +234,7 @@ def test_a_request_that_the_toolchain_finds_wrong_is_the_users(place: Workplace)
     assert (faulty.code, "aot_error on order" in faulty.out) == (1, True), faulty
 
 
+@pytest.mark.slow
 def test_a_plugin_that_does_not_load_is_named(place: Workplace) -> None:
     broken = place.folder / "my_plugin.py"
     broken.write_text("import no_such_package\n", encoding="utf-8")

@@ -61,6 +61,7 @@ def test_files_of_one_content_are_identical_and_nothing_is_launched(place: Workp
     assert place.run("report", "latest", "--format", "json").code in (0, 6)
 
 
+@pytest.mark.slow
 def test_sides_of_one_name_are_told_apart(place: Workplace) -> None:
     sides = []
     for name, nanoseconds in (("fp32", MILLISECOND), ("int8", 2 * MILLISECOND)):
@@ -149,7 +150,7 @@ def test_two_builds_of_an_engine_are_two_sides(place: Workplace) -> None:
     program = place.program("net", execute_ns=MILLISECOND)
     runner = shutil.copy(BIN / "assay-runner-fake", place.folder / "assay-runner-fake")
     registry = place.home / "engines" / "engines.json"
-    registry.parent.mkdir(parents=True)
+    registry.parent.mkdir(parents=True, exist_ok=True)
     build = {"name": "fake", "label": "mine", "runner": str(runner), "build_id": "another"}
     registry.write_text(json.dumps({"schema": "assay/engines/1", "builds": [build]}))
     result = place.run("compare", program, "--engine", "fake@1,fake@mine", *QUICK)
@@ -160,6 +161,7 @@ def test_two_builds_of_an_engine_are_two_sides(place: Workplace) -> None:
     assert "fake@mine" in answer["b_label"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_a_stopped_comparison_goes_on_where_it_was(place: Workplace, how: signal.Signals) -> None:
     a = place.program("old", execute_ns=5 * MILLISECOND)
@@ -190,6 +192,7 @@ def test_a_stopped_comparison_goes_on_where_it_was(place: Workplace, how: signal
     assert "is already finished: B takes " in again.err
 
 
+@pytest.mark.slow
 def test_a_duet_must_earn_its_place_in_a_pilot(place: Workplace) -> None:
     a = place.program("old", execute_ns=MILLISECOND)
     b = place.program("new", execute_ns=2 * MILLISECOND)
@@ -214,6 +217,7 @@ def test_a_duet_without_cores_of_its_own_is_refused(place: Workplace) -> None:
     assert "give --threads" in result.err
 
 
+@pytest.mark.slow
 def test_iterations_follow_the_spread_of_the_first_pairs(place: Workplace) -> None:
     a = place.program("old", execute_ns=MILLISECOND // 4)
     b = place.program("new", execute_ns=MILLISECOND // 2)

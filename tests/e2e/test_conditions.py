@@ -75,6 +75,7 @@ def test_launches_go_on_until_the_interval_is_narrow(place: Workplace) -> None:
     assert count in {6, 9, 14}, result
 
 
+@pytest.mark.slow
 def test_calibration_stands_in_the_head_of_every_report(place: Workplace) -> None:
     calibrated = place.run("calibrate", "--for", "3s", "--quiet", "--format", "json")
     found = calibrated.json()

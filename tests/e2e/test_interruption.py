@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from driver import Document, Workplace, wait_for_end, wait_until
 
 INTERRUPTED = 130
@@ -155,6 +156,7 @@ def test_resume_tells_of_files_that_have_changed_since(place: Workplace) -> None
     assert place.query("select count(*) from launch") == [(2,)]
 
 
+@pytest.mark.slow
 def test_killed_twenty_times_no_finished_launch_is_lost_or_done_twice(place: Workplace) -> None:
     moments = random.Random(20)
     # Longer launches than elsewhere: all kills are to hit a campaign that is under way.

@@ -5,9 +5,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "campaigns"))
 
+import pytest
 from kills import run_kills
 
 
+@pytest.mark.slow
 def test_random_kills_lose_double_and_change_nothing(tmp_path: Path) -> None:
     tally = run_kills(20, 4, tmp_path)
     assert (tally.faults, tally.differences) == ([], [])

@@ -272,7 +272,7 @@ def test_shape_that_cannot_be_counted_is_a_row(place: Workplace) -> None:
 
 def test_damaged_registry_is_told(place: Workplace) -> None:
     registry = place.home / "engines" / "engines.json"
-    registry.parent.mkdir(parents=True)
+    registry.parent.mkdir(parents=True, exist_ok=True)
     registry.write_text('{"builds": [{"name"', encoding="utf-8")
     listed = place.run("list", "engines")
     assert str(registry) in listed.out, listed

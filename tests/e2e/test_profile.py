@@ -94,6 +94,7 @@ def test_stored_runs_are_shown_again(place: Workplace) -> None:
     assert (mixed.code, "RUN_A RUN_B" in mixed.err) == (2, True)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="no valgrind here")
 def test_instructions_follow_the_work_and_are_stored(place: Workplace) -> None:
     counts = []

@@ -54,6 +54,7 @@ def test_a_recipe_and_its_program_keep_their_own_manifests_in_one_run(
     assert "delegated_ratio" not in case_of(report, "program")["metrics"]
 
 
+@pytest.mark.slow
 def test_a_calibration_heads_only_what_began_after_it(place: Workplace) -> None:
     net = place.program("net")
     before = place.run("run", place.spec(net), "--format", "md")

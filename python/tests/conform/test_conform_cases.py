@@ -43,6 +43,7 @@ def test_core_operators_without_cases_are_those_that_cannot_have_one():
     assert without == {"aten.atan2.out", "aten._native_batch_norm_legit.default"}
 
 
+@pytest.mark.slow
 def test_eager_executes_each_recorded_call():
     plain = [row for row in read_calls() if row.values == "normal" and row.shape_class != DYNAMIC]
     assert [row.name for row in plain if not runs(row, row.dtypes[0])] == []

@@ -15,6 +15,7 @@ from assay.toolchain.sampled_model import Bound
 QUICK = [case for case in operator_cases() if case.tier == "quick" and not case.refuses]
 
 
+@pytest.mark.slow
 def test_a_wrong_answer_to_any_quick_case_would_show():
     blind = [
         case.name

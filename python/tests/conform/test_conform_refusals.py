@@ -78,6 +78,7 @@ def test_a_size_that_eager_takes_has_an_answer(tmp_path):
     assert torch.equal(outputs["2.0"], inputs["2.0"].double().relu())
 
 
+@pytest.mark.slow
 def test_a_quantized_graph_answers_beyond_the_bounds_of_a_size_as_eager_does(tmp_path):
     quantization = {"flow": "pt2e", "quantizer": "xnnpack"}
     relu = {"ref": "aten:relu.default", "args": BEYOND}
@@ -119,6 +120,7 @@ def _is_right(case):
     return "dimensions" in case.model["args"]
 
 
+@pytest.mark.slow
 def test_eager_refuses_what_the_suite_says_that_it_does():
     wrong = [
         case.name for case in REFUSALS if in_child(lambda case=case: int(_is_right(case))) != 1

@@ -45,6 +45,7 @@ def test_a_list_is_of_a_recipe_that_there_is(path):
     assert recipe in {one["name"] for one in preset_document()["recipes"]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_each_known_failure_is_of_a_case_that_there_is(path):
     names = [case.name for case in all_cases()]
@@ -53,6 +54,7 @@ def test_each_known_failure_is_of_a_case_that_there_is(path):
     assert len(listed) == len(set(listed))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_each_pattern_means_a_case_that_there_is(path):
     document = read(path)

@@ -14,6 +14,8 @@ from assay.reduce.script import Finding, find_mark, write_script
 from assay.reduce.source import number_text
 from assay.toolchain.server.model_families import FAMILIES
 
+pytestmark = pytest.mark.slow
+
 RELU: dict[str, Any] = {
     "ref": "aten:relu.default",
     "args": {"args": [{"shape": [2], "dtype": "float32", "data": [-1, 0.1]}]},

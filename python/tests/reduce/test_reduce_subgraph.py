@@ -58,6 +58,7 @@ def test_two_halves_one_after_the_other_are_the_whole(ref: str) -> None:
         assert torch.equal(result[-1], whole_sample[-1])
 
 
+@pytest.mark.slow
 def test_any_subset_can_be_made() -> None:
     names = names_of("conform:diamond")
     for count in (1, 2):

@@ -7,6 +7,8 @@ from assay.toolchain.models.loader import load_model, model_spec_from_json
 from assay.toolchain.quantize.quantization import quantize
 from assay.toolchain.types import InputSet, InputSpec, Model, ModelSpec
 
+pytestmark = pytest.mark.slow
+
 CALIBRATION = InputSet("normal", 1000, 2, "calibration")
 XNNPACK = {"flow": "pt2e", "quantizer": "xnnpack", "is_per_channel": True, "is_dynamic": False}
 

@@ -11,6 +11,8 @@ from assay.toolchain.quantize import quantization
 from assay.toolchain.tensors import run_module
 from assay.toolchain.types import InputSet
 
+pytestmark = pytest.mark.slow
+
 CALIBRATION = InputSet("normal", 1000, 2, "calibration")
 XNNPACK = {"flow": "pt2e", "quantizer": "xnnpack", "is_per_channel": True, "is_dynamic": False}
 FACTORY = f"{Path(__file__).with_name('toolchain_factories.py')}:branched"

@@ -40,6 +40,7 @@ def test_relays_a_result_larger_than_a_pipe(stub):
     assert len(stub.run(job="echo", size=300_000)["result"]["text"]) == 300_000
 
 
+@pytest.mark.slow
 def test_a_client_may_write_all_its_requests_before_it_reads():
     """Both pipes hold less than what waits in them: neither side may wait for the other."""
     count = 400

@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 _LOWER = """
 import hashlib, sys
 from assay.toolchain.server import torch_caching
