@@ -3,7 +3,7 @@ SHELL := /bin/bash
 BIN := build/release/bin
 DEMO_TARGETS := assay assay-agent assay-runner-executorch assay_vega_bundle
 
-.PHONY: help build litert demo test test-long test-sanitized check format fuzz fixedpoint-aarch64 bench validate-statistics mutation-score clean
+.PHONY: help build litert demo test test-long test-sanitized check lint-all format fuzz fixedpoint-aarch64 bench validate-statistics mutation-score clean
 help:            ## this list
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s:
 
@@ -30,10 +30,14 @@ test-long: build ## the tests that make test leaves out: further recipes of each
 check: build ##    what a developer runs before a commit: format, lint, layers, fast tests
 	@tools/check.sh
 
+lint-all: build ## clang-tidy on everything, with the check of includes for every source
+	@.venv/bin/cmake --preset lint >/dev/null
+	@tools/lint_changed.py --all
+
 format: ##         rewrite C++ and Python in the house format
 	@git ls-files '*.h' '*.cpp' | xargs .venv/bin/clang-format -i
-	@.venv/bin/ruff format -q python tools tests specs examples delegates bench
-	@.venv/bin/ruff check -q --fix python tools tests specs examples delegates bench
+	@.venv/bin/ruff format -q conftest.py python tools tests specs examples delegates bench
+	@.venv/bin/ruff check -q --fix conftest.py python tools tests specs examples delegates bench
 
 test-sanitized: ## the fast C++ tests with AddressSanitizer and UndefinedBehaviorSanitizer
 	@tools/set_up.sh

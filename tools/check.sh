@@ -6,8 +6,8 @@ mapfile -t cpp < <(git ls-files '*.h' '*.cpp')
 echo "check: clang-format"
 .venv/bin/clang-format --dry-run -Werror "${cpp[@]}"
 echo "check: ruff, mypy"
-.venv/bin/ruff check -q python tools tests specs examples delegates bench
-.venv/bin/ruff format -q --check python tools tests specs examples delegates bench
+.venv/bin/ruff check -q conftest.py python tools tests specs examples delegates bench
+.venv/bin/ruff format -q --check conftest.py python tools tests specs examples delegates bench
 .venv/bin/mypy --no-error-summary
 echo "check: layers"
 .venv/bin/python tools/check_layers.py
@@ -22,5 +22,12 @@ log=build/release/test-logs/fast.txt
 mkdir -p "${log%/*}"
 .venv/bin/ctest --test-dir build/release --output-on-failure -j 2 -L fast >"$log" 2>&1 || {
   grep -vE '^ *Start |Passed +[0-9.]+ sec|\*\*\*Skipped' "$log" >&2
+  exit 1
+}
+echo "check: fast Python tests"
+log=build/release/test-logs/fast-python.txt
+.venv/bin/python -m pytest -q -p no:cacheprovider -n 2 -m "$(cat tools/fast_tests.txt)" --fast-limit 2 \
+  tests python/tests delegates >"$log" 2>&1 || {
+  cat "$log" >&2
   exit 1
 }
