@@ -18,6 +18,7 @@ def program_and_blob(request):
     return program, blob
 
 
+@pytest.mark.slow
 def test_the_picture_shows_the_planner_s_places(program_and_blob):
     program, blob = program_and_blob
     plan = planner.plan(program)

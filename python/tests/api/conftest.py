@@ -55,8 +55,9 @@ def warm_toolchain():
 
 
 def pytest_collection_modifyitems(items):
+    here = Path(__file__).parent
     for item in items:
-        if item.get_closest_marker("engine"):
+        if here in item.path.parents and item.get_closest_marker("engine"):
             item.fixturenames.insert(0, "warm_toolchain")
 
 

@@ -143,6 +143,7 @@ def test_a_fault_in_a_spec_is_an_error_that_names_its_place(programs):
     assert caught.value.code == "invalid_argument"
 
 
+@pytest.mark.slow
 def test_each_verb_prints_what_the_command_line_shows(fake_program, tmp_path):
     program = fake_program(execute_ns=200_000)
     store = tmp_path / "own.db"
