@@ -25,7 +25,7 @@ namespace assay {
 namespace {
 
 /// Allocated before main: freed later, it must not make the balance negative.
-const auto early = std::make_unique<std::vector<char>>(200'000);
+const auto kEarly = std::make_unique<std::vector<char>>(200'000);
 
 /// Hides a block from the compiler, which may otherwise drop a malloc with its free.
 void* seen(void* block) {
@@ -42,7 +42,7 @@ std::int64_t left_by(const std::function<void()>& work) {
   return live_now() - before;
 }
 
-const std::string variable(wire::kCountAllocations);
+const std::string kSwitch(wire::kCountAllocations);
 
 /// Counting is decided when a process starts: this one starts again, with it.
 [[gnu::constructor]] void start_again(int /*argc*/, char** argv, char** /*environment*/) {
@@ -65,12 +65,12 @@ class CountingMalloc : public testing::Test {
 TEST_F(CountingMalloc, IsOffWhereItIsNotAskedFor) {
   char path[4096] = {};
   ASSERT_GT(::readlink("/proc/self/exe", path, sizeof path - 1), 0);
-  const auto command = variable + "=0 '" + path + "' --gtest_filter=CountingMallocOff.* >&2";
+  const auto command = kSwitch + "=0 '" + path + "' --gtest_filter=CountingMallocOff.* >&2";
   EXPECT_EQ(std::system(command.c_str()), 0) << command;
 }
 
 TEST(CountingMallocOff, SaysHowItIsSwitchedOn) {
-  const char* const wanted = std::getenv(variable.c_str());
+  const char* const wanted = std::getenv(kSwitch.c_str());
   if (wanted != nullptr && std::string(wanted) == "1") {
     EXPECT_EQ(read_allocation_counts().has_value(), allocation_counting_unavailable().empty());
     return;
@@ -145,7 +145,7 @@ TEST_F(CountingMalloc, RefusesWhatTheCLibraryRefuses) {
 }
 
 TEST_F(CountingMalloc, BalancesWhatWasAllocatedBeforeMain) {
-  EXPECT_EQ(early->size(), 200'000U);
+  EXPECT_EQ(kEarly->size(), 200'000U);
   EXPECT_GE(live_now(), 200'000);
 }
 

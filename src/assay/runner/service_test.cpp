@@ -77,7 +77,7 @@ constexpr const char* kAddOne =
         "outputs": [{"name": "y", "dtype": "float32", "shape": [2]}],
         "output": {"rule": "affine", "a": 1, "b": 1}})";
 
-constexpr wire::InputSource kGenerated{.is_generated = true};
+const wire::InputSource kGenerated{.is_generated = true};
 
 Frame load_frame(const std::string& entry, Json options = Json::object()) {
   return frame_of(MessageType::kLoad, 1, wire::Load{.entry = entry, .options = std::move(options)});

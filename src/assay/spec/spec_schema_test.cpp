@@ -21,7 +21,7 @@ namespace {
 const Json& schema_object(const Json& schema, std::string_view path) {
   const auto& defs = schema.at("$defs");
   if (path.empty()) {
-    return schema;
+    return schema;  // NOLINT(bugprone-return-const-ref-from-parameter): the caller keeps it.
   }
   if (path == "models[].inputs[]") {
     return defs.at("input");
