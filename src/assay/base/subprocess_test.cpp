@@ -6,17 +6,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <string>
-#include <vector>
 
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/types.h>
 #include <unistd.h>
 
 #include "assay/base/fs.h"
-#include "assay/base/limits.h"
 #include "assay/base/output.h"
 #include "assay/base/result.h"
 
@@ -28,9 +25,9 @@ bool is_parent_lost = false;
 
 /// Stands in for the one of libc: a child that is forked now sees another parent than it was forked
 /// by, as if that had died in between.
-extern "C" pid_t getppid() noexcept {
-  constexpr pid_t kInit = 1;
-  return is_parent_lost ? kInit : static_cast<pid_t>(::syscall(SYS_getppid));
+extern "C" int getppid() noexcept {
+  constexpr int kInit = 1;
+  return is_parent_lost ? kInit : static_cast<int>(::syscall(SYS_getppid));
 }
 
 namespace assay {

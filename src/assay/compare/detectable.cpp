@@ -112,6 +112,7 @@ double detectable_ratio(std::span<const double> a, std::span<const double> b, in
     return -1;
   }
   std::vector<Sample> samples;
+  samples.reserve(kDraws);
   for (int i = 0; i < kDraws; ++i) {
     samples.push_back(draw_blocks(a, b, pairs, random));
   }

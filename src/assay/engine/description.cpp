@@ -4,12 +4,12 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <expected>
 #include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string.h>
 #include <string>
 #include <string_view>
 #include <system_error>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <expected>
 #include <filesystem>
 #include <fmt/format.h>
 #include <functional>
