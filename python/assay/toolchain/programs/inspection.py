@@ -18,6 +18,7 @@ from assay.toolchain.file_formats.pte import (
     unreadable,
 )
 from assay.toolchain.files import sha256_of_file
+from assay.toolchain.formats import AOTI_ENDING
 from assay.toolchain.packages import import_package
 from assay.toolchain.programs.pte_text import instruction_kind, render_program
 
@@ -209,7 +210,7 @@ def _inspect_onnx(path: Path) -> dict[str, Any]:
 
 
 def _inspect_ir(path: Path) -> dict[str, Any]:
-    from assay.toolchain.flows.openvino import values_from_ports
+    from assay.toolchain.flows.openvino import count_made, values_from_ports
 
     openvino = import_package("openvino", wanted_by="looking into an .xml file")
     try:
@@ -219,7 +220,7 @@ def _inspect_ir(path: Path) -> dict[str, Any]:
     inputs, outputs = values_from_ports(model.inputs), values_from_ports(model.outputs)
     return {
         "methods": [_method(inputs, outputs)],
-        "operators": _counted(openvino.count_made(model)),
+        "operators": _counted(count_made(model)),
         "text": "\n".join(
             f"{node.get_type_name()} {node.get_friendly_name()}" for node in model.get_ordered_ops()
         ),
@@ -253,7 +254,7 @@ def _counted(operators: Mapping[str, int]) -> list[dict[str, Any]]:
 
 _FORMATS: dict[str, tuple[str, Callable[[Path], dict[str, Any]]]] = {
     ".pte": ("pte", _inspect_pte),
-    ".aoti.pt2": ("aoti", _inspect_aoti),
+    AOTI_ENDING: ("aoti", _inspect_aoti),
     ".pt2": ("pt2", _inspect_pt2),
     ".onnx": ("onnx", _inspect_onnx),
     ".xml": ("openvino_ir", _inspect_ir),
