@@ -101,14 +101,14 @@ std::optional<ExitCause> find_damage(const ProcessEnd& end, const wire::FrameSeq
   if (answers.status) {
     return std::nullopt;
   }
-  const auto& message = answers.status.error().message;
-  if (message.starts_with("truncated")) {
+  if (answers.is_truncated) {
     return ExitCause{Outcome::kCrashed, stage, "truncated_answer",
                      fmt::format("exited with {} in the middle of an answer{}", end.exit_code,
                                  last_line_of(end))};
   }
   return ExitCause{Outcome::kCrashed, stage, "garbage_on_wire",
-                   fmt::format("its answer is damaged: {}{}", message, last_line_of(end))};
+                   fmt::format("its answer is damaged: {}{}", answers.status.error().message,
+                               last_line_of(end))};
 }
 
 }  // namespace

@@ -144,6 +144,15 @@ Result<Frame> frame_from_payload(const FrameHeader& header, std::span<const std:
 
 namespace {
 
+/// Whether the bytes end before the frame does that they begin with.
+bool ends_within_frame(std::span<const std::byte> bytes) {
+  if (bytes.size() < kHeaderBytes) {
+    return true;
+  }
+  const auto header = header_from_bytes(bytes.first<kHeaderBytes>());
+  return header && bytes.size() - kHeaderBytes < header->json_bytes + header->blob_bytes;
+}
+
 /// Takes one frame from the front of `bytes`.
 Result<Frame> take_frame(std::span<const std::byte>& bytes) {
   if (bytes.size() < kHeaderBytes) {
@@ -167,6 +176,7 @@ FrameSequence frames_from_bytes(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     auto frame = take_frame(bytes);
     if (!frame) {
+      sequence.is_truncated = ends_within_frame(bytes);
       sequence.status = std::unexpected(std::move(frame).error());
       break;
     }

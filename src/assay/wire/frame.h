@@ -82,7 +82,8 @@ Result<Frame> frame_from_parts(const FrameHeader& header, std::span<const std::b
 /// is kept.
 struct FrameSequence {
   std::vector<Frame> frames;
-  Status status;  ///< Why the list ended early: kCorrupt; truncated is kCorrupt too.
+  Status status;              ///< Why the list ended early: kCorrupt.
+  bool is_truncated = false;  ///< The bytes end within a frame.
 };
 FrameSequence frames_from_bytes(std::span<const std::byte> bytes);
 
