@@ -59,7 +59,12 @@ def test_every_verb_has_a_page(place: Workplace) -> None:
     assert set(verbs) <= set(PAGES)
 
 
-def test_version_is_one_line(place: Workplace) -> None:
+def test_version_tells_commit_and_build(place: Workplace) -> None:
     shown = place.run("--version")
     assert shown.code == 0
-    assert re.fullmatch(r"\d+\.\d+\.\d+\n", shown.out), shown
+    assert re.fullmatch(
+        r"assay \d+\.\d+\.\d+\n"
+        r"commit ([0-9a-f]{12}(-dirty)?|unknown)\n"
+        r"built by \S+ [\d.]+, \w+(, [\w-]+)?\n",
+        shown.out,
+    ), shown

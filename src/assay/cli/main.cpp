@@ -15,6 +15,7 @@
 #include "assay/base/output.h"
 #include "assay/base/result.h"
 #include "assay/base/text.h"
+#include "assay/cli/build_info.h"
 #include "assay/cli/campaign_setup.h"
 #include "assay/cli/exit_code.h"
 #include "assay/cli/help_layout.h"
@@ -60,11 +61,17 @@ int finish_parse(const CLI::App& app, const CLI::ParseError& error) {
   return static_cast<int>(ExitCode::kUsage);
 }
 
+std::string version_text() {
+  const auto& info = build_info();
+  return fmt::format("assay {}\ncommit {}\nbuilt by {}, {}{}{}", info.version, info.commit,
+                     info.compiler, info.build_type, info.target.empty() ? "" : ", ", info.target);
+}
+
 int run_program(int argc, char** argv) {
   CLI::App app(
       "Measures, evaluates and conformance-tests on-device AI models on every inference engine.",
       "assay");
-  app.set_version_flag("--version", ASSAY_VERSION);
+  app.set_version_flag("--version", version_text(), "Print version, commit and build, and exit");
   app.require_subcommand(1);
   std::vector<std::pair<CLI::App*, Execute>> verbs;
   for (const auto& verb : all_verbs()) {
