@@ -25,7 +25,7 @@ PAGES = {
                 "inspect",
                 "list",
             ),
-            *("engine", "doctor", "report", "runs", "cache", "merge"),
+            *("engine", "doctor", "report", "runs", "cache", "merge", "completion"),
         )
     },
     "engine_add": ["engine", "add"],

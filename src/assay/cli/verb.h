@@ -43,5 +43,8 @@ Execute declare_report(CLI::App& app);
 Execute declare_runs(CLI::App& app);
 Execute declare_cache(CLI::App& app);
 Execute declare_merge(CLI::App& app);
+Execute declare_completion(CLI::App& app);
+Execute declare_complete(CLI::App& app);  ///< Not in --help: the scripts of shells call it.
+Execute declare_manual(CLI::App& app);    ///< Not in --help: the build calls it.
 
 }  // namespace assay::cli

@@ -1,3 +1,5 @@
+#include "assay/cli/verb_list.h"
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -195,11 +197,9 @@ Result<ExitCode> execute_list(const ListOptions& options) {
   const auto* list = std::ranges::find(kLists, options.what,
                                        [](const List& one) { return std::string(one.name); });
   if (list == kLists.end()) {
-    std::vector<std::string> names;
-    std::ranges::transform(kLists, std::back_inserter(names), &List::name);
-    names.emplace_back(kSchemaName);
-    return fail(ErrorCode::kNotFound, fmt::format("'{}' cannot be listed{}", options.what,
-                                                  suggestion_for(options.what, names)));
+    return fail(ErrorCode::kNotFound,
+                fmt::format("'{}' cannot be listed{}", options.what,
+                            suggestion_for(options.what, names_of_lists())));
   }
   if (list->make == list_runs && !options.is_json) {
     ASSAY_RETURN_IF_ERROR(show_runs(options.store, {.limit = options.limit}, {}));
@@ -211,6 +211,13 @@ Result<ExitCode> execute_list(const ListOptions& options) {
 }
 
 }  // namespace
+
+std::vector<std::string> names_of_lists() {
+  std::vector<std::string> names;
+  std::ranges::transform(kLists, std::back_inserter(names), &List::name);
+  names.emplace_back(kSchemaName);
+  return names;
+}
 
 Execute declare_list(CLI::App& app) {
   auto options = std::make_shared<ListOptions>();

@@ -6,7 +6,7 @@
 namespace assay::cli {
 
 std::span<const Verb> all_verbs() {
-  static constexpr std::array<Verb, 18> kVerbs = {{
+  static constexpr std::array<Verb, 21> kVerbs = {{
       {"run", "Measure and evaluate the cases of a spec", declare_run,
        "assay run specs/mobilenet.json --report report.html"},
       {"bench", "Measure the latency and memory of a model or program", declare_bench,
@@ -45,6 +45,10 @@ std::span<const Verb> all_verbs() {
       {"cache", "Show or prune cached programs and references", declare_cache,
        "assay cache prune --to 1GB"},
       {"merge", "Merge other stores into this one", declare_merge, "assay merge other.db"},
+      {"completion", "Print the completion script of a shell", declare_completion,
+       "source <(assay completion bash)"},
+      {"complete", "Complete a command line", declare_complete},
+      {"manual", "Print the manual page", declare_manual},
   }};
   return kVerbs;
 }
