@@ -18,16 +18,37 @@ if(TARGET assay_python)
   endforeach()
 endif()
 
-set(_share "${SKBUILD_DATA_DIR}/share/assay")
-find_file(ASSAY_VEGA_BUNDLE vega.js NO_DEFAULT_PATH
-          PATHS "${PROJECT_BINARY_DIR}/share/assay" "${PROJECT_SOURCE_DIR}/build/release/share/assay")
-if(ASSAY_VEGA_BUNDLE)
-  install(FILES "${ASSAY_VEGA_BUNDLE}" DESTINATION "${_share}" ${_component})
+set(_share "${SKBUILD_DATA_DIR}/share")
+if(TARGET assay_vega_bundle)
+  install(FILES "${PROJECT_BINARY_DIR}/share/assay/vega.js" DESTINATION "${_share}/assay" ${_component})
+endif()
+
+# Completions and the manual page where shells and man look, relative to the environment's bin.
+set(_completion "${PROJECT_SOURCE_DIR}/src/assay/cli/completion")
+install(FILES "${_completion}/assay.bash" DESTINATION "${_share}/bash-completion/completions" RENAME assay
+        ${_component})
+install(FILES "${_completion}/_assay" DESTINATION "${_share}/zsh/site-functions" ${_component})
+install(FILES "${_completion}/assay.fish" DESTINATION "${_share}/fish/vendor_completions.d" ${_component})
+set(_manual "${PROJECT_BINARY_DIR}/share/man/man1/assay.1")
+add_custom_command(
+  OUTPUT "${_manual}"
+  COMMAND "${CMAKE_COMMAND}" -E make_directory "${PROJECT_BINARY_DIR}/share/man/man1"
+  COMMAND assay manual > "${_manual}"
+  DEPENDS assay
+  COMMENT "Writing the manual page"
+  VERBATIM)
+add_custom_target(assay_manual ALL DEPENDS "${_manual}")
+install(FILES "${_manual}" DESTINATION "${_share}/man/man1" ${_component})
+
+# What the wheel contains of others, as PEP 770 places it. `make wheel` writes it before.
+if(EXISTS "${PROJECT_SOURCE_DIR}/build/sbom/assay.cdx.json")
+  install(FILES "${PROJECT_SOURCE_DIR}/build/sbom/assay.cdx.json" DESTINATION "${SKBUILD_METADATA_DIR}/sboms"
+          ${_component})
 endif()
 
 # The sources that `assay engine add` builds a runner from.
-install(FILES CMakeLists.txt DESTINATION "${_share}/source" ${_component})
-install(DIRECTORY cmake DESTINATION "${_share}/source" ${_component})
-install(DIRECTORY src/assay DESTINATION "${_share}/source/src" ${_component})
-install(DIRECTORY python/assay/data DESTINATION "${_share}/source/python/assay" ${_component})
-install(FILES python/runner.sh.in DESTINATION "${_share}/source/python" ${_component})
+install(FILES CMakeLists.txt DESTINATION "${_share}/assay/source" ${_component})
+install(DIRECTORY cmake DESTINATION "${_share}/assay/source" ${_component})
+install(DIRECTORY src/assay DESTINATION "${_share}/assay/source/src" ${_component})
+install(DIRECTORY python/assay/data DESTINATION "${_share}/assay/source/python/assay" ${_component})
+install(FILES python/runner.sh.in DESTINATION "${_share}/assay/source/python" ${_component})

@@ -1,12 +1,10 @@
 #include "assay/cli/completion.h"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "assay/cli/completion_values.h"

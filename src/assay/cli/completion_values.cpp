@@ -7,11 +7,9 @@
 #include <sstream>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "assay/base/fs.h"
-#include "assay/cli/common_flags.h"
 #include "assay/cli/completion.h"
 #include "assay/cli/run_overview.h"
 #include "assay/cli/verb_list.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <expected>
 #include <fmt/format.h>
 #include <iterator>
 #include <map>
@@ -191,7 +190,7 @@ constexpr const char* kSchemaName = "schema";
 
 Result<ExitCode> execute_list(const ListOptions& options) {
   if (options.what == kSchemaName) {
-    std::cout << spec_schema();
+    write_stdout(spec_schema());
     return ExitCode::kOk;
   }
   const auto* list = std::ranges::find(kLists, options.what,

@@ -175,12 +175,25 @@ void note_fault(const Error& error, InstalledBuilds& installed) {
   }
 }
 
+/// Says how to get the libraries that a runner does not find; the loader only names one of them.
+std::string reason_of_failure(const std::string& name, const Error& error) {
+  const auto known = known_engines();
+  const auto engine = std::ranges::find(known, name, &KnownEngine::name);
+  const bool lacks_library = error.message.contains("error while loading shared libraries");
+  if (!lacks_library || engine == known.end() || engine->how_to_install.empty()) {
+    return error.message;
+  }
+  return fmt::format("its libraries are not installed: {} ({})", engine->how_to_install,
+                     error.message);
+}
+
 void add_described(const Candidate& candidate, Result<EngineBuild> build,
                    InstalledBuilds& installed) {
   const auto& [runner, name, label, reads] = candidate;
   if (!build) {
     note_fault(build.error(), installed);
-    installed.missing.push_back({label.empty() ? name : name + "@" + label, build.error().message});
+    installed.missing.push_back(
+        {label.empty() ? name : name + "@" + label, reason_of_failure(name, build.error())});
     return;
   }
   if (!label.empty()) {

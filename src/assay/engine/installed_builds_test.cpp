@@ -46,6 +46,19 @@ TEST(InstalledBuilds, KeepABrokenRunnerListedWithItsReason) {
   EXPECT_THAT(build.error().message, HasSubstr("exit code 127"));
 }
 
+TEST(InstalledBuilds, TellHowToInstallTheLibrariesThatARunnerLacks) {
+  const auto home = TemporaryFolder::make("assay-test").value();
+  const auto runner = write_script(home.path() / "runner",
+                                   "echo 'runner: error while loading shared libraries: "
+                                   "libexecutorch.so: cannot open' >&2; exit 127\n");
+  ASSERT_TRUE(register_build(home.path(),
+                             {.name = "executorch", .label = "bare", .runner = runner.string()}));
+  const auto build = get_build(find_installed_builds(home.path()), "executorch@bare");
+  ASSERT_FALSE(build);
+  EXPECT_THAT(build.error().message, HasSubstr("pip install 'assay[executorch]'"));
+  EXPECT_THAT(build.error().message, HasSubstr("libexecutorch.so")) << "which one it was";
+}
+
 TEST(InstalledBuilds, TellOfADamagedRegistryAndLeaveItAlone) {
   const auto home = TemporaryFolder::make("assay-test").value();
   const auto file = engines_folder(home.path()) / "engines.json";

@@ -9,8 +9,9 @@ namespace assay {
 /// An engine that comes with Assay.
 struct KnownEngine {
   std::string name;
-  std::string how_to_get;     ///< What to do where its runner is not there.
-  bool is_in_python = false;  ///< Its runner starts an interpreter.
+  std::string how_to_get;      ///< What to do where its runner is not there.
+  std::string how_to_install;  ///< What brings the libraries of its runner; empty: they are in it.
+  bool is_in_python = false;   ///< Its runner starts an interpreter.
 };
 
 /// python/assay/data/engines.json, which Python and the build read too, in the order in which
