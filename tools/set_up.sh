@@ -9,7 +9,7 @@ make_venv() {
   [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted" ] && return
   echo "set-up: making .venv (about 2.3 GB the first time)"
   [ -x .venv/bin/python ] || "${PYTHON:-python3}" -m venv .venv
-  .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps -r requirements.txt
+  tools/install_requirements.sh .venv requirements
   # The Python package in place, so that an edit needs no new installation.
   local site
   site=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')

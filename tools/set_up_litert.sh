@@ -9,7 +9,7 @@ wanted=$(sha256sum requirements-litert.txt)
 [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted" ] && exit 0
 echo "set-up: making .venv-litert"
 [ -x .venv-litert/bin/python ] || "${PYTHON:-python3}" -m venv .venv-litert
-.venv-litert/bin/python -m pip install -q --disable-pip-version-check --no-deps -r requirements-litert.txt
+tools/install_requirements.sh .venv-litert requirements-litert
 # The Python package in place, as in .venv.
 site=$(.venv-litert/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 echo "$PWD/python" >"$site/assay-in-place.pth"
