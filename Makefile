@@ -3,7 +3,7 @@ SHELL := /bin/bash
 BIN := build/release/bin
 DEMO_TARGETS := assay assay-agent assay-runner-executorch assay_vega_bundle
 
-.PHONY: help build litert demo test test-long test-sanitized check lint-all format fuzz fixedpoint-aarch64 bench validate-statistics mutation-score clean
+.PHONY: help build litert demo test test-long test-sanitized check lint-all format fuzz fixedpoint-aarch64 bench wheel sbom test-wheel hashes validate-statistics mutation-score clean
 help:            ## this list
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s:
 
@@ -26,6 +26,22 @@ test: build ##     all tests
 test-long: build ## the tests that make test leaves out: further recipes of each engine, larger networks
 	@tools/set_up_tests.sh
 	.venv/bin/python -m pytest -q -p no:cacheprovider -n 2 -m long tests python/tests delegates
+
+	@$(MAKE) --no-print-directory test-wheel
+
+wheel: ##          wheels of Assay and of the fixed-point delegate, and the sources, in dist
+	@tools/set_up.sh
+	@tools/make_wheel.sh
+
+test-wheel: wheel ## installs the wheels in a bare Debian root and tries them (as root, a gigabyte)
+	@tools/test_wheel.sh
+
+sbom: ##           what the wheel contains of others and needs, as build/sbom/assay.cdx.json
+	@tools/set_up.sh
+	@.venv/bin/python tools/make_sbom.py build/sbom/assay.cdx.json
+
+hashes: ##         requirements*.hashes.txt, after requirements*.txt has changed
+	@tools/hash_requirements.sh
 
 check: build ##    what a developer runs before a commit: format, lint, layers, fast tests
 	@tools/check.sh

@@ -24,6 +24,10 @@ NOT_TYPED = {
     "make test-long": "half an hour: the tests that this run leaves out",
     "make check": "the other half of .ci/run",
     **dict.fromkeys(
+        ("make wheel", "pip install --find-links dist 'assay[executorch,openvino]'"),
+        "minutes: make test-wheel does both, in a bare Debian root",
+    ),
+    **dict.fromkeys(
         (
             "cmake -S examples/engines/toy_cpp -B build/toy -G Ninja -DASSAY_SOURCE=$PWD",
             "cmake --build build/toy",

@@ -55,6 +55,9 @@ STEPS = (
          ("Successfully installed assay",)),
     Step("assay --version", ("assay 0.", "commit ", "built by ")),
     Step("assay doctor", ("MISS engine", "pip install 'assay[executorch]'", "answers on this"), 3),
+    Step("echo '{\"inputs\": [{\"dtype\": \"float32\", \"shape\": [1, 4]}], "
+         "\"outputs\": [{\"dtype\": \"float32\", \"shape\": [1, 4]}]}' > vector.fake.json; "
+         f"assay bench vector.fake.json {QUICK}", ("1 pass",)),
     Step("pip install --no-index --find-links /wheels 'assay[executorch,openvino,fixedpoint]' "
          "| tail -1 | cut -c1-120", ("Successfully installed",)),
     Step("assay doctor", ("ok   engine       executorch@", "ok   engine       openvino@")),
@@ -153,6 +156,8 @@ def main() -> int:
     parser.add_argument("wheelhouse", type=Path, help="folder of the wheels that they need")
     parser.add_argument("--work", type=Path, default=Path("build/bare-root"))
     options = parser.parse_args()
+    if not any(options.dist.glob("assay-*-cp311-*.whl")):
+        parser.error(f"{options.dist} has no wheel for Python 3.11, which {SUITE} has: make wheel")
     root = options.work / "root"
     make_root(root)
     fill(root, [options.dist, options.wheelhouse])
