@@ -28,7 +28,8 @@ def outcome_in(text: str) -> str:
     """What one program told: reached, or the reason of the refusal."""
     refusal = re.search(r"refused: (?:\[Errno -?\d+\] )?([A-Z][\w -]+|.+)", text)
     if refusal is not None:
-        return f"refused: {refusal[1].strip().lower()}"
+        why = refusal[1].strip().lower()
+        return "refused: the command fails" if why == "command" else f"refused: {why}"
     return "reached" if "reached" in text else "?"
 
 
@@ -38,6 +39,8 @@ def try_program(scene: Scene, name: str, mode: str) -> str:
     row = scene.row(name)
     if name == DAEMONS:
         return "ended, 3 of them" if any("left 3 processes" in n for n in row["notes"]) else "?"
+    if not scene.target.exists() or not (scene.place.folder / "program" / "attack.py").read_text():
+        return "reached"  # A second launch finds nothing left to remove or to run.
     return outcome_in(str(row["text"]))
 
 

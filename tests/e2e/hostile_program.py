@@ -77,7 +77,7 @@ def signal_others() -> None:
 def trace_parent() -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.ptrace(PTRACE_ATTACH, os.getppid(), None, None) != 0:
-        raise OSError(ctypes.get_errno(), "ptrace")
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     os.waitpid(os.getppid(), 0)  # Left traced, it would stay stopped.
     libc.ptrace(PTRACE_DETACH, os.getppid(), None, None)
 
