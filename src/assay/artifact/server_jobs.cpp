@@ -1,14 +1,11 @@
 #include "assay/artifact/server_jobs.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <expected>
 #include <fmt/format.h>
 #include <functional>
 #include <map>
 #include <set>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "assay/artifact/aot_client.h"

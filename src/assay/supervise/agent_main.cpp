@@ -24,7 +24,6 @@
 #include "assay/base/result.h"
 #include "assay/record/boxed_command.h"
 #include "assay/record/sandbox.h"
-#include "assay/record/spawn.h"
 #include "assay/supervise/agent.h"
 #include "assay/supervise/child_process.h"
 #include "assay/supervise/companions.h"

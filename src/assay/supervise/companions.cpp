@@ -173,8 +173,9 @@ class Companions::Process {
   }
 
   [[nodiscard]] ChildPlace place() const {
-    return sandbox_ ? ChildPlace{.folder = folder_->path().string(), .sandbox = &*sandbox_}
-                    : ChildPlace{};
+    return folder_ && sandbox_
+               ? ChildPlace{.folder = folder_->path().string(), .sandbox = &*sandbox_}
+               : ChildPlace{};
   }
 
   std::span<const std::byte> read_from(FileDescriptor& fd) {
