@@ -155,7 +155,7 @@ spoil 2>/dev/null
   const auto cell = exported_case(scripted);
   const BuildRequest request{.cases = {cell}, .reference_kinds = {}};
   const auto built = build_artifacts(request, scripted.of(), scripted.cache(), {});
-  ASSERT_TRUE(built) << pieces.error().message;
+  ASSERT_TRUE(built) << built.error().message;
   EXPECT_EQ(built->boxed, 1);
   EXPECT_TRUE(built->artifacts.at(artifact_key(cell, "t1")).artifact.has_value());
   EXPECT_EQ(read_file(cache / "kept" / "file").value_or(""), "kept");
@@ -172,7 +172,7 @@ TEST(ArtifactBuilder, KeepsNothingOfAJobThatLeavesALink) {
   const ScriptedToolchain scripted(server);
   const BuildRequest request{.cases = {int8_case()}, .reference_kinds = {}};
   const auto built = build_artifacts(request, scripted.of(), scripted.cache(), {}).value();
-  const auto& outcome = pieces.artifacts.begin()->second;
+  const auto& outcome = built.artifacts.begin()->second;
   EXPECT_FALSE(outcome.artifact.has_value());
   EXPECT_THAT(outcome.failure.text, HasSubstr("/extra', which is no file"));
 }

@@ -37,7 +37,6 @@ namespace stdfs = std::filesystem;
 /// About a millisecond: half arithmetic, half memory.
 constexpr const char* kLoopProgram = R"({"multiply_adds": 500000, "stream_bytes": 8388608})";
 constexpr const char* kNullProgram = "{}";
-constexpr int kMostPairs = 160;  ///< As many as are ever drawn from them; more tell little.
 
 /// Programs of one calibration, which stay as long as it goes on.
 struct Workbench {
@@ -155,7 +154,7 @@ Result<RecordedPairs> pairs_of_run(ResultStore& store, const std::string& run) {
 Status compare_with_copy(const Workbench& bench, const CalibrationRequest& request,
                          const CampaignTools& tools, Calibration& calibration) {
   const ComparisonPlan plan{
-      .looks = {kMostPairs}, .alpha = {0.05}, .budget_ns = request.budget_ns, .has_canary = false};
+      .looks = {kMostDrawnPairs}, .alpha = {0.05}, .budget_ns = request.budget_ns, .has_canary = false};
   ASSAY_ASSIGN_OR_RETURN(const auto campaign, request_for({bench.program, bench.copy},
                                                           {{"passes", {"timing"}}}, request));
   ASSAY_ASSIGN_OR_RETURN(const auto comparison, run_comparison(campaign, plan, tools));

@@ -20,7 +20,6 @@ namespace {
 
 constexpr int kDraws = 200;
 constexpr int kSwaps = 999;  ///< Of each test; its noise is averaged over the draws.
-constexpr int kMostPairs = 160;
 constexpr int kFewestDetectablePairs = 6;
 constexpr double kDetectableAlpha = 0.05;
 constexpr double kPower = 0.95;
@@ -130,7 +129,7 @@ std::vector<Detectable> find_detectable(std::span<const double> a, std::span<con
   std::mt19937_64 random(seed);
   std::vector<Detectable> found;
   for (const auto budget_ns : budgets_ns) {
-    const auto fitting = std::min<std::int64_t>(budget_ns / pair_ns, kMostPairs);
+    const auto fitting = std::min<std::int64_t>(budget_ns / pair_ns, kMostDrawnPairs);
     const int pairs = static_cast<int>(fitting / 2 * 2);
     const double before = found.empty() ? -1 : found.back().ratio;
     const bool is_known = !found.empty() && found.back().pairs == pairs;
