@@ -1,0 +1,207 @@
+// Files of stores that are damaged, of an older version, or may not be written.
+#include <array>
+#include <cstddef>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include <unistd.h>
+
+#include "assay/base/digest.h"
+#include "assay/base/fs.h"
+#include "assay/base/result.h"
+#include "assay/store/result_store.h"
+#include "assay/store/sqlite/migrations.h"
+#include "assay/store/sqlite/sqlite_store.h"
+#include "assay/store/testing/sample_records.h"
+#include "assay/store/testing/sqlite_store_fixture.h"
+
+namespace assay::sqlite {
+namespace {
+
+using testing::HasSubstr;
+using testing::SizeIs;
+
+struct Cell {
+  const char* table;
+  const char* column;
+  const char* type;
+  const char* where;
+};
+
+// One bit after the other of what carries figures: none may give other numbers.
+TEST_F(SqliteStore, TellsEveryFlippedBitOfALaunch) {
+  auto store = open();
+  const auto records = add_sample_run(*store);
+  int flipped = 0;
+  for (const auto& cell : std::to_array<Cell>(
+           {{"sample_block", "bytes", "BLOB", "metric = 'execute_ns' AND phase = 'steady'"},
+            {"sample_block", "bytes", "BLOB", "metric = 'bind_ns' AND phase = 'warmup'"},
+            {"launch", "measurement", "TEXT", "true"},
+            {"launch", "memory", "TEXT", "true"},
+            {"launch", "process_end", "TEXT", "true"},
+            {"op_event", "name", "TEXT", "position = 0"}})) {
+    std::string intact;
+    {
+      auto row = store->connection()
+                     .prepare(fmt::format("SELECT {} FROM {} WHERE {}", cell.column, cell.table,
+                                          cell.where))
+                     .value();
+      ASSERT_TRUE(row.step().value());
+      intact = row.text(0);
+    }
+    const auto put = [&](const std::string& bytes) {
+      return store->connection().run(fmt::format("UPDATE {} SET {} = CAST(? AS {}) WHERE {}",
+                                                 cell.table, cell.column, cell.type, cell.where),
+                                     Blob{bytes});
+    };
+    for (std::size_t bit = 0; bit < intact.size() * 8; bit += 7) {
+      auto damaged = intact;
+      damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << (bit % 8)));
+      ASSERT_TRUE(put(damaged).has_value());
+      const auto launches = store->launches_of_attempt(records.attempt.id);
+      ASSERT_FALSE(launches.has_value()) << cell.table << "." << cell.column << " bit " << bit;
+      EXPECT_EQ(launches.error().code, ErrorCode::kCorrupt);
+      EXPECT_THAT(launches.error().message, HasSubstr(records.launch.id));
+      ++flipped;
+    }
+    ASSERT_TRUE(put(intact).has_value());
+  }
+  EXPECT_GT(flipped, 500);
+  EXPECT_TRUE(store->launches_of_attempt(records.attempt.id).has_value()) << "all is back";
+}
+
+TEST_F(SqliteStore, TellsADamagedAttachment) {
+  auto store = open();
+  ASSERT_TRUE(store->add_attachment({"owner", "log", "abc"}).has_value());
+  ASSERT_TRUE(store->connection().run("UPDATE attachment SET bytes = ?", Blob{"abd"}).has_value());
+  const auto found = store->attachments_of("owner");
+  ASSERT_FALSE(found.has_value());
+  EXPECT_THAT(found.error().message, HasSubstr("the log of 'owner' is damaged"));
+}
+
+/// A store of schema 3 with one run, whose artifact was known by its digest.
+SampleRun make_store_of_schema_3(const std::filesystem::path& path) {
+  SampleRun records;
+  auto today = SqliteResultStore::open(":memory:").value();
+  records = add_sample_run(*today);
+  auto old = Connection::open(path).value();
+  EXPECT_TRUE(migrate(old, 3).has_value());
+  EXPECT_TRUE(old.run("INSERT INTO environment VALUES (?, 'linux', ?)", records.environment.id,
+                      nlohmann::json(records.environment).dump())
+                  .has_value());
+  EXPECT_TRUE(old.run("INSERT INTO run VALUES (?, 'verify', 'night', '{}', 1, '[]', '', '{}', ?, "
+                      "7, 9)",
+                      records.run.id, records.environment.id)
+                  .has_value());
+  EXPECT_TRUE(
+      old.run("INSERT INTO case_identity VALUES (?, 'case', '{}')", records.attempt.case_key)
+          .has_value());
+  EXPECT_TRUE(old.run("INSERT INTO subject VALUES (?, 'e', 'b', 't', ?)", records.attempt.subject,
+                      records.artifact.digest())
+                  .has_value());
+  EXPECT_TRUE(old.run("INSERT INTO artifact VALUES (?, ?, ?, ?, ?, ?)", records.artifact.digest(),
+                      records.artifact.key, records.artifact.folder, records.artifact.entry,
+                      nlohmann::json(records.artifact.files).dump(),
+                      records.artifact.manifest.dump())
+                  .has_value());
+  EXPECT_TRUE(old.run("INSERT INTO reference VALUES (?, ?, ?, ?)", records.reference.key,
+                      records.reference.kind, records.reference.folder,
+                      records.reference.document.dump())
+                  .has_value());
+  EXPECT_TRUE(old.run("INSERT INTO attempt VALUES (?, ?, ?, ?, 'local', 'timing', 'w', 0, 1, 1, "
+                      "'completed', 'done', '', '')",
+                      records.attempt.id, records.run.id, records.attempt.case_key,
+                      records.attempt.subject)
+                  .has_value());
+  for (const auto* id : {"first", "second"}) {  // As two resumes at once could store them.
+    EXPECT_TRUE(old.run("INSERT INTO launch (id, attempt, launch_index, run_order, is_fresh, "
+                        "outcome, stage, reason_code, text, wall_ns, overhead_ns, "
+                        "conditions_before, conditions_after, process_end) VALUES (?, ?, 0, 0, 1, "
+                        "'completed', 'done', '', '', 5, 0, '{}', '{}', '{}')",
+                        id, records.attempt.id)
+                    .has_value());
+  }
+  return records;
+}
+
+TEST_F(SqliteStore, BringsAnOlderStoreUpToDateWithAllThatItHolds) {
+  const auto records = make_store_of_schema_3(file());
+  auto store = open();
+  const auto attempts = store->attempts_of_run(records.run.id).value();
+  ASSERT_THAT(attempts, SizeIs(1));
+  EXPECT_EQ(attempts[0].artifact, records.artifact.id()) << "as a new row would have it";
+  EXPECT_EQ(nlohmann::json(store->get_artifact(attempts[0].artifact).value()),
+            nlohmann::json(records.artifact));
+  EXPECT_EQ(nlohmann::json(store->get_reference(records.reference.id()).value()),
+            nlohmann::json(records.reference));
+  EXPECT_EQ(nlohmann::json(store->environment_of_run(records.run.id).value()),
+            nlohmann::json(records.environment));
+  EXPECT_EQ(store->get_run("latest").value().environment_key, environment_key(records.environment));
+  EXPECT_THAT(store->launches_of_attempt(records.attempt.id).value(), SizeIs(2));
+}
+
+TEST_F(SqliteStore, ReadsAndMergesAnOlderStoreWithoutChangingIt) {
+  const auto records = make_store_of_schema_3(file("old.db"));
+  const auto before = sha256_hex_of_file(file("old.db")).value();
+  {
+    const auto reader = open_sqlite_store(file("old.db"), StoreAccess::kRead).value();
+    EXPECT_THAT(reader->launches_of_attempt(records.attempt.id).value(), SizeIs(2));
+  }
+  EXPECT_GT(open()->merge_from(file("old.db")).value(), 0);
+  EXPECT_EQ(sha256_hex_of_file(file("old.db")).value(), before);
+}
+
+TEST_F(SqliteStore, ReadsAStoreInAFolderThatMayNotBeWritten) {
+  const auto records = add_sample_run(*open());
+  const auto files = [this] {
+    return std::ranges::distance(std::filesystem::directory_iterator(folder_.path()));
+  };
+  const auto before = files();
+  std::filesystem::permissions(folder_.path(), std::filesystem::perms(0555));
+  std::filesystem::permissions(file(), std::filesystem::perms(0444));
+  const auto child = start_child([&] {
+    if (::getuid() == 0 && ::setuid(65534) != 0) {
+      ::_exit(9);
+    }
+    const auto store = open_sqlite_store(file(), StoreAccess::kRead);
+    const bool is_read =
+        store &&
+        (*store)->launches_of_attempt(records.attempt.id).value_or(std::vector<Launch>{}).size() ==
+            1;
+    const auto written = store && !(*store)->finish_run(records.run.id, 1).has_value();
+    ::_exit(is_read && written ? 0 : 1);
+  });
+  EXPECT_EQ(exit_code_of(child), 0);
+  std::filesystem::permissions(folder_.path(), std::filesystem::perms(0755));
+  EXPECT_EQ(files(), before) << "nothing was made beside it";
+}
+
+TEST_F(SqliteStore, MakesNoStoreToReadOne) {
+  const auto store = open_sqlite_store(file("absent.db"), StoreAccess::kRead);
+  ASSERT_FALSE(store.has_value());
+  EXPECT_EQ(store.error().code, ErrorCode::kNotFound);
+  EXPECT_FALSE(std::filesystem::exists(file("absent.db")));
+}
+
+TEST_F(SqliteStore, RefusesToWriteToADamagedFile) {
+  add_sample_run(*open());
+  std::fstream damaged(file(), std::ios::in | std::ios::out | std::ios::binary);
+  const auto pages = std::filesystem::file_size(file()) / 4096;
+  for (std::uintmax_t page = 2; page < pages; ++page) {
+    damaged.seekp(static_cast<std::streamoff>(page * 4096));
+    damaged << std::string(64, '\xee');
+  }
+  damaged.close();
+  const auto error = error_of_opening("results.db");
+  EXPECT_EQ(error.code, ErrorCode::kCorrupt);
+  EXPECT_THAT(error.message, HasSubstr("restore a copy"));
+}
+
+}  // namespace
+}  // namespace assay::sqlite
