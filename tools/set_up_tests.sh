@@ -1,8 +1,16 @@
 #!/usr/bin/env bash
-# What only tests need: a browser that opens the reports' pages, and programs that pages name. Any
-# Chromium or Chrome will do.
+# What only tests need, after tools/set_up.sh: a browser that opens the reports' pages (any Chromium or
+# Chrome will do), programs that pages name, and Python packages that a reader may have.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+
+install_python_packages() {
+  local stamp=.venv/test_requirements.sha256 wanted
+  wanted=$(sha256sum tools/test_requirements.txt)
+  [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted" ] && return
+  .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps -r tools/test_requirements.txt
+  echo "$wanted" >"$stamp"
+}
 
 wanted=$(mktemp)
 trap 'rm -f "$wanted"' EXIT
@@ -10,7 +18,7 @@ cp tools/test_packages.txt "$wanted"
 for browser in chromium chromium-browser google-chrome google-chrome-stable; do
   if command -v "$browser" >/dev/null; then sed -i '/^chromium$/d' "$wanted"; fi
 done
-tools/install_packages.sh "$wanted" || {
+{ install_python_packages && tools/install_packages.sh "$wanted"; } || {
   [ -z "${CI:-}" ] || exit 3
   echo "set-up: not all is installed, so some tests are skipped" >&2
 }

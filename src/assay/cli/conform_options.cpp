@@ -20,7 +20,7 @@
 namespace assay::cli {
 namespace {
 
-constexpr std::int64_t kSecondNs = 1'000'000'000;
+constexpr std::int64_t kNsPerSecond = 1'000'000'000;
 
 std::optional<int> number_from(std::string_view text) {
   int value = 0;
@@ -127,11 +127,11 @@ Result<std::int64_t> ConformOptions::job_timeout_ns() const {
   if (!job_timeout.empty()) {
     return duration_ns_from_text(job_timeout);
   }
-  return (suite == "models" ? 900 : 120) * kSecondNs;
+  return (suite == "models" ? 900 : 120) * kNsPerSecond;
 }
 
 std::int64_t ConformOptions::launch_timeout_ns() const {
-  return (suite == "models" ? 600 : 60) * kSecondNs;
+  return (suite == "models" ? 600 : 60) * kNsPerSecond;
 }
 
 ASSAY_DEFINE_JSON(ConformOptions, recipes, engines, options, threads, suite, tier, match, dtypes,

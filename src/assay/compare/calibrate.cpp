@@ -153,8 +153,10 @@ Result<RecordedPairs> pairs_of_run(ResultStore& store, const std::string& run) {
 /// The program against its copy for the whole budget, and what that says of this machine.
 Status compare_with_copy(const Workbench& bench, const CalibrationRequest& request,
                          const CampaignTools& tools, Calibration& calibration) {
-  const ComparisonPlan plan{
-      .looks = {kMostDrawnPairs}, .alpha = {0.05}, .budget_ns = request.budget_ns, .has_canary = false};
+  const ComparisonPlan plan{.looks = {kMostDrawnPairs},
+                            .alpha = {0.05},
+                            .budget_ns = request.budget_ns,
+                            .has_canary = false};
   ASSAY_ASSIGN_OR_RETURN(const auto campaign, request_for({bench.program, bench.copy},
                                                           {{"passes", {"timing"}}}, request));
   ASSAY_ASSIGN_OR_RETURN(const auto comparison, run_comparison(campaign, plan, tools));
