@@ -10,6 +10,7 @@
 #include "assay/artifact/artifact_builder.h"
 #include "assay/artifact/cache.h"
 #include "assay/artifact/toolchains.h"
+#include "assay/base/enum_names.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/log.h"
@@ -20,6 +21,7 @@
 #include "assay/record/run.h"
 #include "assay/record/subject.h"
 #include "assay/record/summary.h"
+#include "assay/spec/reference_kind.h"
 
 namespace assay {
 namespace {
@@ -102,7 +104,7 @@ class BundleWriter {
     }
     const auto piece = case_of_pieces(cell, {worst->origin.name});
     ASSAY_ASSIGN_OR_RETURN(const auto made, make(piece));
-    const auto kind = cell.recipe.quantization.is_null() ? "float32" : "qdq";
+    const auto kind = name_of(nearest_reference_kind(cell, /*has_error_bounds=*/false));
     ASSAY_ASSIGN_OR_RETURN(const auto toolchain, request_.toolchain_of(cell.recipe.lowering));
     const auto& program = made.artifacts.at(artifact_key(piece, toolchain.id));
     const auto& expected = made.references.at(reference_key(piece, kind, toolchain.id));
@@ -119,7 +121,8 @@ class BundleWriter {
  private:
   [[nodiscard]] Result<BuiltArtifacts> make(const Case& piece) const {
     return build_artifacts({.cases = {piece},
-                            .reference_kinds = {"float32", "qdq"},
+                            .reference_kinds = {std::string(name_of(ReferenceKind::kFloat32)),
+                                                std::string(name_of(ReferenceKind::kQdq))},
                             .parallel_jobs = request_.parallel_jobs,
                             .sandbox = request_.sandbox},
                            request_.toolchain_of, cache_, {.should_stop = request_.should_stop});

@@ -10,12 +10,14 @@
 #include <vector>
 
 #include "assay/artifact/job_requests.h"
+#include "assay/base/enum_names.h"
 #include "assay/base/json.h"
 #include "assay/conform/conform_case.h"
 #include "assay/conform/known_gaps.h"
 #include "assay/conform/named_operators.h"
 #include "assay/record/case.h"
 #include "assay/record/model_inputs.h"
+#include "assay/spec/reference_kind.h"
 
 namespace assay {
 namespace {
@@ -194,10 +196,7 @@ std::vector<ConformUnit> split_unit(const ConformPlan& plan, const ConformUnit& 
 }
 
 std::string reference_kind_of(const Case& cell) {
-  if (!cell.recipe.quantization.is_null()) {
-    return "qdq";
-  }
-  return cell.inputs.generator == kModelInputs ? "float64" : "float32";
+  return std::string(name_of(nearest_reference_kind(cell, cell.inputs.generator == kModelInputs)));
 }
 
 }  // namespace assay

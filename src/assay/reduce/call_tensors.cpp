@@ -23,7 +23,8 @@ namespace {
 
 using Pointer = Json::json_pointer;
 
-constexpr double kExact = 9007199254740992.0;  ///< 2^53: integers up to it are exact as doubles.
+constexpr double kExactIntegers =
+    9007199254740992.0;  ///< 2^53: integers up to it are exact as doubles.
 
 void collect(const Json& value, const Pointer& path, std::vector<Pointer>& found) {
   if (is_tensor(value)) {
@@ -247,7 +248,8 @@ std::vector<CallChange> with_data(const Json& call, const std::vector<Tensor>& s
     const auto dtype = find_enum<Dtype>(tensor.at("dtype").get<std::string>());
     Json data = Json::array();
     for (const double value : doubles_from_tensor(drawn.view())) {
-      if (!dtype || (std::isfinite(value) && !is_floating(*dtype) && std::abs(value) >= kExact)) {
+      if (!dtype ||
+          (std::isfinite(value) && !is_floating(*dtype) && std::abs(value) >= kExactIntegers)) {
         return {};
       }
       data.push_back(number_of(value, *dtype));

@@ -51,9 +51,9 @@ struct ReduceSettings {
 
 /// Greedy reduction: of each batch the smallest that fails as the check asks becomes the current
 /// one, until none of its proposals fails. The sequence of sizes falls strictly, so it ends.
-/// Deterministic for a deterministic judge: with the same replay file it does the same again
-/// without judging. Errors: kNotFound when the case does not fail at first; the judge's and the
-/// replay file's.
+/// Deterministic for a deterministic evaluation: with the same replay file it does the same again
+/// without evaluating. Errors: kNotFound when the case does not fail at first; those of the
+/// evaluation and of the replay file.
 Result<Reduction> reduce_case(const ReduceCandidate& first, const ProposeCandidates& propose,
                               const EvaluateCandidates& evaluate, ReduceReplay& replay,
                               const ReduceSettings& settings);

@@ -114,7 +114,7 @@ TEST_F(ReducerTest, FindsExactlyTheNodesThatAreToBlameWhereverTheyStand) {
                 testing::UnorderedElementsAreArray(culprits));
     EXPECT_EQ(found->stopped_by, "minimal");
     // Far fewer than the 2^40 subsets, and than trying each node in each round.
-    EXPECT_LT(judge.asked_.size(), 200U);
+    EXPECT_LT(evaluator.asked_.size(), 200U);
   }
 }
 
@@ -143,7 +143,7 @@ TEST_F(ReducerTest, KeepsTheClosestThatPassesOneNodeLess) {
 TEST_F(ReducerTest, ADifferentFailureIsNoneOfIt) {
   const auto nodes = network(12);
   FakeEvaluator evaluator(nodes, {"n2", "n6"});
-  judge.of_one_culprit_ = ConformVerdict::kTimedOut;
+  evaluator.of_one_culprit_ = ConformVerdict::kTimedOut;
   EXPECT_THAT(nodes_of(reduce(evaluator, nodes)->smallest().candidate.model),
               ElementsAre("n2", "n6"));
 }
@@ -151,7 +151,7 @@ TEST_F(ReducerTest, ADifferentFailureIsNoneOfIt) {
 TEST_F(ReducerTest, NothingIsReducedOfWhatPasses) {
   const auto nodes = network(3);
   FakeEvaluator evaluator(nodes, {"n2"});
-  judge.failure_ = ConformVerdict::kPass;
+  evaluator.failure_ = ConformVerdict::kPass;
   const auto found = reduce(evaluator, nodes);
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().code, ErrorCode::kNotFound);

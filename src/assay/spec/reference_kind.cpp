@@ -22,9 +22,26 @@ bool may_hold_outputs(std::string_view file) {
 }  // namespace
 
 const std::vector<std::string>& named_reference_kinds() {
-  static const std::vector<std::string> kinds = {"float32", "float64", "qdq", "lowered_eager",
-                                                 std::string(kFileKind)};
+  static const std::vector<std::string> kinds = [] {
+    std::vector<std::string> names;
+    for (const auto& [kind, name] : kEnumNames<ReferenceKind>) {
+      names.emplace_back(name);
+    }
+    names.emplace_back(kFileKind);
+    return names;
+  }();
   return kinds;
+}
+
+ReferenceKind nearest_reference_kind(const Case& cell, bool has_error_bounds) {
+  if (!cell.recipe.quantization.is_null()) {
+    return ReferenceKind::kQdq;
+  }
+  return has_error_bounds ? ReferenceKind::kFloat64 : ReferenceKind::kFloat32;
+}
+
+bool serves_every_recipe(ReferenceKind kind) {
+  return kind == ReferenceKind::kFloat64 || kind == ReferenceKind::kLoweredEager;
 }
 
 bool is_reference_kind(std::string_view kind) {

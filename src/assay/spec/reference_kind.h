@@ -1,13 +1,39 @@
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "assay/base/enum_names.h"
 #include "assay/record/case.h"
 
 namespace assay {
+
+/// A reference that a toolchain computes from the model.
+enum class ReferenceKind : std::uint8_t {
+  kFloat32,
+  kFloat64,  ///< With bounds for the error of float32 arithmetic.
+  kQdq,      ///< The quantized graph, in floating point.
+  kLoweredEager,
+};
+
+template <>
+inline constexpr auto kEnumNames<ReferenceKind> = std::to_array<EnumName<ReferenceKind>>({
+    {ReferenceKind::kFloat32, "float32"},
+    {ReferenceKind::kFloat64, "float64"},
+    {ReferenceKind::kQdq, "qdq"},
+    {ReferenceKind::kLoweredEager, "lowered_eager"},
+});
+
+/// The kind that is nearest to what the engine computes: the quantized graph where the recipe
+/// quantizes; else float64 where the model has error bounds, and float32 where it has none.
+ReferenceKind nearest_reference_kind(const Case& cell, bool has_error_bounds);
+
+/// Whether a reference of this kind is made for every recipe, so that all can take inputs from it.
+bool serves_every_recipe(ReferenceKind kind);
 
 /// Kind of a reference that stands in files beside the inputs.
 inline constexpr std::string_view kFileKind = "file";
