@@ -54,7 +54,8 @@ class Campaign {
   Campaign(CampaignRequest request, const CampaignTools& tools, TemporaryFolder jobs)
       : request_(std::move(request)),
         tools_(tools),
-        attempts_(request_.run.id, request_.n, request_.settings.launches, tools.store),
+        attempts_(request_.context.run.id, request_.n, request_.context.settings.launches,
+                  tools.store),
         launcher_(tools),
         jobs_(std::move(jobs)) {
     wanted_ = request_.cases.size();
@@ -66,12 +67,13 @@ class Campaign {
 
   Status run() {
     ASSAY_RETURN_IF_ERROR(open_run());
-    ASSAY_ASSIGN_OR_RETURN(prepared_, prepare_cases(request_, tools_));
-    references_ = EngineReferences(prepared_, request_.settings.against, request_.builds);
+    ASSAY_ASSIGN_OR_RETURN(prepared_, prepare_cases(request_.context, request_.cases, tools_));
+    references_ =
+        EngineReferences(prepared_, request_.context.settings.against, request_.context.builds);
     // What the store holds of the run is read under the lock: another process may resume it, too.
     ASSAY_ASSIGN_OR_RETURN(const auto lock, tools_.lock_device());
-    if (request_.is_resumed) {
-      ASSAY_ASSIGN_OR_RETURN(const auto stored, tools_.store.get_run(request_.run.id));
+    if (request_.context.is_resumed) {
+      ASSAY_ASSIGN_OR_RETURN(const auto stored, tools_.store.get_run(request_.context.run.id));
       if (stored.finished_unix_ns != 0) {
         return {};
       }
@@ -81,17 +83,18 @@ class Campaign {
     ASSAY_RETURN_IF_ERROR(close_cases_without_artifact());
     reopen_lost_references();
     ASSAY_RETURN_IF_ERROR(execute_steps());
-    return request_.finishes_run ? tools_.store.finish_run(request_.run.id, unix_time_ns())
+    return request_.finishes_run ? tools_.store.finish_run(request_.context.run.id, unix_time_ns())
                                  : Status();
   }
 
  private:
   Status open_run() {
-    ASSAY_RETURN_IF_ERROR(tools_.store.add_environment(request_.environment));
-    ASSAY_RETURN_IF_ERROR(request_.is_resumed ? tools_.store.claim_run(request_.run.id)
-                                              : tools_.store.add_run(request_.run));
+    ASSAY_RETURN_IF_ERROR(tools_.store.add_environment(request_.context.environment));
+    ASSAY_RETURN_IF_ERROR(request_.context.is_resumed
+                              ? tools_.store.claim_run(request_.context.run.id)
+                              : tools_.store.add_run(request_.context.run));
     for (const auto& cell : request_.cases) {
-      ASSAY_RETURN_IF_ERROR(tools_.store.add_case(request_.run.id, cell));
+      ASSAY_RETURN_IF_ERROR(tools_.store.add_case(request_.context.run.id, cell));
     }
     return {};
   }
@@ -101,7 +104,7 @@ class Campaign {
     if (!attempts_.has_enough(state)) {
       return false;
     }
-    const auto& plan = request_.settings.launches;
+    const auto& plan = request_.context.settings.launches;
     const double reached = interval_ratio_of(state.levels);
     if (plan.interval_ratio > 0 && reached > plan.interval_ratio) {
       tools_.listener.on_note(
@@ -114,7 +117,7 @@ class Campaign {
   // ---- extra cases: cases that are evaluated only, because others need what comes of it
 
   [[nodiscard]] std::vector<Pass> passes_of(std::size_t cell) const {
-    return cell < wanted_ ? request_.settings.passes : std::vector{Pass::kEvaluate};
+    return cell < wanted_ ? request_.context.settings.passes : std::vector{Pass::kEvaluate};
   }
 
   Status close_refused_cases() {
@@ -150,8 +153,9 @@ class Campaign {
 
   /// Extra cases first, and of them and the cases those whose outputs are references.
   std::vector<ScheduledLaunch> all_steps() const {
-    auto steps = schedule_launches(wanted_, request_.settings.passes,
-                                   request_.settings.launches.most, request_.run.seed);
+    auto steps =
+        schedule_launches(wanted_, request_.context.settings.passes,
+                          request_.context.settings.launches.most, request_.context.run.seed);
     std::vector<ScheduledLaunch> alone;
     for (std::size_t cell = wanted_; cell < prepared_.size(); ++cell) {
       alone.push_back({.cell = cell, .pass = Pass::kEvaluate, .index = 0});
@@ -208,7 +212,7 @@ class Campaign {
 
   void begin_phase(const std::vector<ScheduledLaunch>& steps, std::size_t first) {
     const auto pass = steps[first].pass;
-    const auto& plan = request_.settings.launches;
+    const auto& plan = request_.context.settings.launches;
     progress_ = {.total = count_open(steps, first, pass),
                  .is_limit = pass == Pass::kTiming && plan.least < plan.most};
     tools_.listener.on_phase(name_of(pass), "launch", progress_);
@@ -302,7 +306,7 @@ class Campaign {
   /// Whether it is held against what another case is still to give: engines may give references to
   /// each other.
   bool awaits_reference(std::size_t cell) const {
-    return std::ranges::any_of(request_.settings.against, [&](const std::string& kind) {
+    return std::ranges::any_of(request_.context.settings.against, [&](const std::string& kind) {
       const auto provider = references_.find_provider(cell, kind);
       if (!provider || *provider == cell || references_.find(cell, kind)) {
         return false;
@@ -324,7 +328,7 @@ class Campaign {
     ASSAY_ASSIGN_OR_RETURN(
         const auto failure,
         evaluate_case(
-            {.settings = request_.settings,
+            {.settings = request_.context.settings,
              .tools = tools_,
              .prepared = prepared_,
              .references = references_,
@@ -343,24 +347,24 @@ class Campaign {
 
   Result<LaunchRequest> launch_request_for(const PreparedCase& prepared, Pass pass,
                                            const AttemptState& state) const {
-    auto request = launch_request_from_case(prepared, pass, request_.settings);
+    auto request = launch_request_from_case(prepared, pass, request_.context.settings);
     request.repeat = kRepeats;
     request.iterations = observed_iterations(prepared);
-    if (pass == Pass::kProfile && request_.settings.profile_iterations > 0) {
-      request.iterations = request_.settings.profile_iterations;
-      request.time_budget_ns = request_.settings.plan.time_budget_ns;
+    if (pass == Pass::kProfile && request_.context.settings.profile_iterations > 0) {
+      request.iterations = request_.context.settings.profile_iterations;
+      request.time_budget_ns = request_.context.settings.plan.time_budget_ns;
     }
     if (pass == Pass::kMemory) {
-      request.leak_loads = request_.settings.leak_loads;
-      request.leak_inferences = request_.settings.leak_inferences;
-      request.time_budget_ns = request_.settings.plan.time_budget_ns;
+      request.leak_loads = request_.context.settings.leak_loads;
+      request.leak_inferences = request_.context.settings.leak_inferences;
+      request.time_budget_ns = request_.context.settings.plan.time_budget_ns;
     }
     if (pass == Pass::kTiming) {
       if (const auto found = state.pilot.iterations()) {
         request.plan = with_iterations(request.plan, *found);
       }
       ASSAY_RETURN_IF_ERROR(
-          apply_scenario(prepared.cell, state.launches, request_, jobs_.path(), request));
+          apply_scenario(prepared.cell, state.launches, request_.context, jobs_.path(), request));
     }
     return request;
   }

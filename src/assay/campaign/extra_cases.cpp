@@ -67,7 +67,7 @@ class Collector {
     add_references_of(request_.cases);
     std::vector<Case> twins;
     for (const auto& cell : request_.cases) {
-      if (request_.settings.has_parity && cell.inputs.generator == "file") {
+      if (request_.context.settings.has_parity && cell.inputs.generator == "file") {
         twins.push_back(twin_of(cell));
         add(twins.back(), {});
       }
@@ -79,10 +79,10 @@ class Collector {
  private:
   void add_references_of(const std::vector<Case>& cells) {
     for (const auto& cell : cells) {
-      for (const auto& kind : request_.settings.against) {
+      for (const auto& kind : request_.context.settings.against) {
         if (const auto engine = engine_of_kind(kind)) {
-          auto reference = reference_case_of(cell, *engine, request_.builds);
-          auto refusal = refusal_of(reference, request_.builds);
+          auto reference = reference_case_of(cell, *engine, request_.context.builds);
+          auto refusal = refusal_of(reference, request_.context.builds);
           add(std::move(reference), std::move(refusal));
         }
       }
@@ -115,7 +115,7 @@ Case reference_case_of(const Case& cell, std::string_view engine,
 }
 
 std::vector<ExtraCase> extra_cases_of(const CampaignRequest& request) {
-  const auto& passes = request.settings.passes;
+  const auto& passes = request.context.settings.passes;
   const bool is_evaluated = std::ranges::find(passes, Pass::kEvaluate) != passes.end();
   return is_evaluated ? Collector(request).collect() : std::vector<ExtraCase>();
 }

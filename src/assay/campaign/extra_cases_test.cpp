@@ -30,10 +30,10 @@ Case onnx_case(const std::string& engine, const Json& options = Json::object()) 
 
 CampaignRequest request_of(std::vector<Case> cases, std::vector<std::string> against) {
   CampaignRequest request{.cases = std::move(cases)};
-  request.builds = {{.name = "onnxruntime", .label = "1"},
-                    {.name = "openvino", .label = "1"},
-                    {.name = "executorch", .label = "1"}};
-  request.settings.against = std::move(against);
+  request.context.builds = {{.name = "onnxruntime", .label = "1"},
+                            {.name = "openvino", .label = "1"},
+                            {.name = "executorch", .label = "1"}};
+  request.context.settings.against = std::move(against);
   return request;
 }
 
@@ -53,7 +53,7 @@ TEST(ExtraCases, AreNotNeededWhereACaseIsTheReferenceOrNothingIsEvaluated) {
   EXPECT_THAT(extra_cases_of(request), IsEmpty());
   request.cases.pop_back();
   EXPECT_THAT(extra_cases_of(request), SizeIs(1));
-  request.settings.passes = {Pass::kTiming};
+  request.context.settings.passes = {Pass::kTiming};
   EXPECT_THAT(extra_cases_of(request), IsEmpty());
 }
 
@@ -71,7 +71,7 @@ TEST(ExtraCases, OfParityAreOnRandomInputsWithReferencesOfTheirOwn) {
   real.inputs = {.generator = "file", .seed = 7, .count = 3, .file = "x.npz", .file_sha256 = "bb"};
   real.expected_file = "y.npz";
   auto request = request_of({real, onnx_case("openvino")}, {"engine:onnxruntime"});
-  request.settings.has_parity = true;
+  request.context.settings.has_parity = true;
   std::vector<std::string> labels;
   for (const auto& [cell, refusal] : extra_cases_of(request)) {
     labels.push_back(label_of(cell) + " on " + cell.engine + " " + cell.inputs.generator);
@@ -89,7 +89,7 @@ TEST(EngineReferences, KnowWhoGivesToWhom) {
   for (const auto& cell : request.cases) {
     prepared.push_back({.cell = cell});
   }
-  EngineReferences given(prepared, request.settings.against, request.builds);
+  EngineReferences given(prepared, request.context.settings.against, request.context.builds);
   EXPECT_EQ(given.find_provider(0, "engine:onnxruntime"), 1U);
   EXPECT_EQ(given.find_provider(1, "engine:onnxruntime"), 1U);
   EXPECT_FALSE(given.find_provider(0, "qdq"));

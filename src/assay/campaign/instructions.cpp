@@ -150,7 +150,7 @@ Status store_report(ResultStore& store, const std::string& attempt,
 Result<std::map<std::string, std::string>> profile_attempts(const CampaignRequest& request,
                                                             const CampaignTools& tools) {
   std::map<std::string, std::string> attempts;
-  ASSAY_ASSIGN_OR_RETURN(const auto all, tools.store.attempts_of_run(request.run.id));
+  ASSAY_ASSIGN_OR_RETURN(const auto all, tools.store.attempts_of_run(request.context.run.id));
   for (const auto& attempt : all) {
     if (attempt.pass == Pass::kProfile) {
       attempts[attempt.case_key] = attempt.id;
@@ -179,7 +179,7 @@ Status count_instructions(const CampaignRequest& request, const CampaignTools& t
                           const InstructionPlan& plan) {
   ASSAY_CHECK(plan.few >= 1 && plan.many > plan.few);
   ASSAY_ASSIGN_OR_RETURN(const auto attempts, profile_attempts(request, tools));
-  ASSAY_ASSIGN_OR_RETURN(const auto prepared, prepare_cases(request, tools));
+  ASSAY_ASSIGN_OR_RETURN(const auto prepared, prepare_cases(request.context, request.cases, tools));
   ASSAY_ASSIGN_OR_RETURN(const auto lock, tools.lock_device());
   std::unique_ptr<LaunchTarget> target;
   PhaseProgress progress{.total = static_cast<int>(prepared.size())};
@@ -197,13 +197,13 @@ Status count_instructions(const CampaignRequest& request, const CampaignTools& t
     if (plan.valgrind) {
       ASSAY_ASSIGN_OR_RETURN(target,
                              tools.connect_target());  // A fresh one: the last may have died.
-      auto counted =
-          count_case(*target, launch_request_from_case(one, Pass::kTiming, request.settings), plan,
-                     *plan.valgrind);
+      auto counted = count_case(
+          *target, launch_request_from_case(one, Pass::kTiming, request.context.settings), plan,
+          *plan.valgrind);
       report =
           counted ? *std::move(counted) : InstructionReport{.unavailable = counted.error().message};
       if (report.unavailable.empty()) {
-        note_processor(request.environment.cpu_flags, report);
+        note_processor(request.context.environment.cpu_flags, report);
       }
     }
     ASSAY_RETURN_IF_ERROR(store_report(tools.store, attempt->second, report));

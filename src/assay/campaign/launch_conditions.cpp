@@ -48,9 +48,9 @@ Result<EngineBuild> build_for(const std::string& program, const std::vector<Engi
 }
 
 /// A process that executes the program until it is killed.
-Result<Companion> neighbor(const Scenario& scenario, const CampaignRequest& campaign,
+Result<Companion> neighbor(const Scenario& scenario, const RunContext& context,
                            const stdfs::path& folder) {
-  ASSAY_ASSIGN_OR_RETURN(const auto build, build_for(scenario.beside, campaign.builds));
+  ASSAY_ASSIGN_OR_RETURN(const auto build, build_for(scenario.beside, context.builds));
   const stdfs::path path(scenario.beside);
   Artifact artifact{.folder = path.parent_path().string(), .entry = path.filename().string()};
   ASSAY_ASSIGN_OR_RETURN(const auto files, find_program_files(path));
@@ -61,7 +61,7 @@ Result<Companion> neighbor(const Scenario& scenario, const CampaignRequest& camp
                         .artifact = std::move(artifact),
                         .pass = Pass::kTiming,
                         .inputs = {.is_generated = true}};
-  request.sandbox = choose_sandbox_mode(request, campaign.settings.sandbox);
+  request.sandbox = choose_sandbox_mode(request, context.settings.sandbox);
   constexpr int kEndless = 10'000'000;
   request.plan = {.warmup_iterations = 0,
                   .iterations = kEndless,
@@ -105,13 +105,13 @@ int threads_of(const Case& cell) {
   return threads != cell.options.end() && threads->is_number_integer() ? threads->get<int>() : 0;
 }
 
-Status apply_scenario(const Case& cell, int turn, const CampaignRequest& campaign,
+Status apply_scenario(const Case& cell, int turn, const RunContext& context,
                       const stdfs::path& folder, LaunchRequest& request) {
   const auto scenario = cell.scenario.get<Scenario>();
   request.plan.gap_ns = scenario.gap_ns;
   request.plan.streams = scenario.streams;
   if (scenario.cores == "own") {
-    request.cpus = own_cores(turn, threads_of(cell), campaign.environment.cpus);
+    request.cpus = own_cores(turn, threads_of(cell), context.environment.cpus);
   } else if (!scenario.cores.empty()) {
     ASSAY_ASSIGN_OR_RETURN(request.cpus, cores_from_text(scenario.cores));
   }
@@ -125,7 +125,7 @@ Status apply_scenario(const Case& cell, int turn, const CampaignRequest& campaig
                                    {.argv = {"assay-agent", "--keep-busy", background.kind}});
   }
   if (!scenario.beside.empty()) {
-    ASSAY_ASSIGN_OR_RETURN(auto companion, neighbor(scenario, campaign, folder));
+    ASSAY_ASSIGN_OR_RETURN(auto companion, neighbor(scenario, context, folder));
     surroundings.companions.push_back(std::move(companion));
   }
   return {};

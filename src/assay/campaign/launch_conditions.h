@@ -20,10 +20,10 @@ int threads_of(const Case& cell);
 
 /// Puts the case's scenario (record/scenario.h) into the request of a timed launch.
 ///
-/// `turn`: which launch of the case this is. `campaign`: knows the device's cores, the engines for
+/// `turn`: which launch of the case this is. `context`: knows the device's cores, the engines for
 /// a program that runs beside, and whether that is kept in a sandbox; the job of that program is
 /// written into `folder`. Errors: kUnavailable (no engine for that program, the folder).
-Status apply_scenario(const Case& cell, int turn, const CampaignRequest& campaign,
+Status apply_scenario(const Case& cell, int turn, const RunContext& context,
                       const std::filesystem::path& folder, LaunchRequest& request);
 
 }  // namespace assay

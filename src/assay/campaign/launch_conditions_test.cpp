@@ -42,12 +42,12 @@ class ApplyScenario : public testing::Test {
 
   Status apply(const Json& scenario, int turn = 0) {
     Case cell{.options = {{"threads", 1}}, .scenario = scenario};
-    return apply_scenario(cell, turn, campaign_, folder_->path(), request_);
+    return apply_scenario(cell, turn, context_, folder_->path(), request_);
   }
 
   std::optional<TemporaryFolder> folder_;
-  CampaignRequest campaign_{.environment = {.cpus = 2},
-                            .builds = {{.name = "executorch", .runner = "/bin/runner"}}};
+  RunContext context_{.environment = {.cpus = 2},
+                      .builds = {{.name = "executorch", .runner = "/bin/runner"}}};
   LaunchRequest request_;
 };
 
@@ -103,14 +103,14 @@ TEST_F(ApplyScenario, KeepsAProgramThatRunsBesideInTheSandboxOfItsKind) {
   const Json scenario{{"beside", "/models/kws.pte"}, {"beside_sha256", "12ab"}};
   ASSERT_TRUE(apply(scenario));
   EXPECT_EQ(request_.surroundings.companions[0].sandbox.mode, SandboxMode::kOff);
-  campaign_.builds[0] = {
+  context_.builds[0] = {
       .name = "command", .runner = "/bin/runner", .details = {{"formats", {"pte"}}}};
   request_.surroundings.companions.clear();
   ASSERT_TRUE(apply(scenario));
   const auto& box = request_.surroundings.companions[0].sandbox;
   EXPECT_EQ(box.mode, SandboxMode::kOn);
   EXPECT_THAT(box.readable, IsSupersetOf({"/bin/runner", "/models", "/models/kws.pte"}));
-  campaign_.settings.sandbox = SandboxMode::kRequired;
+  context_.settings.sandbox = SandboxMode::kRequired;
   request_.surroundings.companions.clear();
   ASSERT_TRUE(apply(scenario));
   EXPECT_EQ(request_.surroundings.companions[0].sandbox.mode, SandboxMode::kRequired);

@@ -48,7 +48,7 @@ std::vector<std::string> programs_of(const std::vector<LaunchRequest>& requests)
 
 Attempt only_attempt(CampaignBench& bench, const CampaignRequest& request,
                      const std::string& program) {
-  const auto attempts = bench.attempts_of_program(request.run.id, program);
+  const auto attempts = bench.attempts_of_program(request.context.run.id, program);
   EXPECT_THAT(attempts, SizeIs(1));
   return attempts.at(0);
 }
@@ -58,7 +58,7 @@ Attempt only_attempt(CampaignBench& bench, const CampaignRequest& request,
 TEST(LaunchFlow, TimesAllCasesInRoundsAfterEveryOtherPass) {
   CampaignBench bench(healthy);
   auto request = bench.request_for({bench.add_program("a"), bench.add_program("b")});
-  request.settings.passes = {Pass::kTiming, Pass::kMemory};
+  request.context.settings.passes = {Pass::kTiming, Pass::kMemory};
   ASSERT_TRUE(run_campaign(request, bench.tools()));
   const auto& requests = bench.device.requests;
   ASSERT_THAT(requests, SizeIs(6));
@@ -81,8 +81,8 @@ TEST(LaunchFlow, EvaluatesTheProviderOfAReferenceFirst) {
   });
   auto request = bench.request_for(
       {bench.add_program("right", "other@1"), bench.add_program("wrong", "other@1")});
-  request.settings.passes = {Pass::kEvaluate};
-  request.settings.against = {"engine:fake"};
+  request.context.settings.passes = {Pass::kEvaluate};
+  request.context.settings.against = {"engine:fake"};
   for (const auto& cell : request.cases) {
     bench.keep_inputs(cell);
   }
@@ -95,7 +95,7 @@ TEST(LaunchFlow, EvaluatesTheProviderOfAReferenceFirst) {
   EXPECT_THAT(builds, ElementsAre("fake", "fake", "other", "other"));
   const auto accuracy_of = [&](const std::string& program) {
     std::string accuracies;
-    for (const auto& attempt : bench.attempts_of_program(request.run.id, program)) {
+    for (const auto& attempt : bench.attempts_of_program(request.context.run.id, program)) {
       const auto attachments = bench.store->attachments_of(attempt.id).value();
       for (const auto& attachment : attachments) {
         accuracies += attachment.kind == "accuracy_table" ? attachment.content : "";
@@ -117,7 +117,8 @@ TEST(LaunchFlow, MakesALaunchAgainOnceWhenItsTargetIsLost) {
   ASSERT_TRUE(run_campaign(request, bench.tools()));
   EXPECT_EQ(bench.device.connections, 2);
   EXPECT_THAT(bench.device.requests, SizeIs(3));
-  EXPECT_THAT(bench.launches_of_run(request.run.id), SizeIs(2)) << "the lost one is no launch";
+  EXPECT_THAT(bench.launches_of_run(request.context.run.id), SizeIs(2))
+      << "the lost one is no launch";
   EXPECT_EQ(only_attempt(bench, request, "a").outcome, Outcome::kCompleted);
 }
 
@@ -147,7 +148,7 @@ TEST(LaunchFlow, StopsWhenLaunchAfterLaunchLosesItsTarget) {
   EXPECT_EQ(status.error().code, ErrorCode::kUnavailable);
   EXPECT_THAT(status.error().message, HasSubstr("3 launches in a row"));
   EXPECT_THAT(bench.device.requests, SizeIs(6)) << "two tries at each of three";
-  EXPECT_EQ(bench.store->get_run(request.run.id)->finished_unix_ns, 0);
+  EXPECT_EQ(bench.store->get_run(request.context.run.id)->finished_unix_ns, 0);
 }
 
 TEST(LaunchFlow, TakesARefusalByALivingTargetForTheOutcomeOfTheLaunch) {
@@ -225,21 +226,21 @@ TEST(LaunchFlow, GoesOnWhereItWasInterrupted) {
   const auto stopped = run_campaign(request, bench.tools());
   ASSERT_FALSE(stopped);
   EXPECT_EQ(stopped.error().code, ErrorCode::kTimeout);
-  EXPECT_THAT(bench.launches_of_run(request.run.id), SizeIs(3));
+  EXPECT_THAT(bench.launches_of_run(request.context.run.id), SizeIs(3));
 
   bench.listener.stop_after = -1;
-  request.is_resumed = true;
+  request.context.is_resumed = true;
   ASSERT_TRUE(run_campaign(request, bench.tools()));
   EXPECT_THAT(bench.device.requests, SizeIs(4)) << "no launch is made twice";
   std::map<std::string, int> launches;
   std::vector<int> orders;
-  for (const auto& launch : bench.launches_of_run(request.run.id)) {
+  for (const auto& launch : bench.launches_of_run(request.context.run.id)) {
     ++launches[launch.attempt];
     orders.push_back(launch.order);
   }
   EXPECT_THAT(launches, SizeIs(2));
   EXPECT_THAT(orders, ElementsAre(0, 1, 2, 3));
-  EXPECT_NE(bench.store->get_run(request.run.id)->finished_unix_ns, 0);
+  EXPECT_NE(bench.store->get_run(request.context.run.id)->finished_unix_ns, 0);
 }
 
 TEST(LaunchFlow, LaunchesNothingWhenAnotherProcessFinishedTheRunMeanwhile) {
@@ -248,10 +249,10 @@ TEST(LaunchFlow, LaunchesNothingWhenAnotherProcessFinishedTheRunMeanwhile) {
   bench.listener.stop_after = 1;
   ASSERT_FALSE(run_campaign(request, bench.tools()));
   bench.listener.stop_after = -1;
-  request.is_resumed = true;
+  request.context.is_resumed = true;
   auto tools = bench.tools();
   tools.lock_device = [&]() -> Result<std::shared_ptr<void>> {
-    EXPECT_TRUE(bench.store->finish_run(request.run.id, 1));
+    EXPECT_TRUE(bench.store->finish_run(request.context.run.id, 1));
     return std::make_shared<int>(0);
   };
   ASSERT_TRUE(run_campaign(request, tools));

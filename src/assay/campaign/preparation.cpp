@@ -43,28 +43,30 @@ EngineBuild build_of(const Case& cell, const std::vector<EngineBuild>& builds) {
 bool needs_float32(const CampaignSettings& settings) {
   const bool is_evaluation_only = settings.passes == std::vector{Pass::kEvaluate};
   const bool has_inputs = std::ranges::any_of(settings.against, [](const std::string& kind) {
-    return kind == "float64" || kind == "lowered_eager";
+    const auto named = find_enum<ReferenceKind>(kind);
+    return named && serves_every_recipe(*named);
   });
   return !is_evaluation_only || (settings.needs_float32 && !has_inputs);
 }
 
 /// Layers are held against both float32 and qdq. Without an evaluation nothing but the inputs is
 /// needed of a reference.
-std::vector<std::string> reference_kinds(const CampaignRequest& request) {
-  const auto& passes = request.settings.passes;
+std::vector<std::string> reference_kinds(const CampaignSettings& settings,
+                                         const std::vector<Case>& cases) {
+  const auto& passes = settings.passes;
   const bool is_evaluated = std::ranges::find(passes, Pass::kEvaluate) != passes.end();
-  auto kinds = is_evaluated ? request.settings.against : std::vector<std::string>();
-  const auto need = [&kinds](const char* kind) {
-    if (std::ranges::find(kinds, kind) == kinds.end()) {
-      kinds.emplace_back(kind);
+  auto kinds = is_evaluated ? settings.against : std::vector<std::string>();
+  const auto need = [&kinds](ReferenceKind kind) {
+    if (std::ranges::find(kinds, name_of(kind)) == kinds.end()) {
+      kinds.emplace_back(name_of(kind));
     }
   };
-  const bool gives_layers = std::ranges::any_of(request.cases, &Case::gives_layers);
-  if (gives_layers || needs_float32(request.settings)) {
-    need("float32");
+  const bool gives_layers = std::ranges::any_of(cases, &Case::gives_layers);
+  if (gives_layers || needs_float32(settings)) {
+    need(ReferenceKind::kFloat32);
   }
   if (gives_layers) {
-    need("qdq");
+    need(ReferenceKind::kQdq);
   }
   return kinds;
 }
@@ -117,26 +119,26 @@ Status hand_out_inputs(const BuiltArtifacts& built, const Toolchain& toolchain,
 }
 
 /// The cases, and those of their pieces.
-std::vector<Case> cases_to_make(const CampaignRequest& request) {
-  auto cases = request.cases;
-  for (const auto& cell : request.cases) {
+std::vector<Case> cases_to_make(const std::vector<Case>& cases) {
+  auto all = cases;
+  for (const auto& cell : cases) {
     if (cell.gives_layers) {
-      cases.push_back(case_of_pieces(cell, {"*"}));
+      all.push_back(case_of_pieces(cell, {"*"}));
     }
   }
-  return cases;
+  return all;
 }
 
-Status make_artifacts(const CampaignRequest& request, const CampaignTools& tools,
-                      std::vector<PreparedCase>& prepared) {
-  const auto kinds = reference_kinds(request);
+Status make_artifacts(const CampaignSettings& settings, const std::vector<Case>& cases,
+                      const CampaignTools& tools, std::vector<PreparedCase>& prepared) {
+  const auto kinds = reference_kinds(settings, cases);
   ASSAY_ASSIGN_OR_RETURN(const auto built,
-                         build_artifacts({.cases = cases_to_make(request),
+                         build_artifacts({.cases = cases_to_make(cases),
                                           .reference_kinds = kinds,
-                                          .parallel_jobs = request.settings.parallel_jobs,
-                                          .is_rebuild = request.settings.is_rebuild,
-                                          .job_timeout_ns = request.settings.job_timeout_ns,
-                                          .sandbox = request.settings.sandbox},
+                                          .parallel_jobs = settings.parallel_jobs,
+                                          .is_rebuild = settings.is_rebuild,
+                                          .job_timeout_ns = settings.job_timeout_ns,
+                                          .sandbox = settings.sandbox},
                                          tools.toolchain_of, tools.cache,
                                          build_listener(tools.listener), tools.servers));
   if (built.boxed > 0) {
@@ -245,14 +247,15 @@ std::optional<AotReply> why_not_launched(const PreparedCase& prepared) {
   return std::nullopt;
 }
 
-Result<std::vector<PreparedCase>> prepare_cases(const CampaignRequest& request,
+Result<std::vector<PreparedCase>> prepare_cases(const RunContext& context,
+                                                const std::vector<Case>& cases,
                                                 const CampaignTools& tools) {
   std::vector<PreparedCase> prepared;
   bool needs_toolchain = false;
-  const auto kinds = reference_kinds(request);
-  for (const auto& cell : request.cases) {
+  const auto kinds = reference_kinds(context.settings, cases);
+  for (const auto& cell : cases) {
     prepared.push_back(
-        {.cell = cell, .build = build_of(cell, request.builds), .key = case_key(cell)});
+        {.cell = cell, .build = build_of(cell, context.builds), .key = case_key(cell)});
     if (is_program_file(cell.model) && !is_bundle(cell.model)) {
       ASSAY_ASSIGN_OR_RETURN(prepared.back().artifact, artifact_from_file(cell.model.ref));
     }
@@ -260,7 +263,7 @@ Result<std::vector<PreparedCase>> prepare_cases(const CampaignRequest& request,
         needs_toolchain || !is_program_file(cell.model) || !toolchain_kinds_of(cell, kinds).empty();
   }
   if (needs_toolchain) {
-    ASSAY_RETURN_IF_ERROR(make_artifacts(request, tools, prepared));
+    ASSAY_RETURN_IF_ERROR(make_artifacts(context.settings, cases, tools, prepared));
   }
   for (auto& one : prepared) {
     ASSAY_RETURN_IF_ERROR(store_prepared(tools.store, one));

@@ -11,6 +11,7 @@
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/listener.h"
+#include "assay/campaign/run_context.h"
 #include "assay/record/case.h"
 #include "assay/record/run.h"
 #include "assay/record/subject.h"
@@ -49,7 +50,8 @@ Status store_subject(ResultStore& store, const PreparedCase& prepared);
 /// Takes artifacts and references from the cache, has the rest made, and stores them with the
 /// subjects. A case whose artifact cannot be made is prepared with its failure. Errors: what stops
 /// everything (no toolchain, the store, a program file that is not there).
-Result<std::vector<PreparedCase>> prepare_cases(const CampaignRequest& request,
+Result<std::vector<PreparedCase>> prepare_cases(const RunContext& context,
+                                                const std::vector<Case>& cases,
                                                 const CampaignTools& tools);
 
 }  // namespace assay

@@ -132,11 +132,11 @@ Result<PlannedRequest> request_from_spec(const Spec& spec, RequestOptions option
                                                        .keeps_repeated = options.keeps_repeated,
                                                        .has_plugins = options.has_plugins}));
   auto run = new_run(spec, options, environment);
-  return PlannedRequest{.request = {.run = std::move(run),
-                                    .environment = std::move(environment),
-                                    .cases = std::move(expansion.cases),
-                                    .builds = std::move(installed.builds),
-                                    .settings = settings_from_spec(spec, options)},
+  return PlannedRequest{.request = {.context = {.run = std::move(run),
+                                                .environment = std::move(environment),
+                                                .builds = std::move(installed.builds),
+                                                .settings = settings_from_spec(spec, options)},
+                                    .cases = std::move(expansion.cases)},
                         .refused = std::move(expansion.refused),
                         .warnings = std::move(expansion.warnings)};
 }

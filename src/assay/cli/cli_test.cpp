@@ -7,13 +7,14 @@
 #include <utility>
 #include <vector>
 
-#include "assay/cli/conform_options.h"
+#include "assay/cli/conform_flags.h"
 #include "assay/cli/conform_report.h"
 #include "assay/cli/exit_code.h"
 #include "assay/cli/quick_spec.h"
 #include "assay/cli/suggest_argument.h"
 #include "assay/cli/verb.h"
 #include "assay/conform/conform_case.h"
+#include "assay/conform/conform_options.h"
 #include "assay/record/conformance.h"
 #include "assay/spec/spec.h"
 
@@ -90,9 +91,11 @@ TEST(ExitCode, OfConformanceIsWhatTheListsSay) {
 TEST(ConformOptions, ExpandTheirSettingsAsASpecDoes) {
   ConformOptions options;
   options.options = {"a=1,2", "b=1,2", "c=1,2"};
-  EXPECT_EQ(options.spec({.origin = "assay conform", .folder = "."})->expand, Expand::kFull);
+  EXPECT_EQ(spec_from_conform_options(options, {.origin = "assay conform", .folder = "."})->expand,
+            Expand::kFull);
   options.expand = "pairwise";
-  EXPECT_EQ(options.spec({.origin = "assay conform", .folder = "."})->expand, Expand::kPairwise);
+  EXPECT_EQ(spec_from_conform_options(options, {.origin = "assay conform", .folder = "."})->expand,
+            Expand::kPairwise);
 }
 
 TEST(ConformOptions, TellWhatIsToBeDrawn) {
@@ -124,7 +127,7 @@ TEST(ConformOptions, SurviveJsonAndMakeASpec) {
   ConformOptions options{.recipes = {"executorch/portable"}, .threads = {"1", "2"}};
   const auto read = Json(options).get<ConformOptions>();
   EXPECT_EQ(read.recipes, options.recipes);
-  const auto spec = read.spec({.origin = "assay conform", .folder = "."});
+  const auto spec = spec_from_conform_options(read, {.origin = "assay conform", .folder = "."});
   ASSERT_TRUE(spec) << spec.error().message;
   EXPECT_EQ(spec->options.at("threads"), (std::vector<Json>{1, 2}));
 }

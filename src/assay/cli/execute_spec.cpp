@@ -117,7 +117,7 @@ Status write_bundles(const CampaignRequest& request, const RunSummary& summary,
                      const CampaignFlags& flags) {
   return write_layer_bundles({.cases = request.cases,
                               .folder = flags.bundle,
-                              .libraries = request.settings.libraries,
+                              .libraries = request.context.settings.libraries,
                               .parallel_jobs = flags.toolchain.jobs,
                               .sandbox = request.settings.sandbox,
                               .toolchain_of = toolchains_of(default_python(flags.toolchain.python)),
@@ -183,11 +183,11 @@ Result<ExitCode> execute_spec(const Spec& spec, const CampaignFlags& flags,
   }
   ASSAY_ASSIGN_OR_RETURN(const auto store, flags.store.open());
   if (resumed) {
-    request.run = *resumed;
-    request.is_resumed = true;
+    request.context.run = *resumed;
+    request.context.is_resumed = true;
   }
   ASSAY_ASSIGN_OR_RETURN(const bool is_done, run_to_end_or_stop(request, *store, flags));
-  ASSAY_ASSIGN_OR_RETURN(const auto run, store->get_run(request.run.id));
+  ASSAY_ASSIGN_OR_RETURN(const auto run, store->get_run(request.context.run.id));
   ASSAY_ASSIGN_OR_RETURN(const auto summary,
                          summarize_run(*store, run, {.baseline = baseline_of_run(run, flags)}));
   ASSAY_RETURN_IF_ERROR(refuse_wrong_requests(summary));

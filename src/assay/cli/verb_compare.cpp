@@ -25,6 +25,7 @@
 #include "assay/cli/run_reference.h"
 #include "assay/cli/verb.h"
 #include "assay/compare/compare.h"
+#include "assay/compare/comparison_request.h"
 #include "assay/compare/identity.h"
 #include "assay/compare/look_limit.h"
 #include "assay/compare/stored.h"
@@ -173,9 +174,12 @@ Status write_comparison(const Comparison& comparison, const CompareOptions& opti
 }
 
 /// Being asked to stop is no failure: what was measured is kept.
-Result<ExitCode> compare_and_print(CampaignRequest request, const ComparisonPlan& plan,
+Result<ExitCode> compare_and_print(CampaignRequest campaign, const ComparisonPlan& plan,
                                    ResultStore& store, const CompareOptions& options) {
-  request.settings.against.clear();
+  campaign.context.settings.against.clear();
+  const ComparisonRequest request{.context = std::move(campaign.context),
+                                  .a = std::move(campaign.cases.at(0)),
+                                  .b = std::move(campaign.cases.at(1))};
   const auto comparison = [&] {
     Progress progress(options.flags.run.is_quiet);
     const ArtifactCache cache(assay_home() / "cache");
@@ -184,7 +188,7 @@ Result<ExitCode> compare_and_print(CampaignRequest request, const ComparisonPlan
   }();
   if (!comparison && is_interrupted()) {
     log_line(LogLevel::kInfo,
-             fmt::format("stopped; resume with: assay compare --resume {}", request.run.id));
+             fmt::format("stopped; resume with: assay compare --resume {}", request.context.run.id));
     return ExitCode::kInterrupted;
   }
   if (!comparison) {
@@ -202,8 +206,8 @@ Result<ExitCode> resume_comparison(const CompareOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_from_document(run.spec, options));
   ASSAY_ASSIGN_OR_RETURN(auto request, plan_campaign(spec, options.flags, true));
   ASSAY_RETURN_IF_ERROR(check_two_sides(request.cases));
-  request.run = run;
-  request.is_resumed = true;
+  request.context.run = run;
+  request.context.is_resumed = true;
   return compare_and_print(std::move(request), begun.plan, *store, options);
 }
 
@@ -238,7 +242,7 @@ Result<ExitCode> execute_compare(const CompareOptions& options) {
       return ExitCode::kOk;
     }
   }
-  request.run.purpose = "compare";
+  request.context.run.purpose = "compare";
   ASSAY_ASSIGN_OR_RETURN(const auto store, options.flags.store.open());
   return compare_and_print(std::move(request), plan, *store, options);
 }

@@ -19,7 +19,7 @@
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
 #include "assay/cli/campaign_setup.h"
-#include "assay/cli/conform_options.h"
+#include "assay/cli/conform_flags.h"
 #include "assay/cli/conform_report.h"
 #include "assay/cli/exit_code.h"
 #include "assay/cli/interrupt.h"
@@ -27,8 +27,8 @@
 #include "assay/cli/verb.h"
 #include "assay/conform/conform.h"
 #include "assay/conform/conform_case.h"
-#include "assay/conform/known_gaps.h"
-#include "assay/conform/known_gaps_file.h"
+#include "assay/conform/conform_options.h"
+#include "assay/conform/gap_lists.h"
 #include "assay/conform/operator_names.h"
 #include "assay/conform/plan.h"
 #include "assay/record/axes.h"
@@ -84,7 +84,7 @@ Result<std::optional<Run>> run_to_resume(const ConformVerbOptions& options, Resu
 Result<CampaignRequest> campaign_of(const ConformOptions& what, const ConformVerbOptions& options,
                                     const std::optional<Run>& resumed) {
   ASSAY_ASSIGN_OR_RETURN(const auto context, options.flags.toolchain.context("assay conform"));
-  ASSAY_ASSIGN_OR_RETURN(const auto spec, what.spec(context));
+  ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_from_conform_options(what, context));
   ASSAY_ASSIGN_OR_RETURN(auto campaign, plan_campaign(spec, options.flags));
   for (const auto& cell : campaign.cases) {
     if (!cell.recipe.runtime_unavailable.empty()) {
@@ -97,17 +97,17 @@ Result<CampaignRequest> campaign_of(const ConformOptions& what, const ConformVer
     return fail(ErrorCode::kUnavailable,
                 "no recipe can run here; `assay doctor` shows what is missing");
   }
-  ASSAY_ASSIGN_OR_RETURN(campaign.settings.job_timeout_ns, what.job_timeout_ns());
-  if (campaign.settings.launch_timeout_ns == 0) {
-    campaign.settings.launch_timeout_ns = what.launch_timeout_ns();
+  ASSAY_ASSIGN_OR_RETURN(campaign.context.settings.job_timeout_ns, what.job_timeout_ns());
+  if (campaign.context.settings.launch_timeout_ns == 0) {
+    campaign.context.settings.launch_timeout_ns = what.launch_timeout_ns();
   }
-  campaign.run.purpose = "conform";
-  campaign.run.spec = Json(what);
-  campaign.run.spec["schema"] = kConformSchema;
-  campaign.run.spec_digest = digest_of_json(campaign.run.spec);
+  campaign.context.run.purpose = "conform";
+  campaign.context.run.spec = Json(what);
+  campaign.context.run.spec["schema"] = kConformSchema;
+  campaign.context.run.spec_digest = digest_of_json(campaign.context.run.spec);
   if (resumed) {
-    campaign.run = *resumed;
-    campaign.is_resumed = true;
+    campaign.context.run = *resumed;
+    campaign.context.is_resumed = true;
   }
   return campaign;
 }
@@ -119,21 +119,6 @@ Delegation required_delegation(const ConformOptions& what) {
 bool is_narrowed(const ConformOptions& what, const ConformVerbOptions& options) {
   return !what.match.empty() || !what.dtypes.empty() || !what.shard.empty() ||
          !options.flags.run.only.empty();
-}
-
-Result<std::vector<ConformSetting>> conform_settings(const CampaignRequest& campaign,
-                                                     const ConformOptions& what,
-                                                     const ConformVerbOptions& options,
-                                                     const std::filesystem::path& folder) {
-  std::vector<ConformSetting> settings;
-  for (const auto& cell : campaign.cases) {
-    ASSAY_ASSIGN_OR_RETURN(auto gaps, read_known_gaps(folder, cell.recipe.name));
-    gaps.is_delegation_required = required_delegation(what) != Delegation::kNone;
-    gaps.is_narrowed = is_narrowed(what, options);
-    gaps.processor_flags = campaign.environment.cpu_flags;
-    settings.push_back({.pattern = cell, .gaps = std::move(gaps)});
-  }
-  return settings;
 }
 
 Result<CaseListing> listing_of(const ConformOptions& what, const ConformVerbOptions& options,
@@ -178,26 +163,15 @@ ExitCode print_conform_plan(const ConformRequest& request) {
   return ExitCode::kOk;
 }
 
-/// Writes the lists anew, and says what is left to be said of the report with them.
 Status update_known(const ConformRequest& request, const std::filesystem::path& folder,
                     ConformReport& report) {
   if (folder.empty()) {
     return fail(ErrorCode::kInvalidArgument,
                 "--update-known: found no folder with lists of known gaps; pass --known FOLDER");
   }
-  std::vector<std::string> done;
-  report.stale.clear();
-  for (const auto& setting : request.settings) {
-    const auto& recipe = setting.gaps.recipe;
-    if (std::ranges::find(done, recipe) != done.end()) {
-      continue;
-    }
-    done.push_back(recipe);
-    const auto updated = updated_gaps(setting.gaps, report.results);
-    ASSAY_RETURN_IF_ERROR(write_known_gaps(folder, updated));
-    apply_known_gaps(updated, report.results);
-    log_line(LogLevel::kInfo,
-             fmt::format("{}: {} known failures", recipe, updated.expected_failures.size()));
+  ASSAY_ASSIGN_OR_RETURN(const auto counts, update_known_gaps(request.settings, folder, report));
+  for (const auto& [recipe, count] : counts) {
+    log_line(LogLevel::kInfo, fmt::format("{}: {} known failures", recipe, count));
   }
   return {};
 }
@@ -272,12 +246,15 @@ Result<ExitCode> execute_conform(const ConformVerbOptions& options) {
                          .required_delegation = required_delegation(what),
                          .changed_since = what.changed_since,
                          .earlier_run = options.against_run};
-  ASSAY_ASSIGN_OR_RETURN(request.campaign, campaign_of(what, options, resumed));
+  ASSAY_ASSIGN_OR_RETURN(const auto campaign, campaign_of(what, options, resumed));
+  request.context = campaign.context;
   ASSAY_ASSIGN_OR_RETURN(request.listing, listing_of(what, options, tools));
   const std::filesystem::path folder =
       options.known_folder.empty() ? request.listing.known_gaps_folder : options.known_folder;
-  ASSAY_ASSIGN_OR_RETURN(request.settings,
-                         conform_settings(request.campaign, what, options, folder));
+  const GapRules rules{.is_delegation_required = required_delegation(what) != Delegation::kNone,
+                       .is_narrowed = is_narrowed(what, options),
+                       .processor_flags = campaign.context.environment.cpu_flags};
+  ASSAY_ASSIGN_OR_RETURN(request.settings, settings_from_cases(campaign.cases, folder, rules));
   if (request.listing.cases.empty()) {
     log_line(LogLevel::kError, "no case matched; check --match, --dtype, --shard and --only");
     return ExitCode::kNothingMatched;
@@ -291,7 +268,7 @@ Result<ExitCode> execute_conform(const ConformVerbOptions& options) {
 
 Execute declare_conform(CLI::App& app) {
   auto options = std::make_shared<ConformVerbOptions>();
-  options->what.declare(app);
+  declare_conform_options(app, options->what);
   app.add_option("--known", options->known_folder,
                  "Folder with the lists of known gaps [default: that of the Python package]");
   app.add_flag("--update-known", options->updates_known,

@@ -79,9 +79,9 @@ Result<CampaignRequest> profile_request(const ProfileOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto context, options.flags.toolchain.context("assay profile"));
   ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_from_json(document, context));
   ASSAY_ASSIGN_OR_RETURN(auto request, plan_campaign(spec, options.flags));
-  request.run.purpose = "profile";
-  request.settings.against.clear();
-  request.settings.profile_iterations = options.profile_iterations;
+  request.context.run.purpose = "profile";
+  request.context.settings.against.clear();
+  request.context.settings.profile_iterations = options.profile_iterations;
   return request;
 }
 
@@ -112,11 +112,11 @@ Result<Profiles> measure_profiles(const ProfileOptions& options, CampaignRequest
     ASSAY_RETURN_IF_ERROR(run_campaign(request, tools));
     if (options.has_instructions) {
       ASSAY_RETURN_IF_ERROR(count_instructions(request, tools, {.valgrind = find_valgrind()}));
-      ASSAY_RETURN_IF_ERROR(store->finish_run(request.run.id, unix_time_ns()));
+      ASSAY_RETURN_IF_ERROR(store->finish_run(request.context.run.id, unix_time_ns()));
     }
   }
   Profiles profiles;
-  ASSAY_RETURN_IF_ERROR(add_profiles(*store, request.run.id, profiles));
+  ASSAY_RETURN_IF_ERROR(add_profiles(*store, request.context.run.id, profiles));
   return profiles;
 }
 

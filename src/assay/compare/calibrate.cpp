@@ -17,6 +17,7 @@
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
 #include "assay/compare/compare.h"
+#include "assay/compare/comparison_request.h"
 #include "assay/compare/detectable.h"
 #include "assay/compare/pairs.h"
 #include "assay/record/calibration.h"
@@ -97,8 +98,8 @@ Result<CampaignRequest> request_for(const Json& models, const Json& measure,
   ASSAY_ASSIGN_OR_RETURN(const auto spec,
                          spec_from_json(document, {.origin = "assay calibrate", .folder = "."}));
   ASSAY_ASSIGN_OR_RETURN(auto request, calibration.plan_campaign(spec));
-  request.run.purpose = "calibrate";
-  request.settings.against.clear();
+  request.context.run.purpose = "calibrate";
+  request.context.settings.against.clear();
   if (request.cases.size() != models.size()) {
     return fail(ErrorCode::kUnavailable,
                 "no installed engine loads this program; `assay doctor` shows what is missing");
@@ -119,7 +120,7 @@ Status measure_null(const Workbench& bench, const CalibrationRequest& request,
       request_for({bench.null}, {{"launches", 3}, {"iterations", 2000}, {"passes", {"timing"}}},
                   request));
   ASSAY_RETURN_IF_ERROR(run_campaign(campaign, tools));
-  ASSAY_ASSIGN_OR_RETURN(const auto summary, summarize_run(tools.store, campaign.run, {}));
+  ASSAY_ASSIGN_OR_RETURN(const auto summary, summarize_run(tools.store, campaign.context.run, {}));
   const auto& cell = summary.cases.front();
   calibration.null_inference_ns =
       static_cast<std::int64_t>(metric_value(cell, "bind_ns") + metric_value(cell, "steady_ns") +
@@ -159,13 +160,15 @@ Status compare_with_copy(const Workbench& bench, const CalibrationRequest& reque
                             .has_canary = false};
   ASSAY_ASSIGN_OR_RETURN(const auto campaign, request_for({bench.program, bench.copy},
                                                           {{"passes", {"timing"}}}, request));
-  ASSAY_ASSIGN_OR_RETURN(const auto comparison, run_comparison(campaign, plan, tools));
-  ASSAY_ASSIGN_OR_RETURN(const auto recorded, pairs_of_run(tools.store, campaign.run.id));
+  const ComparisonRequest comparison_request{
+      .context = campaign.context, .a = campaign.cases.at(0), .b = campaign.cases.at(1)};
+  ASSAY_ASSIGN_OR_RETURN(const auto comparison, run_comparison(comparison_request, plan, tools));
+  ASSAY_ASSIGN_OR_RETURN(const auto recorded, pairs_of_run(tools.store, campaign.context.run.id));
   const auto sides = recorded.pairs.logs(plan.metric, PairPhase::kSearch);
   if (sides.a.size() < 2 || comparison.metrics.empty()) {
     return fail(ErrorCode::kUnavailable, "nothing was measured: " + comparison.text);
   }
-  calibration.run = campaign.run.id;
+  calibration.run = campaign.context.run.id;
   calibration.program = comparison.a_label;
   calibration.metric = plan.metric;
   calibration.pairs = static_cast<int>(sides.a.size());
@@ -177,7 +180,7 @@ Status compare_with_copy(const Workbench& bench, const CalibrationRequest& reque
   constexpr auto kBudgets =
       std::to_array<std::int64_t>({10'000'000'000, 60'000'000'000, 600'000'000'000});
   calibration.detectable =
-      find_detectable(sides.a, sides.b, calibration.pair_ns, kBudgets, campaign.run.seed);
+      find_detectable(sides.a, sides.b, calibration.pair_ns, kBudgets, campaign.context.run.seed);
   // Times come in steps of the clock, which can all be the same: nothing smaller shows.
   const double step_ratio = static_cast<double>(recorded.clock_step_ns) /
                             std::max(comparison.metrics.front().a_median, 1.0);
@@ -185,7 +188,7 @@ Status compare_with_copy(const Workbench& bench, const CalibrationRequest& reque
     found.ratio = found.ratio < 0 ? found.ratio : std::max(found.ratio, step_ratio);
   }
   calibration.unix_ns = unix_time_ns();  // Its own runs began before it.
-  return tools.store.add_attachment({.owner = campaign.environment.id,
+  return tools.store.add_attachment({.owner = campaign.context.environment.id,
                                      .kind = kCalibrationKind,
                                      .content = Json(calibration).dump()});
 }

@@ -17,6 +17,7 @@
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/iterations.h"
 #include "assay/campaign/listener.h"
+#include "assay/compare/comparison_request.h"
 #include "assay/compare/pair_runner.h"
 #include "assay/compare/pairing.h"
 #include "assay/compare/pairs.h"
@@ -36,16 +37,16 @@ namespace {
 constexpr int kFewestPairs = 6;            ///< Fewer bound nothing at 95 %.
 constexpr std::size_t kPilotLaunches = 8;  ///< Two blocks.
 
-Comparison new_comparison(const CampaignRequest& request, const ComparisonPlan& plan) {
-  const auto& [a, b] = std::tie(request.cases.at(0), request.cases.at(1));
+Comparison new_comparison(const ComparisonRequest& request, const ComparisonPlan& plan) {
+  const auto& [a, b] = std::tie(request.a, request.b);
   const bool is_alike = label_of(a) == label_of(b);  // One case on two builds of its engine.
   return {.id = make_uuid7(),
-          .run = request.run.id,
+          .run = request.context.run.id,
           .a_case = case_key(a),
           .b_case = case_key(b),
           .a_label = label_of(a) + (is_alike ? " " + a.engine_build : ""),
           .b_label = label_of(b) + (is_alike ? " " + b.engine_build : ""),
-          .seed = request.run.seed,
+          .seed = request.context.run.seed,
           .plan = plan};
 }
 
@@ -62,16 +63,17 @@ Comparison begun_again(Comparison comparison) {
 /// One comparison under way.
 class Session {
  public:
-  Session(const CampaignRequest& request, const CampaignTools& tools, Comparison comparison)
+  Session(const ComparisonRequest& request, const CampaignTools& tools, Comparison comparison)
       : request_(request), tools_(tools), comparison_(std::move(comparison)) {}
 
   Result<Comparison> run() {
     ASSAY_RETURN_IF_ERROR(open());
     std::shared_ptr<void> lock;
-    if (request_.is_resumed) {
+    if (request_.context.is_resumed) {
       // What the store holds is read under the lock: another process may resume the run, too.
       ASSAY_ASSIGN_OR_RETURN(lock, tools_.lock_device());
-      ASSAY_ASSIGN_OR_RETURN(auto begun, find_unfinished_comparison(tools_.store, request_.run.id));
+      ASSAY_ASSIGN_OR_RETURN(auto begun,
+                             find_unfinished_comparison(tools_.store, request_.context.run.id));
       comparison_ = begun_again(std::move(begun));
     }
     ASSAY_ASSIGN_OR_RETURN(auto sides,
@@ -94,32 +96,32 @@ class Session {
     ASSAY_RETURN_IF_ERROR(tools_.store.put_comparison(comparison_));
     ASSAY_RETURN_IF_ERROR(status);
     ASSAY_RETURN_IF_ERROR(runner.sides().finish());
-    ASSAY_RETURN_IF_ERROR(tools_.store.finish_run(request_.run.id, unix_time_ns()));
+    ASSAY_RETURN_IF_ERROR(tools_.store.finish_run(request_.context.run.id, unix_time_ns()));
     return comparison_;
   }
 
  private:
   Status open() {
-    if (request_.is_resumed) {
-      return tools_.store.claim_run(request_.run.id);
+    if (request_.context.is_resumed) {
+      return tools_.store.claim_run(request_.context.run.id);
     }
-    ASSAY_RETURN_IF_ERROR(tools_.store.add_environment(request_.environment));
-    ASSAY_RETURN_IF_ERROR(tools_.store.add_run(request_.run));
-    for (const auto& cell : request_.cases) {
-      ASSAY_RETURN_IF_ERROR(tools_.store.add_case(request_.run.id, cell));
+    ASSAY_RETURN_IF_ERROR(tools_.store.add_environment(request_.context.environment));
+    ASSAY_RETURN_IF_ERROR(tools_.store.add_run(request_.context.run));
+    for (const auto* side : {&request_.a, &request_.b}) {
+      ASSAY_RETURN_IF_ERROR(tools_.store.add_case(request_.context.run.id, *side));
     }
     return tools_.store.put_comparison(comparison_);
   }
 
   Status check_duet(const PairRunner& runner) const {
     if (!comparison_.plan.tries_duet ||
-        has_cores_for_duet(runner.threads(), request_.environment.cpus)) {
+        has_cores_for_duet(runner.threads(), request_.context.environment.cpus)) {
       return {};
     }
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("--duet runs both sides at once on separate cores; pass --threads with "
                             "at most half of the {} cores",
-                            request_.environment.cpus));
+                            request_.context.environment.cpus));
   }
 
   void take_over_earlier(PairRunner& runner) {
@@ -145,7 +147,7 @@ class Session {
            monotonic_ns() - start_ns_ >= comparison_.plan.budget_ns;
   }
 
-  stats::PairSwapPlan swaps() const { return {.seed = request_.run.seed}; }
+  stats::PairSwapPlan swaps() const { return {.seed = request_.context.run.seed}; }
 
   Status choose_pairing(PairRunner& runner) {
     if (!comparison_.plan.tries_duet || comparison_.pilot) {
@@ -296,7 +298,7 @@ class Session {
     }
   }
 
-  const CampaignRequest& request_;
+  const ComparisonRequest& request_;
   const CampaignTools& tools_;
   Comparison comparison_;
   Pairs pairs_;
@@ -322,17 +324,13 @@ Result<Comparison> find_unfinished_comparison(ResultStore& store, std::string_vi
   return std::move(comparisons.back());
 }
 
-Result<Comparison> run_comparison(const CampaignRequest& request, const ComparisonPlan& plan,
+Result<Comparison> run_comparison(const ComparisonRequest& request, const ComparisonPlan& plan,
                                   const CampaignTools& tools) {
-  if (request.cases.size() != 2) {
-    return fail(
-        ErrorCode::kInvalidArgument,
-        fmt::format("a comparison has two sides, but there are {} cases", request.cases.size()));
-  }
-  if (!request.is_resumed) {
+  if (!request.context.is_resumed) {
     return Session(request, tools, new_comparison(request, plan)).run();
   }
-  ASSAY_ASSIGN_OR_RETURN(auto begun, find_unfinished_comparison(tools.store, request.run.id));
+  ASSAY_ASSIGN_OR_RETURN(auto begun,
+                         find_unfinished_comparison(tools.store, request.context.run.id));
   return Session(request, tools, begun_again(std::move(begun))).run();
 }
 

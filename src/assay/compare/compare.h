@@ -4,13 +4,14 @@
 
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
+#include "assay/compare/comparison_request.h"
 #include "assay/record/comparison.h"
 
 namespace assay {
 
-/// Launches pairs of B against A, the request's two cases, until a planned look decides or the plan
+/// Launches pairs of B against A until a planned look decides or the plan
 /// ends; a change is then looked for again on fresh pairs. Every launch is stored as it ends, the
-/// comparison with each block. A is `request.cases[0]`.
+/// comparison with each block.
 ///
 /// A resumed request goes on with the pairs that its run has, under the plan that it began with;
 /// `plan` is not looked at.
@@ -19,7 +20,7 @@ namespace assay {
 /// contradict each other, or when a change was not found again; its text says so. Errors: what
 /// stops the whole (store, device, toolchain, an artifact that cannot be made); kInvalidArgument
 /// for a duet without cores; kTimeout: asked to stop, what was measured is kept.
-Result<Comparison> run_comparison(const CampaignRequest& request, const ComparisonPlan& plan,
+Result<Comparison> run_comparison(const ComparisonRequest& request, const ComparisonPlan& plan,
                                   const CampaignTools& tools);
 
 /// The comparison of a run that was made by `assay compare`. Errors: as get_run;

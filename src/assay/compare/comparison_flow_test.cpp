@@ -16,6 +16,7 @@
 #include "assay/campaign/testing/campaign_bench.h"
 #include "assay/campaign/testing/scripted_device.h"
 #include "assay/compare/compare.h"
+#include "assay/compare/comparison_request.h"
 #include "assay/record/axes.h"
 #include "assay/record/comparison.h"
 #include "assay/record/launch.h"
@@ -56,14 +57,14 @@ double side_b_is(double ratio, const LaunchRequest& request) {
 
 struct ComparisonBench : CampaignBench {
   explicit ComparisonBench(ScriptedDevice::Script script) : CampaignBench(std::move(script)) {
-    request = request_for({add_program("a"), add_program("b")});
+    request = {.context = request_for({}).context, .a = add_program("a"), .b = add_program("b")};
   }
 
   Result<Comparison> run() { return run_comparison(request, plan, tools()); }
 
-  std::vector<Launch> launches() { return launches_of_run(request.run.id); }
+  std::vector<Launch> launches() { return launches_of_run(request.context.run.id); }
 
-  CampaignRequest request;
+  ComparisonRequest request;
   ComparisonPlan plan;
 };
 
@@ -78,7 +79,7 @@ TEST(ComparisonFlow, FindsASlowerSideAndFindsItAgainOnFreshPairs) {
   EXPECT_NEAR(comparison->looks[0].ratio, 0.1, 0.005);
   EXPECT_EQ(comparison->looks[0].pairs, 10);
   EXPECT_EQ(comparison->confirmation->pairs, 20);
-  EXPECT_NE(bench.store->get_run(bench.request.run.id)->finished_unix_ns, 0);
+  EXPECT_NE(bench.store->get_run(bench.request.context.run.id)->finished_unix_ns, 0);
 }
 
 TEST(ComparisonFlow, LaunchesPairsInBlocksWithACanaryBesideA) {
@@ -195,7 +196,7 @@ TEST(ComparisonFlow, GoesOnWithThePairsOfAnInterruptedRun) {
   EXPECT_THAT(bench.launches(), SizeIs(12));
 
   bench.listener.stop_after = -1;
-  bench.request.is_resumed = true;
+  bench.request.context.is_resumed = true;
   bench.plan = {.looks = {40}, .alpha = {0.05}};  // Not looked at: the run has its own.
   const auto comparison = bench.run();
   ASSERT_TRUE(comparison) << comparison.error().message;
@@ -212,9 +213,7 @@ TEST(ComparisonFlow, GoesOnWithThePairsOfAnInterruptedRun) {
 TEST(ComparisonFlow, RunsTheTwoOfADuetOnTargetsOfTheirOwn) {
   ComparisonBench bench(
       timing([](const LaunchRequest& request, int) { return side_b_is(1.1, request); }));
-  for (auto& cell : bench.request.cases) {
-    cell.options = {{"threads", 2}};
-  }
+  bench.request.a.options = bench.request.b.options = {{"threads", 2}};
   bench.plan.tries_duet = true;
   const auto comparison = bench.run();
   ASSERT_TRUE(comparison) << comparison.error().message;
@@ -229,9 +228,7 @@ TEST(ComparisonFlow, RunsTheTwoOfADuetOnTargetsOfTheirOwn) {
 
 TEST(ComparisonFlow, RefusesADuetWithoutCoresForBoth) {
   ComparisonBench bench(timing([](const LaunchRequest&, int) { return 1.0; }));
-  for (auto& cell : bench.request.cases) {
-    cell.options = {{"threads", 3}};
-  }
+  bench.request.a.options = bench.request.b.options = {{"threads", 3}};
   bench.plan.tries_duet = true;
   const auto comparison = bench.run();
   ASSERT_FALSE(comparison);

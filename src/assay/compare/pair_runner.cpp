@@ -10,6 +10,7 @@
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/launch_conditions.h"
+#include "assay/compare/comparison_request.h"
 #include "assay/compare/pair_order.h"
 #include "assay/compare/side_runner.h"
 #include "assay/record/axes.h"
@@ -19,7 +20,7 @@
 
 namespace assay {
 
-PairRunner::PairRunner(const CampaignRequest& request, const CampaignTools& tools,
+PairRunner::PairRunner(const ComparisonRequest& request, const CampaignTools& tools,
                        const Comparison& comparison, SideRunner sides)
     : request_(request), tools_(tools), comparison_(comparison), sides_(std::move(sides)) {
   for (const auto& launch : sides_.earlier()) {
@@ -29,12 +30,10 @@ PairRunner::PairRunner(const CampaignRequest& request, const CampaignTools& tool
   }
 }
 
-int PairRunner::threads() const {
-  return std::max(threads_of(request_.cases[0]), threads_of(request_.cases[1]));
-}
+int PairRunner::threads() const { return std::max(threads_of(request_.a), threads_of(request_.b)); }
 
 std::string PairRunner::label_at(const PairPlace& place) const {
-  return label_of(request_.cases.at(place.side == Side::kB ? 1 : 0));
+  return label_of(place.side == Side::kB ? request_.b : request_.a);
 }
 
 void PairRunner::tell_finished(const Launch& launch) const {
@@ -50,7 +49,7 @@ Result<std::vector<Launch>> PairRunner::run_block(PairPhase phase, Pairing pairi
 Result<std::vector<Launch>> PairRunner::run_interleaved(PairPhase phase, int block) {
   std::vector<Launch> launches;
   const bool has_canary = comparison_.plan.has_canary && phase != PairPhase::kPilot;
-  for (const auto& step : block_order(request_.run.seed, block, has_canary)) {
+  for (const auto& step : block_order(request_.context.run.seed, block, has_canary)) {
     if (tools_.listener.should_stop()) {
       return fail(ErrorCode::kTimeout, "stopped before the comparison reached a verdict");
     }
@@ -60,7 +59,7 @@ Result<std::vector<Launch>> PairRunner::run_interleaved(PairPhase phase, int blo
                     .side = step.side,
                     .phase = phase};
     if (comparison_.plan.is_pinned) {
-      place.cpus = own_cores(step.pair, threads(), request_.environment.cpus);
+      place.cpus = own_cores(step.pair, threads(), request_.context.environment.cpus);
     }
     tools_.listener.on_step_started(label_at(place), "");
     ASSAY_ASSIGN_OR_RETURN(auto launch, sides_.launch(place));
@@ -75,7 +74,7 @@ Result<std::vector<Launch>> PairRunner::run_interleaved(PairPhase phase, int blo
 
 Result<std::vector<Launch>> PairRunner::run_duets(PairPhase phase, int block) {
   std::vector<Launch> launches;
-  const auto order = block_order(request_.run.seed, block, false);
+  const auto order = block_order(request_.context.run.seed, block, false);
   for (std::size_t first = 0; first < order.size(); first += 2) {
     if (tools_.listener.should_stop()) {
       return fail(ErrorCode::kTimeout, "stopped before the comparison reached a verdict");
@@ -83,13 +82,14 @@ Result<std::vector<Launch>> PairRunner::run_duets(PairPhase phase, int block) {
     std::array<PairPlace, 2> places;
     for (std::size_t i = 0; i < places.size(); ++i) {
       const auto& step = order[first + i];
-      places.at(i) = {.comparison = comparison_.id,
-                      .block = block,
-                      .pair = step.pair,
-                      .side = step.side,
-                      .cpus = own_cores(static_cast<int>(i), threads(), request_.environment.cpus),
-                      .phase = phase,
-                      .pairing = Pairing::kDuet};
+      places.at(i) = {
+          .comparison = comparison_.id,
+          .block = block,
+          .pair = step.pair,
+          .side = step.side,
+          .cpus = own_cores(static_cast<int>(i), threads(), request_.context.environment.cpus),
+          .phase = phase,
+          .pairing = Pairing::kDuet};
     }
     tools_.listener.on_step_started(label_at(places[0]), "");
     ASSAY_ASSIGN_OR_RETURN(auto pair, sides_.launch_together(places));

@@ -6,6 +6,7 @@
 
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
+#include "assay/compare/comparison_request.h"
 #include "assay/compare/side_runner.h"
 #include "assay/record/comparison.h"
 #include "assay/record/launch.h"
@@ -16,7 +17,7 @@ namespace assay {
 class PairRunner {
  public:
   /// All arguments but `sides` outlive it. `comparison` gives the id and the plan.
-  PairRunner(const CampaignRequest& request, const CampaignTools& tools,
+  PairRunner(const ComparisonRequest& request, const CampaignTools& tools,
              const Comparison& comparison, SideRunner sides);
 
   /// The launches of the next block, in the order of pair_order.h, all stored. Ends early with a
@@ -39,7 +40,7 @@ class PairRunner {
   [[nodiscard]] std::string label_at(const PairPlace& place) const;
   void tell_finished(const Launch& launch) const;
 
-  const CampaignRequest& request_;
+  const ComparisonRequest& request_;
   const CampaignTools& tools_;
   const Comparison& comparison_;
   SideRunner sides_;

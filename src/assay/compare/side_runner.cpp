@@ -22,6 +22,7 @@
 #include "assay/campaign/launch.h"
 #include "assay/campaign/launch_conditions.h"
 #include "assay/campaign/preparation.h"
+#include "assay/compare/comparison_request.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/comparison.h"
@@ -60,10 +61,10 @@ Status check_has_program(const PreparedCase& prepared) {
 
 }  // namespace
 
-Result<SideRunner> SideRunner::prepare(const CampaignRequest& request, const CampaignTools& tools,
+Result<SideRunner> SideRunner::prepare(const ComparisonRequest& request, const CampaignTools& tools,
                                        bool has_canary) {
-  ASSAY_CHECK(request.cases.size() == 2);
-  ASSAY_ASSIGN_OR_RETURN(const auto prepared, prepare_cases(request, tools));
+  ASSAY_ASSIGN_OR_RETURN(const auto prepared,
+                         prepare_cases(request.context, {request.a, request.b}, tools));
   ASSAY_ASSIGN_OR_RETURN(auto files, TemporaryFolder::make("assay-compare"));
   SideRunner runner(request, tools, std::move(files));
   ASSAY_RETURN_IF_ERROR(runner.add_side(Side::kA, prepared.at(0)));
@@ -79,8 +80,8 @@ Result<SideRunner> SideRunner::prepare(const CampaignRequest& request, const Cam
 Status SideRunner::add_side(Side side, const PreparedCase& prepared) {
   ASSAY_RETURN_IF_ERROR(check_has_program(prepared));
   ASSAY_ASSIGN_OR_RETURN(auto attempt, attempt_of(prepared));
-  auto request = launch_request_from_case(prepared, Pass::kTiming, request_.settings);
-  ASSAY_RETURN_IF_ERROR(apply_scenario(prepared.cell, 0, request_, files_.path(), request));
+  auto request = launch_request_from_case(prepared, Pass::kTiming, request_.context.settings);
+  ASSAY_RETURN_IF_ERROR(apply_scenario(prepared.cell, 0, request_.context, files_.path(), request));
   places_[side] = {.request = std::move(request), .attempt = attempt.id};
   attempts_[attempt.id] = std::move(attempt);
   return {};
@@ -110,15 +111,16 @@ Status SideRunner::add_canary() {
 
 Result<Attempt> SideRunner::attempt_of(const PreparedCase& prepared) {
   Attempt wanted{.id = make_uuid7(),
-                 .run = request_.run.id,
+                 .run = request_.context.run.id,
                  .case_key = case_key(prepared.cell),
                  .subject = subject_key(prepared.subject),
                  .artifact = prepared.artifact_id,
                  .device = prepared.cell.device,
                  .pass = Pass::kTiming,
                  .worker = "local"};
-  if (request_.is_resumed) {
-    ASSAY_ASSIGN_OR_RETURN(const auto attempts, tools_.store.attempts_of_run(request_.run.id));
+  if (request_.context.is_resumed) {
+    ASSAY_ASSIGN_OR_RETURN(const auto attempts,
+                           tools_.store.attempts_of_run(request_.context.run.id));
     const auto found = std::ranges::find_if(attempts, [&](const Attempt& attempt) {
       return attempt.case_key == wanted.case_key && attempt.subject == wanted.subject &&
              !attempts_.contains(attempt.id);  // Both sides may be one case.
@@ -149,7 +151,7 @@ LaunchRequest SideRunner::request_at(const PairPlace& place) {
   if (!place.cpus.empty()) {
     request.cpus = place.cpus;
   }
-  request.env = {{"ASSAY_PADDING", random_padding(request_.run.seed, launched_++)}};
+  request.env = {{"ASSAY_PADDING", random_padding(request_.context.run.seed, launched_++)}};
   return request;
 }
 

@@ -15,6 +15,7 @@
 #include "assay/campaign/launch.h"
 #include "assay/campaign/launcher.h"
 #include "assay/campaign/preparation.h"
+#include "assay/compare/comparison_request.h"
 #include "assay/record/comparison.h"
 #include "assay/record/launch.h"
 #include "assay/record/run.h"
@@ -27,7 +28,7 @@ class SideRunner {
   /// Prepares both cases, copies A's files for the canary, and stores the attempts; a resumed
   /// request goes on with those of its run. Errors: as prepare_cases; kUnavailable when a side has
   /// no program, saying why.
-  static Result<SideRunner> prepare(const CampaignRequest& request, const CampaignTools& tools,
+  static Result<SideRunner> prepare(const ComparisonRequest& request, const CampaignTools& tools,
                                     bool has_canary);
 
   /// Launches of the run so far, in order.
@@ -46,7 +47,7 @@ class SideRunner {
   Status finish();
 
  private:
-  SideRunner(const CampaignRequest& request, const CampaignTools& tools, TemporaryFolder files)
+  SideRunner(const ComparisonRequest& request, const CampaignTools& tools, TemporaryFolder files)
       : request_(request),
         tools_(tools),
         files_(std::move(files)),
@@ -65,7 +66,7 @@ class SideRunner {
     std::string attempt;
   };
 
-  const CampaignRequest& request_;
+  const ComparisonRequest& request_;
   const CampaignTools& tools_;
   std::map<Side, Place> places_;
   std::map<std::string, Attempt> attempts_;  ///< By id.

@@ -14,6 +14,7 @@
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
+#include "assay/campaign/run_context.h"
 #include "assay/conform/case_verdict.h"
 #include "assay/conform/conform.h"
 #include "assay/conform/plan.h"
@@ -65,17 +66,16 @@ Result<std::string> reason_against(ResultStore& store, const std::string& run, c
 
 }  // namespace
 
-CampaignRequest evaluation_of(const CampaignRequest& request, int n,
-                              const std::string& reference_kind, std::vector<Case> cases) {
-  auto evaluation = request;
-  evaluation.n = n;
-  evaluation.cases = std::move(cases);
-  evaluation.is_resumed = true;
-  evaluation.finishes_run = false;
-  evaluation.settings.passes = {Pass::kEvaluate};
-  evaluation.settings.against = {reference_kind};
-  evaluation.settings.needs_float32 = false;
-  return evaluation;
+CampaignRequest evaluation_of(const RunContext& context, int n, const std::string& reference_kind,
+                              std::vector<Case> cases) {
+  CampaignRequest request{
+      .context = context, .cases = std::move(cases), .finishes_run = false, .n = n};
+  request.context.is_resumed = true;
+  auto& settings = request.context.settings;
+  settings.passes = {Pass::kEvaluate};
+  settings.against = {reference_kind};
+  settings.needs_float32 = false;
+  return request;
 }
 
 Case probe_of(const ConformSetting& setting) {
@@ -89,7 +89,7 @@ Case probe_of(const ConformSetting& setting) {
 }
 
 Result<std::vector<std::string>> probe_settings(const std::vector<ConformSetting>& settings,
-                                                const CampaignRequest& request,
+                                                const RunContext& context,
                                                 const CampaignTools& tools,
                                                 const ExecuteCases& execute) {
   std::map<std::string, std::vector<Case>> probes;  // By kind of reference.
@@ -98,7 +98,7 @@ Result<std::vector<std::string>> probe_settings(const std::vector<ConformSetting
     probes[reference_kind_of(probe)].push_back(std::move(probe));
   }
   for (auto& [kind, cases] : probes) {
-    const auto status = execute(evaluation_of(request, kProbe, kind, std::move(cases)), tools);
+    const auto status = execute(evaluation_of(context, kProbe, kind, std::move(cases)), tools);
     if (!status && tools.listener.should_stop()) {
       break;
     }
@@ -107,7 +107,7 @@ Result<std::vector<std::string>> probe_settings(const std::vector<ConformSetting
   std::vector<std::string> reasons;
   for (const auto& setting : settings) {
     ASSAY_ASSIGN_OR_RETURN(auto reason,
-                           reason_against(tools.store, request.run.id, probe_of(setting)));
+                           reason_against(tools.store, context.run.id, probe_of(setting)));
     reasons.push_back(std::move(reason));
   }
   return reasons;

@@ -12,6 +12,7 @@
 #include "assay/base/uuid.h"
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/output_evaluation.h"
+#include "assay/campaign/run_context.h"
 #include "assay/conform/availability.h"
 #include "assay/conform/case_verdict.h"
 #include "assay/conform/conform.h"
@@ -42,15 +43,15 @@ using AttemptKey = std::pair<CaseId, int>;  ///< A case, and which try at it.
 
 class CaseScheduler {
  public:
-  CaseScheduler(const ConformPlan& plan, const CampaignRequest& request, const CampaignTools& tools,
+  CaseScheduler(const ConformPlan& plan, const RunContext& context, const CampaignTools& tools,
                 const ExecuteCases& execute)
-      : plan_(plan), request_(request), tools_(tools), execute_(execute) {
+      : plan_(plan), context_(context), tools_(tools), execute_(execute) {
     judged_.states.resize(plan.cells.size());
   }
 
   Result<Judged> run() {
     ASSAY_ASSIGN_OR_RETURN(judged_.unavailable,
-                           probe_settings(plan_.settings, request_, tools_, execute_));
+                           probe_settings(plan_.settings, context_, tools_, execute_));
     judged_.is_stopped = tools_.listener.should_stop();
     for (const auto& unit : plan_.units) {
       if (judged_.unavailable[plan_.cells[unit.cells.front()].setting].empty()) {
@@ -78,7 +79,7 @@ class CaseScheduler {
       ++(task.unit.is_joint() ? judged_.joint_programs : judged_.alone_programs);
     }
     for (auto& [key, cases] : campaigns) {
-      const auto request = evaluation_of(request_, key.first, key.second, std::move(cases));
+      const auto request = evaluation_of(context_, key.first, key.second, std::move(cases));
       const auto status = execute_(request, tools_);
       if (!status && tools_.listener.should_stop()) {
         judged_.is_stopped = true;
@@ -92,7 +93,7 @@ class CaseScheduler {
   Status read_attempts() {
     attempts_.clear();
     std::map<std::string, std::string> builds;  // By subject.
-    ASSAY_ASSIGN_OR_RETURN(const auto attempts, tools_.store.attempts_of_run(request_.run.id));
+    ASSAY_ASSIGN_OR_RETURN(const auto attempts, tools_.store.attempts_of_run(context_.run.id));
     for (const auto& attempt : attempts) {
       if (!attempt.is_finished) {
         continue;
@@ -157,7 +158,7 @@ class CaseScheduler {
 
   /// A pass in a joint program, as an attempt of the case itself.
   Status store_part(const Case& cell, const Attempt& joint, const CaseVerdict& case_verdict) {
-    ASSAY_RETURN_IF_ERROR(tools_.store.add_case(request_.run.id, cell));
+    ASSAY_RETURN_IF_ERROR(tools_.store.add_case(context_.run.id, cell));
     const auto id = case_id_from(cell);
     Attempt part = joint;
     part.case_key = id.case_key;
@@ -199,7 +200,7 @@ class CaseScheduler {
   }
 
   const ConformPlan& plan_;
-  const CampaignRequest& request_;
+  const RunContext& context_;
   const CampaignTools& tools_;
   const ExecuteCases& execute_;
   std::vector<Task> tasks_;
@@ -209,9 +210,9 @@ class CaseScheduler {
 
 }  // namespace
 
-Result<Judged> judge_plan(const ConformPlan& plan, const CampaignRequest& request,
+Result<Judged> judge_plan(const ConformPlan& plan, const RunContext& context,
                           const CampaignTools& tools, const ExecuteCases& execute) {
-  return CaseScheduler(plan, request, tools, execute).run();
+  return CaseScheduler(plan, context, tools, execute).run();
 }
 
 }  // namespace assay

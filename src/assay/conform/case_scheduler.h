@@ -33,7 +33,7 @@ struct Judged {
 
 /// Judges every cell of a plan whose setting can be used here, by campaigns of the request's run,
 /// which is in the store.
-Result<Judged> judge_plan(const ConformPlan& plan, const CampaignRequest& request,
+Result<Judged> judge_plan(const ConformPlan& plan, const RunContext& context,
                           const CampaignTools& tools, const ExecuteCases& execute);
 
 }  // namespace assay

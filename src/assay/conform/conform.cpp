@@ -245,12 +245,12 @@ void apply_lists(const ConformPlan& plan, ConformReport& report) {
 }
 
 Status open_run(const ConformRequest& request, ResultStore& store) {
-  const auto& campaign = request.campaign;
-  ASSAY_RETURN_IF_ERROR(store.add_environment(campaign.environment));
-  if (campaign.is_resumed) {
+  const auto& context = request.context;
+  ASSAY_RETURN_IF_ERROR(store.add_environment(context.environment));
+  if (context.is_resumed) {
     return {};
   }
-  return store.add_run(campaign.run);
+  return store.add_run(context.run);
 }
 
 }  // namespace
@@ -285,10 +285,10 @@ Result<ConformReport> run_conformance(const ConformRequest& request, const Campa
                             .lock_device = tools.lock_device,
                             .listener = progress,
                             .servers = tools.servers};
-  ASSAY_ASSIGN_OR_RETURN(const auto judged, judge_plan(plan, request.campaign, quiet, execute));
+  ASSAY_ASSIGN_OR_RETURN(const auto judged, judge_plan(plan, request.context, quiet, execute));
   progress.close();
-  ConformReport report{.run = request.campaign.run,
-                       .environment = request.campaign.environment,
+  ConformReport report{.run = request.context.run,
+                       .environment = request.context.environment,
                        .suite = request.suite,
                        .tier = request.tier,
                        .shard = request.shard,

@@ -6,6 +6,7 @@
 
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
+#include "assay/campaign/run_context.h"
 #include "assay/conform/conform_case.h"
 #include "assay/conform/plan.h"
 #include "assay/record/axes.h"
@@ -15,9 +16,7 @@ namespace assay {
 
 /// What is to be tried, and with what.
 struct ConformRequest {
-  /// Run, environment, builds and settings; its cases are not looked at. A run that is resumed is
-  /// in the store.
-  CampaignRequest campaign;
+  RunContext context;
   CaseListing listing;                   ///< Of this shard.
   std::vector<ConformSetting> settings;  ///< Recipes with engines and options.
   BatchLimits limits;

@@ -209,7 +209,7 @@ TEST(Conformance, StoppedGoesOnWhereItWasAndDoesNothingTwice) {
   EXPECT_EQ(bench.store->get_run(stopped.run.id).value().finished_unix_ns, 0);
   bench.campaign.stop_after = -1;
   bench.campaign.is_stopped = false;
-  bench.request.campaign.is_resumed = true;
+  bench.request.context.is_resumed = true;
   const auto whole = bench.run();
   EXPECT_EQ(count_of(whole, ConformVerdict::kPass), 7);
   EXPECT_NE(bench.store->get_run(whole.run.id).value().finished_unix_ns, 0);

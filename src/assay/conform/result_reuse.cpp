@@ -117,13 +117,13 @@ Result<std::map<std::size_t, ConformResult>> find_reusable_results(const Conform
   if (request.changed_since.empty()) {
     return unchanged;
   }
-  EarlierPasses earlier(tools.store, request.campaign.environment.id);
+  EarlierPasses earlier(tools.store, request.context.environment.id);
   ASSAY_RETURN_IF_ERROR(earlier.read(request.changed_since));
   std::vector<Identity> identities;  // of the settings, without a case
   for (const auto& setting : plan.settings) {
     const auto& [recipe, engine] = std::tie(setting.pattern.recipe, setting.pattern.engine_build);
     ASSAY_ASSIGN_OR_RETURN(const auto toolchain, tools.toolchain_of(recipe.lowering));
-    identities.emplace_back("", engine, build_id_of(request.campaign.builds, engine), toolchain.id);
+    identities.emplace_back("", engine, build_id_of(request.context.builds, engine), toolchain.id);
   }
   for (std::size_t i = 0; i < plan.cells.size(); ++i) {
     const auto& [one, setting, cell] = plan.cells[i];

@@ -42,7 +42,7 @@ TEST(Unchanged, WhatAPassDependsOnSpeaksAgainstIt) {
     auto kept = bench.request;
     bench.start_again();
     change(bench);
-    EXPECT_TRUE(bench.store->add_environment(bench.request.campaign.environment));
+    EXPECT_TRUE(bench.store->add_environment(bench.request.context.environment));
     const auto report = bench.run();
     bench.request = std::move(kept);
     return std::ranges::count(report.results, "", &ConformResult::unchanged_since);
@@ -52,12 +52,12 @@ TEST(Unchanged, WhatAPassDependsOnSpeaksAgainstIt) {
   bench.toolchain = "";
   EXPECT_EQ(
       judged_after([](ScriptedBench& one) {
-        one.request.campaign.builds = {{.name = "executorch", .label = "1", .build_id = "rebuilt"}};
+        one.request.context.builds = {{.name = "executorch", .label = "1", .build_id = "rebuilt"}};
       }),
       8);
   EXPECT_EQ(judged_after([](ScriptedBench& one) {
-              one.request.campaign.environment.id = "another";
-              one.request.campaign.run.environment = "another";
+              one.request.context.environment.id = "another";
+              one.request.context.run.environment = "another";
             }),
             8);
   EXPECT_EQ(judged_after([](ScriptedBench& one) { one.request.listing.cases[2].inputs.seed = 5; }),

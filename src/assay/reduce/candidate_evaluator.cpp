@@ -14,6 +14,7 @@
 #include "assay/artifact/cache.h"
 #include "assay/artifact/job_box.h"
 #include "assay/artifact/toolchain.h"
+#include "assay/base/enum_names.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
@@ -32,6 +33,7 @@
 #include "assay/reduce/candidate.h"
 #include "assay/reduce/finding.h"
 #include "assay/reduce/proposals.h"
+#include "assay/spec/reference_kind.h"
 #include "assay/stats/quantile.h"
 #include "assay/store/result_store.h"
 #include "assay/tensor/safetensors.h"
@@ -64,20 +66,16 @@ Case put_in(Case pattern, const ReduceCandidate& candidate) {
 }  // namespace
 
 std::string reference_kind_of_candidate(const Case& cell) {
-  if (!cell.recipe.quantization.is_null()) {
-    return "qdq";
-  }
-  return is_call(cell.model) ? "float64" : "float32";
+  return std::string(name_of(nearest_reference_kind(cell, is_call(cell.model))));
 }
 
 Result<CandidateEvaluator> CandidateEvaluator::open(const CandidateEvaluatorRequest& request,
                                                     const CampaignTools& tools,
                                                     const ExecuteCases& execute) {
-  const auto& campaign = request.campaign;
-  ASSAY_ASSIGN_OR_RETURN(auto toolchain,
-                         tools.toolchain_of(campaign.cases.front().recipe.lowering));
-  ASSAY_RETURN_IF_ERROR(tools.store.add_environment(campaign.environment));
-  ASSAY_RETURN_IF_ERROR(tools.store.add_run(campaign.run));
+  const auto& context = request.context;
+  ASSAY_ASSIGN_OR_RETURN(auto toolchain, tools.toolchain_of(request.pattern.recipe.lowering));
+  ASSAY_RETURN_IF_ERROR(tools.store.add_environment(context.environment));
+  ASSAY_RETURN_IF_ERROR(tools.store.add_run(context.run));
   return CandidateEvaluator(request, tools, execute, std::move(toolchain));
 }
 
@@ -129,8 +127,8 @@ Status CandidateEvaluator::execute_cases(const std::vector<Case>& cases, Pass pa
     campaigns[reference_kind_of_candidate(cell)].push_back(cell);
   }
   for (const auto& [kind, cells] : campaigns) {
-    auto request = evaluation_of(request_.campaign, n, kind, cells);
-    request.settings.passes = {pass};
+    auto request = evaluation_of(request_.context, n, kind, cells);
+    request.context.settings.passes = {pass};
     ASSAY_RETURN_IF_ERROR(execute_(request, tools_));
   }
   return {};
@@ -139,7 +137,7 @@ Status CandidateEvaluator::execute_cases(const std::vector<Case>& cases, Pass pa
 /// Finished attempts of a pass, by the key of the case: all have the engine of the pattern.
 Result<std::map<std::string, Attempt>> CandidateEvaluator::attempts(Pass pass, int n) const {
   std::map<std::string, Attempt> found;
-  ASSAY_ASSIGN_OR_RETURN(const auto all, tools_.store.attempts_of_run(request_.campaign.run.id));
+  ASSAY_ASSIGN_OR_RETURN(const auto all, tools_.store.attempts_of_run(request_.context.run.id));
   for (const auto& attempt : all) {
     if (attempt.is_finished && attempt.pass == pass && attempt.n == n) {
       found[attempt.case_key] = attempt;
@@ -212,12 +210,12 @@ Result<std::vector<std::vector<Tensor>>> CandidateEvaluator::read_samples(
 }
 
 Result<AotReply> CandidateEvaluator::ask_toolchain(const Json& job) const {
-  const auto& settings = request_.campaign.settings;
+  const auto& settings = request_.context.settings;
   return run_toolchain_job(toolchain_, settings.parallel_jobs, job, settings.sandbox, tools_);
 }
 
 SandboxRequest CandidateEvaluator::box_of(const Json& job) const {
-  return box_of_job(job, toolchain_, request_.campaign.settings.sandbox);
+  return box_of_job(job, toolchain_, request_.context.settings.sandbox);
 }
 
 Result<std::vector<GraphNode>> CandidateEvaluator::list_nodes(const Json& model) {

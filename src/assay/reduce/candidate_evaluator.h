@@ -9,6 +9,7 @@
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
+#include "assay/campaign/run_context.h"
 #include "assay/conform/conform.h"
 #include "assay/record/case.h"
 #include "assay/record/run.h"
@@ -23,9 +24,8 @@ namespace assay {
 
 /// What a case is reduced with.
 struct CandidateEvaluatorRequest {
-  /// Run, environment, builds and settings; its only case is the pattern whose model and inputs are
-  /// put in. The run is not in the store yet.
-  CampaignRequest campaign;
+  RunContext context;  ///< Its run is not in the store yet.
+  Case pattern;        ///< Candidates take the place of its model and inputs.
   /// The other side of a check by time, with the same options.
   std::optional<Case> other;
 };
@@ -68,7 +68,7 @@ class CandidateEvaluator {
   Result<std::optional<Reference>> find_reference(const ReduceCandidate& candidate) const;
 
   [[nodiscard]] const Toolchain& toolchain() const { return toolchain_; }
-  [[nodiscard]] const Case& pattern() const { return request_.campaign.cases.front(); }
+  [[nodiscard]] const Case& pattern() const { return request_.pattern; }
 
  private:
   CandidateEvaluator(const CandidateEvaluatorRequest& request, const CampaignTools& tools,

@@ -56,11 +56,10 @@ Result<ReduceCandidate> find_case(const std::string& name, int parallel_jobs,
 
 Result<ReduceCandidate> first_candidate(const ReduceOneRequest& request,
                                         const CampaignTools& tools) {
-  const auto& campaign = request.subject.campaign;
   if (is_case_name(request.name)) {
-    return find_case(request.name, campaign.settings.parallel_jobs, tools);
+    return find_case(request.name, request.subject.context.settings.parallel_jobs, tools);
   }
-  const auto& pattern = campaign.cases.front();
+  const auto& pattern = request.subject.pattern;
   ReduceCandidate first{.model = pattern.model, .inputs = pattern.inputs};
   first.inputs.count = kSamples;
   return first;
@@ -138,18 +137,18 @@ Result<CandidateEvaluatorRequest> reduction_from_campaign(CampaignRequest campai
                     "one value for each --option; `assay doctor` shows what is missing",
                     campaign.cases.size(), wanted == 1 ? "one" : "one with two recipes"));
   }
-  campaign.run.purpose = "reduce";
-  campaign.settings.job_timeout_ns = kJobTimeoutNs;
-  if (campaign.settings.launch_timeout_ns == 0) {
-    campaign.settings.launch_timeout_ns = kLaunchTimeoutNs;
-  }
-  campaign.settings.launches = {.least = kLaunchesTimed, .most = kLaunchesTimed};
-  CandidateEvaluatorRequest request;
+  CandidateEvaluatorRequest request{.context = std::move(campaign.context),
+                                    .pattern = std::move(campaign.cases.front())};
   if (wanted == 2) {
-    request.other = campaign.cases.back();
-    campaign.cases.pop_back();
+    request.other = std::move(campaign.cases.back());
   }
-  request.campaign = std::move(campaign);
+  request.context.run.purpose = "reduce";
+  auto& settings = request.context.settings;
+  settings.job_timeout_ns = kJobTimeoutNs;
+  if (settings.launch_timeout_ns == 0) {
+    settings.launch_timeout_ns = kLaunchTimeoutNs;
+  }
+  settings.launches = {.least = kLaunchesTimed, .most = kLaunchesTimed};
   return request;
 }
 
@@ -166,7 +165,7 @@ Result<Reduced> reduce_one(const ReduceOneRequest& request, const CampaignTools&
   if (!request.bundle.empty()) {
     ASSAY_RETURN_IF_ERROR(write_reduction_bundle(request.bundle, evaluator, report));
   }
-  ASSAY_RETURN_IF_ERROR(tools.store.finish_run(request.subject.campaign.run.id, unix_time_ns()));
+  ASSAY_RETURN_IF_ERROR(tools.store.finish_run(request.subject.context.run.id, unix_time_ns()));
   return Reduced{.report = std::move(report), .pattern = evaluator.pattern()};
 }
 

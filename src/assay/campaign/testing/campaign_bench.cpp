@@ -74,19 +74,20 @@ void CampaignBench::keep_inputs(const Case& cell) const {
 
 CampaignRequest CampaignBench::request_for(std::vector<Case> cases) const {
   CampaignRequest request{
-      .run = {.id = make_uuid7(), .purpose = "measure", .seed = 1, .environment = "machine"},
-      .cases = std::move(cases),
-      .builds = {{.name = "fake", .label = "1", .runner = "/fake", .build_id = "f"},
-                 {.name = "other", .label = "1", .runner = "/other", .build_id = "o"}}};
-  for (auto& build : request.builds) {
+      .context =
+          {.run = {.id = make_uuid7(), .purpose = "measure", .seed = 1, .environment = "machine"},
+           .builds = {{.name = "fake", .label = "1", .runner = "/fake", .build_id = "f"},
+                      {.name = "other", .label = "1", .runner = "/other", .build_id = "o"}}},
+      .cases = std::move(cases)};
+  for (auto& build : request.context.builds) {
     build.details = {{"formats", {"fake"}}};
   }
-  request.environment.id = "machine";
-  request.environment.cpus = 4;
-  request.settings.plan = {.warmup_iterations = 2, .iterations = 20};
-  request.settings.launches = {.least = 2, .most = 2};
-  request.settings.passes = {Pass::kTiming};
-  request.settings.against.clear();
+  request.context.environment.id = "machine";
+  request.context.environment.cpus = 4;
+  request.context.settings.plan = {.warmup_iterations = 2, .iterations = 20};
+  request.context.settings.launches = {.least = 2, .most = 2};
+  request.context.settings.passes = {Pass::kTiming};
+  request.context.settings.against.clear();
   return request;
 }
 

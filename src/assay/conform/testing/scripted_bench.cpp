@@ -65,14 +65,15 @@ class StoppableListener : public CampaignListener {
 }  // namespace
 
 Status ScriptedCampaign::operator()(const CampaignRequest& request, const CampaignTools& tools) {
-  EXPECT_TRUE(request.is_resumed);
+  EXPECT_TRUE(request.context.is_resumed);
   for (const auto& cell : request.cases) {
     if (!is_probe(cell) && stop_after-- == 0) {
       is_stopped = true;
       return fail(ErrorCode::kTimeout, "stopped");
     }
-    ASSAY_RETURN_IF_ERROR(tools.store.add_case(request.run.id, cell));
-    ASSAY_ASSIGN_OR_RETURN(const auto attempts, tools.store.attempts_of_run(request.run.id));
+    ASSAY_RETURN_IF_ERROR(tools.store.add_case(request.context.run.id, cell));
+    ASSAY_ASSIGN_OR_RETURN(const auto attempts,
+                           tools.store.attempts_of_run(request.context.run.id));
     const bool is_done = std::ranges::any_of(attempts, [&](const Attempt& one) {
       return one.case_key == case_key(cell) && one.n == request.n;
     });
@@ -87,7 +88,7 @@ Status ScriptedCampaign::execute(const CampaignRequest& request, const Case& cel
                                  ResultStore& store) {
   const bool is_joint = cell.model.ref == "joint";
   Attempt attempt{.id = make_uuid7(),
-                  .run = request.run.id,
+                  .run = request.context.run.id,
                   .case_key = case_key(cell),
                   .pass = Pass::kEvaluate,
                   .n = request.n,
@@ -165,8 +166,8 @@ ScriptedBench::ScriptedBench(std::map<int, Behaviour> behaviours, KnownGaps gaps
   setting.gaps.recipe = "executorch/portable";
   request.settings = {setting};
   request.suite = "operators";
-  request.campaign.environment.id = "machine";
-  request.campaign.run = {.id = make_uuid7(), .purpose = "conform", .environment = "machine"};
+  request.context.environment.id = "machine";
+  request.context.run = {.id = make_uuid7(), .purpose = "conform", .environment = "machine"};
 }
 
 ConformReport ScriptedBench::run() {
@@ -182,7 +183,7 @@ ConformReport ScriptedBench::run() {
 }
 
 void ScriptedBench::start_again() {
-  request.campaign.run.id = make_uuid7();
+  request.context.run.id = make_uuid7();
   campaign.log.clear();
 }
 

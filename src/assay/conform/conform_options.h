@@ -1,6 +1,5 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -9,9 +8,8 @@
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/conform/conform_case.h"
-#include "assay/spec/spec.h"
 
-namespace assay::cli {
+namespace assay {
 
 /// What decides which results a run of conformance has; kept with the run, so that it can go on.
 struct ConformOptions {
@@ -33,12 +31,6 @@ struct ConformOptions {
   std::string changed_since;  ///< Run whose passes hold where nothing has changed; empty: none do.
   std::string job_timeout;    ///< With unit; empty: by the suite.
 
-  void declare(CLI::App& app);
-
-  /// A spec with these recipes, engines and options, and a model that stands for all cases.
-  /// Errors: as a spec's.
-  [[nodiscard]] Result<Spec> spec(const SpecContext& context) const;
-
   [[nodiscard]] CaseSelection selection() const;
 
   /// This shard's share. Errors: kInvalidArgument for a shard that is none.
@@ -52,4 +44,4 @@ struct ConformOptions {
 
 ASSAY_DECLARE_JSON(ConformOptions);
 
-}  // namespace assay::cli
+}  // namespace assay

@@ -1,0 +1,84 @@
+#include "assay/cli/conform_flags.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "assay/base/result.h"
+#include "assay/cli/quick_spec.h"
+#include "assay/conform/conform_options.h"
+#include "assay/spec/spec.h"
+
+namespace assay::cli {
+
+void declare_conform_options(CLI::App& app, ConformOptions& options) {
+  app.add_option(
+         "--recipe", options.recipes,
+         "Recipes by name (see assay list recipes), or a .json file with a recipe as in a spec")
+      ->delimiter(',')
+      ->capture_default_str();
+  app.add_option("--engine", options.engines,
+                 "Engines, optionally with a build (see assay list engines) [default: the engine "
+                 "of each recipe]")
+      ->delimiter(',');
+  app.add_option("--option", options.options,
+                 "Engine option; several values make several cases, such as load_mode=mmap,file");
+  app.add_option(
+         "--threads", options.threads,
+         "Numbers of threads; the same as --option threads=N [default: the engine's choice]")
+      ->delimiter(',');
+  app.add_option("--suite", options.suite, "Suite of cases")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"operators", "models"}));
+  app.add_option("--tier", options.tier,
+                 "Selection of cases: quick for every commit, full for all, fuzz for --count "
+                 "random calls from --seed")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"quick", "full", "fuzz"}));
+  app.add_option("--seed", options.seed, "Seed of the calls of tier fuzz")->capture_default_str();
+  app.add_option("--count", options.count, "Number of calls that tier fuzz generates")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100000));
+  app.add_option("--match", options.match,
+                 "Run only the operators or models that match PATTERN, such as 'aten.conv*'")
+      ->delimiter(',');
+  app.add_option("--dtype", options.dtypes,
+                 "Run only the cases of these types, such as float32,int8")
+      ->delimiter(',');
+  app.add_option("--shard", options.shard,
+                 "Run the I-th of N shares of the cases; the shares have about the same cost");
+  app.add_option("--batch", options.batch,
+                 "Largest number of cases that share a program; with 1 each case has its own")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 256));
+  app.add_option("--expand", options.expand,
+                 "Combinations of recipes, engines and options: full for all, pairwise for enough "
+                 "that every two values occur together")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"full", "pairwise"}));
+  app.add_option("--max-cases,--max-results", options.max_results,
+                 "Refuse to start if the run would have more results (cases times settings)")
+      ->capture_default_str();
+  app.add_option("--require-delegation", options.require_delegation,
+                 "Minimum delegation for a case to pass")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"full", "partial", "none"}));
+  app.add_option("--changed-since", options.changed_since,
+                 "Reuse the passes of this earlier run, by id or latest, where case, engine, "
+                 "toolchain and machine are unchanged, and test the rest");
+  app.add_option("--job-timeout", options.job_timeout,
+                 "Kill an ahead-of-time job after this long, such as 5min [default: 2 min; for "
+                 "models 15 min]");
+}
+
+Result<Spec> spec_from_conform_options(const ConformOptions& options, const SpecContext& context) {
+  const QuickSpec quick{.model = "aten:case",
+                        .recipes = options.recipes,
+                        .engines = options.engines,
+                        .options = options.options,
+                        .threads = options.threads};
+  ASSAY_ASSIGN_OR_RETURN(auto document, quick.document({"evaluate"}));
+  document["expand"] = options.expand;
+  return spec_from_json(document, context);
+}
+
+}  // namespace assay::cli
