@@ -91,7 +91,7 @@ Json json_from(const CellResult& result) {
 }
 
 /// Least share of trials in which an effect is rejected in its direction within 40 pairs, with
-/// --matters 0.5.
+/// --min-effect 0.5.
 double power_goal(double effect) {
   if (effect < 0.015) {
     return 0.85;

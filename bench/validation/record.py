@@ -94,14 +94,14 @@ def compare(recording: Recording, a: Path, b: Path, seed: int, flags: list[str])
 
 
 def record_pairs(recording: Recording, workload: Workload, state: str, effect: float) -> None:
-    """Live comparisons of one cell: at the defaults if nothing differs, else with --matters 1."""
+    """Live comparisons of one cell: with --min-effect 1, or at the defaults if nothing differs."""
     cell = f"{workload.name} {state} {100 * effect:g}"
     answers = list(recording.document["cells"].get(cell, {}).get("answers", []))
     count = workload.different if effect else workload.alike
     if len(answers) >= count and pairs_in(answers) >= LEAST_PAIRS:
         return
     b = workload.more[effect] if effect else workload.copy
-    flags = [*workload.flags, *(["--matters", "1", "--no-canary"] if effect else [])]
+    flags = [*workload.flags, *(["--min-effect", "1", "--no-canary"] if effect else [])]
     with neighbours(STATES[state]):
         while len(answers) < count or pairs_in(answers) < LEAST_PAIRS:
             seed = 1000 * count + len(answers)

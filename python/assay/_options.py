@@ -165,17 +165,17 @@ class CompareOptions(LaunchOptions, ModelOptions, IterationOptions, total=False)
     """Options of assay.compare.
 
     `budget`: time limit for the pairs without the confirmation. `duet`: runs both sides at once
-    where that decides sooner. `matters`: smallest change that matters, in percent.
-    `measure_identical`: measures files of equal content, too. `metric`: the metric that decides the
-    verdict. `most_pairs`: 10 to 80. `no_canary`, `no_pinning`: omits the canary or the pinning.
+    where that decides sooner. `measure_identical`: measures files of equal content, too. `metric`:
+    the metric that decides the verdict. `min_effect`: smallest change that matters, in percent.
+    `most_pairs`: 10 to 80. `no_canary`, `no_pinning`: omits the canary or the pinning.
     `resume`: a stopped comparison to resume, by the id of its run or "latest".
     """
 
     budget: str
     duet: bool
-    matters: float
     measure_identical: bool
     metric: str
+    min_effect: float
     most_pairs: int
     no_canary: bool
     no_pinning: bool

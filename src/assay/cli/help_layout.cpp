@@ -52,7 +52,7 @@ constexpr auto kFlags = std::to_array<FlagLayout>({
     {"--leak-check", kMeasuring, nullptr},
     {"--measure-identical", kMeasuring, nullptr},
     {"--metric", kMeasuring, "NAME"},
-    {"--matters", kMeasuring, "PERCENT"},
+    {"--min-effect", kMeasuring, "PERCENT"},
     {"--most-pairs", kMeasuring, "N"},
     {"--no-canary", kMeasuring, nullptr},
     {"--no-pinning", kMeasuring, nullptr},

@@ -262,7 +262,7 @@ Execute declare_compare(CLI::App& app) {
   app.add_option("--metric", options->metric,
                  std::string("Metric that decides the verdict: ") + kMetrics)
       ->capture_default_str();
-  app.add_option("--matters", options->gate_percent, "Smallest change that matters, in percent")
+  app.add_option("--min-effect", options->gate_percent, "Smallest change that matters, in percent")
       ->capture_default_str()
       ->check(CLI::Range(0.1, 100.0));
   app.add_option("--most-pairs", options->most_pairs,
