@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <functional>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>

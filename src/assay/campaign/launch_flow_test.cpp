@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <expected>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <map>

@@ -2,11 +2,9 @@
 
 #include <cstddef>
 #include <string_view>
-#include <vector>
 
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
-#include "assay/record/case.h"
 #include "assay/store/result_store.h"
 
 namespace assay {

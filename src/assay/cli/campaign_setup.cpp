@@ -1,9 +1,6 @@
 #include "assay/cli/campaign_setup.h"
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>

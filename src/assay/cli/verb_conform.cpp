@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cstddef>
 #include <filesystem>
 #include <fmt/format.h>

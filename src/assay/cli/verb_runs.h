@@ -1,7 +1,6 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <string>
 #include <vector>
 
 #include "assay/base/result.h"

@@ -1,15 +1,11 @@
 // `assay runs rm` and `assay runs prune`.
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <expected>
 #include <filesystem>
-#include <fmt/format.h>
 #include <memory>
 #include <string>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 #include "assay/base/clock.h"

@@ -1,5 +1,6 @@
 // Comparisons on a scripted device: which launches are made, and what they decide.
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <gmock/gmock.h>

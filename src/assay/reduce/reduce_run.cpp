@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <map>
-#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>

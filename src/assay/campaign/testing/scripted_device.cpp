@@ -1,6 +1,5 @@
 #include "assay/campaign/testing/scripted_device.h"
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
