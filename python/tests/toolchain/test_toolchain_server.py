@@ -196,3 +196,8 @@ def test_a_child_sees_neither_the_wire_nor_the_pipes_of_others(stub, tmp_path):
     for pid in pids:
         targets = [str(entry.readlink()) for entry in Path(f"/proc/{pid}/fd").iterdir()]
         assert sum(target.startswith("pipe:") for target in targets) == 1
+
+
+def test_nothing_heavy_is_imported_before_the_server_takes_stdout():
+    code = "import sys, assay.toolchain.server.server; sys.exit(int('torch' in sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -1,19 +1,24 @@
 """The models that Assay itself defines, by the prefix of their references.
 
 The one place that knows the toolchain, the conformance suite and the reducer: jobs hand the table
-to whatever loads models.
+to whatever loads models. The server imports it before it takes stdout for the protocol, so nothing
+here imports torch until a model is made.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from assay.toolchain.models.loader import Families, load_model, model_spec_from_json
 from assay.toolchain.sampled_model import SampledModel
 from assay.toolchain.types import Model, ModelSpec
+
+if TYPE_CHECKING:
+    from assay.toolchain.models.loader import Families
 
 
 def load(document: Mapping[str, Any] | str | ModelSpec) -> Model:
     """The model of a request, of any family."""
+    from assay.toolchain.models.loader import load_model, model_spec_from_json
+
     spec = document if isinstance(document, ModelSpec) else model_spec_from_json(document)
     return load_model(spec, FAMILIES)
 
@@ -42,7 +47,7 @@ def _make_subgraph(spec: ModelSpec) -> SampledModel:
     return make_subgraph(spec.args, FAMILIES)
 
 
-FAMILIES: Families = {
+FAMILIES: "Families" = {
     "aten": _make_operator,
     "joint": _make_joint,
     "conform": _make_conformance_model,
