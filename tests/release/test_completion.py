@@ -25,7 +25,9 @@ _describe() { print -l -- ${${described%%:[A-Z]*}%:} }
 _files() { print files }
 words=(${=1}); [[ $1 == *' ' ]] && words+=('')
 CURRENT=$#words
-eval "$(assay completion zsh)"
+compdef() { registered=$2 }
+source <(assay completion zsh)
+_$registered
 """
 FISH = 'assay completion fish | source; complete -C "$argv[1]"'
 
