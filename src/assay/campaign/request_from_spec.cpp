@@ -123,9 +123,13 @@ Run new_run(const Spec& spec, RequestOptions& options, const Environment& enviro
 
 }  // namespace
 
+Status check_engines_found(const Spec& spec, const InstalledBuilds& installed) {
+  return check_search(installed, references_in(spec.engines));
+}
+
 Result<PlannedRequest> request_from_spec(const Spec& spec, RequestOptions options,
                                          Environment environment, InstalledBuilds installed) {
-  ASSAY_RETURN_IF_ERROR(check_search(installed, references_in(spec.engines)));
+  ASSAY_RETURN_IF_ERROR(check_engines_found(spec, installed));
   ASSAY_RETURN_IF_ERROR(check_libraries(options.libraries, installed.builds));
   ASSAY_ASSIGN_OR_RETURN(auto expansion, expand(spec, {.device_class = environment.device_class,
                                                        .installed = installed.builds,

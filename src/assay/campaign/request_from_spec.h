@@ -37,6 +37,9 @@ struct PlannedRequest {
   std::vector<std::string> warnings;
 };
 
+/// Errors: those of check_search() for the engines that the spec names.
+Status check_engines_found(const Spec& spec, const InstalledBuilds& installed);
+
 /// The campaign that a spec describes on the device of `environment` with the builds that are
 /// installed there. Errors: those of expand() and check_search(); kInvalidArgument for a library of
 /// an unknown engine.

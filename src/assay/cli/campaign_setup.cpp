@@ -99,7 +99,7 @@ void remember_argv(int argc, char** argv) { remembered_argv().assign(argv, argv 
 
 Result<InstalledBuilds> find_builds_for(const Spec& spec) {
   auto installed = find_installed_builds(assay_home());
-  ASSAY_RETURN_IF_ERROR(check_search(installed, references_in(spec.engines)));
+  ASSAY_RETURN_IF_ERROR(check_engines_found(spec, installed));
   return installed;
 }
 

@@ -11,12 +11,12 @@
 
 #include "assay/base/fs.h"
 #include "assay/cli/completion.h"
-#include "assay/cli/run_overview.h"
 #include "assay/cli/verb_list.h"
 #include "assay/cli/verb_runs.h"
 #include "assay/engine/installed_builds.h"
 #include "assay/engine/known_engines.h"
 #include "assay/report/writer.h"
+#include "assay/runs/run_overview.h"
 #include "assay/spec/known_plugins.h"
 #include "assay/spec/models.h"
 #include "assay/spec/recipes.h"

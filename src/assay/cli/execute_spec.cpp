@@ -119,7 +119,7 @@ Status write_bundles(const CampaignRequest& request, const RunSummary& summary,
                               .folder = flags.bundle,
                               .libraries = request.context.settings.libraries,
                               .parallel_jobs = flags.toolchain.jobs,
-                              .sandbox = request.settings.sandbox,
+                              .sandbox = request.context.settings.sandbox,
                               .toolchain_of = toolchains_of(default_python(flags.toolchain.python)),
                               .should_stop = is_interrupted},
                              summary, ArtifactCache(assay_home() / "cache"));

@@ -42,7 +42,8 @@ int finish(const Result<ExitCode>& result) {
                                        : exit_code_from_error(result.error().code));
 }
 
-/// Prints what was asked for instead of a verb's work, such as help, or why the arguments are wrong.
+/// Prints what was asked for instead of a verb's work, such as help, or why the arguments are
+/// wrong.
 int finish_parse(const CLI::App& app, const CLI::ParseError& error) {
   std::ostringstream help;
   std::ostringstream complaint;

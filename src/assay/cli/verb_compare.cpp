@@ -187,8 +187,8 @@ Result<ExitCode> compare_and_print(CampaignRequest campaign, const ComparisonPla
                           local_tools(store, cache, options.flags.toolchain, progress));
   }();
   if (!comparison && is_interrupted()) {
-    log_line(LogLevel::kInfo,
-             fmt::format("stopped; resume with: assay compare --resume {}", request.context.run.id));
+    log_line(LogLevel::kInfo, fmt::format("stopped; resume with: assay compare --resume {}",
+                                          request.context.run.id));
     return ExitCode::kInterrupted;
   }
   if (!comparison) {

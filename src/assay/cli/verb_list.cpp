@@ -196,9 +196,8 @@ Result<ExitCode> execute_list(const ListOptions& options) {
   const auto* list = std::ranges::find(kLists, options.what,
                                        [](const List& one) { return std::string(one.name); });
   if (list == kLists.end()) {
-    return fail(ErrorCode::kNotFound,
-                fmt::format("'{}' cannot be listed{}", options.what,
-                            suggestion_for(options.what, names_of_lists())));
+    return fail(ErrorCode::kNotFound, fmt::format("'{}' cannot be listed{}", options.what,
+                                                  suggestion_for(options.what, names_of_lists())));
   }
   if (list->make == list_runs && !options.is_json) {
     ASSAY_RETURN_IF_ERROR(show_runs(options.store, {.limit = options.limit}, {}));

@@ -88,16 +88,18 @@ Result<Spec> spec_from_check(const ReduceOptions& options, const ReduceCheck& ch
 
 Result<ReduceOneRequest> request_from(const ReduceOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto check, check_from_text(options.check));
+  ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_from_check(options, check));
+  ASSAY_ASSIGN_OR_RETURN(auto campaign, plan_campaign(spec, options.flags));
+  ASSAY_ASSIGN_OR_RETURN(auto subject, reduction_from_campaign(std::move(campaign), check));
+  ASSAY_ASSIGN_OR_RETURN(const auto budget_ns, duration_ns_from_text(options.budget));
   ReduceOneRequest request{.name = options.quick.model,
+                           .subject = std::move(subject),
                            .check = options.check,
                            .replay = options.replay,
                            .bundle = options.bundle,
+                           .budget_ns = budget_ns,
                            .batch = options.batch,
                            .is_interrupted = is_interrupted};
-  ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_from_check(options, check));
-  ASSAY_ASSIGN_OR_RETURN(auto campaign, plan_campaign(spec, options.flags));
-  ASSAY_ASSIGN_OR_RETURN(request.subject, reduction_from_campaign(std::move(campaign), check));
-  ASSAY_ASSIGN_OR_RETURN(request.budget_ns, duration_ns_from_text(options.budget));
   if (!options.flags.run.is_quiet) {
     request.on_step = [](const ReduceStep& step) {
       log_line(LogLevel::kInfo, fmt::format("{}: {}", step.what, text_of_finding(step.finding)));

@@ -44,7 +44,7 @@ Result<std::map<std::string, std::size_t>> update_known_gaps(
     const auto updated = updated_gaps(setting.gaps, report.results);
     ASSAY_RETURN_IF_ERROR(write_known_gaps(folder, updated));
     apply_known_gaps(updated, report.results);
-    counts[recipe] = updated.known_failures.size();
+    counts[recipe] = updated.expected_failures.size();
   }
   return counts;
 }
