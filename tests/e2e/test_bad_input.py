@@ -22,11 +22,11 @@ USAGE, UNAVAILABLE, NOTHING_MATCHED = 2, 3, 5
         (["engine", "ad", "x"], ["unknown verb 'ad'; did you mean 'add'?"]),
         (["run", "--drry-run"], ["unknown flag '--drry-run'; did you mean '--dry-run'?"]),
         (["run"], ["give a spec file", "--resume latest"]),
-        (["list", "engins"], ["'engins'; did you mean 'engines'?"]),
+        (["list", "engins"], ["'engins' cannot be listed; did you mean 'engines'?"]),
         (["report", "--format", "jsn"], ["no report format 'jsn'; there are: console, json"]),
         (["report", "--report", "x.doc"], ["no format has the extension '.doc'", ".html"]),
         (["report", "--out", "x.doc"], ["--out x.doc: no format has the extension '.doc'"]),
-        (["report", "0000"], ["the store holds no run yet"]),
+        (["report", "0000"], ["the store has no runs yet"]),
         (["list", "runs", "--store", "typo.db"], ["--store typo.db: there is no such store"]),
         (["report"], ["no run"]),
     ],
@@ -246,7 +246,7 @@ def test_a_plugin_that_does_not_load_is_named(place: Workplace) -> None:
     place.env["ASSAY_PLUGINS"] = str(broken)
     assert_told(place.run("list", "models", *python), USAGE, *told)
     absent = place.run("bench", model, "--plugin", "absent.py", *python)
-    assert_told(absent, USAGE, "there is no plug-in", "absent.py")
+    assert_told(absent, USAGE, "plug-in", "absent.py' does not exist")
 
 
 def test_lists_show_what_plugins_bring(place: Workplace) -> None:

@@ -214,7 +214,7 @@ def test_a_duet_without_cores_of_its_own_is_refused(place: Workplace) -> None:
     other = place.program("two", execute_ns=MILLISECOND)
     result = place.run("compare", program, other, "--duet")
     assert result.code == 2
-    assert "give --threads" in result.err
+    assert "pass --threads" in result.err
 
 
 @pytest.mark.slow

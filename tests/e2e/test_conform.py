@@ -172,7 +172,7 @@ def test_what_is_delegated_is_a_gate(conform: Workplace) -> None:
     assert left.code == 1, left
     (result,) = left.json()["results"]
     assert result["verdict"] == "fail_delegation"
-    assert result["text"] == "delegation is partial, full is required; left: aten.left.default"
+    assert result["text"] == "delegation is partial, but full is required; left: aten.left.default"
     assert run(conform, "--only", "aten.left", "--require-delegation", "partial").code == 0
     folder = conform.folder / "known"
     folder.mkdir()

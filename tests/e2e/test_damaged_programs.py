@@ -114,7 +114,7 @@ def test_flipped_bits_are_told_where_a_digest_is_given(place: Workplace, program
     finished = place.run("run", described)
     assert finished.code == 3, finished
     assert "has SHA-256" in finished.err
-    assert "fetch it again" in finished.err
+    assert "fetch the file again" in finished.err
 
 
 def digest(file: Path) -> str:

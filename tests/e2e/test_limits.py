@@ -42,7 +42,7 @@ def test_spec_that_is_nested_without_end(place: Workplace) -> None:
 def test_spec_that_is_no_regular_file_or_too_large(place: Workplace) -> None:
     pipe = place.folder / "pipe.json"
     os.mkfifo(pipe)
-    assert_told(place.run("run", pipe), USAGE, "is a pipe, a regular file is needed")
+    assert_told(place.run("run", pipe), USAGE, "is a pipe, but a regular file is needed")
     assert_told(place.run("run", "/dev/zero"), USAGE, "is a device")
     large = place.folder / "large.json"
     with large.open("wb") as file:

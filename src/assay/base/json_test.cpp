@@ -62,7 +62,7 @@ TEST(Json, RefusesFilesThatHaveNoEndOrAreTooLarge) {
   const auto folder = TemporaryFolder::make("assay-test").value();
   const auto pipe = folder.path() / "pipe";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
-  EXPECT_THAT(read_json_file(pipe).error().message, HasSubstr("is a pipe, a regular file is"));
+  EXPECT_THAT(read_json_file(pipe).error().message, HasSubstr("is a pipe, but a regular file is"));
   EXPECT_THAT(read_json_file("/dev/zero").error().message, HasSubstr("is a device"));
   EXPECT_THAT(read_json_file(folder.path()).error().message, HasSubstr("is a folder"));
   const auto large = folder.path() / "large.json";

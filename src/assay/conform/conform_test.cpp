@@ -256,7 +256,7 @@ TEST(Conformance, APassOfWhichTooLittleIsDelegatedIsNone) {
   const auto report = bench.run();
   EXPECT_EQ(count_of(report, ConformVerdict::kFailDelegation), 8);
   EXPECT_THAT(report.results[0].text,
-              HasSubstr("delegation is partial, full is required; left: aten.x"));
+              HasSubstr("delegation is partial, but full is required; left: aten.x"));
   EXPECT_EQ(report.results[0].known, KnownGap::kNewFailure);
   bench.start_again();
   bench.request.required_delegation = Delegation::kPartial;

@@ -180,7 +180,7 @@ Result<Run> SqliteResultStore::get_run(std::string_view reference) {
                             describe_runs(found)));
   }
   ASSAY_ASSIGN_OR_RETURN(const auto others, collect(connection_.prepare(newest, "", ""), read_run));
-  return fail(ErrorCode::kNotFound, others.empty() ? "the store holds no run yet"
+  return fail(ErrorCode::kNotFound, others.empty() ? "the store has no runs yet"
                                                    : fmt::format("no run '{}'; the newest are {}",
                                                                  reference, describe_runs(others)));
 }
