@@ -1,10 +1,13 @@
 #include "assay/engine/installed_builds.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
