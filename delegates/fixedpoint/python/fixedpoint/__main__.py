@@ -1,19 +1,20 @@
-"""Prints where the runtime lies, for --library: python -m fixedpoint."""
+"""Prints the flags of assay that load this package: assay bench … $(python -m fixedpoint)."""
 
 import sys
 from pathlib import Path
 
 
 def main() -> int:
-    """Prints the path; exits 1 where the package was installed without its runtime."""
-    library = Path(__file__).resolve().parent / "libfixedpoint.so"
+    """Prints the flags; exits 1 where the package was installed without its runtime."""
+    folder = Path(__file__).resolve().parent
+    library = folder / "libfixedpoint.so"
     if not library.exists():
         sys.stderr.write(
-            f"{library} is not there: this is a source tree (build/release/lib has it), or the "
-            "package was built without ExecuTorch\n"
+            f"{library} is not there: only a wheel has it; in a source tree it lies in "
+            "build/release/lib\n"
         )
         return 1
-    sys.stdout.write(f"{library}\n")
+    sys.stdout.write(f"--plugin {folder / 'plugin.py'} --library executorch={library}\n")
     return 0
 
 
