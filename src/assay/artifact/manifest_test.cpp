@@ -66,7 +66,7 @@ TEST(Manifest, OfAnotherTypeSomewhereIsCorruptAndSaysWhere) {
   EXPECT_THAT(complaint_after("/program", Json::array()), HasSubstr("/program is not an object"));
   EXPECT_THAT(complaint_after("/program/methods/0/planned_arena_bytes/0", nullptr),
               HasSubstr("planned_arena_bytes/0 is not a number"));
-  EXPECT_THAT(complaint_after("/program/operators_left/0/name", 1), HasSubstr("made again"));
+  EXPECT_THAT(complaint_after("/program/operators_left/0/name", 1), HasSubstr("must be rebuilt"));
   EXPECT_EQ(complaint_after("/unknown", 1), "accepted");
 }
 

@@ -68,7 +68,7 @@ TEST(Json, RefusesFilesThatHaveNoEndOrAreTooLarge) {
   const auto large = folder.path() / "large.json";
   ASSERT_TRUE(write_file_atomically(large, "1"));
   std::filesystem::resize_file(large, kMaxJsonFileBytes + 1);  // A hole: nothing is written.
-  EXPECT_THAT(read_json_file(large).error().message, HasSubstr("larger than the 67.1 MB"));
+  EXPECT_THAT(read_json_file(large).error().message, HasSubstr("larger than the limit of 67.1 MB"));
 }
 
 }  // namespace

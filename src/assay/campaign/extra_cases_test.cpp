@@ -60,7 +60,8 @@ TEST(ExtraCases, AreNotNeededWhereACaseIsTheReferenceOrNothingIsEvaluated) {
 TEST(ExtraCases, ThatCannotRunSayWhy) {
   const auto missing = extra_cases_of(request_of({onnx_case("openvino")}, {"engine:litert"}));
   ASSERT_THAT(missing, SizeIs(1));
-  EXPECT_THAT(missing[0].refusal, HasSubstr("litert is not installed"));
+  EXPECT_THAT(missing[0].refusal,
+              HasSubstr("litert, which provides the reference, is not installed"));
   const auto unfit = extra_cases_of(request_of({onnx_case("openvino")}, {"engine:executorch"}));
   ASSERT_THAT(unfit, SizeIs(1));
   EXPECT_THAT(unfit[0].refusal, HasSubstr("executorch does not load onnx programs"));

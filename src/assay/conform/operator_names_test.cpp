@@ -20,7 +20,7 @@ TEST(OperatorNames, AdviseOnAPatternThatFitsNone) {
                     HasSubstr("'aten.add*'")));
   EXPECT_THAT(advice_on_pattern("conv*"), HasSubstr("aten.conv"));
   EXPECT_THAT(advice_on_pattern("aten.ad.Tensor"), HasSubstr("aten.add.Tensor"));
-  EXPECT_THAT(advice_on_pattern("qqqqqq"), HasSubstr("written in full"));
+  EXPECT_THAT(advice_on_pattern("qqqqqq"), HasSubstr("write a full name"));
 }
 
 TEST(OperatorNames, LeaveWhatMayFitToTheToolchain) {
