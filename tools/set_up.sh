@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.."
 
 make_venv() {
   local stamp=.venv/requirements.sha256 wanted
-  wanted=$(sha256sum requirements.txt)
+  wanted=$(sha256sum requirements.txt requirements.hashes.txt)
   [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted" ] && return
   echo "set-up: making .venv (about 2.3 GB the first time)"
   [ -x .venv/bin/python ] || "${PYTHON:-python3}" -m venv .venv

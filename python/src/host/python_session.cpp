@@ -137,7 +137,7 @@ void* PythonSession::find_extension(std::string_view tag) {
     return static_cast<Profiler*>(this);
   }
   return tag == MemoryReporter::kTag && has("declared_memory") ? static_cast<MemoryReporter*>(this)
-                                                             : nullptr;
+                                                               : nullptr;
 }
 
 Status PythonSession::start() {

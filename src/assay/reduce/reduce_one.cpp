@@ -47,9 +47,9 @@ Result<ReduceCandidate> find_case(const std::string& name, int parallel_jobs,
   ASSAY_ASSIGN_OR_RETURN(const auto listing, list_cases(selection, parallel_jobs, tools));
   const auto found = std::ranges::find(listing.cases, name, &ConformCase::name);
   if (found == listing.cases.end()) {
-    return fail(ErrorCode::kNotFound,
-                fmt::format("no case '{}'; `assay conform --dry-run --tier full` lists the cases",
-                            name));
+    return fail(
+        ErrorCode::kNotFound,
+        fmt::format("no case '{}'; `assay conform --dry-run --tier full` lists the cases", name));
   }
   return ReduceCandidate{.model = found->model, .inputs = found->inputs};
 }
