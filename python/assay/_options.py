@@ -241,7 +241,8 @@ class ReduceOptions(ToolchainOptions, ModelOptions, total=False):
     `batch`: number of candidates built in parallel. `budget`: time limit, such as "10min"; the
     smallest failing case found so far is kept. `bundle`: folder to write the smallest case and a
     script that needs no Assay to. `match`: the operators or cases of a run. `replay`: a file that
-    keeps every verdict.
+    keeps every verdict. `sandbox`: "on", "required" or "off"; default: on for libraries given by
+    path and .pt2 models.
     """
 
     batch: int
@@ -253,6 +254,7 @@ class ReduceOptions(ToolchainOptions, ModelOptions, total=False):
     match: Texts
     replay: str | Path
     report: Paths
+    sandbox: str
 
 
 class CalibrateOptions(StoreOptions, total=False):

@@ -151,7 +151,7 @@ def test_resume_tells_of_files_that_have_changed_since(place: Workplace) -> None
     with contextlib.closing(sqlite3.connect(place.store)) as store, store:
         store.execute("update run set finished_unix_ns = 0")
     resumed = place.run("run", "--resume", "latest", "--format", "json")
-    assert "warning: 1 of the run's 2 cases cannot go on: a model file" in resumed.err
+    assert "warning: 1 of the run's 2 cases cannot be resumed: a model file" in resumed.err
     assert len(resumed.json()["cases"]) == 2
     assert place.query("select count(*) from launch") == [(2,)]
 

@@ -47,7 +47,7 @@ def test_spec_that_is_no_regular_file_or_too_large(place: Workplace) -> None:
     large = place.folder / "large.json"
     with large.open("wb") as file:
         file.truncate(65 << 20)
-    assert_told(place.run("run", large), USAGE, "is larger than the 67.1 MB")
+    assert_told(place.run("run", large), USAGE, "is larger than the limit of 67.1 MB")
 
 
 def test_spec_that_has_a_key_twice(place: Workplace) -> None:

@@ -44,4 +44,4 @@ def test_absent_engines_in_python_say_what_is_missing(place: Workplace) -> None:
     shutil.copy(BIN / "assay-runner-fake", alone / "assay-runner-litert")
     listed = listed_by(alone / "assay", place)
     assert "it lacks assay._host" not in listed
-    assert "its runner was not made" in listed
+    assert "its runner was not built; run make build" in listed

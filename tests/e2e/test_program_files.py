@@ -8,7 +8,7 @@ import pytest
 from driver import BIN, Document, Finished, Workplace, case_of
 from programs import FACTORY
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "python" / "tests" / "aot"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "python" / "tests" / "toolchain"))
 
 from stimulus_files import bundle, onnx_scale, onnx_test_data
 
