@@ -10,8 +10,8 @@
 
 #include "assay/base/json.h"
 #include "assay/base/result.h"
-#include "assay/spec/testing/sample_spec.h"
 #include "assay/spec/spec.h"
+#include "assay/spec/testing/sample_spec.h"
 
 namespace assay {
 namespace {
