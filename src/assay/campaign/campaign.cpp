@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 #include <iterator>
 #include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "assay/base/json.h"
-#include "assay/campaign/campaign.h"
 #include "assay/campaign/launch.h"
 #include "assay/campaign/preparation.h"
+#include "assay/campaign/run_context.h"
 #include "assay/record/axes.h"
 #include "assay/record/run.h"
 #include "assay/record/sandbox.h"

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "assay/campaign/campaign.h"
 #include "assay/campaign/launch.h"
 #include "assay/campaign/preparation.h"
+#include "assay/campaign/run_context.h"
 #include "assay/record/axes.h"
 #include "assay/record/sandbox.h"
 

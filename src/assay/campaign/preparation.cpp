@@ -18,6 +18,7 @@
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/listener.h"
+#include "assay/campaign/run_context.h"
 #include "assay/campaign/toolchain_job.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"

@@ -25,6 +25,7 @@
 #include "assay/campaign/extra_cases.h"
 #include "assay/campaign/resume.h"
 #include "assay/cli/campaign_setup.h"
+#include "assay/cli/common_flags.h"
 #include "assay/cli/exit_code.h"
 #include "assay/cli/interrupt.h"
 #include "assay/cli/progress.h"

@@ -1,16 +1,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
-#include <vector>
 
 #include "assay/artifact/cache.h"
 #include "assay/base/fs.h"
-#include "assay/base/json.h"
 #include "assay/base/output.h"
 #include "assay/base/result.h"
 #include "assay/base/units.h"
-#include "assay/campaign/campaign.h"
 #include "assay/cli/campaign_setup.h"
 #include "assay/cli/exit_code.h"
 #include "assay/cli/progress.h"

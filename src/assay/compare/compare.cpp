@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <fmt/format.h>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <tuple>

@@ -1,7 +1,6 @@
 #include "assay/conform/progress.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <string_view>
 
 #include "assay/base/clock.h"

@@ -23,7 +23,6 @@
 #include "assay/reduce/candidate.h"
 #include "assay/reduce/candidate_evaluator.h"
 #include "assay/reduce/check.h"
-#include "assay/reduce/finding.h"
 #include "assay/reduce/proposals.h"
 #include "assay/reduce/reducer.h"
 #include "assay/reduce/replay.h"

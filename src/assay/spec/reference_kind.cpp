@@ -24,6 +24,7 @@ bool may_hold_outputs(std::string_view file) {
 const std::vector<std::string>& named_reference_kinds() {
   static const std::vector<std::string> kinds = [] {
     std::vector<std::string> names;
+    names.reserve(kEnumNames<ReferenceKind>.size() + 1);
     for (const auto& [kind, name] : kEnumNames<ReferenceKind>) {
       names.emplace_back(name);
     }
