@@ -26,7 +26,8 @@ mkdir -p "${log%/*}"
 }
 echo "check: fast Python tests"
 log=build/release/test-logs/fast-python.txt
-.venv/bin/python -m pytest -q -p no:cacheprovider -n 2 -m "$(cat tools/fast_tests.txt)" --fast-limit 2 \
+# What takes over 2 s is marked slow. A busy sibling of the core doubles a CPU time, so 4 s fails a test.
+.venv/bin/python -m pytest -q -p no:cacheprovider -n 2 -m "$(cat tools/fast_tests.txt)" --fast-limit 4 \
   tests python/tests delegates >"$log" 2>&1 || {
   cat "$log" >&2
   exit 1

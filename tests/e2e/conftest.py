@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from driver import BIN, Workplace
+from driver import BIN, Workplace, find_descriptions
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -15,6 +15,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if here in item.path.parents:
             item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Has the runners describe themselves before a test starts, which would pay for all others."""
+    if (BIN / "assay").exists() and not session.config.option.collectonly:
+        find_descriptions()
 
 
 @pytest.fixture

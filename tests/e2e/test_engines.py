@@ -124,6 +124,7 @@ def write_tflite(place: Workplace) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("engine", "write"),
     [
@@ -140,6 +141,7 @@ def test_an_engine_keeps_the_contract_with_a_file(
     check(place, engine, write(place))
 
 
+@pytest.mark.slow
 def test_a_toy_engine_in_python_joins_and_keeps_the_contract(place: Workplace) -> None:
     if not (BIN / "assay-runner-onnxruntime").exists():
         pytest.skip("engines in Python are not built")
@@ -162,6 +164,7 @@ def make_environment(folder: Path) -> Path:
     return folder / "bin" / "python"
 
 
+@pytest.mark.slow
 def test_an_engine_in_python_joins_from_another_environment(place: Workplace) -> None:
     need_engine(place, "onnxruntime")
     program = place.folder / "relu.onnx"

@@ -95,6 +95,7 @@ def test_a_model_is_in_the_sandbox_of_the_toolchain(scene: Scene, command: tuple
     assert scene.target.read_text(encoding="utf-8") == "kept"
 
 
+@pytest.mark.slow
 def test_a_model_reaches_all_of_it_without_the_sandbox(scene: Scene) -> None:
     outcomes = outcomes_of_model(scene, *INSPECT, "--sandbox=off")
     assert outcomes == dict.fromkeys(MODEL_ATTACKS, "reached")

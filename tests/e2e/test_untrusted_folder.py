@@ -44,6 +44,7 @@ def poisoned(place: Workplace) -> Workplace:
     return place
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", VERBS)
 def test_files_of_the_current_folder_are_not_executed(poisoned: Workplace, verb: str) -> None:
     finished = poisoned.run(*VERBS[verb])

@@ -61,6 +61,7 @@ SKIPS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", SKIPS, ids=["test", "mark", "file"])
 def test_a_skip_for_want_of_a_tool_fails_in_ci_alone(outcomes, source):
     assert outcomes(source)[0] == {"skipped": 1}

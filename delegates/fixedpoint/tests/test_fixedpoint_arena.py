@@ -30,6 +30,7 @@ def test_the_picture_shows_the_planner_s_places(program_and_blob):
         assert (made.output, made.kind.name.lower()) == (span.tensor, span.made_by)
 
 
+@pytest.mark.slow
 def test_boxes_of_one_time_are_apart_or_the_same_storage(program_and_blob):
     placed = spans(program_and_blob[1])
     for i, a in enumerate(placed):

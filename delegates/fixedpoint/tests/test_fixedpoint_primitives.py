@@ -13,6 +13,7 @@ from fixedpoint_cases import DRAWN, cases
 COUNT = int(os.environ.get("FIXEDPOINT_CASES", "300"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DRAWN)
 def test_the_runtime_gives_the_bits_of_the_definition(name, library):
     from fixedpoint import blob, evaluate, planner
