@@ -73,7 +73,7 @@ def test_normal_and_uniform_are_what_they_say():
 @pytest.mark.parametrize(
     ("document", "words"),
     [
-        ({"generator": "gauss"}, "known: normal"),
+        ({"generator": "gauss"}, "known: model, normal"),
         ({"count": 0}, "at least one"),
         ({"seeed": 1}, "did you mean seed"),
         ({"role": "calibration"}, "cannot serve as evaluation"),
