@@ -101,7 +101,8 @@ def _serve_one(connection: socket.socket, request: dict, descriptors: list[int])
         os.close(descriptor)
     connection.sendall(f"{child}\n".encode())
     ended = os.pidfd_open(child)
-    ready, _, _ = select.select([ended, connection], [], [])
+    watched: list[int | socket.socket] = [ended, connection]
+    ready, _, _ = select.select(watched, [], [])
     if ended not in ready:
         os.kill(child, signal.SIGKILL)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
@@ -122,7 +123,7 @@ def _warm_up(module: str) -> None:
         signal.signal(number, signal.SIG_DFL)
     if "torch" in sys.modules:
         # A process sets this once, and the forks, which set it again, inherit it.
-        sys.modules["torch"].set_num_interop_threads = lambda threads: None
+        vars(sys.modules["torch"])["set_num_interop_threads"] = lambda threads: None
     gc.collect()
     gc.freeze()
 

@@ -45,7 +45,7 @@ TEST(Cause, NamesTheAxisThatDecided) {
   EXPECT_EQ(cause_of(cell), "accuracy");
   cell.outcome = Outcome::kOutOfMemory;
   EXPECT_EQ(cause_of(cell), "out of memory");
-  EXPECT_EQ(result_of(cell), "fail: out of memory");
+  EXPECT_EQ(report::result_of(cell), "fail: out of memory");
 }
 
 TEST(Cause, TellsVacuousFromUnsteady) {

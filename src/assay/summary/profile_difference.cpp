@@ -23,12 +23,12 @@ namespace assay {
 namespace {
 
 /// One side's time under a name.
-struct Side {
+struct ProfileSide {
   double time_ns = 0;
   double calls = 0;
 };
 
-using Sides = std::vector<std::pair<std::string, Side>>;  ///< In order of appearance.
+using Sides = std::vector<std::pair<std::string, ProfileSide>>;  ///< In order of appearance.
 
 /// The number that an engine, or the breakdown, gave: 10 of "GEMM #10"; 0 without one.
 int number_in(std::string_view name) {
@@ -51,7 +51,7 @@ Sides sides_of_parts(std::vector<ProfilePart> parts) {
     const int occurrence = ++seen[name];
     sides.emplace_back(
         occurrence == 1 && part.kind == "rest" ? name : fmt::format("{} #{}", name, occurrence),
-        Side{.time_ns = part.time_ns, .calls = part.calls});
+        ProfileSide{.time_ns = part.time_ns, .calls = part.calls});
   }
   return sides;
 }
@@ -59,7 +59,7 @@ Sides sides_of_parts(std::vector<ProfilePart> parts) {
 Sides sides_of_groups(const std::vector<ProfileGroup>& groups) {
   Sides sides;
   for (const auto& group : groups) {
-    sides.emplace_back(group.name, Side{.time_ns = group.time_ns, .calls = group.calls});
+    sides.emplace_back(group.name, ProfileSide{.time_ns = group.time_ns, .calls = group.calls});
   }
   return sides;
 }
@@ -161,7 +161,7 @@ std::string text_of(const OperatorChange& change) {
 void note_plumbing(const ProfileBreakdown& a, const ProfileBreakdown& b,
                    std::vector<std::string>& notes) {
   const auto outside = [](const ProfileBreakdown& breakdown) {
-    Side sum;
+    ProfileSide sum;
     for (const auto& part : breakdown.parts) {
       if (part.kind == "operator" && (part.family == "copy" || part.family == "quantize")) {
         sum.time_ns += part.time_ns;

@@ -34,9 +34,9 @@ constexpr std::int64_t kAnswerNs = 30'000'000'000;
 constexpr std::int64_t kBlobAnswerNs = 600'000'000'000;
 
 int timeout_ms_from_ns(std::int64_t ns) {
-  constexpr std::int64_t kNsPerMs = 1'000'000;
+  constexpr std::int64_t kNsPerMillisecond = 1'000'000;
   return static_cast<int>(
-      std::clamp<std::int64_t>(ns / kNsPerMs, 0, std::numeric_limits<int>::max()));
+      std::clamp<std::int64_t>(ns / kNsPerMillisecond, 0, std::numeric_limits<int>::max()));
 }
 
 bool is_agent_lost(ErrorCode code) {

@@ -55,7 +55,7 @@ std::string_view missing_operator_in(std::string_view line) {
 /// What the runtime logged, for the end of a message: the missing operators by name, or the last
 /// lines.
 std::string text_of_log(const std::vector<std::string>& lines) {
-  constexpr std::size_t kMostLines = 6;
+  constexpr std::size_t kMostReportedLines = 6;
   std::vector<std::string_view> missing;
   for (const std::string_view line : lines) {
     const auto name = missing_operator_in(line);
@@ -69,7 +69,8 @@ std::string text_of_log(const std::vector<std::string>& lines) {
         "lower the model so that it is not needed",
         fmt::join(missing, ", "));
   }
-  const std::size_t first = lines.size() > kMostLines ? lines.size() - kMostLines : 0;
+  const std::size_t first =
+      lines.size() > kMostReportedLines ? lines.size() - kMostReportedLines : 0;
   const auto last = std::span(lines).subspan(first);
   return last.empty() ? "" : fmt::format(": {}", fmt::join(last, "; "));
 }
