@@ -4,8 +4,8 @@
 #include "host/python_call.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
+#include <expected>
 #include <fmt/format.h>
 #include <memory>
 #include <nanobind/nanobind.h>

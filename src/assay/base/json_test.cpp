@@ -8,7 +8,6 @@
 #include <string>
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "assay/base/fs.h"
 #include "assay/base/result.h"

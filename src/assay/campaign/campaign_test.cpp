@@ -31,7 +31,8 @@ TEST(Plan, PutsTimingLastAndGoesRoundRobin) {
   for (int round = 0; round < 2; ++round) {
     std::vector<std::size_t> cells;
     for (int i = 0; i < 3; ++i) {
-      const auto& step = steps[static_cast<std::size_t>(3 + round * 3 + i)];
+      const int at = 3 + round * 3 + i;
+      const auto& step = steps[static_cast<std::size_t>(at)];
       EXPECT_EQ(step.pass, Pass::kTiming);
       EXPECT_EQ(step.index, round);
       cells.push_back(step.cell);

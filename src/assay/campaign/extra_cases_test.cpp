@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "assay/base/json.h"
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/engine_reference.h"
 #include "assay/campaign/preparation.h"

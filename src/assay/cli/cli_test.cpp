@@ -229,8 +229,9 @@ TEST(Arguments, GetSuggestionsOfVerbsAndFlags) {
     try {
       app.parse(line);
     } catch (const CLI::ParseError&) {
+      return suggest_arguments(app);
     }
-    return suggest_arguments(app);
+    return std::vector<std::string>{"the line was accepted"};
   };
   EXPECT_THAT(suggestions_for("bench --recipie x"),
               ElementsAre("unknown flag '--recipie'; did you mean '--recipe'?"));

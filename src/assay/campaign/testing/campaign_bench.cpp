@@ -52,7 +52,7 @@ Case CampaignBench::add_program(const std::string& name, const std::string& engi
 }
 
 void CampaignBench::keep_inputs(const Case& cell) const {
-  const auto key = reference_key(cell, std::string(kInputsKind), kToolchain);
+  const auto key = reference_key(cell, kInputsKind, kToolchain);
   const auto staging = cache.make_staging_folder(key).value();
   const std::vector<NamedTensor> tensors = {
       {.name = "0.0", .tensor = Tensor::zeros(Dtype::kFloat32, {1})}};

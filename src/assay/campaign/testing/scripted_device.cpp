@@ -87,7 +87,9 @@ LaunchResult evaluated_result(std::span<const float> output) {
   const Shape shape = {static_cast<std::int64_t>(output.size())};
   const std::vector<NamedTensor> tensors = {
       {.name = "0.0", .tensor = tensor_from_doubles(values, shape, Dtype::kFloat32)}};
-  result.launch.load->outputs = {{.name = "0", .shape = shape}};
+  auto load = result.launch.load.value_or(LoadReport{});
+  load.outputs = {{.name = "0", .shape = shape}};
+  result.launch.load = std::move(load);
   result.outputs = safetensors_from_tensors(tensors);
   return result;
 }
