@@ -30,7 +30,8 @@ Result<std::vector<RunListing>> get_removable_runs(ResultStore& store,
     ASSAY_ASSIGN_OR_RETURN(auto listing, get_listing(store, reference));
     if (listing.is_in_use) {
       return fail(ErrorCode::kUnavailable,
-                  fmt::format("run {} is in use by another process, so nothing was removed; wait until that process ends, or end it",
+                  fmt::format("run {} is in use by another process, so nothing was removed; wait "
+                              "until that process ends, or end it",
                               listing.run.id));
     }
     const auto is_same = [&listing](const RunListing& one) { return one.run.id == listing.run.id; };

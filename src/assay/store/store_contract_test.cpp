@@ -13,9 +13,9 @@
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/metric.h"
-#include "assay/store/testing/store_fixture.h"
 #include "assay/store/result_store.h"
 #include "assay/store/testing/sample_records.h"
+#include "assay/store/testing/store_fixture.h"
 
 namespace assay {
 namespace {

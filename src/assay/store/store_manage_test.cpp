@@ -8,9 +8,9 @@
 #include "assay/base/result.h"
 #include "assay/record/axes.h"
 #include "assay/record/metric.h"
-#include "assay/store/testing/store_fixture.h"
 #include "assay/store/result_store.h"
 #include "assay/store/testing/sample_records.h"
+#include "assay/store/testing/store_fixture.h"
 
 namespace assay {
 namespace {

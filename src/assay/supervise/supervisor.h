@@ -8,9 +8,9 @@
 #include "assay/base/result.h"
 #include "assay/record/spawn.h"
 #include "assay/supervise/child_process.h"
-#include "assay/supervise/stderr_tail.h"
 #include "assay/supervise/process_tree.h"
 #include "assay/supervise/spawn.h"
+#include "assay/supervise/stderr_tail.h"
 
 namespace assay {
 

@@ -16,6 +16,7 @@
 #include "assay/base/result.h"
 #include "assay/base/uuid.h"
 #include "assay/campaign/campaign.h"
+#include "assay/campaign/launch.h"
 #include "assay/campaign/testing/scripted_device.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
