@@ -81,7 +81,7 @@ GAP_COMPARISON = (
 EXIT_CODES: dict[str, int | set[int]] = {
     # The pause does cost something, on most machines.
     GAP_COMPARISON: {0, 1, 6},
-    f"assay compare torchvision:resnet18 {THREADS}": {0, 6},
+    f"assay compare torchvision:resnet18 {THREADS}": {0, 1, 6},  # On a busy machine two are slower.
     f"assay compare torchvision:mobilenet_v2 {THREADS}": {0, 1, 6},
     # Three of its programs fail on order; resumed, they have failed before.
     "assay run robust.json --launch-timeout 1s --memory-limit 200MB": 1,
