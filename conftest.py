@@ -1,4 +1,4 @@
-"""What holds for every test: a fast one is fast, and CI skips none for want of a tool.
+"""Rules of every test: a fast one is fast, and CI skips none for want of a tool.
 
 A test without the marks engine, slow and long is fast: `make check` runs it, and with
 `--fast-limit` it fails when it takes more CPU time. CPU time depends little on what else the
@@ -40,7 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def _serves_all_tests(pid: str) -> bool:
-    """Whether it is the toolchain that is started once, and not for one test."""
+    """Returns true for the toolchain that is started once, and not for one test."""
     try:
         return b"warm_python.py" in Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:

@@ -1,4 +1,4 @@
-"""What the sandbox costs a launch, and whether it changes what is timed in it; interleaved pairs.
+"""Measures what the sandbox costs a launch, and whether it changes a time; interleaved pairs.
 
     python sandbox_cost.py BUILD/bin [--pairs 200] [--engine fake PROGRAM]
 
@@ -32,7 +32,7 @@ PROGRAM = {
     "outputs": [{"name": "y", "dtype": "float32", "shape": [1, 4]}],
     **{"multiply_adds": 100_000, "stream_bytes": 1 << 20},
 }
-"""Of the fake engine: real work of the processor and its memory."""
+"""A program of the fake engine that uses the processor and its memory."""
 
 
 class Agent:

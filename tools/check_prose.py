@@ -76,7 +76,7 @@ def is_sentence(heading: str) -> bool:
 
 
 def findings_in_page(text: str) -> Iterator[str]:
-    """What is wrong in a page, each with its line."""
+    """Finds the faults of a page, each with its line."""
     for number, line in prose_lines(text):
         heading = re.match(r"#+ (.*)", line)
         if heading and is_sentence(heading[1]):
@@ -103,7 +103,7 @@ def findings_in_help(text: str) -> Iterator[str]:
 
 
 def findings_in_subject(subject: str) -> Iterator[str]:
-    """What is wrong with the subject of a commit."""
+    """Finds the faults of the subject of a commit."""
     if len(subject) > SUBJECT_COLUMNS:
         yield f"{len(subject)} columns; at most {SUBJECT_COLUMNS}"
     if ";" in subject:

@@ -123,7 +123,7 @@ class Compilation:
         return {"directory": str(BUILD), "file": str(source), "command": command}
 
     def unit(self) -> str:
-        """What tells its unit: the target and the flags if others may join it, else itself."""
+        """Returns the key of its unit: target and flags if others may join it, else itself."""
         if self.source.suffix != ".cxx":
             return self.output
         flags = self.command.replace(str(self.source), "").replace(self.output, "")
@@ -139,7 +139,7 @@ def read_united(source: Path) -> list[Path]:
 
 
 def read_compilations() -> list[Compilation]:
-    """What the build compiles and clang-tidy takes; a source of two targets counts once."""
+    """Lists what the build compiles and clang-tidy reads; a source of two targets counts once."""
     entries = json.loads((BUILD / "compile_commands.json").read_text())
     found: dict[Path, Compilation] = {}
     for entry in entries:

@@ -25,7 +25,7 @@ PARTS = {
     "programs": "The programs and extension modules: header-only libraries, and archives that the "
     "wheel and assay-agent are linked with",
 }
-"""What each value of "part_of" is."""
+"""Names of the values of "part_of"."""
 
 Component = dict[str, Any]
 

@@ -1,4 +1,4 @@
-"""What a Python interpreter consists of on disk."""
+"""Finds the folders that a Python interpreter consists of."""
 
 import sys
 

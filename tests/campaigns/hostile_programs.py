@@ -1,4 +1,4 @@
-"""What hostile programs and models get, in the sandbox and without it: a table in Markdown.
+"""Prints what hostile programs and models get, in the sandbox and without it, as Markdown.
 
     python tests/campaigns/hostile_programs.py > table.md
 
@@ -26,7 +26,7 @@ DAEMONS = "leave_daemons"
 
 
 def outcome_in(text: str) -> str:
-    """What one program told: reached, or the reason of the refusal."""
+    """Reads what one program printed: reached, or the reason of the refusal."""
     refusal = re.search(r"refused: (?:\[Errno -?\d+\] )?([A-Z][\w -]+|.+)", text)
     if refusal is not None:
         why = refusal[1].strip().lower()
@@ -35,7 +35,7 @@ def outcome_in(text: str) -> str:
 
 
 def try_program(scene: Scene, name: str, mode: str) -> str:
-    """What a program of the command engine got."""
+    """Runs one attack as a program of the command engine."""
     scene.bench(name, f"--sandbox={mode}")
     row = scene.row(name)
     if name == DAEMONS:
@@ -46,7 +46,7 @@ def try_program(scene: Scene, name: str, mode: str) -> str:
 
 
 def try_models(scene: Scene, names: list[str], mode: str) -> dict[str, str]:
-    """What a model got from the toolchain, by attack."""
+    """Runs the attacks as models of the toolchain; outcomes by attack."""
     path = scene.write_model(names)
     finished = scene.place.run("inspect", path, "--trust", f"--sandbox={mode}", timeout_s=600)
     told = re.findall(r"<(\w+)\s+([^>]*)>", finished.out + finished.err)

@@ -1,4 +1,4 @@
-"""What hostile programs and models want, and how they are let loose on it."""
+"""A scene with what hostile programs and models want, and ways to run them."""
 
 import json
 import os
@@ -45,7 +45,7 @@ class Scene:
         return case_of(self.place.report(), f"{name}.command")
 
     def arguments(self, name: str) -> list[str]:
-        """What hostile_program.py is called with."""
+        """Returns the arguments of hostile_program.py."""
         return [name, *map(str, (self.secret, self.target, os.getpid(), self.port))]
 
     def write_model(self, names: Sequence[str]) -> Path:

@@ -16,14 +16,14 @@ pytestmark = pytest.mark.skipif(
 
 
 def read_binary(name: str, *command: str) -> str:
-    """What readelf or objdump tells of one executable."""
+    """Runs readelf or objdump on one executable."""
     return subprocess.run(
         [*command, str(BIN / name)], capture_output=True, text=True, check=True
     ).stdout
 
 
 def read_elf(name: str, *flags: str) -> str:
-    """What readelf tells of one executable."""
+    """Runs readelf on one executable."""
     return read_binary(name, "readelf", "--wide", *flags)
 
 

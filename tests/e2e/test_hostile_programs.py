@@ -66,11 +66,11 @@ def test_commands_are_in_a_sandbox_unless_it_is_switched_off(scene: Scene) -> No
 
 
 MODEL_ATTACKS = ("read_home", "read_by_symlink", "write_store", "connect_tcp", "signal_others")
-"""What a model from elsewhere tries while the toolchain loads it, although it is trusted."""
+"""Attacks of a trusted model from elsewhere while the toolchain loads it."""
 
 
 def outcomes_of_model(scene: Scene, *command: str) -> dict[str, str]:
-    """What became of each attack of a .pt2 that a verb of the toolchain reads."""
+    """Runs a verb of the toolchain on a hostile .pt2; outcomes by attack."""
     pytest.importorskip("torch")
     scene.place.env["ASSAY_PYTHON"] = sys.executable
     path = scene.write_model(MODEL_ATTACKS)

@@ -1,4 +1,4 @@
-"""What a killed process leaves in $TMPDIR goes with the next command, whoever made it."""
+"""The next command removes what a killed process left in $TMPDIR."""
 
 import signal
 import subprocess

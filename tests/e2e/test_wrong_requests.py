@@ -1,4 +1,4 @@
-"""What a finished program does not take is refused before a toolchain or an engine starts."""
+"""Assay refuses what a finished program does not take before it starts a toolchain."""
 
 from pathlib import Path
 

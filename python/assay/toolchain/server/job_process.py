@@ -28,7 +28,7 @@ class JobProcess:
     pipe: int
     log: Path
     deadline_ns: int | None
-    scratch: TemporaryFolder | None = None  # Of the log, for a job that has no out_dir.
+    scratch: TemporaryFolder | None = None  # Holds the log of a job that has no out_dir.
     buffer: bytes = b""
     stage: str | None = None
     done: dict[str, Any] | None = None
