@@ -78,7 +78,7 @@ def read_frames(path: Path) -> list[tuple[str, Any, bytes]]:
 
 
 def frames_in(data: bytes) -> list[tuple[str, Any, bytes]]:
-    """The same of bytes."""
+    """(type, body, blob) of every frame in the bytes; checksums are not checked."""
     at = 0
     frames = []
     while at + HEAD_BYTES <= len(data):

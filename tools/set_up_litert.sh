@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 stamp=.venv-litert/requirements.sha256
-wanted=$(sha256sum requirements-litert.txt)
+wanted=$(sha256sum requirements-litert.txt requirements-litert.hashes.txt)
 [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted" ] && exit 0
 echo "set-up: making .venv-litert"
 [ -x .venv-litert/bin/python ] || "${PYTHON:-python3}" -m venv .venv-litert
