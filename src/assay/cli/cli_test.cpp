@@ -10,8 +10,8 @@
 #include "assay/cli/conform_flags.h"
 #include "assay/cli/conform_report.h"
 #include "assay/cli/exit_code.h"
+#include "assay/cli/explain_arguments.h"
 #include "assay/cli/quick_spec.h"
-#include "assay/cli/suggest_argument.h"
 #include "assay/cli/verb.h"
 #include "assay/conform/conform_case.h"
 #include "assay/conform/conform_options.h"
@@ -220,24 +220,31 @@ TEST(QuickSpec, LeavesADurationWithoutUnitToOneErrorInItsOwnWords) {
             "ms, s, min, h, d), such as 20s");
 }
 
-TEST(Arguments, GetSuggestionsOfVerbsAndFlags) {
-  CLI::App app;
+TEST(Arguments, AreExplainedWhereTheyAreWrong) {
+  CLI::App app("", "assay");
   std::vector<std::string> recipes;
+  std::string model;
   auto* bench = app.add_subcommand("bench");
   bench->add_option("--recipe", recipes);
-  const auto suggestions_for = [&app](const std::string& line) {
+  bench->add_option("model", model)->required();
+  const auto explanations_for = [&app](const std::string& line) {
     try {
       app.parse(line);
-    } catch (const CLI::ParseError&) {
-      return suggest_arguments(app);
+    } catch (const CLI::ParseError& error) {
+      return explain_arguments(app, error);
     }
     return std::vector<std::string>{"the line was accepted"};
   };
-  EXPECT_THAT(suggestions_for("bench --recipie x"),
+  EXPECT_THAT(explanations_for("bench m --recipie x"),
               ElementsAre("unknown flag '--recipie'; did you mean '--recipe'?"));
-  EXPECT_THAT(suggestions_for("benhc x --recipe y"),
+  EXPECT_THAT(explanations_for("benhc x --recipe y"),
               ElementsAre("unknown verb 'benhc'; did you mean 'bench'?"));
-  EXPECT_THAT(suggestions_for("bench --zzzzzz"), IsEmpty());
+  EXPECT_THAT(explanations_for("bench m --zzzzzz value"),
+              ElementsAre("unknown flag '--zzzzzz'; `assay bench --help` describes the command"));
+  EXPECT_THAT(explanations_for("bench m n"),
+              ElementsAre("unexpected argument 'n'; `assay bench --help` describes the command"));
+  EXPECT_THAT(explanations_for("bench"),
+              ElementsAre("model is required; `assay bench --help` describes the command"));
 }
 
 TEST(QuickSpec, SaysHowToWriteAMalformedFlag) {

@@ -18,9 +18,9 @@
 #include "assay/cli/build_info.h"
 #include "assay/cli/campaign_setup.h"
 #include "assay/cli/exit_code.h"
+#include "assay/cli/explain_arguments.h"
 #include "assay/cli/help_layout.h"
 #include "assay/cli/interrupt.h"
-#include "assay/cli/suggest_argument.h"
 #include "assay/cli/verb.h"
 
 namespace assay::cli {
@@ -46,18 +46,14 @@ int finish(const Result<ExitCode>& result) {
 /// wrong.
 int finish_parse(const CLI::App& app, const CLI::ParseError& error) {
   std::ostringstream help;
-  std::ostringstream complaint;
-  const int code = app.exit(error, help, complaint);
+  std::ostringstream ignored;
+  const int code = app.exit(error, help, ignored);
   write_stdout(help.view());
   if (code == 0) {
     return 0;
   }
-  const auto suggestions = suggest_arguments(app);
-  for (const auto& line : suggestions) {
+  for (const auto& line : explain_arguments(app, error)) {
     log_line(LogLevel::kError, line);
-  }
-  if (suggestions.empty()) {
-    write_stderr(printable_lines(complaint.view()));
   }
   return static_cast<int>(ExitCode::kUsage);
 }
