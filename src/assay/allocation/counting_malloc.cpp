@@ -188,7 +188,7 @@ MallocReader counted_malloc() {
 
 #if ASSAY_COUNTS_MALLOC
 
-// What glibc exports for those who replace its malloc: no dlsym, which allocates itself.
+// Functions that glibc exports for those who replace its malloc: no dlsym, which allocates itself.
 // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): glibc's names.
 extern "C" {
 void* __libc_malloc(std::size_t bytes);

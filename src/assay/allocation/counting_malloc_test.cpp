@@ -35,7 +35,7 @@ void* seen(void* block) {
 
 std::int64_t live_now() { return read_allocation_counts().value_or(AllocationCounts{}).live_bytes; }
 
-/// What `work` leaves behind, by the counter.
+/// Counts the bytes that `work` leaves allocated.
 std::int64_t left_by(const std::function<void()>& work) {
   const auto before = live_now();
   work();

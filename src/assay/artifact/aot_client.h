@@ -19,7 +19,7 @@
 
 namespace assay {
 
-/// What became of one ahead-of-time job; docs/contracts/aot.md has the contract.
+/// Result of one ahead-of-time job; docs/contracts/aot.md has the contract.
 struct AotReply {
   Outcome outcome = Outcome::kHarnessError;
   Stage stage = Stage::kNone;

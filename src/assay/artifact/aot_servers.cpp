@@ -25,7 +25,7 @@ AotServers::~AotServers() {
   for (const auto& [key, folder] : staging_) {
     std::error_code ignored;
     std::filesystem::remove(folder,
-                            ignored);  // What failed jobs left in it stays, with their logs.
+                            ignored);  // Remains of failed jobs stay in it, with their logs.
   }
 }
 

@@ -77,8 +77,8 @@ bool is_read_by_runner(const InputSet& inputs) {
   return !tensors || sample_from_tensors(*tensors, 0);
 }
 
-/// What only Python reads: the inputs or the program stand in a file of another format, sizes are
-/// to be bound, or several engines must get the same.
+/// True if only Python can read them: the inputs or the program stand in a file of another format,
+/// sizes are to be bound, or several engines must get the same.
 bool needs_stimulus(const Case& cell, const std::vector<std::string>& kinds) {
   const auto is_engine = [](const std::string& kind) { return engine_of_kind(kind).has_value(); };
   const bool is_bound = !cell.model.inputs.empty() || !cell.model.dimensions.empty();
@@ -194,7 +194,7 @@ class Planner {
 
   const BuildRequest& request_;
   const ToolchainOf& toolchain_of_;
-  Toolchain toolchain_;  ///< Of the case that is planned.
+  Toolchain toolchain_;  ///< Toolchain of the case that is planned.
   const ArtifactCache& cache_;
   AotServers& servers_;
 };

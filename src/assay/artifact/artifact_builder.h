@@ -44,12 +44,12 @@ struct BuildListener {
 struct BuildRequest {
   std::vector<Case> cases;
   std::vector<std::string>
-      reference_kinds;  ///< Of spec/reference_kind.h; each case gets those that it can have.
+      reference_kinds;  ///< Kinds of spec/reference_kind.h; each case gets those that it can have.
   int parallel_jobs = 2;
   bool is_rebuild = false;  ///< Make again what the cache has, and compare.
   bool is_stop_after_lower = false;
   std::int64_t job_timeout_ns = 0;     ///< Then a job is killed; 0: never.
-  std::optional<SandboxMode> sandbox;  ///< Of the jobs; absent: as box_of_job finds.
+  std::optional<SandboxMode> sandbox;  ///< Sandbox of the jobs; absent: as box_of_job chooses.
 };
 
 /// Everything a set of cases needs, by key.
@@ -57,7 +57,7 @@ struct BuiltArtifacts {
   std::map<std::string, ArtifactOutcome> artifacts;    ///< By artifact_key.
   std::map<std::string, ReferenceOutcome> references;  ///< By reference_key.
   int made = 0;
-  int boxed = 0;  ///< Of those that were made: in a sandbox.
+  int boxed = 0;  ///< Built in a sandbox.
   int from_cache = 0;
 };
 
@@ -82,8 +82,9 @@ bool is_program_file(const ModelReference& model);
 /// toolchain takes it.
 bool is_bundle(const ModelReference& model);
 
-/// Of `kinds` those that a toolchain makes for this case. For a program: "file", or "inputs" where
-/// it has no expected outputs but its inputs are not what its engine makes up; mostly neither.
+/// Selects from `kinds` those that a toolchain makes for this case. For a program: "file", or
+/// "inputs" where it has no expected outputs but its inputs are not what its engine makes up;
+/// mostly neither.
 std::vector<std::string> toolchain_kinds_of(const Case& cell,
                                             const std::vector<std::string>& kinds);
 

@@ -92,7 +92,7 @@ Status copy_files(const Json& document, std::string_view name, const stdfs::path
   return {};
 }
 
-/// What `parse` makes of the document of a cached folder, whose files are then checked; nullopt if
+/// Parses the document of a cached folder and then checks its files; nullopt if
 /// the folder is absent.
 template <class T>
 Result<std::optional<T>> find_entry(std::string_view key, const stdfs::path& folder,

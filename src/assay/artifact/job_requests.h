@@ -5,7 +5,7 @@
 #include "assay/base/json.h"
 #include "assay/record/case.h"
 
-/// What a toolchain's fork server is asked for; docs/contracts/aot.md has the fields.
+/// Requests to a toolchain's fork server; docs/contracts/aot.md has the fields.
 namespace assay {
 
 /// MODEL of a job.

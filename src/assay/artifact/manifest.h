@@ -19,7 +19,7 @@ namespace assay {
 Result<Artifact> artifact_from_manifest(std::string_view key, const std::filesystem::path& folder,
                                         Json manifest);
 
-/// The same for the document of a reference.
+/// Reads the document of a reference likewise.
 Result<Reference> reference_from_document(std::string_view key, const std::filesystem::path& folder,
                                           Json document);
 

@@ -19,7 +19,7 @@ struct ServerJobs {
   const Toolchain& toolchain;
   const SandboxRequest& box;
   std::vector<Json> requests;
-  std::vector<std::string> labels;  ///< Of the requests, for people.
+  std::vector<std::string> labels;  ///< Names of the requests, for people.
   int parallel_jobs = 2;
   std::filesystem::path log_file;
 };

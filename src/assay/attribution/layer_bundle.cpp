@@ -28,7 +28,7 @@ namespace {
 /// Rounding may end on either side of a step's middle; the rest is float's own.
 constexpr double kOneStep = 1.01;
 
-/// Of an error of a 256th of the range in a result whose rms is an eighth of it.
+/// Ratio for an error of a 256th of the range in a result whose rms is an eighth of it.
 constexpr double kDbOfOneStep = 30;
 
 /// The layer that the backend is furthest off in: fed exact inputs, else by what it adds; without

@@ -15,13 +15,13 @@
 
 namespace assay {
 
-/// What bundles of layers are made of, and where they go.
+/// Input and destination of the bundles of layers.
 struct LayerBundleRequest {
   std::vector<Case> cases;
   std::filesystem::path folder;        ///< Gets a folder for each case.
   std::vector<std::string> libraries;  ///< The user's; named in the command that repeats a layer.
-  int parallel_jobs = 2;               ///< Of the toolchain.
-  std::optional<SandboxMode> sandbox;  ///< Of its jobs; absent: as box_of_job finds.
+  int parallel_jobs = 2;               ///< Jobs of the toolchain at a time.
+  std::optional<SandboxMode> sandbox;  ///< Sandbox of its jobs; absent: as box_of_job chooses.
   ToolchainOf toolchain_of;
   std::function<bool()> should_stop;
 };

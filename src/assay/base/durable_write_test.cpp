@@ -14,7 +14,7 @@ namespace {
 
 namespace stdfs = std::filesystem;
 
-/// What fsync was asked for while a test watches one file.
+/// Records the calls of fsync while a test watches one file.
 struct SyncWatch {
   stdfs::path target;
   std::vector<std::string> synced;

@@ -99,7 +99,7 @@ class DocumentBuilder : public nlohmann::json_sax<Json> {
   };
   struct OpenValue {
     Json* value;
-    Json* element = nullptr;  ///< Of an object: where the value of its last key goes.
+    Json* element = nullptr;  ///< Element of an object that takes the value of its last key.
     std::vector<Key> keys;
   };
 

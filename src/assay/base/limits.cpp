@@ -20,7 +20,7 @@ struct Limit {
   int cause;
   int resource;
   std::string_view may;   ///< "this process may …", with the number.
-  std::string_view flag;  ///< Of ulimit.
+  std::string_view flag;  ///< Flag of ulimit.
   rlim_t divisor = 1;     ///< The unit of `may`.
 };
 

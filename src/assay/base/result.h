@@ -9,7 +9,7 @@
 
 namespace assay {
 
-/// What the caller can do about a failure; the message says what to do.
+/// Class of a failure by what the caller can do; the message says what to do.
 enum class ErrorCode : std::uint8_t {
   kInvalidArgument,  ///< The request is wrong: mend it.
   kNotFound,         ///< Something named does not exist: name another.

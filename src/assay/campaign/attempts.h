@@ -26,8 +26,8 @@ struct AttemptState {
   int launches = 0;  ///< Finished ones.
   std::int64_t last_wall_ns = 0;
   std::int64_t spent_ns = 0;   ///< Wall time of all launches.
-  std::vector<double> levels;  ///< Of the timed ones, see stopping.h.
-  IterationPilot pilot{3};     ///< Of the first timed ones, where a plan adapts iterations.
+  std::vector<double> levels;  ///< Levels of the timed launches, see stopping.h.
+  IterationPilot pilot{3};  ///< Pilot of the first timed launches, where a plan adapts iterations.
 };
 
 /// The attempts of one try at the cases of a run, each kept in the store as it changes. References
@@ -74,7 +74,7 @@ class Attempts {
   ResultStore& store_;
   std::deque<AttemptState> states_;
   std::map<Key, AttemptState*> by_key_;
-  int order_ = 0;  ///< Of the next launch.
+  int order_ = 0;  ///< Position of the next launch.
 };
 
 }  // namespace assay

@@ -9,7 +9,7 @@
 
 namespace assay {
 
-/// What a callgrind.out file counts of its first event (Ir, instructions).
+/// Counts of the first event of a callgrind.out file (Ir, instructions).
 struct CallgrindCosts {
   std::string tool;  ///< "callgrind-3.19.0"
   std::int64_t total = 0;

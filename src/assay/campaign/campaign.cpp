@@ -36,7 +36,7 @@
 namespace assay {
 namespace {
 
-constexpr int kRepeats = 2;  ///< Of each evaluated sample, to tell a nondeterministic program.
+constexpr int kRepeats = 2;  ///< Executions of each sample, to detect nondeterminism.
 constexpr int kMostIterations = 10;
 constexpr std::int64_t kObserveBudgetNs = 5'000'000'000;
 
@@ -69,7 +69,7 @@ class Campaign {
     ASSAY_ASSIGN_OR_RETURN(prepared_, prepare_cases(request_.context, request_.cases, tools_));
     references_ =
         EngineReferences(prepared_, request_.context.settings.against, request_.context.builds);
-    // What the store holds of the run is read under the lock: another process may resume it, too.
+    // The store is read under the lock: another process may resume the run, too.
     ASSAY_ASSIGN_OR_RETURN(const auto lock, tools_.lock_device());
     if (request_.context.is_resumed) {
       ASSAY_ASSIGN_OR_RETURN(const auto stored, tools_.store.get_run(request_.context.run.id));
@@ -134,7 +134,7 @@ class Campaign {
     return {};
   }
 
-  /// What a resumed run needs of finished evaluations; they are made again where it is gone.
+  /// Reopens finished evaluations whose outputs a resumed run needs and no longer finds.
   void reopen_lost_references() {
     for (const auto cell : references_.providers()) {
       auto* state = attempts_.find(prepared_[cell], Pass::kEvaluate);
@@ -302,7 +302,7 @@ class Campaign {
     return attempts_.finish(state, Outcome::kCompleted, Stage::kDone);
   }
 
-  /// Whether it is held against what another case is still to give: engines may give references to
+  /// True if its reference is to come from another case: engines may give references to
   /// each other.
   bool awaits_reference(std::size_t cell) const {
     return std::ranges::any_of(request_.context.settings.against, [&](const std::string& kind) {
@@ -383,7 +383,7 @@ class Campaign {
 
   CampaignRequest request_;                      ///< With extra cases behind its cases.
   std::size_t wanted_ = 0;                       ///< Cases without extra cases.
-  std::map<std::size_t, std::string> refusals_;  ///< Of extra cases; empty: none.
+  std::map<std::size_t, std::string> refusals_;  ///< Reason for each refused extra case.
   EngineReferences references_;
   std::vector<DeferredEvaluation> deferred_;
   const CampaignTools& tools_;
@@ -391,7 +391,7 @@ class Campaign {
   Attempts attempts_;
   Launcher launcher_;
   PhaseProgress progress_;
-  TemporaryFolder jobs_;  ///< Of programs that run beside.
+  TemporaryFolder jobs_;  ///< Folder of the programs that run beside.
 };
 
 }  // namespace

@@ -24,7 +24,7 @@ struct CampaignRequest {
   int n = 0;                 ///< Which try at the cases; another one starts from the beginning.
 };
 
-/// What a campaign works with; all outlive it.
+/// Services that a campaign uses; all outlive it.
 struct CampaignTools {
   ResultStore& store;
   const ArtifactCache& cache;

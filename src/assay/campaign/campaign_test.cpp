@@ -59,7 +59,7 @@ LaunchRequest timing_order() {
   return {.pass = Pass::kTiming, .plan = {.warmup_iterations = 1, .iterations = 1}};
 }
 
-/// What a healthy runner sends for a timing launch, up to `frames` frames.
+/// The answer of a healthy runner to a timing launch, cut to `frames` frames.
 SpawnResult timing_answer(int frames = 5) {
   Measurement measurement{.first = {1, 50, 1},
                           .warmup_iterations = 1,

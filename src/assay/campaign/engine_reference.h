@@ -25,7 +25,7 @@ Result<Reference> keep_engine_reference(const PreparedCase& prepared,
                                         std::span<const std::byte> outputs,
                                         const ArtifactCache& cache);
 
-/// What an earlier launch of the same program, build and inputs left; nothing where it is gone.
+/// Finds the reference that an earlier launch of the same program, build and inputs left.
 std::optional<Reference> find_engine_reference(const PreparedCase& prepared,
                                                const ArtifactCache& cache);
 
@@ -49,7 +49,7 @@ class EngineReferences {
     references_[provider] = std::move(reference);
   }
 
-  /// What the provider gave, under the name of `kind`; nothing where it gave nothing.
+  /// Finds the reference of `kind` that the provider gave, if it gave one.
   [[nodiscard]] std::optional<Reference> find(std::size_t cell, const std::string& kind) const;
 
  private:

@@ -204,7 +204,7 @@ class CaseEvaluation {
     return attach("attribution", Json(found).dump());
   }
 
-  /// Of the SQNR of an output against what the engine was given to compute, if that is bounded.
+  /// Lower bound of the SQNR of an output against what the engine was given to compute, if any.
   Result<std::optional<double>> least_backend_db() const {
     const std::string kind = prepared_.references.contains("qdq") ? "qdq" : "float32";
     ASSAY_ASSIGN_OR_RETURN(const auto tolerances,
@@ -214,8 +214,8 @@ class CaseEvaluation {
     return found == bounds.end() ? std::nullopt : std::optional(found->second);
   }
 
-  /// What the layers do by themselves: a launch beside the attempt's own. Empty, or why there is
-  /// no answer.
+  /// Measures the layers by themselves in a launch of its own. Returns an empty text, or why there
+  /// is no answer.
   Result<std::string> judge_layers_alone(const PreparedCase& pieces, Attribution& found) const {
     if (const auto reason = why_not_ready(pieces)) {
       return *reason;

@@ -13,7 +13,7 @@
 
 namespace assay {
 
-/// What a campaign lends to its evaluations.
+/// State of a campaign that its evaluations use.
 struct EvaluationScene {
   const CampaignSettings& settings;
   const CampaignTools& tools;
@@ -21,7 +21,7 @@ struct EvaluationScene {
   const EngineReferences& references;
   /// For the program of a case's pieces, which is launched beside its own.
   std::function<Result<LaunchResult>(const LaunchRequest&)> launch;
-  /// What the evaluation of a case (by index) that should have given a reference said.
+  /// Returns the text of the evaluation of a case (by index) that should have given a reference.
   std::function<std::string(std::size_t)> text_of;
 };
 

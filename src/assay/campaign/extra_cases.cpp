@@ -43,7 +43,7 @@ std::string refusal_of(const Case& cell, const std::vector<EngineBuild>& builds)
                            build->name, format);
 }
 
-/// The same case on random inputs.
+/// Copies the case, with random inputs.
 Case twin_of(Case cell) {
   cell.inputs.generator = "normal";
   cell.inputs.role = kParityRole;

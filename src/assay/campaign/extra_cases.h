@@ -16,7 +16,7 @@ struct ExtraCase {
   std::string refusal;  ///< Why it cannot run; empty: it can.
 };
 
-/// What the cases of a campaign need beside them: for "engine:NAME" the same programs on that
+/// Extra cases that the cases of a campaign need: for "engine:NAME" the same programs on that
 /// engine, with its defaults, and for parity the same cases on random inputs. None twice, none
 /// that is a case itself.
 std::vector<ExtraCase> extra_cases_of(const CampaignRequest& request);

@@ -29,7 +29,7 @@ class IterationPilot {
   [[nodiscard]] bool is_full() const { return logs_.size() >= needed_; }
 
   std::size_t needed_;
-  std::vector<std::vector<double>> logs_;  ///< Of the second half of each launch's iterations.
+  std::vector<std::vector<double>> logs_;  ///< Log times of the second half of each launch.
   std::vector<double> launch_costs_ns_;    ///< Outside that half.
   std::vector<double> iteration_costs_ns_;
 };

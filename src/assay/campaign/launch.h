@@ -16,7 +16,7 @@
 
 namespace assay {
 
-/// What one runner process is to do: load one program and make one pass over it.
+/// Work of one runner process: load one program and make one pass over it.
 struct LaunchRequest {
   EngineBuild build;
   Artifact artifact;
@@ -32,7 +32,7 @@ struct LaunchRequest {
   std::int64_t time_budget_ns = 0;
   int leak_loads = 0;               ///< For kMemory: cycles of a leak check; 0: none.
   int leak_inferences = 0;          ///< Likewise.
-  std::vector<std::string> prefix;  ///< What the runner runs under: valgrind and its arguments.
+  std::vector<std::string> prefix;  ///< Wrapper of the runner: valgrind and its arguments.
   SpawnLimits limits;
   std::map<std::string, std::string> env;  ///< Added to the agent's own.
   std::vector<int> cpus;                   ///< Affinity; empty: all.
@@ -41,11 +41,11 @@ struct LaunchRequest {
   std::vector<std::string> writable;  ///< Folders that the sandbox opens for writing.
 };
 
-/// What came back. A runner that died is a launch with its outcome, not an error.
+/// Result of a launch. A runner that died is a launch with its outcome, not an error.
 struct LaunchResult {
   Launch launch;
-  std::vector<std::byte> outputs;       ///< Of kEvaluate: safetensors "<sample>.<index>".
-  std::int64_t differing_elements = 0;  ///< Of kEvaluate: between repeats.
+  std::vector<std::byte> outputs;       ///< Outputs of kEvaluate: safetensors "<sample>.<index>".
+  std::int64_t differing_elements = 0;  ///< Differences between repeats of kEvaluate.
 };
 
 /// The sandbox of a launch: opens its runner, its program and its inputs for reading.
@@ -59,8 +59,8 @@ std::vector<std::byte> job_bytes(const LaunchRequest& request);
 /// paths.
 SpawnRequest spawn_from_launch(const LaunchRequest& request);
 
-/// What the process answered. An answer that cannot be true of this request and of the life of the
-/// process fails the launch as `malformed_answer` and leaves nothing in it.
+/// Reads the answer of the process. An answer that cannot be true of this request and of the life
+/// of the process fails the launch as `malformed_answer` and leaves nothing in it.
 LaunchResult result_from_answer(const SpawnResult& answer, const LaunchRequest& request);
 
 /// A launch that ended without an answer.

@@ -168,7 +168,7 @@ TEST(LaunchFlow, TakesARefusalByALivingTargetForTheOutcomeOfTheLaunch) {
 
 // ---- runners that lie, programs that change
 
-/// What a process says that measured a different number of iterations than it was asked for.
+/// The answer of a process that measured a different number of iterations than requested.
 LaunchResult lying_result(const LaunchRequest& request) {
   SpawnResult answer;
   answer.end = {.exit_code = 0, .wall_ns = 1'000 * kMillisecondNs};

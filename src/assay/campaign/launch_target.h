@@ -24,7 +24,7 @@ class LaunchTarget {
   /// target refused the launch, or was lost while it ran.
   virtual Result<LaunchResult> run(const LaunchRequest& request) = 0;
 
-  /// Whether it runs further launches; asked after an error.
+  /// True if the target can run further launches; called after an error.
   virtual bool is_alive() = 0;
 };
 

@@ -66,7 +66,7 @@ Result<Samples> expected_of(const std::map<std::string, Reference>& references,
   return samples_from_tensors(tensors);
 }
 
-/// What is compared: outputs, what they should be, and by how much they may be off.
+/// Both sides of an evaluation: outputs, their references, and the permitted errors.
 struct Sides {
   Samples results;
   Samples expected;

@@ -18,10 +18,10 @@
 
 namespace assay {
 
-/// What an evaluation launch brought back.
+/// Results of an evaluation launch.
 struct LaunchOutputs {
   std::span<const std::byte> outputs;  ///< safetensors "<sample>.<index>"
-  std::vector<TensorSpec> specs;       ///< Of the outputs, as the program tells.
+  std::vector<TensorSpec> specs;       ///< Outputs as the program declares them.
   std::int64_t differing_elements = 0;
 };
 
@@ -35,7 +35,7 @@ Result<AccuracyTable> evaluate_outputs(const Case& cell, const LaunchOutputs& la
 /// The outputs of each part of a joint program, as its manifest tells; mostly none.
 std::vector<OutputRange> parts_of(const Json& manifest);
 
-/// The same for each part by itself: a verdict, a reason and controls of its own. What differs
+/// Evaluates each part by itself, with its own verdict, reason and controls. What differs
 /// between executions is not known by part and counts for all of them.
 Result<std::vector<AccuracyTable>> evaluate_parts(const Case& cell, const LaunchOutputs& launch,
                                                   const Reference& reference, const Json& tolerance,

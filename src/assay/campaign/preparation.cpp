@@ -32,7 +32,7 @@
 namespace assay {
 namespace {
 
-/// What a toolchain calls the program that it took out of a bundle.
+/// File name that a toolchain gives to the program of a bundle.
 constexpr const char* kBundledProgram = "program.pte";
 EngineBuild build_of(const Case& cell, const std::vector<EngineBuild>& builds) {
   const auto found = std::ranges::find(builds, cell.engine_build, &EngineBuild::reference);

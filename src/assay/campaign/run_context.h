@@ -20,18 +20,18 @@ struct CampaignSettings {
   MeasurePlan plan;
   LaunchPlan launches;
   int profile_iterations = 0;  ///< Within the plan's time budget; 0: what fits five seconds, 10.
-  int leak_loads = 0;          ///< Of the memory pass's leak check, and its inferences; 0: none.
-  int leak_inferences = 0;
+  int leak_loads = 0;          ///< Loads of the leak check in the memory pass; 0: none.
+  int leak_inferences = 0;     ///< Its inferences; 0: none.
   std::vector<Pass> passes = {Pass::kEvaluate, Pass::kMemory, Pass::kProfile, Pass::kTiming};
   std::vector<std::string> against = {"float32", "qdq"};
   bool has_parity = false;          ///< Cases with real inputs are evaluated on random ones, too.
   bool needs_float32 = true;        ///< Every case has that reference, if only for its inputs.
-  Json tolerance = Json::object();  ///< Of the spec; overrides the recipe's.
+  Json tolerance = Json::object();  ///< Tolerance of the spec; overrides the recipe's.
   int parallel_jobs = 2;            ///< Ahead of time.
   bool is_rebuild = false;
   std::int64_t launch_timeout_ns = 0;   ///< 0: time budget and ten minutes.
-  std::int64_t job_timeout_ns = 0;      ///< Of one job ahead of time; 0: none.
-  std::int64_t memory_limit_bytes = 0;  ///< Of a runner; 0: none.
+  std::int64_t job_timeout_ns = 0;      ///< Timeout of one ahead-of-time job; 0: none.
+  std::int64_t memory_limit_bytes = 0;  ///< Limit of a runner; 0: none.
   std::vector<std::string> libraries;   ///< The user's: "/a.so", or "executorch=/a.so".
   std::optional<SandboxMode> sandbox;   ///< Absent: for what comes from elsewhere.
 };

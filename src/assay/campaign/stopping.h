@@ -12,7 +12,7 @@ struct LaunchPlan {
   int least = 3;
   int most = 3;
   double interval_ratio = 0;   ///< Half the interval's width over the median; 0: `least` it is.
-  std::int64_t budget_ns = 0;  ///< Of all launches of a case; 0: none.
+  std::int64_t budget_ns = 0;  ///< Time limit of all launches of a case; 0: none.
   /// After three launches of a case, further ones take as many iterations as their spread asks for.
   bool adapts_iterations = false;
 };

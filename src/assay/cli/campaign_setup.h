@@ -30,9 +30,9 @@ struct CampaignFlags {
 /// The engine builds of this machine. Errors: those of check_search for what the spec names.
 Result<InstalledBuilds> find_builds_for(const Spec& spec);
 
-/// What the spec and the flags ask for on this machine: a new run with its cases; cells that were
-/// refused are told. `keeps_repeated`: a case that the spec names twice is there twice. Errors: as
-/// expand; kInvalidArgument for a malformed flag.
+/// Plans what the spec and the flags ask for on this machine: a new run with its cases; cells that
+/// were refused are told. `keeps_repeated`: a case that the spec names twice is there twice.
+/// Errors: as expand; kInvalidArgument for a malformed flag.
 Result<CampaignRequest> plan_campaign(const Spec& spec, const CampaignFlags& flags,
                                       bool keeps_repeated = false);
 

@@ -67,7 +67,7 @@ struct ReportFlags {
   void suggest_reports(const std::string& run, const StoreFlags& store);
   /// Writes the summary to stdout or --out, and to every file.
   [[nodiscard]] Status write(const RunSummary& summary, bool has_accuracy_tables) const;
-  /// The same of anything that knows the formats of report_formats().
+  /// Writes anything that knows the formats of report_formats().
   using WriteFormat =
       std::function<Status(std::string_view format, const ReportStyle& style, std::ostream& out)>;
   [[nodiscard]] Status write(const WriteFormat& write_format, const ReportStyle& plain) const;
@@ -78,7 +78,7 @@ struct ReportFlags {
   [[nodiscard]] Result<ReportFormat> main_format() const;
 };
 
-/// What makes artifacts: every verb that may need a toolchain.
+/// Flags of the verbs that may need a toolchain.
 struct ToolchainFlags {
   std::string python;
   std::vector<std::string> plugins;
@@ -91,13 +91,13 @@ struct ToolchainFlags {
   [[nodiscard]] std::vector<std::string> plugin_files() const;
   /// Hands the plug-ins to the toolchain through its environment.
   void apply() const;
-  /// What plug-ins add, as the toolchain tells it (`query_presets`); null without plug-ins. Calls
-  /// `apply`. Errors: kNotFound (a file that is not there), kInvalidArgument (a plug-in that does
-  /// not load, with Python's error), those of `query_presets`.
+  /// Describes what plug-ins add, as reported by the toolchain (`query_presets`); null without
+  /// plug-ins. Calls `apply`. Errors: kNotFound (a file that is not there), kInvalidArgument (a
+  /// plug-in that does not load, with Python's error), those of `query_presets`.
   [[nodiscard]] Result<Json> describe_plugins() const;
-  /// What a spec is read with: with plug-ins, their recipes and models are known, too. Without a
-  /// toolchain to ask, unknown names are left to it. Errors: those of `describe_plugins` that are
-  /// the plug-in's.
+  /// Returns the context for reading a spec: with plug-ins, their recipes and models are known,
+  /// too. Without a toolchain to ask, unknown names are left to it. Errors: those of
+  /// `describe_plugins` that are the plug-in's.
   [[nodiscard]] Result<SpecContext> context(std::string origin) const;
 };
 
@@ -107,7 +107,7 @@ struct RunFlags {
   bool is_dry_run = false;
   bool is_rebuild = false;
   std::vector<std::string> labels;       ///< key=value
-  std::vector<std::string> libraries;    ///< Of delegates or kernels: [ENGINE=]FILE.
+  std::vector<std::string> libraries;    ///< Libraries of delegates or kernels: [ENGINE=]FILE.
   std::string only;                      ///< Part of a case's label or key.
   std::string launch_timeout;            ///< With unit; empty: time budget and ten minutes.
   std::uint64_t memory_limit_bytes = 0;  ///< 0: none.

@@ -7,7 +7,7 @@
 
 namespace assay::cli {
 
-/// What may stand next on a command line.
+/// Words that may come next on a command line.
 struct Completion {
   struct Word {
     std::string text;

@@ -123,7 +123,7 @@ constexpr auto kSources = std::to_array<ValueSource>({
     {"what", words_of_lists},
 });
 
-/// What a value is called in --help where it names a file.
+/// Metavars of values that name a file.
 constexpr auto kFileNames =
     std::to_array<std::string_view>({"FILE", "FOLDER", "PATH", "PROGRAM", "TEXT"});
 

@@ -7,7 +7,7 @@
 
 namespace assay::cli {
 
-/// What a script can rely on; README.md has the list.
+/// Exit codes that a script can rely on; README.md has the list.
 enum class ExitCode : std::uint8_t {
   kOk = 0,
   kFindings = 1,  ///< Done, and something failed or a gate broke.

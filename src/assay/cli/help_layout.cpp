@@ -11,7 +11,7 @@ namespace {
 struct FlagLayout {
   const char* flag;
   const char* group;
-  const char* value;  ///< What it takes; null: nothing, or one of the words that it checks.
+  const char* value;  ///< Metavar; null: a flag without a value, or one that lists its words.
 };
 
 constexpr const char* kModel = "Model and inputs";

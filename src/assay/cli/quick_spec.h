@@ -21,8 +21,8 @@ struct QuickSpec {
   std::vector<std::string> scenario;      ///< name=value[,value]: conditions of timing
   std::vector<std::string> threads;       ///< Short for --option threads=…
   std::vector<std::string> input_shapes;  ///< "1,3,224,224" or "2,5:int64", one per input
-  std::string args;                       ///< Of the model's factory, a JSON object; may be empty.
-  std::vector<std::string> require;       ///< metric>=bound
+  std::string args;  ///< Arguments of the model's factory, a JSON object; may be empty.
+  std::vector<std::string> require;  ///< metric>=bound
   std::uint64_t seed = 0;
   int samples = 4;
   std::vector<std::string> against;     ///< Empty: float32 and qdq, or file for a program.
@@ -45,7 +45,8 @@ struct QuickSpec {
   /// The part of it that says on how much.
   void declare_samples(CLI::App& app);
 
-  /// The same as a spec document with these passes. Errors: kInvalidArgument for a malformed flag.
+  /// Makes the spec document of the flags, with these passes. Errors: kInvalidArgument for a
+  /// malformed flag.
   [[nodiscard]] Result<Json> document(const std::vector<std::string>& passes) const;
 
  private:

@@ -9,7 +9,7 @@
 
 namespace assay::cli {
 
-/// What runs once the command line was understood.
+/// Runs a verb after its command line was parsed.
 using Execute = std::function<Result<ExitCode>()>;
 
 /// One verb of the command line: `declare` adds its flags to `app` and returns what executes it.

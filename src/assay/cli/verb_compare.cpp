@@ -251,7 +251,7 @@ Result<ExitCode> execute_compare(const CompareOptions& options) {
 
 Execute declare_compare(CLI::App& app) {
   auto options = std::make_shared<CompareOptions>();
-  // What tells most for its time here, by the floor: docs/reference/measuring.md.
+  // The floor tells most for its time with these values: docs/reference/measuring.md.
   options->quick.iterations = "200";
   options->quick.time_budget = "1s";
   options->quick.declare_model(app);

@@ -193,7 +193,7 @@ Result<ExitCode> run(const ConformRequest& request, const ConformVerbOptions& op
   return exit_code_from_conformance(report);
 }
 
-/// What the suite covers: nothing is made or run.
+/// Prints the coverage of the suite; nothing is made or run.
 Result<ExitCode> show_coverage(const ConformOptions& what, const ConformVerbOptions& options,
                                const CampaignTools& tools) {
   auto selection = what.selection();

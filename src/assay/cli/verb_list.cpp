@@ -92,7 +92,7 @@ Result<Items> list_models(const ListOptions& options) {
   return items;
 }
 
-/// What keeps a recipe from being made or run here, behind its description.
+/// Description of a recipe, followed by the reason why it cannot be made or run here.
 std::string text_of_recipe(const Recipe& recipe,
                            const std::map<std::string, std::string>& missing) {
   if (const auto found = missing.find(recipe.name); found != missing.end()) {

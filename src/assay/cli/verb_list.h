@@ -5,7 +5,7 @@
 
 namespace assay::cli {
 
-/// What `assay list` lists, by the names that it takes.
+/// Names of the lists that `assay list` prints.
 std::vector<std::string> names_of_lists();
 
 }  // namespace assay::cli

@@ -47,7 +47,7 @@ namespace {
 struct ReduceOptions {
   QuickSpec quick;
   CampaignFlags flags;
-  std::string run;                 ///< Of assay conform, instead of a model; empty: none.
+  std::string run;                 ///< Run of assay conform, instead of a model; empty: none.
   std::vector<std::string> match;  ///< Patterns of a run's operators or cases; empty: all.
   std::string check = "same";
   std::string replay;

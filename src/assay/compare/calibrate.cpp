@@ -131,7 +131,7 @@ Status measure_null(const Workbench& bench, const CalibrationRequest& request,
 
 struct RecordedPairs {
   Pairs pairs;
-  std::int64_t wall_ns = 0;  ///< Of all launches.
+  std::int64_t wall_ns = 0;  ///< Wall time of all launches.
   std::int64_t clock_step_ns = 0;
 };
 

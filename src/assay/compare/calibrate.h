@@ -11,7 +11,7 @@
 
 namespace assay {
 
-/// What a machine is calibrated with.
+/// Input of the calibration of a machine.
 struct CalibrationRequest {
   std::string program;         ///< A finished program; empty: a loop of arithmetic and memory.
   std::int64_t budget_ns = 0;  ///< Time for pairs of launches.

@@ -51,7 +51,7 @@ Comparison new_comparison(const ComparisonRequest& request, const ComparisonPlan
           .plan = plan};
 }
 
-/// What launches say is recomputed from them; what was decided on the way stays.
+/// Resets the results, which are computed from the launches again; decisions made on the way stay.
 Comparison begun_again(Comparison comparison) {
   comparison.verdict = ComparisonVerdict::kInconclusive;
   comparison.text.clear();
@@ -71,7 +71,7 @@ class Session {
     ASSAY_RETURN_IF_ERROR(open());
     std::shared_ptr<void> lock;
     if (request_.context.is_resumed) {
-      // What the store holds is read under the lock: another process may resume the run, too.
+      // The store is read under the lock: another process may resume the run, too.
       ASSAY_ASSIGN_OR_RETURN(lock, tools_.lock_device());
       ASSAY_ASSIGN_OR_RETURN(auto begun,
                              find_unfinished_comparison(tools_.store, request_.context.run.id));

@@ -5,7 +5,7 @@
 
 namespace assay {
 
-/// What is compared: B against A.
+/// The two sides of a comparison: B against A.
 struct ComparisonRequest {
   RunContext context;
   Case a;

@@ -19,16 +19,16 @@ namespace assay {
 namespace {
 
 constexpr int kDraws = 200;
-constexpr int kSwaps = 999;  ///< Of each test; its noise is averaged over the draws.
+constexpr int kSwaps = 999;  ///< Swaps of each test; its noise is averaged over the draws.
 constexpr int kFewestDetectablePairs = 6;
 constexpr double kDetectableAlpha = 0.05;
 constexpr double kPower = 0.95;
-constexpr double kTolerance = 0.005;  ///< Of the answer, which draws of 200 samples tell to 4 %.
+constexpr double kTolerance = 0.005;  ///< Draws of 200 samples tell the answer to 4 %.
 
 struct Sample {
   std::vector<double> a;
   std::vector<double> b;
-  std::uint64_t seed = 0;  ///< Of its test's swaps.
+  std::uint64_t seed = 0;  ///< Seed of its test's swaps.
 };
 
 Sample draw_blocks(std::span<const double> a, std::span<const double> b, int pairs,

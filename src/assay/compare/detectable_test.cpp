@@ -74,7 +74,7 @@ TEST(Detectable, IsFoundByTheTestInAboutNineteenOfTwentyTries) {
     const double p = stats::pair_swap_p_value(fresh.a, fresh.b, {.seed = 5, .draws = 999});
     found += p <= 0.05 ? 1 : 0;
   }
-  // Of 200 tries with power 0.95, fewer than 176 come once in 10^5; more power than promised is
+  // Fewer than 176 of 200 tries with power 0.95 come once in 10^5; more power than promised is
   // possible, as the pool is a sample.
   EXPECT_GE(found, 176);
 }

@@ -11,7 +11,7 @@
 
 namespace assay {
 
-/// Of each pairing.
+/// Pairs that the pilot takes of each pairing.
 inline constexpr int kPairingPilotPairs = 10;
 
 struct PairingPilotResult {

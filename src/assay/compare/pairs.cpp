@@ -94,7 +94,7 @@ std::vector<double> p_values_of(const Pairs& pairs, const std::vector<PairEstima
   return p_values;
 }
 
-/// Of the metrics that the search called changed, those that fresh pairs call so too.
+/// Keeps the metrics that the search called changed and that fresh pairs call changed, too.
 void confirm_changes(const Pairs& pairs, std::vector<bool>& is_change,
                      const stats::PairSwapPlan& swaps, std::vector<PairEstimate>& estimates) {
   std::vector<PairEstimate*> candidates;

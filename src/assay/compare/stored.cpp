@@ -32,7 +32,7 @@ constexpr std::size_t kMostLaunches = 40;
 
 struct MeasuredCase {
   std::string label;
-  std::vector<double> logs;  ///< Of the metric, one a launch.
+  std::vector<double> logs;  ///< Logarithms of the metric, one a launch.
 };
 
 using MeasuredCases = std::map<std::string, MeasuredCase>;

@@ -14,7 +14,7 @@
 
 namespace assay {
 
-/// What is known of one cell.
+/// Verdicts of one cell so far.
 struct CellState {
   std::optional<CaseVerdict> final;
   bool is_joint = false;  ///< The final one is of a joint program.
@@ -22,7 +22,7 @@ struct CellState {
   std::vector<CaseVerdict> alone;  ///< From each judgement in a process of its own.
 };
 
-/// What judging found, and how many programs it took.
+/// Verdicts of all cells, and how many programs they took.
 struct Judged {
   std::vector<CellState> states;  ///< One for each cell of the plan.
   int joint_programs = 0;

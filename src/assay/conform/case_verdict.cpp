@@ -124,7 +124,7 @@ CaseVerdict verdict_from_table(const AccuracyTable& table) {
   return case_verdict;
 }
 
-/// Of an attempt that did not complete, or whose outputs were held against nothing.
+/// Verdict of an attempt that did not complete, or whose outputs were not compared.
 CaseVerdict verdict_without_table(const Attempt& attempt) {
   const bool is_completed = attempt.outcome == Outcome::kCompleted;
   // The cases are Assay's own, and so is a request for one that cannot be met.

@@ -15,13 +15,13 @@
 
 namespace assay {
 
-/// What one attempt says of one case.
+/// Verdict of one attempt on one case.
 struct CaseVerdict {
   ConformVerdict verdict = ConformVerdict::kNotRun;
   Stage stage = Stage::kNone;
   std::string reason_code;
   std::string text;
-  std::optional<Metric> error_bound_ratio;  ///< Of the worst output.
+  std::optional<Metric> error_bound_ratio;  ///< Ratio of the worst output.
   std::optional<AccuracyTable> table;
   Delegation delegation = Delegation::kUnknown;
   int nodes_delegated = 0;

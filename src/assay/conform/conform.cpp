@@ -86,7 +86,7 @@ ConformResult result_of(const ConformPlan& plan, const ConformCell& cell, const 
   return result;
 }
 
-/// What makes results of two runs the same case.
+/// Identity of a result across runs.
 using ResultName = std::tuple<std::string, std::string, std::string>;
 
 ResultName name_of_result(const ConformResult& result) {
@@ -188,7 +188,7 @@ void require_delegation(Delegation required, ConformResult& result) {
   }
 }
 
-/// What became of every cell of the plan.
+/// Results of all cells of the plan.
 std::vector<ConformResult> results_of(const ConformPlan& plan, const Judged& judged,
                                       const std::map<std::size_t, ConformResult>& unchanged,
                                       Delegation required) {

@@ -14,10 +14,10 @@
 
 namespace assay {
 
-/// What is to be tried, and with what.
+/// Cases and settings of a run of conformance.
 struct ConformRequest {
   RunContext context;
-  CaseListing listing;                   ///< Of this shard.
+  CaseListing listing;                   ///< Cases of this shard.
   std::vector<ConformSetting> settings;  ///< Recipes with engines and options.
   BatchLimits limits;
   std::string suite;
@@ -26,7 +26,7 @@ struct ConformRequest {
   /// A case of which less is delegated fails; kNone: nothing is required.
   Delegation required_delegation = Delegation::kNone;
   std::string changed_since;  ///< Run whose passes hold where nothing has changed; empty: none do.
-  std::string earlier_run;    ///< What verdicts are compared with; empty: the newest that fits.
+  std::string earlier_run;    ///< Run whose verdicts are compared; empty: the newest that fits.
 };
 
 /// How a set of cases is executed: run_campaign, or what stands for it in a test.

@@ -26,7 +26,7 @@ struct ConformCase {
   double cost = 1;           ///< Relative to one small operator.
 };
 
-/// What the toolchain's job "conform" lists.
+/// Cases that the toolchain's job "conform" lists.
 struct CaseListing {
   std::vector<ConformCase> cases;
   std::vector<OperatorCoverage> coverage;
@@ -39,7 +39,7 @@ struct CaseSelection {
   std::string tier = "quick";       ///< Or "full", or "fuzz".
   std::vector<std::string> match;   ///< Patterns of operators; empty: all.
   std::vector<std::string> dtypes;  ///< Empty: all.
-  std::uint64_t seed = 0;           ///< Of tier fuzz: what is drawn,
+  std::uint64_t seed = 0;           ///< Seed of the calls of tier fuzz,
   int count = 100;                  ///< and how many.
 };
 

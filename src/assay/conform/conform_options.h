@@ -11,7 +11,8 @@
 
 namespace assay {
 
-/// What decides which results a run of conformance has; kept with the run, so that it can go on.
+/// Options that determine the results of a run of conformance; kept with the run, so that it can go
+/// on.
 struct ConformOptions {
   std::vector<std::string> recipes = {"executorch/xnnpack-fp32"};
   std::vector<std::string> engines;
@@ -24,7 +25,7 @@ struct ConformOptions {
   std::string shard;  ///< "1/4": the first of four.
   int batch = 16;
   std::string expand = "full";  ///< Or "pairwise": of recipes, engines and options.
-  std::uint64_t seed = 0;       ///< Of tier fuzz, as is the count.
+  std::uint64_t seed = 0;       ///< Seed of tier fuzz; `count` belongs to that tier, too.
   int count = 100;
   int max_results = 20000;
   std::string require_delegation = "none";

@@ -13,7 +13,7 @@
 
 namespace assay {
 
-/// What of a run decides how its lists of known gaps are read.
+/// Properties of a run that decide how its lists of known gaps are read.
 struct GapRules {
   bool is_delegation_required = false;
   bool is_narrowed = false;  ///< The run has not all cases, so nothing is struck off the lists.

@@ -30,7 +30,7 @@ inline constexpr auto kPatternFields =
          {"shape_class", &GapPattern::shape_class},
          {"values", &GapPattern::values}});
 
-/// What the patterns look at.
+/// Properties of a case that the patterns match.
 struct CaseTraits {
   std::string_view name;
   std::string_view operator_name;

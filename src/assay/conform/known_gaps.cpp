@@ -20,7 +20,7 @@
 namespace assay {
 namespace {
 
-/// What is never excused by a pattern, and what a pattern is about.
+/// Verdicts that a pattern may excuse; all others are never excused.
 constexpr auto kRefusals = std::to_array({ConformVerdict::kUnsupported, ConformVerdict::kAotError,
                                           ConformVerdict::kLoadError, ConformVerdict::kRunError});
 
@@ -78,7 +78,7 @@ bool is_tried(const KnownGaps& gaps, const KnownFailure& failure) {
          (failure.verdict != ConformVerdict::kFailDelegation || gaps.is_delegation_required);
 }
 
-/// What the sets of options of each case came to.
+/// Verdicts of each case over its sets of options.
 struct Ran {
   int passed = 0;
   int failed_as_listed = 0;
@@ -130,7 +130,7 @@ std::string find_passing(const KnownFailure& failure, const std::map<std::string
   return "";
 }
 
-/// What an entry that is struck off says of the cases that still fail.
+/// Entries for the cases that still fail when their pattern is removed.
 std::vector<KnownFailure> still_failing(const KnownFailure& failure,
                                         const std::map<std::string, Ran>& counts) {
   std::vector<KnownFailure> left;

@@ -39,10 +39,10 @@ struct LooserBound {
 /// The known gaps of one recipe (docs/guide/conformance.md).
 struct KnownGaps {
   std::string recipe;
-  /// What a backend does not do, for good: a declared refusal, or an error where it cannot be made,
-  /// loaded or run. A wrong number or a dead process is never excused by it.
+  /// Cases that a backend permanently does not support: a declared refusal, or an error where it
+  /// cannot be made, loaded or run. A wrong number or a dead process is never excused by it.
   std::vector<ExcusedCases> unsupported;
-  std::vector<ExcusedCases> undelegated;  ///< What a partitioner leaves, for good.
+  std::vector<ExcusedCases> undelegated;  ///< Cases that a partitioner never delegates.
   std::vector<KnownFailure> expected_failures;
   std::vector<LooserBound> relaxed_bounds;
   /// Whether this run asks for delegation: without it nothing is said of what is not delegated. No
@@ -51,7 +51,7 @@ struct KnownGaps {
   /// Whether the run leaves out cases of its tier, by name, type or share: what a pattern means
   /// could all be among those, so that none is stale. No part of the file.
   bool is_narrowed = false;
-  /// Of the processor here: entries for others say nothing. No part of the file.
+  /// Flags of the processor here: entries for others say nothing. No part of the file.
   std::vector<std::string> processor_flags;
 };
 

@@ -17,7 +17,7 @@ std::string known_gaps_file_name(std::string_view recipe);
 /// naming each place, with did-you-mean for an unknown key or verdict.
 Result<KnownGaps> read_known_gaps(const std::filesystem::path& folder, const std::string& recipe);
 
-/// The same from a document (schema assay/known_gaps/1). `origin` opens messages.
+/// Reads known gaps from a document (schema assay/known_gaps/1). `origin` opens messages.
 Result<KnownGaps> known_gaps_from_json(const Json& document, std::string_view origin);
 
 Json document_from_known_gaps(const KnownGaps& gaps);

@@ -10,8 +10,8 @@ namespace assay {
 /// "aten.scatter", and nodes that exporters name after them, "node_LogSoftmax_0".
 std::set<std::string> operators_named(std::string_view text);
 
-/// Of "aten.log_softmax.int" "logsoftmax": without overload, in the letters that all spellings
-/// have in common.
+/// Returns "logsoftmax" for "aten.log_softmax.int": without overload, in the letters that all
+/// spellings have in common.
 std::string operator_stem(std::string_view name);
 
 }  // namespace assay

@@ -27,7 +27,7 @@ const ConformCase& case_at(const ConformPlan& plan, std::size_t cell) {
   return plan.cases[plan.cells[cell].one];
 }
 
-/// What cells of one program have in common.
+/// Key that the cells of one program share.
 std::string group_of(const ConformPlan& plan, std::size_t cell) {
   const auto& one = plan.cells[cell].cell;
   return Json::array({plan.cells[cell].setting, case_at(plan, cell).dtype, one.inputs.generator,
@@ -40,7 +40,7 @@ Case cell_of(const ConformSetting& setting, const ConformCase& one) {
   cell.model = one.model;
   cell.inputs = one.inputs;
   if (one.inputs.generator == kModelInputs) {
-    cell.calibration.generator = kModelInputs;  // Of another seed.
+    cell.calibration.generator = kModelInputs;  // With another seed.
   }
   if (const auto relaxed = find_relaxed_bound(setting.gaps, one)) {
     cell.recipe.tolerance = {{"error_bound_ratio", relaxed->error_bound_ratio},

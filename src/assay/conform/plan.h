@@ -26,7 +26,7 @@ struct ConformSetting {
   KnownGaps gaps;
 };
 
-/// What makes one program: one cell alone, or several joined.
+/// Cells of one program: one alone, or several joined.
 struct ConformUnit {
   std::vector<std::size_t> cells;  ///< Indices into the cells.
   [[nodiscard]] bool is_joint() const { return cells.size() > 1; }
@@ -55,14 +55,14 @@ ConformPlan plan_conformance(std::vector<ConformCase> cases, std::vector<Conform
 /// The case that makes a unit's program: its only cell, or a model "joint" of all.
 Case case_of(const ConformPlan& plan, const ConformUnit& unit);
 
-/// What a unit that failed as a whole is tried as next. Cells whose operator the error names are
-/// tried alone, and the rest together. Where it names none, nobody knows which cell is to blame:
-/// half of them each, cut between operators where there are several, and each alone where they are
-/// few or all of one operator, which mostly fails for all its cases or for few.
+/// Splits a unit that failed as a whole into the units to try next. Cells whose operator the error
+/// names are tried alone, and the rest together. Where it names none, any cell may be to
+/// blame: half of them each, cut between operators where there are several, and each alone where
+/// they are few or all of one operator, which mostly fails for all its cases or for few.
 std::vector<ConformUnit> split_unit(const ConformPlan& plan, const ConformUnit& unit,
                                     std::string_view error);
 
-/// What a case is held against: bounds around float64, or the quantized graph where the recipe
+/// Kind of reference for a case: bounds around float64, or the quantized graph where the recipe
 /// quantizes; "float32" for a model that brings no inputs, which has no bounds.
 std::string reference_kind_of(const Case& cell);
 

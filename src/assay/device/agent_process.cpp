@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::chrono::seconds kGrace{2};
 
-/// What posix_spawn is told: the pipes as stdin and stdout, nothing else inherited but stderr, a
+/// Attributes for posix_spawn: the pipes as stdin and stdout, nothing else inherited but stderr, a
 /// process group of its own, signals as at login.
 class SpawnPlan {
  public:

@@ -98,7 +98,7 @@ std::vector<std::string> flags_that_matter(std::string_view cpuinfo) {
   return matter;
 }
 
-/// What explains a difference between two machines of one class; only what is there.
+/// Details that explain differences between two machines of one class; only those that exist.
 Json details_of(std::string_view cpuinfo, const stdfs::path& root) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kFields = {
       {{"vendor", "vendor_id"},

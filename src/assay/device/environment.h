@@ -7,7 +7,7 @@
 
 namespace assay {
 
-/// What the system tells by calls and not by files.
+/// Facts that the system reports by calls rather than files.
 struct SystemFacts {
   std::string system;      ///< "Linux"
   std::string machine;     ///< "x86_64"
@@ -22,7 +22,7 @@ SystemFacts read_system_facts();
 /// no host name, serial or address. The same machine gives the same id until it changes.
 Environment read_environment();
 
-/// The same from given facts and a folder that stands for "/"; for tests.
+/// Builds the environment from given facts and a folder in place of "/"; for tests.
 Environment environment_from(const SystemFacts& facts, const std::filesystem::path& root);
 
 }  // namespace assay

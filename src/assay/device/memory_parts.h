@@ -21,8 +21,8 @@ struct MallocBlock {
   std::size_t bytes = 0;
 };
 
-/// What malloc tells of itself. `large_blocks`: those whose pages are worth asking for; all others
-/// count as resident.
+/// State that malloc reports of itself. `large_blocks`: those whose pages are worth asking for; all
+/// others count as resident.
 struct MallocState {
   AllocationCounts counts;
   std::span<const MallocBlock> large_blocks;
@@ -87,7 +87,7 @@ class MemoryMap {
   std::array<std::int64_t, kKinds> sums_{};
   std::int64_t rss_bytes_ = 0;
   std::int64_t private_dirty_bytes_ = 0;
-  // Of the large blocks found: all bytes, and those in memory.
+  // Sizes of the large blocks found: all bytes, and those in memory.
   std::int64_t large_bytes_ = 0;
   std::int64_t resident_in_arenas_ = 0;
   std::int64_t resident_in_mappings_ = 0;

@@ -73,7 +73,7 @@ std::string_view name_of_error(int error) {
   return name == nullptr ? std::string_view("unknown error") : std::string_view(name);
 }
 
-/// What read(2) of a leader gives.
+/// Layout of what read(2) of a leader returns.
 struct GroupReading {
   std::uint64_t count = 0;
   std::uint64_t enabled_ns = 0;

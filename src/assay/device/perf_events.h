@@ -56,7 +56,7 @@ class PerfCounters {
 
   std::vector<Group> groups_;
   std::vector<EventCount> counts_;
-  std::vector<std::uint64_t> enabled_ns_;  ///< Of each event, summed over the threads.
+  std::vector<std::uint64_t> enabled_ns_;  ///< Time of each event, summed over the threads.
   std::vector<std::uint64_t> running_ns_;
 };
 

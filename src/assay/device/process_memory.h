@@ -20,7 +20,7 @@ Result<MemoryStage> read_process_memory(std::string_view stage_name,
                                         const MallocState* malloc = nullptr,
                                         std::span<const std::string> program_files = {});
 
-/// The same without parts and from smaps_rollup alone, in 20 us to 1 ms. Errors: kUnavailable.
+/// Reads the totals from smaps_rollup alone, without parts, in 20 us to 1 ms. Errors: kUnavailable.
 Result<MemoryStage> read_process_memory_totals(std::string_view stage_name);
 
 /// Without the parts, from the text of smaps_rollup and status; faults stay 0.

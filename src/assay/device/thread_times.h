@@ -19,7 +19,7 @@ struct ThreadTimes {
 /// Source: /proc/self/task/*/schedstat, Linux Documentation/scheduler/sched-stats.rst.
 std::optional<std::vector<ThreadTimes>> read_thread_times(const std::filesystem::path& root = "/");
 
-/// What the threads did between two readings.
+/// Activity of the threads between two readings.
 struct ThreadWork {
   std::int64_t waiting_ns = 0;  ///< Summed: how much other work delayed them.
   int busy = 0;                 ///< Threads that were on a processor for at least `busy_ns`.

@@ -74,7 +74,7 @@ Error undescribed(const stdfs::path& runner, const CommandOutput& output, const 
                                  runner.string(), output.exit_code, runner.string())};
 }
 
-/// What `RUNNER --describe` prints: an EngineDescription.
+/// Runs `RUNNER --describe`, which prints an EngineDescription.
 Result<Json> ask(const stdfs::path& runner, SandboxMode sandbox,
                  const std::vector<std::string>& reads) {
   ASSAY_ASSIGN_OR_RETURN(const auto folder, TemporaryFolder::make("assay-describe"));
@@ -170,7 +170,7 @@ std::optional<EngineBuild> find_kept(const stdfs::path& file, const stdfs::path&
   }
 }
 
-/// Of one runner, and of where Python looks for packages.
+/// Names the file of one runner and one search path of Python.
 std::string file_name_of(const stdfs::path& runner) {
   const char* python_path = std::getenv("PYTHONPATH");
   const auto key =

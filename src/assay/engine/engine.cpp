@@ -56,7 +56,7 @@ Status check_option(const Json& value, const OptionSchema& schema) {
   return {};
 }
 
-/// What an engine's pool of threads may be set to.
+/// Largest size of an engine's thread pool.
 constexpr int kMostThreads = 1024;
 
 }  // namespace

@@ -36,7 +36,7 @@ struct BackendInfo {
 /// The option "threads" of an engine: how many compute, fixed when a program is loaded.
 OptionSchema threads_option(std::string description);
 
-/// What an engine says of itself.
+/// Self-description of an engine.
 struct EngineDescription {
   std::string name;     ///< "executorch"
   std::string version;  ///< "1.5.1"

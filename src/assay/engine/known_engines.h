@@ -9,8 +9,8 @@ namespace assay {
 /// An engine that comes with Assay.
 struct KnownEngine {
   std::string name;
-  std::string how_to_get;      ///< What to do where its runner is not there.
-  std::string how_to_install;  ///< What brings the libraries of its runner; empty: they are in it.
+  std::string how_to_get;      ///< Advice when its runner is missing.
+  std::string how_to_install;  ///< Package with its runner's libraries; empty: none needed.
   bool is_in_python = false;   ///< Its runner starts an interpreter.
 };
 
@@ -18,7 +18,7 @@ struct KnownEngine {
 /// engines are listed.
 std::span<const KnownEngine> known_engines();
 
-/// Whether it is one of Assay's engines in Python.
+/// True for Assay's engines that are written in Python.
 bool is_known_in_python(std::string_view name);
 
 }  // namespace assay

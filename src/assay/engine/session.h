@@ -65,7 +65,7 @@ class Profiler {
 class SelfTimer {
  public:
   struct Times {
-    std::vector<std::int64_t> ns;          ///< Of each inference, in order.
+    std::vector<std::int64_t> ns;          ///< Time of each inference, in order.
     std::int64_t clock_resolution_ns = 0;  ///< The step in which they are told; 0: not known.
   };
 

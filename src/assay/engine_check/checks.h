@@ -11,7 +11,7 @@
 
 namespace assay {
 
-/// What later checks need of earlier ones.
+/// Results of earlier checks that later ones need.
 struct CheckContext {
   Interviewer interviewer;
   EngineDescription description;

@@ -20,7 +20,7 @@
 
 namespace assay {
 
-/// What a runner answered, in order of the questions, and how it ended.
+/// Answers of a runner, in order of the questions, and how it ended.
 struct Conversation {
   std::vector<wire::Frame> answers;  ///< As many as questions, unless the runner died.
   std::string death;                 ///< Why it ended too early; empty: it did not.
@@ -51,7 +51,7 @@ class Interviewer {
                            const std::map<std::string, std::string>& env = {});
 
   [[nodiscard]] const EngineCheckRequest& request() const { return request_; }
-  /// Of the program, with options on top of the request's.
+  /// Frame that loads the program, with options on top of the request's.
   [[nodiscard]] wire::Frame load_frame(const Json& more_options = Json::object()) const;
 
  private:

@@ -24,11 +24,11 @@ inline constexpr auto kEnumNames<CheckVerdict> = std::to_array<EnumName<CheckVer
     {CheckVerdict::kSkipped, "skipped"},
 });
 
-/// What one check of an engine's contract found.
+/// Result of one check of an engine's contract.
 struct CheckFinding {
   std::string check;  ///< "refuses_wrong_inputs"
   CheckVerdict verdict = CheckVerdict::kPass;
-  std::string text;  ///< What was seen.
+  std::string text;  ///< Observation behind the result.
 };
 
 struct EngineCheckRequest {

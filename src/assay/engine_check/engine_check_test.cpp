@@ -53,7 +53,7 @@ TEST_F(EngineCheck, PassesAnEngineThatKeepsTheContract) {
   EXPECT_EQ(finding(findings, "survives_loading_again").verdict, CheckVerdict::kPass);
 }
 
-/// What is wrong with a program, and the one check that finds it.
+/// A fault of a program, and the only check that finds it.
 struct Broken {
   const char* check;
   Json program;

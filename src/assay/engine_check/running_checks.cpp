@@ -36,7 +36,7 @@ bool has_tag(const CheckContext& context, std::string_view tag) {
   return std::ranges::find(context.description.tags, tag) != context.description.tags.end();
 }
 
-/// What is wrong with an output; empty: nothing.
+/// Describes the fault of an output; empty: none.
 std::string output_complaint(const TensorSpec& spec, const Tensor& tensor) {
   const auto fits = [](std::int64_t said, std::int64_t size) {
     return said == size || said == kUnboundDimension;
@@ -120,7 +120,7 @@ std::vector<std::pair<const char*, std::vector<Tensor>>> bad_inputs(const LoadRe
       {"one input too many", std::move(more)},
       {"an input of another rank", std::move(shape)},
       {"an input of another type", std::move(type)}};
-  if (good.size() > 1) {  // Of none the runner itself complains.
+  if (good.size() > 1) {  // With none left, the runner itself complains.
     bad.emplace_back("one input too few", std::vector(good.begin(), good.end() - 1));
   }
   return bad;

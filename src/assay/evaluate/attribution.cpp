@@ -27,7 +27,7 @@ using Part = std::optional<double> NoiseParts::*;
 
 constexpr std::size_t kNamed = 3;
 
-/// Of output `index`; absent without a reference, and for what is no number.
+/// Noise of output `index`; absent without a reference, and for results that are no numbers.
 Result<std::optional<double>> noise_of(Samples results, Samples references, std::size_t index) {
   if (results.empty() || references.empty()) {
     return std::nullopt;

@@ -16,8 +16,8 @@ namespace assay {
 struct LayerOutputs {
   std::span<const LayerOrigin> layers;
   std::span<const std::vector<Tensor>> results;    ///< The engine's.
-  std::span<const std::vector<Tensor>> quantized;  ///< Of the quantized graph; empty: no such.
-  std::span<const std::vector<Tensor>> floating;   ///< Of the float network; empty: no such.
+  std::span<const std::vector<Tensor>> quantized;  ///< Layers of the quantized graph; empty: none.
+  std::span<const std::vector<Tensor>> floating;   ///< Layers of the float network; empty: none.
 };
 
 /// Follows the error through the layers. Without a quantized graph what the engine adds to the
@@ -25,9 +25,10 @@ struct LayerOutputs {
 /// which layers add most of it. Errors: kInvalidArgument when counts or shapes differ.
 Result<Attribution> attribute_error(const LayerOutputs& outputs);
 
-/// What each layer does to exact inputs: `outputs` are those of the layers' pieces alone, computed
-/// from the same inputs by the engine and by both references. Sets LayerNoise::alone by the layers'
-/// names, with notes on the worst. Errors: kInvalidArgument when counts or shapes differ.
+/// Measures the noise that each layer adds to exact inputs: `outputs` are those of the layers'
+/// pieces alone, computed from the same inputs by the engine and by both references. Sets
+/// LayerNoise::alone by the layers' names, with notes on the worst. Errors: kInvalidArgument when
+/// counts or shapes differ.
 Status judge_alone(const LayerOutputs& outputs, Attribution& found);
 
 /// Adds a note on the first layer, in the order in which they are computed, where what the engine

@@ -14,7 +14,7 @@ struct Control {
   std::string name;  ///< "all_zeros", "other_sample", "rolled", "one_element"
   bool is_mandatory = false;
   bool is_excused = false;  ///< Its absence is no fault of the check.
-  /// What stands for the result; absent when the control is no wrong answer for this output.
+  /// Values that replace the result; absent when the control is no wrong answer for this output.
   std::optional<std::vector<double>> candidate;
   std::string why_absent;
 };

@@ -15,14 +15,14 @@
 
 namespace assay {
 
-/// What is compared. Both sides hold, for each sample, the outputs in order.
+/// Result and reference to compare. Both sides hold, for each sample, the outputs in order.
 struct Evaluation {
   std::string against;  ///< Kind of the reference: "float32", "qdq", …
   std::span<const std::vector<Tensor>> results;
   std::span<const std::vector<Tensor>> references;
-  /// What each element of the reference may be missed by; empty: the tolerances decide.
+  /// Permitted deviation from each element of the reference; empty: the tolerances decide.
   std::span<const std::vector<Tensor>> bounds;
-  std::optional<OutputRange> range;           ///< Of a part of the program; absent: all outputs.
+  std::optional<OutputRange> range;  ///< Outputs of a part of the program; absent: all outputs.
   std::vector<std::size_t> constant_outputs;  ///< By their nature the same for every input.
   std::vector<TensorSpec> outputs;  ///< Names and quantization, as the program tells; may be empty.
   std::int64_t differing_elements = 0;  ///< Between two executions on the same inputs.

@@ -16,13 +16,13 @@ namespace assay {
 /// dequantized, the samples stand one after another.
 struct OutputValues {
   std::string name;
-  Dtype dtype = Dtype::kFloat32;  ///< Of the result; floating when only the reference is.
+  Dtype dtype = Dtype::kFloat32;  ///< Type of the result; floating when only the reference is.
   bool is_quantized = false;
   std::optional<double> step;      ///< Size of one quantization step, where it is known.
-  std::vector<Shape> shapes;       ///< Of each sample.
+  std::vector<Shape> shapes;       ///< Shape of each sample.
   std::vector<double> result;      ///< Concatenated over samples,
   std::vector<double> reference;   ///< as is this.
-  std::vector<double> bounds;      ///< What each element may be off; empty: no such bounds.
+  std::vector<double> bounds;      ///< Permitted error of each element; empty: no such bounds.
   bool is_constant = false;        ///< By its nature the same for every input.
   std::vector<std::size_t> begin;  ///< Where each sample begins, and the end: samples + 1 entries.
 

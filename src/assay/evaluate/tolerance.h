@@ -12,14 +12,15 @@
 
 namespace assay {
 
-/// What an output may differ from its reference. docs/guide/accuracy.md explains it to users.
+/// Permitted difference of an output from its reference. docs/guide/accuracy.md explains it to
+/// users.
 struct Tolerance {
   /// Metric of level "output" to its limit: a minimum where higher is better, else a maximum.
   std::map<std::string, double> bounds;
   /// The result's SQNR must exceed by this much the SQNR of another sample's reference, so that a
   /// low bound on a weak signal still tells a right output from the output for a wrong input.
   std::optional<double> separation_db;
-  bool allows_nondeterminism = false;  ///< Of two executions on one input, in one process.
+  bool allows_nondeterminism = false;  ///< Two executions on one input may differ.
   std::string why;
 };
 

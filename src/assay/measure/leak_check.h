@@ -14,11 +14,11 @@
 
 namespace assay {
 
-/// What a leak check repeats; 0: not that.
+/// Repeats of a leak check; 0: none.
 struct LeakPlan {
   int loads = 0;                    ///< Cycles of load, two inferences, unload.
   int inferences = 0;               ///< In one session.
-  std::int64_t time_budget_ns = 0;  ///< Of each of the two, checked after a cycle; 0: none.
+  std::int64_t time_budget_ns = 0;  ///< Limit for each of the two, checked after a cycle; 0: none.
 };
 
 /// Loads the program again.

@@ -57,7 +57,7 @@ Status check_plan(const MeasurePlan& plan) {
   return {};
 }
 
-/// What the process used up to now.
+/// Resources that the process has used so far.
 struct Usage {
   std::int64_t cpu_ns = 0;
   rusage counters{};
@@ -174,7 +174,7 @@ std::int64_t warmup_share_ns(const MeasurePlan& plan) {
 /// How many inferences the other streams have done by now.
 std::int64_t count_of(const Streams* others) { return others == nullptr ? 0 : others->count(); }
 
-/// Of the steady part, `wall_ns` long.
+/// Adds the work of threads in the steady part, `wall_ns` long.
 void put_thread_work(Measurement& result, const std::optional<std::vector<ThreadTimes>>& before,
                      const std::optional<std::vector<ThreadTimes>>& after) {
   constexpr std::int64_t kLeastShare = 20;  // One twentieth: less is a helper, no worker.

@@ -14,7 +14,7 @@
 
 namespace assay {
 
-/// What the memory pass is to do, and the two readings that were taken before it.
+/// Plan of the memory pass, and the two readings that were taken before it.
 struct MemoryPass {
   int iterations = 10;
   MemoryStage start;

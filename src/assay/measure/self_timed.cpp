@@ -20,7 +20,7 @@
 namespace assay {
 namespace {
 
-/// Of all processes that this one has waited for.
+/// CPU time of all processes that this one has waited for.
 std::int64_t cpu_ns_of_children() {
   rusage usage{};
   ::getrusage(RUSAGE_CHILDREN, &usage);

@@ -12,7 +12,7 @@ namespace assay {
 /// A layer whose result a program gives out, as the manifest tells it (docs/contracts/aot.md,
 /// "layers").
 struct LayerOrigin {
-  std::string name;    ///< Of its node in the exported graph: "conv2d_3".
+  std::string name;    ///< Name of its node in the exported graph: "conv2d_3".
   std::string module;  ///< "features.3.conv.0"; empty where the graph does not tell.
   std::string operator_name;
   std::vector<std::string> inputs;  ///< The nearest layers that it is computed from.
@@ -28,14 +28,14 @@ struct NoiseParts {
 
 struct LayerNoise {
   LayerOrigin origin;
-  NoiseParts noise;  ///< Of its result.
-  NoiseParts added;  ///< What exceeds the noisiest of its inputs; not below 0.
-  NoiseParts alone;  ///< Of its result where its inputs are exact; absent where not looked at.
+  NoiseParts noise;  ///< Noise of its result.
+  NoiseParts added;  ///< Noise above that of its noisiest input; at least 0.
+  NoiseParts alone;  ///< Noise of its result on exact inputs; absent if not examined.
 };
 
 /// Whose fault an error is: of quantization or of the backend, and of which layers.
 struct Attribution {
-  NoiseParts whole;                ///< Of the program's own outputs, the noisiest of them.
+  NoiseParts whole;                ///< Noise of the noisiest output of the program.
   std::vector<LayerNoise> layers;  ///< In the order in which they are computed.
   std::vector<std::string> notes;
 };

@@ -6,7 +6,7 @@
 
 namespace assay {
 
-/// What became of an attempt. `kUnsupported` only for a declared refusal; our own fault is
+/// Outcome of an attempt. `kUnsupported` is only for a declared refusal; our own fault is
 /// kHarnessError.
 enum class Outcome : std::uint8_t {
   kCompleted,
@@ -129,7 +129,7 @@ Verdict roll_up(Outcome outcome, Accuracy accuracy, Timing timing, bool has_brok
 /// running.
 Outcome outcome_from_error(ErrorCode code, Stage stage);
 
-/// What one attempt does; a pass never times while it records something else.
+/// Kind of an attempt; a pass never times while it records something else.
 enum class Pass : std::uint8_t { kTiming, kEvaluate, kMemory, kProfile };
 
 template <>

@@ -16,7 +16,8 @@ struct Detectable {
   double ratio = 0;  ///< 0.02: 2 %; negative: too few pairs to show any.
 };
 
-/// What a machine could tell apart on one day: a program against its own copy.
+/// Smallest differences that a machine can detect, from a program compared with its own copy on one
+/// day.
 struct Calibration {
   std::string run;
   std::int64_t unix_ns = 0;
@@ -25,7 +26,7 @@ struct Calibration {
   int pairs = 0;
   int pairs_disturbed = 0;
   std::int64_t pair_ns = 0;     ///< Wall time of a pair of launches.
-  double difference_ratio = 0;  ///< Of the copy, which is none.
+  double difference_ratio = 0;  ///< Measured difference of the copy; the true one is 0.
   double p_value = 1;
   std::int64_t null_inference_ns = 0;  ///< bind, execute and fetch of a program that does nothing.
   std::int64_t launch_overhead_ns = 0;

@@ -107,7 +107,7 @@ Json identity_of(const Case& cell) {
                    {"scenario", identity_of_scenario(cell.scenario)},
                    {"inputs", identity_of_inputs(cell.inputs)},
                    {"device_class", cell.device_class}};
-  // What came later is left out where it is not used, so that older keys stay.
+  // Later fields are left out where they are not used, so that older keys stay.
   if (cell.gives_layers) {
     identity["layers"] = true;
   }

@@ -19,8 +19,8 @@ struct ModelReference {
   std::string ref;
   std::string name;  ///< For people, beside the run's other models; empty: the short name.
   Json args = Json::object();
-  std::uint64_t seed = 0;          ///< Of random weights; unused for files.
-  std::string source_sha256;       ///< Of the file behind `ref`; empty for a library's model.
+  std::uint64_t seed = 0;     ///< Seed of random weights; unused for files.
+  std::string source_sha256;  ///< Digest of the file behind `ref`; empty for a library's model.
   std::vector<TensorSpec> inputs;  ///< Empty: the model's own example inputs.
   std::optional<bool>
       weight_init;  ///< Rescale random weights or not; absent: the toolchain decides.
@@ -64,7 +64,7 @@ struct Case {
   std::string engine;             ///< Name without build: "executorch".
   Json options = Json::object();  ///< Requested options of load and run.
   std::string method = "forward";
-  Json scenario = Json::object();  ///< What differs from a Scenario's defaults: scenario.h.
+  Json scenario = Json::object();  ///< Differences from the defaults of a Scenario: scenario.h.
   InputSet inputs;
   InputSet calibration;
   std::string expected_file;  ///< Expected outputs apart from the inputs; not part of the key.
@@ -88,7 +88,7 @@ std::string case_key(const Case& cell);
 /// The document that case_key digests; kept in the store so that a key can be explained.
 Json identity_of(const Case& cell);
 
-/// What people read of a model: its own name in its run, or else the short one.
+/// Name of a model in texts for people: its own name in its run, or else the short one.
 std::string display_name(const ModelReference& model);
 
 /// "mobilenet_v2 executorch/xnnpack-int8 threads=1": for people; unique within most runs.

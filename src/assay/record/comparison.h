@@ -12,7 +12,7 @@
 
 namespace assay {
 
-/// What a comparison says of B against A, by one metric.
+/// Verdict of a comparison of B with A by one metric.
 enum class ComparisonVerdict : std::uint8_t {
   kFaster,
   kSlower,
@@ -58,7 +58,7 @@ inline constexpr auto kEnumNames<Pairing> = std::to_array<EnumName<Pairing>>({
     {Pairing::kDuet, "duet"},
 });
 
-/// What a pair is for.
+/// Purpose of a pair.
 enum class PairPhase : std::uint8_t {
   kPilot,         ///< To choose between pairings; part of no answer.
   kSearch,        ///< Judged at the looks.
@@ -95,29 +95,29 @@ struct ComparisonPlan {
   std::int64_t budget_ns = 0;  ///< The pairs under way when it ends are the last look; 0: none.
   bool has_canary = true;
   bool is_pinned = true;  ///< Both launches of a pair on the same cores, where threads < cores.
-  bool adapts_iterations = false;  ///< Of a launch, by the spread of the first pairs.
+  bool adapts_iterations = false;  ///< Iterations follow the spread of the first pairs.
   bool tries_duet = false;         ///< A pilot decides between the pairings.
 };
 
-/// What a pilot found of the two pairings.
+/// Result of the pilot that chooses between the two pairings.
 struct PairingPilot {
-  int pairs = 0;                 ///< Of each.
+  int pairs = 0;                 ///< Pairs of each pairing.
   double interleaved_sigma = 0;  ///< Robust standard deviation of the pairs' log ratios.
   double duet_sigma = 0;
   std::int64_t interleaved_pair_ns = 0;  ///< Wall time of a pair.
   std::int64_t duet_pair_ns = 0;
 };
 
-/// What some pairs say of one metric. Ratios are B / A - 1: 0.02 is 2 % more time.
+/// Estimate of one metric from some pairs. Ratios are B / A - 1: 0.02 is 2 % more time.
 struct PairEstimate {
   std::string metric;
   int pairs = 0;
   double ratio = 0;           ///< exp(median of the pairs' log ratios) - 1
   std::optional<double> low;  ///< Absent: too few pairs to bound it.
   std::optional<double> high;
-  double confidence = 0;  ///< Of the interval.
+  double confidence = 0;  ///< Coverage of the interval.
   double p_value = 1;
-  double alpha = 0;  ///< What p_value is held against.
+  double alpha = 0;  ///< Threshold of p_value.
   ComparisonVerdict verdict = ComparisonVerdict::kInconclusive;
   /// Whether a change was there again on fresh pairs; absent where that was not asked.
   std::optional<bool> is_confirmed;
@@ -138,14 +138,14 @@ struct Comparison {
   ComparisonPlan plan;
   Pairing pairing = Pairing::kInterleaved;
   std::optional<PairingPilot> pilot;
-  int iterations = 0;  ///< Of a launch, once they were adapted; 0: as the run's spec has it.
+  int iterations = 0;  ///< Iterations of a launch after adaptation; 0: those of the run's spec.
   ComparisonVerdict verdict = ComparisonVerdict::kInconclusive;
   std::string text;                   ///< The answer as a sentence.
   bool is_confirmed = false;          ///< A change was found again on fresh pairs.
   int pairs_needed = 0;               ///< About how many would decide; 0: it is decided.
-  int pairs_disturbed = 0;            ///< Of all that were launched.
+  int pairs_disturbed = 0;            ///< Disturbed pairs among all that were launched.
   std::vector<int> replaced_pairs;    ///< Disturbed ones that others stand for; stored as all are.
-  int launches = 0;                   ///< Of A and B, in all pairs.
+  int launches = 0;                   ///< Launches of A and B in all pairs.
   int launches_unsteady = 0;          ///< That never became steady.
   std::vector<PairEstimate> looks;    ///< At the primary metric, in order.
   std::vector<PairEstimate> metrics;  ///< All metrics, over all pairs; the first is the primary.

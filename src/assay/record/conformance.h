@@ -16,7 +16,7 @@
 
 namespace assay {
 
-/// What a backend makes of one conformance case: its outcome and its accuracy in one word.
+/// Result of a backend on one conformance case: outcome and accuracy in one word.
 enum class ConformVerdict : std::uint8_t {
   kPass,
   kVacuous,      ///< The check could not have found a fault.
@@ -89,10 +89,10 @@ struct ConformResult {
   int nodes_delegated = 0;
   int nodes_not_delegated = 0;
   std::vector<std::string> operators_left;     ///< Names of those that were not delegated.
-  std::optional<Metric> error_bound_ratio;     ///< Of the worst output.
+  std::optional<Metric> error_bound_ratio;     ///< Ratio of the worst output.
   bool is_joint = false;                       ///< Judged in a program with other cases.
-  std::optional<ConformVerdict> was_in_joint;  ///< What it got there, where it was judged again.
-  std::vector<ConformVerdict> alone;           ///< Of each judgement in a process of its own.
+  std::optional<ConformVerdict> was_in_joint;  ///< Verdict there, if judged again alone.
+  std::vector<ConformVerdict> alone;  ///< Verdict of each judgement in a process of its own.
   KnownGap known = KnownGap::kNone;
   std::string known_reason;
   std::string issue;
@@ -144,8 +144,8 @@ struct ConformReport {
   int joint_programs = 0;
   int alone_programs = 0;
   double seconds = 0;
-  std::string earlier_run;  ///< What the changes refer to; empty: no such run.
-  /// Judged in both runs; the changes are among these. Absent where nobody counted them.
+  std::string earlier_run;  ///< Run that the changes refer to; empty: none.
+  /// Judged in both runs; the changes are among these. Absent if not counted.
   std::optional<int> results_compared;
   int results_only_now = 0;      ///< Judged in this run only.
   int results_only_earlier = 0;  ///< Judged in the earlier run only.

@@ -41,7 +41,7 @@ struct PhaseSamples {
   std::vector<std::int64_t> fetch_ns;
 };
 
-/// What `measure` answers; the samples travel as the frame's blob, never as JSON.
+/// Answer to `measure`; the samples travel as the frame's blob, never as JSON.
 struct Measurement {
   PhaseTimes first;
   int warmup_iterations = 0;  ///< Done, may be fewer than planned; 0 where they are detected.
@@ -50,13 +50,13 @@ struct Measurement {
   std::string stopped_by;   ///< "count" or "time_budget".
   std::int64_t gap_ns = 0;  ///< Pause between inferences, as planned.
   int streams = 1;          ///< As planned; the samples are those of the first one.
-  /// Of all streams, while the first one took its samples; and how long that was.
+  /// Inferences of all streams while the first one took its samples, and how long that took.
   std::int64_t inferences = 0;
   std::int64_t inferences_ns = 0;
   /// Threads that computed for at least 5 % of the steady part; absent where it is not told.
   std::optional<int> busy_threads;
-  std::int64_t wall_ns = 0;  ///< Of `iterations`, which are the steady part in what follows.
-  std::int64_t cpu_ns = 0;   ///< Of the process, in the steady part.
+  std::int64_t wall_ns = 0;  ///< Wall time of `iterations`, called the steady part below.
+  std::int64_t cpu_ns = 0;   ///< CPU time of the process in the steady part.
   /// In which its threads were ready but had no processor, in the steady part, summed over them.
   std::optional<std::int64_t> run_queue_wait_ns;
   std::int64_t involuntary_switches = 0;
@@ -78,18 +78,18 @@ struct NamedBytes {
   bool is_peak = false;  ///< The most it was so far; nothing of it is held now.
 };
 
-/// What `load` answers.
+/// Answer to `load`.
 struct LoadReport {
   std::vector<StageTime> stages;  ///< "program", "method", … in order; their sum is the load time.
   Json effective_options = Json::object();
   std::vector<TensorSpec> inputs;
   std::vector<TensorSpec> outputs;
-  std::vector<NamedBytes> declared_memory;  ///< What the engine tells: arenas, allocators.
+  std::vector<NamedBytes> declared_memory;  ///< Memory that the engine reports: arenas, allocators.
   std::vector<std::string> backends;
   std::vector<std::string> notes;  ///< "the profiler of XNNPACK cannot be switched off", …
 };
 
-/// What malloc and its kin handed out to the whole process, by usable size.
+/// Memory that malloc and its kin handed out to the whole process, by usable size.
 struct AllocationCounts {
   std::int64_t live_bytes = 0;       ///< Not freed yet.
   std::int64_t peak_live_bytes = 0;  ///< The most it was.
@@ -106,7 +106,7 @@ struct MemoryStage {
   std::int64_t peak_rss_bytes = 0;
   std::int64_t minor_faults = 0;
   std::int64_t major_faults = 0;
-  /// Of `rss_bytes`, and they add up to it: docs/guide/memory.md. Empty where mappings are not
+  /// Parts of `rss_bytes`, which add up to it: docs/guide/memory.md. Empty if mappings are not
   /// told.
   std::vector<NamedBytes> parts;
   std::optional<AllocationCounts> allocations;  ///< Absent where malloc is not counted.
@@ -115,7 +115,7 @@ struct MemoryStage {
 /// Memory after each cycle of one kind in one process: the raw data of a leak check.
 struct LeakSeries {
   std::string cycle;   ///< "load": load, inferences, unload. "inference": one, in one session.
-  int inferences = 1;  ///< Of a cycle.
+  int inferences = 1;  ///< Inferences of a cycle.
   std::vector<std::int64_t> malloc_live_bytes;  ///< Empty where malloc is not counted.
   std::vector<std::int64_t> private_dirty_bytes;
   std::string stopped_by;  ///< "count" or "time_budget".
@@ -125,8 +125,8 @@ struct MemoryReport {
   std::vector<MemoryStage> stages;
   std::vector<NamedBytes> declared;
   std::int64_t unattributed_bytes = 0;  ///< The part of that name at "steady".
-  std::int64_t probe_ns = 0;            ///< What one reading costs.
-  /// What malloc handed out for one reading, most of it freed again; absent where not counted.
+  std::int64_t probe_ns = 0;            ///< Time of one reading.
+  /// Bytes that malloc handed out for one reading, mostly freed again; absent if not counted.
   std::optional<std::int64_t> probe_bytes;
   int inferences = 0;  ///< Between "first" and "steady".
   /// In these inferences; absent where malloc is not counted.
@@ -160,7 +160,7 @@ struct ProfiledInference {
   PhaseTimes times;
 };
 
-/// What the kernel counted in all threads of the runner while inferences ran.
+/// Count of a kernel event in all threads of the runner while inferences ran.
 struct EventCount {
   std::string name;             ///< "instructions", "page-faults", as perf_event names it.
   std::optional<double> value;  ///< Over all counted inferences; absent where it is unavailable.
@@ -174,7 +174,7 @@ struct ProfileReport {
   std::int64_t method_median_ns = 0;
   std::int64_t execute_median_ns = 0;  ///< As the timing pass takes it, but under the profiler.
   std::vector<std::string> notes;
-  std::vector<ProfileSpan> spans;             ///< Of the first inferences only, in order of start.
+  std::vector<ProfileSpan> spans;  ///< Spans of the first inferences only, in order of start.
   std::vector<ProfiledInference> inferences;  ///< Those that `spans` tells of.
   int counted_iterations = 0;  ///< Inferences behind `counters`; no profiler in them.
   std::vector<EventCount> counters;
@@ -194,7 +194,7 @@ struct Conditions {
   std::optional<std::int64_t> throttle_count;  ///< Thermal throttling since boot, all cores.
   std::optional<std::string> governor;
   std::optional<std::int64_t> memory_available_bytes;
-  std::optional<double> cached_ratio;  ///< Of the program's files, in the page cache.
+  std::optional<double> cached_ratio;  ///< Share of the program's files in the page cache.
 };
 
 /// How a process ended and what it used.

@@ -38,7 +38,7 @@ std::size_t count_folders(std::string_view ref) {
   return count;
 }
 
-/// What the reference is called with so many of its folders, with or without its ending.
+/// Name of the reference with so many of its folders, with or without its ending.
 std::string candidate_name(const std::string& ref, std::size_t folders, bool has_ending) {
   const auto slash = ref.rfind('/');
   const auto last = slash == std::string::npos ? ref : ref.substr(slash + 1);

@@ -15,14 +15,14 @@ namespace assay {
 struct ProfilePart {
   std::string name;      ///< "convolution.out", "Convolution (NHWC, F32) IGEMM #1"
   std::string kind;      ///< As ProfileEvent's; "rest" for what no operator accounts for.
-  std::string family;    ///< What it does: "convolution", "copy", …; "rest".
+  std::string family;    ///< Kind of work: "convolution", "copy", …; "rest".
   std::string delegate;  ///< Which it runs in; empty: none.
   int instruction = -1;
   int position = -1;   ///< In the order of execution, as the engine told it; -1: no operator.
   double calls = 0;    ///< Per inference.
   double time_ns = 0;  ///< Per inference: median of a call, times calls.
   double mean_ns = 0;  ///< Per inference.
-  double min_ns = 0;   ///< Of one call.
+  double min_ns = 0;   ///< Fastest call.
   double share_ratio = 0;
 };
 
@@ -45,7 +45,7 @@ struct ProfileBreakdown {
   std::vector<ProfileGroup> places;  ///< Each delegate, operators outside of them, the rest.
   double outside_ns = 0;             ///< Method less its operators and delegates.
   double execute_ns = 0;             ///< Median of a profiled inference.
-  std::optional<double> timed_ns;    ///< Of the timing pass: steady_ns.
+  std::optional<double> timed_ns;    ///< steady_ns of the timing pass.
   int timed_launches = 0;
   std::optional<double> slowdown_ratio;  ///< execute_ns / timed_ns
   double method_floor_ns = 0;            ///< Smallest method of the profile pass.
@@ -62,9 +62,9 @@ struct DifferenceRow {
   std::string name;
   std::optional<double> a_ns;  ///< Absent: only B has it.
   std::optional<double> b_ns;
-  double difference_ns = 0;     ///< B less A.
-  double share_ratio = 0;       ///< Of the whole difference; negative: it goes the other way.
-  double cumulative_ratio = 0;  ///< Of this row and those before it.
+  double difference_ns = 0;  ///< B less A.
+  double share_ratio = 0;    ///< Share of the whole difference; negative: in the other direction.
+  double cumulative_ratio = 0;  ///< Share of this row and those before it.
   double a_calls = 0;
   double b_calls = 0;
 };
@@ -88,7 +88,7 @@ struct ProfileDifference {
   double a_ns = 0;  ///< Method of the profile pass.
   double b_ns = 0;
   double difference_ns = 0;
-  std::optional<double> a_timed_ns;  ///< Of the timing pass.
+  std::optional<double> a_timed_ns;  ///< Time from the timing pass.
   std::optional<double> b_timed_ns;
   std::vector<DifferenceRow> parts;  ///< Largest difference first; they add up to the whole.
   std::vector<DifferenceRow> families;
@@ -108,7 +108,7 @@ struct LayerRow {
 struct ProfileLayers {
   std::vector<std::string> labels;  ///< The first is what the others are laid beside.
   std::vector<LayerRow> rows;
-  std::vector<double> sum_ns;          ///< Of each case.
+  std::vector<double> sum_ns;          ///< Sum of each case.
   int fastest_count = 0;               ///< Layers in which none is faster than the first case.
   double fastest_other_ratio = 0;      ///< Geometric mean of the fastest other over the first.
   double sum_fastest_other_ratio = 0;  ///< Smallest sum of another case over the first's.
@@ -121,7 +121,8 @@ struct FunctionCost {
   double instructions = 0;  ///< Per inference.
 };
 
-/// What callgrind counted: two runs of different length, so that load, start and end cancel out.
+/// Instructions counted by callgrind in two runs of different length, so that load, start and end
+/// cancel out.
 struct InstructionReport {
   std::string unavailable;  ///< Why there is no count, and what to do; empty: there is one.
   std::string tool;         ///< "valgrind-3.19.0"

@@ -47,7 +47,7 @@ struct Run {
   std::string spec_digest;
   Json spec;
   std::string environment;      ///< Id of the machine.
-  std::string environment_key;  ///< What the machine told then; empty: what it told last.
+  std::string environment_key;  ///< Key of the machine's description then; empty: the latest one.
   std::int64_t started_unix_ns = 0;
   std::int64_t finished_unix_ns = 0;  ///< 0: not finished.
 };

@@ -15,8 +15,8 @@ namespace assay {
 /// private folder to write to, no other processes in reach.
 enum class SandboxMode : std::uint8_t {
   kOff,
-  kOn,        ///< What the kernel cannot enforce is told.
-  kRequired,  ///< What the kernel cannot enforce is a failure to start.
+  kOn,        ///< Reports what the kernel cannot enforce.
+  kRequired,  ///< Refuses to start if the kernel cannot enforce something.
 };
 
 template <>
@@ -33,7 +33,7 @@ struct SandboxRequest {
   std::vector<std::string> writable;  ///< Folders beside the private one.
 };
 
-/// What a box kept, and what it could not.
+/// Rules that a sandbox enforced, and those that it could not.
 struct SandboxReport {
   SandboxMode mode = SandboxMode::kOff;
   std::vector<std::string> enforced;  ///< "network", "filesystem", "processes", …

@@ -16,7 +16,7 @@ namespace assay {
 struct SpawnLimits {
   std::int64_t wall_ns = 600'000'000'000;  ///< Then SIGKILL to the whole process group.
   std::int64_t memory_bytes = 0;           ///< Resident set; 0: no limit.
-  std::int64_t output_bytes = 1LL << 30;   ///< Of stdout; more ends the process.
+  std::int64_t output_bytes = 1LL << 30;   ///< Limit of stdout; more ends the process.
 };
 
 /// A process that keeps the machine busy while another one is measured.
@@ -26,16 +26,17 @@ struct Companion {
   SandboxRequest sandbox;
 };
 
-/// What is made of the machine before a process starts, and goes on while it runs.
+/// Conditions that are set up on the machine before a process starts and kept while it runs.
 struct Surroundings {
-  std::vector<std::string> files;  ///< Of the program; how much of them is cached is told.
+  std::vector<std::string> files;  ///< The program; the agent reports how much is cached.
   std::string page_cache;          ///< "cold": dropped from it. "warm": read. Empty: as found.
   double cool_below_celsius = 0;   ///< Waited for; 0: not.
   std::int64_t cool_timeout_ns = 600'000'000'000;
   std::vector<Companion> companions;  ///< From before its start to after its end.
 };
 
-/// What an agent is asked to run: {argv, env, limits, …} and the bytes of its standard input.
+/// Request to an agent to run a process: {argv, env, limits, …} and the bytes of its standard
+/// input.
 struct SpawnRequest {
   std::vector<std::string> argv;
   std::map<std::string, std::string> env;  ///< Added to those of the agent that engines need.
@@ -50,7 +51,7 @@ struct SpawnResult {
   ProcessEnd end;
   Conditions before;
   Conditions after;
-  std::string companion_failure;  ///< What happened to a companion that ended too early.
+  std::string companion_failure;  ///< Fate of a companion that ended too early.
   std::vector<std::byte> output;  ///< stdout; travels as the frame's blob.
 };
 

@@ -40,8 +40,8 @@ struct EngineBuild {
   [[nodiscard]] std::string reference() const { return name + "@" + label; }
 };
 
-/// What was measured: {engine build, toolchain, bytes of the artifact}. Two rows with one case_key
-/// and different subjects are a before and an after.
+/// Identity of what was measured: {engine build, toolchain, bytes of the artifact}. Two rows with
+/// one case_key and different subjects are a before and an after.
 struct Subject {
   std::string engine_build;  ///< "executorch@1.5.1"
   std::string engine_build_id;

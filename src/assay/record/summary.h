@@ -80,7 +80,7 @@ struct LaunchSeries {
   WarmupFinding warmup = WarmupFinding::kGiven;
   PhaseTimes first;
   std::vector<std::int64_t> execute_ns;  ///< Warm-up first.
-  double median_ns = 0;                  ///< Of the steady part.
+  double median_ns = 0;                  ///< Median of the steady part.
   std::string stopped_by;                ///< "count" or "time_budget".
   Conditions before;
   Conditions after;

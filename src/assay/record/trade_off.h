@@ -14,7 +14,7 @@ struct TradeOffPoint {
   int case_index = 0;  ///< In RunSummary::cases.
   std::string title;   ///< "executorch/xnnpack-int8": what tells it from the other points.
   Estimate latency_ns;
-  Estimate accuracy;            ///< Of the worst output.
+  Estimate accuracy;            ///< Accuracy of the worst output.
   std::optional<double> bound;  ///< The accuracy that was required of the case.
   bool keeps_accuracy = false;  ///< Every reference agrees and every gate on accuracy is met.
   bool is_on_front = false;     ///< No other point is as fast and as accurate, and better in one.

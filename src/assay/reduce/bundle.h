@@ -13,12 +13,12 @@ namespace assay {
 
 /// A reduction and what it was asked for.
 struct ReductionReport {
-  std::string name;  ///< Of the case, as it was named.
+  std::string name;  ///< Name of the case, as given by the user.
   std::string check;
   Reduction reduction;
   bool is_confirmed = false;  ///< The smallest failed alike when it was judged once more.
   std::string command;        ///< Repeats the smallest alone.
-  std::string script;         ///< What became of repro.py; empty: no bundle was asked for.
+  std::string script;         ///< Status of repro.py; empty: no bundle was requested.
   bool is_shown = false;      ///< repro.py shows the failure.
 };
 

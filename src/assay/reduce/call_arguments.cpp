@@ -44,7 +44,7 @@ void add_numbers(const Json& call, const Pointer& path, std::vector<CallChange>&
   }
 }
 
-/// What can be made of one argument, and of what is in it.
+/// Adds the simplifications of one argument and of its parts.
 void add_simpler(const Json& call, const Pointer& path, std::vector<CallChange>& changes) {
   const auto& value = call.at(path);
   if (value.is_array() && !value.empty()) {

@@ -51,7 +51,7 @@ double oddness_of(const Json& tensor) {
   return oddness;
 }
 
-/// Of all that is no tensor: how much there is, and how much it takes to write down.
+/// Size of all that is no tensor: how much there is, and how long its text is.
 double cost_of_arguments(const Json& value) {
   if (is_tensor(value)) {
     return 1;

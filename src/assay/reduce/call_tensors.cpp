@@ -261,7 +261,7 @@ std::vector<CallChange> with_data(const Json& call, const std::vector<Tensor>& s
     changed.at(path) = std::move(exact);
   }
   changed["values"] = "normal";
-  changed.erase("dimensions");  // What is written out has one size.
+  changed.erase("dimensions");  // A tensor that is written out has one size.
   return {{std::move(changed), ""}};
 }
 

@@ -8,7 +8,7 @@
 
 namespace assay {
 
-/// What a reducer changes of a case: the model, and the inputs that it is judged on.
+/// Parts of a case that a reducer changes: the model, and the inputs that it is judged on.
 struct ReduceCandidate {
   ModelReference model;
   InputSet inputs;
@@ -29,7 +29,7 @@ bool is_call(const ModelReference& model);
 /// Whether the model is a call of which the last samples have to be refused.
 bool has_to_be_refused(const ModelReference& model);
 
-/// Whether it is some of the nodes of another model.
+/// True if the model is some of the nodes of another one.
 bool is_piece(const ModelReference& model);
 
 /// Names of the nodes of a piece.

@@ -58,7 +58,7 @@ Case put_in(Case pattern, const ReduceCandidate& candidate) {
   pattern.model = candidate.model;
   pattern.inputs = candidate.inputs;
   if (candidate.inputs.generator == kModelInputs) {
-    pattern.calibration.generator = kModelInputs;  // Of another seed.
+    pattern.calibration.generator = kModelInputs;  // With another seed.
   }
   return pattern;
 }

@@ -22,7 +22,7 @@
 
 namespace assay {
 
-/// What a case is reduced with.
+/// Input of the evaluation of candidates.
 struct CandidateEvaluatorRequest {
   RunContext context;  ///< Its run is not in the store yet.
   Case pattern;        ///< Candidates take the place of its model and inputs.
@@ -30,7 +30,7 @@ struct CandidateEvaluatorRequest {
   std::optional<Case> other;
 };
 
-/// What a candidate is held against: calls have bounds around float64, a graph may have its types
+/// Kind of reference for a candidate: calls have bounds around float64, a graph may have its types
 /// written in it; the quantized graph where the recipe quantizes.
 std::string reference_kind_of_candidate(const Case& cell);
 
@@ -46,7 +46,7 @@ class CandidateEvaluator {
   /// to stop.
   Result<std::vector<ReduceFinding>> evaluate(const std::vector<ReduceCandidate>& candidates);
 
-  /// The same once more, in new processes. Errors: the same.
+  /// Evaluates once more, in new processes. Errors: as `evaluate`.
   Result<ReduceFinding> evaluate_again(const ReduceCandidate& candidate);
 
   /// The inputs that a candidate was judged on; none where its reference could not be made.

@@ -38,7 +38,7 @@ bool is_error(ConformVerdict verdict) {
 enum class Wrong : std::uint8_t {
   kShape,
   kNotFinite,  ///< NaN or infinity where it should not be, or none where it should.
-  kExact,      ///< What has no rounding: whole numbers, copies.
+  kExact,      ///< Operators without rounding: whole numbers, copies.
   kRounded,
 };
 

@@ -10,7 +10,7 @@
 
 namespace assay {
 
-/// What has to stay as it is while a case becomes smaller.
+/// Property of the failure that must not change while a case becomes smaller.
 enum class ReduceKind : std::uint8_t {
   kSame,          ///< The verdict that the case has at first; an error also its stage and text.
   kNumeric,       ///< Wrong, or differing between executions.
@@ -34,8 +34,8 @@ inline constexpr auto kEnumNames<ReduceKind> = std::to_array<EnumName<ReduceKind
 
 struct ReduceCheck {
   ReduceKind kind = ReduceKind::kSame;
-  std::string recipe;  ///< Of kSlower: what the time is held against.
-  double ratio = 1;    ///< Of kSlower, over 1.
+  std::string recipe;  ///< With kSlower: the recipe whose time is the baseline.
+  double ratio = 1;    ///< With kSlower: greater than 1.
 };
 
 /// Reads "numeric", "slower-than=executorch/portable:1.5". Errors: kInvalidArgument, with what

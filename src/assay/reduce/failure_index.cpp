@@ -29,7 +29,7 @@ std::string component_of(std::string name) {
   return name;
 }
 
-/// What it became, in a few words.
+/// Describes the outcome in a few words.
 std::string outcome_of(const ReducedFailure& failure) {
   if (!failure.report) {
     return "not reduced: " + failure.error;

@@ -13,7 +13,7 @@
 
 namespace assay {
 
-/// What became of one group of failures.
+/// Result of reducing one group of failures.
 struct ReducedFailure {
   FailureGroup group;
   std::string folder;                     ///< Its bundle, from the index.

@@ -10,7 +10,7 @@
 
 namespace assay {
 
-/// What was found of one candidate, judged alone.
+/// Result of one candidate, judged alone.
 struct ReduceFinding {
   ConformVerdict verdict = ConformVerdict::kNotRun;
   Stage stage = Stage::kNone;

@@ -64,7 +64,7 @@ Result<ReduceCandidate> first_candidate(const ReduceOneRequest& request,
   return first;
 }
 
-/// What the verdict of a candidate depends on beside the candidate.
+/// Digest of all that the verdict of a candidate depends on, except the candidate.
 std::string subject_of(const ReduceOneRequest& request, const CandidateEvaluator& evaluator,
                        const ReduceCandidate& first) {
   return digest_of_json({{"case", identity_of(evaluator.case_of(first))},

@@ -19,7 +19,7 @@ namespace assay {
 
 /// One model or case to reduce, and what becomes of it.
 struct ReduceOneRequest {
-  std::string name;  ///< Of the model or the case, as it was given.
+  std::string name;  ///< Name of the model or the case, as given by the user.
   CandidateEvaluatorRequest subject;
   std::string check = "same";  ///< As check_from_text() takes it.
   std::string replay;          ///< File that keeps every verdict; empty: none.
@@ -31,7 +31,7 @@ struct ReduceOneRequest {
   std::function<void(const ReduceStep&)> on_step = [](const ReduceStep&) {};
 };
 
-/// What was reduced, and with what.
+/// Reduced case, and the recipe it was reduced with.
 struct Reduced {
   ReductionReport report;
   Case pattern;

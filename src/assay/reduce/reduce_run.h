@@ -17,11 +17,11 @@ namespace assay {
 
 /// Which failures of a run of assay conform are reduced, and how.
 struct ReduceRunRequest {
-  CaseSelection selection;           ///< What the run had to choose from.
+  CaseSelection selection;           ///< Cases that the run selected from.
   std::vector<std::string> recipes;  ///< Empty: all.
   std::vector<std::string> match;    ///< Patterns of operators or cases; empty: all.
   std::filesystem::path bundle;      ///< Gets the index and a folder for each failure.
-  int parallel_jobs = 2;             ///< Of the toolchain.
+  int parallel_jobs = 2;             ///< Jobs of the toolchain at a time.
   /// How one failure is reduced; its bundle is in the folder.
   std::function<Result<ReduceOneRequest>(const ConformResult&, const std::filesystem::path& folder)>
       plan;

@@ -129,7 +129,7 @@ class Reducer {
     return size_of(step.candidate) > size_of(closest->candidate);
   }
 
-  /// Whether it tells of the backend: what fails in eager is no case.
+  /// True if it concerns the backend: a failure in eager is no case.
   static bool is_answer(const ReduceFinding& finding) {
     return finding.verdict != ConformVerdict::kHarnessError &&
            finding.verdict != ConformVerdict::kNotRun;

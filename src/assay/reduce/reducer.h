@@ -21,7 +21,7 @@ struct ReduceStep {
   ReduceFinding finding;
 };
 
-/// What a reduction came to.
+/// Result of a reduction.
 struct Reduction {
   ReduceStep first;
   std::vector<ReduceStep> steps;  ///< Each smaller than the one before; the last is the smallest.

@@ -13,7 +13,7 @@
 
 namespace assay {
 
-/// What became of every candidate so far, by digest: kept in memory and, where a file is named, as
+/// Results of all candidates so far, by digest: kept in memory and, where a file is named, as
 /// a line of JSON each, on disk before the next candidate is begun. So a reducer that dies goes on
 /// where it was.
 ///

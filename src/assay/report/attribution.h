@@ -13,7 +13,7 @@ namespace assay::report {
 /// the layer adds.
 TextTable attribution_table(const Attribution& attribution);
 
-/// What the table leaves out, and what follows from it.
+/// Lines below the table: what it leaves out, and what follows from it.
 std::vector<std::string> attribution_lines(const Attribution& attribution);
 
 }  // namespace assay::report

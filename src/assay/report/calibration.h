@@ -7,7 +7,7 @@
 
 namespace assay::report {
 
-/// What a calibration found, as some lines.
+/// Formats the result of a calibration as a few lines.
 std::string console_from_calibration(const Calibration& calibration);
 
 /// "1.3 % shows in 10 s, 0.6 % in 60 s (assay calibrate, 2026-11-21)", for the head of a report;

@@ -115,7 +115,7 @@ TextColumn metric_column(const Rows& rows, const MetricColumn& what) {
   return column;
 }
 
-/// What all rows with an interval have in common, for the head: coverage and count, else 0.
+/// Coverage and count that all rows with an interval share, for the head; else 0.
 struct CommonInterval {
   double confidence = 0;
   int count = 0;

@@ -67,7 +67,7 @@ std::string text_of_disturbed(const Comparison& comparison) {
                      replaced == 0 ? "" : fmt::format(", {} of them replaced", replaced));
 }
 
-/// What a pilot found, and what was made of it.
+/// Result of a pilot, and the choice that followed.
 std::string text_of_pilot(const PairingPilot& pilot, Pairing pairing) {
   const auto seconds = [](std::int64_t ns) {
     return text_from_duration_ns(static_cast<double>(ns));

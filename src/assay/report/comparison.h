@@ -13,7 +13,7 @@ namespace assay::report {
 /// Every metric with its interval; empty before the first look.
 TextTable comparison_table(const Comparison& comparison);
 
-/// What the table does not say: how many pairs in what time, what was replaced or never became
+/// Lines below the table: how many pairs in what time, what was replaced or never became
 /// steady, the pairing, the looks, the confirmation and the canary.
 std::vector<std::string> comparison_lines(const Comparison& comparison);
 

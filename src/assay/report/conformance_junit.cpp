@@ -19,7 +19,7 @@ namespace assay::report {
 namespace {
 
 /// A test fails where the run speaks against the lists: a new failure, or a listed one that passes.
-/// What is known, or was not run, is skipped with its reason.
+/// Known failures and cases that were not run are skipped with their reason.
 std::string_view conformance_element(const ConformResult& result) {
   switch (result.known) {
     case KnownGap::kNewFailure:

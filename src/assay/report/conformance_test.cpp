@@ -80,7 +80,7 @@ TEST(ConformanceReport, ConsoleShowsWhatIsNewAndWhatIsNot) {
   EXPECT_THAT(text, HasSubstr("--update-known"));
   EXPECT_THAT(text, HasSubstr("pass alone but failed in a joint program"));
   EXPECT_THAT(text, HasSubstr("0.50 results/s"));
-  EXPECT_THAT(text, HasSubstr("75.0"));  // Of nodes delegated.
+  EXPECT_THAT(text, HasSubstr("75.0"));  // Percentage of delegated nodes.
 }
 
 TEST(ConformanceReport, ConsoleNamesTheFailuresThatTheListsExpect) {

@@ -40,7 +40,7 @@ std::vector<std::string> lines_of_coverage(const ConformReport& report);
 /// Where the time went, and how many cases a second that made.
 std::string line_of_time(const ConformReport& report);
 
-/// What failed beside others and passes alone, and other things a reader should know.
+/// Notes for the reader, such as cases that failed in a joint program and pass alone.
 std::vector<std::string> notes_of(const ConformReport& report);
 
 }  // namespace assay::report

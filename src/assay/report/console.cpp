@@ -38,7 +38,7 @@ void add_left_out(TextPage& page, std::size_t all, std::size_t shown, std::strin
   }
 }
 
-/// What this machine can tell apart, if it was calibrated.
+/// Smallest difference that this machine can detect, if it was calibrated.
 std::string told_apart_by(const RunSummary& summary) {
   const auto line = summary.calibration ? line_from_calibration(*summary.calibration) : "";
   return line.empty() ? "" : "a difference of " + line;

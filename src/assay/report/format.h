@@ -12,7 +12,7 @@
 /// Numbers and text as people read them.
 namespace assay::report {
 
-/// What stands where nothing was measured.
+/// Text in place of a value that was not measured.
 inline constexpr std::string_view kNotMeasured = "–";
 
 /// A unit for people and what a raw value is divided by: {"ms", 1e6} for nanoseconds.

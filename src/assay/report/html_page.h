@@ -6,7 +6,7 @@
 
 namespace assay::report {
 
-/// What differs between pages.
+/// Parts that differ between pages.
 struct HtmlPage {
   std::string title;
   std::string css;

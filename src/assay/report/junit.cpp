@@ -22,8 +22,9 @@
 namespace assay::report {
 namespace {
 
-/// What JUnit calls it: a test that could not be decided has no word of its own and is skipped,
-/// with the reason in front; a process that died is an error, a wrong or refused number a failure.
+/// Element of JUnit for a verdict: a test that could not be decided has no word of its own and is
+/// skipped, with the reason in front; a process that died is an error, a wrong or refused number a
+/// failure.
 std::string_view case_element(const CaseSummary& cell) {
   if (cell.verdict == Verdict::kFail) {
     return cell.outcome == Outcome::kCompleted ? "failure" : "error";

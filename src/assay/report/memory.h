@@ -12,7 +12,7 @@ namespace assay::report {
 /// The resident set of the runner by part and stage, KiB, with the sum below; empty without parts.
 TextTable memory_table(const MemoryReport& memory);
 
-/// What the table does not say: totals, malloc, what the reading itself costs, why a part is
+/// Lines below the table: totals, malloc, what the reading itself costs, why a part is
 /// negative, leaks.
 std::vector<std::string> memory_lines(const CaseSummary& cell);
 

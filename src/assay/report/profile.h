@@ -10,7 +10,7 @@
 
 namespace assay::report {
 
-/// What is shown of a profile: its parts by operator, by family and by delegate, the profiler's
+/// Text of a profile: its parts by operator, by family and by delegate, the profiler's
 /// slow-down, counters, and the `top` parts and functions only. Lines are at most `width` wide.
 std::string console_from_breakdown(const ProfileBreakdown& breakdown, std::size_t top,
                                    std::size_t width, bool has_colour);

@@ -8,7 +8,7 @@
 
 namespace assay::report {
 
-/// What may have changed between two runs, case by case, and how weak that evidence is. Lines are
+/// Lists possible changes between two runs, case by case, and how weak the evidence is. Lines are
 /// at most `width` columns wide.
 std::string console_from_stored(const StoredComparison& comparison, std::size_t width,
                                 bool has_colour);

@@ -18,7 +18,7 @@ struct TextColumn {
   bool is_left = false;         ///< Text to the left, numbers to the right.
   int importance = 0;           ///< The column of least importance goes first.
   std::size_t most_width = 0;   ///< Longer texts are shortened; 0: never.
-  std::size_t least_width = 0;  ///< What it may shrink to before important columns go; 0: not.
+  std::size_t least_width = 0;  ///< Shrinks to this before important columns go; 0: never.
   std::vector<TextCell> cells;  ///< One a row.
 };
 

@@ -13,7 +13,7 @@
 
 namespace assay {
 
-/// What a reader chooses; each format takes what concerns it.
+/// Choices of the reader; each format uses those that concern it.
 struct ReportStyle {
   int width_columns = 120;   ///< Console: no line is longer; the least important columns go first.
   bool is_terminal = false;  ///< Console: colours.

@@ -272,7 +272,7 @@ TEST(CsvReport, HasItsHeadEvenWithoutCases) {
 }
 
 TEST(MarkdownReport, KeepsItsTablesWholeWhateverTheNames) {
-  std::set<std::size_t> bars;  // Of the table that a line belongs to.
+  std::set<std::size_t> bars;  // Columns of the bars in the current table.
   int tables = 0;
   for (const auto& line : lines_of(written("md", sample_summary()))) {
     if (!line.starts_with('|')) {

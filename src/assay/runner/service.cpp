@@ -73,9 +73,9 @@ Frame failure_frame(std::uint32_t request, const Error& error, Stage stage) {
   return frame;
 }
 
-/// What several executions of one sample gave.
+/// Outputs of several executions of one sample.
 struct RepeatedOutputs {
-  std::vector<Tensor> outputs;  ///< Of the first execution.
+  std::vector<Tensor> outputs;  ///< Outputs of the first execution.
   std::int64_t differing_elements = 0;
 };
 

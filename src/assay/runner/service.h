@@ -57,7 +57,7 @@ class RunnerService {
   MemoryProbe probe_;
   std::optional<EngineDescription> description_;
   std::unique_ptr<Session> session_;
-  LoadRequest load_request_;  ///< Of session_.
+  LoadRequest load_request_;  ///< Request that loaded session_.
   std::string load_failure_;
   std::optional<MemoryStage> start_memory_;
   std::optional<MemoryStage> loaded_memory_;

@@ -71,7 +71,7 @@ class Expander {
   std::vector<Json> scenarios_;
   std::vector<Coordinates> scenario_places_;
   std::vector<Block> blocks_;
-  std::vector<Coordinates> places_;  ///< Of expansion_.cases.
+  std::vector<Coordinates> places_;  ///< Coordinates of expansion_.cases.
   Exclusion exclusion_;
   Expansion expansion_;
 };

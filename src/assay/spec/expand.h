@@ -10,7 +10,7 @@
 
 namespace assay {
 
-/// What a spec does not know: where it runs.
+/// Facts that a spec does not contain: where it runs.
 struct ExpansionContext {
   std::string device_class;
   std::vector<std::string> devices = {"local"};  ///< That can be reached.

@@ -365,7 +365,7 @@ TEST_F(ExpandSpec, TakesExpectedOutputsAndDimensionsAlong) {
   const auto expecting = case_of({{"expected", "y.npz"}});
   EXPECT_EQ(expecting.expected_file, outputs);
   EXPECT_EQ(expecting.expected_sha256, sha256_hex("y"));
-  // What is expected does not change what is measured; a dimension does.
+  // Expected outputs do not change what is measured; a dimension does.
   EXPECT_EQ(case_key(expecting), case_key(plain));
   EXPECT_NE(case_key(case_of({{"dimensions", {{"batch", 2}}}})), case_key(plain));
 }

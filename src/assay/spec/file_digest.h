@@ -6,7 +6,7 @@
 
 namespace assay {
 
-/// What a spec says of a file; empty where it does not.
+/// Statements of a spec about a file; empty where it makes none.
 struct PromisedFile {
   std::string sha256;
   std::string url;
@@ -17,7 +17,7 @@ struct PromisedFile {
 Result<std::string> digest_file(const std::string& file, const std::string& where,
                                 const PromisedFile& promised = {});
 
-/// The same of a file of samples, or of a folder of them by the names in it and their content.
+/// Digests a file of samples, or of a folder of them by the names in it and their content.
 Result<std::string> digest_samples(const std::string& file, const std::string& where);
 
 }  // namespace assay

@@ -14,7 +14,7 @@
 
 namespace assay {
 
-/// What is wrong with a document, all of it, so that it is mended in one go.
+/// Collects all faults of a document, so that they are corrected in one go.
 class Problems {
  public:
   explicit Problems(std::string origin) : origin_(std::move(origin)) {}

@@ -53,7 +53,7 @@ constexpr auto kHolders = std::to_array<Holder>({
     {Message::kSparseTensor, 2, Message::kTensor},
 });
 
-constexpr std::uint64_t kExternalData = 13;  ///< Of a tensor: entries of key and value.
+constexpr std::uint64_t kExternalData = 13;  ///< Field of a tensor: entries of key and value.
 constexpr std::uint64_t kEntryKey = 1;
 constexpr std::uint64_t kEntryValue = 2;
 constexpr int kMostDepth = 64;  ///< No compiler nests graphs as deep.

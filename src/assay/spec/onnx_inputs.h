@@ -11,10 +11,10 @@ namespace assay {
 /// A size of an input: fixed, or open and decided by what is given.
 struct OnnxDimension {
   std::optional<std::int64_t> size;
-  std::string name;  ///< Of an open one; mostly "batch" or the like, or empty.
+  std::string name;  ///< Name of an open dimension, often "batch"; may be empty.
 };
 
-/// What an ONNX model takes.
+/// Input of an ONNX model.
 struct OnnxInput {
   std::string name;
   std::string dtype;  ///< "float32"; empty for a type that has no name here.

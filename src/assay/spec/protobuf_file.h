@@ -18,7 +18,7 @@ class ProtobufFile {
     std::uint64_t number = 0;
     WireType type = WireType::kVarint;
     std::uint64_t value = 0;  ///< For kVarint.
-    std::uint64_t begin = 0;  ///< Of its content, for kBytes.
+    std::uint64_t begin = 0;  ///< Start of its content, for kBytes.
     std::uint64_t end = 0;
   };
 

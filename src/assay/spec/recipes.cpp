@@ -45,7 +45,7 @@ Recipe recipe_from_entry(const Json& entry) {
   return recipe;
 }
 
-/// What such a recipe does inside is its backend's affair; its name says whether it quantizes.
+/// The backend decides what such a recipe does; only its name tells whether it quantizes.
 Json native_tolerance(std::string_view name) {
   const auto has = [name](const char* part) { return name.find(part) != std::string_view::npos; };
   if (!has("int8") && !has("int4") && !has("codebook")) {

@@ -60,7 +60,7 @@ std::string_view without_reference_kind(std::string_view name);
 /// come from what may hold both.
 bool has_expected_outputs(const Case& cell);
 
-/// The same from the names alone: of the inputs' file, and of the expected outputs'.
+/// Answers from the file names of the inputs and of the expected outputs alone.
 bool has_expected_outputs(std::string_view input_file, std::string_view expected_file);
 
 }  // namespace assay

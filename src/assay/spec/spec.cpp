@@ -143,7 +143,7 @@ void read_plans(const Node& top, const SpecContext& context, Spec& spec) {
 
 bool needs_recipe(const SpecModel& model) { return !find_program_format(model.model.ref); }
 
-// What no part can see alone.
+// Checks relations between the parts.
 void check_whole(const Node& top, const Spec& spec) {
   if (!top.find("models")) {
     top.complain("needs \"models\", such as [\"torchvision:mobilenet_v2\"]");

@@ -27,9 +27,9 @@ struct SpecModel {
   std::string input_file;        ///< Inputs from a file, a folder or file.py:callable.
   bool brings_inputs = false;    ///< The samples are those that the model brings along.
   std::string expected_file;     ///< The outputs that are expected of them, where apart.
-  std::string calibration_file;  ///< What quantization is calibrated with, likewise.
+  std::string calibration_file;  ///< File of the calibration samples, likewise.
   std::string url;               ///< Where the file comes from, for people.
-  std::string sha256;            ///< What the file must digest to; may be empty.
+  std::string sha256;            ///< Digest that the file must have; may be empty.
 };
 
 /// "executorch@1.5.1", or a name alone: its first installed build.
@@ -40,7 +40,7 @@ struct SpecEngine {
   [[nodiscard]] std::string reference() const { return label.empty() ? name : name + "@" + label; }
 };
 
-/// What the memory pass repeats; 0: not that.
+/// Repeats of the memory pass; 0: none.
 struct SpecLeakCheck {
   int loads = 0;
   int inferences = 0;
@@ -98,14 +98,14 @@ struct Spec {
   SpecCalibration calibration;
   Json require = Json::object();  ///< Metric name to bound; see bound.h.
   std::vector<SpecExclude> exclude;
-  std::uint64_t seed = 0;  ///< Of the order of launches.
+  std::uint64_t seed = 0;  ///< Seed of the order of launches.
   std::map<std::string, std::string> labels;
   std::string baseline;  ///< Recipe that ratios refer to; empty: none.
   Expand expand = Expand::kFull;
   int max_cases = 500;
   std::optional<SandboxMode> sandbox;  ///< Absent: for what comes from elsewhere.
   Json document;                       ///< As read.
-  std::string digest;                  ///< Of `document`.
+  std::string digest;                  ///< Digest of `document`.
 };
 
 struct SpecContext {
@@ -113,7 +113,7 @@ struct SpecContext {
   std::filesystem::path folder;  ///< Relative paths in the spec start here.
   const RecipeCatalog* catalog = &RecipeCatalog::built_in();
   std::vector<std::string> plugin_models;  ///< References that plug-ins define.
-  bool has_plugins = false;  ///< What plug-ins define is not known: unknown names are left to them.
+  bool has_plugins = false;                ///< Unknown names are left to plug-ins.
 };
 
 /// Reads a spec file (JSON with comments, schema assay/spec/1, docs/reference/specs.md); `context`
@@ -121,14 +121,14 @@ struct SpecContext {
 /// line of its own: file, path in it, and the fix; kUnsupported for another schema version.
 Result<Spec> read_spec_file(const std::filesystem::path& path, SpecContext context = {});
 
-/// The same from a document in memory. Does not touch the file system.
+/// Reads a spec from a document in memory. Does not touch the file system.
 Result<Spec> spec_from_json(const Json& document, const SpecContext& context);
 
 /// The JSON Schema of spec files, by which editors complete and check them.
 std::string_view spec_schema();
 
 /// Keys that an object of the spec may have; `path` is "models[]" and the like, "" for the top.
-/// What the JSON Schema must agree with.
+/// The JSON Schema must agree with them.
 struct SpecKeys {
   std::string_view path;
   std::span<const std::string_view> keys;

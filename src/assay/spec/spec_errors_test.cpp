@@ -1,4 +1,4 @@
-// What a wrong spec earns: a message that names the file, the path in it, and the fix.
+// Tests that messages about a wrong spec name the file, the path in it, and the fix.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -20,7 +20,7 @@ struct LookPlan {
   double gate = 0.02;  ///< Least effect that matters, as ln ratio; above 0.
 };
 
-/// What can be said of b against a.
+/// Verdict on b compared with a.
 enum class PairVerdict : std::uint8_t {
   kSlower,
   kFaster,
@@ -49,9 +49,9 @@ namespace assay::stats {
 struct LookResult {
   PairVerdict verdict = PairVerdict::kInconclusive;
   Shift shift;            ///< With confidence 1 - alpha.
-  double p_value = 1;     ///< Of no difference.
+  double p_value = 1;     ///< Probability of such values without a difference.
   int pairs = 0;          ///< Judged.
-  double alpha = 0;       ///< Of this look.
+  double alpha = 0;       ///< Error rate of this look.
   bool is_final = false;  ///< Decided, or no look is left: more pairs are not asked for.
   int pairs_needed = 0;   ///< Forecast of the pairs in all for an answer; 0 when decided.
 };

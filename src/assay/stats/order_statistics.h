@@ -20,7 +20,7 @@ struct Interval {
 /// 1). Source: David, Nagaraja, Order Statistics, 3rd ed. (2003), section 7.1.
 Interval median_interval(std::span<const double> values, double confidence = 0.95);
 
-/// The same for any quantile: the narrowest ranks whose tails are each at most (1 - confidence) /
+/// Interval of any quantile: the narrowest ranks whose tails are each at most (1 - confidence) /
 /// 2; where no order statistic lies far enough out, the extreme one with what coverage that leaves.
 /// `q` in (0, 1).
 Interval quantile_interval(std::span<const double> values, double q, double confidence = 0.95);

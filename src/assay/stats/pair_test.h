@@ -7,7 +7,7 @@ namespace assay::stats {
 
 /// Which swaps of the two sides of a pair the test looks at.
 struct PairSwapPlan {
-  std::uint64_t seed = 0;  ///< Of the random swaps; belongs to the record of the verdict.
+  std::uint64_t seed = 0;  ///< Seed of the random swaps; belongs to the record of the verdict.
   int draws = 9999;        ///< Random swaps besides the observed one.
   int exact_up_to = 13;    ///< Up to this many pairs all 2^n swaps; at most 20.
 };

@@ -16,7 +16,7 @@ double mean(std::span<const double> values);
 /// Statistical Packages, Am. Stat. 50 (1996), 361.
 double quantile(std::span<const double> values, double q);
 
-/// The same of values that are sorted already. O(1).
+/// Quantile of values that are sorted already. O(1).
 double quantile_of_sorted(std::span<const double> sorted, double q);
 
 /// quantile(values, 0.5): the middle value, or the mean of the two in the middle.

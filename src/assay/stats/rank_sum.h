@@ -18,7 +18,7 @@ struct UnpairedShift {
   double estimate = 0;    ///< Hodges-Lehmann.
   double low = 0;         ///< -infinity where the samples are too small to bound it.
   double high = 0;        ///< infinity likewise.
-  double confidence = 0;  ///< What it really covers where no values are equal; 1 if unbounded.
+  double confidence = 0;  ///< Actual coverage where no values are equal; 1 if unbounded.
 };
 
 /// Same preconditions and cost. Source: Moses, in Walker and Lev, Statistical Inference (1953); as

@@ -14,7 +14,7 @@ struct SteadyRule {
   double tolerance_ratio = 0.02;  ///< A block's median may lie this far from the level,
   double mad_factor = 3;          ///< or this many of its own MAD / sqrt(block size).
   std::size_t min_steady_blocks = 3;
-  double min_steady_share = 0.5;  ///< Of all iterations.
+  double min_steady_share = 0.5;  ///< Least share of all iterations.
 };
 
 enum class SteadyVerdict : std::uint8_t {
@@ -25,7 +25,7 @@ enum class SteadyVerdict : std::uint8_t {
 
 struct SteadyState {
   SteadyVerdict verdict = SteadyVerdict::kTooFew;
-  std::size_t first_iteration = 0;  ///< Of the steady part; the count of values when there is none.
+  std::size_t first_iteration = 0;  ///< Start of the steady part; without one, the count of values.
   std::size_t block = 0;            ///< Iterations in a block.
   double level = 0;                 ///< Median of the second half of the values; 0 without values.
 };

@@ -7,11 +7,10 @@ namespace assay::stats {
 
 /// Growth of a series from step to step.
 struct Trend {
-  double slope = 0;  ///< Theil-Sen: the median of all (y[j] - y[i]) / (j - i).
-  double low = 0;    ///< -infinity where there are too few values to bound it.
-  double high = 0;   ///< infinity likewise.
-  double confidence =
-      0;  ///< What the interval really covers, which is at least what was asked for.
+  double slope = 0;       ///< Theil-Sen: the median of all (y[j] - y[i]) / (j - i).
+  double low = 0;         ///< -infinity where there are too few values to bound it.
+  double high = 0;        ///< infinity likewise.
+  double confidence = 0;  ///< Actual coverage of the interval, at least the requested one.
   std::size_t count = 0;  ///< Values used.
 };
 

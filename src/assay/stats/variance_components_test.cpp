@@ -89,7 +89,7 @@ TEST(OptimalIterations, StayWithinTheirBounds) {
   EXPECT_EQ(optimal_iterations(0, 1, 1, 1, 5, 50), 5);
 }
 
-// What the formula promises: of plans that cost the same, this one's mean varies least.
+// Tests the promise of the formula: among plans of equal cost, its mean varies least.
 TEST(OptimalIterations, MinimizeTheVarianceForTheCost) {
   const double within = 0.0045;
   const double between = 0.0003;

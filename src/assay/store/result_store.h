@@ -52,10 +52,10 @@ struct RunListing {
   Run run;
   int cases = 0;
   int launches = 0;
-  std::vector<std::string> models;   ///< References, each once, in order of the cases.
-  std::vector<std::string> recipes;  ///< The same of their names; a finished program has none.
-  std::map<Outcome, int> outcomes;   ///< How many attempts ended so.
-  int unfinished_attempts = 0;       ///< How many have no end.
+  std::vector<std::string> models;             ///< References, each once, in order of the cases.
+  std::vector<std::string> recipes;            ///< Names, each once; a finished program has none.
+  std::map<Outcome, int> outcomes;             ///< How many attempts ended so.
+  int unfinished_attempts = 0;                 ///< How many have no end.
   std::vector<ComparisonVerdict> comparisons;  ///< Verdicts, in order of making.
   std::int64_t bytes = 0;  ///< Size of its launches, samples and attachments in the store.
   bool is_in_use = false;  ///< Another process works on it: ResultStore::claim_run.
@@ -70,7 +70,7 @@ struct RunListing {
 /// artifact refers to none). Text that is not UTF-8 is stored with U+FFFD in place of the wrong
 /// bytes.
 ///
-/// What is stored does not change. The key of an environment, subject, artifact, reference and
+/// Stored rows do not change. The key of an environment, subject, artifact, reference and
 /// attachment covers all of it: adding one again does nothing, and one that differs in anything is
 /// another row. What belongs to a run (cases, attempts, comparisons, launches, metrics) may be
 /// added, and cases, attempts, comparisons and metrics be put again, until the run is finished.
@@ -122,7 +122,7 @@ class ResultStore {
   /// "label:commit=abc", "label:keep": the newest with that label, or with any value of it.
   /// Errors: kNotFound, listing the newest; kInvalidArgument for a prefix of several.
   virtual Result<Run> get_run(std::string_view reference) = 0;
-  /// What the machine told when the run began.
+  /// Description of the machine when the run began.
   virtual Result<Environment> environment_of_run(std::string_view run_id) = 0;
   virtual Result<std::vector<Case>> cases_of_run(std::string_view run_id) = 0;
   /// In order of making.

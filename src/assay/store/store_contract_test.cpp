@@ -1,4 +1,4 @@
-// What every store must do, run on each of them.
+// Contract of every store, run on each of them.
 #include <cmath>
 #include <cstdint>
 #include <gmock/gmock.h>

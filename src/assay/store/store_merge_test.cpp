@@ -1,4 +1,4 @@
-// What every store must do with the records of another one.
+// Contract of every store for merging the records of another one.
 #include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

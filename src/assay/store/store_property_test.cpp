@@ -170,8 +170,8 @@ class Sequence {
   std::mt19937_64 chance_;
   std::filesystem::path path_;
   std::unique_ptr<ResultStore> store_ = make_memory_store();
-  Snapshots first_;   ///< What each finished run held when it ended.
-  Snapshots others_;  ///< The same of the store that is merged.
+  Snapshots first_;   ///< Content of each finished run when it ended.
+  Snapshots others_;  ///< Likewise for the store that is merged.
 };
 
 TEST(StoreProperty, NoOperationChangesAFinishedRun) {

@@ -25,7 +25,7 @@ struct CaseRows {
   std::map<Pass, std::vector<Launch>> launches;
   std::optional<Artifact> artifact;
   std::vector<AccuracyTable> tables;
-  std::vector<std::string> notes;        ///< Of its evaluation.
+  std::vector<std::string> notes;        ///< Notes of its evaluation.
   std::vector<std::string> given_kinds;  ///< References that its outputs are: "engine:NAME".
   bool has_parts = false;                ///< A joint program's parts were judged, each by itself.
   std::optional<Attribution> attribution;

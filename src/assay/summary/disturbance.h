@@ -16,7 +16,7 @@ namespace assay {
 /// docs/reference/metrics.md, which is from causes to consequences. Pure.
 std::vector<Disturbance> find_disturbances(const Launch& launch);
 
-/// What disturbed the launches of one case, taken together.
+/// Disturbances of the launches of one case, taken together.
 struct DisturbedLaunches {
   int launches = 0;
   int disturbed = 0;     ///< Launches with at least one flag.

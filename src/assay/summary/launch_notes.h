@@ -8,7 +8,7 @@
 
 namespace assay {
 
-/// What a reader must know of the launches' processes: that they left others running, and what
+/// Notes on the processes of launches: that they left others running, and what
 /// their sandbox enforced and what not. Empty where there is nothing of it. Pure.
 std::vector<std::string> notes_from_processes(std::span<const Launch> launches);
 

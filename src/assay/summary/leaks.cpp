@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view kMalloc = "malloc";
 constexpr std::string_view kPrivateDirty = "private_dirty";
 constexpr double kConfidence = 0.95;
-/// What "no leak" may leave open: a page a cycle, which is the step of the coarser reading.
+/// Growth that "no leak" may leave open: a page a cycle, the step of the coarser reading.
 constexpr double kPageBytes = 4096;
 constexpr std::size_t kSettlingShare = 5;
 

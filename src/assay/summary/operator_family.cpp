@@ -47,7 +47,7 @@ std::string small_letters(std::string_view text) {
   return small;
 }
 
-/// What the operator is called, without what OpenVINO's "Reorder (F32) reorder_brgemm" says of its
+/// Name of the operator alone, without what OpenVINO's "Reorder (F32) reorder_brgemm" says of its
 /// implementation and ONNX Runtime's "QLinearMul node_Conv_5" of its node.
 std::string_view kind_of(std::string_view name) {
   constexpr std::string_view kQuantized = "QLinear";
@@ -66,7 +66,7 @@ bool is_element_type(std::string_view token) {
   return letters != token.begin() && digits != letters && (tail.empty() || tail == "W");
 }
 
-/// What stands in parentheses, without element types; with them, if nothing is left.
+/// Text in parentheses, without element types; with them, if nothing is left.
 std::string without_element_types(std::string_view list) {
   std::string kept;
   while (!list.empty()) {

@@ -5,7 +5,7 @@
 
 namespace assay {
 
-/// What an operator does, so that engines with different names can be laid side by side:
+/// Kind of work of an operator, by which engines with different names can be compared:
 /// "convolution", "matrix product", "copy", "quantize", …; "other" when the name tells nothing.
 /// An engine that computes a 1x1 convolution as a matrix product is told as the latter.
 std::string_view family_of_operator(std::string_view name);

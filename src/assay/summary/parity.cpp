@@ -23,7 +23,7 @@ bool has_real_inputs(const CaseSummary& cell) {
   return identity.contains("inputs") && identity.at("inputs").value("generator", "") == "file";
 }
 
-/// What both cases of a pair have in common. A case on random inputs has no scenario.
+/// Key that both cases of a pair share. A case on random inputs has no scenario.
 std::string key_of_pair(const CaseSummary& cell) {
   Json identity = cell.identity;
   identity.erase("inputs");
@@ -36,7 +36,7 @@ const AccuracyTable* find_table(const CaseSummary& cell, const std::string& agai
   return found == cell.accuracy_tables.end() ? nullptr : &*found;
 }
 
-/// Of the worst output; absent where none has it. NaN is worst.
+/// SQNR of the worst output; absent where none has it. NaN is worst.
 std::optional<double> sqnr_of(const AccuracyTable& table) {
   std::optional<double> worst;
   for (const auto& output : table.outputs) {

@@ -171,7 +171,7 @@ ProfileBreakdown break_down_profile(const CaseSummary& summary) {
                              .counted_iterations = profile.counted_iterations,
                              .counters = profile.counters,
                              .notes = profile.notes};
-  // What disturbed the timed launches, what the engine cannot switch off.
+  // The notes name disturbances of the timed launches and what the engine cannot switch off.
   std::ranges::copy(summary.notes, std::back_inserter(breakdown.notes));
   add_parts(profile, breakdown);
   number_parts(breakdown.parts);

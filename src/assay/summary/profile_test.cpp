@@ -55,7 +55,7 @@ CaseSummary delegated_case() {
   return summary;
 }
 
-/// The same program without the addition in the delegate.
+/// The sample program without the addition in the delegate.
 CaseSummary left_case() {
   CaseSummary summary{.label = "left"};
   summary.profile = ProfileReport{

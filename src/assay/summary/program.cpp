@@ -73,7 +73,7 @@ ProgramSummary summarize_program(const Artifact& artifact) {
   for (const auto& file : artifact.files) {
     bytes += static_cast<double>(file.bytes);
   }
-  if (!artifact.files.empty()) {  // What only lowers has no program.
+  if (!artifact.files.empty()) {  // A recipe that only lowers has no program.
     summary.metrics["program_bytes"] = exact(bytes);
   }
   const auto& manifest = artifact.manifest;

@@ -10,7 +10,7 @@
 
 namespace assay {
 
-/// What one launch comes down to, by the name of a metric (docs/reference/metrics.md):
+/// Values of one launch by the name of a metric (docs/reference/metrics.md):
 /// "steady_floor_ns", "steady_ns", "steady_p90_ns", "first_ns", "load_ns", … Without what was not
 /// measured.
 using ReducedLaunch = std::map<std::string, double, std::less<>>;

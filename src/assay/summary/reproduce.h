@@ -13,7 +13,7 @@ namespace assay {
 struct Reproduction {
   std::vector<Pass> passes = {Pass::kTiming};
   std::vector<std::string> against;    ///< Kinds of reference; empty: those there are.
-  Json tolerance = Json::object();     ///< Of the spec.
+  Json tolerance = Json::object();     ///< Tolerance of the spec.
   std::vector<std::string> flags;      ///< Further words: {"--library", "/my/delegate.so"}.
   std::vector<std::string> run_flags;  ///< Those of them that `assay run` takes, too.
 };

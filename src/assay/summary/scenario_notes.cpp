@@ -16,7 +16,7 @@
 namespace assay {
 namespace {
 
-constexpr double kColdRatio = 0.05;  ///< Of the pages: a header that was read to find the rest.
+constexpr double kColdRatio = 0.05;  ///< Share of pages that a read of the header alone brings in.
 
 /// Threads of the option in effect, where an engine tells it.
 std::optional<int> threads_in_effect(const Launch& launch) {

@@ -17,10 +17,10 @@ inline constexpr double kMaxDisturbedShare = 0.20;
 /// A larger share of launches that never became steady than this makes the case unsteady.
 inline constexpr double kMaxUnsteadyShare = 0.25;
 
-/// What the launches of a case say of how far its time can be trusted.
+/// Evidence from the launches of a case on how far its time can be trusted.
 struct TimingEvidence {
   int launches = 0;
-  double spread_ratio = 0;      ///< Of the launch medians.
+  double spread_ratio = 0;      ///< Spread of the launch medians.
   bool is_below_clock = false;  ///< The inferences took no time by a clock that moves in steps.
   int unsteady = 0;             ///< Launches that never became steady.
   int too_few = 0;              ///< Launches with too few iterations to tell.
@@ -29,7 +29,7 @@ struct TimingEvidence {
 
 struct TimingVerdict {
   Timing timing = Timing::kNotMeasured;
-  std::vector<std::string> notes;  ///< What a reader must know of it, in plain words.
+  std::vector<std::string> notes;  ///< Explanation for the reader.
 };
 
 /// Unsteady before inconclusive before steady; disturbances never change the verdict, they are

@@ -36,7 +36,7 @@ class Agent {
 enum class AgentEnd : std::uint8_t {
   kBye,      ///< Bye, or the end of the stream: all well.
   kSignal,   ///< Told to stop.
-  kCorrupt,  ///< What came was no frame; it was answered with an error of request 0.
+  kCorrupt,  ///< The input was no frame; it was answered with an error of request 0.
 };
 
 /// Answers requests until bye, the end of the stream, or data on cancel.readable_fd.

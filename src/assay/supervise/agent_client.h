@@ -46,7 +46,7 @@ class AgentClient {
 
   Result<Conditions> conditions();
 
-  /// What the agent said of itself.
+  /// Description that the agent sent of itself.
   [[nodiscard]] const wire::Hello& hello() const { return hello_; }
   [[nodiscard]] const std::string& device() const { return device_; }
 

@@ -38,7 +38,7 @@ namespace {
 
 enum class Step : std::uint8_t { kExec, kAffinity, kFolder, kSandbox };
 
-/// What the child tells before it gives up; a successful exec closes the pipe instead.
+/// Message of a child that gives up; a successful exec closes the pipe instead.
 struct StartFailure {
   Step step = Step::kExec;
   int cause = 0;
@@ -206,7 +206,8 @@ Step prepare_and_execute(const ChildPlan& plan) {
   return Step::kExec;
 }
 
-/// What any program gets before it is executed, wherever its streams lead. The step that fails.
+/// Applies the limits of any program, whatever its streams, and executes it. Returns the step that
+/// fails.
 StartFailure execute_limited(const ChildPlan& plan) {
   reset_signals();
   set_limits(plan.processor_seconds());

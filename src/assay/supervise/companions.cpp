@@ -192,9 +192,9 @@ class Companions::Process {
   std::optional<Sandbox> sandbox_;
   ChildProcess child_;
   std::atomic<bool> is_at_work_{false};
-  std::mutex mutex_;               ///< Of what follows and of the child's pipes.
+  std::mutex mutex_;               ///< Guards the members below and the child's pipes.
   std::vector<std::byte> input_;   ///< Not yet written.
-  std::vector<std::byte> output_;  ///< Of its start; what it says afterwards is dropped.
+  std::vector<std::byte> output_;  ///< Output of its start; later output is dropped.
   std::vector<std::byte> buffer_;
   StderrTail words_;
 };

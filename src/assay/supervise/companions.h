@@ -27,7 +27,7 @@ class Companions {
   Companions& operator=(Companions&&) noexcept;
   ~Companions();
 
-  /// What happened to the first one that has ended by itself; empty while all work.
+  /// Describes the end of the first companion that ended by itself; empty while all work.
   [[nodiscard]] std::string find_failure();
 
  private:
@@ -35,10 +35,10 @@ class Companions {
   class Drain;
   Companions();
   std::vector<std::unique_ptr<Process>> processes_;
-  std::unique_ptr<Drain> drain_;  ///< Of the processes; ends before them.
+  std::unique_ptr<Drain> drain_;  ///< Reads the output of the processes; ends before them.
 };
 
-/// What `assay-agent --keep-busy KIND` does: tells that it is at work, and computes ("cpu") or
+/// Implements `assay-agent --keep-busy KIND`: reports that it is at work, and computes ("cpu") or
 /// streams over 64 MiB ("memory") until it is killed. Errors: kInvalidArgument for another kind.
 Status keep_busy(const std::string& kind, int write_fd);
 

@@ -56,7 +56,7 @@ std::string last_line_of(const ProcessEnd& end) {
   return line.empty() ? std::string{} : fmt::format("; its last line on stderr: {}", line);
 }
 
-/// What the supervisor did to it.
+/// Finds the limit by which the supervisor ended it.
 std::optional<ExitCause> find_limit(const ProcessEnd& end, Stage stage) {
   if (end.is_timed_out) {
     return ExitCause{Outcome::kTimedOut, stage, "deadline",

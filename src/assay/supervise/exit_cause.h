@@ -20,10 +20,10 @@ struct ExitCause {
 
 /// Names why a runner ended, from how its process ended and the frames it had sent by then.
 ///
-/// What we did to it (deadline, limits) comes first; then an error that was its last answer; then a
-/// signal; then what is wrong with its answers; then its exit code. A runner that exits with 0 and
-/// said bye has completed, whatever single requests were answered with errors on the way.
-/// The stage is that of the error, else the last one that it told, else `kStart`.
+/// Assay's own actions (deadline, limits) come first; then an error that was its last answer; then
+/// a signal; then what is wrong with its answers; then its exit code. A runner that exits with 0
+/// and said bye has completed, whatever single requests were answered with errors on the way. The
+/// stage is that of the error, else the last one that it told, else `kStart`.
 ExitCause find_exit_cause(const ProcessEnd& end, const wire::FrameSequence& answers);
 
 }  // namespace assay

@@ -28,7 +28,7 @@ Frame refusal(ErrorCode code, Stage stage) {
   return wire::error_frame(2, {.code = code, .message = "no such file"}, stage);
 }
 
-/// What a runner that went through has sent.
+/// Frames of a runner that completed.
 FrameSequence whole() {
   return {.frames = {answer_frame(MessageType::kHello), stage_frame(Stage::kLoad),
                      answer_frame(MessageType::kLoad), stage_frame(Stage::kSteady),

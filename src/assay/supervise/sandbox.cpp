@@ -37,7 +37,7 @@
 namespace assay {
 
 struct Sandbox::Shared {
-  std::atomic<int> status = 0;  ///< Of the program, as waitpid tells it.
+  std::atomic<int> status = 0;  ///< Status of the program, as waitpid reports it.
   std::atomic<int> left = 0;    ///< Processes that it left.
 };
 

@@ -37,7 +37,7 @@ class Sandbox {
   [[nodiscard]] int left_processes() const;
 
  private:
-  /// What the processes of the box tell each other; shared memory.
+  /// Memory that the processes of the sandbox share.
   struct Shared;
 
   Sandbox() = default;
@@ -45,7 +45,7 @@ class Sandbox {
   [[nodiscard]] int restrict_files() const;
   [[noreturn]] void serve_as_init() const;
 
-  FileDescriptor ruleset_;  ///< Of Landlock; none where it is not there.
+  FileDescriptor ruleset_;  ///< Ruleset of Landlock; invalid where the kernel has none.
   bool has_namespaces_ = false;
   bool has_seccomp_ = false;
   std::string folder_;
@@ -53,8 +53,8 @@ class Sandbox {
   SandboxReport report_;
 };
 
-/// What a box of this mode enforces here. Errors: kUnavailable when the mode is kRequired and
-/// something cannot be enforced.
+/// Reports what a sandbox of this mode enforces here. Errors: kUnavailable when the mode is
+/// kRequired and something cannot be enforced.
 Result<SandboxReport> promise_sandbox(SandboxMode mode);
 
 }  // namespace assay

@@ -2,7 +2,7 @@
 
 namespace assay {
 
-/// What the kernel lets this process use to keep another one in a box. Tried, not guessed.
+/// Means that the kernel offers this process to sandbox another one. Each was tried.
 struct SandboxAbilities {
   int landlock_abi = 0;      ///< 0: there is none.
   int landlock_error = 0;    ///< Why, an errno.

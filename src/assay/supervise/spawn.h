@@ -5,7 +5,7 @@
 
 namespace assay {
 
-/// What ends a child before its time, besides its limits.
+/// Events that end a child early, besides its limits.
 struct SpawnCancel {
   int hang_up_fd = -1;   ///< A pipe or socket: cancelled when its other side closes.
   int readable_fd = -1;  ///< Cancelled when there is something to read; it is not read.

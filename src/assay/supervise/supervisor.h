@@ -25,7 +25,7 @@ class Supervisor {
   /// Errors: kUnavailable when cancelled.
   Status run();
 
-  /// What is known after run(), conditions apart.
+  /// Takes the result of run(), without the conditions.
   [[nodiscard]] SpawnResult take_result();
 
  private:

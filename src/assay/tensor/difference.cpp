@@ -44,7 +44,7 @@ PairKind kind_of(double result, double reference) {
   return result == reference ? PairKind::kAgreesNonFinite : PairKind::kInfMismatch;
 }
 
-/// What the first pass over the pairs finds.
+/// Result of the first pass over the pairs.
 struct Survey {
   double largest = 0;  ///< Magnitude, of all finite elements.
   bool has_nan_mismatch = false;

@@ -16,7 +16,7 @@ namespace assay {
 /// that Dtype lacks, with the numpy call that mends it.
 Result<Tensor> tensor_from_npy(std::span<const std::byte> bytes);
 
-/// The same from a file. Errors: also kNotFound, kUnavailable; messages begin with the path.
+/// Reads a .npy file. Errors: also kNotFound, kUnavailable; messages begin with the path.
 Result<Tensor> read_npy(const std::filesystem::path& path);
 
 /// A version 1 document; bfloat16, which numpy lacks, is kUnsupported.

@@ -21,7 +21,7 @@ struct NamedTensor {
 /// Errors: kCorrupt for anything malformed, kUnsupported for a dtype that Dtype lacks.
 Result<std::vector<NamedTensor>> tensors_from_safetensors(std::span<const std::byte> bytes);
 
-/// The same from a file. Errors: also kNotFound, kUnavailable; messages begin with the path.
+/// Reads a safetensors file. Errors: also kNotFound, kUnavailable; messages begin with the path.
 Result<std::vector<NamedTensor>> read_safetensors(const std::filesystem::path& path);
 
 std::vector<std::byte> safetensors_from_tensors(std::span<const NamedTensor> tensors);

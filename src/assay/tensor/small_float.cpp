@@ -12,7 +12,7 @@ namespace {
 /// A sign bit, then the exponent, then the fraction; 16 bits in all.
 struct Layout {
   int fraction_bits;
-  int smallest_exponent;  ///< Of normal numbers, and of denormals too.
+  int smallest_exponent;  ///< Exponent of normal numbers, and of denormals, too.
   int largest_exponent;
 };
 

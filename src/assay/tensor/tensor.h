@@ -35,7 +35,7 @@ struct Quantization {
   int axis = -1;  ///< -1: per tensor.
 };
 
-/// What a program says of one input or output.
+/// Declaration of one input or output by a program.
 struct TensorSpec {
   std::string name;
   Dtype dtype = Dtype::kFloat32;

@@ -39,7 +39,7 @@ Status check_memory_report(const MemoryReport& report, const Observe& asked);
 Status check_profile_report(const ProfileReport& report, const Observe& asked,
                             std::int64_t wall_ns);
 
-/// What an engine tells of its own memory; `list` is the name of the field.
+/// Checks the memory that an engine reports; `list` is the name of the field.
 Status check_declared_memory(std::string_view list, const std::vector<NamedBytes>& declared);
 
 /// The sum of the load's stages, which check_load_report() has found possible.

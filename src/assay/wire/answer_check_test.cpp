@@ -181,7 +181,7 @@ TEST(MeasurementCheck, LetsTheTimeBudgetExplainAShorterWarmUp) {
   };
   EXPECT_THAT(complaint_about(warm_less), HasSubstr("warmup_iterations is 1, where 2"));
   auto plan = kPlan;
-  plan.time_budget_ns = 100'000'000;  // Of which 40 ms are the warm-up's, as it took.
+  plan.time_budget_ns = 100'000'000;  // The warm-up took 40 ms of it.
   EXPECT_EQ(complaint_about(warm_less, plan), "");
 }
 

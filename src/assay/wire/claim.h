@@ -7,7 +7,7 @@
 
 #include "assay/base/result.h"
 
-/// What may stand in single fields of an answer. Every failure is kCorrupt and names the field,
+/// Checks of single fields of an answer. Every failure is kCorrupt and names the field,
 /// what the runner claims and what is possible.
 namespace assay::wire {
 

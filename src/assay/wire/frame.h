@@ -56,7 +56,7 @@ std::vector<std::byte> bytes_from_frame(const Frame& frame);
 /// Puts a frame behind others.
 void append_frame(std::vector<std::byte>& bytes, const Frame& frame);
 
-/// The same as bytes_from_frame without the blob, which the sender writes behind it.
+/// Returns bytes_from_frame without the blob, which the sender writes behind it.
 std::vector<std::byte> bytes_before_blob(const Frame& frame);
 
 struct FrameHeader {
@@ -74,7 +74,7 @@ Result<FrameHeader> header_from_bytes(std::span<const std::byte, kHeaderBytes> b
 /// Checks the payload's checksum and parses it. Errors: kCorrupt.
 Result<Frame> frame_from_payload(const FrameHeader& header, std::span<const std::byte> payload);
 
-/// The same from its two parts; takes the blob without a copy.
+/// Joins a frame from its two parts; takes the blob without a copy.
 Result<Frame> frame_from_parts(const FrameHeader& header, std::span<const std::byte> json,
                                std::vector<std::byte> blob);
 

@@ -171,7 +171,7 @@ std::int64_t sum_ns(const std::vector<std::int64_t>& times) {
 }
 
 Status check_times(const Measurement& claimed, std::int64_t left_ns) {
-  constexpr std::int64_t kReadings = 3;  // Of an inference: bind, execute, fetch.
+  constexpr std::int64_t kReadings = 3;  // Readings of an inference: bind, execute, fetch.
   const auto readings = kReadings * static_cast<std::int64_t>(claimed.samples.execute_ns.size());
   const auto step_ns = claimed.clock_resolution_ns;
   TimeBudget whole(left_ns, clock_slack_ns(left_ns, 1, step_ns));

@@ -40,7 +40,7 @@ struct Load {
 /// Where a request's inputs come from; exactly one of the three.
 struct InputSource {
   std::string file;           ///< safetensors, tensors "<sample>.<index>"
-  bool in_blob = false;       ///< The same format as the frame's blob.
+  bool in_blob = false;       ///< The frame's blob has the tensors, in that format.
   bool is_generated = false;  ///< From the program's own signature, seeded.
   std::uint64_t seed = 1;
   int samples = 1;  ///< How many samples to take or to make.
@@ -75,10 +75,9 @@ struct InferReply {
 struct Observe {
   InputSource inputs;
   int iterations = 10;
-  std::int64_t time_budget_ns =
-      0;                    ///< Of the profiled inferences, or of each leak series; 0: none.
-  int leak_loads = 0;       ///< Memory only: cycles of load, inferences, unload.
-  int leak_inferences = 0;  ///< Memory only: inferences of one session.
+  std::int64_t time_budget_ns = 0;  ///< Limit of the profiled inferences or a leak series; 0: none.
+  int leak_loads = 0;               ///< Memory only: cycles of load, inferences, unload.
+  int leak_inferences = 0;          ///< Memory only: inferences of one session.
 };
 
 /// Tells how far a runner came; the last one before its death is the stage of death.

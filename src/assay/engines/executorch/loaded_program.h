@@ -31,7 +31,7 @@ class LoadedProgram {
   static Result<std::unique_ptr<LoadedProgram>> open(const Request& request);
 
   [[nodiscard]] const ::executorch::runtime::Program& program() const { return *program_; }
-  /// Of the data files; null without any.
+  /// Tensors of the data files; null without any.
   [[nodiscard]] const ::executorch::runtime::NamedDataMap* data_map() const;
   [[nodiscard]] std::vector<std::string> method_names() const;
   /// Heap that the program's own data and constants hold; 0 when they are mapped.

@@ -36,7 +36,7 @@ EventTracerEntry entry_of(std::int64_t id) {
   return entry;
 }
 
-/// What a delegate says of an event beside its number, where that is a word: "conv2d".
+/// Word that a delegate attaches to an event, such as "conv2d"; empty if it is none.
 std::string_view word_of(const void* metadata, std::size_t length) {
   if (metadata == nullptr || length == 0 || length > kLongestWord) {
     return {};

@@ -52,7 +52,7 @@ std::string_view missing_operator_in(std::string_view line) {
              : std::string_view{};
 }
 
-/// What the runtime logged, for the end of a message: the missing operators by name, or the last
+/// Log of the runtime for the end of a message: the missing operators by name, or the last
 /// lines.
 std::string text_of_log(const std::vector<std::string>& lines) {
   constexpr std::size_t kMostReportedLines = 6;

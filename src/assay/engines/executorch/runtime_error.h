@@ -12,7 +12,7 @@ namespace assay::et {
 std::unexpected<Error> fail_with_runtime_error(std::string_view what,
                                                ::executorch::runtime::Error error);
 
-/// The same for a call that gives only a code.
+/// Status of a call that returns only a code.
 Status status_from(std::string_view what, ::executorch::runtime::Error error);
 
 }  // namespace assay::et

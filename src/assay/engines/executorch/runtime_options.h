@@ -9,7 +9,7 @@
 
 namespace assay::et {
 
-/// What the runner of ExecuTorch takes. An option that is not given keeps the engine's own default.
+/// Options of the ExecuTorch runner. An option that is not given keeps the engine's own default.
 std::vector<OptionSchema> option_schema();
 
 /// Sets what holds for the whole process: threads and the options of the XNNPACK backend.

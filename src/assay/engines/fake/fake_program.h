@@ -23,7 +23,7 @@ enum class Rule : std::uint8_t {
   kRandom,    ///< Other numbers at every execute.
 };
 
-/// What a broken kernel does to an output that would be right.
+/// Ways in which a broken kernel falsifies a correct output.
 enum class Fault : std::uint8_t {
   kStale,       ///< That of the first execute, for ever.
   kZero,        ///< All zeros.

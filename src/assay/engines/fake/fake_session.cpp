@@ -126,7 +126,7 @@ void add_spans(const std::vector<ProfiledInference>& profiled, ProfileReport& re
   }
 }
 
-/// What a fault makes of an element, by its place among `count`.
+/// Applies a fault to an element, by its place among `count`.
 double damaged(Fault fault, double value, std::size_t place, std::size_t count) {
   switch (fault) {
     case Fault::kZero:

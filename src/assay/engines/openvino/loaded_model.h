@@ -45,7 +45,7 @@ class LoadedModel {
   [[nodiscard]] const std::vector<TensorSpec>& inputs() const { return inputs_; }
   [[nodiscard]] const std::vector<TensorSpec>& outputs() const { return outputs_; }
   [[nodiscard]] const ov::CompiledModel& compiled() const { return compiled_; }
-  /// Of a model compiled with ov::enable_profiling.
+  /// Profile of a model compiled with ov::enable_profiling.
   Result<std::vector<ov::ProfilingInfo>> profiling_info() const;
   /// Tensors of the request; the engine does not tell its weights and its scratch memory.
   std::vector<NamedBytes> memory();

@@ -9,8 +9,8 @@
 
 namespace assay::openvino {
 
-/// What the operators of a compiled model took since it was compiled: OpenVINO tells means over all
-/// inferences, in whole microseconds.
+/// Times of the operators of a compiled model since its compilation: OpenVINO reports means over
+/// all inferences, in whole microseconds.
 struct ProfileState {
   std::vector<ov::ProfilingInfo> operators;
   int inferences = 0;

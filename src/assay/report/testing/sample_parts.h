@@ -7,8 +7,7 @@
 #include "assay/record/metric.h"
 #include "assay/record/summary.h"
 
-/// What the cases of the sample run are put together from. The numbers are made up and always the
-/// same.
+/// Parts of the cases of the sample run. The numbers are made up and constant.
 namespace assay::report {
 
 /// When the sample run started.

@@ -14,7 +14,7 @@
 #include "assay/record/run.h"
 #include "assay/store/sqlite/connection.h"
 
-/// What the rows_*.cpp share: records to text columns and back.
+/// Helpers that the rows_*.cpp share: records to text columns and back.
 namespace assay::sqlite {
 
 /// JSON of a record for a text column. Bytes that are not UTF-8 are replaced: last words of a dead

@@ -1,4 +1,5 @@
-// What running gave: attempts, launches with samples and operator events, metrics, attachments.
+// Rows written while a run executes: attempts, launches with samples and operator events, metrics,
+// attachments.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,4 +1,4 @@
-// What is known before anything runs: runs, cases, subjects, artifacts, references.
+// Rows known before anything runs: runs, cases, subjects, artifacts, references.
 #include <cstdint>
 #include <fmt/ranges.h>
 #include <string_view>

@@ -73,7 +73,7 @@ class SqliteResultStore final : public ResultStore {
   Status remove_rows(std::string_view run_id);
   Result<std::int64_t> vacuum_file();
 
-  std::optional<TemporaryFolder> copy_;  ///< Of an older store that is only read.
+  std::optional<TemporaryFolder> copy_;  ///< Copy of an older store that is only read.
   Connection connection_;
   std::filesystem::path path_;
   StoreAccess access_;

@@ -1,4 +1,4 @@
-// What only a store in a file can suffer: death, a full disk, other writers.
+// Tests of faults that only a store in a file has: death, a full disk, other writers.
 #include "assay/store/sqlite/sqlite_store.h"
 
 #include <cstddef>
