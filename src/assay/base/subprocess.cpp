@@ -22,6 +22,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -45,9 +46,23 @@ struct ChildEnds {
   int report;
 };
 
+/// How the child differs from its parent. False, with errno: it cannot.
+bool enter_place(const Subprocess::Options& options) {
+  if (options.leads_group && ::setpgid(0, 0) != 0) {
+    return false;
+  }
+  if (options.niceness != 0) {
+    ::setpriority(PRIO_PROCESS, 0, ::getpriority(PRIO_PROCESS, 0) + options.niceness);
+  }
+  for (const int file : options.kept) {
+    ::fcntl(file, F_SETFD, 0);
+  }
+  return options.folder.empty() || ::chdir(options.folder.c_str()) == 0;
+}
+
 /// Runs in the child between fork and exec: only async-signal-safe calls.
 [[noreturn]] void execute_child(char* const* argv, char* const* env, const ChildEnds& ends,
-                                int parent) {
+                                const Subprocess::Options& options, int parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) {  // It died before the signal was asked for.
     ::_exit(127);
@@ -59,15 +74,18 @@ struct ChildEnds {
   if (ends.err >= 0) {
     ::dup2(ends.err, STDERR_FILENO);
   }
-  ::execvpe(argv[0], argv, env);
+  if (enter_place(options)) {
+    ::execvpe(argv[0], argv, env);
+  }
   const int cause = errno;
   [[maybe_unused]] const auto told = ::write(ends.report, &cause, sizeof cause);
   ::_exit(127);
 }
 
-std::vector<std::string> merged_environment(const std::map<std::string, std::string>& added) {
+std::vector<std::string> merged_environment(const Subprocess::Options& options) {
+  const auto& added = options.env;
   std::vector<std::string> merged;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
+  for (char** entry = environ; *entry != nullptr && !options.has_only_env; ++entry) {
     const std::string_view text(*entry);
     if (!added.contains(std::string(text.substr(0, text.find('='))))) {
       merged.emplace_back(text);
@@ -77,6 +95,11 @@ std::vector<std::string> merged_environment(const std::map<std::string, std::str
     merged.push_back(fmt::format("{}={}", name, value));
   }
   return merged;
+}
+
+FileDescriptor open_output(const std::string& file) {
+  return FileDescriptor(
+      file.empty() ? -1 : ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
 }
 
 std::vector<char*> pointers_to(std::vector<std::string>& texts) {
@@ -102,25 +125,24 @@ Result<Subprocess> Subprocess::start(const Options& options) {
   ASSAY_ASSIGN_OR_RETURN(Pipe in, Pipe::make());
   ASSAY_ASSIGN_OR_RETURN(Pipe out, Pipe::make());
   ASSAY_ASSIGN_OR_RETURN(Pipe report, Pipe::make());
-  const FileDescriptor err(
-      options.stderr_file.empty()
-          ? -1
-          : ::open(options.stderr_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  const auto err = open_output(options.stderr_file);
+  const auto out_file = open_output(options.stdout_file);
   auto argv_texts = options.argv;
-  auto env_texts = merged_environment(options.env);
+  auto env_texts = merged_environment(options);
   const auto argv = pointers_to(argv_texts);
   const auto env = pointers_to(env_texts);
 
   Subprocess process;
+  process.leads_group_ = options.leads_group;
   const pid_t parent = ::getpid();  // NOLINT(misc-include-cleaner)
   process.pid_ = ::fork();
   if (process.pid_ == 0) {
     execute_child(argv.data(), env.data(),
                   {.in = in.read_end.get(),
-                   .out = out.write_end.get(),
+                   .out = out_file.is_open() ? out_file.get() : out.write_end.get(),
                    .err = err.get(),
                    .report = report.write_end.get()},
-                  parent);
+                  options, parent);
   }
   if (process.pid_ < 0) {
     return fail_to_run(options.argv.front(), errno);
@@ -140,6 +162,7 @@ Subprocess::Subprocess(Subprocess&& other) noexcept { *this = std::move(other); 
 
 Subprocess& Subprocess::operator=(Subprocess&& other) noexcept {
   std::swap(pid_, other.pid_);
+  std::swap(leads_group_, other.leads_group_);
   std::swap(stdin_, other.stdin_);
   std::swap(stdout_, other.stdout_);
   std::swap(ended_, other.ended_);
@@ -154,6 +177,7 @@ Subprocess::~Subprocess() {
   stdout_.close();
   if (pid_ > 0) {
     kill(SIGKILL);
+    kill_group(SIGKILL);
     wait();
   }
 }
@@ -234,6 +258,20 @@ void Subprocess::kill(int signal) {
   if (pid_ > 0) {
     ::kill(pid_, signal);
   }
+}
+
+void Subprocess::kill_group(int signal) {
+  if (pid_ > 0 && leads_group_) {
+    ::kill(-pid_, signal);
+  }
+}
+
+bool Subprocess::has_ended(std::chrono::milliseconds timeout) const {
+  pollfd file{.fd = ended_.get(), .events = POLLIN, .revents = 0};
+  ::poll(&file, 1, static_cast<int>(timeout.count()));
+  siginfo_t ended{};
+  constexpr int kLook = WEXITED | WNOHANG | WNOWAIT;
+  return ::waitid(P_PID, static_cast<id_t>(pid_), &ended, kLook) == 0 && ended.si_pid != 0;
 }
 
 int Subprocess::wait() {

@@ -25,6 +25,13 @@ class Subprocess {
     std::vector<std::string> argv;
     std::map<std::string, std::string> env;  ///< Added to ours.
     std::string stderr_file;                 ///< Empty: ours.
+    std::string stdout_file = {};            ///< Empty: the pipe, which read_line() reads.
+    std::string folder = {};                 ///< Where it starts; empty: ours.
+    bool has_only_env = false;               ///< It sees `env` and none of our variables.
+    bool leads_group = false;                ///< It leads a process group: kill_group().
+    int niceness = 0;                        ///< Added to ours.
+    /// Descriptors that it and its own children inherit: a lock lasts as long as any of them lives.
+    std::vector<int> kept = {};
   };
 
   /// Errors: kNotFound when argv[0] cannot be executed, kExhausted when there is no further file or
@@ -46,6 +53,12 @@ class Subprocess {
   Result<std::optional<std::string>> read_line(std::chrono::milliseconds timeout);
   [[nodiscard]] bool is_at_end() const { return is_at_end_; }
   void kill(int signal);
+  /// Also those that it started, unless they left its group. Does nothing to a child that leads
+  /// none.
+  void kill_group(int signal);
+  /// Whether the child has ended; waits `timeout` for it. It can still be signalled with its group
+  /// until wait() has reaped it.
+  [[nodiscard]] bool has_ended(std::chrono::milliseconds timeout) const;
   /// Waits for the end; the exit code, or 128 + signal.
   int wait();
   /// The signal that ended the child, once it was waited for; 0: none.
@@ -59,6 +72,7 @@ class Subprocess {
   std::optional<std::string> finish();
 
   pid_t pid_ = -1;
+  bool leads_group_ = false;
   int signal_ = 0;
   FileDescriptor stdin_;
   FileDescriptor stdout_;

@@ -9,10 +9,12 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "assay/base/file_descriptor.h"
 #include "assay/base/fs.h"
 #include "assay/base/output.h"
 #include "assay/base/result.h"
@@ -37,6 +39,49 @@ using testing::EndsWith;
 using testing::HasSubstr;
 
 constexpr auto kLong = std::chrono::seconds(60);
+
+TEST(Subprocess, StartsInAFolderWithItsOwnVariablesAndNiceness) {
+  const auto folder = TemporaryFolder::make("assay-subprocess").value();
+  const auto file = (folder.path() / "words").string();
+  const auto run = [&](const std::string& script) {
+    return run_command({.argv = {"/bin/sh", "-c", script},
+                        .env = {{"ONLY", "this"}},
+                        .stderr_file = file,
+                        .stdout_file = file,
+                        .folder = folder.path().string(),
+                        .has_only_env = true,
+                        .niceness = 3},
+                       kLong);
+  };
+  const int own = ::getpriority(PRIO_PROCESS, 0);
+  EXPECT_EQ(run("pwd; /usr/bin/env | /bin/grep -E '^(HOME|ONLY)='; echo last >&2; nice; exit 7")
+                .value()
+                .exit_code,
+            7);
+  EXPECT_EQ(read_file(file).value(),
+            folder.path().string() + "\nONLY=this\nlast\n" + std::to_string(own + 3) + "\n");
+}
+
+TEST(Subprocess, EndsTheWholeGroup) {
+  const auto folder = TemporaryFolder::make("assay-subprocess").value();
+  const auto lock = folder.path() / "lock";
+  // A shell that leaves a child behind; both hold the lock.
+  FileDescriptor held(::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  ASSERT_EQ(::flock(held.get(), LOCK_EX), 0);
+  auto process = Subprocess::start({.argv = {"sh", "-c", "sleep 1000 & exit 0"},
+                                    .env = {},
+                                    .stderr_file = "",
+                                    .leads_group = true,
+                                    .kept = {held.get()}})
+                     .value();
+  held.close();
+  EXPECT_TRUE(process.has_ended(kLong));
+  const FileDescriptor other(::open(lock.c_str(), O_RDWR | O_CLOEXEC));
+  EXPECT_NE(::flock(other.get(), LOCK_EX | LOCK_NB), 0) << "what it left behind holds the lock";
+  process.kill_group(SIGKILL);
+  EXPECT_EQ(::flock(other.get(), LOCK_EX), 0);
+  EXPECT_EQ(process.wait(), 0);
+}
 
 TEST(Subprocess, GivesTheChildTheDefaultsOfSignals) {
   ignore_signals_of_writes();
