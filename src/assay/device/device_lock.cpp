@@ -107,6 +107,16 @@ Result<FileDescriptor> open_lock_file(const stdfs::path& path) {
   return file;
 }
 
+/// `folder`: empty for lock_place().
+Result<FileDescriptor> open_lock_of_device(std::string_view device, const stdfs::path& folder) {
+  const auto place = folder.empty() ? lock_place() : LockPlace{.folder = folder};
+  if (!place.is_shared) {
+    ASSAY_RETURN_IF_ERROR(prepare_folder(place.folder));
+  }
+  const auto name = lock_file_name(device);
+  return open_lock_file(place.folder / (place.is_shared ? "assay-" + name : name));
+}
+
 std::string own_command() {
   auto command = read_system_text("/proc/self/cmdline").value_or("");
   for (char& c : command) {
@@ -117,8 +127,8 @@ std::string own_command() {
 }
 
 /// Leaves a line for those who wait.
-void write_holder(int fd) {
-  const auto line = fmt::format("process {} ({})\n", ::getpid(), own_command());
+void write_holder(int fd, const std::string& work) {
+  const auto line = fmt::format("process {} ({})\n", ::getpid(), work);
   const bool is_cut = ::ftruncate(fd, 0) == 0;
   // The lock holds without the line; a full disk only costs its text.
   [[maybe_unused]] const auto written = is_cut ? ::pwrite(fd, line.data(), line.size(), 0) : 0;
@@ -131,9 +141,9 @@ std::string read_holder(int fd) {
   return text.empty() ? "another process" : std::string(text);
 }
 
-/// True: ours now; false: held by another.
-Result<bool> try_lock(int fd) {
-  while (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
+/// `how`: LOCK_EX or LOCK_SH. True: ours now; false: held by another.
+Result<bool> try_lock(int fd, int how) {
+  while (::flock(fd, how | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) {
       return false;
     }
@@ -145,9 +155,36 @@ Result<bool> try_lock(int fd) {
   return true;
 }
 
+/// The first byte of the file, by which those who wait to own the device are seen. Locks of bytes
+/// and the flock of the file do not hinder each other.
+struct flock waiting_byte(short kind) {
+  struct flock range{};
+  range.l_type = kind;
+  range.l_whence = SEEK_SET;
+  range.l_len = 1;
+  return range;
+}
+
+/// Shows that somebody waits, until the object goes.
+class WaitingMark {
+ public:
+  explicit WaitingMark(int fd) : fd_(fd) { set(F_RDLCK); }
+  WaitingMark(const WaitingMark&) = delete;
+  WaitingMark& operator=(const WaitingMark&) = delete;
+  ~WaitingMark() { set(F_UNLCK); }
+
+ private:
+  void set(short kind) const {
+    auto range = waiting_byte(kind);
+    ::fcntl(fd_, F_OFD_SETLK, &range);
+  }
+  int fd_;
+};
+
 Status wait_for_lock(int fd, std::string_view device, const DeviceLock::Options& options) {
+  const WaitingMark mark(fd);
   while (true) {
-    ASSAY_ASSIGN_OR_RETURN(const bool is_ours, try_lock(fd));
+    ASSAY_ASSIGN_OR_RETURN(const bool is_ours, try_lock(fd, LOCK_EX));
     if (is_ours) {
       return {};
     }
@@ -180,18 +217,40 @@ LockPlace lock_place() {
       .is_shared = true};
 }
 
-Result<DeviceLock> DeviceLock::acquire(std::string_view device, const Options& options) {
-  const auto place = options.folder.empty() ? lock_place() : LockPlace{.folder = options.folder};
-  if (!place.is_shared) {
-    ASSAY_RETURN_IF_ERROR(prepare_folder(place.folder));
+Result<DeviceShare> DeviceShare::open(std::string_view device, const Options& options) {
+  ASSAY_ASSIGN_OR_RETURN(auto file, open_lock_of_device(device, options.folder));
+  return DeviceShare(std::move(file), options.work);
+}
+
+Result<bool> DeviceShare::is_wanted() const {
+  auto range = waiting_byte(F_WRLCK);
+  if (::fcntl(file_.get(), F_OFD_GETLK, &range) != 0) {
+    return fail(ErrorCode::kUnavailable,
+                fmt::format("cannot ask who waits for the device: {}", text_from_errno(errno)));
   }
-  const auto name = lock_file_name(device);
-  ASSAY_ASSIGN_OR_RETURN(auto file,
-                         open_lock_file(place.folder / (place.is_shared ? "assay-" + name : name)));
+  return range.l_type != F_UNLCK;
+}
+
+Result<bool> DeviceShare::try_take() {
+  ASSAY_ASSIGN_OR_RETURN(const bool has_priority, is_wanted());
+  if (has_priority) {
+    return false;
+  }
+  ASSAY_ASSIGN_OR_RETURN(const bool is_ours, try_lock(file_.get(), LOCK_SH));
+  if (is_ours) {
+    write_holder(file_.get(), work_);
+  }
+  return is_ours;
+}
+
+void DeviceShare::release() { ::flock(file_.get(), LOCK_UN); }
+
+Result<DeviceLock> DeviceLock::acquire(std::string_view device, const Options& options) {
+  ASSAY_ASSIGN_OR_RETURN(auto file, open_lock_of_device(device, options.folder));
   // The file stays when the lock goes: removing it would let two processes lock two files of one
   // name.
   ASSAY_RETURN_IF_ERROR(wait_for_lock(file.get(), device, options));
-  write_holder(file.get());
+  write_holder(file.get(), own_command());
   return DeviceLock(std::move(file));
 }
 

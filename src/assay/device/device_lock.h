@@ -14,6 +14,9 @@ namespace assay {
 /// The exclusive right to use a device, across all processes and users of this machine. Advisory:
 /// an flock on a file that names its holder. Released with the object, and by the kernel when the
 /// process dies.
+///
+/// Who times owns the device so. Work that would disturb it, such as a build, shares it
+/// (DeviceShare), and gives way as soon as somebody waits to own it.
 class DeviceLock {
  public:
   struct Options {
@@ -31,6 +34,35 @@ class DeviceLock {
  private:
   explicit DeviceLock(FileDescriptor file) : file_(std::move(file)) {}
   FileDescriptor file_;
+};
+
+/// A share of a device for work that may run beside other such work, never beside a timing.
+/// Released with the object, and when the process and all that inherited the descriptor are dead.
+class DeviceShare {
+ public:
+  struct Options {
+    std::string work;              ///< "building toy@0123456789ab", for those who wait.
+    std::filesystem::path folder;  ///< One of this user alone; empty: lock_place().
+  };
+
+  /// Opens the lock and takes nothing yet. Errors: kUnavailable when the folder cannot be used.
+  static Result<DeviceShare> open(std::string_view device, const Options& options);
+
+  /// False while another process owns the device or waits to own it. Does not wait.
+  /// Errors: kUnavailable.
+  Result<bool> try_take();
+  /// Whether another process waits to own the device. Errors: kUnavailable.
+  [[nodiscard]] Result<bool> is_wanted() const;
+  void release();
+
+  /// What children inherit to hold the share, too.
+  [[nodiscard]] int descriptor() const { return file_.get(); }
+
+ private:
+  DeviceShare(FileDescriptor file, std::string work)
+      : file_(std::move(file)), work_(std::move(work)) {}
+  FileDescriptor file_;
+  std::string work_;
 };
 
 /// Where the files of locks lie.

@@ -40,6 +40,35 @@ TEST_F(DeviceLockTest, IsExclusiveAndNamesItsHolder) {
   EXPECT_THAT(second.error().message, HasSubstr(fmt::format("process {} (", ::getpid())));
 }
 
+TEST_F(DeviceLockTest, IsSharedByBuildsUntilSomebodyWaitsToOwnIt) {
+  const auto open_share = [this](const char* work) {
+    return DeviceShare::open("local", {.work = work, .folder = folder_.path() / "locks"}).value();
+  };
+  auto one = open_share("building toy@1");
+  auto other = open_share("building toy@2");
+  EXPECT_TRUE(one.try_take().value());
+  EXPECT_TRUE(other.try_take().value()) << "builds do not exclude each other";
+  EXPECT_FALSE(one.is_wanted().value());
+  int asked = 0;
+  const auto owned =
+      DeviceLock::acquire("local", {.keep_waiting =
+                                        [&](const std::string& holder) {
+                                          EXPECT_THAT(holder, HasSubstr("building toy@2"));
+                                          EXPECT_TRUE(one.is_wanted().value());
+                                          one.release();
+                                          EXPECT_FALSE(one.try_take().value()) << "it waits first";
+                                          if (asked == 1) {
+                                            other.release();
+                                          }
+                                          return ++asked < 100;
+                                        },
+                                    .folder = folder_.path() / "locks"});
+  ASSERT_TRUE(owned);
+  EXPECT_EQ(asked, 2) << "it was owned while a build had its share";
+  EXPECT_FALSE(one.is_wanted().value()) << "it waits no longer";
+  EXPECT_FALSE(one.try_take().value()) << "it is owned";
+}
+
 TEST_F(DeviceLockTest, IsReleasedWithTheObjectAndMovesWithIt) {
   auto first = acquire("local");
   ASSERT_TRUE(first);
