@@ -39,6 +39,8 @@ std::string environment_key(const Environment& environment);
 /// One execution of a set of cases.
 struct Run {
   std::string id;  ///< UUIDv7
+  /// "measure", "compare", "profile", "calibrate" or "conform"; of a watcher "watch", "verify" or
+  /// "bisect".
   std::string purpose = "measure";
   std::string name;
   std::map<std::string, std::string> labels;

@@ -13,8 +13,11 @@
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/comparison.h"
+#include "assay/record/incident.h"
 #include "assay/record/launch.h"
 #include "assay/record/metric.h"
+#include "assay/record/repository.h"
+#include "assay/record/revision_build.h"
 #include "assay/record/run.h"
 #include "assay/record/subject.h"
 
@@ -41,7 +44,9 @@ struct RunFilter {
   std::string purpose = {};                        ///< "conform", "measure"; empty: any.
   std::string made_by = {};                        ///< A purpose or a verb: "bench"; empty: any.
   std::map<std::string, std::string> labels = {};  ///< All of them; an empty value: any value.
-  std::string model = {};  ///< Part of a model's reference, in any case of its letters.
+  std::string model = {};         ///< Part of a model's reference, in any case of its letters.
+  std::string engine_build = {};  ///< "toy@0123456789ab", or RevisionBuild::id(); a case has it.
+  std::string revision = {};      ///< Whole hash; a case has a build of it.
   /// Each is part of the id, the name, the command line, a label, or the label of a case, in any
   /// case of its letters.
   std::vector<std::string> texts = {};
@@ -67,13 +72,14 @@ struct RunListing {
 /// Keeps all that was measured. Every call is one transaction: what returned is on disk, and a
 /// process that dies loses nothing that returned. A record that others refer to comes first:
 /// environment, run, case, subject, artifact, attempt, launch (an empty environment, subject or
-/// artifact refers to none). Text that is not UTF-8 is stored with U+FFFD in place of the wrong
-/// bytes.
+/// artifact refers to none); repository, revision, engine build; repository, incident. Text that is
+/// not UTF-8 is stored with U+FFFD in place of the wrong bytes.
 ///
-/// Stored rows do not change. The key of an environment, subject, artifact, reference and
-/// attachment covers all of it: adding one again does nothing, and one that differs in anything is
-/// another row. What belongs to a run (cases, attempts, comparisons, launches, metrics) may be
-/// added, and cases, attempts, comparisons and metrics be put again, until the run is finished.
+/// Stored rows do not change, except the state of an incident. The key of an environment,
+/// subject, artifact, reference and attachment covers all of it: adding one again does nothing, and
+/// one that differs in anything is another row. What belongs to a run (cases, attempts,
+/// comparisons, launches, metrics) may be added, and cases, attempts, comparisons and metrics be
+/// put again, until the run is finished.
 ///
 /// Errors: kUnavailable (cannot write), kExhausted (disk full), kCorrupt (damaged), kNotFound (what
 /// the record refers to, or is asked for, is not there), kInvalidArgument (a run or launch whose id
@@ -137,6 +143,22 @@ class ResultStore {
   virtual Result<Reference> get_reference(std::string_view id) = 0;
   /// Wall time that the case's passes took in its newest run, ns; 0 if it never ran.
   virtual Result<std::int64_t> past_duration_ns(std::string_view case_key) = 0;
+
+  virtual Status add_repository(const Repository& repository) = 0;
+  virtual Status add_revisions(std::span<const Revision> revisions) = 0;
+  virtual Status add_engine_build(const RevisionBuild& build) = 0;
+  /// Errors: also kInvalidArgument for an id that is there already.
+  virtual Status add_incident(const Incident& incident) = 0;
+  /// Errors: also kNotFound, and those of check_update().
+  virtual Status update_incident(const Incident& incident) = 0;
+  /// In order of adding.
+  virtual Result<std::vector<Repository>> repositories() = 0;
+  /// Those furthest from the root first, by Revision::position.
+  virtual Result<std::vector<Revision>> revisions_of(std::string_view repository_id) = 0;
+  /// The last built first.
+  virtual Result<std::vector<RevisionBuild>> engine_builds_of(std::string_view repository_id) = 0;
+  /// In order of adding.
+  virtual Result<std::vector<Incident>> incidents_of(std::string_view repository_id) = 0;
 
   /// Copies every row of another store that this one lacks, and the end of runs and attempts that
   /// were unfinished here; returns how many rows. All or nothing; the other store is only read.

@@ -27,7 +27,7 @@ namespace sqlite {
 namespace {
 
 // ?1 purpose, ?2 labels as a JSON object, ?3 texts as a JSON array, ?4 limit, ?5 purpose or verb,
-// ?6 model, ?7 id.
+// ?6 model, ?7 id, ?8 reference or id of an engine build, ?9 hash of a revision.
 constexpr std::string_view kWantedRuns =
     "WHERE (?7 = '' OR run.id = ?7) AND (?1 = '' OR purpose = ?1) AND "
     "(?5 = '' OR purpose = ?5 OR json_extract(argv, '$[1]') = ?5) AND "
@@ -39,7 +39,11 @@ constexpr std::string_view kWantedRuns =
     "NOT EXISTS (SELECT 1 FROM run_case JOIN case_identity USING (case_key) "
     "WHERE run = run.id AND instr(lower(label), lower(wanted.value)))) AND "
     "(?6 = '' OR EXISTS (SELECT 1 FROM run_case WHERE run = run.id AND "
-    "instr(lower(json_extract(document, '$.model.ref')), lower(?6)))) "
+    "instr(lower(json_extract(document, '$.model.ref')), lower(?6)))) AND "
+    "(?8 = '' OR EXISTS (SELECT 1 FROM run_case WHERE run = run.id AND run_case.engine_build IN "
+    "(?8, (SELECT reference FROM engine_build WHERE id = ?8)))) AND "
+    "(?9 = '' OR EXISTS (SELECT 1 FROM run_case JOIN engine_build ON "
+    "run_case.engine_build = engine_build.reference WHERE run = run.id AND revision = ?9)) "
     "ORDER BY order_ns DESC, run.id DESC LIMIT ?4";
 
 // Lengths of texts in bytes; NULL adds nothing.
@@ -172,7 +176,7 @@ Result<std::vector<RunListing>> SqliteResultStore::list_runs(const RunFilter& fi
       auto listings,
       collect(connection_.prepare(sql, filter.purpose, text_from_record(filter.labels),
                                   text_from_record(filter.texts), filter.limit, filter.made_by,
-                                  filter.model, filter.id),
+                                  filter.model, filter.id, filter.engine_build, filter.revision),
               [](Statement& row) -> Result<RunListing> {
                 ASSAY_ASSIGN_OR_RETURN(auto run, read_run(row));
                 return RunListing{.run = std::move(run),

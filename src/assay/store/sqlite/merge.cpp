@@ -31,7 +31,7 @@ struct MergedTable {
 };
 
 // A table stands behind those that it refers to. A run or attempt that was copied before it was
-// finished is brought up to date; it never goes back.
+// finished is brought up to date, and so is an incident; neither goes back.
 constexpr auto kMergedTables = std::to_array<MergedTable>({
     {"environment", "rowid", "", "id", "device_class"},
     {"environment_record", "rowid", "", "environment_key", "environment, document"},
@@ -71,6 +71,15 @@ constexpr auto kMergedTables = std::to_array<MergedTable>({
     {"trace", "launch", "", "launch, channel", "unit, n, codec, times_ns, readings"},
     {"metric", "rowid", ""},
     {"attachment", "rowid", "", "owner, kind, digest", "codec, bytes"},
+    {"repository", "rowid", "", "id", "kind, url, engine"},
+    {"revision", "hash", "", "repository, hash",
+     "parents, position, author, authored_unix_ns, committed_unix_ns, subject"},
+    {"engine_build", "rowid", "", "id", "document"},
+    {"incident", "rowid",
+     "ON CONFLICT (id) DO UPDATE SET state = excluded.state, document = excluded.document, "
+     "changed_unix_ns = excluded.changed_unix_ns "
+     "WHERE excluded.changed_unix_ns > incident.changed_unix_ns",
+     "id", "repository, opened_unix_ns"},
 });
 
 // "own.a, own.b" from "a, b".

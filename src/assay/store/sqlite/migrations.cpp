@@ -264,8 +264,51 @@ CREATE INDEX attempt_by_artifact ON attempt (artifact);
 CREATE INDEX attempt_by_subject ON attempt (subject);
 )sql";
 
+// Histories of engines that are built from their repositories.
+constexpr std::string_view kMigration6 = R"sql(
+CREATE TABLE repository (
+  id TEXT PRIMARY KEY NOT NULL,
+  kind TEXT NOT NULL,
+  url TEXT NOT NULL,
+  engine TEXT NOT NULL);
+
+CREATE TABLE revision (
+  repository TEXT NOT NULL REFERENCES repository (id),
+  hash TEXT NOT NULL,
+  parents TEXT NOT NULL,
+  position INTEGER NOT NULL,
+  author TEXT NOT NULL,
+  authored_unix_ns INTEGER NOT NULL,
+  committed_unix_ns INTEGER NOT NULL,
+  subject TEXT NOT NULL,
+  PRIMARY KEY (repository, hash)) WITHOUT ROWID;
+
+CREATE TABLE engine_build (
+  id TEXT PRIMARY KEY NOT NULL,
+  repository TEXT NOT NULL,
+  revision TEXT NOT NULL,
+  environment TEXT NOT NULL,
+  reference TEXT NOT NULL,
+  outcome TEXT NOT NULL,
+  built_unix_ns INTEGER NOT NULL,
+  document TEXT NOT NULL,
+  FOREIGN KEY (repository, revision) REFERENCES revision (repository, hash));
+CREATE INDEX engine_build_by_revision ON engine_build (revision);
+CREATE INDEX engine_build_by_repository ON engine_build (repository);
+
+CREATE TABLE incident (
+  id TEXT PRIMARY KEY NOT NULL,
+  repository TEXT NOT NULL REFERENCES repository (id),
+  opened_unix_ns INTEGER NOT NULL,
+  state TEXT NOT NULL,
+  changed_unix_ns INTEGER NOT NULL,
+  document TEXT NOT NULL);
+CREATE INDEX incident_by_repository ON incident (repository);
+CREATE INDEX run_case_by_build ON run_case (engine_build);
+)sql";
+
 constexpr auto kMigrations = std::to_array<std::string_view>(
-    {kMigration1, kMigration2, kMigration3, kMigration4, kMigration5});
+    {kMigration1, kMigration2, kMigration3, kMigration4, kMigration5, kMigration6});
 
 }  // namespace
 

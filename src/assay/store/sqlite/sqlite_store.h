@@ -19,7 +19,8 @@ namespace assay::sqlite {
 
 /// The store in one SQLite file; the schema is explained in docs/contracts/store.md. Methods are
 /// spread over rows_run.cpp (what is known before anything runs), rows_launch.cpp (what running
-/// gave), manage_runs.cpp (lists, labels and removal) and merge.cpp.
+/// gave), rows_repository.cpp (what is built and watched), manage_runs.cpp (lists, labels and
+/// removal) and merge.cpp.
 class SqliteResultStore final : public ResultStore {
  public:
   /// `path` as Connection::open takes it. Errors: those of ResultStore.
@@ -57,6 +58,16 @@ class SqliteResultStore final : public ResultStore {
   Result<Artifact> get_artifact(std::string_view id) override;
   Result<Reference> get_reference(std::string_view id) override;
   Result<std::int64_t> past_duration_ns(std::string_view case_key) override;
+
+  Status add_repository(const Repository& repository) override;
+  Status add_revisions(std::span<const Revision> revisions) override;
+  Status add_engine_build(const RevisionBuild& build) override;
+  Status add_incident(const Incident& incident) override;
+  Status update_incident(const Incident& incident) override;
+  Result<std::vector<Repository>> repositories() override;
+  Result<std::vector<Revision>> revisions_of(std::string_view repository_id) override;
+  Result<std::vector<RevisionBuild>> engine_builds_of(std::string_view repository_id) override;
+  Result<std::vector<Incident>> incidents_of(std::string_view repository_id) override;
 
   Result<std::int64_t> merge_from(const std::filesystem::path& other) override;
 
