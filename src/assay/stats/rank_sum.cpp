@@ -10,29 +10,11 @@
 #include <vector>
 
 #include "assay/base/result.h"
-#include "assay/stats/robust.h"
+#include "assay/stats/quantile.h"
+#include "assay/stats/ranks.h"
 
 namespace assay::stats {
 namespace {
-
-/// Twice the midranks, which are whole numbers.
-std::vector<std::int64_t> doubled_midranks(const std::vector<double>& values) {
-  std::vector<std::size_t> order(values.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::sort(order, {}, [&values](std::size_t i) { return values[i]; });
-  std::vector<std::int64_t> ranks(values.size());
-  for (std::size_t first = 0; first < order.size();) {
-    std::size_t last = first;
-    while (last + 1 < order.size() && values[order[last + 1]] == values[order[first]]) {
-      ++last;
-    }
-    for (std::size_t i = first; i <= last; ++i) {
-      ranks[order[i]] = static_cast<std::int64_t>(first + last) + 2;
-    }
-    first = last + 1;
-  }
-  return ranks;
-}
 
 /// How many ways there are to choose `count` of the ranks, by their sum; as shares of all ways.
 std::vector<double> distribution_of_sums(const std::vector<std::int64_t>& ranks,
@@ -53,6 +35,26 @@ std::vector<double> distribution_of_sums(const std::vector<std::int64_t>& ranks,
   const double all = std::accumulate(sums.begin(), sums.end(), 0.0);
   std::ranges::for_each(sums, [all](double& share) { share /= all; });
   return sums;
+}
+
+/// P(U = u) for u from 0 to `most`, U being the number of pairs in which a value of a sample of n
+/// lies below one of a sample of m, all distinct and of one distribution: the coefficients of the
+/// Gaussian binomial (n + m over m), divided by their sum.
+std::vector<double> shares_of_u(std::size_t n, std::size_t m, std::size_t most) {
+  std::vector<double> shares(most + 1, 0.0);
+  shares[0] = 1;
+  double all = 1;
+  for (std::size_t i = 1; i <= m; ++i) {
+    for (std::size_t u = most; u >= n + i; --u) {
+      shares[u] -= shares[u - (n + i)];
+    }
+    for (std::size_t u = i; u <= most; ++u) {
+      shares[u] += shares[u - i];
+    }
+    all *= static_cast<double>(n + i) / static_cast<double>(i);
+  }
+  std::ranges::for_each(shares, [all](double& share) { share /= all; });
+  return shares;
 }
 
 double p_value_of(const std::vector<double>& shares, double mean, std::int64_t seen) {
@@ -88,26 +90,24 @@ UnpairedShift unpaired_shift(std::span<const double> a, std::span<const double> 
     }
   }
   std::ranges::sort(differences);
-  std::vector<std::int64_t> ranks(a.size() + b.size());
-  std::iota(ranks.begin(), ranks.end(), std::int64_t{1});
-  const auto shares = distribution_of_sums(ranks, b.size());
-  const auto least = b.size() * (b.size() + 1) / 2;  // The smallest sum; above it is U.
+  const auto half = differences.size() / 2;
+  const auto shares = shares_of_u(a.size(), b.size(), half);
   // The most differences that can be left out at each end: P(U < cut) <= alpha / 2.
   std::size_t cut = 0;
-  double tail = shares[least];
-  while (tail <= alpha / 2 && cut < differences.size() / 2) {
+  double below = 0;
+  while (cut < half && below + shares[cut] <= alpha / 2) {
+    below += shares[cut];
     ++cut;
-    tail += shares[least + cut];
   }
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  UnpairedShift shift{.estimate = hodges_lehmann_shift(a, b),
+  UnpairedShift shift{.estimate = quantile_of_sorted(differences, 0.5),
                       .low = -kInfinity,
                       .high = kInfinity,
                       .confidence = 1};
   if (cut > 0) {
     shift.low = differences[cut - 1];
     shift.high = differences[differences.size() - cut];
-    shift.confidence = 1 - 2 * (tail - shares[least + cut]);
+    shift.confidence = 1 - 2 * below;
   }
   return shift;
 }

@@ -21,8 +21,8 @@ struct UnpairedShift {
   double confidence = 0;  ///< Actual coverage where no values are equal; 1 if unbounded.
 };
 
-/// Same preconditions and cost. Source: Moses, in Walker and Lev, Statistical Inference (1953); as
-/// in Lehmann, section 2.5.
+/// Same preconditions; O(n m (n + log(n m))), so for some hundreds of values. Source: Moses, in
+/// Walker and Lev, Statistical Inference (1953); as in Lehmann, section 2.5.
 UnpairedShift unpaired_shift(std::span<const double> a, std::span<const double> b, double alpha);
 
 }  // namespace assay::stats
