@@ -1,0 +1,232 @@
+#include "assay/history/analysis.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "assay/history/epochs.h"
+#include "assay/history/newest.h"
+#include "assay/history/rule.h"
+#include "assay/history/segment.h"
+#include "assay/history/series.h"
+#include "assay/history/spikes.h"
+#include "assay/history/step_scan.h"
+#include "assay/stats/mean_changes.h"
+#include "assay/stats/quantile.h"
+#include "assay/stats/rank_scan.h"
+#include "assay/stats/rank_sum.h"
+#include "assay/stats/series.h"
+
+namespace assay::history {
+namespace {
+
+/// Points by which a second opinion may place a step elsewhere.
+constexpr std::size_t kFirmTolerance = 3;
+constexpr std::size_t kMeanChangeMinSegment = 4;
+constexpr std::int64_t kDayNs = std::int64_t{86'400} * 1'000'000'000;
+
+/// The offsets of an epoch that are no spikes, and where they stand in the series.
+struct Values {
+  std::vector<double> offsets;
+  std::vector<std::size_t> points;
+};
+
+Values values_of(const Series& series, const Epoch& epoch, const HistoryRule& rule, bool is_exact,
+                 std::vector<std::size_t>& outliers) {
+  std::vector<double> all;
+  for (std::size_t i = epoch.first; i < epoch.end; ++i) {
+    all.push_back(series.points[i].offset);
+  }
+  const auto spikes = is_exact ? std::vector<bool>(all.size(), false)
+                               : find_spikes(all, rule.spike_sigmas, rule.window);
+  Values values;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (spikes[i]) {
+      outliers.push_back(epoch.first + i);
+      continue;
+    }
+    values.offsets.push_back(all[i]);
+    values.points.push_back(epoch.first + i);
+  }
+  return values;
+}
+
+std::vector<FoundStep> steps_of_exact(std::span<const double> values, double min_effect) {
+  std::vector<FoundStep> steps;
+  double level = values.front();
+  for (std::size_t i = 1; i < values.size(); ++i) {
+    if (std::abs(values[i] - level) >= min_effect) {
+      steps.push_back({.first = i, .plausible_first = i, .plausible_last = i});
+      level = values[i];
+    }
+  }
+  return steps;
+}
+
+bool is_found_by_means(const Surroundings& around, const FoundStep& step) {
+  const std::span<const double> values{around.before.data(),
+                                       around.before.size() + around.after.size()};
+  const double noise = noise_of_differences(values);
+  if (noise <= 0) {
+    return true;
+  }
+  std::vector<double> scaled(values.begin(), values.end());
+  std::ranges::for_each(scaled, [noise](double& value) { value /= noise; });
+  const double penalty = 4 * std::log(static_cast<double>(scaled.size()));
+  const std::size_t origin = step.first - around.before.size();
+  const auto changes = stats::find_mean_changes(scaled, penalty, kMeanChangeMinSegment);
+  return std::ranges::any_of(changes, [&](std::size_t change) {
+    return origin + change + kFirmTolerance >= step.plausible_first &&
+           origin + change <= step.plausible_last + kFirmTolerance;
+  });
+}
+
+double sum_of_residuals(std::span<const double> values, double level, double slope) {
+  double sum = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    sum += std::abs(values[i] - level - slope * static_cast<double>(i));
+  }
+  return sum;
+}
+
+bool is_slope_better(const Surroundings& around) {
+  const std::span<const double> values{around.before.data(),
+                                       around.before.size() + around.after.size()};
+  const double slope = stats::theil_sen_slope(values);
+  std::vector<double> flat(values.begin(), values.end());
+  for (std::size_t i = 0; i < flat.size(); ++i) {
+    flat[i] -= slope * static_cast<double>(i);
+  }
+  const double of_step = sum_of_residuals(around.before, stats::median(around.before), 0) +
+                         sum_of_residuals(around.after, stats::median(around.after), 0);
+  return sum_of_residuals(values, stats::median(flat), slope) < of_step;
+}
+
+Step step_from(const FoundStep& found, const std::vector<FoundStep>& all, std::size_t index,
+               const Values& values, const HistoryRule& rule, bool is_exact) {
+  Step step{.point = values.points[found.first],
+            .last_before = values.points[found.plausible_first - 1],
+            .first_after = values.points[found.plausible_last]};
+  const auto near = surroundings_of(values.offsets, all, index, kShiftPoints);
+  if (is_exact) {
+    const double change = near.after.front() - near.before.back();
+    step.shift = {.estimate = change, .low = change, .high = change, .confidence = 1};
+    step.p_value = 0;
+    step.is_firm = true;
+    return step;
+  }
+  const auto around = surroundings_of(values.offsets, all, index, rule.window / 2);
+  const std::size_t length = around.before.size() + around.after.size();
+  step.shift = stats::unpaired_shift(near.before, near.after, 1 - rule.confidence);
+  step.statistic = found.statistic;
+  step.critical_value = found.critical_value;
+  step.autocorrelation = found.autocorrelation;
+  const double factor = found.critical_value / stats::rank_scan_critical_value(length, rule.alpha);
+  step.p_value = stats::rank_scan_p_value(length, found.statistic / factor);
+  step.is_firm = is_found_by_means(around, found);
+  step.is_gradual = is_slope_better(near);
+  return step;
+}
+
+/// The segments of an epoch, and the residuals of the newest `window` values around their levels.
+void add_segments(const Epoch& epoch, const Values& values, const std::vector<FoundStep>& steps,
+                  std::vector<Segment>& segments, std::vector<double>& residuals) {
+  for (std::size_t part = 0; part <= steps.size(); ++part) {
+    const std::size_t first = part == 0 ? 0 : steps[part - 1].first;
+    const std::size_t end = part == steps.size() ? values.offsets.size() : steps[part].first;
+    const std::span<const double> of_part(values.offsets.data() + first, end - first);
+    const double level = stats::median(of_part);
+    segments.push_back({.first = part == 0 ? epoch.first : values.points[first],
+                        .end = part == steps.size() ? epoch.end : values.points[end],
+                        .cause = part == 0 ? epoch.cause : SegmentCause::kStep,
+                        .level = level});
+    for (const double value : of_part) {
+      residuals.push_back(value - level);
+    }
+  }
+}
+
+void add_nominations(const Values& values, std::size_t first_of_level,
+                     std::span<const double> residuals, const HistoryRule& rule, double min_effect,
+                     SeriesAnalysis& analysis) {
+  analysis.nominations =
+      nominate_newest({.values = values.offsets, .first = first_of_level, .residuals = residuals},
+                      rule, min_effect);
+  for (auto& nomination : analysis.nominations) {
+    nomination.point = values.points[nomination.point];
+    nomination.last_before = values.points[nomination.last_before];
+  }
+}
+
+void add_drift(const Series& series, const Values& values, std::span<const Step> steps,
+               const HistoryRule& rule, double min_effect, SeriesAnalysis& analysis) {
+  double explained = 0;
+  double squares = 0;
+  for (const auto& step : steps) {
+    if (!step.is_gradual) {
+      explained += step.shift.estimate;
+      const double half = (step.shift.high - step.shift.low) / 2;
+      squares += std::isfinite(half) ? half * half : 0;
+    }
+  }
+  const std::span<const double> offsets(values.offsets);
+  const auto baseline = series.has_reference || offsets.size() < 2 * rule.drift_points
+                            ? std::span<const double>()
+                            : offsets.first(rule.drift_points);
+  analysis.drift = find_drift(offsets, baseline, explained, std::sqrt(squares), rule, min_effect);
+  if (analysis.drift) {
+    analysis.drift->first = values.points[analysis.drift->first];
+  }
+}
+
+std::optional<Silence> find_silence(const Point& last, const HistoryRule& rule, const Now& now) {
+  const Silence silence{.commits = now.position - last.position,
+                        .days = (now.unix_ns - last.unix_ns) / kDayNs};
+  const bool is_silent =
+      silence.commits >= rule.silent_commits ||
+      (last.unix_ns > 0 && silence.commits > 0 && silence.days >= rule.silent_days);
+  return is_silent ? std::optional(silence) : std::nullopt;
+}
+
+}  // namespace
+
+SeriesAnalysis analyze_series(const Series& series, const HistoryRule& rule, const Now& now) {
+  SeriesAnalysis analysis;
+  const bool is_exact = series.is_exact();
+  const double min_effect = series.min_effect > 0 ? series.min_effect : rule.min_effect;
+  const auto epochs = epochs_of(series);
+  for (const auto& epoch : epochs) {
+    const auto values = values_of(series, epoch, rule, is_exact, analysis.outliers);
+    const auto found = is_exact ? steps_of_exact(values.offsets, min_effect)
+                                : find_steps(values.offsets, rule, min_effect);
+    const std::size_t earlier = analysis.steps.size();
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      analysis.steps.push_back(step_from(found[i], found, i, values, rule, is_exact));
+    }
+    std::vector<double> residuals;
+    add_segments(epoch, values, found, analysis.segments, residuals);
+    if (epoch.end != series.points.size()) {
+      continue;
+    }
+    const std::size_t newest = std::min(residuals.size(), rule.window);
+    const auto noise = std::span<const double>(residuals).last(newest);
+    analysis.noise = stats::robust_sigma(noise);
+    if (!is_exact) {
+      add_nominations(values, found.empty() ? 0 : found.back().first, noise, rule, min_effect,
+                      analysis);
+    }
+    add_drift(series, values, std::span<const Step>(analysis.steps).subspan(earlier), rule,
+              min_effect, analysis);
+  }
+  if (!series.points.empty()) {
+    analysis.silence = find_silence(series.points.back(), rule, now);
+  }
+  return analysis;
+}
+
+}  // namespace assay::history

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "assay/base/enum_names.h"
+#include "assay/history/rule.h"
+#include "assay/history/segment.h"
+#include "assay/history/series.h"
+
+namespace assay::history {
+
+/// Why one of the newest points asks for a comparison of its commit with the one before.
+enum class NominationCause : std::uint8_t {
+  kOutside,  ///< It lies outside of the prediction interval of its level.
+  kSum,      ///< It and those before it lie on one side too long: CUSUM.
+};
+
+}  // namespace assay::history
+
+namespace assay {
+
+template <>
+inline constexpr auto kEnumNames<history::NominationCause> =
+    std::to_array<EnumName<history::NominationCause>>({
+        {history::NominationCause::kOutside, "outside"},
+        {history::NominationCause::kSum, "sum"},
+    });
+
+}  // namespace assay
+
+namespace assay::history {
+
+/// One of the newest points, too few for a step, that does not look like its level. It proves
+/// nothing: fresh pairs of both builds do.
+struct Nomination {
+  std::size_t point = 0;        ///< First that differs; index of Series::points, as below.
+  std::size_t last_before = 0;  ///< The change happened after it.
+  NominationCause cause = NominationCause::kOutside;
+  double change = 0;   ///< Of the offset from the level,
+  double allowed = 0;  ///< and what a single point may differ by either way.
+};
+
+/// The newest points lie off their reference, and no step explains it.
+struct Drift {
+  std::size_t first = 0;  ///< Of the newest points that were looked at.
+  double change = 0;      ///< Beyond the steps.
+  double low = 0;         ///< Interval of it; infinite ends where there are too few points.
+  double high = 0;
+};
+
+/// The series has no point where it should.
+struct Silence {
+  std::int64_t commits = 0;  ///< Newer than its last point.
+  std::int64_t days = 0;
+};
+
+/// What a series says. All indices are of Series::points.
+struct SeriesAnalysis {
+  std::vector<std::size_t> outliers;  ///< Spikes: kept and shown, and no part of any level.
+  std::vector<Segment> segments;      ///< Cover all points.
+  std::vector<Step> steps;
+  std::vector<Nomination> nominations;
+  std::optional<Drift> drift;
+  std::optional<Silence> silence;
+  double noise = 0;  ///< Robust standard deviation around the newest level.
+};
+
+/// The newest commit and time of everything that is watched.
+struct Now {
+  std::int64_t position = 0;
+  std::int64_t unix_ns = 0;
+};
+
+/// Analyses one series. Its points are first divided where environment, metric version or
+/// reference change; each part is analyzed on its own:
+///
+///   outliers     find_spikes
+///   steps        find_steps; an exact series (Series::is_exact) has one wherever the offset
+///                changes by the least effect
+///   shift        unpaired_shift of the 50 points on either side at most
+///   firm         find_mean_changes has a change within three points of the plausible ones
+///   gradual      a Theil-Sen line through those points leaves a smaller sum of absolute residuals
+///
+/// and its newest part has nominations, drift and silence. Pure and deterministic.
+/// `series.points` may be empty.
+SeriesAnalysis analyze_series(const Series& series, const HistoryRule& rule, const Now& now);
+
+}  // namespace assay::history

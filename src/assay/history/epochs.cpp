@@ -1,0 +1,42 @@
+#include "assay/history/epochs.h"
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "assay/history/segment.h"
+#include "assay/history/series.h"
+
+namespace assay::history {
+namespace {
+
+std::optional<SegmentCause> cause_between(const Point& before, const Point& after) {
+  if (before.environment != after.environment) {
+    return SegmentCause::kEnvironment;
+  }
+  if (before.metric_version != after.metric_version) {
+    return SegmentCause::kMetric;
+  }
+  return before.reference != after.reference ? std::optional(SegmentCause::kReference)
+                                             : std::nullopt;
+}
+
+}  // namespace
+
+std::vector<Epoch> epochs_of(const Series& series) {
+  std::vector<Epoch> epochs;
+  for (std::size_t i = 0; i < series.points.size(); ++i) {
+    if (i == 0) {
+      epochs.push_back({.first = 0, .end = 0, .cause = SegmentCause::kStart});
+    } else if (const auto cause = cause_between(series.points[i - 1], series.points[i])) {
+      epochs.back().end = i;
+      epochs.push_back({.first = i, .end = i, .cause = *cause});
+    }
+  }
+  if (!epochs.empty()) {
+    epochs.back().end = series.points.size();
+  }
+  return epochs;
+}
+
+}  // namespace assay::history

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "assay/history/segment.h"
+#include "assay/history/series.h"
+
+namespace assay::history {
+
+/// Points [first, end) that can be compared with each other, and what ended the ones before.
+struct Epoch {
+  std::size_t first = 0;
+  std::size_t end = 0;
+  SegmentCause cause = SegmentCause::kStart;
+};
+
+/// Divides a series where environment, metric version or reference change. None is empty.
+std::vector<Epoch> epochs_of(const Series& series);
+
+}  // namespace assay::history
