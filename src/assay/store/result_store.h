@@ -15,6 +15,7 @@
 #include "assay/record/comparison.h"
 #include "assay/record/incident.h"
 #include "assay/record/launch.h"
+#include "assay/record/measured_series.h"
 #include "assay/record/metric.h"
 #include "assay/record/repository.h"
 #include "assay/record/revision_build.h"
@@ -151,6 +152,10 @@ class ResultStore {
   virtual Status add_incident(const Incident& incident) = 0;
   /// Errors: also kNotFound, and those of check_update().
   virtual Status update_incident(const Incident& incident) = 0;
+  /// Adds the series and its points; one that is there already stays. Errors: also kNotFound for a
+  /// repository or run that is not there.
+  virtual Status add_points(const MeasuredSeries& series,
+                            std::span<const MeasuredPoint> points) = 0;
   /// In order of adding.
   virtual Result<std::vector<Repository>> repositories() = 0;
   /// Those furthest from the root first, by Revision::position.
@@ -159,6 +164,10 @@ class ResultStore {
   virtual Result<std::vector<RevisionBuild>> engine_builds_of(std::string_view repository_id) = 0;
   /// In order of adding.
   virtual Result<std::vector<Incident>> incidents_of(std::string_view repository_id) = 0;
+  /// In order of adding.
+  virtual Result<std::vector<MeasuredSeries>> series_of(std::string_view repository_id) = 0;
+  /// By position, then by time. Points of runs that were removed are gone, too.
+  virtual Result<std::vector<MeasuredPoint>> points_of(const MeasuredSeries& series) = 0;
 
   /// Copies every row of another store that this one lacks, and the end of runs and attempts that
   /// were unfinished here; returns how many rows. All or nothing; the other store is only read.

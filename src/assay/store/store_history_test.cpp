@@ -7,6 +7,7 @@
 
 #include "assay/base/result.h"
 #include "assay/record/incident.h"
+#include "assay/record/measured_series.h"
 #include "assay/record/repository.h"
 #include "assay/record/revision_build.h"
 #include "assay/store/result_store.h"
@@ -110,6 +111,61 @@ TEST_P(StoreHistory, KeepsOneRowOfWhatIsAddedTwiceAndEachBuildOfARevision) {
   const auto builds = store().engine_builds_of(id).value();
   ASSERT_THAT(builds, SizeIs(2));
   EXPECT_EQ(builds[0].reason, "step 2 failed") << "the last built comes first";
+}
+
+MeasuredSeries toy_series() {
+  return {.repository = toy_repository().id(),
+          .environment = "default",
+          .case_key = "case",
+          .label = "bench",
+          .metric = "steady_floor_ns",
+          .unit = "ns"};
+}
+
+TEST_P(StoreHistory, KeepsPointsByPosition) {
+  ASSERT_TRUE(store().add_repository(toy_repository()).has_value());
+  const auto run = add_sample_run(store()).run.id;
+  const auto series = toy_series();
+  MeasuredPoint later{.series = series.key(),
+                      .revision = kHash,
+                      .position = 2,
+                      .run = run,
+                      .machine = "m",
+                      .reference = "r",
+                      .value = 110,
+                      .offset = 0.1,
+                      .low = 0.09,
+                      .high = 0.11,
+                      .measured_unix_ns = 5};
+  auto earlier = later;
+  earlier.position = 1;
+  earlier.revision = std::string(40, 'b');
+  earlier.low.reset();
+  earlier.high.reset();
+  const std::vector<MeasuredPoint> both = {later, earlier};
+  ASSERT_TRUE(store().add_points(series, both).has_value());
+  ASSERT_TRUE(store().add_points(series, both).has_value()) << "a second time changes nothing";
+  const auto all = store().series_of(series.repository).value();
+  ASSERT_THAT(all, SizeIs(1));
+  EXPECT_EQ(json_of(all[0]), json_of(series));
+  const auto points = store().points_of(series).value();
+  ASSERT_THAT(points, SizeIs(2));
+  EXPECT_EQ(points[0].revision, earlier.revision);
+  EXPECT_FALSE(points[0].low.has_value());
+  EXPECT_EQ(points[1].reference, "r");
+  EXPECT_EQ(points[1].machine, "m");
+  EXPECT_EQ(points[1].value, 110);
+  EXPECT_EQ(points[1].offset, 0.1);
+  EXPECT_EQ(points[1].high, 0.11);
+  ASSERT_TRUE(store().remove_run(run).has_value());
+  EXPECT_THAT(store().points_of(series).value(), IsEmpty()) << "they go with the run";
+}
+
+TEST_P(StoreHistory, RefusesPointsOfARunThatIsNotThere) {
+  ASSERT_TRUE(store().add_repository(toy_repository()).has_value());
+  const std::vector<MeasuredPoint> points = {{.series = toy_series().key(), .run = "none"}};
+  EXPECT_EQ(store().add_points(toy_series(), points).error().code, ErrorCode::kNotFound);
+  EXPECT_THAT(store().series_of(toy_repository().id()).value(), IsEmpty()) << "all or nothing";
 }
 
 TEST_P(StoreHistory, RefusesABuildOfARevisionThatIsNotThere) {

@@ -132,6 +132,7 @@ constexpr auto kOwnedRows = std::to_array<std::string_view>({
     "DELETE FROM metric WHERE attempt IN (SELECT id FROM attempt WHERE run = ?1)",
     "DELETE FROM attempt WHERE run = ?1",
     "DELETE FROM comparison WHERE run = ?1",
+    "DELETE FROM point WHERE run = ?1",
     "DELETE FROM run_case WHERE run = ?1",
     "DELETE FROM run WHERE id = ?1",
 });

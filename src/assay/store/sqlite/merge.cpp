@@ -80,6 +80,9 @@ constexpr auto kMergedTables = std::to_array<MergedTable>({
      "changed_unix_ns = excluded.changed_unix_ns "
      "WHERE excluded.changed_unix_ns > incident.changed_unix_ns",
      "id", "repository, opened_unix_ns"},
+    {"series", "rowid", "", "series_key", "repository"},
+    {"point", "series, position", "", "series, position, revision, run",
+     "machine, reference, value, offset, low, high, measured_unix_ns"},
 });
 
 // "own.a, own.b" from "a, b".

@@ -304,6 +304,27 @@ CREATE TABLE incident (
   changed_unix_ns INTEGER NOT NULL,
   document TEXT NOT NULL);
 CREATE INDEX incident_by_repository ON incident (repository);
+
+CREATE TABLE series (
+  series_key TEXT PRIMARY KEY NOT NULL,
+  repository TEXT NOT NULL REFERENCES repository (id),
+  document TEXT NOT NULL);
+CREATE INDEX series_by_repository ON series (repository);
+
+CREATE TABLE point (
+  series TEXT NOT NULL REFERENCES series (series_key),
+  position INTEGER NOT NULL,
+  revision TEXT NOT NULL,
+  run TEXT NOT NULL REFERENCES run (id),
+  machine TEXT NOT NULL,
+  reference TEXT NOT NULL,
+  value REAL NOT NULL,
+  offset REAL NOT NULL,
+  low REAL,
+  high REAL,
+  measured_unix_ns INTEGER NOT NULL,
+  PRIMARY KEY (series, position, revision, run)) WITHOUT ROWID;
+CREATE INDEX point_by_run ON point (run);
 CREATE INDEX run_case_by_build ON run_case (engine_build);
 )sql";
 

@@ -68,6 +68,9 @@ class SqliteResultStore final : public ResultStore {
   Result<std::vector<Revision>> revisions_of(std::string_view repository_id) override;
   Result<std::vector<RevisionBuild>> engine_builds_of(std::string_view repository_id) override;
   Result<std::vector<Incident>> incidents_of(std::string_view repository_id) override;
+  Status add_points(const MeasuredSeries& series, std::span<const MeasuredPoint> points) override;
+  Result<std::vector<MeasuredSeries>> series_of(std::string_view repository_id) override;
+  Result<std::vector<MeasuredPoint>> points_of(const MeasuredSeries& series) override;
 
   Result<std::int64_t> merge_from(const std::filesystem::path& other) override;
 
