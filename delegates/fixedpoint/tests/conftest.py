@@ -1,4 +1,4 @@
-"""What tests of the delegate share: small networks, the runtime's library."""
+"""Fixtures that tests of the delegate share: small networks, the runtime's library."""
 
 import os
 import sys

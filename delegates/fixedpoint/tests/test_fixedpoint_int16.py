@@ -123,7 +123,7 @@ LINES = {
 
 
 def through(function):
-    """What the delegate makes of a ramp, what is exact, and the step of the result."""
+    """Result of the delegate on a ramp, the exact one, and the step of the result."""
     from fixedpoint import evaluate
 
     torch.manual_seed(1)

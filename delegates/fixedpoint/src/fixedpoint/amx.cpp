@@ -23,7 +23,7 @@ constexpr int kChannels = 2 * kBlock;
 constexpr std::ptrdiff_t kSumStride = kChannels * sizeof(std::int32_t);
 constexpr std::ptrdiff_t kGroupBytes = kChannels * kGroup;
 
-/// What ldtilecfg reads.
+/// Operand of ldtilecfg.
 struct alignas(64) TileConfig {
   std::uint8_t palette = 1;
   std::uint8_t start_row = 0;

@@ -26,7 +26,7 @@ struct WideDot {
 
 /// Fours of products of 8 bits, two of which are added in 16 bits: 2 * 255 * 64 fits.
 struct NarrowDot {
-  static constexpr int kRows = 5;  // What multiplies takes two registers more.
+  static constexpr int kRows = 5;  // Multiplying takes two registers more.
   static constexpr int kGroup = 4;
 
   [[gnu::always_inline]] static __m256i add(__m256i sums, __m256i x, __m256i weights) {

@@ -89,7 +89,7 @@ struct Bounds {
   return _mm256_min_epi8(_mm256_max_epi8(bytes, bounds.low), bounds.high);
 }
 
-/// The same in order.
+/// Narrows to bytes in order.
 [[gnu::always_inline]] inline __m256i narrow(__m256i a_first, __m256i a_second, __m256i b_first,
                                              __m256i b_second, const Bounds& bounds) {
   const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
@@ -122,7 +122,7 @@ struct Bounds {
   return _mm256_min_epi16(_mm256_max_epi16(values, bounds.low), bounds.high);
 }
 
-/// The same in order.
+/// Narrows to 16 bits in order.
 [[gnu::always_inline]] inline __m256i narrow_wide(__m256i first, __m256i second,
                                                   const Bounds& bounds) {
   return _mm256_permute4x64_epi64(narrow_wide_in_lanes(first, second, bounds), 0xD8);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kRows = 12;
 constexpr int kTileBlocks = 2;
-constexpr int kGroupBytes = 4;  ///< Of activations, which a lane of 32 bits multiplies.
+constexpr int kGroupBytes = 4;  ///< Bytes of activations that a lane of 32 bits multiplies.
 
 /// From 16 to 32 bytes, by two vectors that overlap.
 [[gnu::always_inline]] inline void pack_some(const std::int8_t* in, int count, std::byte* packed) {

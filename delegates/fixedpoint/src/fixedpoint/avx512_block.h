@@ -77,7 +77,7 @@ constexpr ByteOrder group_order(int members) {
   return order;
 }
 
-/// Of groups of one to four.
+/// Byte orders of groups of one to four.
 inline constexpr ByteOrder kGroupOrders[] = {group_order(1), group_order(2), group_order(3),
                                              group_order(4)};
 

@@ -29,7 +29,7 @@ namespace et = ::executorch::runtime;
 constexpr const char* kName = "FixedPointBackend";
 constexpr const char* kIsaOption = "isa";
 
-/// What `init` returns: the executor and the places of one call's arguments.
+/// Result of `init`: the executor and the places of one call's arguments.
 struct Handle {
   /// A copy, only where ExecuTorch's is not aligned for 64-bit constants.
   std::vector<std::byte> copied_blob;

@@ -8,7 +8,7 @@
 
 namespace fixedpoint {
 
-/// What an operation's record means, checked against the sizes of its tensors: whatever these
+/// Decodes the record of an operation, checked against the sizes of its tensors: whatever these
 /// return, a kernel reads and writes only within them. Errors say what is wrong.
 ///
 /// No accumulator of a convolution or pool can leave 32 bits, with int16 48, and no product with

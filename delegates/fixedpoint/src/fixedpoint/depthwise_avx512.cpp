@@ -14,7 +14,8 @@ namespace {
 
 constexpr int kGroup = 4;
 constexpr int kDepthwiseChannels = 64;
-constexpr int kColumnBytes = kDepthwiseChannels * kGroup;  ///< Of the weights of up to four taps.
+constexpr int kColumnBytes =
+    kDepthwiseChannels * kGroup;  ///< Bytes of the weights of up to four taps.
 
 /// Four taps of 64 channels, interleaved so that each 32-bit lane has the taps of one channel.
 /// Lane e of part j holds channel 16 * (e / 4) + 4 * j + e % 4.
@@ -175,7 +176,7 @@ void convolve_channels(const DepthwiseRow& row, const std::byte* weights,
 /// Windows along a row that are finished together: their bytes fill a vector.
 constexpr int kWindows = 4;
 
-/// What brings four taps of 16 channels into 32-bit lanes of a channel each.
+/// Byte order that brings four taps of 16 channels into 32-bit lanes of a channel each.
 struct TapOrder {
   __m512i bytes, sign;
 };
@@ -296,7 +297,7 @@ void convolve_block(const DepthwiseRow& row, const std::byte* weights, const Til
 using ConvolveSome = void (*)(const DepthwiseRow&, const std::byte*, const TileNumbers&,
                               const BlockNumbers*, int, int, std::int8_t*);
 
-/// Of a stride of one and of two, without and with shifts to the left.
+/// Variants for strides of one and two, without and with shifts to the left.
 struct ConvolveKinds {
   ConvolveSome without_left[2];
   ConvolveSome with_left[2];

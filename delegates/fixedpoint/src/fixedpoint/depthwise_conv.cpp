@@ -94,7 +94,7 @@ class DepthwiseConv : public PackedKernel<T> {
 
   const TypedDepthwiseUnit<T>& unit_;
   std::size_t tap_count_ = 0;
-  /// Of each part. Those past the last tap stay on the padding; their weights are zero.
+  /// Taps of each part. Those past the last tap stay on the padding; their weights are zero.
   std::vector<const T*> taps_;
   std::vector<std::int64_t> offsets_;
 };

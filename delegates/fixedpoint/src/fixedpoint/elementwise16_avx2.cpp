@@ -25,7 +25,7 @@ std::int64_t limit_of(const Requantize& r) {
   return may_cut && cut < kMostProduct ? cut : kMostProduct;
 }
 
-/// What products become results with.
+/// Numbers that turn products into results.
 struct Limits {
   const BlockNumbers& numbers;
   __m256i least, most;

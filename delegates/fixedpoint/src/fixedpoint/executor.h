@@ -15,7 +15,7 @@
 
 namespace fixedpoint {
 
-/// What an observer is told before and after each operation.
+/// Is called before and after each operation.
 class Observer {
  public:
   virtual ~Observer() = default;
@@ -67,7 +67,7 @@ class Executor {
   std::vector<Step> steps_;
   /// Where each tensor lies; those of inputs and outputs change with each call.
   std::vector<std::byte*> places_;
-  /// Of the operation that runs.
+  /// Arguments of the operation that runs.
   std::vector<const void*> arguments_;
 };
 

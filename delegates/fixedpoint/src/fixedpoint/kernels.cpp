@@ -36,7 +36,7 @@ struct QuantizeRun {
   }
 };
 
-/// The same by the kernel of an instruction set.
+/// Run of the kernel of an instruction set.
 struct QuantizePixelsRun {
   const Boundary& op;
   QuantizePixels pixels;

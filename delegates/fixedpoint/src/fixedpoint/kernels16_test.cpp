@@ -1,7 +1,7 @@
 #include "fixedpoint/format.h"
 #include "fixedpoint/kernels.h"
 #include "fixedpoint/operations.h"
-#include "fixedpoint/testing/drawn.h"
+#include "fixedpoint/testing/random_cases.h"
 #include "fixedpoint/transformer.h"
 #include "fixedpoint/transformer16.h"
 #include "fixedpoint/window_taps.h"
@@ -24,7 +24,7 @@ namespace {
 
 __extension__ using Wide = __int128;
 
-/// The same numbers each time.
+/// Generator whose numbers depend on the seed alone.
 std::mt19937_64 seeded(std::uint64_t seed) { return std::mt19937_64(seed); }
 
 std::int64_t draw(std::mt19937_64& engine, std::int64_t low, std::int64_t high) {
@@ -116,7 +116,7 @@ TEST(Mul16, HasTheBitsOfTheDefinitionOnEachInstructionSet) {
   testing::Draw draw(7);
   for (int i = 0; i < testing::case_count(); ++i) {
     const bool is_by_one = draw.between(0, 4) == 0;
-    const auto zeros = draw.between(0, 3);  // Of none, one or both.
+    const auto zeros = draw.between(0, 3);  // Zeros in none, one or both.
     const Mul op{
         .outer = static_cast<int>(draw.between(1, 2)),
         .rows = static_cast<int>(draw.between(1, is_by_one ? 70 : 5)),

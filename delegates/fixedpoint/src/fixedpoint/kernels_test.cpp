@@ -1,7 +1,7 @@
 #include "fixedpoint/kernels.h"
 
 #include "fixedpoint/operations.h"
-#include "fixedpoint/testing/drawn.h"
+#include "fixedpoint/testing/random_cases.h"
 #if defined(__x86_64__)
 #include "fixedpoint/tile_conv.h"
 #include "fixedpoint/x86.h"
@@ -181,7 +181,8 @@ TEST_P(EachKernels, LookUpEveryValue) {
   }
 }
 
-/// What does not fit one panel: windows, windows that slide by two, a matrix; and few rows of many.
+/// Windows that do not fit one panel: plain ones, windows that slide by two, a matrix; and few rows
+/// of many.
 std::vector<Window> large_windows() {
   return {{1, 62, 61, 64, 62, 61, 20, 3, 3, 1, 1, 1, 1},
           {1, 120, 119, 33, 60, 60, 17, 3, 3, 2, 2, 1, 1},

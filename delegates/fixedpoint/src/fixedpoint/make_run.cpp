@@ -21,7 +21,7 @@
 namespace fixedpoint {
 namespace {
 
-/// What an operation is made from.
+/// Input of the making of an operation.
 struct Context {
   const Program& program;
   const OperationRecord& operation;

@@ -2,8 +2,8 @@
 #include "fixedpoint/format.h"
 #include "fixedpoint/program.h"
 #include "fixedpoint/testing/blob_writer.h"
+#include "fixedpoint/testing/kernel_check.h"
 #include "fixedpoint/testing/small_programs.h"
-#include "fixedpoint/testing/trial.h"
 
 #include <array>
 #include <cstddef>
@@ -55,15 +55,15 @@ std::set<int> values_instead_of(std::byte byte) {
 }
 
 /// Tries a changed blob under a checksum that fits.
-Trial try_sealed(std::vector<std::byte> changed) {
+KernelCheck check_sealed(std::vector<std::byte> changed) {
   seal(changed);
-  return try_blob(changed);
+  return check_blob(changed);
 }
 
 TEST_P(EachProgram, RunsAsItIs) {
-  const auto trial = try_blob(blob());
-  EXPECT_TRUE(trial.has_run);
-  EXPECT_EQ(trial.disagreement, "");
+  const auto check = check_blob(blob());
+  EXPECT_TRUE(check.has_run);
+  EXPECT_EQ(check.disagreement, "");
 }
 
 TEST_P(EachProgram, SurvivesAChangeOfEveryByteOfItsStructure) {
@@ -73,9 +73,9 @@ TEST_P(EachProgram, SurvivesAChangeOfEveryByteOfItsStructure) {
     for (const int value : values_instead_of(blob()[i])) {
       auto changed = blob();
       changed[i] = static_cast<std::byte>(value);
-      const auto trial = try_sealed(std::move(changed));
-      ASSERT_EQ(trial.disagreement, "") << "byte " << i << " is " << value;
-      run_count += trial.has_run ? 1 : 0;
+      const auto check = check_sealed(std::move(changed));
+      ASSERT_EQ(check.disagreement, "") << "byte " << i << " is " << value;
+      run_count += check.has_run ? 1 : 0;
     }
   }
   EXPECT_GT(run_count, 256);  // bytes that nothing reads, at least
@@ -86,7 +86,8 @@ TEST_P(EachProgram, SurvivesExtremesInItsConstants) {
     for (const int value : {0, 1, 127, 128, 255}) {
       auto changed = blob();
       changed[i] = static_cast<std::byte>(value);
-      ASSERT_EQ(try_sealed(std::move(changed)).disagreement, "") << "byte " << i << " is " << value;
+      ASSERT_EQ(check_sealed(std::move(changed)).disagreement, "")
+          << "byte " << i << " is " << value;
     }
   }
 }
@@ -134,10 +135,10 @@ TEST_P(EachProgram, SurvivesSeveralFieldsThatChange) {
   for (int i = 0; i < 20000; ++i) {
     auto changed = blob();
     fields.change(changed);
-    const auto trial = try_sealed(std::move(changed));
-    ASSERT_EQ(trial.disagreement, "") << "change " << i;
-    run_count += trial.has_run ? 1 : 0;
-    refused_count += trial.is_accepted ? 0 : 1;
+    const auto check = check_sealed(std::move(changed));
+    ASSERT_EQ(check.disagreement, "") << "change " << i;
+    run_count += check.has_run ? 1 : 0;
+    refused_count += check.is_accepted ? 0 : 1;
   }
   EXPECT_GT(run_count, 200);
   EXPECT_GT(refused_count, 200);

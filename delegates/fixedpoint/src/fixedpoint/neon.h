@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-/// What the files for 64-bit Arm export. They hold no template of the standard library that could
+/// Exports of the files for 64-bit Arm. They hold no template of the standard library that could
 /// be shared with others.
 namespace fixedpoint::neon {
 

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <cstring>
 
-/// What both files for 64-bit Arm do with the sums of 16 channels. In an unnamed namespace, since
-/// each is compiled for another instruction set.
+/// Shared code of both files for 64-bit Arm on the sums of 16 channels. In an unnamed namespace,
+/// since each is compiled for another instruction set.
 namespace fixedpoint {
 namespace {  // NOLINT(google-build-namespaces): one copy for each instruction set
 

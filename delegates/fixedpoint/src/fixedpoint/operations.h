@@ -30,14 +30,14 @@ struct Requantize {
   }
 };
 
-/// The same for activations of 16 bits as if in unlimited integers: accumulators lie below 2^47,
+/// Requantizes for activations of 16 bits as if in unlimited integers: accumulators lie below 2^47,
 /// shifts are 16 or more. Accumulator and bias are taken apart at 16 bits; the sum is
 /// above * 2^16 + below modulo 2^16.
 inline std::int16_t requantize_wide(const Requantize& op, std::int64_t accumulator) {
   constexpr std::int64_t kMask = 0xFFFF;
   const std::int64_t below = (accumulator & kMask) * op.multiplier + (op.bias & kMask);
   const std::int64_t above = (accumulator >> 16) * op.multiplier + (op.bias >> 16) + (below >> 16);
-  // What lies below matters to a tie alone: any bit of it makes the sum none.
+  // The bits below decide about ties only: with any of them set there is no tie.
   const bool may_be_tie = (below & kMask) == 0;
   const auto rounding = may_be_tie ? op.rounding : Rounding::kHalfUp;
   const std::int64_t value = shift_right(above, op.shift - 16, rounding);
@@ -62,7 +62,7 @@ struct Window {
   int dilation_height = 1;
   int dilation_width = 1;
   int groups = 1;
-  /// What lies outside of the input.
+  /// Value outside of the input.
   int padding_value = 0;
 
   int taps() const { return kernel_height * kernel_width; }
@@ -149,7 +149,7 @@ struct Copy {
   std::array<std::int64_t, kMaxRank> strides = {};
 };
 
-/// What stands at the boundary, in float32: x * factor rounded half to even plus zero_point,
+/// Conversion at the boundary, in float32: x * factor rounded half to even plus zero_point,
 /// clamped; or (x - zero_point) * factor. NaN becomes `low`.
 struct Boundary {
   Copy read;

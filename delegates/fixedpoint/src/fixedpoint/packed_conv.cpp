@@ -14,7 +14,7 @@
 namespace fixedpoint {
 namespace {
 
-/// What convolves these windows a row at a time; null: nothing does.
+/// Finds a unit that convolves these windows a row at a time; null: none.
 template <class T>
 const TypedSlidingUnit<T>* sliding_unit(const Window& w, const TypedDepthwiseUnit<T>& depthwise) {
   if (w.kernel_height != w.kernel_width || w.dilation_width != 1 || w.stride_width > 2) {
@@ -32,7 +32,7 @@ bool is_depthwise(const Window& w) {
   return w.groups > 1 && w.in_group() == 1 && w.out_group() == 1;
 }
 
-/// What suits the windows; null where nothing does.
+/// Finds the unit for the windows; null: none.
 template <class T>
 std::unique_ptr<TypedConvKernel<T>> make_for_windows(const Conv2d& conv,
                                                      const TypedGemmUnit<T>& gemm,

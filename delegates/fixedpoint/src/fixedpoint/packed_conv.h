@@ -32,7 +32,8 @@ struct alignas(64) BlockNumbers {
 /// `largest`.
 bool spread(const Requantize& requantize, std::int64_t largest, BlockNumbers& block);
 
-/// What finishes a tile: a BlockNumbers for every 16 of its channels, and the bounds of results.
+/// Numbers that finish a tile: a BlockNumbers for every 16 of its channels, and the bounds of
+/// results.
 struct TileNumbers {
   const BlockNumbers* blocks = nullptr;
   int low = -128;
@@ -52,7 +53,7 @@ struct Packing {
   int (*tap_of)(int tap) = nullptr;
 };
 
-/// Of packings whose positions are channels in order.
+/// Channel of a position in packings whose positions are channels in order.
 inline int same_channel(int position, int /*channels*/) { return position; }
 
 /// How one instruction set multiplies matrices of activations of type T.
@@ -119,8 +120,8 @@ struct TypedDepthwiseUnit {
   /// One output pixel of all `channels`: `taps` are `groups * group` pixels of the input.
   void (*convolve)(const T* const* taps, int groups, const std::byte* weights,
                    const TileNumbers& numbers, int channels, T* out);
-  TypedSlidingUnit<T> rows_of_3 = {};  ///< Of 3x3 windows, faster.
-  TypedSlidingUnit<T> rows_of_5 = {};  ///< Of 5x5 windows.
+  TypedSlidingUnit<T> rows_of_3 = {};  ///< For 3x3 windows, faster.
+  TypedSlidingUnit<T> rows_of_5 = {};  ///< For 5x5 windows.
 };
 using DepthwiseUnit = TypedDepthwiseUnit<std::int8_t>;
 using DepthwiseUnit16 = TypedDepthwiseUnit<std::int16_t>;
@@ -133,11 +134,11 @@ using TableFunction = void (*)(const std::int8_t* results, std::int64_t count,
 std::unique_ptr<ConvKernel> make_packed_conv(const Conv2d& conv, const GemmUnit& gemm,
                                              const DepthwiseUnit& depthwise, TableFunction table);
 
-/// The same; what it does not take goes to the definitions.
+/// Makes the packed kernel; windows that it does not take go to the definitions.
 std::unique_ptr<ConvKernel> packed_or_scalar(const Conv2d& conv, const GemmUnit& gemm,
                                              const DepthwiseUnit& depthwise, TableFunction table);
 
-/// The same on activations of 16 bits; sums of one group may need more than 32 bits.
+/// Makes the kernel on activations of 16 bits; sums of one group may need more than 32 bits.
 std::unique_ptr<TypedConvKernel<std::int16_t>> packed_or_scalar16(const Conv2d& conv,
                                                                   const GemmUnit16& gemm,
                                                                   const DepthwiseUnit16& depthwise);

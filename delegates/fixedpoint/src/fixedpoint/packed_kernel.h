@@ -12,7 +12,7 @@
 
 namespace fixedpoint {
 
-/// What every convolution over packed weights has. Tables are of int8 alone.
+/// Base of every convolution over packed weights. Tables are of int8 alone.
 template <class T>
 class PackedKernel : public TypedConvKernel<T> {
  protected:

@@ -120,7 +120,7 @@ class PackedMatmul16 : public MatmulKernel16 {
   const GemmUnit16& unit_;
   RequantizeRow finish_;
   int groups_;
-  /// Of a row, with what lacks to whole groups.
+  /// Values of a row, padded to whole groups.
   std::ptrdiff_t row_values_;
   int tiles_;
   Memory rows_;

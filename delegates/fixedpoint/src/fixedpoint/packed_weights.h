@@ -41,7 +41,7 @@ struct PackedWeights {
 /// For activations down to `-largest`.
 PackedWeights pack_weights(const Conv2d& conv, const Packing& packing, std::int64_t largest = 128);
 
-/// The same with each channel's weight `i` at depth `places[i]` of `depth`, zeros between them.
+/// Packs with each channel's weight `i` at depth `places[i]` of `depth`, zeros between them.
 PackedWeights pack_weights(const Conv2d& conv, const Packing& packing, std::span<const int> places,
                            int depth, std::int64_t largest = 128);
 

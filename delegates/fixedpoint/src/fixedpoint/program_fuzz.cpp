@@ -2,7 +2,7 @@
 // memory and gives the same bits on every instruction set.
 #include "fixedpoint/program.h"
 #include "fixedpoint/testing/blob_writer.h"
-#include "fixedpoint/testing/trial.h"
+#include "fixedpoint/testing/kernel_check.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -18,9 +18,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   // fits.
   std::vector<std::byte> sealed(bytes.begin(), bytes.end());
   fixedpoint::testing::seal(sealed);
-  const auto trial = fixedpoint::testing::try_blob(sealed);
-  if (!trial.disagreement.empty()) {
-    std::fprintf(stderr, "%s\n", trial.disagreement.c_str());
+  const auto check = fixedpoint::testing::check_blob(sealed);
+  if (!check.disagreement.empty()) {
+    std::fprintf(stderr, "%s\n", check.disagreement.c_str());
     std::abort();
   }
   return 0;

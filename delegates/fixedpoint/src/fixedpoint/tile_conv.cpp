@@ -56,7 +56,7 @@ class TileConv : public PackedKernel<std::int8_t> {
         layout_(std::move(layout)),
         is_matrix_(is_pointwise(conv.window)),
         read_bytes_(std::ranges::max(layout_.offsets) + layout_.step_bytes) {
-    // What the last block reads on, as well.
+    // Includes what the last block reads past its end.
     const std::ptrdiff_t held =
         is_matrix_ ? unit.rows * layout_.position_bytes : layout_.panel_bytes(conv.window);
     const std::ptrdiff_t read = unit.rows * layout_.position_bytes + read_bytes_;
@@ -87,13 +87,13 @@ class TileConv : public PackedKernel<std::int8_t> {
   }
 
  private:
-  /// Of a matrix, or rows of windows of all images.
+  /// Counts the rows of a matrix, or of the windows of all images.
   std::int64_t count_rows() const {
     const Window& w = conv_.window;
     return is_matrix_ ? w.out_pixels() : std::int64_t{w.batch} * w.out_height;
   }
 
-  /// What lies beside the image stays as it is from then on.
+  /// Takes panels; the values beside the image stay from then on.
   void take_panels(int parts) {
     panels_ = take_memory(memory_bytes_ * parts);
     std::memset(panels_.get(), conv_.window.padding_value, memory_bytes_ * parts);

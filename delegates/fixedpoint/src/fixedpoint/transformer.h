@@ -52,7 +52,7 @@ constexpr int padded_depth(int depth) {
 void dot_rows(const std::int16_t* a, const std::int16_t* b, int columns, int depth,
               std::int32_t* sums);
 #if defined(__x86_64__)
-/// The same for processors with AVX2.
+/// Computes dot_rows on processors with AVX2.
 void dot_rows_avx2(const std::int16_t* a, const std::int16_t* b, int columns, int depth,
                    std::int32_t* sums);
 #endif
@@ -80,7 +80,7 @@ std::unique_ptr<MatmulKernel> make_matmul(const Matmul& matmul);
 constexpr int kReciprocalBits = 60;
 constexpr int kSoftmaxBits = 30;
 
-/// What a distance to the mean is multiplied by, and how far the product is shifted.
+/// Multiplier of a distance to the mean, and shift of the product.
 struct InverseRoot {
   std::int64_t factor;
   int shift;

@@ -21,11 +21,11 @@ constexpr int kLanes = 8;
 constexpr int kColumns = 2 * kBlock;
 constexpr int kGroupBytes = kColumns * kGroup;
 
-/// Of 16 lanes, as many as `count`.
+/// Mask of the first `count` of 16 lanes.
 __mmask16 first_of_16(std::int64_t count) {
   return static_cast<__mmask16>(count >= 16 ? 0xFFFF : (1U << count) - 1);
 }
-/// Of eight lanes.
+/// Mask of the first `count` of eight lanes.
 __mmask8 first_of_8(std::int64_t count) {
   return static_cast<__mmask8>(count >= kLanes ? 0xFF : (1U << count) - 1);
 }
@@ -73,7 +73,7 @@ std::int32_t pack_row(const std::int8_t* a, int depth, std::byte* packed) {
   return _mm512_reduce_add_epi32(sums);
 }
 
-/// What four rows and 32 columns have in common with all others of a product.
+/// Numbers shared by all blocks of four rows and 32 columns of a product.
 struct Finish {
   Numbers numbers;
   Clamp clamp;
@@ -172,7 +172,7 @@ struct WideClamp {
   }
 };
 
-/// What a row of probabilities is requantized by.
+/// Numbers that requantize a row of probabilities.
 struct SoftmaxNumbers {
   __m512i reciprocal, multiplier, bias;
   __m128i shift;

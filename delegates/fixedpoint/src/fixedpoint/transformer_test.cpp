@@ -3,7 +3,7 @@
 #include "fixedpoint/format.h"
 #include "fixedpoint/kernels.h"
 #include "fixedpoint/operations.h"
-#include "fixedpoint/testing/drawn.h"
+#include "fixedpoint/testing/random_cases.h"
 
 #include <algorithm>
 #include <array>

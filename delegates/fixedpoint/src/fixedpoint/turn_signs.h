@@ -8,7 +8,7 @@
 /// sign bit turned is the value plus 128.
 namespace fixedpoint {
 
-/// What turning its sign bit adds to an activation.
+/// Change of an activation whose sign bit is turned.
 constexpr int kTurnedSign = 128;
 
 /// Turns the signs of as many bytes as a word has, or up to twice as many, by two words that

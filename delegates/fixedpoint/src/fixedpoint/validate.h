@@ -11,19 +11,19 @@
 
 namespace fixedpoint {
 
-/// What the type of an operation's activations decides.
+/// Limits that depend on the type of an operation's activations.
 struct ElementType {
   DType dtype;
   int low;
   int high;
-  /// Of zero points, and of what is padded.
+  /// Range of zero points and of padding values.
   int least_zero_point;
   int most_zero_point;
   /// The largest distance of a value to a zero point.
   std::int64_t span;
   std::int64_t max_accumulator;
   int min_shift;
-  /// Of the table that makes a function of one value, and of a softmax's exponentials.
+  /// Entries of the table of a unary function, and of a softmax's exponentials.
   std::int64_t table_entries;
   std::int64_t exponential_entries;
 
@@ -41,7 +41,7 @@ constexpr std::int64_t kMaxInt32 = (std::int64_t{1} << 31) - 1;
 /// Largest size of one dimension of a window.
 constexpr std::int32_t kMaxSize = 1 << 24;
 
-/// What decoders ask of records that nobody has checked yet. None of these trusts a number.
+/// Checks that decoders make on unchecked records. None of these trusts a number.
 
 /// The input at a position; null where there is none.
 const TensorRecord* input_of(const Program& program, const OperationRecord& operation,

@@ -54,7 +54,7 @@ class Pixel {
   int column_;
 };
 
-/// What windows read: all channels at a place of the input, or padding.
+/// Places that windows read: all channels at a place of the input, or padding.
 template <class T>
 class PaddedInput {
  public:

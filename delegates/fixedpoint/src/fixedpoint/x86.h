@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-/// What the files for one instruction set export. They are compiled for it function by function,
+/// Exports of the files for one instruction set. They are compiled for it function by function,
 /// and hold no template of the standard library that could be shared with others.
 namespace fixedpoint::avx2 {
 

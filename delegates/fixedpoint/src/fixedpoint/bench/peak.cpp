@@ -34,7 +34,7 @@ void add_in_a_chain() {
   long x = 0;
   for (long i = 0; i < kLoops; ++i) {
 #if defined(__x86_64__)
-    // Of a register: newer processors add numbers that stand in the instruction in no time.
+    // Adds a register: newer processors add numbers that stand in the instruction in no time.
     asm volatile("add %1, %0\n add %1, %0\n add %1, %0\n add %1, %0" : "+r"(x) : "r"(i));
 #else
     asm volatile("add %0, %0, 1\n add %0, %0, 1\n add %0, %0, 1\n add %0, %0, 1" : "+r"(x));

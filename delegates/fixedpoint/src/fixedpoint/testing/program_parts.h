@@ -21,7 +21,7 @@ std::vector<T> pattern(std::size_t count, int step, int factor = 1) {
   return values;
 }
 
-/// What a convolution reads beside its input.
+/// Constants that a convolution reads.
 struct Constants {
   std::uint32_t weights, multipliers, shifts, biases;
 };

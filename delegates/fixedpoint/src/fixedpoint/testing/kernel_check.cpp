@@ -1,4 +1,4 @@
-#include "fixedpoint/testing/trial.h"
+#include "fixedpoint/testing/kernel_check.h"
 
 #include "fixedpoint/executor.h"
 #include "fixedpoint/format.h"
@@ -117,7 +117,7 @@ Attempt attempt(std::span<const std::byte> blob, const Kernels& kernels) {
 
 }  // namespace
 
-Trial try_blob(std::span<const std::byte> blob) {
+KernelCheck check_blob(std::span<const std::byte> blob) {
   const Exact copy(blob.size());
   std::ranges::copy(blob, copy.bytes().begin());
   const auto program = read_program(copy.bytes());
@@ -125,19 +125,19 @@ Trial try_blob(std::span<const std::byte> blob) {
     return {.is_accepted = program.has_value()};
   }
   const auto expected = attempt(copy.bytes(), scalar_kernels());
-  Trial trial{.is_accepted = expected.error.empty(), .has_run = expected.error.empty()};
+  KernelCheck check{.is_accepted = expected.error.empty(), .has_run = expected.error.empty()};
   for (const auto* kernels : all_kernels()) {
-    if (kernels->is_supported() && trial.disagreement.empty()) {
+    if (kernels->is_supported() && check.disagreement.empty()) {
       const auto found = attempt(copy.bytes(), *kernels);
       const std::string isa(kernels->isa);
       if (found.error != expected.error) {
-        trial.disagreement = isa + ": '" + found.error + "', scalar: '" + expected.error + "'";
+        check.disagreement = isa + ": '" + found.error + "', scalar: '" + expected.error + "'";
       } else if (found.made != expected.made) {
-        trial.disagreement = isa + " gives other bits than scalar";
+        check.disagreement = isa + " gives other bits than scalar";
       }
     }
   }
-  return trial;
+  return check;
 }
 
 }  // namespace fixedpoint::testing

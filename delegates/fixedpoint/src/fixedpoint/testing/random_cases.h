@@ -65,7 +65,7 @@ struct ConvCase {
   std::vector<std::int64_t> biases;
   std::vector<std::int8_t> table;
   std::vector<std::int8_t> input;
-  std::vector<std::int16_t> wide_input;  ///< Of activations of 16 bits; empty: it has none.
+  std::vector<std::int16_t> wide_input;  ///< Input of 16 bits; empty: none.
 
   std::size_t out_size() const { return conv.window.out_pixels() * conv.window.out_channels; }
 };
@@ -76,7 +76,7 @@ Window draw_window(Draw& draw);
 /// Its weights, numbers and input; scales and biases as large as a blob may have.
 ConvCase draw_conv(Draw& draw, const Window& window);
 
-/// The same on activations of 16 bits: some have sums beyond 32 bits.
+/// Draws a case on activations of 16 bits: some have sums beyond 32 bits.
 ConvCase draw_conv16(Draw& draw, const Window& window);
 
 /// The sizes of a window, in the order of its members.

@@ -6,12 +6,12 @@
 
 namespace fixedpoint::testing {
 
-/// What became of bytes that may be a program.
-struct Trial {
+/// Result of checking bytes that may be a program.
+struct KernelCheck {
   bool is_accepted = false;
   /// Not when it is accepted but large: more than a million bytes or a few million steps.
   bool has_run = false;
-  /// What instruction sets disagree about; empty when they agree.
+  /// Difference between instruction sets; empty when they agree.
   std::string disagreement;
 };
 
@@ -19,6 +19,6 @@ struct Trial {
 ///
 /// The blob, inputs and outputs lie in memory of their exact sizes, at odd addresses where they
 /// may, so that a sanitizer sees whatever is read or written outside of them.
-Trial try_blob(std::span<const std::byte> blob);
+KernelCheck check_blob(std::span<const std::byte> blob);
 
 }  // namespace fixedpoint::testing

@@ -1,4 +1,4 @@
-#include "fixedpoint/testing/drawn.h"
+#include "fixedpoint/testing/random_cases.h"
 
 #include "fixedpoint/operations.h"
 
@@ -65,7 +65,7 @@ ConvCase draw_conv(Draw& draw, const Window& window) {
   made.input = draw.bytes(std::int64_t{w.batch} * w.in_height * w.in_width * w.in_channels);
   made.weights = draw.bytes(std::int64_t{w.out_channels} * w.depth());
   std::ranges::replace(made.weights, std::int8_t{-128}, std::int8_t{-127});
-  if (draw.between(0, 2) == 0) {  // What some instruction sets multiply faster: 64 at most.
+  if (draw.between(0, 2) == 0) {  // Some instruction sets multiply 64 at most faster.
     std::ranges::transform(made.weights, made.weights.begin(), [](int weight) {
       return static_cast<std::int8_t>((weight + (weight < 0 ? -1 : 1)) / 2);
     });
