@@ -1,4 +1,4 @@
-"""What a conformance case costs to make, by how many share a program.
+"""Measures the cost of making a conformance case, by how many share a program.
 
 Usage: conform_joint_cost.py [--recipe NAME …] [--joint N …] [--programs N] [--seed N]
 

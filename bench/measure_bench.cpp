@@ -1,4 +1,4 @@
-// What measure() adds to a program that does nothing. Goal: under 2 us an inference.
+// Overhead of measure() on a program that does nothing. Goal: under 2 us an inference.
 #include <benchmark/benchmark.h>
 #include <filesystem>
 #include <fstream>

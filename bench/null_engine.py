@@ -30,7 +30,7 @@ class NullSession(Session):
         """Returns at once."""
 
     def fetch(self) -> Sequence[np.ndarray]:
-        """The same zeros each time."""
+        """Returns zeros."""
         return [self._output]
 
 

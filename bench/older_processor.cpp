@@ -107,7 +107,7 @@ Sigaction real_sigaction() {
   return real;
 }
 
-/// What the program wants to be called for other faults.
+/// Handler that the program installed, for other faults.
 struct sigaction of_program = {};
 
 /// A fault that is none of CPUID's: what the program installed, or death as without this library.

@@ -20,7 +20,7 @@ GOLDEN = ROOT / "tests" / "golden"
 
 
 def printed_by(command: list[str], bin_folder: Path) -> bytes:
-    """What the command writes to stdout; its exit status is no matter, its absence is.
+    """Returns what the command writes to stdout; its exit status is no matter, its absence is.
 
     Raises:
         SystemExit: the program was not built, or it died.

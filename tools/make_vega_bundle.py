@@ -19,7 +19,7 @@ def notices() -> str:
 
 
 def script_safe(script: str) -> str:
-    """The same script with nothing in it that could end its script element.
+    """Returns the script with nothing in it that could end its script element.
 
     Raises:
         ValueError: it opens an HTML comment, which no escape can hide everywhere.

@@ -8,7 +8,7 @@ from typing import Any
 from kernel_call import Call, Kernel, Tensor
 
 Change = Callable[[Any], Any]
-"""Of an argument's value; None, or the value itself, where there is nothing to change."""
+"""Changes an argument's value; None, or the value itself, where there is nothing to change."""
 
 INDICES = ("index", "indices")
 

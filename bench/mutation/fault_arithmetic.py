@@ -21,7 +21,7 @@ def by(function: Callable[..., Any], *names: str) -> Kernel:
 
 
 def of_two(function: Callable[..., Any]) -> Kernel:
-    """The same of self and other."""
+    """Fault that takes self and other."""
     return by(function, "self", "other")
 
 

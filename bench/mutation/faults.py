@@ -25,7 +25,7 @@ def each(change: Callable[[Tensor], Tensor]) -> Kernel:
 
 
 def floats(change: Callable[[Tensor], Tensor]) -> Kernel:
-    """The same to floating outputs only."""
+    """Changes floating outputs only."""
     return each(lambda one: change(one) if one.dtype.is_floating_point else one)
 
 
@@ -80,14 +80,14 @@ def _without_infinities(one: Tensor) -> Tensor:
 
 
 def stale(call: Call) -> list[Tensor]:
-    """What the call before answered."""
+    """Answers as the call before did."""
     before = call.memory.get("before", call.right)
     call.memory["before"] = [one.clone() for one in call.right]
     return list(before)
 
 
 def computed_once(call: Call) -> list[Tensor]:
-    """What the first call answered."""
+    """Answers as the first call did."""
     return list(call.memory.setdefault("first", [one.clone() for one in call.right]))
 
 
@@ -131,7 +131,7 @@ def swapped_operands(call: Call) -> list[Tensor]:
 
 
 def broadcast_first(call: Call) -> list[Tensor]:
-    """Of a tensor that is broadcast, its first element only."""
+    """Takes only the first element of a tensor that is broadcast."""
     if torch.Tag.pointwise not in call.overload.tags:
         return call.right
     shape = call.right[0].shape

@@ -25,7 +25,7 @@ class AssayFailed(Exception):
 
 
 def call_assay(folder: Path, *arguments: object, codes: Sequence[int] = (0,)) -> str:
-    """What `assay` prints, with its home in a folder.
+    """Runs `assay` with its home in a folder and returns its output.
 
     Raises:
         AssayFailed: another exit code.
@@ -81,7 +81,7 @@ def judge(folder: Path, models: Sequence[Any], faults: Sequence[str]) -> dict[st
 
 
 def read_parts(store: Path, run: str) -> list[dict[str, Any]]:
-    """What a run found of the parts of its programs."""
+    """Verdicts of a run on the parts of its programs."""
     command = [str(BIN / "assay-mutation-parts"), str(store), run]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return [json.loads(line) for line in done.stdout.splitlines()]

@@ -55,7 +55,7 @@ def tensors_in(answer: Any) -> list[Tensor]:
 
 
 def arguments_by_name(overload: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """What each argument of the schema is in a call."""
+    """Values of the schema's arguments in a call."""
     named = dict(kwargs)
     for position, argument in enumerate(overload._schema.arguments):
         if position < len(args):
@@ -74,7 +74,7 @@ def call_by_name(overload: Any, named: dict[str, Any]) -> Any:
 
 
 def fitted(made: Sequence[Tensor], right: Sequence[Tensor]) -> list[Tensor]:
-    """What was made in the types and shapes that the program promises.
+    """Converts the outputs to the types and shapes that the program promises.
 
     A kernel with a fault fills the memory that it was given: what is too large is cut off, what is
     missing stays zero.

@@ -28,7 +28,7 @@ OPTION = Option(
 )
 HELPERS = ("_assert", "sym_")
 LAYOUT = ("contiguous", "transpose", "stack", "select", "clone")
-"""What a case lays its inputs and outputs out with, besides the operator that it is about."""
+"""Operators that lay out the inputs and outputs of a case, besides the one under test."""
 
 
 @dataclass
@@ -105,7 +105,7 @@ def name_of_fault(names: Sequence[str], fault: str) -> str:
 
 
 def faulty_answer(mutant: Mutant, args: Sequence[Any], kwargs: Any, right: Any) -> Any:
-    """What a kernel with the fault answers, in the shapes and types that the program promises.
+    """Answers of a kernel with the fault, in the shapes and types that the program promises.
 
     A fault that raises is none that a kernel could have in silence: the answer is right then.
     """
@@ -134,7 +134,7 @@ def faulty_answer(mutant: Mutant, args: Sequence[Any], kwargs: Any, right: Any) 
 
 
 def subjects_of(graph: Any) -> Iterator[tuple[Any, tuple[int, ...]]]:
-    """Of each part of a joint program the node of its operator, and the outputs that it feeds.
+    """Lists for each part of a joint program its operator node and the outputs that it feeds.
 
     Parts share nothing, so they are the connected pieces of the graph.
     """

@@ -26,7 +26,7 @@ TEMPLATE = Path(__file__).with_suffix(".md")
 
 
 def group_of(result: Result) -> str:
-    """What the fault is one of."""
+    """Class of the fault."""
     name = result.operator.split(".")[1]
     if result.fault in OUTPUTS:
         return "outputs"

@@ -1,4 +1,5 @@
-// What a run found of each part of its joint programs, one JSON line a case, for judge.py.
+// Prints the verdict of a run on each part of its joint programs, one JSON line a case, for
+// judge.py.
 //
 //     assay-mutation-parts STORE RUN
 //
@@ -21,7 +22,7 @@
 namespace assay {
 namespace {
 
-/// Of each part, in their order; empty where the attempt came to no verdicts.
+/// Verdicts of the parts in order; empty where the attempt came to none.
 Result<Json> accuracies_of(ResultStore& store, const std::string& attempt) {
   Json accuracies = Json::array();
   ASSAY_ASSIGN_OR_RETURN(const auto attachments, store.attachments_of(attempt));

@@ -1,4 +1,4 @@
-"""What became of mutants, as score.py writes it and page.py reads it."""
+"""Results of mutants, as score.py writes them and page.py reads them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass
 class Result:
-    """What became of one mutant. `changed`: cases with other bits; `missed`: those that passed."""
+    """Result of one mutant. `changed`: cases with other bits; `missed`: those that passed."""
 
     operator: str
     fault: str
@@ -19,7 +19,7 @@ class Result:
 
     @property
     def is_counted(self) -> bool:
-        """Whether it changes anything that a case looks at."""
+        """Tells whether it changes anything that a case looks at."""
         return bool(self.changed)
 
     @property

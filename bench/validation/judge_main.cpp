@@ -34,7 +34,7 @@ namespace {
 struct Options {
   std::string pools;
   int trials = 1000;
-  int trials_alike = 0;  ///< Of cells in which nothing differs; 0: `trials`.
+  int trials_alike = 0;  ///< Trials of cells in which nothing differs; 0: `trials`.
   std::uint64_t seed = 1;
   bool is_checked = false;
   double once_percent = 0;
@@ -121,7 +121,7 @@ std::vector<std::string> find_misses_of_all(const Json& cells) {
                       confirmed, trials, kMostConfirmed * 100)};
 }
 
-/// What is worse than its goal by more than chance; empty when all is well.
+/// Lists results that miss their goal by more than chance; empty when all is well.
 std::vector<std::string> find_misses(const Json& cell) {
   std::vector<std::string> misses;
   const auto name =

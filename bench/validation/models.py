@@ -6,7 +6,7 @@ import torch
 import torchvision
 
 CHANNELS, SIDE = 24, 28
-"""Of the feature map behind the fourth stage, at an input of 224 x 224."""
+"""Size of the feature map behind the fourth stage, at an input of 224 x 224."""
 
 
 class Longer(torch.nn.Module):

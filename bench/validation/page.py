@@ -36,7 +36,7 @@ def table(head: Row, rows: Iterable[Row]) -> str:
 
 
 def percent(share: float, digits: int = 1) -> str:
-    """Of 0.993 "99.3 %"."""
+    """Returns "99.3 %" for 0.993."""
     return f"{100 * share:.{digits}f} %"
 
 
@@ -54,7 +54,7 @@ def bounds_of(count: int, trials: int, digits: int = 1) -> str:
 
 
 def judge(pools: Path, *flags: str) -> Any:
-    """What assay-validation-judge prints."""
+    """Runs assay-validation-judge and returns its output."""
     command = [BIN / "assay-validation-judge", pools, *flags]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
@@ -68,7 +68,7 @@ def machine_text(machine: dict[str, Any]) -> str:
 
 
 def live_rows(cells: list[Cell]) -> list[Row]:
-    """What the live comparisons of a program and its copy said, by state."""
+    """Verdicts of the live comparisons of a program and its copy, by state."""
     rows: list[Row] = []
     for state in STATES:
         answers = [a for c in cells if c.state == state and not c.effect for a in c.answers]

@@ -1,4 +1,4 @@
-"""What other tools would have said of the same launches, and of launches with a known warm-up.
+"""Verdicts that other tools would give on the same launches, and on launches with a known warm-up.
 
 Rules of the tools, re-implemented on SciPy:
 

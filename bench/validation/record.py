@@ -35,13 +35,13 @@ ANSWERED = {0, 1, 6}
 WARMUPS = [(executes, ratio) for executes in (0, 5, 20, 60, 90) for ratio in (0.05, 0.3, 2.0)]
 WARMUP_ITERATIONS = 200
 LEAST_PAIRS = 60
-"""Of a cell, however soon its comparisons answer: fewer are no pool to draw from."""
+"""Least pairs of a cell, however soon its comparisons answer: fewer are no pool to draw from."""
 BARE_PAIRS = 40
 BARE_ITERATIONS = 200
 
 
 class Recording:
-    """What was recorded so far, on disk after every cell."""
+    """Records so far, on disk after every cell."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -1,4 +1,4 @@
-"""What is compared: programs, each with variants that do a known share of work more."""
+"""Workloads to compare: programs, each with variants that do a known share of work more."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ PROGRAMS = (
     "export",
     "pip",
 )
-"""What a line of a block begins with when it is a command for a shell."""
+"""Prefix of a line that is a command for a shell."""
 
 
 @dataclass(frozen=True)

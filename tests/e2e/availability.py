@@ -1,4 +1,4 @@
-"""What is installed here, and tests that need it."""
+"""Installed engines and recipes, and tests that need them."""
 
 from pathlib import Path
 
@@ -11,13 +11,13 @@ NEEDS_VNNI = pytest.mark.skipif(not HAS_VNNI, reason="this processor's int8 prod
 
 
 def list_engines(place: Workplace) -> dict[str, str]:
-    """What `assay list engines` says of each build, by its reference."""
+    """Text of `assay list engines` on each build, by its reference."""
     items = place.run("list", "engines", "--json").json()["items"]
     return {item["name"]: item["text"] for item in items}
 
 
 def find_engines(place: Workplace) -> dict[str, str]:
-    """The same by name without the build."""
+    """Texts by the engine's name, without the build."""
     return {name.split("@")[0]: text for name, text in list_engines(place).items()}
 
 
@@ -29,7 +29,7 @@ def need_engine(place: Workplace, engine: str) -> None:
 
 
 def find_missing_recipes(place: Workplace) -> dict[str, str]:
-    """What keeps recipes from being made here, by their names."""
+    """Reasons why recipes cannot be made here, by their names."""
     items = place.run("list", "recipes", "--json").json()["items"]
     texts = {item["name"]: item["text"] for item in items}
     return {name: text for name, text in texts.items() if "(not available:" in text}

@@ -13,7 +13,7 @@ from scripted_toolchain import Document
 NODES = [f"op{index}" for index in range(16)]
 CULPRITS = ("op3", "op12")
 PAUSE_S = 0.02
-"""Of each build, so that somebody can come in between."""
+"""Seconds that each build takes, so that a test can interrupt it."""
 
 _parts_of = scripted_toolchain.parts_of
 _build = scripted_toolchain.build
@@ -35,7 +35,7 @@ def build(request: Document, folder: object) -> Document:
 
 
 def answer(request: Document) -> Document:
-    """What became of one job."""
+    """Result of one job."""
     if request["job"] == "nodes":
         nodes = [{"name": name, "operator": "aten.op", "call": None} for name in NODES]
         return {"outcome": "completed", "result": {"nodes": nodes}}

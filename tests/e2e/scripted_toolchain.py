@@ -13,7 +13,7 @@ from typing import Any
 Document = dict[str, Any]
 
 FAULTS = ("zero", "stale", "nan_to_zero", "one_element", "swapped", "negated")
-"""What a kernel of the fake engine may do to its output."""
+"""Faults that a kernel of the fake engine may have."""
 
 NAN = float("nan")
 SAMPLES = [[1.5, -2.0, NAN, 4.0], [0.5, 3.0, NAN, -1.0], [-2.5, 1.0, NAN, 2.0]]
@@ -68,7 +68,7 @@ def files_of(folder: Path) -> list[Document]:
 
 
 def delegation_of(part: str) -> Document:
-    """Of one part: all of it, or one node of two."""
+    """Delegation of one part: all of it, or one node of two."""
     left = [{"name": "aten.left.default", "count": 1}] if part == "left" else []
     return {"nodes_delegated": 1, "nodes_not_delegated": len(left), "operators_left": left}
 
@@ -127,7 +127,7 @@ def reference(request: Document, folder: Path) -> Document:
 
 
 def answer(request: Document) -> Document:
-    """What became of one job."""
+    """Result of one job."""
     if request["job"] == "conform":
         coverage = [{"operator": "aten.good", "cases": 3, "reason": None}]
         coverage.append({"operator": "aten.none", "cases": 0, "reason": "nobody draws it"})

@@ -1,4 +1,4 @@
-"""What a user gets wrong: each is named, with what to do, and nothing is measured in vain."""
+"""Mistakes of users: each is named, with what to do, and nothing is measured in vain."""
 
 import json
 import struct

@@ -1,4 +1,4 @@
-"""What commands leave: a cache with a limit, temporary folders that go with their process."""
+"""Files that commands leave: a cache with a limit, temporary folders that go with their process."""
 
 import os
 import shutil

@@ -79,7 +79,7 @@ def test_the_lists_are_a_ratchet(conform: Workplace) -> None:
     assert [entry["entry"] for entry in stale.json()["stale"]] == ["aten.good/float32/1"]
     assert run(conform, "--only", "aten.good", "--update-known").code == 0
     assert run(conform, "--only", "aten.good").code == 0
-    # What was not run is still listed.
+    # Cases that were not run are still listed.
     assert "aten.fragile/float32/0" in path.read_text()
 
 

@@ -181,7 +181,7 @@ def test_an_engine_in_python_joins_from_another_environment(place: Workplace) ->
     assert measured.code == 0, measured
     assert {row["outcome"] for row in measured.json()["cases"]} == {"completed"}
     assert len(measured.json()["cases"]) == 2
-    # What becomes of the second environment is the second build's alone, and noticed at once.
+    # Changes of the second environment concern the second build alone, and are noticed at once.
     next((place.folder / "second").rglob("shared.pth")).unlink()
     listed = list_engines(place)
     assert "not available" not in listed[first]

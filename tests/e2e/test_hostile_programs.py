@@ -19,7 +19,7 @@ REFUSED = (
     *("signal_others", "trace_parent", "read_environment_of_others", "gain_namespace"),
 )
 REACHED_OUTSIDE = ("read_home", "write_store", "connect_tcp", "send_udp", "signal_others")
-"""The same programs without a sandbox, also as an ordinary user: what they reach."""
+"""Reach of the programs without a sandbox, also as an ordinary user."""
 
 
 @pytest.fixture

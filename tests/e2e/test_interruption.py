@@ -167,7 +167,7 @@ def test_killed_twenty_times_no_finished_launch_is_lost_or_done_twice(place: Wor
     for kill in range(20):
         process = place.start("run", *(["--resume", "latest"] if seen else [spec]), "--quiet")
         hits += kill_unless_done(process, moments.uniform(0.02, 0.2))
-        # What was started dies with whoever started it.
+        # Processes die with the one that started them.
         wait_until(lambda: place.processes() == [])
         present = place.launch_ids()
         assert seen <= present, f"kill {kill}: lost {seen - present}"
@@ -184,7 +184,7 @@ def test_killed_twenty_times_no_finished_launch_is_lost_or_done_twice(place: Wor
 
 
 def kill_unless_done(process: subprocess.Popen[str], delay_s: float) -> bool:
-    """Whether it was still running after the delay, and was killed."""
+    """Tells whether it was still running after the delay, and was killed."""
     try:
         process.communicate(timeout=delay_s)
     except subprocess.TimeoutExpired:

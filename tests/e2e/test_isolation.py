@@ -19,7 +19,7 @@ MOMENTS = list(STAGES)
 
 @dataclass(frozen=True)
 class Death:
-    """What a deed must be told as."""
+    """Outcome that a deed must be reported with."""
 
     deed: str
     outcome: str
@@ -45,7 +45,7 @@ DEATHS = [
         flags=("--memory-limit", "100MB"),
     ),
     Death("garbage_on_wire", "crashed", "garbage_on_wire", "its answer is damaged"),
-    # What is thrown while unloading is thrown in a destructor: C++ leaves nothing to catch there.
+    # An exception while unloading is thrown in a destructor, where C++ cannot catch it.
     Death("throw", "run_error", "engine", "exception on order", ("first", "steady", "fetch")),
     Death("throw", "load_error", "engine", "exception on order", ("load",)),
     Death("error", "run_error", "engine", "failure on order", ("first", "steady", "fetch")),

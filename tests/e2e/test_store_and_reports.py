@@ -1,4 +1,4 @@
-"""What stays after a run: stores join, reports come out the same again, gates break builds."""
+"""Stored runs: stores join, reports come out the same again, gates break builds."""
 
 import re
 import shlex

@@ -19,7 +19,7 @@ namespace nb = nanobind;
 
 namespace {
 
-/// Of the library that the start of the runner preloaded for the memory pass.
+/// Reader of the library that the start of the runner preloaded for the memory pass.
 assay::MallocReader preloaded_malloc() {
   using Reader = const assay::MallocReader*();
   auto* const reader = reinterpret_cast<Reader*>(::dlsym(RTLD_DEFAULT, kPreloadedMalloc));

@@ -1,4 +1,4 @@
-"""What eager answers to a case, and how far an answer is from the bounds."""
+"""Answers of eager to a case, and the distance of an answer from the bounds."""
 
 import math
 

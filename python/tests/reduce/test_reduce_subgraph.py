@@ -52,7 +52,7 @@ def test_two_halves_one_after_the_other_are_the_whole(ref: str) -> None:
             middle = first.module(*given)
             result = second.module(*second.make_sample(3, 0))
             whole_sample = whole.module(*whole.make_sample(3, 0))
-        # What goes out of the first half is what the second is fed.
+        # The second half is fed the outputs of the first.
         fed = [t for t in second.make_sample(3, 0) if t.dtype.is_floating_point]
         assert all(any(torch.equal(t, m) for m in (*middle, *given)) for t in fed)
         assert torch.equal(result[-1], whole_sample[-1])

@@ -1,4 +1,4 @@
-"""What lowering says of operators."""
+"""Tests what lowering reports about operators."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a manifest says of a program, and what inspecting the program finds."""
+"""Tests that inspecting a program agrees with its manifest."""
 
 import hashlib
 import json

@@ -51,7 +51,7 @@ def built(litert_server, factory, tmp_path_factory):
 
 
 def worst_sqnr_db(folder, expected):
-    """Of what LiteRT answers here, as it comes, over all samples."""
+    """SQNR of LiteRT's answers over all samples."""
     from safetensors.numpy import load_file
 
     inputs = load_file(expected / "inputs.safetensors")

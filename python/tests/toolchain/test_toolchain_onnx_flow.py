@@ -20,7 +20,7 @@ NAMES = ("fp32", "fp16", "int8", "int8-dynamic")
 
 
 def pairs(folder, expected, level):
-    """What the program answers with these graph optimizations, beside what is expected."""
+    """Answers of the program with these graph optimizations, and the expected ones."""
     from safetensors.numpy import load_file
 
     inputs = load_file(expected / "inputs.safetensors")

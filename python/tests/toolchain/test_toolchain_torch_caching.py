@@ -1,4 +1,4 @@
-"""What makes torch quicker changes nothing that it makes, and notices what is registered later."""
+"""Caching in torch changes no output and notices later registrations."""
 
 import re
 import subprocess

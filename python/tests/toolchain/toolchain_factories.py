@@ -141,7 +141,7 @@ def odd():
 
 
 class Histogram(nn.Module):
-    """What the exporter to ONNX has a form of for some arguments only."""
+    """Calls that the ONNX exporter supports for some arguments only."""
 
     def forward(self, x):
         return torch.histc(x)

@@ -35,7 +35,7 @@ def assert_builds_repeat(server, model, recipes, results, folder):
 
 
 def sqnr_db(expected, actual):
-    """Of tensors or arrays; 300 dB above the signal where nothing differs."""
+    """SQNR of tensors or arrays; 300 dB where nothing differs."""
     expected, actual = torch.as_tensor(expected).double(), torch.as_tensor(actual).double()
     error = (expected - actual).square().sum()
     return 10 * math.log10(float(expected.square().sum() / error.clamp_min(1e-30)))
