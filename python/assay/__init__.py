@@ -20,17 +20,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from assay._answers import (
-        Calibration,
-        Comparison,
-        Conformance,
-        Coverage,
-        Profile,
-        Reduction,
-        Reductions,
-        Runs,
-        StoredComparison,
-    )
+    from assay._answers import Calibration, Comparison, Profile, Runs, StoredComparison
+    from assay._correctness import Conformance, Coverage, Reduction, Reductions
     from assay._errors import AssayError, InternalError, UnavailableError, UsageError
     from assay._load import LoadedProgram, Signature, load
     from assay._models import save
@@ -63,17 +54,8 @@ if TYPE_CHECKING:
     )
 
 _NAMES = {
-    "_answers": (
-        "Calibration",
-        "Comparison",
-        "Conformance",
-        "Coverage",
-        "Profile",
-        "Reduction",
-        "Reductions",
-        "Runs",
-        "StoredComparison",
-    ),
+    "_answers": ("Calibration", "Comparison", "Profile", "Runs", "StoredComparison"),
+    "_correctness": ("Conformance", "Coverage", "Reduction", "Reductions"),
     "_errors": ("AssayError", "InternalError", "UnavailableError", "UsageError"),
     "_load": ("LoadedProgram", "Signature", "load"),
     "_models": ("save",),

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from assay import _answers, _report
+from assay import _answers, _correctness, _report
 from assay._command import EXIT_OK, EXITS_WITH_ANSWER, error_from, messages_from, run_assay
 from assay._errors import AssayError
 from assay._fields import read_fields
@@ -109,6 +109,6 @@ def _text_of_file(path: Path) -> str:
 
 _READERS: dict[str, Callable[..., Result]] = {
     _report.SCHEMA: _report.report_from_json,
-    "assay/conformance/1": _answers.conformance_from_json,
+    "assay/conformance/1": _correctness.conformance_from_json,
     **{schema: _reader_of_class(kind) for schema, kind in _answers.SCHEMAS.items()},
 }

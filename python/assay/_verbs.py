@@ -10,17 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from assay._answers import (
-    Calibration,
-    Comparison,
-    Conformance,
-    Coverage,
-    Profile,
-    Reduction,
-    Reductions,
-    Runs,
-    StoredComparison,
-)
+from assay._answers import Calibration, Comparison, Profile, Runs, StoredComparison
+from assay._correctness import Conformance, Coverage, Reduction, Reductions
 from assay._errors import AssayError
 from assay._execute import execute, execute_listing
 from assay._models import ModelReference, program_ending, reference_from_model
