@@ -87,11 +87,6 @@ std::vector<double> raw_values(const Rows& rows, std::string_view metric) {
   return values;
 }
 
-bool is_measured(const TextColumn& column) {
-  return std::ranges::any_of(column.cells,
-                             [](const TextCell& cell) { return cell.text != kNotMeasured; });
-}
-
 Scale scale_of(const Rows& rows, std::string_view metric) {
   if (metric == "delegated_ratio") {
     return {"%", 0.01};
@@ -290,12 +285,6 @@ bool has_streams(const Rows& rows) {
   });
 }
 
-void add_if_measured(TextTable& table, TextColumn column) {
-  if (is_measured(column)) {
-    table.columns.push_back(std::move(column));
-  }
-}
-
 bool is_next_model(const Rows& rows, std::size_t row) {
   return row == 0 || rows[row]->model != rows[row - 1]->model;
 }
@@ -321,24 +310,6 @@ std::vector<TextGroup> groups_by_model(const Rows& rows) {
     }
   }
   return groups;
-}
-
-constexpr auto kBriefErrors = std::to_array<std::string_view>(
-    {"sqnr_db", "cosine_similarity", "top1_agreement", "top1_accuracy"});
-
-bool is_counted_in(const OutputError& output, const std::string& metric) {
-  const auto found = output.metrics.find(metric);
-  return found != output.metrics.end() && double_from_metric(found->second) != 0;
-}
-
-/// Tells whether a brief table shows the metric.
-bool is_in_brief(const AccuracyTable& accuracy, std::string_view metric) {
-  const std::string name(metric);
-  const bool is_count = name == "nan_count" || name == "inf_count";
-  return std::ranges::find(kBriefErrors, metric) != kBriefErrors.end() ||
-         std::ranges::any_of(accuracy.outputs, [&](const OutputError& output) {
-           return output.bounds.contains(name) || (is_count && is_counted_in(output, name));
-         });
 }
 
 }  // namespace
@@ -383,35 +354,6 @@ TextTable case_table(const RunSummary& summary, std::vector<std::string>& common
   add_if_measured(table, accuracy_column(rows));
   add_if_measured(table, speedup_column(rows));
   table.columns.push_back(result_column(rows));
-  return table;
-}
-
-TextTable accuracy_table(const AccuracyTable& accuracy, bool is_brief) {
-  TextTable table{.indent = 4};
-  TextColumn outputs{.title = "output", .is_left = true, .importance = 100, .most_width = 30};
-  for (const auto& output : accuracy.outputs) {
-    outputs.cells.push_back({printable(output.output)});
-  }
-  table.columns.push_back(std::move(outputs));
-  int importance = 90;
-  for (const auto& definition : metric_definitions()) {
-    if (is_brief && !is_in_brief(accuracy, definition.name)) {
-      continue;
-    }
-    const std::string_view unit = definition.unit == "ratio" || definition.unit == "count"
-                                      ? std::string_view()
-                                      : definition.unit;
-    TextColumn column{.title = std::string(definition.title),
-                      .unit = std::string(unit),
-                      .importance = --importance};
-    for (const auto& output : accuracy.outputs) {
-      const auto found = output.metrics.find(std::string(definition.name));
-      column.cells.push_back({found == output.metrics.end()
-                                  ? std::string(kNotMeasured)
-                                  : text_of_error(output, definition.name)});
-    }
-    add_if_measured(table, std::move(column));
-  }
   return table;
 }
 

@@ -134,4 +134,15 @@ TextTable::Layout TextTable::lay_out(std::size_t width, bool has_colour) const {
   return layout;
 }
 
+bool is_measured(const TextColumn& column) {
+  return std::ranges::any_of(column.cells,
+                             [](const TextCell& cell) { return cell.text != kNotMeasured; });
+}
+
+void add_if_measured(TextTable& table, TextColumn column) {
+  if (is_measured(column)) {
+    table.columns.push_back(std::move(column));
+  }
+}
+
 }  // namespace assay::report

@@ -45,6 +45,12 @@ struct TextTable {
   [[nodiscard]] Layout lay_out(std::size_t width, bool has_colour) const;
 };
 
+/// True if a cell has more than kNotMeasured.
+bool is_measured(const TextColumn& column);
+
+/// Adds a column that has something to show.
+void add_if_measured(TextTable& table, TextColumn column);
+
 /// `text` in an SGR colour, or as it is.
 std::string coloured(const std::string& text, const std::string& colour, bool has_colour);
 
