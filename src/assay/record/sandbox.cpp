@@ -4,7 +4,7 @@
 
 namespace assay {
 
-ASSAY_DEFINE_JSON(SandboxRequest, mode, readable, writable)
+ASSAY_DEFINE_JSON(SandboxRequest, mode, readable, writable, keeps_files)
 ASSAY_DEFINE_JSON(SandboxReport, mode, enforced, missing)
 
 }  // namespace assay

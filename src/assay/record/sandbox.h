@@ -31,6 +31,9 @@ struct SandboxRequest {
   SandboxMode mode = SandboxMode::kOff;
   std::vector<std::string> readable;  ///< Files and folders beside the system's own.
   std::vector<std::string> writable;  ///< Folders beside the private one.
+  /// Only network and processes are kept apart, as for a build, which needs the compilers and
+  /// libraries of this machine. The program starts in the folder as it is and keeps its descriptors.
+  bool keeps_files = false;
 };
 
 /// Rules that a sandbox enforced, and those that it could not.

@@ -103,6 +103,9 @@ class ChildPlan {
   [[nodiscard]] bool enter_folder() const {
     return folder_.empty() || ::chdir(folder_.c_str()) == 0;
   }
+  [[nodiscard]] bool keeps_descriptors() const {
+    return sandbox_ != nullptr && sandbox_->keeps_files();
+  }
   /// 0, or why not.
   [[nodiscard]] int enter_sandbox() const { return sandbox_ == nullptr ? 0 : sandbox_->enter(); }
   [[nodiscard]] std::uint64_t processor_seconds() const { return processor_seconds_; }
@@ -212,7 +215,9 @@ StartFailure execute_limited(const ChildPlan& plan) {
   reset_signals();
   set_limits(plan.processor_seconds());
   volunteer_for_oom_killer();
-  close_on_exec_from(STDERR_FILENO + 1);
+  if (!plan.keeps_descriptors()) {
+    close_on_exec_from(STDERR_FILENO + 1);
+  }
   const auto step = prepare_and_execute(plan);
   return {.step = step, .cause = errno};
 }

@@ -180,6 +180,20 @@ void fill_ruleset(int ruleset, std::uint64_t handled, const SandboxRequest& requ
   }
 }
 
+/// Of a box that keeps the files.
+SandboxReport report_without_files(const SandboxAbilities& abilities, SandboxMode mode) {
+  SandboxReport report{.mode = mode, .enforced = {}, .missing = {}};
+  for (const char* what : {"network", "processes"}) {
+    if (abilities.namespaces_error == 0) {
+      report.enforced.emplace_back(what);
+    } else {
+      report.missing.push_back(fmt::format("{} (namespaces: {})", what,
+                                           std::strerror(abilities.namespaces_error)));
+    }
+  }
+  return report;
+}
+
 SandboxReport report_from(const SandboxAbilities& abilities, SandboxMode mode) {
   SandboxReport report{.mode = mode, .enforced = {}, .missing = {}};
   const bool has_namespaces = abilities.namespaces_error == 0;
@@ -228,8 +242,9 @@ void limit_box() {
 
 }  // namespace
 
-Result<SandboxReport> promise_sandbox(SandboxMode mode) {
-  auto report = report_from(sandbox_abilities(), mode);
+Result<SandboxReport> promise_sandbox(SandboxMode mode, bool keeps_files) {
+  auto report = keeps_files ? report_without_files(sandbox_abilities(), mode)
+                            : report_from(sandbox_abilities(), mode);
   if (mode == SandboxMode::kRequired && !report.missing.empty()) {
     return fail(ErrorCode::kUnavailable,
                 fmt::format("the sandbox is required, but this kernel cannot enforce {}; use "
@@ -242,11 +257,12 @@ Result<SandboxReport> promise_sandbox(SandboxMode mode) {
 Result<Sandbox> Sandbox::prepare(const SandboxRequest& request, const std::string& folder) {
   const auto& abilities = sandbox_abilities();
   Sandbox sandbox;
-  ASSAY_ASSIGN_OR_RETURN(sandbox.report_, promise_sandbox(request.mode));
+  ASSAY_ASSIGN_OR_RETURN(sandbox.report_, promise_sandbox(request.mode, request.keeps_files));
   sandbox.has_namespaces_ = abilities.namespaces_error == 0;
   sandbox.has_seccomp_ = abilities.seccomp_error == 0;
+  sandbox.keeps_files_ = request.keeps_files;
   sandbox.folder_ = folder;
-  if (abilities.landlock_abi > 0) {
+  if (abilities.landlock_abi > 0 && !request.keeps_files) {
     sandbox.ruleset_ = make_ruleset(abilities.landlock_abi);
     if (!sandbox.ruleset_.is_open()) {
       return fail(ErrorCode::kUnavailable,
@@ -269,6 +285,7 @@ Sandbox& Sandbox::operator=(Sandbox&& other) noexcept {
   std::swap(ruleset_, other.ruleset_);
   std::swap(has_namespaces_, other.has_namespaces_);
   std::swap(has_seccomp_, other.has_seccomp_);
+  std::swap(keeps_files_, other.keeps_files_);
   std::swap(folder_, other.folder_);
   std::swap(shared_, other.shared_);
   std::swap(report_, other.report_);
@@ -288,6 +305,9 @@ int Sandbox::enter() const {
     if (const int cause = enter_namespaces(); cause != 0) {
       return cause;
     }
+  }
+  if (keeps_files_) {
+    return 0;
   }
   limit_box();
   if (::chdir(folder_.c_str()) != 0) {
@@ -321,7 +341,8 @@ int Sandbox::enter_namespaces() const {
     end_as(WIFSIGNALED(status) ? status : shared_->status.load());
   }
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (const int cause = mount_private_view(folder_.c_str()); cause != 0) {
+  const int cause = keeps_files_ ? mount_own_processes() : mount_private_view(folder_.c_str());
+  if (cause != 0) {
     return cause;
   }
   const pid_t program = ::fork();

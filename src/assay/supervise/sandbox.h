@@ -31,6 +31,8 @@ class Sandbox {
   /// program ends.
   [[nodiscard]] int enter() const;
 
+  [[nodiscard]] bool keeps_files() const { return keeps_files_; }
+
   [[nodiscard]] const SandboxReport& report() const { return report_; }
 
   /// How many processes the program left; known when it has ended.
@@ -48,6 +50,7 @@ class Sandbox {
   FileDescriptor ruleset_;  ///< Ruleset of Landlock; invalid where the kernel has none.
   bool has_namespaces_ = false;
   bool has_seccomp_ = false;
+  bool keeps_files_ = false;
   std::string folder_;
   Shared* shared_ = nullptr;
   SandboxReport report_;
@@ -55,6 +58,6 @@ class Sandbox {
 
 /// Reports what a sandbox of this mode enforces here. Errors: kUnavailable when the mode is
 /// kRequired and something cannot be enforced.
-Result<SandboxReport> promise_sandbox(SandboxMode mode);
+Result<SandboxReport> promise_sandbox(SandboxMode mode, bool keeps_files = false);
 
 }  // namespace assay

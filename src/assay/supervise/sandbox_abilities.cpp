@@ -109,11 +109,19 @@ int unshare_namespaces() {
   return 0;
 }
 
+int mount_own_processes() {
+  constexpr unsigned long kFlags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
+  const bool is_mounted = ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                          ::mount("proc", "/proc", "proc", kFlags, nullptr) == 0;
+  return is_mounted ? 0 : errno;
+}
+
 int mount_private_view(const char* folder) {
   constexpr unsigned long kQuiet = MS_NOSUID | MS_NODEV;
-  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
-      ::mount("proc", "/proc", "proc", kQuiet | MS_NOEXEC, nullptr) != 0 ||
-      ::mount("tmpfs", "/dev/shm", "tmpfs", kQuiet, "size=512m,nr_inodes=4096,mode=1777") != 0 ||
+  if (const int cause = mount_own_processes(); cause != 0) {
+    return cause;
+  }
+  if (::mount("tmpfs", "/dev/shm", "tmpfs", kQuiet, "size=512m,nr_inodes=4096,mode=1777") != 0 ||
       ::mount("tmpfs", folder, "tmpfs", kQuiet, "size=2g,nr_inodes=65536,mode=700") != 0) {
     return errno;
   }

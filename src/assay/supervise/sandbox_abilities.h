@@ -17,6 +17,9 @@ const SandboxAbilities& sandbox_abilities();
 /// of which it is the init. Between fork and exec, without allocation. Returns 0 or an errno.
 int unshare_namespaces();
 
+/// In that child: its own /proc. Returns 0 or an errno.
+int mount_own_processes();
+
 /// In that child: its own /proc and shared memory, and a folder that exists in memory only.
 /// Returns 0 or an errno.
 int mount_private_view(const char* folder);

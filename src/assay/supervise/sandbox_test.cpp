@@ -158,6 +158,26 @@ TEST_F(BoxedCommandTest, ReadsAndReachesWhatIsOpenedAlone) {
   EXPECT_FALSE(std::filesystem::exists(data_ / "new"));
 }
 
+TEST_F(BoxedCommandTest, KeepsTheFilesOfABuildAndTakesItsNetwork) {
+  const SandboxRequest box{.mode = SandboxMode::kOn, .keeps_files = true};
+  if (!promise_sandbox(box.mode, box.keeps_files).value().missing.empty()) {
+    GTEST_SKIP() << "no namespaces here";
+  }
+  const auto script = fmt::format(
+      "pwd; cat {}; echo x > new; grep -c : /proc/net/dev; kill -0 {} || echo alone; "
+      "sleep 1000 &",
+      secret_.string(), ::getpid());
+  const auto output =
+      run_command({.argv = boxed_command(box, own_.path().string(), {"/bin/sh", "-c", script}),
+                   .stderr_file = words_.string(),
+                   .leads_group = true},
+                  std::chrono::minutes(1));
+  ASSERT_TRUE(output) << output.error().message;
+  EXPECT_EQ(output->output, own_.path().string() + "\n" + read_file(secret_).value_or("") +
+                                "1\nalone\n");
+  EXPECT_EQ(read_file(own_.path() / "new").value_or(""), "x\n");
+}
+
 TEST_F(BoxedCommandTest, EndsAsItsProgramEnds) {
   constexpr int kBySignal = 128;
   EXPECT_EQ(run_boxed("kill -SEGV $$").exit_code, kBySignal + SIGSEGV);

@@ -1,0 +1,207 @@
+#include "assay/repository/builder.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fmt/format.h>
+#include <map>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "assay/base/clock.h"
+#include "assay/base/fs.h"
+#include "assay/base/log.h"
+#include "assay/base/result.h"
+#include "assay/device/device_lock.h"
+#include "assay/record/repository.h"
+#include "assay/record/revision_build.h"
+#include "assay/repository/build_cache.h"
+#include "assay/repository/build_entry.h"
+#include "assay/repository/build_key.h"
+#include "assay/repository/build_outputs.h"
+#include "assay/repository/build_steps.h"
+#include "assay/repository/mirror.h"
+#include "assay/repository/place_lock.h"
+#include "assay/repository/repository_spec.h"
+
+namespace assay {
+namespace {
+
+namespace stdfs = std::filesystem;
+
+/// Folders of one environment, the same for every build.
+struct BuildPlace {
+  stdfs::path folder;
+  [[nodiscard]] stdfs::path source() const { return folder / "source"; }
+  [[nodiscard]] stdfs::path work() const { return folder / "work"; }
+  [[nodiscard]] stdfs::path home() const { return folder / "home"; }
+  [[nodiscard]] stdfs::path temporary() const { return folder / "tmp"; }
+  [[nodiscard]] stdfs::path lock() const { return folder / "lock"; }
+};
+
+Status empty_folder(const stdfs::path& folder, bool keeps_content) {
+  std::error_code error;
+  if (!keeps_content) {
+    stdfs::remove_all(folder, error);
+  }
+  stdfs::create_directories(folder, error);
+  return error ? fail(ErrorCode::kUnavailable, fmt::format("cannot make the folder '{}': {}",
+                                                           folder.string(), error.message()))
+               : Status();
+}
+
+std::string with_places(std::string text, const BuildPlace& place) {
+  const std::array<std::pair<std::string, std::string>, 3> values = {
+      {{"{source}", place.source().string()},
+       {"{work}", place.work().string()},
+       {"{jobs}", std::to_string(std::max(1U, std::thread::hardware_concurrency()))}}};
+  for (const auto& [name, value] : values) {
+    for (auto at = text.find(name); at != std::string::npos;
+         at = text.find(name, at + value.size())) {
+      text.replace(at, name.size(), value);
+    }
+  }
+  return text;
+}
+
+/// All variables that a build sees. A fixed date keeps __DATE__ out of the outputs.
+std::map<std::string, std::string> variables_of_build(const BuildEnvironment& environment,
+                                                      const BuildPlace& place) {
+  const char* path = std::getenv("PATH");
+  std::map<std::string, std::string> variables = {{"PATH", path == nullptr ? "/usr/bin:/bin" : path},
+                                                  {"HOME", place.home().string()},
+                                                  {"TMPDIR", place.temporary().string()},
+                                                  {"LANG", "C.UTF-8"},
+                                                  {"LC_ALL", "C.UTF-8"},
+                                                  {"SOURCE_DATE_EPOCH", "315532800"}};
+  for (const auto& [name, value] : environment.env) {
+    variables[name] = with_places(value, place);
+  }
+  return variables;
+}
+
+BuildSteps steps_of(const BuildRequest& request, const BuildPlace& place,
+                    const stdfs::path& staging, int lock) {
+  BuildSteps steps{.commands = request.environment.build,
+                   .env = variables_of_build(request.environment, place),
+                   .folder = place.work(),
+                   .log = staging / "build.log",
+                   .timeout_ns = request.environment.timeout_ns,
+                   .has_network = request.environment.has_network,
+                   .keep_going = request.keep_going,
+                   .kept = {lock}};
+  for (auto& argv : steps.commands) {
+    for (auto& word : argv) {
+      word = with_places(std::move(word), place);
+    }
+  }
+  return steps;
+}
+
+/// Builds in `place`, which is locked, and moves the outcome into the cache.
+Status build_in(const BuildPlace& place, const BuildRequest& request, const BuildCache& cache,
+                BuildEntry entry, int lock) {
+  ASSAY_RETURN_IF_ERROR(empty_folder(place.work(), request.environment.reuses_work));
+  ASSAY_RETURN_IF_ERROR(empty_folder(place.home(), false));
+  ASSAY_RETURN_IF_ERROR(empty_folder(place.temporary(), false));
+  ASSAY_ASSIGN_OR_RETURN(const auto staging, cache.make_staging(entry.key));
+  ASSAY_RETURN_IF_ERROR(write_file_atomically(staging / "build.log", ""));
+  ASSAY_ASSIGN_OR_RETURN(
+      auto share,
+      DeviceShare::open("local", {.work = fmt::format("building {}@{}", entry.engine,
+                                                      short_hash(entry.revision)),
+                                  .folder = request.lock_folder}));
+  ASSAY_ASSIGN_OR_RETURN(const auto end,
+                         run_build_steps(steps_of(request, place, staging, lock), share));
+  entry.seconds = end.seconds;
+  entry.reason = end.failure;
+  if (entry.reason.empty()) {
+    ASSAY_ASSIGN_OR_RETURN(auto outputs,
+                           collect_outputs(request.environment.outputs, place.work(), staging));
+    entry.reason = outputs.fault;
+    entry.files = outputs.fault.empty() ? std::move(outputs.files) : std::vector<ArtifactFile>();
+    entry.output_digest = outputs.digest;
+  }
+  entry.outcome = entry.reason.empty() ? BuildOutcome::kBuilt : BuildOutcome::kFailed;
+  entry.built_unix_ns = unix_time_ns();
+  ASSAY_RETURN_IF_ERROR(write_build_document(entry, staging));
+  return cache.adopt(entry.key, staging);
+}
+
+Result<BuildEntry> entry_to_build(Mirror& mirror, const BuildCache& cache,
+                                  const std::string& revision, const BuildRequest& request) {
+  const auto& environment = request.environment;
+  BuildEntry entry{.engine = request.spec.repository.engine,
+                   .revision = revision,
+                   .environment = environment.name,
+                   .tools = tool_versions(environment),
+                   .outputs = environment.outputs};
+  ASSAY_ASSIGN_OR_RETURN(const auto content,
+                         mirror.content_digest(revision, request.spec.paths));
+  entry.key = build_key(request.spec.repository, content, environment, entry.tools);
+  entry.folder = cache.folder_of(entry.key);
+  return entry;
+}
+
+}  // namespace
+
+Result<BuiltRevision> build_revision(Mirror& mirror, const BuildCache& cache,
+                                     const std::string& revision, const BuildRequest& request) {
+  ASSAY_ASSIGN_OR_RETURN(const auto wanted, entry_to_build(mirror, cache, revision, request));
+  if (!request.is_rebuild) {
+    ASSAY_ASSIGN_OR_RETURN(auto found, cache.find(wanted.key));
+    if (found) {
+      return BuiltRevision{.entry = *std::move(found), .is_cached = true};
+    }
+  }
+  const BuildPlace place{repository_folder(request.home, request.spec.repository) /
+                         request.environment.name};
+  ASSAY_ASSIGN_OR_RETURN(const auto lock, PlaceLock::acquire(place.lock(), request.keep_going));
+  if (lock.was_waited_for()) {
+    // Whoever built here may have built it.
+    ASSAY_ASSIGN_OR_RETURN(auto found, cache.find(wanted.key));
+    if (found) {
+      return BuiltRevision{.entry = *std::move(found), .is_cached = true};
+    }
+  }
+  ASSAY_RETURN_IF_ERROR(mirror.check_out(revision, place.source()));
+  ASSAY_RETURN_IF_ERROR(build_in(place, request, cache, wanted, lock.descriptor()));
+  ASSAY_ASSIGN_OR_RETURN(auto built, cache.find(wanted.key));
+  if (!built) {
+    return fail(ErrorCode::kCorrupt,
+                fmt::format("the build of {} is gone from the cache; build it again", revision));
+  }
+  return BuiltRevision{.entry = *std::move(built)};
+}
+
+RevisionBuild record_of_build(const RepositorySpec& spec, const BuildEnvironment& environment,
+                              const std::string& revision, const BuildEntry& entry,
+                              const RevisionBuild* parent) {
+  RevisionBuild build{.repository = spec.repository.id(),
+                      .revision = revision,
+                      .environment = environment.name,
+                      .engine = spec.repository.engine,
+                      .label = label_of_build(spec, environment, revision),
+                      .key = entry.key,
+                      .outcome = entry.outcome,
+                      .reason = entry.reason,
+                      .tools = entry.tools,
+                      .seconds = entry.seconds,
+                      .output_digest = entry.output_digest,
+                      .log = entry.log().string(),
+                      .built_unix_ns = entry.built_unix_ns};
+  const bool is_same = parent != nullptr && !entry.output_digest.empty() &&
+                       parent->output_digest == entry.output_digest;
+  if (is_same) {
+    build.same_as = parent->same_as.empty() ? parent->revision : parent->same_as;
+  }
+  return build;
+}
+
+}  // namespace assay

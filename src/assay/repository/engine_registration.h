@@ -1,0 +1,21 @@
+#pragma once
+
+#include <filesystem>
+
+#include "assay/base/result.h"
+#include "assay/record/subject.h"
+#include "assay/repository/build_entry.h"
+#include "assay/repository/repository_spec.h"
+
+namespace assay {
+
+/// Makes the build of a revision an installed engine, "toy@0123456789ab", which every verb finds.
+/// For an installation (RunnerKind::kPrefix) a runner is built, which takes a minute or two.
+/// Errors: kUnavailable (it cannot describe itself, or failed to build), kInvalidArgument (a runner
+/// of another engine).
+Result<EngineBuild> register_revision(const RepositorySpec& spec,
+                                      const BuildEnvironment& environment,
+                                      const std::string& revision, const BuildEntry& entry,
+                                      const std::filesystem::path& home);
+
+}  // namespace assay

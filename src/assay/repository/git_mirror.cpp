@@ -1,0 +1,311 @@
+#include "assay/repository/git_mirror.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fmt/format.h>
+#include <iterator>
+#include <map>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "assay/base/digest.h"
+#include "assay/base/log.h"
+#include "assay/base/result.h"
+#include "assay/record/repository.h"
+#include "assay/repository/mirror.h"
+#include "assay/repository/path_filter.h"
+#include "assay/repository/repository_spec.h"
+#include "assay/repository/version_control.h"
+
+namespace assay {
+namespace {
+
+namespace stdfs = std::filesystem;
+
+constexpr const char* kHowToInstallGit = "install it with the system's packages (apt install git)";
+constexpr char kUnit = '\x1f';
+constexpr std::int64_t kNsInSecond = 1'000'000'000;
+/// Hash, parents, author, times; the subject, which may hold anything, comes last.
+constexpr const char* kGitFormat = "--format=%H%x1f%P%x1f%an%x1f%at%x1f%ct%x1f%s";
+constexpr std::size_t kFieldsOfRevision = 6;
+constexpr std::string_view kRemotePrefix = "origin/";
+
+std::int64_t whole_number(std::string_view text) {
+  std::int64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+std::vector<std::string> words_of(std::string_view text) {
+  auto words = fields_of(text, ' ', text.size() + 1);
+  std::erase(words, "");
+  return words;
+}
+
+Result<Revision> revision_from_line(const std::string& line) {
+  const auto fields = fields_of(line, kUnit, kFieldsOfRevision);
+  if (fields.size() != kFieldsOfRevision) {
+    return fail(ErrorCode::kCorrupt, fmt::format("git log gave a line that is none: '{}'", line));
+  }
+  return Revision{.hash = fields[0],
+                  .parents = words_of(fields[1]),
+                  .author = fields[2],
+                  .authored_unix_ns = whole_number(fields[3]) * kNsInSecond,
+                  .committed_unix_ns = whole_number(fields[4]) * kNsInSecond,
+                  .subject = fields[5]};
+}
+
+void extend(std::vector<std::string>& words, std::vector<std::string> more) {
+  words.insert(words.end(), std::make_move_iterator(more.begin()),
+               std::make_move_iterator(more.end()));
+}
+
+/// Settings that no configuration of the user may change for what Assay does.
+std::vector<std::string> git_settings() {
+  return {"-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false", "-c", "gc.auto=0",
+          "-c", "maintenance.auto=false",   "-c", "core.autocrlf=false",  "-c", "advice.detachedHead=false"};
+}
+
+}  // namespace
+
+GitMirror::GitMirror(const RepositorySpec& spec, const stdfs::path& folder)
+    : git_("git", kHowToInstallGit),
+      repository_id_(spec.repository.id()),
+      url_(spec.repository.url),
+      branch_(spec.branch),
+      follows_first_parents_(spec.follows_first_parents),
+      folder_(folder) {}
+
+std::vector<std::string> GitMirror::in_mirror(std::vector<std::string> arguments) const {
+  auto words = git_settings();
+  words.push_back("--git-dir=" + folder_.string());
+  extend(words, std::move(arguments));
+  return words;
+}
+
+std::vector<std::string> GitMirror::in_folder(const stdfs::path& folder,
+                                              std::vector<std::string> arguments) {
+  auto words = git_settings();
+  extend(words, {"-C", folder.string()});
+  extend(words, std::move(arguments));
+  return words;
+}
+
+Status GitMirror::make() {
+  if (stdfs::exists(folder_ / "HEAD")) {
+    return {};
+  }
+  std::error_code error;
+  stdfs::create_directories(folder_.parent_path(), error);
+  ASSAY_RETURN_IF_ERROR(git_.run({"init", "--quiet", "--bare", folder_.string()}));
+  return {};
+}
+
+Result<std::map<std::string, std::string>> GitMirror::tips() {
+  ASSAY_ASSIGN_OR_RETURN(
+      const auto lines,
+      git_.lines(in_mirror({"for-each-ref", "--format=%(objectname) %(refname:strip=2)",
+                            "refs/heads"})));
+  std::map<std::string, std::string> tips;
+  for (const auto& line : lines) {
+    const auto fields = fields_of(line, ' ', 2);
+    tips[fields.back()] = fields.front();
+  }
+  return tips;
+}
+
+/// A branch whose old tip does not lead to the new one was replaced; a reference keeps the old one.
+Result<std::vector<std::string>> GitMirror::keep_rewritten(
+    const std::map<std::string, std::string>& before,
+    const std::map<std::string, std::string>& after) {
+  std::vector<std::string> rewritten;
+  for (const auto& [branch, old_tip] : before) {
+    const auto now = after.find(branch);
+    if (now != after.end() && now->second == old_tip) {
+      continue;
+    }
+    bool is_ancestor = false;
+    if (now != after.end()) {
+      ASSAY_ASSIGN_OR_RETURN(
+          is_ancestor,
+          git_.succeeds(in_mirror({"merge-base", "--is-ancestor", old_tip, now->second})));
+    }
+    if (!is_ancestor) {
+      ASSAY_RETURN_IF_ERROR(
+          git_.run(in_mirror({"update-ref", "refs/assay/before/" + old_tip, old_tip})));
+      rewritten.push_back(branch);
+    }
+  }
+  return rewritten;
+}
+
+/// The branch of the file, or the one that HEAD of the repository names.
+Result<std::string> GitMirror::find_branch() {
+  if (!branch_.empty()) {
+    return branch_;
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto lines,
+                         git_.lines(in_mirror({"ls-remote", "--symref", "--", url_, "HEAD"})));
+  constexpr std::string_view kBegin = "ref: refs/heads/";
+  for (const auto& line : lines) {
+    if (line.starts_with(kBegin)) {
+      return line.substr(kBegin.size(), line.find('\t') - kBegin.size());
+    }
+  }
+  return fail(ErrorCode::kNotFound,
+              fmt::format("'{}' names no branch of its own: give \"branch\" in \"repository\"",
+                          url_));
+}
+
+Result<MirrorUpdate> GitMirror::update() {
+  ASSAY_RETURN_IF_ERROR(make());
+  ASSAY_ASSIGN_OR_RETURN(const auto before, tips());
+  const auto fetched =
+      git_.run(in_mirror({"fetch", "--quiet", "--prune", "--no-tags", "--force", "--", url_,
+                          "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"}));
+  if (!fetched) {
+    return fail_with_context(fetched.error(), fmt::format("fetching '{}'", url_));
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto after, tips());
+  MirrorUpdate update;
+  ASSAY_ASSIGN_OR_RETURN(update.rewritten, keep_rewritten(before, after));
+  ASSAY_ASSIGN_OR_RETURN(const auto branch, find_branch());
+  ASSAY_RETURN_IF_ERROR(git_.run(in_mirror({"symbolic-ref", "HEAD", "refs/heads/" + branch})));
+  const auto tip = after.find(branch);
+  if (tip == after.end()) {
+    return fail(ErrorCode::kNotFound, fmt::format("'{}' has no branch '{}'", url_, branch));
+  }
+  update.tip = tip->second;
+  return update;
+}
+
+Result<std::string> GitMirror::resolve(std::string_view name) {
+  const bool is_remote = name.starts_with(kRemotePrefix);
+  const auto own = is_remote ? name.substr(kRemotePrefix.size()) : name;
+  const auto found = git_.lines(in_mirror({"rev-parse", "--verify", "--quiet", "--end-of-options",
+                                           fmt::format("{}^{{commit}}", own)}));
+  if (!found || found->empty()) {
+    if (!stdfs::exists(folder_ / "HEAD")) {
+      return fail(ErrorCode::kNotFound, fmt::format("nothing was fetched from '{}' yet", url_));
+    }
+    return fail(ErrorCode::kNotFound,
+                fmt::format("no commit '{}' in '{}'; name a hash, a branch, a tag, or HEAD~3", name,
+                            url_));
+  }
+  return found->front();
+}
+
+Result<std::map<std::string, std::int64_t>> GitMirror::positions(const std::string& tip) {
+  ASSAY_ASSIGN_OR_RETURN(
+      const auto lines,
+      git_.lines(in_mirror({"rev-list", "--topo-order", "--reverse", "--parents", tip})));
+  std::map<std::string, std::int64_t> positions;
+  for (const auto& line : lines) {
+    const auto hashes = words_of(line);
+    positions[hashes[0]] = hashes.size() > 1 ? positions[hashes[1]] + 1 : 1;
+  }
+  return positions;
+}
+
+Result<std::vector<Revision>> GitMirror::log(const RevisionRange& range) {
+  std::vector<std::string> arguments{"log", kGitFormat, "--topo-order"};
+  if (follows_first_parents_) {
+    arguments.emplace_back("--first-parent");
+  }
+  if (range.limit >= 0) {
+    arguments.push_back(fmt::format("--max-count={}", range.limit));
+  }
+  arguments.push_back(range.tip);
+  if (!range.since.empty()) {
+    arguments.push_back("^" + range.since);
+  }
+  arguments.emplace_back("--");
+  ASSAY_ASSIGN_OR_RETURN(const auto lines, git_.lines(in_mirror(std::move(arguments))));
+  std::vector<Revision> revisions;
+  for (const auto& line : lines) {
+    ASSAY_ASSIGN_OR_RETURN(auto revision, revision_from_line(line));
+    revision.repository = repository_id_;
+    revisions.push_back(std::move(revision));
+  }
+  if (!follows_first_parents_) {
+    ASSAY_ASSIGN_OR_RETURN(const auto known, positions(range.tip));
+    for (auto& revision : revisions) {
+      revision.position = known.at(revision.hash);
+    }
+    return revisions;
+  }
+  ASSAY_ASSIGN_OR_RETURN(
+      const auto count,
+      git_.run(in_mirror({"rev-list", "--count", "--first-parent", range.tip, "--"})));
+  auto position = whole_number(count);
+  for (auto& revision : revisions) {
+    revision.position = position--;
+  }
+  return revisions;
+}
+
+Result<std::vector<std::string>> GitMirror::changed_files(const std::string& revision) {
+  return git_.lines(in_mirror({"diff-tree", "--root", "--no-commit-id", "--name-only", "-r", "-m",
+                               "--first-parent", "--no-renames", revision, "--"}));
+}
+
+Result<std::string> GitMirror::content_digest(const std::string& revision,
+                                              const PathFilter& paths) {
+  // "MODE TYPE ID\tPATH"; a submodule is a line with the id of its commit.
+  ASSAY_ASSIGN_OR_RETURN(const auto lines,
+                         git_.lines(in_mirror({"ls-tree", "-r", "--full-tree", revision})));
+  std::string content;
+  for (const auto& line : lines) {
+    const auto tab = line.find('\t');
+    if (tab != std::string::npos && paths.matches(line.substr(tab + 1))) {
+      content += line + '\n';
+    }
+  }
+  return sha256_hex(content);
+}
+
+Status GitMirror::add_worktree(const std::string& revision, const stdfs::path& folder) {
+  std::error_code error;
+  stdfs::remove_all(folder, error);
+  stdfs::create_directories(folder.parent_path(), error);
+  ASSAY_RETURN_IF_ERROR(git_.run(in_mirror({"worktree", "prune"})));
+  ASSAY_RETURN_IF_ERROR(git_.run(in_mirror(
+      {"worktree", "add", "--quiet", "--force", "--detach", folder.string(), revision})));
+  return {};
+}
+
+Status GitMirror::switch_worktree(const std::string& revision, const stdfs::path& folder) {
+  // Whoever was killed here left its lock; the folder is ours alone.
+  ASSAY_ASSIGN_OR_RETURN(const auto own,
+                         git_.lines(in_folder(folder, {"rev-parse", "--absolute-git-dir"})));
+  std::error_code error;
+  stdfs::remove(stdfs::path(own.empty() ? "" : own.front()) / "index.lock", error);
+  ASSAY_RETURN_IF_ERROR(git_.run(
+      in_folder(folder, {"checkout", "--quiet", "--force", "--detach", revision, "--"})));
+  ASSAY_RETURN_IF_ERROR(git_.run(in_folder(folder, {"clean", "--quiet", "-ffdx"})));
+  return {};
+}
+
+Status GitMirror::check_out(const std::string& revision, const stdfs::path& folder) {
+  const bool is_there = stdfs::exists(folder / ".git");
+  auto status = is_there ? switch_worktree(revision, folder) : add_worktree(revision, folder);
+  if (!status && is_there) {
+    log_line(LogLevel::kDebug, status.error().message);
+    status = add_worktree(revision, folder);
+  }
+  ASSAY_RETURN_IF_ERROR(status);
+  if (!stdfs::exists(folder / ".gitmodules")) {
+    return {};
+  }
+  ASSAY_RETURN_IF_ERROR(git_.run(in_folder(
+      folder, {"submodule", "--quiet", "update", "--init", "--recursive", "--force"})));
+  return {};
+}
+
+}  // namespace assay

@@ -1,0 +1,213 @@
+#include "assay/repository/hg_mirror.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fmt/format.h>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "assay/base/digest.h"
+#include "assay/base/fs.h"
+#include "assay/base/result.h"
+#include "assay/record/repository.h"
+#include "assay/repository/mirror.h"
+#include "assay/repository/path_filter.h"
+#include "assay/repository/repository_spec.h"
+#include "assay/repository/version_control.h"
+
+namespace assay {
+namespace {
+
+namespace stdfs = std::filesystem;
+
+constexpr const char* kHowToInstallHg =
+    "install it with the system's packages (apt install mercurial) or with pip install mercurial";
+constexpr char kHgUnit = '\x1f';
+constexpr const char* kHgTemplate =
+    "{node}\\x1f{p1node}\\x1f{p2node}\\x1f{author|person}\\x1f{date|hgdate}\\x1f"
+    "{desc|firstline}\\n";
+constexpr std::size_t kFieldsOfChange = 6;
+const std::string kNoParent(40, '0');
+
+Result<Revision> revision_from_change(const std::string& line) {
+  const auto fields = fields_of(line, kHgUnit, kFieldsOfChange);
+  if (fields.size() != kFieldsOfChange) {
+    return fail(ErrorCode::kCorrupt, fmt::format("hg log gave a line that is none: '{}'", line));
+  }
+  Revision revision{.hash = fields[0], .author = fields[3], .subject = fields[5]};
+  for (const auto& parent : {fields[1], fields[2]}) {
+    if (parent != kNoParent) {
+      revision.parents.push_back(parent);
+    }
+  }
+  std::int64_t seconds = 0;
+  std::from_chars(fields[4].data(), fields[4].data() + fields[4].size(), seconds);
+  revision.authored_unix_ns = seconds * 1'000'000'000;
+  revision.committed_unix_ns = revision.authored_unix_ns;
+  return revision;
+}
+
+/// The names of those that lead to `since`, which are left out.
+std::set<std::string> hashes_of(const std::vector<Revision>& revisions) {
+  std::set<std::string> hashes;
+  for (const auto& revision : revisions) {
+    hashes.insert(revision.hash);
+  }
+  return hashes;
+}
+
+/// The first parents of the last one, newest first.
+std::vector<Revision> first_parents(const std::vector<Revision>& parents_first) {
+  std::vector<Revision> chain;
+  std::string wanted = parents_first.empty() ? "" : parents_first.back().hash;
+  for (auto i = parents_first.size(); i-- > 0;) {
+    if (parents_first[i].hash == wanted) {
+      chain.push_back(parents_first[i]);
+      wanted = chain.back().parents.empty() ? "" : chain.back().parents.front();
+    }
+  }
+  return chain;
+}
+
+}  // namespace
+
+HgMirror::HgMirror(const RepositorySpec& spec, const stdfs::path& folder)
+    : hg_("hg", kHowToInstallHg),
+      repository_id_(spec.repository.id()),
+      url_(spec.repository.url),
+      branch_(spec.branch.empty() ? "default" : spec.branch),
+      follows_first_parents_(spec.follows_first_parents),
+      folder_(folder) {}
+
+std::vector<std::string> HgMirror::in_mirror(std::vector<std::string> arguments) const {
+  arguments.insert(arguments.begin(), {"--repository", folder_.string(), "--noninteractive"});
+  return arguments;
+}
+
+Result<MirrorUpdate> HgMirror::update() {
+  std::error_code error;
+  stdfs::create_directories(folder_.parent_path(), error);
+  const auto fetched =
+      stdfs::exists(folder_ / ".hg")
+          ? hg_.run(in_mirror({"pull", "--quiet", "--", url_}))
+          : hg_.run({"clone", "--quiet", "--noupdate", "--noninteractive", "--pull", "--", url_,
+                     folder_.string()});
+  if (!fetched) {
+    return fail_with_context(fetched.error(), fmt::format("fetching '{}'", url_));
+  }
+  MirrorUpdate update;
+  // Changes are public once they are pulled, and history stays: a branch has a further head where
+  // somebody replaced it, and the newest counts.
+  ASSAY_ASSIGN_OR_RETURN(update.tip, resolve("HEAD"));
+  return update;
+}
+
+Result<std::string> HgMirror::resolve(std::string_view name) {
+  std::string wanted = name == "HEAD" ? branch_ : std::string(name);
+  if (wanted.starts_with("HEAD~")) {
+    wanted.replace(0, std::string_view("HEAD").size(), branch_);
+  }
+  const auto found =
+      hg_.lines(in_mirror({"log", "--limit", "1", "--template", "{node}\n", "--rev", wanted}));
+  if (!found || found->empty()) {
+    if (!found && found.error().message.find("not installed") != std::string::npos) {
+      return std::unexpected(found.error());
+    }
+    return fail(ErrorCode::kNotFound,
+                fmt::format("no commit '{}' in '{}'; name a hash, a branch, a tag, or HEAD~3", name,
+                            url_));
+  }
+  return found->front();
+}
+
+Result<std::vector<Revision>> HgMirror::ancestors(const std::string& tip) {
+  ASSAY_ASSIGN_OR_RETURN(const auto lines,
+                         hg_.lines(in_mirror({"log", "--template", kHgTemplate, "--rev",
+                                              fmt::format("sort(ancestors({}), rev)", tip)})));
+  std::vector<Revision> revisions;
+  std::map<std::string, std::int64_t> positions;
+  for (const auto& line : lines) {
+    ASSAY_ASSIGN_OR_RETURN(auto revision, revision_from_change(line));
+    revision.repository = repository_id_;
+    revision.position = revision.parents.empty() ? 1 : positions[revision.parents.front()] + 1;
+    positions[revision.hash] = revision.position;
+    revisions.push_back(std::move(revision));
+  }
+  return revisions;
+}
+
+Result<std::vector<Revision>> HgMirror::log(const RevisionRange& range) {
+  ASSAY_ASSIGN_OR_RETURN(auto revisions, ancestors(range.tip));
+  if (follows_first_parents_) {
+    revisions = first_parents(revisions);
+  } else {
+    std::ranges::reverse(revisions);
+  }
+  if (!range.since.empty()) {
+    ASSAY_ASSIGN_OR_RETURN(const auto before, ancestors(range.since));
+    const auto left_out = hashes_of(before);
+    std::erase_if(revisions, [&left_out](const Revision& revision) {
+      return left_out.contains(revision.hash);
+    });
+  }
+  if (range.limit >= 0 && revisions.size() > static_cast<std::size_t>(range.limit)) {
+    revisions.resize(static_cast<std::size_t>(range.limit));
+  }
+  return revisions;
+}
+
+Result<std::vector<std::string>> HgMirror::changed_files(const std::string& revision) {
+  return hg_.lines(in_mirror({"status", "--no-status", "--change", revision}));
+}
+
+stdfs::path HgMirror::digest_folder() const { return folder_.string() + "-files"; }
+
+/// Ids of files in Mercurial depend on their history, so that a revert has others: the files
+/// themselves are read.
+Result<std::string> HgMirror::content_digest(const std::string& revision,
+                                             const PathFilter& paths) {
+  ASSAY_RETURN_IF_ERROR(check_out(revision, digest_folder()));
+  // "LETTER FLAGS PATH": executable files and links have flags.
+  ASSAY_ASSIGN_OR_RETURN(const auto lines,
+                         hg_.lines(in_mirror({"files", "--rev", revision, "--template",
+                                              "{flags}\t{path}\n"})));
+  std::string content;
+  for (const auto& line : lines) {
+    const auto path = line.substr(line.find('\t') + 1);
+    if (paths.matches(path)) {
+      ASSAY_ASSIGN_OR_RETURN(const auto digest, sha256_hex_of_file(digest_folder() / path));
+      content += digest + line + '\n';
+    }
+  }
+  return sha256_hex(content);
+}
+
+Status HgMirror::check_out(const std::string& revision, const stdfs::path& folder) {
+  const std::vector<std::string> there = {"--repository", folder.string(), "--noninteractive"};
+  const auto run = [&](std::vector<std::string> arguments) -> Status {
+    arguments.insert(arguments.begin(), there.begin(), there.end());
+    ASSAY_RETURN_IF_ERROR(hg_.run(std::move(arguments)));
+    return {};
+  };
+  if (!stdfs::exists(folder / ".hg")) {
+    std::error_code error;
+    stdfs::remove_all(folder, error);
+    stdfs::create_directories(folder.parent_path(), error);
+    ASSAY_RETURN_IF_ERROR(hg_.run({"clone", "--quiet", "--noupdate", "--noninteractive", "--",
+                                   folder_.string(), folder.string()}));
+  } else {
+    ASSAY_RETURN_IF_ERROR(run({"pull", "--quiet", "--", folder_.string()}));
+  }
+  ASSAY_RETURN_IF_ERROR(run({"update", "--quiet", "--clean", "--rev", revision}));
+  return run({"--config", "extensions.purge=", "purge", "--all"});
+}
+
+}  // namespace assay

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "assay/base/enum_names.h"
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/record/repository.h"
+#include "assay/repository/path_filter.h"
+#include "assay/spec/spec.h"
+
+namespace assay {
+
+/// How the outputs of a build become an engine.
+enum class RunnerKind : std::uint8_t {
+  kCommand,  ///< A program of its own; `.command.json` files say how it is called.
+  kPrefix,   ///< An installation of ExecuTorch or OpenVINO, against which a runner is built.
+  kProgram,  ///< A runner that speaks Assay's protocol.
+};
+
+template <>
+inline constexpr auto kEnumNames<RunnerKind> = std::to_array<EnumName<RunnerKind>>({
+    {RunnerKind::kCommand, "command"},
+    {RunnerKind::kPrefix, "prefix"},
+    {RunnerKind::kProgram, "program"},
+});
+
+/// A toolchain with its flags: one way to build a revision.
+struct BuildEnvironment {
+  std::string name;
+  std::vector<std::vector<std::string>> build;  ///< Commands, with {source} and {work} in place.
+  std::map<std::string, std::string> outputs;   ///< Path below {work}, by name.
+  RunnerKind runner = RunnerKind::kCommand;
+  std::map<std::string, std::string> env;  ///< Beside PATH, HOME and TMPDIR; commands see no other.
+  std::int64_t timeout_ns = 1'800'000'000'000;  ///< Of all commands together.
+  bool reuses_work = false;                     ///< {work} keeps what the last build left.
+  bool has_network = false;
+};
+
+/// How a watcher goes about its work.
+struct WatchPolicy {
+  std::string reference = "week";  ///< "pinned:REVISION", "week", "parent" or "none"
+  int step = 1;                    ///< Commits between two that are measured without a suspicion.
+  std::int64_t poll_ns = 300'000'000'000;
+  int horizon = 200;  ///< Commits of the branch that are looked at.
+  int rounds = 3;     ///< Launches of each build in one sitting.
+  std::map<std::string, double> min_effect_ratio;  ///< By metric.
+  bool verifies = true;
+  bool bisects = true;
+  double share_of_verification = 0.5;  ///< Of the time, at most.
+  std::int64_t keep_builds_bytes = 10'000'000'000;
+};
+
+/// A command that is told of incidents.
+struct Notification {
+  std::vector<std::string> argv;
+  std::vector<std::string> on;  ///< Names of IncidentState; empty: all.
+};
+
+/// A repository file that was read and checked.
+struct RepositorySpec {
+  std::string origin;  ///< File name, for messages.
+  Repository repository;
+  std::string branch;  ///< Empty: the one that the repository itself names.
+  bool follows_first_parents = true;
+  PathFilter paths;
+  std::vector<BuildEnvironment> environments;  ///< In the order of the file; at least one.
+  std::filesystem::path spec;  ///< What is measured; absolute. Empty: not said.
+  WatchPolicy policy;
+  std::vector<Notification> notify;
+  std::map<std::string, std::string> labels;
+  Json document;  ///< As read.
+  std::string digest;
+};
+
+/// Reads a repository file (JSON with comments, schema assay/repository/1,
+/// docs/reference/repositories.md). Errors: kNotFound; kInvalidArgument with every problem on a
+/// line of its own; kUnsupported for another schema version.
+Result<RepositorySpec> read_repository_file(const std::filesystem::path& path);
+
+/// The same from a text. `folder`: where its relative paths start. Does not touch the file system.
+Result<RepositorySpec> repository_spec_from_text(std::string_view text, const std::string& origin,
+                                                 const std::filesystem::path& folder);
+
+/// An environment by name; the first one for an empty name. Errors: kNotFound with did-you-mean.
+Result<BuildEnvironment> get_environment(const RepositorySpec& spec, const std::string& name);
+
+/// "0123456789ab", or "0123456789ab-NAME" in another environment than the first.
+std::string label_of_build(const RepositorySpec& spec, const BuildEnvironment& environment,
+                           const std::string& revision);
+
+/// The JSON Schema of repository files, by which editors complete and check them.
+std::string_view repository_schema();
+
+/// Keys that an object of the file may have, for the test of the JSON Schema.
+std::span<const SpecKeys> repository_keys();
+
+}  // namespace assay
