@@ -17,7 +17,8 @@ class PairEstimate:
     Ratios are B / A - 1: 0.02 is 2 % more time. `a_median` and `b_median` are in the metric's unit.
     `low` and `high` are None with too few pairs; `confidence` is their coverage, 0..1. `alpha` is
     the limit of `p_value`.
-    `verdict`: faster, slower, changed_less, equivalent or inconclusive.
+    `verdict`: faster, slower, changed_less, equivalent or inconclusive. `unit` is that of a metric
+    that a program defines ("program:NAME").
     """
 
     metric: str
@@ -32,6 +33,7 @@ class PairEstimate:
     low: float | None = None
     high: float | None = None
     is_confirmed: bool | None = None
+    unit: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -21,6 +21,7 @@ class Estimate:
     """A number with its interval and the count of launches or samples behind it.
 
     `low` and `high` are None without an interval; `confidence` is the interval's coverage, 0..1.
+    `unit` is that of a metric that a program defines ("program:NAME"); all others end in theirs.
     """
 
     value: float
@@ -28,6 +29,7 @@ class Estimate:
     high: float | None = None
     confidence: float = 0.0
     count: int = 0
+    unit: str = ""
 
 
 @dataclass(frozen=True)

@@ -327,7 +327,30 @@ def command_seeds() -> Seeds:
     }
     other = document | {"time_pattern": "(a|[0-9]+)|(b)", "time_unit": "s", "file_format": "raw"}
     printed = b"\0took: 1.25 ms\nnoise\ntook: 0.5 ms\n"
+    profiled = {
+        "argv": ["{build:bench}", "{build}", "{{ {warmup}"],
+        "env": {"OMP_NUM_THREADS": "1"},
+        "metrics": {
+            "p99": {"pattern": "p99 ([0-9.]+) us", "unit": "us", "take": "last", "per": "launch"},
+            "rate": {"pattern": "([0-9.]+) tok/s", "unit": "1/s", "better": "higher"},
+        },
+        "operator_pattern": "op (?<name>[a-z]+) (?<time>[0-9.]+) ms",
+        "operator_unit": "ms",
+        "reads": "both",
+    }
+    observed = {"argv": ["x"], "observer": "PyTorchObserver"}
+    records = [
+        {"type": "NET", "metric": "latency", "unit": "ms", "value": "1.5"},
+        {"type": "conv", "metric": "latency", "unit": "us", "num_runs": 3, "summary": {"p50": 2}},
+        {"type": "NET", "metric": "flops", "unit": "FLOP", "value": 5},
+        {"type": "NET", "metric": "device", "info_string": "cpu"},
+        {"prompt_tokens": 4, "inference_start_ms": 1, "prompt_eval_end_ms": 3},
+    ]
+    lines = "".join(f"PyTorchObserver {json.dumps(record)}\n" for record in records)
     return {
+        "profiled": json.dumps(profiled).encode()
+        + b"\0p99 2.5 us\np99 2 us\n9 tok/s\nop conv 2.5 ms\nop conv 3 ms\n",
+        "observed": json.dumps(observed).encode() + b"\0" + lines.encode(),
         "npy": json.dumps(document).encode() + printed,
         "raw": json.dumps(other).encode() + b"\0" + b"1\n2\n",
         "large": json.dumps(document).encode()

@@ -42,7 +42,9 @@ namespace assay::cli {
 namespace {
 
 constexpr std::size_t kWidth = 120;
-constexpr const char* kMetrics = "steady_floor_ns, steady_ns, steady_p90_ns, first_ns, load_ns";
+constexpr const char* kMetrics =
+    "steady_floor_ns, steady_ns, steady_p90_ns, first_ns, load_ns, or program:NAME, a "
+    "number that the program prints";
 
 struct CompareOptions {
   QuickSpec quick;

@@ -188,7 +188,7 @@ class Session {
       // Out of time is a look before its time; the clock, not the data, chose it.
       plan.pairs[look] = std::min(plan.pairs[look], static_cast<int>(sides.a.size()));
       const auto result = stats::judge_look(sides.a, sides.b, look, plan, swaps());
-      comparison_.looks.push_back(estimate_of(design.metric, sides, result));
+      comparison_.looks.push_back(estimate_of(design.metric, pairs_, sides, result));
       comparison_.verdict = comparison_.looks.back().verdict;
       comparison_.pairs_needed = result.pairs_needed;
       ASSAY_RETURN_IF_ERROR(tools_.store.put_comparison(comparison_));
@@ -217,7 +217,7 @@ class Session {
     ++swaps_again.seed;
     const double found = std::log1p(comparison_.looks.back().ratio);
     const auto again = stats::judge_confirmation(fresh.a, fresh.b, found, plan, swaps_again);
-    comparison_.confirmation = estimate_of(design.metric, fresh, again.look);
+    comparison_.confirmation = estimate_of(design.metric, pairs_, fresh, again.look);
     comparison_.is_confirmed = again.is_confirmed;
     return {};
   }

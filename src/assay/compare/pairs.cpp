@@ -14,6 +14,7 @@
 
 #include "assay/record/comparison.h"
 #include "assay/record/launch.h"
+#include "assay/record/metric.h"
 #include "assay/record/summary.h"
 #include "assay/stats/looks.h"
 #include "assay/stats/multiplicity.h"
@@ -81,6 +82,37 @@ ComparisonVerdict verdict_from(stats::PairVerdict verdict) {
       break;
   }
   return ComparisonVerdict::kInconclusive;
+}
+
+ComparisonVerdict opposite(ComparisonVerdict verdict) {
+  if (verdict == ComparisonVerdict::kSlower) {
+    return ComparisonVerdict::kFaster;
+  }
+  return verdict == ComparisonVerdict::kFaster ? ComparisonVerdict::kSlower : verdict;
+}
+
+/// Adds what the program says of its own metric: the unit, and which way is better.
+void put_definition(const Pairs& pairs, PairEstimate& estimate) {
+  const auto* definition = pairs.find_definition(estimate.metric);
+  if (definition == nullptr) {
+    return;
+  }
+  estimate.unit = definition->unit;
+  estimate.better = definition->better;
+  if (estimate.better == Better::kHigher) {
+    estimate.verdict = opposite(estimate.verdict);
+  }
+}
+
+/// The metrics of a comparison: those of Assay and, after them, those of the programs.
+std::vector<std::string_view> all_metrics(const Pairs& pairs, std::string_view primary) {
+  auto metrics = compared_metrics(primary);
+  for (const auto name : pairs.program_metrics()) {
+    if (std::ranges::find(metrics, name) == metrics.end()) {
+      metrics.push_back(name);
+    }
+  }
+  return metrics;
 }
 
 /// p of the pairs of one phase, by metric; 1 where a metric has none.
@@ -164,8 +196,12 @@ void Pairs::add(const Launch& launch) {
   if (place.side == Side::kCanary) {
     return;
   }
+  for (const auto& metric :
+       launch.measurement ? launch.measurement->metrics : std::vector<ProgramMetric>()) {
+    definitions_.try_emplace(std::string(kProgramPrefix) + metric.name, metric);
+  }
   ++launches_;
-  if (launch.measurement &&
+  if (launch.measurement && launch.measurement->times != TimesTold::kNone &&
       find_steady_part(*launch.measurement).finding == WarmupFinding::kUnsteady) {
     ++unsteady_;
   }
@@ -231,7 +267,20 @@ Pairs::Sides Pairs::all_logs(std::string_view metric, Side other) const {
   return sides;
 }
 
-PairEstimate estimate_of(std::string_view metric, const Pairs::Sides& sides,
+const ProgramMetric* Pairs::find_definition(std::string_view metric) const {
+  const auto found = definitions_.find(metric);
+  return found == definitions_.end() ? nullptr : &found->second;
+}
+
+std::vector<std::string_view> Pairs::program_metrics() const {
+  std::vector<std::string_view> names;
+  for (const auto& [name, definition] : definitions_) {
+    names.push_back(name);
+  }
+  return names;
+}
+
+PairEstimate estimate_of(std::string_view metric, const Pairs& pairs, const Pairs::Sides& sides,
                          const stats::LookResult& look) {
   PairEstimate estimate{.metric = std::string(metric), .alpha = look.alpha};
   put_medians(sides, estimate);
@@ -239,13 +288,14 @@ PairEstimate estimate_of(std::string_view metric, const Pairs::Sides& sides,
   estimate.pairs = look.pairs;
   estimate.p_value = look.p_value;
   estimate.verdict = verdict_from(look.verdict);
+  put_definition(pairs, estimate);
   return estimate;
 }
 
 std::vector<PairEstimate> estimate_all(const Pairs& pairs, const ComparisonPlan& plan,
                                        const stats::PairSwapPlan& swaps) {
   std::vector<PairEstimate> estimates;
-  for (const auto metric : compared_metrics(plan.metric)) {
+  for (const auto metric : all_metrics(pairs, plan.metric)) {
     const auto sides = pairs.all_logs(metric);
     if (!sides.a.empty()) {
       estimates.push_back(estimate_sides(metric, sides, kShownAlpha, swaps));
@@ -258,6 +308,7 @@ std::vector<PairEstimate> estimate_all(const Pairs& pairs, const ComparisonPlan&
   }
   for (std::size_t i = 0; i < estimates.size(); ++i) {
     estimates[i].verdict = verdict_of(estimates[i], is_change[i], plan.gate_ratio);
+    put_definition(pairs, estimates[i]);
   }
   return estimates;
 }
@@ -273,6 +324,7 @@ std::optional<PairEstimate> estimate_canary(const Pairs& pairs, const Comparison
   estimate.verdict = !is_change           ? ComparisonVerdict::kEquivalent
                      : estimate.ratio > 0 ? ComparisonVerdict::kSlower
                                           : ComparisonVerdict::kFaster;
+  put_definition(pairs, estimate);
   return estimate;
 }
 

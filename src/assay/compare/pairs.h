@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -9,6 +10,7 @@
 
 #include "assay/record/comparison.h"
 #include "assay/record/launch.h"
+#include "assay/record/metric.h"
 #include "assay/stats/looks.h"
 #include "assay/stats/pair_test.h"
 #include "assay/summary/reduction.h"
@@ -39,6 +41,11 @@ class Pairs {
   /// included.
   [[nodiscard]] int count_disturbed() const { return static_cast<int>(disturbed_.size()); }
 
+  /// What the program says of its own metric, by "program:NAME"; null for any other.
+  [[nodiscard]] const ProgramMetric* find_definition(std::string_view metric) const;
+  /// The names of all metrics that the programs define, with the prefix.
+  [[nodiscard]] std::vector<std::string_view> program_metrics() const;
+
   /// Launches of A and B, and those of them that never became steady.
   [[nodiscard]] int launches() const { return launches_; }
   [[nodiscard]] int launches_unsteady() const { return unsteady_; }
@@ -65,6 +72,7 @@ class Pairs {
   [[nodiscard]] bool is_counted(int number, const Pair& pair, PairPhase phase, Side other) const;
 
   std::map<int, Pair> pairs_;
+  std::map<std::string, ProgramMetric, std::less<>> definitions_;
   std::set<int> disturbed_;
   std::set<int> replaced_;
   int launches_ = 0;
@@ -74,8 +82,8 @@ class Pairs {
 /// B / A - 1 from the difference of their natural logarithms; absent where that is not finite.
 std::optional<double> ratio_from_log(double log);
 
-/// A look's result as a record, over the first pairs of `sides`.
-PairEstimate estimate_of(std::string_view metric, const Pairs::Sides& sides,
+/// A look's result as a record, over the first pairs of `sides`, which are those of `pairs`.
+PairEstimate estimate_of(std::string_view metric, const Pairs& pairs, const Pairs::Sides& sides,
                          const stats::LookResult& look);
 
 /// Every metric over all pairs, the primary one first, with 95 % intervals. What counts as a change

@@ -3,10 +3,12 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <string>
+#include <string_view>
 
 #include "assay/base/enum_names.h"
 #include "assay/record/comparison.h"
 #include "assay/record/launch.h"
+#include "assay/record/metric.h"
 
 namespace assay {
 namespace {
@@ -20,7 +22,7 @@ std::string interval_text(const PairEstimate& estimate) {
 /// Says a setting, as it was given: "2 %".
 std::string percent(double ratio) { return fmt::format("{:.3g} %", ratio * 100); }
 
-/// "45 % less", "4.9 % more": how much time B takes beside A.
+/// "45 % less", "4.9 % more": how much B takes or has beside A.
 std::string more_or_less(double ratio) {
   const double size = std::abs(ratio) * 100;
   return fmt::format("{:.{}f} % {}", size,
@@ -42,6 +44,20 @@ std::string factor_text(double ratio) {
                      ratio < 0 ? "fast" : "long");
 }
 
+/// What the primary metric counts: "time", or the name that its program gives it.
+std::string noun_of(const Comparison& comparison) {
+  const std::string_view metric = comparison.plan.metric;
+  return metric.starts_with(kProgramPrefix) ? std::string(metric.substr(kProgramPrefix.size()))
+                                            : "time";
+}
+
+/// "B takes 4.9 % more time than A", "B has 4.9 % less tokens_per_s than A".
+std::string present_text(const Comparison& comparison, double ratio) {
+  const auto noun = noun_of(comparison);
+  return fmt::format("B {} {} {} than A", noun == "time" ? "takes" : "has", more_or_less(ratio),
+                     noun);
+}
+
 /// The canary's estimate if it differs from A; else null.
 const PairEstimate* find_wrong_canary(const Comparison& comparison) {
   const auto& canary = comparison.canary;
@@ -58,14 +74,17 @@ const PairEstimate& told_estimate(const Comparison& comparison) {
 
 std::string text_of_change(const Comparison& comparison, const PairEstimate& look) {
   const auto& all = told_estimate(comparison);
-  return fmt::format("B takes {} time than A{}{}, found on {} pairs and again on {} fresh ones",
-                     more_or_less(all.ratio), interval_text(all), factor_text(all.ratio),
-                     look.pairs, comparison.confirmation ? comparison.confirmation->pairs : 0);
+  return fmt::format("{}{}{}, found on {} pairs and again on {} fresh ones",
+                     present_text(comparison, all.ratio), interval_text(all),
+                     noun_of(comparison) == "time" ? factor_text(all.ratio) : "", look.pairs,
+                     comparison.confirmation ? comparison.confirmation->pairs : 0);
 }
 
 std::string text_of_unconfirmed(const Comparison& comparison, const PairEstimate& look) {
-  const auto first = fmt::format("cannot tell: B took {} time than A on {} pairs",
-                                 more_or_less(look.ratio), look.pairs);
+  const auto noun = noun_of(comparison);
+  const auto first =
+      fmt::format("cannot tell: B {} {} {} than A on {} pairs", noun == "time" ? "took" : "had",
+                  more_or_less(look.ratio), noun, look.pairs);
   return comparison.confirmation ? fmt::format("{}, but {} on {} fresh pairs; run it again", first,
                                                more_or_less(comparison.confirmation->ratio),
                                                comparison.confirmation->pairs)
@@ -76,16 +95,16 @@ std::string text_of_unconfirmed(const Comparison& comparison, const PairEstimate
 std::string text_of_equivalent(const Comparison& comparison, const PairEstimate& look) {
   const auto& all = told_estimate(comparison);
   return fmt::format(
-      "no difference that matters: B takes {} time than A{}; a change of {} or more, twice what "
-      "matters, is excluded ({} pairs)",
-      more_or_less(all.ratio), interval_text(all), percent(2 * comparison.plan.gate_ratio),
-      look.pairs);
+      "no difference that matters: {}{}; a change of {} or more, twice what matters, is excluded "
+      "({} pairs)",
+      present_text(comparison, all.ratio), interval_text(all),
+      percent(2 * comparison.plan.gate_ratio), look.pairs);
 }
 
 std::string text_of_inconclusive(const Comparison& comparison, const PairEstimate& look) {
   const auto more = comparison.pairs_needed - look.pairs;
   const auto& all = told_estimate(comparison);
-  return fmt::format("cannot tell: B takes {} time than A{} on {} pairs{}", more_or_less(all.ratio),
+  return fmt::format("cannot tell: {}{} on {} pairs{}", present_text(comparison, all.ratio),
                      interval_text(all), look.pairs,
                      more > 0 ? fmt::format("; about {} more pairs would decide", more) : "");
 }
@@ -93,17 +112,18 @@ std::string text_of_inconclusive(const Comparison& comparison, const PairEstimat
 constexpr double kMostUnsteady = 0.25;
 
 bool is_too_unsteady(const Comparison& comparison) {
-  return comparison.plan.metric != "steady_floor_ns" &&
+  return comparison.plan.metric != "steady_floor_ns" && noun_of(comparison) == "time" &&
          comparison.launches_unsteady > kMostUnsteady * comparison.launches;
 }
 
 /// Why the looks' verdict does not hold; empty when it does.
 std::string text_of_doubt(const Comparison& comparison, const std::string& contradiction) {
   if (const auto* canary = find_wrong_canary(comparison)) {
+    const auto noun = noun_of(comparison);
     return fmt::format(
-        "cannot tell: a copy of A took {} time than A itself, so this machine is too disturbed to "
+        "cannot tell: a copy of A {} {} {} than A itself, so this machine is too disturbed to "
         "compare now",
-        more_or_less(canary->ratio));
+        noun == "time" ? "took" : "had", more_or_less(canary->ratio), noun);
   }
   if (!contradiction.empty()) {
     return fmt::format("cannot tell: {}; run it again on a quieter machine", contradiction);
@@ -126,8 +146,8 @@ std::string text_of_look(const Comparison& comparison) {
     case ComparisonVerdict::kSlower:
       return text_of_change(comparison, look);
     case ComparisonVerdict::kChangedLess:
-      return fmt::format("B takes {} time than A{}, below the {} that matter ({} pairs)",
-                         more_or_less(told_estimate(comparison).ratio),
+      return fmt::format("{}{}, below the {} that matter ({} pairs)",
+                         present_text(comparison, told_estimate(comparison).ratio),
                          interval_text(told_estimate(comparison)),
                          percent(comparison.plan.gate_ratio), look.pairs);
     case ComparisonVerdict::kEquivalent:

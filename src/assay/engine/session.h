@@ -8,6 +8,7 @@
 
 #include "assay/base/result.h"
 #include "assay/record/launch.h"
+#include "assay/record/metric.h"
 #include "assay/tensor/tensor.h"
 
 namespace assay {
@@ -64,15 +65,36 @@ class Profiler {
 /// Infers where no clock of ours reaches, in a process of its own, and tells what it took there.
 class SelfTimer {
  public:
+  /// Inferences in a row: the first one, then warm-up, then the steady ones.
+  struct Row {
+    int warmup = 0;
+    int iterations = 1;
+
+    [[nodiscard]] int count() const { return 1 + warmup + iterations; }
+  };
+
   struct Times {
-    std::vector<std::int64_t> ns;          ///< Time of each inference, in order.
+    /// kAll: `ns` has count() entries; kSteady: at least one, of steady inferences; kNone: none.
+    TimesTold told = TimesTold::kAll;
+    std::vector<std::int64_t> ns{};        ///< Of each inference that is told, in order.
     std::int64_t clock_resolution_ns = 0;  ///< The step in which they are told; 0: not known.
+    std::vector<ProgramMetric> metrics{};  ///< Of the whole row.
   };
 
   static constexpr std::string_view kTag = "self_timer";
   virtual ~SelfTimer() = default;
-  /// So many inferences of the bound inputs in a row.
-  virtual Result<Times> time_inferences(int count) = 0;
+  /// Infers the bound inputs.
+  virtual Result<Times> time_inferences(const Row& row) = 0;
+};
+
+/// Infers in a process of its own, which tells the times of its operators.
+class SelfProfiler {
+ public:
+  static constexpr std::string_view kTag = "self_profiler";
+  virtual ~SelfProfiler() = default;
+  /// So many inferences of the bound inputs in a row, without spans. Errors: kUnsupported where the
+  /// program tells nothing of its operators.
+  virtual Result<ProfileReport> profile_inferences(int count) = 0;
 };
 
 /// Tells what the engine itself knows of its memory, now; what was freed again is marked as a peak.

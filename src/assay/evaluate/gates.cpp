@@ -40,7 +40,8 @@ bool is_of_steady_state(std::string_view metric) {
 /// Times of launches, and what is derived from them: they differ from launch to launch.
 bool is_over_launches(const MetricDefinition& definition) {
   const bool is_time = definition.unit == "ns" && definition.name != "aot_ns";
-  return is_time || definition.name == "throughput_per_s";
+  return is_time || definition.name == "throughput_per_s" ||
+         definition.name.starts_with(kProgramPrefix);
 }
 
 /// Why a bound is neither met nor broken; empty where it is one of them.
@@ -94,22 +95,35 @@ std::string text_of_value(const MetricDefinition& definition, double value) {
 
 Result<GateResult> check_gate(std::string_view metric, std::string_view bound,
                               const std::map<std::string, Estimate>& metrics, Timing timing) {
-  ASSAY_ASSIGN_OR_RETURN(const auto* definition, metric_of_gate(metric));
-  auto parsed = bound_from_text(bound, definition->unit);
+  GateResult result{.metric = std::string(metric), .bound = std::string(bound)};
+  const auto* estimate = find_estimate(metric, metrics);
+  const bool is_of_program = metric.starts_with(kProgramPrefix);
+  if (!is_of_program) {
+    ASSAY_RETURN_IF_ERROR(metric_of_gate(metric));
+  }
+  if (estimate == nullptr && is_of_program) {
+    result.text = fmt::format("{} not measured, required {}", metric, bound);
+    return result;
+  }
+  const auto definition =
+      is_of_program ? definition_of(metric, *estimate) : **metric_of_gate(metric);
+  auto parsed = bound_from_text(bound, definition.unit);
+  if (!parsed && is_of_program) {
+    result.text = fmt::format("{} is in {}: {}", metric, definition.unit, parsed.error().message);
+    return result;
+  }
   if (!parsed) {
     return fail_with_context(std::move(parsed).error(), fmt::format("require: {}", metric));
   }
-  GateResult result{.metric = std::string(metric), .bound = std::string(bound)};
-  const auto* estimate = find_estimate(metric, metrics);
   if (estimate == nullptr) {
     result.text = fmt::format("{} not measured, required {}", metric, bound);
     return result;
   }
   const double value = double_from_metric({.value = estimate->value, .special = estimate->special});
-  const auto doubt = doubt_of(*definition, *estimate, *parsed, timing);
+  const auto doubt = doubt_of(definition, *estimate, *parsed, timing);
   result.is_undecided = !doubt.empty();
   result.is_met = doubt.empty() && parsed->is_met_by(value);
-  result.text = fmt::format("{} {}, required {}{}{}", metric, text_of_value(*definition, value),
+  result.text = fmt::format("{} {}, required {}{}{}", metric, text_of_value(definition, value),
                             bound, doubt.empty() ? "" : ": ", doubt);
   return result;
 }

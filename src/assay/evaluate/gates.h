@@ -24,6 +24,8 @@ Result<const MetricDefinition*> metric_of_gate(std::string_view name);
 /// interval is within the bound, broken where all of it is beyond, else undecided. A value within
 /// the bound is undecided, too, where it has no interval (one launch), or where `timing` is
 /// unsteady and the metric is one of the steady state.
+/// A program's own metric ("program:p99") is judged so, too; its unit is known once it is measured,
+/// and a bound in another one is not met.
 /// Errors: kInvalidArgument for an unknown metric or a bound that cannot be read.
 Result<GateResult> check_gate(std::string_view metric, std::string_view bound,
                               const std::map<std::string, Estimate>& metrics, Timing timing);

@@ -99,6 +99,17 @@ Status count_events(Session& session, std::span<const TensorView> inputs, Profil
   return {};
 }
 
+/// All in one process of the session's, which tells nothing of those that are thrown away.
+Result<ProfileReport> observe_self_profiled(Session& session, SelfProfiler& profiler,
+                                            std::span<const TensorView> inputs,
+                                            const ProfilePlan& plan,
+                                            const StageListener& listener) {
+  notify(listener, Stage::kFirst);
+  ASSAY_RETURN_IF_ERROR(session.bind(inputs));
+  notify(listener, Stage::kSteady);
+  return profiler.profile_inferences(plan.iterations);
+}
+
 }  // namespace
 
 Result<ProfileReport> observe_profile(Session& session, std::span<const TensorView> inputs,
@@ -106,6 +117,9 @@ Result<ProfileReport> observe_profile(Session& session, std::span<const TensorVi
   if (plan.iterations < 1) {
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("{} iterations: at least one is needed", plan.iterations));
+  }
+  if (auto* itself = find_extension<SelfProfiler>(session)) {
+    return observe_self_profiled(session, *itself, inputs, plan, listener);
   }
   auto* profiler = find_extension<Profiler>(session);
   if (profiler == nullptr) {

@@ -22,6 +22,8 @@ struct ProfilePlan {
 ///
 /// Spans are made relative to the first profiled inference. Whole inferences are timed as in the
 /// timing pass, so that what the profiler adds can be told.
+/// A session that profiles itself (SelfProfiler) makes `iterations` in one process and tells them;
+/// nothing is counted then.
 /// Errors: kUnsupported when the session has no profiler, or what the session returns.
 Result<ProfileReport> observe_profile(Session& session, std::span<const TensorView> inputs,
                                       const ProfilePlan& plan, const StageListener& listener);

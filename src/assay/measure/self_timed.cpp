@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 
 #include "assay/base/clock.h"
+#include "assay/base/enum_names.h"
 #include "assay/base/result.h"
 #include "assay/device/timeval.h"
 #include "assay/engine/session.h"
@@ -27,6 +28,31 @@ std::int64_t cpu_ns_of_children() {
   return ns_from_timeval(usage.ru_utime) + ns_from_timeval(usage.ru_stime);
 }
 
+/// As SelfTimer::Times says.
+Status check_count(const SelfTimer::Times& times, const SelfTimer::Row& row) {
+  const auto count = times.ns.size();
+  const bool is_right = times.told == TimesTold::kAll
+                            ? count == static_cast<std::size_t>(row.count())
+                            : (count > 0) == (times.told == TimesTold::kSteady);
+  return is_right ? Status()
+                  : fail(ErrorCode::kEngine,
+                         fmt::format("{} times of {} inferences, of which {} are told", count,
+                                     row.count(), name_of(times.told)));
+}
+
+void put_samples(SelfTimer::Times times, Measurement& result) {
+  if (times.told == TimesTold::kAll) {
+    result.first.execute_ns = times.ns.front();
+    times.ns.erase(times.ns.begin());
+  } else if (times.told == TimesTold::kSteady) {
+    result.warmup_iterations = 0;
+    result.iterations = static_cast<int>(times.ns.size());
+  }
+  result.samples.bind_ns.assign(times.ns.size(), 0);
+  result.samples.fetch_ns.assign(times.ns.size(), 0);
+  result.samples.execute_ns = std::move(times.ns);
+}
+
 }  // namespace
 
 Result<Measurement> measure_self_timed(Session& session, SelfTimer& timer,
@@ -40,28 +66,23 @@ Result<Measurement> measure_self_timed(Session& session, SelfTimer& timer,
     listener(Stage::kFirst);
   }
   ASSAY_RETURN_IF_ERROR(session.bind(inputs));
-  const int count = 1 + plan.warmup_iterations + plan.iterations;
+  const SelfTimer::Row row{.warmup = plan.warmup_iterations, .iterations = plan.iterations};
   const auto cpu_before = cpu_ns_of_children();
   const auto start_ns = monotonic_ns();
-  ASSAY_ASSIGN_OR_RETURN(auto told, timer.time_inferences(count));
-  auto& times = told.ns;
-  if (times.size() != static_cast<std::size_t>(count)) {
-    return fail(ErrorCode::kEngine, fmt::format("{} times of {} inferences", times.size(), count));
-  }
-  Measurement result{.first = {.execute_ns = times.front()},
-                     .warmup_iterations = plan.warmup_iterations,
+  ASSAY_ASSIGN_OR_RETURN(auto times, timer.time_inferences(row));
+  ASSAY_RETURN_IF_ERROR(check_count(times, row));
+  Measurement result{.warmup_iterations = plan.warmup_iterations,
                      .iterations = plan.iterations,
                      .detects_warmup = plan.detects_warmup,
                      .stopped_by = "count",
-                     .clock_resolution_ns = told.clock_resolution_ns};
-  times.erase(times.begin());
+                     .clock_resolution_ns = times.clock_resolution_ns,
+                     .times = times.told,
+                     .metrics = std::move(times.metrics)};
+  put_samples(std::move(times), result);
   result.wall_ns = monotonic_ns() - start_ns;
   result.cpu_ns = cpu_ns_of_children() - cpu_before;
-  result.inferences = count - 1;
+  result.inferences = static_cast<std::int64_t>(result.warmup_iterations) + result.iterations;
   result.inferences_ns = result.wall_ns;
-  result.samples.bind_ns.assign(times.size(), 0);
-  result.samples.fetch_ns.assign(times.size(), 0);
-  result.samples.execute_ns = std::move(times);
   return result;
 }
 

@@ -11,9 +11,11 @@
 namespace assay {
 
 /// Takes the times that a session tells of itself: all inferences of the plan in one go, the first
-/// of which is the first inference. They count as execute; bind and fetch are not told. There is no
-/// time budget, as nobody but the session can end the row. Errors: kUnsupported for pauses and
-/// streams, or what the session returns.
+/// of which is the first inference. A session that warms up by itself tells the steady ones alone:
+/// then there is neither a first inference nor a warm-up, and a session may tell nothing but
+/// numbers of the whole row. They count as execute; bind and fetch are not told. There is no time
+/// budget, as nobody but the session can end the row. Errors: kUnsupported for pauses and streams,
+/// or what the session returns.
 Result<Measurement> measure_self_timed(Session& session, SelfTimer& timer,
                                        std::span<const TensorView> inputs, const MeasurePlan& plan,
                                        const StageListener& listener);

@@ -9,6 +9,7 @@
 
 #include "assay/base/enum_names.h"
 #include "assay/base/json.h"
+#include "assay/record/metric.h"
 
 namespace assay {
 
@@ -108,7 +109,8 @@ struct PairingPilot {
   std::int64_t duet_pair_ns = 0;
 };
 
-/// Estimate of one metric from some pairs. Ratios are B / A - 1: 0.02 is 2 % more time.
+/// Estimate of one metric from some pairs. Ratios are B / A - 1: 0.02 is 2 % more time. Of a metric that
+/// is better when it is higher, kFaster stands for more and kSlower for less.
 struct PairEstimate {
   std::string metric;
   int pairs = 0;
@@ -123,6 +125,8 @@ struct PairEstimate {
   std::optional<bool> is_confirmed;
   double a_median = 0;  ///< In the metric's unit, over the launches.
   double b_median = 0;
+  std::string unit;                ///< Of a program's own metric; empty for all others.
+  Better better = Better::kLower;  ///< Of a program's own metric.
 };
 
 /// A against B: the design, what each look said, and the answer.

@@ -25,7 +25,7 @@ ASSAY_DEFINE_JSON(PhaseTimes, bind_ns, execute_ns, fetch_ns)
 ASSAY_DEFINE_JSON(Measurement, first, warmup_iterations, iterations, detects_warmup, stopped_by,
                   gap_ns, streams, inferences, inferences_ns, busy_threads, wall_ns, cpu_ns,
                   run_queue_wait_ns, involuntary_switches, minor_faults, major_faults,
-                  clock_resolution_ns, timer_cost_ns)
+                  clock_resolution_ns, timer_cost_ns, times, metrics)
 ASSAY_DEFINE_JSON(StageTime, name, ns)
 ASSAY_DEFINE_JSON(NamedBytes, name, bytes, is_peak)
 ASSAY_DEFINE_JSON(LoadReport, stages, effective_options, inputs, outputs, declared_memory, backends,

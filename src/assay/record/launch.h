@@ -6,9 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/enum_names.h"
 #include "assay/base/json.h"
 #include "assay/record/axes.h"
 #include "assay/record/comparison.h"
+#include "assay/record/metric.h"
 #include "assay/record/sandbox.h"
 #include "assay/tensor/tensor.h"
 
@@ -41,6 +43,20 @@ struct PhaseSamples {
   std::vector<std::int64_t> fetch_ns;
 };
 
+/// Which times a session that times itself tells.
+enum class TimesTold : std::uint8_t {
+  kAll,     ///< The first inference, warm-up and steady ones.
+  kSteady,  ///< It warms up by itself and tells the others, as many as it made.
+  kNone,    ///< Numbers of the whole launch only: Measurement::metrics.
+};
+
+template <>
+inline constexpr auto kEnumNames<TimesTold> = std::to_array<EnumName<TimesTold>>({
+    {TimesTold::kAll, "all"},
+    {TimesTold::kSteady, "steady"},
+    {TimesTold::kNone, "none"},
+});
+
 /// Answer to `measure`; the samples travel as the frame's blob, never as JSON.
 struct Measurement {
   PhaseTimes first;
@@ -64,6 +80,8 @@ struct Measurement {
   std::int64_t major_faults = 0;
   std::int64_t clock_resolution_ns = 0;
   std::int64_t timer_cost_ns = 0;  ///< Median of two readings in a row.
+  TimesTold times = TimesTold::kAll;
+  std::vector<ProgramMetric> metrics;  ///< What the program tells of the launch, each name once.
   PhaseSamples samples;
 };
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -72,7 +74,34 @@ constexpr auto kDefinitions = std::to_array<MetricDefinition>({
     {"error_bound_ratio", 1, "ratio", Better::kLower, "output", "of its bound"},
 });
 
+constexpr auto kProgramUnits =
+    std::to_array<std::string_view>({"ns", "bytes", "1/s", "count", "ratio", "J", "W"});
+
+constexpr std::size_t kMostNameBytes = 64;
+
 }  // namespace
+
+bool is_program_metric_name(std::string_view name) {
+  const auto is_allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '.';
+  };
+  return !name.empty() && name.size() <= kMostNameBytes && std::ranges::all_of(name, is_allowed);
+}
+
+std::span<const std::string_view> program_metric_units() { return kProgramUnits; }
+
+MetricDefinition definition_of(std::string_view name, const Estimate& estimate) {
+  if (const auto* known = find_metric(name)) {
+    return *known;
+  }
+  const auto title = name.starts_with(kProgramPrefix) ? name.substr(kProgramPrefix.size()) : name;
+  return {.name = name,
+          .unit = estimate.unit,
+          .better = estimate.better,
+          .level = "case",
+          .title = title};
+}
 
 std::span<const MetricDefinition> metric_definitions() { return kDefinitions; }
 
@@ -113,6 +142,29 @@ void to_json(nlohmann::json& j, const MetricDefinition& definition) {
 }
 
 ASSAY_DEFINE_JSON(Metric, name, version, value, special, scope)
-ASSAY_DEFINE_JSON(Estimate, value, low, high, confidence, count, special)
+ASSAY_DEFINE_JSON(ProgramMetric, name, unit, better, value)
+
+// Two fields are those of a program's own metric alone, and absent from all others.
+void to_json(Json& j, const Estimate& estimate) {
+  j = {{"value", estimate.value}, {"low", estimate.low},
+       {"high", estimate.high},   {"confidence", estimate.confidence},
+       {"count", estimate.count}, {"special", estimate.special}};
+  if (!estimate.unit.empty()) {
+    j["unit"] = estimate.unit;
+    j["better"] = estimate.better;
+  }
+}
+
+void from_json(const Json& j, Estimate& estimate) {
+  const Estimate none;
+  estimate = {.value = j.value("value", none.value),
+              .low = j.value("low", none.low),
+              .high = j.value("high", none.high),
+              .confidence = j.value("confidence", none.confidence),
+              .count = j.value("count", none.count),
+              .special = j.value("special", none.special),
+              .unit = j.value("unit", none.unit),
+              .better = j.value("better", none.better)};
+}
 
 }  // namespace assay

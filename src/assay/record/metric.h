@@ -45,6 +45,23 @@ Metric make_metric(std::string_view name, double value, std::string scope = {});
 /// Inverse of the mark: the double, NaN and infinities included.
 double double_from_metric(const Metric& metric);
 
+/// One number that a program tells of a launch, by a name of its own. The metric's full name is
+/// kProgramPrefix and the name: "program:tokens_per_s".
+struct ProgramMetric {
+  std::string name;  ///< "tokens_per_s": letters, digits, "_" and ".", at most 64.
+  std::string unit;  ///< As in MetricDefinition: "ns", "bytes", "1/s", "count", "ratio", "J", "W".
+  Better better = Better::kLower;
+  double value = 0;  ///< Finite.
+};
+
+inline constexpr std::string_view kProgramPrefix = "program:";
+
+/// Whether a program can call its metric so.
+bool is_program_metric_name(std::string_view name);
+
+/// The units in which the numbers of programs are kept.
+std::span<const std::string_view> program_metric_units();
+
 /// A number with its interval and count, ready to be shown.
 struct Estimate {
   double value = 0;
@@ -53,10 +70,18 @@ struct Estimate {
   double confidence = 0;  ///< Coverage of [low, high], 0..1; 0 without an interval.
   int count = 0;          ///< Launches (or samples) behind it.
   std::string special;
+  /// Of a program's own metric; empty for the metrics that have a definition.
+  std::string unit;
+  Better better = Better::kLower;  ///< Of a program's own metric.
 };
+
+/// The definition of a metric by its name; for a program's own one made of the estimate, whose name
+/// is the title. The views live as long as `name` and `estimate`.
+MetricDefinition definition_of(std::string_view name, const Estimate& estimate);
 
 void to_json(nlohmann::json& j, const MetricDefinition& definition);
 ASSAY_DECLARE_JSON(Metric);
+ASSAY_DECLARE_JSON(ProgramMetric);
 ASSAY_DECLARE_JSON(Estimate);
 
 }  // namespace assay

@@ -208,6 +208,26 @@ TextColumn speedup_column(const Rows& rows) {
   return column;
 }
 
+/// What the programs tell of themselves; a column takes its unit from the first case that has it.
+void add_program_metrics(TextTable& table, const Rows& rows,
+                         const std::vector<CaseSummary>& cases) {
+  int importance = 64;
+  for (const auto& [name, first] : program_metrics_of(cases)) {
+    const auto definition = definition_of(name, *first);
+    const auto scale = scale_for(definition.unit, raw_values(rows, name));
+    TextColumn column{.title = std::string(definition.title),
+                      .unit = std::string(scale.unit),
+                      .importance = --importance};
+    for (const auto* cell : rows) {
+      const auto* estimate = find_estimate(*cell, name);
+      const bool has_unit = estimate != nullptr && estimate->unit == definition.unit;
+      column.cells.push_back(
+          {has_unit ? text_from_estimate(*estimate, scale) : std::string(kNotMeasured)});
+    }
+    table.columns.push_back(std::move(column));
+  }
+}
+
 TextColumn result_column(const Rows& rows) {
   TextColumn column{.title = "result", .is_left = true, .importance = 90};
   for (const auto* cell : rows) {
@@ -353,6 +373,7 @@ TextTable case_table(const RunSummary& summary, std::vector<std::string>& common
   }
   add_if_measured(table, accuracy_column(rows));
   add_if_measured(table, speedup_column(rows));
+  add_program_metrics(table, rows, summary.cases);
   table.columns.push_back(result_column(rows));
   return table;
 }

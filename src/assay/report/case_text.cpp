@@ -173,6 +173,18 @@ const Estimate* find_estimate(const CaseSummary& cell, std::string_view name) {
   return found == cell.metrics.end() ? nullptr : &found->second;
 }
 
+std::map<std::string, const Estimate*> program_metrics_of(const std::vector<CaseSummary>& cases) {
+  std::map<std::string, const Estimate*> found;
+  for (const auto& cell : cases) {
+    for (const auto& [name, estimate] : cell.metrics) {
+      if (name.starts_with(kProgramPrefix)) {
+        found.try_emplace(name, &estimate);
+      }
+    }
+  }
+  return found;
+}
+
 const OutputError* find_worst_output(const CaseSummary& cell, std::string_view against,
                                      std::string_view metric) {
   const std::string name(metric);

@@ -33,6 +33,9 @@ std::vector<std::string> findings_of(const CaseSummary& cell);
 /// The metric, or null when it was not measured.
 const Estimate* find_estimate(const CaseSummary& cell, std::string_view name);
 
+/// The metrics that the programs of the cases define, by name, with the first estimate of each.
+std::map<std::string, const Estimate*> program_metrics_of(const std::vector<CaseSummary>& cases);
+
 /// The worst over the outputs of the table against that reference, by the metric's sense; null when
 /// there is none. NaN is worst of all.
 const Metric* find_worst(const CaseSummary& cell, std::string_view against,

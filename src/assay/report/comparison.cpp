@@ -1,5 +1,6 @@
 #include "assay/report/comparison.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <fmt/format.h>
@@ -88,17 +89,19 @@ TextTable comparison_table(const Comparison& comparison) {
   TextColumn name{.title = "metric", .is_left = true, .importance = 100};
   TextColumn a{.title = "A", .importance = 70};
   TextColumn b{.title = "B", .importance = 70};
-  TextColumn ratio{.title = "B vs A", .unit = "% time", .importance = 95};
+  const bool is_of_time = std::ranges::all_of(comparison.metrics, [](const PairEstimate& estimate) {
+    return estimate.unit.empty() || estimate.unit == "ns";
+  });
+  TextColumn ratio{.title = "B vs A", .unit = is_of_time ? "% time" : "%", .importance = 95};
   TextColumn interval{.title = "interval", .unit = "95 %", .importance = 90};
   TextColumn p{.title = "p", .importance = 40};
   TextColumn answer{.title = "answer", .is_left = true, .importance = 80};
   for (const auto& estimate : comparison.metrics) {
-    const auto* metric = find_metric(estimate.metric);
-    name.cells.push_back({metric == nullptr ? estimate.metric : std::string(metric->title)});
-    a.cells.push_back(
-        {text_from_metric(estimate.metric, {.value = estimate.a_median, .count = 1})});
-    b.cells.push_back(
-        {text_from_metric(estimate.metric, {.value = estimate.b_median, .count = 1})});
+    const Estimate a_side{.value = estimate.a_median, .count = 1, .unit = estimate.unit};
+    const Estimate b_side{.value = estimate.b_median, .count = 1, .unit = estimate.unit};
+    name.cells.push_back({std::string(definition_of(estimate.metric, a_side).title)});
+    a.cells.push_back({text_from_metric(estimate.metric, a_side)});
+    b.cells.push_back({text_from_metric(estimate.metric, b_side)});
     ratio.cells.push_back({text_from_change(estimate.ratio)});
     interval.cells.push_back({text_from_changes(estimate.low, estimate.high)});
     p.cells.push_back({p_text(estimate.p_value)});

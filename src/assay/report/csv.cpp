@@ -3,6 +3,7 @@
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "assay/base/enum_names.h"
 #include "assay/base/result.h"
@@ -62,6 +63,13 @@ void add_metrics(CsvRow& row, const CaseSummary& cell) {
   }
 }
 
+void add_program_metrics(CsvRow& row, const RunSummary& summary, const CaseSummary& cell) {
+  for (const auto& [name, ignored] : program_metrics_of(summary.cases)) {
+    const auto* estimate = find_estimate(cell, name);
+    row.emplace_back(name, estimate == nullptr ? "" : exact(estimate->value, estimate->special));
+  }
+}
+
 /// The worst over the outputs, against the references that most runs have.
 void add_errors(CsvRow& row, const CaseSummary& cell) {
   for (const std::string_view against : {"float32", "qdq"}) {
@@ -88,6 +96,7 @@ CsvRow case_row(const RunSummary& summary, const CaseSummary& cell) {
   add_identity(row, summary, cell);
   add_metrics(row, cell);
   add_errors(row, cell);
+  add_program_metrics(row, summary, cell);
   row.emplace_back("accuracy_bounds", bounds_of(cell));
   row.emplace_back("text", cell.text);
   auto notes = cell.warnings;

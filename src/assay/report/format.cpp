@@ -226,8 +226,7 @@ std::string text_from_changes(const std::optional<double>& low, const std::optio
 }
 
 std::string text_from_metric(std::string_view name, const Estimate& estimate) {
-  const auto* definition = find_metric(name);
-  const std::string_view unit = definition == nullptr ? "" : definition->unit;
+  const auto unit = definition_of(name, estimate).unit;
   if (name.ends_with("speedup_ratio")) {
     return text_from_estimate(estimate, {}) + "×";
   }

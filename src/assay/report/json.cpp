@@ -7,6 +7,7 @@
 #include "assay/base/result.h"
 #include "assay/record/metric.h"
 #include "assay/record/summary.h"
+#include "assay/report/case_text.h"
 #include "assay/report/document.h"
 #include "assay/report/formats.h"
 #include "assay/report/json_lines.h"
@@ -17,6 +18,9 @@ std::string document_of(const RunSummary& summary) {
   Json definitions = Json::array();
   for (const auto& definition : metric_definitions()) {
     definitions.push_back(definition);
+  }
+  for (const auto& [name, estimate] : program_metrics_of(summary.cases)) {
+    definitions.push_back(definition_of(name, *estimate));
   }
   OrderedJson head;
   head["schema"] = kReportSchema;

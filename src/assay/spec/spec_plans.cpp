@@ -272,8 +272,26 @@ SpecCalibration read_calibration(const Node& node) {
   return calibration;
 }
 
+/// A bound on a program's own metric, whose unit nobody knows before it has run.
+void check_bound_of_program(const Node& value) {
+  if (!value.json().is_string()) {
+    value.complain_of_type("a bound in quotes, such as \"<=12ms\"");
+    return;
+  }
+  for (const auto* unit : {"", "ns", "bytes"}) {
+    if (bound_from_text(value.text(), unit)) {
+      return;
+    }
+  }
+  value.complain(bound_from_text(value.text(), "").error().message);
+}
+
 Json read_require(const Node& node, const SpecContext& context) {
   for (const auto& [name, value] : node.members()) {
+    if (name.starts_with(kProgramPrefix)) {
+      check_bound_of_program(value);
+      continue;
+    }
     const auto* metric = find_metric(without_reference_kind(name));
     const bool is_foreign =
         context.has_plugins || without_reference_kind(name).find(':') != std::string::npos;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "assay/record/launch.h"
+#include "assay/record/metric.h"
 #include "assay/summary/timing.h"
 
 namespace assay {
@@ -28,7 +29,9 @@ ReducedLaunch reduce_launch(const Launch& launch) {
 std::vector<std::string_view> compared_metrics(std::string_view primary) {
   std::vector<std::string_view> metrics(kMetrics.begin(), kMetrics.end());
   const auto found = std::ranges::find(metrics, primary);
-  if (found != metrics.end()) {
+  if (primary.starts_with(kProgramPrefix)) {
+    metrics.insert(metrics.begin(), primary);
+  } else if (found != metrics.end()) {
     std::rotate(metrics.begin(), found, found + 1);
   }
   return metrics;

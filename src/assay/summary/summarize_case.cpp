@@ -190,7 +190,8 @@ void add_timing(const CaseRows& rows, bool has_series, CaseSummary& summary) {
       summary.effective_options = launch.load->effective_options;
       std::ranges::copy(launch.load->notes, std::back_inserter(summary.notes));
     }
-    if (launch.measurement && has_series) {
+    const bool has_times = launch.measurement && launch.measurement->times != TimesTold::kNone;
+    if (has_times && has_series) {
       const auto& measurement = *launch.measurement;
       const auto alone = summarize_timing({launch});
       const auto steady = alone.metrics.find("steady_ns");

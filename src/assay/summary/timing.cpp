@@ -122,6 +122,39 @@ void add_condition_metrics(const std::vector<MeasuredLaunch>& launches,
   }
 }
 
+/// The numbers that programs tell of their launches, as metrics "program:NAME".
+void add_program_metrics(const std::vector<Launch>& launches,
+                         std::map<std::string, Estimate>& metrics) {
+  std::map<std::string, std::vector<double>> columns;
+  std::map<std::string, const ProgramMetric*> definitions;
+  for (const auto& launch : launches) {
+    if (launch.outcome != Outcome::kCompleted || !launch.measurement) {
+      continue;
+    }
+    for (const auto& metric : launch.measurement->metrics) {
+      const auto name = std::string(kProgramPrefix) + metric.name;
+      columns[name].push_back(metric.value);
+      definitions[name] = &metric;
+    }
+  }
+  for (auto& [name, values] : columns) {
+    auto& estimate = metrics[name] = estimate_over_launches(std::move(values));
+    estimate.unit = definitions[name]->unit;
+    estimate.better = definitions[name]->better;
+  }
+}
+
+/// Takes out what a program that warms up by itself does not tell.
+void drop_untold(const std::vector<MeasuredLaunch>& launches,
+                 std::map<std::string, Estimate>& metrics) {
+  const bool is_told = std::ranges::all_of(launches, [](const MeasuredLaunch& launch) {
+    return launch.measurement->times == TimesTold::kAll;
+  });
+  if (!is_told) {
+    metrics.erase("first_ns");
+  }
+}
+
 void note_time_budget(const std::vector<MeasuredLaunch>& launches,
                       std::vector<std::string>& notes) {
   int stopped = 0;
@@ -152,12 +185,17 @@ bool has_its_samples(const Measurement& measurement) {
 struct MeasuredLaunches {
   std::vector<MeasuredLaunch> launches;
   int without_samples = 0;
+  int without_times = 0;  ///< Their program tells numbers of the launch alone.
 };
 
 MeasuredLaunches measured_of(const std::vector<Launch>& launches) {
   MeasuredLaunches measured;
   for (const auto& launch : launches) {
     if (launch.outcome != Outcome::kCompleted) {
+      continue;
+    }
+    if (launch.measurement && launch.measurement->times == TimesTold::kNone) {
+      ++measured.without_times;
       continue;
     }
     if (!launch.measurement || !has_its_samples(*launch.measurement)) {
@@ -205,7 +243,12 @@ Estimate estimate_over_launches(std::vector<double> values) {
 
 TimingSummary summarize_timing(const std::vector<Launch>& launches) {
   TimingSummary summary;
-  const auto [measured, without_samples] = measured_of(launches);
+  const auto [measured, without_samples, without_times] = measured_of(launches);
+  add_program_metrics(launches, summary.metrics);
+  if (without_times > 0) {
+    summary.notes.emplace_back(
+        "the program tells no time of an inference, but numbers of the whole launch");
+  }
   if (without_samples > 0) {
     summary.timing = Timing::kInconclusive;
     summary.notes.push_back(
@@ -226,6 +269,7 @@ TimingSummary summarize_timing(const std::vector<Launch>& launches) {
     }
     summary.metrics[metric] = estimate_over_launches(std::move(values));
   }
+  drop_untold(measured, summary.metrics);
   add_load_metrics(measured, summary.metrics);
   add_condition_metrics(measured, summary.metrics);
   note_time_budget(measured, summary.notes);

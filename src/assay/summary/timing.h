@@ -20,7 +20,8 @@ struct TimingSummary {
   std::vector<std::string> notes;
 };
 
-/// `launches`: of the timing attempt; those that did not complete are left out.
+/// `launches`: of the timing attempt; those that did not complete are left out. What a program
+/// tells of a launch by itself is a metric "program:NAME", of launches that tell no time as well.
 TimingSummary summarize_timing(const std::vector<Launch>& launches);
 
 /// One entry per launch in, the median and its interval out.

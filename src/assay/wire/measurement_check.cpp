@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <numeric>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,6 +16,7 @@
 #include "assay/base/result.h"
 #include "assay/base/units.h"
 #include "assay/record/launch.h"
+#include "assay/record/metric.h"
 #include "assay/wire/answer_check.h"
 #include "assay/wire/claim.h"
 #include "assay/wire/clock_slack.h"
@@ -23,6 +26,8 @@ namespace {
 
 constexpr std::int64_t kMostThreads = 1'000'000;
 constexpr std::int64_t kNsPerSecond = 1'000'000'000;
+constexpr std::int64_t kMostMetrics = 100;
+constexpr std::int64_t kMostToldTimes = 10'000'000;
 
 std::string shown_ns(std::int64_t ns) { return text_from_duration_ns(static_cast<double>(ns)); }
 
@@ -42,6 +47,9 @@ Status check_stop(const Measurement& claimed, const MeasurePlan& plan) {
     return fail(ErrorCode::kCorrupt,
                 fmt::format("stopped_by is '{}'; it is count or time_budget", claimed.stopped_by));
   }
+  if (claimed.stopped_by == "count" && claimed.times != TimesTold::kAll) {
+    return {};
+  }
   if (claimed.stopped_by == "count") {
     return expect_equal("iterations", claimed.iterations, plan.iterations);
   }
@@ -55,6 +63,50 @@ Status check_stop(const Measurement& claimed, const MeasurePlan& plan) {
                                 "inferences_ns is {} ns and the budget {} ns",
                                 claimed.iterations, plan.iterations, claimed.inferences_ns,
                                 plan.time_budget_ns));
+}
+
+/// A program that warms up by itself tells neither the first inference nor the warm-up, and as many
+/// of the others as it made; one may tell numbers of the whole launch only.
+Status check_self_told(const Measurement& claimed) {
+  const auto samples = static_cast<std::int64_t>(claimed.samples.execute_ns.size());
+  if (claimed.times == TimesTold::kNone) {
+    ASSAY_RETURN_IF_ERROR(expect_between(
+        "metrics", static_cast<std::int64_t>(claimed.metrics.size()), 1, kMostMetrics));
+    return expect_equal("the number of samples", samples, 0);
+  }
+  ASSAY_RETURN_IF_ERROR(expect_equal("warmup_iterations", claimed.warmup_iterations, 0));
+  ASSAY_RETURN_IF_ERROR(expect_equal("first.execute_ns", claimed.first.execute_ns, 0));
+  ASSAY_RETURN_IF_ERROR(expect_between("iterations", claimed.iterations, 1, kMostToldTimes));
+  ASSAY_RETURN_IF_ERROR(expect_equal("the number of samples", samples, claimed.iterations));
+  return expect_equal("inferences", claimed.inferences, samples);
+}
+
+Status check_metric(const std::string& field, const ProgramMetric& metric) {
+  if (!is_program_metric_name(metric.name)) {
+    return fail(ErrorCode::kCorrupt,
+                field + ".name is no name: letters, digits, _ and . make one, at most 64");
+  }
+  if (std::ranges::find(program_metric_units(), metric.unit) == program_metric_units().end()) {
+    return fail(ErrorCode::kCorrupt,
+                fmt::format("{}.unit is '{}'; it is one of {}", field, metric.unit.substr(0, 32),
+                            fmt::join(program_metric_units(), ", ")));
+  }
+  return std::isfinite(metric.value)
+             ? Status()
+             : fail(ErrorCode::kCorrupt, field + ".value is no finite number");
+}
+
+Status check_metrics(const std::vector<ProgramMetric>& metrics) {
+  ASSAY_RETURN_IF_ERROR(
+      expect_between("metrics", static_cast<std::int64_t>(metrics.size()), 0, kMostMetrics));
+  std::set<std::string_view> names;
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    ASSAY_RETURN_IF_ERROR(check_metric(fmt::format("metrics[{}]", i), metrics[i]));
+    if (!names.insert(metrics[i].name).second) {
+      return fail(ErrorCode::kCorrupt, fmt::format("metrics has '{}' twice", metrics[i].name));
+    }
+  }
+  return {};
 }
 
 /// A warm-up may end early where its share of the time budget was spent, and only there.
@@ -76,6 +128,9 @@ Status check_warmup(const Measurement& claimed, const MeasurePlan& plan) {
 }
 
 Status check_counts(const Measurement& claimed, const MeasurePlan& plan) {
+  if (claimed.times != TimesTold::kAll) {
+    return check_self_told(claimed);
+  }
   ASSAY_RETURN_IF_ERROR(check_warmup(claimed, plan));
   ASSAY_RETURN_IF_ERROR(expect_between("iterations", claimed.iterations, 1, plan.iterations));
   const auto count = static_cast<std::int64_t>(claimed.warmup_iterations) + claimed.iterations;
@@ -157,7 +212,8 @@ Status spend_samples(const PhaseSamples& samples, TimeBudget& budget) {
 Status check_some_time_passed(const Measurement& claimed) {
   constexpr std::int64_t kCoarseStepNs = 1'000;
   const auto& executes = claimed.samples.execute_ns;
-  const bool is_nothing = std::ranges::all_of(executes, [](auto ns) { return ns == 0; });
+  const bool is_nothing =
+      !executes.empty() && std::ranges::all_of(executes, [](auto ns) { return ns == 0; });
   if (!is_nothing || claimed.clock_resolution_ns >= kCoarseStepNs) {
     return {};
   }
@@ -198,6 +254,7 @@ Status check_measurement(const Measurement& measurement, const MeasurePlan& aske
                          std::int64_t left_ns) {
   const auto plan = planned_series(asked);
   ASSAY_RETURN_IF_ERROR(check_counters(measurement));
+  ASSAY_RETURN_IF_ERROR(check_metrics(measurement.metrics));
   ASSAY_RETURN_IF_ERROR(check_counts(measurement, plan));
   ASSAY_RETURN_IF_ERROR(check_stop(measurement, plan));
   return check_times(measurement, left_ns);

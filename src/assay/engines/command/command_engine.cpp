@@ -35,14 +35,20 @@ Status check_request(const LoadRequest& request) {
 }  // namespace
 
 Result<EngineDescription> CommandEngine::describe() {
-  return EngineDescription{
-      .name = "command",
-      .version = "1",
-      .build_id = "command-1",
+  EngineDescription description{
+      .name = identity_.name,
+      .version = identity_.version,
+      .build_id = identity_.name + "-" + identity_.version,
       .formats = {"command"},
       .options = option_schema(),
-      .tags = {std::string(SelfTimer::kTag)},
+      .tags = {std::string(SelfTimer::kTag), std::string(SelfProfiler::kTag)},
       .notes = {"times are those that the command prints; memory is the runner's, not its own"}};
+  if (identity_.build) {
+    const auto& folder = identity_.build->folder;
+    description.depends_on = {(folder / "build.json").string()};
+    description.reads = {folder.string()};
+  }
+  return description;
 }
 
 Result<std::unique_ptr<Session>> CommandEngine::load(const LoadRequest& request) {
@@ -51,7 +57,7 @@ Result<std::unique_ptr<Session>> CommandEngine::load(const LoadRequest& request)
   const auto start_ns = monotonic_ns();
   ASSAY_ASSIGN_OR_RETURN(auto program, read_command_program(request.entry));
   const int threads = options.value("threads", 0);
-  if (threads > 0 && !takes_threads(program)) {
+  if (threads > 0 && !program.has_placeholder("{threads}")) {
     return fail(ErrorCode::kUnsupported,
                 "the command takes no threads: {threads} is not among its arguments");
   }
@@ -62,7 +68,8 @@ Result<std::unique_ptr<Session>> CommandEngine::load(const LoadRequest& request)
                     .notes = {"the command times itself, by its own definition of an inference; "
                               "what it takes to load is not told"}};
   ASSAY_ASSIGN_OR_RETURN(auto session,
-                         CommandSession::open(std::move(program), std::move(report), threads));
+                         CommandSession::open(std::move(program), std::move(report), threads,
+                                              identity_.build ? &*identity_.build : nullptr));
   return std::unique_ptr<Session>(std::move(session));
 }
 

@@ -1,12 +1,36 @@
-// Whatever a command's document and its output are, times are found in it or it is refused.
+// Whatever a command's document and its output are, numbers are found in it or it is refused.
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 #include "assay/base/fuzz_input.h"
 #include "assay/base/result.h"
+#include "assay/engines/command/build_folder.h"
+#include "assay/engines/command/command_line.h"
 #include "assay/engines/command/command_program.h"
+#include "assay/engines/command/operator_events.h"
+#include "assay/engines/command/printed_values.h"
+#include "assay/record/metric.h"
+
+namespace {
+
+void check_values(const assay::command::PrintedValues& values) {
+  for (const auto ns : values.times_ns) {
+    ASSAY_CHECK(ns >= 0);
+  }
+  ASSAY_CHECK(values.clock_resolution_ns >= 0);
+  for (const auto& metric : values.metrics) {
+    ASSAY_CHECK(assay::is_program_metric_name(metric.name) && std::isfinite(metric.value));
+  }
+  const auto report = assay::command::profile_from_printed(values, 2);
+  ASSAY_CHECK(report.events.size() <= values.operators.size());
+  for (const auto& event : report.events) {
+    ASSAY_CHECK(event.count >= 1 && event.total_ns >= 0 && event.min_ns >= 0);
+  }
+}
+
+}  // namespace
 
 // The document, a zero byte, and what the command prints.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -18,21 +42,19 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   ASSAY_CHECK(!program->argv.empty() && program->timeout_ns > 0);
-  const assay::command::Values values{
-      .inputs = {"in0"}, .outputs = {"out0"}, .iterations = 2, .threads = 1};
+  const assay::command::BuildFolder build{.folder = "/b", .outputs = {{"bench", "/b/bench"}}};
+  const assay::command::Values values{.inputs = {"in0"},
+                                      .outputs = {"out0"},
+                                      .iterations = 2,
+                                      .warmup = 1,
+                                      .threads = 1,
+                                      .build = &build};
   if (const auto argv = assay::command::argv_from(*program, values)) {
     ASSAY_CHECK(!argv->empty());
   }
-  constexpr int kCount = 2;
-  if (program->pattern_text.empty()) {
-    return 0;
-  }
-  if (const auto times =
-          assay::command::times_from(*program, std::string(printed.substr(0, 4096)), kCount)) {
-    ASSAY_CHECK(times->ns.size() == kCount && times->clock_resolution_ns >= 0);
-    for (const auto ns : times->ns) {
-      ASSAY_CHECK(ns >= 0);
-    }
+  if (const auto found = assay::command::values_from_printed(
+          *program, std::string_view(printed).substr(0, 4096))) {
+    check_values(*found);
   }
   return 0;
 }

@@ -17,7 +17,12 @@
 #include "assay/base/subprocess.h"
 #include "assay/engine/input_check.h"
 #include "assay/engine/session.h"
+#include "assay/engines/command/build_folder.h"
+#include "assay/engines/command/command_line.h"
 #include "assay/engines/command/command_program.h"
+#include "assay/engines/command/line_pattern.h"
+#include "assay/engines/command/operator_events.h"
+#include "assay/engines/command/printed_values.h"
 #include "assay/record/launch.h"
 #include "assay/tensor/npy.h"
 #include "assay/tensor/tensor.h"
@@ -26,6 +31,7 @@ namespace assay::command {
 namespace {
 
 constexpr std::size_t kMostWords = 400;
+constexpr std::size_t kMostStderrBytes = std::size_t{64} << 20;
 
 std::vector<std::string> file_names(const std::filesystem::path& folder, std::string_view stem,
                                     std::size_t count, FileFormat format) {
@@ -55,21 +61,53 @@ std::string last_words(const std::filesystem::path& file) {
   return words.size() > kMostWords ? "…" + words.substr(words.size() - kMostWords) : words;
 }
 
+std::chrono::milliseconds ms_from_ns(std::int64_t ns) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::nanoseconds(ns));
+}
+
+constexpr std::size_t kMostShownOfPrinted = 200;
+
+/// What is wrong with the times of a row; they are right where there is nothing.
+std::string complaint_about_times(const CommandProgram& program, const PrintedValues& values,
+                                  std::size_t wanted, const std::string& printed) {
+  const auto cut = values.has_long_lines
+                       ? fmt::format(" in the first {} bytes of its lines", kMostMatchedBytes)
+                       : std::string();
+  return fmt::format("the command printed {} times of {} that match '{}'{}; it printed: {}",
+                     values.times_ns.size(), wanted, program.time_pattern.text(), cut,
+                     printed.substr(0, kMostShownOfPrinted));
+}
+
+/// What the command was to tell and did not.
+Status check_told(const CommandProgram& program, const PrintedValues& values,
+                  const std::string& printed) {
+  if (!values.times_ns.empty() || !values.metrics.empty()) {
+    return {};
+  }
+  return fail(
+      ErrorCode::kEngine,
+      fmt::format("the command printed no line with '{} ' and a time of NET, or a number of "
+                  "the launch; it printed: {}",
+                  program.observer, printed.substr(0, kMostShownOfPrinted)));
+}
+
 }  // namespace
 
 CommandSession::CommandSession(CommandProgram program, LoadReport report, int threads,
-                               TemporaryFolder folder)
+                               const BuildFolder* build, TemporaryFolder folder)
     : program_(std::move(program)), report_(std::move(report)), folder_(std::move(folder)) {
   values_.threads = threads;
+  values_.build = build;
   values_.inputs = file_names(folder_.path(), "input", program_.inputs.size(), program_.format);
   values_.outputs = file_names(folder_.path(), "output", program_.outputs.size(), program_.format);
 }
 
 Result<std::unique_ptr<CommandSession>> CommandSession::open(CommandProgram program,
-                                                             LoadReport report, int threads) {
+                                                             LoadReport report, int threads,
+                                                             const BuildFolder* build) {
   ASSAY_ASSIGN_OR_RETURN(auto folder, TemporaryFolder::make("assay-command"));
   std::unique_ptr<CommandSession> session(
-      new CommandSession(std::move(program), std::move(report), threads, std::move(folder)));
+      new CommandSession(std::move(program), std::move(report), threads, build, std::move(folder)));
   ASSAY_RETURN_IF_ERROR(argv_from(session->program_, session->values_));
   return session;
 }
@@ -82,35 +120,85 @@ Status CommandSession::bind(std::span<const TensorView> inputs) {
   return {};
 }
 
-Result<std::string> CommandSession::run(int iterations) {
+Result<std::string> CommandSession::run(int iterations, int warmup) {
   values_.iterations = iterations;
+  values_.warmup = warmup;
   ASSAY_ASSIGN_OR_RETURN(const auto argv, argv_from(program_, values_));
   const auto words = folder_.path() / "stderr";
   std::filesystem::remove(words);
-  const auto timeout = std::chrono::duration_cast<std::chrono::milliseconds>(
-      std::chrono::nanoseconds(program_.timeout_ns));
   ASSAY_ASSIGN_OR_RETURN(
-      auto output, run_command({.argv = argv, .env = {}, .stderr_file = words.string()}, timeout));
+      auto output, run_command({.argv = argv, .env = program_.env, .stderr_file = words.string()},
+                               ms_from_ns(program_.timeout_ns)));
   if (output.exit_code != 0) {
     return fail(ErrorCode::kEngine, fmt::format("'{}' ended with exit code {}: {}", argv.front(),
                                                 output.exit_code, last_words(words)));
   }
-  return std::move(output.output);
+  if (program_.reads == Reads::kStdout) {
+    return std::move(output.output);
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto said, read_file(words, kMostStderrBytes));
+  return program_.reads == Reads::kStderr ? said : output.output + "\n" + said;
+}
+
+Result<PrintedValues> CommandSession::run_for_values(int iterations, int warmup) {
+  ASSAY_ASSIGN_OR_RETURN(const auto printed, run(iterations, warmup));
+  return values_from_printed(program_, printed);
 }
 
 Status CommandSession::execute() {
   views_.clear();
-  ASSAY_RETURN_IF_ERROR(run(1));
+  ASSAY_RETURN_IF_ERROR(run(1, 0));
   return {};
 }
 
-Result<SelfTimer::Times> CommandSession::time_inferences(int count) {
-  if (program_.pattern_text.empty()) {
+/// Whether the command chooses or is told its warm-up, so that it prints the other times alone.
+bool CommandSession::warms_up_itself() const {
+  return program_.has_placeholder("{warmup}") || !program_.has_placeholder("{iterations}");
+}
+
+Result<SelfTimer::Times> CommandSession::time_inferences(const Row& row) {
+  const bool tells_times = !program_.time_pattern.is_absent() || !program_.observer.empty();
+  if (!tells_times && program_.metrics.empty()) {
     return fail(ErrorCode::kUnsupported,
-                "the program has no \"time_pattern\": its times are not known");
+                "the program has no \"time_pattern\", \"metrics\" or \"observer\": its times are "
+                "not known");
   }
-  ASSAY_ASSIGN_OR_RETURN(const auto printed, run(count));
-  return times_from(program_, printed, count);
+  const bool is_warm = program_.has_placeholder("{warmup}");
+  ASSAY_ASSIGN_OR_RETURN(const auto printed,
+                         run(is_warm ? row.iterations : row.count(), row.warmup));
+  ASSAY_ASSIGN_OR_RETURN(auto values, values_from_printed(program_, printed));
+  const auto count = values.times_ns.size();
+  const auto wanted = static_cast<std::size_t>(is_warm ? row.iterations : row.count());
+  const bool chooses_count = !program_.has_placeholder("{iterations}");
+  const bool is_wrong = chooses_count ? count == 0 : count != wanted;
+  if (!program_.time_pattern.is_absent() && is_wrong) {
+    return fail(ErrorCode::kEngine, complaint_about_times(program_, values, wanted, printed));
+  }
+  ASSAY_RETURN_IF_ERROR(check_told(program_, values, printed));
+  const auto told = count == 0                              ? TimesTold::kNone
+                    : !warms_up_itself() && count == wanted ? TimesTold::kAll
+                                                            : TimesTold::kSteady;
+  return Times{.told = told,
+               .ns = std::move(values.times_ns),
+               .clock_resolution_ns = values.clock_resolution_ns,
+               .metrics = std::move(values.metrics)};
+}
+
+Result<ProfileReport> CommandSession::profile_inferences(int count) {
+  if (program_.operators.pattern.is_absent() && program_.observer.empty()) {
+    return fail(ErrorCode::kUnsupported,
+                "the program has no \"operator_pattern\" and no \"observer\": its operators are "
+                "not known");
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto values, run_for_values(count, 0));
+  if (values.operators.empty()) {
+    return fail(ErrorCode::kEngine,
+                fmt::format("the command printed no operator that {} finds",
+                            program_.operators.pattern.is_absent()
+                                ? "\"observer\""
+                                : fmt::format("'{}'", program_.operators.pattern.text())));
+  }
+  return profile_from_printed(values, count);
 }
 
 Result<Tensor> CommandSession::read_output(std::size_t index) const {
@@ -149,6 +237,9 @@ Status CommandSession::reset_state() {
 }
 
 void* CommandSession::find_extension(std::string_view tag) {
+  if (tag == SelfProfiler::kTag) {
+    return static_cast<SelfProfiler*>(this);
+  }
   return tag == SelfTimer::kTag ? static_cast<SelfTimer*>(this) : nullptr;
 }
 

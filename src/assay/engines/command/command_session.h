@@ -10,19 +10,22 @@
 
 #include "assay/base/fs.h"
 #include "assay/base/result.h"
-#include "assay/base/subprocess.h"
 #include "assay/engine/session.h"
+#include "assay/engines/command/command_line.h"
 #include "assay/engines/command/command_program.h"
+#include "assay/engines/command/printed_values.h"
 #include "assay/record/launch.h"
 #include "assay/tensor/tensor.h"
 
 namespace assay::command {
 
-/// A command and the folder of its files. Power: SelfTimer. Every execute is a process of its own.
-class CommandSession final : public Session, public SelfTimer {
+/// A command and the folder of its files. Extensions: SelfTimer, SelfProfiler. Every execute is a
+/// process of its own.
+class CommandSession final : public Session, public SelfTimer, public SelfProfiler {
  public:
+  /// `build` outlives the session; null: none.
   static Result<std::unique_ptr<CommandSession>> open(CommandProgram program, LoadReport report,
-                                                      int threads);
+                                                      int threads, const BuildFolder* build);
 
   [[nodiscard]] const LoadReport& report() const override { return report_; }
   /// Writes the files of the inputs.
@@ -33,11 +36,15 @@ class CommandSession final : public Session, public SelfTimer {
   Status reset_state() override;
   void* find_extension(std::string_view tag) override;
 
-  Result<Times> time_inferences(int count) override;
+  Result<Times> time_inferences(const Row& row) override;
+  Result<ProfileReport> profile_inferences(int count) override;
 
  private:
-  CommandSession(CommandProgram program, LoadReport report, int threads, TemporaryFolder folder);
-  Result<std::string> run(int iterations);
+  CommandSession(CommandProgram program, LoadReport report, int threads, const BuildFolder* build,
+                 TemporaryFolder folder);
+  Result<std::string> run(int iterations, int warmup);
+  Result<PrintedValues> run_for_values(int iterations, int warmup);
+  [[nodiscard]] bool warms_up_itself() const;
   Result<Tensor> read_output(std::size_t index) const;
 
   CommandProgram program_;

@@ -34,6 +34,7 @@ function numberColumns() {
     cell.accuracy_tables
       .map((table) => worstOf(cell, table.against, "top1_accuracy"))
       .find((value) => value !== undefined);
+  const programMetrics = [...METRICS.values()].filter(({ name }) => name.startsWith("program:"));
   const steady = metricColumn("steady_ns", "Steady");
   steady.detail = (cell) => {
     const { count } = cell.metrics.steady_ns;
@@ -54,6 +55,7 @@ function numberColumns() {
     sqnrColumn("float32", "f32"),
     sqnrColumn("qdq", "qdq"),
     ...broughtKinds().map((kind) => sqnrColumn(kind, kind.replace("engine:", ""))),
+    ...programMetrics.map(({ name, title }) => metricColumn(name, title)),
     {
       key: "top1_accuracy",
       title: "Accuracy",

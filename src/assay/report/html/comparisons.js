@@ -22,6 +22,7 @@ const pText = (p) => (p < 0.0005 ? "<0.001" : p.toFixed(3));
 
 function metricsOfComparison(comparison) {
   const unitOf = (estimate) => METRICS.get(estimate.metric)?.unit ?? "";
+  const isOfTime = comparison.metrics.every(({ unit }) => !unit || unit === "ns");
   const columns = [
     {
       title: "Metric",
@@ -38,7 +39,7 @@ function metricsOfComparison(comparison) {
       numeric: true,
       text: (estimate) => textFromQuantity(unitOf(estimate), estimate.b_median),
     },
-    { title: "B vs A", unit: "% time", numeric: true, text: (estimate) => percentText(estimate.ratio) },
+    { title: "B vs A", unit: isOfTime ? "% time" : "%", numeric: true, text: (estimate) => percentText(estimate.ratio) },
     { title: "Interval", unit: "95 %", numeric: true, text: boundsText },
     { title: "p", numeric: true, text: (estimate) => pText(estimate.p_value) },
     {

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/engines/command/build_folder.h"
+#include "assay/engines/command/command_program.h"
+
+namespace assay::command {
+
+/// What stands for the placeholders.
+struct Values {
+  std::vector<std::string> inputs;   ///< Files.
+  std::vector<std::string> outputs;  ///< Files.
+  int iterations = 1;
+  int warmup = 0;
+  int threads = 0;                     ///< 0: as the command likes, and {threads} is an error.
+  const BuildFolder* build = nullptr;  ///< Null: there is none, and {build} is an error.
+};
+
+/// The command line: {input:N}, {output:N}, {inputs}, {outputs} (an argument each), {iterations},
+/// {warmup}, {threads}, {folder}, {build}, {build:NAME}; "{{" stands for a brace. A first argument
+/// with a slash is meant from the program's folder. Errors: kInvalidArgument for a placeholder
+/// without a value, kUnavailable for a build where there is none.
+Result<std::vector<std::string>> argv_from(const CommandProgram& program, const Values& values);
+
+}  // namespace assay::command

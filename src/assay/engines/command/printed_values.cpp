@@ -1,0 +1,154 @@
+#include "assay/engines/command/printed_values.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <fmt/format.h>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/base/text.h"
+#include "assay/engines/command/command_program.h"
+#include "assay/engines/command/line_pattern.h"
+#include "assay/engines/command/observer.h"
+#include "assay/engines/command/quantity.h"
+#include "assay/record/metric.h"
+
+namespace assay::command {
+namespace {
+
+constexpr std::size_t kMostShownOutput = 200;
+constexpr std::size_t kMostMetricsOfLaunch = 100;  // As the wire takes them.
+
+/// Names the pattern that took the text out.
+Result<double> named(Result<double> number, std::string_view pattern) {
+  if (number) {
+    return number;
+  }
+  return fail_with_context(std::move(number).error(),
+                           fmt::format("what '{}' takes out of the command's output", pattern));
+}
+
+/// The step of a number's last digit: 0.01 for "12.50", 1 for "3".
+double step_from_text(std::string_view number) {
+  const auto exponent = std::min(number.find_first_of("eE"), number.size());
+  const auto point = std::min(number.find('.'), exponent);
+  const auto digits = point == exponent ? 0 : exponent - point - 1;
+  return std::pow(10.0, -static_cast<double>(digits));
+}
+
+Status add_time(const CommandProgram& program, std::string_view text, PrintedValues& values) {
+  const auto& unit = program.time_unit;
+  ASSAY_ASSIGN_OR_RETURN(const double ns,
+                         named(time_ns_from_printed(text, unit), program.time_pattern.text()));
+  values.times_ns.push_back(std::llround(ns));
+  const auto step_ns = std::llround(step_from_text(text) * unit.factor);
+  values.clock_resolution_ns = std::max<std::int64_t>(values.clock_resolution_ns, step_ns);
+  return {};
+}
+
+Status add_times(const CommandProgram& program, std::string_view printed, PrintedValues& values) {
+  ASSAY_ASSIGN_OR_RETURN(const auto search,
+                         program.time_pattern.visit_matches(printed, [&](const auto& groups) {
+                           return add_time(program, groups(1), values);
+                         }));
+  values.has_long_lines = search.has_long_lines;
+  return {};
+}
+
+Status add_operator(const OperatorPattern& wanted, const LinePattern::Groups& groups,
+                    PrintedValues& values) {
+  ASSAY_ASSIGN_OR_RETURN(
+      const double ns,
+      named(time_ns_from_printed(groups(wanted.time_group), wanted.unit), wanted.pattern.text()));
+  values.operators.push_back({.name = printable(groups(wanted.name_group)),
+                              .calls = 1,
+                              .total_ns = ns,
+                              .min_ns = ns,
+                              .median_ns = ns});
+  return {};
+}
+
+Status add_operators(const CommandProgram& program, std::string_view printed,
+                     PrintedValues& values) {
+  const auto search = program.operators.pattern.visit_matches(
+      printed, [&](const auto& groups) { return add_operator(program.operators, groups, values); });
+  return search ? Status() : std::unexpected(search.error());
+}
+
+Result<double> taken_value(const MetricPattern& metric, const std::vector<double>& found,
+                           std::string_view printed) {
+  if (found.empty()) {
+    return fail(
+        ErrorCode::kEngine,
+        fmt::format("the command printed no \"{}\" that matches '{}'; it printed: {}", metric.name,
+                    metric.pattern.text(), printed.substr(0, kMostShownOutput)));
+  }
+  if (metric.take == MetricPattern::Take::kOnly && found.size() > 1) {
+    return fail(ErrorCode::kEngine,
+                fmt::format("the command printed \"{}\" {} times; \"take\" says which of them "
+                            "counts: first, last, min or max",
+                            metric.name, found.size()));
+  }
+  switch (metric.take) {
+    case MetricPattern::Take::kOnly:
+    case MetricPattern::Take::kFirst:
+      return found.front();
+    case MetricPattern::Take::kLast:
+      return found.back();
+    case MetricPattern::Take::kMin:
+      return *std::ranges::min_element(found);
+    case MetricPattern::Take::kMax:
+      break;
+  }
+  return *std::ranges::max_element(found);
+}
+
+Status add_metric(const MetricPattern& metric, std::string_view printed, PrintedValues& values) {
+  std::vector<double> found;
+  const auto search = metric.pattern.visit_matches(printed, [&](const auto& groups) -> Status {
+    ASSAY_ASSIGN_OR_RETURN(found.emplace_back(),
+                           named(number_from_printed(groups(1)), metric.pattern.text()));
+    return {};
+  });
+  if (!search) {
+    return std::unexpected(search.error());
+  }
+  ASSAY_ASSIGN_OR_RETURN(const double value, taken_value(metric, found, printed));
+  if (!std::isfinite(value * metric.unit.factor)) {
+    return fail(ErrorCode::kEngine, fmt::format("\"{}\" is {}, too large", metric.name, value));
+  }
+  values.metrics.push_back({.name = metric.name,
+                            .unit = std::string(metric.unit.kept),
+                            .better = metric.better,
+                            .value = value * metric.unit.factor});
+  return {};
+}
+
+}  // namespace
+
+Result<PrintedValues> values_from_printed(const CommandProgram& program, std::string_view printed) {
+  PrintedValues values;
+  ASSAY_RETURN_IF_ERROR(add_times(program, printed, values));
+  if (!program.observer.empty()) {
+    ASSAY_RETURN_IF_ERROR(add_observed(program.observer, printed, values));
+  }
+  ASSAY_RETURN_IF_ERROR(add_operators(program, printed, values));
+  for (const auto& metric : program.metrics) {
+    std::erase_if(values.metrics,
+                  [&metric](const ProgramMetric& known) { return known.name == metric.name; });
+    ASSAY_RETURN_IF_ERROR(add_metric(metric, printed, values));
+  }
+  if (values.metrics.size() > kMostMetricsOfLaunch) {
+    return fail(ErrorCode::kEngine, fmt::format("the command printed {} metrics; at most {}",
+                                                values.metrics.size(), kMostMetricsOfLaunch));
+  }
+  return values;
+}
+
+}  // namespace assay::command

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "assay/base/enum_names.h"
+#include "assay/history/analysis.h"
+#include "assay/record/incident.h"
+#include "assay/watch/next_steps.h"
+#include "assay/watch/stored_series.h"
+
+namespace assay::watch {
+
+/// Something in one series that an incident may come of.
+struct Alarm {
+  std::string case_key;
+  std::string label;
+  std::string metric;
+  IncidentKind kind = IncidentKind::kStep;
+  std::int64_t last_before = 0;  ///< Positions; the change happened after this one
+  std::int64_t first_after = 0;  ///< and at this one or before.
+  std::string good;              ///< The revisions there.
+  std::string bad;
+  double change = 0;    ///< Of the offset.
+  bool is_worse = false;
+  bool is_ratio = true;  ///< The change is a log ratio.
+  bool is_exact = false;  ///< The metric has no noise: nothing is left to verify.
+  std::string machine;
+};
+
+/// A series with what it says.
+struct AnalyzedSeries {
+  StoredSeries stored;
+  history::SeriesAnalysis analysis;
+};
+
+/// "+4.1 %", or the difference itself where a ratio means nothing.
+std::string text_of_change(const Alarm& alarm);
+
+/// The alarms of a series: its counted steps, its nominations, a drift; and in a newest part of
+/// fewer than ten points, where no scan can find a step yet, neighbors whose offsets differ by
+/// twice the least effect (by that alone where the metric is exact).
+std::vector<Alarm> alarms_of(const AnalyzedSeries& series, double default_effect);
+
+/// Neighbors of all series that differ likewise: where to look next. The largest change first.
+std::vector<Suspicion> suspicions_of(const std::vector<AnalyzedSeries>& all,
+                                     double default_effect);
+
+/// Alarms of one direction whose ranges overlap are one incident: one cause changes several cases
+/// and metrics. The first of a group is its largest.
+std::vector<std::vector<Alarm>> group_alarms(std::vector<Alarm> alarms);
+
+/// An incident with the positions of its range; once its commit is known, of that alone.
+struct KnownRange {
+  const Incident* incident = nullptr;
+  std::int64_t last_before = 0;
+  std::int64_t first_after = 0;
+};
+
+/// Whether one of `known` is about the group: it shares a case and metric, has the same direction,
+/// and its range overlaps; where no change was found in it, its range contains that of the group.
+bool is_known(const std::vector<Alarm>& group, const std::vector<KnownRange>& known);
+
+}  // namespace assay::watch

@@ -1,0 +1,151 @@
+#include "assay/watch/nominate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <fmt/format.h>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "assay/base/uuid.h"
+#include "assay/record/incident.h"
+#include "assay/record/repository.h"
+#include "assay/repository/repository_spec.h"
+#include "assay/summary/reduction.h"
+#include "assay/watch/alarms.h"
+#include "assay/watch/watch_view.h"
+
+namespace assay::watch {
+namespace {
+
+constexpr double kTakenBack = 0.5;
+
+/// Noisy metrics that fresh pairs can decide. The others are shown in the history only.
+bool can_be_verified(const Alarm& alarm, const WatchPolicy& policy) {
+  if (alarm.is_exact) {
+    return true;
+  }
+  const bool is_named = policy.min_effect_ratio.contains(alarm.metric);
+  return alarm.metric == "steady_floor_ns" ||
+         (is_named && std::ranges::find(compared_metrics(alarm.metric), alarm.metric) !=
+                          compared_metrics(alarm.metric).end());
+}
+
+bool is_ripe(const Alarm& alarm, const WatchView& view, int step) {
+  return !view.has_open_between(alarm.last_before, alarm.first_after) ||
+         (!alarm.is_exact && alarm.first_after - alarm.last_before <= step);
+}
+
+std::string title_of_group(const std::vector<Alarm>& group) {
+  const auto& first = group.front();
+  const auto rest = group.size() - 1;
+  return fmt::format("{} {} {}{}", first.label, first.metric, text_of_change(first),
+                     rest == 0 ? "" : fmt::format(" and {} more", rest));
+}
+
+Incident incident_from_group(const std::vector<Alarm>& group, const WatchView& view,
+                             const RepositorySpec& spec, std::int64_t now_unix_ns) {
+  const auto& first = group.front();
+  Incident incident{.id = make_uuid7(),
+                    .repository = spec.repository.id(),
+                    .environment = view.builds.empty() ? "" : view.builds.begin()->second.environment,
+                    .machine = first.machine,
+                    .kind = first.kind,
+                    .metric = first.metric,
+                    .good = first.good,
+                    .bad = first.bad,
+                    .opened_unix_ns = now_unix_ns,
+                    .changed_unix_ns = now_unix_ns};
+  for (const auto& alarm : group) {
+    const bool is_listed =
+        std::ranges::find(incident.cases, alarm.case_key) != incident.cases.end();
+    if (alarm.metric == first.metric && !is_listed) {
+      incident.cases.push_back(alarm.case_key);
+    }
+  }
+  incident.attribution = {{"title", title_of_group(group)},
+                          {"is_worse", first.is_worse},
+                          {"change", first.change},
+                          {"is_exact", first.is_exact},
+                          {"label", first.label}};
+  if (first.is_exact) {
+    incident.state = IncidentState::kConfirmed;
+    const auto candidates = std::ranges::count_if(view.revisions, [&](const Revision& revision) {
+      return first.last_before < revision.position && revision.position <= first.first_after;
+    });
+    if (candidates == 1) {
+      incident.culprit = first.bad;
+    }
+    incident.attribution["search"] = "measured";
+  }
+  return incident;
+}
+
+double change_of(const Incident& incident) {
+  return incident.attribution.value("change", 0.0);
+}
+
+/// Whether `later` takes the change of `incident` back.
+bool takes_back(const Incident& later, const Incident& incident, const WatchView& view) {
+  const bool is_about_it = later.metric == incident.metric && later.machine == incident.machine &&
+                           std::ranges::find_first_of(later.cases, incident.cases) !=
+                               later.cases.end();
+  const auto before = view.range_of(incident);
+  const auto after = view.range_of(later);
+  return is_about_it && before && after && later.state == IncidentState::kConfirmed &&
+         before->first_after <= after->last_before &&
+         change_of(later) * change_of(incident) < 0 &&
+         std::abs(change_of(later)) >= kTakenBack * std::abs(change_of(incident));
+}
+
+}  // namespace
+
+std::vector<Incident> nominate_incidents(const WatchView& view, const RepositorySpec& spec,
+                                         std::int64_t now_unix_ns) {
+  std::vector<Alarm> alarms;
+  for (const auto& series : view.series) {
+    std::ranges::move(alarms_of(series, kDefaultEffect), std::back_inserter(alarms));
+  }
+  std::erase_if(alarms, [&](const Alarm& alarm) {
+    return !can_be_verified(alarm, spec.policy) || !is_ripe(alarm, view, spec.policy.step);
+  });
+  std::vector<KnownRange> known;
+  for (const auto& incident : view.incidents) {
+    if (auto range = view.range_of(incident)) {
+      known.push_back(*range);
+    }
+  }
+  std::vector<Incident> incidents;
+  for (const auto& group : group_alarms(std::move(alarms))) {
+    if (!is_known(group, known)) {
+      incidents.push_back(incident_from_group(group, view, spec, now_unix_ns));
+    }
+  }
+  return incidents;
+}
+
+std::vector<Incident> close_fixed(const WatchView& view, std::int64_t now_unix_ns) {
+  std::vector<Incident> changed;
+  for (const auto& incident : view.incidents) {
+    const bool is_open = incident.state == IncidentState::kConfirmed ||
+                         incident.state == IncidentState::kAcknowledged;
+    if (!is_open || !incident.attribution.value("is_worse", true)) {
+      continue;
+    }
+    const auto fix = std::ranges::find_if(view.incidents, [&](const Incident& later) {
+      return takes_back(later, incident, view);
+    });
+    if (fix != view.incidents.end()) {
+      auto next = incident;
+      next.state = IncidentState::kFixed;
+      next.attribution["fixed_by"] = fix->culprit.empty() ? fix->bad : fix->culprit;
+      next.changed_unix_ns = now_unix_ns;
+      changed.push_back(std::move(next));
+    }
+  }
+  return changed;
+}
+
+}  // namespace assay::watch

@@ -1,0 +1,216 @@
+#include "assay/watch/run_points.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/record/axes.h"
+#include "assay/record/launch.h"
+#include "assay/record/measured_series.h"
+#include "assay/record/metric.h"
+#include "assay/record/run.h"
+#include "assay/record/summary.h"
+#include "assay/stats/order_statistics.h"
+#include "assay/stats/quantile.h"
+#include "assay/store/result_store.h"
+#include "assay/summary/reduction.h"
+#include "assay/summary/summarize.h"
+
+namespace assay::watch {
+namespace {
+
+constexpr std::size_t kLeastPairsOfInterval = 6;
+constexpr std::string_view kFails = "fails";
+constexpr auto kExactMetrics = std::to_array<std::string_view>(
+    {"program_bytes", "delegate_bytes", "planned_arena_bytes", "delegated_ratio"});
+
+/// What one build gave of one case.
+struct BuildRow {
+  const CaseSummary* summary = nullptr;
+  std::vector<ReducedLaunch> launches;  ///< Of the timing pass, those that completed, in order.
+};
+
+using RowKey = std::pair<std::string, std::string>;  ///< Case key, engine build.
+
+Status add_launches(ResultStore& store, const Run& run, std::map<RowKey, BuildRow>& rows) {
+  ASSAY_ASSIGN_OR_RETURN(const auto attempts, store.attempts_of_run(run.id));
+  for (const auto& attempt : attempts) {
+    if (attempt.pass != Pass::kTiming || attempt.subject.empty()) {
+      continue;
+    }
+    ASSAY_ASSIGN_OR_RETURN(const auto subject, store.get_subject(attempt.subject));
+    const auto row = rows.find({attempt.case_key, subject.engine_build});
+    if (row == rows.end()) {
+      continue;
+    }
+    ASSAY_ASSIGN_OR_RETURN(const auto launches, store.launches_of_attempt(attempt.id));
+    for (const auto& launch : launches) {
+      if (launch.outcome == Outcome::kCompleted) {
+        row->second.launches.push_back(reduce_launch(launch));
+      }
+    }
+  }
+  return {};
+}
+
+/// A value of the subject with its offset.
+struct Measured {
+  double value = 0;
+  double offset = 0;
+  std::optional<double> low;
+  std::optional<double> high;
+};
+
+double offset_between(const MeasuredSeries& series, double value, std::optional<double> reference) {
+  if (has_log_offsets(series)) {
+    return std::log(value) - (reference ? std::log(*reference) : 0);
+  }
+  return value - reference.value_or(0);
+}
+
+std::vector<double> values_of(const BuildRow& row, const std::string& metric) {
+  std::vector<double> values;
+  for (const auto& launch : row.launches) {
+    if (const auto found = launch.find(metric); found != launch.end()) {
+      values.push_back(found->second);
+    }
+  }
+  return values;
+}
+
+/// nullopt: not every launch of both builds has the metric.
+std::optional<Measured> measure_pairs(const MeasuredSeries& series, const BuildRow& subject,
+                                      const BuildRow* reference) {
+  const auto values = values_of(subject, series.metric);
+  const auto others =
+      reference == nullptr ? std::vector<double>() : values_of(*reference, series.metric);
+  if (values.empty() || (reference != nullptr && others.empty())) {
+    return {};
+  }
+  std::vector<double> offsets;
+  for (std::size_t i = 0; i < values.size() && (reference == nullptr || i < others.size()); ++i) {
+    offsets.push_back(offset_between(
+        series, values[i], reference == nullptr ? std::nullopt : std::optional(others[i])));
+  }
+  Measured measured{.value = stats::median(values), .offset = stats::median(offsets)};
+  if (offsets.size() >= kLeastPairsOfInterval) {
+    const auto interval = stats::median_interval(offsets);
+    measured.low = interval.low;
+    measured.high = interval.high;
+  }
+  return measured;
+}
+
+bool is_exact(const MeasuredSeries& series) {
+  const auto* definition = find_metric(series.metric.substr(series.metric.rfind('.') + 1));
+  return series.metric == kFails ||
+         std::ranges::find(kExactMetrics, series.metric) != kExactMetrics.end() ||
+         (definition != nullptr && definition->level == "output");
+}
+
+std::optional<double> estimate_of(const CaseSummary& summary, const std::string& metric) {
+  if (metric == kFails) {
+    return summary.verdict == Verdict::kFail ? 1.0 : 0.0;
+  }
+  const auto found = summary.metrics.find(metric);
+  if (found == summary.metrics.end() || !found->second.special.empty()) {
+    return {};
+  }
+  return found->second.value;
+}
+
+std::optional<Measured> measure_estimates(const MeasuredSeries& series, const BuildRow& subject,
+                                          const BuildRow* reference) {
+  const auto value = estimate_of(*subject.summary, series.metric);
+  const auto other =
+      reference == nullptr ? std::nullopt : estimate_of(*reference->summary, series.metric);
+  if (!value || (reference != nullptr && !other)) {
+    return {};
+  }
+  Measured measured{.value = *value, .offset = offset_between(series, *value, other)};
+  if (is_exact(series)) {
+    measured.low = measured.offset;
+    measured.high = measured.offset;
+  }
+  return measured;
+}
+
+/// Every metric of the row by which a build can be better or worse.
+std::vector<MeasuredSeries> series_of_row(const CaseSummary& summary, const Sitting& sitting) {
+  const MeasuredSeries base{.repository = sitting.build.repository,
+                            .environment = sitting.build.environment,
+                            .case_key = summary.case_key,
+                            .label = summary.label};
+  auto fails = base;
+  fails.metric = kFails;
+  fails.unit = "count";
+  std::vector<MeasuredSeries> all = {fails};
+  for (const auto& [name, estimate] : summary.metrics) {
+    const auto* definition = find_metric(name.substr(name.rfind('.') + 1));
+    if (definition != nullptr && definition->better != Better::kNone) {
+      auto series = base;
+      series.metric = name;
+      series.metric_version = definition->version;
+      series.unit = definition->unit;
+      series.better = definition->better;
+      all.push_back(std::move(series));
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+Result<std::vector<SeriesPoint>> points_from_run(ResultStore& store, const Run& run,
+                                                 const Sitting& sitting) {
+  ASSAY_ASSIGN_OR_RETURN(const auto summary,
+                         summarize_run(store, run, {.has_launch_series = false}));
+  std::map<RowKey, BuildRow> rows;
+  for (const auto& row : summary.cases) {
+    rows[{row.case_key, row.engine}].summary = &row;
+  }
+  ASSAY_RETURN_IF_ERROR(add_launches(store, run, rows));
+  std::vector<SeriesPoint> points;
+  for (const auto& [key, row] : rows) {
+    if (key.second != sitting.build.reference() || row.summary->verdict == Verdict::kSkipped) {
+      continue;
+    }
+    const auto other = sitting.reference
+                           ? rows.find({key.first, sitting.reference->reference()})
+                           : rows.end();
+    const auto* reference = other == rows.end() ? nullptr : &other->second;
+    for (auto& series : series_of_row(*row.summary, sitting)) {
+      auto measured = measure_pairs(series, row, reference);
+      if (!measured) {
+        measured = measure_estimates(series, row, reference);
+      }
+      if (!measured || !std::isfinite(measured->offset)) {
+        continue;
+      }
+      points.push_back(
+          {.series = series,
+           .point = {.series = series.key(),
+                     .revision = sitting.revision.hash,
+                     .position = sitting.revision.position,
+                     .run = run.id,
+                     .machine = run.environment,
+                     .reference = reference == nullptr ? "" : sitting.reference->revision,
+                     .value = measured->value,
+                     .offset = measured->offset,
+                     .low = measured->low,
+                     .high = measured->high,
+                     .measured_unix_ns = run.started_unix_ns}});
+    }
+  }
+  return points;
+}
+
+}  // namespace assay::watch

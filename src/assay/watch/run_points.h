@@ -1,0 +1,40 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/record/measured_series.h"
+#include "assay/record/repository.h"
+#include "assay/record/revision_build.h"
+#include "assay/record/run.h"
+#include "assay/store/result_store.h"
+
+namespace assay::watch {
+
+/// What a run measured side by side: a revision and, mostly, its reference.
+struct Sitting {
+  Revision revision;
+  RevisionBuild build;
+  std::optional<RevisionBuild> reference;
+};
+
+/// A point with the series that it belongs to.
+struct SeriesPoint {
+  MeasuredSeries series;
+  MeasuredPoint point;
+};
+
+/// The points of the sitting's revision: one for each case and metric that says which direction is
+/// better, and "fails", which is 1 for a case that fails and else 0.
+///
+/// A metric that every launch has (times) is paired launch by launch: its offset is the median of
+/// the pairs' log ratios, with its exact interval from six pairs on. Any other offset is that of
+/// the two estimates; metrics that repeat exactly (sizes, delegation, accuracy, "fails") have an
+/// interval of no width. A metric that one of the two builds lacks has no point. Errors: the
+/// store's.
+Result<std::vector<SeriesPoint>> points_from_run(ResultStore& store, const Run& run,
+                                                 const Sitting& sitting);
+
+}  // namespace assay::watch

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/history/series.h"
+#include "assay/record/measured_series.h"
+#include "assay/record/repository.h"
+#include "assay/store/result_store.h"
+
+namespace assay::watch {
+
+/// Which series are read; empty fields leave all in.
+struct SeriesFilter {
+  std::string only;                ///< Part of the case's label.
+  std::vector<std::string> metrics;
+  std::string environment;         ///< Of the build.
+  std::int64_t since_position = 0;
+};
+
+/// A series as the analysis takes it, with what it is in the store.
+struct StoredSeries {
+  MeasuredSeries measured;
+  history::Series series;
+};
+
+/// The series of a repository over the revisions of its branch; points of revisions that are no
+/// longer there (a force-push) are left out. Of several points of one revision on one machine the
+/// newest counts. Offsets to different references are joined where one reference was measured
+/// beside another, so that the series has one reference. `revisions`: by position.
+/// `least_effects`: by metric. Errors: the store's.
+Result<std::vector<StoredSeries>> read_series(ResultStore& store, const std::string& repository,
+                                              const std::vector<Revision>& revisions,
+                                              const SeriesFilter& filter,
+                                              const std::map<std::string, double>& least_effects);
+
+/// Replaces the offsets of `points` by offsets to as few references as possible: a reference that
+/// is itself a point is followed to its own, and one that was measured alone is at 0. Pure.
+void join_references(std::vector<MeasuredPoint>& points);
+
+}  // namespace assay::watch

@@ -1,0 +1,159 @@
+#include "assay/watch/verify.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <fmt/format.h>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/record/comparison.h"
+#include "assay/record/incident.h"
+#include "assay/record/repository.h"
+#include "assay/record/revision_build.h"
+#include "assay/repository/repository_spec.h"
+#include "assay/store/result_store.h"
+#include "assay/watch/revision_runner.h"
+#include "assay/watch/watch_view.h"
+
+namespace assay::watch {
+namespace {
+
+constexpr std::size_t kMostFiles = 20;
+
+bool is_worse(const Incident& incident) { return incident.attribution.value("is_worse", true); }
+
+Status update(Incident& incident, IncidentState state, const IncidentTools& tools) {
+  incident.state = state;
+  incident.changed_unix_ns = std::max(incident.changed_unix_ns, tools.now_unix_ns());
+  return tools.store.update_incident(incident);
+}
+
+IncidentState state_after(const Comparison& comparison, const Incident& incident) {
+  // A metric that is better when it is higher calls more of it faster.
+  const auto wanted = is_worse(incident) ? ComparisonVerdict::kSlower : ComparisonVerdict::kFaster;
+  if (comparison.verdict == ComparisonVerdict::kInconclusive) {
+    return IncidentState::kUndecided;
+  }
+  return comparison.verdict == wanted && comparison.is_confirmed ? IncidentState::kConfirmed
+                                                                 : IncidentState::kRejected;
+}
+
+const PairEstimate* primary_of(const Comparison& comparison) {
+  if (comparison.confirmation) {
+    return &*comparison.confirmation;
+  }
+  return comparison.metrics.empty() ? nullptr : &comparison.metrics.front();
+}
+
+void note_effect(const Comparison& comparison, Incident& incident) {
+  const auto* estimate = primary_of(comparison);
+  if (estimate == nullptr) {
+    return;
+  }
+  incident.attribution["effect"] = {{"ratio", estimate->ratio},
+                                    {"low", estimate->low},
+                                    {"high", estimate->high},
+                                    {"confidence", estimate->confidence},
+                                    {"pairs", estimate->pairs}};
+}
+
+double effect_of(const RepositorySpec& spec, const std::string& metric) {
+  const auto found = spec.policy.min_effect_ratio.find(metric);
+  return found == spec.policy.min_effect_ratio.end() ? kDefaultEffect : found->second;
+}
+
+std::string compare_command(const BuildPair& pair, const RepositorySpec& spec) {
+  return fmt::format("assay watch {} --base {} --head {}", spec.origin,
+                     short_hash(pair.a.revision), short_hash(pair.b.revision));
+}
+
+}  // namespace
+
+Result<RevisionBuild> get_build(const WatchView& view, const Revision& revision,
+                                RevisionRunner& runner) {
+  const auto found = view.builds.find(revision.hash);
+  if (found != view.builds.end() && found->second.outcome == BuildOutcome::kFailed) {
+    return found->second;
+  }
+  return runner.build(revision);  // Its files may have left the cache.
+}
+
+std::vector<Revision> candidates_of(const WatchView& view, const Incident& incident) {
+  const auto range = view.range_of(incident);
+  std::vector<Revision> candidates;
+  for (const auto& revision : view.revisions) {
+    if (range && range->last_before < revision.position &&
+        revision.position <= range->first_after) {
+      candidates.push_back(revision);
+    }
+  }
+  return candidates;
+}
+
+Status explain_culprit(const WatchView& view, Incident& incident, const IncidentTools& tools) {
+  const auto* culprit = view.find_revision(incident.culprit);
+  const auto* parent =
+      culprit == nullptr || culprit == view.revisions.data() ? nullptr : culprit - 1;
+  if (parent == nullptr) {
+    return {};
+  }
+  incident.attribution["subject"] = culprit->subject;
+  incident.attribution["author"] = culprit->author;
+  ASSAY_ASSIGN_OR_RETURN(auto files, tools.runner.changed_files(*culprit));
+  files.resize(std::min(files.size(), kMostFiles));
+  incident.attribution["files"] = files;
+  ASSAY_ASSIGN_OR_RETURN(const auto before, get_build(view, *parent, tools.runner));
+  ASSAY_ASSIGN_OR_RETURN(const auto after, get_build(view, *culprit, tools.runner));
+  if (before.outcome == BuildOutcome::kFailed || after.outcome == BuildOutcome::kFailed) {
+    return {};
+  }
+  const BuildPair pair{.a = before, .b = after, .case_key = incident.cases.front()};
+  incident.attribution["command"] = compare_command(pair, tools.spec);
+  ASSAY_ASSIGN_OR_RETURN(const auto explanation, tools.runner.explain(pair));
+  if (explanation.is_object()) {
+    incident.attribution.update(explanation);
+  }
+  return {};
+}
+
+Result<Incident> verify_incident(const WatchView& view, Incident incident,
+                                 const IncidentTools& tools) {
+  const auto* good = view.find_revision(incident.good);
+  const auto* bad = view.find_revision(incident.bad);
+  if (good == nullptr || bad == nullptr) {
+    incident.note = "its commits are no longer on the branch";
+    ASSAY_RETURN_IF_ERROR(update(incident, IncidentState::kRejected, tools));
+    return incident;
+  }
+  if (incident.state == IncidentState::kNominated) {
+    ASSAY_RETURN_IF_ERROR(update(incident, IncidentState::kVerifying, tools));
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto before, get_build(view, *good, tools.runner));
+  ASSAY_ASSIGN_OR_RETURN(const auto after, get_build(view, *bad, tools.runner));
+  if (before.outcome == BuildOutcome::kFailed || after.outcome == BuildOutcome::kFailed) {
+    incident.note = "an end of its range can no longer be built";
+    ASSAY_RETURN_IF_ERROR(update(incident, IncidentState::kUndecided, tools));
+    return incident;
+  }
+  const ComparisonPlan plan{.metric = incident.metric,
+                            .gate_ratio = effect_of(tools.spec, incident.metric)};
+  ASSAY_ASSIGN_OR_RETURN(
+      const auto comparison,
+      tools.runner.compare({.a = before, .b = after, .case_key = incident.cases.front()}, plan));
+  incident.comparisons.push_back(comparison.id);
+  incident.attribution["answer"] = comparison.text;
+  note_effect(comparison, incident);
+  const auto state = state_after(comparison, incident);
+  const auto candidates = candidates_of(view, incident);
+  if (state == IncidentState::kConfirmed && candidates.size() == 1) {
+    incident.culprit = candidates.front().hash;
+    ASSAY_RETURN_IF_ERROR(explain_culprit(view, incident, tools));
+  }
+  ASSAY_RETURN_IF_ERROR(update(incident, state, tools));
+  return incident;
+}
+
+}  // namespace assay::watch

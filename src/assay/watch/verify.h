@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "assay/base/result.h"
+#include "assay/record/incident.h"
+#include "assay/repository/repository_spec.h"
+#include "assay/store/result_store.h"
+#include "assay/watch/revision_runner.h"
+#include "assay/watch/watch_view.h"
+
+namespace assay::watch {
+
+/// What work on an incident needs.
+struct IncidentTools {
+  const RepositorySpec& spec;
+  ResultStore& store;
+  RevisionRunner& runner;
+  std::function<std::int64_t()> now_unix_ns;
+};
+
+/// Compares both ends of an incident by fresh pairs, and stores what becomes of it: confirmed when
+/// a change in its direction was found and found again, rejected when there is none, undecided when
+/// the pairs cannot tell. The commit is known where the range holds only one. Returns the incident
+/// as stored. Errors: those of the runner and of the store.
+Result<Incident> verify_incident(const WatchView& view, Incident incident,
+                                 const IncidentTools& tools);
+
+/// The build of a revision, out of the view or made now.
+Result<RevisionBuild> get_build(const WatchView& view, const Revision& revision,
+                                RevisionRunner& runner);
+
+/// Revisions that may have caused the incident: after its good end, up to its bad one.
+std::vector<Revision> candidates_of(const WatchView& view, const Incident& incident);
+
+/// Adds what explains the culprit: its subject, the files that it changed, the operators that
+/// account for the difference to its parent, and the command that compares the two.
+Status explain_culprit(const WatchView& view, Incident& incident, const IncidentTools& tools);
+
+}  // namespace assay::watch

@@ -1,0 +1,169 @@
+#include "assay/watch/watch_view.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/history/analysis.h"
+#include "assay/history/rule.h"
+#include "assay/record/incident.h"
+#include "assay/record/repository.h"
+#include "assay/record/revision_build.h"
+#include "assay/repository/repository_spec.h"
+#include "assay/store/result_store.h"
+#include "assay/watch/alarms.h"
+#include "assay/watch/next_steps.h"
+#include "assay/watch/stored_series.h"
+
+namespace assay::watch {
+namespace {
+
+bool waits(const Incident& incident) {
+  const bool is_verified = incident.state != IncidentState::kNominated &&
+                           incident.state != IncidentState::kVerifying;
+  const bool has_search = incident.kind == IncidentKind::kStep;
+  return !is_verified ||
+         (incident.state == IncidentState::kConfirmed && incident.culprit.empty() && has_search &&
+          !incident.attribution.contains("search"));
+}
+
+void analyze(WatchView& view) {
+  const history::Now now{.position = view.revisions.back().position,
+                         .unix_ns = view.revisions.back().committed_unix_ns};
+  for (auto& one : view.series) {
+    one.analysis = history::analyze_series(
+        one.stored.series, {.min_effect = kDefaultEffect}, now);
+  }
+}
+
+}  // namespace
+
+const Revision* WatchView::find_revision(const std::string& hash) const {
+  const auto found = std::ranges::find(revisions, hash, &Revision::hash);
+  return found == revisions.end() ? nullptr : &*found;
+}
+
+bool WatchView::has_failed(const std::string& hash) const {
+  const auto build = builds.find(hash);
+  return build != builds.end() && build->second.outcome == BuildOutcome::kFailed;
+}
+
+std::set<std::string> WatchView::failed() const {
+  std::set<std::string> hashes;
+  for (const auto& [hash, build] : builds) {
+    if (build.outcome == BuildOutcome::kFailed) {
+      hashes.insert(hash);
+    }
+  }
+  return hashes;
+}
+
+std::optional<std::string> WatchView::find_measured_twin(const RevisionBuild& build) const {
+  if (build.output_digest.empty()) {
+    return {};
+  }
+  for (const auto& [hash, other] : builds) {
+    if (other.output_digest == build.output_digest && measured.contains(hash)) {
+      return hash;
+    }
+  }
+  return {};
+}
+
+Progress WatchView::progress_of(const Revision& revision) const {
+  if (measured.contains(revision.hash)) {
+    return Progress::kMeasured;
+  }
+  const auto build = builds.find(revision.hash);
+  if (build == builds.end()) {
+    return Progress::kOpen;
+  }
+  if (build->second.outcome == BuildOutcome::kFailed) {
+    return Progress::kFailed;
+  }
+  return find_measured_twin(build->second) ? Progress::kMeasured : Progress::kOpen;
+}
+
+bool WatchView::has_open_between(std::int64_t low, std::int64_t high) const {
+  return std::ranges::any_of(revisions, [&](const Revision& revision) {
+    return low < revision.position && revision.position < high &&
+           progress_of(revision) == Progress::kOpen;
+  });
+}
+
+std::optional<KnownRange> WatchView::range_of(const Incident& incident) const {
+  if (!incident.culprit.empty()) {
+    const auto* culprit = find_revision(incident.culprit);
+    return culprit == nullptr
+               ? std::nullopt
+               : std::optional(KnownRange{&incident, culprit->position - 1, culprit->position});
+  }
+  const auto* good = find_revision(incident.good);
+  const auto* bad = find_revision(incident.bad);
+  if (good == nullptr || bad == nullptr) {
+    return {};
+  }
+  return KnownRange{&incident, good->position, bad->position};
+}
+
+WatchState WatchView::state(double verification_share) const {
+  WatchState state{.verification_share = verification_share};
+  for (const auto& revision : revisions) {
+    state.revisions.push_back({.hash = revision.hash,
+                               .position = revision.position,
+                               .progress = progress_of(revision)});
+  }
+  for (const auto& incident : incidents) {
+    if (waits(incident) && range_of(incident)) {
+      state.incidents.push_back({.id = incident.id,
+                                 .reason = title_of(incident),
+                                 .is_confirmed = incident.state == IncidentState::kConfirmed});
+    }
+  }
+  state.suspicions = suspicions_of(series, kDefaultEffect);
+  return state;
+}
+
+Result<WatchView> read_view(ResultStore& store, const RepositorySpec& spec,
+                            const BuildEnvironment& environment, std::vector<Revision> revisions) {
+  WatchView view{.revisions = std::move(revisions)};
+  std::ranges::reverse(view.revisions);
+  if (view.revisions.empty()) {
+    return fail(ErrorCode::kNotFound, spec.origin + ": the branch has no commit");
+  }
+  const auto repository = spec.repository.id();
+  ASSAY_ASSIGN_OR_RETURN(const auto builds, store.engine_builds_of(repository));
+  for (const auto& build : builds) {
+    if (build.environment == environment.name) {
+      view.builds.try_emplace(build.revision, build);  // The last built comes first.
+    }
+  }
+  ASSAY_ASSIGN_OR_RETURN(auto series,
+                         read_series(store, repository, view.revisions,
+                                     {.environment = environment.name},
+                                     spec.policy.min_effect_ratio));
+  for (auto& one : series) {
+    for (const auto& point : one.series.points) {
+      view.measured.insert(point.commit);
+    }
+    view.series.push_back({.stored = std::move(one), .analysis = {}});
+  }
+  analyze(view);
+  ASSAY_ASSIGN_OR_RETURN(view.incidents, store.incidents_of(repository));
+  std::erase_if(view.incidents, [&](const Incident& incident) {
+    return incident.environment != environment.name;
+  });
+  return view;
+}
+
+std::string title_of(const Incident& incident) {
+  return incident.attribution.value("title", incident.metric);
+}
+
+}  // namespace assay::watch

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/record/incident.h"
+#include "assay/record/repository.h"
+#include "assay/record/revision_build.h"
+#include "assay/repository/repository_spec.h"
+#include "assay/store/result_store.h"
+#include "assay/watch/alarms.h"
+#include "assay/watch/next_steps.h"
+
+namespace assay::watch {
+
+/// The least change of a metric that matters, where the repository file does not say.
+inline constexpr double kDefaultEffect = 0.02;
+
+/// All that is known of a repository, read from the store.
+struct WatchView {
+  std::vector<Revision> revisions;             ///< By position, within the horizon.
+  std::map<std::string, RevisionBuild> builds; ///< The newest of each revision.
+  std::set<std::string> measured;              ///< Revisions with a point of their own.
+  std::vector<AnalyzedSeries> series;
+  std::vector<Incident> incidents;
+
+  [[nodiscard]] const Revision* find_revision(const std::string& hash) const;
+  /// Whether it cannot be built.
+  [[nodiscard]] bool has_failed(const std::string& hash) const;
+  [[nodiscard]] std::set<std::string> failed() const;
+  /// A measured revision whose outputs have the same bytes as those of `build`.
+  [[nodiscard]] std::optional<std::string> find_measured_twin(const RevisionBuild& build) const;
+  [[nodiscard]] Progress progress_of(const Revision& revision) const;
+  /// Whether a revision between the two positions is neither measured nor failed.
+  [[nodiscard]] bool has_open_between(std::int64_t low, std::int64_t high) const;
+  /// The range of an incident; nullopt where its revisions are no longer there.
+  [[nodiscard]] std::optional<KnownRange> range_of(const Incident& incident) const;
+  /// What the planning of steps needs.
+  [[nodiscard]] WatchState state(double verification_share) const;
+};
+
+/// `revisions`: of the branch, newest first. Errors: the store's.
+Result<WatchView> read_view(ResultStore& store, const RepositorySpec& spec,
+                            const BuildEnvironment& environment, std::vector<Revision> revisions);
+
+/// "bench steady_floor_ns +4.1 %": what an incident is about.
+std::string title_of(const Incident& incident);
+
+}  // namespace assay::watch

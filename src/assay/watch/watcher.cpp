@@ -1,0 +1,209 @@
+#include "assay/watch/watcher.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "assay/base/clock.h"
+#include "assay/base/log.h"
+#include "assay/base/result.h"
+#include "assay/record/incident.h"
+#include "assay/record/measured_series.h"
+#include "assay/record/repository.h"
+#include "assay/record/revision_build.h"
+#include "assay/repository/repository_spec.h"
+#include "assay/watch/events.h"
+#include "assay/watch/find_culprit.h"
+#include "assay/watch/next_steps.h"
+#include "assay/watch/nominate.h"
+#include "assay/watch/reference.h"
+#include "assay/watch/run_points.h"
+#include "assay/watch/verify.h"
+#include "assay/watch/watch_view.h"
+
+namespace assay::watch {
+namespace {
+
+constexpr std::string_view kPurpose = "watch";
+
+Json event_of(std::string_view kind, const Revision& revision) {
+  return {{"event", kind},
+          {"revision", revision.hash},
+          {"position", revision.position},
+          {"subject", revision.subject}};
+}
+
+}  // namespace
+
+Result<Watcher> Watcher::make(Parts parts, std::vector<Revision> revisions) {
+  ASSAY_ASSIGN_OR_RETURN(auto policy, reference_policy_from_text(parts.spec.policy.reference));
+  if (policy.kind == ReferencePolicy::Kind::kPinned) {
+    policy.pinned = parts.pinned;
+  }
+  return Watcher(std::move(parts), std::move(policy), std::move(revisions));
+}
+
+Result<WatchView> Watcher::read() {
+  ASSAY_ASSIGN_OR_RETURN(auto view,
+                         read_view(parts_.store, parts_.spec, parts_.environment, revisions_));
+  view.measured.insert(pointless_.begin(), pointless_.end());
+  return view;
+}
+
+double Watcher::verification_share() const {
+  return all_ns_ == 0 ? 0
+                      : static_cast<double>(verification_ns_) / static_cast<double>(all_ns_);
+}
+
+Result<std::vector<WatchStep>> Watcher::plan(std::size_t most) {
+  ASSAY_ASSIGN_OR_RETURN(const auto view, read());
+  const auto& policy = parts_.spec.policy;
+  return plan_steps(view.state(verification_share()), policy.step, policy.share_of_verification,
+                    most);
+}
+
+Result<bool> Watcher::take_step() {
+  ASSAY_ASSIGN_OR_RETURN(auto view, read());
+  ASSAY_RETURN_IF_ERROR(update_incidents(view));
+  ASSAY_ASSIGN_OR_RETURN(view, read());
+  ASSAY_RETURN_IF_ERROR(send_messages(view));
+  const auto& policy = parts_.spec.policy;
+  const auto steps = plan_steps(view.state(verification_share()), policy.step,
+                                policy.share_of_verification, 1);
+  if (steps.empty()) {
+    return false;
+  }
+  const auto& step = steps.front();
+  parts_.listener.on_event({{"event", "step"},
+                            {"kind", name_of(step.kind)},
+                            {"revision", step.revision},
+                            {"incident", step.incident},
+                            {"reason", step.reason}});
+  const auto begin_ns = monotonic_ns();
+  const bool is_measurement = step.kind == StepKind::kMeasure;
+  ASSAY_RETURN_IF_ERROR(is_measurement ? measure(view, step) : work_on_incident(view, step));
+  const auto took_ns = monotonic_ns() - begin_ns;
+  all_ns_ += took_ns;
+  verification_ns_ += is_measurement ? 0 : took_ns;
+  return true;
+}
+
+void Watcher::tell(const Incident& incident) {
+  parts_.listener.on_event({{"event", "incident"},
+                            {"id", incident.id},
+                            {"state", name_of(incident.state)},
+                            {"title", title_of(incident)},
+                            {"good", incident.good},
+                            {"bad", incident.bad},
+                            {"culprit", incident.culprit},
+                            {"attribution", incident.attribution}});
+}
+
+Status Watcher::update_incidents(const WatchView& view) {
+  const IncidentTools tools{parts_.spec, parts_.store, parts_.runner, parts_.now_unix_ns};
+  for (auto& incident : nominate_incidents(view, parts_.spec, parts_.now_unix_ns())) {
+    if (incident.state == IncidentState::kConfirmed && !incident.culprit.empty()) {
+      ASSAY_RETURN_IF_ERROR(explain_culprit(view, incident, tools));
+    }
+    ASSAY_RETURN_IF_ERROR(parts_.store.add_incident(incident));
+    tell(incident);
+  }
+  for (const auto& incident : close_fixed(view, parts_.now_unix_ns())) {
+    ASSAY_RETURN_IF_ERROR(parts_.store.update_incident(incident));
+    tell(incident);
+  }
+  return {};
+}
+
+Status Watcher::send_messages(const WatchView& view) {
+  if (parts_.spec.notify.empty()) {
+    return {};
+  }
+  for (auto& message : pending_messages(parts_.spec, view.incidents)) {
+    if (auto sent = send_message(parts_.spec, message); !sent) {
+      log_line(LogLevel::kWarning, sent.error().message);
+      continue;
+    }
+    for (auto& incident : message.incidents) {
+      incident.attribution["told"] = name_of(incident.state);
+      ASSAY_RETURN_IF_ERROR(parts_.store.update_incident(incident));
+    }
+  }
+  return {};
+}
+
+Result<std::optional<RevisionBuild>> Watcher::build_reference(const WatchView& view,
+                                                              const Revision& revision) {
+  auto unusable = view.failed();
+  const auto index = static_cast<std::size_t>(&revision - view.revisions.data());
+  while (const auto at = find_reference(policy_, view.revisions, unusable, index)) {
+    const auto& reference = view.revisions[*at];
+    ASSAY_ASSIGN_OR_RETURN(auto build, parts_.runner.build(reference));
+    if (build.outcome == BuildOutcome::kBuilt) {
+      return build;
+    }
+    if (policy_.kind == ReferencePolicy::Kind::kPinned) {
+      return fail(ErrorCode::kUnavailable,
+                  "the pinned reference cannot be built: " + build.reason + "; its log: " +
+                      build.log);
+    }
+    unusable.insert(reference.hash);
+  }
+  return std::optional<RevisionBuild>();
+}
+
+Status Watcher::keep_points(const Sitting& sitting) {
+  ASSAY_ASSIGN_OR_RETURN(const auto run,
+                         parts_.runner.measure(sitting, kPurpose, parts_.spec.policy.rounds));
+  ASSAY_ASSIGN_OR_RETURN(const auto points, points_from_run(parts_.store, run, sitting));
+  for (const auto& [series, point] : points) {
+    ASSAY_RETURN_IF_ERROR(parts_.store.add_points(series, {&point, 1}));
+  }
+  if (points.empty()) {
+    pointless_.insert(sitting.revision.hash);
+  }
+  auto event = event_of("measured", sitting.revision);
+  event["run"] = run.id;
+  event["points"] = points.size();
+  parts_.listener.on_event(event);
+  return {};
+}
+
+Status Watcher::measure(const WatchView& view, const WatchStep& step) {
+  const auto* revision = view.find_revision(step.revision);
+  ASSAY_ASSIGN_OR_RETURN(auto build, parts_.runner.build(*revision));
+  if (build.outcome == BuildOutcome::kFailed) {
+    auto event = event_of("failed", *revision);
+    event["reason"] = build.reason;
+    event["log"] = build.log;
+    parts_.listener.on_event(event);
+    return {};
+  }
+  if (const auto twin = view.find_measured_twin(build)) {
+    auto event = event_of("equal", *revision);
+    event["same_as"] = *twin;
+    parts_.listener.on_event(event);
+    return {};
+  }
+  ASSAY_ASSIGN_OR_RETURN(auto reference, build_reference(view, *revision));
+  return keep_points(
+      {.revision = *revision, .build = std::move(build), .reference = std::move(reference)});
+}
+
+Status Watcher::work_on_incident(const WatchView& view, const WatchStep& step) {
+  const auto found = std::ranges::find(view.incidents, step.incident, &Incident::id);
+  const IncidentTools tools{parts_.spec, parts_.store, parts_.runner, parts_.now_unix_ns};
+  ASSAY_ASSIGN_OR_RETURN(const auto incident, step.kind == StepKind::kBisect
+                                                  ? find_culprit(view, *found, tools)
+                                                  : verify_incident(view, *found, tools));
+  tell(incident);
+  return {};
+}
+
+}  // namespace assay::watch

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/record/repository.h"
+#include "assay/repository/repository_spec.h"
+#include "assay/store/result_store.h"
+#include "assay/watch/events.h"
+#include "assay/watch/next_steps.h"
+#include "assay/watch/reference.h"
+#include "assay/watch/revision_runner.h"
+#include "assay/watch/verify.h"
+#include "assay/watch/watch_view.h"
+
+namespace assay::watch {
+
+/// Decides and does the next step on one repository, again and again. Everything that it knows is
+/// in the store: one that dies loses the step at hand at most, and the next one goes on with it.
+class Watcher {
+ public:
+  struct Parts {
+    const RepositorySpec& spec;
+    const BuildEnvironment& environment;
+    ResultStore& store;
+    RevisionRunner& runner;
+    WatchListener& listener;
+    std::function<std::int64_t()> now_unix_ns;
+    std::string pinned = {};  ///< Hash of the pinned reference.
+  };
+
+  /// `revisions`: of the branch within the horizon, newest first. Errors: kInvalidArgument for a
+  /// wrong reference policy.
+  static Result<Watcher> make(Parts parts, std::vector<Revision> revisions);
+
+  /// The steps to come, as far as they can be foreseen.
+  Result<std::vector<WatchStep>> plan(std::size_t most);
+
+  /// False where nothing is left to do. Errors: what stops the whole (RevisionRunner).
+  Result<bool> take_step();
+
+  /// The commits that are there now.
+  void set_revisions(std::vector<Revision> revisions) { revisions_ = std::move(revisions); }
+
+ private:
+  Watcher(Parts parts, ReferencePolicy policy, std::vector<Revision> revisions)
+      : parts_(std::move(parts)), policy_(std::move(policy)), revisions_(std::move(revisions)) {}
+
+  Result<WatchView> read();
+  Status update_incidents(const WatchView& view);
+  Status send_messages(const WatchView& view);
+  void tell(const Incident& incident);
+  Status measure(const WatchView& view, const WatchStep& step);
+  Result<std::optional<RevisionBuild>> build_reference(const WatchView& view,
+                                                       const Revision& revision);
+  Status keep_points(const Sitting& sitting);
+  Status work_on_incident(const WatchView& view, const WatchStep& step);
+  [[nodiscard]] double verification_share() const;
+
+  Parts parts_;
+  ReferencePolicy policy_;
+  std::vector<Revision> revisions_;
+  std::set<std::string> pointless_;  ///< Revisions of which a run gave no point.
+  std::int64_t verification_ns_ = 0;
+  std::int64_t all_ns_ = 0;
+};
+
+}  // namespace assay::watch
