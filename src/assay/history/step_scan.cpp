@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "assay/history/spikes.h"
 #include "assay/stats/quantile.h"
 #include "assay/stats/rank_scan.h"
 #include "assay/stats/robust.h"
@@ -88,7 +89,11 @@ std::vector<FoundStep> scan_all(std::span<const double> values, const HistoryRul
     const std::size_t length = std::min(rule.window, values.size() - start);
     const auto window = scan_window(values.subspan(start, length), rule);
     for (const std::size_t split : window.splits) {
-      steps.push_back({.first = start + split, .autocorrelation = window.autocorrelation});
+      const std::size_t first = start + split;
+      steps.push_back({.first = first,
+                       .plausible_first = first,
+                       .plausible_last = first,
+                       .autocorrelation = window.autocorrelation});
     }
     if (start + length == values.size()) {
       break;
@@ -98,27 +103,57 @@ std::vector<FoundStep> scan_all(std::span<const double> values, const HistoryRul
   return steps;
 }
 
+/// The split in [first, last] that leaves the least sum of squares around the means of both parts.
+/// Values are cut to three standard deviations of the noise around the levels, or single ones would
+/// decide. Ranks place a step less well: they favor the middle of the series.
+std::size_t best_split(const Surroundings& around, std::size_t first, std::size_t last) {
+  const std::span<const double> values{around.before.data(),
+                                       around.before.size() + around.after.size()};
+  const auto [low, high] = std::minmax({stats::median(around.before), stats::median(around.after)});
+  const double room = 3 * noise_of_differences(values);
+  std::vector<double> sums = {0};
+  for (const double value : values) {
+    sums.push_back(sums.back() + std::clamp(value, low - room, high + room) - low);
+  }
+  std::size_t best = first;
+  double most = -1;
+  for (std::size_t split = first; split <= last; ++split) {
+    // The sum of squares between the parts, less what does not depend on the split.
+    const double before = sums[split];
+    const double after = sums.back() - before;
+    const double between = before * before / static_cast<double>(split) +
+                           after * after / static_cast<double>(values.size() - split);
+    if (between > most) {
+      most = between;
+      best = split;
+    }
+  }
+  return best;
+}
+
 /// Puts a step where the values between its neighbors say, with the splits that are nearly as good.
 void place(std::span<const double> values, std::vector<FoundStep>& steps, std::size_t index,
            const HistoryRule& rule) {
-  const auto [before, after] = surroundings_of(values, steps, index, rule.window / 2);
-  const auto statistics =
-      stats::rank_statistics({before.data(), before.size() + after.size()}, rule.min_segment);
-  const auto best = std::ranges::max_element(statistics);
-  if (best == statistics.end() || *best <= 0) {
+  const auto around = surroundings_of(values, steps, index, rule.window / 2);
+  const auto statistics = stats::rank_statistics(
+      {around.before.data(), around.before.size() + around.after.size()}, rule.min_segment);
+  const double most = statistics.empty() ? 0 : std::ranges::max(statistics);
+  if (most <= 0) {
     return;
   }
+  const auto is_plausible = [&](double one) { return one >= rule.plausible_share * most; };
+  const auto earliest = std::ranges::find_if(statistics, is_plausible) - statistics.begin();
+  const auto latest =
+      statistics.rend() - std::find_if(statistics.rbegin(), statistics.rend(), is_plausible) - 1;
   auto& step = steps[index];
-  const std::size_t origin = step.first - before.size();
-  step.first = origin + static_cast<std::size_t>(best - statistics.begin());
-  step.statistic = *best;
+  const std::size_t origin = step.first - around.before.size();
+  step.plausible_first = origin + static_cast<std::size_t>(earliest);
+  step.plausible_last = origin + static_cast<std::size_t>(latest);
+  step.first = origin + best_split(around, static_cast<std::size_t>(earliest),
+                                   static_cast<std::size_t>(latest));
+  step.statistic = most;
   step.critical_value = factor_of(step.autocorrelation) *
                         stats::rank_scan_critical_value(statistics.size(), rule.alpha);
-  const auto is_plausible = [&](double one) { return one >= rule.plausible_share * *best; };
-  const auto earliest = std::ranges::find_if(statistics, is_plausible);
-  const auto latest = std::find_if(statistics.rbegin(), statistics.rend(), is_plausible);
-  step.plausible_first = origin + static_cast<std::size_t>(earliest - statistics.begin());
-  step.plausible_last = origin + static_cast<std::size_t>(statistics.rend() - latest) - 1;
 }
 
 double shift_at(std::span<const double> values, const std::vector<FoundStep>& steps,
