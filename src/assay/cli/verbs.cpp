@@ -6,7 +6,7 @@
 namespace assay::cli {
 
 std::span<const Verb> all_verbs() {
-  static constexpr std::array<Verb, 21> kVerbs = {{
+  static constexpr std::array<Verb, 22> kVerbs = {{
       {"run", "Measure and evaluate the cases of a spec", declare_run,
        "assay run specs/mobilenet.json --report report.html"},
       {"bench", "Measure the latency and memory of a model or program", declare_bench,
@@ -24,6 +24,8 @@ std::span<const Verb> all_verbs() {
        "assay attribute torchvision:mobilenet_v3_small --recipe executorch/xnnpack-int8"},
       {"compare", "Test whether B is faster or slower than A", declare_compare,
        "assay compare before.pte after.pte --threads 1"},
+      {"history", "Find the commits at which the values of a series changed", declare_history,
+       "assay history --from times.csv"},
       {"profile", "Show the time of an inference by operator", declare_profile,
        "assay profile program.pte --threads 1"},
       {"calibrate", "Measure the smallest difference that this machine can detect now",

@@ -24,6 +24,10 @@ class TextPage {
     const std::string space(indent, ' ');
     out_ += space + wrapped(text, width_ - indent, indent + hanging) + '\n';
   }
+  /// A line that is short enough, its spaces kept.
+  void line_as_is(std::string_view text, std::size_t indent = 0) {
+    out_ += std::string(indent, ' ') + std::string(text) + '\n';
+  }
   void heading(const std::string& text) {
     out_ += "\n" + coloured(wrapped(text, width_, 2), "1", has_colour_) + '\n';
   }

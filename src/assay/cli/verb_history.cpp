@@ -1,0 +1,161 @@
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <unistd.h>
+
+#include "assay/base/fs.h"
+#include "assay/base/output.h"
+#include "assay/base/result.h"
+#include "assay/base/suggest.h"
+#include "assay/cli/exit_code.h"
+#include "assay/cli/output_file.h"
+#include "assay/cli/terminal.h"
+#include "assay/cli/verb.h"
+#include "assay/history/csv_series.h"
+#include "assay/history/history.h"
+#include "assay/report/history.h"
+
+namespace assay::cli {
+namespace {
+
+struct HistoryOptions {
+  std::string file;
+  std::string only;
+  std::vector<std::string> metrics;
+  std::string since;
+  std::string explained;
+  double min_effect_percent = 1;
+  std::string format = "console";
+  std::string out = "-";
+};
+
+bool is_wanted(const history::Series& series, const HistoryOptions& options) {
+  return (series.name + " " + series.metric).contains(options.only) &&
+         (options.metrics.empty() ||
+          std::ranges::find(options.metrics, series.metric) != options.metrics.end());
+}
+
+/// The series that --only and --metric leave. Errors: kNotFound.
+Result<std::vector<history::Series>> wanted_series(std::vector<history::Series> all,
+                                                   const HistoryOptions& options) {
+  std::vector<std::string> metrics;
+  for (const auto& series : all) {
+    metrics.push_back(series.metric);
+  }
+  for (const auto& metric : options.metrics) {
+    if (std::ranges::find(metrics, metric) == metrics.end()) {
+      return fail(ErrorCode::kNotFound,
+                  fmt::format("no metric '{}'{}", metric, suggestion_for(metric, metrics)));
+    }
+  }
+  std::erase_if(all, [&](const auto& series) { return !is_wanted(series, options); });
+  if (all.empty()) {
+    return fail(ErrorCode::kNotFound,
+                fmt::format("no series whose name contains '{}'; leave --only out to see all",
+                            options.only));
+  }
+  return all;
+}
+
+/// Where the series come from: today a file.
+Result<std::vector<history::Series>> read_series(const HistoryOptions& options) {
+  ASSAY_ASSIGN_OR_RETURN(const auto text, read_file(options.file));
+  return history::series_from_csv(text, options.file);
+}
+
+Result<std::string> text_of_history(const history::History& history, const HistoryOptions& options,
+                                    const ReportStyle& style) {
+  if (options.format == "json") {
+    return report::json_from_history(history);
+  }
+  if (options.format == "csv") {
+    return report::csv_from_history(history);
+  }
+  if (options.format == "html") {
+    std::ostringstream page;
+    ASSAY_RETURN_IF_ERROR(report::history_to_html(history, style, page));
+    return std::move(page).str();
+  }
+  return report::console_from_history(history, style);
+}
+
+Status write_text(const std::string& text, const std::string& file) {
+  if (file == "-") {
+    write_stdout(text);
+    return {};
+  }
+  std::ofstream target(file, std::ios::binary);
+  target << text;
+  target.close();
+  return target ? Status()
+                : fail(ErrorCode::kExhausted,
+                       fmt::format("cannot write '{}'; is the disk full?", file));
+}
+
+ReportStyle style_of(const HistoryOptions& options) {
+  const bool is_terminal = options.out == "-" && ::isatty(STDOUT_FILENO) == 1;
+  return {.width_columns = terminal_width_columns(STDOUT_FILENO).value_or(120),
+          .is_terminal = is_terminal};
+}
+
+Result<ExitCode> execute_history(const HistoryOptions& options) {
+  if (!(options.min_effect_percent > 0 && options.min_effect_percent < 100)) {
+    return fail(ErrorCode::kInvalidArgument, "--min-effect is a percentage above 0 and below 100");
+  }
+  if (options.out != "-") {
+    ASSAY_RETURN_IF_ERROR(check_output_file(options.out, {options.file}, "--out"));
+  }
+  ASSAY_ASSIGN_OR_RETURN(auto all, read_series(options));
+  ASSAY_ASSIGN_OR_RETURN(auto series, wanted_series(std::move(all), options));
+  auto history = history::make_history(
+      std::filesystem::path(options.file).filename().string(), std::move(series),
+      {.min_effect = std::log1p(options.min_effect_percent / 100)});
+  if (!options.since.empty()) {
+    ASSAY_RETURN_IF_ERROR(history::show_since(history, options.since));
+  }
+  const auto style = style_of(options);
+  if (!options.explained.empty()) {
+    ASSAY_ASSIGN_OR_RETURN(const auto position,
+                           history::position_of_commit(history, options.explained));
+    ASSAY_RETURN_IF_ERROR(
+        write_text(report::explanation_of_commit(history, position, style), options.out));
+    return ExitCode::kOk;
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto text, text_of_history(history, options, style));
+  ASSAY_RETURN_IF_ERROR(write_text(text, options.out));
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+Execute declare_history(CLI::App& app) {
+  auto options = std::make_shared<HistoryOptions>();
+  app.add_option("--from", options->file,
+                 "CSV file with the columns commit, value and, as wanted, time, series, metric, "
+                 "unit, environment, low, high")
+      ->required();
+  app.add_option("--only", options->only, "Part of a series' name and metric")->type_name("TEXT");
+  app.add_option("--metric", options->metrics, "Metrics to show [default: all]")->delimiter(',');
+  app.add_option("--since", options->since, "First commit to show; older ones are analyzed, too");
+  app.add_option("--explain", options->explained, "Explain what is known of one commit");
+  app.add_option("--min-effect", options->min_effect_percent,
+                 "Percent; smaller changes do not count")
+      ->capture_default_str();
+  app.add_option("--format", options->format, "Format of the result: console, json, csv or html")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"console", "json", "csv", "html"}));
+  app.add_option("--out", options->out, "File for the result; - is stdout")->capture_default_str();
+  return [options] { return execute_history(*options); };
+}
+
+}  // namespace assay::cli

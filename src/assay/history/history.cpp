@@ -1,0 +1,163 @@
+#include "assay/history/history.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <fmt/format.h>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/base/text.h"
+#include "assay/history/analysis.h"
+#include "assay/history/rule.h"
+#include "assay/history/segment.h"
+#include "assay/history/series.h"
+#include "assay/stats/multiplicity.h"
+
+namespace assay::history {
+namespace {
+
+constexpr double kFalseDiscoveries = 0.05;
+
+Now newest_of(const std::vector<Series>& all) {
+  Now now;
+  for (const auto& series : all) {
+    if (!series.points.empty()) {
+      now.position = std::max(now.position, series.points.back().position);
+      now.unix_ns = std::max(now.unix_ns, series.points.back().unix_ns);
+    }
+  }
+  return now;
+}
+
+void count_newest_steps(std::vector<AnalyzedSeries>& all) {
+  std::vector<double> p_values;
+  p_values.reserve(all.size());
+  for (const auto& one : all) {
+    p_values.push_back(one.analysis.steps.empty() ? 1 : one.analysis.steps.back().p_value);
+  }
+  const auto rejected = stats::benjamini_hochberg(p_values, kFalseDiscoveries);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!all[i].analysis.steps.empty()) {
+      all[i].analysis.steps.back().is_counted = rejected[i];
+    }
+  }
+}
+
+struct RangedStep {
+  std::int64_t after = 0;
+  std::int64_t until = 0;
+  std::int64_t likely = 0;
+  SeriesStep where;
+};
+
+const Step& step_of(const std::vector<AnalyzedSeries>& all, const SeriesStep& where) {
+  return all[where.series].analysis.steps[where.step];
+}
+
+std::vector<RangedStep> ranged_steps(const std::vector<AnalyzedSeries>& all) {
+  std::vector<RangedStep> steps;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto& points = all[i].series.points;
+    for (std::size_t j = 0; j < all[i].analysis.steps.size(); ++j) {
+      const auto& step = all[i].analysis.steps[j];
+      if (step.is_counted) {
+        steps.push_back({.after = points[step.last_before].position,
+                         .until = points[step.first_after].position,
+                         .likely = points[step.point].position,
+                         .where = {.series = i, .step = j}});
+      }
+    }
+  }
+  std::ranges::stable_sort(steps, {}, &RangedStep::likely);
+  return steps;
+}
+
+/// Names the commits, by the step with the least p-value.
+void name_commits(const std::vector<AnalyzedSeries>& all, Incident& incident) {
+  const auto clearest = std::ranges::min_element(
+      incident.steps, {}, [&](const SeriesStep& one) { return step_of(all, one).p_value; });
+  const auto& likely = all[clearest->series].series.points[step_of(all, *clearest).point];
+  incident.likely = likely.commit;
+  for (const auto& where : incident.steps) {
+    const auto& points = all[where.series].series.points;
+    const auto& step = step_of(all, where);
+    if (points[step.last_before].position == incident.after) {
+      incident.last_before = points[step.last_before].commit;
+    }
+    if (points[step.first_after].position == incident.until) {
+      incident.first_after = points[step.first_after].commit;
+    }
+  }
+}
+
+std::vector<Incident> grouped(const std::vector<AnalyzedSeries>& all) {
+  std::vector<Incident> incidents;
+  for (const auto& step : ranged_steps(all)) {
+    const bool is_joined = !incidents.empty() && step.after < incidents.back().until &&
+                           incidents.back().after < step.until;
+    if (!is_joined) {
+      incidents.push_back({.after = step.after, .until = step.until});
+    }
+    auto& incident = incidents.back();
+    incident.after = std::max(incident.after, step.after);
+    incident.until = std::min(incident.until, step.until);
+    incident.steps.push_back(step.where);
+  }
+  for (auto& incident : incidents) {
+    name_commits(all, incident);
+  }
+  std::ranges::reverse(incidents);
+  return incidents;
+}
+
+}  // namespace
+
+History make_history(std::string source, std::vector<Series> series, const HistoryRule& rule) {
+  History history{.source = std::move(source), .rule = rule};
+  const auto now = newest_of(series);
+  for (auto& one : series) {
+    auto analysis = analyze_series(one, rule, now);
+    history.series.push_back({.series = std::move(one), .analysis = std::move(analysis)});
+  }
+  count_newest_steps(history.series);
+  history.incidents = grouped(history.series);
+  return history;
+}
+
+Result<std::int64_t> position_of_commit(const History& history, std::string_view commit) {
+  std::optional<std::int64_t> found;
+  bool is_ambiguous = false;
+  for (const auto& one : history.series) {
+    for (const auto& point : one.series.points) {
+      if (point.commit == commit) {
+        return point.position;
+      }
+      if (!commit.empty() && point.commit.starts_with(commit)) {
+        is_ambiguous |= found.value_or(point.position) != point.position;
+        found = point.position;
+      }
+    }
+  }
+  if (is_ambiguous) {
+    return fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("several commits begin with '{}'; give more of the hash", printable(commit)));
+  }
+  if (!found) {
+    return fail(ErrorCode::kNotFound, fmt::format("no commit '{}' in {}; it was not measured",
+                                                  printable(commit), history.source));
+  }
+  return *found;
+}
+
+Status show_since(History& history, std::string_view commit) {
+  ASSAY_ASSIGN_OR_RETURN(history.since, position_of_commit(history, commit));
+  return {};
+}
+
+}  // namespace assay::history

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/history/analysis.h"
+#include "assay/history/rule.h"
+#include "assay/history/series.h"
+
+namespace assay::history {
+
+struct AnalyzedSeries {
+  Series series;
+  SeriesAnalysis analysis;
+};
+
+/// A step of one of the series.
+struct SeriesStep {
+  std::size_t series = 0;  ///< Index in History::series,
+  std::size_t step = 0;    ///< and in its analysis.
+};
+
+/// Steps that one commit can have made: the commits that are plausible for all of them.
+struct Incident {
+  std::int64_t after = 0;  ///< Position of the last commit without the change,
+  std::int64_t until = 0;  ///< and of the first that has it for certain.
+  std::string last_before;
+  std::string first_after;
+  std::string likely;  ///< Where the clearest of the steps lies.
+  std::vector<SeriesStep> steps;
+};
+
+/// Series with what they say, alone and together.
+struct History {
+  std::string source;  ///< A file, or a repository.
+  HistoryRule rule;
+  std::vector<AnalyzedSeries> series;
+  std::vector<Incident> incidents;  ///< Newest first.
+  std::int64_t since = 0;           ///< Position of the first commit that is to be shown.
+};
+
+/// Analyzes each series, and then all together: the newest step of each counts only if it is among
+/// those that Benjamini and Hochberg reject (5 %, over all series), and the steps that count are
+/// grouped by the commits that are plausible for them. Pure.
+History make_history(std::string source, std::vector<Series> series, const HistoryRule& rule);
+
+/// Shows commits from `commit` on, a hash or the beginning of one. Errors: kNotFound.
+Status show_since(History& history, std::string_view commit);
+
+/// The position of a commit by its hash or the beginning of one. Errors: kNotFound;
+/// kInvalidArgument when several begin so.
+Result<std::int64_t> position_of_commit(const History& history, std::string_view commit);
+
+}  // namespace assay::history

@@ -1,0 +1,219 @@
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <fmt/format.h>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "assay/base/text.h"
+#include "assay/history/history.h"
+#include "assay/record/metric.h"
+#include "assay/report/format.h"
+#include "assay/report/history.h"
+#include "assay/report/history_text.h"
+#include "assay/report/text_page.h"
+#include "assay/report/text_table.h"
+#include "assay/report/writer.h"
+
+namespace assay::report {
+namespace {
+
+constexpr std::size_t kShowAll = 10;
+constexpr std::size_t kSparkColumns = 64;
+constexpr std::size_t kIndent = 2;
+
+std::string title_of(const history::Series& series) {
+  return printable(series.name) + "  " + printable(series.metric);
+}
+
+/// A value in the unit that suits it.
+std::string text_of_value(const history::Series& series, double value) {
+  const auto scale = scale_for(series.unit, {value});
+  const auto text = text_from_estimate({.value = value}, scale);
+  return scale.unit.empty() ? text : fmt::format("{} {}", text, scale.unit);
+}
+
+std::string coloured_change(const history::Series& series, double offset, bool has_colour) {
+  const int direction = direction_of_change(series, offset);
+  const auto text = text_of_change(series, offset);
+  return coloured(text, direction > 0 ? "31" : direction < 0 ? "32" : "", has_colour);
+}
+
+std::string text_of_step(const history::Series& series, const history::Step& step,
+                         bool has_colour) {
+  const auto& point = series.points[step.point];
+  std::string text =
+      fmt::format("{} {}  at {} {}", coloured_change(series, step.shift.estimate, has_colour),
+                  text_of_changes(series, step.shift.low, step.shift.high),
+                  short_commit(point.commit), date_of_point(point));
+  if (const auto others = commits_of_step(series, step); !others.empty()) {
+    text += ", " + others;
+  }
+  text += step.is_firm ? ", firm" : ", by ranks only";
+  if (step.is_gradual) {
+    text += ", gradual rather than at one commit";
+  }
+  if (!step.is_counted) {
+    text += ", not counted: as likely by chance among so many series";
+  }
+  return text;
+}
+
+std::string text_of_nomination(const history::Series& series, const history::Nomination& one,
+                               bool has_colour) {
+  const auto& point = series.points[one.point];
+  const auto why =
+      one.cause == history::NominationCause::kOutside
+          ? fmt::format("a single point may differ by {}", text_of_change(series, one.allowed))
+          : std::string("the points since then lie on one side");
+  return fmt::format("newest: {} since {} {}, {}; too few points to be sure, compare it with {}",
+                     coloured_change(series, one.change, has_colour), short_commit(point.commit),
+                     date_of_point(point), why,
+                     short_commit(series.points[one.last_before].commit));
+}
+
+std::string text_of_segment(const history::Series& series, const history::Segment& segment) {
+  const auto& point = series.points[segment.first];
+  switch (segment.cause) {
+    case history::SegmentCause::kEnvironment:
+      return fmt::format("another machine from {} on: {}", short_commit(point.commit),
+                         printable(series.environments[point.environment]));
+    case history::SegmentCause::kMetric:
+      return fmt::format("version {} of the metric from {} on", point.metric_version,
+                         short_commit(point.commit));
+    case history::SegmentCause::kReference:
+      return fmt::format("reference {} from {} on",
+                         short_commit(series.references[point.reference]),
+                         short_commit(point.commit));
+    default:
+      return "";
+  }
+}
+
+std::string text_of_silence(const history::Silence& silence) {
+  std::string text = "silent: no point for ";
+  text += counted(static_cast<std::size_t>(silence.commits), "commit");
+  return silence.days > 0 ? text + ", " + counted(static_cast<std::size_t>(silence.days), "day")
+                          : text;
+}
+
+bool says_something(const history::AnalyzedSeries& one, std::size_t first) {
+  const auto& analysis = one.analysis;
+  return std::ranges::any_of(analysis.steps,
+                             [first](const auto& step) { return step.point >= first; }) ||
+         !analysis.nominations.empty() || analysis.drift || analysis.silence;
+}
+
+void add_findings(const history::AnalyzedSeries& one, std::size_t first, bool has_colour,
+                  TextPage& page) {
+  const auto& [series, analysis] = one;
+  for (const auto& step : analysis.steps) {
+    if (step.point >= first) {
+      page.line(text_of_step(series, step, has_colour), kIndent, kIndent);
+    }
+  }
+  for (const auto& segment : analysis.segments) {
+    if (const auto text = text_of_segment(series, segment);
+        segment.first >= first && !text.empty()) {
+      page.line(text, kIndent, kIndent);
+    }
+  }
+  for (const auto& nomination : analysis.nominations) {
+    page.line(text_of_nomination(series, nomination, has_colour), kIndent, kIndent);
+  }
+  if (analysis.drift) {
+    page.line(fmt::format("drift: the newest points lie {} {} off the {}, which no step explains",
+                          coloured_change(series, analysis.drift->change, has_colour),
+                          text_of_changes(series, analysis.drift->low, analysis.drift->high),
+                          series.has_reference ? "reference" : "first ones"),
+              kIndent, kIndent);
+  }
+  if (analysis.silence) {
+    page.line(text_of_silence(*analysis.silence), kIndent, kIndent);
+  }
+  const auto outliers =
+      analysis.outliers.end() - std::ranges::lower_bound(analysis.outliers, first);
+  if (outliers > 0) {
+    page.line(counted(static_cast<std::size_t>(outliers), "outlier") + " set aside", kIndent);
+  }
+}
+
+void add_series(const history::History& history, const history::AnalyzedSeries& one,
+                const ReportStyle& style, TextPage& page) {
+  const auto& [series, analysis] = one;
+  page.heading(title_of(series));
+  const std::size_t first = first_shown(history, series);
+  if (first >= series.points.size()) {
+    page.line("no point among the shown commits", kIndent);
+    add_findings(one, first, style.is_terminal, page);
+    return;
+  }
+  const auto width = static_cast<std::size_t>(std::max(style.width_columns, 40)) - kIndent;
+  const auto spark = sparkline_of(one, first, std::min(kSparkColumns, width));
+  const double level = analysis.segments.back().level;
+  const auto& last = series.points.back();
+  page.line_as_is(spark.blocks, kIndent);
+  if (!spark.marks.empty()) {
+    page.line_as_is(spark.marks, kIndent);
+  }
+  page.line(
+      fmt::format("{}, {} to {}; level {}, noise {} %",
+                  counted(series.points.size() - first, "point"),
+                  short_commit(series.points[first].commit), short_commit(last.commit),
+                  text_of_value(series, series.is_ratio ? last.value * std::exp(level - last.offset)
+                                                        : last.value + level - last.offset),
+                  text_from_number(100 * analysis.noise, 2)),
+      kIndent);
+  add_findings(one, first, style.is_terminal, page);
+}
+
+void add_incidents(const history::History& history, TextPage& page) {
+  bool has_heading = false;
+  for (const auto& incident : history.incidents) {
+    if (incident.steps.size() < 2 || incident.until < history.since) {
+      continue;
+    }
+    if (!has_heading) {
+      page.heading("Commits that changed several series");
+      has_heading = true;
+    }
+    std::string text =
+        fmt::format("{} ({} to {}): ", short_commit(incident.likely),
+                    short_commit(incident.last_before), short_commit(incident.first_after));
+    for (const auto& where : incident.steps) {
+      const auto& [series, analysis] = history.series[where.series];
+      text +=
+          fmt::format("{}{} {}", &where == &incident.steps.front() ? "" : "; ", title_of(series),
+                      text_of_change(series, analysis.steps[where.step].shift.estimate));
+    }
+    page.line(text, kIndent, kIndent);
+  }
+}
+
+}  // namespace
+
+std::string console_from_history(const history::History& history, const ReportStyle& style) {
+  TextPage page(style);
+  std::size_t quiet = 0;
+  for (const auto& one : history.series) {
+    if (history.series.size() > kShowAll &&
+        !says_something(one, first_shown(history, one.series))) {
+      ++quiet;
+      continue;
+    }
+    add_series(history, one, style, page);
+  }
+  if (quiet > 0) {
+    page.blank();
+    page.line(counted(quiet, "further series", "further series") +
+              " without a change; --only shows them");
+  }
+  add_incidents(history, page);
+  auto text = page.text();
+  text.erase(0, text.find_first_not_of('\n'));
+  return text;
+}
+
+}  // namespace assay::report

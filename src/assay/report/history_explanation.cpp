@@ -1,0 +1,130 @@
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <fmt/format.h>
+#include <string>
+
+#include "assay/base/text.h"
+#include "assay/history/history.h"
+#include "assay/report/format.h"
+#include "assay/report/history.h"
+#include "assay/report/history_text.h"
+#include "assay/report/text_page.h"
+#include "assay/report/writer.h"
+
+namespace assay::report {
+namespace {
+
+constexpr std::size_t kExplanationIndent = 2;
+
+void explain_step(const history::Series& series, const history::Step& step,
+                  const history::HistoryRule& rule, TextPage& page) {
+  const auto& points = series.points;
+  page.line(
+      fmt::format("a step of {} {} lies here: most likely at {}, certainly after {} and by {}",
+                  text_of_change(series, step.shift.estimate),
+                  text_of_changes(series, step.shift.low, step.shift.high),
+                  short_commit(points[step.point].commit),
+                  short_commit(points[step.last_before].commit),
+                  short_commit(points[step.first_after].commit)),
+      kExplanationIndent, kExplanationIndent);
+  if (step.critical_value > 0) {
+    page.line(
+        fmt::format("rank statistic {:.2f}; without a change {:.2g} % of series exceed "
+                    "{:.2f}, and {:.2g} % reach it",
+                    step.statistic, 100 * rule.alpha, step.critical_value, 100 * step.p_value),
+        kExplanationIndent, kExplanationIndent);
+  } else {
+    page.line("the values have no noise, so every change is real", kExplanationIndent);
+  }
+  if (step.autocorrelation > 0) {
+    page.line(fmt::format("neighboring points depend on each other (autocorrelation {:.2f}), so "
+                          "the limit is {:.2f} times that of independent ones",
+                          step.autocorrelation,
+                          std::sqrt((1 + step.autocorrelation) / (1 - step.autocorrelation))),
+              kExplanationIndent, kExplanationIndent);
+  }
+  page.line(step.is_firm ? "a second method, by means, finds it, too"
+                         : "a second method, by means, does not find it",
+            kExplanationIndent);
+  if (step.is_gradual) {
+    page.line("a slope explains the points around better than one step", kExplanationIndent);
+  }
+  if (!step.is_counted) {
+    page.line("it does not count: among so many series chance alone makes one like it",
+              kExplanationIndent);
+  }
+}
+
+bool is_within(const history::Series& series, const history::Step& step, std::int64_t position) {
+  return series.points[step.last_before].position < position &&
+         position <= series.points[step.first_after].position;
+}
+
+void explain_point(const history::AnalyzedSeries& one, std::size_t at, TextPage& page) {
+  const auto& [series, analysis] = one;
+  const auto& point = series.points[at];
+  const auto segment = std::ranges::find_if(analysis.segments, [at](const auto& candidate) {
+    return candidate.first <= at && at < candidate.end;
+  });
+  const auto scale = scale_for(series.unit, {point.value});
+  page.line(fmt::format("{} {}: {} off the level of points {} to {}",
+                        text_from_estimate({.value = point.value}, scale), scale.unit,
+                        text_of_change(series, point.offset - segment->level),
+                        short_commit(series.points[segment->first].commit),
+                        short_commit(series.points[segment->end - 1].commit)),
+            kExplanationIndent, kExplanationIndent);
+  if (std::ranges::binary_search(analysis.outliers, at)) {
+    page.line(
+        "an outlier: it lies off both the four points before and the four after, so it is "
+        "no part of its level",
+        kExplanationIndent, kExplanationIndent);
+  }
+  for (const auto& nomination : analysis.nominations) {
+    if (nomination.point == at) {
+      page.line(fmt::format("nominated: {} off its level, where a single point may lie {} off",
+                            text_of_change(series, nomination.change),
+                            text_of_change(series, nomination.allowed)),
+                kExplanationIndent, kExplanationIndent);
+    }
+  }
+}
+
+void explain_series(const history::AnalyzedSeries& one, std::int64_t position,
+                    const history::HistoryRule& rule, TextPage& page) {
+  const auto& [series, analysis] = one;
+  page.heading(printable(series.name) + "  " + printable(series.metric));
+  const auto found =
+      std::ranges::lower_bound(series.points, position, {}, &history::Point::position);
+  if (found != series.points.end() && found->position == position) {
+    explain_point(one, static_cast<std::size_t>(found - series.points.begin()), page);
+  } else {
+    page.line("not measured", kExplanationIndent);
+  }
+  bool has_step = false;
+  for (const auto& step : analysis.steps) {
+    if (is_within(series, step, position)) {
+      explain_step(series, step, rule, page);
+      has_step = true;
+    }
+  }
+  if (!has_step) {
+    page.line("no step lies here", kExplanationIndent);
+  }
+}
+
+}  // namespace
+
+std::string explanation_of_commit(const history::History& history, std::int64_t position,
+                                  const ReportStyle& style) {
+  TextPage page(style);
+  for (const auto& one : history.series) {
+    explain_series(one, position, history.rule, page);
+  }
+  auto text = page.text();
+  text.erase(0, text.find_first_not_of('\n'));
+  return text;
+}
+
+}  // namespace assay::report

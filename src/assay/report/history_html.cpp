@@ -1,0 +1,166 @@
+#include "report_page.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "assay/base/log.h"
+#include "assay/base/result.h"
+#include "assay/history/history.h"
+#include "assay/report/history.h"
+#include "assay/report/history_data.h"
+#include "assay/report/history_text.h"
+#include "assay/report/html_page.h"
+#include "assay/report/json_lines.h"
+#include "assay/report/vega_bundle.h"
+#include "assay/report/writer.h"
+
+namespace assay::report {
+namespace {
+
+/// Points of the whole page; a browser draws that many at once.
+constexpr std::size_t kMostPoints = 120'000;
+constexpr std::size_t kLeastPerSeries = 200;
+constexpr std::size_t kMostPerSeries = 4'000;
+/// The newest points are all drawn.
+constexpr std::size_t kNewest = 100;
+
+constexpr auto kHistoryScripts =
+    std::to_array<std::string_view>({"format.js", "dom.js", "charts.js", "history.js"});
+
+/// Which of the shown points are drawn: every n-th, the newest, and all that the analysis names.
+std::vector<std::size_t> drawn_points(const history::History& history,
+                                      const history::AnalyzedSeries& one) {
+  const auto& [series, analysis] = one;
+  const std::size_t first = first_shown(history, series);
+  const std::size_t most = std::clamp(kMostPoints / std::max<std::size_t>(history.series.size(), 1),
+                                      kLeastPerSeries, kMostPerSeries);
+  const std::size_t count = series.points.size() - first;
+  const std::size_t every = (count + most - 1) / std::max<std::size_t>(most, 1);
+  std::vector<bool> is_named(series.points.size(), false);
+  for (const auto& step : analysis.steps) {
+    for (std::size_t i = step.last_before; i <= step.first_after; ++i) {
+      is_named[i] = true;
+    }
+  }
+  for (const auto& segment : analysis.segments) {
+    is_named[segment.first] = is_named[segment.end - 1] = true;
+  }
+  for (const auto& nomination : analysis.nominations) {
+    is_named[nomination.point] = true;
+  }
+  std::vector<std::size_t> drawn;
+  for (std::size_t i = first; i < series.points.size(); ++i) {
+    if (is_named[i] || i % std::max<std::size_t>(every, 1) == 0 ||
+        i + kNewest >= series.points.size()) {
+      drawn.push_back(i);
+    }
+  }
+  return drawn;
+}
+
+/// Commits that points name, each once: index by position.
+class CommitTable {
+ public:
+  void add(const history::Point& point) {
+    commits_.try_emplace(point.position, point.commit, point.unix_ns);
+  }
+  [[nodiscard]] OrderedJson json() {
+    auto rows = OrderedJson::array();
+    for (const auto& [position, commit] : commits_) {
+      indices_[position] = rows.size();
+      rows.push_back({short_commit(commit.first), commit.second / 1'000'000'000});
+    }
+    return rows;
+  }
+  [[nodiscard]] std::size_t index_of(std::int64_t position) const { return indices_.at(position); }
+
+ private:
+  std::map<std::int64_t, std::pair<std::string, std::int64_t>> commits_;
+  std::map<std::int64_t, std::size_t> indices_;
+};
+
+double four_digits(double value) {
+  return value == 0 ? 0 : std::stod(fmt::format("{:.6g}", value));
+}
+
+OrderedJson json_from_drawn(const history::AnalyzedSeries& one,
+                            const std::vector<std::size_t>& drawn, const CommitTable& commits) {
+  const auto& [series, analysis] = one;
+  OrderedJson json = {{"at", OrderedJson::array()},
+                      {"value", OrderedJson::array()},
+                      {"change", OrderedJson::array()},
+                      {"outlier", OrderedJson::array()}};
+  const double base = series.has_reference ? 0 : analysis.segments.front().level;
+  for (std::size_t i = 0; i < drawn.size(); ++i) {
+    const auto& point = series.points[drawn[i]];
+    json["at"].push_back(commits.index_of(point.position));
+    json["value"].push_back(four_digits(point.value));
+    json["change"].push_back(four_digits(change_from_offset(series, point.offset - base)));
+    if (std::ranges::binary_search(analysis.outliers, drawn[i])) {
+      json["outlier"].push_back(i);
+    }
+  }
+  return json;
+}
+
+OrderedJson json_for_page(const history::History& history) {
+  CommitTable commits;
+  std::vector<std::vector<std::size_t>> drawn;
+  for (const auto& one : history.series) {
+    drawn.push_back(drawn_points(history, one));
+    for (const std::size_t point : drawn.back()) {
+      commits.add(one.series.points[point]);
+    }
+  }
+  auto document = json_without_series(history);
+  document["commits"] = commits.json();
+  auto& list = document["series"] = OrderedJson::array();
+  for (std::size_t i = 0; i < history.series.size(); ++i) {
+    const auto& one = history.series[i];
+    auto json = json_from_series(history, one);
+    json["drawn"] = json_from_drawn(one, drawn[i], commits);
+    json["base"] =
+        change_from_offset(one.series, one.series.has_reference || one.analysis.segments.empty()
+                                           ? 0
+                                           : one.analysis.segments.front().level);
+    for (auto& step : json["steps"]) {
+      step["at"] = commits.index_of(step["position"].get<std::int64_t>());
+    }
+    for (auto& nomination : json["nominations"]) {
+      nomination["at"] = commits.index_of(nomination["position"].get<std::int64_t>());
+    }
+    list.push_back(std::move(json));
+  }
+  return document;
+}
+
+}  // namespace
+
+Status history_to_html(const history::History& history, const ReportStyle& style,
+                       std::ostream& out) {
+  const auto bundle = read_vega_bundle(style.data_folder);
+  if (!bundle) {
+    log_line(LogLevel::kWarning, "the page has no charts: " + bundle.error().message);
+  }
+  out << html_page(
+      {.title = "history of " + history.source,
+       .css = std::string(report_page("page.css")) + std::string(report_page("history.css")),
+       .data = dumped(json_for_page(history)),
+       .charts = bundle ? "<script>" + *bundle + "</script>"
+                        : "<!-- no charts: vega.js was not found -->",
+       .script = joined_scripts(kHistoryScripts)});
+  out.flush();
+  return out ? Status() : fail(ErrorCode::kUnavailable, "the page could not be written");
+}
+
+}  // namespace assay::report

@@ -1,0 +1,140 @@
+#include "assay/report/history_text.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "assay/base/text.h"
+#include "assay/history/history.h"
+#include "assay/report/format.h"
+
+namespace assay::report {
+namespace {
+
+constexpr std::size_t kShortCommit = 10;
+
+double median_in_place(std::vector<double>& values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+std::string_view block_for(double share) {
+  constexpr auto kBlocks =
+      std::to_array<std::string_view>({"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"});
+  const auto level = static_cast<std::size_t>(share * static_cast<double>(kBlocks.size()));
+  return kBlocks[std::min(level, kBlocks.size() - 1)];
+}
+
+}  // namespace
+
+std::string short_commit(const std::string& commit) {
+  return printable(std::string_view(commit).substr(0, kShortCommit));
+}
+
+std::string date_of_point(const history::Point& point) {
+  constexpr std::int64_t kSecondNs = 1'000'000'000;
+  return point.unix_ns == 0
+             ? ""
+             : fmt::format("{:%Y-%m-%d}",
+                           fmt::gmtime(static_cast<std::time_t>(point.unix_ns / kSecondNs)));
+}
+
+double change_from_offset(const history::Series& series, double offset) {
+  return series.is_ratio ? std::expm1(offset) : offset;
+}
+
+std::string text_of_change(const history::Series& series, double offset) {
+  const double change = change_from_offset(series, offset);
+  return series.is_ratio
+             ? text_from_change(change) + " %"
+             : fmt::format("{}{} {}", change > 0 ? "+" : "", text_from_number(change), series.unit);
+}
+
+std::string text_of_changes(const history::Series& series, double low, double high) {
+  const auto finite = [&](double end) {
+    return std::isfinite(end) ? std::optional(change_from_offset(series, end)) : std::nullopt;
+  };
+  if (series.is_ratio) {
+    return text_from_changes(finite(low), finite(high));
+  }
+  const auto text = [&](double end) {
+    return std::isfinite(end) ? text_from_number(end) : std::string(kNotMeasured);
+  };
+  return fmt::format("[{}, {}]", text(low), text(high));
+}
+
+int direction_of_change(const history::Series& series, double offset) {
+  if (series.better == Better::kNone || offset == 0) {
+    return 0;
+  }
+  return (offset > 0) == (series.better == Better::kLower) ? 1 : -1;
+}
+
+std::string commits_of_step(const history::Series& series, const history::Step& step) {
+  const auto& points = series.points;
+  const std::size_t count = step.first_after - step.last_before;
+  const auto& last = points[step.first_after];
+  const auto after = short_commit(points[step.last_before].commit);
+  const auto unmeasured = last.position - points[step.last_before].position;
+  if (count == 1 && unmeasured == 1) {
+    return "";
+  }
+  return count == 1 ? fmt::format("or a commit after {} that was not measured", after)
+                    : fmt::format("or another of the {} commits after {} up to {}", unmeasured,
+                                  after, short_commit(last.commit));
+}
+
+std::size_t first_shown(const history::History& history, const history::Series& series) {
+  const auto found =
+      std::ranges::lower_bound(series.points, history.since, {}, &history::Point::position);
+  return static_cast<std::size_t>(found - series.points.begin());
+}
+
+Sparkline sparkline_of(const history::AnalyzedSeries& one, std::size_t first, std::size_t columns) {
+  const auto& points = one.series.points;
+  const std::size_t count = points.size() - std::min(first, points.size());
+  columns = std::min(columns, count);
+  const auto column_of = [&](std::size_t point) { return (point - first) * columns / count; };
+  std::vector<std::vector<double>> cells(columns);
+  auto outlier = std::ranges::lower_bound(one.analysis.outliers, first);
+  for (std::size_t i = first; i < points.size(); ++i) {
+    if (outlier != one.analysis.outliers.end() && *outlier == i) {
+      ++outlier;
+      continue;
+    }
+    cells[column_of(i)].push_back(points[i].offset);
+  }
+  std::vector<std::optional<double>> heights;
+  for (auto& cell : cells) {
+    heights.push_back(cell.empty() ? std::nullopt : std::optional(median_in_place(cell)));
+  }
+  double low = INFINITY;
+  double high = -INFINITY;
+  for (const auto& height : heights) {
+    low = std::min(low, height.value_or(low));
+    high = std::max(high, height.value_or(high));
+  }
+  Sparkline line{.blocks = {}, .marks = std::string(columns, ' ')};
+  for (const auto& height : heights) {
+    line.blocks += height ? block_for(high > low ? (*height - low) / (high - low) : 0) : " ";
+  }
+  for (const auto& step : one.analysis.steps) {
+    if (step.point >= first) {
+      line.marks[column_of(step.point)] = '^';
+    }
+  }
+  line.marks.erase(line.marks.find_last_not_of(' ') + 1);
+  return line;
+}
+
+}  // namespace assay::report

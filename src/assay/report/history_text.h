@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "assay/history/history.h"
+
+/// Parts of a history as text, which all formats share.
+namespace assay::report {
+
+/// "3f2c1a9e01": of a long hash the first ten characters.
+std::string short_commit(const std::string& commit);
+
+/// "2026-01-31", or nothing without a time.
+std::string date_of_point(const history::Point& point);
+
+/// A change of an offset as a reader thinks of it: a ratio (0.05), or the difference.
+double change_from_offset(const history::Series& series, double offset);
+
+/// "+5.1 %", or "+0.3 dB".
+std::string text_of_change(const history::Series& series, double offset);
+
+/// "[+4.6, +5.5]"; "[?, ?]" for ends that are not known.
+std::string text_of_changes(const history::Series& series, double low, double high);
+
+/// Whether a change makes the metric worse: 1, better: -1, or neither: 0.
+int direction_of_change(const history::Series& series, double offset);
+
+/// "or another of the 3 commits after 77aa001 up to 3f2c1a9": those that may have made a step
+/// beside the likely one; empty without others.
+std::string commits_of_step(const history::Series& series, const history::Step& step);
+
+/// The first of the points that are shown.
+std::size_t first_shown(const history::History& history, const history::Series& series);
+
+/// Values as a line of block characters: the median of each column, from the least of them to the
+/// largest. `first`: of the points to draw; outliers are left out.
+struct Sparkline {
+  std::string blocks;
+  std::string marks;  ///< "^" below each step, spaces elsewhere.
+};
+Sparkline sparkline_of(const history::AnalyzedSeries& one, std::size_t first, std::size_t columns);
+
+}  // namespace assay::report

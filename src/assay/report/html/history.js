@@ -1,0 +1,371 @@
+// The page of a history from top to bottom.
+
+const DATA = JSON.parse(document.getElementById("assay-data").textContent);
+const COMMITS = DATA.commits;
+const SERIES = DATA.series.map((one, index) => ({ ...one, id: `series-${index}` }));
+const MANY_SERIES = 8;
+
+const dateOf = (seconds) => (seconds ? new Date(seconds * 1000).toISOString().slice(0, 10) : "");
+const shortOf = (commit) => commit.slice(0, 10);
+const titleOf = (series) => `${series.name}  ${series.metric}`;
+
+/** "+5.1 %", "-0.41 %", "+0.3 dB": as the console has it. */
+function textOfChange(series, change) {
+  if (!isPresent(change)) return NOT_MEASURED;
+  const sign = change > 0 ? "+" : "";
+  if (!series.is_ratio) return `${sign}${textFromNumber(change)} ${series.unit}`;
+  return `${sign}${(change * 100).toFixed(Math.abs(change) < 0.01 ? 2 : 1)} %`;
+}
+
+const textOfRange = (series, { low, high }) =>
+  isPresent(low) && isPresent(high)
+    ? `between ${textOfChange(series, low)} and ${textOfChange(series, high)}`
+    : "";
+
+const wordOf = (direction) => (direction > 0 ? "worse" : direction < 0 ? "better" : "changed");
+const verdictOf = (direction) => (direction > 0 ? "fail" : direction < 0 ? "pass" : "skipped");
+
+function item(verdict, word, title, ...lines) {
+  return h(
+    "li",
+    { class: verdict },
+    pill(verdict, word),
+    h("div", {}, h("strong", {}, title), lines.filter(Boolean).map((line) => h("p", {}, line))),
+  );
+}
+
+function stepItem(series, step) {
+  const range =
+    step.last_before && step.first_after !== step.last_before
+      ? `after ${shortOf(step.last_before)}, by ${shortOf(step.first_after)}`
+      : "";
+  const certainty = [
+    step.is_firm ? "a second method finds it, too" : "found by ranks only",
+    step.is_gradual ? "gradual rather than at one commit" : "",
+    step.is_counted ? "" : "as likely by chance among so many series: not counted",
+  ];
+  return item(
+    step.is_counted ? verdictOf(step.direction) : "skipped",
+    wordOf(step.direction),
+    `${textOfChange(series, step.change)} at ${shortOf(step.commit)} ${dateOf(COMMITS[step.at][1])}`,
+    [textOfRange(series, step), range, ...certainty].filter(Boolean).join("; "),
+  );
+}
+
+function nominationItem(series, one) {
+  return item(
+    "inconclusive",
+    "newest",
+    `${textOfChange(series, one.change)} since ${shortOf(one.commit)}`,
+    `Too few points to be sure: compare it with ${shortOf(one.last_before)}.`,
+  );
+}
+
+function otherItems(series) {
+  const { drift, silence } = series;
+  return [
+    drift &&
+      item(
+        "inconclusive",
+        "drift",
+        `${textOfChange(series, drift.change)} in the newest points`,
+        `${textOfRange(series, drift)}, and no step explains it`,
+      ),
+    silence &&
+      item(
+        "inconclusive",
+        "silent",
+        `no point for ${counted(silence.commits, "commit")}`,
+        silence.days ? counted(silence.days, "day") : "",
+      ),
+  ].filter(Boolean);
+}
+
+const itemsOf = (series) => [
+  ...series.nominations.map((one) => nominationItem(series, one)),
+  ...series.steps.map((step) => stepItem(series, step)).reverse(),
+  ...otherItems(series),
+];
+
+const saysSomething = (series) =>
+  series.steps.length || series.nominations.length || series.drift || series.silence;
+
+/** What a chart shows: points, levels and steps, in the unit of the axis. */
+function chartData(series) {
+  const { divisor, unit } = unitFor(series.unit, series.drawn.value);
+  const outliers = new Set(series.drawn.outlier);
+  const points = series.drawn.at.map((at, index) => ({
+    at,
+    commit: COMMITS[at][0],
+    date: dateOf(COMMITS[at][1]),
+    y: series.drawn.value[index] / divisor,
+    value: textFromQuantity(series.unit, series.drawn.value[index]),
+    change: textOfChange(series, series.drawn.change[index]),
+    kind: outliers.has(index) ? "outlier" : "point",
+  }));
+  const indexOf = new Map(COMMITS.map(([commit], index) => [commit, index]));
+  const levels = series.segments.map((segment) => ({
+    from: indexOf.get(shortOf(segment.first)) ?? points[0].at,
+    to: indexOf.get(shortOf(segment.last)) ?? points.at(-1).at,
+    y: segment.value / divisor,
+    cause: segment.cause,
+    environment: segment.environment,
+  }));
+  const steps = series.steps.map((step) => ({
+    at: step.at,
+    text: textOfChange(series, step.change),
+    commit: shortOf(step.commit),
+    direction: wordOf(step.direction),
+  }));
+  return { points, levels, steps, unit };
+}
+
+/** Where the steps' numbers do not stand on each other. */
+function labelled(steps, points, width) {
+  const span = Math.max(1, points.at(-1).at - points[0].at);
+  let last = -Infinity;
+  return steps.filter((step) => {
+    const x = ((step.at - points[0].at) / span) * width;
+    if (x - last < 56) return false;
+    last = x;
+    return true;
+  });
+}
+
+function historyChart(series) {
+  if (!series.drawn.at.length) return null;
+  const { points, levels, steps, unit } = chartData(series);
+  const hasTimes = COMMITS.some(([, seconds]) => seconds);
+  const names = COMMITS.map(([commit, seconds]) => (hasTimes ? dateOf(seconds) : commit));
+  const [least, most] = extentOf(points.filter(({ kind }) => kind === "point").map(({ y }) => y));
+  const air = (most - least || most || 1) * 0.12;
+  const domain = [Math.max(0, least - air), most + air];
+  const y = {
+    field: "y",
+    type: "quantitative",
+    title: unit || series.metric,
+    scale: { domain, nice: false, zero: false },
+    axis: { tickCount: 4 },
+  };
+  const spec = (width) => {
+    const x = {
+      field: "at",
+      type: "quantitative",
+      title: null,
+      scale: { nice: false, domain: [points[0].at - 0.5, points.at(-1).at + 0.5] },
+      axis: {
+        labelExpr: `${JSON.stringify(Object.fromEntries(tickNames(points, names)))}[datum.value]`,
+        values: tickNames(points, names).map(([at]) => at),
+        grid: false,
+        labelFlush: true,
+      },
+    };
+    return {
+      description: `${titleOf(series)} over commits`,
+      height: 190,
+      data: { values: points },
+      layer: [
+        {
+          data: { values: steps },
+          mark: { type: "rule", color: colourOf("first"), strokeDash: [4, 3], strokeWidth: 1.3 },
+          encoding: { x, tooltip: [{ field: "commit" }, { field: "text", title: "change" }] },
+        },
+        {
+          mark: { type: "point", filled: true, clip: true, size: points.length > 400 ? 12 : 28 },
+          encoding: {
+            x,
+            y,
+            shape: {
+              field: "kind",
+              scale: { domain: ["point", "outlier"], range: ["circle", "cross"] },
+              legend: null,
+            },
+            color: {
+              field: "kind",
+              scale: { domain: ["point", "outlier"], range: [colourOf("muted"), colourOf("first")] },
+              legend: null,
+            },
+            opacity: { value: 0.75 },
+            tooltip: ["commit", "date", "value", "change", "kind"].map((field) => ({
+              field,
+              type: "nominal",
+            })),
+          },
+        },
+        {
+          data: { values: levels },
+          mark: { type: "rule", color: colourOf("accent"), strokeWidth: 2.2, tooltip: false },
+          encoding: { x: { ...x, field: "from" }, x2: { field: "to" }, y },
+        },
+        {
+          data: { values: labelled(steps, points, width) },
+          mark: {
+            type: "text",
+            align: "left",
+            baseline: "top",
+            dx: 4,
+            fontSize: 11,
+            color: colourOf("first"),
+            tooltip: false,
+          },
+          encoding: { x, y: { value: 0 }, text: { field: "text" } },
+        },
+      ],
+    };
+  };
+  const note =
+    series.drawn.at.length < series.point_count
+      ? `${series.drawn.at.length} of ${series.point_count} points drawn`
+      : counted(series.point_count, "point");
+  return chart(titleOf(series), note, spec, points.length);
+}
+
+/** First, last and a few commits between, with the text of each. */
+function tickNames(points, names) {
+  const count = Math.min(5, points.length);
+  const ticks = Array.from({ length: count }, (_, tick) => {
+    const { at } = points[Math.round((tick * (points.length - 1)) / Math.max(1, count - 1))];
+    return [at, names[at]];
+  });
+  return ticks.filter(([at], index) => index === 0 || at !== ticks[index - 1][0]);
+}
+
+function seriesSection(series) {
+  const items = itemsOf(series);
+  const changes = series.segments
+    .filter((segment) => !["start", "step"].includes(segment.cause))
+    .map((segment) => `${segment.cause} changes at ${shortOf(segment.first)} ${segment.environment}`);
+  return h(
+    "section",
+    { id: series.id, class: "series" },
+    historyChart(series) ?? h("h3", {}, titleOf(series)),
+    items.length ? h("ul", { class: "findings" }, items) : null,
+    changes.map((text) => h("p", { class: "note" }, text)),
+  );
+}
+
+function masthead() {
+  const changed = SERIES.filter((series) => series.steps.length).length;
+  const times = COMMITS.map(([, seconds]) => seconds).filter(Boolean);
+  const facts_ = [
+    counted(SERIES.length, "series", "series"),
+    counted(COMMITS.length, "commit"),
+    times.length ? `${dateOf(Math.min(...times.slice(0, 1)))} to ${dateOf(times.at(-1))}` : "",
+    `${changed} with a step`,
+    `changes below ${textFromNumber(DATA.rule.min_effect * 100)} % do not count`,
+  ].filter(Boolean);
+  document.getElementById("masthead").append(
+    h("p", { class: "brand" }, "Assay", h("span", {}, "history")),
+    h("h1", {}, DATA.source),
+    h(
+      "p",
+      { class: "lede" },
+      facts_.map((fact) => h("span", {}, fact)),
+    ),
+  );
+}
+
+/** Commits that changed several series; the newest first. */
+function incidentsSection() {
+  const shown = DATA.incidents.filter((one) => one.is_shown && one.series_count > 1);
+  if (!shown.length) return null;
+  return h(
+    "section",
+    { id: "incidents" },
+    h("h2", {}, "Commits that changed several series"),
+    simpleTable(
+      "The commits between the two named ones are as plausible",
+      [
+        { title: "Commit", isHead: true, text: (one) => shortOf(one.likely) },
+        { title: "After", text: (one) => shortOf(one.last_before) },
+        { title: "By", text: (one) => shortOf(one.first_after) },
+        {
+          title: "Series",
+          text: (one) =>
+            one.steps.map((step, index) => [
+              index ? ", " : "",
+              h("a", { href: `#${SERIES[step.series].id}` }, titleOf(SERIES[step.series])),
+              ` ${textOfChange(SERIES[step.series], step.change)}`,
+            ]),
+        },
+      ],
+      shown,
+    ),
+  );
+}
+
+function seriesSections() {
+  const sections = SERIES.map((series) => ({ series, element: seriesSection(series) }));
+  const count = h("span", { class: "count muted" });
+  const input = h("input", { type: "search", "aria-label": "Filter series", placeholder: "Filter series" });
+  const changedOnly = h("button", { type: "button", class: "chip", "aria-pressed": "false" }, "changed only");
+  const apply = () => {
+    const wanted = input.value.toLowerCase();
+    const isChangedOnly = changedOnly.getAttribute("aria-pressed") === "true";
+    let left = 0;
+    for (const { series, element } of sections) {
+      const isShown =
+        titleOf(series).toLowerCase().includes(wanted) && (!isChangedOnly || saysSomething(series));
+      element.hidden = !isShown;
+      left += isShown ? 1 : 0;
+    }
+    count.textContent = `${left} of ${counted(SERIES.length, "series", "series")}`;
+  };
+  input.addEventListener("input", apply);
+  changedOnly.addEventListener("click", () => {
+    const isPressed = changedOnly.getAttribute("aria-pressed") === "true";
+    changedOnly.setAttribute("aria-pressed", String(!isPressed));
+    apply();
+  });
+  if (SERIES.length > MANY_SERIES && SERIES.some(saysSomething)) changedOnly.setAttribute("aria-pressed", "true");
+  apply();
+  return h(
+    "section",
+    { id: "cases" },
+    h("h2", {}, "Series"),
+    SERIES.length > 1 ? h("div", { class: "tools" }, input, changedOnly, count) : null,
+    h(
+      "p",
+      { class: "legend muted" },
+      h("span", { class: "key" }, "●"),
+      "measured",
+      h("span", { class: "key level" }, "—"),
+      "level",
+      h("span", { class: "key step" }, "┆"),
+      "step",
+      h("span", { class: "key step" }, "✚"),
+      "outlier",
+    ),
+    sections.map(({ element }) => element),
+  );
+}
+
+function chartsNotice() {
+  if (HAS_CHARTS) return null;
+  return h(
+    "p",
+    { class: "notice" },
+    "The charts are missing: this installation has no Vega-Lite bundle. Install vl-convert-python and build again, ",
+    "or point ASSAY_DATA_DIR to a folder with vega.js; everything else is here.",
+  );
+}
+
+function start() {
+  masthead();
+  document
+    .getElementById("main")
+    .replaceChildren(...[chartsNotice(), incidentsSection(), seriesSections()].filter(Boolean));
+  document
+    .getElementById("footer")
+    .append(
+      h(
+        "p",
+        { class: "muted" },
+        `Assay history, ${DATA.schema}. `,
+        HAS_CHARTS ? "Charts by Vega-Lite; the licences of what draws them stand at the head of its script in this file." : "",
+      ),
+    );
+  unfoldForPrint();
+}
+
+start();
