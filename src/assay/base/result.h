@@ -27,6 +27,7 @@ struct Error {
   ErrorCode code = ErrorCode::kInternal;
   std::string message;
   std::source_location where = std::source_location::current();
+  std::string engine_code;  ///< The engine's own code, such as "0x20"; empty: none.
 };
 
 template <class T>
@@ -37,7 +38,7 @@ using Status = Result<void>;
 /// …")`.
 inline std::unexpected<Error> fail(ErrorCode code, std::string message,
                                    std::source_location where = std::source_location::current()) {
-  return std::unexpected(Error{code, std::move(message), where});
+  return std::unexpected(Error{code, std::move(message), where, {}});
 }
 
 /// Hands a failure up with what this level knew in front: "while loading m.pte: …".

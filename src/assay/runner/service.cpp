@@ -59,20 +59,6 @@ auto catch_all(Call call) -> decltype(call()) {
   }
 }
 
-/// The engine's own code, which adapters put into their text as "(0x20)"; empty if there is none.
-std::string engine_code_in(std::string_view message) {
-  const auto begin = message.find("(0x");
-  const auto end = message.find(')', begin == std::string_view::npos ? begin : begin + 1);
-  return end == std::string_view::npos ? ""
-                                       : std::string(message.substr(begin + 1, end - begin - 1));
-}
-
-Frame failure_frame(std::uint32_t request, const Error& error, Stage stage) {
-  Frame frame = wire::error_frame(request, error, stage);
-  frame.body["engine_code"] = engine_code_in(error.message);
-  return frame;
-}
-
 /// Outputs of several executions of one sample.
 struct RepeatedOutputs {
   std::vector<Tensor> outputs;  ///< Outputs of the first execution.
@@ -162,7 +148,8 @@ Status RunnerService::serve() {
   for (;;) {
     auto received = channel_.receive();
     if (!received) {
-      [[maybe_unused]] const auto told = channel_.send(failure_frame(0, received.error(), stage_));
+      [[maybe_unused]] const auto told =
+          channel_.send(wire::error_frame(0, received.error(), stage_));
       return std::unexpected(std::move(received).error());
     }
     if (!received->has_value()) {
@@ -173,7 +160,7 @@ Status RunnerService::serve() {
     auto reply = answer_or_catch(request);
     ASSAY_RETURN_IF_ERROR(wire_status_);
     ASSAY_RETURN_IF_ERROR(
-        channel_.send(reply ? *reply : failure_frame(request.request, reply.error(), stage_)));
+        channel_.send(reply ? *reply : wire::error_frame(request.request, reply.error(), stage_)));
     if (request.type == MessageType::kBye) {
       return {};
     }

@@ -228,8 +228,14 @@ TEST_F(ServiceTest, AnswersErrorsWithTheirStageAndStaysAlive) {
 
 TEST_F(ServiceTest, HandsOnTheEnginesOwnCode) {
   const auto program = write_program(
-      R"({"misbehave": {"at": "load", "do": "error", "message": "load: NotFound (0x20): why"}})");
+      R"({"misbehave": {"at": "load", "do": "error", "message": "why", "engine_code": "0x20"}})");
   EXPECT_EQ(error_in(serve({load_frame(program)}).back()).engine_code, "0x20");
+}
+
+TEST_F(ServiceTest, TakesNoEngineCodeFromAText) {
+  const auto program = write_program(
+      R"({"misbehave": {"at": "load", "do": "error", "message": "at (0x7f21) is no code"}})");
+  EXPECT_EQ(error_in(serve({load_frame(program)}).back()).engine_code, "");
 }
 
 TEST_F(ServiceTest, SurvivesAnEngineThatThrows) {

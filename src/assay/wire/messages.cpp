@@ -33,8 +33,10 @@ Result<int> agree_on_version(const Hello& theirs) {
 }
 
 Frame error_frame(std::uint32_t request, const Error& error, Stage stage) {
-  const ErrorBody body{
-      .code = error.code, .stage = stage, .engine_code = {}, .message = error.message};
+  const ErrorBody body{.code = error.code,
+                       .stage = stage,
+                       .engine_code = error.engine_code,
+                       .message = error.message};
   return frame_of(MessageType::kError, request, body);
 }
 

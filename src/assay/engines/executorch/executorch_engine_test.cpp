@@ -273,6 +273,7 @@ TEST_F(ExecutorchEngineTest, NamesTheMissingOperator) {
   ASSERT_FALSE(loaded);
   EXPECT_EQ(loaded.error().code, ErrorCode::kUnavailable);
   EXPECT_THAT(loaded.error().message, HasSubstr("(0x14)"));
+  EXPECT_EQ(loaded.error().engine_code, "0x14");
   EXPECT_THAT(loaded.error().message, HasSubstr("no kernel is registered for aten::adx.out"));
 }
 

@@ -80,9 +80,11 @@ std::string text_of_log(const std::vector<std::string>& lines) {
 std::unexpected<Error> fail_with_runtime_error(std::string_view what, RuntimeError error) {
   std::string_view name = ::executorch::runtime::to_string(error);
   name.remove_prefix(std::min(name.size(), std::string_view("Error::").size()));
-  return fail(code_from(error),
-              fmt::format("{}: {} ({:#x}){}", what, name, static_cast<std::uint32_t>(error),
-                          text_of_log(take_error_log())));
+  const auto engine_code = fmt::format("{:#x}", static_cast<std::uint32_t>(error));
+  auto failure = fail(code_from(error), fmt::format("{}: {} ({}){}", what, name, engine_code,
+                                                    text_of_log(take_error_log())));
+  failure.error().engine_code = engine_code;
+  return failure;
 }
 
 Status status_from(std::string_view what, RuntimeError error) {

@@ -8,7 +8,8 @@
 
 namespace assay::et {
 
-/// A failure of the runtime as one of ours: "<what>: NotFound (0x20): <its error lines>".
+/// A failure of the runtime as one of ours: "<what>: NotFound (0x20): <its error lines>", with the
+/// code in `Error::engine_code`, too.
 std::unexpected<Error> fail_with_runtime_error(std::string_view what,
                                                ::executorch::runtime::Error error);
 

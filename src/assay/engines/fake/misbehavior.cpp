@@ -29,7 +29,9 @@ constexpr std::string_view kPrinted = "a library prints to stdout\n";
 
 Status fail_as_ordered(const Misbehavior& misbehavior) {
   ASSAY_ASSIGN_OR_RETURN(const auto code, enum_from_name<ErrorCode>(misbehavior.code));
-  return fail(code, misbehavior.message);
+  auto failure = fail(code, misbehavior.message);
+  failure.error().engine_code = misbehavior.engine_code;
+  return failure;
 }
 
 [[noreturn]] void die_of_signal(int signal) {
@@ -119,6 +121,7 @@ Result<Misbehavior> misbehavior_from_json(const Json& json) {
   result.after = json.value("after", 0);
   result.code = json.value("code", result.code);
   result.message = json.value("message", result.message);
+  result.engine_code = json.value("engine_code", result.engine_code);
   result.most_bytes = json.value("most_bytes", result.most_bytes);
   return result;
 }

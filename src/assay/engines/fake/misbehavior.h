@@ -36,6 +36,7 @@ struct Misbehavior {
   int after = 0;                ///< For steady and fetch: executes that go well before.
   std::string code = "engine";  ///< For "error": name of the ErrorCode.
   std::string message = "failure on order";
+  std::string engine_code;              ///< For "error": the engine's own code; empty: none.
   std::int64_t most_bytes = 4LL << 30;  ///< For "eat_memory": give up there.
 };
 
