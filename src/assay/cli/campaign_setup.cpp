@@ -97,12 +97,6 @@ Result<std::unique_ptr<LaunchTarget>> connect_local_target() {
 
 void remember_argv(int argc, char** argv) { remembered_argv().assign(argv, argv + argc); }
 
-Result<InstalledBuilds> find_builds_for(const Spec& spec) {
-  auto installed = find_installed_builds(assay_home());
-  ASSAY_RETURN_IF_ERROR(check_engines_found(spec, installed));
-  return installed;
-}
-
 Result<CampaignRequest> plan_campaign(const Spec& spec, const CampaignFlags& flags,
                                       bool keeps_repeated) {
   ASSAY_ASSIGN_OR_RETURN(auto options, request_options_from(spec, flags));

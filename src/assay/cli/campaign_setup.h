@@ -8,7 +8,6 @@
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/listener.h"
 #include "assay/cli/common_flags.h"
-#include "assay/engine/installed_builds.h"
 #include "assay/spec/spec.h"
 #include "assay/store/result_store.h"
 
@@ -26,9 +25,6 @@ struct CampaignFlags {
 
   void declare(CLI::App& app);
 };
-
-/// The engine builds of this machine. Errors: those of check_search for what the spec names.
-Result<InstalledBuilds> find_builds_for(const Spec& spec);
 
 /// Plans what the spec and the flags ask for on this machine: a new run with its cases; cells that
 /// were refused are told. `keeps_repeated`: a case that the spec names twice is there twice.

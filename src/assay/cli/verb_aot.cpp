@@ -17,8 +17,8 @@
 #include "assay/base/result.h"
 #include "assay/base/units.h"
 #include "assay/campaign/preparation.h"
+#include "assay/campaign/request_from_spec.h"
 #include "assay/campaign/toolchain_job.h"
-#include "assay/cli/campaign_setup.h"
 #include "assay/cli/common_flags.h"
 #include "assay/cli/exit_code.h"
 #include "assay/cli/progress.h"
@@ -26,6 +26,7 @@
 #include "assay/cli/sandbox_flag.h"
 #include "assay/cli/verb.h"
 #include "assay/device/environment.h"
+#include "assay/engine/installed_builds.h"
 #include "assay/record/case.h"
 #include "assay/record/invalid_request.h"
 #include "assay/record/subject.h"
@@ -49,7 +50,8 @@ Result<std::vector<Case>> cases_of(const AotOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto document, options.quick.document({"timing"}));
   ASSAY_ASSIGN_OR_RETURN(const auto context, options.toolchain.context("assay aot"));
   ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_from_json(document, context));
-  ASSAY_ASSIGN_OR_RETURN(const auto installed, find_builds_for(spec));
+  const auto installed = find_installed_builds(assay_home());
+  ASSAY_RETURN_IF_ERROR(check_engines_found(spec, installed));
   ASSAY_ASSIGN_OR_RETURN(auto expansion,
                          expand(spec, {.device_class = read_environment().device_class,
                                        .installed = installed.builds}));
