@@ -44,10 +44,11 @@ Stage stage_from(const Json& event) {
 }
 
 AotReply reply_from(const Json& event) {
-  return {.outcome = find_enum<Outcome>(text_of(event, "outcome")).value_or(Outcome::kHarnessError),
-          .stage = stage_from(event),
-          .reason_code = text_of(event, "reason_code"),
-          .text = text_of(event, "text"),
+  const auto outcome = find_enum<Outcome>(text_of(event, "outcome"));
+  return {.conclusion = {.outcome = outcome.value_or(Outcome::kHarnessError),
+                         .stage = stage_from(event),
+                         .reason_code = text_of(event, "reason_code"),
+                         .text = text_of(event, "text")},
           .result = event.value("result", Json())};
 }
 

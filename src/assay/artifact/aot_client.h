@@ -15,16 +15,14 @@
 #include "assay/base/result.h"
 #include "assay/base/subprocess.h"
 #include "assay/record/axes.h"
+#include "assay/record/conclusion.h"
 #include "assay/record/sandbox.h"
 
 namespace assay {
 
 /// Result of one ahead-of-time job; docs/contracts/aot.md has the contract.
 struct AotReply {
-  Outcome outcome = Outcome::kHarnessError;
-  Stage stage = Stage::kNone;
-  std::string reason_code;
-  std::string text;
+  Conclusion conclusion;
   Json result;
 };
 

@@ -31,6 +31,7 @@
 #include "assay/base/uuid.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
+#include "assay/record/conclusion.h"
 #include "assay/record/sandbox.h"
 #include "assay/record/subject.h"
 #include "assay/spec/program_files.h"
@@ -199,37 +200,36 @@ class Planner {
   AotServers& servers_;
 };
 
-AotReply reply_from_error(const Error& error) {
+Conclusion failure_from_error(const Error& error) {
   return {.outcome = Outcome::kHarnessError,
           .stage = Stage::kSerialize,
           .reason_code = "cache",
-          .text = error.message,
-          .result = {}};
+          .text = error.message};
 }
 
 /// Stores the output of a finished job in the cache and reloads it, verifying digests.
 void store_result(const Job& job, const AotReply& reply, const ArtifactCache& cache,
                   BuiltArtifacts& built) {
-  const auto set_failure = [&](const AotReply& failure) {
+  const auto set_failure = [&](const Conclusion& failure) {
     (job.is_artifact ? built.artifacts[job.key].failure : built.references[job.key].failure) =
         failure;
   };
-  if (reply.outcome != Outcome::kCompleted) {
-    return set_failure(reply);
+  if (reply.conclusion.outcome != Outcome::kCompleted) {
+    return set_failure(reply.conclusion);
   }
   const auto adopted =
       cache.adopt(job.key, job.staging, job.is_artifact ? "manifest.json" : "reference.json");
   if (!adopted) {
-    return set_failure(reply_from_error(adopted.error()));
+    return set_failure(failure_from_error(adopted.error()));
   }
   if (!job.is_artifact) {
     auto found = cache.find_reference(job.key);
     return found ? void(built.references[job.key].reference = std::move(*found))
-                 : set_failure(reply_from_error(found.error()));
+                 : set_failure(failure_from_error(found.error()));
   }
   auto found = cache.find_artifact(job.key);
   if (!found) {
-    return set_failure(reply_from_error(found.error()));
+    return set_failure(failure_from_error(found.error()));
   }
   auto& artifact = built.artifacts[job.key].artifact;
   artifact = std::move(*found);

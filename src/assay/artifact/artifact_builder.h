@@ -14,6 +14,7 @@
 #include "assay/artifact/toolchains.h"
 #include "assay/base/result.h"
 #include "assay/record/case.h"
+#include "assay/record/conclusion.h"
 #include "assay/record/run.h"
 #include "assay/record/sandbox.h"
 #include "assay/record/subject.h"
@@ -23,14 +24,14 @@ namespace assay {
 /// An artifact, or why there is none.
 struct ArtifactOutcome {
   std::optional<Artifact> artifact;
-  AotReply failure;  ///< When there is none.
+  Conclusion failure;  ///< When there is none.
   bool is_from_cache = false;
 };
 
 /// A reference, or why there is none.
 struct ReferenceOutcome {
   std::optional<Reference> reference;
-  AotReply failure;
+  Conclusion failure;
 };
 
 /// Follows a build, for a progress display. `label` names the job for people.

@@ -91,13 +91,15 @@ class JobRunner {
 
   Status blame(int place) {
     const auto& label = jobs_.labels[static_cast<std::size_t>(place)];
-    finish(place, {.outcome = Outcome::kCrashed,
-                   .stage = begun_[place],
-                   .reason_code = "server_lost",
-                   .text = fmt::format("the ahead-of-time server died twice during this job, the "
-                                       "second time with no other job; its log is '{}'",
-                                       jobs_.log_file.string()),
-                   .result = {}});
+    finish(place,
+           {.conclusion = {.outcome = Outcome::kCrashed,
+                           .stage = begun_[place],
+                           .reason_code = "server_lost",
+                           .text = fmt::format("the ahead-of-time server died twice during this "
+                                               "job, the second time with no other job; its log is "
+                                               "'{}'",
+                                               jobs_.log_file.string())},
+            .result = {}});
     if (++culprits_ < kMostCulprits) {
       return {};
     }

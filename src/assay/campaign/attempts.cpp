@@ -11,6 +11,7 @@
 #include "assay/campaign/preparation.h"
 #include "assay/campaign/stopping.h"
 #include "assay/record/axes.h"
+#include "assay/record/conclusion.h"
 #include "assay/record/launch.h"
 #include "assay/record/run.h"
 
@@ -68,13 +69,13 @@ Status Attempts::settle(AttemptState& state, const std::vector<Launch>& launches
   }
   const auto& last = launches.back();
   if (last.outcome != Outcome::kCompleted) {
-    return finish(state, last.outcome, last.stage, last.reason_code, last.text);
+    return finish(state, conclusion_from(last));
   }
   // Outputs are judged as they come and are not stored: an evaluation is done again.
   const bool is_enough = state.attempt.pass == Pass::kTiming
                              ? has_enough(state)
                              : state.attempt.pass != Pass::kEvaluate;
-  return is_enough ? finish(state, Outcome::kCompleted, Stage::kDone) : Status();
+  return is_enough ? finish(state, Conclusion::completed()) : Status();
 }
 
 AttemptState* Attempts::find(const PreparedCase& prepared, Pass pass) const {
@@ -102,15 +103,10 @@ Status Attempts::add_launch(AttemptState& state, Launch& launch) {
   return store_.add_launch(launch);
 }
 
-Status Attempts::finish(AttemptState& state, Outcome outcome, Stage stage, std::string reason,
-                        std::string text) {
-  auto& attempt = state.attempt;
-  attempt.is_finished = true;
-  attempt.outcome = outcome;
-  attempt.stage = stage;
-  attempt.reason_code = std::move(reason);
-  attempt.text = std::move(text);
-  return store_.put_attempt(attempt);
+Status Attempts::finish(AttemptState& state, Conclusion conclusion) {
+  state.attempt.is_finished = true;
+  set_conclusion(state.attempt, std::move(conclusion));
+  return store_.put_attempt(state.attempt);
 }
 
 bool Attempts::is_open(const PreparedCase& prepared, const ScheduledLaunch& step) const {

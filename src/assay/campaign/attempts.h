@@ -14,6 +14,7 @@
 #include "assay/campaign/preparation.h"
 #include "assay/campaign/stopping.h"
 #include "assay/record/axes.h"
+#include "assay/record/conclusion.h"
 #include "assay/record/launch.h"
 #include "assay/record/run.h"
 #include "assay/store/result_store.h"
@@ -51,8 +52,7 @@ class Attempts {
 
   /// Numbers the launch, after all others of the run, and stores it.
   Status add_launch(AttemptState& state, Launch& launch);
-  Status finish(AttemptState& state, Outcome outcome, Stage stage, std::string reason = {},
-                std::string text = {});
+  Status finish(AttemptState& state, Conclusion conclusion);
 
   /// Whether the step is still to be made: what is not timed is one launch and its judgement, and
   /// without the judgement it is made again.

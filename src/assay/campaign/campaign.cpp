@@ -31,6 +31,7 @@
 #include "assay/campaign/stopping.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
+#include "assay/record/conclusion.h"
 #include "assay/record/run.h"
 
 namespace assay {
@@ -127,8 +128,10 @@ class Campaign {
       ASSAY_ASSIGN_OR_RETURN(auto* state,
                              attempts_.find_or_begin(prepared_[cell], Pass::kEvaluate));
       if (!state->attempt.is_finished) {
-        ASSAY_RETURN_IF_ERROR(
-            attempts_.finish(*state, Outcome::kSkipped, Stage::kStart, "unavailable", refusal));
+        ASSAY_RETURN_IF_ERROR(attempts_.finish(*state, {.outcome = Outcome::kSkipped,
+                                                        .stage = Stage::kStart,
+                                                        .reason_code = "unavailable",
+                                                        .text = refusal}));
       }
     }
     return {};
@@ -182,8 +185,7 @@ class Campaign {
         if (state->attempt.is_finished) {
           continue;
         }
-        ASSAY_RETURN_IF_ERROR(attempts_.finish(*state, failure->outcome, failure->stage,
-                                               failure->reason_code, failure->text));
+        ASSAY_RETURN_IF_ERROR(attempts_.finish(*state, *failure));
       }
     }
     return {};
@@ -281,7 +283,7 @@ class Campaign {
                   const LaunchResult& result, AttemptState& state) {
     const auto& launch = result.launch;
     if (launch.outcome != Outcome::kCompleted) {
-      return attempts_.finish(state, launch.outcome, launch.stage, launch.reason_code, launch.text);
+      return attempts_.finish(state, conclusion_from(launch));
     }
     if (step.pass == Pass::kTiming && !has_enough(state, label_of(prepared.cell))) {
       return {};
@@ -299,7 +301,7 @@ class Campaign {
       }
       return evaluate(step.cell, result, state);
     }
-    return attempts_.finish(state, Outcome::kCompleted, Stage::kDone);
+    return attempts_.finish(state, Conclusion::completed());
   }
 
   /// True if its reference is to come from another case: engines may give references to
@@ -334,9 +336,11 @@ class Campaign {
              .launch = [this](const LaunchRequest& request) { return launcher_.run(request); },
              .text_of = [this](std::size_t provider) { return text_of(provider); }},
             cell, result, state.attempt.id));
-    return failure.empty() ? attempts_.finish(state, Outcome::kCompleted, Stage::kDone)
-                           : attempts_.finish(state, Outcome::kHarnessError, Stage::kReference,
-                                              "not_judged", failure);
+    return failure.empty() ? attempts_.finish(state, Conclusion::completed())
+                           : attempts_.finish(state, {.outcome = Outcome::kHarnessError,
+                                                      .stage = Stage::kReference,
+                                                      .reason_code = "not_judged",
+                                                      .text = failure});
   }
 
   std::string text_of(std::size_t cell) const {

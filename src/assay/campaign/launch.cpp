@@ -19,6 +19,7 @@
 #include "assay/base/result.h"
 #include "assay/base/uuid.h"
 #include "assay/record/axes.h"
+#include "assay/record/conclusion.h"
 #include "assay/record/launch.h"
 #include "assay/record/sandbox.h"
 #include "assay/record/spawn.h"
@@ -111,14 +112,6 @@ const Frame* find_reply(const std::vector<Frame>& frames, std::uint32_t id) {
   return found == frames.end() ? nullptr : &*found;
 }
 
-void set_failure(Launch& launch, Outcome outcome, Stage stage, std::string reason,
-                 std::string text) {
-  launch.outcome = outcome;
-  launch.stage = stage;
-  launch.reason_code = std::move(reason);
-  launch.text = std::move(text);
-}
-
 /// One launch's answers on their way from frames to records.
 class AnswerReader {
  public:
@@ -198,8 +191,10 @@ class AnswerReader {
 };
 
 void set_malformed(Launch& launch, Stage stage, const Error& error) {
-  set_failure(launch, outcome_from_error(ErrorCode::kCorrupt, stage), stage, "malformed_answer",
-              "the runner's answer cannot be true: " + error.message);
+  set_conclusion(launch, {.outcome = outcome_from_error(ErrorCode::kCorrupt, stage),
+                          .stage = stage,
+                          .reason_code = "malformed_answer",
+                          .text = "the runner's answer cannot be true: " + error.message});
 }
 
 /// `asked`: what the runner was at, in case it does not say, or names a stage before its own start.
@@ -209,9 +204,12 @@ void set_failure_from_error(Launch& launch, const Frame& frame, Stage asked) {
     return set_malformed(launch, asked, error.error());
   }
   const auto stage = error->stage < Stage::kStart ? asked : error->stage;
-  set_failure(launch, outcome_from_error(error->code, stage), stage,
-              error->engine_code.empty() ? std::string(name_of(error->code)) : error->engine_code,
-              error->message);
+  set_conclusion(launch,
+                 {.outcome = outcome_from_error(error->code, stage),
+                  .stage = stage,
+                  .reason_code = error->engine_code.empty() ? std::string(name_of(error->code))
+                                                            : error->engine_code,
+                  .text = error->message});
 }
 
 std::int64_t sum_of(const std::vector<std::int64_t>& values) {
@@ -266,10 +264,10 @@ std::vector<std::byte> job_bytes(const LaunchRequest& request) {
   return bytes;
 }
 
-LaunchResult failed_launch(Outcome outcome, Stage stage, std::string reason, std::string text) {
+LaunchResult failed_launch(Conclusion conclusion) {
   LaunchResult result;
   result.launch.id = make_uuid7();
-  set_failure(result.launch, outcome, stage, std::move(reason), std::move(text));
+  set_conclusion(result.launch, std::move(conclusion));
   return result;
 }
 
@@ -292,13 +290,15 @@ LaunchResult result_from_answer(const SpawnResult& answer, const LaunchRequest& 
     }
   }
   if (!answer.companion_failure.empty()) {
-    set_failure(launch, Outcome::kHarnessError, Stage::kSteady, "companion_ended",
-                answer.companion_failure);
+    set_conclusion(launch, {.outcome = Outcome::kHarnessError,
+                            .stage = Stage::kSteady,
+                            .reason_code = "companion_ended",
+                            .text = answer.companion_failure});
     return result;
   }
-  const auto cause = find_exit_cause(answer.end, sequence);
+  auto cause = find_exit_cause(answer.end, sequence);
   if (cause.outcome != Outcome::kCompleted) {
-    set_failure(launch, cause.outcome, cause.stage, cause.reason_code, cause.text);
+    set_conclusion(launch, std::move(cause));
     return result;
   }
   if (!loaded) {

@@ -8,6 +8,7 @@
 
 #include "assay/base/json.h"
 #include "assay/record/axes.h"
+#include "assay/record/conclusion.h"
 #include "assay/record/launch.h"
 #include "assay/record/sandbox.h"
 #include "assay/record/spawn.h"
@@ -64,6 +65,6 @@ SpawnRequest spawn_from_launch(const LaunchRequest& request);
 LaunchResult result_from_answer(const SpawnResult& answer, const LaunchRequest& request);
 
 /// A launch that ended without an answer.
-LaunchResult failed_launch(Outcome outcome, Stage stage, std::string reason, std::string text);
+LaunchResult failed_launch(Conclusion conclusion);
 
 }  // namespace assay

@@ -263,7 +263,7 @@ TEST(LaunchFlow, LaunchesNothingWhenAnotherProcessFinishedTheRunMeanwhile) {
 TEST(LaunchFlow, EndsACaseAtItsFirstLaunchThatFails) {
   CampaignBench bench([](const LaunchRequest& request, int launch) -> Result<LaunchResult> {
     return program_of(request) == "bad"
-               ? failed_launch(Outcome::kCrashed, Stage::kSteady, "SIGSEGV", "it died")
+               ? failed_launch({Outcome::kCrashed, Stage::kSteady, "SIGSEGV", "it died"})
                : healthy(request, launch);
   });
   const auto request = bench.request_for({bench.add_program("bad"), bench.add_program("a")});

@@ -9,6 +9,7 @@
 #include "assay/base/result.h"
 #include "assay/campaign/launch.h"
 #include "assay/record/axes.h"
+#include "assay/record/conclusion.h"
 
 namespace assay {
 namespace {
@@ -18,26 +19,28 @@ constexpr int kMostLosses = 3;
 
 /// The target is alive and says why it did not run this.
 LaunchResult refused_launch(const Error& error) {
-  return failed_launch(outcome_from_error(error.code, Stage::kStart), Stage::kStart,
-                       std::string(name_of(error.code)), error.message);
+  return failed_launch({.outcome = outcome_from_error(error.code, Stage::kStart),
+                        .stage = Stage::kStart,
+                        .reason_code = std::string(name_of(error.code)),
+                        .text = error.message});
 }
 
-void mark_changed(std::string change, LaunchResult& result) {
-  result.launch.outcome = Outcome::kHarnessError;
-  result.launch.stage = Stage::kLoad;
-  result.launch.reason_code = "program_changed";
-  result.launch.text = std::move(change);
+Conclusion program_changed(std::string change) {
+  return {.outcome = Outcome::kHarnessError,
+          .stage = Stage::kLoad,
+          .reason_code = "program_changed",
+          .text = std::move(change)};
 }
 
 }  // namespace
 
 Result<LaunchResult> Launcher::run(const LaunchRequest& request) {
   if (auto change = watch_.find_change(request.artifact); !change.empty()) {
-    return failed_launch(Outcome::kHarnessError, Stage::kLoad, "program_changed", change);
+    return failed_launch(program_changed(std::move(change)));
   }
   ASSAY_ASSIGN_OR_RETURN(auto result, run_on_target(request));
   if (auto change = watch_.find_change(request.artifact); !change.empty()) {
-    mark_changed(std::move(change), result);
+    set_conclusion(result.launch, program_changed(std::move(change)));
   }
   return result;
 }
@@ -66,9 +69,11 @@ Result<LaunchResult> Launcher::run_on_target(const LaunchRequest& request) {
   ++losses_;
   last_loss_ = fmt::format("'{}' with '{}': {}", request.build.reference(), request.artifact.entry,
                            loss.message);
-  return failed_launch(
-      Outcome::kCrashed, Stage::kStart, "agent_lost",
-      fmt::format("the agent was lost {} times while this ran: {}", kTries, loss.message));
+  return failed_launch({.outcome = Outcome::kCrashed,
+                        .stage = Stage::kStart,
+                        .reason_code = "agent_lost",
+                        .text = fmt::format("the agent was lost {} times while this ran: {}",
+                                            kTries, loss.message)});
 }
 
 Status Launcher::check_losses() const {

@@ -22,6 +22,7 @@
 #include "assay/campaign/toolchain_job.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
+#include "assay/record/conclusion.h"
 #include "assay/record/invalid_request.h"
 #include "assay/record/model_inputs.h"
 #include "assay/record/run.h"
@@ -108,8 +109,7 @@ Status hand_out_inputs(const BuiltArtifacts& built, const Toolchain& toolchain,
       prepared.missing_references[kind] = {.outcome = Outcome::kSkipped,
                                            .stage = Stage::kReference,
                                            .reason_code = "no_expected_outputs",
-                                           .text = missing,
-                                           .result = {}};
+                                           .text = missing};
     }
     if (is_bundle(prepared.cell.model)) {
       const auto folder = std::filesystem::path(outcome.reference->folder);
@@ -209,7 +209,7 @@ BuildListener build_listener(CampaignListener& listener) {
           .on_done =
               [&listener, progress](const std::string& label, const AotReply& reply) {
                 ++progress->done;
-                listener.on_step_finished(label, reply.outcome, reply.text);
+                listener.on_step_finished(label, reply.conclusion.outcome, reply.conclusion.text);
                 listener.on_progress(*progress);
               },
           .should_stop =
@@ -219,7 +219,7 @@ BuildListener build_listener(CampaignListener& listener) {
               }};
 }
 
-std::optional<AotReply> why_not_launched(const PreparedCase& prepared) {
+std::optional<Conclusion> why_not_launched(const PreparedCase& prepared) {
   const bool is_made = prepared.artifact.has_value();
   const auto& missing = prepared.missing_references;
   const bool needs_reference = prepared.cell.inputs.generator == kModelInputs;
@@ -229,21 +229,20 @@ std::optional<AotReply> why_not_launched(const PreparedCase& prepared) {
     if (why.stage == Stage::kQuantize || why.reason_code == kInvalidRequest) {
       return why;
     }
-    return AotReply{.outcome = Outcome::kHarnessError,
-                    .stage = Stage::kReference,
-                    .reason_code = "no_reference",
-                    .text = fmt::format("no {} reference to take inputs from: {}", kind, why.text),
-                    .result = {}};
+    return Conclusion{
+        .outcome = Outcome::kHarnessError,
+        .stage = Stage::kReference,
+        .reason_code = "no_reference",
+        .text = fmt::format("no {} reference to take inputs from: {}", kind, why.text)};
   }
   if (!is_made) {
     return prepared.failure;
   }
   if (!prepared.cell.recipe.runtime_unavailable.empty()) {
-    return AotReply{.outcome = Outcome::kSkipped,
-                    .stage = Stage::kStart,
-                    .reason_code = "runtime_unavailable",
-                    .text = prepared.cell.recipe.runtime_unavailable,
-                    .result = {}};
+    return Conclusion{.outcome = Outcome::kSkipped,
+                      .stage = Stage::kStart,
+                      .reason_code = "runtime_unavailable",
+                      .text = prepared.cell.recipe.runtime_unavailable};
   }
   return std::nullopt;
 }

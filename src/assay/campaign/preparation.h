@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "assay/artifact/aot_client.h"
 #include "assay/artifact/artifact_builder.h"
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/listener.h"
 #include "assay/campaign/run_context.h"
 #include "assay/record/case.h"
+#include "assay/record/conclusion.h"
 #include "assay/record/run.h"
 #include "assay/record/subject.h"
 
@@ -27,9 +27,9 @@ struct PreparedCase {
   std::string subject_digest;  ///< subject_key of the subject.
   std::optional<Artifact> artifact;
   std::string artifact_id;  ///< Artifact::id, once it is stored; empty: there is none.
-  AotReply failure;         ///< Why there is no artifact.
-  std::map<std::string, Reference> references;         ///< By kind.
-  std::map<std::string, AotReply> missing_references;  ///< By kind: why it could not be made.
+  Conclusion failure;       ///< Why there is no artifact.
+  std::map<std::string, Reference> references;           ///< By kind.
+  std::map<std::string, Conclusion> missing_references;  ///< By kind: why it could not be made.
   std::shared_ptr<const PreparedCase> pieces;  ///< Its layers apart, where its layers are outputs.
 };
 
@@ -42,7 +42,7 @@ Case case_of_pieces(const Case& cell, std::vector<std::string> layers);
 /// Why a case is decided without a launch; absent when it can be launched. Inputs that a model
 /// brings along come out of a reference: where none could be made, the model itself fails, and that
 /// is no fault of the backend.
-std::optional<AotReply> why_not_launched(const PreparedCase& prepared);
+std::optional<Conclusion> why_not_launched(const PreparedCase& prepared);
 
 /// The artifact and the subject that an attempt at the case refers to.
 Status store_subject(ResultStore& store, const PreparedCase& prepared);

@@ -154,8 +154,8 @@ Result<ExitCode> execute_inspect(const InspectOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto toolchain,
                          query_toolchain(default_python(options.toolchain.python)));
   ASSAY_ASSIGN_OR_RETURN(const auto reply, inspect_file(options, toolchain));
-  if (reply.outcome != Outcome::kCompleted) {
-    return fail(ErrorCode::kCorrupt, fmt::format("'{}': {}", options.file, reply.text));
+  if (reply.conclusion.outcome != Outcome::kCompleted) {
+    return fail(ErrorCode::kCorrupt, fmt::format("'{}': {}", options.file, reply.conclusion.text));
   }
   Json program = reply.result;
   ASSAY_RETURN_IF_ERROR(add_files(options.file, program));

@@ -176,7 +176,7 @@ TEST(ComparisonFlow, ReplacesNoMoreThanAFifthOfThePairs) {
 TEST(ComparisonFlow, EndsAtALaunchThatFailsAndSaysWhichSide) {
   ComparisonBench bench([](const LaunchRequest& request, int launch) -> Result<LaunchResult> {
     return program_of(request) == "b"
-               ? failed_launch(Outcome::kCrashed, Stage::kSteady, "SIGSEGV", "ended by SIGSEGV")
+               ? failed_launch({Outcome::kCrashed, Stage::kSteady, "SIGSEGV", "ended by SIGSEGV"})
                : timed_result(request, kBaseNs + noise_ns(launch));
   });
   const auto comparison = bench.run();

@@ -26,6 +26,7 @@
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/comparison.h"
+#include "assay/record/conclusion.h"
 #include "assay/record/launch.h"
 #include "assay/record/run.h"
 #include "assay/record/subject.h"
@@ -161,11 +162,7 @@ Result<Launch> SideRunner::keep(const PairPlace& place, Launch launch) {
   launch.index = counts_[attempt]++;
   launch.place = place;
   ASSAY_RETURN_IF_ERROR(tools_.store.add_launch(launch));
-  auto& record = attempts_.at(attempt);
-  record.outcome = launch.outcome;
-  record.stage = launch.stage;
-  record.reason_code = launch.reason_code;
-  record.text = launch.text;
+  set_conclusion(attempts_.at(attempt), conclusion_from(launch));
   return launch;
 }
 

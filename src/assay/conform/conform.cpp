@@ -262,10 +262,10 @@ Result<CaseListing> list_cases(const CaseSelection& selection, int parallel_jobs
   ASSAY_ASSIGN_OR_RETURN(const auto reply,
                          run_toolchain_job(toolchain, parallel_jobs, listing_request(selection),
                                            SandboxMode::kOff, tools));
-  if (reply.outcome != Outcome::kCompleted) {
-    const bool is_request_wrong = reply.reason_code == kInvalidRequest;
+  if (reply.conclusion.outcome != Outcome::kCompleted) {
+    const bool is_request_wrong = reply.conclusion.reason_code == kInvalidRequest;
     return fail(is_request_wrong ? ErrorCode::kInvalidArgument : ErrorCode::kUnavailable,
-                "the toolchain cannot list the cases: " + reply.text);
+                "the toolchain cannot list the cases: " + reply.conclusion.text);
   }
   return listing_from_json(reply.result);
 }

@@ -84,8 +84,8 @@ Status write_script(const stdfs::path& folder, const CandidateEvaluator& evaluat
                  {"name", report.name},
                  {"out_dir", stdfs::absolute(folder).string()}};
   ASSAY_ASSIGN_OR_RETURN(const auto reply, evaluator.ask_toolchain(job));
-  if (reply.outcome != Outcome::kCompleted) {
-    report.script = "there is no repro.py: " + reply.text;
+  if (reply.conclusion.outcome != Outcome::kCompleted) {
+    report.script = "there is no repro.py: " + reply.conclusion.text;
   } else if (const auto why = reply.result.value("unavailable", std::string()); !why.empty()) {
     report.script = "repro.py is not available for this: " + why;
   } else {

@@ -224,9 +224,9 @@ Result<std::vector<GraphNode>> CandidateEvaluator::list_nodes(const Json& model)
     return known->second;
   }
   ASSAY_ASSIGN_OR_RETURN(const auto reply, ask_toolchain({{"job", "nodes"}, {"model", model}}));
-  if (reply.outcome != Outcome::kCompleted) {
+  if (reply.conclusion.outcome != Outcome::kCompleted) {
     return fail(ErrorCode::kUnsupported,
-                "the model cannot be split, so it cannot be reduced: " + reply.text);
+                "the model cannot be split, so it cannot be reduced: " + reply.conclusion.text);
   }
   std::vector<GraphNode> nodes;
   for (const auto& node : reply.result.value("nodes", Json::array())) {

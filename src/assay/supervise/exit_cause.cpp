@@ -11,6 +11,7 @@
 #include "assay/base/units.h"
 #include "assay/device/text_fields.h"
 #include "assay/record/axes.h"
+#include "assay/record/conclusion.h"
 #include "assay/record/launch.h"
 #include "assay/wire/frame.h"
 #include "assay/wire/messages.h"
@@ -57,26 +58,26 @@ std::string last_line_of(const ProcessEnd& end) {
 }
 
 /// Finds the limit by which the supervisor ended it.
-std::optional<ExitCause> find_limit(const ProcessEnd& end, Stage stage) {
+std::optional<Conclusion> find_limit(const ProcessEnd& end, Stage stage) {
   if (end.is_timed_out) {
-    return ExitCause{Outcome::kTimedOut, stage, "deadline",
-                     fmt::format("killed at its deadline, after {}",
-                                 text_from_duration_ns(static_cast<double>(end.wall_ns)))};
+    return Conclusion{Outcome::kTimedOut, stage, "deadline",
+                      fmt::format("killed at its deadline, after {}",
+                                  text_from_duration_ns(static_cast<double>(end.wall_ns)))};
   }
   if (end.is_out_of_memory) {
-    return ExitCause{Outcome::kOutOfMemory, stage, "out_of_memory",
-                     fmt::format("killed for its memory; its peak was {}",
-                                 text_from_bytes(static_cast<double>(end.peak_rss_bytes)))};
+    return Conclusion{Outcome::kOutOfMemory, stage, "out_of_memory",
+                      fmt::format("killed for its memory; its peak was {}",
+                                  text_from_bytes(static_cast<double>(end.peak_rss_bytes)))};
   }
   if (end.is_output_exceeded) {
-    return ExitCause{Outcome::kCrashed, stage, "output_limit",
-                     "killed because it wrote more to its stdout than it may"};
+    return Conclusion{Outcome::kCrashed, stage, "output_limit",
+                      "killed because it wrote more to its stdout than it may"};
   }
   return std::nullopt;
 }
 
-std::optional<ExitCause> find_reported_error(const ProcessEnd& end,
-                                             const wire::FrameSequence& answers, Stage stage) {
+std::optional<Conclusion> find_reported_error(const ProcessEnd& end,
+                                              const wire::FrameSequence& answers, Stage stage) {
   const auto* last = find_last_answer(answers);
   const bool is_over = end.signal != 0 || end.exit_code != 0 || !said_bye(answers);
   if (last == nullptr || last->type != MessageType::kError || !is_over) {
@@ -91,29 +92,29 @@ std::optional<ExitCause> find_reported_error(const ProcessEnd& end,
   if (end.signal != 0) {
     text += fmt::format("; the process was then ended by {}", end.signal_name);
   }
-  return ExitCause{outcome_from_error(error.code, stage), stage, std::string(name_of(error.code)),
-                   std::move(text)};
+  return Conclusion{outcome_from_error(error.code, stage), stage, std::string(name_of(error.code)),
+                    std::move(text)};
 }
 
 /// Something that is no frame, or half of one.
-std::optional<ExitCause> find_damage(const ProcessEnd& end, const wire::FrameSequence& answers,
-                                     Stage stage) {
+std::optional<Conclusion> find_damage(const ProcessEnd& end, const wire::FrameSequence& answers,
+                                      Stage stage) {
   if (answers.status) {
     return std::nullopt;
   }
   if (answers.is_truncated) {
-    return ExitCause{Outcome::kCrashed, stage, "truncated_answer",
-                     fmt::format("exited with {} in the middle of an answer{}", end.exit_code,
-                                 last_line_of(end))};
+    return Conclusion{Outcome::kCrashed, stage, "truncated_answer",
+                      fmt::format("exited with {} in the middle of an answer{}", end.exit_code,
+                                  last_line_of(end))};
   }
-  return ExitCause{Outcome::kCrashed, stage, "garbage_on_wire",
-                   fmt::format("its answer is damaged: {}{}", answers.status.error().message,
-                               last_line_of(end))};
+  return Conclusion{Outcome::kCrashed, stage, "garbage_on_wire",
+                    fmt::format("its answer is damaged: {}{}", answers.status.error().message,
+                                last_line_of(end))};
 }
 
 }  // namespace
 
-ExitCause find_exit_cause(const ProcessEnd& end, const wire::FrameSequence& answers) {
+Conclusion find_exit_cause(const ProcessEnd& end, const wire::FrameSequence& answers) {
   const auto stage = last_stage(answers);
   if (auto limit = find_limit(end, stage)) {
     return *std::move(limit);
@@ -139,7 +140,7 @@ ExitCause find_exit_cause(const ProcessEnd& end, const wire::FrameSequence& answ
             fmt::format("exited with 0 in stage {}, before it had answered everything{}",
                         name_of(stage), last_line_of(end))};
   }
-  return {};
+  return Conclusion::completed();
 }
 
 }  // namespace assay
