@@ -45,7 +45,7 @@ class Finished:
     err: str
 
     def json(self) -> Document:
-        """What it printed, as JSON."""
+        """Parses its output as JSON."""
         return json.loads(self.out)
 
     def __str__(self) -> str:
@@ -241,7 +241,7 @@ def wait_for_end(process: subprocess.Popen[str], timeout_s: float = 120) -> Fini
 
 
 def case_of(report: Document, model: str) -> Document:
-    """The one case of a model in a JSON report."""
-    models = [case["model"].removesuffix(".fake") for case in report["cases"]]
+    """The one case of a model in a JSON report, by the last part of the model's name."""
+    models = [case["model"].rpartition("/")[2].removesuffix(".fake") for case in report["cases"]]
     assert models.count(model) == 1, f"one case of {model} expected, there are {models}"
     return report["cases"][models.index(model)]

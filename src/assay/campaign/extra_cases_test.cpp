@@ -79,10 +79,10 @@ TEST(ExtraCases, OfParityAreOnRandomInputsWithReferencesOfTheirOwn) {
   for (const auto& [cell, refusal] : extra_cases_of(request)) {
     labels.push_back(label_of(cell) + " on " + cell.engine + " " + cell.inputs.generator);
   }
-  EXPECT_THAT(labels, testing::UnorderedElementsAre(
-                          "net program on onnxruntime file", "net program on onnxruntime normal",
-                          "net program random inputs on openvino normal",
-                          "net program random inputs on onnxruntime normal"));
+  EXPECT_THAT(labels,
+              testing::UnorderedElementsAre("net on onnxruntime file", "net on onnxruntime normal",
+                                            "net random inputs on openvino normal",
+                                            "net random inputs on onnxruntime normal"));
 }
 
 TEST(EngineReferences, KnowWhoGivesToWhom) {

@@ -151,8 +151,13 @@ std::string display_name(const ModelReference& model) {
   return model.name.empty() ? short_name_of(model) : model.name;
 }
 
+bool is_finished_program(const Case& cell) { return cell.recipe.name == kProgramRecipe; }
+
 std::string label_of(const Case& cell) {
-  std::string label = fmt::format("{} {}", display_name(cell.model), cell.recipe.name);
+  std::string label = display_name(cell.model);
+  if (!is_finished_program(cell)) {
+    label += " " + cell.recipe.name;
+  }
   for (const auto& input : cell.model.inputs) {
     label += " " + text_from_shape(input.shape);
   }

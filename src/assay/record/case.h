@@ -91,7 +91,13 @@ Json identity_of(const Case& cell);
 /// Name of a model in texts for people: its own name in its run, or else the short one.
 std::string display_name(const ModelReference& model);
 
-/// "mobilenet_v2 executorch/xnnpack-int8 threads=1": for people; unique within most runs.
+/// The recipe name of a case whose model is a finished program.
+inline constexpr std::string_view kProgramRecipe = "program";
+
+bool is_finished_program(const Case& cell);
+
+/// "mobilenet_v2 executorch/xnnpack-int8 threads=1", or "a_int8/program threads=1" for a finished
+/// program, which has no recipe: for people; unique within most runs.
 std::string label_of(const Case& cell);
 
 /// The scenario as a spec and --scenario take it: "gap=5ms", "streams=2"; empty for the default

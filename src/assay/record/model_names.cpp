@@ -46,6 +46,14 @@ std::string candidate_name(const std::string& ref, std::size_t folders, bool has
          (has_ending ? last : short_name_of({.ref = ref}));
 }
 
+/// Exporters call every file "program" or "model".
+bool needs_folder(const std::string& ref) {
+  const auto file = ref.substr(ref.rfind('/') + 1);
+  const auto stem = file.substr(0, file.find('.'));
+  return ref != file && file != stem && (stem == "program" || stem == "model") &&
+         file.find(':') == std::string::npos;
+}
+
 bool are_different(const std::map<std::string, std::string>& names) {
   std::set<std::string_view> seen;
   for (const auto& [ref, name] : names) {
@@ -75,7 +83,7 @@ std::map<std::string, std::string> telling_names(std::span<const std::string> re
       }
       std::erase_if(open, [&](const std::string& ref) {
         auto name = candidate_name(ref, folders, has_ending);
-        const bool is_telling = counts[name] == 1;
+        const bool is_telling = counts[name] == 1 && (folders > 0 || !needs_folder(ref));
         return is_telling && names.emplace(ref, std::move(name)).second;
       });
     }

@@ -34,6 +34,17 @@ TEST(ModelNames, TakeAsManyFoldersAsTellThemApart) {
                                    Pair("/b/2/x.pte", "x")));
 }
 
+TEST(ModelNames, OfFilesWithAGenericNameHaveTheirFolder) {
+  EXPECT_THAT(telling_names(std::vector<std::string>{"/w/a_fp32/program.pte"}),
+              ElementsAre(Pair("/w/a_fp32/program.pte", "a_fp32/program")));
+  EXPECT_THAT(telling_names(std::vector<std::string>{"/zoo/kws/model.onnx"}),
+              ElementsAre(Pair("/zoo/kws/model.onnx", "kws/model")));
+  EXPECT_THAT(telling_names(std::vector<std::string>{"zoo:model"}),
+              ElementsAre(Pair("zoo:model", "model")));
+  EXPECT_THAT(telling_names(std::vector<std::string>{"program.pte"}),
+              ElementsAre(Pair("program.pte", "program")));
+}
+
 TEST(ModelNames, KeepTheEndingWhereItTells) {
   EXPECT_THAT(
       telling_names(std::vector<std::string>{"/m/net.onnx", "/m/net.tflite"}),

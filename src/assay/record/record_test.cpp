@@ -90,6 +90,10 @@ TEST(Names, AreShortForPeople) {
   EXPECT_EQ(short_name_of({.ref = "models/kws.pte"}), "kws");
   EXPECT_EQ(short_name_of({.ref = "zoo/net.py:make"}), "net:make");
   EXPECT_EQ(label_of(sample_case()), "mobilenet_v2 executorch/xnnpack-fp32 threads=1");
+  auto finished = sample_case();
+  finished.model.ref = "/w/net.pte";
+  finished.recipe = {.name = std::string(kProgramRecipe)};
+  EXPECT_EQ(label_of(finished), "net threads=1");
 }
 
 TEST(RollUp, PutsFailureBeforeDoubtBeforePass) {

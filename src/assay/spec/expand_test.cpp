@@ -114,8 +114,8 @@ TEST_F(ExpandSpec, MakesTheCasesOfTheDesignsExample) {
                   "mobilenet_v2 executorch/xnnpack-int8 1x3x192x192 threads=1 executorch@1.5.1",
                   "mobilenet_v2 executorch/xnnpack-int8 1x3x192x192 threads=2 executorch@1.5.1",
                   "mobilenet_v2 mine 1x3x192x192 threads=1 executorch@1.5.1",
-                  "kws program threads=1 onnxruntime@1.27.0",
-                  "kws program threads=2 onnxruntime@1.27.0"));
+                  "kws threads=1 onnxruntime@1.27.0",
+                  "kws threads=2 onnxruntime@1.27.0"));
   EXPECT_EQ(expansion.legal_cells, 12);
   EXPECT_EQ(expansion.excluded_cells, 2);
   EXPECT_THAT(expansion.warnings, SizeIs(0));
@@ -241,7 +241,7 @@ TEST_F(ExpandSpec, TellsModelsOfOneNameApart) {
   std::filesystem::create_directories(folder_.path() / "b");
   const Json models = {add_file("a/net.pte", "1"), add_file("b/net.pte", "2")};
   EXPECT_THAT(labels_of(expansion_of({{"models", models}})),
-              ElementsAre("a/net program executorch@1.5.1", "b/net program executorch@1.5.1"));
+              ElementsAre("a/net executorch@1.5.1", "b/net executorch@1.5.1"));
 }
 
 TEST_F(ExpandSpec, KeepsARepeatedCaseWhereThatIsWanted) {

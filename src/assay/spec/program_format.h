@@ -10,9 +10,6 @@
 
 namespace assay {
 
-/// The recipe name of a case whose model is a finished program.
-inline constexpr std::string_view kProgramRecipe = "program";
-
 /// Format of a program file by its name ("net.pte" is "pte"); nothing for what a toolchain reads.
 /// Another ending is taken for the format that some engine declares: "toy" of "net.toy" or
 /// "net.toy.json".

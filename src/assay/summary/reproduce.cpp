@@ -29,8 +29,6 @@ constexpr std::uint64_t kUsualSeed = 1;
 constexpr int kUsualBatches = 8;
 constexpr std::uint64_t kUsualCalibrationSeed = 1000;
 
-bool is_finished_program(const Case& cell) { return cell.recipe.name == "program"; }
-
 bool has_pass(const Reproduction& how, Pass pass) {
   return std::ranges::find(how.passes, pass) != how.passes.end();
 }
