@@ -18,9 +18,9 @@
 namespace assay::sqlite {
 
 /// The store in one SQLite file; the schema is explained in docs/contracts/store.md. Methods are
-/// spread over rows_run.cpp (what is known before anything runs), rows_launch.cpp (what running
-/// gave), rows_repository.cpp (what is built and watched), manage_runs.cpp (lists, labels and
-/// removal) and merge.cpp.
+/// spread over rows_run.cpp (rows known before anything runs), rows_attempt.cpp, rows_launch.cpp
+/// (launches, metrics and attachments), rows_repository.cpp (builds and incidents), rows_point.cpp
+/// (series), manage_runs.cpp (lists, labels and removal) and merge.cpp.
 class SqliteResultStore final : public ResultStore {
  public:
   /// `path` as Connection::open takes it. Errors: those of ResultStore.
