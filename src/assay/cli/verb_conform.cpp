@@ -28,6 +28,7 @@
 #include "assay/conform/conform_case.h"
 #include "assay/conform/conform_options.h"
 #include "assay/conform/gap_lists.h"
+#include "assay/conform/known_gaps.h"
 #include "assay/conform/operator_names.h"
 #include "assay/conform/plan.h"
 #include "assay/record/axes.h"
@@ -151,10 +152,10 @@ ExitCode print_conform_plan(const ConformRequest& request) {
   const auto plan = plan_conformance(request.listing.cases, request.settings, request.limits);
   for (const auto& unit : plan.units) {
     const auto& first = plan.cells[unit.cells.front()];
-    print_out("{} {}{}\n", first.cell.recipe.name, unit.is_joint() ? "joint" : "alone",
+    print_out("{} {}{}\n", first.eval_case.recipe.name, unit.is_joint() ? "joint" : "alone",
               unit.is_joint() ? fmt::format(" ({})", unit.cells.size()) : "");
     for (const auto index : unit.cells) {
-      print_out("    {}\n", plan.cases[plan.cells[index].one].name);
+      print_out("    {}\n", plan.cases[plan.cells[index].case_index].name);
     }
   }
   print_out("{} cases, {} results, {} programs\n", plan.cases.size(), plan.cells.size(),
@@ -250,10 +251,12 @@ Result<ExitCode> execute_conform(const ConformVerbOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(request.listing, listing_of(what, options, tools));
   const std::filesystem::path folder =
       options.known_folder.empty() ? request.listing.known_gaps_folder : options.known_folder;
-  const GapRules rules{.is_delegation_required = required_delegation(what) != Delegation::kNone,
-                       .is_narrowed = is_narrowed(what, options),
-                       .processor_flags = campaign.context.environment.cpu_flags};
-  ASSAY_ASSIGN_OR_RETURN(request.settings, settings_from_cases(campaign.cases, folder, rules));
+  const GapContext gap_context{
+      .is_delegation_required = required_delegation(what) != Delegation::kNone,
+      .is_narrowed = is_narrowed(what, options),
+      .processor_flags = campaign.context.environment.cpu_flags};
+  ASSAY_ASSIGN_OR_RETURN(request.settings,
+                         settings_from_cases(campaign.cases, folder, gap_context));
   if (request.listing.cases.empty()) {
     log_line(LogLevel::kError, "no case matched; check --match, --dtype, --shard and --only");
     return ExitCode::kNothingMatched;

@@ -54,7 +54,7 @@ class CaseScheduler {
                            probe_settings(plan_.settings, context_, tools_, execute_));
     judged_.is_stopped = tools_.listener.should_stop();
     for (const auto& unit : plan_.units) {
-      if (judged_.unavailable[plan_.cells[unit.cells.front()].setting].empty()) {
+      if (judged_.unavailable[plan_.cells[unit.cells.front()].setting_index].empty()) {
         tasks_.push_back({.unit = unit, .n = try_of(unit)});
       }
     }
@@ -130,7 +130,7 @@ class CaseScheduler {
       if (task.unit.is_joint()) {
         ASSAY_RETURN_IF_ERROR(take_part(index, found->second, std::move(case_verdicts[i])));
       } else {
-        const bool refuses = plan_.cases[plan_.cells[index].one].refuses;
+        const bool refuses = plan_.cases[plan_.cells[index].case_index].refuses;
         take_alone(index, task.n,
                    refuses ? verdict_on_refusal(std::move(case_verdicts[i]))
                            : std::move(case_verdicts[i]));
@@ -150,7 +150,7 @@ class CaseScheduler {
       judge_alone(index, kFirstAlone);
       return {};
     }
-    ASSAY_RETURN_IF_ERROR(store_part(plan_.cells[index].cell, attempt, case_verdict));
+    ASSAY_RETURN_IF_ERROR(store_part(plan_.cells[index].eval_case, attempt, case_verdict));
     state.is_joint = true;
     state.final = std::move(case_verdict);
     return {};
@@ -193,10 +193,11 @@ class CaseScheduler {
   /// known gaps expect, and a declared refusal.
   bool is_settled(std::size_t index, const CellState& state) const {
     const auto& cell = plan_.cells[index];
+    const auto& setting = plan_.settings[cell.setting_index];
     const auto verdict = state.alone.front().verdict;
     return (verdict == ConformVerdict::kPass && !state.was_in_joint) ||
            verdict == ConformVerdict::kUnsupported ||
-           is_as_listed(plan_.settings[cell.setting].gaps, plan_.cases[cell.one], verdict);
+           is_as_listed(setting.gaps, setting.gap_context, plan_.cases[cell.case_index], verdict);
   }
 
   const ConformPlan& plan_;

@@ -63,19 +63,19 @@ void take_verdict(const CaseVerdict& case_verdict, ConformResult& result) {
 }
 
 ConformResult result_of(const ConformPlan& plan, const ConformCell& cell, const CellState& state) {
-  const auto& one = plan.cases[cell.one];
-  ConformResult result{.name = one.name,
-                       .operator_name = one.operator_name,
-                       .dtype = one.dtype,
-                       .shape_class = one.shape_class,
-                       .values = one.values,
-                       .recipe = cell.cell.recipe.name,
-                       .engine = cell.cell.engine_build,
-                       .options = text_of_options(cell.cell.options),
-                       .case_key = case_key(cell.cell),
+  const auto& conform_case = plan.cases[cell.case_index];
+  ConformResult result{.name = conform_case.name,
+                       .operator_name = conform_case.operator_name,
+                       .dtype = conform_case.dtype,
+                       .shape_class = conform_case.shape_class,
+                       .values = conform_case.values,
+                       .recipe = cell.eval_case.recipe.name,
+                       .engine = cell.eval_case.engine_build,
+                       .options = text_of_options(cell.eval_case.options),
+                       .case_key = case_key(cell.eval_case),
                        .is_joint = state.is_joint,
                        .was_in_joint = state.was_in_joint,
-                       .command = repro_command(cell.cell)};
+                       .command = repro_command(cell.eval_case)};
   for (const auto& case_verdict : state.alone) {
     result.alone.push_back(case_verdict.verdict);
   }
@@ -197,7 +197,7 @@ std::vector<ConformResult> results_of(const ConformPlan& plan, const Judged& jud
     const auto known = unchanged.find(i);
     auto result =
         known == unchanged.end() ? result_of(plan, plan.cells[i], judged.states[i]) : known->second;
-    const auto& reason = judged.unavailable[plan.cells[i].setting];
+    const auto& reason = judged.unavailable[plan.cells[i].setting_index];
     if (known == unchanged.end() && !reason.empty()) {
       result.reason_code = kRecipeUnavailable;
       result.text = reason;
@@ -237,8 +237,8 @@ void apply_lists(const ConformPlan& plan, ConformReport& report) {
       continue;
     }
     done.push_back(gaps.recipe);
-    apply_known_gaps(gaps, report.results);
-    for (auto& stale : find_stale_gaps(gaps, report.results)) {
+    apply_known_gaps(gaps, setting.gap_context, report.results);
+    for (auto& stale : find_stale_gaps(gaps, setting.gap_context, report.results)) {
       report.stale.push_back(std::move(stale));
     }
   }

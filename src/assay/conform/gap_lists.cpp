@@ -19,14 +19,11 @@ namespace assay {
 
 Result<std::vector<ConformSetting>> settings_from_cases(const std::vector<Case>& cases,
                                                         const std::filesystem::path& folder,
-                                                        const GapRules& rules) {
+                                                        const GapContext& context) {
   std::vector<ConformSetting> settings;
   for (const auto& cell : cases) {
     ASSAY_ASSIGN_OR_RETURN(auto gaps, read_known_gaps(folder, cell.recipe.name));
-    gaps.is_delegation_required = rules.is_delegation_required;
-    gaps.is_narrowed = rules.is_narrowed;
-    gaps.processor_flags = rules.processor_flags;
-    settings.push_back({.pattern = cell, .gaps = std::move(gaps)});
+    settings.push_back({.pattern = cell, .gaps = std::move(gaps), .gap_context = context});
   }
   return settings;
 }
@@ -41,9 +38,9 @@ Result<std::map<std::string, std::size_t>> update_known_gaps(
     if (counts.contains(recipe)) {
       continue;
     }
-    const auto updated = updated_gaps(setting.gaps, report.results);
+    const auto updated = updated_gaps(setting.gaps, setting.gap_context, report.results);
     ASSAY_RETURN_IF_ERROR(write_known_gaps(folder, updated));
-    apply_known_gaps(updated, report.results);
+    apply_known_gaps(updated, setting.gap_context, report.results);
     counts[recipe] = updated.expected_failures.size();
   }
   return counts;

@@ -30,20 +30,21 @@ bool is_refusal(ConformVerdict verdict) {
 
 /// Whether an entry says anything of the processor here.
 template <class Entry>
-bool is_for_us(const KnownGaps& gaps, const Entry& entry) {
-  return entry.processor.empty() ||
-         std::ranges::find(gaps.processor_flags, entry.processor) != gaps.processor_flags.end();
+bool is_for_us(const GapContext& context, const Entry& entry) {
+  return entry.processor.empty() || std::ranges::find(context.processor_flags, entry.processor) !=
+                                        context.processor_flags.end();
 }
 
 /// The entry of that name, or else the first whose pattern means it.
-const KnownFailure* find_failure(const KnownGaps& gaps, std::string_view name) {
+const KnownFailure* find_failure(const KnownGaps& gaps, const GapContext& context,
+                                 std::string_view name) {
   const auto& failures = gaps.expected_failures;
   auto found = std::ranges::find(failures, name, &KnownFailure::case_name);
   if (found == failures.end()) {
     found = std::ranges::find_if(
         failures, [name](const KnownFailure& one) { return is_glob_match(one.case_name, name); });
   }
-  return found == failures.end() || !is_for_us(gaps, *found) ? nullptr : &*found;
+  return found == failures.end() || !is_for_us(context, *found) ? nullptr : &*found;
 }
 
 /// Whether a verdict is the one that is listed. What differs between executions may also be wrong
@@ -55,27 +56,27 @@ bool is_listed_verdict(const KnownFailure& failure, ConformVerdict verdict) {
 
 /// The first entry for this processor that means such a case.
 template <class Entry>
-const Entry* find_match(const KnownGaps& gaps, const std::vector<Entry>& entries,
+const Entry* find_match(const GapContext& context, const std::vector<Entry>& entries,
                         const CaseTraits& traits) {
   const auto found = std::ranges::find_if(entries, [&](const Entry& one) {
-    return is_for_us(gaps, one) && is_match(one.match, traits);
+    return is_for_us(context, one) && is_match(one.match, traits);
   });
   return found == entries.end() ? nullptr : &*found;
 }
 
 /// The entry that is for good and speaks of such a verdict.
-const ExcusedCases* find_excuse(const KnownGaps& gaps, const CaseTraits& traits,
-                                ConformVerdict verdict) {
+const ExcusedCases* find_excuse(const KnownGaps& gaps, const GapContext& context,
+                                const CaseTraits& traits, ConformVerdict verdict) {
   if (verdict == ConformVerdict::kFailDelegation) {
-    return find_match(gaps, gaps.undelegated, traits);
+    return find_match(context, gaps.undelegated, traits);
   }
-  return is_refusal(verdict) ? find_match(gaps, gaps.unsupported, traits) : nullptr;
+  return is_refusal(verdict) ? find_match(context, gaps.unsupported, traits) : nullptr;
 }
 
 /// Whether a run without that failure speaks against the entry.
-bool is_tried(const KnownGaps& gaps, const KnownFailure& failure) {
-  return is_for_us(gaps, failure) &&
-         (failure.verdict != ConformVerdict::kFailDelegation || gaps.is_delegation_required);
+bool is_tried(const GapContext& context, const KnownFailure& failure) {
+  return is_for_us(context, failure) &&
+         (failure.verdict != ConformVerdict::kFailDelegation || context.is_delegation_required);
 }
 
 /// Verdicts of each case over its sets of options.
@@ -85,7 +86,7 @@ struct Ran {
   int failed = 0;
 };
 
-std::map<std::string, Ran> count_by_name(const KnownGaps& gaps,
+std::map<std::string, Ran> count_by_name(const KnownGaps& gaps, const GapContext& context,
                                          const std::vector<ConformResult>& results) {
   std::map<std::string, Ran> counts;
   for (const auto& result : results) {
@@ -93,7 +94,7 @@ std::map<std::string, Ran> count_by_name(const KnownGaps& gaps,
       continue;
     }
     auto& ran = counts[result.name];
-    const auto* listed = find_failure(gaps, result.name);
+    const auto* listed = find_failure(gaps, context, result.name);
     ran.passed += result.verdict == ConformVerdict::kPass ? 1 : 0;
     ran.failed += is_failure(result.verdict) ? 1 : 0;
     ran.failed_as_listed += listed != nullptr && is_listed_verdict(*listed, result.verdict) ? 1 : 0;
@@ -101,11 +102,12 @@ std::map<std::string, Ran> count_by_name(const KnownGaps& gaps,
   return counts;
 }
 
-void apply_to(const KnownGaps& gaps, bool is_any_failing, ConformResult& result) {
-  const auto* failure = find_failure(gaps, result.name);
-  const auto* excuse = find_excuse(gaps, traits_of(result), result.verdict);
+void apply_to(const KnownGaps& gaps, const GapContext& context, bool is_any_failing,
+              ConformResult& result) {
+  const auto* failure = find_failure(gaps, context, result.name);
+  const auto* excuse = find_excuse(gaps, context, traits_of(result), result.verdict);
   if (result.verdict == ConformVerdict::kPass) {
-    const bool is_stale = failure != nullptr && !is_any_failing && is_tried(gaps, *failure);
+    const bool is_stale = failure != nullptr && !is_any_failing && is_tried(context, *failure);
     result.known = is_stale ? KnownGap::kUnexpectedPass : KnownGap::kNone;
     result.known_reason = is_stale ? failure->reason : "";
   } else if (failure != nullptr && is_listed_verdict(*failure, result.verdict)) {
@@ -144,7 +146,8 @@ std::vector<KnownFailure> still_failing(const KnownFailure& failure,
 }
 
 /// Patterns all of whose cases pass.
-void add_stale_excuses(const KnownGaps& gaps, const std::vector<ExcusedCases>& excuses,
+void add_stale_excuses(const KnownGaps& gaps, const GapContext& context,
+                       const std::vector<ExcusedCases>& excuses,
                        const std::vector<ConformResult>& results, std::vector<StaleGap>& stale) {
   for (const auto& excuse : excuses) {
     int passed = 0;
@@ -155,7 +158,7 @@ void add_stale_excuses(const KnownGaps& gaps, const std::vector<ExcusedCases>& e
         failed += is_failure(result.verdict) ? 1 : 0;
       }
     }
-    if (passed > 0 && failed == 0 && is_for_us(gaps, excuse)) {
+    if (passed > 0 && failed == 0 && is_for_us(context, excuse)) {
       stale.push_back({.recipe = gaps.recipe,
                        .entry = json_from(excuse.match).dump(),
                        .why = fmt::format("all {} matching cases pass", passed)});
@@ -173,39 +176,43 @@ std::string one_line(const std::string& text) {
 
 }  // namespace
 
-bool is_expected_to_fail(const KnownGaps& gaps, const ConformCase& one) {
-  return find_failure(gaps, one.name) != nullptr ||
-         find_match(gaps, gaps.unsupported, traits_of(one)) != nullptr;
+bool is_expected_to_fail(const KnownGaps& gaps, const GapContext& context,
+                         const ConformCase& conform_case) {
+  return find_failure(gaps, context, conform_case.name) != nullptr ||
+         find_match(context, gaps.unsupported, traits_of(conform_case)) != nullptr;
 }
 
-bool is_as_listed(const KnownGaps& gaps, const ConformCase& one, ConformVerdict verdict) {
-  const auto* failure = find_failure(gaps, one.name);
+bool is_as_listed(const KnownGaps& gaps, const GapContext& context, const ConformCase& conform_case,
+                  ConformVerdict verdict) {
+  const auto* failure = find_failure(gaps, context, conform_case.name);
   return (failure != nullptr && is_listed_verdict(*failure, verdict)) ||
-         find_excuse(gaps, traits_of(one), verdict) != nullptr;
+         find_excuse(gaps, context, traits_of(conform_case), verdict) != nullptr;
 }
 
-std::optional<LooserBound> find_relaxed_bound(const KnownGaps& gaps, const ConformCase& one) {
-  const auto* found = find_match(gaps, gaps.relaxed_bounds, traits_of(one));
+std::optional<RelaxedBound> find_relaxed_bound(const KnownGaps& gaps, const GapContext& context,
+                                               const ConformCase& conform_case) {
+  const auto* found = find_match(context, gaps.relaxed_bounds, traits_of(conform_case));
   return found == nullptr ? std::nullopt : std::optional(*found);
 }
 
-void apply_known_gaps(const KnownGaps& gaps, std::vector<ConformResult>& results) {
-  const auto counts = count_by_name(gaps, results);
+void apply_known_gaps(const KnownGaps& gaps, const GapContext& context,
+                      std::vector<ConformResult>& results) {
+  const auto counts = count_by_name(gaps, context, results);
   for (auto& result : results) {
     if (const auto ran = counts.find(result.name); ran != counts.end() &&
                                                    result.recipe == gaps.recipe &&
                                                    result.verdict != ConformVerdict::kNotRun) {
-      apply_to(gaps, ran->second.failed > 0, result);
+      apply_to(gaps, context, ran->second.failed > 0, result);
     }
   }
 }
 
-std::vector<StaleGap> find_stale_gaps(const KnownGaps& gaps,
+std::vector<StaleGap> find_stale_gaps(const KnownGaps& gaps, const GapContext& context,
                                       const std::vector<ConformResult>& results) {
   std::vector<StaleGap> stale;
-  const auto counts = count_by_name(gaps, results);
+  const auto counts = count_by_name(gaps, context, results);
   for (const auto& failure : gaps.expected_failures) {
-    const auto passing = is_tried(gaps, failure) ? find_passing(failure, counts) : "";
+    const auto passing = is_tried(context, failure) ? find_passing(failure, counts) : "";
     if (!passing.empty()) {
       const bool is_itself = passing == failure.case_name;
       stale.push_back({.recipe = gaps.recipe,
@@ -213,23 +220,24 @@ std::vector<StaleGap> find_stale_gaps(const KnownGaps& gaps,
                        .why = is_itself ? "it passes" : passing + " passes"});
     }
   }
-  if (gaps.is_narrowed) {
+  if (context.is_narrowed) {
     return stale;
   }
-  add_stale_excuses(gaps, gaps.unsupported, results, stale);
-  if (gaps.is_delegation_required) {
-    add_stale_excuses(gaps, gaps.undelegated, results, stale);
+  add_stale_excuses(gaps, context, gaps.unsupported, results, stale);
+  if (context.is_delegation_required) {
+    add_stale_excuses(gaps, context, gaps.undelegated, results, stale);
   }
   return stale;
 }
 
-KnownGaps updated_gaps(const KnownGaps& gaps, const std::vector<ConformResult>& results) {
+KnownGaps updated_gaps(const KnownGaps& gaps, const GapContext& context,
+                       const std::vector<ConformResult>& results) {
   auto updated = gaps;
-  const auto stale = find_stale_gaps(gaps, results);
+  const auto stale = find_stale_gaps(gaps, context, results);
   const auto is_stale = [&](const std::string& entry) {
     return std::ranges::find(stale, entry, &StaleGap::entry) != stale.end();
   };
-  const auto counts = count_by_name(gaps, results);
+  const auto counts = count_by_name(gaps, context, results);
   std::erase_if(updated.expected_failures,
                 [&](const KnownFailure& one) { return is_stale(one.case_name); });
   for (const auto& failure : gaps.expected_failures) {

@@ -80,15 +80,15 @@ ExcusedCases excused_from(const Node& node) {
           .processor = text_at(node, "processor", false)};
 }
 
-LooserBound relaxed_bound_from(const Node& node) {
+RelaxedBound relaxed_bound_from(const Node& node) {
   constexpr auto kKeys =
       std::to_array<std::string_view>({"match", "error_bound_ratio", "reason", "processor"});
   if (!node.expect_object(kKeys)) {
     return {};
   }
-  LooserBound bound{.match = match_at(node),
-                    .reason = text_at(node, "reason", true),
-                    .processor = text_at(node, "processor", false)};
+  RelaxedBound bound{.match = match_at(node),
+                     .reason = text_at(node, "reason", true),
+                     .processor = text_at(node, "processor", false)};
   const auto ratio = node.json().value("error_bound_ratio", Json());
   if (ratio.is_number() && ratio.get<double>() > 1) {
     bound.error_bound_ratio = ratio.get<double>();
@@ -191,7 +191,7 @@ Json json_from(const KnownFailure& failure) {
       failure.issue, failure.processor);
 }
 
-Json json_from(const LooserBound& bound) {
+Json json_from(const RelaxedBound& bound) {
   return with_texts({{"match", json_from(bound.match)},
                      {"error_bound_ratio", bound.error_bound_ratio},
                      {"reason", bound.reason}},

@@ -52,7 +52,7 @@ ConformResult result_of(const std::string& name, ConformVerdict verdict,
 }
 
 std::vector<ConformResult> applied(std::vector<ConformResult> results) {
-  apply_known_gaps(gaps(), results);
+  apply_known_gaps(gaps(), {}, results);
   return results;
 }
 
@@ -127,10 +127,10 @@ TEST(Ratchet, AKnownFailureWithAnotherVerdictIsNew) {
 TEST(Ratchet, AListedCaseThatPassesMustBeStruckOff) {
   const auto results = applied({result_of("aten.add/float32/0", ConformVerdict::kPass)});
   EXPECT_EQ(results[0].known, KnownGap::kUnexpectedPass);
-  const auto stale = find_stale_gaps(gaps(), results);
+  const auto stale = find_stale_gaps(gaps(), {}, results);
   ASSERT_EQ(stale.size(), 1U);
   EXPECT_EQ(stale[0].entry, "aten.add/float32/0");
-  EXPECT_THAT(updated_gaps(gaps(), results).expected_failures, IsEmpty());
+  EXPECT_THAT(updated_gaps(gaps(), {}, results).expected_failures, IsEmpty());
 }
 
 TEST(Ratchet, OneThatFailsWithSomeOptionsOnlyStays) {
@@ -139,18 +139,18 @@ TEST(Ratchet, OneThatFailsWithSomeOptionsOnlyStays) {
   const auto results = applied({result_of("aten.add/float32/0", ConformVerdict::kPass), with_two});
   EXPECT_EQ(results[0].known, KnownGap::kNone);
   EXPECT_EQ(results[1].known, KnownGap::kKnownFailure);
-  EXPECT_THAT(find_stale_gaps(gaps(), results), IsEmpty());
+  EXPECT_THAT(find_stale_gaps(gaps(), {}, results), IsEmpty());
 }
 
 TEST(Ratchet, WhatDiffersBetweenExecutionsMayBeWrongInAllOfThem) {
   auto lists = gaps();
   std::vector<ConformResult> results = {
       result_of("aten.add/float32/0", ConformVerdict::kFailNondeterministic)};
-  apply_known_gaps(lists, results);
+  apply_known_gaps(lists, {}, results);
   EXPECT_EQ(results[0].known, KnownGap::kNewFailure) << "it is listed as wrong";
   lists.expected_failures[0].verdict = ConformVerdict::kFailNondeterministic;
   results[0].verdict = ConformVerdict::kFailNumeric;
-  apply_known_gaps(lists, results);
+  apply_known_gaps(lists, {}, results);
   EXPECT_EQ(results[0].known, KnownGap::kKnownFailure);
 }
 
@@ -161,19 +161,19 @@ TEST(Ratchet, AKnownFailureMayBeAPatternEachCaseOfWhichFails) {
       result_of("aten.add/float32/0", ConformVerdict::kFailNumeric),
       result_of("aten.add/int8/0", ConformVerdict::kFailNumeric),
       result_of("aten.add/int8/1", ConformVerdict::kFailNumeric)};
-  apply_known_gaps(lists, results);
+  apply_known_gaps(lists, {}, results);
   EXPECT_EQ(results[0].known, KnownGap::kKnownFailure);
   EXPECT_EQ(results[1].known, KnownGap::kKnownFailure);
   EXPECT_EQ(results[2].known, KnownGap::kNewFailure);
-  EXPECT_THAT(find_stale_gaps(lists, results), IsEmpty());
+  EXPECT_THAT(find_stale_gaps(lists, {}, results), IsEmpty());
 
   results[1].verdict = ConformVerdict::kPass;
-  apply_known_gaps(lists, results);
+  apply_known_gaps(lists, {}, results);
   EXPECT_EQ(results[1].known, KnownGap::kUnexpectedPass);
-  const auto stale = find_stale_gaps(lists, results);
+  const auto stale = find_stale_gaps(lists, {}, results);
   ASSERT_EQ(stale.size(), 1);
   EXPECT_EQ(stale[0].why, "aten.add/int8/0 passes");
-  const auto updated = updated_gaps(lists, {results[0], results[1]});
+  const auto updated = updated_gaps(lists, {}, {results[0], results[1]});
   ASSERT_EQ(updated.expected_failures.size(), 1);
   EXPECT_EQ(updated.expected_failures[0].case_name, "aten.add/float32/0");
   EXPECT_EQ(updated.expected_failures[0].reason, "off by one");
@@ -182,20 +182,20 @@ TEST(Ratchet, AKnownFailureMayBeAPatternEachCaseOfWhichFails) {
 TEST(Ratchet, APatternIsStaleWhenAllThatItMeansPasses) {
   const auto pass = result_of("f/0", ConformVerdict::kPass, "aten.fft_r2c", "bfloat16");
   const auto fails = result_of("f/1", ConformVerdict::kRunError, "aten.fft_r2c", "bfloat16");
-  EXPECT_EQ(find_stale_gaps(gaps(), {pass}).size(), 1U);
-  EXPECT_THAT(find_stale_gaps(gaps(), {pass, fails}), IsEmpty());
-  EXPECT_THAT(updated_gaps(gaps(), {pass}).unsupported, IsEmpty());
+  EXPECT_EQ(find_stale_gaps(gaps(), {}, {pass}).size(), 1U);
+  EXPECT_THAT(find_stale_gaps(gaps(), {}, {pass, fails}), IsEmpty());
+  EXPECT_THAT(updated_gaps(gaps(), {}, {pass}).unsupported, IsEmpty());
 }
 
 TEST(Ratchet, NoPatternIsStaleWhereCasesWereLeftOut) {
   const auto pass = result_of("f/0", ConformVerdict::kPass, "aten.fft_r2c", "bfloat16");
   const auto listed = result_of("aten.add/float32/0", ConformVerdict::kPass);
   auto lists = gaps();
-  lists.is_narrowed = true;
-  const auto stale = find_stale_gaps(lists, {pass, listed});
+  const GapContext context{.is_narrowed = true};
+  const auto stale = find_stale_gaps(lists, context, {pass, listed});
   ASSERT_EQ(stale.size(), 1U);
   EXPECT_EQ(stale[0].entry, "aten.add/float32/0");
-  EXPECT_EQ(updated_gaps(lists, {pass}).unsupported.size(), gaps().unsupported.size());
+  EXPECT_EQ(updated_gaps(lists, context, {pass}).unsupported.size(), gaps().unsupported.size());
 }
 
 TEST(Ratchet, WhatIsNotDelegatedIsExcusedByAListOfItsOwn) {
@@ -204,14 +204,13 @@ TEST(Ratchet, WhatIsNotDelegatedIsExcusedByAListOfItsOwn) {
   lists.expected_failures.push_back({.case_name = "aten.tan/float32/0",
                                      .verdict = ConformVerdict::kFailDelegation,
                                      .reason = "should be"});
-  lists.is_delegation_required = true;
   std::vector<ConformResult> results = {
       result_of("aten.sin/float32/0", ConformVerdict::kFailDelegation, "aten.sin"),
       result_of("aten.sin/float32/1", ConformVerdict::kRunError, "aten.sin"),
       result_of("aten.fft/bfloat16/0", ConformVerdict::kFailDelegation, "aten.fft_r2c", "bfloat16"),
       result_of("aten.tan/float32/0", ConformVerdict::kFailDelegation, "aten.tan"),
   };
-  apply_known_gaps(lists, results);
+  apply_known_gaps(lists, {.is_delegation_required = true}, results);
   EXPECT_EQ(results[0].known, KnownGap::kUnsupported);
   EXPECT_EQ(results[0].known_reason, "no such node");
   EXPECT_EQ(results[1].known, KnownGap::kNewFailure);
@@ -229,21 +228,21 @@ TEST(Ratchet, SaysNothingOfDelegationThatNobodyAskedFor) {
       result_of("aten.sin/float32/0", ConformVerdict::kPass, "aten.sin"),
       result_of("aten.tan/float32/0", ConformVerdict::kPass, "aten.tan"),
   };
-  apply_known_gaps(lists, results);
+  apply_known_gaps(lists, {}, results);
   EXPECT_EQ(results[1].known, KnownGap::kNone);
-  EXPECT_THAT(find_stale_gaps(lists, results), IsEmpty());
-  lists.is_delegation_required = true;
-  apply_known_gaps(lists, results);
+  EXPECT_THAT(find_stale_gaps(lists, {}, results), IsEmpty());
+  const GapContext context{.is_delegation_required = true};
+  apply_known_gaps(lists, context, results);
   EXPECT_EQ(results[1].known, KnownGap::kUnexpectedPass);
-  EXPECT_EQ(find_stale_gaps(lists, results).size(), 2U);
-  EXPECT_THAT(updated_gaps(lists, results).undelegated, IsEmpty());
+  EXPECT_EQ(find_stale_gaps(lists, context, results).size(), 2U);
+  EXPECT_THAT(updated_gaps(lists, context, results).undelegated, IsEmpty());
 }
 
 TEST(Ratchet, WhatWasNotRunStaysAsItIs) {
   const auto results = applied({result_of("aten.add/float32/0", ConformVerdict::kNotRun)});
   EXPECT_EQ(results[0].known, KnownGap::kNone);
-  EXPECT_EQ(document_from_known_gaps(updated_gaps(gaps(), results)), whole_document());
-  EXPECT_EQ(document_from_known_gaps(updated_gaps(gaps(), {})), whole_document());
+  EXPECT_EQ(document_from_known_gaps(updated_gaps(gaps(), {}, results)), whole_document());
+  EXPECT_EQ(document_from_known_gaps(updated_gaps(gaps(), {}, {})), whole_document());
 }
 
 TEST(Ratchet, AnUpdateListsNewFailuresOfTheBackendOnly) {
@@ -253,7 +252,7 @@ TEST(Ratchet, AnUpdateListsNewFailuresOfTheBackendOnly) {
       result_of("aten.mul/float32/2", ConformVerdict::kHarnessError, "aten.mul"),
       result_of("aten.add/float32/0", ConformVerdict::kRunError),
   });
-  const auto updated = updated_gaps(gaps(), results);
+  const auto updated = updated_gaps(gaps(), {}, results);
   ASSERT_EQ(updated.expected_failures.size(), 2U);
   EXPECT_EQ(updated.expected_failures[0].case_name, "aten.add/float32/0");
   EXPECT_EQ(updated.expected_failures[0].verdict, ConformVerdict::kRunError);
@@ -261,7 +260,7 @@ TEST(Ratchet, AnUpdateListsNewFailuresOfTheBackendOnly) {
   EXPECT_EQ(updated.expected_failures[1].reason, "as seen");
   // And what was updated holds.
   auto again = results;
-  apply_known_gaps(updated, again);
+  apply_known_gaps(updated, {}, again);
   EXPECT_EQ(again[0].known, KnownGap::kKnownFailure);
   EXPECT_EQ(again[3].known, KnownGap::kKnownFailure);
 }
@@ -269,32 +268,33 @@ TEST(Ratchet, AnUpdateListsNewFailuresOfTheBackendOnly) {
 TEST(Ratchet, AnUpdateNamesFilesWithoutTheirFolders) {
   auto failing = result_of("aten.mul/float32/0", ConformVerdict::kLoadError, "aten.mul");
   failing.text = "cannot load '/root/cache/ab/p.onnx': see /tmp/x.log or 1/2 of it\nmore";
-  const auto updated = updated_gaps(gaps(), applied({failing}));
+  const auto updated = updated_gaps(gaps(), {}, applied({failing}));
   ASSERT_EQ(updated.expected_failures.size(), 2U);
   EXPECT_EQ(updated.expected_failures[1].reason, "cannot load 'p.onnx': see x.log or 1/2 of it");
 }
 
 TEST(Ratchet, EntriesForOtherProcessorsSayNothing) {
   auto listed = gaps();
+  GapContext context;
   listed.expected_failures.front().processor = "avx512_bf16";
   const auto known_of = [&](ConformVerdict verdict) {
     std::vector<ConformResult> results = {result_of("aten.add/float32/0", verdict)};
-    apply_known_gaps(listed, results);
+    apply_known_gaps(listed, context, results);
     return results.front().known;
   };
   const ConformCase tanh = {.name = "aten.tanh/float32/0", .operator_name = "aten.tanh"};
-  listed.processor_flags = {"avx2"};
+  context.processor_flags = {"avx2"};
   EXPECT_EQ(known_of(ConformVerdict::kFailNumeric), KnownGap::kNewFailure);
   EXPECT_EQ(known_of(ConformVerdict::kPass), KnownGap::kNone);
   const std::vector<ConformResult> passed = {
       result_of("aten.add/float32/0", ConformVerdict::kPass)};
-  EXPECT_THAT(find_stale_gaps(listed, passed), IsEmpty());
-  EXPECT_FALSE(find_relaxed_bound(listed, tanh));
-  listed.processor_flags = {"avx2", "avx512_bf16"};
+  EXPECT_THAT(find_stale_gaps(listed, context, passed), IsEmpty());
+  EXPECT_FALSE(find_relaxed_bound(listed, context, tanh));
+  context.processor_flags = {"avx2", "avx512_bf16"};
   EXPECT_EQ(known_of(ConformVerdict::kFailNumeric), KnownGap::kKnownFailure);
   EXPECT_EQ(known_of(ConformVerdict::kPass), KnownGap::kUnexpectedPass);
-  EXPECT_EQ(find_stale_gaps(listed, passed).size(), 1U);
-  EXPECT_TRUE(find_relaxed_bound(listed, tanh));
+  EXPECT_EQ(find_stale_gaps(listed, context, passed).size(), 1U);
+  EXPECT_TRUE(find_relaxed_bound(listed, context, tanh));
 }
 
 TEST(Ratchet, LeavesOtherRecipesAlone) {

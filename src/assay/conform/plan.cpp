@@ -24,25 +24,26 @@ namespace {
 
 constexpr std::size_t kFew = 4;  ///< Halves of these cost more programs than each alone.
 const ConformCase& case_at(const ConformPlan& plan, std::size_t cell) {
-  return plan.cases[plan.cells[cell].one];
+  return plan.cases[plan.cells[cell].case_index];
 }
 
 /// Key that the cells of one program share.
 std::string group_of(const ConformPlan& plan, std::size_t cell) {
-  const auto& one = plan.cells[cell].cell;
-  return Json::array({plan.cells[cell].setting, case_at(plan, cell).dtype, one.inputs.generator,
-                      one.inputs.seed, one.inputs.count, one.recipe.tolerance})
+  const auto& eval_case = plan.cells[cell].eval_case;
+  return Json::array({plan.cells[cell].setting_index, case_at(plan, cell).dtype,
+                      eval_case.inputs.generator, eval_case.inputs.seed, eval_case.inputs.count,
+                      eval_case.recipe.tolerance})
       .dump();
 }
 
-Case cell_of(const ConformSetting& setting, const ConformCase& one) {
+Case cell_of(const ConformSetting& setting, const ConformCase& conform_case) {
   auto cell = setting.pattern;
-  cell.model = one.model;
-  cell.inputs = one.inputs;
-  if (one.inputs.generator == kModelInputs) {
+  cell.model = conform_case.model;
+  cell.inputs = conform_case.inputs;
+  if (conform_case.inputs.generator == kModelInputs) {
     cell.calibration.generator = kModelInputs;  // With another seed.
   }
-  if (const auto relaxed = find_relaxed_bound(setting.gaps, one)) {
+  if (const auto relaxed = find_relaxed_bound(setting.gaps, setting.gap_context, conform_case)) {
     cell.recipe.tolerance = {{"error_bound_ratio", relaxed->error_bound_ratio},
                              {"why", relaxed->reason}};
   }
@@ -139,10 +140,12 @@ ConformPlan plan_conformance(std::vector<ConformCase> cases, std::vector<Conform
   for (std::size_t s = 0; s < plan.settings.size(); ++s) {
     const auto& setting = plan.settings[s];
     for (std::size_t i = 0; i < plan.cases.size(); ++i) {
-      const auto& one = plan.cases[i];
-      plan.cells.push_back({.one = i, .setting = s, .cell = cell_of(setting, one)});
+      const auto& conform_case = plan.cases[i];
+      plan.cells.push_back(
+          {.case_index = i, .setting_index = s, .eval_case = cell_of(setting, conform_case)});
       const auto index = plan.cells.size() - 1;
-      const bool is_joined = one.is_joinable && !is_expected_to_fail(setting.gaps, one);
+      const bool is_joined = conform_case.is_joinable &&
+                             !is_expected_to_fail(setting.gaps, setting.gap_context, conform_case);
       (is_joined ? groups[group_of(plan, index)] : alone).push_back(index);
     }
   }
@@ -161,13 +164,13 @@ ConformPlan plan_conformance(std::vector<ConformCase> cases, std::vector<Conform
 }
 
 Case case_of(const ConformPlan& plan, const ConformUnit& unit) {
-  auto cell = plan.cells[unit.cells.front()].cell;
+  auto cell = plan.cells[unit.cells.front()].eval_case;
   if (!unit.is_joint()) {
     return cell;
   }
   Json models = Json::array();
   for (const auto index : unit.cells) {
-    models.push_back(model_request(plan.cells[index].cell.model));
+    models.push_back(model_request(plan.cells[index].eval_case.model));
   }
   cell.model = {.ref = "joint", .args = {{"models", std::move(models)}}};
   return cell;

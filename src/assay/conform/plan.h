@@ -14,9 +14,9 @@ namespace assay {
 
 /// One conformance case with one recipe and one set of options.
 struct ConformCell {
-  std::size_t one = 0;      ///< Index into the listing's cases.
-  std::size_t setting = 0;  ///< Index into the settings.
-  Case cell;                ///< The case alone, as `assay eval` would run it.
+  std::size_t case_index = 0;     ///< Index into the listing's cases.
+  std::size_t setting_index = 0;  ///< Index into the settings.
+  Case eval_case;                 ///< The case alone, as `assay eval` would run it.
 };
 
 /// A recipe with engine and options, and what is known of it. `pattern`: a case whose model and
@@ -24,6 +24,7 @@ struct ConformCell {
 struct ConformSetting {
   Case pattern;
   KnownGaps gaps;
+  GapContext gap_context;
 };
 
 /// Cells of one program: one alone, or several joined.

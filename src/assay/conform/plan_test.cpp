@@ -64,7 +64,7 @@ TEST(Plan, PutsEveryCellIntoOneProgramAndNoneTwice) {
     EXPECT_LE(unit.cells.size(), 8U);
     for (const auto cell : unit.cells) {
       EXPECT_TRUE(seen.insert(cell).second);
-      EXPECT_EQ(plan.cells[cell].setting, plan.cells[unit.cells.front()].setting);
+      EXPECT_EQ(plan.cells[cell].setting_index, plan.cells[unit.cells.front()].setting_index);
     }
   }
   EXPECT_EQ(seen.size(), 66U);
@@ -78,7 +78,7 @@ TEST(Plan, JoinsOneDtypeAndInputsAndKeepsOperatorsTogether) {
   for (const auto& unit : plan.units) {
     std::set<std::string> dtypes;
     for (const auto cell : unit.cells) {
-      dtypes.insert(plan.cases[plan.cells[cell].one].dtype);
+      dtypes.insert(plan.cases[plan.cells[cell].case_index].dtype);
     }
     EXPECT_EQ(dtypes.size(), 1U);
   }
@@ -111,9 +111,9 @@ TEST(Plan, CasesOfOneToleranceShareAProgram) {
   }
   const auto plan = plan_conformance(cases_of({{"add", 5}}), {setting}, {.cases = 8});
   EXPECT_THAT(sizes_of(plan.units), testing::UnorderedElementsAre(2, 3));
-  EXPECT_EQ(plan.cells[2].cell.recipe.tolerance.at("error_bound_ratio"), 4);
-  EXPECT_EQ(plan.cells[2].cell.recipe.tolerance.at("why"), "approximates");
-  EXPECT_TRUE(plan.cells[0].cell.recipe.tolerance.empty());
+  EXPECT_EQ(plan.cells[2].eval_case.recipe.tolerance.at("error_bound_ratio"), 4);
+  EXPECT_EQ(plan.cells[2].eval_case.recipe.tolerance.at("why"), "approximates");
+  EXPECT_TRUE(plan.cells[0].eval_case.recipe.tolerance.empty());
 }
 
 TEST(Plan, AJointCaseNamesTheModelsOfItsParts) {
@@ -154,7 +154,7 @@ TEST(Split, TriesAloneWhatTheErrorNames) {
   const auto units =
       split_unit(plan, plan.units[0], "no kernel is registered for aten::log_softmax.int_out");
   EXPECT_THAT(sizes_of(units), ElementsAre(1, 1, 8));
-  EXPECT_EQ(plan.cases[plan.cells[units[0].cells[0]].one].operator_name, "aten.log_softmax");
+  EXPECT_EQ(plan.cases[plan.cells[units[0].cells[0]].case_index].operator_name, "aten.log_softmax");
   EXPECT_THAT(sizes_of(split_unit(plan, plan.units[0], "no kernel for aten::mul.out")),
               ElementsAre(5, 5));
 }

@@ -126,12 +126,13 @@ Result<std::map<std::size_t, ConformResult>> find_reusable_results(const Conform
     identities.emplace_back("", engine, build_id_of(request.context.builds, engine), toolchain.id);
   }
   for (std::size_t i = 0; i < plan.cells.size(); ++i) {
-    const auto& [one, setting, cell] = plan.cells[i];
-    auto& identity = identities[setting];
-    std::get<0>(identity) = case_key(cell);
+    const auto& [case_index, setting_index, eval_case] = plan.cells[i];
+    const auto& setting = plan.settings[setting_index];
+    auto& identity = identities[setting_index];
+    std::get<0>(identity) = case_key(eval_case);
     const auto* pass = earlier.find(identity);
     const bool is_loosened =
-        find_relaxed_bound(plan.settings[setting].gaps, plan.cases[one]).has_value();
+        find_relaxed_bound(setting.gaps, setting.gap_context, plan.cases[case_index]).has_value();
     if (pass != nullptr && !is_loosened) {
       unchanged.emplace(i, *pass);
     }
