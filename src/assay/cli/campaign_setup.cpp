@@ -1,7 +1,9 @@
 #include "assay/cli/campaign_setup.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <fmt/format.h>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -28,7 +30,11 @@
 #include "assay/device/environment.h"
 #include "assay/device/local_transport.h"
 #include "assay/engine/installed_builds.h"
+#include "assay/record/case.h"
 #include "assay/record/sandbox.h"
+#include "assay/record/subject.h"
+#include "assay/repository/build_cache.h"
+#include "assay/repository/engine_registration.h"
 #include "assay/spec/spec.h"
 #include "assay/store/result_store.h"
 
@@ -38,6 +44,17 @@ namespace {
 std::vector<std::string>& remembered_argv() {
   static std::vector<std::string> argv;
   return argv;
+}
+
+/// Builds of the cache that are measured stay there until this process ends.
+void keep_builds_in_use(const CampaignRequest& request) {
+  static std::optional<BuildCache> claimed;
+  std::vector<EngineBuild> used;
+  std::ranges::copy_if(request.context.builds, std::back_inserter(used), [&](const auto& build) {
+    return std::ranges::find(request.cases, build.reference(), &Case::engine_build) !=
+           request.cases.end();
+  });
+  claimed = claim_builds_of(used, assay_home());
 }
 
 void log_refused(const PlannedRequest& planned) {
@@ -108,6 +125,7 @@ Result<CampaignRequest> plan_campaign(const Spec& spec, const CampaignFlags& fla
       request_from_spec(spec, std::move(options), read_environment(),
                         find_installed_builds(assay_home(), Descriptions::kKept, sandbox)));
   log_refused(planned);
+  keep_builds_in_use(planned.request);
   return std::move(planned.request);
 }
 

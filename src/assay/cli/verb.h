@@ -36,7 +36,9 @@ Execute declare_aot(CLI::App& app);
 Execute declare_inspect(CLI::App& app);
 Execute declare_list(CLI::App& app);
 Execute declare_engine(CLI::App& app);
+Execute declare_engine_build(CLI::App& app);  ///< `assay engine build`.
 Execute declare_engine_check(CLI::App& app);  ///< `assay engine check`.
+Execute declare_engine_gc(CLI::App& app);     ///< `assay engine gc`.
 Execute declare_doctor(CLI::App& app);
 Execute declare_profile(CLI::App& app);
 Execute declare_reduce(CLI::App& app);

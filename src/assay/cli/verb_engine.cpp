@@ -149,7 +149,9 @@ Execute declare_engine(CLI::App& app) {
   app.require_subcommand(1);
   std::vector<std::pair<const char*, Execute>> verbs;
   verbs.emplace_back("add", declare_add(app));
+  verbs.emplace_back("build", declare_engine_build(app));
   verbs.emplace_back("check", declare_engine_check(app));
+  verbs.emplace_back("gc", declare_engine_gc(app));
   app.add_subcommand("list", "Show the engines that were added");
   verbs.emplace_back("list", list_added);
   verbs.emplace_back("remove", declare_remove(app));

@@ -28,6 +28,7 @@
 #include "assay/record/case.h"
 #include "assay/record/metric.h"
 #include "assay/runs/run_overview.h"
+#include "assay/repository/repository_spec.h"
 #include "assay/spec/known_plugins.h"
 #include "assay/spec/models.h"
 #include "assay/spec/recipes.h"
@@ -187,10 +188,15 @@ void print_items(const Items& items, bool is_json) {
 }
 
 constexpr const char* kSchemaName = "schema";
+constexpr const char* kRepositorySchemaName = "repository-schema";
 
 Result<ExitCode> execute_list(const ListOptions& options) {
   if (options.what == kSchemaName) {
     write_stdout(spec_schema());
+    return ExitCode::kOk;
+  }
+  if (options.what == kRepositorySchemaName) {
+    write_stdout(repository_schema());
     return ExitCode::kOk;
   }
   const auto* list = std::ranges::find(kLists, options.what,
@@ -214,14 +220,15 @@ std::vector<std::string> names_of_lists() {
   std::vector<std::string> names;
   std::ranges::transform(kLists, std::back_inserter(names), &List::name);
   names.emplace_back(kSchemaName);
+  names.emplace_back(kRepositorySchemaName);
   return names;
 }
 
 Execute declare_list(CLI::App& app) {
   auto options = std::make_shared<ListOptions>();
   app.add_option("what", options->what,
-                 "What to list: engines, models, recipes, devices, metrics, runs, or schema (the "
-                 "JSON Schema of specs)")
+                 "What to list: engines, models, recipes, devices, metrics, runs, schema or "
+                 "repository-schema (JSON Schemas of specs and of repository files)")
       ->required();
   app.add_flag("--json", options->is_json, "Print the list as a JSON document");
   app.add_option("--limit", options->limit, "Number of runs to show, newest first")

@@ -36,7 +36,7 @@ std::span<const Verb> all_verbs() {
        "assay inspect program.pte"},
       {"list", "List engines, models, recipes, devices, metrics or runs", declare_list,
        "assay list recipes"},
-      {"engine", "Add, list, remove or check engines", declare_engine,
+      {"engine", "Add, build, list, remove or check engines", declare_engine,
        "assay engine add executorch@mine --prefix ~/executorch/install"},
       {"doctor", "Check the installation and say how to get what is missing", declare_doctor,
        "assay doctor"},

@@ -124,10 +124,24 @@ Status BuildCache::remove(std::string_view key) const {
   return error ? fail_to_keep(folder, error) : Status();
 }
 
+Status BuildCache::pin(const std::string& name, std::string_view key) const {
+  return write_file_atomically(pins_folder() / name, key);
+}
+
+std::set<std::string> BuildCache::pinned() const {
+  std::set<std::string> keys;
+  std::error_code error;
+  for (stdfs::directory_iterator entry(pins_folder(), error), end; !error && entry != end;
+       entry.increment(error)) {
+    keys.insert(read_file(entry->path()).value_or(""));
+  }
+  return keys;
+}
+
 std::vector<CachedBuild> BuildCache::list() const {
   std::vector<CachedBuild> builds;
   for (const auto& shelf : folders_below(folder_)) {
-    if (shelf == staging_folder()) {
+    if (shelf == staging_folder() || shelf == pins_folder()) {
       continue;
     }
     for (const auto& folder : folders_below(shelf)) {
@@ -142,7 +156,7 @@ std::vector<CachedBuild> BuildCache::list() const {
 }
 
 Result<BuildPruning> BuildCache::prune(std::int64_t limit_bytes,
-                                       const std::set<std::string>& pinned) const {
+                                       const std::set<std::string>& needed) const {
   std::error_code error;
   if (!stdfs::exists(folder_, error)) {
     return BuildPruning{};
@@ -156,6 +170,7 @@ Result<BuildPruning> BuildCache::prune(std::int64_t limit_bytes,
       ASSAY_RETURN_IF_ERROR(claims.release(folder.filename().string()));
     }
   }
+  const auto pins = pinned();
   const auto builds = list();
   BuildPruning pruning;
   for (const auto& build : builds) {
@@ -165,9 +180,9 @@ Result<BuildPruning> BuildCache::prune(std::int64_t limit_bytes,
     if (pruning.bytes_left <= limit_bytes) {
       break;
     }
+    const bool is_needed = pins.contains(build.key) || needed.contains(build.key);
     ASSAY_ASSIGN_OR_RETURN(const bool is_ours,
-                           pinned.contains(build.key) ? Result<bool>(false)
-                                                      : claims.try_take(build.key));
+                           is_needed ? Result<bool>(false) : claims.try_take(build.key));
     if (!is_ours) {
       pruning.kept.push_back(build);
       continue;

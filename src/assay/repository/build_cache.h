@@ -49,17 +49,24 @@ class BuildCache {
   /// Keeps an entry from being pruned while this process lives.
   void claim(std::string_view key) const;
 
+  /// Keeps an entry from being pruned under a name, until the name is given to another: what a
+  /// history always needs, such as its reference. Errors: kUnavailable, kExhausted.
+  Status pin(const std::string& name, std::string_view key) const;
+  [[nodiscard]] std::set<std::string> pinned() const;
+
   /// All entries, the least recently used first.
   [[nodiscard]] std::vector<CachedBuild> list() const;
 
-  /// Removes the least recently used until the rest takes at most `limit_bytes`; what is pinned or
-  /// in use stays. Also removes what killed processes left half made. Errors: kUnavailable.
-  Result<BuildPruning> prune(std::int64_t limit_bytes, const std::set<std::string>& pinned) const;
+  /// Removes the least recently used until the rest takes at most `limit_bytes`; what is in use,
+  /// has a pin or is one of `needed` stays. Also removes what killed processes left half made.
+  /// Errors: kUnavailable.
+  Result<BuildPruning> prune(std::int64_t limit_bytes, const std::set<std::string>& needed) const;
 
   Status remove(std::string_view key) const;
 
  private:
   [[nodiscard]] std::filesystem::path staging_folder() const { return folder_ / "staging"; }
+  [[nodiscard]] std::filesystem::path pins_folder() const { return folder_ / "pins"; }
   [[nodiscard]] std::filesystem::path claims_file() const { return folder_ / "in-use"; }
 
   std::filesystem::path folder_;

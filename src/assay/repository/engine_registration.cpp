@@ -1,9 +1,13 @@
 #include "assay/repository/engine_registration.h"
 
+#include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
+#include <iterator>
+#include <span>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include "assay/base/fs.h"
 #include "assay/base/result.h"
@@ -12,6 +16,7 @@
 #include "assay/engine/installed_builds.h"
 #include "assay/record/revision_build.h"
 #include "assay/record/subject.h"
+#include "assay/repository/build_cache.h"
 #include "assay/repository/build_entry.h"
 #include "assay/repository/repository_spec.h"
 
@@ -38,6 +43,19 @@ Result<stdfs::path> write_command_runner(const std::string& engine, const std::s
   std::error_code error;
   stdfs::permissions(runner, stdfs::perms::owner_exec, stdfs::perm_options::add, error);
   return runner;
+}
+
+/// Where in the build cache an engine comes from; empty: from elsewhere.
+stdfs::path entry_folder_of(const EngineBuild& build, const stdfs::path& home) {
+  auto files = build.reads;
+  files.push_back(build.runner);
+  for (const auto& file : files) {
+    const auto below = stdfs::path(file).lexically_relative(builds_folder(home));
+    if (!below.empty() && *below.begin() != ".." && std::distance(below.begin(), below.end()) > 1) {
+      return builds_folder(home) / *below.begin() / *std::next(below.begin());
+    }
+  }
+  return {};
 }
 
 /// The cmake that builds runners: the one of the toolchain's Python is new enough.
@@ -78,6 +96,31 @@ Result<EngineBuild> register_revision(const RepositorySpec& spec,
   }
   ASSAY_ASSIGN_OR_RETURN(const auto runner, write_command_runner(engine, label, entry, home));
   return register_runner(home, runner, engine, label);
+}
+
+BuildCache claim_builds_of(std::span<const EngineBuild> engines, const stdfs::path& home) {
+  BuildCache cache(builds_folder(home));
+  for (const auto& engine : engines) {
+    if (const auto folder = entry_folder_of(engine, home); !folder.empty()) {
+      cache.claim(folder.filename().string());
+    }
+  }
+  return cache;
+}
+
+Result<std::vector<std::string>> unregister_pruned(const stdfs::path& home) {
+  std::vector<std::string> struck_off;
+  for (const auto& engine : registered_builds(home)) {
+    const auto folder = entry_folder_of(engine, home);
+    if (folder.empty() || stdfs::exists(folder)) {
+      continue;
+    }
+    ASSAY_RETURN_IF_ERROR(unregister_build(home, engine.reference()));
+    std::error_code error;
+    stdfs::remove_all(engines_folder(home) / engine.reference(), error);
+    struck_off.push_back(engine.reference());
+  }
+  return struck_off;
 }
 
 }  // namespace assay

@@ -20,6 +20,7 @@
 #include "assay/record/repository.h"
 #include "assay/repository/mirror.h"
 #include "assay/repository/path_filter.h"
+#include "assay/repository/place_lock.h"
 #include "assay/repository/repository_spec.h"
 #include "assay/repository/version_control.h"
 
@@ -164,6 +165,7 @@ Result<std::string> GitMirror::find_branch() {
 }
 
 Result<MirrorUpdate> GitMirror::update() {
+  ASSAY_ASSIGN_OR_RETURN(const auto lock, PlaceLock::acquire(folder_.string() + ".lock", {}));
   ASSAY_RETURN_IF_ERROR(make());
   ASSAY_ASSIGN_OR_RETURN(const auto before, tips());
   const auto fetched =
@@ -293,6 +295,7 @@ Status GitMirror::switch_worktree(const std::string& revision, const stdfs::path
 }
 
 Status GitMirror::check_out(const std::string& revision, const stdfs::path& folder) {
+  ASSAY_ASSIGN_OR_RETURN(const auto lock, PlaceLock::acquire(folder_.string() + ".lock", {}));
   const bool is_there = stdfs::exists(folder / ".git");
   auto status = is_there ? switch_worktree(revision, folder) : add_worktree(revision, folder);
   if (!status && is_there) {

@@ -20,6 +20,7 @@
 #include "assay/record/repository.h"
 #include "assay/repository/mirror.h"
 #include "assay/repository/path_filter.h"
+#include "assay/repository/place_lock.h"
 #include "assay/repository/repository_spec.h"
 #include "assay/repository/version_control.h"
 
@@ -93,6 +94,7 @@ std::vector<std::string> HgMirror::in_mirror(std::vector<std::string> arguments)
 }
 
 Result<MirrorUpdate> HgMirror::update() {
+  ASSAY_ASSIGN_OR_RETURN(const auto lock, PlaceLock::acquire(folder_.string() + ".lock", {}));
   std::error_code error;
   stdfs::create_directories(folder_.parent_path(), error);
   const auto fetched =
@@ -191,6 +193,7 @@ Result<std::string> HgMirror::content_digest(const std::string& revision,
 }
 
 Status HgMirror::check_out(const std::string& revision, const stdfs::path& folder) {
+  ASSAY_ASSIGN_OR_RETURN(const auto lock, PlaceLock::acquire(folder_.string() + ".lock", {}));
   const std::vector<std::string> there = {"--repository", folder.string(), "--noninteractive"};
   const auto run = [&](std::vector<std::string> arguments) -> Status {
     arguments.insert(arguments.begin(), there.begin(), there.end());

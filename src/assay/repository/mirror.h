@@ -30,7 +30,7 @@ struct RevisionRange {
 
 /// Assay's own copy of a repository. The user's checkout is only read, and only by fetching. What
 /// was once fetched stays. Not thread-safe; other processes may use the same folder, as long as
-/// each of them builds in a source folder of its own.
+/// each of them checks out to a folder of its own.
 class Mirror {
  public:
   virtual ~Mirror() = default;
