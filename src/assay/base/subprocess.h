@@ -56,8 +56,8 @@ class Subprocess {
   /// Also those that it started, unless they left its group. Does nothing to a child that leads
   /// none.
   void kill_group(int signal);
-  /// Whether the child has ended; waits `timeout` for it. It can still be signalled with its group
-  /// until wait() has reaped it.
+  /// True once the child has ended; waits `timeout` for it. It can still be signalled with its
+  /// group until wait() has reaped it.
   [[nodiscard]] bool has_ended(std::chrono::milliseconds timeout) const;
   /// Waits for the end; the exit code, or 128 + signal.
   int wait();

@@ -62,9 +62,9 @@ std::string text_from_build(const RevisionBuild& build, bool is_cached, bool has
                        build.log);
   }
   constexpr double kNsInSecond = 1e9;
-  auto text = is_cached ? std::string("is there")
-                        : fmt::format("built in {}",
-                                      text_from_duration_ns(build.seconds * kNsInSecond));
+  auto text = is_cached
+                  ? std::string("is there")
+                  : fmt::format("built in {}", text_from_duration_ns(build.seconds * kNsInSecond));
   if (!build.same_as.empty()) {
     text += fmt::format("; same outputs as {}", short_hash(build.same_as));
   } else if (has_parent) {
@@ -75,7 +75,7 @@ std::string text_from_build(const RevisionBuild& build, bool is_cached, bool has
 
 /// Builds one revision, and notes and registers it. False: it failed to build.
 Result<bool> build_one(const BuildingPlace& place, const Revision& revision) {
-  // Of its own for each revision: what one object has made stays while it lives.
+  // A new object for each revision: the builds of an object stay while it lives.
   const BuildCache cache(builds_folder(assay_home()));
   ASSAY_ASSIGN_OR_RETURN(const auto built,
                          build_revision(place.mirror, cache, revision.hash,
@@ -95,8 +95,8 @@ Result<bool> build_one(const BuildingPlace& place, const Revision& revision) {
   if (record.outcome == BuildOutcome::kFailed) {
     return false;
   }
-  ASSAY_RETURN_IF_ERROR(register_revision(place.spec, place.environment, revision.hash,
-                                          built.entry, assay_home()));
+  ASSAY_RETURN_IF_ERROR(
+      register_revision(place.spec, place.environment, revision.hash, built.entry, assay_home()));
   return true;
 }
 
@@ -116,8 +116,7 @@ Status pin_builds(const BuildingPlace& place) {
   };
   const auto& reference = place.spec.policy.reference;
   if (reference.starts_with(kPinned)) {
-    ASSAY_ASSIGN_OR_RETURN(const auto hash,
-                           place.mirror.resolve(reference.substr(kPinned.size())));
+    ASSAY_ASSIGN_OR_RETURN(const auto hash, place.mirror.resolve(reference.substr(kPinned.size())));
     ASSAY_RETURN_IF_ERROR(pin("reference", hash));
   }
   ASSAY_ASSIGN_OR_RETURN(const auto newest, place.mirror.resolve("HEAD"));
@@ -143,9 +142,9 @@ Status fetch(Mirror& mirror) {
     return std::unexpected(update.error());
   }
   for (const auto& branch : update->rewritten) {
-    log_line(LogLevel::kWarning,
-             fmt::format("branch '{}' was force-pushed or removed; its old commits are kept",
-                         branch));
+    log_line(
+        LogLevel::kWarning,
+        fmt::format("branch '{}' was force-pushed or removed; its old commits are kept", branch));
   }
   return {};
 }

@@ -51,11 +51,11 @@ class DeviceShare {
   /// False while another process owns the device or waits to own it. Does not wait.
   /// Errors: kUnavailable.
   Result<bool> try_take();
-  /// Whether another process waits to own the device. Errors: kUnavailable.
+  /// True while another process waits to own the device. Errors: kUnavailable.
   [[nodiscard]] Result<bool> is_wanted() const;
   void release();
 
-  /// What children inherit to hold the share, too.
+  /// Children that inherit it hold the share, too.
   [[nodiscard]] int descriptor() const { return file_.get(); }
 
  private:

@@ -65,17 +65,17 @@ struct Incident {
   IncidentState state = IncidentState::kNominated;
   std::string culprit;                   ///< Revision; empty: not known.
   std::vector<std::string> comparisons;  ///< Ids, in order of making.
-  Json attribution;                      ///< What explains it: operators, files, instructions.
+  Json attribution;                      ///< Its explanation: operators, files, instructions.
   std::string note;                      ///< A person's words.
   std::int64_t changed_unix_ns = 0;
 };
 
-/// Whether an incident that is stored may become `next`: what it is about stays, its state goes a
-/// way that makes sense ("rejected" never becomes "fixed"), and the time of change does not go
-/// back. Errors: kInvalidArgument, naming the states that are possible.
+/// Checks that a stored incident may become `next`: its subject stays, its state goes a way that
+/// makes sense ("rejected" never becomes "fixed"), and the time of change does not go back. Errors:
+/// kInvalidArgument, naming the states that are possible.
 Status check_update(const Incident& stored, const Incident& next);
 
-/// Whether nothing more is to be done about it.
+/// True where nothing more is to be done about it.
 bool is_closed(IncidentState state);
 
 ASSAY_DECLARE_JSON(Incident);

@@ -24,12 +24,12 @@ struct RevisionBuild {
   std::string environment;  ///< "default": the toolchain and flags it was built with.
   std::string engine;       ///< "toy"
   std::string label;        ///< "0123456789ab", or "0123456789ab-avx2"
-  std::string key;          ///< Of the build cache: digest of what it was built from.
+  std::string key;          ///< In the build cache: digest of all that it was built from.
   BuildOutcome outcome = BuildOutcome::kFailed;
   std::string reason;         ///< Why it failed; empty for one that did not.
   Json tools;                 ///< Versions by name.
   double seconds = 0;         ///< That the build took, pauses for timings excluded.
-  std::string output_digest;  ///< Of the outputs without symbols; equal: nothing to measure.
+  std::string output_digest;  ///< Without symbols; where it is equal, there is nothing to measure.
   std::string log;            ///< File, on the machine that built it.
   /// The parent, or the revision that the parent equals, whose outputs are the same; empty: none.
   std::string same_as;

@@ -32,7 +32,8 @@ struct SandboxRequest {
   std::vector<std::string> readable;  ///< Files and folders beside the system's own.
   std::vector<std::string> writable;  ///< Folders beside the private one.
   /// Only network and processes are kept apart, as for a build, which needs the compilers and
-  /// libraries of this machine. The program starts in the folder as it is and keeps its descriptors.
+  /// libraries of this machine. The program starts in the folder as it is and keeps its
+  /// descriptors.
   bool keeps_files = false;
 };
 

@@ -23,8 +23,8 @@ constexpr std::string_view kBuildDocument = "build.json";
 Result<BuildEntry> entry_from_document(const Json& document, const std::filesystem::path& folder) {
   try {
     if (document.at("schema") != kBuildSchema) {
-      return fail(ErrorCode::kCorrupt, fmt::format("'{}' has a build.json of another schema",
-                                                   folder.string()));
+      return fail(ErrorCode::kCorrupt,
+                  fmt::format("'{}' has a build.json of another schema", folder.string()));
     }
     return BuildEntry{.folder = folder,
                       .key = document.at("key"),
@@ -49,9 +49,10 @@ Status check_files_of(const BuildEntry& entry) {
   for (const auto& file : entry.files) {
     const auto digest = sha256_hex_of_file(entry.folder / file.name);
     if (!digest || *digest != file.sha256) {
-      return fail(ErrorCode::kCorrupt,
-                  fmt::format("'{}' {}; it must be built again", (entry.folder / file.name).string(),
-                              digest ? "does not have the digest of its build" : "is missing"));
+      return fail(
+          ErrorCode::kCorrupt,
+          fmt::format("'{}' {}; it must be built again", (entry.folder / file.name).string(),
+                      digest ? "does not have the digest of its build" : "is missing"));
     }
   }
   return {};

@@ -50,10 +50,9 @@ std::set<std::string> programs_of(const BuildEnvironment& environment) {
 /// The first line of `PROGRAM --version`; empty: it is not there, or says nothing.
 std::string version_of(const std::string& program) {
   constexpr std::chrono::seconds kTimeout{10};
-  const auto output = run_command({.argv = {program, "--version"},
-                                   .env = {{"LC_ALL", "C.UTF-8"}},
-                                   .stderr_file = "/dev/null"},
-                                  kTimeout);
+  const auto output = run_command(
+      {.argv = {program, "--version"}, .env = {{"LC_ALL", "C.UTF-8"}}, .stderr_file = "/dev/null"},
+      kTimeout);
   const auto lines = output ? lines_of(output->output) : std::vector<std::string>();
   return output && output->exit_code == 0 && !lines.empty() ? lines.front() : "";
 }
@@ -66,9 +65,8 @@ bool asks_for_this_processor(const BuildEnvironment& environment) {
   };
   return std::ranges::any_of(environment.env,
                              [&asks](const auto& entry) { return asks(entry.second); }) ||
-         std::ranges::any_of(environment.build, [&asks](const auto& argv) {
-           return std::ranges::any_of(argv, asks);
-         });
+         std::ranges::any_of(environment.build,
+                             [&asks](const auto& argv) { return std::ranges::any_of(argv, asks); });
 }
 
 }  // namespace
@@ -85,14 +83,11 @@ Json tool_versions(const BuildEnvironment& environment) {
 
 std::string build_key(const Repository& repository, const std::string& content_digest,
                       const BuildEnvironment& environment, const Json& tools) {
-  Json parts = {{"repository", repository.id()},
-                {"content", content_digest},
-                {"build", environment.build},
-                {"outputs", environment.outputs},
-                {"env", environment.env},
-                {"tools", tools}};
+  Json parts = {{"repository", repository.id()}, {"content", content_digest},
+                {"build", environment.build},    {"outputs", environment.outputs},
+                {"env", environment.env},        {"tools", tools}};
   if (environment.reuses_work) {
-    parts["reuse"] = true;  // What an earlier build left may matter.
+    parts["reuse"] = true;  // The result of an earlier build may matter.
   }
   if (asks_for_this_processor(environment)) {
     const auto machine = read_environment();

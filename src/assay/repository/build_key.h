@@ -12,9 +12,9 @@ namespace assay {
 /// the commands of the environment name. By name; what is not installed is absent.
 Json tool_versions(const BuildEnvironment& environment);
 
-/// What the bytes of a build depend on, and nothing else: not the commit, so that a revert and a
-/// change of documents find the build that is there. Of the processor only where the commands ask
-/// for the one of this machine (-march=native).
+/// Digest of all that the bytes of a build depend on, and nothing else: not the commit, so that a
+/// revert and a change of documents find the build that is there. Of the processor only where the
+/// commands ask for the one of this machine (-march=native).
 std::string build_key(const Repository& repository, const std::string& content_digest,
                       const BuildEnvironment& environment, const Json& tools);
 

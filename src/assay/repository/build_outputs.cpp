@@ -66,26 +66,29 @@ std::string fault_of_links(const stdfs::path& folder) {
 }
 
 bool is_elf(const stdfs::path& file) {
-  constexpr std::string_view kMagic = "\x7f"
-                                      "ELF";
+  constexpr std::string_view kMagic =
+      "\x7f"
+      "ELF";
   std::string begin(kMagic.size(), '\0');
-  std::ifstream(file, std::ios::binary).read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  std::ifstream(file, std::ios::binary)
+      .read(begin.data(), static_cast<std::streamsize>(begin.size()));
   return begin == kMagic;
 }
 
-/// Where the loader would look for libraries, if that is in the work folder.
+/// Complains where the loader would look for libraries in the work folder; empty: it does not.
 std::string fault_of_libraries(const stdfs::path& file, const stdfs::path& work) {
   const auto output = run_command(
       {.argv = {"readelf", "--dynamic", file.string()}, .env = {}, .stderr_file = "/dev/null"},
       kToolTimeout);
   for (const auto& line : lines_of(output ? output->output : "")) {
-    const bool is_path = line.find("(RUNPATH)") != std::string::npos ||
-                         line.find("(RPATH)") != std::string::npos;
+    const bool is_path =
+        line.find("(RUNPATH)") != std::string::npos || line.find("(RPATH)") != std::string::npos;
     if (is_path && line.find(work.string()) != std::string::npos) {
-      return fmt::format("'{}' would load libraries from the work folder, where the next build "
-                         "lies: link them statically, or list them under \"outputs\" and use "
-                         "relative paths (CMake: -DCMAKE_BUILD_RPATH_USE_ORIGIN=ON)",
-                         file.filename().string());
+      return fmt::format(
+          "'{}' would load libraries from the work folder, where the next build "
+          "lies: link them statically, or list them under \"outputs\" and use "
+          "relative paths (CMake: -DCMAKE_BUILD_RPATH_USE_ORIGIN=ON)",
+          file.filename().string());
     }
   }
   return "";
@@ -96,12 +99,13 @@ std::string fault_of_libraries(const stdfs::path& file, const stdfs::path& work)
 Result<std::string> digest_without_symbols(const stdfs::path& file, const stdfs::path& scratch) {
   const auto bare = scratch / "bare";
   const auto stripped =
-      is_elf(file) ? run_command({.argv = {"objcopy", "--strip-all", "--remove-section=.note.gnu.build-id",
-                                           "--remove-section=.comment", file.string(), bare.string()},
-                                  .env = {},
-                                  .stderr_file = "/dev/null"},
-                                 kToolTimeout)
-                   : fail(ErrorCode::kUnsupported, "no program");
+      is_elf(file)
+          ? run_command({.argv = {"objcopy", "--strip-all", "--remove-section=.note.gnu.build-id",
+                                  "--remove-section=.comment", file.string(), bare.string()},
+                         .env = {},
+                         .stderr_file = "/dev/null"},
+                        kToolTimeout)
+          : fail(ErrorCode::kUnsupported, "no program");
   const bool is_bare = stripped && stripped->exit_code == 0;
   return sha256_hex_of_file(is_bare ? bare : file);
 }

@@ -109,7 +109,7 @@ std::string text_of_exit(int code) {
                           : fmt::format("ended with exit code {}", code);
 }
 
-/// What is wrong with the step; empty: nothing.
+/// Returns the fault of the step; empty: it has none.
 Result<std::string> run_step(const BuildSteps& steps, const std::vector<std::string>& argv,
                              DeviceShare& share, ActiveTime& time) {
   ASSAY_RETURN_IF_ERROR(find_program(argv.front()));
@@ -136,12 +136,12 @@ Result<std::string> run_step(const BuildSteps& steps, const std::vector<std::str
     }
     reason = reason_to_end(steps, time);
   }
-  process.kill_group(SIGKILL);  // Whatever it left running, and the step itself past its limits.
+  process.kill_group(SIGKILL);  // Ends what it left running, and the step itself past its limits.
   const int code = process.wait();
   return reason.empty() && code != 0 ? text_of_exit(code) : reason;
 }
 
-/// Whether a failure may be the disk's, which says nothing about the revision.
+/// True where a failure may be the disk's, which says nothing about the revision.
 bool is_disk_full(const std::filesystem::path& folder) {
   constexpr std::uint64_t kLeastBytes = std::uint64_t{16} << 20;
   struct statvfs space{};
@@ -161,7 +161,8 @@ Result<StepsEnd> run_build_steps(const BuildSteps& steps, DeviceShare& share) {
       return std::unexpected(std::move(result).error());
     }
     if (!result->empty()) {
-      end.failure = fmt::format("step {} ({}) {}", i + 1, shell_command(steps.commands[i]), *result);
+      end.failure =
+          fmt::format("step {} ({}) {}", i + 1, shell_command(steps.commands[i]), *result);
     }
   }
   end.seconds = std::chrono::duration<double>(time.used()).count();

@@ -17,15 +17,15 @@ struct BuildSteps {
   std::vector<std::vector<std::string>> commands;
   std::map<std::string, std::string> env;  ///< All that they see.
   std::filesystem::path folder;            ///< Where they start.
-  std::filesystem::path log;               ///< What they print is added to it.
-  std::int64_t timeout_ns = 0;             ///< Of all together; pauses do not count.
+  std::filesystem::path log;               ///< Takes all that they print.
+  std::int64_t timeout_ns = 0;             ///< For all together; pauses do not count.
   bool has_network = false;
   std::function<bool()> keep_going;  ///< False ends them; asked every 50 ms. Empty: never.
   std::vector<int> kept = {};        ///< Locks that last while any process of the build lives.
 };
 
 struct StepsEnd {
-  std::string failure;  ///< What went wrong; empty: nothing did.
+  std::string failure;  ///< Empty where all went well.
   double seconds = 0;   ///< Pauses excluded.
 };
 

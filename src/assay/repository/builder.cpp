@@ -74,12 +74,13 @@ std::string with_places(std::string text, const BuildPlace& place) {
 std::map<std::string, std::string> variables_of_build(const BuildEnvironment& environment,
                                                       const BuildPlace& place) {
   const char* path = std::getenv("PATH");
-  std::map<std::string, std::string> variables = {{"PATH", path == nullptr ? "/usr/bin:/bin" : path},
-                                                  {"HOME", place.home().string()},
-                                                  {"TMPDIR", place.temporary().string()},
-                                                  {"LANG", "C.UTF-8"},
-                                                  {"LC_ALL", "C.UTF-8"},
-                                                  {"SOURCE_DATE_EPOCH", "315532800"}};
+  std::map<std::string, std::string> variables = {
+      {"PATH", path == nullptr ? "/usr/bin:/bin" : path},
+      {"HOME", place.home().string()},
+      {"TMPDIR", place.temporary().string()},
+      {"LANG", "C.UTF-8"},
+      {"LC_ALL", "C.UTF-8"},
+      {"SOURCE_DATE_EPOCH", "315532800"}};
   for (const auto& [name, value] : environment.env) {
     variables[name] = with_places(value, place);
   }
@@ -113,10 +114,9 @@ Status build_in(const BuildPlace& place, const BuildRequest& request, const Buil
   ASSAY_ASSIGN_OR_RETURN(const auto staging, cache.make_staging(entry.key));
   ASSAY_RETURN_IF_ERROR(write_file_atomically(staging / "build.log", ""));
   ASSAY_ASSIGN_OR_RETURN(
-      auto share,
-      DeviceShare::open("local", {.work = fmt::format("building {}@{}", entry.engine,
-                                                      short_hash(entry.revision)),
-                                  .folder = request.lock_folder}));
+      auto share, DeviceShare::open("local", {.work = fmt::format("building {}@{}", entry.engine,
+                                                                  short_hash(entry.revision)),
+                                              .folder = request.lock_folder}));
   ASSAY_ASSIGN_OR_RETURN(const auto end,
                          run_build_steps(steps_of(request, place, staging, lock), share));
   entry.seconds = end.seconds;
@@ -142,8 +142,7 @@ Result<BuildEntry> entry_to_build(Mirror& mirror, const BuildCache& cache,
                    .environment = environment.name,
                    .tools = tool_versions(environment),
                    .outputs = environment.outputs};
-  ASSAY_ASSIGN_OR_RETURN(const auto content,
-                         mirror.content_digest(revision, request.spec.paths));
+  ASSAY_ASSIGN_OR_RETURN(const auto content, mirror.content_digest(revision, request.spec.paths));
   entry.key = build_key(request.spec.repository, content, environment, entry.tools);
   entry.folder = cache.folder_of(entry.key);
   return entry;

@@ -20,7 +20,7 @@ struct BuildRequest {
   std::filesystem::path home;
   bool is_rebuild = false;  ///< Builds although there is a build, or a failure.
   std::function<bool()> keep_going = {};
-  std::filesystem::path lock_folder = {};  ///< Of the device; empty: lock_place().
+  std::filesystem::path lock_folder = {};  ///< For the lock of the device; empty: lock_place().
 };
 
 struct BuiltRevision {

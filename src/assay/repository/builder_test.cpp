@@ -172,10 +172,9 @@ TEST_F(BuilderTest, SeesTheVariablesOfItsEnvironmentAlone) {
   const auto built = build(scratch_.commit_file("code", "one"));
   ::unsetenv("DEPLOY_TOKEN");
   ASSERT_TRUE(built.has_value()) << built.error().message;
-  EXPECT_THAT(log_of(*built),
-              AllOf(HasSubstr(fmt::format("FLAGS=-I{}/source\n", place().string())),
-                    HasSubstr(fmt::format("HOME={}/home\n", place().string())),
-                    Not(HasSubstr("DEPLOY_TOKEN"))));
+  EXPECT_THAT(log_of(*built), AllOf(HasSubstr(fmt::format("FLAGS=-I{}/source\n", place().string())),
+                                    HasSubstr(fmt::format("HOME={}/home\n", place().string())),
+                                    Not(HasSubstr("DEPLOY_TOKEN"))));
 }
 
 TEST_F(BuilderTest, EmptiesTheWorkFolderUnlessItIsReused) {
@@ -235,7 +234,8 @@ TEST_F(BuilderTest, IsBuiltAgainAfterAKillInTheMiddle) {
 
 TEST_F(BuilderTest, StandsStillWhileATimingOwnsTheDevice) {
   // It writes a line every 10 ms until it finds the file that the timing leaves.
-  use({shell_step("mkdir bin; until test -e {work}/../done; do echo x; sleep 0.01; done; "
+  use(
+      {shell_step("mkdir bin; until test -e {work}/../done; do echo x; sleep 0.01; done; "
                   "echo > bin/bench")});
   const auto revision = scratch_.commit_file("code", "one");
   const pid_t child = ::fork();
@@ -250,8 +250,8 @@ TEST_F(BuilderTest, StandsStillWhileATimingOwnsTheDevice) {
   }
   {
     const auto owned = DeviceLock::acquire(
-        "local", {.keep_waiting = [](const std::string&) { return true; },
-                  .folder = scratch_.locks()});
+        "local",
+        {.keep_waiting = [](const std::string&) { return true; }, .folder = scratch_.locks()});
     ASSERT_TRUE(owned);
     const auto before = bytes();
     std::this_thread::sleep_for(std::chrono::milliseconds(300));

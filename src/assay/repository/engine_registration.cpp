@@ -33,10 +33,10 @@ std::string main_output(const BuildEntry& entry) {
 /// A runner that starts another one with the build's name: a registered runner has no arguments.
 Result<stdfs::path> write_command_runner(const std::string& engine, const std::string& label,
                                          const BuildEntry& entry, const stdfs::path& home) {
-  const auto script = fmt::format(
-      "#!/bin/sh\nexec {} \"$@\"\n",
-      shell_command({(executable_folder() / "assay-runner-command").string(), "--name", engine,
-                     "--version", label, "--build", entry.folder.string()}));
+  const auto script =
+      fmt::format("#!/bin/sh\nexec {} \"$@\"\n",
+                  shell_command({(executable_folder() / "assay-runner-command").string(), "--name",
+                                 engine, "--version", label, "--build", entry.folder.string()}));
   const auto runner = engines_folder(home) / fmt::format("{}@{}", engine, label) /
                       fmt::format("assay-runner-{}", engine);
   ASSAY_RETURN_IF_ERROR(write_file_atomically(runner, script));
@@ -73,9 +73,9 @@ Result<EngineBuild> register_revision(const RepositorySpec& spec,
   const auto& engine = spec.repository.engine;
   const auto label = label_of_build(spec, environment, revision);
   if (entry.outcome == BuildOutcome::kFailed) {
-    return fail(ErrorCode::kUnavailable, fmt::format("{}@{} failed to build: {}; its log is '{}'",
-                                                     engine, label, entry.reason,
-                                                     entry.log().string()));
+    return fail(ErrorCode::kUnavailable,
+                fmt::format("{}@{} failed to build: {}; its log is '{}'", engine, label,
+                            entry.reason, entry.log().string()));
   }
   const auto output = entry.output(main_output(entry));
   switch (environment.runner) {

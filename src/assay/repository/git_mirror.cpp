@@ -69,8 +69,12 @@ void extend(std::vector<std::string>& words, std::vector<std::string> more) {
 
 /// Settings that no configuration of the user may change for what Assay does.
 std::vector<std::string> git_settings() {
-  return {"-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false", "-c", "gc.auto=0",
-          "-c", "maintenance.auto=false",   "-c", "core.autocrlf=false",  "-c", "advice.detachedHead=false"};
+  return {"-c", "core.hooksPath=/dev/null",
+          "-c", "core.quotePath=false",
+          "-c", "gc.auto=0",
+          "-c", "maintenance.auto=false",
+          "-c", "core.autocrlf=false",
+          "-c", "advice.detachedHead=false"};
 }
 
 }  // namespace
@@ -111,8 +115,8 @@ Status GitMirror::make() {
 Result<std::map<std::string, std::string>> GitMirror::tips() {
   ASSAY_ASSIGN_OR_RETURN(
       const auto lines,
-      git_.lines(in_mirror({"for-each-ref", "--format=%(objectname) %(refname:strip=2)",
-                            "refs/heads"})));
+      git_.lines(
+          in_mirror({"for-each-ref", "--format=%(objectname) %(refname:strip=2)", "refs/heads"})));
   std::map<std::string, std::string> tips;
   for (const auto& line : lines) {
     const auto fields = fields_of(line, ' ', 2);
@@ -159,9 +163,9 @@ Result<std::string> GitMirror::find_branch() {
       return line.substr(kBegin.size(), line.find('\t') - kBegin.size());
     }
   }
-  return fail(ErrorCode::kNotFound,
-              fmt::format("'{}' names no branch of its own: give \"branch\" in \"repository\"",
-                          url_));
+  return fail(
+      ErrorCode::kNotFound,
+      fmt::format("'{}' names no branch of its own: give \"branch\" in \"repository\"", url_));
 }
 
 Result<MirrorUpdate> GitMirror::update() {
@@ -190,15 +194,15 @@ Result<MirrorUpdate> GitMirror::update() {
 Result<std::string> GitMirror::resolve(std::string_view name) {
   const bool is_remote = name.starts_with(kRemotePrefix);
   const auto own = is_remote ? name.substr(kRemotePrefix.size()) : name;
-  const auto found = git_.lines(in_mirror({"rev-parse", "--verify", "--quiet", "--end-of-options",
-                                           fmt::format("{}^{{commit}}", own)}));
+  const auto found = git_.lines(in_mirror(
+      {"rev-parse", "--verify", "--quiet", "--end-of-options", fmt::format("{}^{{commit}}", own)}));
   if (!found || found->empty()) {
     if (!stdfs::exists(folder_ / "HEAD")) {
       return fail(ErrorCode::kNotFound, fmt::format("nothing was fetched from '{}' yet", url_));
     }
-    return fail(ErrorCode::kNotFound,
-                fmt::format("no commit '{}' in '{}'; name a hash, a branch, a tag, or HEAD~3", name,
-                            url_));
+    return fail(
+        ErrorCode::kNotFound,
+        fmt::format("no commit '{}' in '{}'; name a hash, a branch, a tag, or HEAD~3", name, url_));
   }
   return found->front();
 }
@@ -277,8 +281,8 @@ Status GitMirror::add_worktree(const std::string& revision, const stdfs::path& f
   stdfs::remove_all(folder, error);
   stdfs::create_directories(folder.parent_path(), error);
   ASSAY_RETURN_IF_ERROR(git_.run(in_mirror({"worktree", "prune"})));
-  ASSAY_RETURN_IF_ERROR(git_.run(in_mirror(
-      {"worktree", "add", "--quiet", "--force", "--detach", folder.string(), revision})));
+  ASSAY_RETURN_IF_ERROR(git_.run(
+      in_mirror({"worktree", "add", "--quiet", "--force", "--detach", folder.string(), revision})));
   return {};
 }
 
@@ -288,8 +292,8 @@ Status GitMirror::switch_worktree(const std::string& revision, const stdfs::path
                          git_.lines(in_folder(folder, {"rev-parse", "--absolute-git-dir"})));
   std::error_code error;
   stdfs::remove(stdfs::path(own.empty() ? "" : own.front()) / "index.lock", error);
-  ASSAY_RETURN_IF_ERROR(git_.run(
-      in_folder(folder, {"checkout", "--quiet", "--force", "--detach", revision, "--"})));
+  ASSAY_RETURN_IF_ERROR(
+      git_.run(in_folder(folder, {"checkout", "--quiet", "--force", "--detach", revision, "--"})));
   ASSAY_RETURN_IF_ERROR(git_.run(in_folder(folder, {"clean", "--quiet", "-ffdx"})));
   return {};
 }
@@ -306,8 +310,8 @@ Status GitMirror::check_out(const std::string& revision, const stdfs::path& fold
   if (!stdfs::exists(folder / ".gitmodules")) {
     return {};
   }
-  ASSAY_RETURN_IF_ERROR(git_.run(in_folder(
-      folder, {"submodule", "--quiet", "update", "--init", "--recursive", "--force"})));
+  ASSAY_RETURN_IF_ERROR(git_.run(
+      in_folder(folder, {"submodule", "--quiet", "update", "--init", "--recursive", "--force"})));
   return {};
 }
 

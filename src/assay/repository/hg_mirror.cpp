@@ -97,11 +97,10 @@ Result<MirrorUpdate> HgMirror::update() {
   ASSAY_ASSIGN_OR_RETURN(const auto lock, PlaceLock::acquire(folder_.string() + ".lock", {}));
   std::error_code error;
   stdfs::create_directories(folder_.parent_path(), error);
-  const auto fetched =
-      stdfs::exists(folder_ / ".hg")
-          ? hg_.run(in_mirror({"pull", "--quiet", "--", url_}))
-          : hg_.run({"clone", "--quiet", "--noupdate", "--noninteractive", "--pull", "--", url_,
-                     folder_.string()});
+  const auto fetched = stdfs::exists(folder_ / ".hg")
+                           ? hg_.run(in_mirror({"pull", "--quiet", "--", url_}))
+                           : hg_.run({"clone", "--quiet", "--noupdate", "--noninteractive",
+                                      "--pull", "--", url_, folder_.string()});
   if (!fetched) {
     return fail_with_context(fetched.error(), fmt::format("fetching '{}'", url_));
   }
@@ -123,9 +122,9 @@ Result<std::string> HgMirror::resolve(std::string_view name) {
     if (!found && found.error().message.find("not installed") != std::string::npos) {
       return std::unexpected(found.error());
     }
-    return fail(ErrorCode::kNotFound,
-                fmt::format("no commit '{}' in '{}'; name a hash, a branch, a tag, or HEAD~3", name,
-                            url_));
+    return fail(
+        ErrorCode::kNotFound,
+        fmt::format("no commit '{}' in '{}'; name a hash, a branch, a tag, or HEAD~3", name, url_));
   }
   return found->front();
 }
@@ -174,13 +173,12 @@ stdfs::path HgMirror::digest_folder() const { return folder_.string() + "-files"
 
 /// Ids of files in Mercurial depend on their history, so that a revert has others: the files
 /// themselves are read.
-Result<std::string> HgMirror::content_digest(const std::string& revision,
-                                             const PathFilter& paths) {
+Result<std::string> HgMirror::content_digest(const std::string& revision, const PathFilter& paths) {
   ASSAY_RETURN_IF_ERROR(check_out(revision, digest_folder()));
   // "LETTER FLAGS PATH": executable files and links have flags.
-  ASSAY_ASSIGN_OR_RETURN(const auto lines,
-                         hg_.lines(in_mirror({"files", "--rev", revision, "--template",
-                                              "{flags}\t{path}\n"})));
+  ASSAY_ASSIGN_OR_RETURN(
+      const auto lines,
+      hg_.lines(in_mirror({"files", "--rev", revision, "--template", "{flags}\t{path}\n"})));
   std::string content;
   for (const auto& line : lines) {
     const auto path = line.substr(line.find('\t') + 1);

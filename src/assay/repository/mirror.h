@@ -13,7 +13,7 @@
 
 namespace assay {
 
-/// What fetching changed.
+/// The outcome of fetching.
 struct MirrorUpdate {
   std::string tip;  ///< Hash of the newest commit of the branch.
   /// Branches whose history was replaced or removed ("force-pushed"). Their old commits stay in the
@@ -25,7 +25,7 @@ struct MirrorUpdate {
 struct RevisionRange {
   std::string tip;    ///< A hash.
   std::string since;  ///< A hash; empty: from the root.
-  int limit = -1;     ///< Of the newest; negative: all.
+  int limit = -1;     ///< Counts from the newest; negative: all.
 };
 
 /// Assay's own copy of a repository. The user's checkout is only read, and only by fetching. What

@@ -1,10 +1,9 @@
 #include "assay/repository/path_filter.h"
 
 #include <algorithm>
+#include <fnmatch.h>
 #include <string>
 #include <vector>
-
-#include <fnmatch.h>
 
 namespace assay {
 namespace {

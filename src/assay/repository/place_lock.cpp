@@ -32,11 +32,13 @@ Result<PlaceLock> PlaceLock::acquire(const std::filesystem::path& file,
   bool was_waited_for = false;
   while (::flock(opened.get(), LOCK_EX | LOCK_NB) != 0) {
     if (!was_waited_for) {
-      log_line(LogLevel::kInfo, fmt::format("waiting for another process that uses '{}'", file.string()));
+      log_line(LogLevel::kInfo,
+               fmt::format("waiting for another process that uses '{}'", file.string()));
     }
     was_waited_for = true;
     if (keep_going && !keep_going()) {
-      return fail(ErrorCode::kTimeout, fmt::format("gave up waiting for another process that uses '{}'", file.string()));
+      return fail(ErrorCode::kTimeout,
+                  fmt::format("gave up waiting for another process that uses '{}'", file.string()));
     }
     std::this_thread::sleep_for(kPause);
   }

@@ -34,7 +34,8 @@ double read_percent(const Node& node) {
   const auto* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, percent);
   constexpr double kMost = 1000;
-  if (error != std::errc() || stop + 1 != end || *stop != '%' || !(percent > 0 && percent < kMost)) {
+  if (error != std::errc() || stop + 1 != end || *stop != '%' ||
+      !(percent > 0 && percent < kMost)) {
     node.complain("must be a percentage in quotes, such as \"2%\"");
     return 0;
   }

@@ -35,9 +35,9 @@ namespace stdfs = std::filesystem;
 constexpr std::string_view kSchema = "assay/repository/1";
 constexpr std::string_view kSchemaFamily = "assay/repository/";
 
-constexpr auto kTopKeys = std::to_array<std::string_view>({"$schema", "schema", "repository",
-                                                           "paths", "engine", "environments",
-                                                           "spec", "policy", "notify", "labels"});
+constexpr auto kTopKeys =
+    std::to_array<std::string_view>({"$schema", "schema", "repository", "paths", "engine",
+                                     "environments", "spec", "policy", "notify", "labels"});
 constexpr auto kSourceKeys =
     std::to_array<std::string_view>({"url", "kind", "branch", "first_parent"});
 constexpr auto kPathKeys = std::to_array<std::string_view>({"include", "exclude"});
@@ -168,9 +168,10 @@ void check_environment(const Node& node, const BuildEnvironment& environment) {
   }
   if (environment.runner != RunnerKind::kCommand && environment.outputs.size() > 1 &&
       !environment.outputs.contains("runner")) {
-    node.complain(fmt::format("has several \"outputs\" and runner \"{}\": call the one that is the "
-                              "runner or the installation \"runner\"",
-                              name_of(environment.runner)));
+    node.complain(
+        fmt::format("has several \"outputs\" and runner \"{}\": call the one that is the "
+                    "runner or the installation \"runner\"",
+                    name_of(environment.runner)));
   }
   if (environment.timeout_ns <= 0) {
     node.complain("\"timeout\" must be greater than 0");

@@ -38,7 +38,7 @@ struct BuildEnvironment {
   std::map<std::string, std::string> outputs;   ///< Path below {work}, by name.
   RunnerKind runner = RunnerKind::kCommand;
   std::map<std::string, std::string> env;  ///< Beside PATH, HOME and TMPDIR; commands see no other.
-  std::int64_t timeout_ns = 1'800'000'000'000;  ///< Of all commands together.
+  std::int64_t timeout_ns = 1'800'000'000'000;  ///< For all commands together.
   bool reuses_work = false;                     ///< {work} keeps what the last build left.
   bool has_network = false;
 };
@@ -48,12 +48,12 @@ struct WatchPolicy {
   std::string reference = "week";  ///< "pinned:REVISION", "week", "parent" or "none"
   int step = 1;                    ///< Commits between two that are measured without a suspicion.
   std::int64_t poll_ns = 300'000'000'000;
-  int horizon = 200;  ///< Commits of the branch that are looked at.
-  int rounds = 3;     ///< Launches of each build in one sitting.
+  int horizon = 200;                               ///< Commits of the branch that are looked at.
+  int rounds = 3;                                  ///< Launches of each build in one sitting.
   std::map<std::string, double> min_effect_ratio;  ///< By metric.
   bool verifies = true;
   bool bisects = true;
-  double share_of_verification = 0.5;  ///< Of the time, at most.
+  double share_of_verification = 0.5;  ///< At most so much of the time.
   std::int64_t keep_builds_bytes = 10'000'000'000;
 };
 
@@ -71,7 +71,8 @@ struct RepositorySpec {
   bool follows_first_parents = true;
   PathFilter paths;
   std::vector<BuildEnvironment> environments;  ///< In the order of the file; at least one.
-  std::filesystem::path spec;  ///< What is measured; absolute. Empty: not said.
+  std::filesystem::path
+      spec;  ///< The spec file that is measured, by its absolute path; may be empty.
   WatchPolicy policy;
   std::vector<Notification> notify;
   std::map<std::string, std::string> labels;
@@ -84,7 +85,7 @@ struct RepositorySpec {
 /// line of its own; kUnsupported for another schema version.
 Result<RepositorySpec> read_repository_file(const std::filesystem::path& path);
 
-/// The same from a text. `folder`: where its relative paths start. Does not touch the file system.
+/// Reads it from a text. `folder`: where its relative paths start. Does not touch the file system.
 Result<RepositorySpec> repository_spec_from_text(std::string_view text, const std::string& origin,
                                                  const std::filesystem::path& folder);
 

@@ -102,10 +102,10 @@ Result<std::string> VersionControl::run(std::vector<std::string> arguments) cons
   }
   if (spoken->output.exit_code != 0) {
     const auto words = printable(spoken->errors);
-    return fail(ErrorCode::kUnavailable,
-                fmt::format("{} failed: {}", program_,
-                            words.empty() ? fmt::format("exit code {}", spoken->output.exit_code)
-                                          : words));
+    return fail(
+        ErrorCode::kUnavailable,
+        fmt::format("{} failed: {}", program_,
+                    words.empty() ? fmt::format("exit code {}", spoken->output.exit_code) : words));
   }
   return std::move(spoken->output.output);
 }

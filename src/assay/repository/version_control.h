@@ -18,12 +18,12 @@ class VersionControl {
   VersionControl(std::string program, std::string how_to_install)
       : program_(std::move(program)), how_to_install_(std::move(how_to_install)) {}
 
-  /// What the program prints. Errors: kUnavailable when it is absent, or fails, with its last
+  /// Returns the program's output. Errors: kUnavailable when it is absent, or fails, with its last
   /// words; kTimeout.
   [[nodiscard]] Result<std::string> run(std::vector<std::string> arguments) const;
   /// Its lines.
   [[nodiscard]] Result<std::vector<std::string>> lines(std::vector<std::string> arguments) const;
-  /// Whether it ends with 0.
+  /// True where it ends with 0.
   [[nodiscard]] Result<bool> succeeds(std::vector<std::string> arguments) const;
 
  private:

@@ -1,4 +1,4 @@
-// What every store must do with repositories, their builds and incidents.
+// Every store keeps repositories, their builds and incidents.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

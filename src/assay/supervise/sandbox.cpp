@@ -180,15 +180,15 @@ void fill_ruleset(int ruleset, std::uint64_t handled, const SandboxRequest& requ
   }
 }
 
-/// Of a box that keeps the files.
+/// Reports on a box that keeps the files.
 SandboxReport report_without_files(const SandboxAbilities& abilities, SandboxMode mode) {
   SandboxReport report{.mode = mode, .enforced = {}, .missing = {}};
   for (const char* what : {"network", "processes"}) {
     if (abilities.namespaces_error == 0) {
       report.enforced.emplace_back(what);
     } else {
-      report.missing.push_back(fmt::format("{} (namespaces: {})", what,
-                                           std::strerror(abilities.namespaces_error)));
+      report.missing.push_back(
+          fmt::format("{} (namespaces: {})", what, std::strerror(abilities.namespaces_error)));
     }
   }
   return report;

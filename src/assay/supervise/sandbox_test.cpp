@@ -173,8 +173,8 @@ TEST_F(BoxedCommandTest, KeepsTheFilesOfABuildAndTakesItsNetwork) {
                    .leads_group = true},
                   std::chrono::minutes(1));
   ASSERT_TRUE(output) << output.error().message;
-  EXPECT_EQ(output->output, own_.path().string() + "\n" + read_file(secret_).value_or("") +
-                                "1\nalone\n");
+  EXPECT_EQ(output->output,
+            own_.path().string() + "\n" + read_file(secret_).value_or("") + "1\nalone\n");
   EXPECT_EQ(read_file(own_.path() / "new").value_or(""), "x\n");
 }
 

@@ -21,7 +21,7 @@ class Change:
     subject: str
     engine: Engine
     operator: str = ""
-    share: float = 0.0  # Of the first commit's whole work; negative where it came back.
+    share: float = 0.0  # Relative to the first commit's whole work; negative where it came back.
     side: tuple[Change, ...] = ()
 
 
@@ -29,9 +29,13 @@ def neutral(engine: Engine, number: int, chance: random.Random) -> Change:
     """A commit that changes documents or comments."""
     if chance.random() < 0.4:
         text = f"\nNote {number}.\n"
-        return Change("docs", f"docs: add note {number}", replace(engine, readme=engine.readme + text))
+        return Change(
+            "docs", f"docs: add note {number}", replace(engine, readme=engine.readme + text)
+        )
     name = chance.choice(sorted(engine.blocks))
-    return Change("comment", f"{name}: explain, part {number}", engine.with_comment(name, f"Part {number}."))
+    return Change(
+        "comment", f"{name}: explain, part {number}", engine.with_comment(name, f"Part {number}.")
+    )
 
 
 def merge(engine: Engine, number: int, chance: random.Random) -> Change:
@@ -48,7 +52,9 @@ def merge(engine: Engine, number: int, chance: random.Random) -> Change:
 def rename(engine: Engine, number: int, chance: random.Random) -> Change:
     """A file with another name."""
     return Change(
-        "rename", "add: rename its file", replace(engine, files={**engine.files, "add": "residual_add"})
+        "rename",
+        "add: rename its file",
+        replace(engine, files={**engine.files, "add": "residual_add"}),
     )
 
 
@@ -93,7 +99,11 @@ def change_of(
     kind: str, engine: Engine, before: Engine, number: int, chance: random.Random
 ) -> Change:
     """The commit of this kind. `before`: the engine before the last commit."""
-    slower = {"slower_5": ("conv_dw", 0.05), "slower_2": ("conv_pw", 0.02), "back": ("conv_stem", 0.03)}
+    slower = {
+        "slower_5": ("conv_dw", 0.05),
+        "slower_2": ("conv_pw", 0.02),
+        "back": ("conv_stem", 0.03),
+    }
     if kind in slower:
         name, share = slower[kind]
         return Change(kind, f"{name}: simplify the loop", engine.slower(name, share), name, share)

@@ -18,7 +18,7 @@ class Keeper(Protocol):
         """Commits all files; the hash."""
 
     def start_side(self) -> None:
-        """What is committed from here on is a side branch."""
+        """Puts the next commits on a side branch."""
 
     def end_side(self) -> None:
         """Goes back to where the side branch started."""
@@ -36,7 +36,7 @@ class Git:
         self.run("init", "--quiet", "--initial-branch=main")
 
     def run(self, *arguments: str, unix_s: int = 1_767_571_200) -> str:
-        """What git prints."""
+        """Runs git; its output."""
         date = f"{unix_s} +0000"
         variables = {
             **{name: value for name, value in os.environ.items() if not name.startswith("GIT_")},
@@ -77,12 +77,11 @@ class Mercurial:
         self.side = ""
 
     def run(self, *arguments: str) -> str:
-        """What hg prints."""
+        """Runs hg; its output."""
         variables = {**os.environ, "HGPLAIN": "1", "HGRCPATH": ""}
+        command = ["hg", *arguments]
         return subprocess.run(
-            ["hg", *arguments],
-            **{"cwd": self.folder, "env": variables, "check": True},
-            **{"capture_output": True, "text": True},
+            command, cwd=self.folder, env=variables, check=True, capture_output=True, text=True
         ).stdout.strip()
 
     def tip(self) -> str:

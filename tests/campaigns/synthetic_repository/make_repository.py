@@ -63,7 +63,7 @@ def add_commit(keeper: Keeper, folder: Path, change: Change, unix_s: int) -> str
 
 
 def describe(change: Change, commit: str) -> Document:
-    """What is known of one commit."""
+    """Describes one commit."""
     return {
         "commit": commit,
         "kind": change.kind,
@@ -77,7 +77,7 @@ def describe(change: Change, commit: str) -> Document:
 
 
 def incidents(commits: list[Document]) -> list[Document]:
-    """What a watcher should confirm."""
+    """Lists the incidents that a watcher should confirm."""
     found = []
     drift = [one for one in commits if one["kind"] == "drift"]
     for one in commits:
@@ -124,8 +124,15 @@ def repository_file(kind: str) -> Document:
 
 
 COMMAND: Document = {
-    "argv": ["{build:bench}", "--input", "{input:0}", "--output", "{output:0}"]
-    + ["--iterations", "{iterations}"],
+    "argv": [
+        "{build:bench}",
+        "--input",
+        "{input:0}",
+        "--output",
+        "{output:0}",
+        "--iterations",
+        "{iterations}",
+    ],
     "inputs": [{"name": "x", "dtype": "float32", "shape": [1, 256]}],
     "outputs": [{"name": "y", "dtype": "float32", "shape": [1, 256]}],
     "time_pattern": "^inference ([0-9.]+) ms",
@@ -155,7 +162,9 @@ def make(out: Path, *, kind: str, seed: int, commits: int, is_unchanged: bool) -
         "incidents": incidents(described),
     }
     documents = {"toy.json": repository_file(kind), "bench.command.json": COMMAND}
-    for name, document in (documents | {"bench.spec.json": SPEC, "expected.json": expected}).items():
+    for name, document in (
+        documents | {"bench.spec.json": SPEC, "expected.json": expected}
+    ).items():
         (out / name).write_text(json.dumps(document, indent=2) + "\n")
     return expected
 
@@ -179,7 +188,8 @@ def main() -> None:
         **{"kind": options.kind, "seed": options.seed, "commits": options.commits},
         is_unchanged=options.unchanged,
     )
-    print(f"{len(expected['commits'])} commits, {len(expected['incidents'])} incidents in {options.out}")
+    counts = {name: len(expected[name]) for name in ("commits", "incidents")}
+    print(f"{counts['commits']} commits, {counts['incidents']} incidents in {options.out}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-// What is built from repositories, and what was found in their histories.
+// Rows of repositories, of their builds, and of incidents in their histories.
 #include <fmt/format.h>
 #include <span>
 #include <string>

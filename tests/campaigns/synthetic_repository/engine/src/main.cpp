@@ -1,5 +1,7 @@
 // toy --input FILE --output FILE --iterations N: reads a vector, runs the network N times, prints
 // the time of each operator and of each inference, and writes the last result.
+#include "work.h"
+
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -8,13 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "work.h"
-
 namespace {
 
 constexpr Operator kNetwork[] = {
-    {"conv_stem", conv_stem}, {"conv_dw", conv_dw}, {"conv_pw", conv_pw}, {"relu", relu},
-    {"add", add},             {"pool", pool},       {"dense", dense},
+    {"conv_stem", conv_stem}, {"conv_dw", conv_dw}, {"conv_pw", conv_pw},
+    {"relu", relu},           {"add", add},         {"pool", pool},
+    {"dense", dense},
 };
 
 using Clock = std::chrono::steady_clock;
