@@ -7,6 +7,7 @@
 
 #include "simulation.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -46,10 +47,12 @@ assay::history::SeriesAnalysis analyzed(const std::vector<double>& values) {
 
 struct Tally {
   int series = 0;
-  int alarmed = 0;    ///< With any step at the end.
-  int found = 0;      ///< With a step where it is, within the tolerance.
-  int firm = 0;       ///< Alarmed with a firm one.
-  int nominated = 0;  ///< With a nomination at the end.
+  int alarmed = 0;            ///< With any step at the end.
+  int found = 0;              ///< With a step where it is, within the tolerance.
+  int firm = 0;               ///< Alarmed with a firm one.
+  int nominated = 0;          ///< With a nomination at the end.
+  int covered = 0;            ///< Of those found: the commit is among the plausible ones,
+  std::size_t plausible = 0;  ///< which are so many in all.
 };
 
 Tally run(const SeriesPlan& plan, int count) {
@@ -57,13 +60,19 @@ Tally run(const SeriesPlan& plan, int count) {
   for (int i = 0; i < count; ++i) {
     const auto analysis = analyzed(simulate(plan, seed_of(plan, static_cast<std::size_t>(i))));
     tally.alarmed += analysis.steps.empty() ? 0 : 1;
-    tally.nominated += analysis.nominations.empty() ? 0 : 1;
+    tally.nominated += analysis.nomination ? 1 : 0;
     bool is_found = false;
     bool is_firm = false;
     for (const auto& step : analysis.steps) {
-      is_found |=
-          step.point + kTolerance >= plan.step_at && step.point <= plan.step_at + kTolerance;
       is_firm |= step.is_firm;
+      const bool is_it =
+          step.point + kTolerance >= plan.step_at && step.point <= plan.step_at + kTolerance;
+      if (is_it && !is_found) {
+        is_found = true;
+        tally.plausible += step.first_after - step.last_before;
+        tally.covered +=
+            step.last_before < plan.step_at && plan.step_at <= step.first_after ? 1 : 0;
+      }
     }
     tally.found += is_found ? 1 : 0;
     tally.firm += is_firm ? 1 : 0;
@@ -116,7 +125,10 @@ bool print_table(int count, bool has_replay) {
     for (const double step : kSteps) {
       for (const auto seen : kSeen) {
         const auto tally = run(with_step(family, step, seen), count);
-        row += fmt::format(", \"{:.0f} % @{}\": {}", step * 100, seen, percent(tally.found, count));
+        row += fmt::format(
+            ", \"{:.0f} % @{}\": {{\"found\": {}, \"covered\": {}, \"plausible\": {:.1f}}}",
+            step * 100, seen, percent(tally.found, count), percent(tally.covered, tally.found),
+            static_cast<double>(tally.plausible) / std::max(tally.found, 1));
       }
     }
     fmt::print("{}}}\n", row);

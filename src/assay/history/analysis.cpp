@@ -151,15 +151,15 @@ void add_segments(const Epoch& epoch, const Values& values, const std::vector<Fo
   }
 }
 
-void add_nominations(const Values& values, std::size_t first_of_level,
-                     std::span<const double> residuals, const HistoryRule& rule, double min_effect,
-                     SeriesAnalysis& analysis) {
-  analysis.nominations =
+void add_nomination(const Values& values, std::size_t first_of_level,
+                    std::span<const double> residuals, const HistoryRule& rule, double min_effect,
+                    SeriesAnalysis& analysis) {
+  analysis.nomination =
       nominate_newest({.values = values.offsets, .first = first_of_level, .residuals = residuals},
                       rule, min_effect);
-  for (auto& nomination : analysis.nominations) {
-    nomination.point = values.points[nomination.point];
-    nomination.last_before = values.points[nomination.last_before];
+  if (auto& nomination = analysis.nomination) {
+    nomination->point = values.points[nomination->point];
+    nomination->last_before = values.points[nomination->last_before];
   }
 }
 
@@ -217,8 +217,8 @@ SeriesAnalysis analyze_series(const Series& series, const HistoryRule& rule, con
     const auto noise = std::span<const double>(residuals).last(newest);
     analysis.noise = stats::robust_sigma(noise);
     if (!is_exact) {
-      add_nominations(values, found.empty() ? 0 : found.back().first, noise, rule, min_effect,
-                      analysis);
+      add_nomination(values, found.empty() ? 0 : found.back().first, noise, rule, min_effect,
+                     analysis);
     }
     add_drift(series, values, std::span<const Step>(analysis.steps).subspan(earlier), rule,
               min_effect, analysis);

@@ -62,7 +62,7 @@ struct SeriesAnalysis {
   std::vector<std::size_t> outliers;  ///< Spikes: kept and shown, and no part of any level.
   std::vector<Segment> segments;      ///< Cover all points.
   std::vector<Step> steps;
-  std::vector<Nomination> nominations;
+  std::optional<Nomination> nomination;
   std::optional<Drift> drift;
   std::optional<Silence> silence;
   double noise = 0;  ///< Robust standard deviation around the newest level.
@@ -84,7 +84,7 @@ struct Now {
 ///   firm         find_mean_changes has a change within three points of the plausible ones
 ///   gradual      a Theil-Sen line through those points leaves a smaller sum of absolute residuals
 ///
-/// and its newest part has nominations, drift and silence. Pure and deterministic.
+/// and its newest part has a nomination, drift and silence. Pure and deterministic.
 /// `series.points` may be empty.
 SeriesAnalysis analyze_series(const Series& series, const HistoryRule& rule, const Now& now);
 

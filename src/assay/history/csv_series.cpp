@@ -162,28 +162,27 @@ std::uint32_t number_of(Numbers& numbers, std::string_view name) {
 /// Collects rows; commits are numbers by first appearance until all are known.
 class SeriesBuilder {
  public:
-  explicit SeriesBuilder(std::string_view origin) : origin_(origin) {}
+  /// `rows`: about how many there will be.
+  SeriesBuilder(std::string_view origin, std::size_t rows) : origin_(origin) {
+    commits_.reserve(rows);
+  }
 
   void add(const std::vector<std::string>& fields, const Columns& columns, const Row& row) {
     auto& series = find_series(fields, columns);
-    const auto environment =
-        number_of(series.environments, field_of(fields, columns, kEnvironment));
-    if (environment == series.series.environments.size()) {
-      series.series.environments.emplace_back(field_of(fields, columns, kEnvironment));
-    }
+    const auto environment = environment_of(series, field_of(fields, columns, kEnvironment));
     const auto commit = number_of(commits_, field_of(fields, columns, kCommit));
     if (commit == times_.size()) {
       times_.push_back(row.unix_ns.value_or(0));
     } else if (row.unix_ns && (times_[commit] == 0 || *row.unix_ns < times_[commit])) {
       times_[commit] = *row.unix_ns;
     }
-    series.series.points.push_back({.position = commit,
-                                    .commit = {},
-                                    .value = row.value,
-                                    .low = row.low,
-                                    .high = row.high,
-                                    .has_interval = row.has_interval,
-                                    .environment = environment});
+    series.points.push_back({.position = commit,
+                             .commit = {},
+                             .value = row.value,
+                             .low = row.low,
+                             .high = row.high,
+                             .has_interval = row.has_interval,
+                             .environment = environment});
   }
 
   std::vector<Series> finish() {
@@ -200,14 +199,14 @@ class SeriesBuilder {
     }
     std::vector<Series> all;
     for (auto& one : series_) {
-      for (auto& point : one.series.points) {
+      for (auto& point : one.points) {
         const auto commit = static_cast<std::size_t>(point.position);
         point.position = positions[commit];
         point.commit = *names[commit];
         point.unix_ns = times_[commit];
       }
-      join_repeats(one.series);
-      for (auto& series : divided(std::move(one.series))) {
+      join_repeats(one);
+      for (auto& series : divided(std::move(one))) {
         set_offsets(series);
         all.push_back(std::move(series));
       }
@@ -216,12 +215,21 @@ class SeriesBuilder {
   }
 
  private:
-  struct Building {
-    Series series;
-    Numbers environments;
-  };
+  /// The index of an environment: most often that of the row before, and there are few.
+  static std::uint32_t environment_of(Series& series, std::string_view name) {
+    auto& known = series.environments;
+    if (!series.points.empty() && known[series.points.back().environment] == name) {
+      return series.points.back().environment;
+    }
+    const auto found = std::ranges::find(known, name);
+    const auto index = static_cast<std::uint32_t>(found - known.begin());
+    if (found == known.end()) {
+      known.emplace_back(name);
+    }
+    return index;
+  }
 
-  Building& find_series(const std::vector<std::string>& fields, const Columns& columns) {
+  Series& find_series(const std::vector<std::string>& fields, const Columns& columns) {
     const auto name = field_of(fields, columns, kSeries);
     const auto metric = field_of(fields, columns, kMetric);
     if (!series_.empty() && name == last_name_ && metric == last_metric_) {
@@ -240,7 +248,7 @@ class SeriesBuilder {
         series.better = known->better;
         series.unit = series.unit.empty() ? std::string(known->unit) : series.unit;
       }
-      series_.push_back({.series = std::move(series), .environments = {}});
+      series_.push_back(std::move(series));
     }
     return series_[last_];
   }
@@ -312,7 +320,7 @@ class SeriesBuilder {
   }
 
   std::string origin_;
-  std::vector<Building> series_;
+  std::vector<Series> series_;
   Numbers names_;
   Numbers commits_;
   std::vector<std::int64_t> times_;
@@ -340,7 +348,8 @@ Result<std::vector<Series>> series_from_csv(std::string_view text, std::string_v
     return fail_at(origin, csv.line(), columns.error().message);
   }
   const std::size_t width = fields.size();
-  SeriesBuilder builder(std::filesystem::path(origin).filename().string());
+  SeriesBuilder builder(std::filesystem::path(origin).filename().string(),
+                        static_cast<std::size_t>(std::ranges::count(text, '\n')));
   bool has_rows = false;
   for (;;) {
     const auto more = csv.next(fields);

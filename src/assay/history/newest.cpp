@@ -27,8 +27,8 @@ struct Base {
   double allowed = 0;
 };
 
-Base base_of(const NewestLevel& level, std::span<const double> before, double confidence) {
-  std::vector<double> sizes(level.residuals.begin(), level.residuals.end());
+Base base_of(std::span<const double> residuals, std::span<const double> before, double confidence) {
+  std::vector<double> sizes(residuals.begin(), residuals.end());
   std::ranges::for_each(sizes, [](double& one) { one = std::abs(one); });
   const double noise = stats::kMadToSigma * stats::median(sizes);
   const auto n = static_cast<double>(before.size());
@@ -63,22 +63,23 @@ std::optional<std::size_t> find_sum_alarm(const NewestLevel& level, const Base& 
 
 }  // namespace
 
-std::vector<Nomination> nominate_newest(const NewestLevel& level, const HistoryRule& rule,
-                                        double min_effect) {
+std::optional<Nomination> nominate_newest(const NewestLevel& level, const HistoryRule& rule,
+                                          double min_effect) {
   const std::size_t count = level.values.size() - level.first;
-  if (count <= kLeastBase || level.residuals.empty()) {
-    return {};
+  if (count <= kLeastBase) {
+    return std::nullopt;
   }
   const std::size_t newest =
       level.values.size() - std::min(rule.min_segment - 1, count - kLeastBase);
-  const auto base = base_of(level, level.values.subspan(level.first, newest - level.first),
+  const auto earlier =
+      level.residuals.first(level.residuals.size() - (level.values.size() - newest));
+  const auto base = base_of(earlier, level.values.subspan(level.first, newest - level.first),
                             rule.nomination_confidence);
-  std::vector<Nomination> nominations;
   for (std::size_t i = newest; i < level.values.size(); ++i) {
     const double change = level.values[i] - base.level;
     if (std::abs(change) > base.allowed && std::abs(change) >= min_effect) {
-      nominations.push_back(
-          {.point = i, .last_before = i - 1, .change = change, .allowed = base.allowed});
+      return Nomination{
+          .point = i, .last_before = i - 1, .change = change, .allowed = base.allowed};
     }
   }
   for (const double sign : {1.0, -1.0}) {
@@ -88,14 +89,14 @@ std::vector<Nomination> nominate_newest(const NewestLevel& level, const HistoryR
     }
     const double change = stats::median(level.values.subspan(*first)) - base.level;
     if (std::abs(change) >= min_effect) {
-      nominations.push_back({.point = *first,
-                             .last_before = *first - 1,
-                             .cause = NominationCause::kSum,
-                             .change = change,
-                             .allowed = base.allowed});
+      return Nomination{.point = *first,
+                        .last_before = *first - 1,
+                        .cause = NominationCause::kSum,
+                        .change = change,
+                        .allowed = base.allowed};
     }
   }
-  return nominations;
+  return std::nullopt;
 }
 
 std::optional<Drift> find_drift(std::span<const double> values, std::span<const double> baseline,

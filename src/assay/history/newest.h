@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "assay/history/analysis.h"
 #include "assay/history/rule.h"
@@ -14,18 +13,19 @@ namespace assay::history {
 struct NewestLevel {
   std::span<const double> values;     ///< Without spikes, of one epoch.
   std::size_t first = 0;              ///< Of the level.
-  std::span<const double> residuals;  ///< Of values around their levels: the noise.
+  std::span<const double> residuals;  ///< Of the last values around their levels, the level's
+                                      ///< included.
 };
 
-/// Nominates among the newest points, fewer than rule.min_segment: those outside of the prediction
-/// interval of the level before them, and a CUSUM (allowance 0.5, limit 5 standard deviations) that
-/// crosses its limit within them; either only beyond `min_effect`. The half-width of the interval
-/// is the larger of Student's, with a robust standard deviation, and the quantile of the residuals'
-/// sizes, so that heavy tails do not nominate. Indices of the answer are of `values`. At least five
-/// points of the level must come before.
-/// Source: Page, Continuous Inspection Schemes, Biometrika 41 (1954).
-std::vector<Nomination> nominate_newest(const NewestLevel& level, const HistoryRule& rule,
-                                        double min_effect);
+/// Nominates the first of the newest points, fewer than rule.min_segment, that lies outside of the
+/// prediction interval of the level before them; else the beginning of a CUSUM (allowance 0.5,
+/// limit 5 standard deviations) that crosses its limit within them. Either only beyond
+/// `min_effect`. The half-width of the interval is the larger of Student's, with a robust standard
+/// deviation, and the quantile of the earlier residuals' sizes, so that heavy tails do not
+/// nominate. Indices of the answer are of `values`. Five points of the level must come before the
+/// newest. Source: Page, Continuous Inspection Schemes, Biometrika 41 (1954).
+std::optional<Nomination> nominate_newest(const NewestLevel& level, const HistoryRule& rule,
+                                          double min_effect);
 
 /// Whether the newest rule.drift_points values less `explained` lie off `baseline` (empty: off 0)
 /// by `min_effect` + `uncertainty` at least, with an interval at rule.confidence that excludes no

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <iterator>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "assay/history/spikes.h"
@@ -14,6 +15,10 @@
 
 namespace assay::history {
 namespace {
+
+/// Values on either side that the plausible splits are taken from: among more, splits far from the
+/// change have nearly the largest statistic, too.
+constexpr std::size_t kClosePoints = 25;
 
 using Splits = std::vector<std::size_t>;
 
@@ -131,29 +136,43 @@ std::size_t best_split(const Surroundings& around, std::size_t first, std::size_
   return best;
 }
 
-/// Puts a step where the values between its neighbors say, with the splits that are nearly as good.
+std::vector<double> statistics_of(const Surroundings& around, const HistoryRule& rule) {
+  return stats::rank_statistics({around.before.data(), around.before.size() + around.after.size()},
+                                rule.min_segment);
+}
+
+/// First and last split whose statistic is nearly the largest.
+std::pair<std::size_t, std::size_t> plausible_splits(std::span<const double> statistics,
+                                                     double share) {
+  const double least = share * std::ranges::max(statistics);
+  const auto is_plausible = [least](double one) { return one > 0 && one >= least; };
+  const auto first = std::ranges::find_if(statistics, is_plausible);
+  const auto last = std::find_if(statistics.rbegin(), statistics.rend(), is_plausible);
+  return {static_cast<std::size_t>(first - statistics.begin()),
+          static_cast<std::size_t>(statistics.rend() - last) - 1};
+}
+
+/// Puts a step where the values between its neighbors say, with the splits that are nearly as good
+/// among the values close to it.
 void place(std::span<const double> values, std::vector<FoundStep>& steps, std::size_t index,
            const HistoryRule& rule) {
-  const auto around = surroundings_of(values, steps, index, rule.window / 2);
-  const auto statistics = stats::rank_statistics(
-      {around.before.data(), around.before.size() + around.after.size()}, rule.min_segment);
-  const double most = statistics.empty() ? 0 : std::ranges::max(statistics);
-  if (most <= 0) {
-    return;
-  }
-  const auto is_plausible = [&](double one) { return one >= rule.plausible_share * most; };
-  const auto earliest = std::ranges::find_if(statistics, is_plausible) - statistics.begin();
-  const auto latest =
-      statistics.rend() - std::find_if(statistics.rbegin(), statistics.rend(), is_plausible) - 1;
   auto& step = steps[index];
-  const std::size_t origin = step.first - around.before.size();
-  step.plausible_first = origin + static_cast<std::size_t>(earliest);
-  step.plausible_last = origin + static_cast<std::size_t>(latest);
-  step.first = origin + best_split(around, static_cast<std::size_t>(earliest),
-                                   static_cast<std::size_t>(latest));
-  step.statistic = most;
+  const auto around = surroundings_of(values, steps, index, rule.window / 2);
+  const auto statistics = statistics_of(around, rule);
+  step.statistic = std::ranges::max(statistics);
   step.critical_value = factor_of(step.autocorrelation) *
                         stats::rank_scan_critical_value(statistics.size(), rule.alpha);
+  if (step.statistic <= 0) {
+    return;
+  }
+  const auto [first, last] = plausible_splits(statistics, rule.plausible_share);
+  step.first = step.first - around.before.size() + best_split(around, first, last);
+  const auto close = surroundings_of(values, steps, index, kClosePoints);
+  const auto [earliest, latest] =
+      plausible_splits(statistics_of(close, rule), rule.plausible_share);
+  const std::size_t origin = step.first - close.before.size();
+  step.plausible_first = std::min(origin + earliest, step.first);
+  step.plausible_last = std::max(origin + latest, step.first);
 }
 
 double shift_at(std::span<const double> values, const std::vector<FoundStep>& steps,

@@ -103,7 +103,7 @@ bool says_something(const history::AnalyzedSeries& one, std::size_t first) {
   const auto& analysis = one.analysis;
   return std::ranges::any_of(analysis.steps,
                              [first](const auto& step) { return step.point >= first; }) ||
-         !analysis.nominations.empty() || analysis.drift || analysis.silence;
+         analysis.nomination || analysis.drift || analysis.silence;
 }
 
 void add_findings(const history::AnalyzedSeries& one, std::size_t first, bool has_colour,
@@ -120,8 +120,8 @@ void add_findings(const history::AnalyzedSeries& one, std::size_t first, bool ha
       page.line(text, kIndent, kIndent);
     }
   }
-  for (const auto& nomination : analysis.nominations) {
-    page.line(text_of_nomination(series, nomination, has_colour), kIndent, kIndent);
+  if (analysis.nomination) {
+    page.line(text_of_nomination(series, *analysis.nomination, has_colour), kIndent, kIndent);
   }
   if (analysis.drift) {
     page.line(fmt::format("drift: the newest points lie {} {} off the {}, which no step explains",

@@ -188,11 +188,11 @@ std::vector<Finding> findings_of(const history::AnalyzedSeries& one) {
   for (const auto& step : analysis.steps) {
     findings.push_back(finding_from_step(series, step));
   }
-  for (const auto& nomination : analysis.nominations) {
+  if (const auto& nomination = analysis.nomination) {
     findings.push_back({.kind = "nomination",
-                        .point = nomination.point,
-                        .change = nomination.change,
-                        .last_before = commit_at(series, nomination.last_before)});
+                        .point = nomination->point,
+                        .change = nomination->change,
+                        .last_before = commit_at(series, nomination->last_before)});
   }
   if (const auto& drift = analysis.drift) {
     findings.push_back({.kind = "drift",
@@ -221,22 +221,22 @@ OrderedJson json_from_series(const history::History& history, const history::Ana
       outliers.push_back(commit_at(series, point));
     }
   }
-  OrderedJson json = {
-      {"name", series.name},
-      {"metric", series.metric},
-      {"unit", series.unit},
-      {"better", name_of(series.better)},
-      {"is_ratio", series.is_ratio},
-      {"point_count", series.points.size() - first},
-      {"noise", analysis.noise},
-      {"environments", series.environments},
-      {"segments", json_list(series, analysis.segments, first, json_from_segment,
-                             [](const auto& segment) { return segment.end - 1; })},
-      {"steps", json_list(series, analysis.steps, first, json_from_step,
-                          [](const auto& step) { return step.point; })},
-      {"nominations", json_list(series, analysis.nominations, first, json_from_nomination,
-                                [](const auto& nomination) { return nomination.point; })},
-      {"outliers", std::move(outliers)}};
+  OrderedJson json = {{"name", series.name},
+                      {"metric", series.metric},
+                      {"unit", series.unit},
+                      {"better", name_of(series.better)},
+                      {"is_ratio", series.is_ratio},
+                      {"point_count", series.points.size() - first},
+                      {"noise", analysis.noise},
+                      {"environments", series.environments},
+                      {"segments", json_list(series, analysis.segments, first, json_from_segment,
+                                             [](const auto& segment) { return segment.end - 1; })},
+                      {"steps", json_list(series, analysis.steps, first, json_from_step,
+                                          [](const auto& step) { return step.point; })},
+                      {"outliers", std::move(outliers)}};
+  if (analysis.nomination) {
+    json["nomination"] = json_from_nomination(series, *analysis.nomination);
+  }
   if (analysis.drift) {
     json["drift"] = json_from_drift(series, *analysis.drift);
   }

@@ -81,13 +81,11 @@ void explain_point(const history::AnalyzedSeries& one, std::size_t at, TextPage&
         "no part of its level",
         kExplanationIndent, kExplanationIndent);
   }
-  for (const auto& nomination : analysis.nominations) {
-    if (nomination.point == at) {
-      page.line(fmt::format("nominated: {} off its level, where a single point may lie {} off",
-                            text_of_change(series, nomination.change),
-                            text_of_change(series, nomination.allowed)),
-                kExplanationIndent, kExplanationIndent);
-    }
+  if (analysis.nomination && analysis.nomination->point == at) {
+    page.line(fmt::format("nominated: {} off its level, where a single point may lie {} off",
+                          text_of_change(series, analysis.nomination->change),
+                          text_of_change(series, analysis.nomination->allowed)),
+              kExplanationIndent, kExplanationIndent);
   }
 }
 

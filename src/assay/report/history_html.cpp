@@ -55,8 +55,8 @@ std::vector<std::size_t> drawn_points(const history::History& history,
   for (const auto& segment : analysis.segments) {
     is_named[segment.first] = is_named[segment.end - 1] = true;
   }
-  for (const auto& nomination : analysis.nominations) {
-    is_named[nomination.point] = true;
+  if (analysis.nomination) {
+    is_named[analysis.nomination->point] = true;
   }
   std::vector<std::size_t> drawn;
   for (std::size_t i = first; i < series.points.size(); ++i) {
@@ -135,9 +135,6 @@ OrderedJson json_for_page(const history::History& history) {
                                            : one.analysis.segments.front().level);
     for (auto& step : json["steps"]) {
       step["at"] = commits.index_of(step["position"].get<std::int64_t>());
-    }
-    for (auto& nomination : json["nominations"]) {
-      nomination["at"] = commits.index_of(nomination["position"].get<std::int64_t>());
     }
     list.push_back(std::move(json));
   }

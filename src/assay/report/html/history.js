@@ -82,13 +82,13 @@ function otherItems(series) {
 }
 
 const itemsOf = (series) => [
-  ...series.nominations.map((one) => nominationItem(series, one)),
+  ...(series.nomination ? [nominationItem(series, series.nomination)] : []),
   ...series.steps.map((step) => stepItem(series, step)).reverse(),
   ...otherItems(series),
 ];
 
 const saysSomething = (series) =>
-  series.steps.length || series.nominations.length || series.drift || series.silence;
+  series.steps.length || series.nomination || series.drift || series.silence;
 
 /** What a chart shows: points, levels and steps, in the unit of the axis. */
 function chartData(series) {

@@ -1,0 +1,123 @@
+#include "assay/history/csv_series.h"
+
+#include <cmath>
+#include <cstdint>
+#include <gtest/gtest.h>
+#include <string>
+
+#include "assay/history/csv_text.h"
+
+namespace assay::history {
+namespace {
+
+std::string error_of(const std::string& text) {
+  const auto series = series_from_csv(text, "x.csv");
+  return series ? "" : series.error().message;
+}
+
+TEST(SeriesFromCsv, ReadsPointsInTheOrderOfTheirTimes) {
+  const auto series = series_from_csv(
+      "time,commit,value\n2026-01-02,b,2\n2026-01-01,a,1\n2026-01-03,c,4\n", "folder/x.csv");
+  ASSERT_TRUE(series.has_value()) << series.error().message;
+  ASSERT_EQ(series->size(), 1U);
+  const auto& points = series->front().points;
+  ASSERT_EQ(points.size(), 3U);
+  EXPECT_EQ(points[0].commit, "a");
+  EXPECT_EQ(points[2].position, 2);
+  EXPECT_EQ(points[1].value, 2);
+  EXPECT_NEAR(points[2].offset, std::log(4.0), 1e-12);
+  EXPECT_EQ(series->front().name, "x.csv");
+}
+
+TEST(SeriesFromCsv, KeepsTheOrderOfTheFileWithoutTimes) {
+  const auto series = series_from_csv("commit,value\nz,1\na,2\n", "x.csv");
+  ASSERT_TRUE(series.has_value());
+  EXPECT_EQ(series->front().points[0].commit, "z");
+}
+
+TEST(SeriesFromCsv, DividesBySeriesAndMetricAndSharesCommits) {
+  const auto series = series_from_csv(
+      "commit,value,series,metric\na,1,net,steady_ns\nb,2,net,steady_ns\nb,7,net,program_bytes\n",
+      "x.csv");
+  ASSERT_TRUE(series.has_value());
+  ASSERT_EQ(series->size(), 2U);
+  EXPECT_EQ((*series)[1].metric, "program_bytes");
+  EXPECT_EQ((*series)[1].unit, "bytes");
+  EXPECT_EQ((*series)[1].points[0].position, 1);
+}
+
+TEST(SeriesFromCsv, JoinsValuesOfOneCommitToTheirMedian) {
+  const auto series = series_from_csv("commit,value\na,1\na,9\na,2\nb,5\n", "x.csv");
+  ASSERT_TRUE(series.has_value());
+  ASSERT_EQ(series->front().points.size(), 2U);
+  EXPECT_EQ(series->front().points[0].value, 2);
+}
+
+TEST(SeriesFromCsv, DividesEnvironmentsThatWereUsedSideBySide) {
+  const auto after = series_from_csv("commit,value,environment\na,1,x\nb,1,x\nc,1,y\n", "f");
+  ASSERT_TRUE(after.has_value());
+  EXPECT_EQ(after->size(), 1U);
+  const auto beside =
+      series_from_csv("commit,value,environment\na,1,x\na,3,y\nb,1,x\nb,3,y\n", "f");
+  ASSERT_TRUE(beside.has_value());
+  ASSERT_EQ(beside->size(), 2U);
+  EXPECT_EQ((*beside)[1].name, "f (y)");
+  EXPECT_EQ((*beside)[1].points[0].value, 3);
+  EXPECT_EQ((*beside)[1].points[0].offset, 0);
+}
+
+TEST(SeriesFromCsv, TakesValuesWithIntervalsOfNoWidthForExact) {
+  const auto exact = series_from_csv("commit,value,low,high\na,5,5,5\nb,5,5,5\n", "f");
+  ASSERT_TRUE(exact.has_value());
+  EXPECT_TRUE(exact->front().is_exact());
+  const auto noisy = series_from_csv("commit,value,low,high\na,5,4,6\nb,5,,\n", "f");
+  ASSERT_TRUE(noisy.has_value());
+  EXPECT_FALSE(noisy->front().is_exact());
+  EXPECT_NEAR(noisy->front().points[0].high, std::log(6.0 / 5), 1e-12);
+}
+
+TEST(SeriesFromCsv, ReadsQuotesAndWindowsLineEnds) {
+  const auto series = series_from_csv(
+      "\xEF\xBB\xBF"
+      "commit,value,series\r\na, 1 ,\"x, \"\"y\"\"\"\r\n\r\nb,2,\"x, \"\"y\"\"\"\r\n",
+      "f");
+  ASSERT_TRUE(series.has_value()) << series.error().message;
+  ASSERT_EQ(series->size(), 1U);
+  EXPECT_EQ(series->front().name, "x, \"y\"");
+}
+
+TEST(SeriesFromCsv, NamesTheLineAndWhatIsExpected) {
+  EXPECT_EQ(error_of("commit,value\na,1\nb,-3\n"),
+            "x.csv:3: value '-3' is not a number above 0, such as 12.5 or 3e-4");
+  EXPECT_EQ(error_of("commit,value\na,1\n\n\nb,1,2\n"),
+            "x.csv:5: 3 fields, but the first line has 2");
+  EXPECT_NE(error_of("commit,value\na,nan\n").find("'nan' is not a number"), std::string::npos);
+  EXPECT_NE(error_of("commit,time,value\na,soon,1\n").find("x.csv:2: time 'soon' is neither"),
+            std::string::npos);
+  EXPECT_NE(error_of("commit,valeu\n").find("did you mean 'value'?"), std::string::npos);
+  EXPECT_NE(error_of("commit,time\na,1\n").find("no column 'value'"), std::string::npos);
+  EXPECT_NE(error_of("").find("the file is empty"), std::string::npos);
+  EXPECT_NE(error_of("commit,value\n").find("no values"), std::string::npos);
+  EXPECT_NE(error_of("commit,value\n,1\n").find("the commit is empty"), std::string::npos);
+  EXPECT_NE(error_of("commit,value,low,high\na,1,2,3\n").find("does not lie between"),
+            std::string::npos);
+  EXPECT_NE(error_of("commit,value,low\na,1,1\n").find("go together"), std::string::npos);
+  EXPECT_NE(error_of("commit,value\n\"a,1\n").find("x.csv:2: a quote"), std::string::npos);
+}
+
+TEST(UnixNsFromText, KnowsTheUsualForms) {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  constexpr std::int64_t kNoon = 1'769'860'800;  // date -u -d '2026-01-31 12:00' +%s
+  EXPECT_EQ(unix_ns_from_text("1769860800"), kNoon * kSecond);
+  EXPECT_EQ(unix_ns_from_text("2026-01-31T12:00:00Z"), kNoon * kSecond);
+  EXPECT_EQ(unix_ns_from_text("2026-01-31 14:00:00 +0200"), kNoon * kSecond);
+  EXPECT_EQ(unix_ns_from_text("2026-01-31T06:30:00.5-05:30"), kNoon * kSecond);
+  EXPECT_EQ(unix_ns_from_text("2026-01-31"), (kNoon - 43'200) * kSecond);
+  for (const auto* wrong : {"", "2026-02-30", "2026-01-31T25:00", "1e300", "-5", "2026-01-31x",
+                            "1769860800000", "+026-01-31"}) {
+    EXPECT_FALSE(unix_ns_from_text(wrong).has_value()) << wrong;
+  }
+}
+
+}  // namespace
+}  // namespace assay::history
