@@ -82,10 +82,9 @@ std::string text_of_samples(const std::string& path) {
 /// The spec with its files by absolute path: a resumed run finds them from any folder.
 Json resumable_document(const Spec& spec) {
   Json document = spec.document;
-  auto& entries = document["models"];
   for (std::size_t i = 0; i < spec.models.size(); ++i) {
     const auto& model = spec.models[i];
-    auto& entry = entries[i];
+    auto& entry = document["models"][i];
     (entry.is_object() ? entry["ref"] : entry) = model.model.ref;
     if (!model.input_file.empty()) {
       entry["inputs"] = text_of_samples(model.input_file);
@@ -131,10 +130,12 @@ Result<PlannedRequest> request_from_spec(const Spec& spec, RequestOptions option
                                          Environment environment, InstalledBuilds installed) {
   ASSAY_RETURN_IF_ERROR(check_engines_found(spec, installed));
   ASSAY_RETURN_IF_ERROR(check_libraries(options.libraries, installed.builds));
-  ASSAY_ASSIGN_OR_RETURN(auto expansion, expand(spec, {.device_class = environment.device_class,
-                                                       .installed = installed.builds,
-                                                       .keeps_repeated = options.keeps_repeated,
-                                                       .has_plugins = options.has_plugins}));
+  const ExpansionContext context{.device_class = environment.device_class,
+                                 .installed = installed.builds,
+                                 .keeps_repeated = options.keeps_repeated,
+                                 .has_plugins = options.has_plugins};
+  ASSAY_ASSIGN_OR_RETURN(
+      auto expansion, spec.models.empty() ? expand_settings(spec, context) : expand(spec, context));
   auto run = new_run(spec, options, environment);
   return PlannedRequest{.request = {.context = {.run = std::move(run),
                                                 .environment = std::move(environment),

@@ -41,8 +41,8 @@ struct PlannedRequest {
 Status check_engines_found(const Spec& spec, const InstalledBuilds& installed);
 
 /// The campaign that a spec describes on the device of `environment` with the builds that are
-/// installed there. Errors: those of expand() and check_search(); kInvalidArgument for a library of
-/// an unknown engine.
+/// installed there. The cases of a spec without models have none. Errors: those of expand() and
+/// check_search(); kInvalidArgument for a library of an unknown engine.
 Result<PlannedRequest> request_from_spec(const Spec& spec, RequestOptions options,
                                          Environment environment, InstalledBuilds installed);
 

@@ -63,8 +63,9 @@ void log_refused(const PlannedRequest& planned) {
   }
   for (const auto& refused : planned.refused) {
     log_line(LogLevel::kInfo,
-             fmt::format("skipped {} combination(s): {} {} on {}: {}", refused.cells, refused.model,
-                         refused.recipe, refused.engine, refused.reason));
+             fmt::format("skipped {} combination(s): {}{}{} on {}: {}", refused.cells,
+                         refused.model, refused.model.empty() ? "" : " ", refused.recipe,
+                         refused.engine, refused.reason));
   }
 }
 

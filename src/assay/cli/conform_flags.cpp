@@ -70,14 +70,14 @@ void declare_conform_options(CLI::App& app, ConformOptions& options) {
                  "models 15 min]");
 }
 
-Result<Spec> spec_from_conform_options(const ConformOptions& options, const SpecContext& context) {
-  const QuickSpec quick{.model = "aten:case",
-                        .recipes = options.recipes,
+Result<Spec> spec_from_conform_options(const ConformOptions& options, SpecContext context) {
+  const QuickSpec quick{.recipes = options.recipes,
                         .engines = options.engines,
                         .options = options.options,
                         .threads = options.threads};
   ASSAY_ASSIGN_OR_RETURN(auto document, quick.document({"evaluate"}));
   document["expand"] = options.expand;
+  context.has_models = false;
   return spec_from_json(document, context);
 }
 

@@ -13,6 +13,6 @@ void declare_conform_options(CLI::App& app, ConformOptions& options);
 
 /// A spec with these recipes, engines and options, and a model that stands for all cases.
 /// Errors: as a spec's.
-Result<Spec> spec_from_conform_options(const ConformOptions& options, const SpecContext& context);
+Result<Spec> spec_from_conform_options(const ConformOptions& options, SpecContext context);
 
 }  // namespace assay::cli

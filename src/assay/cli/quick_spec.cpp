@@ -315,7 +315,6 @@ Result<Json> QuickSpec::document(const std::vector<std::string>& passes) const {
     ASSAY_RETURN_IF_ERROR(add_dimension(text, sizes));
   }
   Json document = {{"schema", "assay/spec/1"},
-                   {"models", models_with_dimensions(entry, sizes)},
                    {"seed", seed},
                    {"measure",
                     {{"launches", launches},
@@ -323,6 +322,9 @@ Result<Json> QuickSpec::document(const std::vector<std::string>& passes) const {
                      {"iterations", value_from_text(iterations)},
                      {"time_budget", time_budget},
                      {"passes", passes}}}};
+  if (!model.empty()) {
+    document["models"] = models_with_dimensions(entry, sizes);
+  }
   if (!interval.empty()) {
     document["measure"]["interval"] = interval;
     if (launches < kFewestForInterval) {

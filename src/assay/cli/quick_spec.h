@@ -45,8 +45,8 @@ struct QuickSpec {
   /// The part of it that says on how much.
   void declare_samples(CLI::App& app);
 
-  /// Makes the spec document of the flags, with these passes. Errors: kInvalidArgument for a
-  /// malformed flag.
+  /// Makes the spec document of the flags, with these passes; without a model it describes settings
+  /// only (SpecContext::has_models). Errors: kInvalidArgument for a malformed flag.
   [[nodiscard]] Result<Json> document(const std::vector<std::string>& passes) const;
 
  private:

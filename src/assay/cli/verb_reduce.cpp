@@ -71,7 +71,7 @@ Result<Spec> spec_from_check(const ReduceOptions& options, const ReduceCheck& ch
                 "recipe");
   }
   if (is_case_name(quick.model)) {
-    quick.model = "aten:case";
+    quick.model.clear();  // Its call and inputs come from the suite.
   }
   if (quick.model.starts_with("aten:")) {
     quick.inputs = kModelInputs;
@@ -80,7 +80,8 @@ Result<Spec> spec_from_check(const ReduceOptions& options, const ReduceCheck& ch
     quick.recipes.push_back(check.recipe);
   }
   ASSAY_ASSIGN_OR_RETURN(const auto document, quick.document({"evaluate"}));
-  ASSAY_ASSIGN_OR_RETURN(const auto context, options.flags.toolchain.context("assay reduce"));
+  ASSAY_ASSIGN_OR_RETURN(auto context, options.flags.toolchain.context("assay reduce"));
+  context.has_models = !quick.model.empty();
   return spec_from_json(document, context);
 }
 

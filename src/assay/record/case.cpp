@@ -156,7 +156,7 @@ bool is_finished_program(const Case& cell) { return cell.recipe.name == kProgram
 std::string label_of(const Case& cell) {
   std::string label = display_name(cell.model);
   if (!is_finished_program(cell)) {
-    label += " " + cell.recipe.name;
+    label += (label.empty() ? "" : " ") + cell.recipe.name;
   }
   for (const auto& input : cell.model.inputs) {
     label += " " + text_from_shape(input.shape);

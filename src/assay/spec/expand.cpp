@@ -47,7 +47,9 @@ class Expander {
   Expander(const Spec& spec, const ExpansionContext& context)
       : spec_(spec), context_(context), exclusion_(spec.exclude) {}
 
-  Result<Expansion> run();
+  /// Checks the names of engines and devices.
+  Status check_names() const;
+  Result<Expansion> run(std::vector<BoundModel> models);
 
  private:
   Status check_engines() const;
@@ -107,10 +109,8 @@ Recipe program_recipe(const std::string& format) {
           .description = "a finished program"};
 }
 
-Result<Expansion> Expander::run() {
-  ASSAY_RETURN_IF_ERROR(check_engines());
-  ASSAY_RETURN_IF_ERROR(check_devices());
-  ASSAY_ASSIGN_OR_RETURN(models_, bind_models(spec_));
+Result<Expansion> Expander::run(std::vector<BoundModel> models) {
+  models_ = std::move(models);
   ASSAY_RETURN_IF_ERROR(check_size());
   add_combinations(spec_.options, options_, option_places_);
   add_combinations(spec_.scenario, scenarios_, scenario_places_);
@@ -129,6 +129,11 @@ Result<Expansion> Expander::run() {
   }
   ASSAY_RETURN_IF_ERROR(check_count());
   return std::move(expansion_);
+}
+
+Status Expander::check_names() const {
+  ASSAY_RETURN_IF_ERROR(check_engines());
+  return check_devices();
 }
 
 Status Expander::check_engines() const {
@@ -330,7 +335,16 @@ Status Expander::check_count() const {
 }  // namespace
 
 Result<Expansion> expand(const Spec& spec, const ExpansionContext& context) {
-  return Expander(spec, context).run();
+  Expander expander(spec, context);
+  ASSAY_RETURN_IF_ERROR(expander.check_names());
+  ASSAY_ASSIGN_OR_RETURN(auto models, bind_models(spec));
+  return expander.run(std::move(models));
+}
+
+Result<Expansion> expand_settings(const Spec& spec, const ExpansionContext& context) {
+  Expander expander(spec, context);
+  ASSAY_RETURN_IF_ERROR(expander.check_names());
+  return expander.run({unbound_model(spec)});
 }
 
 }  // namespace assay

@@ -43,4 +43,9 @@ struct Expansion {
 /// with the count).
 Result<Expansion> expand(const Spec& spec, const ExpansionContext& context);
 
+/// Makes a case for each combination of recipe, engine and options of a spec without models
+/// (SpecContext::has_models). Its model is empty: the caller puts models and inputs in. Errors:
+/// kInvalidArgument, as expand.
+Result<Expansion> expand_settings(const Spec& spec, const ExpansionContext& context);
+
 }  // namespace assay

@@ -64,6 +64,12 @@ class ExpandSpec : public testing::Test {
   ExpansionContext context_;
 };
 
+Result<Spec> settings_from(const Json& fields) {
+  Json document = {{"schema", "assay/spec/1"}};
+  document.update(fields);
+  return spec_from_json(document, {.origin = "x.json", .has_models = false});
+}
+
 std::vector<std::string> labels_of(const Expansion& expansion) {
   std::vector<std::string> labels;
   for (const auto& cell : expansion.cases) {
@@ -215,6 +221,29 @@ TEST_F(ExpandSpec, ListsWhatIsNotInstalledWithTheReason) {
   const auto bare = expansion_of(Json::object());
   EXPECT_THAT(bare.cases, SizeIs(0));
   EXPECT_THAT(bare.refused.at(0).reason, HasSubstr("installed: none"));
+}
+
+TEST_F(ExpandSpec, ExpandsSettingsWithoutAModel) {
+  const auto spec = settings_from({{"recipes", {"executorch/xnnpack-fp32", "executorch/portable"}},
+                                   {"evaluate", {{"against", {"float32", "qdq"}}, {"samples", 7}}},
+                                   {"options", {{"threads", {1, 2}}}}});
+  ASSERT_TRUE(spec) << spec.error().message;
+  const auto settings = expand_settings(*spec, context_);
+  ASSERT_TRUE(settings) << settings.error().message;
+  EXPECT_THAT(labels_of(*settings),
+              ElementsAre("executorch/xnnpack-fp32 threads=1 executorch@1.5.1",
+                          "executorch/xnnpack-fp32 threads=2 executorch@1.5.1",
+                          "executorch/portable threads=1 executorch@1.5.1",
+                          "executorch/portable threads=2 executorch@1.5.1"));
+  EXPECT_EQ(settings->cases[0].model.ref, "");
+  EXPECT_EQ(settings->cases[0].inputs.count, 7);
+}
+
+TEST_F(ExpandSpec, SettingsHaveRecipesAndNoModels) {
+  EXPECT_THAT(settings_from(Json::object()).error().message, HasSubstr("needs \"recipes\""));
+  EXPECT_THAT(
+      settings_from({{"recipes", {"executorch/portable"}}, {"models", {"a:b"}}}).error().message,
+      HasSubstr("leave \"models\" out"));
 }
 
 TEST_F(ExpandSpec, RefusesAnUnknownEngineByName) {

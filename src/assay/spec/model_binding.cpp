@@ -77,13 +77,10 @@ Status ModelBinder::bind_file(const std::string& reference, std::size_t index, c
 }
 
 Status ModelBinder::bind_model(const SpecModel& entry, std::size_t index) {
-  BoundModel bound{.model = entry.model,
-                   .inputs = {.seed = spec_.evaluate.seed, .count = spec_.evaluate.samples},
-                   .calibration = {.seed = spec_.calibration.seed,
-                                   .count = spec_.calibration.batches,
-                                   .role = "calibration"},
-                   .short_name = short_name_of(entry.model),
-                   .program_format = find_program_format(entry.model.ref)};
+  auto bound = unbound_model(spec_);
+  bound.model = entry.model;
+  bound.short_name = short_name_of(entry.model);
+  bound.program_format = find_program_format(entry.model.ref);
   if (const auto file = find_model_file(entry.model.ref)) {
     const auto where = fmt::format("{}: models[{}].ref", spec_.origin, index);
     ASSAY_ASSIGN_OR_RETURN(bound.model.source_sha256,
@@ -126,6 +123,13 @@ Status ModelBinder::bind_model(const SpecModel& entry, std::size_t index) {
 }
 
 }  // namespace
+
+BoundModel unbound_model(const Spec& spec) {
+  return {
+      .inputs = {.seed = spec.evaluate.seed, .count = spec.evaluate.samples},
+      .calibration = {
+          .seed = spec.calibration.seed, .count = spec.calibration.batches, .role = "calibration"}};
+}
 
 Result<std::vector<BoundModel>> bind_models(const Spec& spec) {
   ModelBinder binder(spec);

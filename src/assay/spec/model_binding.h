@@ -21,6 +21,9 @@ struct BoundModel {
   std::optional<std::string> program_format;
 };
 
+/// A binding without a model: the random inputs and calibration that the spec asks for.
+BoundModel unbound_model(const Spec& spec);
+
 /// The models of a spec, each once for every binding of its inputs, by names that tell them apart.
 /// Errors: kNotFound, kInvalidArgument for a file that is not there, is another one than the spec
 /// says, or does not take what it is given.

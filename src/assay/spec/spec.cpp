@@ -143,12 +143,20 @@ void read_plans(const Node& top, const SpecContext& context, Spec& spec) {
 
 bool needs_recipe(const SpecModel& model) { return !find_program_format(model.model.ref); }
 
-// Checks relations between the parts.
-void check_whole(const Node& top, const Spec& spec) {
-  if (!top.find("models")) {
+void check_presence_of_models(const Node& top, const SpecContext& context) {
+  const bool has_models = top.find("models").has_value();
+  if (has_models && !context.has_models) {
+    top.complain("describes settings only; leave \"models\" out");
+  } else if (!has_models && context.has_models) {
     top.complain("needs \"models\", such as [\"torchvision:mobilenet_v2\"]");
   }
-  if (spec.recipes.empty() && std::ranges::any_of(spec.models, needs_recipe)) {
+}
+
+// Checks relations between the parts.
+void check_whole(const Node& top, const Spec& spec, const SpecContext& context) {
+  check_presence_of_models(top, context);
+  const bool has_to_lower = !context.has_models || std::ranges::any_of(spec.models, needs_recipe);
+  if (spec.recipes.empty() && has_to_lower) {
     top.complain(
         "needs \"recipes\", such as [\"executorch/xnnpack-fp32\"]; only finished programs "
         "(.pte) do without");
@@ -156,7 +164,9 @@ void check_whole(const Node& top, const Spec& spec) {
   if (spec.devices.empty()) {
     top.complain("\"devices\" is empty; leave it out for the local one");
   }
-  spec_parts::check_references(top, spec);
+  if (context.has_models) {
+    spec_parts::check_references(top, spec);
+  }
   if (spec.evaluate.seed == spec.calibration.seed) {
     top.complain(
         fmt::format("\"evaluate\" and \"calibration\" have the same seed {}, so a recipe "
@@ -187,7 +197,7 @@ Result<Spec> spec_from_json(const Json& document, const SpecContext& context) {
   if (top.expect_object(spec_parts::kTopKeys)) {
     read_matrix(top, context, spec);
     read_plans(top, context, spec);
-    check_whole(top, spec);
+    check_whole(top, spec, context);
   }
   ASSAY_RETURN_IF_ERROR(problems.status());
   spec.origin = context.origin;

@@ -114,6 +114,7 @@ struct SpecContext {
   const RecipeCatalog* catalog = &RecipeCatalog::built_in();
   std::vector<std::string> plugin_models;  ///< References that plug-ins define.
   bool has_plugins = false;                ///< Unknown names are left to plug-ins.
+  bool has_models = true;                  ///< false: only settings, for models that come later.
 };
 
 /// Reads a spec file (JSON with comments, schema assay/spec/1, docs/reference/specs.md); `context`
