@@ -12,7 +12,6 @@
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/record/calibration.h"
-#include "assay/record/launch.h"
 #include "assay/record/run.h"
 #include "assay/record/summary.h"
 #include "assay/store/result_store.h"

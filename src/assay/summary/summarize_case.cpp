@@ -30,6 +30,7 @@
 #include "assay/summary/reproduce.h"
 #include "assay/summary/scenario_notes.h"
 #include "assay/summary/steady_part.h"
+#include "assay/summary/summarize.h"
 #include "assay/summary/timing.h"
 #include "assay/tensor/tensor.h"
 
