@@ -29,7 +29,7 @@ class AotServers {
   Result<AotClient*> get(const Toolchain& toolchain, const SandboxRequest& box, int parallel_jobs,
                          const std::filesystem::path& log_file);
 
-  /// Ends a server that is dead, has jobs under way that nobody waits for, or is not needed again.
+  /// Ends a server that is dead, has abandoned jobs under way, or is not needed again.
   void drop(const Toolchain& toolchain, const SandboxRequest& box);
 
   /// Opens a staging folder of the cache for writing in `box`: one for all jobs of its server, so

@@ -62,7 +62,7 @@ class ArtifactCache {
 
  private:
   [[nodiscard]] std::filesystem::path folder_of(std::string_view key) const;
-  /// Where the claims cannot be written, nobody can prune either.
+  /// Where the claims cannot be written, no process can prune either.
   void claim(std::string_view name) const;
 
   std::filesystem::path folder_;

@@ -24,7 +24,7 @@ struct ServerJobs {
   std::filesystem::path log_file;
 };
 
-/// Has the jobs done, and goes on with another server where one dies, as by the kernel for its
+/// Has the jobs done, and continues with another server where one dies, as by the kernel for its
 /// memory: what is left is then done one job at a time until it is known which one ends the server.
 /// That one is `crashed`, `server_lost`; the others are done as before. `on_done` hears of every
 /// job once. Errors: those of AotServers::get; kTimeout (stopped); kUnavailable after several jobs

@@ -32,7 +32,7 @@ class Launcher {
   const CampaignTools* tools_;
   std::unique_ptr<LaunchTarget> target_;
   ProgramWatch watch_;
-  int losses_ = 0;         ///< Launches in a row that lost the target for good.
+  int losses_ = 0;         ///< Launches in a row that lost the target.
   std::string last_loss_;  ///< Who was running, and what was said.
 };
 

@@ -13,7 +13,7 @@ namespace assay {
 /// ends; a change is then looked for again on fresh pairs. Every launch is stored as it ends, the
 /// comparison with each block.
 ///
-/// A resumed request goes on with the pairs that its run has, under the plan that it began with;
+/// A resumed request continues with the pairs that its run has, under the plan that it began with;
 /// `plan` is not looked at.
 ///
 /// The answer is inconclusive when either side fails, when the canary differs from A, when pairs

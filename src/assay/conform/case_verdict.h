@@ -30,7 +30,7 @@ struct CaseVerdict {
   std::string last_words;
 };
 
-/// An outcome and an accuracy in one word. A case that completed and was held against nothing is
+/// An outcome and an accuracy in one word. A case that completed and was compared with nothing is
 /// our fault.
 ConformVerdict verdict_of(Outcome outcome, Accuracy accuracy);
 

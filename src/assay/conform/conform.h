@@ -51,7 +51,7 @@ Result<ConformReport> run_conformance(const ConformRequest& request, const Campa
 /// Errors: as ResultStore::get_run.
 Result<Run> get_conform_run(ResultStore& store, const std::string& reference);
 
-/// The report of a stored run. Errors: kNotFound when the run is none of conformance.
+/// The report of a stored run. Errors: kNotFound when it is not a run of conformance.
 Result<ConformReport> read_conform_report(ResultStore& store, const Run& run);
 
 }  // namespace assay

@@ -34,7 +34,7 @@ struct ConformOptions {
 
   [[nodiscard]] CaseSelection selection() const;
 
-  /// This shard's share. Errors: kInvalidArgument for a shard that is none.
+  /// This shard's share. Errors: kInvalidArgument for a malformed shard.
   [[nodiscard]] Result<std::vector<ConformCase>> share_of(
       const std::vector<ConformCase>& cases) const;
 

@@ -81,7 +81,7 @@ void apply_known_gaps(const KnownGaps& gaps, const GapContext& context,
 std::vector<StaleGap> find_stale_gaps(const KnownGaps& gaps, const GapContext& context,
                                       const std::vector<ConformResult>& results);
 
-/// The lists as this run found things: what passes is struck off (of a pattern, the cases that fail
+/// The lists as this run found things: what passes is removed (of a pattern, the cases that fail
 /// stay by their names), what fails unlisted is added with its text as the reason, to be edited by
 /// people, and a verdict that changed is changed. What was not run stays. Verdicts that the backend
 /// is not to blame for are never added.

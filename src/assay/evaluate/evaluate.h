@@ -38,7 +38,7 @@ struct Evaluation {
 /// output too. not_checked: there is no sample or no output, or the error bounds do not fit.
 /// `reason` is always a sentence.
 ///
-/// Outputs with error bounds are held against these (error_bound_ratio, at most 1 unless the
+/// Outputs with error bounds are checked against these (error_bound_ratio, at most 1 unless the
 /// tolerance bounds it otherwise) and against nothing else. Outputs without a single element pass:
 /// their number and shape is all that there is. The outputs of a range are named by their place in
 /// it.

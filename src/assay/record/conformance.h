@@ -56,9 +56,9 @@ inline constexpr auto kEnumNames<ConformVerdict> = std::to_array<EnumName<Confor
 enum class KnownGap : std::uint8_t {
   kNone,            ///< Not listed, and it passes; or it was not run.
   kNewFailure,      ///< Not listed, or listed with another verdict.
-  kUnsupported,     ///< Listed for good.
+  kUnsupported,     ///< Listed as permanent.
   kKnownFailure,    ///< Listed with a reason.
-  kUnexpectedPass,  ///< Listed, and it passes: to be struck off.
+  kUnexpectedPass,  ///< Listed, and it passes: to be removed.
 };
 
 template <>

@@ -35,7 +35,7 @@ struct CandidateEvaluatorRequest {
 std::string reference_kind_of_candidate(const Case& cell);
 
 /// Judges candidates as `assay conform` judges a case alone: built, loaded and run in processes of
-/// their own, held against a reference. Each is an attempt of a run in the store. Not thread-safe.
+/// their own, compared with a reference. Each is an attempt of a run in the store. Not thread-safe.
 class CandidateEvaluator {
  public:
   /// All arguments outlive it. Errors: the store's, kUnavailable (no toolchain).

@@ -23,7 +23,7 @@ struct GraphNode {
 /// The operators of a network, a MODEL of docs/contracts/aot.md, in the order of its graph.
 using ListNodes = std::function<Result<std::vector<GraphNode>>(const Json& model)>;
 
-/// The inputs that a candidate was judged on, for each sample; none where nobody has them.
+/// The inputs that a candidate was judged on, for each sample; none if they are not known.
 using ReadSamples =
     std::function<Result<std::vector<std::vector<Tensor>>>(const ReduceCandidate& candidate)>;
 

@@ -57,7 +57,7 @@ std::string text_of_limit(std::string_view metric, double limit);
 /// "mobilenet_v2: fastest that keeps accuracy: …".
 std::string line_from_trade_off(const TradeOff& trade_off);
 
-/// "2 pass, 1 fail", in the order of the verdicts; verdicts that nobody has are left out.
+/// "2 pass, 1 fail", in the order of the verdicts; verdicts that no case has are left out.
 std::string tally_of(const std::vector<CaseSummary>& cases);
 
 /// "2026-01-31T09:05:00Z, 4.2 min, seed 42" and what else is known of the run as a whole.

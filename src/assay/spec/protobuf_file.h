@@ -35,7 +35,7 @@ class ProtobufFile {
     }
   }
 
-  /// A field's text; empty for what is none, or longer than any name.
+  /// A field's text; empty if it is no text, or longer than any name.
   std::string read_text(const Field& field);
 
   [[nodiscard]] std::uint64_t size() const { return size_; }

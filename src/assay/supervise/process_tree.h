@@ -23,7 +23,7 @@ void adopt_orphans();
 /// called adopt_orphans(); without, it knows the launch's own process alone.
 class LaunchProcesses {
  public:
-  /// Before the launch starts: the children that are none of it.
+  /// Before the launch starts: the children that do not belong to it.
   LaunchProcesses();
 
   /// Its own process and the orphans that it left so far.

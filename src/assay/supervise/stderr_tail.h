@@ -13,7 +13,7 @@ class StderrTail {
 
   void append(std::string_view bytes);
 
-  /// The last 4 KiB as UTF-8 (what is none becomes U+FFFD), from the start of a line where
+  /// The last 4 KiB as UTF-8 (other bytes become U+FFFD), from the start of a line where
   /// possible, "…" in front if something was cut. Without the lines "Error in cpuinfo: …" that
   /// runtimes with the cpuinfo library write at every start.
   [[nodiscard]] std::string text() const;

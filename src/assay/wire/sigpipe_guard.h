@@ -6,7 +6,7 @@
 
 namespace assay::wire {
 
-/// While it lives, writing into a pipe that nobody reads gives EPIPE in this thread and no SIGPIPE,
+/// While it lives, writing into a pipe without a reader gives EPIPE in this thread and no SIGPIPE,
 /// whatever the process does with that signal elsewhere. Leaves no trace: a SIGPIPE that arose
 /// meanwhile is taken back.
 class SigpipeGuard {
