@@ -22,7 +22,6 @@
 #include "assay/record/sandbox.h"
 #include "assay/spec/node.h"
 #include "assay/spec/program_format.h"
-#include "assay/spec/reference_kind.h"
 #include "assay/spec/spec_parts.h"
 
 namespace assay {
