@@ -338,7 +338,14 @@ def command_seeds() -> Seeds:
         "operator_unit": "ms",
         "reads": "both",
     }
-    observed = {"argv": ["x"], "observer": "PyTorchObserver"}
+    observed = {
+        "steps": [["{place:graph}", "{scratch:host}/x"]],
+        "places": {"graph": {"md5": "ab"}},
+        "observer": "PyTorchObserver",
+        "read_files": ["{scratch:host}/x"],
+        "pause_s": 1,
+        "about": {"name": "net"},
+    }
     records = [
         {"type": "NET", "metric": "latency", "unit": "ms", "value": "1.5"},
         {"type": "conv", "metric": "latency", "unit": "us", "num_runs": 3, "summary": {"p50": 2}},
@@ -355,6 +362,46 @@ def command_seeds() -> Seeds:
         "raw": json.dumps(other).encode() + b"\0" + b"1\n2\n",
         "large": json.dumps(document).encode()
         + b"\0took: 1e300 ms\ntook: 99999999999999999999 ms\n",
+    }
+
+
+def fai_pep_seeds() -> Seeds:
+    """Model files and a sequence of FAI-PEP's format."""
+    model = {
+        "model": {
+            "name": "net",
+            "format": "caffe2",
+            "repeat": 2,
+            "batch": "{size}/{repeat}",
+            "size": 4,
+            "files": {"predict": {"filename": "p.pb", "location": "//p.pb", "md5": "ab"}},
+            "preprocess": {"commands": ["mkdir -p {HOSTDIR}/in"]},
+        },
+        "tests": [
+            {
+                "identifier": "net-{ID}",
+                "metric": "accuracy",
+                "iter": 5,
+                "warmup": 1,
+                "platform_args": {"taskset": "f0"},
+                "commands": ["{program} --net {files.predict} --iter {iter} 'a b' {batch} {INDEX}"],
+            },
+            {
+                "identifier": "{ID}",
+                "metric": "delay",
+                "inputs": {"data": {"shapes": [[1, 3], [2, 3]], "type": "float"}},
+            },
+        ],
+    }
+    cycle = {
+        "model": {"name": "n", "format": "generic", "a": "{b}", "b": "{a}"},
+        "tests": [{"identifier": "x", "metric": "delay", "command": "{program} {a}"}],
+    }
+    sequence = {"meta": {"group": "g"}, "benchmarks": ["a.json"]}
+    return {
+        "model": json.dumps(model).encode(),
+        "cycle": json.dumps(cycle).encode(),
+        "sequence": json.dumps(sequence).encode(),
     }
 
 
@@ -488,6 +535,7 @@ TARGETS = {
     "assay_engine_fuzz": engine_seeds,
     "assay_engines_command_fuzz": command_seeds,
     "assay_escaping_fuzz": escaping_seeds,
+    "assay_fai_pep_fuzz": fai_pep_seeds,
     "assay_flags_fuzz": flag_seeds,
     "assay_manifest_fuzz": manifest_seeds,
     "assay_record_fuzz": record_seeds,

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <string>
@@ -18,6 +19,7 @@
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/base/uuid.h"
+#include "assay/engine/program_places.h"
 #include "assay/record/axes.h"
 #include "assay/record/conclusion.h"
 #include "assay/record/launch.h"
@@ -239,6 +241,12 @@ std::vector<std::string> readable_paths(const LaunchRequest& request) {
   paths.push_back(std::filesystem::path(load.entry).parent_path().string());
   paths.push_back(load.entry);
   paths.insert(paths.end(), load.data.begin(), load.data.end());
+  // A damaged file of places is told by the runner that reads it.
+  const auto places = read_program_places(load.entry);
+  for (const auto& [name, place] : places ? *places : std::map<std::string, std::string>()) {
+    paths.push_back(place);
+    paths.push_back(std::filesystem::path(place).parent_path().string());
+  }
   paths.insert(paths.end(), load.libraries.begin(), load.libraries.end());
   if (!request.inputs.file.empty()) {
     paths.push_back(absolute_path(request.inputs.file));

@@ -1,5 +1,6 @@
 #include "assay/spec/exclusion.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -24,7 +25,14 @@ bool matches(const SpecExclude& rule, const Case& cell) {
       return false;
     }
   }
-  return is_same(rule.model, cell.model.ref, short_name_of(cell.model)) &&
+  const auto has_condition = [&cell](const auto& condition) {
+    const auto& [field, values] = condition;
+    const auto found = cell.scenario.find(field);
+    const Json value = found == cell.scenario.end() ? Json() : *found;
+    return std::ranges::find(values, value) != values.end();
+  };
+  return std::ranges::all_of(rule.scenario, has_condition) &&
+         is_same(rule.model, cell.model.ref, short_name_of(cell.model)) &&
          is_same(rule.recipe, cell.recipe.name, cell.recipe.name) &&
          is_same(rule.engine, cell.engine, cell.engine_build) &&
          is_same(rule.device, cell.device, cell.device);

@@ -321,6 +321,20 @@ TEST_F(ExpandSpec, ExcludesByModelEngineAndDevice) {
   EXPECT_EQ(count_without({{"engine", "executorch"}}), 0U);
 }
 
+TEST_F(ExpandSpec, ExcludesByTheConditionsOfTiming) {
+  const Json matrix = {{"models", {"torchvision:resnet18", "torchvision:resnet50"}},
+                       {"scenario", {{"cores", {"any", "0", "1"}}}}};
+  const auto count_without = [&](const Json& scenario) {
+    auto fields = matrix;
+    fields["exclude"] = {{{"model", "resnet18"}, {"scenario", scenario}}};
+    return expansion_of(fields).cases.size();
+  };
+  EXPECT_EQ(expansion_of(matrix).cases.size(), 6U);
+  EXPECT_EQ(count_without({{"cores", "0"}}), 5U);
+  EXPECT_EQ(count_without({{"cores", {"any", "1"}}}), 4U);
+  EXPECT_EQ(count_without({{"cores", "0"}, {"gap", "1ms"}}), 6U);
+}
+
 TEST_F(ExpandSpec, CountsBeforeItRuns) {
   const auto error = error_of({{"options", {{"a", {1, 2, 3}}, {"b", {1, 2}}}}, {"max_cases", 5}});
   EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);

@@ -105,7 +105,8 @@ void read_matrix(const Node& top, const SpecContext& context, Spec& spec) {
   read_member(top, "scenario", spec.scenario,
               [&](const Node& node) { return spec_parts::read_scenario(node, context); });
   spec.devices = top.texts("devices", spec.devices);
-  read_member(top, "exclude", spec.exclude, spec_parts::read_exclude);
+  read_member(top, "exclude", spec.exclude,
+              [&](const Node& node) { return spec_parts::read_exclude(node, context); });
   read_member(top, "expand", spec.expand, [](const Node& node) {
     const auto expand = enum_from_name<Expand>(node.text());
     if (!expand) {

@@ -79,6 +79,7 @@ struct SpecExclude {
   std::string engine;  ///< Name, or name@label.
   std::string device;
   Json options = Json::object();
+  std::map<std::string, std::vector<Json>> scenario;  ///< As Spec::scenario: one of the values.
 };
 
 enum class Expand : std::uint8_t { kFull, kPairwise };

@@ -33,7 +33,7 @@ inline constexpr auto kCalibrationKeys = std::to_array<std::string_view>({"batch
 inline constexpr auto kScenarioKeys = std::to_array<std::string_view>(
     {"gap", "streams", "page_cache", "cores", "background", "cool_below", "beside"});
 inline constexpr auto kExcludeKeys =
-    std::to_array<std::string_view>({"model", "recipe", "engine", "device", "options"});
+    std::to_array<std::string_view>({"model", "recipe", "engine", "device", "options", "scenario"});
 
 std::vector<SpecModel> read_models(const Node& node, const SpecContext& context);
 std::vector<Recipe> read_recipes(const Node& node, const SpecContext& context);
@@ -41,7 +41,7 @@ SpecMeasure read_measure(const Node& node);
 SpecEvaluate read_evaluate(const Node& node);
 SpecCalibration read_calibration(const Node& node);
 Json read_require(const Node& node, const SpecContext& context);
-std::vector<SpecExclude> read_exclude(const Node& node);
+std::vector<SpecExclude> read_exclude(const Node& node, const SpecContext& context);
 std::map<std::string, std::vector<Json>> read_options(const Node& node);
 
 /// Values by field of record/scenario.h; null is the field's default.

@@ -312,7 +312,7 @@ Json read_require(const Node& node, const SpecContext& context) {
   return node.json().is_object() ? node.json() : Json::object();
 }
 
-std::vector<SpecExclude> read_exclude(const Node& node) {
+std::vector<SpecExclude> read_exclude(const Node& node, const SpecContext& context) {
   std::vector<SpecExclude> rules;
   for (const auto& item : node.items()) {
     SpecExclude rule;
@@ -327,10 +327,13 @@ std::vector<SpecExclude> read_exclude(const Node& node) {
       static_cast<void>(options->members());
       rule.options = options->json().is_object() ? options->json() : Json::object();
     }
+    if (const auto scenario = item.find("scenario")) {
+      rule.scenario = read_scenario(*scenario, context);
+    }
     if (item.json().empty()) {
       item.complain(
-          "is empty and would exclude every case; name a model, recipe, engine, device "
-          "or options");
+          "is empty and would exclude every case; name a model, recipe, engine, device, options "
+          "or scenario");
     }
     rules.push_back(std::move(rule));
   }

@@ -53,6 +53,8 @@ class Command : public testing::Test {
                     {"time_pattern", "took ([0-9.]+) us"},
                     {"time_unit", "us"}};
     program.update(more);
+    std::erase_if(program.get_ref<Json::object_t&>(),
+                  [](const auto& entry) { return entry.second.is_null(); });
     const auto path = folder_.path() / "p.command.json";
     EXPECT_TRUE(write_file_atomically(path, program.dump()));
     return CommandEngine().load({.entry = path, .options = std::move(options)});
@@ -214,6 +216,40 @@ TEST_F(Command, RunsWithTheVariablesOfItsProgram) {
                              {"env", {{"THREADS", "8"}}}})
                            .value();
   EXPECT_THAT(timed(*session, 0, 1)->ns, ElementsAre(8000));
+}
+
+TEST_F(Command, RunsItsStepsInOrderAndReadsAllOfTheirOutputs) {
+  const auto session = load({{"inputs", Json::array()},
+                             {"argv", nullptr},
+                             {"steps",
+                              {{"sh", "-c", "echo 7 took 7 us > {scratch:host}/times"},
+                               {"sh", "-c", "echo 5 took 5 us"}}},
+                             {"read_files", {"{scratch:host}/times"}}})
+                           .value();
+  EXPECT_THAT(timed(*session, 0, 1)->ns, ElementsAre(5000, 7000));
+}
+
+TEST_F(Command, ChecksTheFilesThatItNamesAtEachLoad) {
+  const auto file = folder_.path() / "graph.bin";
+  const Json places = {{"graph", file.string()}};
+  ASSERT_TRUE(write_file_atomically(file, "abc"));
+  ASSERT_TRUE(write_file_atomically(folder_.path() / "p.command.places.json", places.dump()));
+  const Json keys = {{"places", {{"graph", {{"md5", "900150983cd24fb0d6963f7d28e17f72"}}}}}};
+  const auto session = load(keys);
+  ASSERT_TRUE(session) << session.error().message;
+  EXPECT_THAT((*session)->report().notes.back(), HasSubstr("graph is " + file.string()));
+  ASSERT_TRUE(write_file_atomically(file, "abd"));
+  const auto damaged = load(keys);
+  EXPECT_EQ(damaged.error().code, ErrorCode::kCorrupt);
+  EXPECT_THAT(damaged.error().message, HasSubstr("900150983cd24fb0d6963f7d28e17f72"));
+  EXPECT_THAT(damaged.error().message, HasSubstr("4911e516e5aa21d327512e0c8b197616"));
+  EXPECT_EQ(code_of({{"places", {{"other", Json::object()}}}}), ErrorCode::kNotFound);
+}
+
+TEST_F(Command, SaysWhyItCannotRunAtAll) {
+  const auto session = load({{"unsupported", "power needs a meter"}});
+  EXPECT_EQ(session.error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(session.error().message, "power needs a meter");
 }
 
 TEST_F(Command, PassesItsLastWordsOn) {

@@ -41,16 +41,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!program) {
     return 0;
   }
-  ASSAY_CHECK(!program->argv.empty() && program->timeout_ns > 0);
+  ASSAY_CHECK(!program->steps.empty() && program->timeout_ns > 0);
   const assay::command::BuildFolder build{.folder = "/b", .outputs = {{"bench", "/b/bench"}}};
   const assay::command::Values values{.inputs = {"in0"},
                                       .outputs = {"out0"},
                                       .iterations = 2,
                                       .warmup = 1,
                                       .threads = 1,
-                                      .build = &build};
-  if (const auto argv = assay::command::argv_from(*program, values)) {
-    ASSAY_CHECK(!argv->empty());
+                                      .build = &build,
+                                      .places = {{"graph", "/g"}},
+                                      .scratch = "/s"};
+  if (const auto lines = assay::command::command_lines_from(*program, values)) {
+    ASSAY_CHECK(lines->size() == program->steps.size());
   }
   if (const auto found = assay::command::values_from_printed(
           *program, std::string_view(printed).substr(0, 4096))) {

@@ -63,6 +63,26 @@ Result<std::string> value_of_threads(const Values& values) {
               "the command takes {threads}: say how many by the option threads");
 }
 
+Result<std::string> value_of_place(std::string_view name, const Values& values) {
+  const auto place = std::string(name.substr(name.find(':') + 1));
+  const auto found = values.places.find(place);
+  return found != values.places.end()
+             ? Result<std::string>(found->second)
+             : fail(ErrorCode::kInvalidArgument,
+                    fmt::format("nothing says where {{{}}} lies: the file .places.json beside the "
+                                "program has its path",
+                                name));
+}
+
+/// One folder below the launch's own.
+Result<std::string> value_of_scratch(std::string_view name, const Values& values) {
+  const auto folder = name.substr(name.find(':') + 1);
+  const bool is_name = !folder.empty() && folder.find_first_of("/.") == std::string_view::npos;
+  return is_name ? Result<std::string>((values.scratch / folder).string())
+                 : fail(ErrorCode::kInvalidArgument,
+                        fmt::format("{{{}}}: a name without / and . makes a folder", name));
+}
+
 Result<std::string> value_of(std::string_view name, const CommandProgram& program,
                              const Values& values) {
   if (name == "iterations" || name == "warmup") {
@@ -77,6 +97,12 @@ Result<std::string> value_of(std::string_view name, const CommandProgram& progra
   if (name == "build" || name.starts_with(kBuildOutput)) {
     return value_of_build(name, values.build);
   }
+  if (name.starts_with("place:")) {
+    return value_of_place(name, values);
+  }
+  if (name.starts_with("scratch:")) {
+    return value_of_scratch(name, values);
+  }
   if (name.starts_with("input:")) {
     return numbered(name, values.inputs);
   }
@@ -85,7 +111,8 @@ Result<std::string> value_of(std::string_view name, const CommandProgram& progra
   }
   return fail(ErrorCode::kInvalidArgument,
               fmt::format("unknown placeholder {{{}}}; known are iterations, warmup, threads, "
-                          "folder, input:N, output:N, inputs, outputs, build, build:NAME",
+                          "folder, input:N, output:N, inputs, outputs, build, build:NAME, "
+                          "place:NAME, scratch:NAME",
                           name));
 }
 
@@ -113,11 +140,10 @@ Result<std::string> expanded(const std::string& text, const CommandProgram& prog
   return result + text.substr(at);
 }
 
-}  // namespace
-
-Result<std::vector<std::string>> argv_from(const CommandProgram& program, const Values& values) {
+Result<std::vector<std::string>> command_line(const std::vector<std::string>& step,
+                                              const CommandProgram& program, const Values& values) {
   std::vector<std::string> argv;
-  for (const auto& argument : program.argv) {
+  for (const auto& argument : step) {
     if (argument == "{inputs}" || argument == "{outputs}") {
       const auto& files = argument == "{inputs}" ? values.inputs : values.outputs;
       argv.insert(argv.end(), files.begin(), files.end());
@@ -126,12 +152,28 @@ Result<std::vector<std::string>> argv_from(const CommandProgram& program, const 
     ASSAY_ASSIGN_OR_RETURN(argv.emplace_back(), expanded(argument, program, values));
   }
   if (argv.empty()) {
-    return fail(ErrorCode::kInvalidArgument, "no argument is left of \"argv\"");
+    return fail(ErrorCode::kInvalidArgument, "no argument is left of a command");
   }
   if (argv.front().find('/') != std::string::npos) {
     argv.front() = (program.folder / argv.front()).string();
   }
   return argv;
+}
+
+}  // namespace
+
+Result<std::vector<std::vector<std::string>>> command_lines_from(const CommandProgram& program,
+                                                                 const Values& values) {
+  std::vector<std::vector<std::string>> lines;
+  for (const auto& step : program.steps) {
+    ASSAY_ASSIGN_OR_RETURN(lines.emplace_back(), command_line(step, program, values));
+  }
+  return lines;
+}
+
+Result<std::string> text_from_template(const std::string& text, const CommandProgram& program,
+                                       const Values& values) {
+  return expanded(text, program, values);
 }
 
 }  // namespace assay::command

@@ -22,14 +22,28 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 TEST(CommandLine, PutsValuesInPlaceOfPlaceholders) {
-  CommandProgram program{.folder = "/f", .argv = {"./b", "-n{iterations}", "{warmup}", "{folder}"}};
-  const auto argv = argv_from(program, {.iterations = 7, .warmup = 3}).value();
+  CommandProgram program{.folder = "/f",
+                         .steps = {{"./b", "-n{iterations}", "{warmup}", "{folder}"}}};
+  const auto argv = command_lines_from(program, {.iterations = 7, .warmup = 3})->front();
   EXPECT_THAT(argv, ElementsAre("/f/./b", "-n7", "3", "/f"));
 }
 
+TEST(CommandLine, PutsPathsInPlaceOfPlacesAndFoldersOfTheLaunch) {
+  CommandProgram program{.folder = "/f",
+                         .steps = {{"{place:tool}", "--out={scratch:host}/x"}, {"true"}}};
+  Values values{.places = {{"tool", "/opt/tool"}}, .scratch = "/tmp/s"};
+  const auto lines = command_lines_from(program, values).value();
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_THAT(lines[0], ElementsAre("/opt/tool", "--out=/tmp/s/host/x"));
+  values.places.clear();
+  EXPECT_EQ(command_lines_from(program, values).error().code, ErrorCode::kInvalidArgument);
+  program.steps = {{"{scratch:../x}"}};
+  EXPECT_EQ(command_lines_from(program, values).error().code, ErrorCode::kInvalidArgument);
+}
+
 TEST(CommandLine, LeavesADoubledBraceAsOne) {
-  CommandProgram program{.folder = "/f", .argv = {"awk", "{{print $1}", "{open"}};
-  EXPECT_THAT(argv_from(program, {}).value(), ElementsAre("awk", "{print $1}", "{open"));
+  CommandProgram program{.folder = "/f", .steps = {{"awk", "{{print $1}", "{open"}}};
+  EXPECT_THAT(command_lines_from(program, {})->front(), ElementsAre("awk", "{print $1}", "{open"));
 }
 
 class Build : public testing::Test {
@@ -45,27 +59,27 @@ class Build : public testing::Test {
     return read_build_folder(folder_.path());
   }
 
-  CommandProgram program_{.folder = "/f", .argv = {"{build:bench}", "--root={build}"}};
+  CommandProgram program_{.folder = "/f", .steps = {{"{build:bench}", "--root={build}"}}};
   TemporaryFolder folder_ = TemporaryFolder::make("command-build").value();
 };
 
 TEST_F(Build, GivesItsFolderAndItsOutputs) {
   const auto build = read().value();
   const auto root = folder_.path().string();
-  EXPECT_THAT(argv_from(program_, {.build = &build}).value(),
+  EXPECT_THAT(command_lines_from(program_, {.build = &build})->front(),
               ElementsAre(root + "/bin/bench", "--root=" + root));
 }
 
 TEST_F(Build, NamesTheVerbThatMakesOneWhereThereIsNone) {
-  const auto argv = argv_from(program_, {});
+  const auto argv = command_lines_from(program_, {});
   EXPECT_EQ(argv.error().code, ErrorCode::kUnavailable);
   EXPECT_THAT(argv.error().message, HasSubstr("assay engine build"));
 }
 
 TEST_F(Build, SuggestsTheOutputThatWasMeant) {
   const auto build = read().value();
-  program_.argv = {"{build:bensh}"};
-  EXPECT_THAT(argv_from(program_, {.build = &build}).error().message,
+  program_.steps = {{"{build:bensh}"}};
+  EXPECT_THAT(command_lines_from(program_, {.build = &build}).error().message,
               HasSubstr("did you mean 'bench'"));
 }
 

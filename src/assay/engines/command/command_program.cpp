@@ -28,15 +28,19 @@
 namespace assay::command {
 namespace {
 
+constexpr double kLeastTimeoutS = 1e-3;
 constexpr double kMostTimeoutS = 1e6;
 constexpr std::size_t kMostProgramMetrics = 50;
 
 constexpr auto kKeys = std::to_array<std::string_view>(
-    {"$schema", "argv", "env", "inputs", "outputs", "file_format", "time_pattern", "time_unit",
-     "metrics", "operator_pattern", "operator_unit", "observer", "reads", "timeout_s"});
+    {"$schema",          "about",         "argv",         "steps",     "places",
+     "unsupported",      "read_files",    "pause_s",      "env",       "inputs",
+     "outputs",          "file_format",   "time_pattern", "time_unit", "metrics",
+     "operator_pattern", "operator_unit", "observer",     "reads",     "timeout_s"});
 constexpr auto kMetricKeys =
-    std::to_array<std::string_view>({"pattern", "unit", "per", "better", "take"});
-constexpr auto kObservers = std::to_array<std::string_view>({"PyTorchObserver", "Caffe2Observer"});
+    std::to_array<std::string_view>({"pattern", "unit", "per", "better", "take", "optional"});
+constexpr auto kPlaceKeys = std::to_array<std::string_view>({"md5"});
+constexpr std::size_t kMostIdentifierBytes = 64;
 
 /// Refuses an unknown key; `context` opens the message.
 Status check_keys(const Json& json, std::span<const std::string_view> keys,
@@ -115,6 +119,7 @@ Result<MetricPattern> metric_from(const std::string& name, const Json& json) {
   ASSAY_RETURN_IF_ERROR(read_key(json, "unit", "a string", unit));
   ASSAY_RETURN_IF_ERROR(read_key(json, "per", "launch", per));
   ASSAY_RETURN_IF_ERROR(read_word(json, "take", metric.take));
+  ASSAY_RETURN_IF_ERROR(read_key(json, "optional", "true or false", metric.is_optional));
   ASSAY_ASSIGN_OR_RETURN(metric.unit, unit_from_text(path + ".unit", unit));
   metric.better = metric.unit.better;
   ASSAY_RETURN_IF_ERROR(read_word(json, "better", metric.better));
@@ -168,36 +173,76 @@ Status read_operators(const Json& json, CommandProgram& program) {
   return {};
 }
 
+/// Any word: programs choose their own.
 Status read_observer(const Json& json, CommandProgram& program) {
   ASSAY_RETURN_IF_ERROR(read_key(json, "observer", "a string", program.observer));
-  const bool is_known = program.observer.empty() ||
-                        std::ranges::find(kObservers, program.observer) != kObservers.end();
-  return is_known ? Status()
-                  : fail(ErrorCode::kCorrupt,
-                         fmt::format("\"observer\" is {}, not '{}'", fmt::join(kObservers, " or "),
-                                     program.observer));
+  const bool is_word = std::ranges::all_of(program.observer, [](char c) { return c > ' '; }) &&
+                       program.observer.size() <= kMostIdentifierBytes;
+  return is_word ? Status()
+                 : fail(ErrorCode::kCorrupt,
+                        "\"observer\" is a word without spaces, such as PyTorchObserver");
 }
 
-Status read_timeout(const Json& json, CommandProgram& program) {
-  double timeout_s = static_cast<double>(program.timeout_ns) / 1e9;
-  ASSAY_RETURN_IF_ERROR(read_key(json, "timeout_s", "a number of seconds", timeout_s));
-  if (!(timeout_s > 0 && timeout_s <= kMostTimeoutS)) {
-    return fail(ErrorCode::kCorrupt,
-                fmt::format("\"timeout_s\" is {}; it is above 0, and at most {}", timeout_s,
-                            kMostTimeoutS));
+/// Seconds under a key, in ns.
+Status read_seconds(const Json& json, const char* key, double least_s, std::int64_t& target_ns) {
+  double seconds = static_cast<double>(target_ns) / 1e9;
+  ASSAY_RETURN_IF_ERROR(read_key(json, key, "a number of seconds", seconds));
+  if (!(seconds >= least_s && seconds <= kMostTimeoutS)) {
+    return fail(ErrorCode::kCorrupt, fmt::format("\"{}\" is {}; it is from {} to {}", key, seconds,
+                                                 least_s, kMostTimeoutS));
   }
-  program.timeout_ns = static_cast<std::int64_t>(timeout_s * 1e9);
+  target_ns = static_cast<std::int64_t>(seconds * 1e9);
   return {};
+}
+
+Status read_places(const Json& json, CommandProgram& program) {
+  const auto places = json.value("places", Json::object());
+  if (!places.is_object()) {
+    return fail(ErrorCode::kCorrupt, "\"places\" must be an object of names");
+  }
+  for (const auto& [name, place] : places.items()) {
+    const auto path = "places." + name;
+    if (!place.is_object()) {
+      return fail(ErrorCode::kCorrupt, fmt::format("\"{}\" must be an object", path));
+    }
+    ASSAY_RETURN_IF_ERROR(check_keys(place, kPlaceKeys, fmt::format("\"{}\": ", path)));
+    ASSAY_RETURN_IF_ERROR(read_key(place, "md5", "a string", program.places[name].md5));
+  }
+  return {};
+}
+
+/// "argv" or "steps", one of them.
+Status read_steps(const Json& json, CommandProgram& program) {
+  if (json.contains("argv") == json.contains("steps")) {
+    return fail(ErrorCode::kCorrupt, "a command program has \"argv\" or \"steps\", one of them");
+  }
+  std::vector<std::string> argv;
+  ASSAY_RETURN_IF_ERROR(read_key(json, "argv", "a list of strings", argv));
+  ASSAY_RETURN_IF_ERROR(read_key(json, "steps", "a list of lists of strings", program.steps));
+  if (json.contains("argv")) {
+    program.steps = {std::move(argv)};
+  }
+  // A program that cannot run at all needs no step.
+  const bool is_empty =
+      (program.steps.empty() && !json.contains("unsupported")) ||
+      std::ranges::any_of(program.steps, [](const auto& step) { return step.empty(); });
+  return is_empty ? Status(fail(ErrorCode::kCorrupt, json.contains("argv")
+                                                         ? "\"argv\" is empty"
+                                                         : "\"steps\" has an empty step"))
+                  : Status();
 }
 
 Result<CommandProgram> program_from(const Json& json, const std::filesystem::path& folder) {
   constexpr const char* kTensors = "a list of {\"name\", \"dtype\", \"shape\"}";
-  if (!json.is_object() || !json.contains("argv")) {
+  if (!json.is_object()) {
     return fail(ErrorCode::kCorrupt, "a command program is an object with \"argv\"");
   }
   ASSAY_RETURN_IF_ERROR(check_keys(json, kKeys, ""));
   CommandProgram program{.folder = folder};
-  ASSAY_RETURN_IF_ERROR(read_key(json, "argv", "a list of strings", program.argv));
+  ASSAY_RETURN_IF_ERROR(read_steps(json, program));
+  ASSAY_RETURN_IF_ERROR(read_places(json, program));
+  ASSAY_RETURN_IF_ERROR(read_key(json, "unsupported", "a string", program.unsupported));
+  ASSAY_RETURN_IF_ERROR(read_key(json, "read_files", "a list of strings", program.read_files));
   ASSAY_RETURN_IF_ERROR(
       read_key(json, "env", "an object of variables and their values", program.env));
   ASSAY_RETURN_IF_ERROR(read_key(json, "inputs", kTensors, program.inputs));
@@ -209,18 +254,18 @@ Result<CommandProgram> program_from(const Json& json, const std::filesystem::pat
   ASSAY_RETURN_IF_ERROR(read_operators(json, program));
   ASSAY_RETURN_IF_ERROR(read_observer(json, program));
   ASSAY_RETURN_IF_ERROR(read_word(json, "reads", program.reads));
-  ASSAY_RETURN_IF_ERROR(read_timeout(json, program));
-  if (program.argv.empty()) {
-    return fail(ErrorCode::kCorrupt, "\"argv\" is empty");
-  }
+  ASSAY_RETURN_IF_ERROR(read_seconds(json, "timeout_s", kLeastTimeoutS, program.timeout_ns));
+  ASSAY_RETURN_IF_ERROR(read_seconds(json, "pause_s", 0, program.pause_ns));
   return program;
 }
 
 }  // namespace
 
 bool CommandProgram::has_placeholder(std::string_view placeholder) const {
-  return std::ranges::any_of(argv, [placeholder](const std::string& argument) {
-    return argument.find(placeholder) != std::string::npos;
+  return std::ranges::any_of(steps, [placeholder](const std::vector<std::string>& argv) {
+    return std::ranges::any_of(argv, [placeholder](const std::string& argument) {
+      return argument.find(placeholder) != std::string::npos;
+    });
   });
 }
 

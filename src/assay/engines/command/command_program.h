@@ -33,6 +33,13 @@ struct MetricPattern {
   Unit unit;
   Better better = Better::kLower;
   Take take = Take::kOnly;
+  bool is_optional = false;  ///< A launch may do without it.
+};
+
+/// A file or a program that the arguments name by {place:NAME}; engine/program_places.h says where
+/// it lies.
+struct Place {
+  std::string md5;  ///< Of its content, checked at each load; empty: any content.
 };
 
 /// The times of operators, by a pattern with a name and a time; absent where its pattern is.
@@ -47,7 +54,12 @@ struct OperatorPattern {
 /// docs/reference/engines.md#command describes it.
 struct CommandProgram {
   std::filesystem::path folder;  ///< Of the file.
-  std::vector<std::string> argv;
+  /// Commands in order, whose outputs are read together; "argv" in the document is the only one.
+  std::vector<std::vector<std::string>> steps;
+  std::map<std::string, Place> places;
+  std::string unsupported;              ///< Why it cannot run at all; empty: it can.
+  std::vector<std::string> read_files;  ///< With placeholders: what is read after the output.
+  std::int64_t pause_ns = 0;            ///< Before each run.
   std::map<std::string, std::string> env;
   std::vector<TensorSpec> inputs;
   std::vector<TensorSpec> outputs;

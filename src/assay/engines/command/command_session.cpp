@@ -9,6 +9,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -67,6 +69,27 @@ std::chrono::milliseconds ms_from_ns(std::int64_t ns) {
 
 constexpr std::size_t kMostShownOfPrinted = 200;
 
+/// Makes every folder {scratch:NAME} that a step names.
+Status make_scratch_folders(const CommandProgram& program, const std::filesystem::path& scratch) {
+  constexpr std::string_view kOpening = "{scratch:";
+  for (const auto& step : program.steps) {
+    for (const auto& argument : step) {
+      for (auto at = argument.find(kOpening); at != std::string::npos;
+           at = argument.find(kOpening, at + 1)) {
+        const auto begin = at + kOpening.size();
+        std::error_code error;
+        std::filesystem::create_directories(
+            scratch / argument.substr(begin, argument.find('}', begin) - begin), error);
+        if (error) {
+          return fail(ErrorCode::kExhausted,
+                      fmt::format("cannot make a folder of '{}': {}", argument, error.message()));
+        }
+      }
+    }
+  }
+  return {};
+}
+
 /// What is wrong with the times of a row; they are right where there is nothing.
 std::string complaint_about_times(const CommandProgram& program, const PrintedValues& values,
                                   std::size_t wanted, const std::string& printed) {
@@ -93,22 +116,25 @@ Status check_told(const CommandProgram& program, const PrintedValues& values,
 
 }  // namespace
 
-CommandSession::CommandSession(CommandProgram program, LoadReport report, int threads,
-                               const BuildFolder* build, TemporaryFolder folder)
+CommandSession::CommandSession(CommandProgram program, LoadReport report,
+                               const SessionSettings& settings, TemporaryFolder folder)
     : program_(std::move(program)), report_(std::move(report)), folder_(std::move(folder)) {
-  values_.threads = threads;
-  values_.build = build;
+  values_.threads = settings.threads;
+  values_.build = settings.build;
+  values_.places = settings.places;
+  values_.scratch = folder_.path() / "scratch";
   values_.inputs = file_names(folder_.path(), "input", program_.inputs.size(), program_.format);
   values_.outputs = file_names(folder_.path(), "output", program_.outputs.size(), program_.format);
 }
 
 Result<std::unique_ptr<CommandSession>> CommandSession::open(CommandProgram program,
-                                                             LoadReport report, int threads,
-                                                             const BuildFolder* build) {
+                                                             LoadReport report,
+                                                             const SessionSettings& settings) {
   ASSAY_ASSIGN_OR_RETURN(auto folder, TemporaryFolder::make("assay-command"));
   std::unique_ptr<CommandSession> session(
-      new CommandSession(std::move(program), std::move(report), threads, build, std::move(folder)));
-  ASSAY_RETURN_IF_ERROR(argv_from(session->program_, session->values_));
+      new CommandSession(std::move(program), std::move(report), settings, std::move(folder)));
+  ASSAY_RETURN_IF_ERROR(command_lines_from(session->program_, session->values_));
+  ASSAY_RETURN_IF_ERROR(make_scratch_folders(session->program_, session->values_.scratch));
   return session;
 }
 
@@ -120,10 +146,7 @@ Status CommandSession::bind(std::span<const TensorView> inputs) {
   return {};
 }
 
-Result<std::string> CommandSession::run(int iterations, int warmup) {
-  values_.iterations = iterations;
-  values_.warmup = warmup;
-  ASSAY_ASSIGN_OR_RETURN(const auto argv, argv_from(program_, values_));
+Result<std::string> CommandSession::run_step(const std::vector<std::string>& argv) const {
   const auto words = folder_.path() / "stderr";
   std::filesystem::remove(words);
   ASSAY_ASSIGN_OR_RETURN(
@@ -138,6 +161,24 @@ Result<std::string> CommandSession::run(int iterations, int warmup) {
   }
   ASSAY_ASSIGN_OR_RETURN(const auto said, read_file(words, kMostStderrBytes));
   return program_.reads == Reads::kStderr ? said : output.output + "\n" + said;
+}
+
+Result<std::string> CommandSession::run(int iterations, int warmup) {
+  values_.iterations = iterations;
+  values_.warmup = warmup;
+  ASSAY_ASSIGN_OR_RETURN(const auto lines, command_lines_from(program_, values_));
+  std::this_thread::sleep_for(std::chrono::nanoseconds(program_.pause_ns));
+  std::string printed;
+  for (const auto& argv : lines) {
+    ASSAY_ASSIGN_OR_RETURN(const auto one, run_step(argv));
+    printed += (printed.empty() ? "" : "\n") + one;
+  }
+  for (const auto& file : program_.read_files) {
+    ASSAY_ASSIGN_OR_RETURN(const auto path, text_from_template(file, program_, values_));
+    ASSAY_ASSIGN_OR_RETURN(const auto content, read_file(path, kMostStderrBytes));
+    printed += "\n" + content;
+  }
+  return printed;
 }
 
 Result<PrintedValues> CommandSession::run_for_values(int iterations, int warmup) {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -11,6 +11,7 @@
 #include "assay/base/fs.h"
 #include "assay/base/result.h"
 #include "assay/engine/session.h"
+#include "assay/engines/command/build_folder.h"
 #include "assay/engines/command/command_line.h"
 #include "assay/engines/command/command_program.h"
 #include "assay/engines/command/printed_values.h"
@@ -19,13 +20,19 @@
 
 namespace assay::command {
 
+/// What a session is opened with besides its program.
+struct SessionSettings {
+  int threads = 0;                            ///< 0: as the command likes.
+  const BuildFolder* build = nullptr;         ///< Outlives the session; null: none.
+  std::map<std::string, std::string> places;  ///< Paths by name.
+};
+
 /// A command and the folder of its files. Extensions: SelfTimer, SelfProfiler. Every execute is a
 /// process of its own.
 class CommandSession final : public Session, public SelfTimer, public SelfProfiler {
  public:
-  /// `build` outlives the session; null: none.
   static Result<std::unique_ptr<CommandSession>> open(CommandProgram program, LoadReport report,
-                                                      int threads, const BuildFolder* build);
+                                                      const SessionSettings& settings);
 
   [[nodiscard]] const LoadReport& report() const override { return report_; }
   /// Writes the files of the inputs.
@@ -40,8 +47,9 @@ class CommandSession final : public Session, public SelfTimer, public SelfProfil
   Result<ProfileReport> profile_inferences(int count) override;
 
  private:
-  CommandSession(CommandProgram program, LoadReport report, int threads, const BuildFolder* build,
+  CommandSession(CommandProgram program, LoadReport report, const SessionSettings& settings,
                  TemporaryFolder folder);
+  [[nodiscard]] Result<std::string> run_step(const std::vector<std::string>& argv) const;
   Result<std::string> run(int iterations, int warmup);
   Result<PrintedValues> run_for_values(int iterations, int warmup);
   [[nodiscard]] bool warms_up_itself() const;

@@ -119,6 +119,9 @@ Status add_metric(const MetricPattern& metric, std::string_view printed, Printed
   if (!search) {
     return std::unexpected(search.error());
   }
+  if (found.empty() && metric.is_optional) {
+    return {};
+  }
   ASSAY_ASSIGN_OR_RETURN(const double value, taken_value(metric, found, printed));
   if (!std::isfinite(value * metric.unit.factor)) {
     return fail(ErrorCode::kEngine, fmt::format("\"{}\" is {}, too large", metric.name, value));

@@ -60,6 +60,12 @@ TEST(PrintedMetrics, OfSeveralMatchesTakeTheOneThatIsAskedFor) {
   }
 }
 
+TEST(PrintedMetrics, ThatAreOptionalMayBeAbsent) {
+  const Json deviation = {{"pattern", "std=([0-9.]+)"}, {"optional", true}};
+  EXPECT_THAT(values_of(metric_of(deviation), "avg=3")->metrics, SizeIs(0));
+  EXPECT_THAT(values_of(metric_of(deviation), "std=3")->metrics, SizeIs(1));
+}
+
 TEST(PrintedMetrics, ThatWereNotPrintedOrAreNoNumbersAreErrors) {
   const Json any = {{"pattern", "p99 (\\S+)"}};
   const auto absent = values_of(metric_of(any), "nothing");
@@ -120,7 +126,11 @@ TEST(ProgramDocument, NamesTheKeyThatIsWrong) {
               HasSubstr("\"metrics.p 99\""));
   EXPECT_THAT(complaint_about({{"operator_pattern", "(x)"}}), HasSubstr("two groups"));
   EXPECT_THAT(complaint_about({{"operator_pattern", "(?<name>x)(y)"}}), HasSubstr("(?<time>…)"));
-  EXPECT_THAT(complaint_about({{"observer", "TorchObserver"}}), HasSubstr("PyTorchObserver"));
+  EXPECT_THAT(complaint_about({{"observer", "my observer"}}), HasSubstr("without spaces"));
+  EXPECT_THAT(complaint_about({{"steps", {{"true"}}}}), HasSubstr("one of them"));
+  EXPECT_THAT(complaint_about({{"places", {{"graph", {{"md4", ""}}}}}}),
+              HasSubstr("\"places.graph\": unknown key 'md4'"));
+  EXPECT_THAT(complaint_about({{"pause_s", -1}}), HasSubstr("\"pause_s\""));
   EXPECT_THAT(complaint_about({{"reads", "all"}}), HasSubstr("stdout, stderr, both"));
   EXPECT_THAT(complaint_about({{"operator_patern", "(x)"}}),
               HasSubstr("did you mean 'operator_pattern'"));
