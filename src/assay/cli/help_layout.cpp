@@ -149,7 +149,8 @@ void lay_out_flag(CLI::Option& option) {
   const auto name = option.get_lnames().empty() ? "" : "--" + option.get_lnames().front();
   const auto* layout =
       std::ranges::find_if(kFlags, [&name](const FlagLayout& one) { return name == one.flag; });
-  if (layout == kFlags.end()) {
+  // A flag of imports keeps the group that it was declared with.
+  if (layout == kFlags.end() || option.get_group() == kImports) {
     return;
   }
   option.group(layout->group);

@@ -33,6 +33,7 @@ Execute declare_conform(CLI::App& app);
 Execute declare_eval(CLI::App& app);
 Execute declare_attribute(CLI::App& app);
 Execute declare_aot(CLI::App& app);
+Execute declare_import(CLI::App& app);
 Execute declare_inspect(CLI::App& app);
 Execute declare_list(CLI::App& app);
 Execute declare_engine(CLI::App& app);

@@ -10,6 +10,7 @@
 #include "assay/cli/campaign_setup.h"
 #include "assay/cli/execute_spec.h"
 #include "assay/cli/exit_code.h"
+#include "assay/cli/import_flags.h"
 #include "assay/cli/verb.h"
 #include "assay/spec/spec.h"
 
@@ -20,6 +21,7 @@ struct RunOptions {
   std::string spec_file;
   std::string resume;
   CampaignFlags flags;
+  ImportFlags imports;
 };
 
 /// The newest run, or the one named, goes on with the spec that it was started with.
@@ -36,6 +38,22 @@ Result<ExitCode> resume_run(const RunOptions& options) {
   return execute_spec(spec, options.flags, run);
 }
 
+/// The tests of a file of FAI-PEP, each as a command program.
+Result<ExitCode> run_specification(const RunOptions& options) {
+  if (options.flags.run.is_dry_run && options.imports.as.empty()) {
+    ASSAY_RETURN_IF_ERROR(print_tests(options.spec_file, options.imports));
+    return ExitCode::kOk;
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto document,
+                         spec_from_specification(options.spec_file, options.imports,
+                                                 folder_of_imports(options.spec_file, options.imports)));
+  ASSAY_ASSIGN_OR_RETURN(const auto context, options.flags.toolchain.context(options.spec_file));
+  ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_from_json(document, context));
+  auto flags = options.flags;
+  flags.report.inputs.push_back(options.spec_file);
+  return execute_spec(spec, flags);
+}
+
 Result<ExitCode> execute_run(const RunOptions& options) {
   if (!options.resume.empty()) {
     return resume_run(options);
@@ -50,6 +68,9 @@ Result<ExitCode> execute_run(const RunOptions& options) {
     ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_from_json(document, context));
     return execute_spec(spec, options.flags);
   }
+  if (is_specification_file(options.spec_file)) {
+    return run_specification(options);
+  }
   ASSAY_ASSIGN_OR_RETURN(auto context, options.flags.toolchain.context(options.spec_file));
   ASSAY_ASSIGN_OR_RETURN(const auto spec, read_spec_file(options.spec_file, std::move(context)));
   auto flags = options.flags;
@@ -61,12 +82,14 @@ Result<ExitCode> execute_run(const RunOptions& options) {
 
 Execute declare_run(CLI::App& app) {
   auto options = std::make_shared<RunOptions>();
-  app.add_option("spec", options->spec_file,
-                 "Spec file (docs/reference/specs.md), or the spec itself as JSON");
+  app.add_option(
+      "spec", options->spec_file,
+      "Spec file (docs/reference/specs.md), the spec itself as JSON, or a file of FAI-PEP");
   app.add_option("--resume", options->resume, "Resume a stopped run, by id or latest")
       ->expected(0, 1)
       ->default_str("latest");
   options->flags.declare(app);
+  options->imports.declare(app);
   return [options] { return execute_run(*options); };
 }
 

@@ -32,6 +32,8 @@ std::span<const Verb> all_verbs() {
        declare_calibrate, "assay calibrate --for 30s"},
       {"aot", "Build a program from a model and a recipe", declare_aot,
        "assay aot torchvision:mobilenet_v2 --recipe executorch/xnnpack-int8 --out mobilenet_v2"},
+      {"import", "Make a spec of a file of FAI-PEP", declare_import,
+       "assay import mobilenet_v2.json --out spec.json --program program=./benchmark_model"},
       {"inspect", "Show the contents of a program file", declare_inspect,
        "assay inspect program.pte"},
       {"list", "List engines, models, recipes, devices, metrics or runs", declare_list,

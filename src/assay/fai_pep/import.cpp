@@ -1,0 +1,232 @@
+#include "assay/fai_pep/import.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "assay/base/fs.h"
+#include "assay/base/json.h"
+#include "assay/base/output.h"
+#include "assay/base/result.h"
+#include "assay/engine/program_places.h"
+#include "assay/fai_pep/composition.h"
+#include "assay/fai_pep/locations.h"
+#include "assay/fai_pep/program_document.h"
+#include "assay/fai_pep/specification.h"
+#include "assay/fai_pep/stand_ins.h"
+#include "assay/fai_pep/substitution.h"
+#include "assay/fai_pep/test_entry.h"
+
+namespace assay::fai_pep {
+namespace {
+
+constexpr const char* kAnyCores = "any";
+
+/// A name as files have them.
+std::string file_name_of(std::string_view text) {
+  std::string name;
+  for (const char c : text) {
+    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                          (c >= '0' && c <= '9') || std::string_view("-_.").contains(c);
+    name += is_plain ? c : '_';
+  }
+  return name.empty() || name.front() == '.' ? "test" + name : name;
+}
+
+/// Sentences on what is named and not there.
+std::vector<std::string> missing_of(const Composition& composition) {
+  auto missing = composition.missing;
+  for (const auto& [name, file] : composition.places) {
+    std::error_code error;
+    if (file.path.is_absolute() && !std::filesystem::exists(file.path, error)) {
+      missing.push_back(fmt::format("{} is not at {}; {}", name, file.path.string(),
+                                    file.is_stand_in
+                                        ? "correct the flag that names it"
+                                        : fmt::format("--file {}=PATH names another", name)));
+    }
+  }
+  return missing;
+}
+
+/// One test, ready to be written.
+struct PreparedTest {
+  TestEntry entry;
+  Composition composition;
+  Json program;
+  std::string cores;  ///< As a scenario has them.
+
+  [[nodiscard]] bool is_available() const { return !program.contains("unsupported"); }
+};
+
+Result<std::vector<PreparedTest>> prepared_tests(const std::filesystem::path& file,
+                                                 const StandIns& stand_ins) {
+  ASSAY_ASSIGN_OR_RETURN(auto entries, read_specification(file));
+  std::vector<PreparedTest> tests;
+  for (auto& entry : entries) {
+    auto composition = composed(entry, stand_ins);
+    if (!composition) {
+      return fail_with_context(std::move(composition).error(), entry.file.string());
+    }
+    auto program = program_from_test(entry, *composition, stand_ins);
+    const bool is_available = !program.contains("unsupported");
+    tests.push_back({.entry = std::move(entry),
+                     .composition = *std::move(composition),
+                     .program = std::move(program),
+                     .cores = kAnyCores});
+    if (const auto cores = cores_of(tests.back().entry); cores && is_available) {
+      tests.back().cores = *cores;
+    }
+  }
+  return tests;
+}
+
+Status check_present(const std::vector<PreparedTest>& tests) {
+  std::set<std::string> missing;
+  for (const auto& test : tests) {
+    if (test.is_available()) {
+      const auto sentences = missing_of(test.composition);
+      missing.insert(sentences.begin(), sentences.end());
+    }
+  }
+  return missing.empty() ? Status()
+                         : fail(ErrorCode::kNotFound, fmt::format("{}", fmt::join(missing, "\n")));
+}
+
+/// Writes one program and its places; gives its path, which no other test of the file has.
+Result<std::filesystem::path> write_test(const PreparedTest& test,
+                                         const std::filesystem::path& folder,
+                                         std::set<std::filesystem::path>& taken) {
+  const auto base = folder / file_name_of(test.entry.format()) / file_name_of(test.entry.name()) /
+                    file_name_of(test.entry.identifier());
+  auto path = std::filesystem::path(base.string() + ".command.json");
+  for (int i = 2; !taken.insert(path).second; ++i) {
+    path = fmt::format("{}-{}.command.json", base.string(), i);
+  }
+  Json places = Json::object();
+  for (const auto& [name, file] : test.composition.places) {
+    places[name] = std::filesystem::absolute(file.path).string();
+  }
+  ASSAY_RETURN_IF_ERROR(write_file_atomically(path, text_from_json(test.program)));
+  ASSAY_RETURN_IF_ERROR(write_file_atomically(places_file_of(path), text_from_json(places)));
+  return path;
+}
+
+/// Each model on its own processors only.
+Json exclusions(const std::vector<std::pair<std::string, std::string>>& models,
+                const std::set<std::string>& cores) {
+  Json rules = Json::array();
+  for (const auto& [path, own] : models) {
+    Json others = Json::array();
+    for (const auto& one : cores) {
+      if (one != own) {
+        others.push_back(one);
+      }
+    }
+    if (!others.empty()) {
+      rules.push_back({{"model", path}, {"scenario", {{"cores", others}}}});
+    }
+  }
+  return rules;
+}
+
+/// "--num_threads=4" of any step of a test; absent: the program's choice.
+std::optional<int> threads_of(const Composition& composition) {
+  constexpr std::string_view kFlag = "--num_threads=";
+  for (const auto& step : composition.steps) {
+    for (const auto& argument : step) {
+      if (argument.starts_with(kFlag)) {
+        return std::atoi(argument.c_str() + kFlag.size());
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<std::vector<ListedTest>> list_tests(const std::filesystem::path& file,
+                                           const StandIns& stand_ins) {
+  ASSAY_ASSIGN_OR_RETURN(const auto tests, prepared_tests(file, stand_ins));
+  std::vector<ListedTest> listed;
+  for (const auto& test : tests) {
+    ListedTest one{.identifier = test.entry.identifier(),
+                   .metric = test.entry.metric(),
+                   .commands = {},
+                   .unavailable = test.program.value("unsupported", std::string()),
+                   .missing = missing_of(test.composition)};
+    for (const auto& step : test.composition.steps) {
+      one.commands.push_back(shown_argv(step, test.composition));
+    }
+    listed.push_back(std::move(one));
+  }
+  return listed;
+}
+
+Result<Json> import_specification(const std::filesystem::path& file, const StandIns& stand_ins,
+                                  const std::filesystem::path& folder) {
+  ASSAY_ASSIGN_OR_RETURN(const auto tests, prepared_tests(file, stand_ins));
+  ASSAY_RETURN_IF_ERROR(check_present(tests));
+  std::vector<std::pair<std::string, std::string>> models;
+  std::set<std::string> cores;
+  std::set<std::filesystem::path> taken;
+  for (const auto& test : tests) {
+    ASSAY_ASSIGN_OR_RETURN(const auto path, write_test(test, folder, taken));
+    models.emplace_back(path.string(), test.cores);
+    cores.insert(test.cores);
+  }
+  Json spec = {{"schema", "assay/spec/1"},
+               {"name", file.stem().string()},
+               {"models", Json::array()},
+               {"engines", {"command"}},
+               {"measure", {{"passes", {"timing"}}}},
+               {"labels", {{"fai_pep", file.filename().string()}}}};
+  for (const auto& [path, ignored] : models) {
+    spec["models"].push_back(path);
+  }
+  if (cores != std::set<std::string>{kAnyCores}) {
+    spec["scenario"] = {{"cores", cores}};
+    spec["exclude"] = exclusions(models, cores);
+  }
+  return spec;
+}
+
+Result<Json> import_for_litert(const std::filesystem::path& file, const StandIns& stand_ins) {
+  ASSAY_ASSIGN_OR_RETURN(const auto tests, prepared_tests(file, stand_ins));
+  std::set<std::string> graphs;
+  std::set<int> threads;
+  for (const auto& test : tests) {
+    const auto graph = test.composition.places.find("files.graph");
+    if (test.entry.format() != "tflite" || graph == test.composition.places.end()) {
+      return fail(ErrorCode::kUnsupported,
+                  fmt::format("{}: --as litert is for tests of TFLite's format with a graph",
+                              test.entry.file.string()));
+    }
+    graphs.insert(graph->second.path.string());
+    threads.insert(threads_of(test.composition).value_or(1));
+  }
+  ASSAY_RETURN_IF_ERROR(check_present(tests));
+  const auto& first = tests.front().entry.test;
+  return Json{{"schema", "assay/spec/1"},
+              {"name", file.stem().string()},
+              {"models", graphs},
+              {"engines", {"litert"}},
+              {"options", {{"threads", threads}}},
+              {"measure",
+               {{"warmup", std::max(0, first.value("warmup", 0))},
+                {"iterations", std::max(1, first.value("iter", 1))},
+                {"passes", {"timing"}}}},
+              {"labels", {{"fai_pep", file.filename().string()}}}};
+}
+
+}  // namespace assay::fai_pep

@@ -1,0 +1,138 @@
+#include "assay/fai_pep/import.h"
+
+#include <filesystem>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "assay/base/fs.h"
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/fai_pep/program_document.h"
+#include "assay/fai_pep/specification.h"
+#include "assay/fai_pep/stand_ins.h"
+#include "assay/fai_pep/testing/specification_files.h"
+
+namespace assay::fai_pep {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+class Import : public testing::Test {
+ protected:
+  Import() {
+    stand_ins_.programs["program"] = "/bin/true";
+    stand_ins_.files["graph"] = files_.path("small_tflite.json");  // Any file.
+  }
+
+  Json program_at(const Json& spec, std::size_t model) {
+    return read_json_file(spec["models"][model].get<std::string>()).value();
+  }
+
+  SpecificationFiles files_;
+  StandIns stand_ins_;
+};
+
+TEST_F(Import, MakesACommandProgramOfEachTest) {
+  const auto folder = files_.path("out");
+  const auto spec =
+      import_specification(files_.path("small_tflite.json"), stand_ins_, folder).value();
+  ASSERT_THAT(spec["models"], SizeIs(2));
+  const auto program = program_at(spec, 0);
+  EXPECT_EQ(program["steps"][0][1], "--graph={place:files.graph}");
+  EXPECT_EQ(program["pause_s"], 30);
+  EXPECT_EQ(program["timeout_s"], 300);
+  EXPECT_EQ(program["env"], (Json{{"MKL_NUM_THREADS", "1"}, {"OMP_NUM_THREADS", "1"}}));
+  EXPECT_EQ(program["about"]["identifier"], "small-0");
+  EXPECT_TRUE(program["metrics"].contains("net_latency"));
+  EXPECT_EQ(program["places"]["files.graph"], Json::object()) << "a stand-in has no md5";
+  EXPECT_THAT(program_at(spec, 1)["unsupported"].get<std::string>(), HasSubstr("meter"));
+  const auto places = read_json_file(folder / "tflite/small/small-0.command.places.json").value();
+  EXPECT_EQ(places["program"], "/bin/true");
+}
+
+TEST_F(Import, BindsEachTestToItsProcessors) {
+  const auto spec =
+      import_specification(files_.path("small_tflite.json"), stand_ins_, files_.path("out"))
+          .value();
+  EXPECT_EQ(spec["scenario"]["cores"], (Json{"0-1", "any"}));
+  EXPECT_EQ(spec["exclude"][0],
+            (Json{{"model", spec["models"][0]}, {"scenario", {{"cores", {"any"}}}}}));
+  stand_ins_.processors = 1;
+  const auto here =
+      import_specification(files_.path("small_tflite.json"), stand_ins_, files_.path("out"))
+          .value();
+  EXPECT_THAT(program_at(here, 0)["unsupported"].get<std::string>(),
+              HasSubstr("bound to the processors 0-1, and there are 0 to 0 here"));
+}
+
+TEST_F(Import, NeverWritesToTheFile) {
+  const auto file = files_.path("small_tflite.json");
+  const auto before = read_file(file).value();
+  ASSERT_TRUE(import_specification(file, stand_ins_, files_.path("out")));
+  EXPECT_EQ(read_file(file).value(), before);
+}
+
+TEST_F(Import, NamesTheFlagOfAFileThatIsAbsent) {
+  stand_ins_.files.clear();
+  stand_ins_.mirrors = {{.prefix = "https://models.example/", .folder = "/none"}};
+  const auto spec =
+      import_specification(files_.path("small_tflite.json"), stand_ins_, files_.path("out"));
+  EXPECT_EQ(spec.error().code, ErrorCode::kNotFound);
+  EXPECT_THAT(spec.error().message, HasSubstr("--file files.graph=PATH"));
+}
+
+TEST_F(Import, RunsCommandsOfTheHostOnlyWhereTheyAreAllowed) {
+  const auto entry = read_specification(files_.path("pair_caffe2.json")).value().at(0);
+  const auto composition = composed(entry, stand_ins_).value();
+  EXPECT_THAT(reason_against(entry, composition, stand_ins_), HasSubstr("--allow-commands"));
+  stand_ins_.allows_commands = true;
+  EXPECT_EQ(reason_against(entry, composition, stand_ins_), "");
+  const auto program = program_from_test(entry, composition, stand_ins_);
+  EXPECT_EQ(program["observer"], "Caffe2Observer");
+  EXPECT_EQ(program["places"]["files.predict"], (Json{{"md5", "00"}}));
+}
+
+TEST_F(Import, TakesVariablesAndOutputFilesOfATest) {
+  auto document = SpecificationFiles::caffe2();
+  document["model"].erase("preprocess");
+  document["model"]["converter"] = {{"name", "json_with_identifier_converter"},
+                                    {"args", {{"identifier", "MyObserver "}}}};
+  document["tests"][1]["env"] = {{"A", 5}};
+  document["tests"][1]["output_files"] = {
+      {"y", {{"filename", "y"}, {"location", "{TGTDIR}/y"}, {"converter", {{"name", "x"}}}}}};
+  files_.write("env.json", document);
+  const auto entry = read_specification(files_.path("env.json")).value().at(1);
+  const auto program = program_from_test(entry, composed(entry, stand_ins_).value(), stand_ins_);
+  EXPECT_EQ(program["env"], (Json{{"A", "5"}, {"MKL_NUM_THREADS", "1"}, {"OMP_NUM_THREADS", "4"}}));
+  EXPECT_EQ(program["observer"], "MyObserver");
+  EXPECT_EQ(program["read_files"], (Json{"{scratch:target}/y"}));
+}
+
+TEST_F(Import, RunsGraphsOnLitert) {
+  const auto spec = import_for_litert(files_.path("small_tflite.json"), stand_ins_).value();
+  EXPECT_EQ(spec["models"], (Json{files_.path("small_tflite.json").string()}));
+  EXPECT_EQ(spec["engines"], (Json{"litert"}));
+  EXPECT_EQ(spec["options"]["threads"], (Json{1, 2}));
+  EXPECT_EQ(spec["measure"]["iterations"], 50);
+  EXPECT_EQ(import_for_litert(files_.path("pair_caffe2.json"), stand_ins_).error().code,
+            ErrorCode::kUnsupported);
+}
+
+TEST(Cores, AreThoseOfTheMaskOrTheList) {
+  const auto cores = [](const Json& keys) {
+    return cores_of({.file = {}, .model = Json::object(), .test = keys});
+  };
+  EXPECT_EQ(cores({{"platform_args", {{"taskset", "f0"}}}}), "4-7");
+  EXPECT_EQ(cores({{"platform_args", {{"taskset", "85"}}}}), "0,2,7");
+  EXPECT_EQ(cores({{"platform_args", {{"taskset", "80"}}}, {"cpu-list", 2}}), "2");
+  EXPECT_FALSE(cores({{"cpu-list", 0}}));
+  EXPECT_FALSE(cores({{"platform_args", {{"taskset", "x"}}}}));
+  EXPECT_FALSE(cores(Json::object()));
+}
+
+}  // namespace
+}  // namespace assay::fai_pep

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "assay/base/result.h"
+
+namespace assay::fai_pep {
+
+/// Where FAI-PEP downloaded a file, and where it lies here: "https://host/models" and a folder.
+struct Mirror {
+  std::string prefix;
+  std::filesystem::path folder;
+};
+
+/// What a user says of what a specification leaves open.
+struct StandIns {
+  std::map<std::string, std::filesystem::path> programs;  ///< "program" by its name.
+  std::map<std::string, std::filesystem::path> files;     ///< By key: "graph", "files.graph".
+  std::filesystem::path root;                             ///< Of locations "//…"; empty: none.
+  std::filesystem::path model_cache;  ///< With <format>/<name>/<filename>; empty: none.
+  std::vector<Mirror> mirrors;
+  std::map<std::string, std::string> values;  ///< Of placeholders; --string_map there.
+  bool allows_commands = false;               ///< Of the host, before and after the measured one.
+  int processors = 0;                         ///< Of this machine; 0: not known.
+};
+
+/// "NAME=VALUE" as a pair. Errors: kInvalidArgument, naming the flag.
+Result<std::pair<std::string, std::string>> pair_from_flag(const std::string& flag,
+                                                           const std::string& text);
+
+}  // namespace assay::fai_pep
