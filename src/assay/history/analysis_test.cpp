@@ -188,7 +188,7 @@ TEST(AnalyzeSeries, FindsStepsFarApartInALongSeries) {
 TEST(AnalyzeSeries, TakesAnyLength) {
   EXPECT_TRUE(analyze_series({}, {}, {}).segments.empty());
   for (std::size_t count = 1; count < 30; ++count) {
-    EXPECT_EQ(analyzed(sample_series(sample_offsets(count, 11))).segments.size(), 1U) << count;
+    EXPECT_EQ(analyzed(sample_series(sample_offsets(count, 12))).segments.size(), 1U) << count;
     const std::vector<double> equal(count, 0.5);
     EXPECT_TRUE(analyzed(sample_series(equal)).steps.empty());
   }

@@ -8,14 +8,12 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <functional>
 #include <iterator>
 #include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -24,6 +22,7 @@
 #include "assay/base/text.h"
 #include "assay/history/csv_text.h"
 #include "assay/history/epochs.h"
+#include "assay/history/name_table.h"
 #include "assay/history/series.h"
 #include "assay/record/metric.h"
 #include "assay/stats/quantile.h"
@@ -130,7 +129,8 @@ Result<Row> row_from_fields(const std::vector<std::string>& fields, const Column
   if (field_of(fields, columns, kCommit).empty()) {
     return fail(ErrorCode::kInvalidArgument, "the commit is empty");
   }
-  if (const auto time = field_of(fields, columns, kTime); !time.empty()) {
+  if (columns[kTime]) {
+    const auto time = field_of(fields, columns, kTime);
     row.unix_ns = unix_ns_from_text(time);
     if (!row.unix_ns) {
       return fail(ErrorCode::kInvalidArgument,
@@ -144,33 +144,16 @@ Result<Row> row_from_fields(const std::vector<std::string>& fields, const Column
   return row;
 }
 
-struct StringHash {
-  using is_transparent = void;
-  std::size_t operator()(std::string_view text) const {
-    return std::hash<std::string_view>{}(text);
-  }
-};
-using Numbers = std::unordered_map<std::string, std::uint32_t, StringHash, std::equal_to<>>;
-
-std::uint32_t number_of(Numbers& numbers, std::string_view name) {
-  const auto found = numbers.find(name);
-  return found != numbers.end()
-             ? found->second
-             : numbers.emplace(name, static_cast<std::uint32_t>(numbers.size())).first->second;
-}
-
 /// Collects rows; commits are numbers by first appearance until all are known.
 class SeriesBuilder {
  public:
   /// `rows`: about how many there will be.
-  SeriesBuilder(std::string_view origin, std::size_t rows) : origin_(origin) {
-    commits_.reserve(rows);
-  }
+  SeriesBuilder(std::string_view origin, std::size_t rows) : origin_(origin), commits_(rows) {}
 
   void add(const std::vector<std::string>& fields, const Columns& columns, const Row& row) {
     auto& series = find_series(fields, columns);
     const auto environment = environment_of(series, field_of(fields, columns, kEnvironment));
-    const auto commit = number_of(commits_, field_of(fields, columns, kCommit));
+    const auto commit = commits_.number_of(field_of(fields, columns, kCommit));
     if (commit == times_.size()) {
       times_.push_back(row.unix_ns.value_or(0));
     } else if (row.unix_ns && (times_[commit] == 0 || *row.unix_ns < times_[commit])) {
@@ -193,16 +176,12 @@ class SeriesBuilder {
     for (std::size_t i = 0; i < order.size(); ++i) {
       positions[order[i]] = static_cast<std::int64_t>(i);
     }
-    std::vector<const std::string*> names(order.size());
-    for (const auto& [name, number] : commits_) {
-      names[number] = &name;
-    }
     std::vector<Series> all;
     for (auto& one : series_) {
       for (auto& point : one.points) {
         const auto commit = static_cast<std::size_t>(point.position);
         point.position = positions[commit];
-        point.commit = *names[commit];
+        point.commit = commits_.names()[commit];
         point.unix_ns = times_[commit];
       }
       join_repeats(one);
@@ -237,7 +216,7 @@ class SeriesBuilder {
     }
     last_name_ = name;
     last_metric_ = metric;
-    last_ = number_of(names_, fmt::format("{}\n{}", name, metric));
+    last_ = names_.number_of(fmt::format("{}\n{}", name, metric));
     if (last_ == series_.size()) {
       Series series;
       series.name = name.empty() ? origin_ : std::string(name);
@@ -321,8 +300,8 @@ class SeriesBuilder {
 
   std::string origin_;
   std::vector<Series> series_;
-  Numbers names_;
-  Numbers commits_;
+  NameTable names_;
+  NameTable commits_;
   std::vector<std::int64_t> times_;
   std::string last_name_;
   std::string last_metric_;

@@ -40,7 +40,7 @@ TEST(MakeHistory, GroupsStepsThatOneCommitCanHaveMade) {
 }
 
 TEST(MakeHistory, AllowsForTheNumberOfSeries) {
-  auto weak = stepped(110, 0.016, 5, "weak");
+  auto weak = stepped(113, 0.02, 5, "weak");
   const auto alone = make_history("x", {weak}, {});
   ASSERT_EQ(alone.series[0].analysis.steps.size(), 1U);
   ASSERT_TRUE(alone.series[0].analysis.steps[0].is_counted);

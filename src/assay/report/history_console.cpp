@@ -44,14 +44,16 @@ std::string coloured_change(const history::Series& series, double offset, bool h
 std::string text_of_step(const history::Series& series, const history::Step& step,
                          bool has_colour) {
   const auto& point = series.points[step.point];
-  std::string text =
-      fmt::format("{} {}  at {} {}", coloured_change(series, step.shift.estimate, has_colour),
-                  text_of_changes(series, step.shift.low, step.shift.high),
-                  short_commit(point.commit), date_of_point(point));
-  if (const auto others = commits_of_step(series, step); !others.empty()) {
-    text += ", " + others;
+  const bool is_exact = step.shift.low == step.shift.high;
+  std::string text = coloured_change(series, step.shift.estimate, has_colour);
+  if (!is_exact) {
+    text += " " + text_of_changes(series, step.shift.low, step.shift.high);
   }
-  text += step.is_firm ? ", firm" : ", by ranks only";
+  text += fmt::format("  at {} {}", short_commit(point.commit), date_of_point(point));
+  if (const auto commits = commits_of_step(series, step); !commits.empty()) {
+    text += fmt::format(" ({})", commits);
+  }
+  text += is_exact ? ", exact" : step.is_firm ? ", firm" : ", by ranks only";
   if (step.is_gradual) {
     text += ", gradual rather than at one commit";
   }

@@ -82,16 +82,12 @@ int direction_of_change(const history::Series& series, double offset) {
 
 std::string commits_of_step(const history::Series& series, const history::Step& step) {
   const auto& points = series.points;
-  const std::size_t count = step.first_after - step.last_before;
-  const auto& last = points[step.first_after];
-  const auto after = short_commit(points[step.last_before].commit);
-  const auto unmeasured = last.position - points[step.last_before].position;
-  if (count == 1 && unmeasured == 1) {
-    return "";
-  }
-  return count == 1 ? fmt::format("or a commit after {} that was not measured", after)
-                    : fmt::format("or another of the {} commits after {} up to {}", unmeasured,
-                                  after, short_commit(last.commit));
+  const auto& before = points[step.last_before];
+  const auto& after = points[step.first_after];
+  const auto count = after.position - before.position;
+  return count == 1 ? ""
+                    : fmt::format("one of the {} commits after {} up to {}", count,
+                                  short_commit(before.commit), short_commit(after.commit));
 }
 
 std::size_t first_shown(const history::History& history, const history::Series& series) {

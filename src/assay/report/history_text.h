@@ -27,8 +27,8 @@ std::string text_of_changes(const history::Series& series, double low, double hi
 /// Whether a change makes the metric worse: 1, better: -1, or neither: 0.
 int direction_of_change(const history::Series& series, double offset);
 
-/// "or another of the 3 commits after 77aa001 up to 3f2c1a9": those that may have made a step
-/// beside the likely one; empty without others.
+/// "one of the 3 commits after 77aa001 up to 3f2c1a9": those that may have made a step; empty where
+/// it can only be one.
 std::string commits_of_step(const history::Series& series, const history::Step& step);
 
 /// The first of the points that are shown.

@@ -18,7 +18,7 @@ function textOfChange(series, change) {
 }
 
 const textOfRange = (series, { low, high }) =>
-  isPresent(low) && isPresent(high)
+  isPresent(low) && isPresent(high) && low !== high
     ? `between ${textOfChange(series, low)} and ${textOfChange(series, high)}`
     : "";
 
@@ -40,7 +40,11 @@ function stepItem(series, step) {
       ? `after ${shortOf(step.last_before)}, by ${shortOf(step.first_after)}`
       : "";
   const certainty = [
-    step.is_firm ? "a second method finds it, too" : "found by ranks only",
+    step.low === step.high
+      ? "values without noise"
+      : step.is_firm
+        ? "a second method finds it, too"
+        : "found by ranks only",
     step.is_gradual ? "gradual rather than at one commit" : "",
     step.is_counted ? "" : "as likely by chance among so many series: not counted",
   ];
@@ -140,6 +144,8 @@ function historyChart(series) {
   const [least, most] = extentOf(points.filter(({ kind }) => kind === "point").map(({ y }) => y));
   const air = (most - least || most || 1) * 0.12;
   const domain = [Math.max(0, least - air), most + air];
+  // Outliers stand at the edge rather than flatten the rest.
+  for (const point of points) point.y = Math.min(Math.max(point.y, domain[0]), domain[1]);
   const y = {
     field: "y",
     type: "quantitative",
@@ -269,27 +275,26 @@ function masthead() {
 function incidentsSection() {
   const shown = DATA.incidents.filter((one) => one.is_shown && one.series_count > 1);
   if (!shown.length) return null;
+  const stepLink = (step) => [
+    h("a", { href: `#${SERIES[step.series].id}` }, titleOf(SERIES[step.series])),
+    ` ${textOfChange(SERIES[step.series], step.change)}`,
+  ];
   return h(
     "section",
     { id: "incidents" },
     h("h2", {}, "Commits that changed several series"),
-    simpleTable(
-      "The commits between the two named ones are as plausible",
-      [
-        { title: "Commit", isHead: true, text: (one) => shortOf(one.likely) },
-        { title: "After", text: (one) => shortOf(one.last_before) },
-        { title: "By", text: (one) => shortOf(one.first_after) },
-        {
-          title: "Series",
-          text: (one) =>
-            one.steps.map((step, index) => [
-              index ? ", " : "",
-              h("a", { href: `#${SERIES[step.series].id}` }, titleOf(SERIES[step.series])),
-              ` ${textOfChange(SERIES[step.series], step.change)}`,
-            ]),
-        },
-      ],
-      shown,
+    h(
+      "ul",
+      { class: "findings" },
+      shown.map((one) =>
+        item(
+          "skipped",
+          counted(one.series_count, "series", "series"),
+          shortOf(one.likely),
+          `after ${shortOf(one.last_before)}, by ${shortOf(one.first_after)}`,
+          ...one.steps.map(stepLink),
+        ),
+      ),
     ),
   );
 }
