@@ -143,6 +143,9 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
     (reader.folder / "spec.json").write_text(SPEC)
     for name, fields in FAKES.items():
         (reader.folder / f"{name}.fake.json").write_text(FAKE % fields)
+    (reader.folder / "times.csv").write_text(
+        next(block.text for block in BLOCKS if block.language == "csv") + "\n"
+    )
     (reader.folder / "robust.json").write_text(
         next(block.text for block in BLOCKS if '"crash.fake.json"' in block.text)
     )

@@ -20,6 +20,7 @@ PAGES = {
                 "attribute",
                 "calibrate",
                 "compare",
+                "history",
                 "profile",
                 "aot",
                 "inspect",

@@ -15,7 +15,9 @@
 #include "assay/record/conformance.h"
 #include "assay/record/summary.h"
 #include "assay/report/conformance.h"
+#include "assay/report/history.h"
 #include "assay/report/testing/sample_conformance.h"
+#include "assay/report/testing/sample_history.h"
 #include "assay/report/testing/sample_summary.h"
 #include "assay/report/testing/sample_wide.h"
 #include "assay/report/writer.h"
@@ -41,6 +43,18 @@ constexpr auto kConformances =
     std::to_array<ConformanceSample>({{"conformance", assay::report::sample_conformance},
                                       {"conformance_wide", assay::report::wide_conformance}});
 
+assay::Status write_history(std::string_view format, const assay::ReportStyle& style) {
+  const auto history = assay::report::sample_history();
+  if (format == "html") {
+    return assay::report::history_to_html(history, style, std::cout);
+  }
+  std::cout << (format == "json"          ? assay::report::json_from_history(history)
+                : format == "csv"         ? assay::report::csv_from_history(history)
+                : format == "explanation" ? assay::report::explanation_of_commit(history, 70, style)
+                                          : assay::report::console_from_history(history, style));
+  return {};
+}
+
 assay::Status write_sample(std::string_view format, std::string_view name,
                            const assay::ReportStyle& style) {
   if (const auto* run = std::ranges::find(kRuns, name, &RunSample::name); run != kRuns.end()) {
@@ -49,6 +63,9 @@ assay::Status write_sample(std::string_view format, std::string_view name,
   const auto* conformance = std::ranges::find(kConformances, name, &ConformanceSample::name);
   if (conformance != kConformances.end()) {
     return assay::write_conformance(format, conformance->make(), style, std::cout);
+  }
+  if (name == "history") {
+    return write_history(format, style);
   }
   return assay::fail(assay::ErrorCode::kInvalidArgument, fmt::format("no sample '{}'", name));
 }
@@ -61,7 +78,8 @@ int main(int argc, char** argv) {
     if (arguments.empty()) {
       fmt::print(stderr,
                  "usage: assay_report_sample FORMAT "
-                 "[sample|empty|comparison|wide|conformance|conformance_wide] [WIDTH]\n");
+                 "[sample|empty|comparison|wide|conformance|conformance_wide|history] "
+                 "[WIDTH]\n");
       return 2;
     }
     const std::string_view name = arguments.size() > 1 ? arguments[1] : "sample";
