@@ -115,6 +115,8 @@ Result<std::unique_ptr<LaunchTarget>> connect_local_target() {
 
 void remember_argv(int argc, char** argv) { remembered_argv().assign(argv, argv + argc); }
 
+const std::vector<std::string>& program_argv() { return remembered_argv(); }
+
 Result<CampaignRequest> plan_campaign(const Spec& spec, const CampaignFlags& flags,
                                       bool keeps_repeated) {
   ASSAY_ASSIGN_OR_RETURN(auto options, request_options_from(spec, flags));

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
 
 #include "assay/artifact/cache.h"
 #include "assay/base/result.h"
@@ -38,5 +39,6 @@ CampaignTools local_tools(ResultStore& store, const ArtifactCache& cache,
 
 /// Name and arguments of the running program, as it was called; kept with each run.
 void remember_argv(int argc, char** argv);
+const std::vector<std::string>& program_argv();
 
 }  // namespace assay::cli

@@ -28,6 +28,8 @@ Execute declare_run(CLI::App& app);
 Execute declare_bench(CLI::App& app);
 Execute declare_calibrate(CLI::App& app);
 Execute declare_history(CLI::App& app);
+Execute declare_watch(CLI::App& app);
+Execute declare_bisect(CLI::App& app);
 Execute declare_compare(CLI::App& app);
 Execute declare_conform(CLI::App& app);
 Execute declare_eval(CLI::App& app);

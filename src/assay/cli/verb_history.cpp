@@ -17,6 +17,7 @@
 #include "assay/base/output.h"
 #include "assay/base/result.h"
 #include "assay/base/suggest.h"
+#include "assay/cli/common_flags.h"
 #include "assay/cli/exit_code.h"
 #include "assay/cli/output_file.h"
 #include "assay/cli/terminal.h"
@@ -24,12 +25,18 @@
 #include "assay/history/csv_series.h"
 #include "assay/history/history.h"
 #include "assay/report/history.h"
+#include "assay/repository/repository_spec.h"
+#include "assay/store/result_store.h"
+#include "assay/watch/stored_series.h"
 
 namespace assay::cli {
 namespace {
 
 struct HistoryOptions {
+  std::string repository;  ///< Repository file; empty: `file` has the series.
   std::string file;
+  std::string environment;
+  StoreFlags store;
   std::string only;
   std::vector<std::string> metrics;
   std::string since;
@@ -67,8 +74,33 @@ Result<std::vector<history::Series>> wanted_series(std::vector<history::Series> 
   return all;
 }
 
-/// Where the series come from: today a file.
+/// The series that `assay watch` measured of a repository.
+Result<std::vector<history::Series>> read_repository_series(const HistoryOptions& options) {
+  ASSAY_ASSIGN_OR_RETURN(const auto spec, read_repository_file(options.repository));
+  ASSAY_ASSIGN_OR_RETURN(const auto environment, get_environment(spec, options.environment));
+  ASSAY_ASSIGN_OR_RETURN(const auto store, options.store.open_to_read());
+  ASSAY_ASSIGN_OR_RETURN(auto revisions, store->revisions_of(spec.repository.id()));
+  std::ranges::reverse(revisions);
+  ASSAY_ASSIGN_OR_RETURN(
+      auto stored, watch::read_series(*store, spec.repository.id(), revisions,
+                                      {.metrics = options.metrics, .environment = environment.name},
+                                      spec.policy.min_effect_ratio));
+  if (stored.empty()) {
+    return fail(ErrorCode::kNotFound,
+                fmt::format("the store has no point of {}; assay watch {} measures some",
+                            spec.repository.url, options.repository));
+  }
+  std::vector<history::Series> series;
+  for (auto& one : stored) {
+    series.push_back(std::move(one.series));
+  }
+  return series;
+}
+
 Result<std::vector<history::Series>> read_series(const HistoryOptions& options) {
+  if (!options.repository.empty()) {
+    return read_repository_series(options);
+  }
   ASSAY_ASSIGN_OR_RETURN(const auto text, read_file(options.file));
   return history::series_from_csv(text, options.file);
 }
@@ -112,13 +144,18 @@ Result<ExitCode> execute_history(const HistoryOptions& options) {
   if (!(options.min_effect_percent > 0 && options.min_effect_percent < 100)) {
     return fail(ErrorCode::kInvalidArgument, "--min-effect is a percentage above 0 and below 100");
   }
+  const auto& source = options.repository.empty() ? options.file : options.repository;
+  if (source.empty()) {
+    return fail(ErrorCode::kInvalidArgument,
+                "name a repository file that assay watch has measured, or a CSV file with --from");
+  }
   if (options.out != "-") {
-    ASSAY_RETURN_IF_ERROR(check_output_file(options.out, {options.file}, "--out"));
+    ASSAY_RETURN_IF_ERROR(check_output_file(options.out, {source}, "--out"));
   }
   ASSAY_ASSIGN_OR_RETURN(auto all, read_series(options));
   ASSAY_ASSIGN_OR_RETURN(auto series, wanted_series(std::move(all), options));
   auto history = history::make_history(
-      std::filesystem::path(options.file).filename().string(), std::move(series),
+      std::filesystem::path(source).filename().string(), std::move(series),
       {.min_effect = std::log1p(options.min_effect_percent / 100)});
   if (!options.since.empty()) {
     ASSAY_RETURN_IF_ERROR(history::show_since(history, options.since));
@@ -140,10 +177,15 @@ Result<ExitCode> execute_history(const HistoryOptions& options) {
 
 Execute declare_history(CLI::App& app) {
   auto options = std::make_shared<HistoryOptions>();
+  auto* repository = app.add_option("repository", options->repository,
+                                    "Repository file: the series that assay watch measured");
   app.add_option("--from", options->file,
                  "CSV file with the columns commit, value and, as wanted, time, series, metric, "
                  "unit, environment, low, high")
-      ->required();
+      ->excludes(repository);
+  app.add_option("--environment", options->environment,
+                 "Environment of the repository file [default: its first]");
+  options->store.declare(app);
   app.add_option("--only", options->only, "Part of a series' name and metric")->type_name("TEXT");
   app.add_option("--metric", options->metrics, "Metrics to show [default: all]")->delimiter(',');
   app.add_option("--since", options->since, "First commit to show; older ones are analyzed, too");

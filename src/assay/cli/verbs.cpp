@@ -6,7 +6,7 @@
 namespace assay::cli {
 
 std::span<const Verb> all_verbs() {
-  static constexpr std::array<Verb, 22> kVerbs = {{
+  static constexpr std::array<Verb, 25> kVerbs = {{
       {"run", "Measure and evaluate the cases of a spec", declare_run,
        "assay run specs/mobilenet.json --report report.html"},
       {"bench", "Measure the latency and memory of a model or program", declare_bench,
@@ -26,6 +26,10 @@ std::span<const Verb> all_verbs() {
        "assay compare before.pte after.pte --threads 1"},
       {"history", "Find the commits at which the values of a series changed", declare_history,
        "assay history --from times.csv"},
+      {"watch", "Measure the commits of a repository and report regressions", declare_watch,
+       "assay watch toy.repository.json --for 2h"},
+      {"bisect", "Find the commit of a repository that changed a metric", declare_bisect,
+       "assay bisect toy.repository.json v1.0..HEAD --only bench"},
       {"profile", "Show the time of an inference by operator", declare_profile,
        "assay profile program.pte --threads 1"},
       {"calibrate", "Measure the smallest difference that this machine can detect now",

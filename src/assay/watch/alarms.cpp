@@ -102,9 +102,9 @@ std::vector<Alarm> alarms_of(const AnalyzedSeries& series, double default_effect
           alarm_between(series, step.last_before, step.first_after, step.shift.estimate));
     }
   }
-  for (const auto& nomination : analysis.nominations) {
+  if (const auto& nomination = analysis.nomination) {
     alarms.push_back(
-        alarm_between(series, nomination.last_before, nomination.point, nomination.change));
+        alarm_between(series, nomination->last_before, nomination->point, nomination->change));
   }
   if (analysis.drift) {
     auto drift = alarm_between(series, analysis.drift->first,

@@ -67,7 +67,7 @@ Json document_of_message(const RepositorySpec& spec, const std::vector<Incident>
   return document;
 }
 
-bool is_wanted(const Notification& notification, IncidentState state) {
+bool wants_state(const Notification& notification, IncidentState state) {
   return notification.on.empty() ||
          std::ranges::find(notification.on, name_of(state)) != notification.on.end();
 }
@@ -118,9 +118,9 @@ std::vector<IncidentMessage> pending_messages(const RepositorySpec& spec,
 }
 
 Status send_message(const RepositorySpec& spec, const IncidentMessage& message) {
-  const auto text = text_from_json(message.document) + "\n";
+  const auto text = message.document.dump() + "\n";
   for (const auto& notification : spec.notify) {
-    if (is_wanted(notification, message.state)) {
+    if (wants_state(notification, message.state)) {
       ASSAY_RETURN_IF_ERROR(run_command(notification, text));
     }
   }

@@ -27,10 +27,9 @@ bool can_be_verified(const Alarm& alarm, const WatchPolicy& policy) {
   if (alarm.is_exact) {
     return true;
   }
-  const bool is_named = policy.min_effect_ratio.contains(alarm.metric);
-  return alarm.metric == "steady_floor_ns" ||
-         (is_named && std::ranges::find(compared_metrics(alarm.metric), alarm.metric) !=
-                          compared_metrics(alarm.metric).end());
+  const bool is_named = alarm.metric == "steady_floor_ns" ||
+                        policy.min_effect_ratio.contains(alarm.metric);
+  return is_named && compared_metrics(alarm.metric).front() == alarm.metric;
 }
 
 bool is_ripe(const Alarm& alarm, const WatchView& view, int step) {

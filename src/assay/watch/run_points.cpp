@@ -86,19 +86,27 @@ std::vector<double> values_of(const BuildRow& row, const std::string& metric) {
   return values;
 }
 
-/// nullopt: not every launch of both builds has the metric.
-std::optional<Measured> measure_pairs(const MeasuredSeries& series, const BuildRow& subject,
-                                      const BuildRow* reference) {
+/// One for each pair of launches; without a reference for each launch.
+std::vector<double> offsets_of_pairs(const MeasuredSeries& series, const BuildRow& subject,
+                                     const BuildRow* reference) {
   const auto values = values_of(subject, series.metric);
   const auto others =
       reference == nullptr ? std::vector<double>() : values_of(*reference, series.metric);
-  if (values.empty() || (reference != nullptr && others.empty())) {
-    return {};
-  }
   std::vector<double> offsets;
   for (std::size_t i = 0; i < values.size() && (reference == nullptr || i < others.size()); ++i) {
     offsets.push_back(offset_between(
         series, values[i], reference == nullptr ? std::nullopt : std::optional(others[i])));
+  }
+  return offsets;
+}
+
+/// nullopt: the launches of one of the builds do not have the metric.
+std::optional<Measured> measure_pairs(const MeasuredSeries& series, const BuildRow& subject,
+                                      const BuildRow* reference) {
+  const auto values = values_of(subject, series.metric);
+  const auto offsets = offsets_of_pairs(series, subject, reference);
+  if (offsets.empty()) {
+    return {};
   }
   Measured measured{.value = stats::median(values), .offset = stats::median(offsets)};
   if (offsets.size() >= kLeastPairsOfInterval) {
@@ -168,6 +176,22 @@ std::vector<MeasuredSeries> series_of_row(const CaseSummary& summary, const Sitt
 }
 
 }  // namespace
+
+Result<std::vector<double>> pair_offsets(ResultStore& store, const Run& run,
+                                         const Sitting& sitting, const std::string& case_key,
+                                         const std::string& metric) {
+  if (!sitting.reference) {
+    return std::vector<double>();
+  }
+  std::map<RowKey, BuildRow> rows;
+  auto& subject = rows[{case_key, sitting.build.reference()}];
+  auto& reference = rows[{case_key, sitting.reference->reference()}];
+  ASSAY_RETURN_IF_ERROR(add_launches(store, run, rows));
+  const auto* definition = find_metric(metric);
+  const MeasuredSeries series{.metric = metric,
+                              .unit = std::string(definition == nullptr ? "" : definition->unit)};
+  return offsets_of_pairs(series, subject, &reference);
+}
 
 Result<std::vector<SeriesPoint>> points_from_run(ResultStore& store, const Run& run,
                                                  const Sitting& sitting) {

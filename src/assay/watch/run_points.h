@@ -18,6 +18,7 @@ struct Sitting {
   Revision revision;
   RevisionBuild build;
   std::optional<RevisionBuild> reference;
+  std::string incident = {};  ///< That it is made for; empty: for the history.
 };
 
 /// A point with the series that it belongs to.
@@ -36,5 +37,11 @@ struct SeriesPoint {
 /// store's.
 Result<std::vector<SeriesPoint>> points_from_run(ResultStore& store, const Run& run,
                                                  const Sitting& sitting);
+
+/// The offsets of one case and metric, one for each pair of launches: ln(time of the revision /
+/// time of the reference). Empty where one of the two has none. Errors: the store's.
+Result<std::vector<double>> pair_offsets(ResultStore& store, const Run& run,
+                                         const Sitting& sitting, const std::string& case_key,
+                                         const std::string& metric);
 
 }  // namespace assay::watch

@@ -30,7 +30,7 @@
 namespace assay::watch {
 namespace {
 
-constexpr std::string_view kPurpose = "watch";
+constexpr std::string_view kWatchPurpose = "watch";
 
 Json event_of(std::string_view kind, const Revision& revision) {
   return {{"event", kind},
@@ -160,7 +160,7 @@ Result<std::optional<RevisionBuild>> Watcher::build_reference(const WatchView& v
 
 Status Watcher::keep_points(const Sitting& sitting) {
   ASSAY_ASSIGN_OR_RETURN(const auto run,
-                         parts_.runner.measure(sitting, kPurpose, parts_.spec.policy.rounds));
+                         parts_.runner.measure(sitting, kWatchPurpose, parts_.spec.policy.rounds));
   ASSAY_ASSIGN_OR_RETURN(const auto points, points_from_run(parts_.store, run, sitting));
   for (const auto& [series, point] : points) {
     ASSAY_RETURN_IF_ERROR(parts_.store.add_points(series, {&point, 1}));

@@ -1,0 +1,230 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <fmt/format.h>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "assay/base/clock.h"
+#include "assay/base/log.h"
+#include "assay/base/output.h"
+#include "assay/base/result.h"
+#include "assay/base/units.h"
+#include "assay/base/uuid.h"
+#include "assay/cli/exit_code.h"
+#include "assay/cli/interrupt.h"
+#include "assay/cli/progress.h"
+#include "assay/cli/verb.h"
+#include "assay/cli/watch_setup.h"
+#include "assay/cli/watch_text.h"
+#include "assay/device/environment.h"
+#include "assay/record/incident.h"
+#include "assay/record/metric.h"
+#include "assay/record/repository.h"
+#include "assay/watch/find_culprit.h"
+#include "assay/watch/run_points.h"
+#include "assay/watch/verify.h"
+#include "assay/watch/watch_view.h"
+
+namespace assay::cli {
+namespace {
+
+struct BisectOptions {
+  WatchFlags flags;
+  std::string range;
+  std::string only;
+  std::string metric = "steady_floor_ns";
+  std::string budget;
+  int most_pairs = 600;
+};
+
+/// Stops on an interrupt and at the end of the budget.
+class BudgetProgress final : public Progress {
+ public:
+  BudgetProgress(bool is_quiet, std::int64_t budget_ns)
+      : Progress(is_quiet), end_ns_(budget_ns == 0 ? 0 : monotonic_ns() + budget_ns) {}
+  bool should_stop() override {
+    return (end_ns_ != 0 && monotonic_ns() >= end_ns_) || Progress::should_stop();
+  }
+
+ private:
+  std::int64_t end_ns_;
+};
+
+struct Ends {
+  std::string good;
+  std::string bad;
+};
+
+Result<Ends> ends_from_text(const std::string& text) {
+  const auto at = text.find("..");
+  if (at == std::string::npos || at == 0 || at + 2 >= text.size()) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("'{}': write GOOD..BAD, such as v1.0..HEAD", text));
+  }
+  return Ends{.good = text.substr(0, at), .bad = text.substr(at + 2)};
+}
+
+/// Measures the bad end beside the good one and picks the case. Errors: kNotFound: no case and
+/// metric as asked for.
+Result<watch::SeriesPoint> find_change(WatchSetup& setup, const watch::WatchView& view,
+                                       const BisectOptions& options) {
+  auto tools = setup.incident_tools();
+  const auto& good = view.revisions.front();
+  const auto& bad = view.revisions.back();
+  ASSAY_ASSIGN_OR_RETURN(const auto before, tools.runner.build(good));
+  ASSAY_ASSIGN_OR_RETURN(const auto after, tools.runner.build(bad));
+  for (const auto& [revision, build] : {std::pair(good, before), std::pair(bad, after)}) {
+    if (build.outcome == BuildOutcome::kFailed) {
+      return fail(ErrorCode::kUnavailable,
+                  fmt::format("the end {} does not build: {}; its log: {}",
+                              short_hash(revision.hash), build.reason, build.log));
+    }
+  }
+  const watch::Sitting sitting{.revision = bad, .build = after, .reference = before};
+  ASSAY_ASSIGN_OR_RETURN(const auto run,
+                         tools.runner.measure(sitting, "bisect", setup.spec.policy.rounds));
+  ASSAY_ASSIGN_OR_RETURN(const auto points, watch::points_from_run(*setup.store, run, sitting));
+  const watch::SeriesPoint* largest = nullptr;
+  std::vector<std::string> metrics;
+  for (const auto& one : points) {
+    metrics.push_back(one.series.metric);
+    const bool is_wanted = one.series.metric == options.metric &&
+                           one.series.label.contains(options.only);
+    if (is_wanted && (largest == nullptr ||
+                      std::abs(one.point.offset) > std::abs(largest->point.offset))) {
+      largest = &one;
+    }
+  }
+  if (largest == nullptr) {
+    std::ranges::sort(metrics);
+    metrics.erase(std::ranges::unique(metrics).begin(), metrics.end());
+    return fail(ErrorCode::kNotFound,
+                fmt::format("no case '{}' with the metric {}; there are: {}", options.only,
+                            options.metric, fmt::join(metrics, ", ")));
+  }
+  return *largest;
+}
+
+Incident incident_from_change(const watch::SeriesPoint& change, const watch::WatchView& view,
+                              const WatchSetup& setup) {
+  const auto& [series, point] = change;
+  const bool is_exact = point.low && point.low == point.high;
+  const bool is_worse = (series.better == Better::kHigher) == (point.offset < 0);
+  const auto now = unix_time_ns();
+  return {.id = make_uuid7(),
+          .repository = setup.spec.repository.id(),
+          .environment = setup.environment.name,
+          .machine = read_environment().id,
+          .cases = {series.case_key},
+          .metric = series.metric,
+          .good = view.revisions.front().hash,
+          .bad = view.revisions.back().hash,
+          .opened_unix_ns = now,
+          .state = is_exact ? IncidentState::kConfirmed : IncidentState::kNominated,
+          .attribution = {{"title", fmt::format("{} {}", series.label, series.metric)},
+                          {"is_worse", is_worse},
+                          {"change", point.offset},
+                          {"is_exact", is_exact},
+                          {"label", series.label}},
+          .changed_unix_ns = now};
+}
+
+/// The incident that an earlier bisection of the same ends and metric opened and did not end.
+const Incident* find_begun(const watch::WatchView& view, const BisectOptions& options) {
+  const auto found = std::ranges::find_if(view.incidents, [&](const Incident& incident) {
+    return incident.good == view.revisions.front().hash &&
+           incident.bad == view.revisions.back().hash && incident.metric == options.metric &&
+           incident.attribution.value("label", "").contains(options.only) &&
+           !is_closed(incident.state);
+  });
+  return found == view.incidents.end() ? nullptr : &*found;
+}
+
+Result<Incident> open_incident(WatchSetup& setup, const watch::WatchView& view,
+                               const BisectOptions& options) {
+  if (const auto* begun = find_begun(view, options)) {
+    log_line(LogLevel::kInfo, "going on with the search that was begun before");
+    return *begun;
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto change, find_change(setup, view, options));
+  auto incident = incident_from_change(change, view, setup);
+  if (incident.state == IncidentState::kConfirmed && change.point.offset == 0) {
+    return fail(ErrorCode::kNotFound,
+                fmt::format("{} is the same at both ends: there is nothing to find",
+                            options.metric));
+  }
+  ASSAY_RETURN_IF_ERROR(setup.store->add_incident(incident));
+  return incident;
+}
+
+Result<ExitCode> print_answer(const Incident& incident, const watch::WatchView& view) {
+  print_out("{}", text_of_incident(incident, view));
+  if (!incident.culprit.empty()) {
+    return ExitCode::kOk;
+  }
+  if (incident.state == IncidentState::kRejected) {
+    print_out("  fresh pairs of both ends show no such change: it cannot be reproduced here\n");
+  }
+  for (const auto& hash : incident.attribution.value("/search/suspects"_json_pointer,
+                                                     std::vector<std::string>())) {
+    print_out("  suspect    {}\n", hash);
+  }
+  return ExitCode::kInconclusive;
+}
+
+Result<ExitCode> bisect(WatchSetup& setup, const BisectOptions& options) {
+  ASSAY_ASSIGN_OR_RETURN(const auto ends, ends_from_text(options.range));
+  ASSAY_ASSIGN_OR_RETURN(auto revisions, setup.range(ends.good, ends.bad));
+  ASSAY_ASSIGN_OR_RETURN(
+      const auto view,
+      watch::read_view(*setup.store, setup.spec, setup.environment, std::move(revisions)));
+  print_out("{} commits after {}\n", view.revisions.size() - 1, ends.good);
+  ASSAY_ASSIGN_OR_RETURN(auto incident, open_incident(setup, view, options));
+  const auto tools = setup.incident_tools();
+  if (incident.state != IncidentState::kConfirmed) {
+    ASSAY_ASSIGN_OR_RETURN(incident, watch::verify_incident(view, incident, tools));
+  }
+  if (incident.state == IncidentState::kConfirmed && incident.culprit.empty()) {
+    ASSAY_ASSIGN_OR_RETURN(
+        incident,
+        watch::find_culprit(view, incident, tools, {.most_pairs = options.most_pairs}));
+  }
+  return print_answer(incident, view);
+}
+
+Result<ExitCode> execute_bisect(const BisectOptions& options) {
+  std::int64_t budget_ns = 0;
+  if (!options.budget.empty()) {
+    ASSAY_ASSIGN_OR_RETURN(budget_ns, duration_ns_from_text(options.budget));
+  }
+  catch_interrupts();
+  BudgetProgress progress(options.flags.is_quiet, budget_ns);
+  ASSAY_ASSIGN_OR_RETURN(const auto setup, WatchSetup::open(options.flags, progress));
+  auto code = bisect(*setup, options);
+  if (!code && code.error().code == ErrorCode::kTimeout) {
+    log_line(LogLevel::kInfo, "stopped; the same command goes on from here");
+    return is_interrupted() ? ExitCode::kInterrupted : ExitCode::kInconclusive;
+  }
+  return code;
+}
+
+}  // namespace
+
+Execute declare_bisect(CLI::App& app) {
+  auto options = std::make_shared<BisectOptions>();
+  options->flags.declare(app);
+  app.add_option("range", options->range, "Commits to search: GOOD..BAD")->required();
+  app.add_option("--only", options->only, "Part of the label of the case to look at");
+  app.add_option("--metric", options->metric, "Metric that changed")->capture_default_str();
+  app.add_option("--budget", options->budget,
+                 "Time limit, such as 30min; the same command goes on later [default: none]");
+  app.add_option("--most-pairs", options->most_pairs, "Largest number of launch pairs")
+      ->capture_default_str()
+      ->check(CLI::Range(10, 100'000));
+  return [options] { return execute_bisect(*options); };
+}
+
+}  // namespace assay::cli

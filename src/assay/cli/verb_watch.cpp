@@ -1,0 +1,294 @@
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "assay/base/clock.h"
+#include "assay/base/enum_names.h"
+#include "assay/base/fs.h"
+#include "assay/base/json.h"
+#include "assay/base/log.h"
+#include "assay/base/output.h"
+#include "assay/base/result.h"
+#include "assay/base/units.h"
+#include "assay/cli/exit_code.h"
+#include "assay/cli/interrupt.h"
+#include "assay/cli/progress.h"
+#include "assay/cli/verb.h"
+#include "assay/cli/watch_setup.h"
+#include "assay/cli/watch_text.h"
+#include "assay/record/repository.h"
+#include "assay/repository/place_lock.h"
+#include "assay/repository/repository_spec.h"
+#include "assay/watch/change_check.h"
+#include "assay/watch/events.h"
+#include "assay/watch/next_steps.h"
+#include "assay/watch/watch_view.h"
+#include "assay/watch/watcher.h"
+
+namespace assay::cli {
+namespace {
+
+namespace stdfs = std::filesystem;
+
+constexpr std::size_t kShownSteps = 20;
+constexpr const char* kStopFile = "stop";
+
+struct WatchOptions {
+  WatchFlags flags;
+  bool is_once = false;
+  std::string duration;
+  bool is_dry_run = false;
+  bool shows_status = false;
+  bool stops = false;
+  std::string events;
+  std::string base;
+  std::string head = "HEAD";
+  std::string format = "console";
+};
+
+/// Stops on an interrupt, at the end of the time, and when the stop file appears.
+class WatchProgress final : public Progress {
+ public:
+  WatchProgress(bool is_quiet, std::int64_t duration_ns)
+      : Progress(is_quiet), end_ns_(duration_ns == 0 ? 0 : monotonic_ns() + duration_ns) {}
+
+  void set_stop_file(stdfs::path file) { stop_file_ = std::move(file); }
+
+  bool should_stop() override {
+    std::error_code error;
+    const bool is_over = end_ns_ != 0 && monotonic_ns() >= end_ns_;
+    const bool is_stopped = !stop_file_.empty() && stdfs::exists(stop_file_, error);
+    return is_over || is_stopped || Progress::should_stop();
+  }
+
+ private:
+  std::int64_t end_ns_;
+  stdfs::path stop_file_;
+};
+
+/// Prints what the watcher does, and adds it to a file as JSON lines.
+class WatchLog final : public watch::WatchListener {
+ public:
+  WatchLog(bool is_quiet, const std::string& file) : is_quiet_(is_quiet) {
+    if (!file.empty()) {
+      file_.open(file, std::ios::app);
+    }
+  }
+
+  void on_event(const Json& event) override {
+    if (file_.is_open()) {
+      auto timed = event;
+      timed["time"] = iso8601_from_unix_ns(unix_time_ns());
+      file_ << timed.dump() << std::endl;
+    }
+    if (const auto line = line_of_event(event); !line.empty() && !is_quiet_) {
+      print_out("{}\n", line);
+    }
+  }
+
+ private:
+  bool is_quiet_;
+  std::ofstream file_;
+};
+
+Result<watch::Watcher> make_watcher(WatchSetup& setup, watch::WatchListener& listener) {
+  constexpr std::string_view kPinned = "pinned:";
+  std::string pinned;
+  const auto& reference = setup.spec.policy.reference;
+  if (reference.starts_with(kPinned)) {
+    ASSAY_ASSIGN_OR_RETURN(pinned, setup.mirror->resolve(reference.substr(kPinned.size())));
+  }
+  ASSAY_ASSIGN_OR_RETURN(auto revisions, setup.newest(setup.spec.policy.horizon));
+  return watch::Watcher::make({.spec = setup.spec,
+                               .environment = setup.environment,
+                               .store = *setup.store,
+                               .runner = *setup.runner,
+                               .listener = listener,
+                               .now_unix_ns = unix_time_ns,
+                               .pinned = std::move(pinned)},
+                              std::move(revisions));
+}
+
+/// Sleeps until the next look at the repository. False: asked to stop.
+bool wait_for_commits(WatchProgress& progress, std::int64_t poll_ns) {
+  const auto until_ns = monotonic_ns() + poll_ns;
+  while (monotonic_ns() < until_ns) {
+    if (progress.should_stop()) {
+      return false;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
+  return true;
+}
+
+Result<ExitCode> stop_reason(const Error& error, const WatchProgress& /*progress*/) {
+  if (error.code != ErrorCode::kTimeout) {
+    return std::unexpected(error);
+  }
+  log_line(LogLevel::kInfo, "stopped; the next assay watch goes on from here");
+  return is_interrupted() ? ExitCode::kInterrupted : ExitCode::kOk;
+}
+
+Result<ExitCode> watch_on(const WatchOptions& options, WatchSetup& setup,
+                          watch::Watcher& watcher, WatchProgress& progress) {
+  while (!progress.should_stop()) {
+    const auto has_worked = watcher.take_step();
+    if (!has_worked) {
+      return stop_reason(has_worked.error(), progress);
+    }
+    if (*has_worked && !options.is_once) {
+      continue;
+    }
+    if (!*has_worked && options.is_once) {
+      break;
+    }
+    if (!*has_worked && !wait_for_commits(progress, setup.spec.policy.poll_ns)) {
+      break;
+    }
+    if (!*has_worked) {
+      ASSAY_RETURN_IF_ERROR(setup.fetch());
+      ASSAY_ASSIGN_OR_RETURN(auto revisions, setup.newest(setup.spec.policy.horizon));
+      watcher.set_revisions(std::move(revisions));
+    }
+  }
+  return is_interrupted() ? ExitCode::kInterrupted : ExitCode::kOk;
+}
+
+Result<ExitCode> watch_repository(const WatchOptions& options, WatchSetup& setup,
+                                  WatchProgress& progress) {
+  const auto folder = watch_folder(setup.spec.repository);
+  ASSAY_ASSIGN_OR_RETURN(const auto lock,
+                         PlaceLock::acquire(folder / "watch.lock", [] { return false; }));
+  std::error_code error;
+  stdfs::remove(folder / kStopFile, error);
+  progress.set_stop_file(folder / kStopFile);
+  WatchLog log(options.flags.is_quiet, options.events);
+  ASSAY_ASSIGN_OR_RETURN(auto watcher, make_watcher(setup, log));
+  return watch_on(options, setup, watcher, progress);
+}
+
+Result<ExitCode> print_plan(WatchSetup& setup) {
+  watch::WatchListener silent;
+  ASSAY_ASSIGN_OR_RETURN(auto watcher, make_watcher(setup, silent));
+  ASSAY_ASSIGN_OR_RETURN(const auto steps, watcher.plan(kShownSteps));
+  ASSAY_ASSIGN_OR_RETURN(const auto revisions, setup.newest(setup.spec.policy.horizon));
+  print_out("{}", text_of_plan(steps, revisions));
+  return ExitCode::kOk;
+}
+
+Result<ExitCode> print_status(WatchSetup& setup) {
+  ASSAY_ASSIGN_OR_RETURN(auto revisions, setup.newest(setup.spec.policy.horizon));
+  ASSAY_ASSIGN_OR_RETURN(
+      const auto view,
+      watch::read_view(*setup.store, setup.spec, setup.environment, std::move(revisions)));
+  const auto steps =
+      watch::plan_steps(view.state(0), setup.spec.policy.step,
+                        setup.spec.policy.share_of_verification, kShownSteps);
+  print_out("{}", text_of_status(view, steps));
+  return ExitCode::kOk;
+}
+
+Result<ExitCode> stop_watcher(const WatchOptions& options) {
+  ASSAY_ASSIGN_OR_RETURN(const auto spec, read_repository_file(options.flags.file));
+  const auto file = watch_folder(spec.repository) / kStopFile;
+  ASSAY_RETURN_IF_ERROR(write_file_atomically(file, ""));
+  print_out("the watcher of {} stops after its launch at hand\n", spec.repository.url);
+  return ExitCode::kOk;
+}
+
+Result<Revision> find_revision(WatchSetup& setup, const std::string& name) {
+  ASSAY_ASSIGN_OR_RETURN(const auto hash, setup.mirror->resolve(name));
+  ASSAY_ASSIGN_OR_RETURN(const auto revisions,
+                         setup.mirror->log({.tip = hash, .since = {}, .limit = 1}));
+  return revisions.front();
+}
+
+ExitCode exit_code_of(watch::ChangeVerdict verdict) {
+  switch (verdict) {
+    case watch::ChangeVerdict::kWorse:
+      return ExitCode::kFindings;
+    case watch::ChangeVerdict::kUndecided:
+      return ExitCode::kInconclusive;
+    default:
+      return ExitCode::kOk;
+  }
+}
+
+Result<ExitCode> check_one_change(const WatchOptions& options, WatchSetup& setup) {
+  ASSAY_ASSIGN_OR_RETURN(const auto base, find_revision(setup, options.base));
+  ASSAY_ASSIGN_OR_RETURN(const auto head, find_revision(setup, options.head));
+  auto check = watch::check_change(base, head, setup.incident_tools());
+  if (!check) {
+    return std::unexpected(check.error());
+  }
+  if (options.format == "json") {
+    print_out("{}\n", document_of_change(*check).dump(2));
+  } else {
+    print_out("{}", options.format == "md" ? markdown_of_change(*check, setup.spec)
+                                           : text_of_change_check(*check));
+  }
+  return exit_code_of(check->verdict);
+}
+
+Result<ExitCode> execute_watch(const WatchOptions& options) {
+  if (options.stops) {
+    return stop_watcher(options);
+  }
+  std::int64_t duration_ns = 0;
+  if (!options.duration.empty()) {
+    ASSAY_ASSIGN_OR_RETURN(duration_ns, duration_ns_from_text(options.duration));
+  }
+  catch_interrupts();
+  const bool only_prints = options.is_dry_run || options.shows_status;
+  WatchProgress progress(options.flags.is_quiet || only_prints, duration_ns);
+  ASSAY_ASSIGN_OR_RETURN(const auto setup, WatchSetup::open(options.flags, progress));
+  if (options.is_dry_run) {
+    return print_plan(*setup);
+  }
+  if (options.shows_status) {
+    return print_status(*setup);
+  }
+  return options.base.empty() ? watch_repository(options, *setup, progress)
+                              : check_one_change(options, *setup);
+}
+
+}  // namespace
+
+Execute declare_watch(CLI::App& app) {
+  auto options = std::make_shared<WatchOptions>();
+  options->flags.declare(app);
+  auto* once = app.add_flag("--once", options->is_once, "Take one step and end");
+  app.add_option("--for", options->duration, "Time to watch, such as 2h [default: until stopped]")
+      ->excludes(once);
+  app.add_flag("--dry-run", options->is_dry_run,
+               "Print the next 20 steps with their reasons, and do none");
+  app.add_flag("--status", options->shows_status,
+               "Print the state of the history, its incidents and what comes next");
+  app.add_flag("--stop", options->stops, "Ask the watcher of the repository to end");
+  app.add_option("--events", options->events, "File to which each step and incident is added as "
+                                              "a line of JSON");
+  auto* base = app.add_option("--base", options->base,
+                              "Check one change instead: the commit before it");
+  app.add_option("--head", options->head, "With --base: the commit with the change")
+      ->capture_default_str()
+      ->needs(base);
+  app.add_option("--format", options->format,
+                 "With --base: format of the result: console, json or md")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"console", "json", "md"}));
+  return [options] { return execute_watch(*options); };
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "assay/artifact/cache.h"
+#include "assay/base/result.h"
+#include "assay/campaign/listener.h"
+#include "assay/cli/common_flags.h"
+#include "assay/record/repository.h"
+#include "assay/repository/mirror.h"
+#include "assay/repository/repository_spec.h"
+#include "assay/store/result_store.h"
+#include "assay/watch/local_runner.h"
+#include "assay/watch/verify.h"
+
+namespace assay::cli {
+
+/// Flags of the verbs that measure the revisions of a repository.
+struct WatchFlags {
+  std::string file;
+  std::string environment;
+  StoreFlags store;
+  ToolchainFlags toolchain;
+  bool is_quiet = false;
+
+  void declare(CLI::App& app);
+};
+
+/// All that measuring the revisions of a repository needs, opened.
+class WatchSetup {
+ public:
+  /// Reads the repository file and fetches what is new. `listener` outlives it. Errors: those of
+  /// read_repository_file, of the mirror and of the store; kInvalidArgument for a file without
+  /// "spec".
+  static Result<std::unique_ptr<WatchSetup>> open(const WatchFlags& flags,
+                                                  CampaignListener& listener);
+
+  /// The newest revisions of the branch, newest first.
+  Result<std::vector<Revision>> newest(int most);
+  /// Those after `since` up to `tip`, newest first, and `since` itself.
+  Result<std::vector<Revision>> range(const std::string& since, const std::string& tip);
+  /// Fetches again.
+  Status fetch();
+
+  [[nodiscard]] watch::IncidentTools incident_tools();
+
+  RepositorySpec spec;
+  BuildEnvironment environment;
+  std::unique_ptr<ResultStore> store;
+  std::unique_ptr<Mirror> mirror;
+  ArtifactCache artifacts;
+  std::unique_ptr<watch::LocalRunner> runner;
+
+ private:
+  WatchSetup();
+};
+
+/// Where a watcher of the repository keeps its lock and looks for its stop file.
+std::filesystem::path watch_folder(const Repository& repository);
+
+}  // namespace assay::cli

@@ -1,0 +1,245 @@
+#include "assay/cli/watch_text.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "assay/base/enum_names.h"
+#include "assay/base/json.h"
+#include "assay/base/units.h"
+#include "assay/record/incident.h"
+#include "assay/record/repository.h"
+#include "assay/report/format.h"
+#include "assay/report/text_table.h"
+#include "assay/repository/repository_spec.h"
+#include "assay/watch/change_check.h"
+#include "assay/watch/next_steps.h"
+#include "assay/watch/watch_view.h"
+
+namespace assay::cli {
+namespace {
+
+constexpr std::size_t kWidth = 120;
+constexpr double kPercent = 100;
+
+std::string text_of_revision(const Revision& revision) {
+  return fmt::format("{}  {}", short_hash(revision.hash), revision.subject);
+}
+
+std::string text_of_effect(const Incident& incident) {
+  const auto effect = incident.attribution.find("effect");
+  if (effect == incident.attribution.end()) {
+    return "";
+  }
+  const auto percent = [](const Json& ratio) {
+    return ratio.is_number() ? fmt::format("{:+.2g} %", kPercent * ratio.get<double>()) : "?";
+  };
+  return fmt::format("{} [{}, {}], {} pairs", percent((*effect)["ratio"]),
+                     percent((*effect)["low"]), percent((*effect)["high"]),
+                     effect->value("pairs", 0));
+}
+
+std::string text_of_operators(const Json& operators) {
+  std::string text;
+  for (const auto& row : operators) {
+    const auto before = row.value("before_ns", Json());
+    const auto after = row.value("after_ns", Json());
+    const auto change = before.is_number() && after.is_number() && before.get<double>() > 0
+                            ? fmt::format("{:+.3g} %", kPercent * (after.get<double>() /
+                                                                       before.get<double>() -
+                                                                   1))
+                            : std::string(before.is_null() ? "new" : "gone");
+    text += fmt::format("  operator   {} {}, {:.0f} % of the difference\n",
+                        row.value("name", ""), change, kPercent * row.value("share", 0.0));
+  }
+  return text;
+}
+
+std::string scaled(double value, const std::string& unit) {
+  if (unit == "ns") {
+    return text_from_duration_ns(value);
+  }
+  return unit == "bytes" ? text_from_bytes(value) : report::text_from_number(value, 4);
+}
+
+std::string sentence_of_verdict(const watch::ChangeCheck& check) {
+  switch (check.verdict) {
+    case watch::ChangeVerdict::kWorse:
+      return "the change makes something worse";
+    case watch::ChangeVerdict::kBetter:
+      return "the change makes something better and nothing worse";
+    case watch::ChangeVerdict::kUndecided:
+      return "the pairs cannot tell whether the change matters";
+    case watch::ChangeVerdict::kSame:
+      return "no change that matters";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string line_of_event(const Json& event) {
+  const auto kind = event.value("event", "");
+  const auto commit = [&](const char* key) { return short_hash(event.value(key, "")); };
+  if (kind == "measured") {
+    return fmt::format("measured   {}  {}", commit("revision"), event.value("subject", ""));
+  }
+  if (kind == "failed") {
+    return fmt::format("failed     {}  {}; log: {}", commit("revision"),
+                       event.value("reason", ""), event.value("log", ""));
+  }
+  if (kind == "equal") {
+    return fmt::format("equal      {}  same bytes as {}", commit("revision"), commit("same_as"));
+  }
+  if (kind == "incident") {
+    const auto culprit = event.value("culprit", "");
+    return fmt::format("{:10} {}  {}", event.value("state", ""),
+                       culprit.empty() ? fmt::format("{}..{}", commit("good"), commit("bad"))
+                                       : short_hash(culprit),
+                       event.value("title", ""));
+  }
+  return "";
+}
+
+std::string text_of_plan(const std::vector<watch::WatchStep>& steps,
+                         const std::vector<Revision>& revisions) {
+  if (steps.empty()) {
+    return "nothing is left to measure\n";
+  }
+  report::TextTable table{
+      .columns = {{.title = "step", .is_left = true, .importance = report::kImportant},
+                  {.title = "commit", .is_left = true, .importance = report::kImportant},
+                  {.title = "reason", .is_left = true, .importance = report::kImportant},
+                  {.title = "subject", .is_left = true, .most_width = 50, .least_width = 10}}};
+  for (const auto& step : steps) {
+    const auto revision = std::ranges::find(revisions, step.revision, &Revision::hash);
+    table.columns[0].cells.push_back({std::string(name_of(step.kind)), {}});
+    table.columns[1].cells.push_back({short_hash(step.revision), {}});
+    table.columns[2].cells.push_back({step.reason, {}});
+    table.columns[3].cells.push_back(
+        {revision == revisions.end() ? std::string() : revision->subject, {}});
+  }
+  return table.lay_out(kWidth, /*has_colour=*/false).text;
+}
+
+std::string text_of_incident(const Incident& incident, const watch::WatchView& view) {
+  auto text = fmt::format("{:12} {}\n", name_of(incident.state), watch::title_of(incident));
+  const auto* culprit = view.find_revision(incident.culprit);
+  if (culprit != nullptr) {
+    text += fmt::format("  commit     {}\n", text_of_revision(*culprit));
+  } else {
+    text += fmt::format("  between    {} and {}\n", short_hash(incident.good),
+                        short_hash(incident.bad));
+  }
+  if (const auto effect = text_of_effect(incident); !effect.empty()) {
+    text += fmt::format("  effect     {}\n", effect);
+  }
+  text += text_of_operators(incident.attribution.value("operators", Json::array()));
+  if (const auto files = incident.attribution.value("files", std::vector<std::string>());
+      !files.empty()) {
+    text += fmt::format("  files      {}\n", fmt::join(files, ", "));
+  }
+  if (const auto fix = incident.attribution.value("fixed_by", ""); !fix.empty()) {
+    text += fmt::format("  fixed by   {}\n", short_hash(fix));
+  }
+  if (const auto command = incident.attribution.value("command", ""); !command.empty()) {
+    text += fmt::format("  shown by   {}\n", command);
+  }
+  if (!incident.note.empty()) {
+    text += fmt::format("  note       {}\n", incident.note);
+  }
+  return text;
+}
+
+std::string text_of_status(const watch::WatchView& view,
+                           const std::vector<watch::WatchStep>& steps) {
+  const auto count = [&](watch::Progress progress) {
+    return std::ranges::count_if(view.revisions, [&](const Revision& revision) {
+      return view.progress_of(revision) == progress;
+    });
+  };
+  auto text = fmt::format("{} commits: {} measured, {} failed, {} not looked at\n",
+                          view.revisions.size(), count(watch::Progress::kMeasured),
+                          count(watch::Progress::kFailed), count(watch::Progress::kOpen));
+  for (const auto& revision : view.revisions) {
+    if (view.has_failed(revision.hash)) {
+      text += fmt::format("failed       {}: {}\n", text_of_revision(revision),
+                          view.builds.at(revision.hash).reason);
+    }
+  }
+  for (const auto& incident : view.incidents) {
+    if (incident.state != IncidentState::kRejected) {
+      text += "\n" + text_of_incident(incident, view);
+    }
+  }
+  text += "\nnext steps\n" + text_of_plan(steps, view.revisions);
+  return text;
+}
+
+std::string text_of_change_check(const watch::ChangeCheck& check) {
+  auto text = fmt::format("base  {}\nhead  {}\n\n{}\n", text_of_revision(check.base),
+                          text_of_revision(check.head),
+                          check.text.empty() ? sentence_of_verdict(check) : check.text);
+  if (check.rows.empty()) {
+    return text;
+  }
+  report::TextTable table{
+      .columns = {{.title = "case", .is_left = true, .most_width = 40, .least_width = 10},
+                  {.title = "metric", .is_left = true, .importance = report::kImportant},
+                  {.title = "base", .importance = report::kImportant},
+                  {.title = "head", .importance = report::kImportant},
+                  {.title = "verdict", .is_left = true, .importance = report::kImportant},
+                  {.title = "answer", .is_left = true, .most_width = 60, .least_width = 10}},
+      .indent = 2};
+  for (const auto& row : check.rows) {
+    table.columns[0].cells.push_back({row.label, {}});
+    table.columns[1].cells.push_back({row.metric, {}});
+    table.columns[2].cells.push_back({scaled(row.base, row.unit), {}});
+    table.columns[3].cells.push_back({scaled(row.head, row.unit), {}});
+    table.columns[4].cells.push_back({std::string(name_of(row.verdict)), {}});
+    table.columns[5].cells.push_back({row.text, {}});
+  }
+  return text + "\n" + table.lay_out(kWidth, /*has_colour=*/false).text;
+}
+
+std::string markdown_of_change(const watch::ChangeCheck& check, const RepositorySpec& spec) {
+  auto text = fmt::format("**{}: {}**\n\n{} ({}) against {}\n", spec.repository.engine,
+                          check.text.empty() ? sentence_of_verdict(check) : check.text,
+                          short_hash(check.head.hash), check.head.subject,
+                          short_hash(check.base.hash));
+  if (check.rows.empty()) {
+    return text;
+  }
+  text += "\n| case | metric | base | head | verdict | answer |\n|---|---|---:|---:|---|---|\n";
+  for (const auto& row : check.rows) {
+    text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", row.label, row.metric,
+                        scaled(row.base, row.unit), scaled(row.head, row.unit),
+                        name_of(row.verdict), row.text);
+  }
+  return text;
+}
+
+Json document_of_change(const watch::ChangeCheck& check) {
+  Json document{{"schema", "assay/change/1"},
+                {"base", check.base.hash},
+                {"head", check.head.hash},
+                {"verdict", name_of(check.verdict)},
+                {"text", check.text.empty() ? sentence_of_verdict(check) : check.text},
+                {"rows", Json::array()}};
+  for (const auto& row : check.rows) {
+    document["rows"].push_back({{"case", row.label},
+                                {"metric", row.metric},
+                                {"unit", row.unit},
+                                {"base", row.base},
+                                {"head", row.head},
+                                {"verdict", name_of(row.verdict)},
+                                {"text", row.text},
+                                {"comparison", row.comparison}});
+  }
+  return document;
+}
+
+}  // namespace assay::cli

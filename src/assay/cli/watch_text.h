@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "assay/base/json.h"
+#include "assay/record/repository.h"
+#include "assay/repository/repository_spec.h"
+#include "assay/watch/change_check.h"
+#include "assay/watch/next_steps.h"
+#include "assay/watch/watch_view.h"
+
+namespace assay::cli {
+
+/// A line about an event of a watcher (watch::WatchListener); empty: nothing that a reader needs.
+std::string line_of_event(const Json& event);
+
+/// A row for each step. `revisions`: those that the steps name.
+std::string text_of_plan(const std::vector<watch::WatchStep>& steps,
+                         const std::vector<Revision>& revisions);
+
+/// How much is measured, what failed, the open incidents, and what comes next.
+std::string text_of_status(const watch::WatchView& view,
+                           const std::vector<watch::WatchStep>& steps);
+
+std::string text_of_change_check(const watch::ChangeCheck& check);
+/// A comment for a pull request.
+std::string markdown_of_change(const watch::ChangeCheck& check, const RepositorySpec& spec);
+/// {"schema": "assay/change/1", "base", "head", "verdict", "text", "rows": […]}
+Json document_of_change(const watch::ChangeCheck& check);
+
+/// What is known of an incident, in some lines: range or culprit, effect, operators, files, and the
+/// command that shows it.
+std::string text_of_incident(const Incident& incident, const watch::WatchView& view);
+
+}  // namespace assay::cli

@@ -1,0 +1,250 @@
+#include "assay/watch/local_runner.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <fmt/format.h>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "assay/base/fs.h"
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/campaign/campaign.h"
+#include "assay/campaign/request_from_spec.h"
+#include "assay/campaign/resume.h"
+#include "assay/compare/compare.h"
+#include "assay/compare/comparison_request.h"
+#include "assay/compare/identity.h"
+#include "assay/device/environment.h"
+#include "assay/engine/installed_builds.h"
+#include "assay/record/case.h"
+#include "assay/record/comparison.h"
+#include "assay/record/repository.h"
+#include "assay/record/revision_build.h"
+#include "assay/record/run.h"
+#include "assay/record/summary.h"
+#include "assay/repository/build_cache.h"
+#include "assay/repository/builder.h"
+#include "assay/repository/engine_registration.h"
+#include "assay/spec/spec.h"
+#include "assay/store/result_store.h"
+#include "assay/summary/profile_difference.h"
+#include "assay/summary/summarize.h"
+#include "assay/watch/revision_runner.h"
+#include "assay/watch/run_points.h"
+
+namespace assay::watch {
+namespace {
+
+constexpr std::size_t kMostOperators = 8;
+constexpr double kLeastShare = 0.02;
+/// A comparison has two builds, and its reference and a candidate come beside them.
+constexpr std::size_t kBuildsInUse = 4;
+
+/// The case of the wanted key on each of two builds.
+struct PairOfCases {
+  const Case* a = nullptr;
+  const Case* b = nullptr;
+};
+
+PairOfCases find_pair(const std::vector<Case>& cases, const BuildPair& pair) {
+  PairOfCases found;
+  for (const auto& cell : cases) {
+    if (case_key(cell) == pair.case_key) {
+      if (cell.engine_build == pair.a.reference()) {
+        found.a = &cell;
+      } else if (cell.engine_build == pair.b.reference()) {
+        found.b = &cell;
+      }
+    }
+  }
+  return found;
+}
+
+Json operators_from(const ProfileDifference& difference) {
+  Json operators = Json::array();
+  for (const auto& row : difference.parts) {
+    if (operators.size() < kMostOperators && std::abs(row.share_ratio) >= kLeastShare) {
+      operators.push_back({{"name", row.name},
+                           {"before_ns", row.a_ns},
+                           {"after_ns", row.b_ns},
+                           {"change_ns", row.difference_ns},
+                           {"share", row.share_ratio}});
+    }
+  }
+  return operators;
+}
+
+}  // namespace
+
+Result<BuildEntry> LocalRunner::take_build(const Revision& revision) {
+  const auto folder = builds_folder(parts_.home);
+  auto& cache = in_use_.emplace_back(folder);
+  ASSAY_ASSIGN_OR_RETURN(auto built, build_revision(parts_.mirror, cache, revision.hash,
+                                                    {.spec = parts_.spec,
+                                                     .environment = parts_.environment,
+                                                     .home = parts_.home,
+                                                     .keep_going = parts_.keep_going}));
+  while (in_use_.size() > kBuildsInUse) {
+    in_use_.pop_front();
+  }
+  ASSAY_ASSIGN_OR_RETURN(
+      const auto pruned,
+      BuildCache(folder).prune(parts_.spec.policy.keep_builds_bytes, {}));
+  if (!pruned.removed.empty()) {
+    ASSAY_RETURN_IF_ERROR(unregister_pruned(parts_.home));
+  }
+  return std::move(built.entry);
+}
+
+Result<RevisionBuild> LocalRunner::build(const Revision& revision) {
+  ASSAY_ASSIGN_OR_RETURN(const auto entry, take_build(revision));
+  auto record = record_of_build(parts_.spec, parts_.environment, revision.hash, entry, nullptr);
+  auto& store = parts_.tools.store;
+  ASSAY_RETURN_IF_ERROR(store.add_repository(parts_.spec.repository));
+  ASSAY_RETURN_IF_ERROR(store.add_revisions({&revision, 1}));
+  ASSAY_RETURN_IF_ERROR(store.add_engine_build(record));
+  if (record.outcome == BuildOutcome::kBuilt) {
+    const auto registered = register_revision(parts_.spec, parts_.environment, revision.hash,
+                                              entry, parts_.home);
+    if (!registered) {
+      // A runner that cannot describe itself is the revision's fault, not the tool's.
+      record.outcome = BuildOutcome::kFailed;
+      record.reason = registered.error().message;
+      ASSAY_RETURN_IF_ERROR(store.add_engine_build(record));
+    }
+  }
+  return record;
+}
+
+std::map<std::string, std::string> LocalRunner::labels_of(const RevisionBuild& build) const {
+  auto labels = parts_.spec.labels;
+  labels["commit"] = build.revision;
+  labels["engine"] = build.engine;
+  return labels;
+}
+
+Result<Spec> LocalRunner::spec_for(const std::vector<RevisionBuild>& builds, const Json& changes) {
+  ASSAY_ASSIGN_OR_RETURN(const auto text, read_file(parts_.spec.spec));
+  ASSAY_ASSIGN_OR_RETURN(auto document, parse_json(text, parts_.spec.spec.string()));
+  document["engines"] = Json::array();
+  for (const auto& build : builds) {
+    document["engines"].push_back(build.reference());
+  }
+  document.merge_patch(changes);
+  auto context = parts_.context;
+  context.origin = parts_.spec.spec.string();
+  context.folder = parts_.spec.spec.parent_path();
+  return spec_from_json(document, context);
+}
+
+Result<PlannedRequest> LocalRunner::request_for(const Spec& spec, std::string_view purpose,
+                                                const std::map<std::string, std::string>& labels) {
+  auto options = parts_.options;
+  options.labels = labels;
+  ASSAY_ASSIGN_OR_RETURN(auto planned,
+                         request_from_spec(spec, std::move(options), read_environment(),
+                                           find_installed_builds(parts_.home)));
+  planned.request.context.run.purpose = purpose;
+  if (planned.request.cases.empty()) {
+    std::string reasons;
+    for (const auto& refused : planned.refused) {
+      reasons += fmt::format("\n  {} on {}: {}", refused.model, refused.engine, refused.reason);
+    }
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{}: no case can run on {}{}", spec.origin,
+                            parts_.spec.repository.engine, reasons));
+  }
+  return planned;
+}
+
+Result<std::optional<Run>> LocalRunner::find_unfinished(
+    std::string_view purpose, const std::map<std::string, std::string>& labels) {
+  ASSAY_ASSIGN_OR_RETURN(
+      const auto runs, parts_.tools.store.list_runs(
+                           {.limit = 1, .purpose = std::string(purpose), .labels = labels}));
+  return runs.empty() || runs.front().run.finished_unix_ns != 0
+             ? std::optional<Run>()
+             : std::optional(runs.front().run);
+}
+
+Result<Run> LocalRunner::run_sitting(const std::vector<RevisionBuild>& builds, const Json& changes,
+                                     std::string_view purpose,
+                                     std::map<std::string, std::string> labels) {
+  auto& store = parts_.tools.store;
+  ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_for(builds, changes));
+  ASSAY_ASSIGN_OR_RETURN(auto planned, request_for(spec, purpose, labels));
+  auto& request = planned.request;
+  ASSAY_ASSIGN_OR_RETURN(const auto unfinished, find_unfinished(purpose, labels));
+  if (unfinished) {
+    request.context.run = *unfinished;
+    request.context.is_resumed = true;
+    ASSAY_RETURN_IF_ERROR(keep_cases_of_run(unfinished->id, store, request));
+  }
+  ASSAY_RETURN_IF_ERROR(run_campaign(request, parts_.tools));
+  return store.get_run(request.context.run.id);
+}
+
+Result<Run> LocalRunner::measure(const Sitting& sitting, std::string_view purpose, int rounds) {
+  std::vector<RevisionBuild> builds;
+  auto labels = labels_of(sitting.build);
+  if (sitting.reference) {
+    builds.push_back(*sitting.reference);
+    labels["reference"] = sitting.reference->revision;
+  }
+  builds.push_back(sitting.build);
+  if (!sitting.incident.empty()) {
+    labels["incident"] = sitting.incident;
+  }
+  return run_sitting(builds, {{"measure", {{"launches", rounds}}}}, purpose, std::move(labels));
+}
+
+Result<Comparison> LocalRunner::compare(const BuildPair& pair, const ComparisonPlan& plan) {
+  ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_for({pair.a, pair.b}, Json::object()));
+  ASSAY_ASSIGN_OR_RETURN(auto planned, request_for(spec, "verify", labels_of(pair.b)));
+  const auto sides = find_pair(planned.request.cases, pair);
+  if (sides.a == nullptr || sides.b == nullptr) {
+    return fail(ErrorCode::kNotFound,
+                fmt::format("{}: its cases have changed, and none is the one to be verified",
+                            spec.origin));
+  }
+  if (pair.a.output_digest == pair.b.output_digest) {
+    return identical_comparison(*sides.a, *sides.b);
+  }
+  planned.request.context.settings.against.clear();
+  const ComparisonRequest request{
+      .context = std::move(planned.request.context), .a = *sides.a, .b = *sides.b};
+  return run_comparison(request, plan, parts_.tools);
+}
+
+Result<Json> LocalRunner::explain(const BuildPair& pair) {
+  auto labels = labels_of(pair.b);
+  labels["reference"] = pair.a.revision;
+  ASSAY_ASSIGN_OR_RETURN(
+      const auto run,
+      run_sitting({pair.a, pair.b}, {{"measure", {{"passes", {"profile", "timing"}}}}}, "explain",
+                  std::move(labels)));
+  ASSAY_ASSIGN_OR_RETURN(const auto summary, summarize_run(parts_.tools.store, run, {}));
+  const CaseSummary* before = nullptr;
+  const CaseSummary* after = nullptr;
+  for (const auto& row : summary.cases) {
+    if (row.case_key == pair.case_key && row.breakdown) {
+      (row.engine == pair.a.reference() ? before : after) = &row;
+    }
+  }
+  Json explanation{{"profile_run", run.id}};
+  if (before != nullptr && after != nullptr) {
+    explanation["operators"] = operators_from(difference_of_profiles(*before, *after));
+  }
+  return explanation;
+}
+
+Result<std::vector<std::string>> LocalRunner::changed_files(const Revision& revision) {
+  return parts_.mirror.changed_files(revision.hash);
+}
+
+}  // namespace assay::watch

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <deque>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/campaign/campaign.h"
+#include "assay/campaign/request_from_spec.h"
+#include "assay/record/comparison.h"
+#include "assay/record/repository.h"
+#include "assay/record/revision_build.h"
+#include "assay/record/run.h"
+#include "assay/repository/build_cache.h"
+#include "assay/repository/build_entry.h"
+#include "assay/repository/builder.h"
+#include "assay/repository/mirror.h"
+#include "assay/repository/repository_spec.h"
+#include "assay/spec/spec.h"
+#include "assay/watch/revision_runner.h"
+
+namespace assay::watch {
+
+/// Builds revisions on this machine and runs the repository's spec on them as any campaign and
+/// comparison runs.
+class LocalRunner final : public RevisionRunner {
+ public:
+  /// What it works with; all outlive it.
+  struct Parts {
+    const RepositorySpec& spec;
+    const BuildEnvironment& environment;
+    Mirror& mirror;
+    std::filesystem::path home;
+    CampaignTools tools;
+    /// Options of every run; labels of the sitting are added.
+    RequestOptions options;
+    /// How a document of a spec is read: which models and recipes are known.
+    SpecContext context;
+    std::function<bool()> keep_going;
+  };
+
+  explicit LocalRunner(Parts parts) : parts_(std::move(parts)) {}
+
+  Result<RevisionBuild> build(const Revision& revision) override;
+  Result<Run> measure(const Sitting& sitting, std::string_view purpose, int rounds) override;
+  Result<Comparison> compare(const BuildPair& pair, const ComparisonPlan& plan) override;
+  Result<Json> explain(const BuildPair& pair) override;
+  Result<std::vector<std::string>> changed_files(const Revision& revision) override;
+
+ private:
+  /// The spec of the repository on these builds.
+  Result<Spec> spec_for(const std::vector<RevisionBuild>& builds, const Json& changes);
+  Result<PlannedRequest> request_for(const Spec& spec, std::string_view purpose,
+                                     const std::map<std::string, std::string>& labels);
+  Result<std::optional<Run>> find_unfinished(std::string_view purpose,
+                                             const std::map<std::string, std::string>& labels);
+  Result<Run> run_sitting(const std::vector<RevisionBuild>& builds, const Json& changes,
+                          std::string_view purpose, std::map<std::string, std::string> labels);
+  [[nodiscard]] std::map<std::string, std::string> labels_of(const RevisionBuild& build) const;
+
+  /// Takes the build out of the cache, or makes it. The last few stay in use; of the others the
+  /// least recently used are removed beyond the limit.
+  Result<BuildEntry> take_build(const Revision& revision);
+
+  Parts parts_;
+  std::deque<BuildCache> in_use_;  ///< What an object took out stays as long as it lives.
+};
+
+}  // namespace assay::watch
