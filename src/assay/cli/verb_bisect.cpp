@@ -91,10 +91,10 @@ Result<watch::SeriesPoint> find_change(WatchSetup& setup, const watch::WatchView
   std::vector<std::string> metrics;
   for (const auto& one : points) {
     metrics.push_back(one.series.metric);
-    const bool is_wanted = one.series.metric == options.metric &&
-                           one.series.label.contains(options.only);
-    if (is_wanted && (largest == nullptr ||
-                      std::abs(one.point.offset) > std::abs(largest->point.offset))) {
+    const bool is_wanted =
+        one.series.metric == options.metric && one.series.label.contains(options.only);
+    if (is_wanted &&
+        (largest == nullptr || std::abs(one.point.offset) > std::abs(largest->point.offset))) {
       largest = &one;
     }
   }
@@ -152,9 +152,9 @@ Result<Incident> open_incident(WatchSetup& setup, const watch::WatchView& view,
   ASSAY_ASSIGN_OR_RETURN(const auto change, find_change(setup, view, options));
   auto incident = incident_from_change(change, view, setup);
   if (incident.state == IncidentState::kConfirmed && change.point.offset == 0) {
-    return fail(ErrorCode::kNotFound,
-                fmt::format("{} is the same at both ends: there is nothing to find",
-                            options.metric));
+    return fail(
+        ErrorCode::kNotFound,
+        fmt::format("{} is the same at both ends: there is nothing to find", options.metric));
   }
   ASSAY_RETURN_IF_ERROR(setup.store->add_incident(incident));
   return incident;
@@ -168,8 +168,8 @@ Result<ExitCode> print_answer(const Incident& incident, const watch::WatchView& 
   if (incident.state == IncidentState::kRejected) {
     print_out("  fresh pairs of both ends show no such change: it cannot be reproduced here\n");
   }
-  for (const auto& hash : incident.attribution.value("/search/suspects"_json_pointer,
-                                                     std::vector<std::string>())) {
+  for (const auto& hash :
+       incident.attribution.value("/search/suspects"_json_pointer, std::vector<std::string>())) {
     print_out("  suspect    {}\n", hash);
   }
   return ExitCode::kInconclusive;
@@ -189,8 +189,7 @@ Result<ExitCode> bisect(WatchSetup& setup, const BisectOptions& options) {
   }
   if (incident.state == IncidentState::kConfirmed && incident.culprit.empty()) {
     ASSAY_ASSIGN_OR_RETURN(
-        incident,
-        watch::find_culprit(view, incident, tools, {.most_pairs = options.most_pairs}));
+        incident, watch::find_culprit(view, incident, tools, {.most_pairs = options.most_pairs}));
   }
   return print_answer(incident, view);
 }

@@ -154,9 +154,9 @@ Result<ExitCode> execute_history(const HistoryOptions& options) {
   }
   ASSAY_ASSIGN_OR_RETURN(auto all, read_series(options));
   ASSAY_ASSIGN_OR_RETURN(auto series, wanted_series(std::move(all), options));
-  auto history = history::make_history(
-      std::filesystem::path(source).filename().string(), std::move(series),
-      {.min_effect = std::log1p(options.min_effect_percent / 100)});
+  auto history =
+      history::make_history(std::filesystem::path(source).filename().string(), std::move(series),
+                            {.min_effect = std::log1p(options.min_effect_percent / 100)});
   if (!options.since.empty()) {
     ASSAY_RETURN_IF_ERROR(history::show_since(history, options.since));
   }

@@ -44,9 +44,10 @@ Result<ExitCode> run_specification(const RunOptions& options) {
     ASSAY_RETURN_IF_ERROR(print_tests(options.spec_file, options.imports));
     return ExitCode::kOk;
   }
-  ASSAY_ASSIGN_OR_RETURN(const auto document,
-                         spec_from_specification(options.spec_file, options.imports,
-                                                 folder_of_imports(options.spec_file, options.imports)));
+  ASSAY_ASSIGN_OR_RETURN(
+      const auto document,
+      spec_from_specification(options.spec_file, options.imports,
+                              folder_of_imports(options.spec_file, options.imports)));
   ASSAY_ASSIGN_OR_RETURN(const auto context, options.flags.toolchain.context(options.spec_file));
   ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_from_json(document, context));
   auto flags = options.flags;

@@ -141,8 +141,8 @@ Result<ExitCode> stop_reason(const Error& error, const WatchProgress& /*progress
   return is_interrupted() ? ExitCode::kInterrupted : ExitCode::kOk;
 }
 
-Result<ExitCode> watch_on(const WatchOptions& options, WatchSetup& setup,
-                          watch::Watcher& watcher, WatchProgress& progress) {
+Result<ExitCode> watch_on(const WatchOptions& options, WatchSetup& setup, watch::Watcher& watcher,
+                          WatchProgress& progress) {
   while (!progress.should_stop()) {
     const auto has_worked = watcher.take_step();
     if (!has_worked) {
@@ -193,9 +193,8 @@ Result<ExitCode> print_status(WatchSetup& setup) {
   ASSAY_ASSIGN_OR_RETURN(
       const auto view,
       watch::read_view(*setup.store, setup.spec, setup.environment, std::move(revisions)));
-  const auto steps =
-      watch::plan_steps(view.state(0), setup.spec.policy.step,
-                        setup.spec.policy.share_of_verification, kShownSteps);
+  const auto steps = watch::plan_steps(view.state(0), setup.spec.policy.step,
+                                       setup.spec.policy.share_of_verification, kShownSteps);
   print_out("{}", text_of_status(view, steps));
   return ExitCode::kOk;
 }
@@ -277,10 +276,11 @@ Execute declare_watch(CLI::App& app) {
   app.add_flag("--status", options->shows_status,
                "Print the state of the history, its incidents and what comes next");
   app.add_flag("--stop", options->stops, "Ask the watcher of the repository to end");
-  app.add_option("--events", options->events, "File to which each step and incident is added as "
-                                              "a line of JSON");
-  auto* base = app.add_option("--base", options->base,
-                              "Check one change instead: the commit before it");
+  app.add_option("--events", options->events,
+                 "File to which each step and incident is added as "
+                 "a line of JSON");
+  auto* base =
+      app.add_option("--base", options->base, "Check one change instead: the commit before it");
   app.add_option("--head", options->head, "With --base: the commit with the change")
       ->capture_default_str()
       ->needs(base);

@@ -44,8 +44,8 @@ Result<std::unique_ptr<WatchSetup>> WatchSetup::open(const WatchFlags& flags,
   }
   ASSAY_ASSIGN_OR_RETURN(auto context, flags.toolchain.context(setup->spec.spec.string()));
   flags.toolchain.apply();
-  setup->mirror = make_mirror(
-      setup->spec, repository_folder(assay_home(), setup->spec.repository) / "mirror");
+  setup->mirror =
+      make_mirror(setup->spec, repository_folder(assay_home(), setup->spec.repository) / "mirror");
   ASSAY_RETURN_IF_ERROR(setup->fetch());
   ASSAY_ASSIGN_OR_RETURN(setup->store, flags.store.open());
   ASSAY_RETURN_IF_ERROR(setup->store->add_repository(setup->spec.repository));
@@ -67,9 +67,9 @@ Status WatchSetup::fetch() {
     return std::unexpected(update.error());
   }
   for (const auto& branch : update->rewritten) {
-    log_line(LogLevel::kWarning,
-             fmt::format("branch '{}' was force-pushed or removed; its old commits are kept",
-                         branch));
+    log_line(
+        LogLevel::kWarning,
+        fmt::format("branch '{}' was force-pushed or removed; its old commits are kept", branch));
   }
   return {};
 }
@@ -85,9 +85,9 @@ Result<std::vector<Revision>> WatchSetup::range(const std::string& since, const 
   ASSAY_ASSIGN_OR_RETURN(auto revisions, mirror->log({.tip = last, .since = first}));
   ASSAY_ASSIGN_OR_RETURN(auto ends, mirror->log({.tip = first, .since = {}, .limit = 1}));
   if (revisions.empty() || ends.empty()) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{}..{} holds no commit; write GOOD..BAD, the older one first", since,
-                            tip));
+    return fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("{}..{} holds no commit; write GOOD..BAD, the older one first", since, tip));
   }
   revisions.push_back(std::move(ends.front()));
   return revisions;

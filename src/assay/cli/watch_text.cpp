@@ -47,13 +47,12 @@ std::string text_of_operators(const Json& operators) {
   for (const auto& row : operators) {
     const auto before = row.value("before_ns", Json());
     const auto after = row.value("after_ns", Json());
-    const auto change = before.is_number() && after.is_number() && before.get<double>() > 0
-                            ? fmt::format("{:+.3g} %", kPercent * (after.get<double>() /
-                                                                       before.get<double>() -
-                                                                   1))
-                            : std::string(before.is_null() ? "new" : "gone");
-    text += fmt::format("  operator   {} {}, {:.0f} % of the difference\n",
-                        row.value("name", ""), change, kPercent * row.value("share", 0.0));
+    const auto change =
+        before.is_number() && after.is_number() && before.get<double>() > 0
+            ? fmt::format("{:+.3g} %", kPercent * (after.get<double>() / before.get<double>() - 1))
+            : std::string(before.is_null() ? "new" : "gone");
+    text += fmt::format("  operator   {} {}, {:.0f} % of the difference\n", row.value("name", ""),
+                        change, kPercent * row.value("share", 0.0));
   }
   return text;
 }
@@ -88,8 +87,8 @@ std::string line_of_event(const Json& event) {
     return fmt::format("measured   {}  {}", commit("revision"), event.value("subject", ""));
   }
   if (kind == "failed") {
-    return fmt::format("failed     {}  {}; log: {}", commit("revision"),
-                       event.value("reason", ""), event.value("log", ""));
+    return fmt::format("failed     {}  {}; log: {}", commit("revision"), event.value("reason", ""),
+                       event.value("log", ""));
   }
   if (kind == "equal") {
     return fmt::format("equal      {}  same bytes as {}", commit("revision"), commit("same_as"));
@@ -206,10 +205,10 @@ std::string text_of_change_check(const watch::ChangeCheck& check) {
 }
 
 std::string markdown_of_change(const watch::ChangeCheck& check, const RepositorySpec& spec) {
-  auto text = fmt::format("**{}: {}**\n\n{} ({}) against {}\n", spec.repository.engine,
-                          check.text.empty() ? sentence_of_verdict(check) : check.text,
-                          short_hash(check.head.hash), check.head.subject,
-                          short_hash(check.base.hash));
+  auto text =
+      fmt::format("**{}: {}**\n\n{} ({}) against {}\n", spec.repository.engine,
+                  check.text.empty() ? sentence_of_verdict(check) : check.text,
+                  short_hash(check.head.hash), check.head.subject, short_hash(check.base.hash));
   if (check.rows.empty()) {
     return text;
   }

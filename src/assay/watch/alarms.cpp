@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <fmt/format.h>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,67 +15,80 @@
 #include "assay/history/segment.h"
 #include "assay/history/series.h"
 #include "assay/record/incident.h"
+#include "assay/watch/build_levels.h"
 #include "assay/watch/next_steps.h"
 #include "assay/watch/stored_series.h"
+#include "assay/watch/watch_view.h"
 
 namespace assay::watch {
 namespace {
 
-/// A scan finds a step with five points on either side at the earliest.
-constexpr std::size_t kScannedPoints = 10;
-constexpr double kSuspiciousEffects = 2;
+/// Noises by which neighbors differ that deserve fresh pairs.
+constexpr double kLeastNoises = 2;
+constexpr double kDriftEffects = 2;
 
-Alarm alarm_between(const AnalyzedSeries& from, std::size_t before, std::size_t after,
+struct End {
+  std::int64_t position = 0;
+  std::string hash;
+};
+
+Alarm alarm_between(const AnalyzedSeries& from, const End& before, const End& after,
                     double change) {
   const auto& series = from.stored.series;
   const auto& measured = from.stored.measured;
-  const auto& low = series.points[before];
-  const auto& high = series.points[after];
   return {.case_key = measured.case_key,
           .label = measured.label,
           .metric = measured.metric,
-          .last_before = low.position,
-          .first_after = high.position,
-          .good = low.commit,
-          .bad = high.commit,
+          .last_before = before.position,
+          .first_after = after.position,
+          .good = before.hash,
+          .bad = after.hash,
           .change = change,
           .is_worse = (measured.better == Better::kHigher) == (change < 0),
           .is_ratio = series.is_ratio,
           .is_exact = series.is_exact(),
-          .machine = series.environments[high.environment]};
+          .machine = series.environments[series.points.back().environment]};
 }
 
-double least_effect(const history::Series& series, double default_effect) {
-  return series.min_effect > 0 ? series.min_effect : default_effect;
+End end_of(const history::Point& point) { return {point.position, point.commit}; }
+
+double least_effect(const history::Series& series) {
+  return series.min_effect > 0 ? series.min_effect : kDefaultEffect;
 }
 
-/// Neighbors within the newest part of a series that is too short for a scan.
-std::vector<Alarm> alarms_of_neighbors(const AnalyzedSeries& from, double default_effect,
-                                       std::size_t most_points) {
+/// Levels next to each other that differ.
+std::vector<Alarm> alarms_of_neighbors(const AnalyzedSeries& from,
+                                       const std::vector<BuildLevel>& levels) {
   const auto& series = from.stored.series;
+  const double noise = series.is_exact() ? 0 : noise_of_levels(levels);
+  const double least = std::max(least_effect(series), kLeastNoises * noise);
   std::vector<Alarm> alarms;
-  const double least =
-      least_effect(series, default_effect) * (series.is_exact() ? 1 : kSuspiciousEffects);
-  std::size_t first = series.points.empty() ? 0 : series.points.size() - 1;
-  const auto is_joined = [&](std::size_t i) {
-    const auto& a = series.points[i - 1];
-    const auto& b = series.points[i];
-    return a.environment == b.environment && a.reference == b.reference &&
-           a.metric_version == b.metric_version;
-  };
-  while (first > 0 && is_joined(first)) {
-    --first;
-  }
-  if (series.points.size() - first >= most_points) {
-    return alarms;
-  }
-  for (auto i = first + 1; i < series.points.size(); ++i) {
-    const auto change = series.points[i].offset - series.points[i - 1].offset;
+  for (std::size_t i = 1; i < levels.size(); ++i) {
+    const double change = levels[i].offset - levels[i - 1].offset;
     if (std::abs(change) >= least) {
-      alarms.push_back(alarm_between(from, i - 1, i, change));
+      alarms.push_back(alarm_between(from, {levels[i - 1].last, levels[i - 1].last_hash},
+                                     {levels[i].first, levels[i].first_hash}, change));
     }
   }
   return alarms;
+}
+
+/// Small changes that add up behind the last known incident.
+std::optional<Alarm> find_drift(const AnalyzedSeries& from, const std::vector<BuildLevel>& levels,
+                                std::int64_t settled) {
+  const auto first = std::ranges::find_if(
+      levels, [settled](const BuildLevel& level) { return level.last >= settled; });
+  if (levels.end() - first < 3 || from.stored.series.is_exact()) {
+    return {};
+  }
+  const double change = levels.back().offset - first->offset;
+  if (std::abs(change) < kDriftEffects * least_effect(from.stored.series)) {
+    return {};
+  }
+  auto drift = alarm_between(from, {first->last, first->last_hash},
+                             {levels.back().last, levels.back().last_hash}, change);
+  drift.kind = IncidentKind::kDrift;
+  return drift;
 }
 
 bool overlaps(std::int64_t a_low, std::int64_t a_high, std::int64_t b_low, std::int64_t b_high) {
@@ -93,39 +107,34 @@ std::string text_of_change(const Alarm& alarm) {
                         : fmt::format("{:+.3g}", alarm.change);
 }
 
-std::vector<Alarm> alarms_of(const AnalyzedSeries& series, double default_effect) {
-  const auto& analysis = series.analysis;
-  std::vector<Alarm> alarms;
-  for (const auto& step : analysis.steps) {
+std::vector<Alarm> alarms_of(const AnalyzedSeries& series, const WatchView& view,
+                             std::int64_t settled) {
+  const auto levels = levels_of(series.stored, view);
+  auto alarms = alarms_of_neighbors(series, levels);
+  const auto& points = series.stored.series.points;
+  for (const auto& step : series.analysis.steps) {
     if (step.is_counted && !step.is_gradual) {
-      alarms.push_back(
-          alarm_between(series, step.last_before, step.first_after, step.shift.estimate));
+      alarms.push_back(alarm_between(series, end_of(points[step.last_before]),
+                                     end_of(points[step.first_after]), step.shift.estimate));
     }
   }
-  if (const auto& nomination = analysis.nomination) {
-    alarms.push_back(
-        alarm_between(series, nomination->last_before, nomination->point, nomination->change));
+  if (alarms.empty() || alarms.back().first_after <= settled) {
+    if (auto drift = find_drift(series, levels, settled)) {
+      alarms.push_back(*std::move(drift));
+    }
   }
-  if (analysis.drift) {
-    auto drift = alarm_between(series, analysis.drift->first,
-                               series.stored.series.points.size() - 1, analysis.drift->change);
-    drift.kind = IncidentKind::kDrift;
-    alarms.push_back(std::move(drift));
-  }
-  std::ranges::move(alarms_of_neighbors(series, default_effect, kScannedPoints),
-                    std::back_inserter(alarms));
   return alarms;
 }
 
-std::vector<Suspicion> suspicions_of(const std::vector<AnalyzedSeries>& all,
-                                     double default_effect) {
+std::vector<Suspicion> suspicions_of(const WatchView& view) {
   std::vector<Alarm> alarms;
-  for (const auto& series : all) {
-    std::ranges::move(alarms_of_neighbors(series, default_effect, series.stored.series.points.size() + 1),
+  for (const auto& series : view.series) {
+    std::ranges::move(alarms_of_neighbors(series, levels_of(series.stored, view)),
                       std::back_inserter(alarms));
   }
-  std::ranges::stable_sort(
-      alarms, [](const Alarm& a, const Alarm& b) { return std::abs(a.change) > std::abs(b.change); });
+  std::ranges::stable_sort(alarms, [](const Alarm& a, const Alarm& b) {
+    return std::abs(a.change) > std::abs(b.change);
+  });
   std::vector<Suspicion> suspicions;
   for (const auto& alarm : alarms) {
     suspicions.push_back(
@@ -137,8 +146,9 @@ std::vector<Suspicion> suspicions_of(const std::vector<AnalyzedSeries>& all,
 }
 
 std::vector<std::vector<Alarm>> group_alarms(std::vector<Alarm> alarms) {
-  std::ranges::stable_sort(
-      alarms, [](const Alarm& a, const Alarm& b) { return std::abs(a.change) > std::abs(b.change); });
+  std::ranges::stable_sort(alarms, [](const Alarm& a, const Alarm& b) {
+    return std::abs(a.change) > std::abs(b.change);
+  });
   std::vector<std::vector<Alarm>> groups;
   for (auto& alarm : alarms) {
     const auto group = std::ranges::find_if(
@@ -156,21 +166,21 @@ bool is_known(const std::vector<Alarm>& group, const std::vector<KnownRange>& kn
   const auto& alarm = group.front();
   return std::ranges::any_of(known, [&](const KnownRange& range) {
     const auto& incident = *range.incident;
-    const bool is_about_it = incident.kind == alarm.kind && incident.machine == alarm.machine &&
-                             incident.attribution.value("is_worse", true) == alarm.is_worse &&
-                             std::ranges::any_of(group, [&](const Alarm& one) {
-                               return one.metric == incident.metric &&
-                                      std::ranges::find(incident.cases, one.case_key) !=
-                                          incident.cases.end();
-                             });
+    const bool is_about_it =
+        incident.kind == alarm.kind && incident.machine == alarm.machine &&
+        incident.attribution.value("is_worse", true) == alarm.is_worse &&
+        std::ranges::any_of(group, [&](const Alarm& one) {
+          return one.metric == incident.metric &&
+                 std::ranges::find(incident.cases, one.case_key) != incident.cases.end();
+        });
     if (!is_about_it) {
       return false;
     }
     if (alarm.kind == IncidentKind::kDrift) {
       return !is_closed(incident.state);
     }
-    const bool is_without_change = incident.state == IncidentState::kRejected ||
-                                   incident.state == IncidentState::kUndecided;
+    const bool is_without_change =
+        incident.state == IncidentState::kRejected || incident.state == IncidentState::kUndecided;
     return is_without_change
                ? range.last_before <= alarm.last_before && alarm.first_after <= range.first_after
                : overlaps(range.last_before, range.first_after, alarm.last_before,

@@ -23,9 +23,9 @@ struct Alarm {
   std::int64_t first_after = 0;  ///< and at this one or before.
   std::string good;              ///< The revisions there.
   std::string bad;
-  double change = 0;    ///< Of the offset.
+  double change = 0;  ///< Of the offset.
   bool is_worse = false;
-  bool is_ratio = true;  ///< The change is a log ratio.
+  bool is_ratio = true;   ///< The change is a log ratio.
   bool is_exact = false;  ///< The metric has no noise: nothing is left to verify.
   std::string machine;
 };
@@ -36,17 +36,21 @@ struct AnalyzedSeries {
   history::SeriesAnalysis analysis;
 };
 
+struct WatchView;
+
 /// "+4.1 %", or the difference itself where a ratio means nothing.
 std::string text_of_change(const Alarm& alarm);
 
-/// The alarms of a series: its counted steps, its nominations, a drift; and in a newest part of
-/// fewer than ten points, where no scan can find a step yet, neighbors whose offsets differ by
-/// twice the least effect (by that alone where the metric is exact).
-std::vector<Alarm> alarms_of(const AnalyzedSeries& series, double default_effect);
+/// The alarms of a series: its counted steps; neighbors among its levels (build_levels.h) that
+/// differ by the least effect and by twice the noise; and a drift, which is a difference of twice
+/// the least effect between the level after the last known incident and the newest one without such
+/// neighbors between. `settled`: position of the last known incident.
+std::vector<Alarm> alarms_of(const AnalyzedSeries& series, const WatchView& view,
+                             std::int64_t settled);
 
-/// Neighbors of all series that differ likewise: where to look next. The largest change first.
-std::vector<Suspicion> suspicions_of(const std::vector<AnalyzedSeries>& all,
-                                     double default_effect);
+/// Neighbors of all series that differ likewise, whatever lies between: where to look next. The
+/// largest change first.
+std::vector<Suspicion> suspicions_of(const WatchView& view);
 
 /// Alarms of one direction whose ranges overlap are one incident: one cause changes several cases
 /// and metrics. The first of a group is its largest.

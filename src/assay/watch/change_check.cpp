@@ -60,8 +60,8 @@ std::optional<ChangeRow> row_from_point(const SeriesPoint& one) {
     return {};
   }
   const bool is_worse = (series.better == Better::kHigher) == (point.offset < 0);
-  const double base = has_log_offsets(series) ? point.value / std::exp(point.offset)
-                                              : point.value - point.offset;
+  const double base =
+      has_log_offsets(series) ? point.value / std::exp(point.offset) : point.value - point.offset;
   return ChangeRow{.label = series.label,
                    .metric = series.metric,
                    .unit = series.unit,
@@ -120,8 +120,8 @@ Result<ChangeCheck> check_change(const Revision& base, const Revision& head,
     return check;
   }
   const Sitting sitting{.revision = head, .build = after, .reference = before};
-  ASSAY_ASSIGN_OR_RETURN(
-      const auto run, tools.runner.measure(sitting, kVerifyPurpose, tools.spec.policy.rounds));
+  ASSAY_ASSIGN_OR_RETURN(const auto run,
+                         tools.runner.measure(sitting, kVerifyPurpose, tools.spec.policy.rounds));
   ASSAY_ASSIGN_OR_RETURN(const auto points, points_from_run(tools.store, run, sitting));
   ASSAY_RETURN_IF_ERROR(compare_times(points, before, after, tools, check));
   for (const auto& one : points) {

@@ -39,7 +39,7 @@ inline constexpr auto kEnumNames<watch::ChangeVerdict> =
 namespace assay::watch {
 
 struct ChangeRow {
-  std::string label;   ///< Of the case.
+  std::string label;  ///< Of the case.
   std::string metric;
   std::string unit;
   double base = 0;

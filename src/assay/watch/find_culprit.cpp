@@ -76,7 +76,7 @@ class Search {
   std::vector<Revision> candidates_;
   RevisionBuild good_;
   bool is_exact_;
-  double change_ = 0;  ///< Of the bad end against the good one.
+  double change_ = 0;                     ///< Of the bad end against the good one.
   std::optional<PairEvidence> evidence_;  ///< Of a metric with noise.
   std::optional<BisectionSearch> search_;
   std::map<std::string, double> log_ratios_;  ///< By digest of outputs: equal bytes are one.
@@ -90,8 +90,7 @@ std::optional<std::size_t> Search::index_of(const std::string& hash) const {
              : std::optional(static_cast<std::size_t>(found - candidates_.begin()));
 }
 
-Result<std::vector<double>> Search::offsets_from_run(const Run& run,
-                                                     const Sitting& sitting) const {
+Result<std::vector<double>> Search::offsets_from_run(const Run& run, const Sitting& sitting) const {
   if (!is_exact_) {
     return pair_offsets(tools_.store, run, sitting, incident_.cases.front(), incident_.metric);
   }
@@ -150,8 +149,7 @@ Status Search::take_earlier() {
   for (const auto& listing : runs) {
     const auto commit = listing.run.labels.find("commit");
     const auto index = commit == listing.run.labels.end() ? std::nullopt : index_of(commit->second);
-    const auto build =
-        index ? view_.builds.find(candidates_[*index].hash) : view_.builds.end();
+    const auto build = index ? view_.builds.find(candidates_[*index].hash) : view_.builds.end();
     if (listing.run.finished_unix_ns == 0 || build == view_.builds.end() ||
         *index + 1 == candidates_.size()) {
       continue;
@@ -234,8 +232,8 @@ Result<bool> Search::convict(Comparison& comparison) {
     return true;  // Every answer was certain.
   }
   const auto suspects = search_->suspects();
-  const auto& before = suspects.first == 0 ? *view_.find_revision(incident_.good)
-                                           : candidates_[suspects.first - 1];
+  const auto& before =
+      suspects.first == 0 ? *view_.find_revision(incident_.good) : candidates_[suspects.first - 1];
   ASSAY_ASSIGN_OR_RETURN(const auto a, tools_.runner.build(before));
   ASSAY_ASSIGN_OR_RETURN(const auto b, tools_.runner.build(candidates_[suspects.last]));
   if (a.outcome == BuildOutcome::kFailed || b.outcome == BuildOutcome::kFailed) {

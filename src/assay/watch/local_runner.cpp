@@ -92,9 +92,8 @@ Result<BuildEntry> LocalRunner::take_build(const Revision& revision) {
   while (in_use_.size() > kBuildsInUse) {
     in_use_.pop_front();
   }
-  ASSAY_ASSIGN_OR_RETURN(
-      const auto pruned,
-      BuildCache(folder).prune(parts_.spec.policy.keep_builds_bytes, {}));
+  ASSAY_ASSIGN_OR_RETURN(const auto pruned,
+                         BuildCache(folder).prune(parts_.spec.policy.keep_builds_bytes, {}));
   if (!pruned.removed.empty()) {
     ASSAY_RETURN_IF_ERROR(unregister_pruned(parts_.home));
   }
@@ -109,8 +108,8 @@ Result<RevisionBuild> LocalRunner::build(const Revision& revision) {
   ASSAY_RETURN_IF_ERROR(store.add_revisions({&revision, 1}));
   ASSAY_RETURN_IF_ERROR(store.add_engine_build(record));
   if (record.outcome == BuildOutcome::kBuilt) {
-    const auto registered = register_revision(parts_.spec, parts_.environment, revision.hash,
-                                              entry, parts_.home);
+    const auto registered =
+        register_revision(parts_.spec, parts_.environment, revision.hash, entry, parts_.home);
     if (!registered) {
       // A runner that cannot describe itself is the revision's fault, not the tool's.
       record.outcome = BuildOutcome::kFailed;
@@ -155,21 +154,19 @@ Result<PlannedRequest> LocalRunner::request_for(const Spec& spec, std::string_vi
     for (const auto& refused : planned.refused) {
       reasons += fmt::format("\n  {} on {}: {}", refused.model, refused.engine, refused.reason);
     }
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{}: no case can run on {}{}", spec.origin,
-                            parts_.spec.repository.engine, reasons));
+    return fail(ErrorCode::kInvalidArgument, fmt::format("{}: no case can run on {}{}", spec.origin,
+                                                         parts_.spec.repository.engine, reasons));
   }
   return planned;
 }
 
 Result<std::optional<Run>> LocalRunner::find_unfinished(
     std::string_view purpose, const std::map<std::string, std::string>& labels) {
-  ASSAY_ASSIGN_OR_RETURN(
-      const auto runs, parts_.tools.store.list_runs(
-                           {.limit = 1, .purpose = std::string(purpose), .labels = labels}));
-  return runs.empty() || runs.front().run.finished_unix_ns != 0
-             ? std::optional<Run>()
-             : std::optional(runs.front().run);
+  ASSAY_ASSIGN_OR_RETURN(const auto runs,
+                         parts_.tools.store.list_runs(
+                             {.limit = 1, .purpose = std::string(purpose), .labels = labels}));
+  return runs.empty() || runs.front().run.finished_unix_ns != 0 ? std::optional<Run>()
+                                                                : std::optional(runs.front().run);
 }
 
 Result<Run> LocalRunner::run_sitting(const std::vector<RevisionBuild>& builds, const Json& changes,
@@ -208,9 +205,9 @@ Result<Comparison> LocalRunner::compare(const BuildPair& pair, const ComparisonP
   ASSAY_ASSIGN_OR_RETURN(auto planned, request_for(spec, "verify", labels_of(pair.b)));
   const auto sides = find_pair(planned.request.cases, pair);
   if (sides.a == nullptr || sides.b == nullptr) {
-    return fail(ErrorCode::kNotFound,
-                fmt::format("{}: its cases have changed, and none is the one to be verified",
-                            spec.origin));
+    return fail(
+        ErrorCode::kNotFound,
+        fmt::format("{}: its cases have changed, and none is the one to be verified", spec.origin));
   }
   if (pair.a.output_digest == pair.b.output_digest) {
     return identical_comparison(*sides.a, *sides.b);

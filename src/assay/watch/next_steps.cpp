@@ -82,8 +82,8 @@ std::optional<Choice> choose_gap(Revisions revisions, int step) {
       continue;
     }
     const auto gap = last < 0 ? 0 : revision.position - last;
-    auto* middle = gap >= largest && gap > step ? find_middle(revisions, last, revision.position)
-                                                : nullptr;
+    auto* middle =
+        gap >= largest && gap > step ? find_middle(revisions, last, revision.position) : nullptr;
     if (middle != nullptr) {
       largest = gap;
       choice = {middle, fmt::format("half of a gap of {} commits", gap)};

@@ -37,8 +37,7 @@ std::vector<std::string> order_of(const WatchState& state, int step, std::size_t
 }
 
 TEST(NextSteps, MeasureTheNewestThenTheOldestThenHalveTheGaps) {
-  EXPECT_THAT(order_of(state_from("........."), 2),
-              ElementsAre("r9", "r1", "r5", "r7", "r3"));
+  EXPECT_THAT(order_of(state_from("........."), 2), ElementsAre("r9", "r1", "r5", "r7", "r3"));
 }
 
 TEST(NextSteps, EndWhenNoGapExceedsTheStep) {

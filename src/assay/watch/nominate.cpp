@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <iterator>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,15 +22,39 @@ namespace assay::watch {
 namespace {
 
 constexpr double kTakenBack = 0.5;
+constexpr std::string_view kDefaultMetric = "steady_floor_ns";
+
+/// Whether the file says which times are watched.
+bool names_time(const WatchPolicy& policy) {
+  return std::ranges::any_of(policy.min_effect_ratio, [](const auto& entry) {
+    return compared_metrics(entry.first).front() == entry.first;
+  });
+}
+
+/// Position of the last incident of the series that is neither rejected nor a drift; 0: none.
+std::int64_t last_settled(const AnalyzedSeries& series, const WatchView& view) {
+  std::int64_t last = 0;
+  for (const auto& incident : view.incidents) {
+    const bool is_about_it =
+        incident.metric == series.stored.measured.metric &&
+        std::ranges::find(incident.cases, series.stored.measured.case_key) != incident.cases.end();
+    const auto range = view.range_of(incident);
+    if (is_about_it && range && incident.state != IncidentState::kRejected) {
+      last = std::max(last, range->first_after);
+    }
+  }
+  return last;
+}
 
 /// Noisy metrics that fresh pairs can decide. The others are shown in the history only.
 bool can_be_verified(const Alarm& alarm, const WatchPolicy& policy) {
   if (alarm.is_exact) {
     return true;
   }
-  const bool is_named = alarm.metric == "steady_floor_ns" ||
-                        policy.min_effect_ratio.contains(alarm.metric);
-  return is_named && compared_metrics(alarm.metric).front() == alarm.metric;
+  const auto& named = policy.min_effect_ratio;
+  const bool is_wanted =
+      named.contains(alarm.metric) || (alarm.metric == kDefaultMetric && !names_time(policy));
+  return is_wanted && compared_metrics(alarm.metric).front() == alarm.metric;
 }
 
 bool is_ripe(const Alarm& alarm, const WatchView& view, int step) {
@@ -47,16 +72,17 @@ std::string title_of_group(const std::vector<Alarm>& group) {
 Incident incident_from_group(const std::vector<Alarm>& group, const WatchView& view,
                              const RepositorySpec& spec, std::int64_t now_unix_ns) {
   const auto& first = group.front();
-  Incident incident{.id = make_uuid7(),
-                    .repository = spec.repository.id(),
-                    .environment = view.builds.empty() ? "" : view.builds.begin()->second.environment,
-                    .machine = first.machine,
-                    .kind = first.kind,
-                    .metric = first.metric,
-                    .good = first.good,
-                    .bad = first.bad,
-                    .opened_unix_ns = now_unix_ns,
-                    .changed_unix_ns = now_unix_ns};
+  Incident incident{
+      .id = make_uuid7(),
+      .repository = spec.repository.id(),
+      .environment = view.builds.empty() ? "" : view.builds.begin()->second.environment,
+      .machine = first.machine,
+      .kind = first.kind,
+      .metric = first.metric,
+      .good = first.good,
+      .bad = first.bad,
+      .opened_unix_ns = now_unix_ns,
+      .changed_unix_ns = now_unix_ns};
   for (const auto& alarm : group) {
     const bool is_listed =
         std::ranges::find(incident.cases, alarm.case_key) != incident.cases.end();
@@ -82,20 +108,17 @@ Incident incident_from_group(const std::vector<Alarm>& group, const WatchView& v
   return incident;
 }
 
-double change_of(const Incident& incident) {
-  return incident.attribution.value("change", 0.0);
-}
+double change_of(const Incident& incident) { return incident.attribution.value("change", 0.0); }
 
 /// Whether `later` takes the change of `incident` back.
 bool takes_back(const Incident& later, const Incident& incident, const WatchView& view) {
-  const bool is_about_it = later.metric == incident.metric && later.machine == incident.machine &&
-                           std::ranges::find_first_of(later.cases, incident.cases) !=
-                               later.cases.end();
+  const bool is_about_it =
+      later.metric == incident.metric && later.machine == incident.machine &&
+      std::ranges::find_first_of(later.cases, incident.cases) != later.cases.end();
   const auto before = view.range_of(incident);
   const auto after = view.range_of(later);
   return is_about_it && before && after && later.state == IncidentState::kConfirmed &&
-         before->first_after <= after->last_before &&
-         change_of(later) * change_of(incident) < 0 &&
+         before->first_after <= after->last_before && change_of(later) * change_of(incident) < 0 &&
          std::abs(change_of(later)) >= kTakenBack * std::abs(change_of(incident));
 }
 
@@ -105,7 +128,8 @@ std::vector<Incident> nominate_incidents(const WatchView& view, const Repository
                                          std::int64_t now_unix_ns) {
   std::vector<Alarm> alarms;
   for (const auto& series : view.series) {
-    std::ranges::move(alarms_of(series, kDefaultEffect), std::back_inserter(alarms));
+    std::ranges::move(alarms_of(series, view, last_settled(series, view)),
+                      std::back_inserter(alarms));
   }
   std::erase_if(alarms, [&](const Alarm& alarm) {
     return !can_be_verified(alarm, spec.policy) || !is_ripe(alarm, view, spec.policy.step);
@@ -133,9 +157,8 @@ std::vector<Incident> close_fixed(const WatchView& view, std::int64_t now_unix_n
     if (!is_open || !incident.attribution.value("is_worse", true)) {
       continue;
     }
-    const auto fix = std::ranges::find_if(view.incidents, [&](const Incident& later) {
-      return takes_back(later, incident, view);
-    });
+    const auto fix = std::ranges::find_if(
+        view.incidents, [&](const Incident& later) { return takes_back(later, incident, view); });
     if (fix != view.incidents.end()) {
       auto next = incident;
       next.state = IncidentState::kFixed;

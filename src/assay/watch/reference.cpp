@@ -65,8 +65,8 @@ class Candidates {
   const std::set<std::string>& unusable_;
 };
 
-std::optional<std::size_t> find_pinned(const std::string& hash,
-                                       std::span<const Revision> revisions, std::size_t index) {
+std::optional<std::size_t> find_pinned(const std::string& hash, std::span<const Revision> revisions,
+                                       std::size_t index) {
   const auto found = std::ranges::find(revisions, hash, &Revision::hash);
   const auto at = static_cast<std::size_t>(found - revisions.begin());
   return found == revisions.end() || at == index ? std::nullopt : std::optional(at);

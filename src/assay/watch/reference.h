@@ -30,7 +30,6 @@ Result<ReferencePolicy> reference_policy_from_text(const std::string& text);
 /// the one before the parent.
 std::optional<std::size_t> find_reference(const ReferencePolicy& policy,
                                           std::span<const Revision> revisions,
-                                          const std::set<std::string>& unusable,
-                                          std::size_t index);
+                                          const std::set<std::string>& unusable, std::size_t index);
 
 }  // namespace assay::watch

@@ -20,9 +20,8 @@ std::vector<Revision> on_days(const std::vector<int>& days) {
   std::vector<Revision> revisions;
   for (const int day : days) {
     const auto n = static_cast<std::int64_t>(revisions.size());
-    revisions.push_back({.hash = fmt::format("r{}", n),
-                         .position = n + 1,
-                         .committed_unix_ns = day * kDayNs});
+    revisions.push_back(
+        {.hash = fmt::format("r{}", n), .position = n + 1, .committed_unix_ns = day * kDayNs});
   }
   return revisions;
 }

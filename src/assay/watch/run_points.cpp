@@ -177,9 +177,8 @@ std::vector<MeasuredSeries> series_of_row(const CaseSummary& summary, const Sitt
 
 }  // namespace
 
-Result<std::vector<double>> pair_offsets(ResultStore& store, const Run& run,
-                                         const Sitting& sitting, const std::string& case_key,
-                                         const std::string& metric) {
+Result<std::vector<double>> pair_offsets(ResultStore& store, const Run& run, const Sitting& sitting,
+                                         const std::string& case_key, const std::string& metric) {
   if (!sitting.reference) {
     return std::vector<double>();
   }
@@ -207,9 +206,8 @@ Result<std::vector<SeriesPoint>> points_from_run(ResultStore& store, const Run& 
     if (key.second != sitting.build.reference() || row.summary->verdict == Verdict::kSkipped) {
       continue;
     }
-    const auto other = sitting.reference
-                           ? rows.find({key.first, sitting.reference->reference()})
-                           : rows.end();
+    const auto other =
+        sitting.reference ? rows.find({key.first, sitting.reference->reference()}) : rows.end();
     const auto* reference = other == rows.end() ? nullptr : &other->second;
     for (auto& series : series_of_row(*row.summary, sitting)) {
       auto measured = measure_pairs(series, row, reference);

@@ -40,8 +40,7 @@ Result<std::vector<SeriesPoint>> points_from_run(ResultStore& store, const Run& 
 
 /// The offsets of one case and metric, one for each pair of launches: ln(time of the revision /
 /// time of the reference). Empty where one of the two has none. Errors: the store's.
-Result<std::vector<double>> pair_offsets(ResultStore& store, const Run& run,
-                                         const Sitting& sitting, const std::string& case_key,
-                                         const std::string& metric);
+Result<std::vector<double>> pair_offsets(ResultStore& store, const Run& run, const Sitting& sitting,
+                                         const std::string& case_key, const std::string& metric);
 
 }  // namespace assay::watch

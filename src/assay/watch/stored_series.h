@@ -15,9 +15,9 @@ namespace assay::watch {
 
 /// Which series are read; empty fields leave all in.
 struct SeriesFilter {
-  std::string only;                ///< Part of the case's label.
+  std::string only;  ///< Part of the case's label.
   std::vector<std::string> metrics;
-  std::string environment;         ///< Of the build.
+  std::string environment;  ///< Of the build.
   std::int64_t since_position = 0;
 };
 

@@ -66,8 +66,8 @@ double effect_of(const RepositorySpec& spec, const std::string& metric) {
 }
 
 std::string compare_command(const BuildPair& pair, const RepositorySpec& spec) {
-  return fmt::format("assay watch {} --base {} --head {}", spec.origin,
-                     short_hash(pair.a.revision), short_hash(pair.b.revision));
+  return fmt::format("assay watch {} --base {} --head {}", spec.origin, short_hash(pair.a.revision),
+                     short_hash(pair.b.revision));
 }
 
 }  // namespace

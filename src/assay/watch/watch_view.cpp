@@ -25,20 +25,18 @@ namespace assay::watch {
 namespace {
 
 bool waits(const Incident& incident) {
-  const bool is_verified = incident.state != IncidentState::kNominated &&
-                           incident.state != IncidentState::kVerifying;
+  const bool is_verified =
+      incident.state != IncidentState::kNominated && incident.state != IncidentState::kVerifying;
   const bool has_search = incident.kind == IncidentKind::kStep;
-  return !is_verified ||
-         (incident.state == IncidentState::kConfirmed && incident.culprit.empty() && has_search &&
-          !incident.attribution.contains("search"));
+  return !is_verified || (incident.state == IncidentState::kConfirmed && incident.culprit.empty() &&
+                          has_search && !incident.attribution.contains("search"));
 }
 
 void analyze(WatchView& view) {
   const history::Now now{.position = view.revisions.back().position,
                          .unix_ns = view.revisions.back().committed_unix_ns};
   for (auto& one : view.series) {
-    one.analysis = history::analyze_series(
-        one.stored.series, {.min_effect = kDefaultEffect}, now);
+    one.analysis = history::analyze_series(one.stored.series, {.min_effect = kDefaultEffect}, now);
   }
 }
 
@@ -115,9 +113,8 @@ std::optional<KnownRange> WatchView::range_of(const Incident& incident) const {
 WatchState WatchView::state(double verification_share) const {
   WatchState state{.verification_share = verification_share};
   for (const auto& revision : revisions) {
-    state.revisions.push_back({.hash = revision.hash,
-                               .position = revision.position,
-                               .progress = progress_of(revision)});
+    state.revisions.push_back(
+        {.hash = revision.hash, .position = revision.position, .progress = progress_of(revision)});
   }
   for (const auto& incident : incidents) {
     if (waits(incident) && range_of(incident)) {
@@ -126,7 +123,7 @@ WatchState WatchView::state(double verification_share) const {
                                  .is_confirmed = incident.state == IncidentState::kConfirmed});
     }
   }
-  state.suspicions = suspicions_of(series, kDefaultEffect);
+  state.suspicions = suspicions_of(*this);
   return state;
 }
 
@@ -144,10 +141,9 @@ Result<WatchView> read_view(ResultStore& store, const RepositorySpec& spec,
       view.builds.try_emplace(build.revision, build);  // The last built comes first.
     }
   }
-  ASSAY_ASSIGN_OR_RETURN(auto series,
-                         read_series(store, repository, view.revisions,
-                                     {.environment = environment.name},
-                                     spec.policy.min_effect_ratio));
+  ASSAY_ASSIGN_OR_RETURN(
+      auto series, read_series(store, repository, view.revisions, {.environment = environment.name},
+                               spec.policy.min_effect_ratio));
   for (auto& one : series) {
     for (const auto& point : one.series.points) {
       view.measured.insert(point.commit);
@@ -156,9 +152,8 @@ Result<WatchView> read_view(ResultStore& store, const RepositorySpec& spec,
   }
   analyze(view);
   ASSAY_ASSIGN_OR_RETURN(view.incidents, store.incidents_of(repository));
-  std::erase_if(view.incidents, [&](const Incident& incident) {
-    return incident.environment != environment.name;
-  });
+  std::erase_if(view.incidents,
+                [&](const Incident& incident) { return incident.environment != environment.name; });
   return view;
 }
 

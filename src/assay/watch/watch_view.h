@@ -23,9 +23,9 @@ inline constexpr double kDefaultEffect = 0.02;
 
 /// All that is known of a repository, read from the store.
 struct WatchView {
-  std::vector<Revision> revisions;             ///< By position, within the horizon.
-  std::map<std::string, RevisionBuild> builds; ///< The newest of each revision.
-  std::set<std::string> measured;              ///< Revisions with a point of their own.
+  std::vector<Revision> revisions;              ///< By position, within the horizon.
+  std::map<std::string, RevisionBuild> builds;  ///< The newest of each revision.
+  std::set<std::string> measured;               ///< Revisions with a point of their own.
   std::vector<AnalyzedSeries> series;
   std::vector<Incident> incidents;
 

@@ -57,8 +57,7 @@ Result<WatchView> Watcher::read() {
 }
 
 double Watcher::verification_share() const {
-  return all_ns_ == 0 ? 0
-                      : static_cast<double>(verification_ns_) / static_cast<double>(all_ns_);
+  return all_ns_ == 0 ? 0 : static_cast<double>(verification_ns_) / static_cast<double>(all_ns_);
 }
 
 Result<std::vector<WatchStep>> Watcher::plan(std::size_t most) {
@@ -74,8 +73,8 @@ Result<bool> Watcher::take_step() {
   ASSAY_ASSIGN_OR_RETURN(view, read());
   ASSAY_RETURN_IF_ERROR(send_messages(view));
   const auto& policy = parts_.spec.policy;
-  const auto steps = plan_steps(view.state(verification_share()), policy.step,
-                                policy.share_of_verification, 1);
+  const auto steps =
+      plan_steps(view.state(verification_share()), policy.step, policy.share_of_verification, 1);
   if (steps.empty()) {
     return false;
   }
@@ -149,9 +148,8 @@ Result<std::optional<RevisionBuild>> Watcher::build_reference(const WatchView& v
       return build;
     }
     if (policy_.kind == ReferencePolicy::Kind::kPinned) {
-      return fail(ErrorCode::kUnavailable,
-                  "the pinned reference cannot be built: " + build.reason + "; its log: " +
-                      build.log);
+      return fail(ErrorCode::kUnavailable, "the pinned reference cannot be built: " + build.reason +
+                                               "; its log: " + build.log);
     }
     unusable.insert(reference.hash);
   }
