@@ -106,8 +106,8 @@ BuildSteps steps_of(const RevisionBuildRequest& request, const BuildPlace& place
 }
 
 /// Builds in `place`, which is locked, and moves the outcome into the cache.
-Status build_in(const BuildPlace& place, const RevisionBuildRequest& request, const BuildCache& cache,
-                BuildEntry entry, int lock) {
+Status build_in(const BuildPlace& place, const RevisionBuildRequest& request,
+                const BuildCache& cache, BuildEntry entry, int lock) {
   ASSAY_RETURN_IF_ERROR(empty_folder(place.work(), request.environment.reuses_work));
   ASSAY_RETURN_IF_ERROR(empty_folder(place.home(), false));
   ASSAY_RETURN_IF_ERROR(empty_folder(place.temporary(), false));
@@ -135,7 +135,8 @@ Status build_in(const BuildPlace& place, const RevisionBuildRequest& request, co
 }
 
 Result<BuildEntry> entry_to_build(Mirror& mirror, const BuildCache& cache,
-                                  const std::string& revision, const RevisionBuildRequest& request) {
+                                  const std::string& revision,
+                                  const RevisionBuildRequest& request) {
   const auto& environment = request.environment;
   BuildEntry entry{.engine = request.spec.repository.engine,
                    .revision = revision,
@@ -151,7 +152,8 @@ Result<BuildEntry> entry_to_build(Mirror& mirror, const BuildCache& cache,
 }  // namespace
 
 Result<BuiltRevision> build_revision(Mirror& mirror, const BuildCache& cache,
-                                     const std::string& revision, const RevisionBuildRequest& request) {
+                                     const std::string& revision,
+                                     const RevisionBuildRequest& request) {
   ASSAY_ASSIGN_OR_RETURN(const auto wanted, entry_to_build(mirror, cache, revision, request));
   if (!request.is_rebuild) {
     ASSAY_ASSIGN_OR_RETURN(auto found, cache.find(wanted.key));

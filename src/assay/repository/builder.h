@@ -33,7 +33,8 @@ struct BuiltRevision {
 /// processes that want the same, one builds and the other waits. The entry stays as long as
 /// `cache`. Errors: those of the mirror and of run_build_steps; kExhausted.
 Result<BuiltRevision> build_revision(Mirror& mirror, const BuildCache& cache,
-                                     const std::string& revision, const RevisionBuildRequest& request);
+                                     const std::string& revision,
+                                     const RevisionBuildRequest& request);
 
 /// The record of it in the store. `parent`: the record of the revision before it, or null; outputs
 /// of the same digest make it `same_as`.

@@ -174,7 +174,8 @@ stdfs::path HgMirror::digest_folder() const { return folder_.string() + "-files"
 /// Ids of files in Mercurial depend on their history, so that a revert has others: the files
 /// themselves are read.
 Result<std::string> HgMirror::content_digest(const std::string& revision, const PathFilter& paths) {
-  ASSAY_RETURN_IF_ERROR(check_out(revision, digest_folder()));
+  ASSAY_ASSIGN_OR_RETURN(const auto lock, PlaceLock::acquire(folder_.string() + ".lock", {}));
+  ASSAY_RETURN_IF_ERROR(update_clone(revision, digest_folder()));
   // "LETTER FLAGS PATH": executable files and links have flags.
   ASSAY_ASSIGN_OR_RETURN(
       const auto lines,
@@ -192,6 +193,10 @@ Result<std::string> HgMirror::content_digest(const std::string& revision, const 
 
 Status HgMirror::check_out(const std::string& revision, const stdfs::path& folder) {
   ASSAY_ASSIGN_OR_RETURN(const auto lock, PlaceLock::acquire(folder_.string() + ".lock", {}));
+  return update_clone(revision, folder);
+}
+
+Status HgMirror::update_clone(const std::string& revision, const stdfs::path& folder) {
   const std::vector<std::string> there = {"--repository", folder.string(), "--noninteractive"};
   const auto run = [&](std::vector<std::string> arguments) -> Status {
     arguments.insert(arguments.begin(), there.begin(), there.end());

@@ -29,6 +29,8 @@ class HgMirror final : public Mirror {
  private:
   [[nodiscard]] std::vector<std::string> in_mirror(std::vector<std::string> arguments) const;
   [[nodiscard]] std::filesystem::path digest_folder() const;
+  /// check_out() for a caller that holds the lock of the mirror.
+  Status update_clone(const std::string& revision, const std::filesystem::path& folder);
   /// All that lead to it, by number: a parent comes before its children.
   Result<std::vector<Revision>> ancestors(const std::string& tip);
 

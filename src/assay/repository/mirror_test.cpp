@@ -5,11 +5,14 @@
 #include <gtest/gtest.h>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "assay/base/fs.h"
 #include "assay/base/result.h"
 #include "assay/record/repository.h"
+#include "assay/repository/build_key.h"
 #include "assay/repository/path_filter.h"
 #include "assay/repository/repository_spec.h"
 #include "assay/repository/testing/scratch_repository.h"
@@ -187,6 +190,64 @@ TEST_F(GitMirrorTest, SaysThatABranchIsNotThere) {
   static_cast<void>(scratch_.commit_file("a", "1"));
   spec_.branch = "release";
   EXPECT_THAT(mirror()->update().error().message, HasSubstr("has no branch 'release'"));
+}
+
+/// A repository of Mercurial with the same interface as one of git.
+class HgMirrorTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!find_program("hg")) {
+      GTEST_SKIP() << "Mercurial is not installed";
+    }
+    hg({"init", checkout_.string()});
+    spec_.repository = {.kind = RepositoryKind::kHg, .url = checkout_.string(), .engine = "toy"};
+  }
+  std::string hg(std::vector<std::string> arguments) const {
+    return VersionControl("hg", "").run(std::move(arguments)).value();
+  }
+  std::string commit_file(const std::string& name, std::string_view content) const {
+    EXPECT_TRUE(write_file_atomically(checkout_ / name, content));
+    hg({"--cwd", checkout_.string(), "commit", "--addremove", "--quiet", "--user", "Ann <a@b.c>",
+        "--message", "change " + name});
+    return hg({"--cwd", checkout_.string(), "log", "--rev", ".", "--template", "{node}"});
+  }
+
+  TemporaryFolder folder_ = TemporaryFolder::make("assay-hg").value();
+  std::filesystem::path checkout_ = folder_.path() / "checkout";
+  RepositorySpec spec_;
+};
+
+TEST_F(HgMirrorTest, DoesWhatTheOneOfGitDoes) {
+  const auto first = commit_file("a", "1");
+  const auto second = commit_file("a", "2");
+  const auto reverted = commit_file("a", "1");
+  const auto mirror = make_mirror(spec_, folder_.path() / "mirror");
+  const auto update = mirror->update();
+  ASSERT_TRUE(update.has_value()) << update.error().message;
+  EXPECT_EQ(update->tip, reverted);
+  EXPECT_EQ(mirror->resolve("HEAD~1").value(), second);
+  EXPECT_EQ(mirror->resolve(first.substr(0, 12)).value(), first);
+  EXPECT_EQ(mirror->resolve("nope").error().code, ErrorCode::kNotFound);
+  const auto log = mirror->log({.tip = reverted, .since = first}).value();
+  ASSERT_EQ(log.size(), 2U);
+  EXPECT_EQ(log[0].hash, reverted);
+  EXPECT_EQ(log[0].position, 3);
+  EXPECT_EQ(log[0].author, "Ann");
+  EXPECT_EQ(log[0].subject, "change a");
+  EXPECT_THAT(log[0].parents, ElementsAre(second));
+  EXPECT_THAT(mirror->changed_files(second).value(), ElementsAre("a"));
+  const auto digest = [&](const std::string& revision) {
+    return mirror->content_digest(revision, {}).value();
+  };
+  EXPECT_NE(digest(first), digest(second));
+  EXPECT_EQ(digest(first), digest(reverted)) << "a revert has the content of before";
+  const auto source = folder_.path() / "source";
+  ASSERT_TRUE(mirror->check_out(second, source).has_value());
+  EXPECT_EQ(read_file(source / "a").value(), "2");
+  ASSERT_TRUE(write_file_atomically(source / "left", "x"));
+  ASSERT_TRUE(mirror->check_out(first, source).has_value());
+  EXPECT_EQ(read_file(source / "a").value(), "1");
+  EXPECT_FALSE(std::filesystem::exists(source / "left"));
 }
 
 TEST(VersionControl, SaysHowToInstallWhatIsAbsent) {
