@@ -209,7 +209,8 @@ class HgMirrorTest : public testing::Test {
     EXPECT_TRUE(write_file_atomically(checkout_ / name, content));
     hg({"--cwd", checkout_.string(), "commit", "--addremove", "--quiet", "--user", "Ann <a@b.c>",
         "--message", "change " + name});
-    return hg({"--cwd", checkout_.string(), "log", "--rev", ".", "--template", "{node}"});
+    return lines_of(hg({"--cwd", checkout_.string(), "log", "--rev", ".", "--template", "{node}"}))
+        .front();
   }
 
   TemporaryFolder folder_ = TemporaryFolder::make("assay-hg").value();
