@@ -30,7 +30,9 @@ PAGES = {
         )
     },
     "engine_add": ["engine", "add"],
+    "engine_build": ["engine", "build"],
     "engine_check": ["engine", "check"],
+    "engine_gc": ["engine", "gc"],
     "engine_list": ["engine", "list"],
     "engine_remove": ["engine", "remove"],
     "cache_prune": ["cache", "prune"],
