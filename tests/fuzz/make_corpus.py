@@ -528,6 +528,36 @@ def manifest_seeds() -> Seeds:
     }
 
 
+def repository_seeds() -> Seeds:
+    """Repository files, whole and wrong."""
+    environment = {
+        "build": [["cmake", "-S", "{source}", "-B", "{work}"]],
+        "outputs": {"bench": "bin/bench"},
+        "runner": "command",
+        "env": {"CXX": "c++"},
+        "timeout": "10min",
+        "reuse": False,
+        "network": True,
+    }
+    whole = {
+        "schema": "assay/repository/1",
+        "repository": {"url": "..", "kind": "hg", "branch": "default", "first_parent": True},
+        "paths": {"include": ["src"], "exclude": ["*.md"]},
+        "engine": "toy",
+        "environments": {"default": environment, "avx2": {"outputs": {"bench": "b"}}},
+        "spec": "spec.json",
+        "policy": {
+            **{"reference": "pinned:v1", "step": 2, "poll": "1min", "horizon": 9, "rounds": 3},
+            **{"min_effect": {"steady_ns": "2%"}, "verify": True, "bisect": False},
+            **{"share_of_verification": 0.5, "keep_builds": "1GB"},
+        },
+        "notify": [{"argv": ["mail"], "on": ["confirmed"]}],
+        "labels": {"team": "x"},
+    }
+    wrong = whole | {"engine": "to/y", "environments": {"": {"outputs": {"a": "../b"}}}}
+    return {"whole": json.dumps(whole).encode(), "wrong": json.dumps(wrong).encode()}
+
+
 TARGETS = {
     "assay_base_fuzz": base_seeds,
     "assay_callgrind_fuzz": callgrind_seeds,
@@ -541,6 +571,7 @@ TARGETS = {
     "assay_record_fuzz": record_seeds,
     "assay_reduce_fuzz": reduce_seeds,
     "assay_references_fuzz": reference_seeds,
+    "assay_repository_fuzz": repository_seeds,
     "assay_spec_fuzz": spec_seeds,
     "assay_store_fuzz": store_seeds,
     "assay_tensor_fuzz": tensor_seeds,
