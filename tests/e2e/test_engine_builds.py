@@ -252,6 +252,24 @@ def test_the_least_recently_used_builds_go(place: Workplace, source: Source) -> 
     assert "built in" in again.out
 
 
+def test_a_build_that_is_measured_stays(place: Workplace, source: Source) -> None:
+    commit = source.commit(code="1")
+    place.ok("engine", "build", source.file(), "HEAD")
+    source.commit(code="2")
+    place.ok("engine", "build", source.file(), "HEAD")  # The newest: the other has no pin now.
+    program = place.program("net", misbehave={"at": "steady", "do": "hang"})
+    name = f"fake@{commit[:12]}"
+    process = place.start("run", place.spec(program, engines=[name]), "--quiet")
+    runners = str(place.home / "builds")
+    wait_until(lambda: any("--describe" not in command for command in running(runners)))
+    place.ok("engine", "gc", "--max", "0")
+    assert name in names_of_builds(place)
+    os.kill(process.pid, signal.SIGKILL)
+    wait_for_end(process)
+    place.ok("engine", "gc", "--max", "0")
+    assert name not in names_of_builds(place)
+
+
 def test_environments_are_built_side_by_side(place: Workplace, source: Source) -> None:
     commit = source.commit(code="1")
     file = source.file()
@@ -325,19 +343,31 @@ def test_the_synthetic_repository_is_built_and_compared(place: Workplace) -> Non
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["git", "hg"])
 @pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler")
-def test_builds_of_the_synthetic_repository_are_as_expected(place: Workplace, kind: str) -> None:
-    if shutil.which(kind) is None:
-        pytest.skip(f"{kind} is not installed")
+def test_builds_of_the_synthetic_repository_are_as_expected(place: Workplace) -> None:
     need_commands_of_builds()
-    out, expected = make_synthetic(place, "--kind", kind)
+    out, expected = make_synthetic(place)
     commits = expected["commits"]
     wanted = [i for i, one in enumerate(commits) if one["kind"] in ("broken", "undo", "rename")]
     chosen = sorted({i for place_of in wanted for i in (place_of - 1, place_of)})
     names = [commits[i]["commit"] for i in chosen]
     finished = place.run("engine", "build", out / "toy.json", *names, timeout_s=300)
     assert_as_expected(finished, [commits[i] for i in chosen])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("hg") is None, reason="Mercurial is not installed")
+@pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler")
+def test_commits_of_mercurial_are_built(place: Workplace) -> None:
+    need_commands_of_builds()
+    out, expected = make_synthetic(place, "--kind", "hg", "--commits", "4", "--unchanged")
+    first, *others = [one["commit"] for one in expected["commits"]]
+    built = place.ok("engine", "build", out / "toy.json", first, f"{first}..HEAD")
+    lines = built.out.splitlines()
+    assert [line.split("  ")[0] for line in lines] == [
+        f"toy@{commit[:12]}" for commit in (first, *others)
+    ]
+    assert all(f"same outputs as {first[:12]}" in line for line in lines[1:]), built
 
 
 def assert_as_expected(finished: Finished, commits: list[Document]) -> None:
