@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <expected>
 #include <filesystem>
 #include <fmt/format.h>
 #include <memory>

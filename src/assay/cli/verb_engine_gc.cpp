@@ -1,5 +1,5 @@
 #include <cstdint>
-#include <filesystem>
+#include <expected>
 #include <fmt/format.h>
 #include <memory>
 #include <set>

@@ -1,13 +1,12 @@
 #include "assay/repository/build_entry.h"
 
+#include <exception>
 #include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <string_view>
-#include <utility>
 
 #include "assay/base/digest.h"
-#include "assay/base/enum_names.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"

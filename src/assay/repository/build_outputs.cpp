@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
+#include <ios>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>

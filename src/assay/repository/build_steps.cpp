@@ -1,10 +1,9 @@
 #include "assay/repository/build_steps.h"
 
-#include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <expected>
 #include <filesystem>
 #include <fmt/format.h>
 #include <string>
@@ -13,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include <signal.h>
 #include <sys/statvfs.h>
 
 #include "assay/base/fs.h"

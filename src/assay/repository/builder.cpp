@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
 #include <map>
-#include <optional>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -16,11 +14,11 @@
 
 #include "assay/base/clock.h"
 #include "assay/base/fs.h"
-#include "assay/base/log.h"
 #include "assay/base/result.h"
 #include "assay/device/device_lock.h"
 #include "assay/record/repository.h"
 #include "assay/record/revision_build.h"
+#include "assay/record/subject.h"
 #include "assay/repository/build_cache.h"
 #include "assay/repository/build_entry.h"
 #include "assay/repository/build_key.h"

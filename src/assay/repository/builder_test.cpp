@@ -2,19 +2,20 @@
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
+#include <expected>
 #include <filesystem>
 #include <fmt/format.h>
 #include <functional>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <memory>
-#include <optional>
 #include <stdlib.h>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -37,8 +37,8 @@ Result<stdfs::path> write_command_runner(const std::string& engine, const std::s
       fmt::format("#!/bin/sh\nexec {} \"$@\"\n",
                   shell_command({(executable_folder() / "assay-runner-command").string(), "--name",
                                  engine, "--version", label, "--build", entry.folder.string()}));
-  const auto runner = engines_folder(home) / fmt::format("{}@{}", engine, label) /
-                      fmt::format("assay-runner-{}", engine);
+  auto runner = engines_folder(home) / fmt::format("{}@{}", engine, label) /
+                fmt::format("assay-runner-{}", engine);
   ASSAY_RETURN_IF_ERROR(write_file_atomically(runner, script));
   std::error_code error;
   stdfs::permissions(runner, stdfs::perms::owner_exec, stdfs::perm_options::add, error);

@@ -1,6 +1,5 @@
 #include "assay/repository/git_mirror.h"
 
-#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>

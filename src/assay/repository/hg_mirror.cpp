@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <expected>
 #include <filesystem>
 #include <fmt/format.h>
 #include <map>
@@ -15,7 +16,6 @@
 #include <vector>
 
 #include "assay/base/digest.h"
-#include "assay/base/fs.h"
 #include "assay/base/result.h"
 #include "assay/record/repository.h"
 #include "assay/repository/mirror.h"
@@ -36,7 +36,7 @@ constexpr const char* kHgTemplate =
     "{node}\\x1f{p1node}\\x1f{p2node}\\x1f{author|person}\\x1f{date|hgdate}\\x1f"
     "{desc|firstline}\\n";
 constexpr std::size_t kFieldsOfChange = 6;
-const std::string kNoParent(40, '0');
+constexpr std::string_view kNoParent = "0000000000000000000000000000000000000000";
 
 Result<Revision> revision_from_change(const std::string& line) {
   const auto fields = fields_of(line, kHgUnit, kFieldsOfChange);

@@ -7,10 +7,8 @@
 #include <iterator>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "assay/base/digest.h"
 #include "assay/base/result.h"
 #include "assay/record/repository.h"
 #include "assay/repository/git_mirror.h"

@@ -2,13 +2,13 @@
 
 #include <charconv>
 #include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <system_error>
 
 #include "assay/base/units.h"
-#include "assay/record/metric.h"
 #include "assay/repository/repository_spec.h"
 #include "assay/spec/node.h"
 

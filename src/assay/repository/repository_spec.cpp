@@ -6,6 +6,8 @@
 #include <array>
 #include <filesystem>
 #include <fmt/format.h>
+#include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
@@ -20,9 +22,9 @@
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/base/suggest.h"
-#include "assay/base/units.h"
 #include "assay/record/incident.h"
 #include "assay/record/repository.h"
+#include "assay/repository/path_filter.h"
 #include "assay/repository/policy_reader.h"
 #include "assay/spec/node.h"
 #include "assay/spec/spec.h"
@@ -232,13 +234,12 @@ std::vector<std::string> ordered_names(std::string_view text) {
 }
 
 void read_environments(const Node& node, std::string_view text, RepositorySpec& spec) {
-  auto members = node.members();
-  const auto names = ordered_names(text);
-  std::ranges::stable_sort(members, {}, [&names](const auto& member) {
-    return std::ranges::find(names, member.first) - names.begin();
-  });
-  for (const auto& [name, value] : members) {
-    spec.environments.push_back(read_environment_of_build(name, value));
+  const auto members = node.members();
+  for (const auto& name : ordered_names(text)) {
+    const auto member = std::ranges::find(members, name, [](const auto& one) { return one.first; });
+    if (member != members.end()) {
+      spec.environments.push_back(read_environment_of_build(name, member->second));
+    }
   }
 }
 

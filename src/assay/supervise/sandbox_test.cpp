@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <signal.h>

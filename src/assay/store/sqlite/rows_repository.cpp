@@ -5,11 +5,11 @@
 #include <string_view>
 #include <vector>
 
+#include "assay/base/enum_names.h"
 #include "assay/base/result.h"
 #include "assay/record/incident.h"
 #include "assay/record/repository.h"
 #include "assay/record/revision_build.h"
-#include "assay/store/result_store.h"
 #include "assay/store/sqlite/connection.h"
 #include "assay/store/sqlite/rows.h"
 #include "assay/store/sqlite/sqlite_store.h"
