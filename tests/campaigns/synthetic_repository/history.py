@@ -63,10 +63,13 @@ def steps_with_places(commits: int, chance: random.Random) -> dict[int, str]:
     places: dict[int, str] = {}
     kinds = ["slower_5", "slower_2", "back", "answer"]
     chance.shuffle(kinds)
-    # The first quarter of the branch is quiet, and eleven commits lie between two steps.
+    # The first commits of the branch are quiet, and eight or more lie between two steps.
     start = max(9, (commits - 53) // 2)
     for position, kind in enumerate(kinds):
-        places[start + 9 * position + chance.randrange(2)] = kind
+        place = start + 9 * position + chance.randrange(2)
+        places[place] = kind
+        if kind == "back":
+            places[place + 5] = "forth"
     for i in range(DRIFT_STEPS):
         places[commits - 2 * DRIFT_STEPS + 2 * i + 1] = "drift"
     free = [i for i in range(2, commits - 2 * DRIFT_STEPS - 2)]
@@ -76,9 +79,6 @@ def steps_with_places(commits: int, chance: random.Random) -> dict[int, str]:
         places[place] = kind
         if kind in ("broken", "revert"):
             places[place + 1] = "mend" if kind == "broken" else "undo"
-    for place, kind in list(places.items()):
-        if kind == "back":
-            places[place + 5 if place + 5 not in places else place + 4] = "forth"
     return places
 
 
