@@ -38,7 +38,7 @@ VALUES = {
     "MODEL_DIR": "/fai-pep/models",
     "convert_image_to_tensor": "/fai-pep/convert_image_to_tensor",
 }
-"""What the public files leave to the user, besides the program."""
+"""Values that the public files leave to the user, besides the program."""
 
 STAND_IN = """#!/bin/sh
 # Prints what a benchmark prints, whatever it is asked.

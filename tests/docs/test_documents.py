@@ -1,5 +1,7 @@
 """Runs the commands, specs and Python of README and docs."""
 
+import hashlib
+import json
 import os
 import re
 import shutil
@@ -143,12 +145,39 @@ class Reader:
         )
 
 
+def write_fai_pep_files(folder: Path) -> None:
+    """A file of FAI-PEP, its graph here and in a cache, and what stands for its program."""
+    graph = b"graph"
+    location = {
+        "filename": "mobilenet.tflite",
+        "location": "https://models.example/mobilenet.tflite",
+        "md5": hashlib.md5(graph, usedforsecurity=False).hexdigest(),
+    }
+    test = {
+        "identifier": "mobilenet",
+        "metric": "delay",
+        "iter": 50,
+        "warmup": 1,
+        "commands": ["{program} --graph={files.graph} --num_runs={iter}"],
+    }
+    model = {"name": "mobilenet", "format": "tflite", "files": {"graph": location}}
+    (folder / "mobilenet.json").write_text(json.dumps({"model": model, "tests": [test]}))
+    cache = folder / "model_cache" / "tflite" / "mobilenet"
+    cache.mkdir(parents=True)
+    for place in (folder, cache):
+        (place / "mobilenet.tflite").write_bytes(graph)
+    program = folder / "benchmark_model"
+    program.write_text("#!/bin/sh\necho 'count=50 first=5 curr=4 min=3 max=5 avg=4 std=0.1'\n")
+    program.chmod(0o755)
+
+
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
     reader = Reader(tmp_path_factory.mktemp("reader"))
     (reader.folder / "specs").symlink_to(ROOT / "specs")
     (reader.folder / "net.py").write_text(NET)
     (reader.folder / "spec.json").write_text(SPEC)
+    write_fai_pep_files(reader.folder)
     for name, fields in FAKES.items():
         (reader.folder / f"{name}.fake.json").write_text(FAKE % fields)
     (reader.folder / "times.csv").write_text(

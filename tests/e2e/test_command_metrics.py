@@ -123,7 +123,7 @@ def test_lines_of_an_observer_are_times_and_operators(place: Workplace) -> None:
     assert row["metrics"]["first_ns"]["value"] == 20_000
     assert row["metrics"]["program:net_memory"]["value"] == 3000
     profile = place.run("profile", program, "--iterations", "3", "--format", "json", "--quiet")
-    parts = {part["name"]: part for part in profile.json()["cases"][0]["breakdown"]["parts"]}
+    parts = {part["name"]: part for part in profile.json()["cases"][0]["parts"]}
     assert parts["conv"]["time_ns"] == 15_000
     assert parts["outside any operator"]["time_ns"] == 5_000
 

@@ -65,10 +65,15 @@ std::string known_endings() {
 /// The format that a file's ending names. `flag` is what named the file.
 Result<ReportFormat> format_from_ending(const std::string& file, std::string_view flag) {
   const auto ending = std::filesystem::path(file).extension().string();
+  const ReportFormat* found = nullptr;  // ".fai-pep.json" before ".json".
   for (const auto& format : report_formats()) {
-    if (format.extension == ending) {
-      return format;
+    if (file.ends_with(format.extension) &&
+        (found == nullptr || format.extension.size() > found->extension.size())) {
+      found = &format;
     }
+  }
+  if (found != nullptr) {
+    return *found;
   }
   return fail(ErrorCode::kInvalidArgument,
               fmt::format("{} {}: no format has the extension '{}'; use one of {}", flag, file,

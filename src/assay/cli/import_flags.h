@@ -12,7 +12,7 @@
 
 namespace assay::cli {
 
-/// What stands for the programs, files and placeholders that a file of FAI-PEP leaves open.
+/// Stand-ins for the programs, files and placeholders that a file of FAI-PEP leaves open.
 struct ImportFlags {
   std::vector<std::string> programs;
   std::vector<std::string> files;
@@ -42,7 +42,7 @@ std::filesystem::path folder_of_imports(const std::filesystem::path& file,
 /// Prints each test with its command lines, and what is missing. Errors: as list_tests.
 Status print_tests(const std::filesystem::path& file, const ImportFlags& flags);
 
-/// Whether a file is one of FAI-PEP's; a file that is no JSON is none.
+/// Tells whether a file is one of FAI-PEP's; a file that is no JSON is none.
 bool is_specification_file(const std::filesystem::path& file);
 
 }  // namespace assay::cli

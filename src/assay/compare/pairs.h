@@ -41,7 +41,7 @@ class Pairs {
   /// included.
   [[nodiscard]] int count_disturbed() const { return static_cast<int>(disturbed_.size()); }
 
-  /// What the program says of its own metric, by "program:NAME"; null for any other.
+  /// The definition that the program gives its own metric, by "program:NAME"; null for others.
   [[nodiscard]] const ProgramMetric* find_definition(std::string_view metric) const;
   /// The names of all metrics that the programs define, with the prefix.
   [[nodiscard]] std::vector<std::string_view> program_metrics() const;

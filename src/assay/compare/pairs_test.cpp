@@ -10,6 +10,7 @@
 
 #include "assay/record/comparison.h"
 #include "assay/record/launch.h"
+#include "assay/record/metric.h"
 
 namespace assay {
 namespace {
@@ -35,6 +36,36 @@ TEST(Pairs, CountWhenBothSidesAreThere) {
   pairs.add(launch_of(0, Side::kCanary, 100));
   EXPECT_EQ(pairs.count(PairPhase::kSearch), 1);
   EXPECT_THAT(pairs.logs("steady_floor_ns", PairPhase::kSearch).b, ElementsAre(std::log(110.0)));
+}
+
+/// A launch whose program tells a number by its own name, and no times.
+Launch rated_launch(int pair, Side side, double rate, Better better) {
+  Launch launch;
+  launch.place = PairPlace{.pair = pair, .side = side};
+  launch.measurement =
+      Measurement{.times = TimesTold::kNone,
+                  .metrics = {{.name = "rate", .unit = "1/s", .better = better, .value = rate}}};
+  return launch;
+}
+
+PairEstimate estimate_of_rates(Better better) {
+  Pairs pairs;
+  for (int pair = 0; pair < 10; ++pair) {
+    pairs.add(rated_launch(pair, Side::kA, 100 + pair, better));
+    pairs.add(rated_launch(pair, Side::kB, 150 + pair, better));
+  }
+  const auto estimates = estimate_all(pairs, {.metric = "program:rate"}, {});
+  EXPECT_EQ(estimates.size(), 1U);
+  return estimates.front();
+}
+
+TEST(Pairs, OfAProgramsOwnMetricAreFasterInItsOwnSense) {
+  const auto higher = estimate_of_rates(Better::kHigher);
+  EXPECT_EQ(higher.metric, "program:rate");
+  EXPECT_EQ(higher.unit, "1/s");
+  EXPECT_GT(higher.ratio, 0.4);
+  EXPECT_EQ(higher.verdict, ComparisonVerdict::kFaster);
+  EXPECT_EQ(estimate_of_rates(Better::kLower).verdict, ComparisonVerdict::kSlower);
 }
 
 TEST(Pairs, LeaveOutWhatWasReplaced) {

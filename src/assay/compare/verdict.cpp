@@ -44,7 +44,7 @@ std::string factor_text(double ratio) {
                      ratio < 0 ? "fast" : "long");
 }
 
-/// What the primary metric counts: "time", or the name that its program gives it.
+/// Names what the primary metric counts: "time", or the name that its program gives it.
 std::string noun_of(const Comparison& comparison) {
   const std::string_view metric = comparison.plan.metric;
   return metric.starts_with(kProgramPrefix) ? std::string(metric.substr(kProgramPrefix.size()))

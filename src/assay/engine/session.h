@@ -76,9 +76,9 @@ class SelfTimer {
   struct Times {
     /// kAll: `ns` has count() entries; kSteady: at least one, of steady inferences; kNone: none.
     TimesTold told = TimesTold::kAll;
-    std::vector<std::int64_t> ns{};        ///< Of each inference that is told, in order.
+    std::vector<std::int64_t> ns{};        ///< One entry for each inference that is told, in order.
     std::int64_t clock_resolution_ns = 0;  ///< The step in which they are told; 0: not known.
-    std::vector<ProgramMetric> metrics{};  ///< Of the whole row.
+    std::vector<ProgramMetric> metrics{};  ///< Numbers of the whole row.
   };
 
   static constexpr std::string_view kTag = "self_timer";

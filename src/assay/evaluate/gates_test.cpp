@@ -27,12 +27,23 @@ const std::map<std::string, Estimate> kMetrics = {
     {"sqnr_db", {.value = 0, .count = 1, .special = "inf"}},
     {"qdq.sqnr_db", {.value = 31.25, .count = 1}},
     {"max_abs_error", {.value = 0, .count = 1, .special = "nan"}},
+    {"program:p99", {.value = 5e6, .low = 4e6, .high = 6e6, .count = 3, .unit = "ns"}},
 };
 
 GateResult gate(std::string_view metric, std::string_view bound, Timing timing = Timing::kSteady) {
   const auto result = check_gate(metric, bound, kMetrics, timing);
   EXPECT_TRUE(result) << result.error().message;
   return result ? *result : GateResult{};
+}
+
+TEST(Gates, HoldBoundsOnWhatAProgramPrints) {
+  EXPECT_TRUE(gate("program:p99", "<=6ms").is_met);
+  EXPECT_TRUE(gate("program:p99", "<=5ms").is_undecided);
+  EXPECT_TRUE(gate("program:p99", "<=3ms").is_broken());
+  EXPECT_EQ(gate("program:p99", "<=3ms").text, "program:p99 5 ms, required <=3ms");
+  EXPECT_TRUE(gate("program:p99", "<=3").is_broken());
+  EXPECT_THAT(gate("program:p99", "<=3").text, HasSubstr("program:p99 is in ns"));
+  EXPECT_THAT(gate("program:p50", "<=3ms").text, HasSubstr("not measured"));
 }
 
 TEST(Gates, HoldBoundsInTheMetricsUnit) {

@@ -19,7 +19,7 @@ using Argv = std::vector<std::string>;
 /// folder of the launch, "{{" a brace.
 struct Composition {
   std::vector<Argv> steps;  ///< In order, repeats included; all outputs are read together.
-  int host_commands = 0;    ///< Of them: what prepares or evaluates on the host.
+  int host_commands = 0;    ///< Those of them that prepare or evaluate on the host.
   std::map<std::string, LocatedFile> places;  ///< By NAME.
   std::vector<std::string> missing;           ///< Sentences on what is not there yet.
 };

@@ -17,7 +17,7 @@ struct ListedTest {
   std::string metric;
   std::vector<std::vector<std::string>> commands;  ///< With the paths of this machine.
   std::string unavailable;                         ///< Why it does not run here; empty: it does.
-  std::vector<std::string> missing;                ///< What must be there, and is not.
+  std::vector<std::string> missing;                ///< Sentences on what must be there, and is not.
 };
 
 /// The tests of a file of FAI-PEP. Nothing is written. Errors: those of read_specification, and of

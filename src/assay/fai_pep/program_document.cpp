@@ -79,7 +79,7 @@ Json env_of(const TestEntry& entry) {
   return env;
 }
 
-/// What benchmark_model prints once: its last block is the measured one.
+/// Patterns of what benchmark_model prints once: its last block is the measured one.
 Json tflite_metrics() {
   const auto metric = [](const char* field) {
     return Json{{"pattern", fmt::format("^count=[0-9.]+ (?:first=.* {}=|curr=)([0-9.e+]+)", field)},

@@ -11,7 +11,7 @@
 
 namespace assay::fai_pep {
 
-/// Whether a document is one of FAI-PEP's: it has "tests" or "benchmarks", and no "schema".
+/// Tells whether a document is one of FAI-PEP's: it has "tests" or "benchmarks", and no "schema".
 bool is_specification(const Json& document);
 
 /// Reads a document as FAI-PEP does: of a key that an object has twice the last one counts. Errors:

@@ -16,16 +16,16 @@ struct Mirror {
   std::filesystem::path folder;
 };
 
-/// What a user says of what a specification leaves open.
+/// The user's answers to what a specification leaves open.
 struct StandIns {
   std::map<std::string, std::filesystem::path> programs;  ///< "program" by its name.
   std::map<std::string, std::filesystem::path> files;     ///< By key: "graph", "files.graph".
-  std::filesystem::path root;                             ///< Of locations "//…"; empty: none.
+  std::filesystem::path root;                             ///< Base of locations "//…"; empty: none.
   std::filesystem::path model_cache;  ///< With <format>/<name>/<filename>; empty: none.
   std::vector<Mirror> mirrors;
-  std::map<std::string, std::string> values;  ///< Of placeholders; --string_map there.
-  bool allows_commands = false;               ///< Of the host, before and after the measured one.
-  int processors = 0;                         ///< Of this machine; 0: not known.
+  std::map<std::string, std::string> values;  ///< By placeholder; --string_map there.
+  bool allows_commands = false;  ///< Runs those of the host, before and after the measured one.
+  int processors = 0;            ///< How many this machine has; 0: not known.
 };
 
 /// "NAME=VALUE" as a pair. Errors: kInvalidArgument, naming the flag.

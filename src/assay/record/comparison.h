@@ -125,8 +125,8 @@ struct PairEstimate {
   std::optional<bool> is_confirmed;
   double a_median = 0;  ///< In the metric's unit, over the launches.
   double b_median = 0;
-  std::string unit;                ///< Of a program's own metric; empty for all others.
-  Better better = Better::kLower;  ///< Of a program's own metric.
+  std::string unit;                ///< Set for a program's own metric; empty for all others.
+  Better better = Better::kLower;  ///< Set for a program's own metric.
 };
 
 /// A against B: the design, what each look said, and the answer.

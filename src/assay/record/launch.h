@@ -81,7 +81,7 @@ struct Measurement {
   std::int64_t clock_resolution_ns = 0;
   std::int64_t timer_cost_ns = 0;  ///< Median of two readings in a row.
   TimesTold times = TimesTold::kAll;
-  std::vector<ProgramMetric> metrics;  ///< What the program tells of the launch, each name once.
+  std::vector<ProgramMetric> metrics;  ///< Numbers of the launch, each name once.
   PhaseSamples samples;
 };
 

@@ -56,7 +56,7 @@ struct ProgramMetric {
 
 inline constexpr std::string_view kProgramPrefix = "program:";
 
-/// Whether a program can call its metric so.
+/// Tells whether a program can call its metric so.
 bool is_program_metric_name(std::string_view name);
 
 /// The units in which the numbers of programs are kept.
@@ -70,9 +70,9 @@ struct Estimate {
   double confidence = 0;  ///< Coverage of [low, high], 0..1; 0 without an interval.
   int count = 0;          ///< Launches (or samples) behind it.
   std::string special;
-  /// Of a program's own metric; empty for the metrics that have a definition.
+  /// Set for a program's own metric; empty for the metrics that have a definition.
   std::string unit;
-  Better better = Better::kLower;  ///< Of a program's own metric.
+  Better better = Better::kLower;  ///< Set for a program's own metric.
 };
 
 /// The definition of a metric by its name; for a program's own one made of the estimate, whose name

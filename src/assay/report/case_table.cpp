@@ -208,7 +208,8 @@ TextColumn speedup_column(const Rows& rows) {
   return column;
 }
 
-/// What the programs tell of themselves; a column takes its unit from the first case that has it.
+/// Columns of what the programs tell of themselves; each takes its unit from the first case that
+/// has it.
 void add_program_metrics(TextTable& table, const Rows& rows,
                          const std::vector<CaseSummary>& cases) {
   int importance = 64;

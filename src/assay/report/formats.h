@@ -15,6 +15,7 @@ Status write_jsonl(const RunSummary& summary, const ReportStyle& style, std::ost
 Status write_csv(const RunSummary& summary, const ReportStyle& style, std::ostream& out);
 Status write_markdown(const RunSummary& summary, const ReportStyle& style, std::ostream& out);
 Status write_junit(const RunSummary& summary, const ReportStyle& style, std::ostream& out);
+Status write_fai_pep(const RunSummary& summary, const ReportStyle& style, std::ostream& out);
 Status write_html(const RunSummary& summary, const ReportStyle& style, std::ostream& out);
 
 }  // namespace assay::report

@@ -26,6 +26,7 @@ constexpr auto kFormats = std::to_array<ReportFormat>({
     {"csv", ".csv", "one row a case, raw numbers, units in the head", report::write_csv},
     {"md", ".md", "a table for GitHub", report::write_markdown},
     {"junit", ".xml", "test results for CI", report::write_junit},
+    {"fai-pep", ".fai-pep.json", "results as FAI-PEP reports them", report::write_fai_pep},
     {"html", ".html", "one page with tables and charts, no network", report::write_html},
 });
 

@@ -102,8 +102,8 @@ TEST(ReportFormats, AreNamedOnce) {
     EXPECT_TRUE(names.insert(format.name).second) << format.name;
     EXPECT_TRUE(format.extension.starts_with('.')) << format.name;
   }
-  EXPECT_EQ(names,
-            (std::set<std::string_view>{"console", "json", "jsonl", "csv", "md", "junit", "html"}));
+  EXPECT_EQ(names, (std::set<std::string_view>{"console", "json", "jsonl", "csv", "md", "junit",
+                                               "fai-pep", "html"}));
 }
 
 TEST(ReportFormats, ListTheNamesWhenOneIsUnknown) {

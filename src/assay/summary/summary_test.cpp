@@ -51,6 +51,36 @@ TEST(Timing, TakesTheMedianOfLaunchMediansWithoutWarmUp) {
   EXPECT_EQ(summary.timing, Timing::kSteady);
 }
 
+Launch told_launch(int index, TimesTold told, double number) {
+  auto launch = timing_launch(index, 1000);
+  launch.measurement->times = told;
+  launch.measurement->metrics = {{.name = "p99", .unit = "ns", .value = number}};
+  return launch;
+}
+
+TEST(Timing, HasTheNumbersThatTheProgramTellsOfItsLaunches) {
+  const auto told = TimesTold::kSteady;
+  const auto summary =
+      summarize_timing({told_launch(0, told, 5), told_launch(1, told, 9), told_launch(2, told, 6)});
+  const auto& p99 = summary.metrics.at("program:p99");
+  EXPECT_EQ(p99.value, 6);
+  EXPECT_EQ(p99.low, 5);
+  EXPECT_EQ(p99.high, 9);
+  EXPECT_EQ(p99.unit, "ns");
+  EXPECT_TRUE(summary.metrics.contains("steady_ns"));
+  EXPECT_FALSE(summary.metrics.contains("first_ns")) << "it warmed up by itself";
+}
+
+TEST(Timing, IsNotMeasuredByNumbersOfTheLaunchAlone) {
+  auto launch = told_launch(0, TimesTold::kNone, 5);
+  launch.measurement->samples = {};
+  const auto summary = summarize_timing({launch});
+  EXPECT_EQ(summary.timing, Timing::kNotMeasured);
+  EXPECT_EQ(summary.metrics.at("program:p99").value, 5);
+  EXPECT_FALSE(summary.metrics.contains("steady_ns"));
+  EXPECT_THAT(summary.notes, ElementsAre(HasSubstr("numbers of the whole launch")));
+}
+
 TEST(Timing, IsInconclusiveWhenLaunchesDisagreeOrAreTooFew) {
   const auto apart =
       summarize_timing({timing_launch(0, 1000), timing_launch(1, 1200), timing_launch(2, 1010)});

@@ -1,5 +1,6 @@
 #include "assay/wire/answer_check.h"
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -15,6 +16,7 @@
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/record/launch.h"
+#include "assay/record/metric.h"
 #include "assay/tensor/safetensors.h"
 #include "assay/tensor/tensor.h"
 #include "assay/wire/answer_body.h"
@@ -134,6 +136,55 @@ std::string complaint_about(const std::function<void(Measurement&)>& change,
 TEST(MeasurementCheck, TakesWhatCanBeTrue) {
   EXPECT_EQ(complaint_about([](auto&) {}), "");
   EXPECT_EQ(complaint_about([](auto& m) { m.samples.execute_ns.assign(5, 20'000'000); }), "");
+}
+
+Measurement self_told_measurement() {
+  auto measurement = honest_measurement();
+  measurement.times = TimesTold::kSteady;
+  measurement.first = {};
+  measurement.warmup_iterations = 0;
+  measurement.iterations = 5;
+  measurement.metrics = {{.name = "p99", .unit = "ns", .value = 5}};
+  return measurement;
+}
+
+std::string complaint_about_self_told(const std::function<void(Measurement&)>& change) {
+  auto measurement = self_told_measurement();
+  change(measurement);
+  const auto status = check_measurement(measurement, kPlan, kWallNs);
+  return status ? "" : status.error().message;
+}
+
+TEST(MeasurementCheck, TakesProgramsThatWarmUpByThemselvesOrTellNumbersAlone) {
+  EXPECT_EQ(complaint_about_self_told([](auto&) {}), "");
+  EXPECT_EQ(complaint_about_self_told([](auto& m) {
+              m.times = TimesTold::kNone;
+              m.samples = {};
+            }),
+            "");
+  EXPECT_THAT(complaint_about_self_told([](auto& m) { m.iterations = 4; }),
+              HasSubstr("number of samples"));
+  EXPECT_THAT(complaint_about_self_told([](auto& m) { m.first.execute_ns = 1; }),
+              HasSubstr("first.execute_ns"));
+  EXPECT_THAT(complaint_about_self_told([](auto& m) { m.times = TimesTold::kNone; }),
+              HasSubstr("number of samples"));
+}
+
+TEST(MeasurementCheck, RefusesMetricsThatCannotBe) {
+  EXPECT_THAT(complaint_about_self_told([](auto& m) { m.metrics[0].name = "p 99"; }),
+              HasSubstr("metrics[0].name"));
+  EXPECT_THAT(complaint_about_self_told([](auto& m) { m.metrics[0].unit = "ms"; }),
+              HasSubstr("metrics[0].unit is 'ms'"));
+  EXPECT_THAT(complaint_about_self_told([](auto& m) { m.metrics[0].value = NAN; }),
+              HasSubstr("metrics[0].value"));
+  EXPECT_THAT(complaint_about_self_told([](auto& m) { m.metrics.push_back(m.metrics[0]); }),
+              HasSubstr("'p99' twice"));
+  EXPECT_THAT(complaint_about_self_told([](auto& m) {
+                m.times = TimesTold::kNone;
+                m.samples = {};
+                m.metrics.clear();
+              }),
+              HasSubstr("metrics"));
 }
 
 TEST(MeasurementCheck, HoldsCountsAgainstThePlan) {

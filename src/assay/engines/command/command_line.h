@@ -11,7 +11,7 @@
 
 namespace assay::command {
 
-/// What stands for the placeholders.
+/// The values of the placeholders.
 struct Values {
   std::vector<std::string> inputs;   ///< Files.
   std::vector<std::string> outputs;  ///< Files.
@@ -31,7 +31,7 @@ struct Values {
 Result<std::vector<std::vector<std::string>>> command_lines_from(const CommandProgram& program,
                                                                  const Values& values);
 
-/// The same for a text alone: a file to be read.
+/// Puts the values into one text, such as the name of a file.
 Result<std::string> text_from_template(const std::string& text, const CommandProgram& program,
                                        const Values& values);
 

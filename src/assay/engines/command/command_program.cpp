@@ -70,7 +70,7 @@ Status read_key(const Json& json, const char* key, const char* wanted, T& target
   return {};
 }
 
-/// The same for one of a few words.
+/// Reads one of a few words likewise.
 template <NamedEnum E>
 Status read_word(const Json& json, const char* key, E& target) {
   std::vector<std::string_view> words;

@@ -39,7 +39,7 @@ struct MetricPattern {
 /// A file or a program that the arguments name by {place:NAME}; engine/program_places.h says where
 /// it lies.
 struct Place {
-  std::string md5;  ///< Of its content, checked at each load; empty: any content.
+  std::string md5;  ///< The digest of its content, checked at each load; empty: any.
 };
 
 /// The times of operators, by a pattern with a name and a time; absent where its pattern is.
@@ -53,7 +53,7 @@ struct OperatorPattern {
 /// A command that makes inferences and times them itself: JSON in a file named *.command.json, as
 /// docs/reference/engines.md#command describes it.
 struct CommandProgram {
-  std::filesystem::path folder;  ///< Of the file.
+  std::filesystem::path folder;  ///< Where the file lies.
   /// Commands in order, whose outputs are read together; "argv" in the document is the only one.
   std::vector<std::vector<std::string>> steps;
   std::map<std::string, Place> places;
@@ -72,7 +72,7 @@ struct CommandProgram {
   Reads reads = Reads::kStdout;
   std::int64_t timeout_ns = 600'000'000'000;
 
-  /// Whether an argument holds the placeholder, as "{threads}" or, open, "{build".
+  /// Tells whether an argument holds the placeholder, as "{threads}" or, open, "{build".
   [[nodiscard]] bool has_placeholder(std::string_view placeholder) const;
 };
 

@@ -90,7 +90,7 @@ Status make_scratch_folders(const CommandProgram& program, const std::filesystem
   return {};
 }
 
-/// What is wrong with the times of a row; they are right where there is nothing.
+/// Says what is wrong with the times of a row.
 std::string complaint_about_times(const CommandProgram& program, const PrintedValues& values,
                                   std::size_t wanted, const std::string& printed) {
   const auto cut = values.has_long_lines
@@ -101,7 +101,7 @@ std::string complaint_about_times(const CommandProgram& program, const PrintedVa
                      printed.substr(0, kMostShownOfPrinted));
 }
 
-/// What the command was to tell and did not.
+/// Refuses an output that tells neither a time nor a number.
 Status check_told(const CommandProgram& program, const PrintedValues& values,
                   const std::string& printed) {
   if (!values.times_ns.empty() || !values.metrics.empty()) {
@@ -192,7 +192,7 @@ Status CommandSession::execute() {
   return {};
 }
 
-/// Whether the command chooses or is told its warm-up, so that it prints the other times alone.
+/// Tells whether the command warms up by itself, so that it prints the other times alone.
 bool CommandSession::warms_up_itself() const {
   return program_.has_placeholder("{warmup}") || !program_.has_placeholder("{iterations}");
 }

@@ -20,7 +20,7 @@
 
 namespace assay::command {
 
-/// What a session is opened with besides its program.
+/// Settings of a session besides its program.
 struct SessionSettings {
   int threads = 0;                            ///< 0: as the command likes.
   const BuildFolder* build = nullptr;         ///< Outlives the session; null: none.

@@ -129,7 +129,7 @@ Status add_summary(const std::string& type, const Json& record, const Unit& unit
   return {};
 }
 
-/// What is no time: a number of the launch by its type and its metric, with the unit in the name
+/// Keeps what is no time as a number of the launch, by type and metric, with the unit in the name
 /// where Assay does not know it.
 Status add_other(const std::string& type, const Json& record, PrintedValues& values) {
   ASSAY_ASSIGN_OR_RETURN(auto value, number_at(record, "value"));

@@ -12,8 +12,8 @@ namespace assay::command {
 struct Unit {
   std::string_view name;           ///< "ms"
   std::string_view kept;           ///< "ns": one of program_metric_units().
-  double factor = 1;               ///< Of `kept` in one of it: 1e6.
-  Better better = Better::kLower;  ///< What is better of such a number, unless a program says.
+  double factor = 1;               ///< As many of `kept` make one of it: 1e6.
+  Better better = Better::kLower;  ///< The better direction, unless a program says.
 };
 
 /// Null for a unit that is not known.
@@ -21,7 +21,7 @@ const Unit* find_unit(std::string_view name);
 
 /// A unit that a document names under `key`. Errors: kCorrupt with did-you-mean.
 Result<Unit> unit_from_text(std::string_view key, std::string_view name);
-/// The same, of time alone.
+/// Accepts units of time alone.
 Result<Unit> time_unit_from_text(std::string_view key, std::string_view name);
 
 /// A whole decimal number with a point, "12.5" or "1e3"; nothing else is one: neither "1,5" nor
