@@ -23,6 +23,7 @@ PAGES = {
                 "history",
                 "profile",
                 "aot",
+                "import",
                 "inspect",
                 "list",
             ),
