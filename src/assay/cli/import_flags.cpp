@@ -74,6 +74,13 @@ Result<fai_pep::StandIns> ImportFlags::stand_ins() const {
   ASSAY_RETURN_IF_ERROR(add_pairs("--program", programs, result.programs));
   ASSAY_RETURN_IF_ERROR(add_pairs("--file", files, result.files));
   ASSAY_RETURN_IF_ERROR(add_pairs("--set", values, result.values));
+  for (const auto* name : {"cooldown", "timeout"}) {
+    const auto found = result.values.find(name);
+    if (found != result.values.end() && !fai_pep::number_from_text(found->second)) {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("--set {}={}: a number of seconds", name, found->second));
+    }
+  }
   for (const auto& text : mirrors) {
     ASSAY_ASSIGN_OR_RETURN(auto pair, fai_pep::pair_from_flag("--mirror", text));
     result.mirrors.push_back({.prefix = std::move(pair.first), .folder = std::move(pair.second)});

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -256,7 +257,7 @@ class Composer {
   /// A file of the specification; one without md5 whose location has placeholders is made by the
   /// commands themselves.
   Result<std::optional<std::string>> value_of_file(const std::string& key, const Json& file) {
-    const auto location = scalar_at(file, "location").value_or("");
+    auto location = scalar_at(file, "location").value_or("");
     if (!file.contains("md5") && location.find('{') != std::string::npos) {
       return location;
     }
@@ -304,7 +305,7 @@ class Composer {
 
   /// The test, the model, the programs, in this order.
   Result<std::optional<std::string>> value_of(std::string_view name) {
-    if (const auto given = given_value(name)) {
+    if (auto given = given_value(name)) {
       return given;
     }
     for (const auto* root : {&entry_.test, &entry_.model}) {

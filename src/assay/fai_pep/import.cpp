@@ -1,7 +1,7 @@
 #include "assay/fai_pep/import.h"
 
 #include <algorithm>
-#include <cstdlib>
+#include <charconv>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -25,7 +25,6 @@
 #include "assay/fai_pep/program_document.h"
 #include "assay/fai_pep/specification.h"
 #include "assay/fai_pep/stand_ins.h"
-#include "assay/fai_pep/substitution.h"
 #include "assay/fai_pep/test_entry.h"
 
 namespace assay::fai_pep {
@@ -146,7 +145,9 @@ std::optional<int> threads_of(const Composition& composition) {
   for (const auto& step : composition.steps) {
     for (const auto& argument : step) {
       if (argument.starts_with(kFlag)) {
-        return std::atoi(argument.c_str() + kFlag.size());
+        int threads = 0;
+        std::from_chars(argument.data() + kFlag.size(), argument.data() + argument.size(), threads);
+        return threads > 0 ? std::optional(threads) : std::nullopt;
       }
     }
   }

@@ -1,10 +1,13 @@
 #include "assay/fai_pep/locations.h"
 
+#include <charconv>
 #include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "assay/base/json.h"
@@ -67,6 +70,13 @@ Result<std::filesystem::path> path_from_location(const std::string& key,
 }
 
 }  // namespace
+
+std::optional<double> number_from_text(const std::string& text) {
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && rest == end && number >= 0 ? std::optional(number) : std::nullopt;
+}
 
 Result<std::pair<std::string, std::string>> pair_from_flag(const std::string& flag,
                                                            const std::string& text) {

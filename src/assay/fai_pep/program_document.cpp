@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
-#include <cstdlib>
 #include <fmt/format.h>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "assay/base/json.h"
@@ -29,8 +30,9 @@ constexpr double kDefaultTimeoutS = 300;
 std::optional<std::string> cores_from_mask(std::string_view mask) {
   mask.remove_prefix(mask.starts_with("0x") ? 2 : 0);
   std::uint64_t bits = 0;
-  const auto* const end = mask.data() + mask.size();
-  const auto [rest, error] = std::from_chars(mask.data(), end, bits, 16);
+  const char* const begin = std::to_address(mask.begin());
+  const char* const end = begin + mask.size();
+  const auto [rest, error] = std::from_chars(begin, end, bits, 16);
   if (error != std::errc() || rest != end || bits == 0) {
     return std::nullopt;
   }
@@ -54,7 +56,7 @@ std::optional<std::string> cores_from_mask(std::string_view mask) {
 double number_of(const TestEntry& entry, const StandIns& stand_ins, const char* key,
                  double otherwise) {
   if (const auto set = stand_ins.values.find(key); set != stand_ins.values.end()) {
-    return std::atof(set->second.c_str());
+    return number_from_text(set->second).value_or(otherwise);
   }
   for (const auto* owner : {&entry.test, &entry.model}) {
     if (const auto found = owner->find(key); found != owner->end() && found->is_number()) {
@@ -134,8 +136,11 @@ std::string reason_against_converter(const TestEntry& entry) {
 
 std::string reason_against_cores(const TestEntry& entry, int processors) {
   const auto text = cores_of(entry);
-  const auto cores = text ? cores_from_text(*text) : Result<std::vector<int>>();
-  if (!cores || cores->empty() || processors == 0 || std::ranges::max(*cores) < processors) {
+  if (!text || processors == 0) {
+    return {};
+  }
+  const auto cores = cores_from_text(*text);
+  if (!cores || cores->empty() || std::ranges::max(*cores) < processors) {
     return {};
   }
   return fmt::format("the test is bound to the processors {}, and there are 0 to {} here", *text,

@@ -147,7 +147,7 @@ std::optional<std::filesystem::path> program_path(const RunSummary& summary,
   const auto models =
       summary.run.spec.is_object() ? summary.run.spec.value("models", Json()) : Json();
   for (const auto& model : models.is_array() ? models : Json::array()) {
-    const auto ref = model.is_string() ? model.get<std::string>() : std::string();
+    auto ref = model.is_string() ? model.get<std::string>() : std::string();
     if (ref.ends_with(cell.model + ".json")) {
       return ref;
     }

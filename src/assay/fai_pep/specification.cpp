@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <expected>
 #include <filesystem>
 #include <fmt/format.h>
 #include <iterator>

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,6 +28,9 @@ struct StandIns {
   bool allows_commands = false;  ///< Runs those of the host, before and after the measured one.
   int processors = 0;            ///< How many this machine has; 0: not known.
 };
+
+/// A whole decimal number; absent for anything else.
+std::optional<double> number_from_text(const std::string& text);
 
 /// "NAME=VALUE" as a pair. Errors: kInvalidArgument, naming the flag.
 Result<std::pair<std::string, std::string>> pair_from_flag(const std::string& flag,

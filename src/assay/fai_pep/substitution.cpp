@@ -1,5 +1,6 @@
 #include "assay/fai_pep/substitution.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <fmt/format.h>
 #include <ostream>
 #include <string_view>
 #include <utility>
@@ -33,7 +34,12 @@ Status write_conformance(std::string_view format, const ConformReport& report,
   ASSAY_RETURN_IF_ERROR(get_report_format(format));
   const auto* const found =
       std::ranges::find(kWriters, format, &std::pair<std::string_view, Write>::first);
-  ASSAY_CHECK(found != kWriters.end());
+  if (found == kWriters.end()) {
+    return fail(ErrorCode::kUnsupported,
+                fmt::format("conformance has no report in the format '{}'; --format json has all "
+                            "results",
+                            format));
+  }
   return write_guarded(format, [&] { return found->second(report, style, out); }, out);
 }
 

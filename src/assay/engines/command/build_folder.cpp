@@ -1,12 +1,13 @@
 #include "assay/engines/command/build_folder.h"
 
-#include <algorithm>
 #include <exception>
+#include <expected>
 #include <filesystem>
 #include <fmt/format.h>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "assay/base/json.h"
 #include "assay/base/result.h"

@@ -9,6 +9,7 @@
 
 #include "assay/base/result.h"
 #include "assay/engines/command/build_folder.h"
+#include "assay/engines/command/command_engine.h"
 
 namespace assay::command {
 namespace {

@@ -1,8 +1,11 @@
 #include "assay/engines/command/command_line.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <fmt/format.h>
+#include <iterator>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -48,9 +51,7 @@ Result<std::string> value_of_build(std::string_view name, const BuildFolder* bui
     return found->second.string();
   }
   std::vector<std::string> known;
-  for (const auto& [known_name, ignored] : build->outputs) {
-    known.push_back(known_name);
-  }
+  std::ranges::copy(build->outputs | std::views::keys, std::back_inserter(known));
   return fail(ErrorCode::kInvalidArgument,
               fmt::format("the build has no output '{}'{}", output, suggestion_for(output, known)));
 }

@@ -19,7 +19,6 @@
 #include "assay/base/subprocess.h"
 #include "assay/engine/input_check.h"
 #include "assay/engine/session.h"
-#include "assay/engines/command/build_folder.h"
 #include "assay/engines/command/command_line.h"
 #include "assay/engines/command/command_program.h"
 #include "assay/engines/command/line_pattern.h"

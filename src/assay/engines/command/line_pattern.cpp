@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <fmt/format.h>
+#include <functional>
 #include <map>
 #include <optional>
 #include <regex>

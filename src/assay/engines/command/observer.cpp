@@ -197,11 +197,11 @@ Status add_tokens(const Json& record, const char* key, const Duration& stage,
     return {};
   }
   put_metric({.name = key, .unit = "count", .better = Better::kNone, .value = *tokens}, values);
-  if (ns.value_or(0) > 0) {
+  if (const double stage_ns = ns.value_or(0); stage_ns > 0) {
     put_metric({.name = fmt::format("{}_per_s", key),
                 .unit = "1/s",
                 .better = Better::kHigher,
-                .value = *tokens * 1e9 / *ns},
+                .value = *tokens * 1e9 / stage_ns},
                values);
   }
   return {};

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <fmt/format.h>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -45,9 +46,8 @@ constexpr auto kUnits = std::to_array<Unit>({
 
 std::vector<std::string> unit_names() {
   std::vector<std::string> names;
-  for (const auto& unit : kUnits) {
-    names.emplace_back(unit.name);
-  }
+  std::ranges::transform(kUnits, std::back_inserter(names),
+                         [](const Unit& unit) { return std::string(unit.name); });
   return names;
 }
 
