@@ -4,10 +4,12 @@
 #include "assay/base/md5.h"
 
 #include <array>
+#include <cstddef>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <fstream>
+#include <ios>
 #include <openssl/md5.h>
 #include <string>
 #include <system_error>

@@ -1,6 +1,7 @@
 #include "assay/cli/import_flags.h"
 
 #include <CLI/CLI.hpp>
+#include <cstddef>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -7,6 +7,7 @@
 #include <functional>
 #include <iterator>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
@@ -273,10 +274,8 @@ const ProgramMetric* Pairs::find_definition(std::string_view metric) const {
 }
 
 std::vector<std::string_view> Pairs::program_metrics() const {
-  std::vector<std::string_view> names;
-  for (const auto& [name, definition] : definitions_) {
-    names.push_back(name);
-  }
+  std::vector<std::string_view> names(definitions_.size());
+  std::ranges::copy(definitions_ | std::views::keys, names.begin());
   return names;
 }
 

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "assay/base/json.h"
-#include "assay/base/result.h"
 #include "assay/fai_pep/composition.h"
 #include "assay/fai_pep/stand_ins.h"
 #include "assay/fai_pep/substitution.h"

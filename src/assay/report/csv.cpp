@@ -11,7 +11,6 @@
 #include "assay/record/summary.h"
 #include "assay/report/case_text.h"
 #include "assay/report/csv_row.h"
-#include "assay/report/format.h"
 #include "assay/report/formats.h"
 #include "assay/report/writer.h"
 
