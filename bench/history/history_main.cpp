@@ -19,7 +19,6 @@
 #include <fmt/ranges.h>
 #include <fstream>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "assay/history/analysis.h"

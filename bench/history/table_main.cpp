@@ -34,6 +34,7 @@ std::string row_of(std::size_t length) {
   const auto largest = assay::stats::simulate_rank_scan(length, assay::stats::kRankScanMinSegment,
                                                         kPermutations, kSeed + length);
   std::vector<std::string> values;
+  values.reserve(assay::stats::kScanAlphas.size());
   for (const double alpha : assay::stats::kScanAlphas) {
     values.push_back(fmt::format("{:.3f}", rounded_up(upper_quantile(largest, alpha))));
   }

@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
-#include <functional>
 #include <iostream>
 #include <memory>
 #include <sstream>
@@ -24,7 +23,9 @@
 #include "assay/cli/verb.h"
 #include "assay/history/csv_series.h"
 #include "assay/history/history.h"
+#include "assay/history/series.h"
 #include "assay/report/history.h"
+#include "assay/report/writer.h"
 #include "assay/repository/repository_spec.h"
 #include "assay/store/result_store.h"
 #include "assay/watch/stored_series.h"
@@ -56,6 +57,7 @@ bool is_wanted(const history::Series& series, const HistoryOptions& options) {
 Result<std::vector<history::Series>> wanted_series(std::vector<history::Series> all,
                                                    const HistoryOptions& options) {
   std::vector<std::string> metrics;
+  metrics.reserve(all.size());
   for (const auto& series : all) {
     metrics.push_back(series.metric);
   }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <expected>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -104,7 +105,8 @@ Result<double> positive_number(std::string_view name, std::string_view text) {
 
 std::string_view field_of(const std::vector<std::string>& fields, const Columns& columns,
                           Column column) {
-  return columns[column] ? std::string_view(fields[*columns[column]]) : std::string_view();
+  const auto index = columns[column];
+  return index ? std::string_view(fields[*index]) : std::string_view();
 }
 
 Status read_interval(const std::vector<std::string>& fields, const Columns& columns, Row& row) {
@@ -171,7 +173,8 @@ class SeriesBuilder {
   std::vector<Series> finish() {
     std::vector<std::uint32_t> order(times_.size());
     std::iota(order.begin(), order.end(), 0U);
-    std::ranges::stable_sort(order, {}, [this](std::uint32_t commit) { return times_[commit]; });
+    std::ranges::sort(order, {},
+                      [this](std::uint32_t commit) { return std::pair(times_[commit], commit); });
     std::vector<std::int64_t> positions(order.size());
     for (std::size_t i = 0; i < order.size(); ++i) {
       positions[order[i]] = static_cast<std::int64_t>(i);
@@ -239,7 +242,7 @@ class SeriesBuilder {
       return std::tuple(point.position, point.environment);
     };
     if (!std::ranges::is_sorted(points, {}, place)) {
-      std::ranges::stable_sort(points, {}, place);
+      std::ranges::sort(points, {}, place);  // Those of one place become their median anyway.
     }
     std::size_t count = 0;
     for (std::size_t first = 0; first < points.size();) {

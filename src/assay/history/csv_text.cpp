@@ -4,6 +4,7 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -32,10 +33,11 @@ std::optional<int> take_digits(std::string_view& text, std::size_t digits) {
   if (text.size() < digits) {
     return std::nullopt;
   }
-  const char* const end = text.data() + digits;
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc{} || rest != end || text.front() == '-') {
-    return std::nullopt;
+  for (const char digit : text.substr(0, digits)) {
+    if (digit < '0' || digit > '9') {
+      return std::nullopt;
+    }
+    value = 10 * value + (digit - '0');
   }
   text.remove_prefix(digits);
   return value;
@@ -176,8 +178,9 @@ Result<bool> CsvText::next(std::vector<std::string>& fields) {
 std::optional<double> number_from_text(std::string_view text) {
   double value = 0;
   text.remove_prefix(text.starts_with('+') ? 1 : 0);
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  const char* const begin = text.data();
+  const char* const end = begin + text.size();
+  const auto [rest, error] = std::from_chars(begin, end, value);
   const bool is_number = error == std::errc{} && rest == end && std::isfinite(value);
   return is_number ? std::optional(value) : std::nullopt;
 }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -73,7 +74,9 @@ std::vector<RangedStep> ranged_steps(const std::vector<AnalyzedSeries>& all) {
       }
     }
   }
-  std::ranges::stable_sort(steps, {}, &RangedStep::likely);
+  std::ranges::sort(steps, {}, [](const RangedStep& step) {
+    return std::tuple(step.likely, step.where.series, step.where.step);
+  });
   return steps;
 }
 

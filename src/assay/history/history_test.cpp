@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "assay/base/result.h"
+#include "assay/history/series.h"
 #include "assay/history/testing/sample_series.h"
 
 namespace assay::history {

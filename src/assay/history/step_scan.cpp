@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "assay/history/rule.h"
 #include "assay/history/spikes.h"
 #include "assay/stats/quantile.h"
 #include "assay/stats/rank_scan.h"
@@ -184,6 +185,7 @@ double shift_at(std::span<const double> values, const std::vector<FoundStep>& st
 /// Takes out steps of less than `min_effect`, the least first.
 void merge(std::span<const double> values, std::vector<FoundStep>& steps, double min_effect) {
   std::vector<double> shifts;
+  shifts.reserve(steps.size());
   for (std::size_t i = 0; i < steps.size(); ++i) {
     shifts.push_back(shift_at(values, steps, i));
   }

@@ -1,15 +1,16 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <fmt/format.h>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "assay/base/text.h"
+#include "assay/history/analysis.h"
 #include "assay/history/history.h"
-#include "assay/record/metric.h"
+#include "assay/history/segment.h"
+#include "assay/history/series.h"
 #include "assay/report/format.h"
 #include "assay/report/history.h"
 #include "assay/report/history_text.h"

@@ -10,7 +10,10 @@
 #include <vector>
 
 #include "assay/base/enum_names.h"
+#include "assay/history/analysis.h"
 #include "assay/history/history.h"
+#include "assay/history/segment.h"
+#include "assay/history/series.h"
 #include "assay/report/csv_row.h"
 #include "assay/report/history.h"
 #include "assay/report/history_text.h"
@@ -185,6 +188,7 @@ Finding finding_from_step(const history::Series& series, const history::Step& st
 std::vector<Finding> findings_of(const history::AnalyzedSeries& one) {
   const auto& [series, analysis] = one;
   std::vector<Finding> findings;
+  findings.reserve(analysis.steps.size() + analysis.outliers.size() + 3);
   for (const auto& step : analysis.steps) {
     findings.push_back(finding_from_step(series, step));
   }

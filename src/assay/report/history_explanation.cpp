@@ -7,6 +7,9 @@
 
 #include "assay/base/text.h"
 #include "assay/history/history.h"
+#include "assay/history/rule.h"
+#include "assay/history/segment.h"
+#include "assay/history/series.h"
 #include "assay/report/format.h"
 #include "assay/report/history.h"
 #include "assay/report/history_text.h"

@@ -16,6 +16,7 @@
 #include "assay/base/log.h"
 #include "assay/base/result.h"
 #include "assay/history/history.h"
+#include "assay/history/series.h"
 #include "assay/report/history.h"
 #include "assay/report/history_data.h"
 #include "assay/report/history_text.h"
@@ -89,9 +90,7 @@ class CommitTable {
   std::map<std::int64_t, std::size_t> indices_;
 };
 
-double four_digits(double value) {
-  return value == 0 ? 0 : std::stod(fmt::format("{:.6g}", value));
-}
+double six_digits(double value) { return value == 0 ? 0 : std::stod(fmt::format("{:.6g}", value)); }
 
 OrderedJson json_from_drawn(const history::AnalyzedSeries& one,
                             const std::vector<std::size_t>& drawn, const CommitTable& commits) {
@@ -104,8 +103,8 @@ OrderedJson json_from_drawn(const history::AnalyzedSeries& one,
   for (std::size_t i = 0; i < drawn.size(); ++i) {
     const auto& point = series.points[drawn[i]];
     json["at"].push_back(commits.index_of(point.position));
-    json["value"].push_back(four_digits(point.value));
-    json["change"].push_back(four_digits(change_from_offset(series, point.offset - base)));
+    json["value"].push_back(six_digits(point.value));
+    json["change"].push_back(six_digits(change_from_offset(series, point.offset - base)));
     if (std::ranges::binary_search(analysis.outliers, drawn[i])) {
       json["outlier"].push_back(i);
     }

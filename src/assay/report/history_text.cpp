@@ -8,6 +8,7 @@
 #include <ctime>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,9 @@
 
 #include "assay/base/text.h"
 #include "assay/history/history.h"
+#include "assay/history/segment.h"
+#include "assay/history/series.h"
+#include "assay/record/metric.h"
 #include "assay/report/format.h"
 
 namespace assay::report {
@@ -111,11 +115,13 @@ Sparkline sparkline_of(const history::AnalyzedSeries& one, std::size_t first, st
     cells[column_of(i)].push_back(points[i].offset);
   }
   std::vector<std::optional<double>> heights;
+  heights.reserve(cells.size());
   for (auto& cell : cells) {
     heights.push_back(cell.empty() ? std::nullopt : std::optional(median_in_place(cell)));
   }
-  double low = INFINITY;
-  double high = -INFINITY;
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  double low = kInfinity;
+  double high = -kInfinity;
   for (const auto& height : heights) {
     low = std::min(low, height.value_or(low));
     high = std::max(high, height.value_or(high));

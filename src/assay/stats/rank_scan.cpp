@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <numeric>
 #include <random>
 #include <span>
@@ -52,7 +53,8 @@ double scale_of_sums(std::size_t n, double correction) {
 /// That all values of one part lie above all of the other, for parts of half the length: no
 /// statistic is rarer.
 double least_p_value(std::size_t length) {
-  const auto half = static_cast<double>(length / 2);
+  const std::size_t part = length / 2;
+  const auto half = static_cast<double>(part);
   const auto n = static_cast<double>(length);
   return 2 * std::exp(std::lgamma(half + 1) + std::lgamma(n - half + 1) - std::lgamma(n + 1));
 }

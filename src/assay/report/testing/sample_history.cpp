@@ -18,9 +18,9 @@ constexpr std::int64_t kStartNs = std::int64_t{1'767'225'600} * 1'000'000'000;  
 constexpr std::int64_t kHourNs = std::int64_t{3600} * 1'000'000'000;
 
 /// About normal with a standard deviation of 1, the same everywhere.
-class Noise {
+class HistoryNoise {
  public:
-  explicit Noise(std::uint64_t seed) : state_(seed) {}
+  explicit HistoryNoise(std::uint64_t seed) : state_(seed) {}
   double next() {
     double sum = 0;
     for (int i = 0; i < 12; ++i) {
@@ -44,17 +44,18 @@ history::Series empty_series(std::string name, std::string metric, std::string u
 
 void add_point(history::Series& series, int commit, double value, std::uint32_t environment = 0) {
   const double first = series.points.empty() ? value : series.points.front().value;
-  series.points.push_back({.position = commit,
-                           .commit = fmt::format("{:08x}f00d", 0x9E3779B9U * (commit + 1U)),
-                           .unix_ns = kStartNs + commit * 3 * kHourNs,
-                           .value = value,
-                           .offset = std::log(value / first),
-                           .environment = environment});
+  series.points.push_back(
+      {.position = commit,
+       .commit = fmt::format("{:08x}f00d", 0x9E3779B9U * (static_cast<unsigned>(commit) + 1U)),
+       .unix_ns = kStartNs + std::int64_t{3} * commit * kHourNs,
+       .value = value,
+       .offset = std::log(value / first),
+       .environment = environment});
 }
 
 history::Series stepped(const std::string& name, double level, double step, std::uint64_t seed) {
   auto series = empty_series(name, "steady_ns", "ns");
-  Noise noise(seed);
+  HistoryNoise noise(seed);
   for (int i = 0; i < kCommits; ++i) {
     const double spike = i == 30 ? 1.3 : 1;
     add_point(series, i, level * spike * (i < 70 ? 1 : step) * std::exp(0.01 * noise.next()));
@@ -64,7 +65,7 @@ history::Series stepped(const std::string& name, double level, double step, std:
 
 history::Series on_two_machines() {
   auto series = empty_series("resnet18 int8, 4 threads", "steady_ns", "ns");
-  Noise noise(3);
+  HistoryNoise noise(3);
   for (int i = 0; i < kCommits; ++i) {
     const double level = (i < 50 ? 9.2e6 : 7.1e6) * (i + 1 == kCommits ? 1.08 : 1);
     add_point(series, i, level * std::exp(0.01 * noise.next()), i < 50 ? 0 : 1);
@@ -85,7 +86,7 @@ history::Series without_noise() {
 
 history::Series drifting_and_silent() {
   auto series = empty_series("keywords fp32", "first_ns", "ns");
-  Noise noise(4);
+  HistoryNoise noise(4);
   for (int i = 0; i < 90; ++i) {
     add_point(series, i, 4.1e5 * std::exp(0.0006 * i + 0.004 * noise.next()));
   }
