@@ -81,9 +81,10 @@ Outcome search_once(double step, double tempering, std::uint64_t seed) {
     const auto suspects = search.suspects();
     outcome.is_exact = suspects.first == culprit;
     outcome.is_first_exact |= sandwiches++ == 0 && outcome.is_exact;
-    const std::vector<double> parent(static_cast<std::size_t>(plan.sandwich), 0.0);
-    const auto pairs = noise.batch(outcome.is_exact ? step : 0, plan.sandwich);
-    outcome.pairs += plan.sandwich;
+    const int fresh = assay::sandwich_pairs(*evidence, plan);
+    const std::vector<double> parent(static_cast<std::size_t>(fresh), 0.0);
+    const auto pairs = noise.batch(outcome.is_exact ? step : 0, fresh);
+    outcome.pairs += fresh;
     const auto verdict =
         assay::judge_sandwich(parent, pairs, evidence->change, std::abs(step) / 2, {.seed = seed});
     if (verdict.verdict == assay::SandwichVerdict::kConvicted) {

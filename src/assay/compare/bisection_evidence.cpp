@@ -44,7 +44,7 @@ SimulatedSearch simulate_search(std::size_t commits, const PairEvidence& evidenc
   const std::size_t culprit = random() % commits;
   const std::vector<BisectionCommit> all(commits);
   BisectionSearch search(all);
-  SimulatedSearch result{.pairs = 2 * plan.ends + plan.sandwich};
+  SimulatedSearch result{.pairs = 2 * plan.ends + sandwich_pairs(evidence, plan)};
   std::vector<double> pairs(static_cast<std::size_t>(plan.batch));
   for (auto next = search.next(plan.enough); next && result.pairs < plan.most_pairs;
        next = search.next(plan.enough)) {
@@ -75,6 +75,15 @@ double PairEvidence::log_ratio(std::span<const double> pairs) const {
     sum += log_density(pair - change, scale) - log_density(pair, scale);
   }
   return tempering * sum;
+}
+
+int sandwich_pairs(const PairEvidence& evidence, const BisectionPlan& plan) {
+  // The standard error of a median of n normal values is 1.2533 standard deviations / sqrt(n).
+  const double deviation = stats::kMadToSigma * kMedianSize * evidence.scale;
+  const double root = 3.5 * 1.2533 * deviation / std::abs(evidence.change);
+  return static_cast<int>(std::clamp(std::ceil(root * root),
+                                     static_cast<double>(plan.least_sandwich),
+                                     static_cast<double>(plan.most_sandwich)));
 }
 
 BisectionBudget forecast_bisection(std::size_t commits, const PairEvidence& evidence,

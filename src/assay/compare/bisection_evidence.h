@@ -36,9 +36,14 @@ struct BisectionPlan {
   int ends = 40;         ///< Pairs that verify the ends, and as many of the good end with its copy.
   int batch = 5;         ///< Pairs of a commit at a time.
   double enough = 0.95;  ///< Probability at which the suspects are confirmed.
-  int sandwich = 20;     ///< Pairs of the culprit with the commit before it.
+  int least_sandwich = 20;  ///< Pairs of the culprit with the commit before it: as many as show
+  int most_sandwich = 80;   ///< the change, between these.
   int most_pairs = 1000;
 };
+
+/// Pairs of a sandwich: so many that the change is 3.5 standard errors of their median, within the
+/// bounds of the plan.
+int sandwich_pairs(const PairEvidence& evidence, const BisectionPlan& plan);
 
 /// Pairs that a search will take, told before it begins.
 struct BisectionBudget {

@@ -57,6 +57,13 @@ TEST(ForecastBisection, CostsMoreForSmallerChangesAndIsRepeatable) {
             large.expected_pairs);
 }
 
+TEST(SandwichPairs, AreAsManyAsTheChangeNeeds) {
+  const BisectionPlan plan;
+  EXPECT_EQ(sandwich_pairs({.change = 0.05, .scale = 0.01}, plan), 20);
+  EXPECT_EQ(sandwich_pairs({.change = -0.01, .scale = 0.012}, plan), 34);
+  EXPECT_EQ(sandwich_pairs({.change = 0.001, .scale = 0.01}, plan), 80);
+}
+
 Sandwich judged(double true_change, double searched, unsigned seed) {
   const auto parent = pairs_around(10, 20, seed);
   auto culprit = pairs_around(10 + true_change, 20, seed + 1000);

@@ -66,7 +66,7 @@ std::vector<RangedStep> ranged_steps(const std::vector<AnalyzedSeries>& all) {
     const auto& points = all[i].series.points;
     for (std::size_t j = 0; j < all[i].analysis.steps.size(); ++j) {
       const auto& step = all[i].analysis.steps[j];
-      if (step.is_counted) {
+      if (step.is_counted && !step.is_gradual) {
         steps.push_back({.after = points[step.last_before].position,
                          .until = points[step.first_after].position,
                          .likely = points[step.point].position,

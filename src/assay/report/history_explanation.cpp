@@ -21,26 +21,11 @@ namespace {
 
 constexpr std::size_t kExplanationIndent = 2;
 
-void explain_step(const history::Series& series, const history::Step& step,
-                  const history::HistoryRule& rule, TextPage& page) {
-  const auto& points = series.points;
-  page.line(
-      fmt::format("a step of {} {} lies here: most likely at {}, certainly after {} and by {}",
-                  text_of_change(series, step.shift.estimate),
-                  text_of_changes(series, step.shift.low, step.shift.high),
-                  short_commit(points[step.point].commit),
-                  short_commit(points[step.last_before].commit),
-                  short_commit(points[step.first_after].commit)),
-      kExplanationIndent, kExplanationIndent);
-  if (step.critical_value > 0) {
-    page.line(
-        fmt::format("rank statistic {:.2f}; without a change {:.2g} % of series exceed "
-                    "{:.2f}, and {:.2g} % reach it",
-                    step.statistic, 100 * rule.alpha, step.critical_value, 100 * step.p_value),
-        kExplanationIndent, kExplanationIndent);
-  } else {
-    page.line("the values have no noise, so every change is real", kExplanationIndent);
-  }
+void explain_evidence(const history::Step& step, const history::HistoryRule& rule, TextPage& page) {
+  page.line(fmt::format("rank statistic {:.2f}; without a change {:.2g} % of series exceed "
+                        "{:.2f}, and at most {:.2g} % reach it",
+                        step.statistic, 100 * rule.alpha, step.critical_value, 100 * step.p_value),
+            kExplanationIndent, kExplanationIndent);
   if (step.autocorrelation > 0) {
     page.line(fmt::format("neighboring points depend on each other (autocorrelation {:.2f}), so "
                           "the limit is {:.2f} times that of independent ones",
@@ -58,6 +43,28 @@ void explain_step(const history::Series& series, const history::Step& step,
     page.line("it does not count: among so many series chance alone makes one like it",
               kExplanationIndent);
   }
+}
+
+void explain_step(const history::Series& series, const history::Step& step,
+                  const history::HistoryRule& rule, TextPage& page) {
+  const auto& points = series.points;
+  const bool is_exact = step.shift.low == step.shift.high;
+  if (is_exact) {
+    page.line(fmt::format("a step of {} after {}; the values have no noise, so it is real",
+                          text_of_change(series, step.shift.estimate),
+                          short_commit(points[step.last_before].commit)),
+              kExplanationIndent, kExplanationIndent);
+    return;
+  }
+  page.line(fmt::format("a step of {} {} lies here: most likely at {}, plausibly at any commit "
+                        "after {} up to {}",
+                        text_of_change(series, step.shift.estimate),
+                        text_of_changes(series, step.shift.low, step.shift.high),
+                        short_commit(points[step.point].commit),
+                        short_commit(points[step.last_before].commit),
+                        short_commit(points[step.first_after].commit)),
+            kExplanationIndent, kExplanationIndent);
+  explain_evidence(step, rule, page);
 }
 
 bool is_within(const history::Series& series, const history::Step& step, std::int64_t position) {
