@@ -80,7 +80,7 @@ double PairEvidence::log_ratio(std::span<const double> pairs) const {
 int sandwich_pairs(const PairEvidence& evidence, const BisectionPlan& plan) {
   // The standard error of a median of n normal values is 1.2533 standard deviations / sqrt(n).
   const double deviation = stats::kMadToSigma * kMedianSize * evidence.scale;
-  const double root = 3.5 * 1.2533 * deviation / std::abs(evidence.change);
+  const double root = 3 * 1.2533 * deviation / std::abs(evidence.change);
   return static_cast<int>(std::clamp(std::ceil(root * root),
                                      static_cast<double>(plan.least_sandwich),
                                      static_cast<double>(plan.most_sandwich)));

@@ -41,7 +41,7 @@ struct BisectionPlan {
   int most_pairs = 1000;
 };
 
-/// Pairs of a sandwich: so many that the change is 3.5 standard errors of their median, within the
+/// Pairs of a sandwich: so many that the change is three standard errors of their median, within the
 /// bounds of the plan.
 int sandwich_pairs(const PairEvidence& evidence, const BisectionPlan& plan);
 

@@ -80,12 +80,10 @@ std::vector<RangedStep> ranged_steps(const std::vector<AnalyzedSeries>& all) {
   return steps;
 }
 
-/// Names the commits, by the step with the least p-value.
+/// Names the commits. The likely one is that of the clearest step that has it within the range; a
+/// range in which none lies has its last.
 void name_commits(const std::vector<AnalyzedSeries>& all, Incident& incident) {
-  const auto clearest = std::ranges::min_element(
-      incident.steps, {}, [&](const SeriesStep& one) { return step_of(all, one).p_value; });
-  const auto& likely = all[clearest->series].series.points[step_of(all, *clearest).point];
-  incident.likely = likely.commit;
+  double least_p_value = 2;
   for (const auto& where : incident.steps) {
     const auto& points = all[where.series].series.points;
     const auto& step = step_of(all, where);
@@ -95,7 +93,14 @@ void name_commits(const std::vector<AnalyzedSeries>& all, Incident& incident) {
     if (points[step.first_after].position == incident.until) {
       incident.first_after = points[step.first_after].commit;
     }
+    const auto& likely = points[step.point];
+    const bool is_within = likely.position > incident.after && likely.position <= incident.until;
+    if (is_within && step.p_value < least_p_value) {
+      least_p_value = step.p_value;
+      incident.likely = likely.commit;
+    }
   }
+  incident.likely = incident.likely.empty() ? incident.first_after : incident.likely;
 }
 
 std::vector<Incident> grouped(const std::vector<AnalyzedSeries>& all) {

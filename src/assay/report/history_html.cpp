@@ -112,6 +112,17 @@ OrderedJson json_from_drawn(const history::AnalyzedSeries& one,
   return json;
 }
 
+std::size_t count_commits(const history::History& history) {
+  std::vector<std::int64_t> positions;
+  for (const auto& one : history.series) {
+    for (std::size_t i = first_shown(history, one.series); i < one.series.points.size(); ++i) {
+      positions.push_back(one.series.points[i].position);
+    }
+  }
+  std::ranges::sort(positions);
+  return static_cast<std::size_t>(std::ranges::unique(positions).begin() - positions.begin());
+}
+
 OrderedJson json_for_page(const history::History& history) {
   CommitTable commits;
   std::vector<std::vector<std::size_t>> drawn;
@@ -122,6 +133,7 @@ OrderedJson json_for_page(const history::History& history) {
     }
   }
   auto document = json_without_series(history);
+  document["commit_count"] = count_commits(history);
   document["commits"] = commits.json();
   auto& list = document["series"] = OrderedJson::array();
   for (std::size_t i = 0; i < history.series.size(); ++i) {

@@ -255,7 +255,7 @@ function masthead() {
   const times = COMMITS.map(([, seconds]) => seconds).filter(Boolean);
   const facts_ = [
     counted(SERIES.length, "series", "series"),
-    counted(COMMITS.length, "commit"),
+    counted(DATA.commit_count, "commit"),
     times.length ? `${dateOf(Math.min(...times.slice(0, 1)))} to ${dateOf(times.at(-1))}` : "",
     `${changed} with a step`,
     `changes below ${textFromNumber(DATA.rule.min_effect * 100)} % do not count`,
@@ -279,23 +279,28 @@ function incidentsSection() {
     h("a", { href: `#${SERIES[step.series].id}` }, titleOf(SERIES[step.series])),
     ` ${textOfChange(SERIES[step.series], step.change)}`,
   ];
+  const items = shown.map((one) =>
+    item(
+      "skipped",
+      counted(one.series_count, "series", "series"),
+      shortOf(one.likely),
+      one.last_before === one.first_after ? "" : `after ${shortOf(one.last_before)}, by ${shortOf(one.first_after)}`,
+      ...one.steps.map(stepLink),
+    ),
+  );
   return h(
     "section",
     { id: "incidents" },
     h("h2", {}, "Commits that changed several series"),
-    h(
-      "ul",
-      { class: "findings" },
-      shown.map((one) =>
-        item(
-          "skipped",
-          counted(one.series_count, "series", "series"),
-          shortOf(one.likely),
-          `after ${shortOf(one.last_before)}, by ${shortOf(one.first_after)}`,
-          ...one.steps.map(stepLink),
-        ),
-      ),
-    ),
+    h("ul", { class: "findings" }, items.slice(0, MANY_SERIES)),
+    items.length > MANY_SERIES
+      ? h(
+          "details",
+          { class: "fold" },
+          h("summary", {}, `${items.length - MANY_SERIES} more, older ones`),
+          h("ul", { class: "findings" }, items.slice(MANY_SERIES)),
+        )
+      : null,
   );
 }
 
