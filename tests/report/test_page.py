@@ -184,7 +184,7 @@ def test_takes_no_text_for_markup(visit: tuple[Any, list[str]]) -> None:
 
 
 WIDTHS = (1280, 768, 390)
-SAMPLES = ("sample", "wide", "comparison", "conformance", "conformance_wide")
+SAMPLES = ("sample", "wide", "comparison", "conformance", "conformance_wide", "history")
 
 
 @pytest.mark.parametrize("sample", SAMPLES)

@@ -145,7 +145,9 @@ function historyChart(series) {
   const air = (most - least || most || 1) * 0.12;
   const domain = [Math.max(0, least - air), most + air];
   // Outliers stand at the edge rather than flatten the rest.
-  for (const point of points) point.y = Math.min(Math.max(point.y, domain[0]), domain[1]);
+  const inset = (domain[1] - domain[0]) * 0.04;
+  for (const point of points.filter(({ kind }) => kind === "outlier"))
+    point.y = Math.min(Math.max(point.y, domain[0] + inset), domain[1] - inset);
   const y = {
     field: "y",
     type: "quantitative",
