@@ -196,7 +196,7 @@ def test_nothing_is_cut_at_any_width(browser: Browser, sample: str) -> None:
             seen, console = look(
                 browser, page_of(sample), OVERFLOW, width=width, is_dark=is_dark, is_unfolded=True
             )
-            assert seen["elements"] > 150
+            assert seen["elements"] > 100
             assert seen["charts"] > 0 or sample.startswith("conformance")
             assert console == []
             problems[f"{width} {'dark' if is_dark else 'light'}"] = seen["problems"]
