@@ -91,20 +91,28 @@ SeriesPlan with_step(Family family, double step, std::size_t seen) {
 
 std::string percent(int part, int whole) { return fmt::format("{:.1f}", 100.0 * part / whole); }
 
+struct Replay {
+  int alarmed = 0;  ///< Series with a step at any time,
+  int firm = 0;     ///< and with a firm one.
+};
+
 /// Alarms that one would have seen when every commit from the 20th on is looked at when it comes.
-int replayed(const SeriesPlan& plan, int count) {
-  int alarmed = 0;
+Replay replayed(const SeriesPlan& plan, int count) {
+  Replay replay;
   for (int i = 0; i < count; ++i) {
     const auto values = simulate(plan, seed_of(plan, static_cast<std::size_t>(i)));
-    for (std::size_t n = 20; n <= values.size(); ++n) {
-      if (!analyzed({values.begin(), values.begin() + static_cast<std::ptrdiff_t>(n)})
-               .steps.empty()) {
-        ++alarmed;
-        break;
+    bool is_alarmed = false;
+    bool is_firm = false;
+    for (auto end = values.begin() + 20; end <= values.end(); ++end) {
+      for (const auto& step : analyzed({values.begin(), end}).steps) {
+        is_alarmed = true;
+        is_firm |= step.is_firm;
       }
     }
+    replay.alarmed += is_alarmed ? 1 : 0;
+    replay.firm += is_firm ? 1 : 0;
   }
-  return alarmed;
+  return replay;
 }
 
 bool print_table(int count, bool has_replay) {
@@ -118,8 +126,9 @@ bool print_table(int count, bool has_replay) {
         name_of(family), count, percent(none.alarmed, count), percent(none.firm, count),
         percent(none.nominated, count));
     if (has_replay) {
-      row +=
-          fmt::format(", \"replayed\": {}", percent(replayed(without_step(family), count), count));
+      const auto replay = replayed(without_step(family), count);
+      row += fmt::format(", \"replayed\": {}, \"replayed_firm\": {}",
+                         percent(replay.alarmed, count), percent(replay.firm, count));
     }
     for (const double step : kSteps) {
       for (const auto seen : kSeen) {
