@@ -15,11 +15,11 @@ namespace assay::history {
 /// these.
 ///
 /// A row is a point of the series that `series` and `metric` name. Commits are in the order of
-/// their times, and of the file where those are equal or there are none; several values of a series for a
-/// commit in one environment become their median. A series whose environments come back after one
-/// another is divided into one for each. Offsets are to the first value of the series. `origin`:
-/// the name of the file, for messages and for series without a name. Errors: kInvalidArgument, with
-/// the line and what is expected there.
+/// their times, and of the file where those are equal or there are none; several values of a series
+/// for a commit in one environment become their median. A series whose environments come back after
+/// one another is divided into one for each. Offsets are to the first value of the series.
+/// `origin`: the name of the file, for messages and for series without a name. Errors:
+/// kInvalidArgument, with the line and what is expected there.
 Result<std::vector<Series>> series_from_csv(std::string_view text, std::string_view origin);
 
 }  // namespace assay::history

@@ -11,7 +11,7 @@ struct HistoryRule {
   double min_effect = 0.01;     ///< Least change that matters, of an offset (ln ratio: 1 %).
   double alpha = 0.01;          ///< False alarms of one scan without a change.
   std::size_t min_segment = 5;  ///< Points that a level has at least.
-  std::size_t window = 200;     ///< Points that are scanned together.
+  std::size_t window = 200;     ///< Points that are scanned together, at most 200.
   double spike_sigmas = 4;      ///< Deviation of a point that is set aside.
   double least_autocorrelation = 0.15;  ///< Below it, values count as independent.
   double plausible_share = 0.9;  ///< Of the largest statistic: splits that may be the right one.
