@@ -150,7 +150,8 @@ Result<Row> row_from_fields(const std::vector<std::string>& fields, const Column
 class SeriesBuilder {
  public:
   /// `rows`: about how many there will be.
-  SeriesBuilder(std::string_view origin, std::size_t rows) : origin_(origin), commits_(rows) {}
+  SeriesBuilder(std::string_view origin, std::size_t rows)
+      : origin_(origin), rows_(rows), commits_(rows) {}
 
   void add(const std::vector<std::string>& fields, const Columns& columns, const Row& row) {
     auto& series = find_series(fields, columns);
@@ -173,8 +174,10 @@ class SeriesBuilder {
   std::vector<Series> finish() {
     std::vector<std::uint32_t> order(times_.size());
     std::iota(order.begin(), order.end(), 0U);
-    std::ranges::sort(order, {},
-                      [this](std::uint32_t commit) { return std::pair(times_[commit], commit); });
+    if (!std::ranges::is_sorted(times_)) {
+      std::ranges::sort(order, {},
+                        [this](std::uint32_t commit) { return std::pair(times_[commit], commit); });
+    }
     std::vector<std::int64_t> positions(order.size());
     for (std::size_t i = 0; i < order.size(); ++i) {
       positions[order[i]] = static_cast<std::int64_t>(i);
@@ -230,6 +233,7 @@ class SeriesBuilder {
         series.better = known->better;
         series.unit = series.unit.empty() ? std::string(known->unit) : series.unit;
       }
+      series.points.reserve(series_.empty() ? rows_ : 0);  // Often there is but one series.
       series_.push_back(std::move(series));
     }
     return series_[last_];
@@ -302,6 +306,7 @@ class SeriesBuilder {
   }
 
   std::string origin_;
+  std::size_t rows_ = 0;
   std::vector<Series> series_;
   NameTable names_;
   NameTable commits_;
