@@ -5,7 +5,7 @@
 /// Noise of pairs: Student's t with three degrees of freedom, a robust standard deviation of 0.8 or
 /// 1.9 %; one batch of ten is disturbed (three times the spread), and each batch has a shift of its
 /// own (a fifth of the spread). Pairs counted: 80 that verify and calibrate, those of the search,
-/// and 20 of each sandwich.
+/// and 20 to 80 of each sandwich.
 
 #include <algorithm>
 #include <cmath>
@@ -23,7 +23,7 @@
 namespace {
 
 constexpr std::size_t kCommits = 256;
-/// What batches share, as a part of the spread.
+/// Standard deviation of the batches' own shifts, as a part of the spread.
 constexpr double kShared = 0.2;
 /// t3 with a robust standard deviation of 1.
 constexpr double kRobustOfStudent3 = 1.134;

@@ -50,7 +50,7 @@ struct Tally {
   int found = 0;              ///< With a step where it is, within the tolerance.
   int firm = 0;               ///< Alarmed with a firm one.
   int nominated = 0;          ///< With a nomination at the end.
-  int covered = 0;            ///< Of those found: the commit is among the plausible ones,
+  int covered = 0;            ///< Found ones whose commit is among the plausible ones,
   std::size_t plausible = 0;  ///< which are so many in all.
 };
 

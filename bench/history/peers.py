@@ -40,7 +40,7 @@ def rates_of_assay(bin_folder: Path, series: int) -> dict[str, dict[str, float]]
 
 
 def changes_of_peers(bin_folder: Path, series: int) -> dict[str, dict[str, list[list[int]]]]:
-    """What each peer's rule finds in each file of series."""
+    """Changes by each peer's rule in each file of series."""
     with tempfile.TemporaryDirectory(prefix="assay-peers-") as folder:
         place = Path(folder)
         campaign = str(bin_folder / "assay-history-campaign")
@@ -57,7 +57,7 @@ def changes_of_peers(bin_folder: Path, series: int) -> dict[str, dict[str, list[
 
 
 def rates_of_peer(found: dict[str, list[list[int]]]) -> dict[str, dict[str, float]]:
-    """The same table from positions of changes."""
+    """Rates as those of Assay, from positions of changes."""
     rates: dict[str, dict[str, float]] = {}
     for family in FAMILIES:
         alarmed = [bool(changes) for changes in found[family]]

@@ -11,7 +11,7 @@
 
 namespace assay {
 
-/// What pairs say about a commit: whether they look like the bad end or like the good one.
+/// Weighs whether pairs of a commit look like the bad end or like the good one.
 ///
 /// A model of ln(time of a commit / time of the good end): Student's t with four degrees of freedom
 /// around 0 or around the change, with the spread of the pairs that compared the ends. Single wild
@@ -19,7 +19,7 @@ namespace assay {
 /// multiplied by `tempering`.
 struct PairEvidence {
   double change = 0;  ///< ln ratio of the bad end to the good one.
-  double scale = 0;   ///< Of the t distribution.
+  double scale = 0;   ///< Scale parameter of the t distribution.
   double tempering = 0.5;
 
   /// From pairs of the good end with its copy and of the bad end with the good one, at least five
@@ -41,15 +41,15 @@ struct BisectionPlan {
   int most_pairs = 1000;
 };
 
-/// Pairs of a sandwich: so many that the change is three standard errors of their median, within the
-/// bounds of the plan.
+/// Pairs of a sandwich: so many that the change is three standard errors of their median, within
+/// the bounds of the plan.
 int sandwich_pairs(const PairEvidence& evidence, const BisectionPlan& plan);
 
 /// Pairs that a search will take, told before it begins.
 struct BisectionBudget {
   double expected_pairs = 0;  ///< Mean, with those of the ends and of the sandwich.
   double likely_most = 0;     ///< Nine of ten searches take fewer.
-  double share_exact = 0;     ///< Of searches whose first suspects are the right ones.
+  double share_exact = 0;     ///< Share of searches whose first suspects are right.
 };
 
 /// Simulates `searches` searches among `commits` with the evidence's own noise. Same seed, same
@@ -58,7 +58,7 @@ BisectionBudget forecast_bisection(std::size_t commits, const PairEvidence& evid
                                    const BisectionPlan& plan, std::uint64_t seed,
                                    int searches = 100);
 
-/// What the sandwich, fresh pairs of the culprit and the commit before it, says.
+/// The answer of the sandwich: fresh pairs of the culprit and the commit before it.
 enum class SandwichVerdict : std::uint8_t {
   kConvicted,  ///< The change is there again, at least half of it.
   kPart,       ///< A smaller change that matters is there: the culprit of a part, others remain.
@@ -68,7 +68,7 @@ enum class SandwichVerdict : std::uint8_t {
 struct Sandwich {
   SandwichVerdict verdict = SandwichVerdict::kAcquitted;
   stats::LookResult look;
-  double remainder = 0;  ///< Of the change, in ln ratio, that the culprit does not explain.
+  double remainder = 0;  ///< Part of the change, ln ratio, that the culprit leaves.
 };
 
 /// Judges fresh pairs; `parent`, `culprit`: log times by pair; `change`: that was searched for, a

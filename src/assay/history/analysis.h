@@ -39,13 +39,13 @@ struct Nomination {
   std::size_t point = 0;        ///< First that differs; index of Series::points, as below.
   std::size_t last_before = 0;  ///< The change happened after it.
   NominationCause cause = NominationCause::kOutside;
-  double change = 0;   ///< Of the offset from the level,
+  double change = 0;   ///< Distance of the offset from the level,
   double allowed = 0;  ///< and what a single point may differ by either way.
 };
 
 /// The newest points lie off their reference, and no step explains it.
 struct Drift {
-  std::size_t first = 0;  ///< Of the newest points that were looked at.
+  std::size_t first = 0;  ///< First of the newest points that were looked at.
   double change = 0;      ///< Beyond the steps.
   double low = 0;         ///< Interval of it; infinite ends where there are too few points.
   double high = 0;
@@ -57,7 +57,7 @@ struct Silence {
   std::int64_t days = 0;
 };
 
-/// What a series says. All indices are of Series::points.
+/// Findings in a series. All indices are of Series::points.
 struct SeriesAnalysis {
   std::vector<std::size_t> outliers;  ///< Spikes: kept and shown, and no part of any level.
   std::vector<Segment> segments;      ///< Cover all points.

@@ -12,8 +12,8 @@ namespace assay::history {
 /// The newest level of a series, by indices of `values`.
 struct NewestLevel {
   std::span<const double> values;     ///< Without spikes, of one epoch.
-  std::size_t first = 0;              ///< Of the level.
-  std::span<const double> residuals;  ///< Of the last values around their levels, the level's
+  std::size_t first = 0;              ///< First value of the level.
+  std::span<const double> residuals;  ///< The last values less their levels, this level's
                                       ///< included.
 };
 

@@ -5,7 +5,7 @@
 
 namespace assay::history {
 
-/// What counts as a change of a series. The defaults are those that docs/results/history.md
+/// Limits from which on a series has changed. The defaults are those that docs/results/history.md
 /// measured.
 struct HistoryRule {
   double min_effect = 0.01;     ///< Least change that matters, of an offset (ln ratio: 1 %).
@@ -14,9 +14,9 @@ struct HistoryRule {
   std::size_t window = 200;     ///< Points that are scanned together, at most 200.
   double spike_sigmas = 4;      ///< Deviation of a point that is set aside.
   double least_autocorrelation = 0.15;  ///< Below it, values count as independent.
-  double plausible_share = 0.9;  ///< Of the largest statistic: splits that may be the right one.
-  double confidence = 0.95;      ///< Of the interval of a shift.
-  double nomination_confidence = 0.99;  ///< Of the prediction interval of the newest points.
+  double plausible_share = 0.9;  ///< Splits with this much of the largest statistic may be right.
+  double confidence = 0.95;      ///< Coverage of the interval of a shift.
+  double nomination_confidence = 0.99;  ///< Coverage of the prediction interval of the newest.
   std::size_t drift_points = 10;
   std::int64_t silent_commits = 20;
   std::int64_t silent_days = 14;

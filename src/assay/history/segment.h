@@ -10,7 +10,7 @@ namespace assay::history {
 
 /// Why a segment begins where it does.
 enum class SegmentCause : std::uint8_t {
-  kStart,        ///< Of the series.
+  kStart,        ///< The series begins.
   kStep,         ///< A change of the level, which a commit between may have made.
   kEnvironment,  ///< Another machine: no commit's fault.
   kMetric,       ///< Another version of the metric.
@@ -51,10 +51,10 @@ struct Step {
   /// that are nearly as good as the best one say.
   std::size_t last_before = 0;
   std::size_t first_after = 0;
-  stats::UnpairedShift shift;  ///< Of the offset.
-  double statistic = 0;        ///< Of the rank scan between the neighboring steps,
+  stats::UnpairedShift shift;  ///< Change of the offset.
+  double statistic = 0;        ///< Largest of the rank scan between the neighboring steps,
   double critical_value = 0;   ///< and what it would exceed with probability alpha.
-  double p_value = 1;          ///< Of it without a change; see rank_scan_p_value.
+  double p_value = 1;          ///< Probability of it without a change; see rank_scan_p_value.
   double autocorrelation = 0;  ///< For which the critical value was raised; 0: it was not.
   bool is_firm = false;        ///< The second opinion finds it, too.
   bool is_gradual = false;     ///< A slope explains the points around better than a step.

@@ -11,7 +11,7 @@ namespace assay::history {
 
 /// One measurement of a series.
 struct Point {
-  std::int64_t position = 0;  ///< Of the commit along its branch; ascending within a series.
+  std::int64_t position = 0;  ///< Place of the commit on its branch; ascending within a series.
   std::string commit;
   std::int64_t unix_ns = 0;
   double value = 0;   ///< As measured, in the unit of the series.

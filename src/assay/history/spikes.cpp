@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kNeighbors = 4;
 
-/// Of one to four values, by insertion.
+/// Sorts one to four values by insertion.
 double median_of_few(std::span<const double> values) {
   std::array<double, kNeighbors> sorted{};
   std::size_t count = 0;

@@ -13,7 +13,7 @@ inline constexpr std::size_t kShiftPoints = 50;
 
 /// A change of the level of values, by indices of them.
 struct FoundStep {
-  std::size_t first = 0;            ///< Of the new level.
+  std::size_t first = 0;            ///< First value of the new level.
   std::size_t plausible_first = 0;  ///< Earliest and latest split that may be the right one.
   std::size_t plausible_last = 0;
   double statistic = 0;

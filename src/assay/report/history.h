@@ -15,7 +15,7 @@ namespace assay::report {
 /// several series agree on. Of more than ten series only those that say something.
 std::string console_from_history(const history::History& history, const ReportStyle& style);
 
-/// What is known of a commit in each series: its point, its level, the step that may be its fault,
+/// Explains a commit in each series: its point, its level, the step that may be its fault,
 /// and how far the evidence goes. `position`: of the commit.
 std::string explanation_of_commit(const history::History& history, std::int64_t position,
                                   const ReportStyle& style);

@@ -90,7 +90,7 @@ std::vector<double> rank_statistics(std::span<const double> values, std::size_t 
     return statistics;
   }
   const double scale = scale_of_sums(n, correction);
-  std::int64_t excess = 0;  // Of the doubled rank sum over its mean.
+  std::int64_t excess = 0;  // The doubled rank sum less its mean.
   for (std::size_t k = 1; k + least <= n; ++k) {
     excess += ranks[k - 1] - static_cast<std::int64_t>(n + 1);
     if (k >= least) {

@@ -94,7 +94,7 @@ const itemsOf = (series) => [
 const saysSomething = (series) =>
   series.steps.length || series.nomination || series.drift || series.silence;
 
-/** What a chart shows: points, levels and steps, in the unit of the axis. */
+/** The data of a chart: points, levels and steps, in the unit of the axis. */
 function chartData(series) {
   const { divisor, unit } = unitFor(series.unit, series.drawn.value);
   const outliers = new Set(series.drawn.outlier);
