@@ -327,11 +327,81 @@ def command_seeds() -> Seeds:
     }
     other = document | {"time_pattern": "(a|[0-9]+)|(b)", "time_unit": "s", "file_format": "raw"}
     printed = b"\0took: 1.25 ms\nnoise\ntook: 0.5 ms\n"
+    profiled = {
+        "argv": ["{build:bench}", "{build}", "{{ {warmup}"],
+        "env": {"OMP_NUM_THREADS": "1"},
+        "metrics": {
+            "p99": {"pattern": "p99 ([0-9.]+) us", "unit": "us", "take": "last", "per": "launch"},
+            "rate": {"pattern": "([0-9.]+) tok/s", "unit": "1/s", "better": "higher"},
+        },
+        "operator_pattern": "op (?<name>[a-z]+) (?<time>[0-9.]+) ms",
+        "operator_unit": "ms",
+        "reads": "both",
+    }
+    observed = {
+        "steps": [["{place:graph}", "{scratch:host}/x"]],
+        "places": {"graph": {"md5": "ab"}},
+        "observer": "PyTorchObserver",
+        "read_files": ["{scratch:host}/x"],
+        "pause_s": 1,
+        "about": {"name": "net"},
+    }
+    records = [
+        {"type": "NET", "metric": "latency", "unit": "ms", "value": "1.5"},
+        {"type": "conv", "metric": "latency", "unit": "us", "num_runs": 3, "summary": {"p50": 2}},
+        {"type": "NET", "metric": "flops", "unit": "FLOP", "value": 5},
+        {"type": "NET", "metric": "device", "info_string": "cpu"},
+        {"prompt_tokens": 4, "inference_start_ms": 1, "prompt_eval_end_ms": 3},
+    ]
+    lines = "".join(f"PyTorchObserver {json.dumps(record)}\n" for record in records)
     return {
+        "profiled": json.dumps(profiled).encode()
+        + b"\0p99 2.5 us\np99 2 us\n9 tok/s\nop conv 2.5 ms\nop conv 3 ms\n",
+        "observed": json.dumps(observed).encode() + b"\0" + lines.encode(),
         "npy": json.dumps(document).encode() + printed,
         "raw": json.dumps(other).encode() + b"\0" + b"1\n2\n",
         "large": json.dumps(document).encode()
         + b"\0took: 1e300 ms\ntook: 99999999999999999999 ms\n",
+    }
+
+
+def fai_pep_seeds() -> Seeds:
+    """Model files and a sequence of FAI-PEP's format."""
+    model = {
+        "model": {
+            "name": "net",
+            "format": "caffe2",
+            "repeat": 2,
+            "batch": "{size}/{repeat}",
+            "size": 4,
+            "files": {"predict": {"filename": "p.pb", "location": "//p.pb", "md5": "ab"}},
+            "preprocess": {"commands": ["mkdir -p {HOSTDIR}/in"]},
+        },
+        "tests": [
+            {
+                "identifier": "net-{ID}",
+                "metric": "accuracy",
+                "iter": 5,
+                "warmup": 1,
+                "platform_args": {"taskset": "f0"},
+                "commands": ["{program} --net {files.predict} --iter {iter} 'a b' {batch} {INDEX}"],
+            },
+            {
+                "identifier": "{ID}",
+                "metric": "delay",
+                "inputs": {"data": {"shapes": [[1, 3], [2, 3]], "type": "float"}},
+            },
+        ],
+    }
+    cycle = {
+        "model": {"name": "n", "format": "generic", "a": "{b}", "b": "{a}"},
+        "tests": [{"identifier": "x", "metric": "delay", "command": "{program} {a}"}],
+    }
+    sequence = {"meta": {"group": "g"}, "benchmarks": ["a.json"]}
+    return {
+        "model": json.dumps(model).encode(),
+        "cycle": json.dumps(cycle).encode(),
+        "sequence": json.dumps(sequence).encode(),
     }
 
 
@@ -458,6 +528,36 @@ def manifest_seeds() -> Seeds:
     }
 
 
+<<<<<<< ours
+def repository_seeds() -> Seeds:
+    """Repository files, whole and wrong."""
+    environment = {
+        "build": [["cmake", "-S", "{source}", "-B", "{work}"]],
+        "outputs": {"bench": "bin/bench"},
+        "runner": "command",
+        "env": {"CXX": "c++"},
+        "timeout": "10min",
+        "reuse": False,
+        "network": True,
+    }
+    whole = {
+        "schema": "assay/repository/1",
+        "repository": {"url": "..", "kind": "hg", "branch": "default", "first_parent": True},
+        "paths": {"include": ["src"], "exclude": ["*.md"]},
+        "engine": "toy",
+        "environments": {"default": environment, "avx2": {"outputs": {"bench": "b"}}},
+        "spec": "spec.json",
+        "policy": {
+            **{"reference": "pinned:v1", "step": 2, "poll": "1min", "horizon": 9, "rounds": 3},
+            **{"min_effect": {"steady_ns": "2%"}, "verify": True, "bisect": False},
+            **{"share_of_verification": 0.5, "keep_builds": "1GB"},
+        },
+        "notify": [{"argv": ["mail"], "on": ["confirmed"]}],
+        "labels": {"team": "x"},
+    }
+    wrong = whole | {"engine": "to/y", "environments": {"": {"outputs": {"a": "../b"}}}}
+    return {"whole": json.dumps(whole).encode(), "wrong": json.dumps(wrong).encode()}
+=======
 def history_seeds() -> Seeds:
     """CSV files of series: a step, quotes, dates, intervals, two machines, what is wrong."""
     head = "commit,time,value,series,metric,unit,environment,low,high\n"
@@ -472,6 +572,7 @@ def history_seeds() -> Seeds:
         "wrong": "commit,valeu\na,-1\n",
     }
     return {name: text.encode() for name, text in texts.items()}
+>>>>>>> theirs
 
 
 TARGETS = {
@@ -481,12 +582,14 @@ TARGETS = {
     "assay_engine_fuzz": engine_seeds,
     "assay_engines_command_fuzz": command_seeds,
     "assay_escaping_fuzz": escaping_seeds,
+    "assay_fai_pep_fuzz": fai_pep_seeds,
     "assay_flags_fuzz": flag_seeds,
     "assay_history_fuzz": history_seeds,
     "assay_manifest_fuzz": manifest_seeds,
     "assay_record_fuzz": record_seeds,
     "assay_reduce_fuzz": reduce_seeds,
     "assay_references_fuzz": reference_seeds,
+    "assay_repository_fuzz": repository_seeds,
     "assay_spec_fuzz": spec_seeds,
     "assay_store_fuzz": store_seeds,
     "assay_tensor_fuzz": tensor_seeds,

@@ -14,6 +14,7 @@
 #include "assay/history/series.h"
 #include "assay/record/measured_series.h"
 #include "assay/record/repository.h"
+#include "assay/record/revision_build.h"
 #include "assay/store/result_store.h"
 
 namespace assay::watch {
@@ -80,13 +81,13 @@ history::Series make_series(const MeasuredSeries& measured, std::vector<Measured
 }
 
 /// The first reference was measured alone; beside itself it would be at 0.
-void measure_references_by_themselves(std::vector<MeasuredPoint>& points) {
+void measure_references_by_themselves(std::vector<MeasuredPoint>& points, const BytesOf& bytes_of) {
   std::set<std::string> references;
   for (const auto& point : points) {
-    references.insert(point.reference);
+    references.insert(bytes_of(point.reference));
   }
   for (auto& point : points) {
-    if (point.reference.empty() && references.contains(point.revision)) {
+    if (point.reference.empty() && references.contains(bytes_of(point.revision))) {
       const bool is_exact = point.low && point.low == point.high;
       point.offset = 0;
       point.low = is_exact ? std::optional(0.0) : std::nullopt;
@@ -96,32 +97,52 @@ void measure_references_by_themselves(std::vector<MeasuredPoint>& points) {
   }
 }
 
+void move_by(double shift, MeasuredPoint& point) {
+  point.offset += shift;
+  if (point.low && point.high) {
+    point.low = *point.low + shift;
+    point.high = *point.high + shift;
+  }
+}
+
+BytesOf bytes_of_builds(std::vector<RevisionBuild> builds, const std::string& environment) {
+  std::map<std::string, std::string> digests;
+  for (auto& build : builds) {
+    if ((environment.empty() || build.environment == environment) && !build.output_digest.empty()) {
+      digests.try_emplace(build.revision, std::move(build.output_digest));
+    }
+  }
+  return [digests = std::move(digests)](const std::string& revision) {
+    const auto found = digests.find(revision);
+    return found == digests.end() ? revision : found->second;
+  };
+}
+
 }  // namespace
 
-void join_references(std::vector<MeasuredPoint>& points) {
-  measure_references_by_themselves(points);
-  std::map<std::pair<std::string, std::string>, const MeasuredPoint*> measured;
-  const auto original = points;
-  for (const auto& point : original) {
-    measured[{point.revision, point.machine}] = &point;
+void join_references(std::vector<MeasuredPoint>& points, const BytesOf& bytes_of) {
+  measure_references_by_themselves(points, bytes_of);
+  using Key = std::pair<std::string, std::string>;  // Bytes, machine.
+  std::map<Key, MeasuredPoint> measured;
+  for (const auto& point : points) {
+    measured.try_emplace({bytes_of(point.revision), point.machine}, point);
   }
   for (auto& point : points) {
-    // A reference lies before its revision, so that this ends; a pinned one may not, hence the
-    // limit.
-    for (std::size_t joins = 0; joins < original.size(); ++joins) {
-      const auto found = measured.find({point.reference, point.machine});
-      if (found == measured.end() || found->second->position >= point.position ||
-          found->second->reference.empty()) {
+    std::set<std::string> passed;
+    for (auto bytes = bytes_of(point.reference); passed.insert(bytes).second;
+         bytes = bytes_of(point.reference)) {
+      const auto found = measured.find({bytes, point.machine});
+      if (found == measured.end() || found->second.reference.empty() ||
+          bytes_of(found->second.reference) == bytes) {
         break;
       }
-      const auto& join = *found->second;
-      point.offset += join.offset;
-      if (point.low && point.high) {
-        const auto shift = join.offset;
-        point.low = *point.low + shift;
-        point.high = *point.high + shift;
-      }
-      point.reference = join.reference;
+      move_by(found->second.offset, point);
+      point.reference = found->second.reference;
+    }
+    // Of revisions of the same bytes one name stands for all.
+    if (const auto found = measured.find({bytes_of(point.reference), point.machine});
+        found != measured.end()) {
+      point.reference = found->second.revision;
     }
   }
 }
@@ -135,6 +156,8 @@ Result<std::vector<StoredSeries>> read_series(ResultStore& store, const std::str
     by_hash.emplace(revision.hash, &revision);
   }
   ASSAY_ASSIGN_OR_RETURN(const auto all, store.series_of(repository));
+  ASSAY_ASSIGN_OR_RETURN(auto builds, store.engine_builds_of(repository));
+  const auto bytes_of = bytes_of_builds(std::move(builds), filter.environment);
   std::vector<StoredSeries> found;
   for (const auto& measured : all) {
     if (!is_wanted(measured, filter)) {
@@ -145,7 +168,7 @@ Result<std::vector<StoredSeries>> read_series(ResultStore& store, const std::str
       return point.position < filter.since_position || !by_hash.contains(point.revision);
     });
     keep_newest(points);
-    join_references(points);
+    join_references(points, bytes_of);
     auto series = make_series(measured, std::move(points), by_hash);
     if (series.points.empty()) {
       continue;

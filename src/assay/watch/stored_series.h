@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -37,8 +38,12 @@ Result<std::vector<StoredSeries>> read_series(ResultStore& store, const std::str
                                               const SeriesFilter& filter,
                                               const std::map<std::string, double>& least_effects);
 
+/// What identifies the bytes of a revision's build: its digest, or else its hash.
+using BytesOf = std::function<std::string(const std::string& revision)>;
+
 /// Replaces the offsets of `points` by offsets to as few references as possible: a reference that
-/// is itself a point is followed to its own, and one that was measured alone is at 0. Pure.
-void join_references(std::vector<MeasuredPoint>& points);
+/// is itself a point, or has the bytes of one, is followed to its own, and one that was measured
+/// alone is at 0. Pure.
+void join_references(std::vector<MeasuredPoint>& points, const BytesOf& bytes_of);
 
 }  // namespace assay::watch
