@@ -33,7 +33,7 @@ std::string title_of(const history::Series& series) {
 std::string text_of_value(const history::Series& series, double value) {
   const auto scale = scale_for(series.unit, {value});
   const auto text = text_from_estimate({.value = value}, scale);
-  return scale.unit.empty() ? text : fmt::format("{} {}", text, scale.unit);
+  return scale.unit.empty() ? text : fmt::format("{} {}", text, printable(scale.unit));
 }
 
 std::string coloured_change(const history::Series& series, double offset, bool has_colour) {

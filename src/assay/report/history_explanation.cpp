@@ -80,7 +80,7 @@ void explain_point(const history::AnalyzedSeries& one, std::size_t at, TextPage&
   });
   const auto scale = scale_for(series.unit, {point.value});
   page.line(fmt::format("{} {}: {} off the level of points {} to {}",
-                        text_from_estimate({.value = point.value}, scale), scale.unit,
+                        text_from_estimate({.value = point.value}, scale), printable(scale.unit),
                         text_of_change(series, point.offset - segment->level),
                         short_commit(series.points[segment->first].commit),
                         short_commit(series.points[segment->end - 1].commit)),
