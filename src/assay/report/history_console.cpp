@@ -26,7 +26,7 @@ constexpr std::size_t kSparkColumns = 64;
 constexpr std::size_t kIndent = 2;
 
 std::string title_of(const history::Series& series) {
-  return printable(series.name) + "  " + printable(series.metric);
+  return printable(series.name) + " · " + printable(series.metric);
 }
 
 /// A value in the unit that suits it.

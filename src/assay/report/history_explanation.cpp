@@ -102,7 +102,7 @@ void explain_point(const history::AnalyzedSeries& one, std::size_t at, TextPage&
 void explain_series(const history::AnalyzedSeries& one, std::int64_t position,
                     const history::HistoryRule& rule, TextPage& page) {
   const auto& [series, analysis] = one;
-  page.heading(printable(series.name) + "  " + printable(series.metric));
+  page.heading(printable(series.name) + " · " + printable(series.metric));
   const auto found =
       std::ranges::lower_bound(series.points, position, {}, &history::Point::position);
   if (found != series.points.end() && found->position == position) {

@@ -59,9 +59,9 @@ double change_from_offset(const history::Series& series, double offset) {
 
 std::string text_of_change(const history::Series& series, double offset) {
   const double change = change_from_offset(series, offset);
-  return series.is_ratio
-             ? text_from_change(change) + " %"
-             : fmt::format("{}{} {}", change > 0 ? "+" : "", text_from_number(change), series.unit);
+  return series.is_ratio ? text_from_change(change) + " %"
+                         : fmt::format("{}{} {}", change > 0 ? "+" : "", text_from_number(change),
+                                       printable(series.unit));
 }
 
 std::string text_of_changes(const history::Series& series, double low, double high) {

@@ -7,7 +7,7 @@ const MANY_SERIES = 8;
 
 const dateOf = (seconds) => (seconds ? new Date(seconds * 1000).toISOString().slice(0, 10) : "");
 const shortOf = (commit) => commit.slice(0, 10);
-const titleOf = (series) => `${series.name}  ${series.metric}`;
+const titleOf = (series) => `${series.name} · ${series.metric}`;
 
 /** "+5.1 %", "-0.41 %", "+0.3 dB": as the console has it. */
 function textOfChange(series, change) {
