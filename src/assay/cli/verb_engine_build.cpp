@@ -143,9 +143,8 @@ Status fetch(Mirror& mirror) {
     return std::unexpected(update.error());
   }
   for (const auto& branch : update->rewritten) {
-    log_line(
-        LogLevel::kWarning,
-        fmt::format("branch '{}' was force-pushed or removed; its old commits are kept", branch));
+    log_line(LogLevel::kWarning,
+             fmt::format("branch '{}' was force-pushed; its old commits are kept", branch));
   }
   return {};
 }

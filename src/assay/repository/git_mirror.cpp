@@ -66,6 +66,24 @@ void extend(std::vector<std::string>& words, std::vector<std::string> more) {
                std::make_move_iterator(more.end()));
 }
 
+/// Removes the locks that a killed process left; whoever calls holds the mirror's own lock.
+void remove_left_locks(const stdfs::path& mirror) {
+  std::error_code error;
+  std::vector<stdfs::path> left;
+  for (const auto& file : {"HEAD.lock", "config.lock", "packed-refs.lock", "shallow.lock"}) {
+    left.push_back(mirror / file);
+  }
+  for (stdfs::recursive_directory_iterator entry(mirror / "refs", error), end;
+       !error && entry != end; entry.increment(error)) {
+    if (entry->path().extension() == ".lock") {
+      left.push_back(entry->path());
+    }
+  }
+  for (const auto& file : left) {
+    stdfs::remove(file, error);
+  }
+}
+
 /// Settings that no configuration of the user may change for what Assay does.
 std::vector<std::string> git_settings() {
   return {"-c", "core.hooksPath=/dev/null",
@@ -124,7 +142,8 @@ Result<std::map<std::string, std::string>> GitMirror::tips() {
   return tips;
 }
 
-/// A branch whose old tip does not lead to the new one was replaced; a reference keeps the old one.
+/// A branch whose old tip does not lead to the new one was replaced; a reference keeps the old one,
+/// and that of a branch that is gone.
 Result<std::vector<std::string>> GitMirror::keep_rewritten(
     const std::map<std::string, std::string>& before,
     const std::map<std::string, std::string>& after) {
@@ -143,7 +162,9 @@ Result<std::vector<std::string>> GitMirror::keep_rewritten(
     if (!is_ancestor) {
       ASSAY_RETURN_IF_ERROR(
           git_.run(in_mirror({"update-ref", "refs/assay/before/" + old_tip, old_tip})));
-      rewritten.push_back(branch);
+      if (now != after.end()) {
+        rewritten.push_back(branch);
+      }
     }
   }
   return rewritten;
@@ -170,6 +191,7 @@ Result<std::string> GitMirror::find_branch() {
 Result<MirrorUpdate> GitMirror::update() {
   ASSAY_ASSIGN_OR_RETURN(const auto lock, PlaceLock::acquire(folder_.string() + ".lock", {}));
   ASSAY_RETURN_IF_ERROR(make());
+  remove_left_locks(folder_);
   ASSAY_ASSIGN_OR_RETURN(const auto before, tips());
   const auto fetched =
       git_.run(in_mirror({"fetch", "--quiet", "--prune", "--no-tags", "--force", "--", url_,

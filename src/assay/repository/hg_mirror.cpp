@@ -93,14 +93,28 @@ std::vector<std::string> HgMirror::in_mirror(std::vector<std::string> arguments)
   return arguments;
 }
 
+/// Beside its place first: a clone whose process is killed is no repository.
+Result<std::string> HgMirror::clone(const std::string& from, const stdfs::path& folder) const {
+  const stdfs::path part = folder.string() + ".part";
+  std::error_code error;
+  stdfs::remove_all(part, error);
+  stdfs::create_directories(folder.parent_path(), error);
+  ASSAY_ASSIGN_OR_RETURN(auto words, hg_.run({"clone", "--quiet", "--noupdate", "--noninteractive",
+                                              "--pull", "--", from, part.string()}));
+  stdfs::remove_all(folder, error);
+  stdfs::rename(part, folder, error);
+  if (error) {
+    return fail(ErrorCode::kUnavailable,
+                fmt::format("cannot make '{}': {}", folder.string(), error.message()));
+  }
+  return words;
+}
+
 Result<MirrorUpdate> HgMirror::update() {
   ASSAY_ASSIGN_OR_RETURN(const auto lock, PlaceLock::acquire(folder_.string() + ".lock", {}));
-  std::error_code error;
-  stdfs::create_directories(folder_.parent_path(), error);
   const auto fetched = stdfs::exists(folder_ / ".hg")
                            ? hg_.run(in_mirror({"pull", "--quiet", "--", url_}))
-                           : hg_.run({"clone", "--quiet", "--noupdate", "--noninteractive",
-                                      "--pull", "--", url_, folder_.string()});
+                           : clone(url_, folder_);
   if (!fetched) {
     return fail_with_context(fetched.error(), fmt::format("fetching '{}'", url_));
   }
@@ -204,11 +218,7 @@ Status HgMirror::update_clone(const std::string& revision, const stdfs::path& fo
     return {};
   };
   if (!stdfs::exists(folder / ".hg")) {
-    std::error_code error;
-    stdfs::remove_all(folder, error);
-    stdfs::create_directories(folder.parent_path(), error);
-    ASSAY_RETURN_IF_ERROR(hg_.run({"clone", "--quiet", "--noupdate", "--noninteractive", "--",
-                                   folder_.string(), folder.string()}));
+    ASSAY_RETURN_IF_ERROR(clone(folder_.string(), folder));
   } else {
     ASSAY_RETURN_IF_ERROR(run({"pull", "--quiet", "--", folder_.string()}));
   }

@@ -29,6 +29,9 @@ class HgMirror final : public Mirror {
  private:
   [[nodiscard]] std::vector<std::string> in_mirror(std::vector<std::string> arguments) const;
   [[nodiscard]] std::filesystem::path digest_folder() const;
+  /// The output of hg.
+  [[nodiscard]] Result<std::string> clone(const std::string& from,
+                                          const std::filesystem::path& folder) const;
   /// check_out() for a caller that holds the lock of the mirror.
   Status update_clone(const std::string& revision, const std::filesystem::path& folder);
   /// All that lead to it, by number: a parent comes before its children.

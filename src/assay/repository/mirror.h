@@ -16,8 +16,8 @@ namespace assay {
 /// The outcome of fetching.
 struct MirrorUpdate {
   std::string tip;  ///< Hash of the newest commit of the branch.
-  /// Branches whose history was replaced or removed ("force-pushed"). Their old commits stay in the
-  /// mirror.
+  /// Branches whose history was replaced ("force-pushed"). Old commits stay in the mirror, those of
+  /// removed branches, too.
   std::vector<std::string> rewritten;
 };
 

@@ -166,6 +166,21 @@ TEST_F(GitMirrorTest, ChecksOutExactlyTheFilesOfARevision) {
   EXPECT_EQ(read_file(source / "b").value(), "2");
 }
 
+TEST_F(GitMirrorTest, GoesOnAfterAKilledFetch) {
+  static_cast<void>(scratch_.commit_file("a", "1"));
+  scratch_.git({"branch", "gone"});
+  ASSERT_TRUE(mirror()->update());
+  for (const char* left : {"packed-refs.lock", "HEAD.lock", "refs/heads/main.lock"}) {
+    ASSERT_TRUE(write_file_atomically(scratch_.home() / "mirror" / left, ""));
+  }
+  const auto second = scratch_.commit_file("a", "2");
+  scratch_.git({"branch", "--delete", "--force", "--quiet", "gone"});
+  const auto update = mirror()->update();
+  ASSERT_TRUE(update.has_value()) << update.error().message;
+  EXPECT_EQ(update->tip, second);
+  EXPECT_THAT(update->rewritten, IsEmpty()) << "a removed branch is nothing to tell";
+}
+
 TEST_F(GitMirrorTest, NeverTouchesTheCheckout) {
   const auto first = scratch_.commit_file("a", "1");
   scratch_.write("a", "work in progress");
