@@ -299,8 +299,8 @@ def test_what_is_wrong_is_told(place: Workplace, source: Source) -> None:
     assert schema["properties"]["schema"] == {"const": "assay/repository/1"}
 
 
-@pytest.mark.skipif(shutil.which("hg") is not None, reason="Mercurial is installed")
 def test_mercurial_that_is_not_installed_is_told(place: Workplace, source: Source) -> None:
+    place.env["PATH"] = str(place.folder)
     file = source.file(repository={"url": str(source.folder), "kind": "hg"})
     finished = place.run("engine", "build", file, "HEAD")
     assert finished.code == 3
