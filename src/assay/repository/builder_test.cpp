@@ -21,6 +21,7 @@
 
 #include "assay/base/fs.h"
 #include "assay/base/result.h"
+#include "assay/base/subprocess.h"
 #include "assay/device/device_lock.h"
 #include "assay/record/revision_build.h"
 #include "assay/repository/build_cache.h"
@@ -193,6 +194,61 @@ TEST_F(BuilderTest, FailsWithoutItsOutput) {
   const auto failed = build(scratch_.commit_file("code", "one"));
   ASSERT_TRUE(failed.has_value()) << failed.error().message;
   EXPECT_THAT(failed->entry.reason, HasSubstr("output 'bench' was not built"));
+}
+
+TEST_F(BuilderTest, RefusesAProgramThatLoadsLibrariesFromTheWorkFolder) {
+  const auto script = [](const std::string& path) {
+    return shell_step(
+        "echo 'int f() { return 0; }' > f.cpp; echo 'int f(); int main() { return f(); "
+        "}' > main.cpp; mkdir bin; c++ -shared -fPIC -o bin/libf.so f.cpp; "
+        "c++ -o bin/bench main.cpp -Lbin -lf -Wl,-rpath," +
+        path);
+  };
+  if (!find_program("c++") || !find_program("readelf")) {
+    GTEST_SKIP() << "no compiler";
+  }
+  const auto revision = scratch_.commit_file("code", "one");
+  use({script("{work}/bin")});
+  EXPECT_THAT(build(revision)->entry.reason,
+              HasSubstr("would load libraries from the work folder"));
+  use({script("'$ORIGIN'")});
+  spec_.environments.front().outputs["library"] = "bin/libf.so";
+  const auto built = build(revision).value();
+  EXPECT_EQ(built.entry.reason, "");
+  EXPECT_EQ(built.entry.files.size(), 2U);
+  EXPECT_EQ(run_command({.argv = {built.entry.output("bench").string()}, .env = {}},
+                        std::chrono::seconds(10))
+                ->exit_code,
+            0)
+      << "it finds its library in the cache";
+}
+
+TEST_F(BuilderTest, FindsProgramsEqualThatDifferInLinesAlone) {
+  if (!find_program("c++") || !find_program("objcopy")) {
+    GTEST_SKIP() << "no compiler";
+  }
+  use({shell_step("mkdir bin; c++ -g -O1 -o bin/bench {source}/main.cpp")});
+  const auto digest_of = [&](const std::string& code) {
+    return build(scratch_.commit_file("main.cpp", code))->entry.output_digest;
+  };
+  const auto first = digest_of("int main() { return 1; }");
+  EXPECT_EQ(first, digest_of("// A comment moves the line.\nint main() { return 1; }"));
+  EXPECT_NE(first, digest_of("int main() { return 2; }"));
+}
+
+TEST_F(BuilderTest, KeepsAFolderAndRefusesALinkOutOfIt) {
+  const auto revision = scratch_.commit_file("code", "one");
+  const std::string make =
+      "mkdir -p bin/bench/lib; echo x > bin/bench/lib/a; cd bin/bench; "
+      "ln -s lib/a b; ";
+  use({shell_step(make)});
+  const auto built = build(revision).value();
+  EXPECT_EQ(built.entry.reason, "");
+  EXPECT_EQ(read_file(built.entry.output("bench") / "b").value(), "x\n");
+  use({shell_step(make + "ln -s {work}/elsewhere c")});
+  EXPECT_THAT(build(revision)->entry.reason, HasSubstr("leads out of its output"));
+  use({shell_step(make + "ln -s ../../../home c")});
+  EXPECT_THAT(build(revision)->entry.reason, HasSubstr("leads out of its output"));
 }
 
 TEST_F(BuilderTest, OneBuildsWhatTwoWant) {
