@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -183,6 +184,31 @@ def running(command: str) -> list[str]:
             if line.startswith(command):
                 found.append(line)
     return found
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 64 megabytes."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(folder)]
+    mounted = subprocess.run(mount, capture_output=True, text=True, check=False)
+    if mounted.returncode != 0:
+        pytest.skip(f"no small disk here: {mounted.stderr.strip()}")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def test_a_full_disk_is_no_failed_build(place: Workplace, source: Source, disk: Path) -> None:
+    place.env["ASSAY_HOME"] = str(disk / "home")
+    source.commit(code="1")
+    full = place.run(
+        "engine", "build", source.file(shell(f"head -c 99999999 /dev/zero > big; {COPY}")), "HEAD"
+    )
+    assert full.code == 3, full
+    assert "full" in full.err
+    assert not list(disk.glob("home/builds/??/*")), "it says nothing about the commit"
+    assert "built in" in place.ok("engine", "build", source.file(), "HEAD").out
 
 
 def test_a_killed_build_is_made_again(place: Workplace, source: Source) -> None:

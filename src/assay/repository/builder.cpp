@@ -103,13 +103,10 @@ BuildSteps steps_of(const RevisionBuildRequest& request, const BuildPlace& place
   return steps;
 }
 
-/// Builds in `place`, which is locked, and moves the outcome into the cache.
-Status build_in(const BuildPlace& place, const RevisionBuildRequest& request,
-                const BuildCache& cache, BuildEntry entry, int lock) {
-  ASSAY_RETURN_IF_ERROR(empty_folder(place.work(), request.environment.reuses_work));
-  ASSAY_RETURN_IF_ERROR(empty_folder(place.home(), false));
-  ASSAY_RETURN_IF_ERROR(empty_folder(place.temporary(), false));
-  ASSAY_ASSIGN_OR_RETURN(const auto staging, cache.make_staging(entry.key));
+/// Runs the steps and moves the outcome, gathered in `staging`, into the cache.
+Status build_and_adopt(const BuildPlace& place, const RevisionBuildRequest& request,
+                       const BuildCache& cache, BuildEntry entry, const stdfs::path& staging,
+                       int lock) {
   ASSAY_RETURN_IF_ERROR(write_file_atomically(staging / "build.log", ""));
   ASSAY_ASSIGN_OR_RETURN(
       auto share, DeviceShare::open("local", {.work = fmt::format("building {}@{}", entry.engine,
@@ -130,6 +127,24 @@ Status build_in(const BuildPlace& place, const RevisionBuildRequest& request,
   entry.built_unix_ns = unix_time_ns();
   ASSAY_RETURN_IF_ERROR(write_build_document(entry, staging));
   return cache.adopt(entry.key, staging);
+}
+
+/// Builds in `place`, which is locked. The folders are empty before and after: what a build leaves
+/// would fill the disk.
+Status build_in(const BuildPlace& place, const RevisionBuildRequest& request,
+                const BuildCache& cache, const BuildEntry& entry, int lock) {
+  const auto empty_all = [&]() -> Status {
+    ASSAY_RETURN_IF_ERROR(empty_folder(place.work(), request.environment.reuses_work));
+    ASSAY_RETURN_IF_ERROR(empty_folder(place.home(), false));
+    return empty_folder(place.temporary(), false);
+  };
+  ASSAY_RETURN_IF_ERROR(empty_all());
+  ASSAY_ASSIGN_OR_RETURN(const auto staging, cache.make_staging(entry.key));
+  const auto status = build_and_adopt(place, request, cache, entry, staging, lock);
+  std::error_code ignored;
+  stdfs::remove_all(staging, ignored);
+  const auto emptied = empty_all();
+  return status ? emptied : status;
 }
 
 Result<BuildEntry> entry_to_build(Mirror& mirror, const BuildCache& cache,

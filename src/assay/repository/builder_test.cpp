@@ -185,7 +185,9 @@ TEST_F(BuilderTest, EmptiesTheWorkFolderUnlessItIsReused) {
   use({shell_step("mkdir -p bin; ls > bin/bench; touch left")});
   EXPECT_TRUE(build(first));
   EXPECT_EQ(read_file(build(second)->entry.output("bench")).value(), "bin\n");
+  EXPECT_TRUE(stdfs::is_empty(place() / "work")) << "a build leaves nothing on the disk";
   spec_.environments.front().reuses_work = true;
+  EXPECT_TRUE(build(first));
   EXPECT_EQ(read_file(build(second)->entry.output("bench")).value(), "bin\nleft\n");
 }
 
