@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <iterator>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <string>
+#include <system_error>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -233,6 +233,31 @@ std::int64_t overhead_of(const Launch& launch) {
   return launch.end.wall_ns - engine_ns;
 }
 
+bool is_executable_file(const std::filesystem::path& path) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  constexpr auto kExecute = std::filesystem::perms::owner_exec |
+                            std::filesystem::perms::group_exec |
+                            std::filesystem::perms::others_exec;
+  return std::filesystem::is_regular_file(status) &&
+         (status.permissions() & kExecute) != std::filesystem::perms::none;
+}
+
+/// Adds what a program names: a program with its folder, where its libraries are, and a file alone.
+/// Damaged places are told by the runner that reads them.
+void add_places(const std::filesystem::path& entry, std::vector<std::string>& paths) {
+  const auto places = read_program_places(entry);
+  if (!places) {
+    return;
+  }
+  for (const auto& [name, place] : *places) {
+    paths.push_back(place);
+    if (is_executable_file(place)) {
+      paths.push_back(std::filesystem::path(place).parent_path().string());
+    }
+  }
+}
+
 /// All that a launch reads beside the system: its runner, its program, its inputs.
 std::vector<std::string> readable_paths(const LaunchRequest& request) {
   auto paths = request.build.reads;
@@ -241,12 +266,7 @@ std::vector<std::string> readable_paths(const LaunchRequest& request) {
   paths.push_back(std::filesystem::path(load.entry).parent_path().string());
   paths.push_back(load.entry);
   paths.insert(paths.end(), load.data.begin(), load.data.end());
-  // A damaged file of places is told by the runner that reads it.
-  const auto places = read_program_places(load.entry);
-  for (const auto& [name, place] : places ? *places : std::map<std::string, std::string>()) {
-    paths.push_back(place);
-    paths.push_back(std::filesystem::path(place).parent_path().string());
-  }
+  add_places(load.entry, paths);
   paths.insert(paths.end(), load.libraries.begin(), load.libraries.end());
   if (!request.inputs.file.empty()) {
     paths.push_back(absolute_path(request.inputs.file));

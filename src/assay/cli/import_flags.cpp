@@ -21,6 +21,7 @@
 #include "assay/fai_pep/import.h"
 #include "assay/fai_pep/specification.h"
 #include "assay/fai_pep/stand_ins.h"
+#include "assay/report/format.h"
 
 namespace assay::cli {
 namespace {
@@ -125,7 +126,7 @@ Status print_tests(const std::filesystem::path& file, const ImportFlags& flags) 
       print_out("    missing: {}\n", missing);
     }
   }
-  print_out("{} tests\n", tests.size());
+  print_out("{}\n", report::counted(tests.size(), "test"));
   return {};
 }
 

@@ -11,6 +11,7 @@
 #include "assay/cli/exit_code.h"
 #include "assay/cli/import_flags.h"
 #include "assay/cli/verb.h"
+#include "assay/report/format.h"
 
 namespace assay::cli {
 namespace {
@@ -41,7 +42,7 @@ Result<ExitCode> execute_import(const ImportOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto spec,
                          spec_from_specification(options.file, options.flags, folder));
   ASSAY_RETURN_IF_ERROR(write_file_atomically(out, text_from_json(spec, 2) + "\n"));
-  print_out("{}: {} models\n", options.out, spec["models"].size());
+  print_out("{}: {}\n", options.out, report::counted(spec["models"].size(), "model"));
   return ExitCode::kOk;
 }
 

@@ -289,8 +289,9 @@ class Composer {
 
   Result<std::optional<std::string>> value_of_program(const std::string& name) {
     if (const auto found = stand_ins_.programs.find(name); found != stand_ins_.programs.end()) {
-      return place(
-          name, {.path = std::filesystem::absolute(found->second), .md5 = {}, .is_stand_in = true});
+      return place(name, {.path = std::filesystem::absolute(found->second).lexically_normal(),
+                          .md5 = {},
+                          .is_stand_in = true});
     }
     if (name == "BUILDDIR" && stand_ins_.programs.contains("program")) {
       const auto& program = stand_ins_.programs.at("program");

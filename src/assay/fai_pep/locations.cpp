@@ -90,7 +90,9 @@ Result<std::pair<std::string, std::string>> pair_from_flag(const std::string& fl
 Result<LocatedFile> locate(const std::string& key, const Json& file, const TestEntry& entry,
                            const StandIns& stand_ins) {
   if (const auto* path = find_stand_in(key, stand_ins)) {
-    return LocatedFile{.path = std::filesystem::absolute(*path), .md5 = {}, .is_stand_in = true};
+    return LocatedFile{.path = std::filesystem::absolute(*path).lexically_normal(),
+                       .md5 = {},
+                       .is_stand_in = true};
   }
   const auto md5 = text_of(file, "md5");
   if (!stand_ins.model_cache.empty() && file.contains("md5")) {
