@@ -17,6 +17,7 @@
 
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
+#include "assay/base/md5.h"
 #include "assay/base/output.h"
 #include "assay/base/result.h"
 #include "assay/engine/program_places.h"
@@ -139,6 +140,29 @@ Json exclusions(const std::vector<std::pair<std::string, std::string>>& models,
   return rules;
 }
 
+/// The graph of a TFLite test, there and with its md5: litert takes it as it is.
+Result<std::string> checked_graph(const PreparedTest& test) {
+  constexpr const char* kGraph = "files.graph";
+  const auto found = test.composition.places.find(kGraph);
+  if (test.entry.format() != "tflite" || found == test.composition.places.end()) {
+    return fail(ErrorCode::kUnsupported,
+                fmt::format("{}: --as litert is for tests of TFLite's format with a graph",
+                            test.entry.file.string()));
+  }
+  const auto& file = found->second;
+  std::error_code error;
+  if (!file.path.is_absolute() || !std::filesystem::exists(file.path, error)) {
+    return fail(ErrorCode::kNotFound, fmt::format("{} is not at {}; name it with --file {}=PATH",
+                                                  kGraph, file.path.string(), kGraph));
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto md5, md5_hex_of_file(file.path));
+  if (!file.md5.empty() && md5 != file.md5) {
+    return fail(ErrorCode::kCorrupt, fmt::format("{} ({}) has the md5 {}, and must have {}", kGraph,
+                                                 file.path.string(), md5, file.md5));
+  }
+  return file.path.string();
+}
+
 /// "--num_threads=4" of any step of a test; absent: the program's choice.
 std::optional<int> threads_of(const Composition& composition) {
   constexpr std::string_view kFlag = "--num_threads=";
@@ -207,16 +231,10 @@ Result<Json> import_for_litert(const std::filesystem::path& file, const StandIns
   std::set<std::string> graphs;
   std::set<int> threads;
   for (const auto& test : tests) {
-    const auto graph = test.composition.places.find("files.graph");
-    if (test.entry.format() != "tflite" || graph == test.composition.places.end()) {
-      return fail(ErrorCode::kUnsupported,
-                  fmt::format("{}: --as litert is for tests of TFLite's format with a graph",
-                              test.entry.file.string()));
-    }
-    graphs.insert(graph->second.path.string());
+    ASSAY_ASSIGN_OR_RETURN(auto graph, checked_graph(test));
+    graphs.insert(std::move(graph));
     threads.insert(threads_of(test.composition).value_or(1));
   }
-  ASSAY_RETURN_IF_ERROR(check_present(tests));
   const auto& first = tests.front().entry.test;
   return Json{{"schema", "assay/spec/1"},
               {"name", file.stem().string()},

@@ -118,6 +118,18 @@ TEST_F(Import, RunsGraphsOnLitert) {
   EXPECT_EQ(spec["engines"], (Json{"litert"}));
   EXPECT_EQ(spec["options"]["threads"], (Json{1, 2}));
   EXPECT_EQ(spec["measure"]["iterations"], 50);
+  stand_ins_.programs.clear();
+  EXPECT_TRUE(import_for_litert(files_.path("small_tflite.json"), stand_ins_)) << "needs none";
+  stand_ins_.files["graph"] = "/none";
+  EXPECT_EQ(import_for_litert(files_.path("small_tflite.json"), stand_ins_).error().code,
+            ErrorCode::kNotFound);
+  stand_ins_.files.clear();
+  stand_ins_.mirrors = {{.prefix = "https://models.example/", .folder = files_.path(".")}};
+  ASSERT_TRUE(write_file_atomically(files_.path("small.tflite"), "abc"));
+  EXPECT_TRUE(import_for_litert(files_.path("small_tflite.json"), stand_ins_));
+  ASSERT_TRUE(write_file_atomically(files_.path("small.tflite"), "abd"));
+  EXPECT_EQ(import_for_litert(files_.path("small_tflite.json"), stand_ins_).error().code,
+            ErrorCode::kCorrupt);
   EXPECT_EQ(import_for_litert(files_.path("pair_caffe2.json"), stand_ins_).error().code,
             ErrorCode::kUnsupported);
 }
