@@ -556,6 +556,8 @@ def repository_seeds() -> Seeds:
     }
     wrong = whole | {"engine": "to/y", "environments": {"": {"outputs": {"a": "../b"}}}}
     return {"whole": json.dumps(whole).encode(), "wrong": json.dumps(wrong).encode()}
+
+
 def history_seeds() -> Seeds:
     """CSV files of series: a step, quotes, dates, intervals, two machines, what is wrong."""
     head = "commit,time,value,series,metric,unit,environment,low,high\n"
@@ -568,6 +570,7 @@ def history_seeds() -> Seeds:
         "machines": "value,environment,commit\n1,x,a\n2,y,a\n1,x,b\n2,y,b\n",
         "quote": 'commit,value\n"a\nb",1\n"c,2\n',
         "wrong": "commit,valeu\na,-1\n",
+    }
     return {name: text.encode() for name, text in texts.items()}
 
 

@@ -118,10 +118,8 @@ std::vector<Alarm> alarms_of(const AnalyzedSeries& series, const WatchView& view
                                      end_of(points[step.first_after]), step.shift.estimate));
     }
   }
-  if (alarms.empty() || alarms.back().first_after <= settled) {
-    if (auto drift = find_drift(series, levels, settled)) {
-      alarms.push_back(*std::move(drift));
-    }
+  if (auto drift = find_drift(series, levels, settled)) {
+    alarms.push_back(*std::move(drift));
   }
   return alarms;
 }

@@ -14,18 +14,8 @@
 namespace assay::watch {
 namespace {
 
-constexpr std::size_t kLeastLevelsOfNoise = 6;
+constexpr std::size_t kLeastLevelsOfNoise = 30;
 constexpr double kMadToSigma = 1.4826;
-
-/// What identifies the bytes of a revision's build; empty: unknown, or it failed.
-std::string bytes_of(const Revision& revision, const WatchView& view) {
-  const auto build = view.builds.find(revision.hash);
-  if (build == view.builds.end() || view.has_failed(revision.hash)) {
-    return "";
-  }
-  const auto& digest = build->second.output_digest;
-  return digest.empty() ? revision.hash : digest;
-}
 
 std::map<std::string, double> offsets_by_bytes(const StoredSeries& stored, const WatchView& view) {
   std::map<std::string, std::vector<double>> offsets;
@@ -33,9 +23,8 @@ std::map<std::string, double> offsets_by_bytes(const StoredSeries& stored, const
   for (const auto& point : points) {
     const bool is_comparable = point.environment == points.back().environment &&
                                point.reference == points.back().reference;
-    const auto* revision = view.find_revision(point.commit);
-    if (is_comparable && revision != nullptr) {
-      offsets[bytes_of(*revision, view)].push_back(point.offset);
+    if (is_comparable) {
+      offsets[view.bytes_of(point.commit)].push_back(point.offset);
     }
   }
   std::map<std::string, double> medians;
@@ -55,9 +44,9 @@ std::vector<BuildLevel> levels_of(const StoredSeries& stored, const WatchView& v
   const auto offsets = offsets_by_bytes(stored, view);
   std::string last_bytes;
   for (const auto& revision : view.revisions) {
-    const auto bytes = bytes_of(revision, view);
+    const auto bytes = view.bytes_of(revision.hash);
     const auto offset = offsets.find(bytes);
-    if (bytes.empty() || offset == offsets.end()) {
+    if (view.has_failed(revision.hash) || offset == offsets.end()) {
       continue;
     }
     if (bytes != last_bytes) {

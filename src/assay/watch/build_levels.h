@@ -24,7 +24,7 @@ struct BuildLevel {
 std::vector<BuildLevel> levels_of(const StoredSeries& stored, const WatchView& view);
 
 /// Standard deviation of the noise of the levels' offsets, from the differences of neighbors; 0
-/// for fewer than six, of which some may be true changes.
+/// for fewer than 30: fresh pairs for each of them cost less than a change that is missed.
 double noise_of_levels(const std::vector<BuildLevel>& levels);
 
 }  // namespace assay::watch

@@ -127,9 +127,13 @@ std::map<std::string, std::string> LocalRunner::labels_of(const RevisionBuild& b
   return labels;
 }
 
-Result<Spec> LocalRunner::spec_for(const std::vector<RevisionBuild>& builds, const Json& changes) {
+Result<Json> LocalRunner::read_document() const {
   ASSAY_ASSIGN_OR_RETURN(const auto text, read_file(parts_.spec.spec));
-  ASSAY_ASSIGN_OR_RETURN(auto document, parse_json(text, parts_.spec.spec.string()));
+  return parse_json(text, parts_.spec.spec.string());
+}
+
+Result<Spec> LocalRunner::spec_for(const std::vector<RevisionBuild>& builds, const Json& changes) {
+  ASSAY_ASSIGN_OR_RETURN(auto document, read_document());
   document["engines"] = Json::array();
   for (const auto& build : builds) {
     document["engines"].push_back(build.reference());
@@ -197,7 +201,14 @@ Result<Run> LocalRunner::measure(const Sitting& sitting, std::string_view purpos
   if (!sitting.incident.empty()) {
     labels["incident"] = sitting.incident;
   }
-  return run_sitting(builds, {{"measure", {{"launches", rounds}}}}, purpose, std::move(labels));
+  Json changes{{"measure", {{"launches", rounds}}}};
+  if (sitting.reference) {
+    ASSAY_ASSIGN_OR_RETURN(const auto document, read_document());
+    if (document.contains("evaluate")) {
+      changes["evaluate"]["against"] = {"engine:" + sitting.reference->reference()};
+    }
+  }
+  return run_sitting(builds, changes, purpose, std::move(labels));
 }
 
 Result<Comparison> LocalRunner::compare(const BuildPair& pair, const ComparisonPlan& plan) {

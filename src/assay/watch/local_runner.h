@@ -52,6 +52,7 @@ class LocalRunner final : public RevisionRunner {
   Result<std::vector<std::string>> changed_files(const Revision& revision) override;
 
  private:
+  [[nodiscard]] Result<Json> read_document() const;
   /// The spec of the repository on these builds.
   Result<Spec> spec_for(const std::vector<RevisionBuild>& builds, const Json& changes);
   Result<PlannedRequest> request_for(const Spec& spec, std::string_view purpose,

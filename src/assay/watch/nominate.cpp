@@ -140,9 +140,15 @@ std::vector<Incident> nominate_incidents(const WatchView& view, const Repository
       known.push_back(*range);
     }
   }
+  auto groups = group_alarms(std::move(alarms));
+  std::erase_if(groups, [&](const auto& group) { return is_known(group, known); });
+  // A step that is not looked at yet would look like a drift.
+  const bool has_steps = std::ranges::any_of(
+      groups, [](const auto& group) { return group.front().kind == IncidentKind::kStep; });
+  const bool is_looked_at = !has_steps && view.state(0).incidents.empty();
   std::vector<Incident> incidents;
-  for (const auto& group : group_alarms(std::move(alarms))) {
-    if (!is_known(group, known)) {
+  for (const auto& group : groups) {
+    if (is_looked_at || group.front().kind == IncidentKind::kStep) {
       incidents.push_back(incident_from_group(group, view, spec, now_unix_ns));
     }
   }

@@ -13,6 +13,7 @@
 
 #include "assay/base/result.h"
 #include "assay/record/axes.h"
+#include "assay/record/case.h"
 #include "assay/record/launch.h"
 #include "assay/record/measured_series.h"
 #include "assay/record/metric.h"
@@ -29,6 +30,9 @@ namespace {
 
 constexpr std::size_t kLeastPairsOfInterval = 6;
 constexpr std::string_view kFails = "fails";
+/// Largest difference between the outputs of the two builds, for runs that evaluate one against the
+/// other.
+constexpr std::string_view kOutputs = "outputs_max_abs_error";
 constexpr auto kExactMetrics = std::to_array<std::string_view>(
     {"program_bytes", "delegate_bytes", "planned_arena_bytes", "delegated_ratio"});
 
@@ -119,14 +123,27 @@ std::optional<Measured> measure_pairs(const MeasuredSeries& series, const BuildR
 
 bool is_exact(const MeasuredSeries& series) {
   const auto* definition = find_metric(series.metric.substr(series.metric.rfind('.') + 1));
-  return series.metric == kFails ||
+  return series.metric == kFails || series.metric == kOutputs ||
          std::ranges::find(kExactMetrics, series.metric) != kExactMetrics.end() ||
          (definition != nullptr && definition->level == "output");
+}
+
+/// Against the outputs of another build; nullopt: it was compared with none.
+std::optional<double> output_difference(const CaseSummary& summary) {
+  for (const auto& [name, estimate] : summary.metrics) {
+    if (name.starts_with("engine:") && name.ends_with(".max_abs_error")) {
+      return estimate.special.empty() ? std::optional(estimate.value) : std::nullopt;
+    }
+  }
+  return {};
 }
 
 std::optional<double> estimate_of(const CaseSummary& summary, const std::string& metric) {
   if (metric == kFails) {
     return summary.verdict == Verdict::kFail ? 1.0 : 0.0;
+  }
+  if (metric == kOutputs) {
+    return output_difference(summary);
   }
   const auto found = summary.metrics.find(metric);
   if (found == summary.metrics.end() || !found->second.special.empty()) {
@@ -138,8 +155,11 @@ std::optional<double> estimate_of(const CaseSummary& summary, const std::string&
 std::optional<Measured> measure_estimates(const MeasuredSeries& series, const BuildRow& subject,
                                           const BuildRow* reference) {
   const auto value = estimate_of(*subject.summary, series.metric);
-  const auto other =
+  auto other =
       reference == nullptr ? std::nullopt : estimate_of(*reference->summary, series.metric);
+  if (series.metric == kOutputs) {
+    other = 0;  // A build does not differ from itself.
+  }
   if (!value || (reference != nullptr && !other)) {
     return {};
   }
@@ -152,16 +172,22 @@ std::optional<Measured> measure_estimates(const MeasuredSeries& series, const Bu
 }
 
 /// Every metric of the row by which a build can be better or worse.
-std::vector<MeasuredSeries> series_of_row(const CaseSummary& summary, const Sitting& sitting) {
+std::vector<MeasuredSeries> series_of_row(const CaseSummary& summary, const std::string& label,
+                                          const Sitting& sitting) {
   const MeasuredSeries base{.repository = sitting.build.repository,
                             .environment = sitting.build.environment,
                             .case_key = summary.case_key,
-                            .label = summary.label};
+                            .label = label};
   auto fails = base;
   fails.metric = kFails;
   fails.unit = "count";
-  std::vector<MeasuredSeries> all = {fails};
+  auto outputs = base;
+  outputs.metric = kOutputs;
+  std::vector<MeasuredSeries> all = {fails, outputs};
   for (const auto& [name, estimate] : summary.metrics) {
+    if (name.starts_with("engine:")) {
+      continue;  // Its name has the reference's commit; kOutputs stands for it.
+    }
     const auto* definition = find_metric(name.substr(name.rfind('.') + 1));
     if (definition != nullptr && definition->better != Better::kNone) {
       auto series = base;
@@ -201,6 +227,11 @@ Result<std::vector<SeriesPoint>> points_from_run(ResultStore& store, const Run& 
     rows[{row.case_key, row.engine}].summary = &row;
   }
   ASSAY_RETURN_IF_ERROR(add_launches(store, run, rows));
+  ASSAY_ASSIGN_OR_RETURN(const auto cases, store.cases_of_run(run.id));
+  std::map<std::string, std::string> labels;  // Without the build, which differs from run to run.
+  for (const auto& one : cases) {
+    labels.emplace(case_key(one), label_of(one));
+  }
   std::vector<SeriesPoint> points;
   for (const auto& [key, row] : rows) {
     if (key.second != sitting.build.reference() || row.summary->verdict == Verdict::kSkipped) {
@@ -209,7 +240,7 @@ Result<std::vector<SeriesPoint>> points_from_run(ResultStore& store, const Run& 
     const auto other =
         sitting.reference ? rows.find({key.first, sitting.reference->reference()}) : rows.end();
     const auto* reference = other == rows.end() ? nullptr : &other->second;
-    for (auto& series : series_of_row(*row.summary, sitting)) {
+    for (auto& series : series_of_row(*row.summary, labels[key.first], sitting)) {
       auto measured = measure_pairs(series, row, reference);
       if (!measured) {
         measured = measure_estimates(series, row, reference);

@@ -40,6 +40,19 @@ void analyze(WatchView& view) {
   }
 }
 
+Status read_joined(ResultStore& store, WatchView& view) {
+  for (const auto& one : view.series) {
+    ASSAY_ASSIGN_OR_RETURN(const auto points, store.points_of(one.stored.measured));
+    for (const auto& point : points) {
+      const auto bytes = view.bytes_of(point.revision);
+      if (!point.reference.empty() && view.bytes_of(point.reference) != bytes) {
+        view.joined.insert(bytes);
+      }
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 const Revision* WatchView::find_revision(const std::string& hash) const {
@@ -60,6 +73,12 @@ std::set<std::string> WatchView::failed() const {
     }
   }
   return hashes;
+}
+
+std::string WatchView::bytes_of(const std::string& hash) const {
+  const auto build = builds.find(hash);
+  return build == builds.end() || build->second.output_digest.empty() ? hash
+                                                                      : build->second.output_digest;
 }
 
 std::optional<std::string> WatchView::find_measured_twin(const RevisionBuild& build) const {
@@ -151,6 +170,7 @@ Result<WatchView> read_view(ResultStore& store, const RepositorySpec& spec,
     view.series.push_back({.stored = std::move(one), .analysis = {}});
   }
   analyze(view);
+  ASSAY_RETURN_IF_ERROR(read_joined(store, view));
   ASSAY_ASSIGN_OR_RETURN(view.incidents, store.incidents_of(repository));
   std::erase_if(view.incidents,
                 [&](const Incident& incident) { return incident.environment != environment.name; });

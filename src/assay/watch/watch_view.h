@@ -26,6 +26,8 @@ struct WatchView {
   std::vector<Revision> revisions;              ///< By position, within the horizon.
   std::map<std::string, RevisionBuild> builds;  ///< The newest of each revision.
   std::set<std::string> measured;               ///< Revisions with a point of their own.
+  /// Bytes of builds that were measured beside others: what they are to other references is known.
+  std::set<std::string> joined;
   std::vector<AnalyzedSeries> series;
   std::vector<Incident> incidents;
 
@@ -33,6 +35,8 @@ struct WatchView {
   /// Whether it cannot be built.
   [[nodiscard]] bool has_failed(const std::string& hash) const;
   [[nodiscard]] std::set<std::string> failed() const;
+  /// What identifies the bytes of its build; its hash where they are not known.
+  [[nodiscard]] std::string bytes_of(const std::string& hash) const;
   /// A measured revision whose outputs have the same bytes as those of `build`.
   [[nodiscard]] std::optional<std::string> find_measured_twin(const RevisionBuild& build) const;
   [[nodiscard]] Progress progress_of(const Revision& revision) const;

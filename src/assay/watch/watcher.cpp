@@ -189,9 +189,41 @@ Status Watcher::measure(const WatchView& view, const WatchStep& step) {
     parts_.listener.on_event(event);
     return {};
   }
-  ASSAY_ASSIGN_OR_RETURN(auto reference, build_reference(view, *revision));
+  return measure_build(view, *revision, std::move(build));
+}
+
+const Revision* Watcher::find_unjoined(const WatchView& view,
+                                       const RevisionBuild& reference) const {
+  if (view.joined.contains(reference.output_digest)) {
+    return nullptr;
+  }
+  const auto* revision = view.find_revision(reference.revision);
+  if (revision == nullptr) {
+    return nullptr;
+  }
+  auto index = static_cast<std::size_t>(revision - view.revisions.data());
+  while (const auto before = find_reference(policy_, view.revisions, view.failed(), index)) {
+    const auto& hash = view.revisions[index].hash;
+    if (view.bytes_of(view.revisions[*before].hash) != view.bytes_of(hash)) {
+      return pointless_.contains(hash) ? nullptr : &view.revisions[index];
+    }
+    index = *before;
+  }
+  return nullptr;
+}
+
+Status Watcher::measure_build(const WatchView& view, const Revision& revision,
+                              RevisionBuild build) {
+  ASSAY_ASSIGN_OR_RETURN(auto reference, build_reference(view, revision));
+  if (reference && policy_.kind == ReferencePolicy::Kind::kWeek) {
+    const auto* unjoined = find_unjoined(view, *reference);
+    if (unjoined != nullptr && unjoined->hash != revision.hash) {
+      ASSAY_ASSIGN_OR_RETURN(auto joining, parts_.runner.build(*unjoined));
+      return measure_build(view, *unjoined, std::move(joining));
+    }
+  }
   return keep_points(
-      {.revision = *revision, .build = std::move(build), .reference = std::move(reference)});
+      {.revision = revision, .build = std::move(build), .reference = std::move(reference)});
 }
 
 Status Watcher::work_on_incident(const WatchView& view, const WatchStep& step) {

@@ -56,6 +56,11 @@ class Watcher {
   Status send_messages(const WatchView& view);
   void tell(const Incident& incident);
   Status measure(const WatchView& view, const WatchStep& step);
+  /// A reference whose own level is not known yet, so that points beside it could not be compared
+  /// with others; nullptr: there is none.
+  [[nodiscard]] const Revision* find_unjoined(const WatchView& view,
+                                              const RevisionBuild& reference) const;
+  Status measure_build(const WatchView& view, const Revision& revision, RevisionBuild build);
   Result<std::optional<RevisionBuild>> build_reference(const WatchView& view,
                                                        const Revision& revision);
   Status keep_points(const Sitting& sitting);
