@@ -1,5 +1,6 @@
 #include "assay/fai_pep/import.h"
 
+#include <cstddef>
 #include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,6 +10,7 @@
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
+#include "assay/fai_pep/composition.h"
 #include "assay/fai_pep/program_document.h"
 #include "assay/fai_pep/specification.h"
 #include "assay/fai_pep/stand_ins.h"

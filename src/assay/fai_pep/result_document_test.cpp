@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "assay/base/json.h"
-#include "assay/record/metric.h"
 #include "assay/record/profile.h"
 #include "assay/record/summary.h"
 

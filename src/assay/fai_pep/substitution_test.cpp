@@ -1,5 +1,6 @@
 #include "assay/fai_pep/substitution.h"
 
+#include <functional>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <map>

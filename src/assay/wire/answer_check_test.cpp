@@ -10,13 +10,12 @@
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/record/launch.h"
-#include "assay/record/metric.h"
+#include "assay/tensor/dtype.h"
 #include "assay/tensor/safetensors.h"
 #include "assay/tensor/tensor.h"
 #include "assay/wire/answer_body.h"

@@ -1,7 +1,5 @@
 #include "assay/engines/command/command_engine.h"
 
-#include <cstddef>
-#include <cstdint>
 #include <filesystem>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -10,12 +8,12 @@
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
-#include "assay/engine/engine.h"
 #include "assay/engine/session.h"
 #include "assay/engines/command/command_program.h"
 #include "assay/engines/command/printed_values.h"

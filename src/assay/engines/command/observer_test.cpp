@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "assay/base/result.h"
 #include "assay/engines/command/printed_values.h"
