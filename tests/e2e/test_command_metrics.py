@@ -81,6 +81,16 @@ def test_a_higher_rate_is_faster(place: Workplace) -> None:
     assert finished.code == 0
 
 
+def test_a_comparison_by_a_time_that_is_not_printed_names_what_is(place: Workplace) -> None:
+    a, b = rate_program(place, "a", 40), rate_program(place, "b", 80)
+    flags = ("--most-pairs", "10", "--no-canary", "--format", "json", "--quiet")
+    finished = place.run("compare", a, b, *flags, timeout_s=300)
+    assert finished.code == 6, finished
+    text = finished.json()["text"]
+    assert "no pair has steady_floor_ns" in text
+    assert "program:tokens_per_s: choose one with --metric" in text
+
+
 def test_operators_of_a_command_are_profiled(place: Workplace) -> None:
     def program(name: str, conv_us: int) -> Path:
         loop = f"echo op conv {conv_us} us; echo op relu 5 us; echo all {conv_us + 10} us"

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -182,7 +183,10 @@ class Session {
       ASSAY_RETURN_IF_ERROR(
           run_pairs(runner, PairPhase::kSearch, design.looks[look], design.looks.back()));
       const auto sides = pairs_.logs(design.metric, PairPhase::kSearch);
-      if (has_failed() || sides.a.empty()) {
+      if (!has_failed() && sides.a.empty()) {
+        note_absent_metric();
+      }
+      if (has_failed()) {
         return {};
       }
       // Out of time is a look before its time; the clock, not the data, chose it.
@@ -260,6 +264,16 @@ class Session {
   void note_failure(const Launch& launch) {
     comparison_.verdict = ComparisonVerdict::kInconclusive;
     comparison_.text = text_of_failure(comparison_, launch);
+  }
+
+  /// The program may tell numbers of its own and no time.
+  void note_absent_metric() {
+    const auto others = pairs_.program_metrics();
+    comparison_.text = fmt::format(
+        "cannot tell: no pair has {} above 0{}", comparison_.plan.metric,
+        others.empty() ? ""
+                       : fmt::format("; the program prints {}: choose one with --metric",
+                                     fmt::join(others, ", ")));
   }
 
   /// Further pairs are launched in place of disturbed ones, also of earlier blocks, as far as the
