@@ -193,7 +193,8 @@ class Composer {
   /// "commands": {"caffe2": {"NAME": VALUE}} as it was once written.
   void add_options(std::vector<std::string>& words) const {
     const auto options = entry_.test.value("command_options", Json::object());
-    const auto own = options.value("caffe2", Json::object());
+    const auto found = options.find("caffe2");
+    const auto own = found != options.end() && found->is_object() ? *found : Json::object();
     for (const auto& [name, value] : own.items()) {
       words.push_back("--" + name);
       words.push_back(value.is_string() ? value.get<std::string>() : value.dump());

@@ -55,6 +55,50 @@ void merge_into(Json& target, const Json& source) {
   }
 }
 
+/// A member that may be absent, of one kind where it is there.
+Status check_kind(const Json& owner, const char* key, const std::string& path,
+                  bool (Json::*is_kind)() const noexcept, std::string_view wanted) {
+  const auto found = owner.find(key);
+  return found == owner.end() || ((*found).*is_kind)()
+             ? Status()
+             : Status(refuse(fmt::format("{}.{}", path, key), wanted));
+}
+
+/// What runs on the host before or after something.
+Status check_host_parts(const Json& owner, const std::string& path) {
+  for (const auto* key : {"preprocess", "postprocess"}) {
+    ASSAY_RETURN_IF_ERROR(check_kind(owner, key, path, &Json::is_object, "must be an object"));
+    const auto part = owner.value(key, Json::object());
+    if (!is_list_of_texts(part.value("commands", Json::array()))) {
+      return refuse(fmt::format("{}.{}.commands", path, key), "must be a list of commands");
+    }
+  }
+  return {};
+}
+
+/// Members by which a test is expanded and composed.
+Status check_members(const Json& test, const std::string& path) {
+  for (const auto* key : {"inputs", "input_files", "output_files", "env", "platform_args"}) {
+    ASSAY_RETURN_IF_ERROR(check_kind(test, key, path, &Json::is_object, "must be an object"));
+  }
+  for (const auto* key : {"iter", "warmup"}) {
+    ASSAY_RETURN_IF_ERROR(
+        check_kind(test, key, path, &Json::is_number_integer, "must be a whole number"));
+  }
+  ASSAY_RETURN_IF_ERROR(check_kind(test, "identifier", path, &Json::is_string, "must be a string"));
+  const auto inputs = test.value("inputs", Json::object());
+  for (const auto& [name, input] : inputs.items()) {
+    const auto shapes = input.is_object() ? input.value("shapes", Json()) : Json();
+    const bool are_shapes =
+        shapes.is_array() && !shapes.empty() &&
+        std::ranges::all_of(shapes, [](const Json& shape) { return shape.is_array(); });
+    if (!are_shapes) {
+      return refuse(fmt::format("{}.inputs.{}.shapes", path, name), "must be a list of shapes");
+    }
+  }
+  return check_host_parts(test, path);
+}
+
 Status check_files(const Json& files, const std::string& path) {
   if (!files.is_object()) {
     return refuse(path, "must be an object of files by their keys");
@@ -76,6 +120,7 @@ Status check_model(const Json& model) {
       return refuse(fmt::format("model.{}", key), "is missing");
     }
   }
+  ASSAY_RETURN_IF_ERROR(check_host_parts(model, "model"));
   return check_files(model.value("files", Json::object()), "model.files");
 }
 
@@ -123,6 +168,7 @@ Status check_test(Json& test, const std::string& path) {
       ASSAY_RETURN_IF_ERROR(check_files(test[group], fmt::format("{}.{}", path, group)));
     }
   }
+  ASSAY_RETURN_IF_ERROR(check_members(test, path));
   test.emplace("iter", -1);
   test.emplace("warmup", -1);
   ASSAY_RETURN_IF_ERROR(rewrite_commands(test, path));
@@ -137,10 +183,10 @@ Result<std::size_t> count_shapes(const Json& test, const std::string& path) {
   bool is_first = true;
   const auto inputs = test.value("inputs", Json::object());
   for (const auto& [name, input] : inputs.items()) {
-    const auto shapes = input.is_object() ? input.value("shapes", Json()) : Json();
-    if (!shapes.is_array() || shapes.empty() || (!is_first && shapes.size() != count)) {
+    const auto& shapes = input["shapes"];
+    if (!is_first && shapes.size() != count) {
       return refuse(fmt::format("{}.inputs.{}.shapes", path, name),
-                    "must be a list of shapes, as long as that of the other inputs");
+                    "must be as long as that of the other inputs");
     }
     count = shapes.size();
     is_first = false;

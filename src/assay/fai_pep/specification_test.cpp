@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -90,6 +91,20 @@ TEST(Specification, NamesThePathOfWhatIsWrong) {
   document["tests"][1]["inputs"]["more"] = {{"shapes", {{1}}}};
   EXPECT_THAT(complaint_about(document), HasSubstr("tests[1].inputs.more.shapes"));
   EXPECT_THAT(complaint_about({{"benchmarks", {5}}}), HasSubstr("benchmarks"));
+  for (const auto& [key, value] : std::map<std::string, Json>{{"inputs", {{"", 2}}},
+                                                              {"env", 5},
+                                                              {"iter", "5"},
+                                                              {"platform_args", "f0"},
+                                                              {"output_files", Json::array()},
+                                                              {"preprocess", {{"commands", {5}}}},
+                                                              {"identifier", 5}}) {
+    document = SpecificationFiles::tflite();
+    document["tests"][0][key] = value;
+    EXPECT_THAT(complaint_about(document), HasSubstr("tests[0]")) << key;
+  }
+  document = SpecificationFiles::caffe2();
+  document["model"]["preprocess"] = "x";
+  EXPECT_THAT(complaint_about(document), HasSubstr("model.preprocess"));
 }
 
 }  // namespace
