@@ -133,7 +133,7 @@ bool wait_for_commits(WatchProgress& progress, std::int64_t poll_ns) {
   return true;
 }
 
-Result<ExitCode> stop_reason(const Error& error, const WatchProgress& /*progress*/) {
+Result<ExitCode> end_after(const Error& error) {
   if (error.code != ErrorCode::kTimeout) {
     return std::unexpected(error);
   }
@@ -146,22 +146,17 @@ Result<ExitCode> watch_on(const WatchOptions& options, WatchSetup& setup, watch:
   while (!progress.should_stop()) {
     const auto has_worked = watcher.take_step();
     if (!has_worked) {
-      return stop_reason(has_worked.error(), progress);
+      return end_after(has_worked.error());
     }
-    if (*has_worked && !options.is_once) {
+    if (*has_worked) {
       continue;
     }
-    if (!*has_worked && options.is_once) {
+    if (options.is_once || !wait_for_commits(progress, setup.spec.policy.poll_ns)) {
       break;
     }
-    if (!*has_worked && !wait_for_commits(progress, setup.spec.policy.poll_ns)) {
-      break;
-    }
-    if (!*has_worked) {
-      ASSAY_RETURN_IF_ERROR(setup.fetch());
-      ASSAY_ASSIGN_OR_RETURN(auto revisions, setup.newest(setup.spec.policy.horizon));
-      watcher.set_revisions(std::move(revisions));
-    }
+    ASSAY_RETURN_IF_ERROR(setup.fetch());
+    ASSAY_ASSIGN_OR_RETURN(auto revisions, setup.newest(setup.spec.policy.horizon));
+    watcher.set_revisions(std::move(revisions));
   }
   return is_interrupted() ? ExitCode::kInterrupted : ExitCode::kOk;
 }
@@ -169,8 +164,14 @@ Result<ExitCode> watch_on(const WatchOptions& options, WatchSetup& setup, watch:
 Result<ExitCode> watch_repository(const WatchOptions& options, WatchSetup& setup,
                                   WatchProgress& progress) {
   const auto folder = watch_folder(setup.spec.repository);
-  ASSAY_ASSIGN_OR_RETURN(const auto lock,
-                         PlaceLock::acquire(folder / "watch.lock", [] { return false; }));
+  const auto lock = PlaceLock::acquire(folder / "watch.lock", [] { return false; });
+  if (!lock) {
+    return lock.error().code != ErrorCode::kTimeout
+               ? std::unexpected(lock.error())
+               : fail(ErrorCode::kUnavailable,
+                      fmt::format("another process watches {}; assay watch {} --stop ends it",
+                                  setup.spec.repository.url, setup.spec.origin));
+  }
   std::error_code error;
   stdfs::remove(folder / kStopFile, error);
   progress.set_stop_file(folder / kStopFile);
@@ -268,7 +269,8 @@ Result<ExitCode> execute_watch(const WatchOptions& options) {
 Execute declare_watch(CLI::App& app) {
   auto options = std::make_shared<WatchOptions>();
   options->flags.declare(app);
-  auto* once = app.add_flag("--once", options->is_once, "Take one step and end");
+  auto* once = app.add_flag("--once", options->is_once,
+                            "End when nothing is left to do, instead of waiting for commits");
   app.add_option("--for", options->duration, "Time to watch, such as 2h [default: until stopped]")
       ->excludes(once);
   app.add_flag("--dry-run", options->is_dry_run,

@@ -77,7 +77,7 @@ class Search {
   RevisionBuild good_;
   bool is_exact_;
   double change_ = 0;                     ///< Of the bad end against the good one.
-  std::optional<PairEvidence> evidence_;  ///< Of a metric with noise.
+  std::optional<PairEvidence> evidence_;  ///< Of a metric with noise; empty: there is none.
   std::optional<BisectionSearch> search_;
   std::map<std::string, double> log_ratios_;  ///< By digest of outputs: equal bytes are one.
   int pairs_ = 0;
@@ -115,10 +115,11 @@ Result<std::vector<double>> Search::measure(const RevisionBuild& build, const Re
 }
 
 double Search::log_ratio_of(const std::vector<double>& offsets) const {
-  if (!is_exact_) {
+  if (evidence_) {
     return evidence_->log_ratio(offsets);
   }
-  const bool is_changed = std::abs(offsets.front()) >= kConvictingShare * std::abs(change_);
+  // Without noise every answer is certain.
+  const bool is_changed = stats::median(offsets) / change_ >= kConvictingShare;
   return is_changed ? std::numeric_limits<double>::infinity()
                     : -std::numeric_limits<double>::infinity();
 }
@@ -181,7 +182,7 @@ Status Search::prepare() {
     std::ranges::for_each(centered, [this](double& offset) { offset -= change_; });
     evidence_ = PairEvidence::calibrate(centered, offsets);
   }
-  if (is_exact_ ? change_ == 0 : !evidence_) {
+  if (change_ == 0) {
     return {};
   }
   ASSAY_ASSIGN_OR_RETURN(const auto commits, weigh());

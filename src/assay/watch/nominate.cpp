@@ -110,16 +110,46 @@ Incident incident_from_group(const std::vector<Alarm>& group, const WatchView& v
 
 double change_of(const Incident& incident) { return incident.attribution.value("change", 0.0); }
 
-/// Whether `later` takes the change of `incident` back.
-bool takes_back(const Incident& later, const Incident& incident, const WatchView& view) {
+/// Whether `later` may have taken the change of `incident` back: it is about the same metric of the
+/// same case, comes after it, and goes the other way.
+bool may_take_back(const Incident& later, const Incident& incident, const WatchView& view) {
   const bool is_about_it =
       later.metric == incident.metric && later.machine == incident.machine &&
       std::ranges::find_first_of(later.cases, incident.cases) != later.cases.end();
   const auto before = view.range_of(incident);
   const auto after = view.range_of(later);
   return is_about_it && before && after && later.state == IncidentState::kConfirmed &&
-         before->first_after <= after->last_before && change_of(later) * change_of(incident) < 0 &&
-         std::abs(change_of(later)) >= kTakenBack * std::abs(change_of(incident));
+         before->first_after <= after->last_before && change_of(later) * change_of(incident) < 0;
+}
+
+bool is_open_and_worse(const Incident& incident) {
+  const bool is_open =
+      incident.state == IncidentState::kConfirmed || incident.state == IncidentState::kAcknowledged;
+  return is_open && incident.attribution.value("is_worse", true);
+}
+
+/// The incident of which `later` leaves least; of none it leaves more than half.
+const Incident* find_taken_back(const Incident& later, const WatchView& view) {
+  const auto rest_of = [&later](const Incident& incident) {
+    return std::abs(change_of(later) + change_of(incident));
+  };
+  const Incident* best = nullptr;
+  for (const auto& incident : view.incidents) {
+    const bool is_candidate = is_open_and_worse(incident) && may_take_back(later, incident, view) &&
+                              rest_of(incident) <= kTakenBack * std::abs(change_of(incident));
+    if (is_candidate && (best == nullptr || rest_of(incident) < rest_of(*best))) {
+      best = &incident;
+    }
+  }
+  return best;
+}
+
+/// Whether the improvement is known to have fixed an incident: one commit fixes one.
+bool has_fixed(const Incident& later, const WatchView& view) {
+  const auto name = later.culprit.empty() ? later.bad : later.culprit;
+  return std::ranges::any_of(view.incidents, [&name](const Incident& incident) {
+    return incident.attribution.value("fixed_by", "") == name;
+  });
 }
 
 }  // namespace
@@ -157,18 +187,12 @@ std::vector<Incident> nominate_incidents(const WatchView& view, const Repository
 
 std::vector<Incident> close_fixed(const WatchView& view, std::int64_t now_unix_ns) {
   std::vector<Incident> changed;
-  for (const auto& incident : view.incidents) {
-    const bool is_open = incident.state == IncidentState::kConfirmed ||
-                         incident.state == IncidentState::kAcknowledged;
-    if (!is_open || !incident.attribution.value("is_worse", true)) {
-      continue;
-    }
-    const auto fix = std::ranges::find_if(
-        view.incidents, [&](const Incident& later) { return takes_back(later, incident, view); });
-    if (fix != view.incidents.end()) {
-      auto next = incident;
+  for (const auto& later : view.incidents) {
+    const auto* fixed = has_fixed(later, view) ? nullptr : find_taken_back(later, view);
+    if (fixed != nullptr) {
+      auto next = *fixed;
       next.state = IncidentState::kFixed;
-      next.attribution["fixed_by"] = fix->culprit.empty() ? fix->bad : fix->culprit;
+      next.attribution["fixed_by"] = later.culprit.empty() ? later.bad : later.culprit;
       next.changed_unix_ns = now_unix_ns;
       changed.push_back(std::move(next));
     }

@@ -17,8 +17,9 @@ namespace assay::watch {
 std::vector<Incident> nominate_incidents(const WatchView& view, const RepositorySpec& spec,
                                          std::int64_t now_unix_ns);
 
-/// Closes incidents that are over: a confirmed one for the worse whose change a later confirmed one
-/// for the better takes back by half at least becomes fixed. Returns those that change.
+/// Incidents that become fixed: of a confirmed one for the worse, a later confirmed one for the
+/// better leaves half at most. An improvement fixes the incident of which it leaves least, and no
+/// other.
 std::vector<Incident> close_fixed(const WatchView& view, std::int64_t now_unix_ns);
 
 }  // namespace assay::watch

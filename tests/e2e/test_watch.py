@@ -1,0 +1,294 @@
+"""A watcher finds the commits of a repository that changed something, and loses nothing."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+from pathlib import Path
+
+import pytest
+from driver import Document, Finished, Workplace, wait_for_end, wait_until
+
+# Prints times of its own, with a little noise, so that nothing here depends on the machine.
+BENCH = """#!/usr/bin/awk -f
+BEGIN {{
+  "od -An -N4 -tu4 /dev/urandom" | getline seed
+  srand(seed)
+  base = {base}; conv = {conv}
+  for (i = 0; i < ARGV[1]; ++i) {{
+    noise = 1 + 0.004 * (rand() - 0.5)
+    printf "op conv %.4f us\\nop relu %.4f us\\n", conv * noise, (base - conv) * noise
+    printf "inference %.4f us\\n", base * noise
+  }}
+  exit {exit_code}
+}}
+"""
+
+PROGRAM: Document = {
+    "argv": ["{build:bench}", "{iterations}"],
+    "inputs": [{"name": "x", "dtype": "float32", "shape": [1, 4]}],
+    "time_pattern": "^inference ([0-9.]+) us",
+    "time_unit": "us",
+    "operator_pattern": "^op (?<name>\\w+) (?<time>[0-9.]+) us",
+    "operator_unit": "us",
+}
+
+SPEC: Document = {
+    "schema": "assay/spec/1",
+    "models": ["bench.command.json"],
+    "engines": ["toy"],
+    "measure": {"warmup": 2, "iterations": 10, "passes": ["timing"]},
+}
+
+
+def repository_file(**policy: object) -> Document:
+    build = [["cp", "{source}/bench", "{work}/bench"], ["grep", "-q", "BEGIN", "{work}/bench"]]
+    return {
+        "schema": "assay/repository/1",
+        "repository": {"url": "source", "kind": "git"},
+        "paths": {"include": ["bench"]},
+        "engine": "toy",
+        "environments": {"default": {"build": build, "outputs": {"bench": "bench"}}},
+        "spec": "bench.spec.json",
+        "policy": {"reference": "week", "min_effect": {"steady_floor_ns": "2%"}, **policy},
+    }
+
+
+class Source:
+    """A repository whose benchmark gets slower and faster."""
+
+    def __init__(self, place: Workplace) -> None:
+        self.place = place
+        self.folder = place.folder / "source"
+        self.folder.mkdir()
+        self.git("init", "--quiet", "--initial-branch=main")
+        self.hashes: list[str] = []
+        (place.folder / "toy.json").write_text(json.dumps(repository_file()))
+        (place.folder / "bench.command.json").write_text(json.dumps(PROGRAM))
+        (place.folder / "bench.spec.json").write_text(json.dumps(SPEC))
+
+    def git(self, *arguments: str) -> str:
+        settings = ("-c", "user.name=Ann", "-c", "user.email=ann@example.org", "-c", "gc.auto=0")
+        command = ["git", *settings, *arguments]
+        return subprocess.run(
+            command, cwd=self.folder, check=True, capture_output=True, text=True
+        ).stdout.strip()
+
+    def commit(
+        self, subject: str, conv: float = 100, *, text: str = "", crashes: bool = False
+    ) -> str:
+        """Commits a benchmark that takes `conv` us in its convolution and 100 us elsewhere."""
+        path = self.folder / "bench"
+        path.write_text(text or BENCH.format(base=100 + conv, conv=conv, exit_code=3 * crashes))
+        path.chmod(0o755)
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--allow-empty", "--message", subject)
+        self.hashes.append(self.git("rev-parse", "HEAD"))
+        return self.hashes[-1]
+
+    def commit_docs(self, count: int) -> None:
+        for i in range(count):
+            (self.folder / "README").write_text(f"{len(self.hashes)} {i}\n")
+            self.git("add", "--all")
+            self.git("commit", "--quiet", "--message", f"docs: note {i}")
+            self.hashes.append(self.git("rev-parse", "HEAD"))
+
+
+@pytest.fixture
+def source(place: Workplace) -> Source:
+    return Source(place)
+
+
+def incidents(place: Workplace) -> list[Document]:
+    with sqlite3.connect(place.store) as store:
+        return [json.loads(row[0]) for row in store.execute("SELECT document FROM incident")]
+
+
+def points(place: Workplace) -> list[tuple[str, str, float]]:
+    with sqlite3.connect(place.store) as store:
+        return store.execute(
+            "SELECT series, revision, value FROM point ORDER BY series, revision"
+        ).fetchall()
+
+
+def launches(place: Workplace) -> int:
+    with sqlite3.connect(place.store) as store:
+        return int(store.execute("SELECT count(*) FROM launch").fetchone()[0])
+
+
+def watch(place: Workplace, *arguments: str) -> Finished:
+    finished = place.run("watch", "toy.json", "--once", *arguments)
+    assert finished.code == 0, finished
+    return finished
+
+
+def test_finds_the_commit_and_its_operator(place: Workplace, source: Source) -> None:
+    source.commit("Add a benchmark")
+    source.commit_docs(4)
+    culprit = source.commit("conv: simplify", conv=112)
+    source.commit_docs(3)
+    watch(place)
+    found = incidents(place)
+    assert [(one["state"], one["culprit"]) for one in found] == [("confirmed", culprit)]
+    explained = found[0]["attribution"]
+    assert explained["operators"][0]["name"].startswith("conv")
+    assert explained["operators"][0]["share"] > 0.9
+    assert explained["files"] == ["bench"]
+    assert 0.05 < explained["effect"]["ratio"] < 0.07
+
+    status = place.run("watch", "toy.json", "--status")
+    assert "conv: simplify" in status.out
+    assert "9 commits: 9 measured, 0 failed" in status.out
+
+    before = launches(place)
+    watch(place)
+    assert launches(place) == before, "nothing is left to do"
+
+
+def test_an_improvement_closes_what_it_fixes(place: Workplace, source: Source) -> None:
+    source.commit("Add a benchmark")
+    worse = source.commit("conv: simplify", conv=112)
+    fix = source.commit("conv: unroll", conv=100.01)
+    watch(place)
+    states = {one["culprit"]: one["state"] for one in incidents(place)}
+    assert states == {worse: "fixed", fix: "confirmed"}
+
+
+def test_a_commit_without_effect_is_no_incident(place: Workplace, source: Source) -> None:
+    for i in range(12):
+        source.commit(f"conv: explain, part {i}", conv=100 + i * 1e-4)
+    watch(place)
+    assert [one for one in incidents(place) if one["state"] != "rejected"] == []
+
+
+def test_a_failed_build_and_a_crash_are_results(place: Workplace, source: Source) -> None:
+    source.commit("Add a benchmark")
+    broken = source.commit("Break the build", text="#!/bin/false\n")
+    crashing = source.commit("Break the benchmark", crashes=True)
+    watch(place)
+    status = place.run("watch", "toy.json", "--status").out
+    assert f"failed       {broken[:12]}  Break the build" in status
+    assert "3 commits: 2 measured, 1 failed" in status
+    (found,) = incidents(place)
+    assert (found["metric"], found["state"]) == ("fails", "confirmed")
+    assert found["bad"] == crashing
+
+
+def test_tells_each_incident_once(place: Workplace, source: Source) -> None:
+    source.commit("Add a benchmark")
+    culprit = source.commit("conv: simplify", conv=112)
+    hook = place.folder / "hook"
+    hook.write_text(f"#!/bin/sh\ncat >> {place.folder}/told\n[ -e {place.folder}/works ]\n")
+    hook.chmod(0o755)
+    document = repository_file()
+    document["notify"] = [{"argv": [str(hook)], "on": ["confirmed"]}]
+    (place.folder / "toy.json").write_text(json.dumps(document))
+    first = watch(place)
+    assert "ended with 1" in first.err, "the hook failed"
+    (place.folder / "works").touch()
+    (place.folder / "told").unlink()
+    watch(place, "--events", "events.jsonl")
+    watch(place)
+    messages = (place.folder / "told").read_text().splitlines()
+    assert len(messages) == 1, "it is told again after a failure, and then no more"
+    assert json.loads(messages[0])["culprit"] == culprit
+
+
+def test_a_kill_loses_and_doubles_nothing(place: Workplace, source: Source) -> None:
+    source.commit("Add a benchmark")
+    for i in range(1, 6):
+        source.commit(f"relu: part {i}", conv=100 + i * 1e-3)
+    culprit = source.commit("conv: simplify", conv=112)
+    for kills in range(4):
+        kill_after(place, least_launches=4 * kills + 2)
+    watch(place)
+    keys = [(series, revision) for series, revision, _ in points(place)]
+    assert len(keys) == len(set(keys)), "no point twice"
+    assert [one["culprit"] for one in incidents(place) if one["state"] == "confirmed"] == [culprit]
+
+
+def kill_after(place: Workplace, least_launches: int) -> None:
+    """Kills a watcher with all its processes once so many launches are stored, or it has ended."""
+    process = place.start("watch", "toy.json", "--once", "-q")
+    wait_until(lambda: process.poll() is not None or seen_launches(place) > least_launches)
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+
+
+def seen_launches(place: Workplace) -> int:
+    try:
+        return launches(place)
+    except sqlite3.OperationalError:
+        return 0
+
+
+def test_checks_one_change(place: Workplace, source: Source) -> None:
+    source.commit("Add a benchmark")
+    source.commit("relu: explain", conv=100.001)
+    source.commit("conv: simplify", conv=112)
+    worse = place.run("watch", "toy.json", "--base", "HEAD~1", "--head", "HEAD", "--format", "md")
+    assert worse.code == 1, worse
+    assert "makes something worse" in worse.out
+    same = place.run("watch", "toy.json", "--base", "HEAD~2", "--head", "HEAD~1")
+    assert same.code == 0, same
+    equal = place.run("watch", "toy.json", "--base", "HEAD", "--head", "HEAD", "--format", "json")
+    assert equal.json()["verdict"] == "same"
+
+
+def test_bisects_a_range(place: Workplace, source: Source) -> None:
+    source.commit("Add a benchmark")
+    for i in range(1, 8):
+        source.commit(f"relu: part {i}", conv=100 + i * 1e-3)
+    culprit = source.commit("conv: simplify", conv=112)
+    for i in range(1, 8):
+        source.commit(f"relu: more {i}", conv=112 + i * 1e-3)
+    found = place.run("bisect", "toy.json", f"{source.hashes[0]}..HEAD")
+    assert found.code == 0, found
+    assert f"commit     {culprit[:12]}  conv: simplify" in found.out
+    none = place.run("bisect", "toy.json", f"{culprit}..HEAD")
+    assert none.code == 6, none
+    wrong = place.run("bisect", "toy.json", "HEAD")
+    assert wrong.code == 2
+    assert "GOOD..BAD" in wrong.err
+
+
+def test_bisects_a_crash_with_one_launch_a_commit(place: Workplace, source: Source) -> None:
+    source.commit("Add a benchmark")
+    for i in range(1, 6):
+        source.commit(f"relu: part {i}", conv=100 + i * 1e-3)
+    culprit = source.commit("conv: crash", conv=101, crashes=True)
+    for i in range(1, 6):
+        source.commit(f"relu: more {i}", conv=101 + i * 1e-3, crashes=True)
+    found = place.run("bisect", "toy.json", f"{source.hashes[0]}..HEAD", "--metric", "fails")
+    assert found.code == 0, found
+    assert f"commit     {culprit[:12]}  conv: crash" in found.out
+
+
+def test_shows_the_history(place: Workplace, source: Source) -> None:
+    none = place.run("history", "toy.json")
+    assert none.code != 0
+    source.commit("Add a benchmark")
+    source.commit("conv: simplify", conv=112)
+    watch(place)
+    shown = place.run("history", "toy.json", "--metric", "steady_floor_ns")
+    assert shown.code == 0, shown
+    assert "bench.command" in shown.out
+    page = place.run("history", "toy.json", "--out", "page.html", "--format", "html")
+    assert page.code == 0, page
+    assert source.hashes[1] in (Path(place.folder) / "page.html").read_text()
+
+
+def test_only_one_watches(place: Workplace, source: Source) -> None:
+    source.commit("Add a benchmark")
+    process = place.start("watch", "toy.json", "-q")
+    try:
+        wait_until(lambda: seen_launches(place) > 0)
+        second = place.run("watch", "toy.json", "--once")
+        assert second.code == 3, second
+        assert "another process watches" in second.err
+        assert place.run("watch", "toy.json", "--stop").code == 0
+        assert wait_for_end(process).code == 0
+    finally:
+        process.kill()
