@@ -29,7 +29,7 @@ std::string markdown_of_change(const watch::ChangeCheck& check, const Repository
 /// {"schema": "assay/change/1", "base", "head", "verdict", "text", "rows": […]}
 Json document_of_change(const watch::ChangeCheck& check);
 
-/// What is known of an incident, in some lines: range or culprit, effect, operators, files, and the
+/// Describes an incident in some lines: range or culprit, effect, operators, files, and the
 /// command that shows it.
 std::string text_of_incident(const Incident& incident, const watch::WatchView& view);
 

@@ -64,7 +64,7 @@ Status check_kind(const Json& owner, const char* key, const std::string& path,
              : Status(refuse(fmt::format("{}.{}", path, key), wanted));
 }
 
-/// What runs on the host before or after something.
+/// Commands that run on the host before or after something.
 Status check_host_parts(const Json& owner, const std::string& path) {
   for (const auto* key : {"preprocess", "postprocess"}) {
     ASSAY_RETURN_IF_ERROR(check_kind(owner, key, path, &Json::is_object, "must be an object"));

@@ -15,7 +15,7 @@ struct MeasuredSeries {
   std::string repository;   ///< Repository::id()
   std::string environment;  ///< That the engine was built in: RevisionBuild::environment.
   std::string case_key;
-  std::string label;  ///< Of the case.
+  std::string label;  ///< Label of the case.
   std::string metric;
   int metric_version = 1;
   std::string unit;

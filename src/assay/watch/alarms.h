@@ -23,7 +23,7 @@ struct Alarm {
   std::int64_t first_after = 0;  ///< and at this one or before.
   std::string good;              ///< The revisions there.
   std::string bad;
-  double change = 0;  ///< Of the offset.
+  double change = 0;  ///< Difference of the offsets.
   bool is_worse = false;
   bool is_ratio = true;   ///< The change is a log ratio.
   bool is_exact = false;  ///< The metric has no noise: nothing is left to verify.

@@ -13,7 +13,7 @@
 
 namespace assay::watch {
 
-/// What a change did to one metric of one case.
+/// The effect of a change on one metric of one case.
 enum class ChangeVerdict : std::uint8_t {
   kWorse,
   kBetter,
@@ -39,7 +39,7 @@ inline constexpr auto kEnumNames<watch::ChangeVerdict> =
 namespace assay::watch {
 
 struct ChangeRow {
-  std::string label;  ///< Of the case.
+  std::string label;  ///< Label of the case.
   std::string metric;
   std::string unit;
   double base = 0;

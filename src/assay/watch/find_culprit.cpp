@@ -76,8 +76,8 @@ class Search {
   std::vector<Revision> candidates_;
   RevisionBuild good_;
   bool is_exact_;
-  double change_ = 0;                     ///< Of the bad end against the good one.
-  std::optional<PairEvidence> evidence_;  ///< Of a metric with noise; empty: there is none.
+  double change_ = 0;                     ///< Offset of the bad end from the good one.
+  std::optional<PairEvidence> evidence_;  ///< Model of the noise; empty: there is none.
   std::optional<BisectionSearch> search_;
   std::map<std::string, double> log_ratios_;  ///< By digest of outputs: equal bytes are one.
   int pairs_ = 0;

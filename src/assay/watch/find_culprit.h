@@ -9,7 +9,7 @@ namespace assay::watch {
 
 /// How a search spends its pairs.
 struct SearchPlan {
-  int calibration_pairs = 20;  ///< Of the bad end with the good one, to learn change and spread.
+  int calibration_pairs = 20;  ///< Pairs of both ends, to learn change and spread.
   int batch = 5;               ///< Pairs of a revision with the good end at a time.
   int most_pairs = 600;
   double enough = 0.95;  ///< Probability at which suspects are confirmed by a comparison.

@@ -29,7 +29,7 @@ namespace assay::watch {
 /// comparison runs.
 class LocalRunner final : public RevisionRunner {
  public:
-  /// What it works with; all outlive it.
+  /// Parts that it works with; all outlive it.
   struct Parts {
     const RepositorySpec& spec;
     const BuildEnvironment& environment;
@@ -68,7 +68,7 @@ class LocalRunner final : public RevisionRunner {
   Result<BuildEntry> take_build(const Revision& revision);
 
   Parts parts_;
-  std::deque<BuildCache> in_use_;  ///< What an object took out stays as long as it lives.
+  std::deque<BuildCache> in_use_;  ///< A cache object keeps the builds that it took out.
 };
 
 }  // namespace assay::watch

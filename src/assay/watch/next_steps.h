@@ -36,12 +36,12 @@ struct OpenIncident {
   bool is_confirmed = false;  ///< Its commit is searched for; else both ends are compared.
 };
 
-/// What is known of a repository, from which the next steps follow.
+/// Knowledge about a repository, from which the next steps follow.
 struct WatchState {
   std::vector<WatchedRevision> revisions;  ///< By position, within the horizon.
   std::vector<OpenIncident> incidents;     ///< The oldest first.
   std::vector<Suspicion> suspicions;       ///< The largest change first.
-  double verification_share = 0;           ///< Of the time so far.
+  double verification_share = 0;           ///< Share of the time so far.
 };
 
 enum class StepKind : std::uint8_t {
@@ -52,8 +52,8 @@ enum class StepKind : std::uint8_t {
 
 struct WatchStep {
   StepKind kind = StepKind::kMeasure;
-  std::string revision;  ///< Of a measurement.
-  std::string incident;  ///< Of a verification or a bisection.
+  std::string revision;  ///< Revision of a measurement.
+  std::string incident;  ///< Id, for a verification or a bisection.
   std::string reason;    ///< "newest", "half of a gap of 12 commits", …
 };
 

@@ -36,10 +36,10 @@ constexpr std::string_view kOutputs = "outputs_max_abs_error";
 constexpr auto kExactMetrics = std::to_array<std::string_view>(
     {"program_bytes", "delegate_bytes", "planned_arena_bytes", "delegated_ratio"});
 
-/// What one build gave of one case.
+/// Results of one build for one case.
 struct BuildRow {
   const CaseSummary* summary = nullptr;
-  std::vector<ReducedLaunch> launches;  ///< Of the timing pass, those that completed, in order.
+  std::vector<ReducedLaunch> launches;  ///< Completed launches of the timing pass, in order.
 };
 
 using RowKey = std::pair<std::string, std::string>;  ///< Case key, engine build.

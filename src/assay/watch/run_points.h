@@ -13,7 +13,7 @@
 
 namespace assay::watch {
 
-/// What a run measured side by side: a revision and, mostly, its reference.
+/// Builds that a run measures side by side: that of a revision and, mostly, its reference.
 struct Sitting {
   Revision revision;
   RevisionBuild build;

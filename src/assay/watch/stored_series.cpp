@@ -139,7 +139,7 @@ void join_references(std::vector<MeasuredPoint>& points, const BytesOf& bytes_of
       move_by(found->second.offset, point);
       point.reference = found->second.reference;
     }
-    // Of revisions of the same bytes one name stands for all.
+    // One name stands for all revisions of the same bytes.
     if (const auto found = measured.find({bytes_of(point.reference), point.machine});
         found != measured.end()) {
       point.reference = found->second.revision;

@@ -18,7 +18,7 @@ namespace assay::watch {
 struct SeriesFilter {
   std::string only;  ///< Part of the case's label.
   std::vector<std::string> metrics;
-  std::string environment;  ///< Of the build.
+  std::string environment;  ///< Environment of the build.
   std::int64_t since_position = 0;
 };
 
@@ -38,7 +38,7 @@ Result<std::vector<StoredSeries>> read_series(ResultStore& store, const std::str
                                               const SeriesFilter& filter,
                                               const std::map<std::string, double>& least_effects);
 
-/// What identifies the bytes of a revision's build: its digest, or else its hash.
+/// Identifies the bytes of a revision's build: its digest, or else its hash.
 using BytesOf = std::function<std::string(const std::string& revision)>;
 
 /// Replaces the offsets of `points` by offsets to as few references as possible: a reference that

@@ -12,7 +12,7 @@
 
 namespace assay::watch {
 
-/// What work on an incident needs.
+/// Tools for work on an incident.
 struct IncidentTools {
   const RepositorySpec& spec;
   ResultStore& store;

@@ -24,12 +24,12 @@
 namespace assay::watch {
 namespace {
 
-bool waits(const Incident& incident) {
-  const bool is_verified =
-      incident.state != IncidentState::kNominated && incident.state != IncidentState::kVerifying;
-  const bool has_search = incident.kind == IncidentKind::kStep;
-  return !is_verified || (incident.state == IncidentState::kConfirmed && incident.culprit.empty() &&
-                          has_search && !incident.attribution.contains("search"));
+bool waits(const Incident& incident, const WatchView& view) {
+  if (incident.state == IncidentState::kNominated || incident.state == IncidentState::kVerifying) {
+    return view.verifies;
+  }
+  return view.bisects && incident.state == IncidentState::kConfirmed && incident.culprit.empty() &&
+         incident.kind == IncidentKind::kStep && !incident.attribution.contains("search");
 }
 
 void analyze(WatchView& view) {
@@ -136,7 +136,7 @@ WatchState WatchView::state(double verification_share) const {
         {.hash = revision.hash, .position = revision.position, .progress = progress_of(revision)});
   }
   for (const auto& incident : incidents) {
-    if (waits(incident) && range_of(incident)) {
+    if (waits(incident, *this) && range_of(incident)) {
       state.incidents.push_back({.id = incident.id,
                                  .reason = title_of(incident),
                                  .is_confirmed = incident.state == IncidentState::kConfirmed});
@@ -148,7 +148,9 @@ WatchState WatchView::state(double verification_share) const {
 
 Result<WatchView> read_view(ResultStore& store, const RepositorySpec& spec,
                             const BuildEnvironment& environment, std::vector<Revision> revisions) {
-  WatchView view{.revisions = std::move(revisions)};
+  WatchView view{.verifies = spec.policy.verifies,
+                 .bisects = spec.policy.bisects,
+                 .revisions = std::move(revisions)};
   std::ranges::reverse(view.revisions);
   if (view.revisions.empty()) {
     return fail(ErrorCode::kNotFound, spec.origin + ": the branch has no commit");

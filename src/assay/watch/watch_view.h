@@ -23,6 +23,8 @@ inline constexpr double kDefaultEffect = 0.02;
 
 /// All that is known of a repository, read from the store.
 struct WatchView {
+  bool verifies = true;  ///< WatchPolicy
+  bool bisects = true;
   std::vector<Revision> revisions;              ///< By position, within the horizon.
   std::map<std::string, RevisionBuild> builds;  ///< The newest of each revision.
   std::set<std::string> measured;               ///< Revisions with a point of their own.
@@ -32,10 +34,10 @@ struct WatchView {
   std::vector<Incident> incidents;
 
   [[nodiscard]] const Revision* find_revision(const std::string& hash) const;
-  /// Whether it cannot be built.
+  /// True for a revision that cannot be built.
   [[nodiscard]] bool has_failed(const std::string& hash) const;
   [[nodiscard]] std::set<std::string> failed() const;
-  /// What identifies the bytes of its build; its hash where they are not known.
+  /// Identifies the bytes of its build: a digest, or its hash where they are not known.
   [[nodiscard]] std::string bytes_of(const std::string& hash) const;
   /// A measured revision whose outputs have the same bytes as those of `build`.
   [[nodiscard]] std::optional<std::string> find_measured_twin(const RevisionBuild& build) const;
@@ -44,7 +46,7 @@ struct WatchView {
   [[nodiscard]] bool has_open_between(std::int64_t low, std::int64_t high) const;
   /// The range of an incident; nullopt where its revisions are no longer there.
   [[nodiscard]] std::optional<KnownRange> range_of(const Incident& incident) const;
-  /// What the planning of steps needs.
+  /// The part that the planning of steps needs.
   [[nodiscard]] WatchState state(double verification_share) const;
 };
 

@@ -83,14 +83,17 @@ def incidents(commits: list[Document]) -> list[Document]:
     for one in commits:
         if one["kind"] in ("slower_5", "slower_2", "back"):
             state = "fixed" if one["kind"] == "back" else "confirmed"
-            found.append({"kind": "step", "metric": "steady_ns", "state": state} | pick(one))
+            found.append({"kind": "step", "metric": "steady_floor_ns", "state": state} | pick(one))
         if one["kind"] == "answer":
-            found.append({"kind": "step", "metric": "outputs", "state": "confirmed"} | pick(one))
+            found.append(
+                {"kind": "step", "metric": "outputs_max_abs_error", "state": "confirmed"}
+                | pick(one)
+            )
     if drift:
         whole = sum(one["share"] for one in drift)
         first, last = drift[0]["commit"], drift[-1]["commit"]
         found.append(
-            {"kind": "drift", "metric": "steady_ns", "first": first, "last": last}
+            {"kind": "drift", "metric": "steady_floor_ns", "first": first, "last": last}
             | {"operator": "dense", "share": whole, "state": "confirmed"}
         )
     return found
@@ -119,7 +122,7 @@ def repository_file(kind: str) -> Document:
             }
         },
         "spec": "bench.spec.json",
-        "policy": {"reference": "week", "min_effect": {"steady_ns": "1%"}},
+        "policy": {"reference": "week", "min_effect": {"steady_floor_ns": "1%"}, "rounds": 5},
     }
 
 
@@ -141,9 +144,12 @@ COMMAND: Document = {
 
 SPEC: Document = {
     "schema": "assay/spec/1",
-    "models": ["bench.command.json"],
+    "models": [
+        {"ref": "bench.command.json", "inputs": [[{"shape": [1, 256], "dtype": "float32"}]]}
+    ],
+    "evaluate": {"samples": 1},
     "engines": ["toy"],
-    "measure": {"launches": 3, "warmup": 5, "iterations": 20, "passes": ["timing"]},
+    "measure": {"launches": 3, "warmup": 5, "iterations": 30, "passes": ["timing", "evaluate"]},
 }
 
 
