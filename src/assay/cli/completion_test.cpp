@@ -46,7 +46,8 @@ class Completed : public testing::Test {
 
 TEST_F(Completed, AreVerbsByTheirBeginning) {
   EXPECT_THAT(words_of({"me"}), ElementsAre("merge"));
-  EXPECT_THAT(words_of({"engine", ""}), ElementsAre("add", "build", "check", "gc", "list", "remove"));
+  EXPECT_THAT(words_of({"engine", ""}),
+              ElementsAre("add", "build", "check", "gc", "list", "remove"));
   EXPECT_THAT(words_of({""}), Contains("completion"));
   EXPECT_THAT(words_of({""}), Not(Contains("complete"))) << "it is for scripts";
 }

@@ -109,8 +109,8 @@ struct PairingPilot {
   std::int64_t duet_pair_ns = 0;
 };
 
-/// Estimate of one metric from some pairs. Ratios are B / A - 1: 0.02 is 2 % more time. Of a metric that
-/// is better when it is higher, kFaster stands for more and kSlower for less.
+/// Estimate of one metric from some pairs. Ratios are B / A - 1: 0.02 is 2 % more time. Of a metric
+/// that is better when it is higher, kFaster stands for more and kSlower for less.
 struct PairEstimate {
   std::string metric;
   int pairs = 0;

@@ -120,8 +120,7 @@ TEST_F(ExpandSpec, MakesTheCasesOfTheDesignsExample) {
                   "mobilenet_v2 executorch/xnnpack-int8 1x3x192x192 threads=1 executorch@1.5.1",
                   "mobilenet_v2 executorch/xnnpack-int8 1x3x192x192 threads=2 executorch@1.5.1",
                   "mobilenet_v2 mine 1x3x192x192 threads=1 executorch@1.5.1",
-                  "kws threads=1 onnxruntime@1.27.0",
-                  "kws threads=2 onnxruntime@1.27.0"));
+                  "kws threads=1 onnxruntime@1.27.0", "kws threads=2 onnxruntime@1.27.0"));
   EXPECT_EQ(expansion.legal_cells, 12);
   EXPECT_EQ(expansion.excluded_cells, 2);
   EXPECT_THAT(expansion.warnings, SizeIs(0));
