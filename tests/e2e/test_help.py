@@ -21,6 +21,8 @@ PAGES = {
                 "calibrate",
                 "compare",
                 "history",
+                "watch",
+                "bisect",
                 "profile",
                 "aot",
                 "import",

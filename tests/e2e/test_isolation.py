@@ -77,7 +77,7 @@ def test_death_is_a_row_and_the_next_case_runs(place: Workplace, death: Death, m
     ), row["text"]
     assert death.text.format(stage=STAGES[moment]) in row["text"]
     assert row["verdict"] == "fail"
-    assert f"bad.fake program {death.outcome}: " in finished.err
+    assert f"bad.fake {death.outcome}: " in finished.err
     survivor = case_of(finished.json(), "healthy")
     assert survivor["outcome"] == "completed"
     assert survivor["metrics"]["steady_ns"]["count"] == 2

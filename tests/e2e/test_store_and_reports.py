@@ -107,14 +107,14 @@ def test_dry_run_lists_cases_with_what_they_took(place: Workplace) -> None:
     assert planned.code == 0, planned
     lines = planned.out.splitlines()
     assert lines[-1] == "2 cases"
-    assert re.search(r"slow\.fake program +last time \d+.* ms", lines[0])
-    assert re.search(r"new\.fake program +never run", lines[1])
+    assert re.search(r"slow\.fake +last time \d+.* ms", lines[0])
+    assert re.search(r"new\.fake +never run", lines[1])
     assert place.query("select count(*) from launch") == launches
 
 
 def test_only_takes_a_part_of_a_label_or_a_key(place: Workplace) -> None:
     spec = place.spec(place.program("one"), place.program("two"), options={"threads": [1, 2]})
-    planned = place.run("run", spec, "--dry-run", "--only", "two.fake program threads=2")
+    planned = place.run("run", spec, "--dry-run", "--only", "two.fake threads=2")
     assert planned.out.splitlines()[-1] == "1 case", planned
     key = planned.out.split()[0]
     ran = place.run("run", spec, "--only", key, "--format", "json")

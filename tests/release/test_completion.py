@@ -65,7 +65,7 @@ def shell(request: pytest.FixtureRequest) -> str:
     ("line", "words"),
     [
         ("assay mer", ["merge"]),
-        ("assay engine ", ["add", "check", "list", "remove"]),
+        ("assay engine ", ["add", "build", "check", "gc", "list", "remove"]),
         ("assay bench net.py:make --thre", ["--threads"]),
         ("assay conform --tier f", ["full", "fuzz"]),
         ("assay bench --recipe executorch/xnnpack-fp32,openvino/fp3",

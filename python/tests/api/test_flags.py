@@ -23,6 +23,8 @@ VERBS = {
 }
 """The options of each verb, and flags that are arguments of their own."""
 
+IMPORT = "belongs to files of FAI-PEP, which only the command line runs"
+
 WITHOUT_SENSE = {
     "--help": "help(assay.bench)",
     "--format": "a result is all formats at once",
@@ -30,6 +32,8 @@ WITHOUT_SENSE = {
     "--quiet": "a library does not print",
     "--verbose": "lengthens a printed report; a value holds everything",
     "--dry-run": "prints a plan and stops; nothing of it is a value",
+    **dict.fromkeys(("--program", "--file", "--root", "--model-cache", "--mirror"), IMPORT),
+    **dict.fromkeys(("--set", "--allow-commands", "--as"), IMPORT),
 }
 
 

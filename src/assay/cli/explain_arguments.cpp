@@ -12,7 +12,7 @@
 namespace assay::cli {
 namespace {
 
-bool is_flag(const std::string& argument) { return argument.starts_with("-"); }
+bool is_flag(const std::string& argument) { return argument.starts_with('-'); }
 
 std::vector<std::string> flags_of(const CLI::App& app) {
   std::vector<std::string> names;
@@ -56,15 +56,17 @@ std::string explain_argument(const CLI::App& app, const std::string& argument) {
 }
 
 /// The app of the verb that the command line names last.
-const CLI::App& find_innermost(const CLI::App& app) {
-  const auto chosen = app.get_subcommands();
-  return chosen.empty() ? app : find_innermost(*chosen.front());
+const CLI::App* find_innermost(const CLI::App* app) {
+  while (!app->get_subcommands().empty()) {
+    app = app->get_subcommands().front();
+  }
+  return app;
 }
 
 }  // namespace
 
 std::vector<std::string> explain_arguments(const CLI::App& app, const CLI::ParseError& error) {
-  const auto& innermost = find_innermost(app);
+  const auto& innermost = *find_innermost(&app);
   auto arguments = app.remaining(/*recurse=*/true);
   if (arguments.empty()) {
     return {fmt::format("{}{}", error.what(), help_hint(innermost))};

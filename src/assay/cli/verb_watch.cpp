@@ -1,10 +1,11 @@
-#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <expected>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
+#include <ios>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -15,7 +16,6 @@
 #include <vector>
 
 #include "assay/base/clock.h"
-#include "assay/base/enum_names.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/log.h"
@@ -91,7 +91,8 @@ class WatchLog final : public watch::WatchListener {
     if (file_.is_open()) {
       auto timed = event;
       timed["time"] = iso8601_from_unix_ns(unix_time_ns());
-      file_ << timed.dump() << std::endl;
+      file_ << timed.dump() << '\n';
+      file_.flush();
     }
     if (const auto line = line_of_event(event); !line.empty() && !is_quiet_) {
       print_out("{}\n", line);

@@ -22,7 +22,7 @@
 namespace assay::cli {
 namespace {
 
-constexpr std::size_t kWidth = 120;
+constexpr std::size_t kTextWidth = 120;
 constexpr double kPercent = 100;
 
 std::string text_of_revision(const Revision& revision) {
@@ -121,7 +121,7 @@ std::string text_of_plan(const std::vector<watch::WatchStep>& steps,
     table.columns[3].cells.push_back(
         {revision == revisions.end() ? std::string() : revision->subject, {}});
   }
-  return table.lay_out(kWidth, /*has_colour=*/false).text;
+  return table.lay_out(kTextWidth, /*has_colour=*/false).text;
 }
 
 std::string text_of_incident(const Incident& incident, const watch::WatchView& view) {
@@ -201,7 +201,7 @@ std::string text_of_change_check(const watch::ChangeCheck& check) {
     table.columns[4].cells.push_back({std::string(name_of(row.verdict)), {}});
     table.columns[5].cells.push_back({row.text, {}});
   }
-  return text + "\n" + table.lay_out(kWidth, /*has_colour=*/false).text;
+  return text + "\n" + table.lay_out(kTextWidth, /*has_colour=*/false).text;
 }
 
 std::string markdown_of_change(const watch::ChangeCheck& check, const RepositorySpec& spec) {

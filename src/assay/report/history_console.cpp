@@ -25,7 +25,7 @@ constexpr std::size_t kShowAll = 10;
 constexpr std::size_t kSparkColumns = 64;
 constexpr std::size_t kIndent = 2;
 
-std::string title_of(const history::Series& series) {
+std::string series_title(const history::Series& series) {
   return printable(series.name) + " · " + printable(series.metric);
 }
 
@@ -146,7 +146,7 @@ void add_findings(const history::AnalyzedSeries& one, std::size_t first, bool ha
 void add_series(const history::History& history, const history::AnalyzedSeries& one,
                 const ReportStyle& style, TextPage& page) {
   const auto& [series, analysis] = one;
-  page.heading(title_of(series));
+  page.heading(series_title(series));
   const std::size_t first = first_shown(history, series);
   if (first >= series.points.size()) {
     page.line("no point among the shown commits", kIndent);
@@ -187,9 +187,9 @@ void add_incidents(const history::History& history, TextPage& page) {
                     short_commit(incident.last_before), short_commit(incident.first_after));
     for (const auto& where : incident.steps) {
       const auto& [series, analysis] = history.series[where.series];
-      text +=
-          fmt::format("{}{} {}", &where == &incident.steps.front() ? "" : "; ", title_of(series),
-                      text_of_change(series, analysis.steps[where.step].shift.estimate));
+      text += fmt::format("{}{} {}", &where == &incident.steps.front() ? "" : "; ",
+                          series_title(series),
+                          text_of_change(series, analysis.steps[where.step].shift.estimate));
     }
     page.line(text, kIndent, kIndent);
   }

@@ -131,7 +131,7 @@ OrderedJson json_from_points(const history::Series& series, std::size_t first) {
 }
 
 /// A line of the table; what does not apply is empty.
-struct Finding {
+struct HistoryRow {
   std::string kind;
   std::size_t point = 0;
   double change = NAN;
@@ -148,7 +148,7 @@ std::string text_of_number(double value) {
   return std::isfinite(value) ? fmt::format("{:.6g}", value) : "";
 }
 
-CsvRow row_of(const history::Series& series, const Finding& finding) {
+CsvRow row_of(const history::Series& series, const HistoryRow& finding) {
   const auto& point = series.points[finding.point];
   const auto change = [&](double offset) {
     return text_of_number(change_from_offset(series, offset));
@@ -172,7 +172,7 @@ CsvRow row_of(const history::Series& series, const Finding& finding) {
 
 const char* text_of_flag(bool value) { return value ? "true" : "false"; }
 
-Finding finding_from_step(const history::Series& series, const history::Step& step) {
+HistoryRow row_from_step(const history::Series& series, const history::Step& step) {
   return {.kind = "step",
           .point = step.point,
           .change = step.shift.estimate,
@@ -185,12 +185,12 @@ Finding finding_from_step(const history::Series& series, const history::Step& st
           .is_counted = text_of_flag(step.is_counted)};
 }
 
-std::vector<Finding> findings_of(const history::AnalyzedSeries& one) {
+std::vector<HistoryRow> rows_of_series(const history::AnalyzedSeries& one) {
   const auto& [series, analysis] = one;
-  std::vector<Finding> findings;
+  std::vector<HistoryRow> findings;
   findings.reserve(analysis.steps.size() + analysis.outliers.size() + 3);
   for (const auto& step : analysis.steps) {
-    findings.push_back(finding_from_step(series, step));
+    findings.push_back(row_from_step(series, step));
   }
   if (const auto& nomination = analysis.nomination) {
     findings.push_back({.kind = "nomination",
@@ -284,7 +284,7 @@ std::string csv_from_history(const history::History& history) {
   write_csv_head(row_of(none, {}), out);
   for (const auto& one : history.series) {
     const std::size_t first = first_shown(history, one.series);
-    for (const auto& finding : findings_of(one)) {
+    for (const auto& finding : rows_of_series(one)) {
       if (finding.point >= first || finding.kind == "silence") {
         write_csv_row(row_of(one.series, finding), out);
       }

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "assay/history/segment.h"
 #include "assay/history/series.h"
 #include "assay/record/incident.h"
+#include "assay/record/metric.h"
 #include "assay/watch/build_levels.h"
 #include "assay/watch/next_steps.h"
 #include "assay/watch/stored_series.h"
@@ -91,6 +93,14 @@ std::optional<Alarm> find_drift(const AnalyzedSeries& from, const std::vector<Bu
   return drift;
 }
 
+void put_largest_first(std::vector<Alarm>& alarms) {
+  // Equal changes keep an order that does not depend on the sort.
+  std::ranges::sort(alarms, [](const Alarm& a, const Alarm& b) {
+    return std::tuple(-std::abs(a.change), a.metric, a.case_key, a.first_after) <
+           std::tuple(-std::abs(b.change), b.metric, b.case_key, b.first_after);
+  });
+}
+
 bool overlaps(std::int64_t a_low, std::int64_t a_high, std::int64_t b_low, std::int64_t b_high) {
   return a_low < b_high && b_low < a_high;
 }
@@ -130,10 +140,9 @@ std::vector<Suspicion> suspicions_of(const WatchView& view) {
     std::ranges::move(alarms_of_neighbors(series, levels_of(series.stored, view)),
                       std::back_inserter(alarms));
   }
-  std::ranges::stable_sort(alarms, [](const Alarm& a, const Alarm& b) {
-    return std::abs(a.change) > std::abs(b.change);
-  });
+  put_largest_first(alarms);
   std::vector<Suspicion> suspicions;
+  suspicions.reserve(alarms.size());
   for (const auto& alarm : alarms) {
     suspicions.push_back(
         {.last_before = alarm.last_before,
@@ -144,9 +153,7 @@ std::vector<Suspicion> suspicions_of(const WatchView& view) {
 }
 
 std::vector<std::vector<Alarm>> group_alarms(std::vector<Alarm> alarms) {
-  std::ranges::stable_sort(alarms, [](const Alarm& a, const Alarm& b) {
-    return std::abs(a.change) > std::abs(b.change);
-  });
+  put_largest_first(alarms);
   std::vector<std::vector<Alarm>> groups;
   for (auto& alarm : alarms) {
     const auto group = std::ranges::find_if(

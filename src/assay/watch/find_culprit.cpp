@@ -5,8 +5,11 @@
 #include <cstddef>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,6 +20,7 @@
 #include "assay/record/incident.h"
 #include "assay/record/repository.h"
 #include "assay/record/revision_build.h"
+#include "assay/record/run.h"
 #include "assay/repository/repository_spec.h"
 #include "assay/stats/quantile.h"
 #include "assay/store/result_store.h"
@@ -53,7 +57,7 @@ class Search {
   /// Compares the suspects with the revision before them. True: it is them.
   Result<bool> convict(Comparison& comparison);
 
-  [[nodiscard]] bool can_search() const { return search_.has_value(); }
+  [[nodiscard]] bool can_search() const { return search_ != nullptr; }
   [[nodiscard]] bool has_pairs_left() const { return pairs_ < plan_.most_pairs; }
   [[nodiscard]] int pairs() const { return pairs_; }
   [[nodiscard]] Suspects suspects() const { return search_->suspects(); }
@@ -76,10 +80,11 @@ class Search {
   std::vector<Revision> candidates_;
   RevisionBuild good_;
   bool is_exact_;
-  double change_ = 0;                     ///< Offset of the bad end from the good one.
-  std::optional<PairEvidence> evidence_;  ///< Model of the noise; empty: there is none.
-  std::optional<BisectionSearch> search_;
+  double change_ = 0;                         ///< Offset of the bad end from the good one.
+  std::optional<PairEvidence> evidence_;      ///< Model of the noise; empty: there is none.
+  std::unique_ptr<BisectionSearch> search_;   ///< Null until the ends are known to differ.
   std::map<std::string, double> log_ratios_;  ///< By digest of outputs: equal bytes are one.
+  std::set<std::size_t> observed_;
   int pairs_ = 0;
 };
 
@@ -186,7 +191,7 @@ Status Search::prepare() {
     return {};
   }
   ASSAY_ASSIGN_OR_RETURN(const auto commits, weigh());
-  search_.emplace(commits);
+  search_ = std::make_unique<BisectionSearch>(commits);
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
     if (view_.has_failed(candidates_[i].hash)) {
       search_->skip(i);
@@ -196,8 +201,10 @@ Status Search::prepare() {
 }
 
 Status Search::observe(std::size_t index, const RevisionBuild& build) {
-  const auto known = log_ratios_.find(build.output_digest);
-  if (known != log_ratios_.end() && !build.output_digest.empty() && std::abs(known->second) > 3) {
+  const auto& bytes = build.output_digest.empty() ? candidates_[index].hash : build.output_digest;
+  const auto known = log_ratios_.find(bytes);
+  const bool is_first_time = observed_.insert(index).second;
+  if (known != log_ratios_.end() && is_first_time) {
     search_->observe(index, known->second);
     return {};
   }
@@ -207,7 +214,7 @@ Status Search::observe(std::size_t index, const RevisionBuild& build) {
     return {};
   }
   const double log_ratio = log_ratio_of(offsets);
-  log_ratios_[build.output_digest] += log_ratio;
+  log_ratios_[bytes] += log_ratio;
   search_->observe(index, log_ratio);
   return {};
 }

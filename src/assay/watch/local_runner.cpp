@@ -1,6 +1,6 @@
 #include "assay/watch/local_runner.h"
 
-#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <fmt/format.h>
 #include <map>
@@ -23,11 +23,13 @@
 #include "assay/engine/installed_builds.h"
 #include "assay/record/case.h"
 #include "assay/record/comparison.h"
+#include "assay/record/profile.h"
 #include "assay/record/repository.h"
 #include "assay/record/revision_build.h"
 #include "assay/record/run.h"
 #include "assay/record/summary.h"
 #include "assay/repository/build_cache.h"
+#include "assay/repository/build_entry.h"
 #include "assay/repository/builder.h"
 #include "assay/repository/engine_registration.h"
 #include "assay/spec/spec.h"
@@ -175,7 +177,7 @@ Result<std::optional<Run>> LocalRunner::find_unfinished(
 
 Result<Run> LocalRunner::run_sitting(const std::vector<RevisionBuild>& builds, const Json& changes,
                                      std::string_view purpose,
-                                     std::map<std::string, std::string> labels) {
+                                     const std::map<std::string, std::string>& labels) {
   auto& store = parts_.tools.store;
   ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_for(builds, changes));
   ASSAY_ASSIGN_OR_RETURN(auto planned, request_for(spec, purpose, labels));
@@ -208,7 +210,7 @@ Result<Run> LocalRunner::measure(const Sitting& sitting, std::string_view purpos
       changes["evaluate"]["against"] = {"engine:" + sitting.reference->reference()};
     }
   }
-  return run_sitting(builds, changes, purpose, std::move(labels));
+  return run_sitting(builds, changes, purpose, labels);
 }
 
 Result<Comparison> LocalRunner::compare(const BuildPair& pair, const ComparisonPlan& plan) {
@@ -235,7 +237,7 @@ Result<Json> LocalRunner::explain(const BuildPair& pair) {
   ASSAY_ASSIGN_OR_RETURN(
       const auto run,
       run_sitting({pair.a, pair.b}, {{"measure", {{"passes", {"profile", "timing"}}}}}, "explain",
-                  std::move(labels)));
+                  labels));
   ASSAY_ASSIGN_OR_RETURN(const auto summary, summarize_run(parts_.tools.store, run, {}));
   const CaseSummary* before = nullptr;
   const CaseSummary* after = nullptr;

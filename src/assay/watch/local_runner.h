@@ -60,7 +60,8 @@ class LocalRunner final : public RevisionRunner {
   Result<std::optional<Run>> find_unfinished(std::string_view purpose,
                                              const std::map<std::string, std::string>& labels);
   Result<Run> run_sitting(const std::vector<RevisionBuild>& builds, const Json& changes,
-                          std::string_view purpose, std::map<std::string, std::string> labels);
+                          std::string_view purpose,
+                          const std::map<std::string, std::string>& labels);
   [[nodiscard]] std::map<std::string, std::string> labels_of(const RevisionBuild& build) const;
 
   /// Takes the build out of the cache, or makes it. The last few stay in use; of the others the

@@ -232,6 +232,7 @@ Result<std::vector<SeriesPoint>> points_from_run(ResultStore& store, const Run& 
   for (const auto& one : cases) {
     labels.emplace(case_key(one), label_of(one));
   }
+  const auto reference_revision = sitting.reference ? sitting.reference->revision : std::string();
   std::vector<SeriesPoint> points;
   for (const auto& [key, row] : rows) {
     if (key.second != sitting.build.reference() || row.summary->verdict == Verdict::kSkipped) {
@@ -248,19 +249,18 @@ Result<std::vector<SeriesPoint>> points_from_run(ResultStore& store, const Run& 
       if (!measured || !std::isfinite(measured->offset)) {
         continue;
       }
-      points.push_back(
-          {.series = series,
-           .point = {.series = series.key(),
-                     .revision = sitting.revision.hash,
-                     .position = sitting.revision.position,
-                     .run = run.id,
-                     .machine = run.environment,
-                     .reference = reference == nullptr ? "" : sitting.reference->revision,
-                     .value = measured->value,
-                     .offset = measured->offset,
-                     .low = measured->low,
-                     .high = measured->high,
-                     .measured_unix_ns = run.started_unix_ns}});
+      points.push_back({.series = series,
+                        .point = {.series = series.key(),
+                                  .revision = sitting.revision.hash,
+                                  .position = sitting.revision.position,
+                                  .run = run.id,
+                                  .machine = run.environment,
+                                  .reference = reference == nullptr ? "" : reference_revision,
+                                  .value = measured->value,
+                                  .offset = measured->offset,
+                                  .low = measured->low,
+                                  .high = measured->high,
+                                  .measured_unix_ns = run.started_unix_ns}});
     }
   }
   return points;

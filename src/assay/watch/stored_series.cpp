@@ -1,7 +1,6 @@
 #include "assay/watch/stored_series.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -105,11 +104,11 @@ void move_by(double shift, MeasuredPoint& point) {
   }
 }
 
-BytesOf bytes_of_builds(std::vector<RevisionBuild> builds, const std::string& environment) {
+BytesOf bytes_of_builds(const std::vector<RevisionBuild>& builds, const std::string& environment) {
   std::map<std::string, std::string> digests;
-  for (auto& build : builds) {
+  for (const auto& build : builds) {
     if ((environment.empty() || build.environment == environment) && !build.output_digest.empty()) {
-      digests.try_emplace(build.revision, std::move(build.output_digest));
+      digests.try_emplace(build.revision, build.output_digest);
     }
   }
   return [digests = std::move(digests)](const std::string& revision) {
@@ -156,8 +155,8 @@ Result<std::vector<StoredSeries>> read_series(ResultStore& store, const std::str
     by_hash.emplace(revision.hash, &revision);
   }
   ASSAY_ASSIGN_OR_RETURN(const auto all, store.series_of(repository));
-  ASSAY_ASSIGN_OR_RETURN(auto builds, store.engine_builds_of(repository));
-  const auto bytes_of = bytes_of_builds(std::move(builds), filter.environment);
+  ASSAY_ASSIGN_OR_RETURN(const auto builds, store.engine_builds_of(repository));
+  const auto bytes_of = bytes_of_builds(builds, filter.environment);
   std::vector<StoredSeries> found;
   for (const auto& measured : all) {
     if (!is_wanted(measured, filter)) {

@@ -1,7 +1,6 @@
 #include "assay/watch/watch_view.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -11,7 +10,6 @@
 
 #include "assay/base/result.h"
 #include "assay/history/analysis.h"
-#include "assay/history/rule.h"
 #include "assay/record/incident.h"
 #include "assay/record/repository.h"
 #include "assay/record/revision_build.h"

@@ -2,19 +2,19 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "assay/base/clock.h"
+#include "assay/base/enum_names.h"
+#include "assay/base/json.h"
 #include "assay/base/log.h"
 #include "assay/base/result.h"
 #include "assay/record/incident.h"
-#include "assay/record/measured_series.h"
 #include "assay/record/repository.h"
 #include "assay/record/revision_build.h"
 #include "assay/repository/repository_spec.h"
