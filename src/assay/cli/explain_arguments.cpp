@@ -79,6 +79,7 @@ std::vector<std::string> explain_arguments(const CLI::App& app, const CLI::Parse
     arguments.resize(1);  // The arguments after a wrong verb were meant for that verb.
   }
   std::vector<std::string> lines;
+  lines.reserve(arguments.size());
   for (const auto& argument : arguments) {
     lines.push_back(explain_argument(innermost, argument));
   }

@@ -93,6 +93,7 @@ Result<std::vector<history::Series>> read_repository_series(const HistoryOptions
                             spec.repository.url, options.repository));
   }
   std::vector<history::Series> series;
+  series.reserve(stored.size());
   for (auto& one : stored) {
     series.push_back(std::move(one.series));
   }

@@ -155,17 +155,20 @@ Status Search::take_earlier() {
   for (const auto& listing : runs) {
     const auto commit = listing.run.labels.find("commit");
     const auto index = commit == listing.run.labels.end() ? std::nullopt : index_of(commit->second);
-    const auto build = index ? view_.builds.find(candidates_[*index].hash) : view_.builds.end();
-    if (listing.run.finished_unix_ns == 0 || build == view_.builds.end() ||
-        *index + 1 == candidates_.size()) {
+    const bool is_batch = index.has_value() && index.value() + 1 < candidates_.size();
+    if (!is_batch || listing.run.finished_unix_ns == 0) {
       continue;
     }
-    const Sitting sitting{
-        .revision = candidates_[*index], .build = build->second, .reference = good_};
+    const auto& revision = candidates_[index.value()];
+    const auto build = view_.builds.find(revision.hash);
+    if (build == view_.builds.end()) {
+      continue;
+    }
+    const Sitting sitting{.revision = revision, .build = build->second, .reference = good_};
     ASSAY_ASSIGN_OR_RETURN(const auto offsets, offsets_from_run(listing.run, sitting));
     if (!offsets.empty()) {
       pairs_ += static_cast<int>(offsets.size());
-      search_->observe(*index, log_ratio_of(offsets));
+      search_->observe(index.value(), log_ratio_of(offsets));
     }
   }
   return {};
