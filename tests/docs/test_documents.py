@@ -53,6 +53,19 @@ NOT_TYPED = {
     ),
     **dict.fromkeys(
         (
+            "assay watch toy.json --dry-run",
+            "assay watch toy.json --for 2h",
+            "assay watch toy.json --status",
+            "assay watch toy.json --base origin/main --head HEAD --format md",
+            "assay history toy.json",
+            "assay bisect toy.json v1.0..HEAD",
+            "assay bisect toy.json v1.0..HEAD --metric fails",
+            "assay bisect toy.json v1.0..HEAD --only mobilenet --budget 30min",
+        ),
+        "a repository of the reader's: tests/e2e/test_watch.py types their like",
+    ),
+    **dict.fromkeys(
+        (
             f"{REDUCE_LOG} --bundle log",
             REDUCE_CONV,
             f"{REDUCE_CONV} --replay conv.jsonl",

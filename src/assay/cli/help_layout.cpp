@@ -23,6 +23,7 @@ constexpr const char* kLimits = "Limits";
 constexpr const char* kOutput = "Output";
 constexpr const char* kMaking = "Making artifacts";
 constexpr const char* kRuns = "Runs and store";
+constexpr const char* kCommits = "Commits";
 
 /// Flags by what they are about. A flag means the same in every verb, and stands in one group.
 constexpr auto kFlags = std::to_array<FlagLayout>({
@@ -40,6 +41,12 @@ constexpr auto kFlags = std::to_array<FlagLayout>({
     {"--threads", kEngine, "N"},
     {"--library", kEngine, "[ENGINE=]FILE"},
     {"--environment", kEngine, "NAME"},
+    {"--base", kCommits, "COMMIT"},
+    {"--head", kCommits, "COMMIT"},
+    {"--once", kCommits, nullptr},
+    {"--status", kCommits, nullptr},
+    {"--stop", kCommits, nullptr},
+    {"--events", kOutput, "FILE"},
     {"--expand", kEngine, nullptr},
     {"--launches", kMeasuring, "N"},
     {"--interval", kMeasuring, "PERCENT"},
