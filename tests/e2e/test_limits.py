@@ -166,20 +166,26 @@ def assert_said_once(finished: Finished, limit: str) -> None:
     assert sum(map(line.count, said)) == 1, finished
 
 
-def test_limit_of_memory_is_named(place: Workplace) -> None:
+def smallest_limit_kilobytes(place: Workplace) -> int:
     """With room for the program and its libraries, and next to nothing more."""
-    spec = place.spec(place.program("net"))
-    smallest = next(
+    return next(
         kilobytes
         for kilobytes in range(8_000, 80_000, 1_000)
         if under_limit(place, f"-v {kilobytes}", "--version").code == 0
     )
+
+
+def test_limit_of_memory_is_named(place: Workplace) -> None:
+    spec = place.spec(place.program("net"))
+    smallest = smallest_limit_kilobytes(place)
     assert_said_once(under_limit(place, f"-v {smallest}", "run", spec), "ulimit -v")
 
 
 def test_without_room_for_threads_engines_are_asked_one_after_the_other(place: Workplace) -> None:
     spec = place.spec(place.program("net"))
-    finished = under_limit(place, "-v 60000", "run", spec)
+    # A thread takes 8 MB for its stack.
+    kilobytes = smallest_limit_kilobytes(place) + 4_000
+    finished = under_limit(place, f"-v {kilobytes}", "run", spec)
     assert finished.code == 0, finished
 
 
