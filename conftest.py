@@ -22,8 +22,6 @@ MAY_LACK = (
     "this kernel or container lacks Landlock, namespaces or seccomp",
     "this file system lies in memory",
     "no small disk here",
-    # Mirrors of both kinds keep one interface; it is tried where hg is.
-    "Mercurial is not installed",
     # A second environment of 2 GB, which `make litert` makes.
     "make litert",
 )
