@@ -106,7 +106,8 @@ bool overlaps(std::int64_t a_low, std::int64_t a_high, std::int64_t b_low, std::
 }
 
 bool shares_cause(const Alarm& a, const Alarm& b) {
-  return a.kind == b.kind && a.is_worse == b.is_worse && a.machine == b.machine &&
+  return a.kind == b.kind && a.is_worse == b.is_worse && a.is_exact == b.is_exact &&
+         a.machine == b.machine &&
          overlaps(a.last_before, a.first_after, b.last_before, b.first_after);
 }
 

@@ -53,7 +53,8 @@ std::vector<Alarm> alarms_of(const AnalyzedSeries& series, const WatchView& view
 std::vector<Suspicion> suspicions_of(const WatchView& view);
 
 /// Alarms of one direction whose ranges overlap are one incident: one cause changes several cases
-/// and metrics. The first of a group is its largest.
+/// and metrics. Those of exact metrics stay apart from the others, which may be rejected. The first
+/// of a group is its largest.
 std::vector<std::vector<Alarm>> group_alarms(std::vector<Alarm> alarms);
 
 /// An incident with the positions of its range; once its commit is known, of that alone.

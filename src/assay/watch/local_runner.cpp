@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -67,10 +68,22 @@ PairOfCases find_pair(const std::vector<Case>& cases, const BuildPair& pair) {
   return found;
 }
 
-Json operators_from(const ProfileDifference& difference) {
+/// Parts of a profile that are no operator: the rest of the method and of delegates.
+std::set<std::string> rest_names(const ProfileBreakdown& breakdown) {
+  std::set<std::string> names;
+  for (const auto& part : breakdown.parts) {
+    if (part.kind == "rest") {
+      names.insert(part.name);
+    }
+  }
+  return names;
+}
+
+Json operators_from(const ProfileDifference& difference, const std::set<std::string>& rest) {
   Json operators = Json::array();
   for (const auto& row : difference.parts) {
-    if (operators.size() < kMostOperators && std::abs(row.share_ratio) >= kLeastShare) {
+    if (!rest.contains(row.name) && operators.size() < kMostOperators &&
+        std::abs(row.share_ratio) >= kLeastShare) {
       operators.push_back({{"name", row.name},
                            {"before_ns", row.a_ns},
                            {"after_ns", row.b_ns},
@@ -248,7 +261,8 @@ Result<Json> LocalRunner::explain(const BuildPair& pair) {
   }
   Json explanation{{"profile_run", run.id}};
   if (before != nullptr && after != nullptr) {
-    explanation["operators"] = operators_from(difference_of_profiles(*before, *after));
+    explanation["operators"] =
+        operators_from(difference_of_profiles(*before, *after), rest_names(*after->breakdown));
   }
   return explanation;
 }

@@ -93,12 +93,21 @@ std::optional<Choice> choose_gap(Revisions revisions, int step) {
   return choice.revision == nullptr ? std::nullopt : std::optional(choice);
 }
 
+std::optional<Choice> choose_second_look(Revisions revisions) {
+  const auto found = std::ranges::find_if(revisions.rbegin(), revisions.rend(),
+                                          &WatchedRevision::needs_second_look);
+  return found == revisions.rend() ? std::nullopt : std::optional(Choice{&*found, "second look"});
+}
+
 std::optional<Choice> choose_revision(Revisions revisions, const WatchState& state, int step) {
   auto choice = choose_end(revisions);
   if (!choice) {
     choice = choose_suspicious(revisions, state.suspicions);
   }
-  return choice ? choice : choose_gap(revisions, step);
+  if (!choice) {
+    choice = choose_gap(revisions, step);
+  }
+  return choice ? choice : choose_second_look(revisions);
 }
 
 }  // namespace
@@ -117,6 +126,7 @@ std::vector<WatchStep> plan_steps(WatchState state, int step, double most_verifi
       break;
     }
     choice->revision->progress = Progress::kMeasured;
+    choice->revision->needs_second_look = false;
     steps.push_back({.revision = choice->revision->hash, .reason = choice->reason});
   }
   steps.insert(steps.end(), later.begin(), later.end());

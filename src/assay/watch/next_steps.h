@@ -20,6 +20,8 @@ struct WatchedRevision {
   std::string hash;
   std::int64_t position = 0;  ///< Revision::position
   Progress progress = Progress::kOpen;
+  /// It has one point, and a second would make its level less noisy.
+  bool needs_second_look = false;
 };
 
 /// Two measured positions between which something seems to have changed.
@@ -64,7 +66,8 @@ struct WatchStep {
 ///   3. the oldest revision of the horizon, so that there is a gap to halve
 ///   4. the middle of a suspicious gap, to single commits
 ///   5. the middle of the largest gap of more than `step` commits, the newest of equal ones
-///   6. incidents that step 1 left
+///   6. a second look at what has a single point with noise, the newest first
+///   7. incidents that step 1 left
 std::vector<WatchStep> plan_steps(WatchState state, int step, double most_verification,
                                   std::size_t most);
 

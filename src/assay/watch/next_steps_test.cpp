@@ -77,6 +77,13 @@ TEST(NextSteps, VerifyFirstUnlessThatTookItsShare) {
   EXPECT_THAT(order_of(state, 1, 3), ElementsAre("r3", "r2", "a"));
 }
 
+TEST(NextSteps, LookASecondTimeWhenAllIsMeasured) {
+  auto state = state_from("m.m");
+  state.revisions[0].needs_second_look = true;
+  state.revisions[2].needs_second_look = true;
+  EXPECT_THAT(order_of(state, 1), ElementsAre("r2", "r3", "r1"));
+}
+
 TEST(NextSteps, ReachEveryRevisionOnce) {
   auto order = order_of(state_from(std::string(100, '.')), 1, 1000);
   EXPECT_THAT(order, SizeIs(100));

@@ -39,6 +39,7 @@ constexpr auto kExactMetrics = std::to_array<std::string_view>(
 /// Results of one build for one case.
 struct BuildRow {
   const CaseSummary* summary = nullptr;
+  bool is_evaluated = false;
   std::vector<ReducedLaunch> launches;  ///< Completed launches of the timing pass, in order.
 };
 
@@ -47,12 +48,17 @@ using RowKey = std::pair<std::string, std::string>;  ///< Case key, engine build
 Status add_launches(ResultStore& store, const Run& run, std::map<RowKey, BuildRow>& rows) {
   ASSAY_ASSIGN_OR_RETURN(const auto attempts, store.attempts_of_run(run.id));
   for (const auto& attempt : attempts) {
-    if (attempt.pass != Pass::kTiming || attempt.subject.empty()) {
+    if (attempt.subject.empty()) {
       continue;
     }
     ASSAY_ASSIGN_OR_RETURN(const auto subject, store.get_subject(attempt.subject));
     const auto row = rows.find({attempt.case_key, subject.engine_build});
     if (row == rows.end()) {
+      continue;
+    }
+    row->second.is_evaluated |=
+        attempt.pass == Pass::kEvaluate && attempt.outcome == Outcome::kCompleted;
+    if (attempt.pass != Pass::kTiming) {
       continue;
     }
     ASSAY_ASSIGN_OR_RETURN(const auto launches, store.launches_of_attempt(attempt.id));
@@ -154,11 +160,14 @@ std::optional<double> estimate_of(const CaseSummary& summary, const std::string&
 
 std::optional<Measured> measure_estimates(const MeasuredSeries& series, const BuildRow& subject,
                                           const BuildRow* reference) {
-  const auto value = estimate_of(*subject.summary, series.metric);
+  auto value = estimate_of(*subject.summary, series.metric);
+  if (series.metric == kOutputs && reference == nullptr && subject.is_evaluated) {
+    value = 0;  // A build does not differ from itself.
+  }
   auto other =
       reference == nullptr ? std::nullopt : estimate_of(*reference->summary, series.metric);
   if (series.metric == kOutputs) {
-    other = 0;  // A build does not differ from itself.
+    other = reference == nullptr ? std::nullopt : std::optional(0.0);
   }
   if (!value || (reference != nullptr && !other)) {
     return {};

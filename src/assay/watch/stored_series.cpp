@@ -29,19 +29,36 @@ bool is_wanted(const MeasuredSeries& series, const SeriesFilter& filter) {
   return has_metric && has_environment && series.label.contains(filter.only);
 }
 
-/// Leaves the newest point of each revision and machine; they come by position, then by time.
-void keep_newest(std::vector<MeasuredPoint>& points) {
-  std::vector<MeasuredPoint> kept;
+bool is_exact_point(const MeasuredPoint& point) { return point.low && point.low == point.high; }
+
+/// Makes one of several points of a revision on one machine: their mean beside one reference, else
+/// the newest. They come by position, then by time.
+void combine_looks(std::vector<MeasuredPoint>& points) {
+  std::vector<MeasuredPoint> combined;
+  int looks = 1;
   for (auto& point : points) {
-    const bool is_again = !kept.empty() && kept.back().revision == point.revision &&
-                          kept.back().machine == point.machine;
-    if (is_again) {
-      kept.back() = std::move(point);
-    } else {
-      kept.push_back(std::move(point));
+    const bool is_again = !combined.empty() && combined.back().revision == point.revision &&
+                          combined.back().machine == point.machine;
+    if (!is_again) {
+      combined.push_back(std::move(point));
+      looks = 1;
+      continue;
     }
+    auto& known = combined.back();
+    if (known.reference != point.reference || is_exact_point(point)) {
+      known = std::move(point);
+      looks = 1;
+      continue;
+    }
+    ++looks;
+    known.value += (point.value - known.value) / looks;
+    known.offset += (point.offset - known.offset) / looks;
+    known.low.reset();  // Of a mean of sittings there is no interval.
+    known.high.reset();
+    known.run = point.run;
+    known.measured_unix_ns = point.measured_unix_ns;
   }
-  points = std::move(kept);
+  points = std::move(combined);
 }
 
 std::uint32_t index_of(const std::string& name, std::vector<std::string>& names) {
@@ -87,7 +104,7 @@ void measure_references_by_themselves(std::vector<MeasuredPoint>& points, const 
   }
   for (auto& point : points) {
     if (point.reference.empty() && references.contains(bytes_of(point.revision))) {
-      const bool is_exact = point.low && point.low == point.high;
+      const bool is_exact = is_exact_point(point);
       point.offset = 0;
       point.low = is_exact ? std::optional(0.0) : std::nullopt;
       point.high = point.low;
@@ -166,7 +183,7 @@ Result<std::vector<StoredSeries>> read_series(ResultStore& store, const std::str
     std::erase_if(points, [&](const MeasuredPoint& point) {
       return point.position < filter.since_position || !by_hash.contains(point.revision);
     });
-    keep_newest(points);
+    combine_looks(points);
     join_references(points, bytes_of);
     auto series = make_series(measured, std::move(points), by_hash);
     if (series.points.empty()) {

@@ -29,8 +29,8 @@ struct StoredSeries {
 };
 
 /// The series of a repository over the revisions of its branch; points of revisions that are no
-/// longer there (a force-push) are left out. Of several points of one revision on one machine the
-/// newest counts. Offsets to different references are joined where one reference was measured
+/// longer there (a force-push) are left out. Several points of one revision on one machine become
+/// their mean. Offsets to different references are joined where one reference was measured
 /// beside another, so that the series has one reference. `revisions`: by position.
 /// `least_effects`: by metric. Errors: the store's.
 Result<std::vector<StoredSeries>> read_series(ResultStore& store, const std::string& repository,

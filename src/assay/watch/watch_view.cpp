@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -38,14 +39,24 @@ void analyze(WatchView& view) {
   }
 }
 
-Status read_joined(ResultStore& store, WatchView& view) {
+/// Which builds are known beside others, and which were measured only once.
+Status read_looks(ResultStore& store, WatchView& view) {
+  std::map<std::string, std::set<std::string>> runs;
   for (const auto& one : view.series) {
     ASSAY_ASSIGN_OR_RETURN(const auto points, store.points_of(one.stored.measured));
     for (const auto& point : points) {
+      if (!one.stored.series.is_exact() && !point.reference.empty()) {
+        runs[point.revision].insert(point.run);
+      }
       const auto bytes = view.bytes_of(point.revision);
       if (!point.reference.empty() && view.bytes_of(point.reference) != bytes) {
         view.joined.insert(bytes);
       }
+    }
+  }
+  for (const auto& [revision, of_revision] : runs) {
+    if (of_revision.size() == 1) {
+      view.measured_once.insert(revision);
     }
   }
   return {};
@@ -130,8 +141,10 @@ std::optional<KnownRange> WatchView::range_of(const Incident& incident) const {
 WatchState WatchView::state(double verification_share) const {
   WatchState state{.verification_share = verification_share};
   for (const auto& revision : revisions) {
-    state.revisions.push_back(
-        {.hash = revision.hash, .position = revision.position, .progress = progress_of(revision)});
+    state.revisions.push_back({.hash = revision.hash,
+                               .position = revision.position,
+                               .progress = progress_of(revision),
+                               .needs_second_look = measured_once.contains(revision.hash)});
   }
   for (const auto& incident : incidents) {
     if (waits(incident, *this) && range_of(incident)) {
@@ -170,7 +183,7 @@ Result<WatchView> read_view(ResultStore& store, const RepositorySpec& spec,
     view.series.push_back({.stored = std::move(one), .analysis = {}});
   }
   analyze(view);
-  ASSAY_RETURN_IF_ERROR(read_joined(store, view));
+  ASSAY_RETURN_IF_ERROR(read_looks(store, view));
   ASSAY_ASSIGN_OR_RETURN(view.incidents, store.incidents_of(repository));
   std::erase_if(view.incidents,
                 [&](const Incident& incident) { return incident.environment != environment.name; });

@@ -28,6 +28,7 @@ struct WatchView {
   std::vector<Revision> revisions;              ///< By position, within the horizon.
   std::map<std::string, RevisionBuild> builds;  ///< The newest of each revision.
   std::set<std::string> measured;               ///< Revisions with a point of their own.
+  std::set<std::string> measured_once;          ///< Those with one point that has noise.
   /// Bytes of builds that were measured beside others: what they are to other references is known.
   std::set<std::string> joined;
   std::vector<AnalyzedSeries> series;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <expected>
 #include <optional>
 #include <set>
 #include <string>
@@ -17,6 +18,7 @@
 #include "assay/record/incident.h"
 #include "assay/record/repository.h"
 #include "assay/record/revision_build.h"
+#include "assay/record/run.h"
 #include "assay/repository/repository_spec.h"
 #include "assay/watch/events.h"
 #include "assay/watch/find_culprit.h"
@@ -31,6 +33,7 @@ namespace assay::watch {
 namespace {
 
 constexpr std::string_view kWatchPurpose = "watch";
+constexpr int kRoundsOfReference = 4;
 
 Json event_of(std::string_view kind, const Revision& revision) {
   return {{"event", kind},
@@ -68,6 +71,7 @@ Result<std::vector<WatchStep>> Watcher::plan(std::size_t most) {
 }
 
 Result<bool> Watcher::take_step() {
+  ASSAY_RETURN_IF_ERROR(recover_points());
   ASSAY_ASSIGN_OR_RETURN(auto view, read());
   ASSAY_RETURN_IF_ERROR(update_incidents(view));
   ASSAY_ASSIGN_OR_RETURN(view, read());
@@ -156,19 +160,55 @@ Result<std::optional<RevisionBuild>> Watcher::build_reference(const WatchView& v
   return std::optional<RevisionBuild>();
 }
 
-Status Watcher::keep_points(const Sitting& sitting) {
-  ASSAY_ASSIGN_OR_RETURN(const auto run,
-                         parts_.runner.measure(sitting, kWatchPurpose, parts_.spec.policy.rounds));
+Result<bool> Watcher::keep_points(const Run& run, const Sitting& sitting) {
   ASSAY_ASSIGN_OR_RETURN(const auto points, points_from_run(parts_.store, run, sitting));
   for (const auto& [series, point] : points) {
     ASSAY_RETURN_IF_ERROR(parts_.store.add_points(series, {&point, 1}));
   }
-  if (points.empty()) {
+  return !points.empty();
+}
+
+Status Watcher::recover_points() {
+  if (std::exchange(has_recovered_, true)) {
+    return {};
+  }
+  ASSAY_ASSIGN_OR_RETURN(
+      const auto runs,
+      parts_.store.list_runs({.limit = 1,
+                              .purpose = std::string(kWatchPurpose),
+                              .labels = {{"engine", parts_.spec.repository.engine}}}));
+  if (runs.empty() || runs.front().run.finished_unix_ns == 0) {
+    return {};
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto view, read());
+  const auto& run = runs.front().run;
+  const auto commit = run.labels.find("commit");
+  const auto* revision = commit == run.labels.end() ? nullptr : view.find_revision(commit->second);
+  const auto build =
+      commit == run.labels.end() ? view.builds.end() : view.builds.find(commit->second);
+  if (revision == nullptr || build == view.builds.end()) {
+    return {};
+  }
+  Sitting sitting{.revision = *revision, .build = build->second, .reference = {}};
+  if (const auto label = run.labels.find("reference"); label != run.labels.end()) {
+    const auto reference = view.builds.find(label->second);
+    if (reference == view.builds.end()) {
+      return {};
+    }
+    sitting.reference = reference->second;
+  }
+  const auto kept = keep_points(run, sitting);
+  return kept ? Status() : std::unexpected(kept.error());
+}
+
+Status Watcher::measure_sitting(const Sitting& sitting, int rounds) {
+  ASSAY_ASSIGN_OR_RETURN(const auto run, parts_.runner.measure(sitting, kWatchPurpose, rounds));
+  ASSAY_ASSIGN_OR_RETURN(const bool has_points, keep_points(run, sitting));
+  if (!has_points) {
     pointless_.insert(sitting.revision.hash);
   }
   auto event = event_of("measured", sitting.revision);
   event["run"] = run.id;
-  event["points"] = points.size();
   parts_.listener.on_event(event);
   return {};
 }
@@ -183,13 +223,14 @@ Status Watcher::measure(const WatchView& view, const WatchStep& step) {
     parts_.listener.on_event(event);
     return {};
   }
-  if (const auto twin = view.find_measured_twin(build)) {
+  const bool is_second_look = view.measured_once.contains(revision->hash);
+  if (const auto twin = view.find_measured_twin(build); twin && !is_second_look) {
     auto event = event_of("equal", *revision);
     event["same_as"] = *twin;
     parts_.listener.on_event(event);
     return {};
   }
-  return measure_build(view, *revision, std::move(build));
+  return measure_build(view, *revision, std::move(build), parts_.spec.policy.rounds);
 }
 
 const Revision* Watcher::find_unjoined(const WatchView& view,
@@ -212,18 +253,19 @@ const Revision* Watcher::find_unjoined(const WatchView& view,
   return nullptr;
 }
 
-Status Watcher::measure_build(const WatchView& view, const Revision& revision,
-                              RevisionBuild build) {
+Status Watcher::measure_build(const WatchView& view, const Revision& revision, RevisionBuild build,
+                              int rounds) {
   ASSAY_ASSIGN_OR_RETURN(auto reference, build_reference(view, revision));
   if (reference && policy_.kind == ReferencePolicy::Kind::kWeek) {
     const auto* unjoined = find_unjoined(view, *reference);
     if (unjoined != nullptr && unjoined->hash != revision.hash) {
       ASSAY_ASSIGN_OR_RETURN(auto joining, parts_.runner.build(*unjoined));
-      return measure_build(view, *unjoined, std::move(joining));
+      // All points beside this reference are as wrong as its own.
+      return measure_build(view, *unjoined, std::move(joining), kRoundsOfReference * rounds);
     }
   }
-  return keep_points(
-      {.revision = revision, .build = std::move(build), .reference = std::move(reference)});
+  return measure_sitting(
+      {.revision = revision, .build = std::move(build), .reference = std::move(reference)}, rounds);
 }
 
 Status Watcher::work_on_incident(const WatchView& view, const WatchStep& step) {

@@ -9,12 +9,14 @@
 
 #include "assay/base/result.h"
 #include "assay/record/repository.h"
+#include "assay/record/run.h"
 #include "assay/repository/repository_spec.h"
 #include "assay/store/result_store.h"
 #include "assay/watch/events.h"
 #include "assay/watch/next_steps.h"
 #include "assay/watch/reference.h"
 #include "assay/watch/revision_runner.h"
+#include "assay/watch/run_points.h"
 #include "assay/watch/verify.h"
 #include "assay/watch/watch_view.h"
 
@@ -52,6 +54,8 @@ class Watcher {
       : parts_(std::move(parts)), policy_(std::move(policy)), revisions_(std::move(revisions)) {}
 
   Result<WatchView> read();
+  /// Adds the points of the newest run, should the process that made it have died before it did.
+  Status recover_points();
   Status update_incidents(const WatchView& view);
   Status send_messages(const WatchView& view);
   void tell(const Incident& incident);
@@ -60,16 +64,20 @@ class Watcher {
   /// with others; nullptr: there is none.
   [[nodiscard]] const Revision* find_unjoined(const WatchView& view,
                                               const RevisionBuild& reference) const;
-  Status measure_build(const WatchView& view, const Revision& revision, RevisionBuild build);
+  Status measure_build(const WatchView& view, const Revision& revision, RevisionBuild build,
+                       int rounds);
   Result<std::optional<RevisionBuild>> build_reference(const WatchView& view,
                                                        const Revision& revision);
-  Status keep_points(const Sitting& sitting);
+  Status measure_sitting(const Sitting& sitting, int rounds);
+  /// Whether the run gave a point.
+  Result<bool> keep_points(const Run& run, const Sitting& sitting);
   Status work_on_incident(const WatchView& view, const WatchStep& step);
   [[nodiscard]] double verification_share() const;
 
   Parts parts_;
   ReferencePolicy policy_;
   std::vector<Revision> revisions_;
+  bool has_recovered_ = false;
   std::set<std::string> pointless_;  ///< Revisions of which a run gave no point.
   std::int64_t verification_ns_ = 0;
   std::int64_t all_ns_ = 0;
