@@ -69,9 +69,9 @@ PairOfCases find_pair(const std::vector<Case>& cases, const BuildPair& pair) {
 }
 
 /// Parts of a profile that are no operator: the rest of the method and of delegates.
-std::set<std::string> rest_names(const ProfileBreakdown& breakdown) {
+std::set<std::string> rest_names(const std::optional<ProfileBreakdown>& breakdown) {
   std::set<std::string> names;
-  for (const auto& part : breakdown.parts) {
+  for (const auto& part : breakdown.value_or(ProfileBreakdown()).parts) {
     if (part.kind == "rest") {
       names.insert(part.name);
     }
@@ -262,7 +262,7 @@ Result<Json> LocalRunner::explain(const BuildPair& pair) {
   Json explanation{{"profile_run", run.id}};
   if (before != nullptr && after != nullptr) {
     explanation["operators"] =
-        operators_from(difference_of_profiles(*before, *after), rest_names(*after->breakdown));
+        operators_from(difference_of_profiles(*before, *after), rest_names(after->breakdown));
   }
   return explanation;
 }
