@@ -18,7 +18,6 @@
 #include "assay/cli/progress.h"
 #include "assay/cli/verb.h"
 #include "assay/cli/watch_setup.h"
-#include "assay/cli/watch_text.h"
 #include "assay/device/environment.h"
 #include "assay/record/incident.h"
 #include "assay/record/metric.h"
@@ -26,6 +25,7 @@
 #include "assay/watch/find_culprit.h"
 #include "assay/watch/run_points.h"
 #include "assay/watch/verify.h"
+#include "assay/watch/watch_text.h"
 #include "assay/watch/watch_view.h"
 
 namespace assay::cli {
@@ -161,7 +161,7 @@ Result<Incident> open_incident(WatchSetup& setup, const watch::WatchView& view,
 }
 
 Result<ExitCode> print_answer(const Incident& incident, const watch::WatchView& view) {
-  print_out("{}", text_of_incident(incident, view));
+  print_out("{}", watch::text_of_incident(incident, view));
   if (!incident.culprit.empty()) {
     return ExitCode::kOk;
   }

@@ -27,13 +27,13 @@
 #include "assay/cli/progress.h"
 #include "assay/cli/verb.h"
 #include "assay/cli/watch_setup.h"
-#include "assay/cli/watch_text.h"
 #include "assay/record/repository.h"
 #include "assay/repository/place_lock.h"
 #include "assay/repository/repository_spec.h"
 #include "assay/watch/change_check.h"
 #include "assay/watch/events.h"
 #include "assay/watch/next_steps.h"
+#include "assay/watch/watch_text.h"
 #include "assay/watch/watch_view.h"
 #include "assay/watch/watcher.h"
 
@@ -94,7 +94,7 @@ class WatchLog final : public watch::WatchListener {
       file_ << timed.dump() << '\n';
       file_.flush();
     }
-    if (const auto line = line_of_event(event); !line.empty() && !is_quiet_) {
+    if (const auto line = watch::line_of_event(event); !line.empty() && !is_quiet_) {
       print_out("{}\n", line);
     }
   }
@@ -186,7 +186,7 @@ Result<ExitCode> print_plan(WatchSetup& setup) {
   ASSAY_ASSIGN_OR_RETURN(auto watcher, make_watcher(setup, silent));
   ASSAY_ASSIGN_OR_RETURN(const auto steps, watcher.plan(kShownSteps));
   ASSAY_ASSIGN_OR_RETURN(const auto revisions, setup.newest(setup.spec.policy.horizon));
-  print_out("{}", text_of_plan(steps, revisions));
+  print_out("{}", watch::text_of_plan(steps, revisions));
   return ExitCode::kOk;
 }
 
@@ -197,7 +197,7 @@ Result<ExitCode> print_status(WatchSetup& setup) {
       watch::read_view(*setup.store, setup.spec, setup.environment, std::move(revisions)));
   const auto steps = watch::plan_steps(view.state(0), setup.spec.policy.step,
                                        setup.spec.policy.share_of_verification, kShownSteps);
-  print_out("{}", text_of_status(view, steps));
+  print_out("{}", watch::text_of_status(view, steps));
   return ExitCode::kOk;
 }
 
@@ -235,10 +235,10 @@ Result<ExitCode> check_one_change(const WatchOptions& options, WatchSetup& setup
     return std::unexpected(check.error());
   }
   if (options.format == "json") {
-    print_out("{}\n", document_of_change(*check).dump(2));
+    print_out("{}\n", watch::document_of_change(*check).dump(2));
   } else {
-    print_out("{}", options.format == "md" ? markdown_of_change(*check, setup.spec)
-                                           : text_of_change_check(*check));
+    print_out("{}", options.format == "md" ? watch::markdown_of_change(*check, setup.spec)
+                                           : watch::text_of_change_check(*check));
   }
   return exit_code_of(check->verdict);
 }

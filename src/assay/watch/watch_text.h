@@ -10,27 +10,26 @@
 #include "assay/watch/next_steps.h"
 #include "assay/watch/watch_view.h"
 
-namespace assay::cli {
+namespace assay::watch {
 
-/// A line about an event of a watcher (watch::WatchListener); empty: nothing that a reader needs.
+/// A line about an event of a watcher (WatchListener); empty: nothing that a reader needs.
 std::string line_of_event(const Json& event);
 
 /// A row for each step. `revisions`: those that the steps name.
-std::string text_of_plan(const std::vector<watch::WatchStep>& steps,
+std::string text_of_plan(const std::vector<WatchStep>& steps,
                          const std::vector<Revision>& revisions);
 
 /// How much is measured, what failed, the open incidents, and what comes next.
-std::string text_of_status(const watch::WatchView& view,
-                           const std::vector<watch::WatchStep>& steps);
+std::string text_of_status(const WatchView& view, const std::vector<WatchStep>& steps);
 
-std::string text_of_change_check(const watch::ChangeCheck& check);
+std::string text_of_change_check(const ChangeCheck& check);
 /// A comment for a pull request.
-std::string markdown_of_change(const watch::ChangeCheck& check, const RepositorySpec& spec);
+std::string markdown_of_change(const ChangeCheck& check, const RepositorySpec& spec);
 /// {"schema": "assay/change/1", "base", "head", "verdict", "text", "rows": […]}
-Json document_of_change(const watch::ChangeCheck& check);
+Json document_of_change(const ChangeCheck& check);
 
 /// Describes an incident in some lines: range or culprit, effect, operators, files, and the
 /// command that shows it.
-std::string text_of_incident(const Incident& incident, const watch::WatchView& view);
+std::string text_of_incident(const Incident& incident, const WatchView& view);
 
-}  // namespace assay::cli
+}  // namespace assay::watch

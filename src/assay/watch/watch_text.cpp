@@ -1,4 +1,4 @@
-#include "assay/cli/watch_text.h"
+#include "assay/watch/watch_text.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -19,7 +19,7 @@
 #include "assay/watch/next_steps.h"
 #include "assay/watch/watch_view.h"
 
-namespace assay::cli {
+namespace assay::watch {
 namespace {
 
 constexpr std::size_t kTextWidth = 120;
@@ -64,15 +64,15 @@ std::string scaled(double value, const std::string& unit) {
   return unit == "bytes" ? text_from_bytes(value) : report::text_from_number(value, 4);
 }
 
-std::string sentence_of_verdict(const watch::ChangeCheck& check) {
+std::string sentence_of_verdict(const ChangeCheck& check) {
   switch (check.verdict) {
-    case watch::ChangeVerdict::kWorse:
+    case ChangeVerdict::kWorse:
       return "the change makes something worse";
-    case watch::ChangeVerdict::kBetter:
+    case ChangeVerdict::kBetter:
       return "the change makes something better and nothing worse";
-    case watch::ChangeVerdict::kUndecided:
+    case ChangeVerdict::kUndecided:
       return "the pairs cannot tell whether the change matters";
-    case watch::ChangeVerdict::kSame:
+    case ChangeVerdict::kSame:
       return "no change that matters";
   }
   return "";
@@ -103,7 +103,7 @@ std::string line_of_event(const Json& event) {
   return "";
 }
 
-std::string text_of_plan(const std::vector<watch::WatchStep>& steps,
+std::string text_of_plan(const std::vector<WatchStep>& steps,
                          const std::vector<Revision>& revisions) {
   if (steps.empty()) {
     return "nothing is left to measure\n";
@@ -124,8 +124,8 @@ std::string text_of_plan(const std::vector<watch::WatchStep>& steps,
   return table.lay_out(kTextWidth, /*has_colour=*/false).text;
 }
 
-std::string text_of_incident(const Incident& incident, const watch::WatchView& view) {
-  auto text = fmt::format("{:12} {}\n", name_of(incident.state), watch::title_of(incident));
+std::string text_of_incident(const Incident& incident, const WatchView& view) {
+  auto text = fmt::format("{:12} {}\n", name_of(incident.state), title_of(incident));
   const auto* culprit = view.find_revision(incident.culprit);
   if (culprit != nullptr) {
     text += fmt::format("  commit     {}\n", text_of_revision(*culprit));
@@ -153,16 +153,15 @@ std::string text_of_incident(const Incident& incident, const watch::WatchView& v
   return text;
 }
 
-std::string text_of_status(const watch::WatchView& view,
-                           const std::vector<watch::WatchStep>& steps) {
-  const auto count = [&](watch::Progress progress) {
+std::string text_of_status(const WatchView& view, const std::vector<WatchStep>& steps) {
+  const auto count = [&](Progress progress) {
     return std::ranges::count_if(view.revisions, [&](const Revision& revision) {
       return view.progress_of(revision) == progress;
     });
   };
-  auto text = fmt::format("{} commits: {} measured, {} failed, {} not looked at\n",
-                          view.revisions.size(), count(watch::Progress::kMeasured),
-                          count(watch::Progress::kFailed), count(watch::Progress::kOpen));
+  auto text =
+      fmt::format("{} commits: {} measured, {} failed, {} not looked at\n", view.revisions.size(),
+                  count(Progress::kMeasured), count(Progress::kFailed), count(Progress::kOpen));
   for (const auto& revision : view.revisions) {
     if (view.has_failed(revision.hash)) {
       text += fmt::format("failed       {}: {}\n", text_of_revision(revision),
@@ -178,7 +177,7 @@ std::string text_of_status(const watch::WatchView& view,
   return text;
 }
 
-std::string text_of_change_check(const watch::ChangeCheck& check) {
+std::string text_of_change_check(const ChangeCheck& check) {
   auto text = fmt::format("base  {}\nhead  {}\n\n{}\n", text_of_revision(check.base),
                           text_of_revision(check.head),
                           check.text.empty() ? sentence_of_verdict(check) : check.text);
@@ -204,7 +203,7 @@ std::string text_of_change_check(const watch::ChangeCheck& check) {
   return text + "\n" + table.lay_out(kTextWidth, /*has_colour=*/false).text;
 }
 
-std::string markdown_of_change(const watch::ChangeCheck& check, const RepositorySpec& spec) {
+std::string markdown_of_change(const ChangeCheck& check, const RepositorySpec& spec) {
   auto text =
       fmt::format("**{}: {}**\n\n{} ({}) against {}\n", spec.repository.engine,
                   check.text.empty() ? sentence_of_verdict(check) : check.text,
@@ -221,7 +220,7 @@ std::string markdown_of_change(const watch::ChangeCheck& check, const Repository
   return text;
 }
 
-Json document_of_change(const watch::ChangeCheck& check) {
+Json document_of_change(const ChangeCheck& check) {
   Json document{{"schema", "assay/change/1"},
                 {"base", check.base.hash},
                 {"head", check.head.hash},
@@ -241,4 +240,4 @@ Json document_of_change(const watch::ChangeCheck& check) {
   return document;
 }
 
-}  // namespace assay::cli
+}  // namespace assay::watch
