@@ -22,6 +22,7 @@
 #include "assay/record/incident.h"
 #include "assay/record/metric.h"
 #include "assay/record/repository.h"
+#include "assay/record/revision_build.h"
 #include "assay/watch/find_culprit.h"
 #include "assay/watch/run_points.h"
 #include "assay/watch/verify.h"
