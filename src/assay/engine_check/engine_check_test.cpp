@@ -20,6 +20,15 @@ namespace {
 
 using testing::HasSubstr;
 
+constexpr const char* kLeakCheck = "survives_loading_again";
+
+// AddressSanitizer keeps freed memory in quarantine, so that every engine seems to leak.
+#ifdef __SANITIZE_ADDRESS__
+constexpr bool kCountsMemory = false;
+#else
+constexpr bool kCountsMemory = true;
+#endif
+
 /// Lets the fake engine, which breaks the contract on order, be checked.
 class EngineCheck : public testing::Test {
  protected:
@@ -47,10 +56,14 @@ TEST_F(EngineCheck, PassesAnEngineThatKeepsTheContract) {
   const auto findings = check(Json::object());
   EXPECT_GE(findings.size(), 12U);
   for (const auto& one : findings) {
-    EXPECT_NE(one.verdict, CheckVerdict::kFail) << one.check << ": " << one.text;
+    if (kCountsMemory || one.check != kLeakCheck) {
+      EXPECT_NE(one.verdict, CheckVerdict::kFail) << one.check << ": " << one.text;
+    }
   }
   EXPECT_EQ(finding(findings, "refuses_wrong_inputs").verdict, CheckVerdict::kPass);
-  EXPECT_EQ(finding(findings, "survives_loading_again").verdict, CheckVerdict::kPass);
+  if (kCountsMemory) {
+    EXPECT_EQ(finding(findings, kLeakCheck).verdict, CheckVerdict::kPass);
+  }
 }
 
 /// A fault of a program, and the only check that finds it.
@@ -65,6 +78,9 @@ std::ostream& operator<<(std::ostream& out, const Broken& broken) { return out <
 class EngineCheckFinds : public EngineCheck, public testing::WithParamInterface<Broken> {};
 
 TEST_P(EngineCheckFinds, WhatIsBroken) {
+  if (!kCountsMemory && std::string(GetParam().check) == kLeakCheck) {
+    GTEST_SKIP() << "freed memory stays in quarantine";
+  }
   const auto found = finding(check(GetParam().program), GetParam().check);
   EXPECT_EQ(found.verdict, CheckVerdict::kFail);
   EXPECT_THAT(found.text, HasSubstr(GetParam().text));
@@ -82,7 +98,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Broken{"times_inferences",
                            {{"misbehave", {{"at", "steady"}, {"do", "abort"}, {"after", 9}}}},
                            "SIGABRT"},
-                    Broken{"survives_loading_again", {{"leak_load_bytes", 4096}}, "leaks"}));
+                    Broken{kLeakCheck, {{"leak_load_bytes", 4096}}, "leaks"}));
 
 TEST_F(EngineCheck, EndsWhenTheProgramDoesNotLoad) {
   const auto findings = check({{"misbehave", {{"at", "load"}, {"do", "error"}}}});

@@ -103,7 +103,7 @@ ConvCase draw_conv16(Draw& draw, const Window& window) {
     const std::int64_t most_bias = std::int64_t{1} << std::min(shift + 15, 61);
     made.biases[i] = draw.between(-most_bias, most_bias);
   }
-  const auto [low, high] = std::minmax(draw.between(-32768, 32767), draw.between(-32768, 32767));
+  const auto [low, high] = std::minmax({draw.between(-32768, 32767), draw.between(-32768, 32767)});
   made.conv.low = static_cast<int>(low);
   made.conv.high = static_cast<int>(high);
   return made;
