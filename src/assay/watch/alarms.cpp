@@ -27,7 +27,6 @@ namespace {
 
 /// Noises by which neighbors differ that deserve fresh pairs.
 constexpr double kLeastNoises = 2;
-constexpr double kDriftEffects = 2;
 
 struct End {
   std::int64_t position = 0;
@@ -84,7 +83,7 @@ std::optional<Alarm> find_drift(const AnalyzedSeries& from, const std::vector<Bu
     return {};
   }
   const double change = levels.back().offset - first->offset;
-  if (std::abs(change) < kDriftEffects * least_effect(from.stored.series)) {
+  if (std::abs(change) < least_effect(from.stored.series)) {
     return {};
   }
   auto drift = alarm_between(from, {first->last, first->last_hash},
@@ -182,15 +181,12 @@ bool is_known(const std::vector<Alarm>& group, const std::vector<KnownRange>& kn
     if (!is_about_it) {
       return false;
     }
-    if (alarm.kind == IncidentKind::kDrift) {
-      return !is_closed(incident.state);
+    if (incident.state == IncidentState::kRejected || incident.state == IncidentState::kUndecided) {
+      return range.last_before <= alarm.last_before && alarm.first_after <= range.first_after;
     }
-    const bool is_without_change =
-        incident.state == IncidentState::kRejected || incident.state == IncidentState::kUndecided;
-    return is_without_change
-               ? range.last_before <= alarm.last_before && alarm.first_after <= range.first_after
-               : overlaps(range.last_before, range.first_after, alarm.last_before,
-                          alarm.first_after);
+    return alarm.kind == IncidentKind::kDrift ? !is_closed(incident.state)
+                                              : overlaps(range.last_before, range.first_after,
+                                                         alarm.last_before, alarm.first_after);
   });
 }
 

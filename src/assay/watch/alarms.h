@@ -42,8 +42,8 @@ struct WatchView;
 std::string text_of_change(const Alarm& alarm);
 
 /// The alarms of a series: its counted steps; neighbors among its levels (build_levels.h) that
-/// differ by the least effect and by twice the noise; and a drift, which is a difference of twice
-/// the least effect between the level after the last known incident and the newest one. `settled`:
+/// differ by the least effect and by twice the noise; and a drift, which is a difference of the
+/// least effect between the level after the last known incident and the newest one. `settled`:
 /// position of the last known incident.
 std::vector<Alarm> alarms_of(const AnalyzedSeries& series, const WatchView& view,
                              std::int64_t settled);

@@ -45,6 +45,8 @@ namespace {
 
 constexpr std::size_t kMostOperators = 8;
 constexpr double kLeastShare = 0.02;
+/// An operator has a part of the time, and so more noise than the whole.
+constexpr int kLaunchesOfProfile = 4;
 /// A comparison has two builds, and its reference and a candidate come beside them.
 constexpr std::size_t kBuildsInUse = 4;
 
@@ -249,8 +251,11 @@ Result<Json> LocalRunner::explain(const BuildPair& pair) {
   labels["reference"] = pair.a.revision;
   ASSAY_ASSIGN_OR_RETURN(
       const auto run,
-      run_sitting({pair.a, pair.b}, {{"measure", {{"passes", {"profile", "timing"}}}}}, "explain",
-                  labels));
+      run_sitting({pair.a, pair.b},
+                  {{"measure",
+                    {{"passes", {"profile", "timing"}},
+                     {"launches", kLaunchesOfProfile * parts_.spec.policy.rounds}}}},
+                  "explain", labels));
   ASSAY_ASSIGN_OR_RETURN(const auto summary, summarize_run(parts_.tools.store, run, {}));
   const CaseSummary* before = nullptr;
   const CaseSummary* after = nullptr;

@@ -31,7 +31,7 @@ bool names_time(const WatchPolicy& policy) {
   });
 }
 
-/// Position of the last incident of the series that is neither rejected nor a drift; 0: none.
+/// Position of the last incident of the series that showed a change or may yet; 0: none.
 std::int64_t last_settled(const AnalyzedSeries& series, const WatchView& view) {
   std::int64_t last = 0;
   for (const auto& incident : view.incidents) {
@@ -39,7 +39,9 @@ std::int64_t last_settled(const AnalyzedSeries& series, const WatchView& view) {
         incident.metric == series.stored.measured.metric &&
         std::ranges::find(incident.cases, series.stored.measured.case_key) != incident.cases.end();
     const auto range = view.range_of(incident);
-    if (is_about_it && range && incident.state != IncidentState::kRejected) {
+    const bool is_without_change =
+        incident.state == IncidentState::kRejected || incident.state == IncidentState::kUndecided;
+    if (is_about_it && range && !is_without_change) {
       last = std::max(last, range->first_after);
     }
   }

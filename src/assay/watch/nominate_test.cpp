@@ -111,6 +111,19 @@ TEST(Nominate, FindsADriftWhereNoStepIs) {
   EXPECT_EQ(found[0].bad, "r5");
 }
 
+TEST(Nominate, FindsARejectedDriftAgainOnlyWhenItGoesOn) {
+  auto view = view_from({0, 0.01, 0.02, 0.03, 0.045});
+  view.incidents = nominate_incidents(view, {}, 0);
+  ASSERT_THAT(view.incidents, SizeIs(1));
+  for (const auto state : {IncidentState::kRejected, IncidentState::kUndecided}) {
+    view.incidents[0].state = state;
+    EXPECT_THAT(nominate_incidents(view, {}, 0), IsEmpty()) << "it would be verified for ever";
+  }
+  auto later = view_from({0, 0.01, 0.02, 0.03, 0.045, 0.055});
+  later.incidents = view.incidents;
+  EXPECT_THAT(nominate_incidents(later, {}, 0), SizeIs(1));
+}
+
 TEST(CloseFixed, ClosesTheIncidentOfWhichLeastIsLeft) {
   auto view = view_from({0, 0.058, 0.097, 0.06});
   view.incidents = {incident_at("r2", 0.058, IncidentState::kConfirmed),
