@@ -17,7 +17,6 @@
 
 #include "assay/base/fs.h"
 #include "assay/base/result.h"
-#include "assay/base/shell.h"
 #include "assay/base/subprocess.h"
 #include "assay/base/units.h"
 #include "assay/device/device_lock.h"
@@ -161,8 +160,7 @@ Result<StepsEnd> run_build_steps(const BuildSteps& steps, DeviceShare& share) {
       return std::unexpected(std::move(result).error());
     }
     if (!result->empty()) {
-      end.failure =
-          fmt::format("step {} ({}) {}", i + 1, shell_command(steps.commands[i]), *result);
+      end.failure = fmt::format("step {} ({}) {}", i + 1, steps.commands[i].front(), *result);
     }
   }
   end.seconds = std::chrono::duration<double>(time.used()).count();

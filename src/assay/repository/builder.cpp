@@ -22,6 +22,7 @@
 #include "assay/repository/build_cache.h"
 #include "assay/repository/build_entry.h"
 #include "assay/repository/build_key.h"
+#include "assay/repository/build_log.h"
 #include "assay/repository/build_outputs.h"
 #include "assay/repository/build_steps.h"
 #include "assay/repository/mirror.h"
@@ -116,6 +117,10 @@ Status build_and_adopt(const BuildPlace& place, const RevisionBuildRequest& requ
                          run_build_steps(steps_of(request, place, staging, lock), share));
   entry.seconds = end.seconds;
   entry.reason = end.failure;
+  if (const auto fault = fault_in_log(staging / "build.log", place.source());
+      !entry.reason.empty() && !fault.empty()) {
+    entry.reason += ": " + fault;
+  }
   if (entry.reason.empty()) {
     ASSAY_ASSIGN_OR_RETURN(auto outputs,
                            collect_outputs(request.environment.outputs, place.work(), staging));

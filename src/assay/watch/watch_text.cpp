@@ -78,6 +78,34 @@ std::string sentence_of_verdict(const ChangeCheck& check) {
   return "";
 }
 
+/// Commits that cannot be built, one line for neighbors with the same reason.
+std::string text_of_failures(const WatchView& view) {
+  struct Failure {
+    std::string reason;
+    const Revision* newest = nullptr;
+    int commits = 0;
+  };
+  std::vector<Failure> failures;
+  bool goes_on = false;
+  for (const auto& revision : view.revisions) {
+    if (view.has_failed(revision.hash)) {
+      const auto& reason = view.builds.at(revision.hash).reason;
+      if (!goes_on || failures.back().reason != reason) {
+        failures.push_back({.reason = reason});
+      }
+      failures.back().newest = &revision;
+      ++failures.back().commits;
+    }
+    goes_on = view.has_failed(revision.hash);
+  }
+  std::string text;
+  for (const auto& [reason, newest, commits] : failures) {
+    const auto more = commits == 1 ? "" : fmt::format(" and {} before it", commits - 1);
+    text += fmt::format("failed       {}{}: {}\n", text_of_revision(*newest), more, reason);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string line_of_event(const Json& event) {
@@ -162,12 +190,7 @@ std::string text_of_status(const WatchView& view, const std::vector<WatchStep>& 
   auto text =
       fmt::format("{} commits: {} measured, {} failed, {} not looked at\n", view.revisions.size(),
                   count(Progress::kMeasured), count(Progress::kFailed), count(Progress::kOpen));
-  for (const auto& revision : view.revisions) {
-    if (view.has_failed(revision.hash)) {
-      text += fmt::format("failed       {}: {}\n", text_of_revision(revision),
-                          view.builds.at(revision.hash).reason);
-    }
-  }
+  text += text_of_failures(view);
   for (const auto& incident : view.incidents) {
     if (incident.state != IncidentState::kRejected) {
       text += "\n" + text_of_incident(incident, view);
