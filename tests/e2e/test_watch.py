@@ -69,22 +69,34 @@ class Source:
         (place.folder / "bench.command.json").write_text(json.dumps(PROGRAM))
         (place.folder / "bench.spec.json").write_text(json.dumps(SPEC))
 
-    def git(self, *arguments: str) -> str:
+    def git(self, *arguments: str, **environment: str) -> str:
         settings = ("-c", "user.name=Ann", "-c", "user.email=ann@example.org", "-c", "gc.auto=0")
         command = ["git", *settings, *arguments]
         return subprocess.run(
-            command, cwd=self.folder, check=True, capture_output=True, text=True
+            command,
+            cwd=self.folder,
+            check=True,
+            capture_output=True,
+            text=True,
+            env={**os.environ, **environment},
         ).stdout.strip()
 
     def commit(
-        self, subject: str, conv: float = 100, *, text: str = "", crashes: bool = False
+        self,
+        subject: str,
+        conv: float = 100,
+        *,
+        text: str = "",
+        crashes: bool = False,
+        date: str = "",
     ) -> str:
         """Commits a benchmark that takes `conv` us in its convolution and 100 us elsewhere."""
         path = self.folder / "bench"
         path.write_text(text or BENCH.format(base=100 + conv, conv=conv, exit_code=3 * crashes))
         path.chmod(0o755)
         self.git("add", "--all")
-        self.git("commit", "--quiet", "--allow-empty", "--message", subject)
+        environment = {"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date} if date else {}
+        self.git("commit", "--quiet", "--allow-empty", "--message", subject, **environment)
         self.hashes.append(self.git("rev-parse", "HEAD"))
         return self.hashes[-1]
 
@@ -154,6 +166,19 @@ def test_an_improvement_closes_what_it_fixes(place: Workplace, source: Source) -
     watch(place)
     states = {one["culprit"]: one["state"] for one in incidents(place)}
     assert states == {worse: "fixed", fix: "confirmed"}
+
+
+def test_each_reference_is_joined_with_equal_rounds(place: Workplace, source: Source) -> None:
+    for week in range(6):
+        source.commit(
+            f"conv: part {week}",
+            100 + week / 10,
+            date=f"2026-{1 + week // 4:02}-{1 + week % 4 * 7:02}T12:00:00Z",
+        )
+    watch(place)
+    with sqlite3.connect(place.store) as store:
+        rounds = store.execute("SELECT count(*) FROM launch GROUP BY attempt").fetchall()
+    assert max(rounds)[0] <= 4 * 3, "rounds are not multiplied from week to week"
 
 
 def test_a_commit_without_effect_is_no_incident(place: Workplace, source: Source) -> None:

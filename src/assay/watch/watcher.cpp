@@ -261,7 +261,8 @@ Status Watcher::measure_build(const WatchView& view, const Revision& revision, R
     if (unjoined != nullptr && unjoined->hash != revision.hash) {
       ASSAY_ASSIGN_OR_RETURN(auto joining, parts_.runner.build(*unjoined));
       // All points beside this reference are as wrong as its own.
-      return measure_build(view, *unjoined, std::move(joining), kRoundsOfReference * rounds);
+      return measure_build(view, *unjoined, std::move(joining),
+                           kRoundsOfReference * parts_.spec.policy.rounds);
     }
   }
   return measure_sitting(
