@@ -12,7 +12,8 @@ tools/install_packages.sh tools/fuzz_packages.txt
 if [ ${#targets[@]} -eq 0 ]; then
   mapfile -t targets < <(.venv/bin/cmake --build build/fuzz --target help | grep -oE '^[a-z_]+_fuzz\b' | sort -u)
 fi
-.venv/bin/cmake --build build/fuzz --target "${targets[@]}" | tail -1
+.venv/bin/cmake --build build/fuzz --target "${targets[@]}" >build/fuzz/build.log ||
+  { tail -40 build/fuzz/build.log >&2; exit 1; }
 
 # Stacks with functions and lines without LLVM's own symbolizer.
 symbolizer=$(command -v llvm-symbolizer-19 || command -v addr2line || true)

@@ -24,11 +24,14 @@
 #include "assay/history/csv_series.h"
 #include "assay/history/history.h"
 #include "assay/history/series.h"
+#include "assay/history/verified_change.h"
+#include "assay/record/incident.h"
 #include "assay/report/history.h"
 #include "assay/report/writer.h"
 #include "assay/repository/repository_spec.h"
 #include "assay/store/result_store.h"
 #include "assay/watch/stored_series.h"
+#include "assay/watch/verified_changes.h"
 
 namespace assay::cli {
 namespace {
@@ -76,8 +79,14 @@ Result<std::vector<history::Series>> wanted_series(std::vector<history::Series> 
   return all;
 }
 
-/// The series that `assay watch` measured of a repository.
-Result<std::vector<history::Series>> read_repository_series(const HistoryOptions& options) {
+/// Series, and what is known of their changes.
+struct HistoryInput {
+  std::vector<history::Series> series;
+  std::vector<history::VerifiedChange> verified;
+};
+
+/// What `assay watch` measured of a repository.
+Result<HistoryInput> read_repository_history(const HistoryOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto spec, read_repository_file(options.repository));
   ASSAY_ASSIGN_OR_RETURN(const auto environment, get_environment(spec, options.environment));
   ASSAY_ASSIGN_OR_RETURN(const auto store, options.store.open_to_read());
@@ -92,20 +101,24 @@ Result<std::vector<history::Series>> read_repository_series(const HistoryOptions
                 fmt::format("the store has no point of {}; assay watch {} measures some",
                             spec.repository.url, options.repository));
   }
-  std::vector<history::Series> series;
-  series.reserve(stored.size());
+  ASSAY_ASSIGN_OR_RETURN(auto incidents, store->incidents_of(spec.repository.id()));
+  std::erase_if(incidents,
+                [&](const Incident& incident) { return incident.environment != environment.name; });
+  HistoryInput input{.series = {}, .verified = watch::verified_changes(incidents, revisions)};
+  input.series.reserve(stored.size());
   for (auto& one : stored) {
-    series.push_back(std::move(one.series));
+    input.series.push_back(std::move(one.series));
   }
-  return series;
+  return input;
 }
 
-Result<std::vector<history::Series>> read_series(const HistoryOptions& options) {
+Result<HistoryInput> read_history(const HistoryOptions& options) {
   if (!options.repository.empty()) {
-    return read_repository_series(options);
+    return read_repository_history(options);
   }
   ASSAY_ASSIGN_OR_RETURN(const auto text, read_file(options.file));
-  return history::series_from_csv(text, options.file);
+  ASSAY_ASSIGN_OR_RETURN(auto series, history::series_from_csv(text, options.file));
+  return HistoryInput{.series = std::move(series), .verified = {}};
 }
 
 Result<std::string> text_of_history(const history::History& history, const HistoryOptions& options,
@@ -155,11 +168,12 @@ Result<ExitCode> execute_history(const HistoryOptions& options) {
   if (options.out != "-") {
     ASSAY_RETURN_IF_ERROR(check_output_file(options.out, {source}, "--out"));
   }
-  ASSAY_ASSIGN_OR_RETURN(auto all, read_series(options));
-  ASSAY_ASSIGN_OR_RETURN(auto series, wanted_series(std::move(all), options));
+  ASSAY_ASSIGN_OR_RETURN(auto input, read_history(options));
+  ASSAY_ASSIGN_OR_RETURN(auto series, wanted_series(std::move(input.series), options));
   auto history =
       history::make_history(std::filesystem::path(source).filename().string(), std::move(series),
                             {.min_effect = std::log1p(options.min_effect_percent / 100)});
+  history.verified = std::move(input.verified);
   if (!options.since.empty()) {
     ASSAY_RETURN_IF_ERROR(history::show_since(history, options.since));
   }

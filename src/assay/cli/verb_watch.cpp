@@ -157,6 +157,7 @@ Result<ExitCode> watch_on(const WatchOptions& options, WatchSetup& setup, watch:
     }
     ASSAY_RETURN_IF_ERROR(setup.fetch());
     ASSAY_ASSIGN_OR_RETURN(auto revisions, setup.newest(setup.spec.policy.horizon));
+    ASSAY_RETURN_IF_ERROR(setup.store->add_revisions(revisions));
     watcher.set_revisions(std::move(revisions));
   }
   return is_interrupted() ? ExitCode::kInterrupted : ExitCode::kOk;
@@ -178,6 +179,8 @@ Result<ExitCode> watch_repository(const WatchOptions& options, WatchSetup& setup
   progress.set_stop_file(folder / kStopFile);
   WatchLog log(options.flags.is_quiet, options.events);
   ASSAY_ASSIGN_OR_RETURN(auto watcher, make_watcher(setup, log));
+  ASSAY_ASSIGN_OR_RETURN(const auto revisions, setup.newest(setup.spec.policy.horizon));
+  ASSAY_RETURN_IF_ERROR(setup.store->add_revisions(revisions));
   return watch_on(options, setup, watcher, progress);
 }
 

@@ -10,6 +10,7 @@
 #include "assay/history/analysis.h"
 #include "assay/history/rule.h"
 #include "assay/history/series.h"
+#include "assay/history/verified_change.h"
 
 namespace assay::history {
 
@@ -39,8 +40,9 @@ struct History {
   std::string source;  ///< A file, or a repository.
   HistoryRule rule;
   std::vector<AnalyzedSeries> series;
-  std::vector<Incident> incidents;  ///< Newest first.
-  std::int64_t since = 0;           ///< Position of the first commit that is to be shown.
+  std::vector<Incident> incidents;            ///< Newest first.
+  std::int64_t since = 0;                     ///< Position of the first commit that is to be shown.
+  std::vector<VerifiedChange> verified = {};  ///< Newest first.
 };
 
 /// Analyzes each series, and then all together: the newest step of each counts only if it is among

@@ -32,7 +32,8 @@ struct Revision {
   std::string repository;  ///< Repository::id()
   std::string hash;        ///< All digits of it.
   std::vector<std::string> parents;
-  /// How many commits lead to it by first parents, itself included: 1 for the root.
+  /// Its place on the branch, 1 for the root: by first parents, or else among all commits, parents
+  /// first. Of a branch with merges the latter may change when commits are added.
   std::int64_t position = 0;
   std::string author;
   std::int64_t authored_unix_ns = 0;

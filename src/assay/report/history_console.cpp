@@ -11,6 +11,7 @@
 #include "assay/history/history.h"
 #include "assay/history/segment.h"
 #include "assay/history/series.h"
+#include "assay/history/verified_change.h"
 #include "assay/report/format.h"
 #include "assay/report/history.h"
 #include "assay/report/history_text.h"
@@ -102,18 +103,24 @@ std::string text_of_silence(const history::Silence& silence) {
                           : text;
 }
 
-bool says_something(const history::AnalyzedSeries& one, std::size_t first) {
+bool says_something(const history::AnalyzedSeries& one, const history::History& history) {
   const auto& analysis = one.analysis;
-  return std::ranges::any_of(analysis.steps,
+  const std::size_t first = first_shown(history, one.series);
+  const bool was_verified = std::ranges::any_of(history.verified, [&](const auto& change) {
+    return is_about(change, history, one.series) && change.state != kRejected;
+  });
+  return was_verified ||
+         std::ranges::any_of(analysis.steps,
                              [first](const auto& step) { return step.point >= first; }) ||
          analysis.nomination || analysis.drift || analysis.silence;
 }
 
-void add_findings(const history::AnalyzedSeries& one, std::size_t first, bool has_colour,
-                  TextPage& page) {
+void add_findings(const history::History& history, const history::AnalyzedSeries& one,
+                  bool has_colour, TextPage& page) {
   const auto& [series, analysis] = one;
+  const std::size_t first = first_shown(history, series);
   for (const auto& step : analysis.steps) {
-    if (step.point >= first) {
+    if (step.point >= first && !is_verified(step, history, series)) {
       page.line(text_of_step(series, step, has_colour), kIndent, kIndent);
     }
   }
@@ -143,6 +150,39 @@ void add_findings(const history::AnalyzedSeries& one, std::size_t first, bool ha
   }
 }
 
+std::string text_of_verified(const history::VerifiedChange& change, bool has_colour) {
+  const auto where =
+      change.commit.empty()
+          ? fmt::format("between {} and {}", short_commit(change.last_before),
+                        short_commit(change.first_after))
+          : fmt::format("at {} {}", short_commit(change.commit), printable(change.subject));
+  auto text = fmt::format(
+      "{}: {} {}", change.state,
+      coloured(printable(change.effect), change.is_worse ? "31" : "32", has_colour), where);
+  if (!change.details.empty()) {
+    text += "; " + printable(change.details.front());
+  }
+  return text;
+}
+
+void add_verified(const history::History& history, const history::Series& series, bool has_colour,
+                  TextPage& page) {
+  std::size_t rejected = 0;
+  for (const auto& change : history.verified) {
+    if (!is_about(change, history, series)) {
+      continue;
+    }
+    if (change.state == kRejected) {
+      ++rejected;
+    } else {
+      page.line(text_of_verified(change, has_colour), kIndent, kIndent);
+    }
+  }
+  if (rejected > 0) {
+    page.line(counted(rejected, "suspicion") + " that fresh pairs rejected", kIndent);
+  }
+}
+
 void add_series(const history::History& history, const history::AnalyzedSeries& one,
                 const ReportStyle& style, TextPage& page) {
   const auto& [series, analysis] = one;
@@ -150,7 +190,8 @@ void add_series(const history::History& history, const history::AnalyzedSeries& 
   const std::size_t first = first_shown(history, series);
   if (first >= series.points.size()) {
     page.line("no point among the shown commits", kIndent);
-    add_findings(one, first, style.is_terminal, page);
+    add_verified(history, series, style.is_terminal, page);
+    add_findings(history, one, style.is_terminal, page);
     return;
   }
   const auto width = static_cast<std::size_t>(std::max(style.width_columns, 40)) - kIndent;
@@ -169,7 +210,8 @@ void add_series(const history::History& history, const history::AnalyzedSeries& 
                                                         : last.value + level - last.offset),
                   text_from_number(100 * analysis.noise, 2)),
       kIndent);
-  add_findings(one, first, style.is_terminal, page);
+  add_verified(history, series, style.is_terminal, page);
+  add_findings(history, one, style.is_terminal, page);
 }
 
 void add_incidents(const history::History& history, TextPage& page) {
@@ -201,8 +243,7 @@ std::string console_from_history(const history::History& history, const ReportSt
   TextPage page(style);
   std::size_t quiet = 0;
   for (const auto& one : history.series) {
-    if (history.series.size() > kShowAll &&
-        !says_something(one, first_shown(history, one.series))) {
+    if (history.series.size() > kShowAll && !says_something(one, history)) {
       ++quiet;
       continue;
     }

@@ -14,6 +14,7 @@
 #include "assay/history/history.h"
 #include "assay/history/segment.h"
 #include "assay/history/series.h"
+#include "assay/history/verified_change.h"
 #include "assay/report/csv_row.h"
 #include "assay/report/history.h"
 #include "assay/report/history_text.h"
@@ -94,6 +95,23 @@ OrderedJson json_from_drift(const history::Series& series, const history::Drift&
           {"change", change_json(series, drift.change)},
           {"low", change_json(series, drift.low)},
           {"high", change_json(series, drift.high)}};
+}
+
+OrderedJson json_from_verified(const history::History& history,
+                               const history::VerifiedChange& change) {
+  return {{"series", change.series},
+          {"metric", change.metric},
+          {"state", change.state},
+          {"is_worse", change.is_worse},
+          {"commit", change.commit},
+          {"subject", change.subject},
+          {"position", change.position},
+          {"last_before", change.last_before},
+          {"first_after", change.first_after},
+          {"effect", change.effect},
+          {"details", change.details},
+          {"command", change.command},
+          {"is_shown", change.position >= history.since}};
 }
 
 OrderedJson json_from_incident(const history::History& history, const history::Incident& incident) {
@@ -225,6 +243,11 @@ OrderedJson json_from_series(const history::History& history, const history::Ana
       outliers.push_back(commit_at(series, point));
     }
   }
+  const auto write_step = [&](const history::Series& all, const history::Step& step) {
+    auto json = json_from_step(all, step);
+    json["is_verified"] = is_verified(step, history, all);
+    return json;
+  };
   OrderedJson json = {{"name", series.name},
                       {"metric", series.metric},
                       {"unit", series.unit},
@@ -235,7 +258,7 @@ OrderedJson json_from_series(const history::History& history, const history::Ana
                       {"environments", series.environments},
                       {"segments", json_list(series, analysis.segments, first, json_from_segment,
                                              [](const auto& segment) { return segment.end - 1; })},
-                      {"steps", json_list(series, analysis.steps, first, json_from_step,
+                      {"steps", json_list(series, analysis.steps, first, write_step,
                                           [](const auto& step) { return step.point; })},
                       {"outliers", std::move(outliers)}};
   if (analysis.nomination) {
@@ -255,6 +278,10 @@ OrderedJson json_without_series(const history::History& history) {
   for (const auto& incident : history.incidents) {
     incidents.push_back(json_from_incident(history, incident));
   }
+  auto verified = OrderedJson::array();
+  for (const auto& change : history.verified) {
+    verified.push_back(json_from_verified(history, change));
+  }
   const auto& rule = history.rule;
   return {{"schema", "assay/history/1"},
           {"source", history.source},
@@ -264,7 +291,8 @@ OrderedJson json_without_series(const history::History& history) {
             {"min_segment", rule.min_segment},
             {"window", rule.window},
             {"confidence", rule.confidence}}},
-          {"incidents", std::move(incidents)}};
+          {"incidents", std::move(incidents)},
+          {"verified", std::move(verified)}};
 }
 
 std::string json_from_history(const history::History& history) {

@@ -72,8 +72,8 @@ std::vector<std::size_t> drawn_points(const history::History& history,
 /// Commits that points name, each once: index by position.
 class CommitTable {
  public:
-  void add(const history::Point& point) {
-    commits_.try_emplace(point.position, point.commit, point.unix_ns);
+  void add(std::int64_t position, const std::string& commit, std::int64_t unix_ns) {
+    commits_.try_emplace(position, commit, unix_ns);
   }
   [[nodiscard]] OrderedJson json() {
     auto rows = OrderedJson::array();
@@ -129,12 +129,23 @@ OrderedJson json_for_page(const history::History& history) {
   for (const auto& one : history.series) {
     drawn.push_back(drawn_points(history, one));
     for (const std::size_t point : drawn.back()) {
-      commits.add(one.series.points[point]);
+      const auto& drawn_point = one.series.points[point];
+      commits.add(drawn_point.position, drawn_point.commit, drawn_point.unix_ns);
+    }
+  }
+  for (const auto& change : history.verified) {
+    if (!change.commit.empty()) {
+      commits.add(change.position, change.commit, change.unix_ns);
     }
   }
   auto document = json_without_series(history);
   document["commit_count"] = count_commits(history);
   document["commits"] = commits.json();
+  for (auto& change : document["verified"]) {
+    if (!change["commit"].get<std::string>().empty()) {
+      change["at"] = commits.index_of(change["position"].get<std::int64_t>());
+    }
+  }
   auto& list = document["series"] = OrderedJson::array();
   for (std::size_t i = 0; i < history.series.size(); ++i) {
     const auto& one = history.series[i];

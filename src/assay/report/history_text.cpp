@@ -18,6 +18,7 @@
 #include "assay/history/history.h"
 #include "assay/history/segment.h"
 #include "assay/history/series.h"
+#include "assay/history/verified_change.h"
 #include "assay/record/metric.h"
 #include "assay/report/format.h"
 
@@ -92,6 +93,21 @@ std::string commits_of_step(const history::Series& series, const history::Step& 
   return count == 1 ? ""
                     : fmt::format("one of the {} commits after {} up to {}", count,
                                   short_commit(before.commit), short_commit(after.commit));
+}
+
+bool is_about(const history::VerifiedChange& change, const history::History& history,
+              const history::Series& series) {
+  return change.series == series.name && change.metric == series.metric &&
+         change.position >= history.since;
+}
+
+bool is_verified(const history::Step& step, const history::History& history,
+                 const history::Series& series) {
+  return std::ranges::any_of(history.verified, [&](const history::VerifiedChange& change) {
+    return is_about(change, history, series) && change.state != kRejected &&
+           series.points[step.last_before].position < change.position &&
+           change.position <= series.points[step.first_after].position;
+  });
 }
 
 std::size_t first_shown(const history::History& history, const history::Series& series) {

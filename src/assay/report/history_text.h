@@ -2,12 +2,19 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "assay/history/history.h"
+#include "assay/history/segment.h"
+#include "assay/history/series.h"
+#include "assay/history/verified_change.h"
 
 /// Parts of a history as text, which all formats share.
 namespace assay::report {
+
+/// State of a change that fresh pairs did not show.
+inline constexpr std::string_view kRejected = "rejected";
 
 /// "3f2c1a9e01": of a long hash the first ten characters.
 std::string short_commit(const std::string& commit);
@@ -30,6 +37,14 @@ int direction_of_change(const history::Series& series, double offset);
 /// "one of the 3 commits after 77aa001 up to 3f2c1a9": those that may have made a step; empty where
 /// it can only be one.
 std::string commits_of_step(const history::Series& series, const history::Step& step);
+
+/// Whether the change is one of the series, and of a commit that is shown.
+bool is_about(const history::VerifiedChange& change, const history::History& history,
+              const history::Series& series);
+
+/// Whether a change that was verified and not rejected explains the step.
+bool is_verified(const history::Step& step, const history::History& history,
+                 const history::Series& series);
 
 /// The first of the points that are shown.
 std::size_t first_shown(const history::History& history, const history::Series& series);

@@ -1,10 +1,12 @@
 #include "assay/repository/git_mirror.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <fmt/format.h>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <string>
@@ -230,12 +232,11 @@ Result<std::string> GitMirror::resolve(std::string_view name) {
 
 Result<std::map<std::string, std::int64_t>> GitMirror::positions(const std::string& tip) {
   ASSAY_ASSIGN_OR_RETURN(
-      const auto lines,
-      git_.lines(in_mirror({"rev-list", "--topo-order", "--reverse", "--parents", tip})));
+      const auto hashes,
+      git_.lines(in_mirror({"rev-list", "--topo-order", "--reverse", tip, "--"})));
   std::map<std::string, std::int64_t> positions;
-  for (const auto& line : lines) {
-    const auto hashes = words_of(line);
-    positions[hashes[0]] = hashes.size() > 1 ? positions[hashes[1]] + 1 : 1;
+  for (const auto& hash : hashes) {
+    positions.emplace(hash, static_cast<std::int64_t>(positions.size()) + 1);
   }
   return positions;
 }
@@ -265,6 +266,7 @@ Result<std::vector<Revision>> GitMirror::log(const RevisionRange& range) {
     for (auto& revision : revisions) {
       revision.position = known.at(revision.hash);
     }
+    std::ranges::sort(revisions, std::greater(), &Revision::position);
     return revisions;
   }
   ASSAY_ASSIGN_OR_RETURN(

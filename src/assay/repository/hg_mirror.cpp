@@ -7,7 +7,6 @@
 #include <expected>
 #include <filesystem>
 #include <fmt/format.h>
-#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -74,6 +73,10 @@ std::vector<Revision> first_parents(const std::vector<Revision>& parents_first) 
       chain.push_back(parents_first[i]);
       wanted = chain.back().parents.empty() ? "" : chain.back().parents.front();
     }
+  }
+  auto position = static_cast<std::int64_t>(chain.size());
+  for (auto& revision : chain) {
+    revision.position = position--;
   }
   return chain;
 }
@@ -148,12 +151,10 @@ Result<std::vector<Revision>> HgMirror::ancestors(const std::string& tip) {
                          hg_.lines(in_mirror({"log", "--template", kHgTemplate, "--rev",
                                               fmt::format("sort(ancestors({}), rev)", tip)})));
   std::vector<Revision> revisions;
-  std::map<std::string, std::int64_t> positions;
   for (const auto& line : lines) {
     ASSAY_ASSIGN_OR_RETURN(auto revision, revision_from_change(line));
     revision.repository = repository_id_;
-    revision.position = revision.parents.empty() ? 1 : positions[revision.parents.front()] + 1;
-    positions[revision.hash] = revision.position;
+    revision.position = static_cast<std::int64_t>(revisions.size()) + 1;
     revisions.push_back(std::move(revision));
   }
   return revisions;

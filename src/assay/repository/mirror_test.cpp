@@ -74,7 +74,12 @@ TEST_F(GitMirrorTest, ListsTheBranchByFirstParents) {
   spec_.follows_first_parents = false;
   const auto all = mirror()->log({.tip = update->tip}).value();
   ASSERT_EQ(all.size(), 4U);
-  EXPECT_EQ(all[0].position, 3) << "a position counts first parents";
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    EXPECT_EQ(all[i].position, 4 - static_cast<std::int64_t>(i)) << "one line, parents first";
+  }
+  const auto since = mirror()->log({.tip = update->tip, .since = second}).value();
+  ASSERT_EQ(since.size(), 2U);
+  EXPECT_EQ(since[0].position, 4);
 }
 
 TEST_F(GitMirrorTest, ResolvesNames) {

@@ -98,7 +98,9 @@ TEST_P(StoreHistory, GivesBackWhatWasAdded) {
 TEST_P(StoreHistory, KeepsOneRowOfWhatIsAddedTwiceAndEachBuildOfARevision) {
   add_history(store(), toy_incident());
   ASSERT_TRUE(store().add_repository(toy_repository()).has_value());
-  ASSERT_TRUE(store().add_revisions(two_revisions()).has_value());
+  auto moved = two_revisions();
+  moved[1].position = 7;
+  ASSERT_TRUE(store().add_revisions(moved).has_value());
   ASSERT_TRUE(store().add_engine_build(toy_build()).has_value());
   auto failed = toy_build();
   failed.outcome = BuildOutcome::kFailed;
@@ -108,6 +110,7 @@ TEST_P(StoreHistory, KeepsOneRowOfWhatIsAddedTwiceAndEachBuildOfARevision) {
   const auto id = toy_repository().id();
   EXPECT_THAT(store().repositories().value(), SizeIs(1));
   EXPECT_THAT(store().revisions_of(id).value(), SizeIs(2));
+  EXPECT_EQ(store().revisions_of(id).value()[0].position, 7) << "a merge of branches moves it";
   const auto builds = store().engine_builds_of(id).value();
   ASSERT_THAT(builds, SizeIs(2));
   EXPECT_EQ(builds[0].reason, "step 2 failed") << "the last built comes first";

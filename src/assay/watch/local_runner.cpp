@@ -44,7 +44,8 @@ namespace assay::watch {
 namespace {
 
 constexpr std::size_t kMostOperators = 8;
-constexpr double kLeastShare = 0.02;
+/// Of the inference; an operator that changed by less explains nothing.
+constexpr double kLeastPart = 0.002;
 /// An operator has a part of the time, and so more noise than the whole.
 constexpr int kLaunchesOfProfile = 4;
 /// A comparison has two builds, and its reference and a candidate come beside them.
@@ -85,12 +86,11 @@ Json operators_from(const ProfileDifference& difference, const std::set<std::str
   Json operators = Json::array();
   for (const auto& row : difference.parts) {
     if (!rest.contains(row.name) && operators.size() < kMostOperators &&
-        std::abs(row.share_ratio) >= kLeastShare) {
+        std::abs(row.difference_ns) >= kLeastPart * difference.a_ns) {
       operators.push_back({{"name", row.name},
                            {"before_ns", row.a_ns},
                            {"after_ns", row.b_ns},
-                           {"change_ns", row.difference_ns},
-                           {"share", row.share_ratio}});
+                           {"change_ns", row.difference_ns}});
     }
   }
   return operators;
@@ -266,8 +266,9 @@ Result<Json> LocalRunner::explain(const BuildPair& pair) {
   }
   Json explanation{{"profile_run", run.id}};
   if (before != nullptr && after != nullptr) {
-    explanation["operators"] =
-        operators_from(difference_of_profiles(*before, *after), rest_names(after->breakdown));
+    const auto difference = difference_of_profiles(*before, *after);
+    explanation["inference_ns"] = difference.a_ns;
+    explanation["operators"] = operators_from(difference, rest_names(after->breakdown));
   }
   return explanation;
 }

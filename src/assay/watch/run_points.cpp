@@ -32,7 +32,6 @@ constexpr std::size_t kLeastPairsOfInterval = 6;
 constexpr std::string_view kFails = "fails";
 /// Largest difference between the outputs of the two builds, for runs that evaluate one against the
 /// other.
-constexpr std::string_view kOutputs = "outputs_max_abs_error";
 constexpr auto kExactMetrics = std::to_array<std::string_view>(
     {"program_bytes", "delegate_bytes", "planned_arena_bytes", "delegated_ratio"});
 
@@ -129,7 +128,7 @@ std::optional<Measured> measure_pairs(const MeasuredSeries& series, const BuildR
 
 bool is_exact(const MeasuredSeries& series) {
   const auto* definition = find_metric(series.metric.substr(series.metric.rfind('.') + 1));
-  return series.metric == kFails || series.metric == kOutputs ||
+  return series.metric == kFails || series.metric == kOutputsMetric ||
          std::ranges::find(kExactMetrics, series.metric) != kExactMetrics.end() ||
          (definition != nullptr && definition->level == "output");
 }
@@ -148,7 +147,7 @@ std::optional<double> estimate_of(const CaseSummary& summary, const std::string&
   if (metric == kFails) {
     return summary.verdict == Verdict::kFail ? 1.0 : 0.0;
   }
-  if (metric == kOutputs) {
+  if (metric == kOutputsMetric) {
     return output_difference(summary);
   }
   const auto found = summary.metrics.find(metric);
@@ -161,12 +160,12 @@ std::optional<double> estimate_of(const CaseSummary& summary, const std::string&
 std::optional<Measured> measure_estimates(const MeasuredSeries& series, const BuildRow& subject,
                                           const BuildRow* reference) {
   auto value = estimate_of(*subject.summary, series.metric);
-  if (series.metric == kOutputs && reference == nullptr && subject.is_evaluated) {
+  if (series.metric == kOutputsMetric && reference == nullptr && subject.is_evaluated) {
     value = 0;  // A build does not differ from itself.
   }
   auto other =
       reference == nullptr ? std::nullopt : estimate_of(*reference->summary, series.metric);
-  if (series.metric == kOutputs) {
+  if (series.metric == kOutputsMetric) {
     other = reference == nullptr ? std::nullopt : std::optional(0.0);
   }
   if (!value || (reference != nullptr && !other)) {
@@ -191,11 +190,11 @@ std::vector<MeasuredSeries> series_of_row(const CaseSummary& summary, const std:
   fails.metric = kFails;
   fails.unit = "count";
   auto outputs = base;
-  outputs.metric = kOutputs;
+  outputs.metric = kOutputsMetric;
   std::vector<MeasuredSeries> all = {fails, outputs};
   for (const auto& [name, estimate] : summary.metrics) {
     if (name.starts_with("engine:")) {
-      continue;  // Its name has the reference's commit; kOutputs stands for it.
+      continue;  // Its name has the reference's commit; kOutputsMetric stands for it.
     }
     const auto* definition = find_metric(name.substr(name.rfind('.') + 1));
     if (definition != nullptr && definition->better != Better::kNone) {

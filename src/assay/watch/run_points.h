@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "assay/base/result.h"
@@ -20,6 +21,10 @@ struct Sitting {
   std::optional<RevisionBuild> reference;
   std::string incident = {};  ///< That it is made for; empty: for the history.
 };
+
+/// The largest difference of the outputs from those of the reference. Both its values and its
+/// offsets are distances to a reference.
+inline constexpr std::string_view kOutputsMetric = "outputs_max_abs_error";
 
 /// A point with the series that it belongs to.
 struct SeriesPoint {

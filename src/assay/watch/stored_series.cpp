@@ -15,6 +15,7 @@
 #include "assay/record/repository.h"
 #include "assay/record/revision_build.h"
 #include "assay/store/result_store.h"
+#include "assay/watch/run_points.h"
 
 namespace assay::watch {
 namespace {
@@ -70,6 +71,17 @@ std::uint32_t index_of(const std::string& name, std::vector<std::string>& names)
   return static_cast<std::uint32_t>(names.size() - 1);
 }
 
+/// Gives the points the positions that their revisions have now.
+void place(std::vector<MeasuredPoint>& points,
+           const std::map<std::string, const Revision*>& revisions) {
+  for (auto& point : points) {
+    point.position = revisions.at(point.revision)->position;
+  }
+  std::ranges::sort(points, {}, [](const MeasuredPoint& point) {
+    return std::pair(point.position, point.measured_unix_ns);
+  });
+}
+
 history::Series make_series(const MeasuredSeries& measured, std::vector<MeasuredPoint> points,
                             const std::map<std::string, const Revision*>& revisions) {
   history::Series series{.name = measured.label,
@@ -80,11 +92,12 @@ history::Series make_series(const MeasuredSeries& measured, std::vector<Measured
   series.has_reference = !points.empty() && std::ranges::all_of(points, [](const auto& point) {
     return !point.reference.empty();
   });
+  const bool is_distance = measured.metric == kOutputsMetric;
   for (auto& point : points) {
     series.points.push_back({.position = point.position,
                              .commit = point.revision,
                              .unix_ns = revisions.at(point.revision)->committed_unix_ns,
-                             .value = point.value,
+                             .value = is_distance ? point.offset : point.value,
                              .offset = point.offset,
                              .low = point.low.value_or(point.offset),
                              .high = point.high.value_or(point.offset),
@@ -180,9 +193,11 @@ Result<std::vector<StoredSeries>> read_series(ResultStore& store, const std::str
       continue;
     }
     ASSAY_ASSIGN_OR_RETURN(auto points, store.points_of(measured));
-    std::erase_if(points, [&](const MeasuredPoint& point) {
-      return point.position < filter.since_position || !by_hash.contains(point.revision);
-    });
+    std::erase_if(points,
+                  [&](const MeasuredPoint& point) { return !by_hash.contains(point.revision); });
+    place(points, by_hash);
+    std::erase_if(
+        points, [&](const MeasuredPoint& point) { return point.position < filter.since_position; });
     combine_looks(points);
     join_references(points, bytes_of);
     auto series = make_series(measured, std::move(points), by_hash);

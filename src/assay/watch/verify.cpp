@@ -65,6 +65,24 @@ double effect_of(const RepositorySpec& spec, const std::string& metric) {
   return found == spec.policy.min_effect_ratio.end() ? kDefaultEffect : found->second;
 }
 
+/// Adds to each operator its share of the difference that pairs of launches showed: that of the
+/// profiles themselves has the noise of all operators. Without pairs there is none.
+void add_shares(Incident& incident) {
+  auto& attribution = incident.attribution;
+  if (!attribution.contains("operators") || !attribution.contains("effect")) {
+    return;
+  }
+  const double difference_ns =
+      attribution.at("effect").value("ratio", 0.0) * attribution.value("inference_ns", 0.0);
+  for (auto& row : attribution.at("operators")) {
+    if (difference_ns != 0) {
+      row["share"] = row.value("change_ns", 0.0) / difference_ns;
+    }
+  }
+}
+
+bool is_time(const std::string& metric) { return metric.ends_with("_ns"); }
+
 std::string compare_command(const BuildPair& pair, const RepositorySpec& spec) {
   return fmt::format("assay watch {} --base {} --head {}", spec.origin, short_hash(pair.a.revision),
                      short_hash(pair.b.revision));
@@ -95,8 +113,7 @@ std::vector<Revision> candidates_of(const WatchView& view, const Incident& incid
 
 Status explain_culprit(const WatchView& view, Incident& incident, const IncidentTools& tools) {
   const auto* culprit = view.find_revision(incident.culprit);
-  const auto* parent =
-      culprit == nullptr || culprit == view.revisions.data() ? nullptr : culprit - 1;
+  const auto* parent = culprit == nullptr ? nullptr : view.find_parent(*culprit);
   if (parent == nullptr) {
     return {};
   }
@@ -112,9 +129,13 @@ Status explain_culprit(const WatchView& view, Incident& incident, const Incident
   }
   const BuildPair pair{.a = before, .b = after, .case_key = incident.cases.front()};
   incident.attribution["command"] = compare_command(pair, tools.spec);
+  if (!is_time(incident.metric)) {
+    return {};
+  }
   ASSAY_ASSIGN_OR_RETURN(const auto explanation, tools.runner.explain(pair));
   if (explanation.is_object()) {
     incident.attribution.update(explanation);
+    add_shares(incident);
   }
   return {};
 }

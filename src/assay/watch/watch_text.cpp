@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "assay/base/enum_names.h"
@@ -27,34 +28,6 @@ constexpr double kPercent = 100;
 
 std::string text_of_revision(const Revision& revision) {
   return fmt::format("{}  {}", short_hash(revision.hash), revision.subject);
-}
-
-std::string text_of_effect(const Incident& incident) {
-  const auto effect = incident.attribution.find("effect");
-  if (effect == incident.attribution.end()) {
-    return "";
-  }
-  const auto percent = [](const Json& ratio) {
-    return ratio.is_number() ? fmt::format("{:+.2g} %", kPercent * ratio.get<double>()) : "?";
-  };
-  return fmt::format("{} [{}, {}], {} pairs", percent((*effect)["ratio"]),
-                     percent((*effect)["low"]), percent((*effect)["high"]),
-                     effect->value("pairs", 0));
-}
-
-std::string text_of_operators(const Json& operators) {
-  std::string text;
-  for (const auto& row : operators) {
-    const auto before = row.value("before_ns", Json());
-    const auto after = row.value("after_ns", Json());
-    const auto change =
-        before.is_number() && after.is_number() && before.get<double>() > 0
-            ? fmt::format("{:+.3g} %", kPercent * (after.get<double>() / before.get<double>() - 1))
-            : std::string(before.is_null() ? "new" : "gone");
-    text += fmt::format("  operator   {} {}, {:.0f} % of the difference\n", row.value("name", ""),
-                        change, kPercent * row.value("share", 0.0));
-  }
-  return text;
 }
 
 std::string scaled(double value, const std::string& unit) {
@@ -107,6 +80,37 @@ std::string text_of_failures(const WatchView& view) {
 }
 
 }  // namespace
+
+std::string text_of_effect(const Incident& incident) {
+  const auto effect = incident.attribution.find("effect");
+  if (effect == incident.attribution.end()) {
+    return "";
+  }
+  const auto percent = [](const Json& ratio) {
+    return ratio.is_number() ? fmt::format("{:+.2g} %", kPercent * ratio.get<double>()) : "?";
+  };
+  return fmt::format("{} [{}, {}], {} pairs", percent((*effect)["ratio"]),
+                     percent((*effect)["low"]), percent((*effect)["high"]),
+                     effect->value("pairs", 0));
+}
+
+std::vector<std::string> lines_of_operators(const Json& operators) {
+  std::vector<std::string> lines;
+  for (const auto& row : operators) {
+    const auto before = row.value("before_ns", Json());
+    const auto after = row.value("after_ns", Json());
+    const auto change =
+        before.is_number() && after.is_number() && before.get<double>() > 0
+            ? fmt::format("{:+.3g} %", kPercent * (after.get<double>() / before.get<double>() - 1))
+            : std::string(before.is_null() ? "new" : "gone");
+    auto line = row.value("name", "") + " " + change;
+    if (row.contains("share")) {
+      line += fmt::format(", {:.0f} % of the difference", kPercent * row.value("share", 0.0));
+    }
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
 
 std::string line_of_event(const Json& event) {
   const auto kind = event.value("event", "");
@@ -164,7 +168,10 @@ std::string text_of_incident(const Incident& incident, const WatchView& view) {
   if (const auto effect = text_of_effect(incident); !effect.empty()) {
     text += fmt::format("  effect     {}\n", effect);
   }
-  text += text_of_operators(incident.attribution.value("operators", Json::array()));
+  for (const auto& line :
+       lines_of_operators(incident.attribution.value("operators", Json::array()))) {
+    text += fmt::format("  operator   {}\n", line);
+  }
   if (const auto files = incident.attribution.value("files", std::vector<std::string>());
       !files.empty()) {
     text += fmt::format("  files      {}\n", fmt::join(files, ", "));

@@ -12,6 +12,11 @@
 
 namespace assay::watch {
 
+/// "+4.6 % [+3.6 %, +5.1 %], 20 pairs": the effect that fresh pairs showed; empty: none did.
+std::string text_of_effect(const Incident& incident);
+/// "conv_dw +23 %, 134 % of the difference", a line for each row of RevisionRunner::explain.
+std::vector<std::string> lines_of_operators(const Json& operators);
+
 /// A line about an event of a watcher (WatchListener); empty: nothing that a reader needs.
 std::string line_of_event(const Json& event);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -67,6 +68,15 @@ Status read_looks(ResultStore& store, WatchView& view) {
 const Revision* WatchView::find_revision(const std::string& hash) const {
   const auto found = std::ranges::find(revisions, hash, &Revision::hash);
   return found == revisions.end() ? nullptr : &*found;
+}
+
+const Revision* WatchView::find_parent(const Revision& revision) const {
+  const auto* parent = revision.parents.empty() ? nullptr : find_revision(revision.parents.front());
+  if (parent != nullptr) {
+    return parent;
+  }
+  const auto at = std::ranges::find(revisions, revision.hash, &Revision::hash);
+  return at == revisions.end() || at == revisions.begin() ? nullptr : &*std::prev(at);
 }
 
 bool WatchView::has_failed(const std::string& hash) const {

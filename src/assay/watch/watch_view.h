@@ -35,6 +35,8 @@ struct WatchView {
   std::vector<Incident> incidents;
 
   [[nodiscard]] const Revision* find_revision(const std::string& hash) const;
+  /// Its first parent, or else the revision before it; nullptr: the horizon begins with it.
+  [[nodiscard]] const Revision* find_parent(const Revision& revision) const;
   /// True for a revision that cannot be built.
   [[nodiscard]] bool has_failed(const std::string& hash) const;
   [[nodiscard]] std::set<std::string> failed() const;

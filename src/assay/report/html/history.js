@@ -56,6 +56,27 @@ function stepItem(series, step) {
   );
 }
 
+const verifiedOf = (series) =>
+  DATA.verified.filter(
+    (one) => one.is_shown && one.series === series.name && one.metric === series.metric && one.state !== "rejected",
+  );
+
+/** What fresh pairs of both builds said, with the command that says it again. */
+function verifiedItem(one) {
+  const isOver = ["fixed", "accepted"].includes(one.state);
+  const where = one.commit
+    ? `${shortOf(one.commit)} ${one.subject}`
+    : `between ${shortOf(one.last_before)} and ${shortOf(one.first_after)}`;
+  return item(
+    one.state === "undecided" ? "inconclusive" : isOver ? "skipped" : verdictOf(one.is_worse ? 1 : -1),
+    one.state,
+    where,
+    one.effect,
+    ...one.details,
+    one.command && h("code", {}, one.command),
+  );
+}
+
 function nominationItem(series, one) {
   return item(
     "inconclusive",
@@ -86,13 +107,14 @@ function otherItems(series) {
 }
 
 const itemsOf = (series) => [
+  ...verifiedOf(series).map(verifiedItem),
   ...(series.nomination ? [nominationItem(series, series.nomination)] : []),
-  ...series.steps.map((step) => stepItem(series, step)).reverse(),
+  ...series.steps.filter((step) => !step.is_verified).map((step) => stepItem(series, step)).reverse(),
   ...otherItems(series),
 ];
 
 const saysSomething = (series) =>
-  series.steps.length || series.nomination || series.drift || series.silence;
+  verifiedOf(series).length || series.steps.length || series.nomination || series.drift || series.silence;
 
 /** The data of a chart: points, levels and steps, in the unit of the axis. */
 function chartData(series) {
@@ -121,7 +143,10 @@ function chartData(series) {
     commit: shortOf(step.commit),
     direction: wordOf(step.direction),
   }));
-  return { points, levels, steps, unit };
+  const verified = verifiedOf(series)
+    .filter(({ at }) => isPresent(at))
+    .map((one) => ({ at: one.at, commit: shortOf(one.commit), subject: one.subject, effect: one.effect, state: one.state }));
+  return { points, levels, steps, verified, unit };
 }
 
 /** Where the steps' numbers do not stand on each other. */
@@ -138,7 +163,7 @@ function labelled(steps, points, width) {
 
 function historyChart(series) {
   if (!series.drawn.at.length) return null;
-  const { points, levels, steps, unit } = chartData(series);
+  const { points, levels, steps, verified, unit } = chartData(series);
   const hasTimes = COMMITS.some(([, seconds]) => seconds);
   const names = COMMITS.map(([commit, seconds]) => (hasTimes ? dateOf(seconds) : commit));
   const [least, most] = extentOf(points.filter(({ kind }) => kind === "point").map(({ y }) => y));
@@ -177,6 +202,11 @@ function historyChart(series) {
           data: { values: steps },
           mark: { type: "rule", color: colourOf("first"), strokeDash: [4, 3], strokeWidth: 1.3 },
           encoding: { x, tooltip: [{ field: "commit" }, { field: "text", title: "change" }] },
+        },
+        {
+          data: { values: verified },
+          mark: { type: "rule", color: colourOf("fail"), strokeWidth: 1.6, clip: true },
+          encoding: { x, tooltip: ["commit", "subject", "effect", "state"].map((field) => ({ field, type: "nominal" })) },
         },
         {
           mark: { type: "point", filled: true, clip: true, size: points.length > 400 ? 12 : 28 },
@@ -347,6 +377,7 @@ function seriesSections() {
       "step",
       h("span", { class: "key step" }, "✚"),
       "outlier",
+      DATA.verified.length ? [h("span", { class: "key verified" }, "│"), "verified change"] : null,
     ),
     sections.map(({ element }) => element),
   );

@@ -9,6 +9,7 @@
 
 #include "assay/history/history.h"
 #include "assay/history/series.h"
+#include "assay/history/verified_change.h"
 
 namespace assay::report {
 namespace {
@@ -93,6 +94,27 @@ history::Series drifting_and_silent() {
   return series;
 }
 
+std::vector<history::VerifiedChange> verified_by_pairs(const history::Series& series) {
+  const auto& before = series.points[69];
+  const auto& culprit = series.points[70];
+  history::VerifiedChange confirmed{
+      .series = series.name,
+      .metric = series.metric,
+      .state = "confirmed",
+      .commit = culprit.commit,
+      .subject = "conv: choose the tile by the number of channels",
+      .position = culprit.position,
+      .unix_ns = culprit.unix_ns,
+      .last_before = before.commit,
+      .first_after = culprit.commit,
+      .effect = "+4.9 % [+4.4 %, +5.3 %], 20 pairs",
+      .details = {"conv_dw #1 +23 %, 98 % of the difference", "changed src/ops/conv_dw.cpp"},
+      .command = "assay watch engine.json --base 0123456789ab --head ba9876543210"};
+  auto rejected = confirmed;
+  rejected.state = "rejected";
+  return {std::move(confirmed), std::move(rejected)};
+}
+
 }  // namespace
 
 history::History sample_history() {
@@ -102,7 +124,9 @@ history::History sample_history() {
   all.push_back(on_two_machines());
   all.push_back(without_noise());
   all.push_back(drifting_and_silent());
-  return history::make_history("times.csv", std::move(all), {});
+  auto history = history::make_history("times.csv", std::move(all), {});
+  history.verified = verified_by_pairs(history.series.front().series);
+  return history;
 }
 
 }  // namespace assay::report

@@ -43,10 +43,12 @@ Status SqliteResultStore::add_repository(const Repository& repository) {
 Status SqliteResultStore::add_revisions(std::span<const Revision> revisions) {
   return in_transaction(connection_, [&]() -> Status {
     for (const auto& revision : revisions) {
-      ASSAY_RETURN_IF_ERROR(connection_.run(
-          "INSERT OR IGNORE INTO revision VALUES (?, ?, ?, ?, ?, ?, ?, ?)", revision.repository,
-          revision.hash, text_from_record(revision.parents), revision.position, revision.author,
-          revision.authored_unix_ns, revision.committed_unix_ns, revision.subject));
+      ASSAY_RETURN_IF_ERROR(
+          connection_.run("INSERT INTO revision VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
+                          "ON CONFLICT DO UPDATE SET position = excluded.position",
+                          revision.repository, revision.hash, text_from_record(revision.parents),
+                          revision.position, revision.author, revision.authored_unix_ns,
+                          revision.committed_unix_ns, revision.subject));
     }
     return {};
   });
