@@ -1,7 +1,6 @@
 #include "assay/artifact/cache_limit.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <expected>
@@ -14,6 +13,7 @@
 
 #include "assay/artifact/cache.h"
 #include "assay/base/claims.h"
+#include "assay/base/folders.h"
 #include "assay/base/fs.h"
 #include "assay/base/log.h"
 #include "assay/base/result.h"
@@ -27,26 +27,6 @@ namespace stdfs = std::filesystem;
 
 constexpr const char* kLimitVariable = "ASSAY_CACHE_LIMIT";
 constexpr std::int64_t kDefaultLimitBytes = 10'000'000'000;
-
-std::int64_t time_of_use(const stdfs::path& folder) {
-  std::error_code error;
-  const auto time = stdfs::last_write_time(folder, error);
-  const auto since_epoch = std::chrono::file_clock::to_sys(time).time_since_epoch();
-  return error ? 0 : std::chrono::duration_cast<std::chrono::nanoseconds>(since_epoch).count();
-}
-
-std::vector<stdfs::path> folders_in(const stdfs::path& folder) {
-  std::vector<stdfs::path> folders;
-  std::error_code error;
-  for (stdfs::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error)) {
-    std::error_code vanished;
-    if (entry->is_directory(vanished)) {
-      folders.push_back(entry->path());
-    }
-  }
-  return folders;
-}
 
 /// Takes the folder out of sight at once, then removes it: nobody finds half an entry.
 void remove_entry(const stdfs::path& folder, const stdfs::path& staging) {
@@ -126,7 +106,7 @@ std::vector<CacheEntry> list_cache_entries(const ArtifactCache& cache) {
       entries.push_back({.key = folder.filename().string(),
                          .folder = folder,
                          .bytes = bytes_below(folder),
-                         .used_unix_ns = time_of_use(folder)});
+                         .used_unix_ns = modified_unix_ns(folder)});
     }
   }
   std::ranges::sort(entries, {}, &CacheEntry::used_unix_ns);

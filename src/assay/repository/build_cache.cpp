@@ -1,7 +1,6 @@
 #include "assay/repository/build_cache.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <fmt/format.h>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "assay/base/claims.h"
+#include "assay/base/folders.h"
 #include "assay/base/fs.h"
 #include "assay/base/log.h"
 #include "assay/base/result.h"
@@ -24,26 +24,6 @@ namespace assay {
 namespace {
 
 namespace stdfs = std::filesystem;
-
-std::int64_t used_unix_ns(const stdfs::path& folder) {
-  std::error_code error;
-  const auto time = stdfs::last_write_time(folder, error);
-  const auto since_epoch = std::chrono::file_clock::to_sys(time).time_since_epoch();
-  return error ? 0 : std::chrono::duration_cast<std::chrono::nanoseconds>(since_epoch).count();
-}
-
-std::vector<stdfs::path> folders_below(const stdfs::path& folder) {
-  std::vector<stdfs::path> folders;
-  std::error_code error;
-  for (stdfs::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error)) {
-    std::error_code vanished;
-    if (entry->is_directory(vanished)) {
-      folders.push_back(entry->path());
-    }
-  }
-  return folders;
-}
 
 Status fail_to_keep(const stdfs::path& folder, const std::error_code& error) {
   const bool is_full = error == std::errc::no_space_on_device;
@@ -141,15 +121,15 @@ std::set<std::string> BuildCache::pinned() const {
 
 std::vector<CachedBuild> BuildCache::list() const {
   std::vector<CachedBuild> builds;
-  for (const auto& shelf : folders_below(folder_)) {
+  for (const auto& shelf : folders_in(folder_)) {
     if (shelf == staging_folder() || shelf == pins_folder()) {
       continue;
     }
-    for (const auto& folder : folders_below(shelf)) {
+    for (const auto& folder : folders_in(shelf)) {
       builds.push_back({.key = folder.filename().string(),
                         .folder = folder,
                         .bytes = bytes_below(folder),
-                        .used_unix_ns = used_unix_ns(folder)});
+                        .used_unix_ns = modified_unix_ns(folder)});
     }
   }
   std::ranges::sort(builds, {}, &CachedBuild::used_unix_ns);
@@ -164,7 +144,7 @@ Result<BuildPruning> BuildCache::prune(std::int64_t limit_bytes,
   }
   // Other claims than those of this object, which stand in the way like anybody's.
   ASSAY_ASSIGN_OR_RETURN(auto claims, Claims::open(claims_file()));
-  for (const auto& folder : folders_below(staging_folder())) {
+  for (const auto& folder : folders_in(staging_folder())) {
     ASSAY_ASSIGN_OR_RETURN(const bool is_ours, claims.try_take(folder.filename().string()));
     if (is_ours) {
       stdfs::remove_all(folder, error);
