@@ -107,7 +107,7 @@ Result<std::string> read_file(const stdfs::path& path, std::size_t max_bytes) {
   }
 }
 
-Status write_file_atomically(const stdfs::path& path, std::string_view content) {
+Status write_file_atomically(const stdfs::path& path, std::string_view content, unsigned mode) {
   std::error_code ignored;
   if (path.has_parent_path()) {
     stdfs::create_directories(path.parent_path(), ignored);
@@ -116,7 +116,7 @@ Status write_file_atomically(const stdfs::path& path, std::string_view content) 
   temporary += ".tmp-" + make_uuid7();
   {
     const FileDescriptor file(
-        ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+        ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
     if (file.get() < 0) {
       return fail_from_errno("write", path);
     }

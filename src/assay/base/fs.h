@@ -18,9 +18,10 @@ Result<std::string> read_file(const std::filesystem::path& path,
                               std::size_t max_bytes = std::numeric_limits<std::size_t>::max());
 
 /// Writes beside the target and renames, so that a reader sees the old or the new content, never a
-/// part, and so does who reads after a power failure. Makes missing folders. Errors: kUnavailable,
-/// kExhausted (disk full).
-Status write_file_atomically(const std::filesystem::path& path, std::string_view content);
+/// part, and so does who reads after a power failure. Makes missing folders. `mode`: permissions of
+/// the file. Errors: kUnavailable, kExhausted (disk full).
+Status write_file_atomically(const std::filesystem::path& path, std::string_view content,
+                             unsigned mode = 0644);
 
 /// Bytes of all files in a folder, or of a file; what cannot be read counts for nothing.
 std::int64_t bytes_below(const std::filesystem::path& path);

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <string_view>
+
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+
+namespace assay {
+
+/// Whose file it is; a project's may have few keys, because it came with somebody's repository.
+enum class ConfigScope : std::uint8_t { kUser, kProject };
+
+/// Name of a project's file, in a folder or above it.
+inline constexpr const char* kProjectConfigName = "assay.json";
+
+/// $XDG_CONFIG_HOME/assay/config.json, else ~/.config/assay/config.json.
+std::filesystem::path user_config_file();
+
+/// The nearest assay.json, in the folder or above it, that is a configuration; empty if there is
+/// none. A file of another schema, such as a spec, is passed over. Errors: those of read_json_file.
+Result<std::filesystem::path> find_project_config(const std::filesystem::path& folder);
+
+/// The document of a file without a key.
+Json empty_config();
+
+/// Reads and checks a file; `empty_config()` where there is none. Errors: kInvalidArgument with
+/// every problem on a line of its own, and how to go on; kUnsupported for another schema version.
+Result<Json> read_config_file(const std::filesystem::path& file, ConfigScope scope);
+
+/// Checks a document: schema, keys, form of the values. Errors: as read_config_file.
+Status check_config(const Json& document, std::string_view origin, ConfigScope scope);
+
+/// Writes with mode 0600, whole or not at all; a link keeps pointing to what it points to.
+/// Errors: kUnavailable, kExhausted.
+Status write_config_file(const std::filesystem::path& file, const Json& document);
+
+/// Renames the file to "config.json.old", or with a number where that is taken, and returns the new
+/// name; empty if there is no file. Errors: kUnavailable.
+Result<std::filesystem::path> move_config_aside(const std::filesystem::path& file);
+
+}  // namespace assay
