@@ -1,0 +1,84 @@
+#include "assay/repository/repository_skeleton.h"
+
+#include <filesystem>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <string>
+
+#include "assay/base/fs.h"
+#include "assay/base/result.h"
+#include "assay/repository/repository_spec.h"
+
+namespace assay {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Pair;
+
+/// A checkout with a build file, as the folder "toy net".
+class SkeletonOfAFolder : public testing::Test {
+ protected:
+  RepositorySpec spec_with(const char* name, const std::string& text) const {
+    EXPECT_TRUE(write_file_atomically(checkout_ / name, text));
+    const auto skeleton = make_repository_skeleton((checkout_ / "src").string());
+    EXPECT_TRUE(skeleton) << skeleton.error().message;
+    return repository_spec_from_text(skeleton->text, "skeleton", "/").value();
+  }
+
+  TemporaryFolder folder_ = TemporaryFolder::make("assay-skeleton").value();
+  std::filesystem::path checkout_ = folder_.path() / "toy net";
+
+  void SetUp() override {
+    std::filesystem::create_directories(checkout_ / ".git");
+    std::filesystem::create_directories(checkout_ / "src");
+  }
+};
+
+TEST_F(SkeletonOfAFolder, NamesTheCheckoutThatTheFolderIsPartOf) {
+  const auto spec = spec_with("README", "");
+  EXPECT_EQ(spec.repository.url, std::filesystem::canonical(checkout_));
+  EXPECT_EQ(spec.repository.engine, "toy-net");
+}
+
+TEST_F(SkeletonOfAFolder, BuildsTheFirstProgramOfCmake) {
+  const auto spec = spec_with("CMakeLists.txt",
+                              "project(toy)\n# add_executable(old)\nadd_library(core core.c)\n"
+                              "add_executable( toy-bench main.c)\nadd_executable(other o.c)\n");
+  EXPECT_THAT(spec.environments.front().outputs, ElementsAre(Pair("toy-bench", "bin/toy-bench")));
+  EXPECT_EQ(spec.environments.front().build.front().front(), "cmake");
+}
+
+TEST_F(SkeletonOfAFolder, LeavesAProgramThatAVariableNamesToTheUser) {
+  const auto spec =
+      spec_with("CMakeLists.txt", "add_executable(${NAME} a.c)\nADD_EXECUTABLE(\n  toy a.c)\n");
+  EXPECT_THAT(spec.environments.front().outputs, ElementsAre(Pair("toy", "bin/toy")));
+  EXPECT_THAT(
+      spec_with("CMakeLists.txt", "add_executable(${NAME} a.c)").environments.front().outputs,
+      ElementsAre(Pair("bench", "bin/bench")));
+}
+
+TEST_F(SkeletonOfAFolder, BuildsWhatAllOfAMakefileNeedsFirst) {
+  const auto spec = spec_with("Makefile", "CFLAGS := -O2\n.PHONY: all\nall: out/bench test\n");
+  EXPECT_THAT(spec.environments.front().outputs, ElementsAre(Pair("bench", "bench")));
+  EXPECT_THAT(spec.environments.front().build.back(),
+              ElementsAre("cp", "{source}/out/bench", "{work}/bench"));
+}
+
+TEST(RepositorySkeleton, OfAnAddressHasABuildToCorrect) {
+  const auto skeleton = make_repository_skeleton("https://example.org/nets/toy.git").value();
+  EXPECT_EQ(skeleton.engine, "toy");
+  EXPECT_THAT(skeleton.how_built, HasSubstr("correct \"build\""));
+  EXPECT_THAT(skeleton.text, HasSubstr("\"https://example.org/nets/toy.git\""));
+}
+
+TEST(RepositorySkeleton, RefusesAFolderThatIsNoCheckout) {
+  const auto folder = TemporaryFolder::make("assay-skeleton").value();
+  const auto skeleton = make_repository_skeleton(folder.path().string());
+  ASSERT_FALSE(skeleton);
+  EXPECT_THAT(skeleton.error().message, HasSubstr("no checkout of git or Mercurial"));
+  EXPECT_EQ(make_repository_skeleton("/absent/folder").error().code, ErrorCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace assay
