@@ -72,6 +72,8 @@ def assay_home() -> Path:
     """The folder of the cache, the results and the registered builds."""
     if home := os.environ.get("ASSAY_HOME"):
         return Path(home).absolute()
+    if home := _configured_home():
+        return Path(home).expanduser()
     if data := os.environ.get("XDG_DATA_HOME"):
         return Path(data) / "assay"
     return Path.home() / ".local" / "share" / "assay"
@@ -85,6 +87,21 @@ def child_environment() -> dict[str, str]:
     environment["PYTHONPATH"] = os.pathsep.join(path for path in dict.fromkeys(paths) if path)
     environment.setdefault("ASSAY_PYTHON", sys.executable)
     return environment
+
+
+def _configured_home() -> str:
+    """The home of the user's configuration, which `assay` checks and this package only reads."""
+    folder = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    path = Path(folder) / "assay" / "config.json"
+    if not path.is_file():
+        return ""
+    try:
+        return str(json.loads(path.read_text()).get("home", ""))
+    except (ValueError, AttributeError) as error:
+        raise AssayError(
+            f"{path} is no configuration ({error}); correct it, or run assay init --reset",
+            code="invalid_argument",
+        ) from error
 
 
 def _program_folders() -> Iterator[Path]:

@@ -180,7 +180,7 @@ def composed_lines(model: Document, test: Document) -> Iterator[list[str]]:
 
 
 def assay(*arguments: str | Path, home: Path) -> subprocess.CompletedProcess[str]:
-    env = {**os.environ, "ASSAY_HOME": str(home), "NO_COLOR": "1"}
+    env = {**os.environ, "ASSAY_HOME": str(home), "NO_COLOR": "1", "XDG_CONFIG_HOME": str(home)}
     command = [str(BIN / "assay"), *map(str, arguments)]
     return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
 

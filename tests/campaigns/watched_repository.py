@@ -52,7 +52,7 @@ def kind_of(expected: Document) -> str:
 
 def watch(folder: Path) -> list[Document]:
     """Watches until nothing is left to do; the incidents."""
-    env = {**os.environ, "ASSAY_HOME": str(folder / "home")}
+    env = {**os.environ, "ASSAY_HOME": str(folder / "home"), "XDG_CONFIG_HOME": str(folder)}
     command = [str(BIN / "assay"), "watch", "toy.json", "--once", "-q"]
     subprocess.run(command, cwd=folder, env=env, check=True)
     with sqlite3.connect(folder / "home" / "assay.db") as store:

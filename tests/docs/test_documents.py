@@ -142,6 +142,7 @@ class Reader:
             **os.environ,
             "PATH": ":".join(paths),
             "ASSAY_HOME": str(self.folder / "home"),
+            "XDG_CONFIG_HOME": str(self.folder / "config"),
             "ASSAY_PYTHON": find_warm_python(),
         }
 

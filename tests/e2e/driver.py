@@ -66,7 +66,7 @@ def find_descriptions() -> Path:
     home = Path(tempfile.mkdtemp(prefix="described-"))
     atexit.register(shutil.rmtree, home, ignore_errors=True)
     command = [str(BIN / "assay"), "list", "engines"]
-    env = {**os.environ, "ASSAY_HOME": str(home)}
+    env = {**os.environ, "ASSAY_HOME": str(home), "XDG_CONFIG_HOME": str(home)}
     subprocess.run(command, env=env, capture_output=True, check=False)
     return home / "engines" / "described"
 
@@ -83,6 +83,7 @@ class Workplace:
         self.env = {
             **{name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")},
             "ASSAY_HOME": str(self.home),
+            "XDG_CONFIG_HOME": str(folder / "config"),
             "ASSAY_RUNTIME_DIR": str(folder / "runtime"),
             "TMPDIR": str(temporary),  # A killed process leaves its folders.
             "NO_COLOR": "1",

@@ -26,6 +26,7 @@ PAGES = {
                 "profile",
                 "aot",
                 "import",
+                "init",
                 "inspect",
                 "list",
             ),

@@ -24,6 +24,8 @@ def test_doctor_shows_where_everything_lies_and_makes_nothing(place: Workplace) 
     assert f"home         {place.home}" in shown
     assert f"store        {place.store}, does not exist yet" in shown
     assert f"cache        {place.home / 'cache'}, does not exist yet" in shown
+    config = f"{place.env['XDG_CONFIG_HOME']}/assay/config.json"
+    assert f"config       {config}, does not exist yet" in shown
     assert not place.store.exists()
     assert place.run("run", place.spec(place.program("net"))).code == 0
     place.env["ASSAY_PYTHON"] = "/absent/python"

@@ -15,9 +15,10 @@ FP32 = "executorch/xnnpack-fp32"
 def assay_home(tmp_path_factory):
     """Results and cache of these tests only."""
     home = tmp_path_factory.mktemp("home")
-    os.environ["ASSAY_HOME"] = str(home)
-    yield home
-    del os.environ["ASSAY_HOME"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ASSAY_HOME", str(home))
+        patch.setenv("XDG_CONFIG_HOME", str(home / "config"))
+        yield home
 
 
 @pytest.fixture(scope="session")

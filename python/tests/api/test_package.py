@@ -1,3 +1,4 @@
+import pathlib
 import subprocess
 import sys
 
@@ -47,6 +48,23 @@ def test_a_missing_program_says_where_it_was_sought_and_how_to_get_it(tmp_path, 
     assert str(tmp_path) in caught.value.message
     assert "--target assay-runner-absent" in caught.value.message
     assert "pip install assay" not in caught.value.message
+
+
+def test_the_home_is_that_of_the_configuration_without_a_variable(tmp_path, monkeypatch):
+    monkeypatch.delenv("ASSAY_HOME")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    assert _paths.assay_home() == tmp_path / "data" / "assay"
+    config = tmp_path / "assay" / "config.json"
+    config.parent.mkdir()
+    config.write_text('{"schema": "assay/config/1", "home": "~/results"}')
+    assert _paths.assay_home() == pathlib.Path.home() / "results"
+    monkeypatch.setenv("ASSAY_HOME", str(tmp_path / "variable"))
+    assert _paths.assay_home() == tmp_path / "variable"
+    monkeypatch.delenv("ASSAY_HOME")
+    config.write_text("{")
+    with pytest.raises(assay.AssayError, match="assay init --reset"):
+        _paths.assay_home()
 
 
 def test_a_registered_build_is_found_by_its_label(tmp_path, monkeypatch):

@@ -91,6 +91,7 @@ Result<RequestOptions> request_options_from(const Spec& spec, const CampaignFlag
   ASSAY_ASSIGN_OR_RETURN(options.sandbox, flags.run.sandbox.get(spec.sandbox));
   ASSAY_ASSIGN_OR_RETURN(options.launch_timeout_ns, launch_timeout_from(flags.run.launch_timeout));
   ASSAY_ASSIGN_OR_RETURN(options.labels, labels_from_texts(flags.run.labels, "--label"));
+  add_configured_device(options.labels);
   return options;
 }
 

@@ -30,6 +30,7 @@
 #include "assay/base/result.h"
 #include "assay/base/suggest.h"
 #include "assay/base/units.h"
+#include "assay/cli/configured.h"
 #include "assay/cli/output_file.h"
 #include "assay/cli/terminal.h"
 #include "assay/record/summary.h"
@@ -43,7 +44,10 @@ namespace {
 
 constexpr const char* kPluginVariable = "ASSAY_PLUGINS";
 
-std::filesystem::path default_store() { return assay_home() / "assay.db"; }
+std::filesystem::path default_store() {
+  const auto configured = configuration().text("store");
+  return configured.empty() ? assay_home() / "assay.db" : std::filesystem::absolute(configured);
+}
 
 Result<std::unique_ptr<ResultStore>> open_store(const std::string& path, StoreAccess access) {
   auto store =
@@ -82,7 +86,7 @@ Result<ReportFormat> format_from_ending(const std::string& file, std::string_vie
 
 ReportStyle style_of(bool is_stdout, ReportStyle style) {
   if (is_stdout && ::isatty(STDOUT_FILENO) == 1) {
-    style.is_terminal = std::getenv("NO_COLOR") == nullptr;
+    style.is_terminal = has_colour(STDOUT_FILENO);
     style.width_columns = terminal_width_columns(STDOUT_FILENO).value_or(style.width_columns);
   }
   return style;
@@ -176,9 +180,10 @@ void ReportFlags::declare(CLI::App& app) {
 }
 
 void ReportFlags::declare_targets(CLI::App& app) {
-  app.add_option("--format", format,
-                 "Format of the main report; \"list\" shows all formats [default: the extension of "
-                 "--out, else console]");
+  format_option_ = app.add_option(
+      "--format", format,
+      "Format of the main report; \"list\" shows all formats [default: the extension of "
+      "--out, else console]");
   app.add_option("--out", out, "File for the main report; - is stdout")->capture_default_str();
   app.add_option("--report", files,
                  "Further report file; its extension (.html, .json, …) names the format");
@@ -186,13 +191,15 @@ void ReportFlags::declare_targets(CLI::App& app) {
                "Show all findings, notes and error metrics in the console report");
 }
 
-/// A file without an ending gets what stdout would.
+/// A file without an ending gets what stdout would. A configured format gives way to an ending.
 Result<ReportFormat> ReportFlags::main_format() const {
+  const bool is_named =
+      !format.empty() && (format_option_ == nullptr || format_option_->count() > 0);
   const bool has_ending = out != "-" && std::filesystem::path(out).has_extension();
-  if (!format.empty() || !has_ending || out.ends_with(".txt")) {
-    return get_report_format(format.empty() ? "console" : format);
+  if (!is_named && has_ending) {
+    return out.ends_with(".txt") ? get_report_format("console") : format_from_ending(out, "--out");
   }
-  return format_from_ending(out, "--out");
+  return get_report_format(format.empty() ? "console" : format);
 }
 
 Status ReportFlags::check() const {

@@ -76,6 +76,7 @@ struct ReportFlags {
 
  private:
   [[nodiscard]] Result<ReportFormat> main_format() const;
+  const CLI::Option* format_option_ = nullptr;  ///< Tells a given format from a configured one.
 };
 
 /// Flags of the verbs that may need a toolchain.

@@ -24,6 +24,7 @@ constexpr const char* kOutput = "Output";
 constexpr const char* kMaking = "Making artifacts";
 constexpr const char* kRuns = "Runs and store";
 constexpr const char* kCommits = "Commits";
+constexpr const char* kConfiguration = "Configuration";
 
 /// Flags by what they are about. A flag means the same in every verb, and stands in one group.
 constexpr auto kFlags = std::to_array<FlagLayout>({
@@ -136,6 +137,12 @@ constexpr auto kFlags = std::to_array<FlagLayout>({
     {"--replay", kRuns, "FILE"},
     {"--store", kRuns, "FILE"},
     {"--remove", kRuns, "KEY"},
+    {"--yes", kConfiguration, nullptr},
+    {"--show", kConfiguration, nullptr},
+    {"--set", kConfiguration, "KEY=VALUE"},
+    {"--unset", kConfiguration, "KEY"},
+    {"--reset", kConfiguration, nullptr},
+    {"--repository", kConfiguration, "FOLDER|URL"},
 });
 
 /// A check's own words go, for its error has them too; a choice of words is what the flag takes.

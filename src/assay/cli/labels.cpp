@@ -4,8 +4,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "assay/base/result.h"
+#include "assay/cli/configured.h"
 
 namespace assay::cli {
 
@@ -32,6 +34,12 @@ Result<Labels> label_filter_from_texts(std::span<const std::string> texts) {
     labels[text.substr(0, equals)] = equals == std::string::npos ? "" : text.substr(equals + 1);
   }
   return labels;
+}
+
+void add_configured_device(Labels& labels) {
+  if (auto name = configuration().text("device_name"); !name.empty()) {
+    labels.emplace("device", std::move(name));
+  }
 }
 
 }  // namespace assay::cli

@@ -18,4 +18,7 @@ Result<Labels> labels_from_texts(std::span<const std::string> texts, std::string
 /// Likewise for a filter: "commit" alone is a label with any value, which is the empty one.
 Result<Labels> label_filter_from_texts(std::span<const std::string> texts);
 
+/// Adds the configured name of this machine as label "device", unless that is given.
+void add_configured_device(Labels& labels);
+
 }  // namespace assay::cli

@@ -1,10 +1,13 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <exception>
+#include <expected>
 #include <fmt/format.h>
 #include <new>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -14,14 +17,15 @@
 #include "assay/base/log.h"
 #include "assay/base/output.h"
 #include "assay/base/result.h"
-#include "assay/base/text.h"
 #include "assay/cli/build_info.h"
 #include "assay/cli/campaign_setup.h"
+#include "assay/cli/configured.h"
 #include "assay/cli/exit_code.h"
 #include "assay/cli/explain_arguments.h"
 #include "assay/cli/help_layout.h"
 #include "assay/cli/interrupt.h"
 #include "assay/cli/verb.h"
+#include "assay/config/configuration.h"
 
 namespace assay::cli {
 namespace {
@@ -64,7 +68,30 @@ std::string version_text() {
                      info.compiler, info.build_type, info.target.empty() ? "" : ", ", info.target);
 }
 
+/// The verb that a command line names; null: none, or an unknown one.
+const Verb* find_verb(int argc, char** argv) {
+  const std::string_view name = argc > 1 ? argv[1] : "";
+  const auto found = std::ranges::find(all_verbs(), name, &Verb::name);
+  return found == all_verbs().end() ? nullptr : &*found;
+}
+
+/// Reads the configuration for a verb. An error is that of a verb that needs one.
+Status configure(const Verb* verb) {
+  const auto use = verb == nullptr ? ConfigUse::kOptional : verb->config_use;
+  if (use == ConfigUse::kNone) {
+    return {};
+  }
+  auto read = load_configuration(sources_of_process());
+  if (!read) {
+    return use == ConfigUse::kNeeded ? Status(std::unexpected(read.error())) : Status();
+  }
+  use_configuration(*std::move(read));
+  return {};
+}
+
 int run_program(int argc, char** argv) {
+  const auto* const asked = find_verb(argc, argv);
+  auto configured = configure(asked);
   CLI::App app(
       "Measures, evaluates and conformance-tests on-device AI models on every inference engine.",
       "assay");
@@ -76,6 +103,9 @@ int run_program(int argc, char** argv) {
     verbs.emplace_back(sub, verb.declare(*sub));
     lay_out_help(*sub, verb.example);
   }
+  if (configured) {
+    configured = set_configured_defaults(app);
+  }
   if (argc == 1) {
     write_stderr(app.help());
     return static_cast<int>(ExitCode::kUsage);
@@ -84,6 +114,9 @@ int run_program(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return finish_parse(app, error);
+  }
+  if (!configured) {
+    return finish(std::unexpected(configured.error()));
   }
   remove_abandoned_folders();
   for (const auto& [sub, execute] : verbs) {

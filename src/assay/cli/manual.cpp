@@ -34,6 +34,7 @@ constexpr auto kExitCodes = std::to_array<Entry>({
 constexpr auto kEnvironment = std::to_array<Entry>({
     {"ASSAY_HOME",
      "Folder of the store, the cache and added engines; ~/.local/share/assay if unset."},
+    {"ASSAY_STORE", "Database that holds the results, as --store."},
     {"ASSAY_PYTHON", "Interpreter of the toolchain, as --python."},
     {"ASSAY_PLUGINS", "Plug-ins of recipes and models, separated by colons, as --plugin."},
     {"ASSAY_CACHE_LIMIT", "Size that the cache of artifacts keeps to; 10 GB if unset."},

@@ -1,5 +1,7 @@
 #include "assay/cli/quick_spec.h"
 
+#include <CLI/CLI.hpp>
+#include <algorithm>
 #include <fmt/format.h>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -190,10 +192,11 @@ void QuickSpec::declare_model(CLI::App& app) {
       ->delimiter(',');
   app.add_option("--option", options,
                  "Engine option; several values make several cases, such as load_mode=mmap,file");
-  app.add_option(
-         "--threads", threads,
-         "Numbers of threads; the same as --option threads=N [default: the engine's choice]")
-      ->delimiter(',');
+  threads_option =
+      app.add_option(
+             "--threads", threads,
+             "Numbers of threads; the same as --option threads=N [default: the engine's choice]")
+          ->delimiter(',');
   app.add_option("--input-shape", input_shapes,
                  "Shape and type of an input, such as 1,3,224,224 or 2,5:int64; repeat for each "
                  "input [type: float32]");
@@ -292,6 +295,12 @@ Json QuickSpec::evaluation(bool is_program) const {
   return evaluate;
 }
 
+bool QuickSpec::are_threads_wanted() const {
+  return threads_option == nullptr || threads_option->count() > 0 ||
+         std::ranges::none_of(
+             options, [](const std::string& option) { return option.starts_with("threads="); });
+}
+
 Result<Json> QuickSpec::document(const std::vector<std::string>& passes) const {
   Json entry = {{"ref", model}};
   const bool is_program = find_program_format(model).has_value();
@@ -341,7 +350,7 @@ Result<Json> QuickSpec::document(const std::vector<std::string>& passes) const {
     document["engines"] = engines;
   }
   Json all_options = Json::object();
-  for (const auto& value : threads) {
+  for (const auto& value : are_threads_wanted() ? threads : std::vector<std::string>()) {
     ASSAY_RETURN_IF_ERROR(add_option("threads=" + value, all_options));
   }
   for (const auto& text : options) {

@@ -35,6 +35,7 @@ struct QuickSpec {
   std::string warmup = "auto";    ///< Or a number.
   std::string iterations = "50";  ///< Or "auto".
   std::string time_budget = "20s";
+  const CLI::Option* threads_option = nullptr;  ///< Tells given threads from configured ones.
 
   void declare_model(CLI::App& app);
   void declare_gates(CLI::App& app);
@@ -52,6 +53,8 @@ struct QuickSpec {
  private:
   Status add_given(Json& entry) const;
   [[nodiscard]] Json evaluation(bool is_program) const;
+  /// False: they are configured, and --option gives others.
+  [[nodiscard]] bool are_threads_wanted() const;
 };
 
 }  // namespace assay::cli

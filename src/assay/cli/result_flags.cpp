@@ -13,6 +13,7 @@
 #include "assay/base/output.h"
 #include "assay/base/result.h"
 #include "assay/cli/output_file.h"
+#include "assay/cli/terminal.h"
 
 namespace assay::cli {
 namespace {
@@ -74,7 +75,7 @@ Status ResultFlags::check() const {
 
 Status ResultFlags::write(const ResultTexts& texts) const {
   if (out == "-") {
-    write_stdout(result_text(format, texts, ::isatty(STDOUT_FILENO) == 1));
+    write_stdout(result_text(format, texts, has_colour(STDOUT_FILENO)));
   } else {
     ASSAY_RETURN_IF_ERROR(write_result_file(out, result_text(format, texts, false)));
   }

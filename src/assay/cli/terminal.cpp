@@ -6,6 +6,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "assay/cli/configured.h"
+
 namespace assay::cli {
 
 std::optional<int> terminal_width_columns(int descriptor) {
@@ -16,6 +18,10 @@ std::optional<int> terminal_width_columns(int descriptor) {
     return std::nullopt;
   }
   return size.ws_col;
+}
+
+bool has_colour(int descriptor) {
+  return ::isatty(descriptor) == 1 && configuration().text("colour") != "never";
 }
 
 }  // namespace assay::cli

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <functional>
 #include <span>
 
@@ -12,12 +13,20 @@ namespace assay::cli {
 /// Runs a verb after its command line was parsed.
 using Execute = std::function<Result<ExitCode>()>;
 
+/// How a verb uses the configuration of the user and the project.
+enum class ConfigUse : std::uint8_t {
+  kNeeded,    ///< A configuration that cannot be read is an error.
+  kOptional,  ///< One that cannot be read is passed over.
+  kNone,      ///< The verb shows built-in values, or reads the files itself.
+};
+
 /// One verb of the command line: `declare` adds its flags to `app` and returns what executes it.
 struct Verb {
   const char* name;
   const char* help;
   Execute (*declare)(CLI::App& app);
   const char* example = nullptr;  ///< A command line that --help shows.
+  ConfigUse config_use = ConfigUse::kNeeded;
 };
 
 /// All verbs, in the order of --help.
@@ -36,6 +45,7 @@ Execute declare_eval(CLI::App& app);
 Execute declare_attribute(CLI::App& app);
 Execute declare_aot(CLI::App& app);
 Execute declare_import(CLI::App& app);
+Execute declare_init(CLI::App& app);
 Execute declare_inspect(CLI::App& app);
 Execute declare_list(CLI::App& app);
 Execute declare_engine(CLI::App& app);

@@ -19,6 +19,7 @@
 #include "assay/cli/exit_code.h"
 #include "assay/cli/places.h"
 #include "assay/cli/verb.h"
+#include "assay/config/config_file.h"
 #include "assay/device/conditions.h"
 #include "assay/device/environment.h"
 #include "assay/device/local_transport.h"
@@ -123,7 +124,10 @@ void check_agent(Checklist& list) {
 
 /// Where everything lies: a store is opened only where there is one.
 void check_places(const DoctorOptions& options, Checklist& list) {
-  Checklist::note("home", fmt::format("{} (ASSAY_HOME chooses another)", assay_home().string()));
+  Checklist::note("home",
+                  fmt::format("{} (ASSAY_HOME or `assay init --set home=FOLDER` chooses another)",
+                              assay_home().string()));
+  Checklist::note("config", text_from_place(user_config_file()));
   for (const auto& place : known_places(options.store)) {
     std::error_code error;
     const bool is_made_store =

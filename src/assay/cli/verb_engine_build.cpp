@@ -14,6 +14,7 @@
 #include "assay/base/result.h"
 #include "assay/base/units.h"
 #include "assay/cli/common_flags.h"
+#include "assay/cli/configured.h"
 #include "assay/cli/exit_code.h"
 #include "assay/cli/interrupt.h"
 #include "assay/cli/verb.h"
@@ -129,9 +130,9 @@ Status keep_builds_within_limit(const RepositorySpec& spec) {
   ASSAY_ASSIGN_OR_RETURN(const auto pruned, cache.prune(spec.policy.keep_builds_bytes, {}));
   if (!pruned.removed.empty()) {
     log_line(LogLevel::kInfo,
-             fmt::format("removed {} of the least recently used builds: they exceeded "
-                         "\"keep_builds\"",
-                         pruned.removed.size()));
+             fmt::format("removed {} of the least recently used builds: together they exceeded {}",
+                         pruned.removed.size(),
+                         text_from_bytes(static_cast<double>(spec.policy.keep_builds_bytes))));
     ASSAY_RETURN_IF_ERROR(unregister_pruned(assay_home()));
   }
   return {};
@@ -150,7 +151,7 @@ Status fetch(Mirror& mirror) {
 }
 
 Result<ExitCode> execute_engine_build(const EngineBuildOptions& options) {
-  ASSAY_ASSIGN_OR_RETURN(const auto spec, read_repository_file(options.file));
+  ASSAY_ASSIGN_OR_RETURN(const auto spec, read_configured_repository(options.file));
   ASSAY_ASSIGN_OR_RETURN(const auto environment, get_environment(spec, options.environment));
   catch_interrupts();
   const auto mirror =

@@ -151,9 +151,8 @@ Status write_text(const std::string& text, const std::string& file) {
 }
 
 ReportStyle style_of(const HistoryOptions& options) {
-  const bool is_terminal = options.out == "-" && ::isatty(STDOUT_FILENO) == 1;
   return {.width_columns = terminal_width_columns(STDOUT_FILENO).value_or(120),
-          .is_terminal = is_terminal};
+          .is_terminal = options.out == "-" && has_colour(STDOUT_FILENO)};
 }
 
 Result<ExitCode> execute_history(const HistoryOptions& options) {

@@ -6,7 +6,7 @@
 namespace assay::cli {
 
 std::span<const Verb> all_verbs() {
-  static constexpr std::array<Verb, 25> kVerbs = {{
+  static constexpr std::array<Verb, 26> kVerbs = {{
       {"run", "Measure and evaluate the cases of a spec", declare_run,
        "assay run specs/mobilenet.json --report report.html"},
       {"bench", "Measure the latency and memory of a model or program", declare_bench,
@@ -46,6 +46,8 @@ std::span<const Verb> all_verbs() {
        "assay engine add executorch@mine --prefix ~/executorch/install"},
       {"doctor", "Check the installation and say how to get what is missing", declare_doctor,
        "assay doctor"},
+      {"init", "Write the configuration, or show each value with its origin", declare_init,
+       "assay init --set threads=1", ConfigUse::kNone},
       {"report", "Write a report of a stored run in any format", declare_report,
        "assay report latest --out report.html"},
       {"runs", "List, label and remove stored runs", declare_runs,
@@ -54,9 +56,9 @@ std::span<const Verb> all_verbs() {
        "assay cache prune --to 1GB"},
       {"merge", "Merge other stores into this one", declare_merge, "assay merge other.db"},
       {"completion", "Print the completion script of a shell", declare_completion,
-       "source <(assay completion bash)"},
-      {"complete", "Complete a command line", declare_complete},
-      {"manual", "Print the manual page", declare_manual},
+       "source <(assay completion bash)", ConfigUse::kOptional},
+      {"complete", "Complete a command line", declare_complete, nullptr, ConfigUse::kOptional},
+      {"manual", "Print the manual page", declare_manual, nullptr, ConfigUse::kNone},
   }};
   return kVerbs;
 }
