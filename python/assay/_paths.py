@@ -91,9 +91,11 @@ def child_environment() -> dict[str, str]:
 
 def _configured_home() -> str:
     """The home of the user's configuration, which `assay` checks and this package only reads."""
-    folder = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
-    path = Path(folder) / "assay" / "config.json"
-    if not path.is_file():
+    folder = Path(os.environ.get("XDG_CONFIG_HOME", ""))
+    if not folder.is_absolute():
+        folder = Path(os.environ.get("HOME", "")) / ".config"
+    path = folder / "assay" / "config.json"
+    if not path.is_absolute() or not path.is_file():
         return ""
     try:
         return str(json.loads(path.read_text()).get("home", ""))

@@ -63,6 +63,7 @@ TEST_F(Completed, AreTheValuesOfTheFlagBefore) {
   EXPECT_THAT(words_of({"bench", "--recipe", "executorch/xnnpack-fp3"}),
               ElementsAre("executorch/xnnpack-fp32"));
   EXPECT_THAT(words_of({"bench", "--engine", "openv"}), ElementsAre("openvino"));
+  EXPECT_THAT(words_of({"init", "--unset", "thr"}), ElementsAre("threads"));
   EXPECT_THAT(words_of({"conform", "--tier", "full", "--expand=p"}),
               ElementsAre("--expand=pairwise"));
 }

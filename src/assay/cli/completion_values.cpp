@@ -13,6 +13,7 @@
 #include "assay/cli/completion.h"
 #include "assay/cli/verb_list.h"
 #include "assay/cli/verb_runs.h"
+#include "assay/config/config_key.h"
 #include "assay/engine/installed_builds.h"
 #include "assay/engine/known_engines.h"
 #include "assay/report/writer.h"
@@ -90,6 +91,14 @@ Words words_of_references() {
   return {{"float32", ""}, {"float64", ""}, {"qdq", ""}, {"file", ""}, {"engine:", ""}};
 }
 
+Words words_of_config_keys() {
+  Words words;
+  for (const auto& key : config_keys()) {
+    words.push_back({std::string(key.name), std::string(key.meaning)});
+  }
+  return words;
+}
+
 Words words_of_lists() {
   Words words;
   for (const auto& name : names_of_lists()) {
@@ -115,6 +124,7 @@ constexpr auto kSources = std::to_array<ValueSource>({
     {"--changed-since", words_of_runs},
     {"--resume", words_of_runs},
     {"--run", words_of_runs},
+    {"--unset", words_of_config_keys},
     {"model", words_of_models, true},
     {"engine", words_of_engines},
     {"reference", words_of_added_engines},

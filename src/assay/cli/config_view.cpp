@@ -62,7 +62,7 @@ std::string console_from_configuration(const Configuration& configuration,
     value_width = std::max(value_width, row.value.size());
   }
   std::error_code error;
-  auto text = fmt::format("{}{}\n\n", file.string(),
+  auto text = fmt::format("{}{}\n\n", file.empty() ? "the configuration" : file.string(),
                           std::filesystem::exists(file, error) ? "" : " (does not exist)");
   for (const auto& row : rows) {
     text += fmt::format("{:<{}}  {:<{}}  {}\n", row.name, name_width, row.value, value_width,

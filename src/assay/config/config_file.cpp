@@ -69,15 +69,22 @@ std::string way_out(ConfigScope scope) {
              : "\ncorrect the file or remove it";
 }
 
+/// The path in a variable; empty for a relative one.
+stdfs::path whole_path_of(const char* variable) {
+  const char* const text = std::getenv(variable);
+  const stdfs::path path(text == nullptr ? "" : text);
+  return path.is_absolute() ? path : stdfs::path();
+}
+
 }  // namespace
 
 stdfs::path user_config_file() {
-  const char* const folder = std::getenv("XDG_CONFIG_HOME");
-  const char* const user = std::getenv("HOME");
-  const auto base = folder != nullptr && *folder != '\0'
-                        ? stdfs::path(folder)
-                        : stdfs::path(user != nullptr ? user : ".") / ".config";
-  return base / "assay" / "config.json";
+  const auto place = stdfs::path("assay") / "config.json";
+  if (const auto folder = whole_path_of("XDG_CONFIG_HOME"); !folder.empty()) {
+    return folder / place;
+  }
+  const auto user = whole_path_of("HOME");
+  return user.empty() ? user : user / ".config" / place;
 }
 
 Result<stdfs::path> find_project_config(const stdfs::path& folder) {
@@ -139,6 +146,10 @@ Result<Json> read_config_file(const stdfs::path& file, ConfigScope scope) {
 }
 
 Status write_config_file(const stdfs::path& file, const Json& document) {
+  if (file.empty()) {
+    return fail(ErrorCode::kUnavailable,
+                "there is no place for a configuration: HOME is not set to a whole path");
+  }
   std::error_code error;
   const auto linked = stdfs::canonical(file, error);
   return write_file_atomically(error ? file : linked, document.dump(2) + "\n", 0600);

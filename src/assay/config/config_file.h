@@ -16,7 +16,8 @@ enum class ConfigScope : std::uint8_t { kUser, kProject };
 /// Name of a project's file, in a folder or above it.
 inline constexpr const char* kProjectConfigName = "assay.json";
 
-/// $XDG_CONFIG_HOME/assay/config.json, else ~/.config/assay/config.json.
+/// $XDG_CONFIG_HOME/assay/config.json, else ~/.config/assay/config.json. Empty where neither
+/// variable has a whole path: a file below the current folder may be anybody's.
 std::filesystem::path user_config_file();
 
 /// The nearest assay.json, in the folder or above it, that is a configuration; empty if there is
@@ -34,7 +35,7 @@ Result<Json> read_config_file(const std::filesystem::path& file, ConfigScope sco
 Status check_config(const Json& document, std::string_view origin, ConfigScope scope);
 
 /// Writes with mode 0600, whole or not at all; a link keeps pointing to what it points to.
-/// Errors: kUnavailable, kExhausted.
+/// Errors: kUnavailable (an empty path, too), kExhausted.
 Status write_config_file(const std::filesystem::path& file, const Json& document);
 
 /// Renames the file to "config.json.old", or with a number where that is taken, and returns the new

@@ -1,9 +1,11 @@
 #include "assay/config/config_file.h"
 
+#include <cstdlib>
 #include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <stdlib.h>
 #include <string>
 
 #include <sys/stat.h>
@@ -36,6 +38,19 @@ TEST_F(ConfigFile, IsEmptyWhereThereIsNone) {
   EXPECT_EQ(read_config_file(file_, ConfigScope::kUser).value(), empty_config());
   ASSERT_TRUE(write_file_atomically(folder_.path() / "below", "a file in place of the folder"));
   EXPECT_EQ(read_config_file(file_, ConfigScope::kUser).value(), empty_config());
+}
+
+TEST(UserConfigFile, IsNeverBelowTheCurrentFolder) {
+  const std::string user = std::getenv("HOME");
+  ::setenv("XDG_CONFIG_HOME", "/config", 1);
+  EXPECT_EQ(user_config_file(), "/config/assay/config.json");
+  ::setenv("XDG_CONFIG_HOME", "config", 1);
+  EXPECT_EQ(user_config_file(), user + "/.config/assay/config.json");
+  ::unsetenv("HOME");
+  EXPECT_EQ(user_config_file(), "");
+  EXPECT_FALSE(write_config_file(user_config_file(), empty_config()));
+  ::setenv("HOME", user.c_str(), 1);
+  ::unsetenv("XDG_CONFIG_HOME");
 }
 
 TEST_F(ConfigFile, IsWrittenForItsOwnerAlone) {
