@@ -15,7 +15,6 @@
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
-#include "assay/base/suggest.h"
 #include "assay/config/config_key.h"
 #include "assay/config/config_value.h"
 
@@ -89,7 +88,7 @@ stdfs::path user_config_file() {
 
 Result<stdfs::path> find_project_config(const stdfs::path& folder) {
   for (auto place = folder; !place.empty(); place = place.parent_path()) {
-    const auto file = place / kProjectConfigName;
+    auto file = place / kProjectConfigName;
     std::error_code error;
     if (stdfs::is_regular_file(file, error)) {
       auto document = read_json_file(file);
