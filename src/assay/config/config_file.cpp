@@ -1,6 +1,5 @@
 #include "assay/config/config_file.h"
 
-#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
