@@ -551,7 +551,10 @@ def repository_seeds() -> Seeds:
             **{"min_effect": {"steady_ns": "2%"}, "verify": True, "bisect": False},
             **{"share_of_verification": 0.5, "keep_builds": "1GB"},
         },
-        "notify": [{"argv": ["mail"], "on": ["confirmed"]}],
+        "notify": [
+            {"argv": ["mail"], "on": ["confirmed"]},
+            {"url": "https://example.org/hook", "token_file": "token"},
+        ],
         "labels": {"team": "x"},
     }
     wrong = whole | {"engine": "to/y", "environments": {"": {"outputs": {"a": "../b"}}}}

@@ -45,7 +45,7 @@ constexpr auto kSourceKeys =
 constexpr auto kPathKeys = std::to_array<std::string_view>({"include", "exclude"});
 constexpr auto kEnvironmentKeys = std::to_array<std::string_view>(
     {"build", "outputs", "runner", "env", "timeout", "reuse", "network"});
-constexpr auto kNotifyKeys = std::to_array<std::string_view>({"argv", "on"});
+constexpr auto kNotifyKeys = std::to_array<std::string_view>({"argv", "url", "token_file", "on"});
 
 constexpr auto kKeys = std::to_array<SpecKeys>({{"", kTopKeys},
                                                 {"repository", kSourceKeys},
@@ -199,17 +199,39 @@ BuildEnvironment read_environment_of_build(const std::string& name, const Node& 
   return environment;
 }
 
-std::vector<Notification> read_notify(const Node& node) {
+bool is_http_url(const std::string& url) {
+  const auto is_after = [&url](std::string_view scheme) {
+    return url.starts_with(scheme) && url.size() > scheme.size();
+  };
+  const bool is_plain = std::ranges::all_of(url, [](char c) { return c > ' ' && c < '\x7f'; });
+  return is_plain && (is_after("http://") || is_after("https://"));
+}
+
+void read_receiver(const Node& node, const stdfs::path& folder, Notification& notification) {
+  read_member(node, "argv", notification.argv, read_argv);
+  notification.url = node.text("url");
+  if (node.find("argv").has_value() == node.find("url").has_value()) {
+    node.complain("needs either \"argv\", a command that is told, or \"url\", an address");
+  }
+  if (node.find("url") && !is_http_url(notification.url)) {
+    node.complain("\"url\" must begin with http:// or https://");
+  }
+  if (const auto file = node.text("token_file"); !file.empty()) {
+    notification.token_file = (folder / file).lexically_normal();
+  }
+  if (node.find("token_file") && !node.find("url")) {
+    node.complain("\"token_file\" needs a \"url\"");
+  }
+}
+
+std::vector<Notification> read_notify(const Node& node, const stdfs::path& folder) {
   std::vector<Notification> notifications;
   for (const auto& item : node.items()) {
     if (!item.expect_object(kNotifyKeys)) {
       continue;
     }
     auto& notification = notifications.emplace_back();
-    read_member(item, "argv", notification.argv, read_argv);
-    if (!item.find("argv")) {
-      item.complain("needs an \"argv\": the command that is told");
-    }
+    read_receiver(item, folder, notification);
     notification.on = item.texts("on");
     for (const auto& state : notification.on) {
       if (const auto known = enum_from_name<IncidentState>(state); !known && !state.empty()) {
@@ -264,7 +286,8 @@ void read_top(const Node& top, std::string_view text, const stdfs::path& folder,
   }
   read_member(top, "paths", spec.paths, read_paths);
   read_member(top, "policy", spec.policy, read_policy);
-  read_member(top, "notify", spec.notify, read_notify);
+  read_member(top, "notify", spec.notify,
+              [&](const Node& node) { return read_notify(node, folder); });
   read_member(top, "labels", spec.labels, read_texts_by_name);
   if (const auto measured = top.text("spec"); !measured.empty()) {
     spec.spec = (folder / measured).lexically_normal();

@@ -57,9 +57,12 @@ struct WatchPolicy {
   std::int64_t keep_builds_bytes = 10'000'000'000;
 };
 
-/// A command that is told of incidents.
+/// A command or an address that is told of incidents.
 struct Notification {
-  std::vector<std::string> argv;
+  std::vector<std::string> argv;  ///< Empty: `url` is told.
+  std::string url;                ///< http or https.
+  /// Its content is sent to `url` as a bearer token; empty: none is.
+  std::filesystem::path token_file;
   std::vector<std::string> on;  ///< Names of IncidentState; empty: all.
 };
 

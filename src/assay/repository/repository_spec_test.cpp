@@ -38,7 +38,8 @@ constexpr std::string_view kWhole = R"({
   "policy": {"reference": "pinned:v1", "step": 4, "poll": "1min", "horizon": 50, "rounds": 5,
              "min_effect": {"steady_ns": "1.5%"}, "verify": false, "bisect": false,
              "share_of_verification": 0.25, "keep_builds": "2GB"},
-  "notify": [{"argv": ["mail", "me"], "on": ["confirmed", "fixed"]}],
+  "notify": [{"argv": ["mail", "me"], "on": ["confirmed", "fixed"]},
+             {"url": "https://example.org/hook", "token_file": "secret/token"}],
   "labels": {"team": "kernels"}
 })";
 
@@ -74,6 +75,8 @@ TEST(RepositorySpec, ReadsEveryKey) {
   EXPECT_DOUBLE_EQ(spec->policy.min_effect_ratio.at("steady_ns"), 0.015);
   EXPECT_EQ(spec->policy.keep_builds_bytes, 2'000'000'000);
   EXPECT_THAT(spec->notify[0].on, ElementsAre("confirmed", "fixed"));
+  EXPECT_EQ(spec->notify[1].url, "https://example.org/hook");
+  EXPECT_EQ(spec->notify[1].token_file, "/data/lab/secret/token");
   EXPECT_EQ(spec->labels.at("team"), "kernels");
 }
 
@@ -113,7 +116,14 @@ TEST(RepositorySpec, NamesWhatIsWrong) {
   EXPECT_THAT(message_with("policy", R"({"share_of_verification": 2})"), HasSubstr("from 0 to 1"));
   EXPECT_THAT(message_with("policy", R"({"keep_builds": "10"})"), HasSubstr(""));
   EXPECT_THAT(message_with("notify", R"([{"on": ["confirmd"]}])"),
-              AllOf(HasSubstr("needs an \"argv\""), HasSubstr("'confirmd' is not one of")));
+              AllOf(HasSubstr("needs either \"argv\""), HasSubstr("'confirmd' is not one of")));
+  EXPECT_THAT(message_with("notify", R"([{"argv": ["mail"], "url": "http://x"}])"),
+              HasSubstr("needs either \"argv\""));
+  EXPECT_THAT(message_with("notify", R"([{"url": "ftp://x"}])"), HasSubstr("must begin with http"));
+  EXPECT_THAT(message_with("notify", R"([{"url": "http://x\ny"}])"),
+              HasSubstr("must begin with http"));
+  EXPECT_THAT(message_with("notify", R"([{"argv": ["mail"], "token_file": "x"}])"),
+              HasSubstr("\"token_file\" needs a \"url\""));
 }
 
 TEST(RepositorySpec, NamesWhatIsWrongWithAnEnvironment) {

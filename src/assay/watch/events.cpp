@@ -1,33 +1,30 @@
 #include "assay/watch/events.h"
 
 #include <algorithm>
-#include <chrono>
-#include <fmt/format.h>
-#include <fmt/ranges.h>
+#include <iterator>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "assay/base/enum_names.h"
 #include "assay/base/json.h"
-#include "assay/base/result.h"
-#include "assay/base/subprocess.h"
 #include "assay/record/incident.h"
 #include "assay/repository/repository_spec.h"
+#include "assay/watch/delivery.h"
 
 namespace assay::watch {
 namespace {
 
-constexpr std::string_view kTold = "told";
-constexpr std::chrono::milliseconds kCommandTimeout{60'000};
+constexpr const char* kTold = "told";
 
-bool is_told(const Incident& incident) {
-  return incident.attribution.value(std::string(kTold), "") == name_of(incident.state);
+bool is_told(const Notification& notification, const Incident& incident) {
+  const auto told = incident.attribution.find(kTold);
+  return told != incident.attribution.end() && told->is_object() &&
+         told->value(key_of(notification), "") == name_of(incident.state);
 }
 
 bool belongs_together(const Incident& a, const Incident& b) {
   const bool has_culprit = !a.culprit.empty() || !b.culprit.empty();
-  return a.state == b.state &&
+  return a.state == b.state && a.kind == b.kind &&
          (has_culprit ? a.culprit == b.culprit : a.good == b.good && a.bad == b.bad);
 }
 
@@ -36,7 +33,7 @@ Json document_of_incident(const Incident& incident) {
   const auto title = attribution.value("title", incident.metric);
   const auto is_worse = attribution.value("is_worse", true);
   const auto change = attribution.value("change", 0.0);
-  for (const auto* key : {"title", "is_worse", "change", "told"}) {
+  for (const auto* key : {"title", "is_worse", "change", kTold}) {
     attribution.erase(key);
   }
   return {{"id", incident.id},
@@ -49,8 +46,9 @@ Json document_of_incident(const Incident& incident) {
           {"attribution", attribution}};
 }
 
-Json document_of_message(const RepositorySpec& spec, const std::vector<Incident>& incidents) {
-  const auto& first = incidents.front();
+Json document_of_message(const RepositorySpec& spec,
+                         const std::vector<const Incident*>& incidents) {
+  const auto& first = *incidents.front();
   Json document{{"schema", "assay/incident/1"},
                 {"repository", spec.repository.url},
                 {"engine", spec.repository.engine},
@@ -61,8 +59,8 @@ Json document_of_message(const RepositorySpec& spec, const std::vector<Incident>
                 {"good", first.good},
                 {"bad", first.bad},
                 {"incidents", Json::array()}};
-  for (const auto& incident : incidents) {
-    document["incidents"].push_back(document_of_incident(incident));
+  for (const auto* incident : incidents) {
+    document["incidents"].push_back(document_of_incident(*incident));
   }
   return document;
 }
@@ -72,59 +70,39 @@ bool wants_state(const Notification& notification, IncidentState state) {
          std::ranges::find(notification.on, name_of(state)) != notification.on.end();
 }
 
-Status run_command(const Notification& notification, const std::string& text) {
-  const auto failed = [&](const std::string& why) {
-    return fail(ErrorCode::kUnavailable,
-                fmt::format("the notification `{}` {}; it is tried again with the next step",
-                            fmt::join(notification.argv, " "), why));
-  };
-  auto process = Subprocess::start({.argv = notification.argv, .stdout_file = "/dev/null"});
-  if (!process) {
-    return failed("cannot be started: " + process.error().message);
-  }
-  if (!process->write(text)) {
-    // A command that does not read its input may still do its work.
-  }
-  process->close_stdin();
-  if (!process->has_ended(kCommandTimeout)) {
-    return failed("did not end within a minute");
-  }
-  const int code = process->wait();
-  return code == 0 ? Status() : failed(fmt::format("ended with {}", code));
-}
-
 }  // namespace
 
 std::vector<IncidentMessage> pending_messages(const RepositorySpec& spec,
+                                              const Notification& notification,
                                               const std::vector<Incident>& incidents) {
-  std::vector<IncidentMessage> messages;
+  std::vector<std::vector<const Incident*>> groups;
   for (const auto& incident : incidents) {
-    if (is_told(incident)) {
+    if (!wants_state(notification, incident.state) || is_told(notification, incident)) {
       continue;
     }
-    const auto found = std::ranges::find_if(messages, [&](const IncidentMessage& message) {
-      return belongs_together(message.incidents.front(), incident);
-    });
-    if (found == messages.end()) {
-      messages.push_back({.state = incident.state, .incidents = {incident}, .document = {}});
+    const auto found = std::ranges::find_if(
+        groups, [&](const auto& group) { return belongs_together(*group.front(), incident); });
+    if (found == groups.end()) {
+      groups.push_back({&incident});
     } else {
-      found->incidents.push_back(incident);
+      found->push_back(&incident);
     }
   }
-  for (auto& message : messages) {
-    message.document = document_of_message(spec, message.incidents);
+  std::vector<IncidentMessage> messages;
+  for (const auto& group : groups) {
+    auto& message = messages.emplace_back();
+    std::ranges::transform(group, std::back_inserter(message.ids), &Incident::id);
+    message.document = document_of_message(spec, group);
   }
   return messages;
 }
 
-Status send_message(const RepositorySpec& spec, const IncidentMessage& message) {
-  const auto text = message.document.dump() + "\n";
-  for (const auto& notification : spec.notify) {
-    if (wants_state(notification, message.state)) {
-      ASSAY_RETURN_IF_ERROR(run_command(notification, text));
-    }
+void note_told(const Notification& notification, Incident& incident) {
+  auto& told = incident.attribution[kTold];
+  if (!told.is_object()) {
+    told = Json::object();
   }
-  return {};
+  told[key_of(notification)] = name_of(incident.state);
 }
 
 }  // namespace assay::watch

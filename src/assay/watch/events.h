@@ -28,18 +28,17 @@ class WatchListener {
 /// "subject", "good", "bad", "incidents": [{"id", "title", "cases", "metric", "is_worse",
 /// "change", "attribution", "comparisons"}, …]}.
 struct IncidentMessage {
-  IncidentState state = IncidentState::kNominated;
-  std::vector<Incident> incidents;
+  std::vector<std::string> ids;  ///< The incidents of the message.
   Json document;
 };
 
-/// The messages that somebody is still to be told: of incidents whose state is not the one that
-/// they were told of last. `subject_of`: the first line of a revision's message.
+/// The messages that the receiver is still to be told: of incidents whose state it wants to know
+/// and is not the one that it was told of last.
 std::vector<IncidentMessage> pending_messages(const RepositorySpec& spec,
+                                              const Notification& notification,
                                               const std::vector<Incident>& incidents);
 
-/// Runs every command that wants the state, with the document on its stdin. Errors: kUnavailable,
-/// naming the command that failed; the message stays pending.
-Status send_message(const RepositorySpec& spec, const IncidentMessage& message);
+/// Notes that the receiver was told of the incident's state.
+void note_told(const Notification& notification, Incident& incident);
 
 }  // namespace assay::watch

@@ -20,6 +20,7 @@
 #include "assay/record/revision_build.h"
 #include "assay/record/run.h"
 #include "assay/repository/repository_spec.h"
+#include "assay/watch/delivery.h"
 #include "assay/watch/events.h"
 #include "assay/watch/find_culprit.h"
 #include "assay/watch/next_steps.h"
@@ -125,17 +126,18 @@ Status Watcher::update_incidents(const WatchView& view) {
 }
 
 Status Watcher::send_messages(const WatchView& view) {
-  if (parts_.spec.notify.empty()) {
-    return {};
-  }
-  for (auto& message : pending_messages(parts_.spec, view.incidents)) {
-    if (auto sent = send_message(parts_.spec, message); !sent) {
-      log_line(LogLevel::kWarning, sent.error().message);
-      continue;
-    }
-    for (auto& incident : message.incidents) {
-      incident.attribution["told"] = name_of(incident.state);
-      ASSAY_RETURN_IF_ERROR(parts_.store.update_incident(incident));
+  auto incidents = view.incidents;
+  for (const auto& notification : parts_.spec.notify) {
+    for (const auto& message : pending_messages(parts_.spec, notification, incidents)) {
+      if (auto sent = deliver(notification, message.document.dump() + "\n"); !sent) {
+        log_line(LogLevel::kWarning, sent.error().message);
+        continue;
+      }
+      for (const auto& id : message.ids) {
+        auto& incident = *std::ranges::find(incidents, id, &Incident::id);
+        note_told(notification, incident);
+        ASSAY_RETURN_IF_ERROR(parts_.store.update_incident(incident));
+      }
     }
   }
   return {};
