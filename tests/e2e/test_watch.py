@@ -203,3 +203,26 @@ def test_only_one_watches(place: Workplace, source: Source) -> None:
         assert wait_for_end(process).code == 0
     finally:
         process.kill()
+
+
+def test_a_person_accepts_what_is_known(place: Workplace, source: Source) -> None:
+    source.commit("Add a benchmark")
+    source.commit("conv: simplify", conv=112)
+    watch(place)
+    (found,) = incidents(place)
+    assert f"id         {found['id']}" in place.run("watch", "toy.json", "--status").out
+
+    wrong = place.run("watch", "toy.json", "--accept", "ffff")
+    assert wrong.code == 2, wrong
+    assert f"{found['id']}  confirmed" in wrong.err, "it lists the open ones"
+    known = place.ok("watch", "toy.json", "--acknowledge", found["id"][:8])
+    assert "acknowledged, was confirmed" in known.out
+    place.ok("watch", "toy.json", "--accept", found["id"], "--note", "needed for safety")
+    assert "needed for safety" in place.run("watch", "toy.json", "--status").out
+
+    fix = source.commit("conv: unroll", conv=100.01)
+    watch(place)
+    states = {one["culprit"]: one["state"] for one in incidents(place)}
+    assert states == {found["culprit"]: "accepted", fix: "confirmed"}, "it is not fixed"
+    again = place.run("watch", "toy.json", "--accept", "ffff")
+    assert found["id"] not in again.err, "it is no longer open"

@@ -23,6 +23,7 @@
 #include "assay/base/result.h"
 #include "assay/base/units.h"
 #include "assay/cli/exit_code.h"
+#include "assay/cli/incident_flags.h"
 #include "assay/cli/interrupt.h"
 #include "assay/cli/progress.h"
 #include "assay/cli/verb.h"
@@ -47,6 +48,7 @@ constexpr const char* kStopFile = "stop";
 
 struct WatchOptions {
   WatchFlags flags;
+  IncidentFlags incident;
   bool is_once = false;
   std::string duration;
   bool is_dry_run = false;
@@ -250,6 +252,9 @@ Result<ExitCode> execute_watch(const WatchOptions& options) {
   if (options.stops) {
     return stop_watcher(options);
   }
+  if (options.incident.is_given()) {
+    return change_incident(options.flags, options.incident);
+  }
   std::int64_t duration_ns = 0;
   if (!options.duration.empty()) {
     ASSAY_ASSIGN_OR_RETURN(duration_ns, duration_ns_from_text(options.duration));
@@ -282,6 +287,7 @@ Execute declare_watch(CLI::App& app) {
   app.add_flag("--status", options->shows_status,
                "Print the state of the history, its incidents and what comes next");
   app.add_flag("--stop", options->stops, "Ask the watcher of the repository to end");
+  options->incident.declare(app);
   app.add_option("--events", options->events,
                  "File to which each step and incident is added as "
                  "a line of JSON");

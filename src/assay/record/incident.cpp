@@ -28,10 +28,11 @@ std::vector<IncidentState> states_after(IncidentState state) {
     case kConfirmed:
       return {kAcknowledged, kFixed, kAccepted};
     case kAcknowledged:
-      return {kConfirmed, kFixed, kAccepted};
+      return {kFixed, kAccepted};
     case kFixed:
-    case kAccepted:
       return {kConfirmed};  // Closed too early.
+    case kAccepted:
+      return {kAcknowledged};
     case kRejected:
       return {kVerifying};
   }

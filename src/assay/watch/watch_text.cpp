@@ -157,7 +157,8 @@ std::string text_of_plan(const std::vector<WatchStep>& steps,
 }
 
 std::string text_of_incident(const Incident& incident, const WatchView& view) {
-  auto text = fmt::format("{:12} {}\n", name_of(incident.state), title_of(incident));
+  auto text = fmt::format("{:12} {}\n  id         {}\n", name_of(incident.state),
+                          title_of(incident), incident.id);
   const auto* culprit = view.find_revision(incident.culprit);
   if (culprit != nullptr) {
     text += fmt::format("  commit     {}\n", text_of_revision(*culprit));

@@ -24,11 +24,16 @@
 namespace assay::watch {
 namespace {
 
+bool is_confirmed(const Incident& incident) {
+  return incident.state == IncidentState::kConfirmed ||
+         incident.state == IncidentState::kAcknowledged;
+}
+
 bool waits(const Incident& incident, const WatchView& view) {
   if (incident.state == IncidentState::kNominated || incident.state == IncidentState::kVerifying) {
     return view.verifies;
   }
-  return view.bisects && incident.state == IncidentState::kConfirmed && incident.culprit.empty() &&
+  return view.bisects && is_confirmed(incident) && incident.culprit.empty() &&
          incident.kind == IncidentKind::kStep && !incident.attribution.contains("search");
 }
 
@@ -160,7 +165,7 @@ WatchState WatchView::state(double verification_share) const {
     if (waits(incident, *this) && range_of(incident)) {
       state.incidents.push_back({.id = incident.id,
                                  .reason = title_of(incident),
-                                 .is_confirmed = incident.state == IncidentState::kConfirmed});
+                                 .is_confirmed = is_confirmed(incident)});
     }
   }
   state.suspicions = suspicions_of(*this);

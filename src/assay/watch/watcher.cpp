@@ -23,6 +23,7 @@
 #include "assay/watch/delivery.h"
 #include "assay/watch/events.h"
 #include "assay/watch/find_culprit.h"
+#include "assay/watch/incident_by_hand.h"
 #include "assay/watch/next_steps.h"
 #include "assay/watch/nominate.h"
 #include "assay/watch/reference.h"
@@ -274,10 +275,15 @@ Status Watcher::measure_build(const WatchView& view, const Revision& revision, R
 Status Watcher::work_on_incident(const WatchView& view, const WatchStep& step) {
   const auto found = std::ranges::find(view.incidents, step.incident, &Incident::id);
   const IncidentTools tools{parts_.spec, parts_.store, parts_.runner, parts_.now_unix_ns};
-  ASSAY_ASSIGN_OR_RETURN(const auto incident, step.kind == StepKind::kBisect
-                                                  ? find_culprit(view, *found, tools)
-                                                  : verify_incident(view, *found, tools));
-  tell(incident);
+  const auto incident = step.kind == StepKind::kBisect ? find_culprit(view, *found, tools)
+                                                       : verify_incident(view, *found, tools);
+  if (!incident) {
+    ASSAY_ASSIGN_OR_RETURN(const auto stored,
+                           parts_.store.incidents_of(parts_.spec.repository.id()));
+    // Its new state does not allow the outcome; a search goes on from the pairs that are stored.
+    return was_changed_by_hand(*found, stored) ? Status() : std::unexpected(incident.error());
+  }
+  tell(*incident);
   return {};
 }
 

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/record/incident.h"
+
+namespace assay::watch {
+
+/// A state that a person gives to an incident.
+struct StateByHand {
+  IncidentState state = IncidentState::kAcknowledged;
+  std::string note;  ///< Replaces that of the incident; empty: it stays.
+};
+
+/// The incident whose id begins with `id`. Errors: kNotFound for none, kInvalidArgument for
+/// several; both list the open ones.
+Result<Incident> find_incident(const std::vector<Incident>& incidents, std::string_view id);
+
+/// The incident in its new state. Errors: kInvalidArgument where it cannot come to it.
+Result<Incident> changed_by_hand(const Incident& incident, const StateByHand& change,
+                                 std::int64_t now_unix_ns);
+
+/// Whether somebody has given a state to the incident since it was read as `known`.
+bool was_changed_by_hand(const Incident& known, const std::vector<Incident>& stored);
+
+}  // namespace assay::watch
