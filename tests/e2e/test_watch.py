@@ -226,3 +226,24 @@ def test_a_person_accepts_what_is_known(place: Workplace, source: Source) -> Non
     assert states == {found["culprit"]: "accepted", fix: "confirmed"}, "it is not fixed"
     again = place.run("watch", "toy.json", "--accept", "ffff")
     assert found["id"] not in again.err, "it is no longer open"
+
+
+def test_a_broken_build_is_an_incident_until_it_builds(place: Workplace, source: Source) -> None:
+    source.commit("Add a benchmark")
+    broken = source.commit("Break the build", text="#!/bin/false\n")
+    for i in range(2):
+        source.commit(f"Still broken {i}", text=f"#!/bin/false\n# {i}\n")
+    watch(place)
+    watch(place)
+    (found,) = incidents(place)
+    assert (found["kind"], found["state"], found["culprit"]) == (
+        "broken_build",
+        "confirmed",
+        broken,
+    )
+    status = place.run("watch", "toy.json", "--status").out
+    assert f"commit     {broken[:12]}  Break the build" in status
+    mended = source.commit("Mend it", conv=100.001)
+    watch(place)
+    (found,) = incidents(place)
+    assert (found["state"], found["attribution"]["fixed_by"]) == ("fixed", mended)

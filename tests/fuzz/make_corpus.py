@@ -550,6 +550,7 @@ def repository_seeds() -> Seeds:
             **{"reference": "pinned:v1", "step": 2, "poll": "1min", "horizon": 9, "rounds": 3},
             **{"min_effect": {"steady_ns": "2%"}, "verify": True, "bisect": False},
             **{"share_of_verification": 0.5, "keep_builds": "1GB"},
+            **{"broken_commits": 3, "silent_commits": 20, "silent_time": "14d"},
         },
         "notify": [
             {"argv": ["mail"], "on": ["confirmed"]},

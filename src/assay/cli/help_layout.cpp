@@ -49,7 +49,7 @@ constexpr auto kFlags = std::to_array<FlagLayout>({
     {"--stop", kCommits, nullptr},
     {"--acknowledge", kCommits, "ID"},
     {"--accept", kCommits, "ID"},
-    {"--note", kCommits, "TEXT"},
+    {"--note", kCommits, "REASON"},
     {"--events", kOutput, "FILE"},
     {"--expand", kEngine, nullptr},
     {"--launches", kMeasuring, "N"},

@@ -92,6 +92,9 @@ WatchPolicy read_policy(const Node& node) {
   read_member(node, "verify", policy.verifies, read_bool);
   read_member(node, "bisect", policy.bisects, read_bool);
   read_member(node, "share_of_verification", policy.share_of_verification, read_share);
+  policy.broken_commits = node.integer("broken_commits", 0, policy.broken_commits);
+  policy.silent_commits = node.integer("silent_commits", 0, policy.silent_commits);
+  policy.silent_ns = node.duration_ns("silent_time", policy.silent_ns);
   read_member(node, "keep_builds", policy.keep_builds_bytes, read_bytes);
   return policy;
 }

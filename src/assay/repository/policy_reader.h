@@ -10,9 +10,9 @@
 /// Readers that the parts of a repository file share, and the one of its policy.
 namespace assay {
 
-inline constexpr auto kPolicyKeys =
-    std::to_array<std::string_view>({"reference", "step", "poll", "horizon", "rounds", "min_effect",
-                                     "verify", "bisect", "share_of_verification", "keep_builds"});
+inline constexpr auto kPolicyKeys = std::to_array<std::string_view>(
+    {"reference", "step", "poll", "horizon", "rounds", "min_effect", "verify", "bisect",
+     "share_of_verification", "broken_commits", "silent_commits", "silent_time", "keep_builds"});
 
 WatchPolicy read_policy(const Node& node);
 

@@ -54,6 +54,9 @@ struct WatchPolicy {
   bool verifies = true;
   bool bisects = true;
   double share_of_verification = 0.5;  ///< At most so much of the time.
+  int broken_commits = 3;   ///< Newest ones that cannot be built make an incident; 0: never.
+  int silent_commits = 20;  ///< Commits without a point of a case that had some; 0: any number.
+  std::int64_t silent_ns = std::int64_t{14} * 86400 * 1'000'000'000;  ///< Between their times.
   std::int64_t keep_builds_bytes = 10'000'000'000;
 };
 

@@ -37,7 +37,8 @@ constexpr std::string_view kWhole = R"({
   "spec": "bench.json",
   "policy": {"reference": "pinned:v1", "step": 4, "poll": "1min", "horizon": 50, "rounds": 5,
              "min_effect": {"steady_ns": "1.5%"}, "verify": false, "bisect": false,
-             "share_of_verification": 0.25, "keep_builds": "2GB"},
+             "share_of_verification": 0.25, "keep_builds": "2GB", "broken_commits": 0,
+             "silent_commits": 9, "silent_time": "3d"},
   "notify": [{"argv": ["mail", "me"], "on": ["confirmed", "fixed"]},
              {"url": "https://example.org/hook", "token_file": "secret/token"}],
   "labels": {"team": "kernels"}
@@ -74,6 +75,9 @@ TEST(RepositorySpec, ReadsEveryKey) {
   EXPECT_EQ(spec->policy.reference, "pinned:v1");
   EXPECT_DOUBLE_EQ(spec->policy.min_effect_ratio.at("steady_ns"), 0.015);
   EXPECT_EQ(spec->policy.keep_builds_bytes, 2'000'000'000);
+  EXPECT_EQ(spec->policy.broken_commits, 0);
+  EXPECT_EQ(spec->policy.silent_commits, 9);
+  EXPECT_EQ(spec->policy.silent_ns, 259'200'000'000'000);
   EXPECT_THAT(spec->notify[0].on, ElementsAre("confirmed", "fixed"));
   EXPECT_EQ(spec->notify[1].url, "https://example.org/hook");
   EXPECT_EQ(spec->notify[1].token_file, "/data/lab/secret/token");

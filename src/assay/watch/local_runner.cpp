@@ -141,6 +141,7 @@ std::map<std::string, std::string> LocalRunner::labels_of(const RevisionBuild& b
   auto labels = parts_.spec.labels;
   labels["commit"] = build.revision;
   labels["engine"] = build.engine;
+  labels["environment"] = build.environment;
   return labels;
 }
 

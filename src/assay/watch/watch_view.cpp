@@ -45,6 +45,25 @@ void analyze(WatchView& view) {
   }
 }
 
+/// Revisions that were measured without a point, which no series has.
+Status read_pointless(ResultStore& store, const RepositorySpec& spec, WatchView& view,
+                      const std::string& environment) {
+  ASSAY_ASSIGN_OR_RETURN(const auto runs,
+                         store.list_runs({.limit = -1,
+                                          .purpose = std::string(kWatchPurpose),
+                                          .labels = {{"engine", spec.repository.engine},
+                                                     {"environment", environment},
+                                                     {kPointsLabel, kNoPoints}}}));
+  for (const auto& listing : runs) {
+    const auto commit = listing.run.labels.find("commit");
+    if (commit != listing.run.labels.end()) {
+      view.pointless.insert(commit->second);
+    }
+  }
+  view.measured.insert(view.pointless.begin(), view.pointless.end());
+  return {};
+}
+
 /// Which builds are known beside others, and which were measured only once.
 Status read_looks(ResultStore& store, WatchView& view) {
   std::map<std::string, std::set<std::string>> runs;
@@ -198,6 +217,7 @@ Result<WatchView> read_view(ResultStore& store, const RepositorySpec& spec,
     view.series.push_back({.stored = std::move(one), .analysis = {}});
   }
   analyze(view);
+  ASSAY_RETURN_IF_ERROR(read_pointless(store, spec, view, environment.name));
   ASSAY_RETURN_IF_ERROR(read_looks(store, view));
   ASSAY_ASSIGN_OR_RETURN(view.incidents, store.incidents_of(repository));
   std::erase_if(view.incidents,

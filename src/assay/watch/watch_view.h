@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "assay/base/result.h"
@@ -21,13 +22,21 @@ namespace assay::watch {
 /// The least change of a metric that matters, where the repository file does not say.
 inline constexpr double kDefaultEffect = 0.02;
 
+/// The purpose of the runs of a watcher, without those for incidents.
+inline constexpr std::string_view kWatchPurpose = "watch";
+
+/// Label of a run that gave no point. It is stored, so that nothing is measured again for nothing.
+inline constexpr const char* kPointsLabel = "points";
+inline constexpr const char* kNoPoints = "none";
+
 /// All that is known of a repository, read from the store.
 struct WatchView {
   bool verifies = true;  ///< WatchPolicy
   bool bisects = true;
   std::vector<Revision> revisions;              ///< By position, within the horizon.
   std::map<std::string, RevisionBuild> builds;  ///< The newest of each revision.
-  std::set<std::string> measured;               ///< Revisions with a point of their own.
+  std::set<std::string> measured;               ///< Revisions that a run was made of.
+  std::set<std::string> pointless;              ///< Those of which a run gave no point.
   std::set<std::string> measured_once;          ///< Those with one point that has noise.
   /// Bytes of builds that were measured beside others: what they are to other references is known.
   std::set<std::string> joined;

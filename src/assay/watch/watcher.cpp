@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <expected>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <string>
@@ -28,13 +29,13 @@
 #include "assay/watch/nominate.h"
 #include "assay/watch/reference.h"
 #include "assay/watch/run_points.h"
+#include "assay/watch/stalls.h"
 #include "assay/watch/verify.h"
 #include "assay/watch/watch_view.h"
 
 namespace assay::watch {
 namespace {
 
-constexpr std::string_view kWatchPurpose = "watch";
 constexpr int kRoundsOfReference = 4;
 
 Json event_of(std::string_view kind, const Revision& revision) {
@@ -55,10 +56,7 @@ Result<Watcher> Watcher::make(Parts parts, std::vector<Revision> revisions) {
 }
 
 Result<WatchView> Watcher::read() {
-  ASSAY_ASSIGN_OR_RETURN(auto view,
-                         read_view(parts_.store, parts_.spec, parts_.environment, revisions_));
-  view.measured.insert(pointless_.begin(), pointless_.end());
-  return view;
+  return read_view(parts_.store, parts_.spec, parts_.environment, revisions_);
 }
 
 double Watcher::verification_share() const {
@@ -119,7 +117,13 @@ Status Watcher::update_incidents(const WatchView& view) {
     ASSAY_RETURN_IF_ERROR(parts_.store.add_incident(incident));
     tell(incident);
   }
-  for (const auto& incident : close_fixed(view, parts_.now_unix_ns())) {
+  for (const auto& incident : find_stalls(view, parts_.spec, parts_.now_unix_ns())) {
+    ASSAY_RETURN_IF_ERROR(parts_.store.add_incident(incident));
+    tell(incident);
+  }
+  auto closed = close_fixed(view, parts_.now_unix_ns());
+  std::ranges::move(close_stalls(view, parts_.now_unix_ns()), std::back_inserter(closed));
+  for (const auto& incident : closed) {
     ASSAY_RETURN_IF_ERROR(parts_.store.update_incident(incident));
     tell(incident);
   }
@@ -163,12 +167,15 @@ Result<std::optional<RevisionBuild>> Watcher::build_reference(const WatchView& v
   return std::optional<RevisionBuild>();
 }
 
-Result<bool> Watcher::keep_points(const Run& run, const Sitting& sitting) {
+Status Watcher::keep_points(const Run& run, const Sitting& sitting) {
   ASSAY_ASSIGN_OR_RETURN(const auto points, points_from_run(parts_.store, run, sitting));
+  if (points.empty()) {
+    return parts_.store.tag_run(run.id, {{kPointsLabel, kNoPoints}}, {});
+  }
   for (const auto& [series, point] : points) {
     ASSAY_RETURN_IF_ERROR(parts_.store.add_points(series, {&point, 1}));
   }
-  return !points.empty();
+  return {};
 }
 
 Status Watcher::recover_points() {
@@ -179,7 +186,8 @@ Status Watcher::recover_points() {
       const auto runs,
       parts_.store.list_runs({.limit = 1,
                               .purpose = std::string(kWatchPurpose),
-                              .labels = {{"engine", parts_.spec.repository.engine}}}));
+                              .labels = {{"engine", parts_.spec.repository.engine},
+                                         {"environment", parts_.environment.name}}}));
   if (runs.empty() || runs.front().run.finished_unix_ns == 0) {
     return {};
   }
@@ -200,16 +208,12 @@ Status Watcher::recover_points() {
     }
     sitting.reference = reference->second;
   }
-  const auto kept = keep_points(run, sitting);
-  return kept ? Status() : std::unexpected(kept.error());
+  return keep_points(run, sitting);
 }
 
 Status Watcher::measure_sitting(const Sitting& sitting, int rounds) {
   ASSAY_ASSIGN_OR_RETURN(const auto run, parts_.runner.measure(sitting, kWatchPurpose, rounds));
-  ASSAY_ASSIGN_OR_RETURN(const bool has_points, keep_points(run, sitting));
-  if (!has_points) {
-    pointless_.insert(sitting.revision.hash);
-  }
+  ASSAY_RETURN_IF_ERROR(keep_points(run, sitting));
   auto event = event_of("measured", sitting.revision);
   event["run"] = run.id;
   parts_.listener.on_event(event);
@@ -249,7 +253,7 @@ const Revision* Watcher::find_unjoined(const WatchView& view,
   while (const auto before = find_reference(policy_, view.revisions, view.failed(), index)) {
     const auto& hash = view.revisions[index].hash;
     if (view.bytes_of(view.revisions[*before].hash) != view.bytes_of(hash)) {
-      return pointless_.contains(hash) ? nullptr : &view.revisions[index];
+      return view.pointless.contains(hash) ? nullptr : &view.revisions[index];
     }
     index = *before;
   }

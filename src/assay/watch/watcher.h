@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -69,8 +68,7 @@ class Watcher {
   Result<std::optional<RevisionBuild>> build_reference(const WatchView& view,
                                                        const Revision& revision);
   Status measure_sitting(const Sitting& sitting, int rounds);
-  /// Whether the run gave a point.
-  Result<bool> keep_points(const Run& run, const Sitting& sitting);
+  Status keep_points(const Run& run, const Sitting& sitting);
   Status work_on_incident(const WatchView& view, const WatchStep& step);
   [[nodiscard]] double verification_share() const;
 
@@ -78,7 +76,6 @@ class Watcher {
   ReferencePolicy policy_;
   std::vector<Revision> revisions_;
   bool has_recovered_ = false;
-  std::set<std::string> pointless_;  ///< Revisions of which a run gave no point.
   std::int64_t verification_ns_ = 0;
   std::int64_t all_ns_ = 0;
 };
