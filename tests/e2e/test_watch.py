@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from driver import Workplace, wait_for_end, wait_until
 from toy_repository import (
+    PROGRAM,
+    SPEC,
     Source,
     incidents,
     launches,
@@ -247,3 +249,35 @@ def test_a_broken_build_is_an_incident_until_it_builds(place: Workplace, source:
     watch(place)
     (found,) = incidents(place)
     assert (found["state"], found["attribution"]["fixed_by"]) == ("fixed", mended)
+
+
+def test_watches_a_part(place: Workplace, source: Source) -> None:
+    (place.folder / "other.command.json").write_text(json.dumps(PROGRAM))
+    models = ["bench.command.json", "other.command.json"]
+    (place.folder / "bench.spec.json").write_text(json.dumps(SPEC | {"models": models}))
+    for i in range(4):
+        source.commit(f"relu: part {i}", conv=100 + i * 1e-3)
+    watch(place, "--since", source.hashes[1], "--only", "other")
+    measured = {revision for _, revision, _ in points(place)}
+    assert measured == set(source.hashes[2:])
+    assert {label for (label,) in labels_of_series(place)} == {"other.command"}
+
+    status = place.run("watch", "toy.json", "--status").out
+    assert "0 measured, 0 failed, 4 not looked at" in status, (
+        "the other case is still to be measured"
+    )
+    assert "2 measured" in place.run("watch", "toy.json", "--status", "--only", "other").out
+    watch(place)
+    assert {revision for _, revision, _ in points(place)} == set(source.hashes)
+    assert {label for (label,) in labels_of_series(place)} == {"bench.command", "other.command"}
+
+    wrong = place.run("watch", "toy.json", "--dry-run", "--only", "othr.command")
+    assert wrong.code == 2, wrong
+    assert "did you mean 'other.command'?" in wrong.err
+    wrong = place.run("watch", "toy.json", "--dry-run", "--since", "mian")
+    assert wrong.code == 2, wrong
+    assert "did you mean 'main'?" in wrong.err
+
+
+def labels_of_series(place: Workplace) -> list[tuple[str]]:
+    return place.query("SELECT DISTINCT json_extract(document, '$.label') FROM series")

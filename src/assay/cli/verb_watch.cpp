@@ -29,10 +29,12 @@
 #include "assay/cli/verb.h"
 #include "assay/cli/watch_setup.h"
 #include "assay/record/repository.h"
+#include "assay/record/revision_build.h"
 #include "assay/repository/place_lock.h"
 #include "assay/repository/repository_spec.h"
 #include "assay/watch/change_check.h"
 #include "assay/watch/events.h"
+#include "assay/watch/local_runner.h"
 #include "assay/watch/next_steps.h"
 #include "assay/watch/watch_text.h"
 #include "assay/watch/watch_view.h"
@@ -51,6 +53,7 @@ struct WatchOptions {
   IncidentFlags incident;
   bool is_once = false;
   std::string duration;
+  std::string since;
   bool is_dry_run = false;
   bool shows_status = false;
   bool stops = false;
@@ -106,21 +109,49 @@ class WatchLog final : public watch::WatchListener {
   std::ofstream file_;
 };
 
-Result<watch::Watcher> make_watcher(WatchSetup& setup, watch::WatchListener& listener) {
+/// Refuses a text that no case has, as far as the cases are known before something is built.
+Status check_wanted_cases(const std::string& only, WatchSetup& setup) {
+  if (only.empty()) {
+    return {};
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto builds,
+                         setup.store->engine_builds_of(setup.spec.repository.id()));
+  for (const auto& build : builds) {
+    if (build.environment == setup.environment.name && build.outcome == BuildOutcome::kBuilt) {
+      const auto labels = setup.runner->labels_of_cases(build);
+      if (labels) {
+        return watch::check_only(only, setup.spec.spec.string(), *labels);
+      }
+    }
+  }
+  return {};
+}
+
+Result<watch::WatchFilter> read_filter(const WatchOptions& options, WatchSetup& setup,
+                                       const std::vector<Revision>& revisions) {
+  ASSAY_RETURN_IF_ERROR(check_wanted_cases(options.flags.only, setup));
+  ASSAY_ASSIGN_OR_RETURN(const auto position, setup.position_of(options.since, revisions));
+  return watch::WatchFilter{.only = options.flags.only, .since_position = position};
+}
+
+Result<watch::Watcher> make_watcher(const WatchOptions& options, WatchSetup& setup,
+                                    watch::WatchListener& listener,
+                                    std::vector<Revision> revisions) {
   constexpr std::string_view kPinned = "pinned:";
   std::string pinned;
   const auto& reference = setup.spec.policy.reference;
   if (reference.starts_with(kPinned)) {
     ASSAY_ASSIGN_OR_RETURN(pinned, setup.mirror->resolve(reference.substr(kPinned.size())));
   }
-  ASSAY_ASSIGN_OR_RETURN(auto revisions, setup.newest(setup.spec.policy.horizon));
+  ASSAY_ASSIGN_OR_RETURN(auto filter, read_filter(options, setup, revisions));
   return watch::Watcher::make({.spec = setup.spec,
                                .environment = setup.environment,
                                .store = *setup.store,
                                .runner = *setup.runner,
                                .listener = listener,
                                .now_unix_ns = unix_time_ns,
-                               .pinned = std::move(pinned)},
+                               .pinned = std::move(pinned),
+                               .filter = std::move(filter)},
                               std::move(revisions));
 }
 
@@ -159,8 +190,8 @@ Result<ExitCode> watch_on(const WatchOptions& options, WatchSetup& setup, watch:
     }
     ASSAY_RETURN_IF_ERROR(setup.fetch());
     ASSAY_ASSIGN_OR_RETURN(auto revisions, setup.newest(setup.spec.policy.horizon));
-    ASSAY_RETURN_IF_ERROR(setup.store->add_revisions(revisions));
-    watcher.set_revisions(std::move(revisions));
+    ASSAY_ASSIGN_OR_RETURN(const auto position, setup.position_of(options.since, revisions));
+    watcher.set_revisions(std::move(revisions), position);
   }
   return is_interrupted() ? ExitCode::kInterrupted : ExitCode::kOk;
 }
@@ -180,26 +211,27 @@ Result<ExitCode> watch_repository(const WatchOptions& options, WatchSetup& setup
   stdfs::remove(folder / kStopFile, error);
   progress.set_stop_file(folder / kStopFile);
   WatchLog log(options.flags.is_quiet, options.events);
-  ASSAY_ASSIGN_OR_RETURN(auto watcher, make_watcher(setup, log));
   ASSAY_ASSIGN_OR_RETURN(const auto revisions, setup.newest(setup.spec.policy.horizon));
+  ASSAY_ASSIGN_OR_RETURN(auto watcher, make_watcher(options, setup, log, revisions));
   ASSAY_RETURN_IF_ERROR(setup.store->add_revisions(revisions));
   return watch_on(options, setup, watcher, progress);
 }
 
-Result<ExitCode> print_plan(WatchSetup& setup) {
+Result<ExitCode> print_plan(const WatchOptions& options, WatchSetup& setup) {
   watch::WatchListener silent;
-  ASSAY_ASSIGN_OR_RETURN(auto watcher, make_watcher(setup, silent));
-  ASSAY_ASSIGN_OR_RETURN(const auto steps, watcher.plan(kShownSteps));
   ASSAY_ASSIGN_OR_RETURN(const auto revisions, setup.newest(setup.spec.policy.horizon));
+  ASSAY_ASSIGN_OR_RETURN(auto watcher, make_watcher(options, setup, silent, revisions));
+  ASSAY_ASSIGN_OR_RETURN(const auto steps, watcher.plan(kShownSteps));
   print_out("{}", watch::text_of_plan(steps, revisions));
   return ExitCode::kOk;
 }
 
-Result<ExitCode> print_status(WatchSetup& setup) {
+Result<ExitCode> print_status(const WatchOptions& options, WatchSetup& setup) {
   ASSAY_ASSIGN_OR_RETURN(auto revisions, setup.newest(setup.spec.policy.horizon));
-  ASSAY_ASSIGN_OR_RETURN(
-      const auto view,
-      watch::read_view(*setup.store, setup.spec, setup.environment, std::move(revisions)));
+  ASSAY_ASSIGN_OR_RETURN(auto filter, read_filter(options, setup, revisions));
+  ASSAY_ASSIGN_OR_RETURN(const auto view,
+                         watch::read_view(*setup.store, setup.spec, setup.environment,
+                                          std::move(revisions), std::move(filter)));
   const auto steps = watch::plan_steps(view.state(0), setup.spec.policy.step,
                                        setup.spec.policy.share_of_verification, kShownSteps);
   print_out("{}", watch::text_of_status(view, steps));
@@ -264,10 +296,10 @@ Result<ExitCode> execute_watch(const WatchOptions& options) {
   WatchProgress progress(options.flags.is_quiet || only_prints, duration_ns);
   ASSAY_ASSIGN_OR_RETURN(const auto setup, WatchSetup::open(options.flags, progress));
   if (options.is_dry_run) {
-    return print_plan(*setup);
+    return print_plan(options, *setup);
   }
   if (options.shows_status) {
-    return print_status(*setup);
+    return print_status(options, *setup);
   }
   return options.base.empty() ? watch_repository(options, *setup, progress)
                               : check_one_change(options, *setup);
@@ -282,6 +314,8 @@ Execute declare_watch(CLI::App& app) {
                             "End when nothing is left to do, instead of waiting for commits");
   app.add_option("--for", options->duration, "Time to watch, such as 2h [default: until stopped]")
       ->excludes(once);
+  app.add_option("--since", options->since, "Measure only commits after this one");
+  app.add_option("--only", options->flags.only, "Measure only cases with this text in their label");
   app.add_flag("--dry-run", options->is_dry_run,
                "Print the next 20 steps with their reasons, and do none");
   app.add_flag("--status", options->shows_status,

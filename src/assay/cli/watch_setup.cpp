@@ -1,6 +1,6 @@
 #include "assay/cli/watch_setup.h"
 
-#include <expected>
+#include <cstdint>
 #include <filesystem>
 #include <fmt/format.h>
 #include <memory>
@@ -14,13 +14,11 @@
 #include "assay/base/result.h"
 #include "assay/campaign/listener.h"
 #include "assay/cli/campaign_setup.h"
-#include "assay/cli/configured.h"
-#include "assay/cli/labels.h"
+#include "assay/cli/interrupt.h"
 #include "assay/record/repository.h"
 #include "assay/repository/mirror.h"
 #include "assay/repository/repository_spec.h"
 #include "assay/watch/local_runner.h"
-#include "assay/watch/verify.h"
 
 namespace assay::cli {
 
@@ -38,8 +36,7 @@ WatchSetup::WatchSetup() : artifacts(assay_home() / "cache") {}
 Result<std::unique_ptr<WatchSetup>> WatchSetup::open(const WatchFlags& flags,
                                                      CampaignListener& listener) {
   std::unique_ptr<WatchSetup> setup(new WatchSetup());
-  ASSAY_ASSIGN_OR_RETURN(setup->spec, read_configured_repository(flags.file));
-  add_configured_device(setup->spec.labels);
+  ASSAY_ASSIGN_OR_RETURN(setup->spec, read_repository_file(flags.file));
   ASSAY_ASSIGN_OR_RETURN(setup->environment, get_environment(setup->spec, flags.environment));
   if (setup->spec.spec.empty()) {
     return fail(ErrorCode::kInvalidArgument,
@@ -61,7 +58,8 @@ Result<std::unique_ptr<WatchSetup>> WatchSetup::open(const WatchFlags& flags,
       .tools = local_tools(*setup->store, setup->artifacts, flags.toolchain, listener),
       .options = {.argv = program_argv(), .parallel_jobs = flags.toolchain.jobs},
       .context = std::move(context),
-      .keep_going = [&listener] { return !listener.should_stop(); }});
+      .keep_going = [&listener] { return !listener.should_stop(); },
+      .only = flags.only});
   return setup;
 }
 
@@ -81,6 +79,17 @@ Status WatchSetup::fetch() {
 Result<std::vector<Revision>> WatchSetup::newest(int most) {
   ASSAY_ASSIGN_OR_RETURN(const auto tip, mirror->resolve("HEAD"));
   return mirror->log({.tip = tip, .since = {}, .limit = most});
+}
+
+Result<std::int64_t> WatchSetup::position_of(const std::string& since,
+                                             const std::vector<Revision>& revisions) {
+  if (since.empty() || revisions.empty()) {
+    return 0;
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto hash, mirror->resolve(since));
+  ASSAY_ASSIGN_OR_RETURN(const auto later,
+                         mirror->log({.tip = revisions.front().hash, .since = hash}));
+  return later.empty() ? revisions.front().position : later.back().position - 1;
 }
 
 Result<std::vector<Revision>> WatchSetup::range(const std::string& since, const std::string& tip) {

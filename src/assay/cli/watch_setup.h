@@ -28,6 +28,7 @@ struct WatchFlags {
   StoreFlags store;
   ToolchainFlags toolchain;
   bool is_quiet = false;
+  std::string only = {};  ///< watch::WatchFilter::only
 
   void declare(CLI::App& app);
 };
@@ -45,6 +46,10 @@ class WatchSetup {
   Result<std::vector<Revision>> newest(int most);
   /// Those after `since` up to `tip`, newest first, and `since` itself.
   Result<std::vector<Revision>> range(const std::string& since, const std::string& tip);
+  /// The position after which commits do not lead to `since`; 0 for an empty name. `revisions`:
+  /// newest first.
+  Result<std::int64_t> position_of(const std::string& since,
+                                   const std::vector<Revision>& revisions);
   /// Fetches again.
   Status fetch();
 

@@ -18,6 +18,7 @@
 #include "assay/base/digest.h"
 #include "assay/base/log.h"
 #include "assay/base/result.h"
+#include "assay/base/suggest.h"
 #include "assay/record/repository.h"
 #include "assay/repository/mirror.h"
 #include "assay/repository/path_filter.h"
@@ -223,9 +224,13 @@ Result<std::string> GitMirror::resolve(std::string_view name) {
     if (!stdfs::exists(folder_ / "HEAD")) {
       return fail(ErrorCode::kNotFound, fmt::format("nothing was fetched from '{}' yet", url_));
     }
-    return fail(
-        ErrorCode::kNotFound,
-        fmt::format("no commit '{}' in '{}'; name a hash, a branch, a tag, or HEAD~3", name, url_));
+    const auto names = git_.lines(
+        in_mirror({"for-each-ref", "--format=%(refname:strip=2)", "refs/heads", "refs/tags"}));
+    const auto nearest = find_nearest_name(own, names.value_or(std::vector<std::string>()));
+    return fail(ErrorCode::kNotFound,
+                fmt::format("no commit '{}' in '{}'; {}", name, url_,
+                            nearest.empty() ? "name a hash, a branch, a tag, or HEAD~3"
+                                            : fmt::format("did you mean '{}'?", nearest)));
   }
   return found->front();
 }

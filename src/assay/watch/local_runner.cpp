@@ -1,8 +1,10 @@
 #include "assay/watch/local_runner.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <fmt/format.h>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -14,6 +16,7 @@
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
+#include "assay/base/suggest.h"
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/request_from_spec.h"
 #include "assay/campaign/resume.h"
@@ -39,6 +42,7 @@
 #include "assay/summary/summarize.h"
 #include "assay/watch/revision_runner.h"
 #include "assay/watch/run_points.h"
+#include "assay/watch/watch_view.h"
 
 namespace assay::watch {
 namespace {
@@ -96,7 +100,33 @@ Json operators_from(const ProfileDifference& difference, const std::set<std::str
   return operators;
 }
 
+Status keep_wanted_cases(const std::string& only, const std::string& origin,
+                         std::vector<Case>& cases) {
+  std::vector<std::string> labels;
+  std::ranges::transform(cases, std::back_inserter(labels), label_of);
+  std::erase_if(cases, [&only](const Case& cell) { return !label_of(cell).contains(only); });
+  return cases.empty() && !labels.empty() ? check_only(only, origin, labels) : Status();
+}
+
 }  // namespace
+
+Status check_only(const std::string& only, const std::string& origin,
+                  const std::vector<std::string>& labels) {
+  const bool is_there = std::ranges::any_of(
+      labels, [&only](const std::string& label) { return label.contains(only); });
+  return is_there
+             ? Status()
+             : fail(ErrorCode::kNotFound, fmt::format("no case of {} has '{}' in its label{}",
+                                                      origin, only, suggestion_for(only, labels)));
+}
+
+Result<std::vector<std::string>> LocalRunner::labels_of_cases(const RevisionBuild& build) {
+  ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_for({build}, Json::object()));
+  ASSAY_ASSIGN_OR_RETURN(const auto planned, request_for(spec, "", {}));
+  std::vector<std::string> labels;
+  std::ranges::transform(planned.request.cases, std::back_inserter(labels), label_of);
+  return labels;
+}
 
 Result<BuildEntry> LocalRunner::take_build(const Revision& revision) {
   const auto folder = builds_folder(parts_.home);
@@ -171,6 +201,9 @@ Result<PlannedRequest> LocalRunner::request_for(const Spec& spec, std::string_vi
                          request_from_spec(spec, std::move(options), read_environment(),
                                            find_installed_builds(parts_.home)));
   planned.request.context.run.purpose = purpose;
+  if (purpose == kWatchPurpose && !parts_.only.empty()) {
+    ASSAY_RETURN_IF_ERROR(keep_wanted_cases(parts_.only, spec.origin, planned.request.cases));
+  }
   if (planned.request.cases.empty()) {
     std::string reasons;
     for (const auto& refused : planned.refused) {
@@ -186,9 +219,12 @@ Result<std::optional<Run>> LocalRunner::find_unfinished(
     std::string_view purpose, const std::map<std::string, std::string>& labels) {
   ASSAY_ASSIGN_OR_RETURN(const auto runs,
                          parts_.tools.store.list_runs(
-                             {.limit = 1, .purpose = std::string(purpose), .labels = labels}));
-  return runs.empty() || runs.front().run.finished_unix_ns != 0 ? std::optional<Run>()
-                                                                : std::optional(runs.front().run);
+                             {.limit = -1, .purpose = std::string(purpose), .labels = labels}));
+  const auto found = std::ranges::find_if(runs, [&labels](const RunListing& listing) {
+    return listing.run.finished_unix_ns == 0 &&
+           listing.run.labels.contains(kOnlyLabel) == labels.contains(kOnlyLabel);
+  });
+  return found == runs.end() ? std::optional<Run>() : std::optional(found->run);
 }
 
 Result<Run> LocalRunner::run_sitting(const std::vector<RevisionBuild>& builds, const Json& changes,
@@ -216,6 +252,9 @@ Result<Run> LocalRunner::measure(const Sitting& sitting, std::string_view purpos
     labels["reference"] = sitting.reference->revision;
   }
   builds.push_back(sitting.build);
+  if (purpose == kWatchPurpose && !parts_.only.empty()) {
+    labels[kOnlyLabel] = parts_.only;
+  }
   if (!sitting.incident.empty()) {
     labels["incident"] = sitting.incident;
   }

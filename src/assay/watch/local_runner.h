@@ -25,6 +25,10 @@
 
 namespace assay::watch {
 
+/// Errors: kNotFound, with a suggestion, where none of the labels has the text.
+Status check_only(const std::string& only, const std::string& origin,
+                  const std::vector<std::string>& labels);
+
 /// Builds revisions on this machine and runs the repository's spec on them as any campaign and
 /// comparison runs.
 class LocalRunner final : public RevisionRunner {
@@ -41,11 +45,15 @@ class LocalRunner final : public RevisionRunner {
     /// How a document of a spec is read: which models and recipes are known.
     SpecContext context;
     std::function<bool()> keep_going;
+    std::string only = {};  ///< Cases that are measured for the history (WatchFilter).
   };
 
   explicit LocalRunner(Parts parts) : parts_(std::move(parts)) {}
 
   Result<RevisionBuild> build(const Revision& revision) override;
+  /// Labels of the cases that are measured of a build. Errors: as measure().
+  Result<std::vector<std::string>> labels_of_cases(const RevisionBuild& build);
+
   Result<Run> measure(const Sitting& sitting, std::string_view purpose, int rounds) override;
   Result<Comparison> compare(const BuildPair& pair, const ComparisonPlan& plan) override;
   Result<Json> explain(const BuildPair& pair) override;

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "assay/record/incident.h"
-#include "assay/record/repository.h"
 #include "assay/record/revision_build.h"
 #include "assay/repository/repository_spec.h"
+#include "assay/watch/alarms.h"
 #include "assay/watch/watch_view.h"
 
 namespace assay::watch {

@@ -15,6 +15,7 @@
 #include "assay/record/incident.h"
 #include "assay/record/repository.h"
 #include "assay/record/revision_build.h"
+#include "assay/record/run.h"
 #include "assay/repository/repository_spec.h"
 #include "assay/store/result_store.h"
 #include "assay/watch/alarms.h"
@@ -45,18 +46,34 @@ void analyze(WatchView& view) {
   }
 }
 
-/// Revisions that were measured without a point, which no series has.
-Status read_pointless(ResultStore& store, const RepositorySpec& spec, WatchView& view,
-                      const std::string& environment) {
-  ASSAY_ASSIGN_OR_RETURN(const auto runs,
+/// Whether a run with these labels has all cases that the view is about.
+bool is_whole(const Run& run, const WatchFilter& filter) {
+  const auto only = run.labels.find(kOnlyLabel);
+  return only == run.labels.end() || only->second == filter.only;
+}
+
+Result<std::vector<Run>> runs_with_label(ResultStore& store, const RepositorySpec& spec,
+                                         const std::string& environment, const std::string& label,
+                                         const std::string& value) {
+  ASSAY_ASSIGN_OR_RETURN(const auto listings,
                          store.list_runs({.limit = -1,
                                           .purpose = std::string(kWatchPurpose),
                                           .labels = {{"engine", spec.repository.engine},
                                                      {"environment", environment},
-                                                     {kPointsLabel, kNoPoints}}}));
-  for (const auto& listing : runs) {
-    const auto commit = listing.run.labels.find("commit");
-    if (commit != listing.run.labels.end()) {
+                                                     {label, value}}}));
+  std::vector<Run> runs;
+  std::ranges::transform(listings, std::back_inserter(runs), &RunListing::run);
+  return runs;
+}
+
+/// Revisions that were measured without a point, which no series has.
+Status read_pointless(ResultStore& store, const RepositorySpec& spec, WatchView& view,
+                      const std::string& environment) {
+  ASSAY_ASSIGN_OR_RETURN(const auto runs,
+                         runs_with_label(store, spec, environment, kPointsLabel, kNoPoints));
+  for (const auto& run : runs) {
+    const auto commit = run.labels.find("commit");
+    if (commit != run.labels.end() && is_whole(run, view.filter)) {
       view.pointless.insert(commit->second);
     }
   }
@@ -64,12 +81,31 @@ Status read_pointless(ResultStore& store, const RepositorySpec& spec, WatchView&
   return {};
 }
 
-/// Which builds are known beside others, and which were measured only once.
-Status read_looks(ResultStore& store, WatchView& view) {
+/// Runs that lack cases which the view is about: they say nothing of how far the watcher is.
+Result<std::set<std::string>> read_partial_runs(ResultStore& store, const RepositorySpec& spec,
+                                                const WatchView& view,
+                                                const std::string& environment) {
+  std::set<std::string> ids;
+  if (!view.filter.only.empty()) {
+    return ids;  // Their points are of the wanted cases, by whichever run.
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto runs,
+                         runs_with_label(store, spec, environment, kOnlyLabel, ""));
+  std::ranges::transform(runs, std::inserter(ids, ids.end()), &Run::id);
+  return ids;
+}
+
+/// Which revisions are measured, once or again, and which builds are known beside others.
+Status read_looks(ResultStore& store, const std::set<std::string>& partial_runs, WatchView& view) {
+  std::set<std::string> known;
+  std::ranges::transform(view.revisions, std::inserter(known, known.end()), &Revision::hash);
   std::map<std::string, std::set<std::string>> runs;
   for (const auto& one : view.series) {
     ASSAY_ASSIGN_OR_RETURN(const auto points, store.points_of(one.stored.measured));
     for (const auto& point : points) {
+      if (known.contains(point.revision) && !partial_runs.contains(point.run)) {
+        view.measured.insert(point.revision);
+      }
       if (!one.stored.series.is_exact() && !point.reference.empty()) {
         runs[point.revision].insert(point.run);
       }
@@ -85,6 +121,15 @@ Status read_looks(ResultStore& store, WatchView& view) {
     }
   }
   return {};
+}
+
+/// Whether an incident is about a case of the view. Those without cases are about the builds.
+bool is_wanted_incident(const Incident& incident, const WatchView& view) {
+  return view.filter.only.empty() || incident.cases.empty() ||
+         std::ranges::any_of(view.series, [&incident](const AnalyzedSeries& one) {
+           return std::ranges::find(incident.cases, one.stored.measured.case_key) !=
+                  incident.cases.end();
+         });
 }
 
 }  // namespace
@@ -175,13 +220,17 @@ std::optional<KnownRange> WatchView::range_of(const Incident& incident) const {
 WatchState WatchView::state(double verification_share) const {
   WatchState state{.verification_share = verification_share};
   for (const auto& revision : revisions) {
+    if (revision.position <= filter.since_position) {
+      continue;
+    }
     state.revisions.push_back({.hash = revision.hash,
                                .position = revision.position,
                                .progress = progress_of(revision),
                                .needs_second_look = measured_once.contains(revision.hash)});
   }
   for (const auto& incident : incidents) {
-    if (waits(incident, *this) && range_of(incident)) {
+    const auto range = range_of(incident);
+    if (waits(incident, *this) && range && range->first_after > filter.since_position) {
       state.incidents.push_back({.id = incident.id,
                                  .reason = title_of(incident),
                                  .is_confirmed = is_confirmed(incident)});
@@ -192,9 +241,11 @@ WatchState WatchView::state(double verification_share) const {
 }
 
 Result<WatchView> read_view(ResultStore& store, const RepositorySpec& spec,
-                            const BuildEnvironment& environment, std::vector<Revision> revisions) {
+                            const BuildEnvironment& environment, std::vector<Revision> revisions,
+                            WatchFilter filter) {
   WatchView view{.verifies = spec.policy.verifies,
                  .bisects = spec.policy.bisects,
+                 .filter = std::move(filter),
                  .revisions = std::move(revisions)};
   std::ranges::reverse(view.revisions);
   if (view.revisions.empty()) {
@@ -207,21 +258,22 @@ Result<WatchView> read_view(ResultStore& store, const RepositorySpec& spec,
       view.builds.try_emplace(build.revision, build);  // The last built comes first.
     }
   }
-  ASSAY_ASSIGN_OR_RETURN(
-      auto series, read_series(store, repository, view.revisions, {.environment = environment.name},
-                               spec.policy.min_effect_ratio));
+  ASSAY_ASSIGN_OR_RETURN(auto series,
+                         read_series(store, repository, view.revisions,
+                                     {.only = view.filter.only, .environment = environment.name},
+                                     spec.policy.min_effect_ratio));
   for (auto& one : series) {
-    for (const auto& point : one.series.points) {
-      view.measured.insert(point.commit);
-    }
     view.series.push_back({.stored = std::move(one), .analysis = {}});
   }
   analyze(view);
   ASSAY_RETURN_IF_ERROR(read_pointless(store, spec, view, environment.name));
-  ASSAY_RETURN_IF_ERROR(read_looks(store, view));
+  ASSAY_ASSIGN_OR_RETURN(const auto partial,
+                         read_partial_runs(store, spec, view, environment.name));
+  ASSAY_RETURN_IF_ERROR(read_looks(store, partial, view));
   ASSAY_ASSIGN_OR_RETURN(view.incidents, store.incidents_of(repository));
-  std::erase_if(view.incidents,
-                [&](const Incident& incident) { return incident.environment != environment.name; });
+  std::erase_if(view.incidents, [&](const Incident& incident) {
+    return incident.environment != environment.name || !is_wanted_incident(incident, view);
+  });
   return view;
 }
 

@@ -29,10 +29,21 @@ inline constexpr std::string_view kWatchPurpose = "watch";
 inline constexpr const char* kPointsLabel = "points";
 inline constexpr const char* kNoPoints = "none";
 
+/// Label of a run of a part of the cases: the text that their labels have.
+inline constexpr const char* kOnlyLabel = "only";
+
+/// The part of a repository that is watched.
+struct WatchFilter {
+  std::string only;  ///< Text in the labels of the cases; empty: all cases.
+  /// Revisions at or before it are not measured for the history, but may be references.
+  std::int64_t since_position = 0;
+};
+
 /// All that is known of a repository, read from the store.
 struct WatchView {
   bool verifies = true;  ///< WatchPolicy
   bool bisects = true;
+  WatchFilter filter;
   std::vector<Revision> revisions;              ///< By position, within the horizon.
   std::map<std::string, RevisionBuild> builds;  ///< The newest of each revision.
   std::set<std::string> measured;               ///< Revisions that a run was made of.
@@ -64,7 +75,8 @@ struct WatchView {
 
 /// `revisions`: of the branch, newest first. Errors: the store's.
 Result<WatchView> read_view(ResultStore& store, const RepositorySpec& spec,
-                            const BuildEnvironment& environment, std::vector<Revision> revisions);
+                            const BuildEnvironment& environment, std::vector<Revision> revisions,
+                            WatchFilter filter = {});
 
 /// "bench steady_floor_ns +4.1 %": what an incident is about.
 std::string title_of(const Incident& incident);

@@ -56,7 +56,7 @@ Result<Watcher> Watcher::make(Parts parts, std::vector<Revision> revisions) {
 }
 
 Result<WatchView> Watcher::read() {
-  return read_view(parts_.store, parts_.spec, parts_.environment, revisions_);
+  return read_view(parts_.store, parts_.spec, parts_.environment, revisions_, parts_.filter);
 }
 
 double Watcher::verification_share() const {

@@ -33,6 +33,7 @@ class Watcher {
     WatchListener& listener;
     std::function<std::int64_t()> now_unix_ns;
     std::string pinned = {};  ///< Hash of the pinned reference.
+    WatchFilter filter = {};
   };
 
   /// `revisions`: of the branch within the horizon, newest first. Errors: kInvalidArgument for a
@@ -45,8 +46,11 @@ class Watcher {
   /// False where nothing is left to do. Errors: what stops the whole (RevisionRunner).
   Result<bool> take_step();
 
-  /// The commits that are there now.
-  void set_revisions(std::vector<Revision> revisions) { revisions_ = std::move(revisions); }
+  /// The commits that are there now, and the position after which they are measured.
+  void set_revisions(std::vector<Revision> revisions, std::int64_t since_position) {
+    revisions_ = std::move(revisions);
+    parts_.filter.since_position = since_position;
+  }
 
  private:
   Watcher(Parts parts, ReferencePolicy policy, std::vector<Revision> revisions)
