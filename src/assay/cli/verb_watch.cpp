@@ -190,6 +190,7 @@ Result<ExitCode> watch_on(const WatchOptions& options, WatchSetup& setup, watch:
     }
     ASSAY_RETURN_IF_ERROR(setup.fetch());
     ASSAY_ASSIGN_OR_RETURN(auto revisions, setup.newest(setup.spec.policy.horizon));
+    ASSAY_RETURN_IF_ERROR(setup.store->add_revisions(revisions));
     ASSAY_ASSIGN_OR_RETURN(const auto position, setup.position_of(options.since, revisions));
     watcher.set_revisions(std::move(revisions), position);
   }

@@ -1,6 +1,7 @@
 #include "assay/cli/watch_setup.h"
 
 #include <cstdint>
+#include <expected>
 #include <filesystem>
 #include <fmt/format.h>
 #include <memory>
@@ -14,11 +15,13 @@
 #include "assay/base/result.h"
 #include "assay/campaign/listener.h"
 #include "assay/cli/campaign_setup.h"
-#include "assay/cli/interrupt.h"
+#include "assay/cli/configured.h"
+#include "assay/cli/labels.h"
 #include "assay/record/repository.h"
 #include "assay/repository/mirror.h"
 #include "assay/repository/repository_spec.h"
 #include "assay/watch/local_runner.h"
+#include "assay/watch/verify.h"
 
 namespace assay::cli {
 
@@ -36,7 +39,8 @@ WatchSetup::WatchSetup() : artifacts(assay_home() / "cache") {}
 Result<std::unique_ptr<WatchSetup>> WatchSetup::open(const WatchFlags& flags,
                                                      CampaignListener& listener) {
   std::unique_ptr<WatchSetup> setup(new WatchSetup());
-  ASSAY_ASSIGN_OR_RETURN(setup->spec, read_repository_file(flags.file));
+  ASSAY_ASSIGN_OR_RETURN(setup->spec, read_configured_repository(flags.file));
+  add_configured_device(setup->spec.labels);
   ASSAY_ASSIGN_OR_RETURN(setup->environment, get_environment(setup->spec, flags.environment));
   if (setup->spec.spec.empty()) {
     return fail(ErrorCode::kInvalidArgument,
