@@ -66,6 +66,8 @@ constexpr auto kFlags = std::to_array<FlagLayout>({
     {"--metric", kMeasuring, "NAME"},
     {"--min-effect", kMeasuring, "PERCENT"},
     {"--most-pairs", kMeasuring, "N"},
+    {"--spec", kMeasuring, "FILE"},
+    {"--at", kChoice, "COMMIT"},
     {"--no-canary", kMeasuring, nullptr},
     {"--no-pinning", kMeasuring, nullptr},
     {"--duet", kMeasuring, nullptr},

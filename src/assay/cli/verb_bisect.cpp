@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "assay/base/clock.h"
+#include "assay/base/digest.h"
+#include "assay/base/json.h"
 #include "assay/base/log.h"
 #include "assay/base/output.h"
 #include "assay/base/result.h"
@@ -23,6 +25,8 @@
 #include "assay/record/metric.h"
 #include "assay/record/repository.h"
 #include "assay/record/revision_build.h"
+#include "assay/repository/repository_spec.h"
+#include "assay/repository/wheel_spec.h"
 #include "assay/watch/find_culprit.h"
 #include "assay/watch/run_points.h"
 #include "assay/watch/verify.h"
@@ -34,9 +38,9 @@ namespace {
 
 struct BisectOptions {
   WatchFlags flags;
+  SearchSource source;
   std::string range;
   std::string only;
-  std::string metric = "steady_floor_ns";
   std::string budget;
   int most_pairs = 600;
 };
@@ -68,6 +72,20 @@ Result<Ends> ends_from_text(const std::string& text) {
   return Ends{.good = text.substr(0, at), .bad = text.substr(at + 2)};
 }
 
+/// From the range, or from the versions in place of a file.
+Result<Ends> ends_of(const BisectOptions& options) {
+  ASSAY_ASSIGN_OR_RETURN(const auto versions, version_range_from_text(options.flags.file));
+  if (!versions) {
+    return ends_from_text(options.range);
+  }
+  if (!options.range.empty()) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("'{}' names the ends already: leave '{}' out", options.flags.file,
+                            options.range));
+  }
+  return Ends{.good = versions->first, .bad = versions->last};
+}
+
 /// Measures the bad end beside the good one and picks the case. Errors: kNotFound: no case and
 /// metric as asked for.
 Result<watch::SeriesPoint> find_change(WatchSetup& setup, const watch::WatchView& view,
@@ -93,7 +111,7 @@ Result<watch::SeriesPoint> find_change(WatchSetup& setup, const watch::WatchView
   for (const auto& one : points) {
     metrics.push_back(one.series.metric);
     const bool is_wanted =
-        one.series.metric == options.metric && one.series.label.contains(options.only);
+        one.series.metric == options.source.metric && one.series.label.contains(options.only);
     if (is_wanted &&
         (largest == nullptr || std::abs(one.point.offset) > std::abs(largest->point.offset))) {
       largest = &one;
@@ -104,9 +122,15 @@ Result<watch::SeriesPoint> find_change(WatchSetup& setup, const watch::WatchView
     metrics.erase(std::ranges::unique(metrics).begin(), metrics.end());
     return fail(ErrorCode::kNotFound,
                 fmt::format("no case '{}' with the metric {}; there are: {}", options.only,
-                            options.metric, fmt::join(metrics, ", ")));
+                            options.source.metric, fmt::join(metrics, ", ")));
   }
   return *largest;
+}
+
+/// Identifies what is measured.
+std::string digest_of_spec(const RepositorySpec& spec) {
+  return spec.measured.is_null() ? sha256_hex_of_file(spec.spec).value_or("")
+                                 : digest_of_json(spec.measured);
 }
 
 Incident incident_from_change(const watch::SeriesPoint& change, const watch::WatchView& view,
@@ -129,15 +153,18 @@ Incident incident_from_change(const watch::SeriesPoint& change, const watch::Wat
                           {"is_worse", is_worse},
                           {"change", point.offset},
                           {"is_exact", is_exact},
-                          {"label", series.label}},
+                          {"label", series.label},
+                          {"spec", digest_of_spec(setup.spec)}},
           .changed_unix_ns = now};
 }
 
 /// The incident that an earlier bisection of the same ends and metric opened and did not end.
-const Incident* find_begun(const watch::WatchView& view, const BisectOptions& options) {
+const Incident* find_begun(const watch::WatchView& view, const std::string& spec,
+                           const BisectOptions& options) {
   const auto found = std::ranges::find_if(view.incidents, [&](const Incident& incident) {
-    return incident.good == view.revisions.front().hash &&
-           incident.bad == view.revisions.back().hash && incident.metric == options.metric &&
+    return incident.attribution.value("spec", spec) == spec &&
+           incident.good == view.revisions.front().hash &&
+           incident.bad == view.revisions.back().hash && incident.metric == options.source.metric &&
            incident.attribution.value("label", "").contains(options.only) &&
            !is_closed(incident.state);
   });
@@ -146,16 +173,16 @@ const Incident* find_begun(const watch::WatchView& view, const BisectOptions& op
 
 Result<Incident> open_incident(WatchSetup& setup, const watch::WatchView& view,
                                const BisectOptions& options) {
-  if (const auto* begun = find_begun(view, options)) {
+  if (const auto* begun = find_begun(view, digest_of_spec(setup.spec), options)) {
     log_line(LogLevel::kInfo, "going on with the search that was begun before");
     return *begun;
   }
   ASSAY_ASSIGN_OR_RETURN(const auto change, find_change(setup, view, options));
   auto incident = incident_from_change(change, view, setup);
   if (incident.state == IncidentState::kConfirmed && change.point.offset == 0) {
-    return fail(
-        ErrorCode::kNotFound,
-        fmt::format("{} is the same at both ends: there is nothing to find", options.metric));
+    return fail(ErrorCode::kNotFound,
+                fmt::format("{} is the same at both ends: there is nothing to find",
+                            options.source.metric));
   }
   ASSAY_RETURN_IF_ERROR(setup.store->add_incident(incident));
   return incident;
@@ -177,12 +204,13 @@ Result<ExitCode> print_answer(const Incident& incident, const watch::WatchView& 
 }
 
 Result<ExitCode> bisect(WatchSetup& setup, const BisectOptions& options) {
-  ASSAY_ASSIGN_OR_RETURN(const auto ends, ends_from_text(options.range));
+  ASSAY_ASSIGN_OR_RETURN(const auto ends, ends_of(options));
   ASSAY_ASSIGN_OR_RETURN(auto revisions, setup.range(ends.good, ends.bad));
   ASSAY_ASSIGN_OR_RETURN(
       const auto view,
       watch::read_view(*setup.store, setup.spec, setup.environment, std::move(revisions)));
-  print_out("{} commits after {}\n", view.revisions.size() - 1, ends.good);
+  print_out("{} {}s after {}\n", view.revisions.size() - 1, noun_of_revisions(setup.spec),
+            ends.good);
   ASSAY_ASSIGN_OR_RETURN(auto incident, open_incident(setup, view, options));
   const auto tools = setup.incident_tools();
   if (incident.state != IncidentState::kConfirmed) {
@@ -202,7 +230,8 @@ Result<ExitCode> execute_bisect(const BisectOptions& options) {
   }
   catch_interrupts();
   BudgetProgress progress(options.flags.is_quiet, budget_ns);
-  ASSAY_ASSIGN_OR_RETURN(const auto setup, WatchSetup::open(options.flags, progress));
+  ASSAY_ASSIGN_OR_RETURN(const auto setup,
+                         WatchSetup::open(options.flags, progress, options.source));
   auto code = bisect(*setup, options);
   if (!code && code.error().code == ErrorCode::kTimeout) {
     log_line(LogLevel::kInfo, "stopped; the same command goes on from here");
@@ -216,9 +245,18 @@ Result<ExitCode> execute_bisect(const BisectOptions& options) {
 Execute declare_bisect(CLI::App& app) {
   auto options = std::make_shared<BisectOptions>();
   options->flags.declare(app);
-  app.add_option("range", options->range, "Commits to search: GOOD..BAD")->required();
+  options->source.metric = "steady_floor_ns";
+  app.get_option("file")->description(
+      "Repository file (docs/reference/repositories.md), or versions of a package: "
+      "PACKAGE==GOOD..BAD");
+  app.add_option("range", options->range, "Commits to search: GOOD..BAD; with --at, states");
+  app.add_option(
+      "--spec", options->source.measured,
+      "Spec file, or finished program, to measure [default: that of the repository file]");
+  app.add_option("--at", options->source.at,
+                 "Search the states of the repository file, built from this commit");
   app.add_option("--only", options->only, "Part of the label of the case to look at");
-  app.add_option("--metric", options->metric, "Metric that changed")->capture_default_str();
+  app.add_option("--metric", options->source.metric, "Metric that changed")->capture_default_str();
   app.add_option("--budget", options->budget,
                  "Time limit, such as 30min; the same command goes on later [default: none]");
   app.add_option("--most-pairs", options->most_pairs, "Largest number of launch pairs")

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "assay/artifact/toolchain.h"
 #include "assay/base/fs.h"
 #include "assay/base/log.h"
 #include "assay/base/output.h"
@@ -25,6 +26,7 @@
 #include "assay/repository/engine_registration.h"
 #include "assay/repository/mirror.h"
 #include "assay/repository/repository_spec.h"
+#include "assay/repository/wheel_spec.h"
 #include "assay/store/result_store.h"
 
 namespace assay::cli {
@@ -151,7 +153,8 @@ Status fetch(Mirror& mirror) {
 }
 
 Result<ExitCode> execute_engine_build(const EngineBuildOptions& options) {
-  ASSAY_ASSIGN_OR_RETURN(const auto spec, read_configured_repository(options.file));
+  ASSAY_ASSIGN_OR_RETURN(auto spec, read_configured_repository(options.file));
+  use_python(default_python(), spec);
   ASSAY_ASSIGN_OR_RETURN(const auto environment, get_environment(spec, options.environment));
   catch_interrupts();
   const auto mirror =

@@ -9,17 +9,23 @@
 #include <utility>
 #include <vector>
 
+#include "assay/artifact/toolchain.h"
 #include "assay/base/clock.h"
 #include "assay/base/fs.h"
+#include "assay/base/json.h"
 #include "assay/base/log.h"
 #include "assay/base/result.h"
 #include "assay/campaign/listener.h"
 #include "assay/cli/campaign_setup.h"
 #include "assay/cli/configured.h"
 #include "assay/cli/labels.h"
+#include "assay/cli/quick_spec.h"
 #include "assay/record/repository.h"
 #include "assay/repository/mirror.h"
 #include "assay/repository/repository_spec.h"
+#include "assay/repository/states_at.h"
+#include "assay/repository/wheel_spec.h"
+#include "assay/spec/program_format.h"
 #include "assay/watch/local_runner.h"
 #include "assay/watch/verify.h"
 
@@ -36,22 +42,78 @@ void WatchFlags::declare(CLI::App& app) {
 
 WatchSetup::WatchSetup() : artifacts(assay_home() / "cache") {}
 
-Result<std::unique_ptr<WatchSetup>> WatchSetup::open(const WatchFlags& flags,
-                                                     CampaignListener& listener) {
-  std::unique_ptr<WatchSetup> setup(new WatchSetup());
-  ASSAY_ASSIGN_OR_RETURN(setup->spec, read_configured_repository(flags.file));
-  add_configured_device(setup->spec.labels);
-  ASSAY_ASSIGN_OR_RETURN(setup->environment, get_environment(setup->spec, flags.environment));
-  if (setup->spec.spec.empty()) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{}: needs \"spec\", the spec file that says what to measure",
-                            setup->spec.origin));
+namespace {
+
+/// A spec file, or a document that times a program or, for another metric, evaluates it.
+Status read_measured(const SearchSource& source, RepositorySpec& spec) {
+  const auto document = read_json_file(source.measured);
+  const bool is_spec =
+      document && document->is_object() && document->value("schema", "").starts_with("assay/spec/");
+  if (is_spec) {
+    spec.spec = std::filesystem::absolute(source.measured);
+    return {};
   }
+  if (!find_program_format(source.measured)) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("--spec {}: must be a spec file, or a finished program such as "
+                            "model.onnx; `assay aot` makes one of a model",
+                            source.measured));
+  }
+  QuickSpec quick;
+  quick.model = std::filesystem::absolute(source.measured).string();
+  const bool is_time = source.metric.ends_with("_ns");
+  const std::vector<std::string> passes = {is_time ? "timing" : "evaluate"};
+  ASSAY_ASSIGN_OR_RETURN(spec.measured, quick.document(passes));
+  if (!is_time) {
+    spec.measured["evaluate"] = {{"samples", quick.samples}};
+  }
+  return {};
+}
+
+}  // namespace
+
+Status WatchSetup::read_spec(const WatchFlags& flags, const SearchSource& source) {
+  ASSAY_ASSIGN_OR_RETURN(const auto versions, version_range_from_text(flags.file));
+  if (versions) {
+    ASSAY_ASSIGN_OR_RETURN(spec, repository_spec_of(*versions));
+  } else {
+    ASSAY_ASSIGN_OR_RETURN(spec, read_configured_repository(flags.file));
+  }
+  add_configured_device(spec.labels);
+  use_python(default_python(flags.toolchain.python), spec);
+  ASSAY_ASSIGN_OR_RETURN(environment, get_environment(spec, flags.environment));
+  if (!source.measured.empty()) {
+    return read_measured(source, spec);
+  }
+  if (spec.spec.empty()) {
+    return fail(ErrorCode::kInvalidArgument,
+                versions
+                    ? fmt::format("{}: say what to measure: --spec FILE", flags.file)
+                    : fmt::format("{}: needs \"spec\", the spec file that says what to measure",
+                                  spec.origin));
+  }
+  return {};
+}
+
+Status WatchSetup::open_mirror(const SearchSource& source) {
+  mirror = make_mirror(spec, repository_folder(assay_home(), spec.repository) / "mirror");
+  ASSAY_RETURN_IF_ERROR(fetch());
+  if (!source.at.empty()) {
+    ASSAY_ASSIGN_OR_RETURN(const auto commit, mirror->resolve(source.at));
+    ASSAY_ASSIGN_OR_RETURN(spec, spec_of_states(std::move(spec), commit));
+    mirror = std::make_unique<StatesAt>(std::move(mirror), spec);
+  }
+  return {};
+}
+
+Result<std::unique_ptr<WatchSetup>> WatchSetup::open(const WatchFlags& flags,
+                                                     CampaignListener& listener,
+                                                     const SearchSource& source) {
+  std::unique_ptr<WatchSetup> setup(new WatchSetup());
+  ASSAY_RETURN_IF_ERROR(setup->read_spec(flags, source));
   ASSAY_ASSIGN_OR_RETURN(auto context, flags.toolchain.context(setup->spec.spec.string()));
   flags.toolchain.apply();
-  setup->mirror =
-      make_mirror(setup->spec, repository_folder(assay_home(), setup->spec.repository) / "mirror");
-  ASSAY_RETURN_IF_ERROR(setup->fetch());
+  ASSAY_RETURN_IF_ERROR(setup->open_mirror(source));
   ASSAY_ASSIGN_OR_RETURN(setup->store, flags.store.open());
   ASSAY_RETURN_IF_ERROR(setup->store->add_repository(setup->spec.repository));
   setup->runner = std::make_unique<watch::LocalRunner>(watch::LocalRunner::Parts{
@@ -102,9 +164,9 @@ Result<std::vector<Revision>> WatchSetup::range(const std::string& since, const 
   ASSAY_ASSIGN_OR_RETURN(auto revisions, mirror->log({.tip = last, .since = first}));
   ASSAY_ASSIGN_OR_RETURN(auto ends, mirror->log({.tip = first, .since = {}, .limit = 1}));
   if (revisions.empty() || ends.empty()) {
-    return fail(
-        ErrorCode::kInvalidArgument,
-        fmt::format("{}..{} holds no commit; write GOOD..BAD, the older one first", since, tip));
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{}..{} holds no {}; write GOOD..BAD, the older one first", since, tip,
+                            noun_of_revisions(spec)));
   }
   revisions.push_back(std::move(ends.front()));
   return revisions;

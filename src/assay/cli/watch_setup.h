@@ -33,14 +33,22 @@ struct WatchFlags {
   void declare(CLI::App& app);
 };
 
+/// What a search measures where the repository file does not say it, and which of its states.
+struct SearchSource {
+  std::string measured;  ///< A spec file or a program.
+  std::string at;        ///< The commit whose states are searched; empty: commits are.
+  std::string metric;
+};
+
 /// All that measuring the revisions of a repository needs, opened.
 class WatchSetup {
  public:
-  /// Reads the repository file and fetches what is new. `listener` outlives it. Errors: those of
-  /// read_repository_file, of the mirror and of the store; kInvalidArgument for a file without
-  /// "spec".
+  /// Reads the repository file, or "PACKAGE==GOOD..BAD" in its place, and fetches what is new.
+  /// `listener` outlives it. Errors: those of read_repository_file, of the mirror and of the store;
+  /// kInvalidArgument for a file without "spec" where `source` has none.
   static Result<std::unique_ptr<WatchSetup>> open(const WatchFlags& flags,
-                                                  CampaignListener& listener);
+                                                  CampaignListener& listener,
+                                                  const SearchSource& source = {});
 
   /// The newest revisions of the branch, newest first.
   Result<std::vector<Revision>> newest(int most);
@@ -64,6 +72,8 @@ class WatchSetup {
 
  private:
   WatchSetup();
+  Status read_spec(const WatchFlags& flags, const SearchSource& source);
+  Status open_mirror(const SearchSource& source);
 };
 
 /// Where a watcher of the repository keeps its lock and looks for its stop file.

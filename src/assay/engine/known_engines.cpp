@@ -24,6 +24,7 @@ std::vector<KnownEngine> read_known_engines() {
     engines.push_back({.name = entry.at("name"),
                        .how_to_get = entry.value("how_to_get", kNoPythonRunner),
                        .how_to_install = entry.value("how_to_install", ""),
+                       .package = entry.value("package", ""),
                        .is_in_python = entry.contains("python")});
   }
   return engines;

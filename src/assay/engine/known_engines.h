@@ -11,6 +11,7 @@ struct KnownEngine {
   std::string name;
   std::string how_to_get;      ///< Advice when its runner is missing.
   std::string how_to_install;  ///< Package with its runner's libraries; empty: none needed.
+  std::string package = {};    ///< Python package that holds the engine; empty: none does.
   bool is_in_python = false;   ///< Its runner starts an interpreter.
 };
 

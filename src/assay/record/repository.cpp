@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
 #include "assay/base/json.h"
 
@@ -12,7 +13,9 @@ std::string Repository::id() const { return digest_of_json(*this); }
 
 std::string short_hash(const std::string& hash) {
   constexpr std::size_t kDigits = 12;
-  return hash.substr(0, kDigits);
+  constexpr std::string_view kHexDigits = "0123456789abcdef";
+  const bool is_hash = hash.find_first_not_of(kHexDigits) == std::string::npos;
+  return is_hash ? hash.substr(0, kDigits) : hash;
 }
 
 ASSAY_DEFINE_JSON(Repository, kind, url, engine)

@@ -10,18 +10,24 @@
 
 namespace assay {
 
-enum class RepositoryKind : std::uint8_t { kGit, kHg };
+enum class RepositoryKind : std::uint8_t {
+  kGit,
+  kHg,
+  kWheel,  ///< A Python package; its versions stand for commits.
+};
 
 template <>
 inline constexpr auto kEnumNames<RepositoryKind> = std::to_array<EnumName<RepositoryKind>>({
     {RepositoryKind::kGit, "git"},
     {RepositoryKind::kHg, "hg"},
+    {RepositoryKind::kWheel, "wheel"},
 });
 
 /// A repository that is watched, and the engine that is built from it.
 struct Repository {
   RepositoryKind kind = RepositoryKind::kGit;
-  std::string url;     ///< As the mirror fetches it; a folder by its absolute path.
+  std::string
+      url;  ///< As the mirror fetches it; a folder by its absolute path, a package by its name.
   std::string engine;  ///< "toy": the name of the engine in the identity of cases.
   /// Digest of all of it.
   [[nodiscard]] std::string id() const;
@@ -41,7 +47,8 @@ struct Revision {
   std::string subject;
 };
 
-/// The digits of a hash that name a build: the first twelve.
+/// The name of a revision in the names of builds: the first twelve digits of a hash. A version or
+/// another name that is no hash stays whole.
 std::string short_hash(const std::string& hash);
 
 ASSAY_DECLARE_JSON(Repository);

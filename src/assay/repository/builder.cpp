@@ -7,10 +7,13 @@
 #include <fmt/format.h>
 #include <map>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include <unistd.h>
 
 #include "assay/base/clock.h"
 #include "assay/base/fs.h"
@@ -69,6 +72,28 @@ std::string with_places(std::string text, const BuildPlace& place) {
   return text;
 }
 
+/// How the user's programs reach the network: proxies, certificates and pip's settings. They are
+/// not in the key of a build: where a file comes from does not change it.
+void add_variables_of_network(std::map<std::string, std::string>& variables) {
+  constexpr auto kNames = std::to_array<std::string_view>(
+      {"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy",
+       "no_proxy", "all_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE"});
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const auto name = text.substr(0, text.find('='));
+    const bool is_wanted =
+        name.starts_with("PIP_") || std::ranges::find(kNames, name) != kNames.end();
+    if (is_wanted && name.size() < text.size()) {
+      variables.emplace(name, text.substr(name.size() + 1));
+    }
+  }
+  const char* home = std::getenv("HOME");
+  const auto settings = stdfs::path(home == nullptr ? "/" : home) / ".config/pip/pip.conf";
+  if (stdfs::exists(settings)) {
+    variables.emplace("PIP_CONFIG_FILE", settings.string());
+  }
+}
+
 /// All variables that a build sees. A fixed date keeps __DATE__ out of the outputs.
 std::map<std::string, std::string> variables_of_build(const BuildEnvironment& environment,
                                                       const BuildPlace& place) {
@@ -80,6 +105,9 @@ std::map<std::string, std::string> variables_of_build(const BuildEnvironment& en
       {"LANG", "C.UTF-8"},
       {"LC_ALL", "C.UTF-8"},
       {"SOURCE_DATE_EPOCH", "315532800"}};
+  if (environment.has_network) {
+    add_variables_of_network(variables);
+  }
   for (const auto& [name, value] : environment.env) {
     variables[name] = with_places(value, place);
   }
@@ -171,7 +199,14 @@ Result<BuildEntry> entry_to_build(Mirror& mirror, const BuildCache& cache,
 
 Result<BuiltRevision> build_revision(Mirror& mirror, const BuildCache& cache,
                                      const std::string& revision,
-                                     const RevisionBuildRequest& request) {
+                                     const RevisionBuildRequest& wanted_request) {
+  const auto environment = with_state(wanted_request.spec, wanted_request.environment, revision);
+  const RevisionBuildRequest request{.spec = wanted_request.spec,
+                                     .environment = environment,
+                                     .home = wanted_request.home,
+                                     .is_rebuild = wanted_request.is_rebuild,
+                                     .keep_going = wanted_request.keep_going,
+                                     .lock_folder = wanted_request.lock_folder};
   ASSAY_ASSIGN_OR_RETURN(const auto wanted, entry_to_build(mirror, cache, revision, request));
   if (!request.is_rebuild) {
     ASSAY_ASSIGN_OR_RETURN(auto found, cache.find(wanted.key));

@@ -14,6 +14,8 @@
 #include "assay/base/shell.h"
 #include "assay/engine/build_runner.h"
 #include "assay/engine/installed_builds.h"
+#include "assay/engine/known_engines.h"
+#include "assay/engine/python_runner.h"
 #include "assay/record/revision_build.h"
 #include "assay/record/subject.h"
 #include "assay/repository/build_cache.h"
@@ -64,6 +66,31 @@ stdfs::path cmake_of_environment() {
   return named == nullptr ? "cmake" : named;
 }
 
+/// A runner on the packages of a virtual environment: a script for an engine in Python, or else
+/// one that is compiled against them.
+Result<EngineBuild> register_environment(const BuildEnvironment& environment,
+                                         const std::string& engine, const std::string& label,
+                                         const stdfs::path& packages, const stdfs::path& home) {
+  ASSAY_ASSIGN_OR_RETURN(const auto source, find_source_folder());
+  const auto python = packages / "bin" / "python";
+  if (!environment.engine_class.empty() || is_known_in_python(engine)) {
+    return add_python_runner(
+        {.name = engine,
+         .label = label,
+         .engine = environment.engine_class.empty() ? engine : environment.engine_class,
+         .python = python,
+         .source = source,
+         .home = home});
+  }
+  return build_runner({.name = engine,
+                       .label = label,
+                       .prefix = {},
+                       .python = python,
+                       .cmake = cmake_of_environment(),
+                       .source = source,
+                       .home = home});
+}
+
 }  // namespace
 
 Result<EngineBuild> register_revision(const RepositorySpec& spec,
@@ -91,6 +118,8 @@ Result<EngineBuild> register_revision(const RepositorySpec& spec,
                            .source = source,
                            .home = home});
     }
+    case RunnerKind::kPython:
+      return register_environment(environment, engine, label, output, home);
     case RunnerKind::kCommand:
       break;
   }

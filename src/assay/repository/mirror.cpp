@@ -14,6 +14,7 @@
 #include "assay/repository/git_mirror.h"
 #include "assay/repository/hg_mirror.h"
 #include "assay/repository/repository_spec.h"
+#include "assay/repository/wheel_index.h"
 
 namespace assay {
 namespace {
@@ -40,8 +41,13 @@ Result<std::vector<Revision>> revisions_from_name(Mirror& mirror, const std::str
 
 std::unique_ptr<Mirror> make_mirror(const RepositorySpec& spec,
                                     const std::filesystem::path& folder) {
-  if (spec.repository.kind == RepositoryKind::kHg) {
-    return std::make_unique<HgMirror>(spec, folder);
+  switch (spec.repository.kind) {
+    case RepositoryKind::kHg:
+      return std::make_unique<HgMirror>(spec, folder);
+    case RepositoryKind::kWheel:
+      return std::make_unique<WheelIndex>(spec);
+    case RepositoryKind::kGit:
+      break;
   }
   return std::make_unique<GitMirror>(spec, folder);
 }

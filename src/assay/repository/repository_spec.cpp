@@ -26,6 +26,7 @@
 #include "assay/record/repository.h"
 #include "assay/repository/path_filter.h"
 #include "assay/repository/policy_reader.h"
+#include "assay/repository/wheel_spec.h"
 #include "assay/spec/node.h"
 #include "assay/spec/spec.h"
 
@@ -37,14 +38,14 @@ namespace stdfs = std::filesystem;
 constexpr std::string_view kSchema = "assay/repository/1";
 constexpr std::string_view kSchemaFamily = "assay/repository/";
 
-constexpr auto kTopKeys =
-    std::to_array<std::string_view>({"$schema", "schema", "repository", "paths", "engine",
-                                     "environments", "spec", "policy", "notify", "labels"});
+constexpr auto kTopKeys = std::to_array<std::string_view>(
+    {"$schema", "schema", "repository", "paths", "engine", "environments", "states", "spec",
+     "policy", "notify", "labels"});
 constexpr auto kSourceKeys =
     std::to_array<std::string_view>({"url", "kind", "branch", "first_parent"});
 constexpr auto kPathKeys = std::to_array<std::string_view>({"include", "exclude"});
 constexpr auto kEnvironmentKeys = std::to_array<std::string_view>(
-    {"build", "outputs", "runner", "env", "timeout", "reuse", "network"});
+    {"build", "outputs", "runner", "env", "timeout", "reuse", "network", "engine_class"});
 constexpr auto kNotifyKeys = std::to_array<std::string_view>({"argv", "url", "token_file", "on"});
 
 constexpr auto kKeys = std::to_array<SpecKeys>({{"", kTopKeys},
@@ -101,8 +102,9 @@ void read_source(const Node& node, const stdfs::path& folder, RepositorySpec& sp
   if (url.empty() || url.front() == '-') {
     node.complain("needs a \"url\": an address, or a folder such as \"..\"");
   }
-  spec.repository.url = absolute_url(url, folder);
   read_member(node, "kind", spec.repository.kind, read_enum<RepositoryKind>);
+  const bool is_package = spec.repository.kind == RepositoryKind::kWheel;
+  spec.repository.url = is_package ? url : absolute_url(url, folder);
   spec.branch = node.text("branch");
   if (spec.branch.starts_with('-')) {
     node.complain("\"branch\" cannot begin with '-'");
@@ -180,8 +182,19 @@ void check_environment(const Node& node, const BuildEnvironment& environment) {
   }
 }
 
-BuildEnvironment read_environment_of_build(const std::string& name, const Node& node) {
-  BuildEnvironment environment{.name = name};
+/// "FILE.py:Class" with the file by its absolute path.
+std::string read_engine_class(const Node& node, const stdfs::path& folder) {
+  const auto text = node.text();
+  if (node.json().is_string() && text.find(".py:") == std::string::npos) {
+    node.complain("must be a file and a class, such as \"engine.py:MyEngine\"");
+  }
+  return (folder / text).lexically_normal().string();
+}
+
+BuildEnvironment read_environment_of_build(const std::string& name, const Node& node,
+                                           const stdfs::path& folder, RepositoryKind kind) {
+  auto environment = kind == RepositoryKind::kWheel ? wheel_environment() : BuildEnvironment();
+  environment.name = name;
   if (!is_plain_name(name)) {
     node.complain("has a name that must be letters, digits, '.', '_' and '-'");
   }
@@ -195,6 +208,9 @@ BuildEnvironment read_environment_of_build(const std::string& name, const Node& 
   environment.timeout_ns = node.duration_ns("timeout", environment.timeout_ns);
   read_member(node, "reuse", environment.reuses_work, read_bool);
   read_member(node, "network", environment.has_network, read_bool);
+  if (const auto engine_class = node.find("engine_class")) {
+    environment.engine_class = read_engine_class(*engine_class, folder);
+  }
   check_environment(node, environment);
   return environment;
 }
@@ -242,11 +258,11 @@ std::vector<Notification> read_notify(const Node& node, const stdfs::path& folde
   return notifications;
 }
 
-/// Names of the environments as the file has them: an object read from JSON has no order.
-std::vector<std::string> ordered_names(std::string_view text) {
+/// Names in an object of the file, in its order: an object read from JSON has none.
+std::vector<std::string> ordered_names(std::string_view text, const char* key) {
   const auto document = nlohmann::ordered_json::parse(text, nullptr, false, true);
   std::vector<std::string> names;
-  const auto found = document.is_object() ? document.find("environments") : document.end();
+  const auto found = document.is_object() ? document.find(key) : document.end();
   if (found != document.end() && found->is_object()) {
     for (const auto& [name, ignored] : found->items()) {
       names.push_back(name);
@@ -255,14 +271,30 @@ std::vector<std::string> ordered_names(std::string_view text) {
   return names;
 }
 
-void read_environments(const Node& node, std::string_view text, RepositorySpec& spec) {
+void read_environments(const Node& node, std::string_view text, const stdfs::path& folder,
+                       RepositorySpec& spec) {
   const auto members = node.members();
-  for (const auto& name : ordered_names(text)) {
+  for (const auto& name : ordered_names(text, "environments")) {
     const auto member = std::ranges::find(members, name, [](const auto& one) { return one.first; });
     if (member != members.end()) {
-      spec.environments.push_back(read_environment_of_build(name, member->second));
+      spec.environments.push_back(
+          read_environment_of_build(name, member->second, folder, spec.repository.kind));
     }
   }
+}
+
+std::vector<NamedState> read_states(const Node& node, std::string_view text) {
+  const auto values = read_texts_by_name(node);
+  std::vector<NamedState> states;
+  for (const auto& name : ordered_names(text, "states")) {
+    if (!is_plain_name(name)) {
+      node.complain(fmt::format("'{}' must be letters, digits, '.', '_' and '-'", name));
+    }
+    if (const auto value = values.find(name); value != values.end()) {
+      states.push_back({.name = name, .value = value->second});
+    }
+  }
+  return states;
 }
 
 void read_top(const Node& top, std::string_view text, const stdfs::path& folder,
@@ -279,7 +311,13 @@ void read_top(const Node& top, std::string_view text, const stdfs::path& folder,
     top.complain("needs an \"engine\": the name under which its builds are listed");
   }
   if (const auto environments = top.find("environments")) {
-    read_environments(*environments, text, spec);
+    read_environments(*environments, text, folder, spec);
+  }
+  if (const auto states = top.find("states")) {
+    spec.states = read_states(*states, text);
+  }
+  if (spec.environments.empty() && spec.repository.kind == RepositoryKind::kWheel) {
+    spec.environments.push_back(wheel_environment());
   }
   if (spec.environments.empty()) {
     top.complain("needs \"environments\" with at least one, such as \"default\"");
@@ -336,8 +374,40 @@ Result<BuildEnvironment> get_environment(const RepositorySpec& spec, const std::
 std::string label_of_build(const RepositorySpec& spec, const BuildEnvironment& environment,
                            const std::string& revision) {
   const bool is_first = spec.environments.front().name == environment.name;
-  return is_first ? short_hash(revision)
-                  : fmt::format("{}-{}", short_hash(revision), environment.name);
+  const auto name = spec.states_at.empty()
+                        ? short_hash(revision)
+                        : fmt::format("{}-{}", short_hash(spec.states_at), revision);
+  return is_first ? name : fmt::format("{}-{}", name, environment.name);
+}
+
+BuildEnvironment with_state(const RepositorySpec& spec, const BuildEnvironment& environment,
+                            const std::string& revision) {
+  constexpr std::string_view kPlace = "{state}";
+  const auto state = std::ranges::find(spec.states, revision, &NamedState::name);
+  auto changed = environment;
+  if (spec.states_at.empty() || state == spec.states.end()) {
+    return changed;
+  }
+  const auto replace = [&](std::string& text) {
+    for (auto at = text.find(kPlace); at != std::string::npos;
+         at = text.find(kPlace, at + state->value.size())) {
+      text.replace(at, kPlace.size(), state->value);
+    }
+  };
+  for (auto& argv : changed.build) {
+    std::ranges::for_each(argv, replace);
+  }
+  for (auto& [name, value] : changed.env) {
+    replace(value);
+  }
+  return changed;
+}
+
+std::string_view noun_of_revisions(const RepositorySpec& spec) {
+  if (!spec.states_at.empty()) {
+    return "state";
+  }
+  return spec.repository.kind == RepositoryKind::kWheel ? "version" : "commit";
 }
 
 std::string_view repository_schema() { return repository_data("repository.schema.json"); }

@@ -22,6 +22,7 @@ enum class RunnerKind : std::uint8_t {
   kCommand,  ///< A program of its own; `.command.json` files say how it is called.
   kPrefix,   ///< An installation of ExecuTorch or OpenVINO, against which a runner is built.
   kProgram,  ///< A runner that speaks Assay's protocol.
+  kPython,   ///< A virtual environment whose packages hold the engine.
 };
 
 template <>
@@ -29,6 +30,7 @@ inline constexpr auto kEnumNames<RunnerKind> = std::to_array<EnumName<RunnerKind
     {RunnerKind::kCommand, "command"},
     {RunnerKind::kPrefix, "prefix"},
     {RunnerKind::kProgram, "program"},
+    {RunnerKind::kPython, "python"},
 });
 
 /// A toolchain with its flags: one way to build a revision.
@@ -41,6 +43,13 @@ struct BuildEnvironment {
   std::int64_t timeout_ns = 1'800'000'000'000;  ///< For all commands together.
   bool reuses_work = false;                     ///< {work} keeps what the last build left.
   bool has_network = false;
+  std::string engine_class = {};  ///< "FILE.py:Class" of kPython; empty: one of Assay's engines.
+};
+
+/// A named text that takes the place of {state} in the build commands.
+struct NamedState {
+  std::string name;
+  std::string value;
 };
 
 /// How a watcher goes about its work.
@@ -77,8 +86,12 @@ struct RepositorySpec {
   bool follows_first_parents = true;
   PathFilter paths;
   std::vector<BuildEnvironment> environments;  ///< In the order of the file; at least one.
-  std::filesystem::path
-      spec;  ///< The spec file that is measured, by its absolute path; may be empty.
+  std::vector<NamedState> states;              ///< In the order of the file; mostly none.
+  std::string states_at;  ///< The commit that all states are built from; empty: commits are built.
+  std::filesystem::path python = "python3";  ///< Of a package: whose pip installs it.
+  /// The spec file that is measured, by its absolute path; may be empty.
+  std::filesystem::path spec;
+  Json measured;  ///< The spec itself, where it has no file.
   WatchPolicy policy;
   std::vector<Notification> notify;
   std::map<std::string, std::string> labels;
@@ -98,9 +111,17 @@ Result<RepositorySpec> repository_spec_from_text(std::string_view text, const st
 /// An environment by name; the first one for an empty name. Errors: kNotFound with did-you-mean.
 Result<BuildEnvironment> get_environment(const RepositorySpec& spec, const std::string& name);
 
-/// "0123456789ab", or "0123456789ab-NAME" in another environment than the first.
+/// "0123456789ab", or "0123456789ab-NAME" in another environment than the first; that of a state
+/// begins with its commit, "0123456789ab-O2".
 std::string label_of_build(const RepositorySpec& spec, const BuildEnvironment& environment,
                            const std::string& revision);
+
+/// The environment with the state of a revision in place of {state}.
+BuildEnvironment with_state(const RepositorySpec& spec, const BuildEnvironment& environment,
+                            const std::string& revision);
+
+/// "commit", "version" or "state": what its revisions are.
+std::string_view noun_of_revisions(const RepositorySpec& spec);
 
 /// The JSON Schema of repository files, by which editors complete and check them.
 std::string_view repository_schema();

@@ -176,6 +176,9 @@ std::map<std::string, std::string> LocalRunner::labels_of(const RevisionBuild& b
 }
 
 Result<Json> LocalRunner::read_document() const {
+  if (!parts_.spec.measured.is_null()) {
+    return parts_.spec.measured;
+  }
   ASSAY_ASSIGN_OR_RETURN(const auto text, read_file(parts_.spec.spec));
   return parse_json(text, parts_.spec.spec.string());
 }
@@ -188,8 +191,10 @@ Result<Spec> LocalRunner::spec_for(const std::vector<RevisionBuild>& builds, con
   }
   document.merge_patch(changes);
   auto context = parts_.context;
-  context.origin = parts_.spec.spec.string();
-  context.folder = parts_.spec.spec.parent_path();
+  if (parts_.spec.measured.is_null()) {
+    context.origin = parts_.spec.spec.string();
+    context.folder = parts_.spec.spec.parent_path();
+  }
   return spec_from_json(document, context);
 }
 

@@ -83,7 +83,16 @@ void add_shares(Incident& incident) {
 
 bool is_time(const std::string& metric) { return metric.ends_with("_ns"); }
 
+/// Shows the difference of two builds again; empty where no one command does.
 std::string compare_command(const BuildPair& pair, const RepositorySpec& spec) {
+  if (!spec.measured.is_null()) {
+    const Json& model = spec.measured.at("models").front();
+    return fmt::format("assay compare {} --engine {},{}", model.at("ref").get<std::string>(),
+                       pair.a.reference(), pair.b.reference());
+  }
+  if (noun_of_revisions(spec) != "commit") {
+    return "";
+  }
   return fmt::format("assay watch {} --base {} --head {}", spec.origin, short_hash(pair.a.revision),
                      short_hash(pair.b.revision));
 }
@@ -128,7 +137,9 @@ Status explain_culprit(const WatchView& view, Incident& incident, const Incident
     return {};
   }
   const BuildPair pair{.a = before, .b = after, .case_key = incident.cases.front()};
-  incident.attribution["command"] = compare_command(pair, tools.spec);
+  if (const auto command = compare_command(pair, tools.spec); !command.empty()) {
+    incident.attribution["command"] = command;
+  }
   if (!is_time(incident.metric)) {
     return {};
   }

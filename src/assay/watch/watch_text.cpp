@@ -161,7 +161,7 @@ std::string text_of_incident(const Incident& incident, const WatchView& view) {
                           title_of(incident), incident.id);
   const auto* culprit = view.find_revision(incident.culprit);
   if (culprit != nullptr) {
-    text += fmt::format("  commit     {}\n", text_of_revision(*culprit));
+    text += fmt::format("  {:10} {}\n", view.noun, text_of_revision(*culprit));
   } else {
     text += fmt::format("  between    {} and {}\n", short_hash(incident.good),
                         short_hash(incident.bad));

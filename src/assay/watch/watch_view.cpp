@@ -246,6 +246,7 @@ Result<WatchView> read_view(ResultStore& store, const RepositorySpec& spec,
   WatchView view{.verifies = spec.policy.verifies,
                  .bisects = spec.policy.bisects,
                  .filter = std::move(filter),
+                 .noun = std::string(noun_of_revisions(spec)),
                  .revisions = std::move(revisions)};
   std::ranges::reverse(view.revisions);
   if (view.revisions.empty()) {

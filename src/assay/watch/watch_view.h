@@ -44,6 +44,7 @@ struct WatchView {
   bool verifies = true;  ///< WatchPolicy
   bool bisects = true;
   WatchFilter filter;
+  std::string noun = "commit";                  ///< What its revisions are.
   std::vector<Revision> revisions;              ///< By position, within the horizon.
   std::map<std::string, RevisionBuild> builds;  ///< The newest of each revision.
   std::set<std::string> measured;               ///< Revisions that a run was made of.
