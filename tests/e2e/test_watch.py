@@ -281,3 +281,16 @@ def test_watches_a_part(place: Workplace, source: Source) -> None:
 
 def labels_of_series(place: Workplace) -> list[tuple[str]]:
     return place.query("SELECT DISTINCT json_extract(document, '$.label') FROM series")
+
+
+def test_foresees_the_time_of_each_step(place: Workplace, source: Source) -> None:
+    for i in range(3):
+        source.commit(f"relu: part {i}", conv=100 + i * 1e-3)
+    unknown = place.ok("watch", "toy.json", "--dry-run").out
+    assert "so their time is not known" in unknown
+    assert len([line for line in unknown.splitlines() if " ? " in line]) == 3
+    watch(place)
+    source.commit("relu: part 3", conv=100.01)
+    known = place.ok("watch", "toy.json", "--dry-run").out
+    assert "about <0.1 minutes" in known
+    assert " ? " not in known

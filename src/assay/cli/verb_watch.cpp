@@ -36,6 +36,7 @@
 #include "assay/watch/events.h"
 #include "assay/watch/local_runner.h"
 #include "assay/watch/next_steps.h"
+#include "assay/watch/step_times.h"
 #include "assay/watch/watch_text.h"
 #include "assay/watch/watch_view.h"
 #include "assay/watch/watcher.h"
@@ -218,16 +219,8 @@ Result<ExitCode> watch_repository(const WatchOptions& options, WatchSetup& setup
   return watch_on(options, setup, watcher, progress);
 }
 
-Result<ExitCode> print_plan(const WatchOptions& options, WatchSetup& setup) {
-  watch::WatchListener silent;
-  ASSAY_ASSIGN_OR_RETURN(const auto revisions, setup.newest(setup.spec.policy.horizon));
-  ASSAY_ASSIGN_OR_RETURN(auto watcher, make_watcher(options, setup, silent, revisions));
-  ASSAY_ASSIGN_OR_RETURN(const auto steps, watcher.plan(kShownSteps));
-  print_out("{}", watch::text_of_plan(steps, revisions));
-  return ExitCode::kOk;
-}
-
-Result<ExitCode> print_status(const WatchOptions& options, WatchSetup& setup) {
+/// Prints what is to be done; with `has_state` after what is known.
+Result<ExitCode> print_plan(const WatchOptions& options, WatchSetup& setup, bool has_state) {
   ASSAY_ASSIGN_OR_RETURN(auto revisions, setup.newest(setup.spec.policy.horizon));
   ASSAY_ASSIGN_OR_RETURN(auto filter, read_filter(options, setup, revisions));
   ASSAY_ASSIGN_OR_RETURN(const auto view,
@@ -235,7 +228,11 @@ Result<ExitCode> print_status(const WatchOptions& options, WatchSetup& setup) {
                                           std::move(revisions), std::move(filter)));
   const auto steps = watch::plan_steps(view.state(0), setup.spec.policy.step,
                                        setup.spec.policy.share_of_verification, kShownSteps);
-  print_out("{}", watch::text_of_status(view, steps));
+  ASSAY_ASSIGN_OR_RETURN(const auto times, watch::read_step_times(*setup.store, setup.spec,
+                                                                  setup.environment.name, view));
+  const auto seconds = watch::expected_seconds(steps, times, view);
+  print_out("{}", has_state ? watch::text_of_status(view, steps, seconds)
+                            : watch::text_of_plan(steps, view.revisions, seconds));
   return ExitCode::kOk;
 }
 
@@ -296,11 +293,8 @@ Result<ExitCode> execute_watch(const WatchOptions& options) {
   const bool only_prints = options.is_dry_run || options.shows_status;
   WatchProgress progress(options.flags.is_quiet || only_prints, duration_ns);
   ASSAY_ASSIGN_OR_RETURN(const auto setup, WatchSetup::open(options.flags, progress));
-  if (options.is_dry_run) {
-    return print_plan(options, *setup);
-  }
-  if (options.shows_status) {
-    return print_status(options, *setup);
+  if (only_prints) {
+    return print_plan(options, *setup, options.shows_status);
   }
   return options.base.empty() ? watch_repository(options, *setup, progress)
                               : check_one_change(options, *setup);
@@ -318,7 +312,7 @@ Execute declare_watch(CLI::App& app) {
   app.add_option("--since", options->since, "Measure only commits after this one");
   app.add_option("--only", options->flags.only, "Measure only cases with this text in their label");
   app.add_flag("--dry-run", options->is_dry_run,
-               "Print the next 20 steps with their reasons, and do none");
+               "Print the next 20 steps with their times and reasons, and do none");
   app.add_flag("--status", options->shows_status,
                "Print the state of the history, its incidents and what comes next");
   app.add_flag("--stop", options->stops, "Ask the watcher of the repository to end");

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <fmt/format.h>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,10 +30,11 @@ WatchedRevision* find_middle(Revisions revisions, std::int64_t low, std::int64_t
   const auto distance = [&](const WatchedRevision& revision) {
     return std::abs((2 * revision.position) - low - high);
   };
-  for (auto& revision : revisions) {
-    const bool is_between = low < revision.position && revision.position < high;
-    if (is_between && is_open(revision) &&
-        (best == nullptr || distance(revision) <= distance(*best))) {
+  const auto after_low = std::ranges::upper_bound(revisions, low, {}, &WatchedRevision::position);
+  const auto before_high =
+      std::ranges::lower_bound(revisions, high, {}, &WatchedRevision::position);
+  for (auto& revision : std::ranges::subrange(after_low, std::max(after_low, before_high))) {
+    if (is_open(revision) && (best == nullptr || distance(revision) <= distance(*best))) {
       best = &revision;
     }
   }

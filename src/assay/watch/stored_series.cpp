@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <string>
 #include <utility>
@@ -134,6 +135,73 @@ void move_by(double shift, MeasuredPoint& point) {
   }
 }
 
+/// Where the chain of references leads from the reference of a point.
+struct Root {
+  double shift = 0;
+  std::string reference;
+};
+
+/// Follows references. Each one is followed once, as a long history has a long chain of them.
+class References {
+ public:
+  References(const std::vector<MeasuredPoint>& points, const BytesOf& bytes_of)
+      : bytes_of_(bytes_of) {
+    for (const auto& point : points) {
+      measured_.try_emplace({bytes_of(point.revision), point.machine}, point);
+    }
+  }
+
+  Root root_of(const std::string& reference, const std::string& machine) {
+    Root root{.reference = reference};
+    std::vector<std::pair<Key, double>> path;
+    std::set<Key> passed;
+    bool is_circle = false;
+    for (;;) {
+      const Key key{bytes_of_(root.reference), machine};
+      if (const auto known = roots_.find(key); known != roots_.end()) {
+        root = known->second;
+        break;
+      }
+      is_circle = !passed.insert(key).second;
+      const auto* next = is_circle ? nullptr : find_next(key);
+      if (next == nullptr) {
+        break;
+      }
+      path.emplace_back(key, next->offset);
+      root.reference = next->reference;
+    }
+    for (const auto& [key, offset] : std::views::reverse(path)) {
+      root.shift += offset;
+      if (!is_circle) {  // In a circle the root depends on the start.
+        roots_[key] = root;
+      }
+    }
+    return root;
+  }
+
+  /// One name stands for all revisions of the same bytes.
+  [[nodiscard]] std::string name_of_bytes(const std::string& revision,
+                                          const std::string& machine) const {
+    const auto found = measured_.find({bytes_of_(revision), machine});
+    return found == measured_.end() ? revision : found->second.revision;
+  }
+
+ private:
+  using Key = std::pair<std::string, std::string>;  ///< Bytes, machine.
+
+  /// The point of the reference; nullptr where the chain ends.
+  [[nodiscard]] const MeasuredPoint* find_next(const Key& key) const {
+    const auto found = measured_.find(key);
+    const bool is_end = found == measured_.end() || found->second.reference.empty() ||
+                        bytes_of_(found->second.reference) == key.first;
+    return is_end ? nullptr : &found->second;
+  }
+
+  const BytesOf& bytes_of_;
+  std::map<Key, MeasuredPoint> measured_;
+  std::map<Key, Root> roots_;
+};
+
 BytesOf bytes_of_builds(const std::vector<RevisionBuild>& builds, const std::string& environment) {
   std::map<std::string, std::string> digests;
   for (const auto& build : builds) {
@@ -151,28 +219,11 @@ BytesOf bytes_of_builds(const std::vector<RevisionBuild>& builds, const std::str
 
 void join_references(std::vector<MeasuredPoint>& points, const BytesOf& bytes_of) {
   measure_references_by_themselves(points, bytes_of);
-  using Key = std::pair<std::string, std::string>;  // Bytes, machine.
-  std::map<Key, MeasuredPoint> measured;
-  for (const auto& point : points) {
-    measured.try_emplace({bytes_of(point.revision), point.machine}, point);
-  }
+  References references(points, bytes_of);
   for (auto& point : points) {
-    std::set<std::string> passed;
-    for (auto bytes = bytes_of(point.reference); passed.insert(bytes).second;
-         bytes = bytes_of(point.reference)) {
-      const auto found = measured.find({bytes, point.machine});
-      if (found == measured.end() || found->second.reference.empty() ||
-          bytes_of(found->second.reference) == bytes) {
-        break;
-      }
-      move_by(found->second.offset, point);
-      point.reference = found->second.reference;
-    }
-    // One name stands for all revisions of the same bytes.
-    if (const auto found = measured.find({bytes_of(point.reference), point.machine});
-        found != measured.end()) {
-      point.reference = found->second.revision;
-    }
+    const auto root = references.root_of(point.reference, point.machine);
+    move_by(root.shift, point);
+    point.reference = references.name_of_bytes(root.reference, point.machine);
   }
 }
 

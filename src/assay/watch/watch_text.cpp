@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,6 +36,32 @@ std::string scaled(double value, const std::string& unit) {
     return text_from_duration_ns(value);
   }
   return unit == "bytes" ? text_from_bytes(value) : report::text_from_number(value, 4);
+}
+
+std::string text_of_minutes(std::optional<double> seconds) {
+  constexpr double kSecondsPerMinute = 60;
+  constexpr double kLeastShown = 0.05;
+  if (!seconds) {
+    return "?";
+  }
+  const double minutes = *seconds / kSecondsPerMinute;
+  return minutes < kLeastShown ? "<0.1" : fmt::format("{:.1f}", minutes);
+}
+
+std::string text_of_total(const std::vector<std::optional<double>>& seconds) {
+  double sum = 0;
+  std::size_t unknown = 0;
+  for (const auto& one : seconds) {
+    sum += one.value_or(0);
+    unknown += one ? 0 : 1;
+  }
+  if (unknown == seconds.size()) {
+    return "no step of these kinds was made yet, so their time is not known\n";
+  }
+  return fmt::format("about {} minutes{}\n", text_of_minutes(sum),
+                     unknown == 0 ? ""
+                                  : fmt::format(" and the time of {} that is not known",
+                                                report::counted(unknown, "step")));
 }
 
 std::string sentence_of_verdict(const ChangeCheck& check) {
@@ -136,24 +163,28 @@ std::string line_of_event(const Json& event) {
 }
 
 std::string text_of_plan(const std::vector<WatchStep>& steps,
-                         const std::vector<Revision>& revisions) {
+                         const std::vector<Revision>& revisions,
+                         const std::vector<std::optional<double>>& seconds) {
   if (steps.empty()) {
     return "nothing is left to measure\n";
   }
   report::TextTable table{
       .columns = {{.title = "step", .is_left = true, .importance = report::kImportant},
                   {.title = "commit", .is_left = true, .importance = report::kImportant},
+                  {.title = "minutes", .importance = report::kImportant},
                   {.title = "reason", .is_left = true, .importance = report::kImportant},
                   {.title = "subject", .is_left = true, .most_width = 50, .least_width = 10}}};
-  for (const auto& step : steps) {
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const auto& step = steps[i];
     const auto revision = std::ranges::find(revisions, step.revision, &Revision::hash);
     table.columns[0].cells.push_back({std::string(name_of(step.kind)), {}});
     table.columns[1].cells.push_back({short_hash(step.revision), {}});
-    table.columns[2].cells.push_back({step.reason, {}});
-    table.columns[3].cells.push_back(
+    table.columns[2].cells.push_back({text_of_minutes(seconds[i]), {}});
+    table.columns[3].cells.push_back({step.reason, {}});
+    table.columns[4].cells.push_back(
         {revision == revisions.end() ? std::string() : revision->subject, {}});
   }
-  return table.lay_out(kTextWidth, /*has_colour=*/false).text;
+  return table.lay_out(kTextWidth, /*has_colour=*/false).text + text_of_total(seconds);
 }
 
 std::string text_of_incident(const Incident& incident, const WatchView& view) {
@@ -189,7 +220,8 @@ std::string text_of_incident(const Incident& incident, const WatchView& view) {
   return text;
 }
 
-std::string text_of_status(const WatchView& view, const std::vector<WatchStep>& steps) {
+std::string text_of_status(const WatchView& view, const std::vector<WatchStep>& steps,
+                           const std::vector<std::optional<double>>& seconds) {
   const auto count = [&](Progress progress) {
     return std::ranges::count_if(view.revisions, [&](const Revision& revision) {
       return view.progress_of(revision) == progress;
@@ -204,7 +236,7 @@ std::string text_of_status(const WatchView& view, const std::vector<WatchStep>& 
       text += "\n" + text_of_incident(incident, view);
     }
   }
-  text += "\nnext steps\n" + text_of_plan(steps, view.revisions);
+  text += "\nnext steps\n" + text_of_plan(steps, view.revisions, seconds);
   return text;
 }
 

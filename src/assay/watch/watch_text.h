@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,12 +21,15 @@ std::vector<std::string> lines_of_operators(const Json& operators);
 /// A line about an event of a watcher (WatchListener); empty: nothing that a reader needs.
 std::string line_of_event(const Json& event);
 
-/// A row for each step. `revisions`: those that the steps name.
+/// A row for each step, and the time of all. `revisions`: those that the steps name. `seconds`:
+/// that each step will take, as far as it is known.
 std::string text_of_plan(const std::vector<WatchStep>& steps,
-                         const std::vector<Revision>& revisions);
+                         const std::vector<Revision>& revisions,
+                         const std::vector<std::optional<double>>& seconds);
 
 /// How much is measured, what failed, the open incidents, and what comes next.
-std::string text_of_status(const WatchView& view, const std::vector<WatchStep>& steps);
+std::string text_of_status(const WatchView& view, const std::vector<WatchStep>& steps,
+                           const std::vector<std::optional<double>>& seconds);
 
 std::string text_of_change_check(const ChangeCheck& check);
 /// A comment for a pull request.

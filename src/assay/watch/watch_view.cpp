@@ -102,11 +102,12 @@ Status read_looks(ResultStore& store, const std::set<std::string>& partial_runs,
   std::map<std::string, std::set<std::string>> runs;
   for (const auto& one : view.series) {
     ASSAY_ASSIGN_OR_RETURN(const auto points, store.points_of(one.stored.measured));
+    const bool has_noise = !one.stored.series.is_exact();
     for (const auto& point : points) {
       if (known.contains(point.revision) && !partial_runs.contains(point.run)) {
         view.measured.insert(point.revision);
       }
-      if (!one.stored.series.is_exact() && !point.reference.empty()) {
+      if (has_noise && !point.reference.empty()) {
         runs[point.revision].insert(point.run);
       }
       const auto bytes = view.bytes_of(point.revision);

@@ -63,13 +63,6 @@ double Watcher::verification_share() const {
   return all_ns_ == 0 ? 0 : static_cast<double>(verification_ns_) / static_cast<double>(all_ns_);
 }
 
-Result<std::vector<WatchStep>> Watcher::plan(std::size_t most) {
-  ASSAY_ASSIGN_OR_RETURN(const auto view, read());
-  const auto& policy = parts_.spec.policy;
-  return plan_steps(view.state(verification_share()), policy.step, policy.share_of_verification,
-                    most);
-}
-
 Result<bool> Watcher::take_step() {
   ASSAY_RETURN_IF_ERROR(recover_points());
   ASSAY_ASSIGN_OR_RETURN(auto view, read());

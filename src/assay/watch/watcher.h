@@ -40,9 +40,6 @@ class Watcher {
   /// wrong reference policy.
   static Result<Watcher> make(Parts parts, std::vector<Revision> revisions);
 
-  /// The steps to come, as far as they can be foreseen.
-  Result<std::vector<WatchStep>> plan(std::size_t most);
-
   /// False where nothing is left to do. Errors: what stops the whole (RevisionRunner).
   Result<bool> take_step();
 
