@@ -89,7 +89,7 @@ def names_operator(incident: Document, operator: str) -> bool:
 
 
 def has_change(incident: Document, expected: Document) -> bool:
-    """Whether a commit of the incident, or of its range where that is not known, changed a thing."""
+    """Whether the incident's commit, or one of its range where it has none, changed a thing."""
     commits = {commit["commit"]: i for i, commit in enumerate(expected["commits"])}
     last = commits[incident["culprit"] or incident["bad"]]
     first = last if incident["culprit"] else commits[incident["good"]] + 1
