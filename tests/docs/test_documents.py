@@ -61,8 +61,17 @@ NOT_TYPED = {
             "assay bisect toy.json v1.0..HEAD",
             "assay bisect toy.json v1.0..HEAD --metric fails",
             "assay bisect toy.json v1.0..HEAD --only mobilenet --budget 30min",
+            "assay bisect toy.json O1..O3 --at HEAD",
         ),
         "a repository of the reader's: tests/e2e/test_watch.py types their like",
+    ),
+    **dict.fromkeys(
+        (
+            "assay bisect onnxruntime==1.23.0..1.27.0 --spec model.onnx",
+            "assay bisect onnxruntime==1.23.0..1.27.0 --spec bench.json "
+            "--metric outputs_max_abs_error",
+        ),
+        "an index of packages: tests/e2e/test_bisect_wheels.py types their like",
     ),
     **dict.fromkeys(
         (

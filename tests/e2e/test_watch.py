@@ -167,6 +167,62 @@ def test_bisects_a_range(place: Workplace, source: Source) -> None:
     assert "GOOD..BAD" in wrong.err
 
 
+def test_bisects_two_culprits_with_their_shares(place: Workplace, source: Source) -> None:
+    source.commit("Add a benchmark")
+    for i in range(1, 5):
+        source.commit(f"relu: part {i}", conv=100 + i * 1e-3)
+    smaller = source.commit("conv: simplify", conv=108)
+    for i in range(1, 5):
+        source.commit(f"relu: more {i}", conv=108 + i * 1e-3)
+    larger = source.commit("conv: check bounds", conv=124)
+    source.commit("relu: end", conv=124.001)
+    found = place.run("bisect", "toy.json", f"{source.hashes[0]}..HEAD")
+    assert found.code == 0, found
+    assert "the search takes about" in found.err
+    assert f"commit     {larger[:12]}  conv: check bounds" in found.out
+    parts = [line.split() for line in found.out.splitlines() if line.startswith("  part ")]
+    assert [part[1] for part in parts] == [larger[:12], smaller[:12]]
+    shares = [int(part[part.index("%") - 1]) for part in parts]
+    assert 58 < shares[0] < 70
+    assert 30 < shares[1] < 42
+
+
+def test_bisects_states_of_one_commit(place: Workplace, source: Source) -> None:
+    with_state = BENCH.format(base="100 + CONV", conv="CONV", exit_code=0)
+    source.commit("Add a benchmark", text=with_state)
+    source.commit("conv: simplify", text=BENCH.format(base=400, conv=200, exit_code=0))
+    document = repository_file()
+    document["environments"]["default"]["build"] = [
+        ["cp", "{source}/bench", "{work}/bench"],
+        ["sed", "-i", "s/CONV/{state}/g", "{work}/bench"],
+    ]
+    document["states"] = {"O3": "100", "O2": "100.001", "O1": "112", "O0": "112.001"}
+    (place.folder / "toy.json").write_text(json.dumps(document))
+    found = place.run("bisect", "toy.json", "O3..O0", "--at", "HEAD~1")
+    assert found.code == 0, found
+    assert "3 states after O3" in found.out
+    assert "state      O1  112\n" in found.out
+    none = place.run("bisect", "toy.json", "O3..O7", "--at", "HEAD~1")
+    assert "no state 'O7'" in none.err
+
+
+def test_resumes_the_latest_search(place: Workplace, source: Source) -> None:
+    nothing = place.run("bisect", "toy.json", "--resume", "latest")
+    assert nothing.code != 0
+    source.commit("Add a benchmark")
+    source.commit("Break the build", text="#!/bin/false\n")
+    source.commit("conv: crash", crashes=True)
+    first = place.run("bisect", "toy.json", f"{source.hashes[0]}..HEAD", "--metric", "fails")
+    assert first.code == 6, first
+    assert first.out.count("suspect") == 2
+    resumed = place.run("bisect", "toy.json", "--resume", "latest")
+    assert resumed.code == 6, resumed
+    assert resumed.out.splitlines()[1:] == first.out.splitlines()[1:]
+    missing = place.run("bisect", "toy.json", "--resume", "0000")
+    assert missing.code == 2
+    assert "no search to go on with" in missing.err
+
+
 def test_bisects_a_crash_with_one_launch_a_commit(place: Workplace, source: Source) -> None:
     source.commit("Add a benchmark")
     for i in range(1, 6):

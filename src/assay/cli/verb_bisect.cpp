@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -36,12 +37,15 @@
 namespace assay::cli {
 namespace {
 
+constexpr std::string_view kLatest = "latest";
+
 struct BisectOptions {
   WatchFlags flags;
   SearchSource source;
   std::string range;
   std::string only;
   std::string budget;
+  std::string resume;  ///< "latest", or the id of an incident; empty: by the ends.
   int most_pairs = 600;
 };
 
@@ -75,10 +79,10 @@ Result<Ends> ends_from_text(const std::string& text) {
 /// From the range, or from the versions in place of a file.
 Result<Ends> ends_of(const BisectOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto versions, version_range_from_text(options.flags.file));
-  if (!versions) {
+  if (!versions || !options.resume.empty()) {
     return ends_from_text(options.range);
   }
-  if (!options.range.empty()) {
+  if (!options.range.empty() && options.resume.empty()) {
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("'{}' names the ends already: leave '{}' out", options.flags.file,
                             options.range));
@@ -203,7 +207,50 @@ Result<ExitCode> print_answer(const Incident& incident, const watch::WatchView& 
   return ExitCode::kInconclusive;
 }
 
-Result<ExitCode> bisect(WatchSetup& setup, const BisectOptions& options) {
+std::string text_of_forecast(const watch::SearchForecast& forecast, const BisectOptions& options) {
+  constexpr double kSecond = 1e9;
+  auto text = fmt::format(
+      "the search takes about {:.0f} pairs, in nine of ten cases at most "
+      "{:.0f}: about {} with the builds",
+      std::ceil(forecast.pairs), std::ceil(forecast.most_pairs),
+      text_from_duration_ns(kSecond * forecast.seconds));
+  const auto budget_ns = duration_ns_from_text(options.budget);
+  if (budget_ns && static_cast<double>(*budget_ns) < kSecond * forecast.seconds) {
+    text += "; more than the budget: the same command goes on afterwards";
+  }
+  return text;
+}
+
+/// A search that found no culprit yet. Errors: kNotFound.
+Result<Incident> find_search(const WatchSetup& setup, const std::string& name) {
+  ASSAY_ASSIGN_OR_RETURN(auto incidents, setup.store->incidents_of(setup.spec.repository.id()));
+  std::erase_if(incidents, [&](const Incident& incident) {
+    const bool is_named = name == kLatest || incident.id.starts_with(name);
+    return !is_named || incident.environment != setup.environment.name ||
+           !incident.culprit.empty() || is_closed(incident.state) || incident.good.empty();
+  });
+  const auto latest = std::ranges::max_element(incidents, {}, &Incident::changed_unix_ns);
+  if (latest == incidents.end()) {
+    return fail(ErrorCode::kNotFound,
+                fmt::format("--resume {}: {} has no search to go on with; write GOOD..BAD", name,
+                            setup.spec.origin));
+  }
+  return *latest;
+}
+
+/// The options with which the resumed search began.
+Result<BisectOptions> resumed(const WatchSetup& setup, BisectOptions options) {
+  if (!options.resume.empty()) {
+    ASSAY_ASSIGN_OR_RETURN(const auto incident, find_search(setup, options.resume));
+    options.range = fmt::format("{}..{}", incident.good, incident.bad);
+    options.source.metric = incident.metric;
+    options.only = incident.attribution.value("label", "");
+  }
+  return options;
+}
+
+Result<ExitCode> bisect(WatchSetup& setup, const BisectOptions& given) {
+  ASSAY_ASSIGN_OR_RETURN(const auto options, resumed(setup, given));
   ASSAY_ASSIGN_OR_RETURN(const auto ends, ends_of(options));
   ASSAY_ASSIGN_OR_RETURN(auto revisions, setup.range(ends.good, ends.bad));
   ASSAY_ASSIGN_OR_RETURN(
@@ -213,12 +260,16 @@ Result<ExitCode> bisect(WatchSetup& setup, const BisectOptions& options) {
             ends.good);
   ASSAY_ASSIGN_OR_RETURN(auto incident, open_incident(setup, view, options));
   const auto tools = setup.incident_tools();
+  const auto forecaster = [&](const watch::SearchForecast& forecast) {
+    log_line(LogLevel::kInfo, text_of_forecast(forecast, options));
+  };
   if (incident.state != IncidentState::kConfirmed) {
     ASSAY_ASSIGN_OR_RETURN(incident, watch::verify_incident(view, incident, tools));
   }
   if (incident.state == IncidentState::kConfirmed && incident.culprit.empty()) {
     ASSAY_ASSIGN_OR_RETURN(
-        incident, watch::find_culprit(view, incident, tools, {.most_pairs = options.most_pairs}));
+        incident, watch::find_culprit(view, incident, tools,
+                                      {.most_pairs = options.most_pairs, .tell = forecaster}));
   }
   return print_answer(incident, view);
 }
@@ -259,6 +310,8 @@ Execute declare_bisect(CLI::App& app) {
   app.add_option("--metric", options->source.metric, "Metric that changed")->capture_default_str();
   app.add_option("--budget", options->budget,
                  "Time limit, such as 30min; the same command goes on later [default: none]");
+  app.add_option("--resume", options->resume,
+                 "Continue a stopped search of the file: latest, or the id of its incident");
   app.add_option("--most-pairs", options->most_pairs, "Largest number of launch pairs")
       ->capture_default_str()
       ->check(CLI::Range(10, 100'000));

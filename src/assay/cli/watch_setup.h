@@ -33,7 +33,7 @@ struct WatchFlags {
   void declare(CLI::App& app);
 };
 
-/// What a search measures where the repository file does not say it, and which of its states.
+/// The subject of a search where the repository file does not say it, and which of its states.
 struct SearchSource {
   std::string measured;  ///< A spec file or a program.
   std::string at;        ///< The commit whose states are searched; empty: commits are.

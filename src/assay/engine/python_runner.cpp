@@ -39,11 +39,36 @@ Result<std::string> absolute_reference(const std::string& engine) {
   return stdfs::absolute(file).string() + engine.substr(colon + 3);
 }
 
-/// The folder that holds the package `assay`: beside the sources, or nothing for an interpreter
-/// that has it installed.
-std::string package_folder(const stdfs::path& source) {
+/// The package `assay` in the environment that this program is installed in; empty: in none.
+stdfs::path installed_package() {
+  std::error_code error;
+  for (const auto& entry :
+       stdfs::directory_iterator(executable_folder().parent_path() / "lib", error)) {
+    auto package = entry.path() / "site-packages" / "assay";
+    if (stdfs::exists(package / "engines", error)) {
+      return package;
+    }
+  }
+  return {};
+}
+
+/// The folder that holds the package `assay`: beside the sources, or else `place` with a link to
+/// the installed package, because the other packages of its environment are not the interpreter's.
+/// Nothing where there is neither: then the interpreter has it.
+std::string package_folder(const stdfs::path& source, const stdfs::path& place) {
   const auto beside = source / "python";
-  return stdfs::exists(beside / "assay" / "engines") ? beside.string() : "";
+  if (stdfs::exists(beside / "assay" / "engines")) {
+    return beside.string();
+  }
+  const auto package = installed_package();
+  if (package.empty()) {
+    return "";
+  }
+  std::error_code error;
+  stdfs::create_directories(place, error);
+  stdfs::remove(place / "assay", error);
+  stdfs::create_directory_symlink(package, place / "assay", error);
+  return error ? "" : place.string();
 }
 
 }  // namespace
@@ -51,18 +76,18 @@ std::string package_folder(const stdfs::path& source) {
 Result<EngineBuild> add_python_runner(const PythonRunnerRequest& request) {
   ASSAY_ASSIGN_OR_RETURN(const auto engine, absolute_reference(request.engine));
   ASSAY_ASSIGN_OR_RETURN(std::string script, read_file(request.source / kTemplate));
+  const auto folder =
+      engines_folder(request.home) / fmt::format("{}@{}", request.name, request.label);
   const std::array<std::pair<std::string, std::string>, 4> values = {{
       {"@ENGINE@", engine},
       {"@PYTHON@", stdfs::absolute(request.python).string()},
-      {"@PYTHON_FOLDER@", package_folder(request.source)},
+      {"@PYTHON_FOLDER@", package_folder(request.source, folder / "packages")},
       {"@ALLOCATION_LIBRARY@", (executable_folder() / "libassay-allocation.so").string()},
   }};
   for (const auto& [name, value] : values) {
     replace_all(script, name, value);
   }
-  const auto runner = engines_folder(request.home) /
-                      fmt::format("{}@{}", request.name, request.label) /
-                      fmt::format("assay-runner-{}", request.name);
+  const auto runner = folder / fmt::format("assay-runner-{}", request.name);
   ASSAY_RETURN_IF_ERROR(write_file_atomically(runner, script));
   std::error_code error;
   stdfs::permissions(runner, stdfs::perms::owner_exec, stdfs::perm_options::add, error);

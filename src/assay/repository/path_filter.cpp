@@ -6,13 +6,14 @@
 #include <vector>
 
 namespace assay {
-namespace {
 
 bool is_named_by(const std::string& path, const std::string& entry) {
   const auto folder = entry.ends_with('/') ? entry : entry + "/";
   return path == entry || path.starts_with(folder) ||
          ::fnmatch(entry.c_str(), path.c_str(), 0) == 0;
 }
+
+namespace {
 
 bool is_in(const std::string& path, const std::vector<std::string>& entries) {
   return std::ranges::any_of(entries,

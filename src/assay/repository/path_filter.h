@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -10,9 +11,14 @@ namespace assay {
 struct PathFilter {
   std::vector<std::string> include;  ///< Empty: all.
   std::vector<std::string> exclude;
+  /// Files of operators by patterns of their names, for operators whose files do not have the name.
+  std::map<std::string, std::vector<std::string>> operators = {};
 
   /// `path`: from the root of the repository.
   [[nodiscard]] bool matches(const std::string& path) const;
 };
+
+/// Whether an entry of a filter names the path.
+bool is_named_by(const std::string& path, const std::string& entry);
 
 }  // namespace assay

@@ -43,7 +43,7 @@ constexpr auto kTopKeys = std::to_array<std::string_view>(
      "policy", "notify", "labels"});
 constexpr auto kSourceKeys =
     std::to_array<std::string_view>({"url", "kind", "branch", "first_parent"});
-constexpr auto kPathKeys = std::to_array<std::string_view>({"include", "exclude"});
+constexpr auto kPathKeys = std::to_array<std::string_view>({"include", "exclude", "operators"});
 constexpr auto kEnvironmentKeys = std::to_array<std::string_view>(
     {"build", "outputs", "runner", "env", "timeout", "reuse", "network", "engine_class"});
 constexpr auto kNotifyKeys = std::to_array<std::string_view>({"argv", "url", "token_file", "on"});
@@ -117,6 +117,11 @@ PathFilter read_paths(const Node& node) {
   if (node.expect_object(kPathKeys)) {
     paths.include = node.texts("include");
     paths.exclude = node.texts("exclude");
+    if (const auto operators = node.find("operators")) {
+      for (const auto& [name, ignored] : operators->members()) {
+        paths.operators[name] = operators->texts(name);
+      }
+    }
   }
   return paths;
 }

@@ -88,7 +88,7 @@ struct RepositorySpec {
   std::vector<BuildEnvironment> environments;  ///< In the order of the file; at least one.
   std::vector<NamedState> states;              ///< In the order of the file; mostly none.
   std::string states_at;  ///< The commit that all states are built from; empty: commits are built.
-  std::filesystem::path python = "python3";  ///< Of a package: whose pip installs it.
+  std::filesystem::path python = "python3";  ///< Interpreter whose pip installs packages.
   /// The spec file that is measured, by its absolute path; may be empty.
   std::filesystem::path spec;
   Json measured;  ///< The spec itself, where it has no file.

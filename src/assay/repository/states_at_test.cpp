@@ -47,7 +47,7 @@ TEST(States, AreNeeded) {
 TEST(States, AreBuiltFromOneCommit) {
   const ScratchRepository scratch;
   const auto first = scratch.commit_file("a.c", "old");
-  const auto second = scratch.commit_file("a.c", "new");
+  static_cast<void>(scratch.commit_file("a.c", "new"));
   auto spec = scratch.spec(
       {shell_step("mkdir bin; cat \"$1/a.c\" > bin/bench; echo {state} >> bin/bench")});
   spec.environments.front().build.front().emplace_back("sh");

@@ -94,7 +94,8 @@ Json operators_from(const ProfileDifference& difference, const std::set<std::str
       operators.push_back({{"name", row.name},
                            {"before_ns", row.a_ns},
                            {"after_ns", row.b_ns},
-                           {"change_ns", row.difference_ns}});
+                           {"change_ns", row.difference_ns},
+                           {"share", row.share_ratio}});
     }
   }
   return operators;

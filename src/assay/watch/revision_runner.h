@@ -42,7 +42,8 @@ class RevisionRunner {
   virtual Result<Comparison> compare(const BuildPair& pair, const ComparisonPlan& plan) = 0;
 
   /// Which operators account for the difference: {"inference_ns", "operators": [{"name",
-  /// "before_ns", "after_ns", "change_ns"}], …}; an empty object where nothing can be said.
+  /// "before_ns", "after_ns", "change_ns", "share"}], …}; an empty object where nothing can be
+  /// said.
   virtual Result<Json> explain(const BuildPair& pair) = 0;
 
   /// Files that the revision changed.

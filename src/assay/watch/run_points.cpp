@@ -145,7 +145,8 @@ std::optional<double> output_difference(const CaseSummary& summary) {
 
 std::optional<double> estimate_of(const CaseSummary& summary, const std::string& metric) {
   if (metric == kFails) {
-    return summary.verdict == Verdict::kFail ? 1.0 : 0.0;
+    const bool fails = summary.verdict == Verdict::kFail || summary.verdict == Verdict::kSkipped;
+    return fails ? 1.0 : 0.0;
   }
   if (metric == kOutputsMetric) {
     return output_difference(summary);
@@ -243,12 +244,16 @@ Result<std::vector<SeriesPoint>> points_from_run(ResultStore& store, const Run& 
   const auto reference_revision = sitting.reference ? sitting.reference->revision : std::string();
   std::vector<SeriesPoint> points;
   for (const auto& [key, row] : rows) {
-    if (key.second != sitting.build.reference() || row.summary->verdict == Verdict::kSkipped) {
-      continue;
-    }
     const auto other =
         sitting.reference ? rows.find({key.first, sitting.reference->reference()}) : rows.end();
     const auto* reference = other == rows.end() ? nullptr : &other->second;
+    // A build that cannot run the case fails it where the other one can.
+    const bool is_skipped = row.summary->verdict == Verdict::kSkipped &&
+                            (reference == nullptr || reference->summary == nullptr ||
+                             reference->summary->verdict == Verdict::kSkipped);
+    if (key.second != sitting.build.reference() || is_skipped) {
+      continue;
+    }
     for (auto& series : series_of_row(*row.summary, labels[key.first], sitting)) {
       auto measured = measure_pairs(series, row, reference);
       if (!measured) {

@@ -41,13 +41,6 @@ IncidentState state_after(const Comparison& comparison, const Incident& incident
                                                                  : IncidentState::kRejected;
 }
 
-const PairEstimate* primary_of(const Comparison& comparison) {
-  if (comparison.confirmation) {
-    return &*comparison.confirmation;
-  }
-  return comparison.metrics.empty() ? nullptr : &comparison.metrics.front();
-}
-
 void note_effect(const Comparison& comparison, Incident& incident) {
   const auto* estimate = primary_of(comparison);
   if (estimate == nullptr) {
@@ -60,13 +53,8 @@ void note_effect(const Comparison& comparison, Incident& incident) {
                                     {"pairs", estimate->pairs}};
 }
 
-double effect_of(const RepositorySpec& spec, const std::string& metric) {
-  const auto found = spec.policy.min_effect_ratio.find(metric);
-  return found == spec.policy.min_effect_ratio.end() ? kDefaultEffect : found->second;
-}
-
-/// Adds to each operator its share of the difference that pairs of launches showed: that of the
-/// profiles themselves has the noise of all operators. Without pairs there is none.
+/// Makes the share of each operator one of the difference that pairs of launches showed: that of
+/// the profiles has the noise of all operators. Without pairs it stays.
 void add_shares(Incident& incident) {
   auto& attribution = incident.attribution;
   if (!attribution.contains("operators") || !attribution.contains("effect")) {
@@ -98,6 +86,18 @@ std::string compare_command(const BuildPair& pair, const RepositorySpec& spec) {
 }
 
 }  // namespace
+
+const PairEstimate* primary_of(const Comparison& comparison) {
+  if (comparison.confirmation) {
+    return &*comparison.confirmation;
+  }
+  return comparison.metrics.empty() ? nullptr : &comparison.metrics.front();
+}
+
+double min_effect_of(const RepositorySpec& spec, const std::string& metric) {
+  const auto found = spec.policy.min_effect_ratio.find(metric);
+  return found == spec.policy.min_effect_ratio.end() ? kDefaultEffect : found->second;
+}
 
 Result<RevisionBuild> get_build(const WatchView& view, const Revision& revision,
                                 RevisionRunner& runner) {
@@ -171,7 +171,7 @@ Result<Incident> verify_incident(const WatchView& view, Incident incident,
     return incident;
   }
   const ComparisonPlan plan{.metric = incident.metric,
-                            .gate_ratio = effect_of(tools.spec, incident.metric)};
+                            .gate_ratio = min_effect_of(tools.spec, incident.metric)};
   ASSAY_ASSIGN_OR_RETURN(
       const auto comparison,
       tools.runner.compare({.a = before, .b = after, .case_key = incident.cases.front()}, plan));

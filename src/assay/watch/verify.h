@@ -2,9 +2,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "assay/base/result.h"
+#include "assay/record/comparison.h"
 #include "assay/record/incident.h"
+#include "assay/record/repository.h"
+#include "assay/record/revision_build.h"
 #include "assay/repository/repository_spec.h"
 #include "assay/store/result_store.h"
 #include "assay/watch/revision_runner.h"
@@ -30,6 +35,12 @@ Result<Incident> verify_incident(const WatchView& view, Incident incident,
 /// The build of a revision, out of the view or made now.
 Result<RevisionBuild> get_build(const WatchView& view, const Revision& revision,
                                 RevisionRunner& runner);
+
+/// The estimate that decided: that of the confirmation, or of all pairs; null where there is none.
+const PairEstimate* primary_of(const Comparison& comparison);
+
+/// The least change of the metric that matters, a ratio.
+double min_effect_of(const RepositorySpec& spec, const std::string& metric);
 
 /// Revisions that may have caused the incident: after its good end, up to its bad one.
 std::vector<Revision> candidates_of(const WatchView& view, const Incident& incident);

@@ -31,6 +31,31 @@ std::string text_of_revision(const Revision& revision) {
   return fmt::format("{}  {}", short_hash(revision.hash), revision.subject);
 }
 
+/// "62 % of the change", or nothing where shares make no sense.
+std::string text_of_share(const Json& culprit) {
+  const auto share = culprit.find("share");
+  return share == culprit.end()
+             ? ""
+             : fmt::format("  {:.0f} % of the change", kPercent * share->get<double>());
+}
+
+/// Several revisions that made the change, where there are several, the largest part first.
+std::string text_of_other_culprits(const Incident& incident, const WatchView& view) {
+  std::string text;
+  for (const auto& culprit : incident.attribution.value("culprits", Json::array())) {
+    const auto* revision = view.find_revision(culprit.value("revision", ""));
+    if (revision != nullptr) {
+      text +=
+          fmt::format("  part       {}{}\n", text_of_revision(*revision), text_of_share(culprit));
+      for (const auto& row : culprit.value("operators", Json::array())) {
+        text += fmt::format("               {}, {:.0f} % of the part\n", row.value("name", ""),
+                            kPercent * row.value("share", 0.0));
+      }
+    }
+  }
+  return text;
+}
+
 std::string scaled(double value, const std::string& unit) {
   if (unit == "ns") {
     return text_from_duration_ns(value);
@@ -197,6 +222,7 @@ std::string text_of_incident(const Incident& incident, const WatchView& view) {
     text += fmt::format("  between    {} and {}\n", short_hash(incident.good),
                         short_hash(incident.bad));
   }
+  text += text_of_other_culprits(incident, view);
   if (const auto effect = text_of_effect(incident); !effect.empty()) {
     text += fmt::format("  effect     {}\n", effect);
   }
