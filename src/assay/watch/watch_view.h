@@ -44,7 +44,6 @@ struct WatchView {
   bool verifies = true;  ///< WatchPolicy
   bool bisects = true;
   WatchFilter filter;
-  std::string noun = "commit";                  ///< What its revisions are.
   std::string noun = "commit";                  ///< Name of its revisions.
   std::vector<Revision> revisions;              ///< By position, within the horizon.
   std::map<std::string, RevisionBuild> builds;  ///< The newest of each revision.
