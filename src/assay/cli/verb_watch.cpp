@@ -231,7 +231,7 @@ Result<ExitCode> print_plan(const WatchOptions& options, WatchSetup& setup, bool
   ASSAY_ASSIGN_OR_RETURN(const auto times, watch::read_step_times(*setup.store, setup.spec,
                                                                   setup.environment.name, view));
   const auto seconds = watch::expected_seconds(steps, times, view);
-  print_out("{}", has_state ? watch::text_of_status(view, steps, seconds)
+  print_out("{}", has_state ? watch::text_of_status(view, steps, seconds, unix_time_ns())
                             : watch::text_of_plan(steps, view.revisions, seconds));
   return ExitCode::kOk;
 }

@@ -233,6 +233,26 @@ Result<std::optional<Run>> LocalRunner::find_unfinished(
   return found == runs.end() ? std::optional<Run>() : std::optional(found->run);
 }
 
+Result<std::optional<Run>> LocalRunner::find_unfinished_pair(
+    const BuildPair& pair, const std::map<std::string, std::string>& labels) {
+  auto& store = parts_.tools.store;
+  ASSAY_ASSIGN_OR_RETURN(const auto runs,
+                         store.list_runs({.limit = -1, .purpose = "verify", .labels = labels}));
+  for (const auto& listing : runs) {
+    const auto& run = listing.run;
+    if (run.finished_unix_ns != 0) {
+      continue;
+    }
+    ASSAY_ASSIGN_OR_RETURN(const auto comparisons, store.comparisons_of_run(run.id));
+    if (comparisons.empty()) {  // Its process died before it knew what it compares.
+      ASSAY_RETURN_IF_ERROR(store.remove_run(run.id));
+    } else if (comparisons.back().a_case == pair.case_key) {
+      return std::optional(run);
+    }
+  }
+  return std::optional<Run>();
+}
+
 Result<Run> LocalRunner::run_sitting(const std::vector<RevisionBuild>& builds, const Json& changes,
                                      std::string_view purpose,
                                      const std::map<std::string, std::string>& labels) {
@@ -276,7 +296,9 @@ Result<Run> LocalRunner::measure(const Sitting& sitting, std::string_view purpos
 
 Result<Comparison> LocalRunner::compare(const BuildPair& pair, const ComparisonPlan& plan) {
   ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_for({pair.a, pair.b}, Json::object()));
-  ASSAY_ASSIGN_OR_RETURN(auto planned, request_for(spec, "verify", labels_of(pair.b)));
+  auto labels = labels_of(pair.b);
+  labels["against"] = pair.a.revision;
+  ASSAY_ASSIGN_OR_RETURN(auto planned, request_for(spec, "verify", labels));
   const auto sides = find_pair(planned.request.cases, pair);
   if (sides.a == nullptr || sides.b == nullptr) {
     return fail(
@@ -287,6 +309,11 @@ Result<Comparison> LocalRunner::compare(const BuildPair& pair, const ComparisonP
     return identical_comparison(*sides.a, *sides.b);
   }
   planned.request.context.settings.against.clear();
+  ASSAY_ASSIGN_OR_RETURN(const auto unfinished, find_unfinished_pair(pair, labels));
+  if (unfinished) {
+    planned.request.context.run = *unfinished;
+    planned.request.context.is_resumed = true;
+  }
   const ComparisonRequest request{
       .context = std::move(planned.request.context), .a = *sides.a, .b = *sides.b};
   return run_comparison(request, plan, parts_.tools);

@@ -67,6 +67,9 @@ class LocalRunner final : public RevisionRunner {
                                      const std::map<std::string, std::string>& labels);
   Result<std::optional<Run>> find_unfinished(std::string_view purpose,
                                              const std::map<std::string, std::string>& labels);
+  /// The comparison of the pair that was cut off. Removes runs that died before they compared.
+  Result<std::optional<Run>> find_unfinished_pair(const BuildPair& pair,
+                                                  const std::map<std::string, std::string>& labels);
   Result<Run> run_sitting(const std::vector<RevisionBuild>& builds, const Json& changes,
                           std::string_view purpose,
                           const std::map<std::string, std::string>& labels);

@@ -223,7 +223,7 @@ std::vector<Incident> close_stalls(const WatchView& view, std::int64_t now_unix_
       auto& next = closed.emplace_back(incident);
       next.state = IncidentState::kFixed;
       next.attribution["fixed_by"] = mend->hash;
-      next.changed_unix_ns = std::max(incident.changed_unix_ns, now_unix_ns);
+      next.changed_unix_ns = now_unix_ns;
     }
   }
   return closed;

@@ -67,9 +67,8 @@ std::vector<double> sums_by_incident(const std::vector<RunListing>& runs) {
 
 std::vector<double> seconds_of_runs(const std::vector<RunListing>& runs) {
   std::vector<double> seconds;
-  for (const auto& listing : runs) {
-    seconds.push_back(seconds_of(listing.run));
-  }
+  std::ranges::transform(runs, std::back_inserter(seconds),
+                         [](const RunListing& listing) { return seconds_of(listing.run); });
   return seconds;
 }
 

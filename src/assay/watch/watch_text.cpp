@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -19,6 +20,7 @@
 #include "assay/repository/repository_spec.h"
 #include "assay/watch/change_check.h"
 #include "assay/watch/next_steps.h"
+#include "assay/watch/watch_reasons.h"
 #include "assay/watch/watch_view.h"
 
 namespace assay::watch {
@@ -101,34 +103,6 @@ std::string sentence_of_verdict(const ChangeCheck& check) {
       return "no change that matters";
   }
   return "";
-}
-
-/// Commits that cannot be built, one line for neighbors with the same reason.
-std::string text_of_failures(const WatchView& view) {
-  struct Failure {
-    std::string reason;
-    const Revision* newest = nullptr;
-    int commits = 0;
-  };
-  std::vector<Failure> failures;
-  bool goes_on = false;
-  for (const auto& revision : view.revisions) {
-    if (view.has_failed(revision.hash)) {
-      const auto& reason = view.builds.at(revision.hash).reason;
-      if (!goes_on || failures.back().reason != reason) {
-        failures.push_back({.reason = reason});
-      }
-      failures.back().newest = &revision;
-      ++failures.back().commits;
-    }
-    goes_on = view.has_failed(revision.hash);
-  }
-  std::string text;
-  for (const auto& [reason, newest, commits] : failures) {
-    const auto more = commits == 1 ? "" : fmt::format(" and {} before it", commits - 1);
-    text += fmt::format("failed       {}{}: {}\n", text_of_revision(*newest), more, reason);
-  }
-  return text;
 }
 
 }  // namespace
@@ -240,6 +214,9 @@ std::string text_of_incident(const Incident& incident, const WatchView& view) {
   if (const auto command = incident.attribution.value("command", ""); !command.empty()) {
     text += fmt::format("  shown by   {}\n", command);
   }
+  if (const auto rest = reason_of_rest(incident, view); !rest.empty()) {
+    text += fmt::format("  rests      {}\n", rest);
+  }
   if (!incident.note.empty()) {
     text += fmt::format("  note       {}\n", incident.note);
   }
@@ -247,7 +224,8 @@ std::string text_of_incident(const Incident& incident, const WatchView& view) {
 }
 
 std::string text_of_status(const WatchView& view, const std::vector<WatchStep>& steps,
-                           const std::vector<std::optional<double>>& seconds) {
+                           const std::vector<std::optional<double>>& seconds,
+                           std::int64_t now_unix_ns) {
   const auto count = [&](Progress progress) {
     return std::ranges::count_if(view.revisions, [&](const Revision& revision) {
       return view.progress_of(revision) == progress;
@@ -256,7 +234,7 @@ std::string text_of_status(const WatchView& view, const std::vector<WatchStep>& 
   auto text =
       fmt::format("{} commits: {} measured, {} failed, {} not looked at\n", view.revisions.size(),
                   count(Progress::kMeasured), count(Progress::kFailed), count(Progress::kOpen));
-  text += text_of_failures(view);
+  text += text_of_reasons(view, now_unix_ns);
   for (const auto& incident : view.incidents) {
     if (incident.state != IncidentState::kRejected) {
       text += "\n" + text_of_incident(incident, view);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,9 +28,10 @@ std::string text_of_plan(const std::vector<WatchStep>& steps,
                          const std::vector<Revision>& revisions,
                          const std::vector<std::optional<double>>& seconds);
 
-/// How much is measured, what failed, the open incidents, and what comes next.
+/// How much is measured and why not more, the open incidents, and what comes next.
 std::string text_of_status(const WatchView& view, const std::vector<WatchStep>& steps,
-                           const std::vector<std::optional<double>>& seconds);
+                           const std::vector<std::optional<double>>& seconds,
+                           std::int64_t now_unix_ns);
 
 std::string text_of_change_check(const ChangeCheck& check);
 /// A comment for a pull request.

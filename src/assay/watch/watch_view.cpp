@@ -104,6 +104,10 @@ Status read_looks(ResultStore& store, const std::set<std::string>& partial_runs,
     ASSAY_ASSIGN_OR_RETURN(const auto points, store.points_of(one.stored.measured));
     const bool has_noise = !one.stored.series.is_exact();
     for (const auto& point : points) {
+      view.newest_unix_ns = std::max(view.newest_unix_ns, point.measured_unix_ns);
+      if (!known.contains(point.revision) && point.position >= view.revisions.front().position) {
+        view.replaced.insert(point.revision);
+      }
       if (known.contains(point.revision) && !partial_runs.contains(point.run)) {
         view.measured.insert(point.revision);
       }
@@ -258,6 +262,7 @@ Result<WatchView> read_view(ResultStore& store, const RepositorySpec& spec,
   for (const auto& build : builds) {
     if (build.environment == environment.name) {
       view.builds.try_emplace(build.revision, build);  // The last built comes first.
+      view.newest_unix_ns = std::max(view.newest_unix_ns, build.built_unix_ns);
     }
   }
   ASSAY_ASSIGN_OR_RETURN(auto series,

@@ -52,6 +52,8 @@ struct WatchView {
   std::set<std::string> measured_once;          ///< Those with one point that has noise.
   /// Bytes of builds that were measured beside others: what they are to other references is known.
   std::set<std::string> joined;
+  std::set<std::string> replaced;   ///< Measured revisions that are no longer on the branch.
+  std::int64_t newest_unix_ns = 0;  ///< When the newest build or point was made.
   std::vector<AnalyzedSeries> series;
   std::vector<Incident> incidents;
 

@@ -116,7 +116,10 @@ Status Watcher::update_incidents(const WatchView& view) {
   }
   auto closed = close_fixed(view, parts_.now_unix_ns());
   std::ranges::move(close_stalls(view, parts_.now_unix_ns()), std::back_inserter(closed));
-  for (const auto& incident : closed) {
+  for (auto& incident : closed) {
+    // The clock may have been set back since its last change.
+    const auto& known = *std::ranges::find(view.incidents, incident.id, &Incident::id);
+    incident.changed_unix_ns = std::max(incident.changed_unix_ns, known.changed_unix_ns);
     ASSAY_RETURN_IF_ERROR(parts_.store.update_incident(incident));
     tell(incident);
   }
