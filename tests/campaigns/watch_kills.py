@@ -72,8 +72,10 @@ class KilledWatcher:
         way = self.chance.choice(list(self.ways))
         process = self.start()
         try:
-            process.communicate(timeout=self.chance.uniform(0, self.most_s))
-            return process.returncode != 0  # A child that was killed before may have stopped it.
+            _, text = process.communicate(timeout=self.chance.uniform(0, self.most_s))
+            if process.returncode != 0:
+                self.faults.append(f"stopped: with {process.returncode} before a kill: {text}")
+            return process.returncode != 0
         except subprocess.TimeoutExpired:
             self.seen |= self.place.launch_ids()
             self.ways[way](process)
@@ -181,7 +183,7 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--commits", type=int, default=64)
-    parser.add_argument("--most-seconds", type=float, default=15, help="Until a kill, at most")
+    parser.add_argument("--most-seconds", type=float, default=20, help="Until a kill, at most")
     parser.add_argument("--keep", type=Path, help="Folder of the repository and the store")
     options = parser.parse_args()
     assert (BIN / "assay").exists(), f"build first: there is no {BIN / 'assay'}"

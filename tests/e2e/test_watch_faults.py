@@ -123,3 +123,22 @@ def test_a_full_disk(place: Workplace, source: Source) -> None:
     assert seen <= {launch for (launch,) in place.query("SELECT id FROM launch")}
     assert {revision for _, revision, _ in points(place)} == set(source.hashes)
     assert_measured_once(place)
+
+
+def test_a_kill_after_a_comparison(place: Workplace, source: Source) -> None:
+    source.commit("Add a benchmark")
+    culprit = source.commit("conv: simplify", conv=112)
+    watch(place)
+    count = "SELECT count(*) FROM run WHERE purpose = 'verify'"
+    before = place.query(count)
+    # As if the watcher had died before it noted the outcome.
+    change(
+        place,
+        "UPDATE incident SET state = 'verifying', document = json_set(document, "
+        "'$.state', 'verifying', '$.culprit', '', '$.comparisons', json('[]'))",
+    )
+    watch(place)
+    assert place.query(count) == before, "the pairs are not measured again"
+    (found,) = incidents(place)
+    assert (found["state"], found["culprit"]) == ("confirmed", culprit)
+    assert len(found["comparisons"]) == 1

@@ -233,24 +233,26 @@ Result<std::optional<Run>> LocalRunner::find_unfinished(
   return found == runs.end() ? std::optional<Run>() : std::optional(found->run);
 }
 
-Result<std::optional<Run>> LocalRunner::find_unfinished_pair(
+Result<std::optional<LocalRunner::Begun>> LocalRunner::find_comparison(
     const BuildPair& pair, const std::map<std::string, std::string>& labels) {
   auto& store = parts_.tools.store;
   ASSAY_ASSIGN_OR_RETURN(const auto runs,
                          store.list_runs({.limit = -1, .purpose = "verify", .labels = labels}));
   for (const auto& listing : runs) {
     const auto& run = listing.run;
-    if (run.finished_unix_ns != 0) {
-      continue;
+    const bool is_finished = run.finished_unix_ns != 0;
+    if (is_finished && pair.incident.empty()) {
+      continue;  // Who asks without an incident wants fresh pairs.
     }
     ASSAY_ASSIGN_OR_RETURN(const auto comparisons, store.comparisons_of_run(run.id));
-    if (comparisons.empty()) {  // Its process died before it knew what it compares.
+    if (!comparisons.empty() && comparisons.back().a_case == pair.case_key) {
+      return Begun{.run = run, .comparison = comparisons.back()};
+    }
+    if (comparisons.empty() && !is_finished) {  // Its process died before it knew its pair.
       ASSAY_RETURN_IF_ERROR(store.remove_run(run.id));
-    } else if (comparisons.back().a_case == pair.case_key) {
-      return std::optional(run);
     }
   }
-  return std::optional<Run>();
+  return std::optional<Begun>();
 }
 
 Result<Run> LocalRunner::run_sitting(const std::vector<RevisionBuild>& builds, const Json& changes,
@@ -298,6 +300,9 @@ Result<Comparison> LocalRunner::compare(const BuildPair& pair, const ComparisonP
   ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_for({pair.a, pair.b}, Json::object()));
   auto labels = labels_of(pair.b);
   labels["against"] = pair.a.revision;
+  if (!pair.incident.empty()) {
+    labels["incident"] = pair.incident;
+  }
   ASSAY_ASSIGN_OR_RETURN(auto planned, request_for(spec, "verify", labels));
   const auto sides = find_pair(planned.request.cases, pair);
   if (sides.a == nullptr || sides.b == nullptr) {
@@ -309,9 +314,12 @@ Result<Comparison> LocalRunner::compare(const BuildPair& pair, const ComparisonP
     return identical_comparison(*sides.a, *sides.b);
   }
   planned.request.context.settings.against.clear();
-  ASSAY_ASSIGN_OR_RETURN(const auto unfinished, find_unfinished_pair(pair, labels));
-  if (unfinished) {
-    planned.request.context.run = *unfinished;
+  ASSAY_ASSIGN_OR_RETURN(const auto begun, find_comparison(pair, labels));
+  if (begun && begun->run.finished_unix_ns != 0) {
+    return begun->comparison;
+  }
+  if (begun) {
+    planned.request.context.run = begun->run;
     planned.request.context.is_resumed = true;
   }
   const ComparisonRequest request{

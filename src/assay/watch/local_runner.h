@@ -67,9 +67,14 @@ class LocalRunner final : public RevisionRunner {
                                      const std::map<std::string, std::string>& labels);
   Result<std::optional<Run>> find_unfinished(std::string_view purpose,
                                              const std::map<std::string, std::string>& labels);
-  /// The comparison of the pair that was cut off. Removes runs that died before they compared.
-  Result<std::optional<Run>> find_unfinished_pair(const BuildPair& pair,
-                                                  const std::map<std::string, std::string>& labels);
+  struct Begun {
+    Run run;
+    Comparison comparison;
+  };
+  /// The comparison of the pair that was cut off, or that was made for its incident. Removes runs
+  /// that died before they compared.
+  Result<std::optional<Begun>> find_comparison(const BuildPair& pair,
+                                               const std::map<std::string, std::string>& labels);
   Result<Run> run_sitting(const std::vector<RevisionBuild>& builds, const Json& changes,
                           std::string_view purpose,
                           const std::map<std::string, std::string>& labels);

@@ -19,6 +19,7 @@ struct BuildPair {
   RevisionBuild a;
   RevisionBuild b;
   std::string case_key;
+  std::string incident = {};  ///< That is verified; empty: none.
 };
 
 /// Builds revisions and runs them. Everything it makes is in the store when it returns. Errors of
@@ -38,7 +39,8 @@ class RevisionRunner {
   /// run for the same purpose and sitting that was cut off goes on.
   virtual Result<Run> measure(const Sitting& sitting, std::string_view purpose, int rounds) = 0;
 
-  /// Fresh pairs until a look decides, with canary and confirmation.
+  /// Fresh pairs until a look decides, with canary and confirmation. A comparison of the pair that
+  /// was cut off goes on; one that was made for the incident is the answer.
   virtual Result<Comparison> compare(const BuildPair& pair, const ComparisonPlan& plan) = 0;
 
   /// Which operators account for the difference: {"inference_ns", "operators": [{"name",

@@ -4,12 +4,12 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "assay/base/result.h"
-#include "assay/record/revision_build.h"
 #include "assay/record/run.h"
 #include "assay/repository/repository_spec.h"
 #include "assay/stats/quantile.h"
@@ -43,9 +43,8 @@ double seconds_of(const Run& run) {
 
 std::vector<double> seconds_of_builds(const WatchView& view) {
   std::vector<double> seconds;
-  for (const auto& [hash, build] : view.builds) {
-    seconds.push_back(build.seconds);
-  }
+  std::ranges::transform(view.builds, std::back_inserter(seconds),
+                         [](const auto& entry) { return entry.second.seconds; });
   return seconds;
 }
 
@@ -58,11 +57,8 @@ std::vector<double> sums_by_incident(const std::vector<RunListing>& runs) {
       sums[incident->second] += seconds_of(listing.run);
     }
   }
-  std::vector<double> seconds;
-  for (const auto& [incident, sum] : sums) {
-    seconds.push_back(sum);
-  }
-  return seconds;
+  const auto seconds = std::views::values(sums);
+  return {seconds.begin(), seconds.end()};
 }
 
 std::vector<double> seconds_of_runs(const std::vector<RunListing>& runs) {

@@ -174,7 +174,9 @@ Result<Incident> verify_incident(const WatchView& view, Incident incident,
                             .gate_ratio = min_effect_of(tools.spec, incident.metric)};
   ASSAY_ASSIGN_OR_RETURN(
       const auto comparison,
-      tools.runner.compare({.a = before, .b = after, .case_key = incident.cases.front()}, plan));
+      tools.runner.compare(
+          {.a = before, .b = after, .case_key = incident.cases.front(), .incident = incident.id},
+          plan));
   incident.comparisons.push_back(comparison.id);
   incident.attribution["answer"] = comparison.text;
   note_effect(comparison, incident);
