@@ -1,7 +1,6 @@
 #include "assay/cli/watch_setup.h"
 
 #include <cstdint>
-#include <cstdint>
 #include <expected>
 #include <filesystem>
 #include <fmt/format.h>

@@ -39,8 +39,6 @@ constexpr double kConvictingShare = 0.5;
 constexpr double kAcquitted = -3.0;
 /// How much likelier a revision is that touches files of a slow operator.
 constexpr double kNearOperator = 3.0;
-/// Share of the difference of the ends from which on an operator counts as slow.
-constexpr double kSlowShare = 0.2;
 
 /// ln(B / A) of the confirmation, or of all pairs.
 double change_of(const Comparison& comparison) {
@@ -174,19 +172,13 @@ void CulpritSearch::note_cost(const Run& run, std::size_t pairs) {
 }
 
 Result<std::vector<std::string>> CulpritSearch::find_slow_operators(const RevisionBuild& bad) {
-  std::vector<std::string> operators;
   if (is_exact_ || candidates_.size() < plan_.least_for_profile) {
-    return operators;
+    return std::vector<std::string>();
   }
   ASSAY_ASSIGN_OR_RETURN(
       const auto explanation,
       tools_.runner.explain({.a = good_, .b = bad, .case_key = incident_.cases.front()}));
-  for (const auto& row : explanation.value("operators", Json::array())) {
-    if (row.value("share", 0.0) >= kSlowShare) {
-      operators.push_back(row.value("name", ""));
-    }
-  }
-  return operators;
+  return operators_that_changed(explanation.value("operators", Json::array()), change_);
 }
 
 Status CulpritSearch::prepare() {

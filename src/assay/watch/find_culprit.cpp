@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,6 +28,7 @@
 namespace assay::watch {
 namespace {
 
+/// Comparisons of one suspect, or of the ends of one part, until they decide.
 constexpr int kMostSandwiches = 3;
 /// The least part of the change that is searched for when a culprit leaves it.
 constexpr double kLeastRest = 0.25;
@@ -130,9 +132,20 @@ Status search_part(const WatchView& view, const Incident& about, const IncidentT
   return {};
 }
 
-/// Whether a part of the range has a change of its own. One launch tells of an exact metric; the
-/// search makes it.
-Result<bool> has_change(const WatchView& view, const Incident& part, const IncidentTools& tools) {
+/// Compares the ends of a part. Errors: those of the runner.
+Result<ComparisonVerdict> compare_ends(const BuildPair& ends, const Incident& part,
+                                       const IncidentTools& tools, Incident& incident) {
+  const ComparisonPlan plan{.metric = part.metric,
+                            .gate_ratio = min_effect_of(tools.spec, part.metric)};
+  ASSAY_ASSIGN_OR_RETURN(const auto comparison, tools.runner.compare(ends, plan));
+  incident.comparisons.push_back(comparison.id);
+  return comparison.verdict;
+}
+
+/// Whether a part of the range has a change of its own; nullopt: the pairs cannot tell. One launch
+/// tells of an exact metric, and the search makes it.
+Result<std::optional<bool>> has_change(const WatchView& view, const Incident& part,
+                                       const IncidentTools& tools, Incident& incident) {
   if (is_exact(part)) {
     return true;
   }
@@ -141,14 +154,14 @@ Result<bool> has_change(const WatchView& view, const Incident& part, const Incid
   if (a.outcome == BuildOutcome::kFailed || b.outcome == BuildOutcome::kFailed) {
     return false;
   }
-  ASSAY_ASSIGN_OR_RETURN(
-      const auto comparison,
-      tools.runner.compare(
-          {.a = a, .b = b, .case_key = part.cases.front()},
-          {.metric = part.metric, .gate_ratio = min_effect_of(tools.spec, part.metric)}));
-  const bool is_change = comparison.verdict == ComparisonVerdict::kSlower ||
-                         comparison.verdict == ComparisonVerdict::kFaster;
-  return is_change && comparison.is_confirmed;
+  const BuildPair ends{.a = a, .b = b, .case_key = part.cases.front()};
+  for (int i = 0; i < kMostSandwiches; ++i) {
+    ASSAY_ASSIGN_OR_RETURN(const auto verdict, compare_ends(ends, part, tools, incident));
+    if (verdict != ComparisonVerdict::kInconclusive) {
+      return verdict == ComparisonVerdict::kSlower || verdict == ComparisonVerdict::kFaster;
+    }
+  }
+  return std::nullopt;
 }
 
 /// Describes one of several culprits as the incident would, were it alone.
@@ -201,8 +214,11 @@ Result<Incident> find_culprit(const WatchView& view, Incident incident, const In
          std::cmp_less(findings.culprits.size(), plan.most_culprits)) {
     const auto part = std::move(findings.open.front());
     findings.open.pop_front();
-    ASSAY_ASSIGN_OR_RETURN(const bool has_own, has_change(view, part, tools));
-    if (has_own) {
+    ASSAY_ASSIGN_OR_RETURN(const auto has_own, has_change(view, part, tools, incident));
+    if (!has_own) {
+      findings.search["undecided"].push_back({{"good", part.good}, {"bad", part.bad}});
+    }
+    if (has_own.value_or(false)) {
       auto rest = plan;
       rest.most_pairs = plan.most_pairs - findings.pairs;
       ASSAY_RETURN_IF_ERROR(search_part(view, part, tools, rest, findings, incident));

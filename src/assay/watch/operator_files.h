@@ -3,9 +3,15 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/json.h"
 #include "assay/repository/path_filter.h"
 
 namespace assay::watch {
+
+/// Names of the operators that account for a fifth at least of all that operators changed in the
+/// direction of `change`. `operators`: rows with "name" and "change_ns". What is not in operators
+/// does not matter: its noise may be larger than the change.
+std::vector<std::string> operators_that_changed(const Json& operators, double change);
 
 /// Whether one of the files belongs to one of the operators: by the patterns that the repository
 /// file has for the operator ("paths": {"operators": {"conv_*": ["src/conv"]}}), or else because a

@@ -2,19 +2,32 @@
 
 #include <cstddef>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "assay/base/json.h"
 #include "assay/compare/bisection_search.h"
 #include "assay/repository/path_filter.h"
 
 namespace assay::watch {
 namespace {
 
+TEST(OperatorFiles, BelongToWhatChangedInTheSameDirection) {
+  const Json operators = {{{"name", "conv"}, {"change_ns", 120.0}, {"share", -0.03}},
+                          {{"name", "relu"}, {"change_ns", 10.0}},
+                          {{"name", "pool"}, {"change_ns", -90.0}},
+                          {{"name", "gone"}, {"change_ns", nullptr}}};
+  EXPECT_EQ(operators_that_changed(operators, 0.05), std::vector<std::string>{"conv"});
+  EXPECT_EQ(operators_that_changed(operators, -0.05), std::vector<std::string>{"pool"});
+  EXPECT_TRUE(operators_that_changed(Json::array(), 0.05).empty());
+}
+
 TEST(OperatorFiles, AreFoundByName) {
   EXPECT_TRUE(names_operator({"src/conv_dw.cpp"}, {"conv_dw"}, {}));
   EXPECT_TRUE(names_operator({"docs/a.md", "kernels/ConvDW/neon.h"}, {"conv_dw"}, {}));
   EXPECT_TRUE(names_operator({"src/conv2d_impl.cpp"}, {"aten::conv2d"}, {}));
+  EXPECT_TRUE(names_operator({"src/ops/conv_dw.cpp"}, {"conv_dw #1"}, {}));
   EXPECT_FALSE(names_operator({"src/pool.cpp"}, {"conv_dw"}, {}));
   EXPECT_FALSE(names_operator({"src/main.cpp"}, {"in"}, {})) << "too short to name a file";
   EXPECT_FALSE(names_operator({"src/main.cpp"}, {}, {}));
@@ -24,6 +37,7 @@ TEST(OperatorFiles, AreThoseOfTheRepositoryFile) {
   const PathFilter paths{.operators = {{"conv_*", {"src/kernels", "*.S"}}}};
   EXPECT_TRUE(names_operator({"src/kernels/gemm.c"}, {"conv_dw"}, paths));
   EXPECT_TRUE(names_operator({"asm/a.S"}, {"conv_dw"}, paths));
+  EXPECT_TRUE(names_operator({"x.c"}, {"conv_dw #2"}, {.operators = {{"conv_dw", {"x.c"}}}}));
   EXPECT_FALSE(names_operator({"src/conv_dw.c"}, {"conv_dw"}, paths)) << "listed elsewhere";
   EXPECT_TRUE(names_operator({"src/pool.c"}, {"pool"}, paths));
 }

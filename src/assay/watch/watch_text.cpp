@@ -49,9 +49,8 @@ std::string text_of_other_culprits(const Incident& incident, const WatchView& vi
     if (revision != nullptr) {
       text +=
           fmt::format("  part       {}{}\n", text_of_revision(*revision), text_of_share(culprit));
-      for (const auto& row : culprit.value("operators", Json::array())) {
-        text += fmt::format("               {}, {:.0f} % of the part\n", row.value("name", ""),
-                            kPercent * row.value("share", 0.0));
+      for (const auto& line : lines_of_operators(culprit.value("operators", Json::array()))) {
+        text += fmt::format("               {}\n", line);
       }
     }
   }
@@ -197,6 +196,12 @@ std::string text_of_incident(const Incident& incident, const WatchView& view) {
                         short_hash(incident.bad));
   }
   text += text_of_other_culprits(incident, view);
+  for (const auto& part :
+       incident.attribution.value("/search/undecided"_json_pointer, Json::array())) {
+    text += fmt::format(
+        "  undecided  {}..{}: the pairs cannot tell whether a part of the change is there\n",
+        short_hash(part.value("good", "")), short_hash(part.value("bad", "")));
+  }
   if (const auto effect = text_of_effect(incident); !effect.empty()) {
     text += fmt::format("  effect     {}\n", effect);
   }
