@@ -75,7 +75,7 @@ class KilledWatcher:
             _, text = process.communicate(timeout=self.chance.uniform(0, self.most_s))
             if process.returncode != 0:
                 self.faults.append(f"stopped: with {process.returncode} before a kill: {text}")
-            return process.returncode != 0
+            return process.returncode != 0 and len(self.faults) < 10
         except subprocess.TimeoutExpired:
             self.seen |= self.place.launch_ids()
             self.ways[way](process)
