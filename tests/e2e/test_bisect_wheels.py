@@ -15,7 +15,15 @@ ENGINE = '''
 import numpy as np
 import toy
 
-from assay.engines import Description, Engine, LoadReport, LoadRequest, Session, TensorSpec
+from assay.engines import (
+    AssayError,
+    Description,
+    Engine,
+    LoadReport,
+    LoadRequest,
+    Session,
+    TensorSpec,
+)
 
 
 class ToySession(Session):
@@ -40,6 +48,8 @@ class ToyEngine(Engine):
         )
 
     def load(self, request: LoadRequest) -> Session:
+        if not toy.READS_NET:
+            raise AssayError("a format of the future", code="unsupported")
         return ToySession()
 '''
 
@@ -71,11 +81,13 @@ class Wheels:
         }
         (place.folder / "toy.json").write_text(json.dumps(repository))
 
-    def add(self, version: str, *, bias: float = 0, requires: str = "") -> None:
+    def add(
+        self, version: str, *, bias: float = 0, reads_net: bool = True, requires: str = ""
+    ) -> None:
         info = f"toy-{version}.dist-info"
         requirement = f"Requires-Dist: {requires}\n" if requires else ""
         files = {
-            "toy.py": f"VERSION = {version!r}\nBIAS = {bias}\n",
+            "toy.py": f"VERSION = {version!r}\nBIAS = {bias}\nREADS_NET = {reads_net}\n",
             # The packages that an engine in Python needs, which no wheel of the folder holds.
             "toy_base.pth": f"{Path(np.__file__).parents[1]}\n",
             f"{info}/METADATA": f"Metadata-Version: 2.1\nName: toy\nVersion: {version}\n"
@@ -126,6 +138,14 @@ def test_finds_two_versions_that_changed_answers(place: Workplace, wheels: Wheel
     parts = [line.split() for line in found.out.splitlines() if line.startswith("  part ")]
     assert parts == [["part", "2.3", "toy==2.3"], ["part", "2.6", "toy==2.6"]]
     assert "version    2.3  toy==2.3\n" in found.out, "the larger one"
+
+
+def test_finds_the_first_version_that_runs_a_program(place: Workplace, wheels: Wheels) -> None:
+    for minor in range(6):
+        wheels.add(f"3.{minor}", reads_net=minor >= 4)
+    found = place.run("bisect", "toy.json", "3.0..3.5", "--metric", "fails")
+    assert found.code == 0, found
+    assert "version    3.4  toy==3.4\n" in found.out
 
 
 def test_tells_what_is_wrong_with_versions(place: Workplace, wheels: Wheels) -> None:

@@ -247,10 +247,9 @@ Result<std::vector<SeriesPoint>> points_from_run(ResultStore& store, const Run& 
     const auto other =
         sitting.reference ? rows.find({key.first, sitting.reference->reference()}) : rows.end();
     const auto* reference = other == rows.end() ? nullptr : &other->second;
-    // A build that cannot run the case fails it where the other one can.
+    // Beside another build, a case that cannot run says that it fails, and nothing more.
     const bool is_skipped = row.summary->verdict == Verdict::kSkipped &&
-                            (reference == nullptr || reference->summary == nullptr ||
-                             reference->summary->verdict == Verdict::kSkipped);
+                            (reference == nullptr || reference->summary == nullptr);
     if (key.second != sitting.build.reference() || is_skipped) {
       continue;
     }

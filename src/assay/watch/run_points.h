@@ -33,9 +33,9 @@ struct SeriesPoint {
 };
 
 /// The points of the sitting's revision: one for each case and metric that says which direction is
-/// better; "fails", which is 1 for a case that fails or that only the other build can run, and else
-/// 0; and "outputs_max_abs_error", the largest difference of its outputs from those of the
-/// reference, where the run evaluated them.
+/// better; "fails", which is 1 for a case that fails or cannot run, and else 0; and
+/// "outputs_max_abs_error", the largest difference of its outputs from those of the reference,
+/// where the run evaluated them.
 ///
 /// A metric that every launch has (times) is paired launch by launch: its offset is the median of
 /// the pairs' log ratios, with its exact interval from six pairs on. Any other offset is that of

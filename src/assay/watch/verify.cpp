@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,7 @@ namespace assay::watch {
 namespace {
 
 constexpr std::size_t kMostFiles = 20;
+constexpr std::string_view kFailsMetric = "fails";
 
 bool is_worse(const Incident& incident) { return incident.attribution.value("is_worse", true); }
 
@@ -141,7 +143,7 @@ Status explain_culprit(const WatchView& view, Incident& incident, const Incident
     incident.attribution["command"] = command;
   }
   if (!is_time(incident.metric)) {
-    return {};
+    return {};  // A profile is about times, and a build that fails has none.
   }
   ASSAY_ASSIGN_OR_RETURN(const auto explanation, tools.runner.explain(pair));
   if (explanation.is_object()) {
