@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from driver import Workplace, wait_for_end, wait_until
 from toy_repository import (
+    BENCH,
     PROGRAM,
     SPEC,
     Source,

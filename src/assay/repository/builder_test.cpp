@@ -131,7 +131,8 @@ TEST_F(BuilderTest, KeepsAFailedBuildWithItsLog) {
   const auto failed = build(revision);
   ASSERT_TRUE(failed.has_value()) << failed.error().message;
   EXPECT_EQ(failed->entry.outcome, BuildOutcome::kFailed);
-  EXPECT_THAT(failed->entry.reason, AllOf(HasSubstr("step 1 ("), HasSubstr("exit code 7: starting")));
+  EXPECT_THAT(failed->entry.reason,
+              AllOf(HasSubstr("step 1 ("), HasSubstr("exit code 7: starting")));
   EXPECT_EQ(log_of(*failed), "starting\n");
   EXPECT_TRUE(build(revision)->is_cached) << "it would fail again";
 }

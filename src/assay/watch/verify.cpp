@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <map>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,7 +22,6 @@ namespace assay::watch {
 namespace {
 
 constexpr std::size_t kMostFiles = 20;
-constexpr std::string_view kFailsMetric = "fails";
 
 bool is_worse(const Incident& incident) { return incident.attribution.value("is_worse", true); }
 
