@@ -85,7 +85,7 @@ struct HistoryInput {
   std::vector<history::VerifiedChange> verified;
 };
 
-/// What `assay watch` measured of a repository.
+/// Reads the points that `assay watch` measured, and its incidents.
 Result<HistoryInput> read_repository_history(const HistoryOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto spec, read_repository_file(options.repository));
   ASSAY_ASSIGN_OR_RETURN(const auto environment, get_environment(spec, options.environment));

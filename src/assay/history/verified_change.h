@@ -16,7 +16,7 @@ struct VerifiedChange {
   std::string
       commit;  ///< Made the change; empty: it is one after `last_before` up to `first_after`.
   std::string subject;        ///< First line of its message.
-  std::int64_t position = 0;  ///< Of `commit`, or else of `first_after`.
+  std::int64_t position = 0;  ///< Place of `commit`, or else of `first_after`.
   std::int64_t unix_ns = 0;   ///< Time of that commit.
   std::string last_before;
   std::string first_after;

@@ -48,7 +48,7 @@ namespace assay::watch {
 namespace {
 
 constexpr std::size_t kMostOperators = 8;
-/// Of the inference; an operator that changed by less explains nothing.
+/// A part of the inference; an operator that changed by less explains nothing.
 constexpr double kLeastPart = 0.002;
 /// An operator has a part of the time, and so more noise than the whole.
 constexpr int kLaunchesOfProfile = 4;

@@ -55,7 +55,7 @@ void combine_looks(std::vector<MeasuredPoint>& points) {
     ++looks;
     known.value += (point.value - known.value) / looks;
     known.offset += (point.offset - known.offset) / looks;
-    known.low.reset();  // Of a mean of sittings there is no interval.
+    known.low.reset();  // A mean of sittings has no interval.
     known.high.reset();
     known.run = point.run;
     known.measured_unix_ns = point.measured_unix_ns;
