@@ -56,6 +56,8 @@ NOT_TYPED = {
             "assay watch toy.json --dry-run",
             "assay watch toy.json --for 2h",
             "assay watch toy.json --status",
+            "assay watch toy.json --acknowledge 019ab3c2",
+            'assay watch toy.json --accept 019ab3c2 --note "the price of exact rounding"',
             "assay watch toy.json --base origin/main --head HEAD --format md",
             "assay history toy.json",
             "assay bisect toy.json v1.0..HEAD",
