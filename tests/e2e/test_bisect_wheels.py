@@ -25,6 +25,8 @@ from assay.engines import (
     TensorSpec,
 )
 
+pytestmark = pytest.mark.slow
+
 
 class ToySession(Session):
     def __init__(self) -> None:

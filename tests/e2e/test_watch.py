@@ -168,6 +168,7 @@ def test_bisects_a_range(place: Workplace, source: Source) -> None:
     assert "GOOD..BAD" in wrong.err
 
 
+@pytest.mark.slow
 def test_bisects_two_culprits_with_their_shares(place: Workplace, source: Source) -> None:
     source.commit("Add a benchmark")
     for i in range(1, 5):
