@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from driver import Document, Workplace
 
+pytestmark = pytest.mark.slow
+
 ENGINE = '''
 """An engine whose package says what it answers."""
 
@@ -24,8 +26,6 @@ from assay.engines import (
     Session,
     TensorSpec,
 )
-
-pytestmark = pytest.mark.slow
 
 
 class ToySession(Session):
