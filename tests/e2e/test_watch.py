@@ -60,6 +60,7 @@ def test_an_improvement_closes_what_it_fixes(place: Workplace, source: Source) -
     assert states == {worse: "fixed", fix: "confirmed"}
 
 
+@pytest.mark.slow
 def test_each_reference_is_joined_with_equal_rounds(place: Workplace, source: Source) -> None:
     for week in range(6):
         source.commit(
