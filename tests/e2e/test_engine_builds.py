@@ -11,30 +11,14 @@ from pathlib import Path
 
 import pytest
 from driver import BIN, ROOT, Document, Finished, Workplace, wait_for_end, wait_until
+from git_folder import GitFolder
 
 FAKE = BIN / "assay-runner-fake"
 SYNTHETIC = ROOT / "tests" / "campaigns" / "synthetic_repository" / "make_repository.py"
 
 
-class Source:
+class Source(GitFolder):
     """A git repository, and the repository file that names it."""
-
-    def __init__(self, place: Workplace) -> None:
-        self.place = place
-        self.folder = place.folder / "source"
-        self.folder.mkdir()
-        self.git("init", "--quiet", "--initial-branch=main")
-
-    def git(self, *arguments: str) -> str:
-        settings = ("-c", "user.name=Ann", "-c", "user.email=ann@example.org", "-c", "gc.auto=0")
-        finished = subprocess.run(
-            ["git", *settings, *arguments],
-            cwd=self.folder,
-            check=True,
-            capture_output=True,
-            text=True,
-        )
-        return finished.stdout.strip()
 
     def commit(self, **files: str) -> str:
         for name, text in files.items():

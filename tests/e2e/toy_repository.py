@@ -1,11 +1,10 @@
 """A repository with a benchmark that gets slower and faster, and what a watcher stores of it."""
 
 import json
-import os
 import sqlite3
-import subprocess
 
 from driver import Document, Finished, Workplace
+from git_folder import GitFolder
 
 # Prints times of its own, with a little noise, so that nothing here depends on the machine.
 BENCH = """#!/usr/bin/awk -f
@@ -52,30 +51,15 @@ def repository_file(**policy: object) -> Document:
     }
 
 
-class Source:
+class Source(GitFolder):
     """A repository whose benchmark gets slower and faster."""
 
     def __init__(self, place: Workplace) -> None:
-        self.place = place
-        self.folder = place.folder / "source"
-        self.folder.mkdir()
-        self.git("init", "--quiet", "--initial-branch=main")
+        super().__init__(place)
         self.hashes: list[str] = []
         (place.folder / "toy.json").write_text(json.dumps(repository_file()))
         (place.folder / "bench.command.json").write_text(json.dumps(PROGRAM))
         (place.folder / "bench.spec.json").write_text(json.dumps(SPEC))
-
-    def git(self, *arguments: str, **environment: str) -> str:
-        settings = ("-c", "user.name=Ann", "-c", "user.email=ann@example.org", "-c", "gc.auto=0")
-        command = ["git", *settings, *arguments]
-        return subprocess.run(
-            command,
-            cwd=self.folder,
-            check=True,
-            capture_output=True,
-            text=True,
-            env={**os.environ, **environment},
-        ).stdout.strip()
 
     def commit(
         self,

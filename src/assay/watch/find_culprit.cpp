@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,6 +21,7 @@
 #include "assay/store/result_store.h"
 #include "assay/watch/culprit_search.h"
 #include "assay/watch/revision_runner.h"
+#include "assay/watch/run_points.h"
 #include "assay/watch/verify.h"
 #include "assay/watch/watch_view.h"
 
@@ -32,8 +32,9 @@ namespace {
 constexpr int kMostSandwiches = 3;
 /// The least part of the change that is searched for when a culprit leaves it.
 constexpr double kLeastRest = 0.25;
-/// A metric whose changes do not add up: two may cancel out or hide each other.
-constexpr std::string_view kNotAdditive = "outputs_max_abs_error";
+
+/// Two differences of outputs may cancel out or hide each other.
+bool has_additive_changes(const std::string& metric) { return metric != kOutputsMetric; }
 
 /// A revision that made a part of the change.
 struct Culprit {
@@ -57,7 +58,7 @@ bool is_exact(const Incident& incident) { return incident.attribution.value("is_
 std::vector<BisectionRange> open_ranges(const CulpritSearch& search, const Conviction& conviction,
                                         const Incident& incident, const RepositorySpec& spec) {
   const auto suspects = search.suspects();
-  const bool adds_up = incident.metric != kNotAdditive;
+  const bool adds_up = has_additive_changes(incident.metric);
   const double rest =
       adds_up ? search.change() - conviction.change : std::numeric_limits<double>::infinity();
   const double least = is_exact(incident)
@@ -175,7 +176,7 @@ Result<Json> describe_culprit(const WatchView& view, const Culprit& culprit,
   Json described = std::move(alone.attribution);
   described["revision"] = culprit.revision;
   described["change"] = culprit.change;
-  if (findings.change != 0 && incident.metric != kNotAdditive) {
+  if (findings.change != 0 && has_additive_changes(incident.metric)) {
     described["share"] = culprit.change / findings.change;
   }
   return described;

@@ -9,6 +9,7 @@
 #include "assay/record/incident.h"
 #include "assay/record/repository.h"
 #include "assay/report/format.h"
+#include "assay/watch/watch_text.h"
 #include "assay/watch/watch_view.h"
 
 namespace assay::watch {
@@ -41,22 +42,18 @@ std::vector<Failure> failures_of(const WatchView& view) {
   return failures;
 }
 
-std::string text_of_commit(const Revision& revision) {
-  return fmt::format("{}  {}", short_hash(revision.hash), revision.subject);
-}
-
 }  // namespace
 
 std::string text_of_reasons(const WatchView& view, std::int64_t now_unix_ns) {
   std::string text;
   for (const auto& [reason, newest, commits] : failures_of(view)) {
     const auto more = commits == 1 ? "" : fmt::format(" and {} before it", commits - 1);
-    text += fmt::format("failed       {}{}: {}\n", text_of_commit(*newest), more, reason);
+    text += fmt::format("failed       {}{}: {}\n", text_of_revision(*newest), more, reason);
   }
   for (const auto& revision : view.revisions) {
     if (view.pointless.contains(revision.hash)) {
       text +=
-          fmt::format("no point     {}: all its cases were skipped\n", text_of_commit(revision));
+          fmt::format("no point     {}: all its cases were skipped\n", text_of_revision(revision));
     }
   }
   if (!view.replaced.empty()) {

@@ -29,10 +29,6 @@ namespace {
 constexpr std::size_t kTextWidth = 120;
 constexpr double kPercent = 100;
 
-std::string text_of_revision(const Revision& revision) {
-  return fmt::format("{}  {}", short_hash(revision.hash), revision.subject);
-}
-
 /// "62 % of the change", or nothing where shares make no sense.
 std::string text_of_share(const Json& culprit) {
   const auto share = culprit.find("share");
@@ -105,6 +101,10 @@ std::string sentence_of_verdict(const ChangeCheck& check) {
 }
 
 }  // namespace
+
+std::string text_of_revision(const Revision& revision) {
+  return fmt::format("{}  {}", short_hash(revision.hash), revision.subject);
+}
 
 std::string text_of_effect(const Incident& incident) {
   const auto effect = incident.attribution.find("effect");

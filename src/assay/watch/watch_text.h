@@ -14,6 +14,9 @@
 
 namespace assay::watch {
 
+/// "3f2c1a9e0123  conv: simplify"
+std::string text_of_revision(const Revision& revision);
+
 /// "+4.6 % [+3.6 %, +5.1 %], 20 pairs": the effect that fresh pairs showed; empty: none did.
 std::string text_of_effect(const Incident& incident);
 /// "conv_dw +23 %, 134 % of the difference", a line for each row of RevisionRunner::explain.
