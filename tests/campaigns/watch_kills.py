@@ -135,6 +135,14 @@ class KilledWatcher:
             "group by 1, 2, 3, 4 having count(*) > 1",
         )
         self.fault_rows(
+            "comparisons for an incident that were made twice",
+            "select json_extract(labels, '$.incident') as incident, "
+            "json_extract(labels, '$.attempt') as attempt, json_extract(labels, '$.commit'), "
+            "json_extract(labels, '$.against'), count(*) from run "
+            "where purpose = 'verify' and incident is not null "
+            "group by 1, 2, 3, 4 having count(*) > 1",
+        )
+        self.fault_rows(
             "runs without points",
             "select id from run where purpose = 'watch' and id not in (select run from point) "
             "and json_extract(labels, '$.points') is null",

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <fmt/format.h>
 #include <limits>
 #include <map>
 #include <memory>
@@ -292,13 +293,17 @@ Result<Conviction> CulpritSearch::convict() {
   if (is_exact_) {
     return convict_exactly(a, candidates_[suspects.last], b);
   }
+  const int attempt = ++attempts_[{suspects.first, suspects.last}];
   // A smaller change than that of the ends convicts, too: of a part.
   const double least = std::min(kConvictingShare * std::abs(std::expm1(change_)),
                                 min_effect_of(tools_.spec, incident_.metric));
-  ASSAY_ASSIGN_OR_RETURN(
-      const auto comparison,
-      tools_.runner.compare({.a = a, .b = b, .case_key = incident_.cases.front()},
-                            {.metric = incident_.metric, .gate_ratio = least}));
+  ASSAY_ASSIGN_OR_RETURN(const auto comparison,
+                         tools_.runner.compare({.a = a,
+                                                .b = b,
+                                                .case_key = incident_.cases.front(),
+                                                .incident = incident_.id,
+                                                .attempt = fmt::format("suspects {}", attempt)},
+                                               {.metric = incident_.metric, .gate_ratio = least}));
   const auto wanted = change_ > 0 ? ComparisonVerdict::kSlower : ComparisonVerdict::kFaster;
   Conviction conviction{.is_convicted = comparison.verdict == wanted && comparison.is_confirmed,
                         .change = change_of(comparison),

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "assay/base/result.h"
@@ -93,6 +94,7 @@ class CulpritSearch {
   std::map<std::string, double> log_ratios_;  ///< By digest of outputs: equal bytes are one.
   std::set<std::size_t> observed_;
   std::set<std::size_t> skipped_;
+  std::map<std::pair<std::size_t, std::size_t>, int> attempts_;  ///< To convict suspects.
   int pairs_ = 0;
   double pair_seconds_ = 0;  ///< That the last pairs took.
 };

@@ -28,7 +28,7 @@
 namespace assay::watch {
 namespace {
 
-/// Comparisons of one suspect, or of the ends of one part, until they decide.
+/// Comparisons of suspects until one convicts.
 constexpr int kMostSandwiches = 3;
 /// The least part of the change that is searched for when a culprit leaves it.
 constexpr double kLeastRest = 0.25;
@@ -133,16 +133,6 @@ Status search_part(const WatchView& view, const Incident& about, const IncidentT
   return {};
 }
 
-/// Compares the ends of a part. Errors: those of the runner.
-Result<ComparisonVerdict> compare_ends(const BuildPair& ends, const Incident& part,
-                                       const IncidentTools& tools, Incident& incident) {
-  const ComparisonPlan plan{.metric = part.metric,
-                            .gate_ratio = min_effect_of(tools.spec, part.metric)};
-  ASSAY_ASSIGN_OR_RETURN(const auto comparison, tools.runner.compare(ends, plan));
-  incident.comparisons.push_back(comparison.id);
-  return comparison.verdict;
-}
-
 /// Whether a part of the range has a change of its own; nullopt: the pairs cannot tell. One launch
 /// tells of an exact metric, and the search makes it.
 Result<std::optional<bool>> has_change(const WatchView& view, const Incident& part,
@@ -155,14 +145,16 @@ Result<std::optional<bool>> has_change(const WatchView& view, const Incident& pa
   if (a.outcome == BuildOutcome::kFailed || b.outcome == BuildOutcome::kFailed) {
     return false;
   }
-  const BuildPair ends{.a = a, .b = b, .case_key = part.cases.front()};
-  for (int i = 0; i < kMostSandwiches; ++i) {
-    ASSAY_ASSIGN_OR_RETURN(const auto verdict, compare_ends(ends, part, tools, incident));
-    if (verdict != ComparisonVerdict::kInconclusive) {
-      return verdict == ComparisonVerdict::kSlower || verdict == ComparisonVerdict::kFaster;
-    }
+  ASSAY_ASSIGN_OR_RETURN(
+      const auto comparison,
+      compare_until_decided(
+          {.a = a, .b = b, .case_key = part.cases.front(), .incident = part.id, .attempt = "part"},
+          tools, incident));
+  if (comparison.verdict == ComparisonVerdict::kInconclusive) {
+    return std::nullopt;
   }
-  return std::nullopt;
+  return comparison.verdict == ComparisonVerdict::kSlower ||
+         comparison.verdict == ComparisonVerdict::kFaster;
 }
 
 /// Describes one of several culprits as the incident would, were it alone.

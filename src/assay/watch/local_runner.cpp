@@ -47,6 +47,9 @@
 namespace assay::watch {
 namespace {
 
+constexpr std::string_view kExplainPurpose = "explain";
+constexpr const char* kIncidentLabel = "incident";
+constexpr const char* kAttemptLabel = "attempt";
 constexpr std::size_t kMostOperators = 8;
 /// A part of the inference; an operator that changed by less explains nothing.
 constexpr double kLeastPart = 0.002;
@@ -84,6 +87,14 @@ std::set<std::string> rest_names(const std::optional<ProfileBreakdown>& breakdow
     }
   }
   return names;
+}
+
+bool is_made_for(const Run& run, const BuildPair& pair) {
+  const auto has = [&run](const char* label, const std::string& value) {
+    const auto found = run.labels.find(label);
+    return (found == run.labels.end() ? "" : found->second) == value;
+  };
+  return has(kIncidentLabel, pair.incident) && has(kAttemptLabel, pair.attempt);
 }
 
 Json operators_from(const ProfileDifference& difference, const std::set<std::string>& rest) {
@@ -221,13 +232,14 @@ Result<PlannedRequest> LocalRunner::request_for(const Spec& spec, std::string_vi
   return planned;
 }
 
-Result<std::optional<Run>> LocalRunner::find_unfinished(
-    std::string_view purpose, const std::map<std::string, std::string>& labels) {
+Result<std::optional<Run>> LocalRunner::find_run(std::string_view purpose,
+                                                 const std::map<std::string, std::string>& labels,
+                                                 bool is_finished) {
   ASSAY_ASSIGN_OR_RETURN(const auto runs,
                          parts_.tools.store.list_runs(
                              {.limit = -1, .purpose = std::string(purpose), .labels = labels}));
-  const auto found = std::ranges::find_if(runs, [&labels](const RunListing& listing) {
-    return listing.run.finished_unix_ns == 0 &&
+  const auto found = std::ranges::find_if(runs, [&](const RunListing& listing) {
+    return (listing.run.finished_unix_ns != 0) == is_finished &&
            listing.run.labels.contains(kOnlyLabel) == labels.contains(kOnlyLabel);
   });
   return found == runs.end() ? std::optional<Run>() : std::optional(found->run);
@@ -240,6 +252,9 @@ Result<std::optional<LocalRunner::Begun>> LocalRunner::find_comparison(
                          store.list_runs({.limit = -1, .purpose = "verify", .labels = labels}));
   for (const auto& listing : runs) {
     const auto& run = listing.run;
+    if (!is_made_for(run, pair)) {
+      continue;
+    }
     const bool is_finished = run.finished_unix_ns != 0;
     if (is_finished && pair.incident.empty()) {
       continue;  // Who asks without an incident wants fresh pairs.
@@ -262,7 +277,7 @@ Result<Run> LocalRunner::run_sitting(const std::vector<RevisionBuild>& builds, c
   ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_for(builds, changes));
   ASSAY_ASSIGN_OR_RETURN(auto planned, request_for(spec, purpose, labels));
   auto& request = planned.request;
-  ASSAY_ASSIGN_OR_RETURN(const auto unfinished, find_unfinished(purpose, labels));
+  ASSAY_ASSIGN_OR_RETURN(const auto unfinished, find_run(purpose, labels, /*is_finished=*/false));
   if (unfinished) {
     request.context.run = *unfinished;
     request.context.is_resumed = true;
@@ -284,7 +299,7 @@ Result<Run> LocalRunner::measure(const Sitting& sitting, std::string_view purpos
     labels[kOnlyLabel] = parts_.only;
   }
   if (!sitting.incident.empty()) {
-    labels["incident"] = sitting.incident;
+    labels[kIncidentLabel] = sitting.incident;
   }
   Json changes{{"measure", {{"launches", rounds}}}};
   if (sitting.reference) {
@@ -301,7 +316,10 @@ Result<Comparison> LocalRunner::compare(const BuildPair& pair, const ComparisonP
   auto labels = labels_of(pair.b);
   labels["against"] = pair.a.revision;
   if (!pair.incident.empty()) {
-    labels["incident"] = pair.incident;
+    labels[kIncidentLabel] = pair.incident;
+  }
+  if (!pair.attempt.empty()) {
+    labels[kAttemptLabel] = pair.attempt;
   }
   ASSAY_ASSIGN_OR_RETURN(auto planned, request_for(spec, "verify", labels));
   const auto sides = find_pair(planned.request.cases, pair);
@@ -330,13 +348,17 @@ Result<Comparison> LocalRunner::compare(const BuildPair& pair, const ComparisonP
 Result<Json> LocalRunner::explain(const BuildPair& pair) {
   auto labels = labels_of(pair.b);
   labels["reference"] = pair.a.revision;
-  ASSAY_ASSIGN_OR_RETURN(
-      const auto run,
-      run_sitting({pair.a, pair.b},
-                  {{"measure",
-                    {{"passes", {"profile", "timing"}},
-                     {"launches", kLaunchesOfProfile * parts_.spec.policy.rounds}}}},
-                  "explain", labels));
+  // The profiles of a pair are the same whoever asks for them.
+  ASSAY_ASSIGN_OR_RETURN(auto earlier, find_run(kExplainPurpose, labels, /*is_finished=*/true));
+  if (!earlier) {
+    ASSAY_ASSIGN_OR_RETURN(
+        earlier, run_sitting({pair.a, pair.b},
+                             {{"measure",
+                               {{"passes", {"profile", "timing"}},
+                                {"launches", kLaunchesOfProfile * parts_.spec.policy.rounds}}}},
+                             kExplainPurpose, labels));
+  }
+  const Run& run = *earlier;
   ASSAY_ASSIGN_OR_RETURN(const auto summary, summarize_run(parts_.tools.store, run, {}));
   const CaseSummary* before = nullptr;
   const CaseSummary* after = nullptr;

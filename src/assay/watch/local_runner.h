@@ -65,8 +65,10 @@ class LocalRunner final : public RevisionRunner {
   Result<Spec> spec_for(const std::vector<RevisionBuild>& builds, const Json& changes);
   Result<PlannedRequest> request_for(const Spec& spec, std::string_view purpose,
                                      const std::map<std::string, std::string>& labels);
-  Result<std::optional<Run>> find_unfinished(std::string_view purpose,
-                                             const std::map<std::string, std::string>& labels);
+  /// The last run for the purpose with the labels that came to its end, or that was cut off.
+  Result<std::optional<Run>> find_run(std::string_view purpose,
+                                      const std::map<std::string, std::string>& labels,
+                                      bool is_finished);
   struct Begun {
     Run run;
     Comparison comparison;

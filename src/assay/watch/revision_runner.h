@@ -19,7 +19,9 @@ struct BuildPair {
   RevisionBuild a;
   RevisionBuild b;
   std::string case_key;
-  std::string incident = {};  ///< That is verified; empty: none.
+  std::string incident = {};  ///< That the comparison is made for; empty: none.
+  /// Names one of several comparisons of the pair for the incident.
+  std::string attempt = {};
 };
 
 /// Builds revisions and runs them. Everything it makes is in the store when it returns. Errors of
@@ -40,7 +42,7 @@ class RevisionRunner {
   virtual Result<Run> measure(const Sitting& sitting, std::string_view purpose, int rounds) = 0;
 
   /// Fresh pairs until a look decides, with canary and confirmation. A comparison of the pair that
-  /// was cut off goes on; one that was made for the incident is the answer.
+  /// was cut off goes on; the same attempt for the same incident is not made again.
   virtual Result<Comparison> compare(const BuildPair& pair, const ComparisonPlan& plan) = 0;
 
   /// Which operators account for the difference: {"inference_ns", "operators": [{"name",

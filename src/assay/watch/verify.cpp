@@ -22,6 +22,8 @@ namespace assay::watch {
 namespace {
 
 constexpr std::size_t kMostFiles = 20;
+/// Comparisons of one pair until one decides.
+constexpr int kMostComparisons = 3;
 
 bool is_worse(const Incident& incident) { return incident.attribution.value("is_worse", true); }
 
@@ -120,6 +122,23 @@ std::vector<Revision> candidates_of(const WatchView& view, const Incident& incid
   return candidates;
 }
 
+Result<Comparison> compare_until_decided(BuildPair ends, const IncidentTools& tools,
+                                         Incident& incident) {
+  const ComparisonPlan plan{.metric = incident.metric,
+                            .gate_ratio = min_effect_of(tools.spec, incident.metric)};
+  const std::string name = ends.attempt;
+  Comparison comparison;
+  for (int i = 1; i <= kMostComparisons; ++i) {
+    ends.attempt = fmt::format("{} {}", name, i);
+    ASSAY_ASSIGN_OR_RETURN(comparison, tools.runner.compare(ends, plan));
+    incident.comparisons.push_back(comparison.id);
+    if (comparison.verdict != ComparisonVerdict::kInconclusive) {
+      break;
+    }
+  }
+  return comparison;
+}
+
 Status explain_culprit(const WatchView& view, Incident& incident, const IncidentTools& tools) {
   const auto* culprit = view.find_revision(incident.culprit);
   const auto* parent = culprit == nullptr ? nullptr : view.find_parent(*culprit);
@@ -170,14 +189,13 @@ Result<Incident> verify_incident(const WatchView& view, Incident incident,
     ASSAY_RETURN_IF_ERROR(update(incident, IncidentState::kUndecided, tools));
     return incident;
   }
-  const ComparisonPlan plan{.metric = incident.metric,
-                            .gate_ratio = min_effect_of(tools.spec, incident.metric)};
-  ASSAY_ASSIGN_OR_RETURN(
-      const auto comparison,
-      tools.runner.compare(
-          {.a = before, .b = after, .case_key = incident.cases.front(), .incident = incident.id},
-          plan));
-  incident.comparisons.push_back(comparison.id);
+  ASSAY_ASSIGN_OR_RETURN(const auto comparison,
+                         compare_until_decided({.a = before,
+                                                .b = after,
+                                                .case_key = incident.cases.front(),
+                                                .incident = incident.id,
+                                                .attempt = "ends"},
+                                               tools, incident));
   incident.attribution["answer"] = comparison.text;
   note_effect(comparison, incident);
   const auto state = state_after(comparison, incident);

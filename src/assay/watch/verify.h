@@ -25,12 +25,18 @@ struct IncidentTools {
   std::function<std::int64_t()> now_unix_ns;
 };
 
-/// Compares both ends of an incident by fresh pairs, and stores what becomes of it: confirmed when
-/// a change in its direction was found and found again, rejected when there is none, undecided when
-/// the pairs cannot tell. The commit is known where the range holds only one. Returns the incident
-/// as stored. Errors: those of the runner and of the store.
+/// Compares both ends of an incident by fresh pairs, up to three times, and stores what becomes of
+/// it: confirmed when a change in its direction was found and found again, rejected when there is
+/// none, undecided when no comparison can tell. The commit is known where the range holds only one.
+/// Returns the incident as stored. Errors: those of the runner and of the store.
 Result<Incident> verify_incident(const WatchView& view, Incident incident,
                                  const IncidentTools& tools);
+
+/// Compares two builds by fresh pairs, up to three times until a comparison decides, and notes the
+/// comparisons in the incident. Each of them has to find a change and to find it again, so that
+/// further tries do not confirm one that is not there. Errors: those of the runner.
+Result<Comparison> compare_until_decided(BuildPair ends, const IncidentTools& tools,
+                                         Incident& incident);
 
 /// The build of a revision, out of the view or made now.
 Result<RevisionBuild> get_build(const WatchView& view, const Revision& revision,
