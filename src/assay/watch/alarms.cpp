@@ -110,6 +110,13 @@ bool shares_cause(const Alarm& a, const Alarm& b) {
          overlaps(a.last_before, a.first_after, b.last_before, b.first_after);
 }
 
+/// Whether the incident has the direction of the alarm, or had it until pairs showed the other.
+bool has_direction_of(const Incident& incident, const Alarm& alarm) {
+  const bool is_worse = incident.attribution.value("is_worse", true);
+  return is_worse == alarm.is_worse ||
+         incident.attribution.value("nominated_is_worse", is_worse) == alarm.is_worse;
+}
+
 }  // namespace
 
 std::string text_of_change(const Alarm& alarm) {
@@ -173,8 +180,7 @@ bool is_known(const std::vector<Alarm>& group, const std::vector<KnownRange>& kn
     const auto& incident = *range.incident;
     const bool is_about_it =
         incident.kind == alarm.kind && incident.machine == alarm.machine &&
-        incident.attribution.value("is_worse", true) == alarm.is_worse &&
-        std::ranges::any_of(group, [&](const Alarm& one) {
+        has_direction_of(incident, alarm) && std::ranges::any_of(group, [&](const Alarm& one) {
           return one.metric == incident.metric &&
                  std::ranges::find(incident.cases, one.case_key) != incident.cases.end();
         });

@@ -25,22 +25,33 @@ constexpr std::size_t kMostFiles = 20;
 /// Comparisons of one pair until one decides.
 constexpr int kMostComparisons = 3;
 
-bool is_worse(const Incident& incident) { return incident.attribution.value("is_worse", true); }
-
 Status update(Incident& incident, IncidentState state, const IncidentTools& tools) {
   incident.state = state;
   incident.changed_unix_ns = std::max(incident.changed_unix_ns, tools.now_unix_ns());
   return tools.store.update_incident(incident);
 }
 
-IncidentState state_after(const Comparison& comparison, const Incident& incident) {
-  // A metric that is better when it is higher calls more of it faster.
-  const auto wanted = is_worse(incident) ? ComparisonVerdict::kSlower : ComparisonVerdict::kFaster;
+bool is_change(const Comparison& comparison) {
+  return comparison.is_confirmed && (comparison.verdict == ComparisonVerdict::kSlower ||
+                                     comparison.verdict == ComparisonVerdict::kFaster);
+}
+
+IncidentState state_after(const Comparison& comparison) {
   if (comparison.verdict == ComparisonVerdict::kInconclusive) {
     return IncidentState::kUndecided;
   }
-  return comparison.verdict == wanted && comparison.is_confirmed ? IncidentState::kConfirmed
-                                                                 : IncidentState::kRejected;
+  return is_change(comparison) ? IncidentState::kConfirmed : IncidentState::kRejected;
+}
+
+/// Pairs know the direction better than the history that nominated the change. A metric that is
+/// better when it is higher calls more of it faster.
+void note_direction(const Comparison& comparison, Incident& incident) {
+  const bool was_worse = incident.attribution.value("is_worse", true);
+  const bool is_worse = comparison.verdict == ComparisonVerdict::kSlower;
+  if (is_change(comparison) && is_worse != was_worse) {
+    incident.attribution["is_worse"] = is_worse;
+    incident.attribution["nominated_is_worse"] = was_worse;
+  }
 }
 
 void note_effect(const Comparison& comparison, Incident& incident) {
@@ -198,7 +209,8 @@ Result<Incident> verify_incident(const WatchView& view, Incident incident,
                                                tools, incident));
   incident.attribution["answer"] = comparison.text;
   note_effect(comparison, incident);
-  const auto state = state_after(comparison, incident);
+  note_direction(comparison, incident);
+  const auto state = state_after(comparison);
   const auto candidates = candidates_of(view, incident);
   if (state == IncidentState::kConfirmed && candidates.size() == 1) {
     incident.culprit = candidates.front().hash;

@@ -26,9 +26,9 @@ struct IncidentTools {
 };
 
 /// Compares both ends of an incident by fresh pairs, up to three times, and stores what becomes of
-/// it: confirmed when a change in its direction was found and found again, rejected when there is
-/// none, undecided when no comparison can tell. The commit is known where the range holds only one.
-/// Returns the incident as stored. Errors: those of the runner and of the store.
+/// it: confirmed when a change, in whichever direction, was found and found again, rejected when
+/// there is none, undecided when no comparison can tell. The commit is known where the range holds
+/// only one. Returns the incident as stored. Errors: those of the runner and of the store.
 Result<Incident> verify_incident(const WatchView& view, Incident incident,
                                  const IncidentTools& tools);
 

@@ -113,6 +113,15 @@ TEST(VerifyIncident, TakesTheFirstComparisonThatDecides) {
   EXPECT_THAT(scene.runner.asked, SizeIs(1));
 }
 
+TEST(VerifyIncident, BelievesThePairsAboutTheDirection) {
+  Scene scene({ComparisonVerdict::kSlower});
+  scene.incident.attribution["is_worse"] = false;  // The history took it for an improvement.
+  const auto incident = scene.verify();
+  ASSERT_TRUE(incident.has_value()) << incident.error().message;
+  EXPECT_EQ(incident->state, IncidentState::kConfirmed);
+  EXPECT_EQ(incident->attribution.at("is_worse"), true);
+}
+
 TEST(VerifyIncident, GivesUpAfterThree) {
   Scene scene(std::deque<ComparisonVerdict>(4, ComparisonVerdict::kInconclusive));
   const auto incident = scene.verify();
