@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "assay/base/result.h"
+
+namespace assay {
+
+enum class Reach : std::uint8_t { kLocal, kSsh, kAdb };
+
+/// The way to a device: "local", "ssh:HOST", "adb:SERIAL", or "adb:SERIAL@ssh:HOST" for a phone
+/// that is connected to another machine. HOST is what ssh takes: a name of ~/.ssh/config,
+/// "user@name".
+struct DeviceAddress {
+  Reach reach = Reach::kLocal;
+  std::string host;    ///< Of ssh; for adb the machine with the cable, empty: this one.
+  std::string serial;  ///< Of adb, "R58M12ABCDE" or "192.168.1.7:5555".
+
+  [[nodiscard]] std::string text() const;
+};
+
+/// Errors: kInvalidArgument, naming the forms, also for a host or serial that a shell or an option
+/// parser could take for something else.
+Result<DeviceAddress> address_from_text(std::string_view text);
+
+}  // namespace assay

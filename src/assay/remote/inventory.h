@@ -1,0 +1,54 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/remote/address.h"
+
+namespace assay {
+
+/// A device that the user has added.
+struct InventoryDevice {
+  std::string name;  ///< "pi5", as --device takes it.
+  DeviceAddress address;
+  std::string device_class;                   ///< As its environment told when it was added.
+  std::string triple;                         ///< "aarch64-linux-gnu"
+  std::string folder;                         ///< Assay's folder there; empty: the default one.
+  std::map<std::string, std::string> labels;  ///< Added to every run.
+  std::string excluded;                       ///< Why it takes no runs; empty: it does.
+};
+
+/// The devices of a user, in the order in which they were added: schema assay/devices/1, mode 0600.
+class Inventory {
+ public:
+  /// $XDG_CONFIG_HOME/assay/devices.json, else ~/.config/assay/devices.json.
+  static std::filesystem::path default_file();
+
+  /// An empty one where there is no file. Errors: kCorrupt, naming the entry and what is wrong;
+  /// kUnsupported for another schema version; kUnavailable.
+  static Result<Inventory> read(const std::filesystem::path& file);
+
+  [[nodiscard]] const std::vector<InventoryDevice>& devices() const { return devices_; }
+
+  /// The device of the name; an address of a device that was not added stands for itself. Errors:
+  /// kNotFound with did-you-mean; kUnavailable for one that is excluded.
+  [[nodiscard]] Result<InventoryDevice> get(const std::string& name) const;
+
+  /// Adds a device, or replaces the one of its name. Errors: kInvalidArgument for a name that is no
+  /// word or looks like an address.
+  Status put(InventoryDevice device);
+  /// Errors: kNotFound with did-you-mean.
+  Status remove(const std::string& name);
+  /// Errors: kUnavailable, kExhausted.
+  [[nodiscard]] Status write(const std::filesystem::path& file) const;
+
+ private:
+  [[nodiscard]] Error unknown_device(const std::string& name) const;
+
+  std::vector<InventoryDevice> devices_;
+};
+
+}  // namespace assay

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/remote/address.h"
+
+namespace assay {
+
+/// Runs commands of a POSIX shell on a device, each over a connection of its own, through the ssh
+/// or adb of this machine ($ASSAY_SSH and $ASSAY_ADB name others, with their options). Nothing is
+/// ever asked for on a terminal.
+class RemoteShell {
+ public:
+  explicit RemoteShell(DeviceAddress address) : address_(std::move(address)) {}
+
+  /// A process here whose stdin, stdout and stderr are those of the command there.
+  [[nodiscard]] std::vector<std::string> argv_for(const std::string& command) const;
+
+  /// Runs the command to its end with these bytes as its stdin, and returns the lines that it printed.
+  /// Errors: those of error_from_failure() where it ended with another code than 0; kTimeout;
+  /// kNotFound where ssh or adb is not installed.
+  [[nodiscard]] Result<std::string> run(const std::string& command, std::string_view input,
+                                        std::chrono::milliseconds timeout) const;
+
+  [[nodiscard]] const DeviceAddress& address() const { return address_; }
+
+ private:
+  DeviceAddress address_;
+};
+
+}  // namespace assay
