@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <poll.h>
 
@@ -14,7 +16,9 @@
 #include "assay/base/log.h"
 #include "assay/base/result.h"
 #include "assay/device/conditions.h"
+#include "assay/device/environment.h"
 #include "assay/record/axes.h"
+#include "assay/record/run.h"
 #include "assay/record/spawn.h"
 #include "assay/supervise/blob_folder.h"
 #include "assay/supervise/spawn.h"
@@ -63,28 +67,29 @@ Frame Agent::answer(Frame request) {
 }
 
 Result<Frame> Agent::dispatch(Frame& request) {
-  switch (request.type) {
-    case MessageType::kHello:
-      return greet(request);
-    case MessageType::kHas:
-      return has(request);
-    case MessageType::kPut:
-      return put(request);
-    case MessageType::kSpawn:
-      return spawn(request);
-    case MessageType::kConditions:
-      return reply_of(request, Json(read_conditions()));
-    case MessageType::kBye:
-      return reply_of(request, Json::object());
-    default:
-      return fail(ErrorCode::kUnsupported,
-                  fmt::format("assay-agent does not know message '{}' (type {}); it knows hello, "
-                              "has, put, spawn, conditions, bye",
-                              name_of(request.type), static_cast<int>(request.type)));
+  static constexpr auto kHandlers = std::to_array<std::pair<MessageType, Handler>>({
+      {MessageType::kHello, &Agent::greet},
+      {MessageType::kHas, &Agent::has},
+      {MessageType::kPut, &Agent::put},
+      {MessageType::kSpawn, &Agent::spawn},
+      {MessageType::kConditions, &Agent::conditions},
+      {MessageType::kEnvironment, &Agent::environment},
+      {MessageType::kBye, &Agent::bye},
+  });
+  std::vector<std::string_view> known;
+  for (const auto& [type, handler] : kHandlers) {
+    if (type == request.type) {
+      return (this->*handler)(request);
+    }
+    known.push_back(name_of(type));
   }
+  return fail(
+      ErrorCode::kUnsupported,
+      fmt::format("assay-agent {} does not know message '{}' (type {}); it knows {}", ASSAY_VERSION,
+                  name_of(request.type), static_cast<int>(request.type), fmt::join(known, ", ")));
 }
 
-Result<Frame> Agent::greet(const Frame& request) {
+Result<Frame> Agent::greet(Frame& request) {
   ASSAY_ASSIGN_OR_RETURN(const auto theirs, wire::body_of<wire::Hello>(request));
   ASSAY_RETURN_IF_ERROR(wire::agree_on_version(theirs));
   const wire::Hello hello{.program = "assay-agent",
@@ -94,14 +99,14 @@ Result<Frame> Agent::greet(const Frame& request) {
   return wire::frame_of(MessageType::kHello, request.request, hello);
 }
 
-Result<Frame> Agent::has(const Frame& request) {
+Result<Frame> Agent::has(Frame& request) {
   ASSAY_ASSIGN_OR_RETURN(const auto sha256, sha256_of(request));
   ASSAY_ASSIGN_OR_RETURN(const bool is_there, blobs_.has(sha256));
   ASSAY_ASSIGN_OR_RETURN(const auto path, blobs_.path_of(sha256));
   return reply_of(request, {{"has", is_there}, {"path", path.string()}});
 }
 
-Result<Frame> Agent::put(const Frame& request) {
+Result<Frame> Agent::put(Frame& request) {
   ASSAY_ASSIGN_OR_RETURN(const auto sha256, sha256_of(request));
   ASSAY_ASSIGN_OR_RETURN(const auto path, blobs_.put(sha256, request.blob));
   return reply_of(request, {{"path", path.string()}});
@@ -115,6 +120,16 @@ Result<Frame> Agent::spawn(Frame& request) {
   reply.blob = std::move(result.output);
   return reply;
 }
+
+Result<Frame> Agent::conditions(Frame& request) {
+  return reply_of(request, Json(read_conditions()));
+}
+
+Result<Frame> Agent::environment(Frame& request) {
+  return reply_of(request, Json(read_environment()));
+}
+
+Result<Frame> Agent::bye(Frame& request) { return reply_of(request, Json::object()); }
 
 AgentEnd serve_agent(int read_fd, int write_fd, const SpawnCancel& cancel) {
   wire::Channel channel(read_fd, write_fd);

@@ -11,7 +11,7 @@
 namespace assay {
 
 /// The far end on a device: runs processes and keeps blobs for a host. Messages:
-///   hello Hello -> Hello · conditions -> Conditions · bye -> bye
+///   hello Hello -> Hello · conditions -> Conditions · environment -> Environment · bye -> bye
 ///   has {sha256} -> {has, path} · put {sha256} + blob -> {path}
 ///   spawn SpawnRequest + blob (stdin) -> SpawnResult + blob (stdout)
 /// Whatever else is answered with an error. One request at a time.
@@ -23,11 +23,16 @@ class Agent {
   wire::Frame answer(wire::Frame request);
 
  private:
+  using Handler = Result<wire::Frame> (Agent::*)(wire::Frame& request);
+
   Result<wire::Frame> dispatch(wire::Frame& request);
-  Result<wire::Frame> greet(const wire::Frame& request);
-  Result<wire::Frame> has(const wire::Frame& request);
-  Result<wire::Frame> put(const wire::Frame& request);
+  Result<wire::Frame> greet(wire::Frame& request);
+  Result<wire::Frame> has(wire::Frame& request);
+  Result<wire::Frame> put(wire::Frame& request);
   Result<wire::Frame> spawn(wire::Frame& request);
+  Result<wire::Frame> conditions(wire::Frame& request);
+  Result<wire::Frame> environment(wire::Frame& request);
+  Result<wire::Frame> bye(wire::Frame& request);
 
   BlobFolder blobs_;
   SpawnCancel cancel_;

@@ -20,6 +20,7 @@
 #include "assay/base/result.h"
 #include "assay/device/transport.h"
 #include "assay/record/launch.h"
+#include "assay/record/run.h"
 #include "assay/record/spawn.h"
 #include "assay/wire/frame.h"
 #include "assay/wire/messages.h"
@@ -120,6 +121,12 @@ Result<Conditions> AgentClient::conditions() {
   ASSAY_ASSIGN_OR_RETURN(const auto answer,
                          ask({.type = MessageType::kConditions}, kAnswerNs, "read its conditions"));
   return wire::body_of<Conditions>(answer);
+}
+
+Result<Environment> AgentClient::environment() {
+  ASSAY_ASSIGN_OR_RETURN(const auto answer, ask({.type = MessageType::kEnvironment}, kAnswerNs,
+                                                "described its machine"));
+  return wire::body_of<Environment>(answer);
 }
 
 Result<Frame> AgentClient::ask(Frame request, std::int64_t timeout_ns, std::string_view doing) {

@@ -11,6 +11,7 @@
 #include "assay/device/agent_process.h"
 #include "assay/device/transport.h"
 #include "assay/record/launch.h"
+#include "assay/record/run.h"
 #include "assay/record/spawn.h"
 #include "assay/wire/channel.h"
 #include "assay/wire/frame.h"
@@ -45,6 +46,9 @@ class AgentClient {
   Result<std::string> push_file(const std::filesystem::path& path, std::string_view sha256);
 
   Result<Conditions> conditions();
+
+  /// The machine that the agent runs on.
+  Result<Environment> environment();
 
   /// Description that the agent sent of itself.
   [[nodiscard]] const wire::Hello& hello() const { return hello_; }

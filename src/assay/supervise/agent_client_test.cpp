@@ -22,6 +22,7 @@
 #include "assay/base/result.h"
 #include "assay/base/subprocess.h"
 #include "assay/device/agent_process.h"
+#include "assay/device/environment.h"
 #include "assay/device/local_transport.h"
 #include "assay/device/transport.h"
 #include "assay/record/spawn.h"
@@ -66,6 +67,12 @@ TEST(AgentClient, GreetsTheAgent) {
   EXPECT_EQ(client.hello().program, "assay-agent");
   EXPECT_GT(client.hello().clock_resolution_ns, 0);
   EXPECT_EQ(client.device(), "local");
+}
+
+TEST(AgentClient, DescribesTheMachineOfTheAgent) {
+  const auto environment = connect_local().environment();
+  ASSERT_TRUE(environment) << environment.error().message;
+  EXPECT_EQ(environment->id, read_environment().id);
 }
 
 TEST(AgentClient, RunsProgramsOneAfterAnother) {

@@ -17,6 +17,8 @@
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
+#include "assay/device/environment.h"
+#include "assay/record/run.h"
 #include "assay/record/spawn.h"
 #include "assay/supervise/blob_folder.h"
 #include "assay/wire/frame.h"
@@ -25,6 +27,7 @@
 namespace assay {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using wire::Frame;
 using wire::MessageType;
@@ -116,10 +119,18 @@ TEST_F(AgentTest, TellsItsConditions) {
   EXPECT_GT(conditions->unix_ns, 0);
 }
 
+TEST_F(AgentTest, DescribesItsMachine) {
+  const auto environment = wire::body_of<Environment>(answer({.type = MessageType::kEnvironment}));
+  ASSERT_TRUE(environment);
+  EXPECT_EQ(environment->id, read_environment().id);
+  EXPECT_FALSE(environment->device_class.empty());
+}
+
 TEST_F(AgentTest, RefusesWhatItDoesNotKnow) {
   const auto reply = answer({.type = MessageType::kLoad});
   EXPECT_EQ(wire::error_from_frame(reply).code, ErrorCode::kUnsupported);
-  EXPECT_THAT(wire::error_from_frame(reply).message, HasSubstr("'load' (type 16)"));
+  EXPECT_THAT(wire::error_from_frame(reply).message,
+              AllOf(HasSubstr("'load' (type 16)"), HasSubstr("spawn, conditions, environment")));
   EXPECT_EQ(refusal_of({.type = static_cast<MessageType>(999)}), ErrorCode::kUnsupported);
 }
 
