@@ -20,8 +20,9 @@
 #include "assay/record/axes.h"
 #include "assay/record/run.h"
 #include "assay/record/spawn.h"
-#include "assay/supervise/blob_folder.h"
+#include "assay/supervise/agent_home.h"
 #include "assay/supervise/spawn.h"
+#include "assay/wire/agent_messages.h"
 #include "assay/wire/channel.h"
 #include "assay/wire/frame.h"
 #include "assay/wire/messages.h"
@@ -71,6 +72,7 @@ Result<Frame> Agent::dispatch(Frame& request) {
       {MessageType::kHello, &Agent::greet},
       {MessageType::kHas, &Agent::has},
       {MessageType::kPut, &Agent::put},
+      {MessageType::kTree, &Agent::tree},
       {MessageType::kSpawn, &Agent::spawn},
       {MessageType::kConditions, &Agent::conditions},
       {MessageType::kEnvironment, &Agent::environment},
@@ -101,15 +103,21 @@ Result<Frame> Agent::greet(Frame& request) {
 
 Result<Frame> Agent::has(Frame& request) {
   ASSAY_ASSIGN_OR_RETURN(const auto sha256, sha256_of(request));
-  ASSAY_ASSIGN_OR_RETURN(const bool is_there, blobs_.has(sha256));
-  ASSAY_ASSIGN_OR_RETURN(const auto path, blobs_.path_of(sha256));
-  return reply_of(request, {{"has", is_there}, {"path", path.string()}});
+  ASSAY_ASSIGN_OR_RETURN(const auto blob, storage_.find_blob(sha256));
+  return reply_of(request, {{"has", blob.is_there}, {"path", blob.path}});
 }
 
 Result<Frame> Agent::put(Frame& request) {
-  ASSAY_ASSIGN_OR_RETURN(const auto sha256, sha256_of(request));
-  ASSAY_ASSIGN_OR_RETURN(const auto path, blobs_.put(sha256, request.blob));
-  return reply_of(request, {{"path", path.string()}});
+  ASSAY_RETURN_IF_ERROR(sha256_of(request));
+  ASSAY_ASSIGN_OR_RETURN(const auto part, wire::body_of<wire::Put>(request));
+  ASSAY_ASSIGN_OR_RETURN(const auto reply, storage_.put(part, request.blob));
+  return reply_of(request, Json(reply));
+}
+
+Result<Frame> Agent::tree(Frame& request) {
+  ASSAY_ASSIGN_OR_RETURN(const auto tree, wire::body_of<wire::Tree>(request));
+  ASSAY_ASSIGN_OR_RETURN(const auto reply, storage_.make_tree(tree));
+  return reply_of(request, Json(reply));
 }
 
 Result<Frame> Agent::spawn(Frame& request) {
@@ -133,7 +141,7 @@ Result<Frame> Agent::bye(Frame& request) { return reply_of(request, Json::object
 
 AgentEnd serve_agent(int read_fd, int write_fd, const SpawnCancel& cancel) {
   wire::Channel channel(read_fd, write_fd);
-  Agent agent(BlobFolder(default_blob_folder()), cancel);
+  Agent agent(agent_home(), cancel);
   while (true) {
     if (!wait_for_input(read_fd, cancel.readable_fd)) {
       return AgentEnd::kSignal;

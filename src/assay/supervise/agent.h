@@ -1,9 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 
 #include "assay/base/result.h"
-#include "assay/supervise/blob_folder.h"
+#include "assay/supervise/agent_storage.h"
 #include "assay/supervise/spawn.h"
 #include "assay/wire/channel.h"
 #include "assay/wire/frame.h"
@@ -12,12 +13,14 @@ namespace assay {
 
 /// The far end on a device: runs processes and keeps blobs for a host. Messages:
 ///   hello Hello -> Hello · conditions -> Conditions · environment -> Environment · bye -> bye
-///   has {sha256} -> {has, path} · put {sha256} + blob -> {path}
+///   has {sha256} -> {has, path} · put Put + blob -> PutReply · tree Tree -> TreeReply
 ///   spawn SpawnRequest + blob (stdin) -> SpawnResult + blob (stdout)
 /// Whatever else is answered with an error. One request at a time.
 class Agent {
  public:
-  Agent(BlobFolder blobs, const SpawnCancel& cancel) : blobs_(std::move(blobs)), cancel_(cancel) {}
+  /// `home`: its folder for all that it keeps, see agent_home().
+  Agent(std::filesystem::path home, const SpawnCancel& cancel)
+      : storage_(std::move(home)), cancel_(cancel) {}
 
   /// The answer to one request; never fails, an error is an answer too.
   wire::Frame answer(wire::Frame request);
@@ -29,12 +32,13 @@ class Agent {
   Result<wire::Frame> greet(wire::Frame& request);
   Result<wire::Frame> has(wire::Frame& request);
   Result<wire::Frame> put(wire::Frame& request);
+  Result<wire::Frame> tree(wire::Frame& request);
   Result<wire::Frame> spawn(wire::Frame& request);
   Result<wire::Frame> conditions(wire::Frame& request);
   Result<wire::Frame> environment(wire::Frame& request);
   Result<wire::Frame> bye(wire::Frame& request);
 
-  BlobFolder blobs_;
+  AgentStorage storage_;
   SpawnCancel cancel_;
 };
 

@@ -14,14 +14,16 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "assay/base/clock.h"
-#include "assay/base/fs.h"
 #include "assay/base/result.h"
 #include "assay/device/transport.h"
 #include "assay/record/launch.h"
 #include "assay/record/run.h"
 #include "assay/record/spawn.h"
+#include "assay/supervise/file_parts.h"
+#include "assay/wire/agent_messages.h"
 #include "assay/wire/frame.h"
 #include "assay/wire/messages.h"
 
@@ -33,6 +35,7 @@ using wire::MessageType;
 
 constexpr std::int64_t kAnswerNs = 30'000'000'000;
 constexpr std::int64_t kBlobAnswerNs = 600'000'000'000;
+constexpr std::size_t kPartBytes = std::size_t{16} << 20;
 
 int timeout_ms_from_ns(std::int64_t ns) {
   constexpr std::int64_t kNsPerMillisecond = 1'000'000;
@@ -90,11 +93,30 @@ Result<bool> AgentClient::has(std::string_view sha256) {
 }
 
 Result<std::string> AgentClient::put(std::string_view sha256, std::span<const std::byte> content) {
-  ASSAY_ASSIGN_OR_RETURN(const auto answer, ask({.type = MessageType::kPut,
-                                                 .body = {{"sha256", sha256}},
-                                                 .blob = {content.begin(), content.end()}},
-                                                kBlobAnswerNs, "took a blob"));
+  return put_part({.sha256 = std::string(sha256)}, {content.begin(), content.end()});
+}
+
+/// Empty unless it is the last part.
+Result<std::string> AgentClient::put_part(const wire::Put& part, std::vector<std::byte> content) {
+  auto request = wire::frame_of(MessageType::kPut, 0, part);
+  request.blob = std::move(content);
+  ASSAY_ASSIGN_OR_RETURN(const auto answer, ask(std::move(request), kBlobAnswerNs, "took a blob"));
   return field_of<std::string>(answer, "path");
+}
+
+Result<std::string> AgentClient::send_file(const std::filesystem::path& path,
+                                           std::string_view sha256) {
+  ASSAY_ASSIGN_OR_RETURN(const auto file, FileParts::open(path));
+  wire::Put part{.sha256 = std::string(sha256), .total_bytes = file.total_bytes()};
+  while (true) {
+    ASSAY_ASSIGN_OR_RETURN(auto content, file.read(part.offset, kPartBytes));
+    const auto bytes = static_cast<std::int64_t>(content.size());
+    ASSAY_ASSIGN_OR_RETURN(auto path_there, put_part(part, std::move(content)));
+    part.offset += bytes;
+    if (part.offset == part.total_bytes) {
+      return path_there;
+    }
+  }
 }
 
 Result<std::string> AgentClient::push_file(const std::filesystem::path& path,
@@ -110,11 +132,42 @@ Result<std::string> AgentClient::push_file(const std::filesystem::path& path,
                          ask({.type = MessageType::kHas, .body = {{"sha256", sha256}}},
                              kBlobAnswerNs, "looked for a blob"));
   ASSAY_ASSIGN_OR_RETURN(const auto is_there, field_of<bool>(answer, "has"));
-  if (is_there) {
-    return field_of<std::string>(answer, "path");
+  return is_there ? field_of<std::string>(answer, "path") : send_file(path, sha256);
+}
+
+Result<wire::TreeReply> AgentClient::ask_for_tree(const wire::Tree& tree) {
+  ASSAY_ASSIGN_OR_RETURN(const auto answer, ask(wire::frame_of(MessageType::kTree, 0, tree),
+                                                kBlobAnswerNs, "made a tree of files"));
+  return wire::body_of<wire::TreeReply>(answer);
+}
+
+Result<std::string> AgentClient::push_tree(const std::vector<TreeSource>& files) {
+  wire::Tree tree;
+  for (const auto& [path, file, sha256, is_executable] : files) {
+    tree.files.push_back({.path = path, .sha256 = sha256, .is_executable = is_executable});
   }
-  ASSAY_ASSIGN_OR_RETURN(const auto content, read_file(path));
-  return put(sha256, std::as_bytes(std::span(content)));
+  tree.digest = wire::digest_of_tree(tree.files);
+  ASSAY_RETURN_IF_ERROR(wire::check_tree(tree));
+  ASSAY_ASSIGN_OR_RETURN(auto reply, ask_for_tree(tree));
+  for (const auto& sha256 : reply.missing) {
+    const auto source = std::ranges::find(files, sha256, &TreeSource::sha256);
+    if (source == files.end()) {
+      return fail(ErrorCode::kCorrupt, fmt::format("the agent of device '{}' misses blob '{}', "
+                                                   "which is not of the tree",
+                                                   device_, sha256));
+    }
+    ASSAY_RETURN_IF_ERROR(send_file(source->file, sha256));
+  }
+  if (!reply.missing.empty()) {
+    ASSAY_ASSIGN_OR_RETURN(reply, ask_for_tree(tree));
+  }
+  if (reply.path.empty()) {
+    return fail(ErrorCode::kUnavailable,
+                fmt::format("device '{}' does not keep the {} files of a tree that were sent; look "
+                            "at its storage",
+                            device_, reply.missing.size()));
+  }
+  return reply.path;
 }
 
 Result<Conditions> AgentClient::conditions() {

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "assay/base/result.h"
 #include "assay/device/agent_process.h"
@@ -13,11 +14,20 @@
 #include "assay/record/launch.h"
 #include "assay/record/run.h"
 #include "assay/record/spawn.h"
+#include "assay/wire/agent_messages.h"
 #include "assay/wire/channel.h"
 #include "assay/wire/frame.h"
 #include "assay/wire/messages.h"
 
 namespace assay {
+
+/// A file of a tree on a device.
+struct TreeSource {
+  std::string path;            ///< In the tree, with "/".
+  std::filesystem::path file;  ///< Here.
+  std::string sha256;
+  bool is_executable = false;
+};
 
 /// The host's side of an agent. Needs the transport only while it connects. Not thread-safe.
 ///
@@ -38,12 +48,18 @@ class AgentClient {
   /// Whether the device holds the blob, undamaged.
   Result<bool> has(std::string_view sha256);
 
-  /// Stores a blob; its path there. Errors: kCorrupt when the content has another digest.
+  /// Stores a blob; its path there. Errors: kCorrupt when the content has another digest;
+  /// kExhausted with the needed and the free bytes.
   Result<std::string> put(std::string_view sha256, std::span<const std::byte> content);
 
-  /// Path on the device of a file here; sent only if the device lacks it. A device that shares our
-  /// files gets the path itself. Errors: kNotFound.
+  /// Path on the device of a file here; sent only if the device lacks it, in parts of 16 MiB. A
+  /// device that shares our files gets the path itself. Errors: kNotFound; those of put().
   Result<std::string> push_file(const std::filesystem::path& path, std::string_view sha256);
+
+  /// Path of a folder on the device that has these files under these names; sends what the device
+  /// lacks. Also makes the folder where files are shared. Errors: kInvalidArgument for paths that
+  /// fit no tree (wire::check_tree()); those of push_file().
+  Result<std::string> push_tree(const std::vector<TreeSource>& files);
 
   Result<Conditions> conditions();
 
@@ -63,6 +79,9 @@ class AgentClient {
 
   /// Sends a request and waits for its answer.
   Result<wire::Frame> ask(wire::Frame request, std::int64_t timeout_ns, std::string_view doing);
+  Result<wire::TreeReply> ask_for_tree(const wire::Tree& tree);
+  Result<std::string> put_part(const wire::Put& part, std::vector<std::byte> content);
+  Result<std::string> send_file(const std::filesystem::path& path, std::string_view sha256);
   Result<wire::Frame> receive_answer(std::uint32_t request, std::int64_t timeout_ns);
 
   AgentProcess process_;

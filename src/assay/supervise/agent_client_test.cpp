@@ -177,6 +177,70 @@ TEST(AgentClient, SendsFilesToADeviceThatDoesNot) {
   EXPECT_EQ(client->push_file(file, sha256_hex("other")).error().code, ErrorCode::kCorrupt);
 }
 
+/// A client of an agent that keeps its files in a folder of the test.
+class RemoteAgentTest : public testing::Test {
+ protected:
+  AgentClient connect() {
+    ::setenv("ASSAY_AGENT_HOME", home_.c_str(), 1);
+    RemoteTransport transport({agent_path()});
+    auto client = AgentClient::connect(transport);
+    ::unsetenv("ASSAY_AGENT_HOME");
+    EXPECT_TRUE(client) << (client ? "" : client.error().message);
+    return *std::move(client);
+  }
+  TreeSource source(const std::string& path, const std::string& content,
+                    bool is_executable = false) {
+    const auto file = folder_.path() / sha256_hex(path);
+    EXPECT_TRUE(write_file_atomically(file, content));
+    return {
+        .path = path, .file = file, .sha256 = sha256_hex(content), .is_executable = is_executable};
+  }
+
+  TemporaryFolder folder_ = TemporaryFolder::make("assay-client").value();
+  std::filesystem::path home_ = folder_.path() / "home";
+};
+
+TEST_F(RemoteAgentTest, TakesAFileInParts) {
+  auto client = connect();
+  const auto file = source("large", std::string((33 << 20) + 7, 'q'));
+  const auto path = client.push_file(file.file, file.sha256);
+  ASSERT_TRUE(path) << path.error().message;
+  EXPECT_EQ(sha256_hex_of_file(*path).value(), file.sha256);
+  const auto empty = source("empty", "");
+  EXPECT_EQ(read_file(client.push_file(empty.file, empty.sha256).value()).value(), "");
+}
+
+TEST_F(RemoteAgentTest, RunsAProgramOfATree) {
+  const std::vector<TreeSource> files = {
+      source("run", "#!/bin/sh\ncat \"${0%/*}/lib/words.txt\"\n", true),
+      source("lib/words.txt", "from the tree")};
+  auto client = connect();
+  const auto path = client.push_tree(files);
+  ASSERT_TRUE(path) << path.error().message;
+  EXPECT_TRUE(path->starts_with((home_ / "trees").string()));
+  const auto result = client.spawn({.argv = {*path + "/run"}});
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(output_text(result->output), "from the tree");
+}
+
+TEST_F(RemoteAgentTest, SendsATreeOnlyOnce) {
+  const std::vector<TreeSource> files = {source("a", "one"), source("b", "two")};
+  const auto path = connect().push_tree(files);
+  ASSERT_TRUE(path);
+  for (const auto& file : files) {
+    std::filesystem::remove(file.file);  // Sending it again would fail.
+  }
+  EXPECT_EQ(connect().push_tree(files).value(), *path);
+}
+
+TEST_F(RemoteAgentTest, RefusesATreeThatLeadsElsewhere) {
+  auto client = connect();
+  EXPECT_EQ(client.push_tree({source("../a", "one")}).error().code, ErrorCode::kInvalidArgument);
+  auto file = source("a", "one");
+  std::filesystem::remove(file.file);
+  EXPECT_EQ(client.push_tree({file}).error().code, ErrorCode::kNotFound);
+}
+
 TEST(AgentClient, RefusesAProgramThatIsNoAgent) {
   RemoteTransport talker({"/bin/sh", "-c", "echo Welcome to this machine, have a nice long day"});
   const auto client = AgentClient::connect(talker);

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdlib>
-#include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -21,6 +20,7 @@
 #include "assay/record/run.h"
 #include "assay/record/spawn.h"
 #include "assay/supervise/blob_folder.h"
+#include "assay/wire/agent_messages.h"
 #include "assay/wire/frame.h"
 #include "assay/wire/messages.h"
 
@@ -52,7 +52,7 @@ class AgentTest : public testing::Test {
   }
 
   TemporaryFolder folder_ = TemporaryFolder::make("assay-agent").value();
-  Agent agent_{BlobFolder(folder_.path() / "blobs"), {}};
+  Agent agent_{folder_.path(), {}};
   const std::string sha256_ = sha256_hex("a program");
 };
 
@@ -83,6 +83,27 @@ TEST_F(AgentTest, RefusesABlobOfAnotherDigest) {
   EXPECT_EQ(refusal_of({.type = MessageType::kPut, .body = body, .blob = bytes_of("a programme")}),
             ErrorCode::kCorrupt);
   EXPECT_EQ(answer({.type = MessageType::kHas, .body = body}).body["has"], false);
+}
+
+TEST_F(AgentTest, TakesABlobInParts) {
+  const Json first = {{"sha256", sha256_}, {"total_bytes", 9}};
+  const Json second = {{"sha256", sha256_}, {"total_bytes", 9}, {"offset", 4}};
+  const auto part = answer({.type = MessageType::kPut, .body = first, .blob = bytes_of("a pr")});
+  EXPECT_EQ(part.body.value("path", "none"), "");
+  EXPECT_EQ(answer({.type = MessageType::kHas, .body = first}).body["has"], false);
+  const auto put = answer({.type = MessageType::kPut, .body = second, .blob = bytes_of("ogram")});
+  EXPECT_EQ(read_file(put.body.value("path", "")).value(), "a program");
+}
+
+TEST_F(AgentTest, MakesATreeOrTellsWhatIsMissing) {
+  wire::Tree tree{.files = {{.path = "bin/tool", .sha256 = sha256_, .is_executable = true}}};
+  tree.digest = wire::digest_of_tree(tree.files);
+  const auto request = wire::frame_of(MessageType::kTree, 0, tree);
+  EXPECT_EQ(wire::body_of<wire::TreeReply>(answer(request))->missing, std::vector{sha256_});
+  answer({.type = MessageType::kPut, .body = {{"sha256", sha256_}}, .blob = bytes_of("a program")});
+  const auto reply = wire::body_of<wire::TreeReply>(answer(request));
+  EXPECT_EQ(read_file(reply->path + "/bin/tool").value(), "a program");
+  EXPECT_EQ(refusal_of({.type = MessageType::kTree}), ErrorCode::kInvalidArgument);
 }
 
 TEST_F(AgentTest, RefusesDigestsThatAreNone) {
@@ -132,19 +153,6 @@ TEST_F(AgentTest, RefusesWhatItDoesNotKnow) {
   EXPECT_THAT(wire::error_from_frame(reply).message,
               AllOf(HasSubstr("'load' (type 16)"), HasSubstr("spawn, conditions, environment")));
   EXPECT_EQ(refusal_of({.type = static_cast<MessageType>(999)}), ErrorCode::kUnsupported);
-}
-
-TEST(BlobFolder, NoticesDamageOnTheDisk) {
-  const auto folder = TemporaryFolder::make("assay-blobs").value();
-  const auto sha256 = sha256_hex("whole");
-  const auto path = BlobFolder(folder.path()).put(sha256, bytes_of("whole"));
-  ASSERT_TRUE(path);
-  ASSERT_TRUE(write_file_atomically(*path, "whale"));
-  BlobFolder later(folder.path());
-  EXPECT_FALSE(later.has(sha256).value());
-  EXPECT_FALSE(std::filesystem::exists(*path));
-  EXPECT_TRUE(later.put(sha256, bytes_of("whole")));
-  EXPECT_TRUE(later.has(sha256).value());
 }
 
 TEST(BlobFolder, IsWhereTheVariableSays) {

@@ -2,16 +2,19 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdlib>
+#include <cstdint>
 #include <filesystem>
 #include <fmt/format.h>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
-#include "assay/base/digest.h"
-#include "assay/base/fs.h"
 #include "assay/base/result.h"
+#include "assay/supervise/agent_home.h"
+#include "assay/supervise/blob_upload.h"
+#include "assay/wire/agent_messages.h"
 
 namespace assay {
 namespace {
@@ -21,11 +24,6 @@ bool is_sha256(std::string_view text) {
   return text.size() == kDigits && std::ranges::all_of(text, [](char c) {
            return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
          });
-}
-
-std::filesystem::path variable_or(const char* name, const std::filesystem::path& otherwise) {
-  const char* value = std::getenv(name);
-  return value != nullptr && *value != '\0' ? std::filesystem::path(value) : otherwise;
 }
 
 }  // namespace
@@ -40,38 +38,55 @@ Result<std::filesystem::path> BlobFolder::path_of(std::string_view sha256) const
 
 Result<bool> BlobFolder::has(std::string_view sha256) {
   ASSAY_ASSIGN_OR_RETURN(const auto path, path_of(sha256));
+  const bool is_there = checked_.has_digest(path, sha256);
   std::error_code ignored;
-  if (!std::filesystem::is_regular_file(path, ignored)) {
-    return false;
-  }
-  if (checked_.contains(sha256)) {
-    return true;
-  }
-  const auto found = sha256_hex_of_file(path);
-  if (!found || *found != sha256) {
+  if (!is_there) {
     std::filesystem::remove(path, ignored);
-    return false;
   }
-  checked_.emplace(sha256);
-  return true;
+  return is_there;
 }
 
-Result<std::filesystem::path> BlobFolder::put(std::string_view sha256,
-                                              std::span<const std::byte> content) {
-  ASSAY_ASSIGN_OR_RETURN(auto path, path_of(sha256));
-  const std::string_view text(reinterpret_cast<const char*>(content.data()), content.size());
-  if (const auto found = sha256_hex(text); found != sha256) {
-    return fail(ErrorCode::kCorrupt,
-                fmt::format("the blob's digest is {} and not {}; send it again", found, sha256));
+Status BlobFolder::open_upload(const wire::Put& part, std::int64_t total_bytes) {
+  ASSAY_ASSIGN_OR_RETURN(auto path, path_of(part.sha256));
+  if (part.offset == 0) {
+    upload_.reset();
+    ASSAY_ASSIGN_OR_RETURN(upload_, BlobUpload::start(std::move(path), total_bytes));
+    return {};
   }
-  ASSAY_RETURN_IF_ERROR(write_file_atomically(path, text));
-  checked_.emplace(sha256);
-  return path;
+  if (!upload_ || upload_->target() != path || upload_->received_bytes() != part.offset ||
+      upload_->total_bytes() != total_bytes) {
+    upload_.reset();
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("the part at {} of blob {} follows no other; send the blob from its "
+                            "beginning",
+                            part.offset, part.sha256));
+  }
+  return {};
 }
 
-std::filesystem::path default_blob_folder() {
-  const auto cache = variable_or("XDG_CACHE_HOME", variable_or("HOME", "/tmp") / ".cache");
-  return variable_or("ASSAY_AGENT_HOME", cache / "assay-agent") / "blobs";
+Result<std::optional<std::filesystem::path>> BlobFolder::put(const wire::Put& part,
+                                                             std::span<const std::byte> content) {
+  const auto bytes = static_cast<std::int64_t>(content.size());
+  const auto total_bytes = part.total_bytes < 0 ? bytes : part.total_bytes;
+  if (part.offset < 0 || bytes > total_bytes || part.offset > total_bytes - bytes) {
+    return fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("{} bytes at {} are no part of a blob of {}", bytes, part.offset, total_bytes));
+  }
+  ASSAY_RETURN_IF_ERROR(open_upload(part, total_bytes));
+  auto status = upload_->append(content);
+  const bool is_whole = status && upload_->received_bytes() == total_bytes;
+  if (is_whole) {
+    status = upload_->finish(checked_);
+  }
+  const auto path = upload_->target();
+  if (is_whole || !status) {
+    upload_.reset();
+  }
+  ASSAY_RETURN_IF_ERROR(std::move(status));
+  return is_whole ? std::optional(path) : std::nullopt;
 }
+
+std::filesystem::path default_blob_folder() { return agent_home() / "blobs"; }
 
 }  // namespace assay

@@ -2,12 +2,14 @@
 
 #include <cstddef>
 #include <filesystem>
-#include <set>
+#include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "assay/base/result.h"
+#include "assay/supervise/blob_upload.h"
+#include "assay/supervise/checked_files.h"
+#include "assay/wire/agent_messages.h"
 
 namespace assay {
 
@@ -15,27 +17,33 @@ namespace assay {
 /// it.
 class BlobFolder {
  public:
-  explicit BlobFolder(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  /// `checked` outlives the object.
+  BlobFolder(std::filesystem::path folder, CheckedFiles& checked)
+      : folder_(std::move(folder)), checked_(checked) {}
 
   /// Where a blob lies, or would. Errors: kInvalidArgument unless it is 64 lower-case hexadecimal
   /// digits.
   [[nodiscard]] Result<std::filesystem::path> path_of(std::string_view sha256) const;
 
-  /// Whether the blob is there and undamaged; a file is digested once in the life of this object,
-  /// and removed if it is damaged.
+  /// Whether the blob is there and undamaged; a damaged one is removed.
   Result<bool> has(std::string_view sha256);
 
-  /// Writes a blob; the path of the file. Errors: kCorrupt when the content has another digest;
-  /// kExhausted, kUnavailable.
-  Result<std::filesystem::path> put(std::string_view sha256, std::span<const std::byte> content);
+  /// Takes a part of a blob; the path of the file when it is the last one. Errors:
+  /// kInvalidArgument when it does not follow the part before; kCorrupt when the whole has another
+  /// digest; kExhausted with the needed and the free bytes, kUnavailable. After an error the blob
+  /// begins anew.
+  Result<std::optional<std::filesystem::path>> put(const wire::Put& part,
+                                                   std::span<const std::byte> content);
 
  private:
+  Status open_upload(const wire::Put& part, std::int64_t total_bytes);
+
   std::filesystem::path folder_;
-  std::set<std::string, std::less<>> checked_;
+  CheckedFiles& checked_;
+  std::optional<BlobUpload> upload_;
 };
 
-/// $ASSAY_AGENT_HOME/blobs, else $XDG_CACHE_HOME/assay-agent/blobs, else
-/// ~/.cache/assay-agent/blobs.
+/// agent_home()/blobs
 std::filesystem::path default_blob_folder();
 
 }  // namespace assay

@@ -1,0 +1,68 @@
+#include "assay/supervise/agent_storage.h"
+
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "assay/base/claims.h"
+#include "assay/base/result.h"
+#include "assay/supervise/last_use.h"
+#include "assay/wire/agent_messages.h"
+
+namespace assay {
+
+Status AgentStorage::claim(std::string_view digest) {
+  if (!claims_) {
+    ASSAY_ASSIGN_OR_RETURN(claims_, Claims::open(home_ / "claims"));
+  }
+  return claims_->share(digest);
+}
+
+Result<AgentStorage::Blob> AgentStorage::find_blob(std::string_view sha256) {
+  ASSAY_ASSIGN_OR_RETURN(const auto path, blobs_.path_of(sha256));
+  ASSAY_RETURN_IF_ERROR(claim(sha256));
+  ASSAY_ASSIGN_OR_RETURN(const bool is_there, blobs_.has(sha256));
+  if (is_there) {
+    note_use(path);
+  }
+  return Blob{.is_there = is_there, .path = path.string()};
+}
+
+Result<wire::PutReply> AgentStorage::put(const wire::Put& part,
+                                         std::span<const std::byte> content) {
+  ASSAY_RETURN_IF_ERROR(blobs_.path_of(part.sha256));
+  ASSAY_RETURN_IF_ERROR(claim(part.sha256));
+  ASSAY_ASSIGN_OR_RETURN(const auto path, blobs_.put(part, content));
+  return wire::PutReply{.path = path ? path->string() : ""};
+}
+
+Result<wire::TreeReply> AgentStorage::make_tree(const wire::Tree& tree) {
+  ASSAY_RETURN_IF_ERROR(wire::check_tree(tree));
+  ASSAY_RETURN_IF_ERROR(claim(tree.digest));
+  wire::TreeReply reply{.path = trees_.path_of(tree).string()};
+  if (trees_.has(tree)) {
+    note_use_of_tree(reply.path);
+    return reply;
+  }
+  std::set<std::string> blobs;
+  for (const auto& file : tree.files) {
+    blobs.insert(file.sha256);
+  }
+  for (const auto& sha256 : blobs) {
+    ASSAY_ASSIGN_OR_RETURN(const auto blob, find_blob(sha256));
+    if (!blob.is_there) {
+      reply.missing.push_back(sha256);
+    }
+  }
+  if (!reply.missing.empty()) {
+    reply.path.clear();
+    return reply;
+  }
+  ASSAY_RETURN_IF_ERROR(trees_.make(tree, blobs_));
+  return reply;
+}
+
+}  // namespace assay

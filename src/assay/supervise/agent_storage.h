@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "assay/base/claims.h"
+#include "assay/base/result.h"
+#include "assay/supervise/blob_folder.h"
+#include "assay/supervise/checked_files.h"
+#include "assay/supervise/tree_folder.h"
+#include "assay/wire/agent_messages.h"
+
+namespace assay {
+
+/// The files that an agent keeps for its hosts: blobs and trees of them, in its folder. Several
+/// agents may share a folder. What one was asked for is claimed until it ends, so that none removes
+/// what another uses. Not thread-safe.
+class AgentStorage {
+ public:
+  explicit AgentStorage(std::filesystem::path home)
+      : home_(std::move(home)),
+        blobs_(home_ / "blobs", checked_),
+        trees_(home_ / "trees", checked_) {}
+  AgentStorage(const AgentStorage&) = delete;
+  AgentStorage& operator=(const AgentStorage&) = delete;
+
+  struct Blob {
+    bool is_there = false;
+    std::string path;  ///< Where it lies, or would.
+  };
+  /// Errors: kInvalidArgument for what is no SHA-256; kUnavailable when the folder cannot be used.
+  Result<Blob> find_blob(std::string_view sha256);
+
+  /// Errors: those of BlobFolder::put().
+  Result<wire::PutReply> put(const wire::Put& part, std::span<const std::byte> content);
+
+  /// Errors: those of check_tree() and TreeFolder::make().
+  Result<wire::TreeReply> make_tree(const wire::Tree& tree);
+
+ private:
+  Status claim(std::string_view digest);
+
+  std::filesystem::path home_;
+  std::optional<Claims> claims_;
+  CheckedFiles checked_;
+  BlobFolder blobs_;
+  TreeFolder trees_;
+};
+
+}  // namespace assay

@@ -1,0 +1,112 @@
+#include "assay/supervise/tree_folder.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <fmt/format.h>
+#include <string>
+#include <system_error>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "assay/base/result.h"
+#include "assay/base/uuid.h"
+#include "assay/supervise/blob_folder.h"
+#include "assay/supervise/storage_space.h"
+#include "assay/wire/agent_messages.h"
+
+namespace assay {
+namespace {
+
+namespace stdfs = std::filesystem;
+
+constexpr mode_t kExecutableBits = 0111;
+constexpr mode_t kExecutableMode = 0755;
+constexpr mode_t kFileMode = 0644;
+
+/// -1: there is no such file.
+int executable_bits_of(const stdfs::path& path) {
+  struct stat info{};
+  return ::stat(path.c_str(), &info) == 0 ? static_cast<int>(info.st_mode & kExecutableBits) : -1;
+}
+
+bool has_mode_of(const wire::TreeFile& file, const stdfs::path& path) {
+  const int bits = executable_bits_of(path);
+  return file.is_executable ? (bits & S_IXUSR) != 0 : bits == 0;
+}
+
+/// 0 or an errno.
+int place_blob(const stdfs::path& blob, const stdfs::path& target, bool is_executable) {
+  std::error_code error;
+  stdfs::create_directories(target.parent_path(), error);
+  const bool is_shareable = !is_executable && executable_bits_of(blob) == 0;
+  if (is_shareable && ::link(blob.c_str(), target.c_str()) == 0) {
+    return 0;
+  }
+  if (!error) {
+    stdfs::copy_file(blob, target, error);
+  }
+  if (!error && ::chmod(target.c_str(), is_executable ? kExecutableMode : kFileMode) != 0) {
+    return errno;
+  }
+  return error.value();
+}
+
+Status fill_tree(const stdfs::path& root, const wire::Tree& tree, const BlobFolder& blobs) {
+  for (const auto& file : tree.files) {
+    ASSAY_ASSIGN_OR_RETURN(const auto blob, blobs.path_of(file.sha256));
+    if (const int cause = place_blob(blob, root / file.path, file.is_executable); cause != 0) {
+      std::error_code ignored;
+      const auto bytes = static_cast<std::int64_t>(stdfs::file_size(blob, ignored));
+      return failure_to_store(cause, fmt::format("file '{}' of a tree", file.path),
+                              std::max<std::int64_t>(bytes, 0), root.parent_path());
+    }
+  }
+  return {};
+}
+
+/// A name beside the tree's, which nobody takes for a tree.
+stdfs::path name_beside(const stdfs::path& root) {
+  return fmt::format("{}.part-{}", root.string(), make_uuid7());
+}
+
+/// Gives a tree its name. What had it goes.
+Status rename_tree(const stdfs::path& from, const stdfs::path& to) {
+  if (::rename(from.c_str(), to.c_str()) == 0) {
+    return {};
+  }
+  const auto old = name_beside(to);
+  ::rename(to.c_str(), old.c_str());
+  const bool is_renamed = ::rename(from.c_str(), to.c_str()) == 0;
+  const int cause = errno;
+  std::error_code ignored;
+  stdfs::remove_all(old, ignored);
+  return is_renamed ? Status() : failure_to_store(cause, "a tree", 0, to.parent_path());
+}
+
+}  // namespace
+
+bool TreeFolder::has(const wire::Tree& tree) {
+  const auto root = path_of(tree);
+  return std::ranges::all_of(tree.files, [&](const wire::TreeFile& file) {
+    const auto path = root / file.path;
+    return checked_.has_digest(path, file.sha256) && has_mode_of(file, path);
+  });
+}
+
+Status TreeFolder::make(const wire::Tree& tree, const BlobFolder& blobs) {
+  const auto root = path_of(tree);
+  const auto temporary = name_beside(root);
+  auto status = fill_tree(temporary, tree, blobs);
+  if (status) {
+    status = rename_tree(temporary, root);
+  }
+  std::error_code ignored;
+  stdfs::remove_all(temporary, ignored);
+  // Another agent may have made the same tree meanwhile.
+  return status || has(tree) ? Status() : status;
+}
+
+}  // namespace assay

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+
+/// Bodies of the messages between host and agent about files on the device.
+namespace assay::wire {
+
+/// put -> PutReply; blob: the bytes from `offset` on. Parts come in order, and the first part of
+/// another blob ends one that is not whole.
+struct Put {
+  std::string sha256;  ///< Of the whole blob.
+  std::int64_t offset = 0;
+  std::int64_t total_bytes = -1;  ///< Size of the whole blob; -1: this part is the whole.
+};
+
+struct PutReply {
+  std::string path;  ///< Empty until the last part has come.
+};
+
+struct TreeFile {
+  std::string path;  ///< In the tree, with "/".
+  std::string sha256;
+  bool is_executable = false;
+};
+
+/// tree -> TreeReply: a folder of blobs under names of their own, as libraries need them.
+struct Tree {
+  std::string digest;  ///< digest_of_tree(files)
+  std::vector<TreeFile> files;
+};
+
+/// Either the folder, or what must be put before it can be made.
+struct TreeReply {
+  std::string path;
+  std::vector<std::string> missing;  ///< SHA-256 of blobs, each once.
+};
+
+/// SHA-256 of the canonical JSON of the files in the order of their paths.
+std::string digest_of_tree(std::vector<TreeFile> files);
+
+/// Errors: kInvalidArgument for a digest of other files, for a tree without files, and for a path
+/// that is empty, absolute, not normal ("a//b", "./a"), leads out of the tree, occurs twice, or is
+/// both a file and a folder.
+Status check_tree(const Tree& tree);
+
+ASSAY_DECLARE_JSON(Put);
+ASSAY_DECLARE_JSON(PutReply);
+ASSAY_DECLARE_JSON(TreeFile);
+ASSAY_DECLARE_JSON(Tree);
+ASSAY_DECLARE_JSON(TreeReply);
+
+}  // namespace assay::wire
