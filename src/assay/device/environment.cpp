@@ -135,6 +135,21 @@ std::string cpu_model(std::string_view cpuinfo, const stdfs::path& root) {
   return read_system_text(root / "proc/device-tree/model").value_or("");
 }
 
+/// Whether QEMU translates this process (linux-user): the processor that uname names is not the one
+/// that /proc/cpuinfo describes, which is the host's. "vendor_id" is a field of x86.
+bool is_translated(const SystemFacts& facts, std::string_view cpuinfo) {
+  const bool is_arm = facts.machine == "aarch64" || facts.machine.starts_with("arm");
+  return is_arm && find_field(cpuinfo, "vendor_id").has_value();
+}
+
+/// Names the emulator in place of the host's processor, so that its times are never taken for those
+/// of a device.
+void describe_emulator(Environment& environment) {
+  environment.cpu_model = "QEMU user-mode emulation";
+  environment.hypervisor = kUserModeEmulator;
+  environment.cpu_flags.clear();
+}
+
 /// The fields that the id of an environment is a digest of.
 Json stable_part(const Environment& environment) {
   Json stable = {{"device_class", environment.device_class},
@@ -168,6 +183,13 @@ Environment environment_from(const SystemFacts& facts, const stdfs::path& root) 
   const auto meminfo = read_system_text(root / "proc/meminfo").value_or("");
   Environment environment;
   environment.cpu_model = cpu_model(cpuinfo, root);
+  environment.hypervisor = facts.hypervisor.empty()
+                               ? read_system_text(root / "sys/hypervisor/type").value_or("")
+                               : facts.hypervisor;
+  environment.cpu_flags = flags_that_matter(cpuinfo);
+  if (is_translated(facts, cpuinfo)) {
+    describe_emulator(environment);
+  }
   environment.device_class =
       fmt::format("{}-{}:{}:{}cpu", lower_case(facts.system), lower_case(facts.machine),
                   normalised_cpu_name(environment.cpu_model), facts.cpus);
@@ -175,10 +197,6 @@ Environment environment_from(const SystemFacts& facts, const stdfs::path& root) 
   environment.memory_bytes = find_integer_field(meminfo, "MemTotal").value_or(0) * 1024;
   environment.kernel = facts.release;
   environment.os = os_name(root);
-  environment.hypervisor = facts.hypervisor.empty()
-                               ? read_system_text(root / "sys/hypervisor/type").value_or("")
-                               : facts.hypervisor;
-  environment.cpu_flags = flags_that_matter(cpuinfo);
   environment.details = details_of(cpuinfo, root);
   environment.id = digest_of_json(stable_part(environment));
   return environment;

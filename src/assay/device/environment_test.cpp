@@ -85,6 +85,18 @@ TEST(Environment, DescribesAnArmBoard) {
   EXPECT_THAT(environment.cpu_flags, ElementsAre("asimd", "asimddp"));
 }
 
+TEST(Environment, NamesTheEmulatorRatherThanTheProcessorOfItsHost) {
+  SampleRoot root;
+  root.with("proc/cpuinfo", kEpyc);  // QEMU's user mode shows that of the host.
+  SystemFacts facts = kGuest;
+  facts.machine = "aarch64";
+  facts.hypervisor = "";
+  const auto environment = environment_from(facts, root.path());
+  EXPECT_EQ(environment.device_class, "linux-aarch64:qemu-user-mode-emulation:2cpu");
+  EXPECT_EQ(environment.hypervisor, "qemu-user");
+  EXPECT_THAT(environment.cpu_flags, testing::IsEmpty());
+}
+
 TEST(Environment, HasTheSameIdUntilTheMachineChanges) {
   SampleRoot root;
   root.with("proc/cpuinfo", kEpyc);

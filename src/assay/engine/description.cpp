@@ -99,7 +99,9 @@ Result<Json> ask(const stdfs::path& runner, SandboxMode sandbox,
   return details;
 }
 
-Result<EngineBuild> build_from(const stdfs::path& runner, Json details) {
+}  // namespace
+
+Result<EngineBuild> build_from_description(const stdfs::path& runner, Json details) {
   details.erase(kDependsOn);
   try {
     auto reads = details.value(kReads, std::vector<std::string>());
@@ -115,6 +117,8 @@ Result<EngineBuild> build_from(const stdfs::path& runner, Json details) {
                 fmt::format("'{} --describe': {}", runner.string(), error.what()));
   }
 }
+
+namespace {
 
 /// When a path changed last, and its size; null: it is not there.
 Json stamp_of(const stdfs::path& path) {
@@ -183,7 +187,7 @@ std::string file_name_of(const stdfs::path& runner) {
 Result<EngineBuild> describe_runner(const stdfs::path& runner, SandboxMode sandbox,
                                     const std::vector<std::string>& reads) {
   ASSAY_ASSIGN_OR_RETURN(auto details, ask(runner, sandbox, reads));
-  return build_from(runner, std::move(details));
+  return build_from_description(runner, std::move(details));
 }
 
 Result<EngineBuild> DescriptionCache::describe(const stdfs::path& runner, SandboxMode sandbox,
@@ -195,7 +199,7 @@ Result<EngineBuild> DescriptionCache::describe(const stdfs::path& runner, Sandbo
   const auto asked = stdfs::file_time_type::clock::now();
   ASSAY_ASSIGN_OR_RETURN(auto details, ask(runner, sandbox, reads));
   const auto stamps = stamps_of(runner, details, asked);
-  auto build = build_from(runner, std::move(details));
+  auto build = build_from_description(runner, std::move(details));
   if (build && stamps) {
     const Json kept{{"schema", kSchema}, {"stamps", *stamps}, {"build", *build}};
     if (const auto written = write_file_atomically(file, kept.dump() + "\n"); !written) {

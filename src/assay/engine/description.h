@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/record/sandbox.h"
 #include "assay/record/subject.h"
@@ -16,6 +17,10 @@ namespace assay {
 Result<EngineBuild> describe_runner(const std::filesystem::path& runner,
                                     SandboxMode sandbox = SandboxMode::kOff,
                                     const std::vector<std::string>& reads = {});
+
+/// The build that a runner described as `details`, an EngineDescription. Errors: kUnavailable where
+/// a field has the wrong type.
+Result<EngineBuild> build_from_description(const std::filesystem::path& runner, Json details);
 
 /// Descriptions kept from command to command: one of an engine in Python takes as long as its
 /// interpreter does.

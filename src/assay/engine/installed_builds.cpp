@@ -224,7 +224,9 @@ InstalledBuilds find_installed_builds(const std::filesystem::path& home, Descrip
   }
   auto candidates = beside.value_or(std::vector<Candidate>());
   for (const auto& build : registry.builds) {
-    candidates.push_back({build.runner, build.name, build.label, build.reads});
+    if (!build.details.contains(kBundleKey)) {
+      candidates.push_back({build.runner, build.name, build.label, build.reads});
+    }
   }
   const DescriptionCache cache(engines_folder(home) / "described");
   const auto describe = [&](const Candidate& candidate) {

@@ -48,6 +48,10 @@ Status check_search(const InstalledBuilds& installed, std::span<const std::strin
 /// Errors: kNotFound with did-you-mean, kUnavailable with the reason for an engine that is missing.
 Result<EngineBuild> get_build(const InstalledBuilds& installed, const std::string& reference);
 
+/// Key in the details of a registered build: the folder of its bundle, for devices. Such a build
+/// does not run on this machine.
+inline constexpr const char* kBundleKey = "bundle";
+
 /// Where registered builds are kept.
 std::filesystem::path engines_folder(const std::filesystem::path& home);
 

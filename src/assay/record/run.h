@@ -16,6 +16,9 @@
 
 namespace assay {
 
+/// Environment::hypervisor of a process that QEMU translates.
+inline constexpr std::string_view kUserModeEmulator = "qemu-user";
+
 /// The machine that runs, as far as it tells. The id is a digest of what stays as long as the
 /// machine is the same: processor, microcode, instruction sets, count, kernel, governor,
 /// hypervisor. Memory and the rest vary from day to day and stand beside it.

@@ -73,9 +73,7 @@ Result<DeviceBundle> bundle_of_program(const std::filesystem::path& program) {
   ASSAY_ASSIGN_OR_RETURN(const auto content, read_file(program));
   if (!content.starts_with(kElf)) {
     return fail(ErrorCode::kUnsupported,
-                fmt::format("'{}' is no program of its own: a runner in Python does not run on a "
-                            "device",
-                            program.string()));
+                "its runner is a program of Python, which Assay does not bring to devices");
   }
   DeviceBundle bundle{.triple = triple_of_machine(read_system_facts().machine)};
   const auto name = program.filename().string();
@@ -106,6 +104,10 @@ Result<DeviceBundle> read_bundle(const std::filesystem::path& folder) {
   } catch (const Json::exception& error) {
     return fail(ErrorCode::kCorrupt, fmt::format("'{}' is no bundle of a runner: {}",
                                                  (folder / "bundle.json").string(), error.what()));
+  }
+  if (bundle.argv.empty()) {
+    return fail(ErrorCode::kCorrupt, fmt::format("'{}' does not say how to start its runner",
+                                                 (folder / "bundle.json").string()));
   }
   for (auto& file : bundle.files) {
     ASSAY_ASSIGN_OR_RETURN(const auto digest, sha256_hex_of_file(file.source));

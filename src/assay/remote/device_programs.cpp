@@ -18,10 +18,12 @@ std::string triple_of_machine(std::string_view machine) {
   return fmt::format("{}-linux-gnu", machine == "arm64" ? "aarch64" : machine);
 }
 
+std::filesystem::path device_folder(const std::string& triple) { return program_folder() / triple; }
+
 Result<std::filesystem::path> find_device_program(const std::string& triple,
                                                   const std::string& name) {
   const bool is_ours = triple == triple_of_machine(read_system_facts().machine);
-  const auto folder = is_ours ? program_folder() : program_folder() / triple;
+  const auto folder = is_ours ? program_folder() : device_folder(triple) / "bin";
   const auto program = folder / name;
   std::error_code error;
   if (!std::filesystem::is_regular_file(program, error)) {

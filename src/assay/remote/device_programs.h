@@ -11,8 +11,12 @@ namespace assay {
 /// What a machine name of uname calls its programs: "aarch64" -> "aarch64-linux-gnu".
 std::string triple_of_machine(std::string_view machine);
 
+/// What was built for devices of a triple: its programs in "bin", a bundle of each engine in
+/// "bundle".
+std::filesystem::path device_folder(const std::string& triple);
+
 /// A program of this installation for a device of that triple: beside the running executable where
-/// the device has our own processor, else in the folder there that the triple names. Errors:
+/// the device has our own processor, else in device_folder(). Errors:
 /// kUnavailable, with how to build it.
 Result<std::filesystem::path> find_device_program(const std::string& triple,
                                                   const std::string& name);

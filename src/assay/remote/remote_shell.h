@@ -21,9 +21,9 @@ class RemoteShell {
   /// A process here whose stdin, stdout and stderr are those of the command there.
   [[nodiscard]] std::vector<std::string> argv_for(const std::string& command) const;
 
-  /// Runs the command to its end with these bytes as its stdin, and returns the lines that it printed.
-  /// Errors: those of error_from_failure() where it ended with another code than 0; kTimeout;
-  /// kNotFound where ssh or adb is not installed.
+  /// Runs the command to its end with these bytes as its stdin, and returns the lines that it
+  /// printed. Errors: those of error_from_failure() where it ended with another code than 0;
+  /// kTimeout; kNotFound where ssh or adb is not installed.
   [[nodiscard]] Result<std::string> run(const std::string& command, std::string_view input,
                                         std::chrono::milliseconds timeout) const;
 

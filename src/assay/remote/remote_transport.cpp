@@ -2,11 +2,13 @@
 
 #include <chrono>
 #include <cstddef>
+#include <expected>
 #include <filesystem>
 #include <fmt/format.h>
 #include <map>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "assay/base/digest.h"
 #include "assay/base/fs.h"
@@ -21,6 +23,8 @@ namespace {
 
 constexpr std::chrono::seconds kAnswer{30};
 constexpr std::chrono::minutes kPush{10};
+/// The files of an agent below its home.
+constexpr const char* kFoldersOfAgent = "blobs trees lock tmp home";
 constexpr std::size_t kDigitsOfName = 16;
 
 /// The folder as an expression of the shell there.
@@ -71,6 +75,20 @@ Result<DeviceFacts> RemoteTransport::ask_facts() const {
     facts.agents.insert(agent->second);
   }
   return facts;
+}
+
+std::vector<std::string> RemoteTransport::argv_of(const std::vector<std::string>& words) const {
+  return shell_.argv_for("exec " + shell_command(words));
+}
+
+Status RemoteTransport::clear() const {
+  // Only what is Assay's: the folder may be one that the user has other files in.
+  const auto command = fmt::format(
+      "d={}; [ -d \"$d\" ] || exit 0; cd \"$d\" && rm -rf {} assay-agent-* && cd / && "
+      "rmdir \"$d\" 2>/dev/null || true",
+      folder_expression(options_), kFoldersOfAgent);
+  const auto answer = shell_.run(command, "", kPush);
+  return answer ? Status() : std::unexpected(answer.error());
 }
 
 Status RemoteTransport::push_agent(const std::filesystem::path& agent,

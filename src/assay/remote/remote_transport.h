@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "assay/base/result.h"
 #include "assay/device/agent_process.h"
@@ -41,6 +42,13 @@ class RemoteTransport final : public Transport {
 
   /// Makes Assay's folder where it is missing. Errors: those of RemoteShell::run.
   [[nodiscard]] Result<DeviceFacts> ask_facts() const;
+
+  /// A process here whose standard streams are those of a program there.
+  [[nodiscard]] std::vector<std::string> argv_of(const std::vector<std::string>& words) const;
+
+  /// Removes all that Assay put on the device; an agent that runs meanwhile loses its files.
+  /// Errors: those of RemoteShell::run.
+  [[nodiscard]] Status clear() const;
 
  private:
   Status push_agent(const std::filesystem::path& agent, const std::string& target) const;

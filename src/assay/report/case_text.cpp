@@ -263,7 +263,7 @@ std::string when_of(const Run& run) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string machine_of(const Environment& environment) {
+std::string machine_of(const Run& run, const Environment& environment) {
   std::vector<std::string> parts;
   const auto add = [&parts](const std::string& text) {
     if (!text.empty()) {
@@ -277,7 +277,12 @@ std::string machine_of(const Environment& environment) {
   add(environment.os);
   add(environment.kernel);
   add(environment.hypervisor);
-  return fmt::format("{}", fmt::join(parts, ", "));
+  if (environment.hypervisor == kUserModeEmulator) {
+    parts.emplace_back("emulated: its times are not those of a device");
+  }
+  const auto device = run.labels.find("device");
+  return fmt::format("{}{}", device == run.labels.end() ? "" : printable(device->second) + ": ",
+                     fmt::join(parts, ", "));
 }
 
 }  // namespace assay::report

@@ -63,8 +63,9 @@ std::string tally_of(const std::vector<CaseSummary>& cases);
 /// "2026-01-31T09:05:00Z, 4.2 min, seed 42" and what else is known of the run as a whole.
 std::string when_of(const Run& run);
 
-/// "AMD EPYC 7B13, 2 CPUs, 25.3 GB, Linux 6.1.0, kvm".
-std::string machine_of(const Environment& environment);
+/// "desk: AMD EPYC 7B13, 2 CPUs, 25.3 GB, Linux 6.1.0, kvm", and that it is an emulator; the name
+/// of the device where it has one.
+std::string machine_of(const Run& run, const Environment& environment);
 
 /// The main table, a row a case, models together; `common` takes what all rows share ("engine
 /// executorch@1.5.1") and therefore is no column.

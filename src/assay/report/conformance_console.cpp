@@ -71,7 +71,7 @@ Status conformance_to_console(const ConformReport& report, const ReportStyle& st
   TextPage page(style);
   page.line(headline_of(report));
   page.line(when_of(report.run));
-  if (const auto machine = machine_of(report.environment); !machine.empty()) {
+  if (const auto machine = machine_of(report.run, report.environment); !machine.empty()) {
     page.line(machine);
   }
   if (!report.results.empty()) {

@@ -87,7 +87,7 @@ Status conformance_to_junit(const ConformReport& report, const ReportStyle& /*st
   write_junit_properties({{"run", report.run.id},
                           {"tier", report.tier},
                           {"device_class", report.environment.device_class},
-                          {"machine", machine_of(report.environment)}},
+                          {"machine", machine_of(report.run, report.environment)}},
                          "    ", out);
   if (is_empty) {
     out << "    <testcase classname=\"assay\" name=\"conform\">\n"

@@ -40,7 +40,7 @@ XmlAttributes properties_of(const RunSummary& summary) {
   XmlAttributes properties = {{"run", summary.run.id},
                               {"seed", fmt::to_string(summary.run.seed)},
                               {"device_class", summary.environment.device_class},
-                              {"machine", machine_of(summary.environment)}};
+                              {"machine", machine_of(summary.run, summary.environment)}};
   std::ranges::copy(summary.run.labels, std::back_inserter(properties));
   return properties;
 }
