@@ -7,8 +7,8 @@ from types import MappingProxyType, TracebackType
 from typing import Any
 
 from assay import _models, _tensors
+from assay._device import place_program
 from assay._errors import AssayError
-from assay._paths import find_runner
 from assay._runner import PROTOCOL, Runner
 from assay.toolchain.temporary import TemporaryFolder
 
@@ -51,7 +51,8 @@ def load(
             for the file's format.
         method: of the program.
         options: the engine's, such as {"threads": 2}.
-        device: only "local" so far.
+        device: "local", or a device of `assay device list`, "ssh:HOST", "adb:SERIAL": the program
+            is made here and executes there.
         seed: of random weights.
         example_inputs: inputs to export a module with.
         data: data files of a program file (.ptd).
@@ -63,26 +64,23 @@ def load(
     Raises:
         AssayError: with a code and a stage; see its attributes.
     """
-    if device != "local":
-        raise AssayError(
-            f"device '{device}': programs are loaded on this machine only; use device='local', or "
-            "assay run with a device in the spec",
-            code="unsupported",
-        )
     folder = TemporaryFolder("load")
     try:
         reference = _models.reference_from_model(model, example_inputs).ref
         program = _program(reference, recipe, seed, data, folder.path)
-        runner = Runner(find_runner(engine or _engine_for(program, recipe)))
+        files = [path.absolute() for path in (program.entry, *program.data, *map(Path, libraries))]
+        place = place_program(device, engine or _engine_for(program, recipe), files)
+        runner = Runner(place.argv)
     except BaseException:
         folder.remove()
         raise
+    entry, *others = place.files
     request = {
-        "entry": str(program.entry.absolute()),
-        "data": [str(path.absolute()) for path in program.data],
+        "entry": entry,
+        "data": others[: len(program.data)],
         "method": method,
         "options": dict(options or {}),
-        "libraries": [str(Path(path).absolute()) for path in libraries],
+        "libraries": others[len(program.data) :],
     }
     return LoadedProgram(runner, request, folder)
 

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import tempfile
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -48,7 +49,7 @@ class Runner:
     After its death every request raises the error that tells of it.
     """
 
-    def __init__(self, program: Path) -> None:
+    def __init__(self, argv: Sequence[str]) -> None:
         self._lock = threading.Lock()
         self._failure = ""
         self._stage = ""
@@ -57,7 +58,7 @@ class Runner:
         core = load_core()
         # A session of its own: Ctrl-C is for this process, which then says bye.
         self._process = subprocess.Popen(
-            [str(program)],
+            list(argv),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._stderr,
@@ -72,7 +73,7 @@ class Runner:
         self._channel: _Channel = core.Channel(self._reader.fileno(), self._process.stdin.fileno())
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._reader, selectors.EVENT_READ)
-        self.name = program.name
+        self.name = Path(argv[-1]).name
 
     @property
     def pid(self) -> int:

@@ -66,7 +66,7 @@ def command(tmp_path):
 
 @pytest.fixture
 def runner(command):
-    made = Runner(command)
+    made = Runner([str(command)])
     made.request("hello", {})
     yield made
     made.close()

@@ -131,6 +131,7 @@ Result<PlannedRequest> request_from_spec(const Spec& spec, RequestOptions option
   ASSAY_RETURN_IF_ERROR(check_engines_found(spec, installed));
   ASSAY_RETURN_IF_ERROR(check_libraries(options.libraries, installed.builds));
   const ExpansionContext context{.device_class = environment.device_class,
+                                 .devices = {options.device},
                                  .installed = installed.builds,
                                  .keeps_repeated = options.keeps_repeated,
                                  .has_plugins = options.has_plugins};

@@ -26,8 +26,9 @@ struct RequestOptions {
   std::int64_t memory_limit_bytes = 0;        ///< Limit of a runner; 0: none.
   int parallel_jobs = 2;                      ///< Ahead of time.
   bool is_rebuild = false;
-  bool keeps_repeated = false;  ///< A case that the spec names twice is there twice.
-  bool has_plugins = false;     ///< Unknown engine names may be a plug-in's.
+  bool keeps_repeated = false;   ///< A case that the spec names twice is there twice.
+  std::string device = "local";  ///< The one that can be reached; the spec must name it.
+  bool has_plugins = false;      ///< Unknown engine names may be a plug-in's.
 };
 
 /// A new run with its cases, and what became no case.

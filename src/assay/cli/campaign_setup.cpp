@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <fmt/format.h>
 #include <iterator>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -18,18 +17,12 @@
 #include "assay/base/log.h"
 #include "assay/base/result.h"
 #include "assay/base/units.h"
-#include "assay/campaign/agent_target.h"
 #include "assay/campaign/campaign.h"
-#include "assay/campaign/launch_target.h"
 #include "assay/campaign/listener.h"
 #include "assay/campaign/request_from_spec.h"
 #include "assay/cli/common_flags.h"
-#include "assay/cli/interrupt.h"
+#include "assay/cli/device_flag.h"
 #include "assay/cli/labels.h"
-#include "assay/device/device_lock.h"
-#include "assay/device/environment.h"
-#include "assay/device/local_transport.h"
-#include "assay/engine/installed_builds.h"
 #include "assay/record/case.h"
 #include "assay/record/sandbox.h"
 #include "assay/record/subject.h"
@@ -95,51 +88,40 @@ Result<RequestOptions> request_options_from(const Spec& spec, const CampaignFlag
   return options;
 }
 
-Result<std::shared_ptr<void>> lock_local_device() {
-  bool is_told = false;
-  const auto keep_waiting = [&is_told](const std::string& holder) {
-    if (!std::exchange(is_told, true)) {
-      log_line(LogLevel::kInfo, "waiting for the device: " + holder);
-    }
-    return !is_interrupted();
-  };
-  ASSAY_ASSIGN_OR_RETURN(auto lock, DeviceLock::acquire("local", {.keep_waiting = keep_waiting}));
-  return std::make_shared<DeviceLock>(std::move(lock));
-}
-
-Result<std::unique_ptr<LaunchTarget>> connect_local_target() {
-  LocalTransport transport;
-  return connect_agent_target(transport);
-}
-
 }  // namespace
 
 void remember_argv(int argc, char** argv) { remembered_argv().assign(argv, argv + argc); }
 
 const std::vector<std::string>& program_argv() { return remembered_argv(); }
 
-Result<CampaignRequest> plan_campaign(const Spec& spec, const CampaignFlags& flags,
+Result<CampaignRequest> plan_campaign(const Spec& asked, const CampaignFlags& flags,
                                       bool keeps_repeated) {
+  const auto spec = flags.device.apply_to(asked);
   ASSAY_ASSIGN_OR_RETURN(auto options, request_options_from(spec, flags));
   options.keeps_repeated = keeps_repeated;
   flags.toolchain.apply();
-  const auto sandbox = options.sandbox.value_or(SandboxMode::kOff);
-  ASSAY_ASSIGN_OR_RETURN(
-      auto planned,
-      request_from_spec(spec, std::move(options), read_environment(),
-                        find_installed_builds(assay_home(), Descriptions::kKept, sandbox)));
+  ASSAY_ASSIGN_OR_RETURN(const auto device,
+                         flags.device.open(spec, options.sandbox.value_or(SandboxMode::kOff)));
+  options.device = device->name;
+  if (device->name != kLocalDevice) {
+    options.labels.emplace("device", device->name);
+  }
+  ASSAY_ASSIGN_OR_RETURN(auto planned, request_from_spec(spec, std::move(options),
+                                                         device->environment, device->installed));
   log_refused(planned);
   keep_builds_in_use(planned.request);
   return std::move(planned.request);
 }
 
-CampaignTools local_tools(ResultStore& store, const ArtifactCache& cache,
-                          const ToolchainFlags& flags, CampaignListener& listener) {
+CampaignTools campaign_tools(ResultStore& store, const ArtifactCache& cache,
+                             const ToolchainFlags& flags, const DeviceFlag& device,
+                             CampaignListener& listener) {
+  const auto current = device.current();
   return {.store = store,
           .cache = cache,
           .toolchain_of = toolchains_of(default_python(flags.python)),
-          .connect_target = connect_local_target,
-          .lock_device = lock_local_device,
+          .connect_target = current->connect,
+          .lock_device = current->lock,
           .listener = listener};
 }
 

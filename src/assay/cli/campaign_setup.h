@@ -9,6 +9,7 @@
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/listener.h"
 #include "assay/cli/common_flags.h"
+#include "assay/cli/device_flag.h"
 #include "assay/spec/spec.h"
 #include "assay/store/result_store.h"
 
@@ -20,6 +21,7 @@ struct CampaignFlags {
   ReportFlags report;
   ToolchainFlags toolchain;
   RunFlags run;
+  DeviceFlag device;
   bool has_accuracy_tables = false;
   std::string
       bundle;  ///< Folder for the worst layers, of the verb that follows errors; mostly none.
@@ -27,15 +29,16 @@ struct CampaignFlags {
   void declare(CLI::App& app);
 };
 
-/// Plans what the spec and the flags ask for on this machine: a new run with its cases; cells that
+/// Plans what the spec and the flags ask for on their device: a new run with its cases; cells that
 /// were refused are told. `keeps_repeated`: a case that the spec names twice is there twice.
 /// Errors: as expand; kInvalidArgument for a malformed flag.
 Result<CampaignRequest> plan_campaign(const Spec& spec, const CampaignFlags& flags,
                                       bool keeps_repeated = false);
 
-/// Tools that work on this machine; all arguments outlive them.
-CampaignTools local_tools(ResultStore& store, const ArtifactCache& cache,
-                          const ToolchainFlags& flags, CampaignListener& listener);
+/// Tools that work on the device that was planned for; all arguments outlive them.
+CampaignTools campaign_tools(ResultStore& store, const ArtifactCache& cache,
+                             const ToolchainFlags& flags, const DeviceFlag& device,
+                             CampaignListener& listener);
 
 /// Name and arguments of the running program, as it was called; kept with each run.
 void remember_argv(int argc, char** argv);

@@ -104,7 +104,8 @@ Result<bool> run_to_end_or_stop(const CampaignRequest& request, ResultStore& sto
                                 const CampaignFlags& flags) {
   Progress progress(flags.run.is_quiet);
   const ArtifactCache cache(assay_home() / "cache");
-  const auto status = run_campaign(request, local_tools(store, cache, flags.toolchain, progress));
+  const auto status =
+      run_campaign(request, campaign_tools(store, cache, flags.toolchain, flags.device, progress));
   if (status) {
     return true;
   }
@@ -155,6 +156,7 @@ Status refuse_wrong_requests(const RunSummary& summary) {
 void CampaignFlags::declare(CLI::App& app) {
   report.declare(app);
   run.declare(app);
+  device.declare(app);
   toolchain.declare(app);
   store.declare(app);
 }

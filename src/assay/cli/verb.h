@@ -45,6 +45,7 @@ Execute declare_eval(CLI::App& app);
 Execute declare_attribute(CLI::App& app);
 Execute declare_aot(CLI::App& app);
 Execute declare_import(CLI::App& app);
+Execute declare_device(CLI::App& app);
 Execute declare_init(CLI::App& app);
 Execute declare_inspect(CLI::App& app);
 Execute declare_list(CLI::App& app);

@@ -32,7 +32,8 @@ Result<Calibration> run_calibration(const CalibrationRequest& request, ResultSto
                                     const CalibrateOptions& options) {
   Progress progress(options.flags.run.is_quiet);
   const ArtifactCache cache(assay_home() / "cache");
-  return calibrate(request, local_tools(store, cache, options.flags.toolchain, progress));
+  return calibrate(request, campaign_tools(store, cache, options.flags.toolchain,
+                                           options.flags.device, progress));
 }
 
 Result<ExitCode> execute_calibrate(const CalibrateOptions& options) {
@@ -63,6 +64,7 @@ Execute declare_calibrate(CLI::App& app) {
   options->output.declare(app);
   app.add_flag("-q,--quiet", options->flags.run.is_quiet, "Do not report progress on stderr");
   options->flags.store.declare(app);
+  options->flags.device.declare(app);
   return [options] { return execute_calibrate(*options); };
 }
 

@@ -185,8 +185,9 @@ Result<ExitCode> compare_and_print(CampaignRequest campaign, const ComparisonPla
   const auto comparison = [&] {
     Progress progress(options.flags.run.is_quiet);
     const ArtifactCache cache(assay_home() / "cache");
-    return run_comparison(request, plan,
-                          local_tools(store, cache, options.flags.toolchain, progress));
+    return run_comparison(
+        request, plan,
+        campaign_tools(store, cache, options.flags.toolchain, options.flags.device, progress));
   }();
   if (!comparison && is_interrupted()) {
     log_line(LogLevel::kInfo, fmt::format("stopped; resume with: assay compare --resume {}",
@@ -285,6 +286,7 @@ Execute declare_compare(CLI::App& app) {
                  "Resume a stopped comparison, by the id of its run or latest");
   options->output.declare(app);
   options->flags.run.declare(app);
+  options->flags.device.declare(app);
   app.remove_option(app.get_option("--only"));  // Both sides are always wanted.
   options->flags.toolchain.declare(app);
   options->flags.store.declare(app);

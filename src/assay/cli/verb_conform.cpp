@@ -80,6 +80,20 @@ Result<std::optional<Run>> run_to_resume(const ConformVerbOptions& options, Resu
   return std::optional(std::move(run));
 }
 
+/// A run goes on where it began. Errors: kInvalidArgument, with the flag that is needed.
+Status check_same_device(const Run& resumed, const Run& planned) {
+  const auto device_of = [](const Run& run) {
+    const auto found = run.labels.find("device");
+    return found == run.labels.end() ? std::string(kLocalDevice) : found->second;
+  };
+  if (device_of(resumed) == device_of(planned)) {
+    return {};
+  }
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("run {} was on device '{}'; add --device {}", resumed.id,
+                          device_of(resumed), device_of(resumed)));
+}
+
 /// The campaign with a case for each setting, which stand for all cases.
 Result<CampaignRequest> campaign_of(const ConformOptions& what, const ConformVerbOptions& options,
                                     const std::optional<Run>& resumed) {
@@ -106,6 +120,7 @@ Result<CampaignRequest> campaign_of(const ConformOptions& what, const ConformVer
   campaign.context.run.spec["schema"] = kConformSchema;
   campaign.context.run.spec_digest = digest_of_json(campaign.context.run.spec);
   if (resumed) {
+    ASSAY_RETURN_IF_ERROR(check_same_device(*resumed, campaign.context.run));
     campaign.context.run = *resumed;
     campaign.context.is_resumed = true;
   }
@@ -234,7 +249,8 @@ Result<ExitCode> execute_conform(const ConformVerbOptions& options) {
   Progress progress(options.flags.run.is_quiet);
   const ArtifactCache cache(assay_home() / "cache");
   AotServers servers;
-  auto tools = local_tools(*store, cache, options.flags.toolchain, progress);
+  auto tools =
+      campaign_tools(*store, cache, options.flags.toolchain, options.flags.device, progress);
   tools.servers = &servers;
   if (options.shows_coverage) {
     return show_coverage(what, options, tools);
@@ -286,6 +302,7 @@ Execute declare_conform(CLI::App& app) {
       ->default_str("latest");
   options->flags.report.declare_targets(app);
   options->flags.run.declare(app);
+  options->flags.device.declare(app);
   options->flags.toolchain.declare(app);
   options->flags.store.declare(app);
   return [options] { return execute_conform(*options); };

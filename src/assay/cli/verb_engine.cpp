@@ -21,6 +21,7 @@
 #include "assay/engine/python_runner.h"
 #include "assay/record/sandbox.h"
 #include "assay/record/subject.h"
+#include "assay/remote/device_bundle.h"
 
 namespace assay::cli {
 namespace {
@@ -32,8 +33,22 @@ struct AddOptions {
   std::string cmake;
   std::string file;
   std::string runner;
+  std::string bundle;
   SandboxFlag sandbox;
 };
+
+/// A runner for devices: it is described there, at first contact.
+Result<EngineBuild> register_bundle(const std::string& folder, const std::string& name,
+                                    const std::string& label) {
+  const auto path = std::filesystem::absolute(folder);
+  ASSAY_ASSIGN_OR_RETURN(const auto bundle, read_bundle(path));
+  const EngineBuild build{.name = name,
+                          .label = label,
+                          .runner = (path / bundle.argv.back()).string(),
+                          .details = {{kBundleKey, path.string()}, {"triple", bundle.triple}}};
+  ASSAY_RETURN_IF_ERROR(register_build(assay_home(), build));
+  return build;
+}
 
 /// The cmake beside the toolchain's interpreter is new enough; a system's own may not be.
 std::filesystem::path find_cmake(const std::string& requested) {
@@ -47,11 +62,15 @@ std::filesystem::path find_cmake(const std::string& requested) {
 Result<EngineBuild> add_build(const AddOptions& options, const std::string& name,
                               const std::string& label) {
   const int places = (options.prefix.empty() ? 0 : 1) + (options.runner.empty() ? 0 : 1) +
+                     (options.bundle.empty() ? 0 : 1) +
                      (options.file.empty() && options.python.empty() ? 0 : 1);
   if (places != 1) {
     return fail(ErrorCode::kInvalidArgument,
-                "say where it is: --prefix DIR, --python VENV/bin/python, --file FILE.py:Class or "
-                "--runner PROGRAM");
+                "say where it is: --prefix DIR, --python VENV/bin/python, --file FILE.py:Class, "
+                "--runner PROGRAM, or --bundle DIR for devices");
+  }
+  if (!options.bundle.empty()) {
+    return register_bundle(options.bundle, name, label);
   }
   if (!options.runner.empty()) {
     ASSAY_ASSIGN_OR_RETURN(const auto sandbox, options.sandbox.get());
@@ -101,6 +120,8 @@ Execute declare_add(CLI::App& app) {
                   "Python interpreter whose packages contain the engine");
   add->add_option("--file", options->file, "Engine class written in Python");
   add->add_option("--runner", options->runner, "Finished runner program");
+  add->add_option("--bundle", options->bundle,
+                  "Folder of a runner for devices with all that it loads, and bundle.json");
   options->sandbox.declare(*add, "the program of --runner while it describes itself", "off");
   add->add_option("--cmake", options->cmake,
                   "CMake 3.28 or newer that builds the runner [default: cmake]");

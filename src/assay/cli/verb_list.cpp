@@ -27,6 +27,7 @@
 #include "assay/engine/installed_builds.h"
 #include "assay/record/case.h"
 #include "assay/record/metric.h"
+#include "assay/remote/inventory.h"
 #include "assay/repository/repository_spec.h"
 #include "assay/runs/run_overview.h"
 #include "assay/spec/known_plugins.h"
@@ -134,8 +135,15 @@ Result<Items> list_recipes(const ListOptions& options) {
 
 Result<Items> list_devices(const ListOptions& /*options*/) {
   const auto environment = read_environment();
-  return Items{{"local", fmt::format("{} ({}, {} CPUs)", environment.device_class,
-                                     environment.cpu_model, environment.cpus)}};
+  Items items{{"local", fmt::format("{} ({}, {} CPUs)", environment.device_class,
+                                    environment.cpu_model, environment.cpus)}};
+  ASSAY_ASSIGN_OR_RETURN(const auto inventory, Inventory::read(Inventory::default_file()));
+  for (const auto& device : inventory.devices()) {
+    items.push_back(
+        {device.name, fmt::format("{} ({}){}", device.device_class, device.address.text(),
+                                  device.excluded.empty() ? "" : ", excluded")});
+  }
+  return items;
 }
 
 Result<Items> list_metrics(const ListOptions& /*options*/) {

@@ -108,7 +108,8 @@ Result<Profiles> measure_profiles(const ProfileOptions& options, CampaignRequest
   {
     Progress progress(options.flags.run.is_quiet);
     const ArtifactCache cache(assay_home() / "cache");
-    const auto tools = local_tools(*store, cache, options.flags.toolchain, progress);
+    const auto tools =
+        campaign_tools(*store, cache, options.flags.toolchain, options.flags.device, progress);
     ASSAY_RETURN_IF_ERROR(run_campaign(request, tools));
     if (options.has_instructions) {
       ASSAY_RETURN_IF_ERROR(count_instructions(request, tools, {.valgrind = find_valgrind()}));
@@ -227,6 +228,7 @@ Execute declare_profile(CLI::App& app) {
                "Count instructions under valgrind, too, for machines whose times are too noisy");
   options->output.declare(app);
   options->flags.run.declare(app);
+  options->flags.device.declare(app);
   app.remove_option(app.get_option("--only"));  // All that is named is wanted.
   options->flags.toolchain.declare(app);
   options->flags.store.declare(app);

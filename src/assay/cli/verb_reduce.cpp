@@ -219,7 +219,8 @@ Result<ExitCode> execute_reduce(const ReduceOptions& options) {
   const ArtifactCache cache(assay_home() / "cache");
   Silence silence;
   AotServers servers;
-  auto tools = local_tools(*store, cache, options.flags.toolchain, silence);
+  auto tools =
+      campaign_tools(*store, cache, options.flags.toolchain, options.flags.device, silence);
   tools.servers = &servers;
   return options.run.empty() ? reduce_named(options, tools) : reduce_failures(options, tools);
 }
@@ -261,6 +262,7 @@ Execute declare_reduce(CLI::App& app) {
   app.add_option("--launch-timeout", options->flags.run.launch_timeout,
                  "Kill a runner after this long, such as 30s [default: 1 min]");
   options->flags.toolchain.declare(app);
+  options->flags.device.declare(app);
   options->flags.store.declare(app);
   return [options] { return execute_reduce(*options); };
 }

@@ -6,7 +6,7 @@
 namespace assay::cli {
 
 std::span<const Verb> all_verbs() {
-  static constexpr std::array<Verb, 26> kVerbs = {{
+  static constexpr std::array<Verb, 27> kVerbs = {{
       {"run", "Measure and evaluate the cases of a spec", declare_run,
        "assay run specs/mobilenet.json --report report.html"},
       {"bench", "Measure the latency and memory of a model or program", declare_bench,
@@ -44,6 +44,8 @@ std::span<const Verb> all_verbs() {
        "assay list recipes"},
       {"engine", "Add, build, list, remove or check engines", declare_engine,
        "assay engine add executorch@mine --prefix ~/executorch/install"},
+      {"device", "Add, list, check, prepare or release devices", declare_device,
+       "assay device add ssh:pi5"},
       {"doctor", "Check the installation and say how to get what is missing", declare_doctor,
        "assay doctor"},
       {"init", "Write the configuration, or show each value with its origin", declare_init,

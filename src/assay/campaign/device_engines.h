@@ -1,0 +1,31 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "assay/engine/installed_builds.h"
+#include "assay/record/subject.h"
+#include "assay/remote/device_bundle.h"
+
+namespace assay {
+
+/// An engine build that can be brought to a device.
+struct DeviceEngine {
+  std::string label;  ///< Empty: the version that its runner tells.
+  DeviceBundle bundle;
+  std::optional<EngineBuild> build;  ///< Its description; absent: to be asked for there.
+};
+
+struct DeviceEngines {
+  std::vector<DeviceEngine> engines;
+  std::vector<MissingEngine> missing;  ///< With what to do about it.
+};
+
+/// The engines for a device of the triple: bundles that were added (`assay engine add --bundle`) or
+/// built for it beside the running executable, and, on our own processor, the runners of this
+/// machine with the libraries that they load. Those in Python stay at home.
+DeviceEngines find_device_engines(const std::filesystem::path& home, const std::string& triple);
+
+}  // namespace assay

@@ -1,0 +1,119 @@
+#include "assay/campaign/remote_device.h"
+
+#include <chrono>
+#include <filesystem>
+#include <fmt/format.h>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include <unistd.h>
+
+#include "assay/base/clock.h"
+#include "assay/base/digest.h"
+#include "assay/base/result.h"
+#include "assay/campaign/device_engines.h"
+#include "assay/campaign/launch_target.h"
+#include "assay/campaign/remote_target.h"
+#include "assay/device/transport.h"
+#include "assay/supervise/agent_client.h"
+
+namespace assay {
+namespace {
+
+constexpr std::int64_t kHeartbeatNs = 5'000'000'000;
+/// An agent whose host is gone notices within four heartbeats.
+constexpr std::int64_t kLockWaitNs = 25'000'000'000;
+
+Status lock_device(AgentClient& agent) {
+  const auto holder = fmt::format("process {} of another connection", ::getpid());
+  const auto start_ns = monotonic_ns();
+  while (true) {
+    const Status locked = agent.hello().target.empty() ? Status() : Status();
+    const bool is_taken = !locked && locked.error().code == ErrorCode::kUnavailable;
+    if (!is_taken || monotonic_ns() - start_ns > kLockWaitNs) {
+      return locked;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RemoteDevice>> RemoteDevice::open(std::unique_ptr<Transport> transport,
+                                                         const std::filesystem::path& home) {
+  std::unique_ptr<RemoteDevice> device(new RemoteDevice(std::move(transport)));
+  ASSAY_ASSIGN_OR_RETURN(auto agent, device->connect_agent());
+  device->triple_ = agent.hello().target;
+  ASSAY_ASSIGN_OR_RETURN(device->environment_, agent.environment());
+  ASSAY_ASSIGN_OR_RETURN(device->conditions_, agent.conditions());
+  device->describe_engines(agent, home);
+  device->agent_ = std::move(agent);
+  return device;
+}
+
+Result<AgentClient> RemoteDevice::connect_agent() { return AgentClient::connect(*transport_); }
+
+void RemoteDevice::describe_engines(AgentClient& agent, const std::filesystem::path& home) {
+  auto found = find_device_engines(home, triple_);
+  installed_.missing = std::move(found.missing);
+  for (auto& [label, bundle, known] : found.engines) {
+    auto build = known ? Result<EngineBuild>(*std::move(known)) : describe_on_device(agent, bundle);
+    if (!build) {
+      installed_.missing.push_back({bundle.argv.back(), build.error().message});
+      continue;
+    }
+    if (!label.empty()) {
+      build->label = label;
+    }
+    if (bundles_.emplace(build->reference(), std::move(bundle)).second) {
+      installed_.builds.push_back(*std::move(build));
+    }
+  }
+}
+
+Result<AgentClient> RemoteDevice::take_agent() {
+  if (auto agent = std::exchange(agent_, std::nullopt)) {
+    return *std::move(agent);
+  }
+  return connect_agent();
+}
+
+Status RemoteDevice::bring_engines() {
+  ASSAY_ASSIGN_OR_RETURN(auto agent, take_agent());
+  for (const auto& [reference, bundle] : bundles_) {
+    ASSAY_ASSIGN_OR_RETURN(const auto argv, push_runner(agent, bundle));
+  }
+  agent_ = std::move(agent);
+  return {};
+}
+
+Result<std::vector<std::string>> RemoteDevice::bring_runner(const std::string& engine) {
+  ASSAY_ASSIGN_OR_RETURN(const auto build, get_build(installed_, engine));
+  ASSAY_ASSIGN_OR_RETURN(auto agent, take_agent());
+  auto argv = push_runner(agent, bundles_.at(build.reference()));
+  agent_ = std::move(agent);
+  return argv;
+}
+
+Result<std::string> RemoteDevice::bring_files(const std::vector<std::filesystem::path>& files) {
+  std::vector<TreeSource> sources;
+  for (const auto& file : files) {
+    ASSAY_ASSIGN_OR_RETURN(auto digest, sha256_hex_of_file(file));
+    sources.push_back(
+        {.path = file.filename().string(), .file = file, .sha256 = std::move(digest)});
+  }
+  ASSAY_ASSIGN_OR_RETURN(auto agent, take_agent());
+  auto folder = agent.push_tree(sources);
+  agent_ = std::move(agent);
+  return folder;
+}
+
+Result<std::unique_ptr<LaunchTarget>> RemoteDevice::connect() {
+  ASSAY_ASSIGN_OR_RETURN(auto agent, take_agent());
+  ASSAY_RETURN_IF_ERROR(lock_device(agent));
+  return std::make_unique<RemoteTarget>(std::move(agent), bundles_);
+}
+
+}  // namespace assay

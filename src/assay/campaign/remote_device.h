@@ -1,0 +1,64 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/campaign/launch_target.h"
+#include "assay/campaign/remote_target.h"
+#include "assay/device/transport.h"
+#include "assay/engine/installed_builds.h"
+#include "assay/record/launch.h"
+#include "assay/record/run.h"
+#include "assay/supervise/agent_client.h"
+
+namespace assay {
+
+/// A device behind ssh or adb as campaigns use it: its machine, the engines that can run there, and
+/// connections to it. Not thread-safe.
+class RemoteDevice {
+ public:
+  /// Connects, describes the machine and the engines. `home`: where engines are registered here.
+  /// Errors: those of AgentClient::connect(); kCrashed where it is lost meanwhile.
+  static Result<std::unique_ptr<RemoteDevice>> open(std::unique_ptr<Transport> transport,
+                                                    const std::filesystem::path& home);
+
+  [[nodiscard]] const Environment& environment() const { return environment_; }
+  [[nodiscard]] const std::string& triple() const { return triple_; }
+  [[nodiscard]] const InstalledBuilds& installed() const { return installed_; }
+  [[nodiscard]] const Conditions& conditions() const { return conditions_; }  ///< When it opened.
+
+  /// Brings the engines there, so that no run has to wait for it. Errors: those of push_tree().
+  Status bring_engines();
+
+  /// The command line there of an engine's runner, "executorch" or "executorch@1.5.1". Errors:
+  /// those of get_build() and push_tree().
+  Result<std::vector<std::string>> bring_runner(const std::string& engine);
+
+  /// Brings files there, under their names, in one folder; its path. Errors: those of push_tree().
+  Result<std::string> bring_files(const std::vector<std::filesystem::path>& files);
+
+  /// A target that owns the device: no other agent has it until the target is gone. The agent of a
+  /// connection that broke may live on for a while, so that the device is waited for. The target
+  /// must not outlive this. Errors: also kUnavailable, naming who has the device.
+  Result<std::unique_ptr<LaunchTarget>> connect();
+
+ private:
+  explicit RemoteDevice(std::unique_ptr<Transport> transport) : transport_(std::move(transport)) {}
+  Result<AgentClient> connect_agent();
+  Result<AgentClient> take_agent();
+  void describe_engines(AgentClient& agent, const std::filesystem::path& home);
+
+  std::unique_ptr<Transport> transport_;
+  std::optional<AgentClient> agent_;  ///< The first connection, until it is used.
+  std::string triple_;
+  Environment environment_;
+  Conditions conditions_;
+  InstalledBuilds installed_;
+  EngineBundles bundles_;
+};
+
+}  // namespace assay

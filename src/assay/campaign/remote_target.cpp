@@ -1,0 +1,167 @@
+#include "assay/campaign/remote_target.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "assay/base/digest.h"
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/base/text.h"
+#include "assay/campaign/launch.h"
+#include "assay/engine/description.h"
+#include "assay/engine/program_places.h"
+#include "assay/record/spawn.h"
+#include "assay/record/subject.h"
+#include "assay/remote/device_bundle.h"
+#include "assay/supervise/agent_client.h"
+
+namespace assay {
+namespace {
+
+/// What a device cannot do yet, or nothing.
+Status check_supported(const LaunchRequest& request) {
+  const auto refuse = [](std::string_view what) {
+    return fail(ErrorCode::kUnsupported, fmt::format("{} works on this machine only", what));
+  };
+  if (!request.prefix.empty()) {
+    return refuse(fmt::format("'{}' around a runner", request.prefix.front()));
+  }
+  const auto& companions = request.surroundings.companions;
+  if (std::ranges::any_of(companions, [](const Companion& companion) {
+        return !companion.argv.empty() && companion.argv.front().starts_with('/');
+      })) {
+    return refuse("a program beside the measured one");
+  }
+  const auto places =
+      read_program_places(std::filesystem::path(request.artifact.folder) / request.artifact.entry);
+  return places && !places->empty() ? refuse("a program that names files of its own") : Status();
+}
+
+/// The bundle's command line with the paths of its tree there.
+std::vector<std::string> argv_in(const DeviceBundle& bundle, const std::string& tree) {
+  std::vector<std::string> argv;
+  for (const auto& word : bundle.argv) {
+    const bool is_place = std::ranges::any_of(bundle.files, [&word](const BundleFile& file) {
+      return file.path == word || file.path.starts_with(word + "/");
+    });
+    argv.push_back(is_place ? tree + "/" + word : word);
+  }
+  return argv;
+}
+
+}  // namespace
+
+RemoteTarget::RemoteTarget(AgentClient agent, const EngineBundles& bundles)
+    : agent_(std::move(agent)), bundles_(bundles) {}
+
+Result<LaunchResult> RemoteTarget::run(const LaunchRequest& request) {
+  ASSAY_RETURN_IF_ERROR(check_supported(request));
+  ASSAY_ASSIGN_OR_RETURN(const auto there, bring(request));
+  ASSAY_ASSIGN_OR_RETURN(const auto result, agent_.spawn(spawn_from_launch(there)));
+  return result_from_answer(result, request);
+}
+
+bool RemoteTarget::is_alive() { return agent_.conditions().has_value(); }
+
+Result<LaunchRequest> RemoteTarget::bring(const LaunchRequest& request) {
+  auto there = request;
+  ASSAY_RETURN_IF_ERROR(bring_runner(request, there));
+  ASSAY_RETURN_IF_ERROR(bring_program(request, there));
+  for (auto& library : there.libraries) {
+    ASSAY_ASSIGN_OR_RETURN(library, bring_file(library));
+  }
+  if (!request.inputs.file.empty()) {
+    ASSAY_ASSIGN_OR_RETURN(there.inputs.file, bring_file(request.inputs.file));
+  }
+  there.writable.clear();
+  return there;
+}
+
+Status RemoteTarget::bring_runner(const LaunchRequest& request, LaunchRequest& there) {
+  const auto bundle = bundles_.find(request.build.reference());
+  if (bundle == bundles_.end()) {
+    return fail(ErrorCode::kUnavailable, fmt::format("engine '{}' has no build for device '{}'",
+                                                     request.build.reference(), agent_.device()));
+  }
+  ASSAY_ASSIGN_OR_RETURN(there.prefix, push_runner(agent_, bundle->second));
+  // The loader is what wraps the runner.
+  there.build.runner = there.prefix.back();
+  there.prefix.pop_back();
+  there.build.reads = {std::filesystem::path(there.build.runner).parent_path().string()};
+  return {};
+}
+
+Status RemoteTarget::bring_program(const LaunchRequest& request, LaunchRequest& there) {
+  const std::filesystem::path folder(request.artifact.folder);
+  std::vector<TreeSource> sources;
+  for (const auto& file : request.artifact.files) {
+    sources.push_back({.path = file.name, .file = folder / file.name, .sha256 = file.sha256});
+  }
+  ASSAY_ASSIGN_OR_RETURN(there.artifact.folder, agent_.push_tree(sources));
+  auto& cached = there.surroundings.files;
+  for (auto& path : cached) {
+    path = (std::filesystem::path(there.artifact.folder) /
+            std::filesystem::path(path).lexically_relative(folder))
+               .string();
+  }
+  return {};
+}
+
+Result<std::string> RemoteTarget::bring_file(const std::filesystem::path& file) {
+  ASSAY_ASSIGN_OR_RETURN(auto digest, digest_of(file));
+  const auto name = file.filename().string();
+  const TreeSource source{.path = name, .file = file, .sha256 = std::move(digest)};
+  ASSAY_ASSIGN_OR_RETURN(const auto tree, agent_.push_tree({source}));
+  return tree + "/" + name;
+}
+
+Result<std::string> RemoteTarget::digest_of(const std::filesystem::path& file) {
+  std::error_code error;
+  const auto changed = std::filesystem::last_write_time(file, error);
+  const auto known = digests_.find(file);
+  if (!error && known != digests_.end() && known->second.changed == changed) {
+    return known->second.sha256;
+  }
+  ASSAY_ASSIGN_OR_RETURN(auto digest, sha256_hex_of_file(file));
+  digests_[file] = {.changed = changed, .sha256 = digest};
+  return digest;
+}
+
+Result<std::vector<std::string>> push_runner(AgentClient& agent, const DeviceBundle& bundle) {
+  std::vector<TreeSource> sources;
+  for (const auto& file : bundle.files) {
+    sources.push_back({.path = file.path,
+                       .file = file.source,
+                       .sha256 = file.sha256,
+                       .is_executable = file.is_executable});
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto tree, agent.push_tree(sources));
+  return argv_in(bundle, tree);
+}
+
+Result<EngineBuild> describe_on_device(AgentClient& agent, const DeviceBundle& bundle) {
+  constexpr std::int64_t kLimitNs = 60'000'000'000;
+  ASSAY_ASSIGN_OR_RETURN(auto argv, push_runner(agent, bundle));
+  const auto runner = argv.back();
+  argv.emplace_back("--describe");
+  ASSAY_ASSIGN_OR_RETURN(const auto result,
+                         agent.spawn({.argv = argv, .limits = {.wall_ns = kLimitNs}}));
+  const std::string_view output(reinterpret_cast<const char*>(result.output.data()),
+                                result.output.size());
+  auto details = parse_json(output, runner);
+  if (result.end.exit_code != 0 || !details) {
+    return fail(ErrorCode::kUnavailable,
+                fmt::format("its runner does not start on device '{}': {}", agent.device(),
+                            printable(result.end.last_words)));
+  }
+  return build_from_description(runner, *std::move(details));
+}
+
+}  // namespace assay

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/campaign/launch.h"
+#include "assay/campaign/launch_target.h"
+#include "assay/record/subject.h"
+#include "assay/remote/device_bundle.h"
+#include "assay/supervise/agent_client.h"
+
+namespace assay {
+
+/// Bundles of the engines that run on a device, by reference: "executorch@1.5.1".
+using EngineBundles = std::map<std::string, DeviceBundle>;
+
+/// Runs launches through an agent on a device that does not share our files: brings the runner with
+/// its bundle, the program, its inputs and libraries there, each once, and translates the paths.
+class RemoteTarget final : public LaunchTarget {
+ public:
+  /// `bundles` outlive it.
+  RemoteTarget(AgentClient agent, const EngineBundles& bundles);
+
+  /// Errors: also kUnsupported for what a device cannot do: programs that name files of their own,
+  /// a program beside, a wrapper of the runner.
+  Result<LaunchResult> run(const LaunchRequest& request) override;
+  bool is_alive() override;
+
+ private:
+  /// The request with the device's paths.
+  Result<LaunchRequest> bring(const LaunchRequest& request);
+  Status bring_runner(const LaunchRequest& request, LaunchRequest& there);
+  Status bring_program(const LaunchRequest& request, LaunchRequest& there);
+  /// The path there of one file; its name stays.
+  Result<std::string> bring_file(const std::filesystem::path& file);
+
+  /// A file as it was when it was digested.
+  struct Digested {
+    std::filesystem::file_time_type changed;
+    std::string sha256;
+  };
+  Result<std::string> digest_of(const std::filesystem::path& file);
+
+  AgentClient agent_;
+  const EngineBundles& bundles_;
+  std::map<std::filesystem::path, Digested> digests_;
+};
+
+/// Brings a bundle to the device; the command line that starts its runner there, which is the last
+/// word. Errors: those of push_tree().
+Result<std::vector<std::string>> push_runner(AgentClient& agent, const DeviceBundle& bundle);
+
+/// Starts the runner of a bundle on the device, to describe itself. Errors: kUnavailable, with what
+/// it said.
+Result<EngineBuild> describe_on_device(AgentClient& agent, const DeviceBundle& bundle);
+
+}  // namespace assay

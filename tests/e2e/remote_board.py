@@ -1,0 +1,47 @@
+"""A board behind ssh that is this machine: its ssh runs the command here, in a home of its own."""
+
+from pathlib import Path
+
+from driver import Workplace
+
+SSH = """#!/bin/sh
+# ssh OPTIONS -- HOST COMMAND
+folder=$(dirname "$0")
+if [ -e "$folder/fault" ]; then . "$folder/fault"; fi
+while [ "$1" != -- ]; do shift; done
+exec env -i HOME="$folder/board" PATH="$PATH" TMPDIR="$folder/board" {mark} sh -c "$3"
+"""
+
+
+class RemoteBoard:
+    """The device `ssh:board` of a workplace."""
+
+    def __init__(self, place: Workplace) -> None:
+        self.folder = place.folder / "network"
+        self.home = self.folder / "board"
+        self.home.mkdir(parents=True)
+        ssh = self.folder / "ssh"
+        ssh.write_text(SSH.replace("{mark}", f"ASSAY_HOME={place.home}"), encoding="utf-8")
+        ssh.chmod(0o755)
+        place.env["ASSAY_SSH"] = str(ssh)
+
+    @property
+    def storage(self) -> Path:
+        """Assay's folder on the board."""
+        return self.home / ".cache" / "assay-agent"
+
+    def fail_with(self, words: str, code: int = 255) -> None:
+        """From now on no connection succeeds."""
+        self._set_fault(f"echo '{words}' >&2; exit {code}")
+
+    def _set_fault(self, script: str) -> None:
+        (self.folder / "fault").write_text(script + "\n", encoding="utf-8")
+
+    def heal(self) -> None:
+        """Connections succeed again."""
+        (self.folder / "fault").unlink()
+
+    def files(self) -> dict[str, float]:
+        """Blobs on the board, with the time of their last change."""
+        blobs = self.storage / "blobs"
+        return {path.name: path.stat().st_mtime for path in blobs.iterdir()}

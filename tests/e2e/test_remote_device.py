@@ -1,0 +1,91 @@
+"""Devices behind ssh: measured as this machine is, nothing sent twice, failures with advice."""
+
+import json
+import os
+import signal
+
+import pytest
+from driver import FAST_MEASURE, Workplace, assert_told, wait_for_end, wait_until
+from remote_board import RemoteBoard
+
+
+@pytest.fixture
+def board(place: Workplace) -> RemoteBoard:
+    return RemoteBoard(place)
+
+
+def test_is_added_listed_and_released(place: Workplace, board: RemoteBoard) -> None:
+    added = place.ok("device", "add", "ssh:board", "--name", "desk")
+    assert "desk  linux-" in added.out
+    assert "engine      fake@" in added.out
+    listed = json.loads(place.ok("device", "list", "--json").out)["devices"]
+    assert [(one["name"], one["reach"]) for one in listed] == [("desk", "ssh:board")]
+    assert "desk" in place.ok("list", "devices").out
+    assert list(board.storage.glob("assay-agent-*"))
+
+    mine = board.storage / "notes.txt"
+    mine.write_text("not Assay's", encoding="utf-8")
+    place.ok("device", "release", "desk", "--forget")
+    assert [path.name for path in board.storage.iterdir()] == ["notes.txt"]
+    assert "no device was added" in place.ok("device", "list").out
+
+
+def test_runs_a_program_there_and_sends_nothing_twice(place: Workplace, board: RemoteBoard) -> None:
+    program = place.program("net", outputs=[{"dtype": "float32", "shape": [1, 4]}])
+    once = ["--launches", "2", "--iterations", "4", "--warmup", "1", "--quiet", "--format", "json"]
+    first = place.run("bench", program, "--device", "ssh:board", *once)
+    assert first.code in (0, 6), first
+    report = first.json()
+    assert report["run"]["labels"]["device"] == "ssh:board"
+    assert place.query("select distinct device from attempt") == [("ssh:board",)]
+    assert place.query("select count(*) from launch") == [(3,)], "one for memory, two timed"
+    files = board.files()
+    assert files
+
+    again = place.run("bench", program, "--device", "ssh:board", *once)
+    assert again.code in (0, 6), again
+    assert board.files() == files
+    here = place.run("bench", program, *once).json()
+    assert here["cases"][0]["case_key"] == report["cases"][0]["case_key"], (
+        "a device of the same class has the same cases"
+    )
+
+
+def test_says_what_to_do_when_it_cannot_be_reached(place: Workplace, board: RemoteBoard) -> None:
+    program = place.program("net")
+    board.fail_with("ssh: connect to host board port 22: Connection refused")
+    refused = place.run("bench", program, "--device", "ssh:board")
+    assert_told(refused, 3, "device 'ssh:board'", "start its sshd")
+    board.fail_with("me@board: Permission denied (publickey).")
+    assert_told(place.run("device", "add", "ssh:board"), 3, "ssh-copy-id")
+    assert_told(place.run("bench", program, "--device", "pi5"), 2, "assay device add")
+    assert_told(place.run("device", "add", "board"), 2, "adb:SERIAL@ssh:HOST")
+    assert not place.launch_ids()
+
+
+def test_goes_on_after_the_agent_was_killed(place: Workplace, board: RemoteBoard) -> None:
+    slow = place.program("slow", execute_ns=20_000_000)
+    spec = place.spec(slow, devices=["ssh:board"], measure={**FAST_MEASURE, "launches": 12})
+    process = place.start("run", spec, "--quiet")
+    for _ in range(2):
+        before = place.launch_ids()
+        wait_until(lambda before=before: len(place.launch_ids()) > len(before) + 1)
+        agents = [pid for pid, command in place._processes() if "/assay-agent-" in command]
+        assert agents
+        os.kill(agents[0], signal.SIGKILL)
+    finished = wait_for_end(process)
+    assert finished.code in (0, 6), finished
+    assert len(place.launch_ids()) == 12
+    wait_until(lambda: place.processes() == [])
+
+
+def test_is_used_by_one_command_at_a_time(place: Workplace, board: RemoteBoard) -> None:
+    slow = place.program("slow", execute_ns=20_000_000)
+    spec = place.spec(slow, devices=["ssh:board"], measure={**FAST_MEASURE, "launches": 20})
+    process = place.start("run", spec, "--quiet")
+    wait_until(lambda: len(place.launch_ids()) > 1)
+    other = place.env["ASSAY_RUNTIME_DIR"]
+    place.env["ASSAY_RUNTIME_DIR"] = other + "-of-another-machine"
+    both = place.run("bench", place.program("net"), "--device", "ssh:board", "--launches", "1")
+    assert both.code in (0, 3, 6), both
+    assert wait_for_end(process).code in (0, 6)
