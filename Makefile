@@ -1,11 +1,12 @@
 # The front door. Every target is complete on a fresh machine and quick when nothing is left to do.
 SHELL := /bin/bash
 BIN := build/release/bin
+AARCH64_TARGETS := assay-agent assay-runner-executorch assay-runner-fake fixedpoint
 DEMO_TARGETS := assay assay-agent assay-runner-executorch assay_vega_bundle
 
-.PHONY: help build litert demo test test-long test-sanitized check lint-all format fuzz fixedpoint-aarch64 bench wheel sbom test-wheel hashes validate-statistics mutation-score clean
+.PHONY: help build litert demo test test-long test-sanitized check lint-all format fuzz aarch64 fixedpoint-aarch64 bench wheel sbom test-wheel hashes validate-statistics mutation-score clean
 help:            ## this list
-	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s:
+	@grep -hE '^[a-z0-9-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s:
 
 build: ##          set up what is missing and build
 	@tools/set_up.sh
@@ -62,6 +63,13 @@ test-sanitized: ## the fast C++ tests with AddressSanitizer and UndefinedBehavio
 fuzz: ##           each fuzz target for 60 s; installs clang-19 when it is missing
 	@tools/set_up.sh
 	@tools/run_fuzz.sh 60
+
+aarch64: ##        agent, runner and delegate for devices with 64-bit Arm, and the runner's bundle, in build/aarch64
+	@tools/set_up_aarch64.sh
+	@.venv/bin/cmake --build build/aarch64 --target $(AARCH64_TARGETS) | tail -1
+	@.venv/bin/python tools/make_device_bundle.py build/aarch64/bin/assay-runner-executorch \
+	  --libraries build/wheels-aarch64/executorch/executorch/lib --libraries build/sysroot-aarch64 \
+	  --out build/aarch64/bundle/executorch
 
 fixedpoint-aarch64: ## the delegate's kernels for 64-bit Arm, built and compared under qemu (needs a cross compiler)
 	@PATH=$(CURDIR)/.venv/bin:$$PATH delegates/fixedpoint/tools/check_aarch64.sh
