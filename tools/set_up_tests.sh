@@ -18,7 +18,8 @@ cp tools/test_packages.txt "$wanted"
 for browser in chromium chromium-browser google-chrome google-chrome-stable; do
   if command -v "$browser" >/dev/null; then sed -i '/^chromium$/d' "$wanted"; fi
 done
-{ install_python_packages && tools/install_packages.sh "$wanted"; } || {
+unpack() { tools/unpack_packages.sh arm64 tools/arm64_test_packages.txt build/test-arm64; }
+{ install_python_packages && tools/install_packages.sh "$wanted" && unpack; } || {
   [ -z "${CI:-}" ] || exit 3
   echo "set-up: not all is installed, so some tests are skipped" >&2
 }

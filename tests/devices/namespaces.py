@@ -1,0 +1,129 @@
+"""Namespaces that a test device lives in: made without privileges, gone with the test.
+
+A `Scope` is the outer part, which lasts as long as the device: a user namespace in which this user
+is root, a network that holds the host's end of a cable, mounts, and a process namespace whose end
+ends whatever was started in it. It ends itself when the test does, because its first process waits
+for the end of a pipe.
+"""
+
+import contextlib
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+TOOLS = ("unshare", "nsenter", "mount", "ip")
+FILES = {"mount": "mnt"}
+"""Names below /proc/PID/ns of the kinds that have another one there."""
+
+
+class NoDevice(Exception):
+    """This machine cannot have the test device; the text says why and what helps."""
+
+
+def find_tools(*names: str) -> None:
+    """Raises NoDevice when a program is missing."""
+    path = f"{os.environ['PATH']}:/usr/sbin:/sbin"
+    if missing := [name for name in names if shutil.which(name, path=path) is None]:
+        raise NoDevice(f"not installed: {', '.join(missing)} (tools/set_up_tests.sh installs them)")
+
+
+def list_children(pid: int) -> list[int]:
+    """Ids of the children of a process, as this process sees them."""
+    with contextlib.suppress(OSError):
+        tasks = list(Path(f"/proc/{pid}/task").iterdir())
+        return [int(child) for task in tasks for child in (task / "children").read_text().split()]
+    return []
+
+
+def list_descendants(pid: int) -> Iterator[int]:
+    """Ids of all processes below a process."""
+    for child in list_children(pid):
+        yield child
+        yield from list_descendants(child)
+
+
+def find_processes(pid: int, program: str) -> list[int]:
+    """`pid` and those below that run a program whose name begins so, under an emulator or not."""
+    found = []
+    for child in (pid, *list_descendants(pid)):
+        with contextlib.suppress(OSError):
+            words = Path(f"/proc/{child}/cmdline").read_bytes().decode().split("\0")
+            if any(Path(word).name.startswith(program) for word in words[:3]):
+                found.append(child)
+    return found
+
+
+class Scope:
+    """The outer namespaces of one device."""
+
+    def __init__(self) -> None:
+        find_tools(*TOOLS)
+        # The pipe's end ends the first process, and with it everything in here.
+        command = [*("unshare", "--user", "--map-root-user", "--net", "--mount", "--pid", "--fork")]
+        self._process = subprocess.Popen(
+            [*command, "--mount-proc", "sh", "-c", "echo ready && exec cat >/dev/null"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
+        if self._process.stdout.readline() != b"ready\n":
+            text = self._process.stderr.read().decode().strip()
+            raise NoDevice(f"this kernel or container forbids namespaces: {text}")
+        (self.pid,) = list_children(self._process.pid)
+
+    def enter(self, *kinds: str, of: int | None = None) -> list[str]:
+        """The start of a command line that runs a program in namespaces of this scope.
+
+        `of`: a process of the scope whose namespaces of these kinds are meant, not the outer ones.
+        """
+        flags = [f"--{kind}=/proc/{of or self.pid}/ns/{FILES.get(kind, kind)}" for kind in kinds]
+        user = f"--user=/proc/{self.pid}/ns/user"
+        return ["nsenter", user, "--preserve-credentials", *flags, "--"]
+
+    def run(self, script: str, *kinds: str, of: int | None = None) -> None:
+        """Runs a line of shell in namespaces of the scope; NoDevice when it fails."""
+        command = [*self.enter(*kinds, of=of), "sh", "-euc", f"PATH=$PATH:/usr/sbin; {script}"]
+        ended = subprocess.run(command, capture_output=True, text=True)
+        if ended.returncode != 0:
+            raise NoDevice(f"this kernel or container forbids '{script}': {ended.stderr.strip()}")
+
+    def start(
+        self, script: Path, *arguments: str, log: Path
+    ) -> tuple[subprocess.Popen[bytes], int]:
+        """Starts a script as the first process of namespaces of its own.
+
+        Returns the process that waits for it, and the id of the first process, which has said
+        "ready" on its stdout.
+        """
+        unshare = ["unshare", "--net", "--mount", "--pid", "--uts", "--ipc", "--fork"]
+        with log.open("ab") as errors:
+            process = subprocess.Popen(
+                [*self.enter("mount", "pid"), *unshare, "sh", "-eu", str(script), *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+            )
+        assert process.stdout is not None
+        with process.stdout as answer:
+            if answer.readline() != b"ready\n":
+                text = log.read_text().strip()[-500:]
+                raise NoDevice(f"this kernel or container forbids the device: {text}")
+        # nsenter forks to enter the process namespace, unshare to have one of its own.
+        pid = process.pid
+        while children := list_children(pid):
+            (pid, *_) = children
+        return process, pid
+
+    def close(self) -> None:
+        """Ends everything in the scope."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
+        self._process.wait(timeout=10)
+        for pipe in (self._process.stdout, self._process.stderr):
+            if pipe is not None:
+                pipe.close()

@@ -1,0 +1,193 @@
+"""The board behaves as a machine behind a cable does: plain ssh against it, and each switch."""
+
+import re
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from board import Board
+from far_agent import FarAgent, find_agent
+from namespaces import Scope
+
+AGENT = "ASSAY_AGENT_HOME=$HOME/agent exec ./assay-agent"
+
+
+def put_agent(board: Board) -> None:
+    put = board.ssh(
+        "cat >assay-agent && chmod +x assay-agent",
+        stdin=find_agent(board.architecture).read_bytes(),
+    )
+    assert put.returncode == 0, put.stderr
+
+
+@pytest.fixture
+def board(tmp_path: Path) -> Iterator[Board]:
+    with Board(tmp_path / "board") as board:
+        yield board
+
+
+@pytest.fixture
+def arm_board(tmp_path: Path) -> Iterator[Board]:
+    with Board(tmp_path / "board", "aarch64") as board:
+        yield board
+
+
+def out_of(board: Board, command: str) -> str:
+    ended = board.ssh(command)
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout.decode().strip()
+
+
+def wait_until(holds: Callable[[], bool], timeout_s: float = 20) -> None:
+    end = time.monotonic() + timeout_s
+    while not holds():
+        assert time.monotonic() < end, "it never came true"
+        time.sleep(0.02)
+
+
+def test_board_is_another_machine(board: Board, tmp_path: Path) -> None:
+    facts = out_of(board, f"id -un; hostname; pwd; ls {tmp_path} 2>&1 | tail -1; ls /proc | grep 1")
+
+    user, host, home, listed, *processes = facts.splitlines()
+    assert (user, host, home) == ("board", "board", board.home_there)
+    assert "No such file" in listed
+    assert len([name for name in processes if name.isdigit()]) < 20
+
+
+def test_home_is_seen_from_here(board: Board) -> None:
+    assert out_of(board, "echo hello >greeting; echo done") == "done"
+
+    assert (board.home / "greeting").read_text() == "hello\n"
+
+
+def test_agent_answers_over_ssh(board: Board) -> None:
+    put_agent(board)
+
+    with FarAgent(board.ssh_argv(AGENT)) as agent:
+        hello = agent.greet()
+
+    assert (hello["program"], hello["target"]) == ("assay-agent", f"{board.architecture}-linux-gnu")
+    wait_until(lambda: not board.processes("assay-agent"))
+
+
+def test_agent_for_arm_answers_from_a_board_of_its_own(arm_board: Board) -> None:
+    put_agent(arm_board)
+
+    assert out_of(arm_board, "uname -m; echo x | sha256sum | cut -c1-8") == "aarch64\n73cb3858"
+    with FarAgent(arm_board.ssh_argv(AGENT)) as agent:
+        assert agent.greet()["target"] == "aarch64-linux-gnu"
+        assert arm_board.kill_agent() == 1
+
+
+def test_wrong_architecture_is_refused_by_the_kernel(board: Board) -> None:
+    board.home.joinpath("arm").write_bytes(find_agent("aarch64").read_bytes())
+    board.home.joinpath("arm").chmod(0o755)
+
+    ended = board.ssh("./arm --version")
+
+    assert ended.returncode == 126
+    assert b"Exec format error" in ended.stderr
+
+
+def test_reboot_keeps_files_and_changes_the_boot_id(board: Board) -> None:
+    read_boot_id = "cat /proc/sys/kernel/random/boot_id"
+    put_agent(board)
+    before = out_of(board, f"touch kept; {read_boot_id}")
+    with FarAgent(board.ssh_argv(AGENT)) as agent:
+        agent.greet()
+        board.reboot()
+        with pytest.raises(EOFError):
+            agent.receive()
+
+    assert not board.processes("assay-agent")
+    after, kept = out_of(board, f"{read_boot_id}; ls kept").splitlines()
+    assert len(after) == 36
+    assert after != before
+    assert kept == "kept"
+
+
+def test_killed_agent_ends_the_stream(board: Board) -> None:
+    put_agent(board)
+    with FarAgent(board.ssh_argv(AGENT)) as agent:
+        agent.greet()
+
+        assert board.kill_agent() == 1
+
+        with pytest.raises(EOFError):
+            agent.receive()
+        # The shell's code for a process that SIGKILL ended is lost: ssh was told of the signal.
+        assert agent.process.wait(10) == 255
+    assert out_of(board, "echo reachable") == "reachable"
+
+
+def test_pulled_cable_is_silent_and_the_agent_lives_on(board: Board) -> None:
+    put_agent(board)
+    with FarAgent(board.ssh_argv(AGENT)) as agent:
+        agent.greet()
+        agent.start_sleep(30)
+        wait_until(lambda: len(board.processes("sleep")) == 1)
+
+        board.link_down()
+
+        # ssh finds out by itself, after the probes that its command line asks for.
+        with pytest.raises(EOFError, match="not responding"):
+            agent.receive()
+        assert agent.process.wait(10) == 255
+        assert len(board.processes("assay-agent")) == 1
+        assert len(board.processes("sleep")) == 1
+        unreachable = board.ssh("true").stderr.decode()
+        assert re.search("timed out|No route to host", unreachable), unreachable
+    board.link_up()
+    wait_until(lambda: board.ssh("true").returncode == 0)
+
+
+def test_short_loss_of_the_cable_goes_unnoticed(board: Board) -> None:
+    put_agent(board)
+    with FarAgent(board.ssh_argv(AGENT)) as agent:
+        agent.greet()
+        board.link_down()
+        board.link_up()
+        assert agent.greet()["program"] == "assay-agent"
+
+
+def test_changed_host_key_is_told_and_refused(board: Board) -> None:
+    board.change_host_key()
+
+    ended = board.ssh("true")
+
+    assert ended.returncode == 255
+    assert b"REMOTE HOST IDENTIFICATION HAS CHANGED" in ended.stderr
+    assert b"Host key verification failed" in ended.stderr
+
+
+def test_full_disk_refuses_a_file_until_there_is_room(board: Board) -> None:
+    board.fill_disk()
+
+    full = board.ssh("cat >file", stdin=bytes(100_000))
+    assert full.returncode != 0
+    assert b"No space left on device" in full.stderr
+
+    board.free_disk()
+    assert board.ssh("cat >file", stdin=bytes(100_000)).returncode == 0
+
+
+def test_nothing_is_left_when_the_block_ends(tmp_path: Path) -> None:
+    links = subprocess.run(["ip", "-br", "link"], capture_output=True, check=True).stdout
+    with Board(tmp_path / "board") as board:
+        pids = board.processes("sshd")
+        assert pids
+        now = subprocess.run(["ip", "-br", "link"], capture_output=True, check=True).stdout
+        assert now == links
+    assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
+
+
+def test_device_ends_with_the_process_that_made_it(tmp_path: Path) -> None:
+    scope = Scope()
+    pid = scope.pid
+    assert scope._process.stdin is not None
+    scope._process.stdin.close()  # As the kernel does when a killed test's files are closed.
+
+    wait_until(lambda: not Path(f"/proc/{pid}").exists())
+    scope.close()
