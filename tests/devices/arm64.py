@@ -9,7 +9,7 @@ from namespaces import NoDevice, Scope
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = Path(os.environ.get("ASSAY_TEST_ARM64", ROOT / "build" / "test-arm64"))
-"""What tools/set_up_tests.sh unpacks of tools/arm64_test_packages.txt."""
+"""The packages of tools/arm64_test_packages.txt, which tools/set_up_tests.sh unpacks."""
 
 _IDENT = r"\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00"
 # Any OS ABI, programs and position-independent ones.

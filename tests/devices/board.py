@@ -26,15 +26,13 @@ from pathlib import Path
 from types import TracebackType
 
 import arm64
-from namespaces import NoDevice, Scope, find_processes, find_tools
+from namespaces import Disk, NoDevice, Scope, find_processes, find_tools, kill_processes
 
 HERE = Path(__file__).resolve().parent
 NATIVE = platform.machine()
 ARCHITECTURES = (NATIVE, "aarch64")
 ADDRESS = "192.0.2.2"
 """The board's, of a block that is reserved for examples; the host's end of the cable is .1."""
-
-DISK_BYTES = 1 << 30
 
 PROBE = "import socket as s, sys; s.create_connection((sys.argv[1], 22), 1).recv(1)[0]"
 
@@ -94,7 +92,7 @@ class Board:
         self._scope = Scope()
         try:
             self._write_files()
-            self._mount_home()
+            self._disk = Disk(self._scope, self.folder / "home", mode="755")
             self._arguments = self._make_arguments()
             self._start()
         except BaseException:
@@ -114,7 +112,7 @@ class Board:
     @property
     def home(self) -> Path:
         """The folder of the board's user, as seen from here."""
-        return Path(f"/proc/{self._scope.pid}/root{self.folder}/home")
+        return self._disk.path
 
     def ssh(self, command: str, *, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
         """Runs a command there."""
@@ -148,10 +146,7 @@ class Board:
 
     def kill_agent(self) -> int:
         """Kills what runs there under a name that begins with assay-agent; returns how many."""
-        agents = self.processes("assay-agent")
-        for agent in agents:
-            os.kill(agent, signal.SIGKILL)
-        return len(agents)
+        return kill_processes(self.processes("assay-agent"))
 
     def reboot(self, down_s: float = 0.5) -> None:
         """Ends everything there and starts it again: another boot id, the same files."""
@@ -168,16 +163,11 @@ class Board:
 
     def fill_disk(self) -> None:
         """Leaves no room in the board's home."""
-        # No size at all would be no limit.
-        self._resize_disk("$(du -sk . | awk '{print ($1 > 4 ? $1 : 4)}')k")
+        self._disk.fill()
 
     def free_disk(self) -> None:
         """Gives the room back."""
-        self._resize_disk(str(DISK_BYTES))
-
-    def _resize_disk(self, size: str) -> None:
-        home = f"{self.folder}/home"
-        self._scope.run(f"cd {home}; mount -o remount,size={size} {home}", "mount")
+        self._disk.free()
 
     @property
     def _host_key(self) -> Path:
@@ -186,7 +176,6 @@ class Board:
     def _write_files(self) -> None:
         ssh = self.folder / "etc" / "ssh"
         ssh.mkdir(parents=True, exist_ok=True)
-        (self.folder / "home").mkdir(exist_ok=True)
         for name, text in {
             "passwd": f"board:x:1000:1000::{self.home_there}:/bin/sh\n",
             "group": "board:x:1000:\ntty:x:1000:\n",
@@ -207,12 +196,8 @@ class Board:
             )
         )
 
-    def _mount_home(self) -> None:
-        options = f"size={DISK_BYTES},mode=755"
-        self._scope.run(f"mount -t tmpfs -o {options} tmpfs {self.folder}/home", "mount")
-
     def _make_arguments(self) -> list[str]:
-        """What board_root.sh is told; prepares another architecture."""
+        """Makes the arguments of board_root.sh, and prepares another architecture."""
         if self.architecture == NATIVE:
             return [str(self.folder)]
         arm64.register(self._scope, self.folder)

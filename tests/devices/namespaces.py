@@ -9,8 +9,8 @@ for the end of a pipe.
 import contextlib
 import os
 import shutil
+import signal
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 TOOLS = ("unshare", "nsenter", "mount", "ip")
@@ -37,22 +37,28 @@ def list_children(pid: int) -> list[int]:
     return []
 
 
-def list_descendants(pid: int) -> Iterator[int]:
-    """Ids of all processes below a process."""
-    for child in list_children(pid):
-        yield child
-        yield from list_descendants(child)
+def find_processes(first: int, program: str) -> list[int]:
+    """Processes in the namespace of a device's first one whose program's name begins so.
 
-
-def find_processes(pid: int, program: str) -> list[int]:
-    """`pid` and those below that run a program whose name begins so, under an emulator or not."""
+    The ids are those here; under an emulator the program is one of the first words.
+    """
+    space = Path(f"/proc/{first}/ns/pid").readlink()
     found = []
-    for child in (pid, *list_descendants(pid)):
+    for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            words = Path(f"/proc/{child}/cmdline").read_bytes().decode().split("\0")
-            if any(Path(word).name.startswith(program) for word in words[:3]):
-                found.append(child)
+            words = (folder / "cmdline").read_bytes().decode().split("\0")
+            is_called_so = any(Path(word).name.startswith(program) for word in words[:3])
+            if is_called_so and (folder / "ns" / "pid").readlink() == space:
+                found.append(int(folder.name))
     return found
+
+
+def kill_processes(pids: list[int]) -> int:
+    """Kills processes; returns how many there were."""
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    return len(pids)
 
 
 class Scope:
@@ -82,7 +88,7 @@ class Scope:
         """
         flags = [f"--{kind}=/proc/{of or self.pid}/ns/{FILES.get(kind, kind)}" for kind in kinds]
         user = f"--user=/proc/{self.pid}/ns/user"
-        return ["nsenter", user, "--preserve-credentials", *flags, "--"]
+        return [shutil.which("nsenter") or "nsenter", user, "--preserve-credentials", *flags, "--"]
 
     def run(self, script: str, *kinds: str, of: int | None = None) -> None:
         """Runs a line of shell in namespaces of the scope; NoDevice when it fails."""
@@ -113,10 +119,9 @@ class Scope:
                 text = log.read_text().strip()[-500:]
                 raise NoDevice(f"this kernel or container forbids the device: {text}")
         # nsenter forks to enter the process namespace, unshare to have one of its own.
-        pid = process.pid
-        while children := list_children(pid):
-            (pid, *_) = children
-        return process, pid
+        (entered,) = list_children(process.pid)
+        (first,) = list_children(entered)
+        return process, first
 
     def close(self) -> None:
         """Ends everything in the scope."""
@@ -127,3 +132,32 @@ class Scope:
         for pipe in (self._process.stdout, self._process.stderr):
             if pipe is not None:
                 pipe.close()
+
+
+class Disk:
+    """A device's file system of limited size, which outlives what runs on the device."""
+
+    SIZE_BYTES = 1 << 30
+
+    def __init__(self, scope: Scope, folder: Path, mode: str) -> None:
+        folder.mkdir(exist_ok=True)
+        self._scope, self._folder = scope, folder
+        options = f"size={self.SIZE_BYTES},mode={mode}"
+        scope.run(f"mount -t tmpfs -o {options} tmpfs {folder}", "mount")
+
+    @property
+    def path(self) -> Path:
+        """Its files, as seen from here."""
+        return Path(f"/proc/{self._scope.pid}/root{self._folder}")
+
+    def fill(self) -> None:
+        """Leaves no room, or a page if it is empty: no size at all would be no limit."""
+        self._resize("$(du -sk . | awk '{print ($1 > 4 ? $1 : 4)}')k")
+
+    def free(self) -> None:
+        """Gives the room back."""
+        self._resize(str(self.SIZE_BYTES))
+
+    def _resize(self, size: str) -> None:
+        folder = self._folder
+        self._scope.run(f"cd {folder}; mount -o remount,size={size} {folder}", "mount")

@@ -2,14 +2,14 @@
 
 import re
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from board import Board
 from far_agent import FarAgent, find_agent
 from namespaces import Scope
+from waiting import wait_until
 
 AGENT = "ASSAY_AGENT_HOME=$HOME/agent exec ./assay-agent"
 
@@ -38,13 +38,6 @@ def out_of(board: Board, command: str) -> str:
     ended = board.ssh(command)
     assert ended.returncode == 0, ended.stderr
     return ended.stdout.decode().strip()
-
-
-def wait_until(holds: Callable[[], bool], timeout_s: float = 20) -> None:
-    end = time.monotonic() + timeout_s
-    while not holds():
-        assert time.monotonic() < end, "it never came true"
-        time.sleep(0.02)
 
 
 def test_board_is_another_machine(board: Board, tmp_path: Path) -> None:
