@@ -1,7 +1,8 @@
 #include "assay/supervise/agent.h"
 
+#include <algorithm>
 #include <array>
-#include <cerrno>
+#include <cstdint>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -9,21 +10,16 @@
 #include <utility>
 #include <vector>
 
-#include <poll.h>
-
 #include "assay/base/clock.h"
 #include "assay/base/enum_names.h"
-#include "assay/base/log.h"
 #include "assay/base/result.h"
 #include "assay/device/conditions.h"
 #include "assay/device/environment.h"
+#include "assay/device/text_fields.h"
 #include "assay/record/axes.h"
-#include "assay/record/run.h"
 #include "assay/record/spawn.h"
-#include "assay/supervise/agent_home.h"
 #include "assay/supervise/spawn.h"
 #include "assay/wire/agent_messages.h"
-#include "assay/wire/channel.h"
 #include "assay/wire/frame.h"
 #include "assay/wire/messages.h"
 
@@ -32,6 +28,8 @@ namespace {
 
 using wire::Frame;
 using wire::MessageType;
+
+constexpr const char* kBootIdFile = "/proc/sys/kernel/random/boot_id";
 
 Result<std::string> sha256_of(const Frame& request) {
   const auto field = request.body.find("sha256");
@@ -45,18 +43,11 @@ Frame reply_of(const Frame& request, Json body) {
   return {.type = request.type, .request = request.request, .body = std::move(body)};
 }
 
-/// False: told to stop.
-bool wait_for_input(int read_fd, int stop_fd) {
-  while (true) {
-    std::array<pollfd, 2> fds{
-        {{.fd = read_fd, .events = POLLIN}, {.fd = stop_fd, .events = POLLIN}}};
-    if (::poll(fds.data(), fds.size(), -1) > 0) {
-      return fds[1].revents == 0;
-    }
-    if (errno != EINTR) {
-      return false;
-    }
-  }
+/// 0 for a host that wants none.
+std::int64_t heartbeat_ns_for(std::int64_t wanted_ns) {
+  constexpr std::int64_t kLeastNs = 1'000'000;
+  constexpr std::int64_t kMostNs = 3'600'000'000'000;
+  return wanted_ns <= 0 ? 0 : std::clamp(wanted_ns, kLeastNs, kMostNs);
 }
 
 }  // namespace
@@ -94,10 +85,14 @@ Result<Frame> Agent::dispatch(Frame& request) {
 Result<Frame> Agent::greet(Frame& request) {
   ASSAY_ASSIGN_OR_RETURN(const auto theirs, wire::body_of<wire::Hello>(request));
   ASSAY_RETURN_IF_ERROR(wire::agree_on_version(theirs));
+  heartbeat_ns_ = heartbeat_ns_for(theirs.heartbeat_ns);
   const wire::Hello hello{.program = "assay-agent",
                           .version = ASSAY_VERSION,
                           .target = ASSAY_TARGET,
-                          .clock_resolution_ns = measure_clock_resolution_ns()};
+                          .clock_resolution_ns = measure_clock_resolution_ns(),
+                          .heartbeat_ns = heartbeat_ns_,
+                          .boot_id = read_system_text(kBootIdFile).value_or(""),
+                          .home = storage_.home().string()};
   return wire::frame_of(MessageType::kHello, request.request, hello);
 }
 
@@ -138,32 +133,5 @@ Result<Frame> Agent::environment(Frame& request) {
 }
 
 Result<Frame> Agent::bye(Frame& request) { return reply_of(request, Json::object()); }
-
-AgentEnd serve_agent(int read_fd, int write_fd, const SpawnCancel& cancel) {
-  wire::Channel channel(read_fd, write_fd);
-  Agent agent(agent_home(), cancel);
-  while (true) {
-    if (!wait_for_input(read_fd, cancel.readable_fd)) {
-      return AgentEnd::kSignal;
-    }
-    auto received = channel.receive();
-    if (!received) {
-      log_line(LogLevel::kError, "assay-agent: " + received.error().message);
-      // The host may be gone as well; there is nobody to tell then.
-      [[maybe_unused]] const auto told =
-          channel.send(wire::error_frame(0, received.error(), Stage::kStart));
-      return AgentEnd::kCorrupt;
-    }
-    auto& request = *received;
-    if (!request) {
-      return AgentEnd::kBye;
-    }
-    const bool is_bye = request->type == MessageType::kBye;
-    const auto sent = channel.send(agent.answer(*std::move(request)));
-    if (is_bye || !sent) {
-      return AgentEnd::kBye;
-    }
-  }
-}
 
 }  // namespace assay

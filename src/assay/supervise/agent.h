@@ -6,7 +6,6 @@
 #include "assay/base/result.h"
 #include "assay/supervise/agent_storage.h"
 #include "assay/supervise/spawn.h"
-#include "assay/wire/channel.h"
 #include "assay/wire/frame.h"
 
 namespace assay {
@@ -25,6 +24,9 @@ class Agent {
   /// The answer to one request; never fails, an error is an answer too.
   wire::Frame answer(wire::Frame request);
 
+  /// How often the host wants a sign of life while a request is answered; 0: never.
+  [[nodiscard]] std::int64_t heartbeat_ns() const { return heartbeat_ns_; }
+
  private:
   using Handler = Result<wire::Frame> (Agent::*)(wire::Frame& request);
 
@@ -40,15 +42,7 @@ class Agent {
 
   AgentStorage storage_;
   SpawnCancel cancel_;
+  std::int64_t heartbeat_ns_ = 0;
 };
-
-enum class AgentEnd : std::uint8_t {
-  kBye,      ///< Bye, or the end of the stream: all well.
-  kSignal,   ///< Told to stop.
-  kCorrupt,  ///< The input was no frame; it was answered with an error of request 0.
-};
-
-/// Answers requests until bye, the end of the stream, or data on cancel.readable_fd.
-AgentEnd serve_agent(int read_fd, int write_fd, const SpawnCancel& cancel);
 
 }  // namespace assay

@@ -24,6 +24,7 @@
 #include "assay/record/spawn.h"
 #include "assay/supervise/file_parts.h"
 #include "assay/wire/agent_messages.h"
+#include "assay/wire/channel.h"
 #include "assay/wire/frame.h"
 #include "assay/wire/messages.h"
 
@@ -60,16 +61,30 @@ Result<T> field_of(const Frame& answer, const char* name) {
 
 }  // namespace
 
-Result<AgentClient> AgentClient::connect(Transport& transport) {
+Result<AgentClient> AgentClient::connect(Transport& transport, const Options& options) {
   ASSAY_ASSIGN_OR_RETURN(auto process, transport.start_agent());
   AgentClient client(std::move(process), transport.describe(), transport.shares_files());
-  const wire::Hello hello{.program = "assay"};
+  const wire::Hello hello{.program = "assay", .heartbeat_ns = options.heartbeat_ns};
   ASSAY_ASSIGN_OR_RETURN(
       const auto answer,
       client.ask(wire::frame_of(MessageType::kHello, 0, hello), kAnswerNs, "greeted us"));
   ASSAY_ASSIGN_OR_RETURN(client.hello_, wire::body_of<wire::Hello>(answer));
   ASSAY_RETURN_IF_ERROR(wire::agree_on_version(client.hello_));
+  if (options.heartbeat_ns > 0) {
+    client.expect_heartbeats();
+  }
   return client;
+}
+
+/// Expects as many as the agent has promised: none of an older one.
+void AgentClient::expect_heartbeats() {
+  constexpr std::int64_t kMissed = 3;
+  constexpr std::int64_t kMostNs = std::numeric_limits<std::int64_t>::max() / kMissed;
+  if (hello_.heartbeat_ns > 0) {
+    silence_ms_ = timeout_ms_from_ns(kMissed * std::min(hello_.heartbeat_ns, kMostNs));
+    send_silence_ms_ = std::max(silence_ms_, timeout_ms_from_ns(kAnswerNs));
+    wire::stop_blocking(process_.write_fd());
+  }
 }
 
 Result<SpawnResult> AgentClient::spawn(const SpawnRequest& request) {
@@ -189,7 +204,7 @@ Result<Frame> AgentClient::ask(Frame request, std::int64_t timeout_ns, std::stri
   }
   request.request = ++last_request_;
   auto answer = [&]() -> Result<Frame> {
-    const auto sent = channel_.send(request);
+    const auto sent = channel_.send(request, send_silence_ms_);
     if (!sent && sent.error().code != ErrorCode::kCrashed) {
       return std::unexpected(sent.error());
     }
@@ -212,7 +227,7 @@ Result<Frame> AgentClient::receive_answer(std::uint32_t request, std::int64_t ti
   const auto start_ns = monotonic_ns();
   while (true) {
     const auto left_ns = timeout_ns - (monotonic_ns() - start_ns);
-    ASSAY_ASSIGN_OR_RETURN(auto frame, channel_.receive(timeout_ms_from_ns(left_ns)));
+    ASSAY_ASSIGN_OR_RETURN(auto frame, channel_.receive(timeout_ms_from_ns(left_ns), silence_ms_));
     if (!frame) {
       return fail(ErrorCode::kCrashed, "the stream ended");
     }

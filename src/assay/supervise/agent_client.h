@@ -36,9 +36,17 @@ struct TreeSource {
 /// connect.
 class AgentClient {
  public:
+  struct Options {
+    /// How often the agent is to show that it lives while it works on a request; three times that
+    /// without a sign of it is a loss (kTimeout). 0: never, so that an agent of this machine does
+    /// not wake up while it times.
+    std::int64_t heartbeat_ns = 0;
+  };
+
   /// Starts an agent and greets it. Errors: also kUnavailable, kUnsupported (it speaks another
   /// protocol).
-  static Result<AgentClient> connect(Transport& transport);
+  static Result<AgentClient> connect(Transport& transport, const Options& options);
+  static Result<AgentClient> connect(Transport& transport) { return connect(transport, {}); }
 
   /// Runs a program there to its end; waits 30 s longer than its deadline. Errors: kNotFound,
   /// kInvalidArgument, kUnavailable, kExhausted when it could not be started; how it ended is no
@@ -77,6 +85,7 @@ class AgentClient {
         device_(std::move(device)),
         shares_files_(shares_files) {}
 
+  void expect_heartbeats();
   /// Sends a request and waits for its answer.
   Result<wire::Frame> ask(wire::Frame request, std::int64_t timeout_ns, std::string_view doing);
   Result<wire::TreeReply> ask_for_tree(const wire::Tree& tree);
@@ -90,6 +99,8 @@ class AgentClient {
   std::string device_;
   bool shares_files_;
   std::uint32_t last_request_ = 0;
+  int silence_ms_ = -1;       ///< Limit of a wait for a sign of life; -1: none.
+  int send_silence_ms_ = -1;  ///< Limit of a wait until the agent reads on.
 };
 
 }  // namespace assay

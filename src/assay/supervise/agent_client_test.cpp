@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
@@ -239,6 +240,36 @@ TEST_F(RemoteAgentTest, RefusesATreeThatLeadsElsewhere) {
   auto file = source("a", "one");
   std::filesystem::remove(file.file);
   EXPECT_EQ(client.push_tree({file}).error().code, ErrorCode::kNotFound);
+}
+
+TEST(AgentClient, WaitsForAnAgentThatShowsThatItLives) {
+  LocalTransport transport;
+  auto client = AgentClient::connect(transport, {.heartbeat_ns = 200'000'000});
+  ASSERT_TRUE(client);
+  EXPECT_TRUE(client->spawn({.argv = {"sleep", "1"}}));  // More than three intervals.
+}
+
+/// A program that greets as an agent that promises heartbeats, and then says nothing more.
+std::vector<std::string> silent_agent(const std::filesystem::path& folder,
+                                      std::int64_t heartbeat_ns) {
+  const auto bytes = wire::bytes_from_frame(
+      wire::frame_of(wire::MessageType::kHello, 1, wire::Hello{.heartbeat_ns = heartbeat_ns}));
+  const auto hello = folder / "hello";
+  EXPECT_TRUE(
+      write_file_atomically(hello, {reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+  return {"/bin/sh", "-c", fmt::format("cat {}; cat > /dev/null", hello.string())};
+}
+
+TEST(AgentClient, LosesAnAgentThatShowsNoSignOfLife) {
+  const auto folder = TemporaryFolder::make("assay-client").value();
+  RemoteTransport transport(silent_agent(folder.path(), 50'000'000));
+  auto client = AgentClient::connect(transport, {.heartbeat_ns = 50'000'000});
+  ASSERT_TRUE(client) << client.error().message;
+  const auto lost = client->spawn({.argv = {"true"}});
+  ASSERT_FALSE(lost);
+  EXPECT_EQ(lost.error().code, ErrorCode::kTimeout);
+  EXPECT_THAT(lost.error().message, HasSubstr("no sign of life for 0.15 s"));
+  EXPECT_THAT(client->conditions().error().message, HasSubstr("connect again"));
 }
 
 TEST(AgentClient, RefusesAProgramThatIsNoAgent) {

@@ -24,7 +24,7 @@
 #include "assay/base/result.h"
 #include "assay/record/boxed_command.h"
 #include "assay/record/sandbox.h"
-#include "assay/supervise/agent.h"
+#include "assay/supervise/agent_service.h"
 #include "assay/supervise/child_process.h"
 #include "assay/supervise/companions.h"
 #include "assay/supervise/process_tree.h"
@@ -109,6 +109,7 @@ int exit_code_of(AgentEnd end) {
     case AgentEnd::kSignal:
       return kInterrupted;
     case AgentEnd::kCorrupt:
+    case AgentEnd::kAbandoned:
       break;
   }
   return kCouldNotRun;

@@ -28,6 +28,8 @@ class AgentStorage {
   AgentStorage(const AgentStorage&) = delete;
   AgentStorage& operator=(const AgentStorage&) = delete;
 
+  [[nodiscard]] const std::filesystem::path& home() const { return home_; }
+
   struct Blob {
     bool is_there = false;
     std::string path;  ///< Where it lies, or would.

@@ -1,10 +1,12 @@
 #include "assay/supervise/agent_storage.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -200,7 +202,7 @@ TEST_F(AgentStorageTest, MakesADamagedTreeAgain) {
 }
 
 TEST_F(AgentStorageTest, AsksForABlobThatWasDamagedThroughATree) {
-  const auto blob = put("one");
+  put("one");
   const auto tree = tree_of({{.path = "a", .sha256 = one_}});
   const auto root = make(tree);
   stdfs::resize_file(root / "a", 2);  // The same file as the blob.

@@ -46,12 +46,12 @@ Result<bool> BlobFolder::has(std::string_view sha256) {
   return is_there;
 }
 
-Status BlobFolder::open_upload(const wire::Put& part, std::int64_t total_bytes) {
+Result<BlobUpload*> BlobFolder::open_upload(const wire::Put& part, std::int64_t total_bytes) {
   ASSAY_ASSIGN_OR_RETURN(auto path, path_of(part.sha256));
   if (part.offset == 0) {
     upload_.reset();
-    ASSAY_ASSIGN_OR_RETURN(upload_, BlobUpload::start(std::move(path), total_bytes));
-    return {};
+    ASSAY_ASSIGN_OR_RETURN(auto upload, BlobUpload::start(std::move(path), total_bytes));
+    return &upload_.emplace(std::move(upload));
   }
   if (!upload_ || upload_->target() != path || upload_->received_bytes() != part.offset ||
       upload_->total_bytes() != total_bytes) {
@@ -61,7 +61,7 @@ Status BlobFolder::open_upload(const wire::Put& part, std::int64_t total_bytes) 
                             "beginning",
                             part.offset, part.sha256));
   }
-  return {};
+  return &*upload_;
 }
 
 Result<std::optional<std::filesystem::path>> BlobFolder::put(const wire::Put& part,
@@ -73,18 +73,16 @@ Result<std::optional<std::filesystem::path>> BlobFolder::put(const wire::Put& pa
         ErrorCode::kInvalidArgument,
         fmt::format("{} bytes at {} are no part of a blob of {}", bytes, part.offset, total_bytes));
   }
-  ASSAY_RETURN_IF_ERROR(open_upload(part, total_bytes));
-  auto status = upload_->append(content);
-  const bool is_whole = status && upload_->received_bytes() == total_bytes;
-  if (is_whole) {
-    status = upload_->finish(checked_);
+  ASSAY_ASSIGN_OR_RETURN(auto* const upload, open_upload(part, total_bytes));
+  auto status = upload->append(content);
+  if (status && upload->received_bytes() < total_bytes) {
+    return std::nullopt;
   }
-  const auto path = upload_->target();
-  if (is_whole || !status) {
-    upload_.reset();
-  }
+  status = status ? upload->finish(checked_) : status;
+  const auto path = upload->target();
+  upload_.reset();
   ASSAY_RETURN_IF_ERROR(std::move(status));
-  return is_whole ? std::optional(path) : std::nullopt;
+  return path;
 }
 
 std::filesystem::path default_blob_folder() { return agent_home() / "blobs"; }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <span>
@@ -36,7 +37,8 @@ class BlobFolder {
                                                    std::span<const std::byte> content);
 
  private:
-  Status open_upload(const wire::Put& part, std::int64_t total_bytes);
+  /// The upload that the part continues or begins; lives until another one begins.
+  Result<BlobUpload*> open_upload(const wire::Put& part, std::int64_t total_bytes);
 
   std::filesystem::path folder_;
   CheckedFiles& checked_;

@@ -1,6 +1,7 @@
 #include "assay/supervise/last_use.h"
 
 #include <array>
+#include <ctime>
 #include <filesystem>
 #include <system_error>
 

@@ -1,8 +1,8 @@
 #include "assay/wire/agent_messages.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <fmt/format.h>
+#include <functional>
 #include <set>
 #include <string>
 #include <string_view>

@@ -89,6 +89,26 @@ TEST(Channel, CarriesFramesLargerThanAPipe) {
   EXPECT_EQ((*received)->blob, sent.blob);
 }
 
+TEST(Channel, GivesUpOnASideThatFallsSilentWithinAFrame) {
+  const Pipe pipe;
+  Channel channel(pipe.read_fd(), pipe.write_fd());
+  const auto bytes = bytes_from_frame(frame_with_blob(3));
+  pipe.write(std::span(bytes).first(bytes.size() - 1));
+  const auto lost = channel.receive(60'000, 20);
+  ASSERT_FALSE(lost);
+  EXPECT_EQ(lost.error().code, ErrorCode::kTimeout);
+  EXPECT_EQ(lost.error().message, "no sign of life for 0.02 s");
+}
+
+TEST(Channel, GivesUpOnASideThatTakesNothing) {
+  const Pipe pipe;
+  stop_blocking(pipe.write_fd());
+  Channel channel(pipe.read_fd(), pipe.write_fd());
+  const auto lost = channel.send(frame_with_blob(1 << 20), 20);
+  ASSERT_FALSE(lost);
+  EXPECT_EQ(lost.error().code, ErrorCode::kTimeout);
+}
+
 TEST(Channel, WorksOnNonBlockingDescriptors) {
   Pipe pipe;
   ::fcntl(pipe.read_fd(), F_SETFL, O_NONBLOCK);

@@ -26,6 +26,11 @@ struct Hello {
   std::string build_id;
   std::string target;  ///< "x86_64-linux-gnu"
   std::int64_t clock_resolution_ns = 0;
+  /// Host: how often the agent is to show that it lives while it works on a request; 0: never.
+  /// Agent: how often it will.
+  std::int64_t heartbeat_ns = 0;
+  std::string boot_id;  ///< Agent only: another one after each start of the system; empty: unknown.
+  std::string home;     ///< Agent only: the folder for all that it keeps.
 };
 
 /// load -> LoadReport (record/launch.h).
