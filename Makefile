@@ -70,6 +70,7 @@ aarch64: ##        agent, runner and delegate for devices with 64-bit Arm, and t
 	@.venv/bin/python tools/make_device_bundle.py build/aarch64/bin/assay-runner-executorch \
 	  --libraries build/wheels-aarch64/executorch/executorch/lib --libraries build/sysroot-aarch64 \
 	  --out build/aarch64/bundle/executorch
+	@mkdir -p $(BIN) && ln -sfn ../../aarch64 $(BIN)/aarch64-linux-gnu
 
 fixedpoint-aarch64: ## the delegate's kernels for 64-bit Arm, built and compared under qemu (needs a cross compiler)
 	@PATH=$(CURDIR)/.venv/bin:$$PATH delegates/fixedpoint/tools/check_aarch64.sh

@@ -53,7 +53,7 @@ Result<std::unique_ptr<RemoteDevice>> RemoteDevice::open(std::unique_ptr<Transpo
   return device;
 }
 
-Result<AgentClient> RemoteDevice::connect_agent() { return AgentClient::connect(*transport_); }
+Result<AgentClient> RemoteDevice::connect_agent() { return AgentClient::connect(*transport_, {.heartbeat_ns = kHeartbeatNs}); }
 
 void RemoteDevice::describe_engines(AgentClient& agent, const std::filesystem::path& home) {
   auto found = find_device_engines(home, triple_);

@@ -74,7 +74,8 @@ void print_device(const std::string& name, const RemoteDevice& device) {
   print_out("{}  {}\n", name, environment.device_class);
   print_out("  machine     {}, {} CPUs, {}\n", environment.cpu_model, environment.cpus,
             text_from_bytes(static_cast<double>(environment.memory_bytes)));
-  print_out("  system      {}, {} ({})\n", environment.os, environment.kernel, device.triple());
+  print_out("  system      {}{}{} ({})\n", environment.os, environment.os.empty() ? "" : ", ",
+            environment.kernel, device.triple());
   print_out("  conditions  {}\n", text_of_conditions(device.conditions()));
   for (const auto& build : device.installed().builds) {
     print_out("  engine      {}\n", build.reference());
