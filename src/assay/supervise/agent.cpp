@@ -18,6 +18,7 @@
 #include "assay/device/text_fields.h"
 #include "assay/record/axes.h"
 #include "assay/record/spawn.h"
+#include "assay/supervise/held_device.h"
 #include "assay/supervise/spawn.h"
 #include "assay/wire/agent_messages.h"
 #include "assay/wire/frame.h"
@@ -64,6 +65,9 @@ Result<Frame> Agent::dispatch(Frame& request) {
       {MessageType::kHas, &Agent::has},
       {MessageType::kPut, &Agent::put},
       {MessageType::kTree, &Agent::tree},
+      {MessageType::kLock, &Agent::lock},
+      {MessageType::kSpace, &Agent::space},
+      {MessageType::kPrune, &Agent::prune},
       {MessageType::kSpawn, &Agent::spawn},
       {MessageType::kConditions, &Agent::conditions},
       {MessageType::kEnvironment, &Agent::environment},
@@ -113,6 +117,26 @@ Result<Frame> Agent::tree(Frame& request) {
   ASSAY_ASSIGN_OR_RETURN(const auto tree, wire::body_of<wire::Tree>(request));
   ASSAY_ASSIGN_OR_RETURN(const auto reply, storage_.make_tree(tree));
   return reply_of(request, Json(reply));
+}
+
+Result<Frame> Agent::lock(Frame& request) {
+  ASSAY_ASSIGN_OR_RETURN(const auto wanted, wire::body_of<wire::Lock>(request));
+  if (!device_) {
+    ASSAY_ASSIGN_OR_RETURN(device_, HeldDevice::take(storage_.home() / "locks"));
+  }
+  device_->name_holder(wanted.holder);
+  return reply_of(request, Json::object());
+}
+
+Result<Frame> Agent::space(Frame& request) {
+  ASSAY_ASSIGN_OR_RETURN(const auto space, storage_.space());
+  return reply_of(request, Json(space));
+}
+
+Result<Frame> Agent::prune(Frame& request) {
+  ASSAY_ASSIGN_OR_RETURN(const auto prune, wire::body_of<wire::Prune>(request));
+  ASSAY_ASSIGN_OR_RETURN(const auto removed_bytes, storage_.prune(prune.keep_bytes));
+  return reply_of(request, Json(wire::PruneReply{.removed_bytes = removed_bytes}));
 }
 
 Result<Frame> Agent::spawn(Frame& request) {

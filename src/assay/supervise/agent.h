@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 
 #include "assay/base/result.h"
 #include "assay/supervise/agent_storage.h"
+#include "assay/supervise/held_device.h"
 #include "assay/supervise/spawn.h"
 #include "assay/wire/frame.h"
 
@@ -13,6 +15,7 @@ namespace assay {
 /// The far end on a device: runs processes and keeps blobs for a host. Messages:
 ///   hello Hello -> Hello · conditions -> Conditions · environment -> Environment · bye -> bye
 ///   has {sha256} -> {has, path} · put Put + blob -> PutReply · tree Tree -> TreeReply
+///   lock Lock -> {} · space -> Space · prune Prune -> PruneReply
 ///   spawn SpawnRequest + blob (stdin) -> SpawnResult + blob (stdout)
 /// Whatever else is answered with an error. One request at a time.
 class Agent {
@@ -35,12 +38,16 @@ class Agent {
   Result<wire::Frame> has(wire::Frame& request);
   Result<wire::Frame> put(wire::Frame& request);
   Result<wire::Frame> tree(wire::Frame& request);
+  Result<wire::Frame> lock(wire::Frame& request);
+  Result<wire::Frame> space(wire::Frame& request);
+  Result<wire::Frame> prune(wire::Frame& request);
   Result<wire::Frame> spawn(wire::Frame& request);
   Result<wire::Frame> conditions(wire::Frame& request);
   Result<wire::Frame> environment(wire::Frame& request);
   Result<wire::Frame> bye(wire::Frame& request);
 
   AgentStorage storage_;
+  std::optional<HeldDevice> device_;
   SpawnCancel cancel_;
   std::int64_t heartbeat_ns_ = 0;
 };

@@ -197,6 +197,26 @@ Result<Environment> AgentClient::environment() {
   return wire::body_of<Environment>(answer);
 }
 
+Status AgentClient::lock(std::string_view holder) {
+  const wire::Lock lock{.holder = std::string(holder)};
+  ASSAY_RETURN_IF_ERROR(
+      ask(wire::frame_of(MessageType::kLock, 0, lock), kAnswerNs, "locked the device"));
+  return {};
+}
+
+Result<wire::Space> AgentClient::space() {
+  ASSAY_ASSIGN_OR_RETURN(const auto answer,
+                         ask({.type = MessageType::kSpace}, kBlobAnswerNs, "looked at its space"));
+  return wire::body_of<wire::Space>(answer);
+}
+
+Result<std::int64_t> AgentClient::prune(std::int64_t keep_bytes) {
+  const wire::Prune prune{.keep_bytes = keep_bytes};
+  ASSAY_ASSIGN_OR_RETURN(const auto answer, ask(wire::frame_of(MessageType::kPrune, 0, prune),
+                                                kBlobAnswerNs, "removed old files"));
+  return field_of<std::int64_t>(answer, "removed_bytes");
+}
+
 Result<Frame> AgentClient::ask(Frame request, std::int64_t timeout_ns, std::string_view doing) {
   if (process_.pid() <= 0) {
     return fail(ErrorCode::kCrashed, fmt::format("the agent of device '{}' {}; connect again",

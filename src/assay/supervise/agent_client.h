@@ -74,6 +74,17 @@ class AgentClient {
   /// The machine that the agent runs on.
   Result<Environment> environment();
 
+  /// Keeps others off the device until the agent ends. `holder`: tells them who has it. Errors:
+  /// kUnavailable with the holder's text where another agent of its folder holds it.
+  Status lock(std::string_view holder);
+
+  /// Space in the folder of the agent.
+  Result<wire::Space> space();
+
+  /// Removes files that the agent keeps until at most `keep_bytes` are left, those first that were
+  /// not used for longest, and none that a living agent was asked for. Returns the bytes removed.
+  Result<std::int64_t> prune(std::int64_t keep_bytes);
+
   /// Description that the agent sent of itself.
   [[nodiscard]] const wire::Hello& hello() const { return hello_; }
   [[nodiscard]] const std::string& device() const { return device_; }

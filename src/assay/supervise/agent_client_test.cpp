@@ -234,6 +234,40 @@ TEST_F(RemoteAgentTest, SendsATreeOnlyOnce) {
   EXPECT_EQ(connect().push_tree(files).value(), *path);
 }
 
+TEST_F(RemoteAgentTest, LocksTheDeviceUntilItsAgentEnds) {
+  auto first = connect();
+  auto second = connect();
+  ASSERT_TRUE(first.lock("ann at build1"));
+  EXPECT_TRUE(first.lock("ann at build1, run 7"));
+  const auto refused = second.lock("bob");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(refused.error().message, HasSubstr("in use by ann at build1, run 7; wait"));
+  ASSERT_TRUE(first.spawn({.argv = {"/bin/sh", "-c", "exit 0"}}));
+  first = connect();
+  EXPECT_TRUE(second.lock("bob"));
+  EXPECT_THAT(first.lock("ann").error().message, HasSubstr("in use by bob; wait"));
+}
+
+TEST_F(RemoteAgentTest, FreesTheDeviceWhenItsAgentIsKilled) {
+  auto first = connect();
+  ASSERT_TRUE(first.lock("ann"));
+  EXPECT_FALSE(first.spawn({.argv = {"/bin/sh", "-c", "kill -9 $PPID; sleep 100"}}));
+  EXPECT_TRUE(connect().lock("bob"));
+}
+
+TEST_F(RemoteAgentTest, PrunesWhatNoAgentUses) {
+  const auto file = source("a", "some content");
+  auto client = connect();
+  ASSERT_TRUE(client.push_file(file.file, file.sha256));
+  EXPECT_EQ(client.space()->blob_bytes, 12);
+  EXPECT_GT(client.space()->free_bytes, 12);
+  EXPECT_EQ(client.prune(0).value(), 0);
+  client = connect();
+  EXPECT_EQ(client.prune(0).value(), 12);
+  EXPECT_EQ(client.space()->blob_bytes, 0);
+}
+
 TEST_F(RemoteAgentTest, RefusesATreeThatLeadsElsewhere) {
   auto client = connect();
   EXPECT_EQ(client.push_tree({source("../a", "one")}).error().code, ErrorCode::kInvalidArgument);

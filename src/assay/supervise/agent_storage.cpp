@@ -1,22 +1,26 @@
 #include "assay/supervise/agent_storage.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "assay/base/abandoned_folders.h"
 #include "assay/base/claims.h"
 #include "assay/base/result.h"
 #include "assay/supervise/last_use.h"
+#include "assay/supervise/storage_space.h"
+#include "assay/supervise/stored_items.h"
 #include "assay/wire/agent_messages.h"
 
 namespace assay {
 
 Status AgentStorage::claim(std::string_view digest) {
   if (!claims_) {
-    ASSAY_ASSIGN_OR_RETURN(claims_, Claims::open(home_ / "claims"));
+    ASSAY_ASSIGN_OR_RETURN(claims_, Claims::open(claims_file()));
   }
   return claims_->share(digest);
 }
@@ -63,6 +67,21 @@ Result<wire::TreeReply> AgentStorage::make_tree(const wire::Tree& tree) {
   }
   ASSAY_RETURN_IF_ERROR(trees_.make(tree, blobs_));
   return reply;
+}
+
+Result<wire::Space> AgentStorage::space() {
+  ASSAY_ASSIGN_OR_RETURN(const auto free_bytes, free_bytes_below(home_));
+  return wire::Space{.free_bytes = free_bytes, .blob_bytes = StoredItems(home_).total_bytes()};
+}
+
+Result<std::int64_t> AgentStorage::prune(std::int64_t keep_bytes) {
+  if (keep_bytes < 0) {
+    return fail(ErrorCode::kInvalidArgument, "the bytes to keep cannot be less than 0");
+  }
+  remove_abandoned_folders();
+  // Its own claims, so that what this agent uses is in use as well.
+  ASSAY_ASSIGN_OR_RETURN(auto claims, Claims::open(claims_file()));
+  return StoredItems(home_).remove_oldest(keep_bytes, claims);
 }
 
 }  // namespace assay

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <span>
@@ -43,7 +44,17 @@ class AgentStorage {
   /// Errors: those of check_tree() and TreeFolder::make().
   Result<wire::TreeReply> make_tree(const wire::Tree& tree);
 
+  /// Errors: kUnavailable.
+  Result<wire::Space> space();
+
+  /// Removes the blobs and trees that were not used for longest until at most `keep_bytes` are
+  /// left; none that a living agent was asked for, this one too. Also removes parts of what was
+  /// never whole, and temporary folders of agents that were killed. Returns the bytes that are free
+  /// thereby. Errors: kInvalidArgument for less than 0; kUnavailable.
+  Result<std::int64_t> prune(std::int64_t keep_bytes);
+
  private:
+  [[nodiscard]] std::filesystem::path claims_file() const { return home_ / "claims"; }
   Status claim(std::string_view digest);
 
   std::filesystem::path home_;

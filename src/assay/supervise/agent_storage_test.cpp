@@ -3,7 +3,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
 #include <filesystem>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <limits>
@@ -15,9 +19,14 @@
 #include <utility>
 #include <vector>
 
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "assay/base/digest.h"
+#include "assay/base/file_descriptor.h"
 #include "assay/base/fs.h"
 #include "assay/base/result.h"
 #include "assay/wire/agent_messages.h"
@@ -209,6 +218,134 @@ TEST_F(AgentStorageTest, AsksForABlobThatWasDamagedThroughATree) {
   EXPECT_THAT(storage_->make_tree(tree)->missing, ElementsAre(one_));
   put("one");
   EXPECT_EQ(read_file(make(tree) / "a").value(), "one");
+}
+
+TEST_F(AgentStorageTest, CountsTheBytesOfAFileOnce) {
+  put("one");
+  make(tree_of({{.path = "a", .sha256 = one_}, {.path = "b", .sha256 = one_}}));
+  EXPECT_EQ(storage_->space()->blob_bytes, 3);
+  make(tree_of({{.path = "a", .sha256 = one_, .is_executable = true}}));  // A copy.
+  EXPECT_EQ(storage_->space()->blob_bytes, 6);
+  EXPECT_GT(storage_->space()->free_bytes, 0);
+}
+
+/// Another agent, whose use is not that of the one that made things.
+class PruneTest : public AgentStorageTest {
+ protected:
+  void use_long_ago(const stdfs::path& path, int hours) {
+    const timespec time{.tv_sec = 1'000'000'000 - 3600L * hours, .tv_nsec = 0};
+    const std::array<timespec, 2> times{time, time};
+    ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), times.data(), 0), 0);
+  }
+};
+
+TEST_F(PruneTest, RemovesWhatWasNotUsedForLongest) {
+  use_long_ago(put("one"), 1);
+  use_long_ago(put("two"), 3);
+  use_long_ago(put("three"), 2);
+  start_anew();
+  EXPECT_EQ(storage_->prune(11).value(), 0);
+  EXPECT_EQ(storage_->prune(5).value(), 8);
+  EXPECT_THAT(names_in("blobs"), ElementsAre(one_));
+  EXPECT_EQ(storage_->space()->blob_bytes, 3);
+}
+
+TEST_F(PruneTest, KeepsWhatWasAskedForSince) {
+  use_long_ago(put("one"), 1);
+  use_long_ago(put("two"), 2);
+  const auto tree = tree_of({{.path = "a", .sha256 = two_}});
+  use_long_ago(make(tree), 2);
+  start_anew();
+  make(tree);
+  start_anew();
+  EXPECT_EQ(storage_->prune(3).value(), 3);
+  EXPECT_THAT(names_in("blobs"), ElementsAre(two_));
+  EXPECT_THAT(names_in("trees"), ElementsAre(tree.digest));
+}
+
+TEST_F(PruneTest, RemovesATreeAndItsBlobs) {
+  put("one");
+  make(tree_of({{.path = "x/a", .sha256 = one_}, {.path = "b", .sha256 = one_}}));
+  start_anew();
+  EXPECT_EQ(storage_->prune(0).value(), 3);
+  EXPECT_THAT(names_in("blobs"), ElementsAre());
+  EXPECT_THAT(names_in("trees"), ElementsAre());
+}
+
+TEST_F(PruneTest, KeepsWhatALivingAgentUses) {
+  put("one");
+  const auto tree = tree_of({{.path = "a", .sha256 = one_, .is_executable = true}});
+  make(tree);
+  EXPECT_EQ(storage_->prune(0).value(), 0);  // Its own.
+  AgentStorage other(home_);
+  EXPECT_EQ(other.prune(0).value(), 0);
+  start_anew();  // The first one has ended.
+  EXPECT_EQ(other.prune(0).value(), 6);
+}
+
+TEST_F(PruneTest, RemovesPartsThatAKilledAgentLeft) {
+  ASSERT_TRUE(put({.sha256 = one_, .offset = 0, .total_bytes = 6}, "one"));
+  stdfs::create_directories(home_ / "trees" / (two_ + ".part-0") / "lib");
+  AgentStorage other(home_);
+  EXPECT_EQ(other.prune(100).value(), 0);
+  EXPECT_THAT(names_in("blobs"), ElementsAre(HasSubstr(one_ + ".part-")));  // Still arrives.
+  EXPECT_THAT(names_in("trees"), ElementsAre());
+  ASSERT_TRUE(write_file_atomically(home_ / "blobs" / (two_ + ".part-0"), "tw"));
+  EXPECT_EQ(other.prune(100).value(), 2);
+}
+
+TEST_F(PruneTest, RefusesToKeepLessThanNothing) {
+  EXPECT_EQ(storage_->prune(-1).error().code, ErrorCode::kInvalidArgument);
+}
+
+bool write_own_file(const char* path, const std::string& text) {
+  const FileDescriptor file(::open(path, O_WRONLY | O_CLOEXEC));
+  return ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+}
+
+/// Gives this process a file system of 64 KiB at `folder`; false where the system permits none.
+bool mount_small_file_system(const stdfs::path& folder) {
+  const auto user = fmt::format("0 {} 1", ::geteuid());
+  const auto group = fmt::format("0 {} 1", ::getegid());
+  return ::unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 &&
+         write_own_file("/proc/self/uid_map", user) &&
+         write_own_file("/proc/self/setgroups", "deny") &&
+         write_own_file("/proc/self/gid_map", group) &&
+         ::mount("small", folder.c_str(), "tmpfs", 0, "size=64k") == 0;
+}
+
+/// Runs in a process of its own, which has the file system for itself. Tells on stderr how a tree
+/// and a blob fail that do not fit.
+[[noreturn]] void fill_small_file_system(const stdfs::path& home) {
+  if (!mount_small_file_system(home)) {
+    std::fputs("no file system may be mounted here", stderr);
+    std::_Exit(0);
+  }
+  AgentStorage storage(home);
+  const std::string large(40'000, 'x');
+  const auto bytes = std::as_bytes(std::span(large));
+  wire::Tree tree{.files = {{.path = "a", .sha256 = sha256_hex(large), .is_executable = true}}};
+  tree.digest = wire::digest_of_tree(tree.files);
+  const wire::Put first{.sha256 = sha256_hex("other"), .offset = 0, .total_bytes = 20'000};
+  const wire::Put rest{.sha256 = first.sha256, .offset = 10'000, .total_bytes = 20'000};
+  bool is_well = storage.put({.sha256 = sha256_hex(large)}, bytes).has_value();
+  const auto made = storage.make_tree(tree);
+  is_well = is_well && !made && made.error().code == ErrorCode::kExhausted &&
+            stdfs::is_empty(home / "trees");
+  // The disk fills while a blob arrives.
+  is_well = is_well && storage.put(first, bytes.first(10'000)).has_value();
+  is_well = is_well && write_file_atomically(home / "filling", large.substr(0, 10'000));
+  const auto put = storage.put(rest, bytes.first(10'000));
+  is_well = is_well && !put && put.error().code == ErrorCode::kExhausted;
+  fmt::print(stderr, "{} {}", made ? "made" : made.error().message,
+             put ? "put" : put.error().message);
+  std::_Exit(is_well ? 0 : 1);
+}
+
+TEST_F(AgentStorageTest, TellsThatTheDiskIsFull) {
+  EXPECT_EXIT(fill_small_file_system(home_), testing::ExitedWithCode(0),
+              "no file system may be mounted|40000 bytes are needed and [0-9]+ are free.*20000 "
+              "bytes are needed and [0-9]+ are free");
 }
 
 TEST_F(AgentStorageTest, RefusesATreeOfNoBlobs) {

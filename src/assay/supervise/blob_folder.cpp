@@ -79,7 +79,7 @@ Result<std::optional<std::filesystem::path>> BlobFolder::put(const wire::Put& pa
     return std::nullopt;
   }
   status = status ? upload->finish(checked_) : status;
-  const auto path = upload->target();
+  auto path = upload->target();
   upload_.reset();
   ASSAY_RETURN_IF_ERROR(std::move(status));
   return path;

@@ -1,6 +1,7 @@
 #include "assay/supervise/last_use.h"
 
 #include <array>
+#include <cstdint>
 #include <ctime>
 #include <filesystem>
 #include <system_error>
@@ -24,6 +25,17 @@ void note_use_of_tree(const std::filesystem::path& root) {
        !error && entry != end; entry.increment(error)) {
     note_use(entry->path());
   }
+}
+
+std::int64_t last_use_unix_ns(const std::filesystem::path& blob_or_tree) {
+  constexpr std::int64_t kNsPerSecond = 1'000'000'000;
+  struct stat info{};
+  if (::lstat(blob_or_tree.c_str(), &info) != 0) {
+    return 0;
+  }
+  // Looking into a folder may change its time of access.
+  const auto& time = S_ISDIR(info.st_mode) ? info.st_mtim : info.st_atim;
+  return time.tv_sec * kNsPerSecond + time.tv_nsec;
 }
 
 }  // namespace assay

@@ -2,15 +2,19 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <fmt/format.h>
 #include <system_error>
+#include <vector>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "assay/base/file_descriptor.h"
 #include "assay/base/result.h"
 #include "assay/base/uuid.h"
 #include "assay/supervise/blob_folder.h"
@@ -37,31 +41,65 @@ bool has_mode_of(const wire::TreeFile& file, const stdfs::path& path) {
   return file.is_executable ? (bits & S_IXUSR) != 0 : bits == 0;
 }
 
+/// 0 or an errno. That of a full disk is told, which std::filesystem::copy_file turns into another.
+int copy_bytes(int from, int to) {
+  std::vector<char> buffer(1 << 20);
+  while (true) {
+    const auto count = ::read(from, buffer.data(), buffer.size());
+    if (count == 0) {
+      return 0;
+    }
+    for (ssize_t done = 0; done < count;) {
+      const auto written =
+          ::write(to, buffer.data() + done, static_cast<std::size_t>(count - done));
+      if (written < 0 && errno != EINTR) {
+        return errno;
+      }
+      done += std::max<ssize_t>(written, 0);
+    }
+    if (count < 0 && errno != EINTR) {
+      return errno;
+    }
+  }
+}
+
+/// 0 or an errno. `target`: a file that is not there yet.
+int copy_blob(const stdfs::path& blob, const stdfs::path& target, mode_t mode) {
+  const FileDescriptor from(::open(blob.c_str(), O_RDONLY | O_CLOEXEC));
+  const FileDescriptor to(::open(target.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+  if (!from.is_open() || !to.is_open()) {
+    return errno;
+  }
+  const int cause = copy_bytes(from.get(), to.get());
+  // The mask of this process may have taken permissions away.
+  return cause == 0 && ::fchmod(to.get(), mode) != 0 ? errno : cause;
+}
+
 /// 0 or an errno.
 int place_blob(const stdfs::path& blob, const stdfs::path& target, bool is_executable) {
   std::error_code error;
   stdfs::create_directories(target.parent_path(), error);
+  if (error) {
+    return error.value();
+  }
   const bool is_shareable = !is_executable && executable_bits_of(blob) == 0;
   if (is_shareable && ::link(blob.c_str(), target.c_str()) == 0) {
     return 0;
   }
-  if (!error) {
-    stdfs::copy_file(blob, target, error);
-  }
-  if (!error && ::chmod(target.c_str(), is_executable ? kExecutableMode : kFileMode) != 0) {
-    return errno;
-  }
-  return error.value();
+  return copy_blob(blob, target, is_executable ? kExecutableMode : kFileMode);
 }
 
+/// Leaves nothing of the tree when it fails, so that the free bytes that are told do not miss its
+/// own.
 Status fill_tree(const stdfs::path& root, const wire::Tree& tree, const BlobFolder& blobs) {
   for (const auto& file : tree.files) {
     ASSAY_ASSIGN_OR_RETURN(const auto blob, blobs.path_of(file.sha256));
     if (const int cause = place_blob(blob, root / file.path, file.is_executable); cause != 0) {
       std::error_code ignored;
-      const auto bytes = static_cast<std::int64_t>(stdfs::file_size(blob, ignored));
+      const auto bytes = stdfs::file_size(blob, ignored);
+      stdfs::remove_all(root, ignored);
       return failure_to_store(cause, fmt::format("file '{}' of a tree", file.path),
-                              std::max<std::int64_t>(bytes, 0), root.parent_path());
+                              static_cast<std::int64_t>(bytes), root.parent_path());
     }
   }
   return {};

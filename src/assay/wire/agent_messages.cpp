@@ -84,5 +84,9 @@ ASSAY_DEFINE_JSON(PutReply, path)
 ASSAY_DEFINE_JSON(TreeFile, path, sha256, is_executable)
 ASSAY_DEFINE_JSON(Tree, digest, files)
 ASSAY_DEFINE_JSON(TreeReply, path, missing)
+ASSAY_DEFINE_JSON(Lock, holder)
+ASSAY_DEFINE_JSON(Space, free_bytes, blob_bytes)
+ASSAY_DEFINE_JSON(Prune, keep_bytes)
+ASSAY_DEFINE_JSON(PruneReply, removed_bytes)
 
 }  // namespace assay::wire

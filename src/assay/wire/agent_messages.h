@@ -8,7 +8,7 @@
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 
-/// Bodies of the messages between host and agent about files on the device.
+/// Bodies of the messages between host and agent about the files and the lock of a device.
 namespace assay::wire {
 
 /// put -> PutReply; blob: the bytes from `offset` on. Parts come in order, and the first part of
@@ -41,6 +41,26 @@ struct TreeReply {
   std::vector<std::string> missing;  ///< SHA-256 of blobs, each once.
 };
 
+/// lock -> {}: the device is this agent's until it ends.
+struct Lock {
+  std::string holder;  ///< For those who want it meanwhile: "ann@build1, run 0190…".
+};
+
+/// space -> Space.
+struct Space {
+  std::int64_t free_bytes = 0;  ///< For this user, on the file system of the agent's folder.
+  std::int64_t blob_bytes = 0;  ///< Of blobs and trees; a file with several names counts once.
+};
+
+/// prune -> PruneReply: removes the blobs and trees that were not used for longest.
+struct Prune {
+  std::int64_t keep_bytes = 0;  ///< Stops when no more are left.
+};
+
+struct PruneReply {
+  std::int64_t removed_bytes = 0;
+};
+
 /// SHA-256 of the canonical JSON of the files in the order of their paths.
 std::string digest_of_tree(std::vector<TreeFile> files);
 
@@ -54,5 +74,9 @@ ASSAY_DECLARE_JSON(PutReply);
 ASSAY_DECLARE_JSON(TreeFile);
 ASSAY_DECLARE_JSON(Tree);
 ASSAY_DECLARE_JSON(TreeReply);
+ASSAY_DECLARE_JSON(Lock);
+ASSAY_DECLARE_JSON(Space);
+ASSAY_DECLARE_JSON(Prune);
+ASSAY_DECLARE_JSON(PruneReply);
 
 }  // namespace assay::wire

@@ -1,0 +1,36 @@
+#include "assay/supervise/held_device.h"
+
+#include <filesystem>
+#include <fmt/format.h>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "assay/base/fs.h"
+#include "assay/base/result.h"
+#include "assay/device/device_lock.h"
+
+namespace assay {
+
+Result<HeldDevice> HeldDevice::take(const std::filesystem::path& folder) {
+  auto holder_file = folder / "holder";
+  auto lock = DeviceLock::acquire("device", {.folder = folder});
+  if (!lock) {
+    const auto holder = read_file(holder_file).value_or("");
+    return holder.empty() ? std::unexpected(lock.error())
+                          : fail(ErrorCode::kUnavailable,
+                                 fmt::format("the device is in use by {}; wait until it ends, or "
+                                             "end it ({})",
+                                             holder, lock.error().message));
+  }
+  std::error_code ignored;
+  std::filesystem::remove(holder_file, ignored);  // Of the one before.
+  return HeldDevice(*std::move(lock), std::move(holder_file));
+}
+
+void HeldDevice::name_holder(const std::string& holder) const {
+  // The lock holds without the text; a full disk only costs that.
+  [[maybe_unused]] const auto written = write_file_atomically(holder_file_, holder);
+}
+
+}  // namespace assay
