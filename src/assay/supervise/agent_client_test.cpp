@@ -8,8 +8,10 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <sstream>
 #include <stdlib.h>
 #include <string>
 #include <utility>
@@ -274,6 +276,71 @@ TEST_F(RemoteAgentTest, RefusesATreeThatLeadsElsewhere) {
   auto file = source("a", "one");
   std::filesystem::remove(file.file);
   EXPECT_EQ(client.push_tree({file}).error().code, ErrorCode::kNotFound);
+}
+
+/// What a child of the agent that `argv` starts has as HOME and TMPDIR, if it can write to both.
+std::vector<std::string> folders_of_child(const std::vector<std::string>& argv) {
+  RemoteTransport transport(argv);
+  auto client = AgentClient::connect(transport);
+  EXPECT_TRUE(client) << client.error().message;
+  const auto result = client->spawn(
+      {.argv = {"/bin/sh", "-c", "echo x > $HOME/x && echo y > $TMPDIR/y && echo $HOME $TMPDIR"}});
+  EXPECT_TRUE(result) << (result ? "" : result.error().message);
+  std::istringstream words(result ? output_text(result->output) : "");
+  return {std::istream_iterator<std::string>(words), {}};
+}
+
+/// A folder outside of /tmp.
+std::filesystem::path new_folder_beside_programs() {
+  auto pattern = (executable_folder() / "agent-home.XXXXXX").string();
+  EXPECT_NE(::mkdtemp(pattern.data()), nullptr);
+  return pattern;
+}
+
+TEST(AgentProgram, KeepsAllBelowItsHomeOnABareSystem) {
+  const auto home = new_folder_beside_programs();
+  const auto script =
+      "mount -t tmpfs -o ro none /tmp && exec env -i ASSAY_AGENT_HOME=\"$0\" \"$1\"";
+  const std::vector<std::string> bare = {"unshare", "-Urm", "/bin/sh", "-c", script};
+  auto probe = bare;
+  probe.insert(probe.end(), {home.string(), "/bin/true"});
+  const auto is_permitted = run_command({.argv = probe}, std::chrono::seconds(20));
+  if (!is_permitted || is_permitted->exit_code != 0) {
+    std::filesystem::remove_all(home);
+    GTEST_SKIP() << "no mount namespaces here";
+  }
+  auto argv = bare;
+  argv.insert(argv.end(), {home.string(), agent_path()});
+  EXPECT_THAT(folders_of_child(argv),
+              testing::ElementsAre((home / "home").string(),
+                                   testing::StartsWith((home / "tmp/assay-launch.").string())));
+  EXPECT_TRUE(std::filesystem::exists(home / "home/x"));
+  EXPECT_TRUE(std::filesystem::is_empty(home / "tmp"));
+  std::filesystem::remove_all(home);
+}
+
+TEST(AgentProgram, ReplacesFoldersThatCannotBeUsed) {
+  const auto folder = TemporaryFolder::make("assay-client").value();
+  const auto home = folder.path().string();
+  const auto agent_with = [&](const std::string& variables) {
+    return std::vector<std::string>{"/bin/sh", "-c",
+                                    fmt::format("exec env -i {} {}", variables, agent_path())};
+  };
+  const auto in_home =
+      testing::ElementsAre(home + "/a/home", testing::StartsWith(home + "/a/tmp/assay-launch."));
+  const auto agent_home = fmt::format("ASSAY_AGENT_HOME={}/a", home);
+  EXPECT_THAT(folders_of_child(agent_with(agent_home + " HOME=/ TMPDIR=/no/such/folder")), in_home);
+  const auto usable = fmt::format(" HOME={0} TMPDIR={0}", home);
+  EXPECT_THAT(folders_of_child(agent_with(agent_home + usable)),
+              testing::ElementsAre(home, testing::StartsWith(home + "/assay-launch.")));
+}
+
+TEST(AgentProgram, SaysThatItsHomeCannotBeWritten) {
+  RemoteTransport transport(
+      {"/bin/sh", "-c", fmt::format("exec env -i ASSAY_AGENT_HOME=/proc/none {}", agent_path())});
+  const auto client = AgentClient::connect(transport);
+  ASSERT_FALSE(client);
+  EXPECT_THAT(client.error().message, HasSubstr("exited with 3"));
 }
 
 TEST(AgentClient, WaitsForAnAgentThatShowsThatItLives) {

@@ -24,6 +24,7 @@
 #include "assay/base/result.h"
 #include "assay/record/boxed_command.h"
 #include "assay/record/sandbox.h"
+#include "assay/supervise/agent_home.h"
 #include "assay/supervise/agent_service.h"
 #include "assay/supervise/child_process.h"
 #include "assay/supervise/companions.h"
@@ -49,7 +50,8 @@ constexpr const char* kHelp =
     "                                    the program in a sandbox with DIR as its own folder\n"
     "  assay-agent --version | --help\n"
     "\n"
-    "Blobs are kept in $ASSAY_AGENT_HOME, or ~/.cache/assay-agent.\n";
+    "Its files are in $ASSAY_AGENT_HOME, or ~/.cache/assay-agent. Where the first is set,\n"
+    "programs get a HOME and a TMPDIR in it if they have none that can be written.\n";
 
 struct Options {
   std::string job;
@@ -163,6 +165,10 @@ int run(int argc, char** argv) {
     const auto status = keep_busy(options.busy, STDOUT_FILENO);
     fmt::print(stderr, "assay-agent: {}\n", status ? "" : status.error().message);
     return kUsage;
+  }
+  if (const auto settled = settle_in_agent_home(); !settled) {
+    fmt::print(stderr, "assay-agent: {}\n", settled.error().message);
+    return kCouldNotRun;
   }
   // Large blobs go back to the system when they are freed: the peak memory that the kernel tells of
   // a child begins with what we hold when we fork.
