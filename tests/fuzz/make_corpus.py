@@ -142,6 +142,14 @@ def wire_seeds() -> Seeds:
         "spans": [[0, 0, 1, 5]],
     }
     hello = {"protocol_min": 1, "protocol_max": 1, "program": "p", "engine": "e", "version": "1"}
+    hello |= {"heartbeat_ns": 5, "boot_id": "b", "home": "/h"}
+    tree: dict[str, object] = {
+        "digest": "ab",
+        "files": [
+            {"path": "run", "sha256": "ab", "is_executable": True},
+            {"path": "lib/a.so.1", "sha256": "cd", "is_executable": False},
+        ],
+    }
     error: dict[str, object] = {
         "code": "engine",
         "stage": "load",
@@ -152,6 +160,13 @@ def wire_seeds() -> Seeds:
     bodies: dict[str, tuple[int, dict[str, object], bytes]] = {
         "hello": (1, hello, b""),
         "spawn": (5, {"runner": "/r", "argv": ["--x"], "limits": {"wall_ns": 5}}, b""),
+        "put": (4, {"sha256": "ab", "offset": 4, "total_bytes": 6}, b"ef"),
+        "environment": (7, {"id": "i", "cpus": 2, "cpu_flags": ["neon"], "details": {}}, b""),
+        "tree": (8, tree, b""),
+        "tree-reply": (8, {"path": "/t", "missing": ["ab"]}, b""),
+        "lock": (9, {"holder": "ann"}, b""),
+        "space": (10, {"free_bytes": 5, "blob_bytes": 3}, b""),
+        "prune": (11, {"keep_bytes": 3, "removed_bytes": 2}, b""),
         "load": (16, load, b""),
         "infer": (17, {"samples": 1, "repeat": 2, "differing_elements": 0}, output),
         "measure": (18, measurement, samples),

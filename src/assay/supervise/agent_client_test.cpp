@@ -278,7 +278,7 @@ TEST_F(RemoteAgentTest, RefusesATreeThatLeadsElsewhere) {
   EXPECT_EQ(client.push_tree({file}).error().code, ErrorCode::kNotFound);
 }
 
-/// What a child of the agent that `argv` starts has as HOME and TMPDIR, if it can write to both.
+/// HOME and TMPDIR of a child of the agent that `argv` starts, if it can write to both.
 std::vector<std::string> folders_of_child(const std::vector<std::string>& argv) {
   RemoteTransport transport(argv);
   auto client = AgentClient::connect(transport);

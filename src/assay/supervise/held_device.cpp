@@ -1,5 +1,6 @@
 #include "assay/supervise/held_device.h"
 
+#include <expected>
 #include <filesystem>
 #include <fmt/format.h>
 #include <string>

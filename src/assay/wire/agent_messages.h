@@ -14,7 +14,7 @@ namespace assay::wire {
 /// put -> PutReply; blob: the bytes from `offset` on. Parts come in order, and the first part of
 /// another blob ends one that is not whole.
 struct Put {
-  std::string sha256;  ///< Of the whole blob.
+  std::string sha256;  ///< Digest of the whole blob.
   std::int64_t offset = 0;
   std::int64_t total_bytes = -1;  ///< Size of the whole blob; -1: this part is the whole.
 };
@@ -49,7 +49,7 @@ struct Lock {
 /// space -> Space.
 struct Space {
   std::int64_t free_bytes = 0;  ///< For this user, on the file system of the agent's folder.
-  std::int64_t blob_bytes = 0;  ///< Of blobs and trees; a file with several names counts once.
+  std::int64_t blob_bytes = 0;  ///< In blobs and trees; a file with several names counts once.
 };
 
 /// prune -> PruneReply: removes the blobs and trees that were not used for longest.

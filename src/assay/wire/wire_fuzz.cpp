@@ -3,11 +3,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <span>
 
 #include "assay/base/result.h"
 #include "assay/record/launch.h"
+#include "assay/record/run.h"
 #include "assay/record/spawn.h"
+#include "assay/wire/agent_messages.h"
 #include "assay/wire/answer_body.h"
 #include "assay/wire/answer_check.h"
 #include "assay/wire/checksum.h"
@@ -32,6 +35,34 @@ void read_requests(const Frame& frame) {
   static_cast<void>(assay::wire::body_of<assay::wire::Observe>(frame));
   static_cast<void>(assay::wire::body_of<assay::wire::Measure>(frame));
   static_cast<void>(assay::wire::body_of<assay::SpawnRequest>(frame));
+  static_cast<void>(assay::wire::body_of<assay::wire::Put>(frame));
+  static_cast<void>(assay::wire::body_of<assay::wire::Lock>(frame));
+  static_cast<void>(assay::wire::body_of<assay::wire::Prune>(frame));
+}
+
+/// A tree that passes the check has no path that leads out of its folder.
+void check_tree_request(const Frame& frame) {
+  auto tree = assay::wire::body_of<assay::wire::Tree>(frame);
+  if (!tree) {
+    return;
+  }
+  static_cast<void>(assay::wire::check_tree(*tree));
+  tree->digest = assay::wire::digest_of_tree(tree->files);
+  if (!assay::wire::check_tree(*tree)) {
+    return;
+  }
+  for (const auto& file : tree->files) {
+    const std::filesystem::path path(file.path);
+    ASSAY_CHECK(path.is_relative() && path.lexically_normal() == path && *path.begin() != "..");
+  }
+}
+
+void read_answers_of_agent(const Frame& frame) {
+  static_cast<void>(assay::wire::body_from_answer<assay::wire::PutReply>(frame));
+  static_cast<void>(assay::wire::body_from_answer<assay::wire::TreeReply>(frame));
+  static_cast<void>(assay::wire::body_from_answer<assay::wire::Space>(frame));
+  static_cast<void>(assay::wire::body_from_answer<assay::wire::PruneReply>(frame));
+  static_cast<void>(assay::wire::body_from_answer<assay::Environment>(frame));
 }
 
 void check_measurement(const Frame& frame) {
@@ -74,7 +105,9 @@ void read_answers(const Frame& frame) {
 void check_frame(const Frame& frame) {
   check_round_trip(frame);
   read_requests(frame);
+  check_tree_request(frame);
   read_answers(frame);
+  read_answers_of_agent(frame);
   static_cast<void>(assay::wire::check_answers(std::array{frame}, std::array{frame}));
 }
 
