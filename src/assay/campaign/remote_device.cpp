@@ -30,7 +30,7 @@ Status lock_device(AgentClient& agent) {
   const auto holder = fmt::format("process {} of another connection", ::getpid());
   const auto start_ns = monotonic_ns();
   while (true) {
-    const Status locked = agent.hello().target.empty() ? Status() : Status();
+    const auto locked = agent.lock(holder);
     const bool is_taken = !locked && locked.error().code == ErrorCode::kUnavailable;
     if (!is_taken || monotonic_ns() - start_ns > kLockWaitNs) {
       return locked;
@@ -53,7 +53,9 @@ Result<std::unique_ptr<RemoteDevice>> RemoteDevice::open(std::unique_ptr<Transpo
   return device;
 }
 
-Result<AgentClient> RemoteDevice::connect_agent() { return AgentClient::connect(*transport_, {.heartbeat_ns = kHeartbeatNs}); }
+Result<AgentClient> RemoteDevice::connect_agent() {
+  return AgentClient::connect(*transport_, {.heartbeat_ns = kHeartbeatNs});
+}
 
 void RemoteDevice::describe_engines(AgentClient& agent, const std::filesystem::path& home) {
   auto found = find_device_engines(home, triple_);
