@@ -12,6 +12,7 @@
 
 #include "assay/base/clock.h"
 #include "assay/base/digest.h"
+#include "assay/base/log.h"
 #include "assay/base/result.h"
 #include "assay/campaign/device_engines.h"
 #include "assay/campaign/launch_target.h"
@@ -25,6 +26,8 @@ namespace {
 constexpr std::int64_t kHeartbeatNs = 5'000'000'000;
 /// An agent whose host is gone notices within four heartbeats.
 constexpr std::int64_t kLockWaitNs = 25'000'000'000;
+constexpr std::int64_t kReturnWaitNs = 60'000'000'000;
+constexpr std::chrono::milliseconds kRetry{500};
 
 Status lock_device(AgentClient& agent) {
   const auto holder = fmt::format("process {} of another connection", ::getpid());
@@ -35,7 +38,7 @@ Status lock_device(AgentClient& agent) {
     if (!is_taken || monotonic_ns() - start_ns > kLockWaitNs) {
       return locked;
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    std::this_thread::sleep_for(kRetry);
   }
 }
 
@@ -112,8 +115,30 @@ Result<std::string> RemoteDevice::bring_files(const std::vector<std::filesystem:
   return folder;
 }
 
-Result<std::unique_ptr<LaunchTarget>> RemoteDevice::connect() {
-  ASSAY_ASSIGN_OR_RETURN(auto agent, take_agent());
+/// A device that starts anew refuses connections for a while.
+Result<AgentClient> RemoteDevice::find_again(const std::function<bool()>& keep_waiting) {
+  const auto start_ns = monotonic_ns();
+  while (true) {
+    auto agent = take_agent();
+    if (agent || monotonic_ns() - start_ns > kReturnWaitNs || !keep_waiting()) {
+      return agent;
+    }
+    std::this_thread::sleep_for(kRetry);
+  }
+}
+
+void RemoteDevice::note_boot(const AgentClient& agent) {
+  const auto& boot_id = agent.hello().boot_id;
+  if (!boot_id_.empty() && boot_id != boot_id_) {
+    log_line(LogLevel::kWarning, fmt::format("device '{}' has started anew", agent.device()));
+  }
+  boot_id_ = boot_id;
+}
+
+Result<std::unique_ptr<LaunchTarget>> RemoteDevice::connect(
+    const std::function<bool()>& keep_waiting) {
+  ASSAY_ASSIGN_OR_RETURN(auto agent, find_again(keep_waiting));
+  note_boot(agent);
   ASSAY_RETURN_IF_ERROR(lock_device(agent));
   return std::make_unique<RemoteTarget>(std::move(agent), bundles_);
 }

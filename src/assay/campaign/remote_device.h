@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -41,20 +42,25 @@ class RemoteDevice {
   /// Brings files there, under their names, in one folder; its path. Errors: those of push_tree().
   Result<std::string> bring_files(const std::vector<std::filesystem::path>& files);
 
-  /// A target that owns the device: no other agent has it until the target is gone. The agent of a
-  /// connection that broke may live on for a while, so that the device is waited for. The target
-  /// must not outlive this. Errors: also kUnavailable, naming who has the device.
-  Result<std::unique_ptr<LaunchTarget>> connect();
+  /// A target that owns the device: no other agent has it until the target is gone. A device that
+  /// went away is waited for, up to a minute and while `keep_waiting` says so; it may start anew.
+  /// The agent of a connection that broke may live on for a while, and is waited for, too. The
+  /// target must not outlive this. Errors: those of AgentClient::connect(); kUnavailable, naming
+  /// who has the device.
+  Result<std::unique_ptr<LaunchTarget>> connect(const std::function<bool()>& keep_waiting);
 
  private:
   explicit RemoteDevice(std::unique_ptr<Transport> transport) : transport_(std::move(transport)) {}
   Result<AgentClient> connect_agent();
   Result<AgentClient> take_agent();
+  Result<AgentClient> find_again(const std::function<bool()>& keep_waiting);
+  void note_boot(const AgentClient& agent);
   void describe_engines(AgentClient& agent, const std::filesystem::path& home);
 
   std::unique_ptr<Transport> transport_;
   std::optional<AgentClient> agent_;  ///< The first connection, until it is used.
   std::string triple_;
+  std::string boot_id_;  ///< Of the last connection.
   Environment environment_;
   Conditions conditions_;
   InstalledBuilds installed_;

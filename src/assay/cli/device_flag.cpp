@@ -53,7 +53,7 @@ Result<CampaignDevice> remote_device(const std::string& name) {
       .name = name,
       .environment = device->environment(),
       .installed = device->installed(),
-      .connect = [device] { return device->connect(); },
+      .connect = [device] { return device->connect([] { return !is_interrupted(); }); },
       .lock = [address = entry.address.text()] { return lock_for_launches(address); }};
 }
 

@@ -1,0 +1,106 @@
+"""Assay measures on a board and a phone, and loses nothing when they fail."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
+
+from board import Board
+from driver import FAST_MEASURE, Workplace, assert_told, wait_for_end, wait_until
+from phone import Phone
+
+LAUNCHES = 10
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Workplace]:
+    workplace = Workplace(tmp_path)
+    yield workplace
+    workplace.clean_up()
+
+
+@pytest.fixture
+def board(place: Workplace) -> Iterator[Board]:
+    with Board(place.folder / "board") as board:
+        place.env["ASSAY_SSH"] = f"ssh -F {board.ssh_config}"
+        yield board
+
+
+def start_run(place: Workplace) -> "subprocess.Popen[str]":
+    """A run of LAUNCHES launches on the board that has stored two."""
+    slow = place.program("slow", execute_ns=30_000_000)
+    measure = {**FAST_MEASURE, "launches": LAUNCHES}
+    spec = place.spec(slow, devices=["ssh:board"], measure=measure)
+    process = place.start("run", spec, "--quiet")
+    wait_until(lambda: len(place.launch_ids()) >= 2)
+    return process
+
+
+def assert_whole(place: Workplace, process: "subprocess.Popen[str]") -> None:
+    finished = wait_for_end(process)
+    assert finished.code in (0, 6), finished
+    outcomes = place.query("select outcome, count(*) from launch group by 1")
+    assert outcomes == [("completed", LAUNCHES)]
+
+
+@pytest.mark.slow
+def test_first_contact_tells_the_board(place: Workplace, board: Board) -> None:
+    added = place.ok("device", "add", "ssh:board", "--name", "desk")
+    assert added.out.startswith("desk  linux-"), added
+    assert "engine      fake@1" in added.out
+    place.ok("device", "release", "desk")
+    assert not list((board.home / ".cache" / "assay-agent").glob("*"))
+
+
+@pytest.mark.slow
+def test_run_survives_a_killed_agent(place: Workplace, board: Board) -> None:
+    process = start_run(place)
+    assert board.kill_agent() >= 1
+    assert_whole(place, process)
+
+
+@pytest.mark.slow
+def test_run_survives_a_reboot(place: Workplace, board: Board) -> None:
+    process = start_run(place)
+    board.reboot(down_s=2)
+    assert_whole(place, process)
+
+
+@pytest.mark.slow
+def test_run_survives_a_cable_that_is_out_for_a_while(place: Workplace, board: Board) -> None:
+    process = start_run(place)
+    board.link_down()
+    time.sleep(25)  # Longer than ssh takes to find out.
+    board.link_up()
+    assert_whole(place, process)
+
+
+@pytest.mark.slow
+def test_host_key_and_disk_are_told_before_anything_is_measured(
+    place: Workplace, board: Board
+) -> None:
+    program = place.program("net")
+    board.fill_disk()
+    full = place.run("bench", program, "--device", "ssh:board")
+    assert_told(full, 3, "No space left on device")
+    board.free_disk()
+    board.change_host_key()
+    changed = place.run("bench", program, "--device", "ssh:board")
+    assert_told(changed, 3, "its host key has changed", "ssh-keygen -R")
+    assert not place.launch_ids()
+
+
+@pytest.mark.slow
+def test_phone_runs_a_runner_for_arm(place: Workplace, tmp_path: Path) -> None:
+    with Phone(tmp_path / "phone") as phone:
+        place.env["ANDROID_ADB_SERVER_PORT"] = phone.environment["ANDROID_ADB_SERVER_PORT"]
+        address = f"adb:{phone.serial}"
+        added = place.ok("device", "add", address, "--name", "phone")
+        assert "linux-aarch64:qemu-user-mode-emulation" in added.out
+        assert "engine      executorch@" in added.out
+        assert_told(place.run("device", "check", "adb:nothing"), 2, "adb devices")
