@@ -214,7 +214,7 @@ TEST_F(AgentStorageTest, AsksForABlobThatWasDamagedThroughATree) {
   put("one");
   const auto tree = tree_of({{.path = "a", .sha256 = one_}});
   const auto root = make(tree);
-  stdfs::resize_file(root / "a", 2);  // The same file as the blob.
+  stdfs::resize_file(root / "a", 2);  // Shares the inode of the blob.
   EXPECT_THAT(storage_->make_tree(tree)->missing, ElementsAre(one_));
   put("one");
   EXPECT_EQ(read_file(make(tree) / "a").value(), "one");

@@ -25,7 +25,7 @@ Result<HeldDevice> HeldDevice::take(const std::filesystem::path& folder) {
                                              holder, lock.error().message));
   }
   std::error_code ignored;
-  std::filesystem::remove(holder_file, ignored);  // Of the one before.
+  std::filesystem::remove(holder_file, ignored);  // Names the holder before this one.
   return HeldDevice(*std::move(lock), std::move(holder_file));
 }
 

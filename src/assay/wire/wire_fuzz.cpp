@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <utility>
 
 #include "assay/base/result.h"
 #include "assay/record/launch.h"
