@@ -226,6 +226,15 @@ TEST_F(RemoteAgentTest, RunsAProgramOfATree) {
   EXPECT_EQ(output_text(result->output), "from the tree");
 }
 
+TEST_F(RemoteAgentTest, MakesATreeWhereFilesAreShared) {
+  ::setenv("ASSAY_AGENT_HOME", home_.c_str(), 1);
+  auto client = connect_local();
+  ::unsetenv("ASSAY_AGENT_HOME");
+  const auto path = client.push_tree({source("lib/liba.so.1", "code")});
+  ASSERT_TRUE(path) << path.error().message;
+  EXPECT_EQ(read_file(*path + "/lib/liba.so.1").value(), "code");
+}
+
 TEST_F(RemoteAgentTest, SendsATreeOnlyOnce) {
   const std::vector<TreeSource> files = {source("a", "one"), source("b", "two")};
   const auto path = connect().push_tree(files);
