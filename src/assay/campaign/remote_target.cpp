@@ -1,6 +1,7 @@
 #include "assay/campaign/remote_target.h"
 
 #include <algorithm>
+#include <expected>
 #include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -63,8 +64,15 @@ RemoteTarget::RemoteTarget(AgentClient agent, const EngineBundles& bundles)
 
 Result<LaunchResult> RemoteTarget::run(const LaunchRequest& request) {
   ASSAY_RETURN_IF_ERROR(check_supported(request));
-  ASSAY_ASSIGN_OR_RETURN(const auto there, bring(request));
-  ASSAY_ASSIGN_OR_RETURN(const auto result, agent_.spawn(spawn_from_launch(there)));
+  auto there = bring(request);
+  if (!there && there.error().code == ErrorCode::kExhausted) {
+    ASSAY_ASSIGN_OR_RETURN(const auto removed, agent_.prune(0));
+    there = bring(request);
+  }
+  if (!there) {
+    return std::unexpected(there.error());
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto result, agent_.spawn(spawn_from_launch(*there)));
   return result_from_answer(result, request);
 }
 

@@ -24,8 +24,9 @@ class RemoteTarget final : public LaunchTarget {
   /// `bundles` outlive it.
   RemoteTarget(AgentClient agent, const EngineBundles& bundles);
 
-  /// Errors: also kUnsupported for what a device cannot do: programs that name files of their own,
-  /// a program beside, a wrapper of the runner.
+  /// Files of earlier runs are removed where there is no room. Errors: also kUnsupported for what a
+  /// device cannot do: programs that name files of their own, a program beside, a wrapper of the
+  /// runner.
   Result<LaunchResult> run(const LaunchRequest& request) override;
   bool is_alive() override;
 

@@ -24,7 +24,7 @@ namespace {
 constexpr std::chrono::seconds kAnswer{30};
 constexpr std::chrono::minutes kPush{10};
 /// The files of an agent below its home.
-constexpr const char* kFoldersOfAgent = "blobs trees lock tmp home";
+constexpr const char* kFoldersOfAgent = "blobs trees claims locks tmp home";
 constexpr std::size_t kDigitsOfName = 16;
 
 /// The folder as an expression of the shell there.
