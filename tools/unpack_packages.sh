@@ -29,10 +29,13 @@ options=(-o "APT::Architecture=$architecture" -o "APT::Architectures=$architectu
   -o "Dir::Etc::SourceList=/dev/null" -o "Dir::Etc::SourceParts=$work/etc/sources.list.d"
   -o Acquire::Languages=none)
 
-# The first of the names of a line, "a | b", that is in the lists.
+# The first of the names of a line, "a | b", that is in the lists; for "@a" the one that a depends on.
 choose_name() {
   local name
   for name in ${1//|/ }; do
+    if [ "${name#@}" != "$name" ]; then
+      name=$(apt-cache "${options[@]}" depends --important "${name#@}" | sed -n 's/^ *Depends: //p' | head -1)
+    fi
     apt-cache "${options[@]}" show --no-all-versions "$name" >/dev/null 2>&1 && echo "$name" && return
   done
   echo "unpack: none of '$1' is in this system's package lists for $architecture" >&2
