@@ -27,6 +27,7 @@ from types import TracebackType
 
 import arm64
 from namespaces import Disk, NoDevice, Scope, find_processes, find_tools, kill_processes
+from sensors import Sensors
 
 HERE = Path(__file__).resolve().parent
 NATIVE = platform.machine()
@@ -77,12 +78,18 @@ class Board:
 
     host: its name for ssh with the file ssh_config.
     home: the folder of its user, as seen from here; there it is home_there.
+    sensors: its temperatures, frequencies and battery, if it has its own and not this machine's.
     """
 
     host = "board"
     home_there = "/home/board"
 
-    def __init__(self, folder: Path, architecture: str = NATIVE) -> None:
+    sensors: Sensors
+
+    def __init__(
+        self, folder: Path, architecture: str = NATIVE, *, has_sensors: bool = False
+    ) -> None:
+        self._has_sensors = has_sensors
         self.folder = folder.resolve()
         self.architecture = architecture
         self.ssh_config = self.folder / "ssh_config"
@@ -93,6 +100,8 @@ class Board:
         try:
             self._write_files()
             self._disk = Disk(self._scope, self.folder / "home", mode="755")
+            if self._has_sensors:
+                self.sensors = Sensors(self.folder / "sensors")
             self._arguments = self._make_arguments()
             self._start()
         except BaseException:

@@ -32,6 +32,14 @@ show_programs_of_arm() {
   if [ -d /usr/lib/openssh ]; then show /usr/lib/openssh /usr/lib/openssh; fi
 }
 
+# Sensors of a test, if it wants some, where this machine has its own.
+show_sensors() {
+  [ -d "$folder/sensors" ] || return 0
+  for place in class/thermal class/power_supply devices/system/cpu; do
+    if [ -d "/sys/$place" ]; then mount --bind "$folder/sensors/${place##*/}" "$root/sys/$place"; fi
+  done
+}
+
 make_devices() {
   for name in null zero full random urandom tty; do
     : >"$root/dev/$name"
@@ -52,6 +60,7 @@ show "$folder/etc" /etc
 mount --bind "$folder/home" "$root/home/board"
 mount -t tmpfs -o mode=1777 tmpfs "$root/tmp"
 mount --rbind /sys "$root/sys"
+show_sensors
 mount -t proc proc "$root/proc"
 mount --bind "$folder/boot_id" "$root/proc/sys/kernel/random/boot_id"
 make_devices

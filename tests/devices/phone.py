@@ -34,6 +34,7 @@ from adb_sync import serve_sync
 from adb_wire import Stream
 from android import Answers
 from namespaces import Disk, NoDevice, Scope, find_processes, kill_processes
+from sensors import Sensors
 
 HERE = Path(__file__).resolve().parent
 FEATURES = "shell_v2,cmd,stat_v2,fixed_push_mkdir"
@@ -53,10 +54,14 @@ class Phone:
 
     serial: its name for adb. environment: variables with which adb finds its server; the whole
     environment of this process with them added. answers: what getprop and dumpsys say there.
-    tmp: its /data/local/tmp, as seen from here.
+    tmp: its /data/local/tmp, as seen from here. sensors: its temperatures, frequencies and
+    battery below /sys, if it has its own and not this machine's.
     """
 
-    def __init__(self, folder: Path) -> None:
+    sensors: Sensors
+
+    def __init__(self, folder: Path, *, has_sensors: bool = False) -> None:
+        self._has_sensors = has_sensors
         self.folder = folder.resolve()
         self._is_over = threading.Event()
 
@@ -156,6 +161,8 @@ class Phone:
         arm64.register(self._scope, self.folder)
         arm64.install_busybox(system / "bin", "/system/bin/bb")
         self.answers = Answers(system)
+        if self._has_sensors:
+            self.sensors = Sensors(self.folder / "sensors")
         self._disk = Disk(self._scope, self.folder / "tmp", mode="771")
 
     def _start(self) -> None:

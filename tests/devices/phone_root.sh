@@ -3,6 +3,14 @@
 folder=$1
 root=$folder/root
 
+# Sensors of a test, if it wants some, where this machine has its own.
+show_sensors() {
+  [ -d "$folder/sensors" ] || return 0
+  for place in class/thermal class/power_supply devices/system/cpu; do
+    if [ -d "/sys/$place" ]; then mount --bind "$folder/sensors/${place##*/}" "$root/sys/$place"; fi
+  done
+}
+
 mount --make-rprivate /
 mkdir -p "$root"
 mount -t tmpfs -o mode=755 tmpfs "$root"
@@ -11,6 +19,7 @@ mount --bind "$folder/system" "$root/system"
 mount -o remount,bind,ro "$root/system"
 mount --bind "$folder/tmp" "$root/data/local/tmp"
 mount --rbind /sys "$root/sys"
+show_sensors
 mount -t proc proc "$root/proc"
 mount --bind "$folder/boot_id" "$root/proc/sys/kernel/random/boot_id"
 for name in null zero full random urandom; do

@@ -29,6 +29,12 @@ def board(tmp_path: Path) -> Iterator[Board]:
 
 
 @pytest.fixture
+def measured_board(tmp_path: Path) -> Iterator[Board]:
+    with Board(tmp_path / "board", has_sensors=True) as board:
+        yield board
+
+
+@pytest.fixture
 def arm_board(tmp_path: Path) -> Iterator[Board]:
     with Board(tmp_path / "board", "aarch64") as board:
         yield board
@@ -184,3 +190,26 @@ def test_device_ends_with_the_process_that_made_it(tmp_path: Path) -> None:
 
     wait_until(lambda: not Path(f"/proc/{pid}").exists())
     scope.close()
+
+
+def test_sensors_are_those_that_a_test_sets(measured_board: Board) -> None:
+    measured_board.sensors.set_temperature(71.25)
+    measured_board.sensors.set_battery(15, watts=3.0)
+    measured_board.sensors.set_frequency(0, 998400)
+
+    read = "cd /sys/class; cat thermal/thermal_zone*/temp power_supply/battery/capacity"
+    frequency = "/sys/devices/system/cpu/cpu0/cpufreq"
+    told = out_of(measured_board, f"{read}; cat {frequency}/scaling_cur_freq; nproc --all")
+
+    assert told.splitlines() == ["71250", "15", "998400", str(len(measured_board.sensors.cores))]
+
+
+def test_knobs_are_turned_there_unless_forbidden(measured_board: Board) -> None:
+    governor = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"
+    assert measured_board.ssh(f"echo performance >{governor}").returncode == 0
+    assert measured_board.sensors.read(0, "scaling_governor") == "performance"
+
+    measured_board.sensors.forbid_writing()
+
+    assert b"Permission denied" in measured_board.ssh(f"echo powersave >{governor}").stderr
+    assert measured_board.sensors.read(0, "scaling_governor") == "performance"

@@ -220,3 +220,13 @@ def test_nothing_is_left_when_the_block_ends(tmp_path: Path) -> None:
         assert server.ask("host:version") is not None
     assert not Path(f"/proc/{first}").exists()
     assert server.ask("host:version") is None
+
+
+def test_sensors_are_those_that_a_test_sets(tmp_path: Path) -> None:
+    zone = "/sys/class/thermal/thermal_zone0"
+    with Phone(tmp_path / "phone", has_sensors=True) as phone:
+        phone.sensors.set_temperature(44.5)
+
+        assert out_of(phone, f"cat {zone}/type {zone}/temp").split() == ["cpu-thermal", "44500"]
+        last = phone.sensors.cores[-1]
+        assert out_of(phone, f"cat /sys/devices/system/cpu/cpu{last}/cpu_capacity") == "1024"
