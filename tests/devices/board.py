@@ -191,7 +191,11 @@ class Board:
             "hosts": f"127.0.0.1 localhost\n{ADDRESS} board\n",
         }.items():
             (self.folder / "etc" / name).write_text(text)
-        (ssh / "sshd_config").write_text(SSHD_CONFIG)
+        settings = SSHD_CONFIG
+        if self.architecture != NATIVE:
+            values = [f"{name}={value}" for name, value in arm64.ENVIRONMENT.items()]
+            settings += f"SetEnv {' '.join(values)}\n"
+        (ssh / "sshd_config").write_text(settings)
         (ssh / "authorized_keys").write_text(make_key(self.folder / "user_key") + "\n")
         (self.folder / "known_hosts").write_text(f"{self.host} {make_key(self._host_key)}\n")
         self.ssh_config.write_text(

@@ -12,7 +12,7 @@ from fuzz.make_corpus import frame
 from namespaces import NoDevice
 
 ROOT = Path(__file__).resolve().parents[2]
-HELLO, SPAWN, ERROR = 1, 5, 34
+HELLO, SPAWN = 1, 5
 HEAD_BYTES = 32
 
 
@@ -74,6 +74,6 @@ class FarAgent:
         assert kind == HELLO, body
         return body
 
-    def start_sleep(self, seconds: int) -> None:
-        """Lets it run a process for that long; the answer comes when that ends."""
-        self.send(SPAWN, {"argv": ["/bin/sleep", str(seconds)], "limits": {"wall_ns": 60 * 10**9}})
+    def spawn(self, argv: list[str]) -> None:
+        """Lets it run a program; the answer comes when that ends."""
+        self.send(SPAWN, {"argv": argv, "limits": {"wall_ns": 60 * 10**9}})

@@ -45,6 +45,7 @@ ENVIRONMENT = {
     "SHELL": "/system/bin/sh",
     "ANDROID_ROOT": "/system",
     "ANDROID_DATA": "/data",
+    **arm64.ENVIRONMENT,
 }
 PLUG_PERIOD_S = 0.1
 

@@ -77,6 +77,9 @@ def test_agent_for_arm_answers_from_a_board_of_its_own(arm_board: Board) -> None
     assert out_of(arm_board, "uname -m; echo x | sha256sum | cut -c1-8") == "aarch64\n73cb3858"
     with FarAgent(arm_board.ssh_argv(AGENT)) as agent:
         assert agent.greet()["target"] == "aarch64-linux-gnu"
+        # Runners are emulated as the processor that was chosen, so the agent hands that on.
+        agent.spawn(["/bin/sh", "-c", "test $QEMU_CPU = cortex-a76 && exit 7"])
+        assert agent.receive()[1]["end"]["exit_code"] == 7
         assert arm_board.kill_agent() == 1
 
 
@@ -125,7 +128,7 @@ def test_pulled_cable_is_silent_and_the_agent_lives_on(board: Board) -> None:
     put_agent(board)
     with FarAgent(board.ssh_argv(AGENT)) as agent:
         agent.greet()
-        agent.start_sleep(30)
+        agent.spawn(["/bin/sleep", "30"])
         wait_until(lambda: len(board.processes("sleep")) == 1)
 
         board.link_down()
