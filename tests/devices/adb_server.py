@@ -10,7 +10,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from namespaces import NoDevice, find_tools
+from namespaces import NoDevice, Scope, find_tools
 
 
 def find_free_port() -> int:
@@ -21,10 +21,10 @@ def find_free_port() -> int:
 
 
 class AdbServer:
-    """A server, whose keys are in `folder`; it runs between start() and stop()."""
+    """A server, whose keys are in `folder`; it ends with stop(), or with the scope."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, scope: Scope) -> None:
+        self._folder, self._scope = folder, scope
         self._process: subprocess.Popen[bytes] | None = None
         self.port = find_free_port()
         self.environment = {"ANDROID_ADB_SERVER_PORT": str(self.port)}
@@ -34,7 +34,7 @@ class AdbServer:
         find_tools("adb")
         environment = {**os.environ, **self.environment, "HOME": str(self._folder)}
         self._process = subprocess.Popen(
-            ["adb", "-P", str(self.port), "nodaemon", "server"],
+            [*self._scope.enter("pid"), "adb", "-P", str(self.port), "nodaemon", "server"],
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

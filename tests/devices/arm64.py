@@ -16,8 +16,8 @@ _IDENT = r"\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x
 _MASK = r"\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff"
 
 
-# The emulator's own choice has vectors of any length, whose emulation takes ten times as long. An agent
-# hands the variable on to what it starts.
+# The emulator's own choice has vectors of any length, whose emulation takes ten times as long. An
+# agent hands the variable on to what it starts.
 ENVIRONMENT = {"QEMU_CPU": "cortex-a76", "ASSAY_PASS_ENV": "QEMU_CPU"}
 
 SELF = b"/proc/self/exe\0"

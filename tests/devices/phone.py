@@ -69,12 +69,12 @@ class Phone:
     def __enter__(self) -> "Phone":
         self.folder.mkdir(exist_ok=True)
         with contextlib.ExitStack() as stack:
-            self._server = AdbServer(self.folder)
+            self._scope = stack.enter_context(contextlib.closing(Scope()))
+            self._server = AdbServer(self.folder, self._scope)
             self.environment = {**os.environ, **self._server.environment}
             self._device = AdbDevice(self._make_banner, self._serve)
             stack.callback(self._device.close)
             self.serial = f"127.0.0.1:{self._device.port}"
-            self._scope = stack.enter_context(contextlib.closing(Scope()))
             self._prepare()
             self._start()
             stack.callback(self._server.stop)
