@@ -128,7 +128,7 @@ class Scope:
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):
             self._process.stdin.close()
-        self._process.wait(timeout=10)
+        self._process.wait(timeout=60)
         for pipe in (self._process.stdout, self._process.stderr):
             if pipe is not None:
                 pipe.close()
