@@ -66,7 +66,9 @@ Result<LaunchResult> RemoteTarget::run(const LaunchRequest& request) {
   ASSAY_RETURN_IF_ERROR(check_supported(request));
   auto there = bring(request);
   if (!there && there.error().code == ErrorCode::kExhausted) {
-    ASSAY_ASSIGN_OR_RETURN(const auto removed, agent_.prune(0));
+    if (const auto removed = agent_.prune(0); !removed) {
+      return std::unexpected(removed.error());
+    }
     there = bring(request);
   }
   if (!there) {

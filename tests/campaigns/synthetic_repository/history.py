@@ -82,10 +82,13 @@ def steps_with_places(commits: int, chance: random.Random) -> dict[int, str]:
     return places
 
 
-def changes(commits: int, seed: int, is_unchanged: bool) -> Iterator[Change]:
-    """The commits of the branch, oldest first."""
+def changes(commits: int, seed: int, only: str | None) -> Iterator[Change]:
+    """The commits of the branch, oldest first. `only`: the kind of the one change, "" for none."""
     chance = random.Random(seed)
-    places = {} if is_unchanged else steps_with_places(commits, chance)
+    if only is None:
+        places = steps_with_places(commits, chance)
+    else:
+        places = {chance.randrange(1, commits): only} if only else {}
     engine = Engine()
     yield Change("first", "Add a small network", engine)
     before = engine

@@ -1,7 +1,7 @@
 """Makes a repository with a known history, and writes down what a watcher should find in it.
 
     python tests/campaigns/synthetic_repository/make_repository.py OUT [--kind hg] [--seed 3]
-        [--commits 64] [--unchanged]
+        [--commits 64] [--unchanged | --only slower_2]
 
 OUT then has the repository, a repository file, a command program, a spec and expected.json.
 """
@@ -153,12 +153,12 @@ SPEC: Document = {
 }
 
 
-def make(out: Path, *, kind: str, seed: int, commits: int, is_unchanged: bool) -> Document:
+def make(out: Path, *, kind: str, seed: int, commits: int, only: str | None) -> Document:
     """Makes everything in a new folder; the content of expected.json."""
     folder = out / "repository"
     keeper: Keeper = Mercurial(folder) if kind == "hg" else Git(folder)
     described = []
-    for number, change in enumerate(changes(commits, seed, is_unchanged)):
+    for number, change in enumerate(changes(commits, seed, only)):
         commit = add_commit(keeper, folder, change, START_UNIX_S + number * BETWEEN_COMMITS_S)
         described.append(describe(change, commit))
     expected = {
@@ -182,17 +182,27 @@ def main() -> None:
     parser.add_argument("--kind", choices=("git", "hg"), default="git")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--commits", type=int, default=LEAST_COMMITS)
-    parser.add_argument("--unchanged", action="store_true", help="No commit changes the work")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "--unchanged",
+        dest="only",
+        action="store_const",
+        const="",
+        help="No commit changes the work",
+    )
+    which.add_argument(
+        "--only", choices=("slower_5", "slower_2"), help="The one commit that changes the work"
+    )
     parser.add_argument("--force", action="store_true", help="Replace the folder")
     options = parser.parse_args()
-    if options.commits < LEAST_COMMITS and not options.unchanged:
+    if options.commits < LEAST_COMMITS and options.only is None:
         parser.error(f"a history with changes has at least {LEAST_COMMITS} commits")
     if options.force:
         shutil.rmtree(options.out, ignore_errors=True)
     expected = make(
         options.out.resolve(),
         **{"kind": options.kind, "seed": options.seed, "commits": options.commits},
-        is_unchanged=options.unchanged,
+        only=options.only,
     )
     counts = {name: len(expected[name]) for name in ("commits", "incidents")}
     print(f"{counts['commits']} commits, {counts['incidents']} incidents in {options.out}")
