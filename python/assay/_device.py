@@ -25,7 +25,7 @@ def place_program(device: str, engine: str, files: Sequence[Path]) -> Place:
     """
     if device == "local":
         return Place((str(find_runner(engine)),), tuple(map(str, files)))
-    flags = [flag for file in files for flag in ("--file", file)]
+    flags = [flag for file in files for flag in ("--send", file)]
     done = run_assay(["device", "prepare", device, "--engine", engine, *flags])
     if done.returncode != EXIT_OK:
         raise error_from(done)

@@ -1,5 +1,6 @@
 """Assay measures on a board and a phone, and loses nothing when they fail."""
 
+import json
 import subprocess
 import sys
 import time
@@ -93,6 +94,31 @@ def test_host_key_and_disk_are_told_before_anything_is_measured(
     changed = place.run("bench", program, "--device", "ssh:board")
     assert_told(changed, 3, "its host key has changed", "ssh-keygen -R")
     assert not place.launch_ids()
+
+
+@pytest.mark.slow
+def test_hot_device_is_waited_for_and_not_timed(place: Workplace) -> None:
+    with Board(place.folder / "board", has_sensors=True) as board:
+        place.env["ASSAY_SSH"] = f"ssh -F {board.ssh_config}"
+        place.ok("device", "add", "ssh:board", "--name", "desk")
+        inventory = place.folder / "config" / "assay" / "devices.json"
+        document = json.loads(inventory.read_text())
+        document["devices"][0]["gate"] = {"below_celsius": 60, "wait": "1s"}
+        inventory.write_text(json.dumps(document))
+        program = place.program("net")
+        once = ("--device", "desk", "--launches", "1", "--quiet", "--format", "json")
+
+        board.sensors.set_temperature(75)
+        hot = place.run("bench", program, *once)
+        assert hot.json()["cases"][0]["verdict"] == "skipped", hot
+        text = "the device was not ready within 1 s: 75 °C, must be below 60"
+        assert text in hot.out, hot
+        board.sensors.set_temperature(50)
+        assert place.run("bench", program, *once).code in (0, 6)
+        found = place.query(
+            "select json_extract(document, '$.before.temperature_celsius') from launch"
+        )
+        assert (50.0,) in found
 
 
 @pytest.mark.slow

@@ -30,7 +30,7 @@ PAGES = {
                 "inspect",
                 "list",
             ),
-            *("engine", "doctor", "report", "runs", "cache", "merge", "completion"),
+            *("engine", "device", "doctor", "report", "runs", "cache", "merge", "completion"),
         )
     },
     "engine_add": ["engine", "add"],
@@ -39,6 +39,10 @@ PAGES = {
     "engine_gc": ["engine", "gc"],
     "engine_list": ["engine", "list"],
     "engine_remove": ["engine", "remove"],
+    **{
+        f"device_{verb}": ["device", verb]
+        for verb in ("add", "check", "list", "prepare", "release")
+    },
     "cache_prune": ["cache", "prune"],
     **{f"runs_{verb}": ["runs", verb] for verb in ("show", "tag", "rm", "prune")},
 }

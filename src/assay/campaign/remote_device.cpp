@@ -135,12 +135,11 @@ void RemoteDevice::note_boot(const AgentClient& agent) {
   boot_id_ = boot_id;
 }
 
-Result<std::unique_ptr<LaunchTarget>> RemoteDevice::connect(
-    const std::function<bool()>& keep_waiting) {
-  ASSAY_ASSIGN_OR_RETURN(auto agent, find_again(keep_waiting));
+Result<std::unique_ptr<LaunchTarget>> RemoteDevice::connect(const RemoteTarget::Options& options) {
+  ASSAY_ASSIGN_OR_RETURN(auto agent, find_again(options.keep_waiting));
   note_boot(agent);
   ASSAY_RETURN_IF_ERROR(lock_device(agent));
-  return std::make_unique<RemoteTarget>(std::move(agent), bundles_);
+  return std::make_unique<RemoteTarget>(std::move(agent), bundles_, options);
 }
 
 }  // namespace assay

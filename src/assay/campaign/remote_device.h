@@ -43,11 +43,11 @@ class RemoteDevice {
   Result<std::string> bring_files(const std::vector<std::filesystem::path>& files);
 
   /// A target that owns the device: no other agent has it until the target is gone. A device that
-  /// went away is waited for, up to a minute and while `keep_waiting` says so; it may start anew.
+  /// went away is waited for, up to a minute and while the options say so; it may start anew.
   /// The agent of a connection that broke may live on for a while, and is waited for, too. The
   /// target must not outlive this. Errors: those of AgentClient::connect(); kUnavailable, naming
   /// who has the device.
-  Result<std::unique_ptr<LaunchTarget>> connect(const std::function<bool()>& keep_waiting);
+  Result<std::unique_ptr<LaunchTarget>> connect(const RemoteTarget::Options& options);
 
  private:
   explicit RemoteDevice(std::unique_ptr<Transport> transport) : transport_(std::move(transport)) {}
@@ -60,7 +60,7 @@ class RemoteDevice {
   std::unique_ptr<Transport> transport_;
   std::optional<AgentClient> agent_;  ///< The first connection, until it is used.
   std::string triple_;
-  std::string boot_id_;  ///< Of the last connection.
+  std::string boot_id_;  ///< Boot of the device at the last connection.
   Environment environment_;
   Conditions conditions_;
   InstalledBuilds installed_;

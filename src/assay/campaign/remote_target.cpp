@@ -1,32 +1,40 @@
 #include "assay/campaign/remote_target.h"
 
 #include <algorithm>
+#include <chrono>
 #include <expected>
 #include <filesystem>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "assay/base/clock.h"
 #include "assay/base/digest.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/base/text.h"
+#include "assay/base/units.h"
 #include "assay/campaign/launch.h"
 #include "assay/engine/description.h"
 #include "assay/engine/program_places.h"
+#include "assay/record/axes.h"
+#include "assay/record/conclusion.h"
 #include "assay/record/spawn.h"
 #include "assay/record/subject.h"
 #include "assay/remote/device_bundle.h"
+#include "assay/remote/device_gate.h"
 #include "assay/supervise/agent_client.h"
 
 namespace assay {
 namespace {
 
-/// What a device cannot do yet, or nothing.
+/// Refuses requests that a device cannot serve yet.
 Status check_supported(const LaunchRequest& request) {
   const auto refuse = [](std::string_view what) {
     return fail(ErrorCode::kUnsupported, fmt::format("{} works on this machine only", what));
@@ -59,8 +67,28 @@ std::vector<std::string> argv_in(const DeviceBundle& bundle, const std::string& 
 
 }  // namespace
 
-RemoteTarget::RemoteTarget(AgentClient agent, const EngineBundles& bundles)
-    : agent_(std::move(agent)), bundles_(bundles) {}
+RemoteTarget::RemoteTarget(AgentClient agent, const EngineBundles& bundles, Options options)
+    : agent_(std::move(agent)), bundles_(bundles), options_(std::move(options)) {}
+
+Result<std::string> RemoteTarget::wait_for_gate() {
+  constexpr std::chrono::seconds kBetween{2};
+  const auto& gate = options_.gate;
+  const auto start_ns = monotonic_ns();
+  while (!gate.is_open_always()) {
+    ASSAY_ASSIGN_OR_RETURN(const auto conditions, agent_.conditions());
+    const auto reasons = reasons_of_closed_gate(gate, conditions);
+    if (reasons.empty()) {
+      break;
+    }
+    if (monotonic_ns() - start_ns >= gate.wait_ns || !options_.keep_waiting()) {
+      return fmt::format("the device was not ready within {}: {}",
+                         text_from_duration_ns(static_cast<double>(gate.wait_ns)),
+                         fmt::join(reasons, "; "));
+    }
+    std::this_thread::sleep_for(kBetween);
+  }
+  return std::string();
+}
 
 Result<LaunchResult> RemoteTarget::run(const LaunchRequest& request) {
   ASSAY_RETURN_IF_ERROR(check_supported(request));
@@ -73,6 +101,15 @@ Result<LaunchResult> RemoteTarget::run(const LaunchRequest& request) {
   }
   if (!there) {
     return std::unexpected(there.error());
+  }
+  if (request.pass == Pass::kTiming) {
+    ASSAY_ASSIGN_OR_RETURN(const auto reason, wait_for_gate());
+    if (!reason.empty()) {
+      return failed_launch({.outcome = Outcome::kSkipped,
+                            .stage = Stage::kStart,
+                            .reason_code = "device_not_ready",
+                            .text = reason});
+    }
   }
   ASSAY_ASSIGN_OR_RETURN(const auto result, agent_.spawn(spawn_from_launch(*there)));
   return result_from_answer(result, request);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "assay/campaign/launch_target.h"
 #include "assay/record/subject.h"
 #include "assay/remote/device_bundle.h"
+#include "assay/remote/device_gate.h"
 #include "assay/supervise/agent_client.h"
 
 namespace assay {
@@ -21,8 +23,13 @@ using EngineBundles = std::map<std::string, DeviceBundle>;
 /// its bundle, the program, its inputs and libraries there, each once, and translates the paths.
 class RemoteTarget final : public LaunchTarget {
  public:
+  struct Options {
+    DeviceGate gate;                     ///< Waited for before a timed launch.
+    std::function<bool()> keep_waiting;  ///< Asked while it is.
+  };
+
   /// `bundles` outlive it.
-  RemoteTarget(AgentClient agent, const EngineBundles& bundles);
+  RemoteTarget(AgentClient agent, const EngineBundles& bundles, Options options);
 
   /// Files of earlier runs are removed where there is no room. Errors: also kUnsupported for what a
   /// device cannot do: programs that name files of their own, a program beside, a wrapper of the
@@ -31,6 +38,9 @@ class RemoteTarget final : public LaunchTarget {
   bool is_alive() override;
 
  private:
+  /// Why the device is not ready to be timed; empty: it is. Waits for it. Errors: those of
+  /// AgentClient::conditions().
+  Result<std::string> wait_for_gate();
   /// The request with the device's paths.
   Result<LaunchRequest> bring(const LaunchRequest& request);
   Status bring_runner(const LaunchRequest& request, LaunchRequest& there);
@@ -47,6 +57,7 @@ class RemoteTarget final : public LaunchTarget {
 
   AgentClient agent_;
   const EngineBundles& bundles_;
+  Options options_;
   std::map<std::filesystem::path, Digested> digests_;
 };
 

@@ -53,7 +53,11 @@ Result<CampaignDevice> remote_device(const std::string& name) {
       .name = name,
       .environment = device->environment(),
       .installed = device->installed(),
-      .connect = [device] { return device->connect([] { return !is_interrupted(); }); },
+      .connect =
+          [device, gate = entry.gate] {
+            return device->connect(
+                {.gate = gate, .keep_waiting = [] { return !is_interrupted(); }});
+          },
       .lock = [address = entry.address.text()] { return lock_for_launches(address); }};
 }
 
@@ -69,8 +73,7 @@ CampaignDevice local_device(SandboxMode sandbox) {
 void DeviceFlag::declare(CLI::App& app) {
   app.add_option("--device", name_,
                  "Device to run on: a name of assay device list, or ssh:HOST, adb:SERIAL "
-                 "[default: this machine]")
-      ->type_name("NAME");
+                 "[default: this machine]");
 }
 
 Spec DeviceFlag::apply_to(Spec spec) const {

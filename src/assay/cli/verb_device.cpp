@@ -85,7 +85,7 @@ void print_device(const std::string& name, const RemoteDevice& device) {
   }
 }
 
-/// What first contact told goes into the inventory.
+/// Writes the facts of first contact into the inventory.
 Status remember(InventoryDevice entry, const RemoteDevice& device) {
   ASSAY_ASSIGN_OR_RETURN(auto inventory, read_inventory());
   entry.device_class = device.environment().device_class;
@@ -213,7 +213,7 @@ Execute declare_named(CLI::App& app, const char* name, const char* help, DeviceV
   if (execute == execute_prepare) {
     verb->add_option("--engine", options->engine,
                      "Only this engine; print how to start its runner as JSON");
-    verb->add_option("--file", options->files, "Files to bring there; print their paths as JSON");
+    verb->add_option("--send", options->files, "Files to bring there; print their paths as JSON");
   }
   if (execute == execute_release) {
     verb->add_flag("--forget", options->forgets,

@@ -67,7 +67,7 @@ Result<EngineBuild> add_build(const AddOptions& options, const std::string& name
   if (places != 1) {
     return fail(ErrorCode::kInvalidArgument,
                 "say where it is: --prefix DIR, --python VENV/bin/python, --file FILE.py:Class, "
-                "--runner PROGRAM, or --bundle DIR for devices");
+                "--runner PROGRAM, or --device-bundle DIR");
   }
   if (!options.bundle.empty()) {
     return register_bundle(options.bundle, name, label);
@@ -120,7 +120,7 @@ Execute declare_add(CLI::App& app) {
                   "Python interpreter whose packages contain the engine");
   add->add_option("--file", options->file, "Engine class written in Python");
   add->add_option("--runner", options->runner, "Finished runner program");
-  add->add_option("--bundle", options->bundle,
+  add->add_option("--device-bundle", options->bundle,
                   "Folder of a runner for devices with all that it loads, and bundle.json");
   options->sandbox.declare(*add, "the program of --runner while it describes itself", "off");
   add->add_option("--cmake", options->cmake,

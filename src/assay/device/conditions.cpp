@@ -1,6 +1,7 @@
 #include "assay/device/conditions.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -98,6 +99,38 @@ std::optional<std::int64_t> available_bytes(const std::optional<std::string>& me
   return kib ? std::optional(*kib * 1024) : std::nullopt;
 }
 
+/// A number of a power supply's file, in its unit; they count in millionths.
+std::optional<double> supply_number(const stdfs::path& supply, const char* name, double scale) {
+  const auto text = read_system_text(supply / name);
+  const auto number = text ? leading_double(*text) : std::nullopt;
+  return number ? std::optional(*number * scale) : std::nullopt;
+}
+
+/// Source: Linux, Documentation/ABI/testing/sysfs-class-power. Drivers disagree about the sign of
+/// current_now, so that the status decides.
+void add_battery(const stdfs::path& supply, Conditions& conditions) {
+  const auto status = read_system_text(supply / "status").value_or("");
+  conditions.battery_percent = supply_number(supply, "capacity", 1);
+  conditions.is_charging = status == "Charging" || status == "Full";
+  const auto volts = supply_number(supply, "voltage_now", 1e-6);
+  const auto amperes = supply_number(supply, "current_now", 1e-6);
+  auto watts = supply_number(supply, "power_now", 1e-6);
+  if (!watts && volts && amperes) {
+    watts = *volts * *amperes;
+  }
+  if (watts) {
+    conditions.battery_watts = *conditions.is_charging ? -std::abs(*watts) : std::abs(*watts);
+  }
+}
+
+void add_batteries(const stdfs::path& root, Conditions& conditions) {
+  for (const auto& type : files_in_each(root / "sys/class/power_supply", "", "type")) {
+    if (read_system_text(type) == "Battery" && !conditions.battery_percent) {
+      add_battery(type.parent_path(), conditions);
+    }
+  }
+}
+
 }  // namespace
 
 Conditions read_conditions(const stdfs::path& root) {
@@ -119,6 +152,7 @@ Conditions read_conditions(const stdfs::path& root) {
   conditions.throttle_count =
       sum_of_numbers(files_in_each(cpus, "cpu", "thermal_throttle/core_throttle_count"));
   conditions.governor = read_system_text(cpus / "cpu0/cpufreq/scaling_governor");
+  add_batteries(root, conditions);
   conditions.memory_available_bytes = available_bytes(read_system_text(root / "proc/meminfo"));
   return conditions;
 }

@@ -25,6 +25,8 @@ TEST(Conditions, AreAbsentWhereTheSystemTellsNothing) {
   EXPECT_FALSE(conditions.memory_pressure_avg10);
   EXPECT_FALSE(conditions.io_pressure_avg10);
   EXPECT_FALSE(conditions.governor);
+  EXPECT_FALSE(conditions.battery_percent);
+  EXPECT_FALSE(conditions.battery_watts);
   EXPECT_FALSE(conditions.memory_available_bytes);
 }
 
@@ -48,6 +50,25 @@ TEST(Conditions, AreReadFromAVirtualMachine) {
   EXPECT_EQ(conditions.steal_ticks, 69);
   EXPECT_EQ(conditions.total_ticks, 102265 + 1 + 13891 + 556229 + 1944 + 2 + 135 + 69);
   EXPECT_EQ(conditions.memory_available_bytes, 23000000LL * 1024);
+}
+
+TEST(Conditions, TellTheBatteryInOneSign) {
+  SampleRoot root;
+  root.with("sys/class/power_supply/usb/type", "USB\n")
+      .with("sys/class/power_supply/usb/capacity", "1\n")
+      .with("sys/class/power_supply/battery/type", "Battery\n")
+      .with("sys/class/power_supply/battery/capacity", "85\n")
+      .with("sys/class/power_supply/battery/status", "Discharging\n")
+      .with("sys/class/power_supply/battery/voltage_now", "4000000\n")
+      .with("sys/class/power_supply/battery/current_now", "-500000\n");
+  auto conditions = read_conditions(root.path());
+  EXPECT_EQ(conditions.battery_percent, 85);
+  EXPECT_EQ(conditions.is_charging, false);
+  EXPECT_DOUBLE_EQ(conditions.battery_watts.value_or(0), 2.0);
+  root.with("sys/class/power_supply/battery/status", "Charging\n");
+  conditions = read_conditions(root.path());
+  EXPECT_EQ(conditions.is_charging, true);
+  EXPECT_DOUBLE_EQ(conditions.battery_watts.value_or(0), -2.0);
 }
 
 TEST(Conditions, TakeTheHighestFrequencyAndTemperature) {

@@ -213,6 +213,9 @@ struct Conditions {
   std::optional<std::string> governor;
   std::optional<std::int64_t> memory_available_bytes;
   std::optional<double> cached_ratio;  ///< Share of the program's files in the page cache.
+  std::optional<double> battery_percent;
+  std::optional<bool> is_charging;
+  std::optional<double> battery_watts;  ///< Drawn from the battery; negative while it charges.
 };
 
 /// How a process ended and what it used.

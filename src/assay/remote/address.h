@@ -15,8 +15,8 @@ enum class Reach : std::uint8_t { kLocal, kSsh, kAdb };
 /// "user@name".
 struct DeviceAddress {
   Reach reach = Reach::kLocal;
-  std::string host;    ///< Of ssh; for adb the machine with the cable, empty: this one.
-  std::string serial;  ///< Of adb, "R58M12ABCDE" or "192.168.1.7:5555".
+  std::string host;    ///< Host of ssh; for adb the machine with the cable, empty: this one.
+  std::string serial;  ///< Serial of adb, "R58M12ABCDE" or "192.168.1.7:5555".
 
   [[nodiscard]] std::string text() const;
 };

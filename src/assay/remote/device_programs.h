@@ -8,10 +8,10 @@
 
 namespace assay {
 
-/// What a machine name of uname calls its programs: "aarch64" -> "aarch64-linux-gnu".
+/// The triple of a machine name of uname: "aarch64" -> "aarch64-linux-gnu".
 std::string triple_of_machine(std::string_view machine);
 
-/// What was built for devices of a triple: its programs in "bin", a bundle of each engine in
+/// Folder of what was built for devices of a triple: programs in "bin", a bundle of each engine in
 /// "bundle".
 std::filesystem::path device_folder(const std::string& triple);
 

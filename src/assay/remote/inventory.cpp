@@ -16,6 +16,7 @@
 #include "assay/base/suggest.h"
 #include "assay/config/config_file.h"
 #include "assay/remote/address.h"
+#include "assay/remote/device_gate.h"
 
 namespace assay {
 namespace {
@@ -31,9 +32,13 @@ bool is_device_name(const std::string& name) {
 }
 
 Json json_of(const InventoryDevice& device) {
-  return {{"name", device.name},          {"reach", device.address.text()},
-          {"class", device.device_class}, {"triple", device.triple},
-          {"folder", device.folder},      {"labels", device.labels},
+  return {{"name", device.name},
+          {"reach", device.address.text()},
+          {"class", device.device_class},
+          {"triple", device.triple},
+          {"folder", device.folder},
+          {"labels", device.labels},
+          {"gate", json_from_gate(device.gate)},
           {"excluded", device.excluded}};
 }
 
@@ -45,6 +50,7 @@ Result<InventoryDevice> device_from_json(const Json& entry) {
                            .folder = entry.value("folder", ""),
                            .labels = entry.value("labels", std::map<std::string, std::string>()),
                            .excluded = entry.value("excluded", "")};
+    ASSAY_ASSIGN_OR_RETURN(device.gate, gate_from_json(entry.value("gate", Json::object())));
     ASSAY_ASSIGN_OR_RETURN(device.address, address_from_text(entry.at("reach").get<std::string>()));
     return device;
   } catch (const Json::exception& error) {

@@ -7,6 +7,7 @@
 
 #include "assay/base/result.h"
 #include "assay/remote/address.h"
+#include "assay/remote/device_gate.h"
 
 namespace assay {
 
@@ -18,6 +19,7 @@ struct InventoryDevice {
   std::string triple;                         ///< "aarch64-linux-gnu"
   std::string folder;                         ///< Assay's folder there; empty: the default one.
   std::map<std::string, std::string> labels;  ///< Added to every run.
+  DeviceGate gate;                            ///< For timed launches.
   std::string excluded;                       ///< Why it takes no runs; empty: it does.
 };
 

@@ -17,7 +17,8 @@ InventoryDevice device_of(const std::string& name) {
           .address = {.reach = Reach::kSsh, .host = name + ".lab"},
           .device_class = "linux-aarch64:cortex-a76:4cpu",
           .triple = "aarch64-linux-gnu",
-          .labels = {{"rack", "2"}}};
+          .labels = {{"rack", "2"}},
+          .gate = {.below_celsius = 45}};
 }
 
 struct InventoryFile {
@@ -41,6 +42,7 @@ TEST(Inventory, KeepsDevicesInAFileOfTheirOwner) {
   EXPECT_EQ(device.address.text(), "ssh:pi5.lab");
   EXPECT_EQ(device.triple, "aarch64-linux-gnu");
   EXPECT_EQ(device.labels.at("rack"), "2");
+  EXPECT_EQ(device.gate.below_celsius, 45);
 }
 
 TEST(Inventory, ReplacesAndRemovesByName) {

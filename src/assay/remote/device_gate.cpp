@@ -1,0 +1,84 @@
+#include "assay/remote/device_gate.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/base/units.h"
+#include "assay/record/launch.h"
+
+namespace assay {
+namespace {
+
+constexpr std::string_view kBelowCelsius = "below_celsius";
+constexpr std::string_view kBatteryAbove = "battery_above_percent";
+constexpr std::string_view kLoadBelow = "load_below";
+constexpr std::string_view kWait = "wait";
+
+bool is_at_least(const std::optional<double>& value, const std::optional<double>& limit) {
+  return value && limit && *value >= *limit;
+}
+
+}  // namespace
+
+std::vector<std::string> reasons_of_closed_gate(const DeviceGate& gate,
+                                                const Conditions& conditions) {
+  std::vector<std::string> reasons;
+  if (is_at_least(conditions.temperature_celsius, gate.below_celsius)) {
+    reasons.push_back(fmt::format("{:.0f} °C, must be below {:.0f}",
+                                  *conditions.temperature_celsius, *gate.below_celsius));
+  }
+  const bool is_low = is_at_least(gate.battery_above_percent, conditions.battery_percent);
+  if (is_low && !conditions.is_charging.value_or(false)) {
+    reasons.push_back(fmt::format("battery at {:.0f} %, must be above {:.0f}",
+                                  *conditions.battery_percent, *gate.battery_above_percent));
+  }
+  if (is_at_least(conditions.load_average_1min, gate.load_below)) {
+    reasons.push_back(fmt::format("load {:.2f}, must be below {:.2f}",
+                                  *conditions.load_average_1min, *gate.load_below));
+  }
+  return reasons;
+}
+
+Result<DeviceGate> gate_from_json(const Json& document) {
+  DeviceGate gate;
+  for (const auto& [key, value] : document.items()) {
+    if (key == kWait && value.is_string()) {
+      ASSAY_ASSIGN_OR_RETURN(gate.wait_ns, duration_ns_from_text(value.get<std::string>()));
+    } else if (value.is_number() && key == kBelowCelsius) {
+      gate.below_celsius = value.get<double>();
+    } else if (value.is_number() && key == kBatteryAbove) {
+      gate.battery_above_percent = value.get<double>();
+    } else if (value.is_number() && key == kLoadBelow) {
+      gate.load_below = value.get<double>();
+    } else {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("gate: '{}' is no key, or has the wrong type; write {}, {} and {} as "
+                              "numbers, {} as \"10min\"",
+                              key, kBelowCelsius, kBatteryAbove, kLoadBelow, kWait));
+    }
+  }
+  return gate;
+}
+
+Json json_from_gate(const DeviceGate& gate) {
+  Json document = Json::object();
+  for (const auto& [key, value] : {std::pair(kBelowCelsius, gate.below_celsius),
+                                   std::pair(kBatteryAbove, gate.battery_above_percent),
+                                   std::pair(kLoadBelow, gate.load_below)}) {
+    if (value) {
+      document[std::string(key)] = *value;
+    }
+  }
+  if (!gate.is_open_always()) {
+    document[std::string(kWait)] = fmt::format("{}ms", gate.wait_ns / 1'000'000);
+  }
+  return document;
+}
+
+}  // namespace assay
