@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fmt/format.h>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>

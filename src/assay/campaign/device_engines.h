@@ -23,9 +23,9 @@ struct DeviceEngines {
   std::vector<MissingEngine> missing;  ///< With what to do about it.
 };
 
-/// The engines for a device of the triple: bundles that were added (`assay engine add --device-bundle`) or
-/// built for it beside the running executable, and, on our own processor, the runners of this
-/// machine with the libraries that they load. Those in Python stay at home.
+/// The engines for a device of the triple: bundles that were added (`assay engine add
+/// --device-bundle`) or built for it beside the running executable, and, on our own processor, the
+/// runners of this machine with the libraries that they load. Those in Python stay at home.
 DeviceEngines find_device_engines(const std::filesystem::path& home, const std::string& triple);
 
 }  // namespace assay

@@ -1,12 +1,15 @@
 #include "assay/campaign/remote_device.h"
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <fmt/format.h>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <unistd.h>
 
@@ -18,6 +21,8 @@
 #include "assay/campaign/launch_target.h"
 #include "assay/campaign/remote_target.h"
 #include "assay/device/transport.h"
+#include "assay/engine/installed_builds.h"
+#include "assay/record/subject.h"
 #include "assay/supervise/agent_client.h"
 
 namespace assay {

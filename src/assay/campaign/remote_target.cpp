@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <expected>
 #include <filesystem>
 #include <fmt/format.h>
@@ -24,7 +25,6 @@
 #include "assay/engine/description.h"
 #include "assay/engine/program_places.h"
 #include "assay/record/axes.h"
-#include "assay/record/conclusion.h"
 #include "assay/record/spawn.h"
 #include "assay/record/subject.h"
 #include "assay/remote/device_bundle.h"
@@ -60,7 +60,7 @@ std::vector<std::string> argv_in(const DeviceBundle& bundle, const std::string& 
     const bool is_place = std::ranges::any_of(bundle.files, [&word](const BundleFile& file) {
       return file.path == word || file.path.starts_with(word + "/");
     });
-    argv.push_back(is_place ? tree + "/" + word : word);
+    argv.push_back(is_place ? fmt::format("{}/{}", tree, word) : word);
   }
   return argv;
 }
@@ -148,6 +148,7 @@ Status RemoteTarget::bring_runner(const LaunchRequest& request, LaunchRequest& t
 Status RemoteTarget::bring_program(const LaunchRequest& request, LaunchRequest& there) {
   const std::filesystem::path folder(request.artifact.folder);
   std::vector<TreeSource> sources;
+  sources.reserve(request.artifact.files.size());
   for (const auto& file : request.artifact.files) {
     sources.push_back({.path = file.name, .file = folder / file.name, .sha256 = file.sha256});
   }
@@ -183,6 +184,7 @@ Result<std::string> RemoteTarget::digest_of(const std::filesystem::path& file) {
 
 Result<std::vector<std::string>> push_runner(AgentClient& agent, const DeviceBundle& bundle) {
   std::vector<TreeSource> sources;
+  sources.reserve(bundle.files.size());
   for (const auto& file : bundle.files) {
     sources.push_back({.path = file.path,
                        .file = file.source,

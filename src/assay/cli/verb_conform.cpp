@@ -20,6 +20,7 @@
 #include "assay/cli/campaign_setup.h"
 #include "assay/cli/conform_flags.h"
 #include "assay/cli/conform_report.h"
+#include "assay/cli/device_flag.h"
 #include "assay/cli/exit_code.h"
 #include "assay/cli/interrupt.h"
 #include "assay/cli/progress.h"

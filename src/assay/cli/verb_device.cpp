@@ -1,5 +1,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <expected>
 #include <filesystem>
 #include <fmt/format.h>
 #include <memory>

@@ -42,10 +42,10 @@ Result<EngineBuild> register_bundle(const std::string& folder, const std::string
                                     const std::string& label) {
   const auto path = std::filesystem::absolute(folder);
   ASSAY_ASSIGN_OR_RETURN(const auto bundle, read_bundle(path));
-  const EngineBuild build{.name = name,
-                          .label = label,
-                          .runner = (path / bundle.argv.back()).string(),
-                          .details = {{kBundleKey, path.string()}, {"triple", bundle.triple}}};
+  EngineBuild build{.name = name,
+                    .label = label,
+                    .runner = (path / bundle.argv.back()).string(),
+                    .details = {{kBundleKey, path.string()}, {"triple", bundle.triple}}};
   ASSAY_RETURN_IF_ERROR(register_build(assay_home(), build));
   return build;
 }

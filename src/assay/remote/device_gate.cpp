@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "assay/base/json.h"
@@ -31,16 +32,19 @@ std::vector<std::string> reasons_of_closed_gate(const DeviceGate& gate,
   std::vector<std::string> reasons;
   if (is_at_least(conditions.temperature_celsius, gate.below_celsius)) {
     reasons.push_back(fmt::format("{:.0f} °C, must be below {:.0f}",
-                                  *conditions.temperature_celsius, *gate.below_celsius));
+                                  conditions.temperature_celsius.value_or(0),
+                                  gate.below_celsius.value_or(0)));
   }
   const bool is_low = is_at_least(gate.battery_above_percent, conditions.battery_percent);
   if (is_low && !conditions.is_charging.value_or(false)) {
     reasons.push_back(fmt::format("battery at {:.0f} %, must be above {:.0f}",
-                                  *conditions.battery_percent, *gate.battery_above_percent));
+                                  conditions.battery_percent.value_or(0),
+                                  gate.battery_above_percent.value_or(0)));
   }
   if (is_at_least(conditions.load_average_1min, gate.load_below)) {
     reasons.push_back(fmt::format("load {:.2f}, must be below {:.2f}",
-                                  *conditions.load_average_1min, *gate.load_below));
+                                  conditions.load_average_1min.value_or(0),
+                                  gate.load_below.value_or(0)));
   }
   return reasons;
 }

@@ -24,7 +24,7 @@ Result<std::filesystem::path> find_device_program(const std::string& triple,
                                                   const std::string& name) {
   const bool is_ours = triple == triple_of_machine(read_system_facts().machine);
   const auto folder = is_ours ? program_folder() : device_folder(triple) / "bin";
-  const auto program = folder / name;
+  auto program = folder / name;
   std::error_code error;
   if (!std::filesystem::is_regular_file(program, error)) {
     return fail(ErrorCode::kUnavailable,

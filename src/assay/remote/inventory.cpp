@@ -1,10 +1,12 @@
 #include "assay/remote/inventory.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <expected>
 #include <filesystem>
 #include <fmt/format.h>
 #include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>

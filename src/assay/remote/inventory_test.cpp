@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <string>
-#include <utility>
 
 #include "assay/base/fs.h"
 #include "assay/base/result.h"

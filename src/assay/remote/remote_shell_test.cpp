@@ -1,10 +1,10 @@
 #include "assay/remote/remote_shell.h"
 
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
 #include <string>
 
 #include "assay/base/fs.h"

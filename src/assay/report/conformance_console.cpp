@@ -13,7 +13,6 @@
 #include "assay/report/case_text.h"
 #include "assay/report/conformance_formats.h"
 #include "assay/report/conformance_text.h"
-#include "assay/report/format.h"
 #include "assay/report/markdown_text.h"
 #include "assay/report/text_page.h"
 #include "assay/report/writer.h"
