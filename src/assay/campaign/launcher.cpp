@@ -15,6 +15,7 @@ namespace assay {
 namespace {
 
 constexpr int kTries = 2;
+constexpr int kTriesOverLink = 5;
 constexpr int kMostLosses = 3;
 
 /// The target is alive and says why it did not run this.
@@ -48,7 +49,8 @@ Result<LaunchResult> Launcher::run(const LaunchRequest& request) {
 Result<LaunchResult> Launcher::run_on_target(const LaunchRequest& request) {
   ASSAY_RETURN_IF_ERROR(check_losses());
   Error loss;
-  for (int i = 0; i < kTries; ++i) {
+  const int tries = tools_->has_link ? kTriesOverLink : kTries;
+  for (int i = 0; i < tries; ++i) {
     if (!target_) {
       ASSAY_ASSIGN_OR_RETURN(target_, tools_->connect_target());
     }
@@ -69,11 +71,11 @@ Result<LaunchResult> Launcher::run_on_target(const LaunchRequest& request) {
   ++losses_;
   last_loss_ = fmt::format("'{}' with '{}': {}", request.build.reference(), request.artifact.entry,
                            loss.message);
-  return failed_launch({.outcome = Outcome::kCrashed,
-                        .stage = Stage::kStart,
-                        .reason_code = "agent_lost",
-                        .text = fmt::format("the agent was lost {} times while this ran: {}",
-                                            kTries, loss.message)});
+  return failed_launch(
+      {.outcome = tools_->has_link ? Outcome::kHarnessError : Outcome::kCrashed,
+       .stage = Stage::kStart,
+       .reason_code = tools_->has_link ? "device_lost" : "agent_lost",
+       .text = fmt::format("the agent was lost {} times while this ran: {}", tries, loss.message)});
 }
 
 Status Launcher::check_losses() const {

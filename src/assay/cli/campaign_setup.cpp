@@ -122,7 +122,8 @@ CampaignTools campaign_tools(ResultStore& store, const ArtifactCache& cache,
           .toolchain_of = toolchains_of(default_python(flags.python)),
           .connect_target = current->connect,
           .lock_device = current->lock,
-          .listener = listener};
+          .listener = listener,
+          .has_link = current->has_link};
 }
 
 }  // namespace assay::cli

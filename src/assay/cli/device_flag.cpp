@@ -58,6 +58,7 @@ Result<CampaignDevice> remote_device(const std::string& name) {
             return device->connect(
                 {.gate = gate, .keep_waiting = [] { return !is_interrupted(); }});
           },
+      .has_link = true,
       .lock = [address = entry.address.text()] { return lock_for_launches(address); }};
 }
 

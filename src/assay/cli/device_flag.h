@@ -22,6 +22,7 @@ struct CampaignDevice {
   Environment environment;
   InstalledBuilds installed;
   ConnectTarget connect;
+  bool has_link = false;                                ///< CampaignTools::has_link
   std::function<Result<std::shared_ptr<void>>()> lock;  ///< Against other commands of this machine.
 };
 
