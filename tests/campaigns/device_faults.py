@@ -49,7 +49,7 @@ class Campaign:
         """Begins the run, or goes on with it."""
         if self.run:
             return self.place.start("run", "--resume", self.run, "--quiet")
-        programs = [self.place.program(f"net{i}", execute_ns=20_000_000) for i in range(PROGRAMS)]
+        programs = [self.place.program(f"net{i}", execute_ns=50_000_000) for i in range(PROGRAMS)]
         measure = {**FAST_MEASURE, "launches": self.launches // PROGRAMS}
         return self.place.start(
             "run", self.place.spec(*programs, devices=["ssh:board"], measure=measure), "--quiet"

@@ -7,10 +7,12 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "assay/base/clock.h"
@@ -34,8 +36,13 @@ constexpr std::int64_t kLockWaitNs = 25'000'000'000;
 constexpr std::int64_t kReturnWaitNs = 60'000'000'000;
 constexpr std::chrono::milliseconds kRetry{500};
 
+std::string host_name() {
+  utsname names{};
+  return ::uname(&names) == 0 ? names.nodename : "another machine";
+}
+
 Status lock_device(AgentClient& agent) {
-  const auto holder = fmt::format("process {} of another connection", ::getpid());
+  const auto holder = fmt::format("process {} on {}", ::getpid(), host_name());
   const auto start_ns = monotonic_ns();
   while (true) {
     const auto locked = agent.lock(holder);
@@ -93,7 +100,7 @@ Result<AgentClient> RemoteDevice::take_agent() {
 Status RemoteDevice::bring_engines() {
   ASSAY_ASSIGN_OR_RETURN(auto agent, take_agent());
   for (const auto& [reference, bundle] : bundles_) {
-    ASSAY_ASSIGN_OR_RETURN(const auto argv, push_runner(agent, bundle));
+    ASSAY_ASSIGN_OR_RETURN(const auto runner, push_runner(agent, bundle));
   }
   agent_ = std::move(agent);
   return {};
@@ -102,9 +109,9 @@ Status RemoteDevice::bring_engines() {
 Result<std::vector<std::string>> RemoteDevice::bring_runner(const std::string& engine) {
   ASSAY_ASSIGN_OR_RETURN(const auto build, get_build(installed_, engine));
   ASSAY_ASSIGN_OR_RETURN(auto agent, take_agent());
-  auto argv = push_runner(agent, bundles_.at(build.reference()));
+  ASSAY_ASSIGN_OR_RETURN(auto runner, push_runner(agent, bundles_.at(build.reference())));
   agent_ = std::move(agent);
-  return argv;
+  return std::move(runner.argv);
 }
 
 Result<std::string> RemoteDevice::bring_files(const std::vector<std::filesystem::path>& files) {

@@ -137,11 +137,11 @@ Status RemoteTarget::bring_runner(const LaunchRequest& request, LaunchRequest& t
     return fail(ErrorCode::kUnavailable, fmt::format("engine '{}' has no build for device '{}'",
                                                      request.build.reference(), agent_.device()));
   }
-  ASSAY_ASSIGN_OR_RETURN(there.prefix, push_runner(agent_, bundle->second));
-  // The loader is what wraps the runner.
-  there.build.runner = there.prefix.back();
-  there.prefix.pop_back();
-  there.build.reads = {std::filesystem::path(there.build.runner).parent_path().string()};
+  ASSAY_ASSIGN_OR_RETURN(auto runner, push_runner(agent_, bundle->second));
+  there.build.runner = std::move(runner.argv.back());
+  runner.argv.pop_back();
+  there.prefix = std::move(runner.argv);  // The loader is what wraps the runner.
+  there.build.reads = {runner.folder};
   return {};
 }
 
@@ -182,7 +182,7 @@ Result<std::string> RemoteTarget::digest_of(const std::filesystem::path& file) {
   return digest;
 }
 
-Result<std::vector<std::string>> push_runner(AgentClient& agent, const DeviceBundle& bundle) {
+Result<PlacedRunner> push_runner(AgentClient& agent, const DeviceBundle& bundle) {
   std::vector<TreeSource> sources;
   sources.reserve(bundle.files.size());
   for (const auto& file : bundle.files) {
@@ -191,13 +191,15 @@ Result<std::vector<std::string>> push_runner(AgentClient& agent, const DeviceBun
                        .sha256 = file.sha256,
                        .is_executable = file.is_executable});
   }
-  ASSAY_ASSIGN_OR_RETURN(const auto tree, agent.push_tree(sources));
-  return argv_in(bundle, tree);
+  ASSAY_ASSIGN_OR_RETURN(auto folder, agent.push_tree(sources));
+  auto argv = argv_in(bundle, folder);
+  return PlacedRunner{.argv = std::move(argv), .folder = std::move(folder)};
 }
 
 Result<EngineBuild> describe_on_device(AgentClient& agent, const DeviceBundle& bundle) {
   constexpr std::int64_t kLimitNs = 60'000'000'000;
-  ASSAY_ASSIGN_OR_RETURN(auto argv, push_runner(agent, bundle));
+  ASSAY_ASSIGN_OR_RETURN(auto placed, push_runner(agent, bundle));
+  auto& argv = placed.argv;
   const auto runner = argv.back();
   argv.emplace_back("--describe");
   ASSAY_ASSIGN_OR_RETURN(const auto result,

@@ -61,9 +61,14 @@ class RemoteTarget final : public LaunchTarget {
   std::map<std::filesystem::path, Digested> digests_;
 };
 
-/// Brings a bundle to the device; the command line that starts its runner there, which is the last
-/// word. Errors: those of push_tree().
-Result<std::vector<std::string>> push_runner(AgentClient& agent, const DeviceBundle& bundle);
+/// A runner on a device.
+struct PlacedRunner {
+  std::vector<std::string> argv;  ///< Starts it; the last word is the runner.
+  std::string folder;             ///< Path of its bundle there.
+};
+
+/// Brings a bundle to the device. Errors: those of push_tree().
+Result<PlacedRunner> push_runner(AgentClient& agent, const DeviceBundle& bundle);
 
 /// Starts the runner of a bundle on the device, to describe itself. Errors: kUnavailable, with what
 /// it said.

@@ -102,6 +102,10 @@ Result<Json> ask(const stdfs::path& runner, SandboxMode sandbox,
 }  // namespace
 
 Result<EngineBuild> build_from_description(const stdfs::path& runner, Json details) {
+  if (!details.is_object()) {
+    return fail(ErrorCode::kUnavailable,
+                fmt::format("'{} --describe' does not print an object", runner.string()));
+  }
   details.erase(kDependsOn);
   try {
     auto reads = details.value(kReads, std::vector<std::string>());

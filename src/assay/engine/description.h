@@ -19,7 +19,7 @@ Result<EngineBuild> describe_runner(const std::filesystem::path& runner,
                                     const std::vector<std::string>& reads = {});
 
 /// The build that a runner described as `details`, an EngineDescription. Errors: kUnavailable where
-/// a field has the wrong type.
+/// it is no object, or a field is missing or has the wrong type.
 Result<EngineBuild> build_from_description(const std::filesystem::path& runner, Json details);
 
 /// Descriptions kept from command to command: one of an engine in Python takes as long as its
