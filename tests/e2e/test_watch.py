@@ -162,6 +162,11 @@ def test_bisects_a_range(place: Workplace, source: Source) -> None:
     found = place.run("bisect", "toy.json", f"{source.hashes[0]}..HEAD")
     assert found.code == 0, found
     assert f"commit     {culprit[:12]}  conv: simplify" in found.out
+    (incident,) = incidents(place)
+    counted = incident["attribution"]["instructions"]
+    # The toy prints its times and does the same work at each commit.
+    assert counted["before"] == pytest.approx(counted["after"], rel=0.01)
+    assert counted["functions"] == []
     none = place.run("bisect", "toy.json", f"{culprit}..HEAD")
     assert none.code == 6, none
     wrong = place.run("bisect", "toy.json", "HEAD")

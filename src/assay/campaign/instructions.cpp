@@ -50,7 +50,29 @@ struct CountedLaunch {
   int threads = 1;  ///< Option in effect, where the engine has it.
 };
 
-/// One launch of so many inferences under callgrind, and what its file says.
+/// Costs of all processes of a launch: a command program runs in one of its own. Errors: kNotFound
+/// where callgrind wrote nothing.
+Result<CallgrindCosts> costs_of_processes(const stdfs::path& folder, const std::string& prefix) {
+  CallgrindCosts sum;
+  for (const auto& entry : stdfs::directory_iterator(folder)) {
+    if (!entry.path().filename().string().starts_with(prefix)) {
+      continue;
+    }
+    ASSAY_ASSIGN_OR_RETURN(const auto text, read_file(entry.path()));
+    ASSAY_ASSIGN_OR_RETURN(const auto costs, callgrind_costs_from_text(text));
+    sum.tool = costs.tool;
+    sum.total += costs.total;
+    for (const auto& [name, cost] : costs.own_by_function) {
+      sum.own_by_function[name] += cost;
+    }
+  }
+  if (sum.tool.empty()) {
+    return fail(ErrorCode::kNotFound, "callgrind wrote no counts");
+  }
+  return sum;
+}
+
+/// One launch of so many inferences under callgrind, and what its files say.
 Result<CountedLaunch> count_launch(LaunchTarget& target, LaunchRequest request,
                                    const std::string& tool, int inferences,
                                    const stdfs::path& file) {
@@ -59,7 +81,8 @@ Result<CountedLaunch> count_launch(LaunchTarget& target, LaunchRequest request,
                   .min_iterations = inferences - 1,
                   .time_budget_ns = kLaunchLimitNs};
   request.limits.wall_ns = kLaunchLimitNs;
-  request.prefix = {tool, "--tool=callgrind", "--callgrind-out-file=" + file.string(), "-q"};
+  request.prefix = {tool, "--tool=callgrind", "--trace-children=yes",
+                    fmt::format("--callgrind-out-file={}.%p", file.string()), "-q"};
   request.writable = {file.parent_path().string()};
   ASSAY_ASSIGN_OR_RETURN(const auto result, target.run(request));
   const auto& launch = result.launch;
@@ -74,9 +97,9 @@ Result<CountedLaunch> count_launch(LaunchTarget& target, LaunchRequest request,
                             launch.measurement->iterations + 1, inferences,
                             kLaunchLimitNs / 1'000'000'000));
   }
-  ASSAY_ASSIGN_OR_RETURN(const auto text, read_file(file));
   CountedLaunch counted;
-  ASSAY_ASSIGN_OR_RETURN(counted.costs, callgrind_costs_from_text(text));
+  ASSAY_ASSIGN_OR_RETURN(counted.costs,
+                         costs_of_processes(file.parent_path(), file.filename().string() + "."));
   const auto& options = launch.load->effective_options;
   counted.threads = options.is_object() ? options.value("threads", 1) : 1;
   return counted;
@@ -147,14 +170,17 @@ Status store_report(ResultStore& store, const std::string& attempt,
       {.owner = attempt, .kind = "instructions", .content = Json(report).dump()});
 }
 
-/// The profile pass of each case, by case key.
-Result<std::map<std::string, std::string>> profile_attempts(const CampaignRequest& request,
-                                                            const CampaignTools& tools) {
-  std::map<std::string, std::string> attempts;
+/// Case key and subject: builds of one engine have the same cases.
+using MeasuredCase = std::pair<std::string, std::string>;
+
+/// The profile pass of each case.
+Result<std::map<MeasuredCase, std::string>> profile_attempts(const CampaignRequest& request,
+                                                             const CampaignTools& tools) {
+  std::map<MeasuredCase, std::string> attempts;
   ASSAY_ASSIGN_OR_RETURN(const auto all, tools.store.attempts_of_run(request.context.run.id));
   for (const auto& attempt : all) {
     if (attempt.pass == Pass::kProfile) {
-      attempts[attempt.case_key] = attempt.id;
+      attempts[{attempt.case_key, attempt.subject}] = attempt.id;
     }
   }
   return attempts;
@@ -188,7 +214,7 @@ Status count_instructions(const CampaignRequest& request, const CampaignTools& t
   for (const auto& one : prepared) {
     tools.listener.on_progress(progress);
     ++progress.done;
-    const auto attempt = attempts.find(case_key(one.cell));
+    const auto attempt = attempts.find({one.key, one.subject_digest});
     if (!one.artifact || attempt == attempts.end() || tools.listener.should_stop()) {
       continue;
     }

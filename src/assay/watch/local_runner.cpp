@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <fmt/format.h>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -13,11 +14,13 @@
 #include <utility>
 #include <vector>
 
+#include "assay/base/clock.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/base/suggest.h"
 #include "assay/campaign/campaign.h"
+#include "assay/campaign/instructions.h"
 #include "assay/campaign/request_from_spec.h"
 #include "assay/campaign/resume.h"
 #include "assay/compare/compare.h"
@@ -48,6 +51,7 @@ namespace assay::watch {
 namespace {
 
 constexpr std::string_view kExplainPurpose = "explain";
+constexpr std::string_view kCountPurpose = "instructions";
 constexpr const char* kIncidentLabel = "incident";
 constexpr const char* kAttemptLabel = "attempt";
 constexpr std::size_t kMostOperators = 8;
@@ -87,6 +91,64 @@ std::set<std::string> rest_names(const std::optional<ProfileBreakdown>& breakdow
     }
   }
   return names;
+}
+
+/// Counts of instructions of both builds; absent: not made.
+struct PairOfReports {
+  std::optional<InstructionReport> before;
+  std::optional<InstructionReport> after;
+};
+
+Result<PairOfReports> reports_of_pair(ResultStore& store, const Run& run, const BuildPair& pair) {
+  ASSAY_ASSIGN_OR_RETURN(const auto summary, summarize_run(store, run, {}));
+  PairOfReports reports;
+  for (const auto& row : summary.cases) {
+    if (row.case_key == pair.case_key && row.instructions) {
+      (row.engine == pair.a.reference() ? reports.before : reports.after) = row.instructions;
+    }
+  }
+  return reports;
+}
+
+/// The functions that changed most, the largest first.
+Json functions_from(const InstructionReport& before, const InstructionReport& after) {
+  const double change = after.instructions_per_inference - before.instructions_per_inference;
+  std::map<std::string, std::pair<double, double>> functions;
+  for (const auto& one : before.functions) {
+    functions[one.name].first = one.instructions;
+  }
+  for (const auto& one : after.functions) {
+    functions[one.name].second = one.instructions;
+  }
+  std::vector<Json> rows;
+  for (const auto& [name, counts] : functions) {
+    const double more = counts.second - counts.first;
+    if (std::abs(more) >= kLeastPart * before.instructions_per_inference) {
+      rows.push_back({{"name", name},
+                      {"before", counts.first},
+                      {"after", counts.second},
+                      {"change", more},
+                      {"share", change == 0 ? 0 : more / change}});
+    }
+  }
+  std::ranges::sort(rows, std::ranges::greater{},
+                    [](const Json& row) { return std::abs(row.at("change").get<double>()); });
+  rows.resize(std::min(rows.size(), kMostOperators));
+  return rows;
+}
+
+Json describe_instructions(const PairOfReports& reports) {
+  if (!reports.before || !reports.after) {
+    return {{"unavailable", "the instructions were not counted"}};
+  }
+  for (const auto* report : {&*reports.before, &*reports.after}) {
+    if (!report->unavailable.empty()) {
+      return {{"unavailable", report->unavailable}};
+    }
+  }
+  return {{"before", reports.before->instructions_per_inference},
+          {"after", reports.after->instructions_per_inference},
+          {"functions", functions_from(*reports.before, *reports.after)}};
 }
 
 bool is_made_for(const Run& run, const BuildPair& pair) {
@@ -272,7 +334,8 @@ Result<std::optional<LocalRunner::Begun>> LocalRunner::find_comparison(
 
 Result<Run> LocalRunner::run_sitting(const std::vector<RevisionBuild>& builds, const Json& changes,
                                      std::string_view purpose,
-                                     const std::map<std::string, std::string>& labels) {
+                                     const std::map<std::string, std::string>& labels,
+                                     const BeforeEnd& before_end) {
   auto& store = parts_.tools.store;
   ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_for(builds, changes));
   ASSAY_ASSIGN_OR_RETURN(auto planned, request_for(spec, purpose, labels));
@@ -283,7 +346,12 @@ Result<Run> LocalRunner::run_sitting(const std::vector<RevisionBuild>& builds, c
     request.context.is_resumed = true;
     ASSAY_RETURN_IF_ERROR(keep_cases_of_run(unfinished->id, store, request));
   }
+  request.finishes_run = !before_end;
   ASSAY_RETURN_IF_ERROR(run_campaign(request, parts_.tools));
+  if (before_end) {
+    ASSAY_RETURN_IF_ERROR(before_end(request));
+    ASSAY_RETURN_IF_ERROR(store.finish_run(request.context.run.id, unix_time_ns()));
+  }
   return store.get_run(request.context.run.id);
 }
 
@@ -374,6 +442,24 @@ Result<Json> LocalRunner::explain(const BuildPair& pair) {
     explanation["operators"] = operators_from(difference, rest_names(after->breakdown));
   }
   return explanation;
+}
+
+Result<Json> LocalRunner::count_instructions(const BuildPair& pair) {
+  auto labels = labels_of(pair.b);
+  labels["reference"] = pair.a.revision;
+  ASSAY_ASSIGN_OR_RETURN(auto run, find_run(kCountPurpose, labels, /*is_finished=*/true));
+  if (!run) {
+    const auto count = [this, &pair](CampaignRequest& request) {
+      std::erase_if(request.cases,
+                    [&pair](const Case& cell) { return case_key(cell) != pair.case_key; });
+      return assay::count_instructions(request, parts_.tools, {.valgrind = find_valgrind()});
+    };
+    ASSAY_ASSIGN_OR_RETURN(
+        run, run_sitting({pair.a, pair.b}, {{"measure", {{"passes", {"profile"}}}}}, kCountPurpose,
+                         labels, count));
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto reports, reports_of_pair(parts_.tools.store, *run, pair));
+  return describe_instructions(reports);
 }
 
 Result<std::vector<std::string>> LocalRunner::changed_files(const Revision& revision) {

@@ -57,6 +57,7 @@ class LocalRunner final : public RevisionRunner {
   Result<Run> measure(const Sitting& sitting, std::string_view purpose, int rounds) override;
   Result<Comparison> compare(const BuildPair& pair, const ComparisonPlan& plan) override;
   Result<Json> explain(const BuildPair& pair) override;
+  Result<Json> count_instructions(const BuildPair& pair) override;
   Result<std::vector<std::string>> changed_files(const Revision& revision) override;
 
  private:
@@ -77,9 +78,12 @@ class LocalRunner final : public RevisionRunner {
   /// that died before they compared.
   Result<std::optional<Begun>> find_comparison(const BuildPair& pair,
                                                const std::map<std::string, std::string>& labels);
+  /// Work on a run before it is finished, which nothing changes after.
+  using BeforeEnd = std::function<Status(CampaignRequest&)>;
   Result<Run> run_sitting(const std::vector<RevisionBuild>& builds, const Json& changes,
                           std::string_view purpose,
-                          const std::map<std::string, std::string>& labels);
+                          const std::map<std::string, std::string>& labels,
+                          const BeforeEnd& before_end = {});
   [[nodiscard]] std::map<std::string, std::string> labels_of(const RevisionBuild& build) const;
 
   /// Takes the build out of the cache, or makes it. The last few stay in use; of the others the

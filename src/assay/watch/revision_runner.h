@@ -50,6 +50,11 @@ class RevisionRunner {
   /// said.
   virtual Result<Json> explain(const BuildPair& pair) = 0;
 
+  /// Which functions account for the difference, in instructions of an inference under callgrind:
+  /// {"before", "after", "functions": [{"name", "before", "after", "change", "share"}]}, or
+  /// {"unavailable": REASON}.
+  virtual Result<Json> count_instructions(const BuildPair& pair) = 0;
+
   /// Files that the revision changed.
   virtual Result<std::vector<std::string>> changed_files(const Revision& revision) = 0;
 };

@@ -82,6 +82,22 @@ void add_shares(Incident& incident) {
   }
 }
 
+/// Counts are repeatable where times are not. An inference takes about fifty times as long under
+/// callgrind, and a long one is not counted.
+Status add_instructions(const BuildPair& pair, const IncidentTools& tools, Incident& incident) {
+  constexpr double kLongestNs = 200e6;
+  if (incident.attribution.value("inference_ns", 0.0) > kLongestNs) {
+    incident.attribution["instructions"] = {
+        {"unavailable",
+         "an inference takes too long under callgrind; assay profile --callgrind "
+         "counts it"}};
+    return {};
+  }
+  ASSAY_ASSIGN_OR_RETURN(incident.attribution["instructions"],
+                         tools.runner.count_instructions(pair));
+  return {};
+}
+
 bool is_time(const std::string& metric) { return metric.ends_with("_ns"); }
 
 /// Shows the difference of two builds again; empty where no one command does.
@@ -177,6 +193,7 @@ Status explain_culprit(const WatchView& view, Incident& incident, const Incident
   if (explanation.is_object()) {
     incident.attribution.update(explanation);
     add_shares(incident);
+    return add_instructions(pair, tools, incident);
   }
   return {};
 }

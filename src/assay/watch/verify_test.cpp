@@ -52,6 +52,7 @@ class ScriptedRunner final : public RevisionRunner {
     return comparison;
   }
   Result<Json> explain(const BuildPair& /*pair*/) override { return Json::object(); }
+  Result<Json> count_instructions(const BuildPair& /*pair*/) override { return Json::object(); }
   Result<std::vector<std::string>> changed_files(const Revision& /*revision*/) override {
     return std::vector<std::string>();
   }

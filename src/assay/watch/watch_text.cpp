@@ -137,6 +137,19 @@ std::vector<std::string> lines_of_operators(const Json& operators) {
   return lines;
 }
 
+std::vector<std::string> lines_of_functions(const Json& instructions) {
+  constexpr std::size_t kMostLines = 4;
+  std::vector<std::string> lines;
+  for (const auto& row : instructions.value("functions", Json::array())) {
+    if (lines.size() < kMostLines) {
+      lines.push_back(fmt::format("{} {:+.3g} instructions, {:.0f} % of the difference",
+                                  row.value("name", ""), row.value("change", 0.0),
+                                  kPercent * row.value("share", 0.0)));
+    }
+  }
+  return lines;
+}
+
 std::string line_of_event(const Json& event) {
   const auto kind = event.value("event", "");
   const auto commit = [&](const char* key) { return short_hash(event.value(key, "")); };
@@ -208,6 +221,10 @@ std::string text_of_incident(const Incident& incident, const WatchView& view) {
   for (const auto& line :
        lines_of_operators(incident.attribution.value("operators", Json::array()))) {
     text += fmt::format("  operator   {}\n", line);
+  }
+  for (const auto& line :
+       lines_of_functions(incident.attribution.value("instructions", Json::object()))) {
+    text += fmt::format("  function   {}\n", line);
   }
   if (const auto files = incident.attribution.value("files", std::vector<std::string>());
       !files.empty()) {

@@ -22,6 +22,10 @@ std::string text_of_effect(const Incident& incident);
 /// "conv_dw +23 %, 134 % of the difference", a line for each row of RevisionRunner::explain.
 std::vector<std::string> lines_of_operators(const Json& operators);
 
+/// "conv_dw(float*) +2.1e+06 instructions, 98 % of the difference", a line for each of the first
+/// rows of RevisionRunner::count_instructions; none where nothing was counted.
+std::vector<std::string> lines_of_functions(const Json& instructions);
+
 /// A line about an event of a watcher (WatchListener); empty: nothing that a reader needs.
 std::string line_of_event(const Json& event);
 
