@@ -89,8 +89,8 @@ Result<std::string> RemoteShell::run(const std::string& command, std::string_vie
                                  std::chrono::duration_cast<std::chrono::seconds>(timeout).count()))
                : std::unexpected(output.error());
   }
-  constexpr int kNoProgram = 127;
-  if (output->exit_code == kNoProgram && words.contains(program + ": not found")) {
+  constexpr int kNotInstalled = 127;
+  if (output->exit_code == kNotInstalled && words.contains(program + ": not found")) {
     return fail(ErrorCode::kNotFound,
                 fmt::format("device '{}' needs '{}', which is not installed here", address_.text(),
                             program));

@@ -25,9 +25,9 @@ namespace assay {
 namespace {
 
 int poll_ms_from_ns(std::int64_t ns) {
-  constexpr std::int64_t kNsPerMs = 1'000'000;
+  constexpr std::int64_t kMillisecondNs = 1'000'000;
   return static_cast<int>(
-      std::clamp<std::int64_t>(ns / kNsPerMs, 1, std::numeric_limits<int>::max()));
+      std::clamp<std::int64_t>(ns / kMillisecondNs, 1, std::numeric_limits<int>::max()));
 }
 
 /// The conversation with one host.

@@ -28,7 +28,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-std::string output_text(const SpawnResult& result) {
+std::string text_of_output(const SpawnResult& result) {
   return {reinterpret_cast<const char*>(result.output.data()), result.output.size()};
 }
 
@@ -65,9 +65,9 @@ TEST_F(SandboxTest, ReadsWhatItNeedsAndNothingElse) {
   const auto result = run_script(fmt::format(
       "cat {}/data; cat {} {} /proc/self/root{} /etc/shadow; ls {}; cat /etc/passwd",
       data_.string(), secret_.string(), link.string(), secret_.string(), folder_.path().string()));
-  EXPECT_THAT(output_text(result), HasSubstr("data\n"));
-  EXPECT_THAT(output_text(result), HasSubstr("root:"));
-  EXPECT_THAT(output_text(result), Not(HasSubstr("secret")));
+  EXPECT_THAT(text_of_output(result), HasSubstr("data\n"));
+  EXPECT_THAT(text_of_output(result), HasSubstr("root:"));
+  EXPECT_THAT(text_of_output(result), Not(HasSubstr("secret")));
 }
 
 TEST_F(SandboxTest, WritesToItsPrivateFolderAlone) {
@@ -75,7 +75,7 @@ TEST_F(SandboxTest, WritesToItsPrivateFolderAlone) {
       fmt::format("echo x > $TMPDIR/mine && cat mine; echo x > {0}/data; echo x > {0}/new; "
                   "rm {0}/data; echo x > /tmp/assay-sandbox-test; echo x > /dev/null && echo null",
                   data_.string()));
-  EXPECT_EQ(output_text(result), "x\nnull\n");
+  EXPECT_EQ(text_of_output(result), "x\nnull\n");
   EXPECT_EQ(read_file(data_ / "data").value_or(""), "data\n");
   EXPECT_FALSE(std::filesystem::exists(data_ / "new"));
   EXPECT_FALSE(std::filesystem::exists("/tmp/assay-sandbox-test"));
@@ -84,9 +84,9 @@ TEST_F(SandboxTest, WritesToItsPrivateFolderAlone) {
 TEST_F(SandboxTest, SeesNoOtherProcess) {
   const auto result = run_script(fmt::format(
       "echo me=$$ parent=$PPID; kill -0 {} && echo alive; ls -d /proc/[0-9]* | wc -l", ::getpid()));
-  EXPECT_THAT(output_text(result), HasSubstr("me=2 parent=1\n"));
-  EXPECT_THAT(output_text(result), Not(HasSubstr("alive")));
-  EXPECT_THAT(output_text(result), Not(HasSubstr("\n10")));
+  EXPECT_THAT(text_of_output(result), HasSubstr("me=2 parent=1\n"));
+  EXPECT_THAT(text_of_output(result), Not(HasSubstr("alive")));
+  EXPECT_THAT(text_of_output(result), Not(HasSubstr("\n10")));
 }
 
 TEST_F(SandboxTest, EndsAsItsProgramEnds) {
@@ -115,7 +115,7 @@ TEST_F(SandboxTest, AFolderThatHoldsTheHomeIsNotOpened) {
   ::setenv("HOME", (folder_.path() / "private").c_str(), 1);
   const auto result = spawn_and_wait(request);
   ASSERT_TRUE(result);
-  EXPECT_EQ(output_text(*result), "");
+  EXPECT_EQ(text_of_output(*result), "");
 }
 
 TEST_F(SandboxTest, AProgramThatIsNotThereIsToldAsWithoutIt) {
