@@ -94,6 +94,9 @@ std::filesystem::path new_folder_beside_programs() {
 }
 
 TEST(AgentProgram, KeepsAllBelowItsHomeOnABareSystem) {
+  if (agent_path().starts_with("/tmp/")) {
+    GTEST_SKIP() << "the build is in /tmp, which this test hides";
+  }
   const auto home = new_folder_beside_programs();
   const auto script =
       "mount -t tmpfs -o ro none /tmp && exec env -i ASSAY_AGENT_HOME=\"$0\" \"$1\"";
