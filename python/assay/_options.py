@@ -41,14 +41,16 @@ class ToolchainOptions(StoreOptions, total=False):
 class LaunchOptions(ToolchainOptions, total=False):
     """Options of launches and of the stored run.
 
-    `label`: labels to store with the run. `launch_timeout`: kills a runner after this long, such
-    as "30s". `library`: shared libraries with delegates or kernels. `memory_limit`: kills a runner
-    whose resident memory exceeds this size, in bytes or with a unit ("500MB"). `rebuild`: builds
-    artifacts again. `report`: further report files; their extensions name the formats.
-    `sandbox`: "on", "required" or "off"; default: on for commands, libraries given
-    by path, .pt2 models and programs that the toolchain reads.
+    `device`: name or address of a device; default: this machine. `label`: labels to store with
+    the run. `launch_timeout`: kills a runner after this long, such as "30s". `library`: shared
+    libraries with delegates or kernels. `memory_limit`: kills a runner whose resident memory
+    exceeds this size, in bytes or with a unit ("500MB"). `rebuild`: builds artifacts again.
+    `report`: further report files; their extensions name the formats. `sandbox`: "on", "required"
+    or "off"; default: on for commands, libraries given by path, .pt2 models and programs that the
+    toolchain reads.
     """
 
+    device: str
     label: Mapping[str, str]
     launch_timeout: str
     library: Paths
@@ -241,7 +243,8 @@ class ReduceOptions(ToolchainOptions, ModelOptions, total=False):
     `batch`: number of candidates built in parallel. `budget`: time limit, such as "10min"; the
     smallest failing case found so far is kept. `bundle`: folder to write the smallest case and a
     script that needs no Assay to. `match`: the operators or cases of a run. `replay`: a file that
-    keeps every verdict. `sandbox`: "on", "required" or "off"; default: on for libraries given by
+    keeps every verdict. `device`: name or address of a device.
+    `sandbox`: "on", "required" or "off"; default: on for libraries given by
     path and .pt2 models.
     """
 
@@ -249,6 +252,7 @@ class ReduceOptions(ToolchainOptions, ModelOptions, total=False):
     budget: str
     bundle: str | Path
     check: str
+    device: str
     launch_timeout: str
     library: Paths
     match: Texts
@@ -258,8 +262,9 @@ class ReduceOptions(ToolchainOptions, ModelOptions, total=False):
 
 
 class CalibrateOptions(StoreOptions, total=False):
-    """`for_`: time to launch pairs for, such as "30s"."""
+    """`device`: name or address of a device. `for_`: time to launch pairs for, such as "30s"."""
 
+    device: str
     for_: str
     report: Paths
 

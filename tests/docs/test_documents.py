@@ -53,6 +53,14 @@ NOT_TYPED = {
     ),
     **dict.fromkeys(
         (
+            "assay device add ssh:pi5",
+            "assay bench torchvision:mobilenet_v3_small --recipe executorch/xnnpack-fp32 "
+            "--device pi5",
+        ),
+        "a device of the reader's: tests/devices/test_measuring.py types their like",
+    ),
+    **dict.fromkeys(
+        (
             "assay watch toy.json --dry-run",
             "assay watch toy.json --for 2h",
             "assay watch toy.json --status",

@@ -169,9 +169,9 @@ def test_a_file_replaced_while_it_is_measured_is_not_mixed(place: Workplace) -> 
 
 def test_a_device_that_is_not_there_is_refused(place: Workplace) -> None:
     net = place.program("net")
-    finished = place.run("run", place.spec(net, devices=["adb:pixel8"]))
+    finished = place.run("run", place.spec(net, devices=["pixel8"]))
     assert finished.code == 2, finished
-    assert "unknown device 'adb:pixel8'; known: local" in finished.err
+    assert "no device 'pixel8': none was added yet (assay device add)" in finished.err
     twice = place.run("run", place.spec(net, devices=["local", "local"]))
     assert (twice.code, "duplicate" in twice.err) == (2, True), twice
     assert not place.store.exists() or not place.launch_ids()

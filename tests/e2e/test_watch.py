@@ -152,7 +152,10 @@ def test_checks_one_change(place: Workplace, source: Source) -> None:
     assert equal.json()["verdict"] == "same"
 
 
+@pytest.mark.slow
 def test_bisects_a_range(place: Workplace, source: Source) -> None:
+    document = repository_file(count_instructions=True)
+    (place.folder / "toy.json").write_text(json.dumps(document))
     source.commit("Add a benchmark")
     for i in range(1, 8):
         source.commit(f"relu: part {i}", conv=100 + i * 1e-3)

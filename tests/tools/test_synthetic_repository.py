@@ -24,7 +24,7 @@ def history() -> ModuleType:
 @pytest.mark.parametrize("commits", [64, 80, 200])
 def test_every_kind_of_commit_is_there_for_every_seed(history: ModuleType, commits: int) -> None:
     for seed in range(40):
-        plan = list(history.changes(commits, seed, False))
+        plan = list(history.changes(commits, seed, None))
         assert len(plan) == commits
         kinds = Counter(change.kind for change in plan)
         for kind in (*STEPS, "broken", "mend", "revert", "undo", "merge", "rename"):
@@ -35,7 +35,7 @@ def test_every_kind_of_commit_is_there_for_every_seed(history: ModuleType, commi
 
 def test_work_changes_where_a_commit_says_so_and_nowhere_else(history: ModuleType) -> None:
     for seed in range(40):
-        plan = list(history.changes(64, seed, False))
+        plan = list(history.changes(64, seed, None))
         first = plan[0].engine.work
         for before, change in pairwise(plan):
             more = change.engine.work - before.engine.work
@@ -49,7 +49,7 @@ def test_work_changes_where_a_commit_says_so_and_nowhere_else(history: ModuleTyp
 
 def test_steps_are_apart_and_broken_commits_are_mended(history: ModuleType) -> None:
     for seed in range(40):
-        plan = list(history.changes(64, seed, False))
+        plan = list(history.changes(64, seed, None))
         steps = [i for i, change in enumerate(plan) if change.kind in STEPS or change.share]
         first_drift = next(i for i, change in enumerate(plan) if change.kind == "drift")
         apart = [later - step for step, later in pairwise(steps)]
@@ -61,7 +61,7 @@ def test_steps_are_apart_and_broken_commits_are_mended(history: ModuleType) -> N
 
 
 def test_an_unchanged_history_has_one_program(history: ModuleType) -> None:
-    plan = list(history.changes(30, 3, True))
+    plan = list(history.changes(30, 3, ""))
     assert len(plan) == 30
     programs = {
         (tuple(one.engine.blocks.values()), tuple(one.engine.scales.values())) for one in plan
@@ -69,3 +69,8 @@ def test_an_unchanged_history_has_one_program(history: ModuleType) -> None:
     assert len(programs) == 1
     assert {change.kind for change in plan} == {"first", "docs", "comment"}
     assert len({tuple(one.engine.sources().items()) for one in plan}) == 30
+
+
+def test_a_history_with_one_change_has_no_other(history: ModuleType) -> None:
+    plan = list(history.changes(100, 5, "slower_2"))
+    assert [change.kind for change in plan if change.share] == ["slower_2"]

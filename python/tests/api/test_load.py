@@ -159,7 +159,6 @@ def test_a_damaged_program_is_the_runners_error_not_its_death(fake_program, tmp_
         ("absent.pte", {}, "no program file"),
         ("torchvision:mobilenet_v2", {}, "pass recipe="),
         ("x.pte", {"recipe": "executorch/portable"}, "finished program"),
-        ("x.pte", {"device": "adb:1"}, "this machine only"),
         (7, {}, "a int is no model"),
     ],
 )

@@ -1,7 +1,9 @@
 #include "assay/cli/device_flag.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <fmt/format.h>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -87,12 +89,13 @@ Spec DeviceFlag::apply_to(Spec spec) const {
 
 Result<std::shared_ptr<CampaignDevice>> DeviceFlag::open(const Spec& spec,
                                                          SandboxMode sandbox) const {
-  if (spec.devices.size() > 1) {
+  const auto& name = spec.devices.front();
+  // One that is named twice is told by the expansion.
+  if (std::ranges::count(spec.devices, name) < std::ssize(spec.devices)) {
     return fail(ErrorCode::kUnsupported,
                 fmt::format("{} names {} devices; run it for one at a time (--device NAME)",
                             spec.origin, spec.devices.size()));
   }
-  const auto& name = spec.devices.front();
   if (opened_ == nullptr || opened_->name != name) {
     if (name == kLocalDevice) {
       opened_ = std::make_shared<CampaignDevice>(local_device(sandbox));

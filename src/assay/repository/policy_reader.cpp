@@ -91,6 +91,7 @@ WatchPolicy read_policy(const Node& node) {
   read_member(node, "min_effect", policy.min_effect_ratio, read_min_effect);
   read_member(node, "verify", policy.verifies, read_bool);
   read_member(node, "bisect", policy.bisects, read_bool);
+  read_member(node, "count_instructions", policy.counts_instructions, read_bool);
   read_member(node, "share_of_verification", policy.share_of_verification, read_share);
   policy.broken_commits = node.integer("broken_commits", 0, policy.broken_commits);
   policy.silent_commits = node.integer("silent_commits", 0, policy.silent_commits);

@@ -12,7 +12,8 @@ namespace assay {
 
 inline constexpr auto kPolicyKeys = std::to_array<std::string_view>(
     {"reference", "step", "poll", "horizon", "rounds", "min_effect", "verify", "bisect",
-     "share_of_verification", "broken_commits", "silent_commits", "silent_time", "keep_builds"});
+     "count_instructions", "share_of_verification", "broken_commits", "silent_commits",
+     "silent_time", "keep_builds"});
 
 WatchPolicy read_policy(const Node& node);
 

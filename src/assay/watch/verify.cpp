@@ -86,6 +86,9 @@ void add_shares(Incident& incident) {
 /// callgrind, and a long one is not counted.
 Status add_instructions(const BuildPair& pair, const IncidentTools& tools, Incident& incident) {
   constexpr double kLongestNs = 200e6;
+  if (!tools.spec.policy.counts_instructions) {
+    return {};
+  }
   if (incident.attribution.value("inference_ns", 0.0) > kLongestNs) {
     incident.attribution["instructions"] = {
         {"unavailable",
