@@ -114,11 +114,9 @@ def test_hot_device_is_waited_for_and_not_timed(place: Workplace) -> None:
         text = "the device was not ready within 1 s: 75 °C, must be below 60"
         assert text in hot.out, hot
         board.sensors.set_temperature(50)
-        assert place.run("bench", program, *once).code in (0, 6)
-        found = place.query(
-            "select json_extract(document, '$.before.temperature_celsius') from launch"
-        )
-        assert (50.0,) in found
+        cool = place.run("bench", program, *once)
+        assert cool.code in (0, 6), cool
+        assert '"temperature_celsius":50' in cool.out, "launches keep the board's conditions"
 
 
 @pytest.mark.slow
