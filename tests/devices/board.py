@@ -23,9 +23,9 @@ import tempfile
 import time
 import uuid
 from pathlib import Path
-from types import TracebackType
 
 import arm64
+from device import SshDevice
 from namespaces import Disk, NoDevice, Scope, find_processes, find_tools, kill_processes
 from sensors import Sensors
 
@@ -73,7 +73,7 @@ def make_key(file: Path) -> str:
     return file.with_suffix(".pub").read_text().strip()
 
 
-class Board:
+class Board(SshDevice):
     """A board that runs between __enter__ and __exit__. Not thread-safe.
 
     host: its name for ssh with the file ssh_config.
@@ -82,6 +82,7 @@ class Board:
     """
 
     host = "board"
+    alive_interval_s = 1
     home_there = "/home/board"
 
     sensors: Sensors
@@ -109,12 +110,8 @@ class Board:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Ends it and all that runs there."""
         self._scope.close()
         self._process.wait()
 
@@ -122,24 +119,6 @@ class Board:
     def home(self) -> Path:
         """The folder of the board's user, as seen from here."""
         return self._disk.path
-
-    def ssh(self, command: str, *, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-        """Runs a command there."""
-        return subprocess.run(self.ssh_argv(command), input=stdin, capture_output=True)
-
-    def ssh_argv(self, command: str) -> list[str]:
-        """The command line that runs a command there; ssh gives up after 3 s without an answer."""
-        alive = ["-oServerAliveInterval=1", "-oServerAliveCountMax=3", "-oConnectTimeout=10"]
-        return [
-            "ssh",
-            "-F",
-            str(self.ssh_config),
-            "-T",
-            "-oBatchMode=yes",
-            *alive,
-            self.host,
-            command,
-        ]
 
     def link_down(self) -> None:
         """Pulls the cable: nothing arrives, and nobody is told."""

@@ -19,11 +19,11 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from types import TracebackType
 
 import arm64
 from adb_server import find_free_port
 from board import make_key
+from device import SshDevice
 from initramfs import Initramfs
 from namespaces import NoDevice, find_tools
 
@@ -55,10 +55,11 @@ Host {host}
 """
 
 
-class Machine:
+class Machine(SshDevice):
     """A machine that runs between __enter__ and __exit__. Not thread-safe."""
 
     host = "machine"
+    alive_interval_s = 5
     home_there = "/home/board"
 
     def __init__(self, folder: Path) -> None:
@@ -81,12 +82,8 @@ class Machine:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Ends it and all that runs there."""
         self._process.kill()
         self._process.wait()
 
@@ -94,16 +91,6 @@ class Machine:
     def console(self) -> str:
         """Text that the kernel wrote since the start; errors only, once it runs."""
         return (self.folder / "console").read_text(errors="replace")
-
-    def ssh(self, command: str, *, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-        """Runs a command there."""
-        return subprocess.run(self.ssh_argv(command), input=stdin, capture_output=True)
-
-    def ssh_argv(self, command: str) -> list[str]:
-        """The command line that runs a command there."""
-        alive = ["-oServerAliveInterval=5", "-oServerAliveCountMax=3", "-oConnectTimeout=10"]
-        flags = ["-F", str(self.ssh_config), "-T", "-oBatchMode=yes", *alive]
-        return ["ssh", *flags, self.host, command]
 
     def reset(self) -> None:
         """Presses the button; returns when the machine is up again, with an empty home."""

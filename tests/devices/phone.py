@@ -24,7 +24,6 @@ import threading
 import time
 import uuid
 from pathlib import Path
-from types import TracebackType
 
 import arm64
 from adb_device import AdbDevice
@@ -33,6 +32,7 @@ from adb_shell import run_framed, run_raw
 from adb_sync import serve_sync
 from adb_wire import Stream
 from android import Answers
+from device import Device
 from namespaces import Disk, NoDevice, Scope, find_processes, kill_processes
 from sensors import Sensors
 
@@ -50,7 +50,7 @@ ENVIRONMENT = {
 PLUG_PERIOD_S = 0.1
 
 
-class Phone:
+class Phone(Device):
     """A phone that is plugged in between __enter__ and __exit__.
 
     serial: its name for adb. environment: variables with which adb finds its server; the whole
@@ -86,12 +86,8 @@ class Phone:
             self._stack = stack.pop_all()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Ends it and all that runs there."""
         self._stack.close()
         self._process.wait()
 
