@@ -62,7 +62,7 @@ struct WatchPolicy {
   std::map<std::string, double> min_effect_ratio;  ///< By metric.
   bool verifies = true;
   bool bisects = true;
-  bool counts_instructions = true;     ///< Of a culprit and its parent, where valgrind is there.
+  bool counts_instructions = true;     ///< Counts them of a culprit and its parent.
   double share_of_verification = 0.5;  ///< At most so much of the time.
   int broken_commits = 3;   ///< Newest ones that cannot be built make an incident; 0: never.
   int silent_commits = 20;  ///< Commits without a point of a case that had some; 0: any number.

@@ -1,14 +1,11 @@
 #include "assay/watch/local_runner.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <fmt/format.h>
-#include <functional>
 #include <iterator>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,19 +27,17 @@
 #include "assay/engine/installed_builds.h"
 #include "assay/record/case.h"
 #include "assay/record/comparison.h"
-#include "assay/record/profile.h"
 #include "assay/record/repository.h"
 #include "assay/record/revision_build.h"
 #include "assay/record/run.h"
-#include "assay/record/summary.h"
 #include "assay/repository/build_cache.h"
 #include "assay/repository/build_entry.h"
 #include "assay/repository/builder.h"
 #include "assay/repository/engine_registration.h"
 #include "assay/spec/spec.h"
 #include "assay/store/result_store.h"
-#include "assay/summary/profile_difference.h"
 #include "assay/summary/summarize.h"
+#include "assay/watch/explanation.h"
 #include "assay/watch/revision_runner.h"
 #include "assay/watch/run_points.h"
 #include "assay/watch/watch_view.h"
@@ -50,13 +45,8 @@
 namespace assay::watch {
 namespace {
 
-constexpr std::string_view kExplainPurpose = "explain";
-constexpr std::string_view kCountPurpose = "instructions";
 constexpr const char* kIncidentLabel = "incident";
 constexpr const char* kAttemptLabel = "attempt";
-constexpr std::size_t kMostOperators = 8;
-/// A part of the inference; an operator that changed by less explains nothing.
-constexpr double kLeastPart = 0.002;
 /// An operator has a part of the time, and so more noise than the whole.
 constexpr int kLaunchesOfProfile = 4;
 /// A comparison has two builds, and its reference and a candidate come beside them.
@@ -82,96 +72,12 @@ PairOfCases find_pair(const std::vector<Case>& cases, const BuildPair& pair) {
   return found;
 }
 
-/// Parts of a profile that are no operator: the rest of the method and of delegates.
-std::set<std::string> rest_names(const std::optional<ProfileBreakdown>& breakdown) {
-  std::set<std::string> names;
-  for (const auto& part : breakdown.value_or(ProfileBreakdown()).parts) {
-    if (part.kind == "rest") {
-      names.insert(part.name);
-    }
-  }
-  return names;
-}
-
-/// Counts of instructions of both builds; absent: not made.
-struct PairOfReports {
-  std::optional<InstructionReport> before;
-  std::optional<InstructionReport> after;
-};
-
-Result<PairOfReports> reports_of_pair(ResultStore& store, const Run& run, const BuildPair& pair) {
-  ASSAY_ASSIGN_OR_RETURN(const auto summary, summarize_run(store, run, {}));
-  PairOfReports reports;
-  for (const auto& row : summary.cases) {
-    if (row.case_key == pair.case_key && row.instructions) {
-      (row.engine == pair.a.reference() ? reports.before : reports.after) = row.instructions;
-    }
-  }
-  return reports;
-}
-
-/// The functions that changed most, the largest first.
-Json functions_from(const InstructionReport& before, const InstructionReport& after) {
-  const double change = after.instructions_per_inference - before.instructions_per_inference;
-  std::map<std::string, std::pair<double, double>> functions;
-  for (const auto& one : before.functions) {
-    functions[one.name].first = one.instructions;
-  }
-  for (const auto& one : after.functions) {
-    functions[one.name].second = one.instructions;
-  }
-  std::vector<Json> rows;
-  for (const auto& [name, counts] : functions) {
-    const double more = counts.second - counts.first;
-    if (std::abs(more) >= kLeastPart * before.instructions_per_inference) {
-      rows.push_back({{"name", name},
-                      {"before", counts.first},
-                      {"after", counts.second},
-                      {"change", more},
-                      {"share", change == 0 ? 0 : more / change}});
-    }
-  }
-  std::ranges::sort(rows, std::ranges::greater{},
-                    [](const Json& row) { return std::abs(row.at("change").get<double>()); });
-  rows.resize(std::min(rows.size(), kMostOperators));
-  return rows;
-}
-
-Json describe_instructions(const PairOfReports& reports) {
-  if (!reports.before || !reports.after) {
-    return {{"unavailable", "the instructions were not counted"}};
-  }
-  for (const auto* report : {&*reports.before, &*reports.after}) {
-    if (!report->unavailable.empty()) {
-      return {{"unavailable", report->unavailable}};
-    }
-  }
-  return {{"before", reports.before->instructions_per_inference},
-          {"after", reports.after->instructions_per_inference},
-          {"functions", functions_from(*reports.before, *reports.after)}};
-}
-
 bool is_made_for(const Run& run, const BuildPair& pair) {
   const auto has = [&run](const char* label, const std::string& value) {
     const auto found = run.labels.find(label);
     return (found == run.labels.end() ? "" : found->second) == value;
   };
   return has(kIncidentLabel, pair.incident) && has(kAttemptLabel, pair.attempt);
-}
-
-Json operators_from(const ProfileDifference& difference, const std::set<std::string>& rest) {
-  Json operators = Json::array();
-  for (const auto& row : difference.parts) {
-    if (!rest.contains(row.name) && operators.size() < kMostOperators &&
-        std::abs(row.difference_ns) >= kLeastPart * difference.a_ns) {
-      operators.push_back({{"name", row.name},
-                           {"before_ns", row.a_ns},
-                           {"after_ns", row.b_ns},
-                           {"change_ns", row.difference_ns},
-                           {"share", row.share_ratio}});
-    }
-  }
-  return operators;
 }
 
 Status keep_wanted_cases(const std::string& only, const std::string& origin,
@@ -413,53 +319,37 @@ Result<Comparison> LocalRunner::compare(const BuildPair& pair, const ComparisonP
   return run_comparison(request, plan, parts_.tools);
 }
 
-Result<Json> LocalRunner::explain(const BuildPair& pair) {
+Result<Run> LocalRunner::run_once(const BuildPair& pair, const Json& measure,
+                                  std::string_view purpose, const BeforeEnd& before_end) {
   auto labels = labels_of(pair.b);
   labels["reference"] = pair.a.revision;
-  // The profiles of a pair are the same whoever asks for them.
-  ASSAY_ASSIGN_OR_RETURN(auto earlier, find_run(kExplainPurpose, labels, /*is_finished=*/true));
-  if (!earlier) {
-    ASSAY_ASSIGN_OR_RETURN(
-        earlier, run_sitting({pair.a, pair.b},
-                             {{"measure",
-                               {{"passes", {"profile", "timing"}},
-                                {"launches", kLaunchesOfProfile * parts_.spec.policy.rounds}}}},
-                             kExplainPurpose, labels));
-  }
-  const Run& run = *earlier;
+  ASSAY_ASSIGN_OR_RETURN(auto earlier, find_run(purpose, labels, /*is_finished=*/true));
+  return earlier
+             ? Result<Run>(*std::move(earlier))
+             : run_sitting({pair.a, pair.b}, {{"measure", measure}}, purpose, labels, before_end);
+}
+
+Result<Json> LocalRunner::explain(const BuildPair& pair) {
+  const int launches = kLaunchesOfProfile * parts_.spec.policy.rounds;
+  ASSAY_ASSIGN_OR_RETURN(
+      const auto run,
+      run_once(pair, {{"passes", {"profile", "timing"}}, {"launches", launches}}, "explain"));
   ASSAY_ASSIGN_OR_RETURN(const auto summary, summarize_run(parts_.tools.store, run, {}));
-  const CaseSummary* before = nullptr;
-  const CaseSummary* after = nullptr;
-  for (const auto& row : summary.cases) {
-    if (row.case_key == pair.case_key && row.breakdown) {
-      (row.engine == pair.a.reference() ? before : after) = &row;
-    }
-  }
-  Json explanation{{"profile_run", run.id}};
-  if (before != nullptr && after != nullptr) {
-    const auto difference = difference_of_profiles(*before, *after);
-    explanation["inference_ns"] = difference.a_ns;
-    explanation["operators"] = operators_from(difference, rest_names(after->breakdown));
-  }
+  auto explanation = explain_by_operators(find_rows(summary, pair));
+  explanation["profile_run"] = run.id;
   return explanation;
 }
 
 Result<Json> LocalRunner::count_instructions(const BuildPair& pair) {
-  auto labels = labels_of(pair.b);
-  labels["reference"] = pair.a.revision;
-  ASSAY_ASSIGN_OR_RETURN(auto run, find_run(kCountPurpose, labels, /*is_finished=*/true));
-  if (!run) {
-    const auto count = [this, &pair](CampaignRequest& request) {
-      std::erase_if(request.cases,
-                    [&pair](const Case& cell) { return case_key(cell) != pair.case_key; });
-      return assay::count_instructions(request, parts_.tools, {.valgrind = find_valgrind()});
-    };
-    ASSAY_ASSIGN_OR_RETURN(
-        run, run_sitting({pair.a, pair.b}, {{"measure", {{"passes", {"profile"}}}}}, kCountPurpose,
-                         labels, count));
-  }
-  ASSAY_ASSIGN_OR_RETURN(const auto reports, reports_of_pair(parts_.tools.store, *run, pair));
-  return describe_instructions(reports);
+  const auto count = [this, &pair](CampaignRequest& request) {
+    std::erase_if(request.cases,
+                  [&pair](const Case& cell) { return case_key(cell) != pair.case_key; });
+    return assay::count_instructions(request, parts_.tools, {.valgrind = find_valgrind()});
+  };
+  ASSAY_ASSIGN_OR_RETURN(const auto run,
+                         run_once(pair, {{"passes", {"profile"}}}, "instructions", count));
+  ASSAY_ASSIGN_OR_RETURN(const auto summary, summarize_run(parts_.tools.store, run, {}));
+  return explain_by_functions(find_rows(summary, pair));
 }
 
 Result<std::vector<std::string>> LocalRunner::changed_files(const Revision& revision) {

@@ -84,6 +84,9 @@ class LocalRunner final : public RevisionRunner {
                           std::string_view purpose,
                           const std::map<std::string, std::string>& labels,
                           const BeforeEnd& before_end = {});
+  /// A run of both builds, or the one that was made before: it tells the same whoever asks.
+  Result<Run> run_once(const BuildPair& pair, const Json& measure, std::string_view purpose,
+                       const BeforeEnd& before_end = {});
   [[nodiscard]] std::map<std::string, std::string> labels_of(const RevisionBuild& build) const;
 
   /// Takes the build out of the cache, or makes it. The last few stay in use; of the others the
