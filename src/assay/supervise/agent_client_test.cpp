@@ -23,7 +23,7 @@
 #include "assay/device/local_transport.h"
 #include "assay/record/spawn.h"
 #include "assay/supervise/testing/process_probe.h"
-#include "assay/supervise/testing/remote_transport.h"
+#include "assay/supervise/testing/unshared_transport.h"
 #include "assay/wire/channel.h"
 #include "assay/wire/frame.h"
 #include "assay/wire/messages.h"
@@ -137,7 +137,7 @@ TEST(AgentClient, LeavesFilesWhereTheyAreOnADeviceThatSharesThem) {
 TEST(AgentClient, SendsFilesToADeviceThatDoesNot) {
   const auto folder = TemporaryFolder::make("assay-client").value();
   ::setenv("ASSAY_AGENT_HOME", folder.path().c_str(), 1);
-  RemoteTransport transport({agent_path()});
+  UnsharedTransport transport({agent_path()});
   auto client = AgentClient::connect(transport);
   ::unsetenv("ASSAY_AGENT_HOME");
   ASSERT_TRUE(client);
@@ -160,7 +160,7 @@ class RemoteAgentTest : public testing::Test {
  protected:
   AgentClient connect() {
     ::setenv("ASSAY_AGENT_HOME", home_.c_str(), 1);
-    RemoteTransport transport({agent_path()});
+    UnsharedTransport transport({agent_path()});
     auto client = AgentClient::connect(transport);
     ::unsetenv("ASSAY_AGENT_HOME");
     EXPECT_TRUE(client) << (client ? "" : client.error().message);
@@ -282,7 +282,7 @@ std::vector<std::string> silent_agent(const std::filesystem::path& folder,
 
 TEST(AgentClient, LosesAnAgentThatShowsNoSignOfLife) {
   const auto folder = TemporaryFolder::make("assay-client").value();
-  RemoteTransport transport(silent_agent(folder.path(), 50'000'000));
+  UnsharedTransport transport(silent_agent(folder.path(), 50'000'000));
   auto client = AgentClient::connect(transport, {.heartbeat_ns = 50'000'000});
   ASSERT_TRUE(client) << client.error().message;
   const auto lost = client->spawn({.argv = {"true"}});
@@ -293,12 +293,12 @@ TEST(AgentClient, LosesAnAgentThatShowsNoSignOfLife) {
 }
 
 TEST(AgentClient, RefusesAProgramThatIsNoAgent) {
-  RemoteTransport talker({"/bin/sh", "-c", "echo Welcome to this machine, have a nice long day"});
+  UnsharedTransport talker({"/bin/sh", "-c", "echo Welcome to this machine, have a nice long day"});
   const auto client = AgentClient::connect(talker);
   ASSERT_FALSE(client);
   EXPECT_EQ(client.error().code, ErrorCode::kCrashed);
   EXPECT_THAT(client.error().message, HasSubstr("not a frame"));
-  RemoteTransport silent({"/bin/true"});
+  UnsharedTransport silent({"/bin/true"});
   EXPECT_EQ(AgentClient::connect(silent).error().code, ErrorCode::kCrashed);
 }
 

@@ -19,7 +19,7 @@
 #include "assay/device/agent_process.h"
 #include "assay/record/spawn.h"
 #include "assay/supervise/agent_client.h"
-#include "assay/supervise/testing/remote_transport.h"
+#include "assay/supervise/testing/unshared_transport.h"
 #include "assay/wire/channel.h"
 #include "assay/wire/frame.h"
 #include "assay/wire/messages.h"
@@ -76,7 +76,7 @@ TEST(AgentProgram, AnswersGarbageWithAnErrorAndEnds) {
 
 /// HOME and TMPDIR of a child of the agent that `argv` starts, if it can write to both.
 std::vector<std::string> folders_of_child(const std::vector<std::string>& argv) {
-  RemoteTransport transport(argv);
+  UnsharedTransport transport(argv);
   auto client = AgentClient::connect(transport);
   EXPECT_TRUE(client) << client.error().message;
   const auto result = client->spawn(
@@ -135,7 +135,7 @@ TEST(AgentProgram, ReplacesFoldersThatCannotBeUsed) {
 }
 
 TEST(AgentProgram, SaysThatItsHomeCannotBeWritten) {
-  RemoteTransport transport(
+  UnsharedTransport transport(
       {"/bin/sh", "-c", fmt::format("exec env -i ASSAY_AGENT_HOME=/proc/none {}", agent_path())});
   const auto client = AgentClient::connect(transport);
   ASSERT_FALSE(client);

@@ -14,9 +14,9 @@ namespace assay {
 
 /// For tests: an agent on this machine that is treated as if it did not share our files, or any
 /// program in its place.
-class RemoteTransport final : public Transport {
+class UnsharedTransport final : public Transport {
  public:
-  explicit RemoteTransport(std::vector<std::string> argv) : argv_(std::move(argv)) {}
+  explicit UnsharedTransport(std::vector<std::string> argv) : argv_(std::move(argv)) {}
   Result<AgentProcess> start_agent() override { return AgentProcess::start(argv_); }
   [[nodiscard]] std::string describe() const override { return "test"; }
   [[nodiscard]] bool shares_files() const override { return false; }
