@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <expected>
 #include <filesystem>
 #include <fmt/format.h>
 #include <functional>
@@ -90,27 +91,25 @@ void RemoteDevice::describe_engines(AgentClient& agent, const std::filesystem::p
   }
 }
 
-Result<AgentClient> RemoteDevice::take_agent() {
-  if (auto agent = std::exchange(agent_, std::nullopt)) {
-    return *std::move(agent);
+Result<AgentClient*> RemoteDevice::agent() {
+  if (!agent_) {
+    ASSAY_ASSIGN_OR_RETURN(agent_, connect_agent());
   }
-  return connect_agent();
+  return &*agent_;
 }
 
 Status RemoteDevice::bring_engines() {
-  ASSAY_ASSIGN_OR_RETURN(auto agent, take_agent());
+  ASSAY_ASSIGN_OR_RETURN(auto* const agent, this->agent());
   for (const auto& [reference, bundle] : bundles_) {
-    ASSAY_ASSIGN_OR_RETURN(const auto runner, push_runner(agent, bundle));
+    ASSAY_ASSIGN_OR_RETURN(const auto runner, push_runner(*agent, bundle));
   }
-  agent_ = std::move(agent);
   return {};
 }
 
 Result<std::vector<std::string>> RemoteDevice::bring_runner(const std::string& engine) {
   ASSAY_ASSIGN_OR_RETURN(const auto build, get_build(installed_, engine));
-  ASSAY_ASSIGN_OR_RETURN(auto agent, take_agent());
-  ASSAY_ASSIGN_OR_RETURN(auto runner, push_runner(agent, bundles_.at(build.reference())));
-  agent_ = std::move(agent);
+  ASSAY_ASSIGN_OR_RETURN(auto* const agent, this->agent());
+  ASSAY_ASSIGN_OR_RETURN(auto runner, push_runner(*agent, bundles_.at(build.reference())));
   return std::move(runner.argv);
 }
 
@@ -121,19 +120,22 @@ Result<std::string> RemoteDevice::bring_files(const std::vector<std::filesystem:
     sources.push_back(
         {.path = file.filename().string(), .file = file, .sha256 = std::move(digest)});
   }
-  ASSAY_ASSIGN_OR_RETURN(auto agent, take_agent());
-  auto folder = agent.push_tree(sources);
-  agent_ = std::move(agent);
-  return folder;
+  ASSAY_ASSIGN_OR_RETURN(auto* const agent, this->agent());
+  return agent->push_tree(sources);
 }
 
 /// A device that starts anew refuses connections for a while.
-Result<AgentClient> RemoteDevice::find_again(const std::function<bool()>& keep_waiting) {
+Result<AgentClient> RemoteDevice::take_agent(const std::function<bool()>& keep_waiting) {
   const auto start_ns = monotonic_ns();
   while (true) {
-    auto agent = take_agent();
-    if (agent || monotonic_ns() - start_ns > kReturnWaitNs || !keep_waiting()) {
-      return agent;
+    const auto found = agent();
+    if (found) {
+      auto taken = std::move(**found);
+      agent_.reset();
+      return taken;
+    }
+    if (monotonic_ns() - start_ns > kReturnWaitNs || !keep_waiting()) {
+      return std::unexpected(found.error());
     }
     std::this_thread::sleep_for(kRetry);
   }
@@ -148,7 +150,7 @@ void RemoteDevice::note_boot(const AgentClient& agent) {
 }
 
 Result<std::unique_ptr<LaunchTarget>> RemoteDevice::connect(const RemoteTarget::Options& options) {
-  ASSAY_ASSIGN_OR_RETURN(auto agent, find_again(options.keep_waiting));
+  ASSAY_ASSIGN_OR_RETURN(auto agent, take_agent(options.keep_waiting));
   note_boot(agent);
   ASSAY_RETURN_IF_ERROR(lock_device(agent));
   return std::make_unique<RemoteTarget>(std::move(agent), bundles_, options);

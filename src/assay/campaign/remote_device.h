@@ -52,13 +52,14 @@ class RemoteDevice {
  private:
   explicit RemoteDevice(std::unique_ptr<Transport> transport) : transport_(std::move(transport)) {}
   Result<AgentClient> connect_agent();
-  Result<AgentClient> take_agent();
-  Result<AgentClient> find_again(const std::function<bool()>& keep_waiting);
+  /// The connection that waits to be used; made where there is none.
+  Result<AgentClient*> agent();
+  Result<AgentClient> take_agent(const std::function<bool()>& keep_waiting);
   void note_boot(const AgentClient& agent);
   void describe_engines(AgentClient& agent, const std::filesystem::path& home);
 
   std::unique_ptr<Transport> transport_;
-  std::optional<AgentClient> agent_;  ///< The first connection, until it is used.
+  std::optional<AgentClient> agent_;  ///< A connection, until a target takes it.
   std::string triple_;
   std::string boot_id_;  ///< Boot of the device at the last connection.
   Environment environment_;
