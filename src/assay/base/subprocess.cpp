@@ -102,6 +102,16 @@ FileDescriptor open_output(const std::string& file) {
       file.empty() ? -1 : ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
 }
 
+/// Closed where the file's name is empty: stdin is the pipe then.
+Result<FileDescriptor> open_input(const std::string& file) {
+  FileDescriptor input(file.empty() ? -1 : ::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.empty() && !input.is_open()) {
+    return fail(ErrorCode::kUnavailable,
+                fmt::format("cannot read '{}': {}", file, text_from_errno(errno)));
+  }
+  return input;
+}
+
 std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   std::vector<char*> pointers;
   pointers.reserve(texts.size() + 1);
@@ -125,6 +135,7 @@ Result<Subprocess> Subprocess::start(const Options& options) {
   ASSAY_ASSIGN_OR_RETURN(Pipe in, Pipe::make());
   ASSAY_ASSIGN_OR_RETURN(Pipe out, Pipe::make());
   ASSAY_ASSIGN_OR_RETURN(Pipe report, Pipe::make());
+  ASSAY_ASSIGN_OR_RETURN(const auto in_file, open_input(options.stdin_file));
   const auto err = open_output(options.stderr_file);
   const auto out_file = open_output(options.stdout_file);
   auto argv_texts = options.argv;
@@ -138,7 +149,7 @@ Result<Subprocess> Subprocess::start(const Options& options) {
   process.pid_ = ::fork();
   if (process.pid_ == 0) {
     execute_child(argv.data(), env.data(),
-                  {.in = in.read_end.get(),
+                  {.in = in_file.is_open() ? in_file.get() : in.read_end.get(),
                    .out = out_file.is_open() ? out_file.get() : out.write_end.get(),
                    .err = err.get(),
                    .report = report.write_end.get()},

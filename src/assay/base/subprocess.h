@@ -25,6 +25,7 @@ class Subprocess {
     std::vector<std::string> argv;
     std::map<std::string, std::string> env;  ///< Added to ours.
     std::string stderr_file;                 ///< Empty: ours.
+    std::string stdin_file = {};             ///< Empty: the pipe, which write() fills.
     std::string stdout_file = {};            ///< Empty: the pipe, which read_line() reads.
     std::string folder = {};                 ///< Where it starts; empty: ours.
     bool has_only_env = false;               ///< It sees `env` and none of our variables.
@@ -35,7 +36,7 @@ class Subprocess {
   };
 
   /// Errors: kNotFound when argv[0] cannot be executed, kExhausted when there is no further file or
-  /// process, naming the limit.
+  /// process, naming the limit; kUnavailable for a stdin_file that cannot be read.
   static Result<Subprocess> start(const Options& options);
   Subprocess(Subprocess&& other) noexcept;
   Subprocess& operator=(Subprocess&& other) noexcept;

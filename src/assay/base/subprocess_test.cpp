@@ -62,6 +62,18 @@ TEST(Subprocess, StartsInAFolderWithItsOwnVariablesAndNiceness) {
             folder.path().string() + "\nONLY=this\nlast\n" + std::to_string(own + 3) + "\n");
 }
 
+TEST(Subprocess, ReadsAFileAsItsStdin) {
+  const auto folder = TemporaryFolder::make("assay-subprocess").value();
+  const auto file = folder.path() / "input";
+  ASSERT_TRUE(write_file_atomically(file, "two\nlines\n").has_value());
+  EXPECT_EQ(run_command({.argv = {"cat"}, .stdin_file = file.string()}, kLong).value().output,
+            "two\nlines\n");
+  const auto missing =
+      run_command({.argv = {"cat"}, .stdin_file = (folder.path() / "none").string()}, kLong);
+  EXPECT_EQ(missing.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(missing.error().message, HasSubstr("none"));
+}
+
 TEST(Subprocess, EndsTheWholeGroup) {
   const auto folder = TemporaryFolder::make("assay-subprocess").value();
   const auto lock = folder.path() / "lock";

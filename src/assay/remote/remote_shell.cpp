@@ -67,6 +67,22 @@ std::vector<std::string> RemoteShell::argv_for(const std::string& command) const
   return {"/bin/sh", "-c", command};
 }
 
+Error RemoteShell::explain(const Error& error, const std::string& program,
+                           std::chrono::milliseconds timeout) const {
+  switch (error.code) {
+    case ErrorCode::kTimeout:
+      return {ErrorCode::kTimeout,
+              fmt::format("device '{}' did not answer within {} s", address_.text(),
+                          std::chrono::duration_cast<std::chrono::seconds>(timeout).count())};
+    case ErrorCode::kNotFound:
+      return {ErrorCode::kNotFound,
+              fmt::format("device '{}' needs '{}', which is not installed here", address_.text(),
+                          program)};
+    default:
+      return error;
+  }
+}
+
 Result<std::string> RemoteShell::run(const std::string& command, std::string_view input,
                                      std::chrono::milliseconds timeout) const {
   ASSAY_ASSIGN_OR_RETURN(const auto folder, TemporaryFolder::make("assay-remote"));
@@ -74,26 +90,15 @@ Result<std::string> RemoteShell::run(const std::string& command, std::string_vie
   const auto input_file = folder.path() / "input";
   ASSAY_RETURN_IF_ERROR(write_file_atomically(input_file, input, 0600));
   // A file as stdin: a device that dies cannot block the writing of a pipe.
-  auto argv = argv_for(command);
-  const auto program = argv.front();
-  argv.insert(argv.begin(), {"/bin/sh", "-c", R"(input=$1; shift; exec "$@" <"$input")", "sh",
-                             input_file.string()});
-  const auto output =
-      run_command({.argv = argv, .stderr_file = words_file.string(), .leads_group = true}, timeout);
+  const auto argv = argv_for(command);
+  const auto output = run_command({.argv = argv,
+                                   .stderr_file = words_file.string(),
+                                   .stdin_file = input_file.string(),
+                                   .leads_group = true},
+                                  timeout);
   const auto words = read_file(words_file).value_or("");
   if (!output) {
-    return output.error().code == ErrorCode::kTimeout
-               ? fail(
-                     ErrorCode::kTimeout,
-                     fmt::format("device '{}' did not answer within {} s", address_.text(),
-                                 std::chrono::duration_cast<std::chrono::seconds>(timeout).count()))
-               : std::unexpected(output.error());
-  }
-  constexpr int kNotInstalled = 127;
-  if (output->exit_code == kNotInstalled && words.contains(program + ": not found")) {
-    return fail(ErrorCode::kNotFound,
-                fmt::format("device '{}' needs '{}', which is not installed here", address_.text(),
-                            program));
+    return std::unexpected(explain(output.error(), argv.front(), timeout));
   }
   if (output->exit_code != 0) {
     return std::unexpected(error_from_failure(address_, output->exit_code, words));

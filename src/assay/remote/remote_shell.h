@@ -30,6 +30,10 @@ class RemoteShell {
   [[nodiscard]] const DeviceAddress& address() const { return address_; }
 
  private:
+  /// Why the program that reaches the device gave no answer.
+  [[nodiscard]] Error explain(const Error& error, const std::string& program,
+                              std::chrono::milliseconds timeout) const;
+
   DeviceAddress address_;
 };
 
