@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <expected>
 #include <filesystem>
 #include <fmt/format.h>
 #include <functional>
@@ -191,6 +192,22 @@ Result<std::string> GitMirror::find_branch() {
       fmt::format("'{}' names no branch of its own: give \"branch\" in \"repository\"", url_));
 }
 
+/// A branch of a shallow clone is not fetched: its commits would have other positions in each
+/// clone.
+Error GitMirror::missing_branch(const std::string& branch) const {
+  std::error_code ignored;
+  const bool is_folder = stdfs::is_directory(url_, ignored);
+  const auto told = is_folder ? git_.run({"-C", url_, "rev-parse", "--is-shallow-repository"})
+                              : Result<std::string>("");
+  if (told && told->starts_with("true")) {
+    return {ErrorCode::kUnsupported,
+            fmt::format("'{}' is a shallow clone, and its history is cut; complete it with `git -C "
+                        "{} fetch --unshallow`",
+                        url_, url_)};
+  }
+  return {ErrorCode::kNotFound, fmt::format("'{}' has no branch '{}'", url_, branch)};
+}
+
 Result<MirrorUpdate> GitMirror::update() {
   ASSAY_ASSIGN_OR_RETURN(const auto lock, PlaceLock::acquire(folder_.string() + ".lock", {}));
   ASSAY_RETURN_IF_ERROR(make());
@@ -209,7 +226,7 @@ Result<MirrorUpdate> GitMirror::update() {
   ASSAY_RETURN_IF_ERROR(git_.run(in_mirror({"symbolic-ref", "HEAD", "refs/heads/" + branch})));
   const auto tip = after.find(branch);
   if (tip == after.end()) {
-    return fail(ErrorCode::kNotFound, fmt::format("'{}' has no branch '{}'", url_, branch));
+    return std::unexpected(missing_branch(branch));
   }
   update.tip = tip->second;
   return update;

@@ -37,6 +37,7 @@ class GitMirror final : public Mirror {
   Result<std::vector<std::string>> keep_rewritten(const std::map<std::string, std::string>& before,
                                                   const std::map<std::string, std::string>& after);
   Result<std::string> find_branch();
+  [[nodiscard]] Error missing_branch(const std::string& branch) const;
   Status add_worktree(const std::string& revision, const std::filesystem::path& folder);
   Status switch_worktree(const std::string& revision, const std::filesystem::path& folder);
   Result<std::map<std::string, std::int64_t>> positions(const std::string& tip);

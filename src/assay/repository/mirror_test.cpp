@@ -1,5 +1,7 @@
 #include "assay/repository/mirror.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -210,6 +212,19 @@ TEST_F(GitMirrorTest, SaysThatABranchIsNotThere) {
   static_cast<void>(scratch_.commit_file("a", "1"));
   spec_.branch = "release";
   EXPECT_THAT(mirror()->update().error().message, HasSubstr("has no branch 'release'"));
+}
+
+TEST_F(GitMirrorTest, RefusesAShallowCloneByName) {
+  static_cast<void>(scratch_.commit_file("a", "1"));
+  static_cast<void>(scratch_.commit_file("a", "2"));
+  const auto clone = (scratch_.home() / "clone").string();
+  static_cast<void>(
+      scratch_.git({"clone", "--quiet", "--depth", "1", "file://" + spec_.repository.url, clone}));
+  spec_.repository.url = clone;
+  const auto update = mirror()->update();
+  ASSERT_FALSE(update);
+  EXPECT_EQ(update.error().code, ErrorCode::kUnsupported);
+  EXPECT_THAT(update.error().message, HasSubstr("fetch --unshallow"));
 }
 
 /// A repository of Mercurial with the same interface as one of git.
