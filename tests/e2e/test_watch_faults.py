@@ -142,3 +142,16 @@ def test_a_kill_after_a_comparison(place: Workplace, source: Source) -> None:
     (found,) = incidents(place)
     assert (found["state"], found["culprit"]) == ("confirmed", culprit)
     assert len(found["comparisons"]) == 1
+
+
+def test_a_proposed_change_beside_a_watcher(place: Workplace, source: Source) -> None:
+    source.commit("Add a benchmark")
+    source.commit("conv: simplify", conv=112)
+    watcher = place.start("watch", "toy.json", "--once", "--quiet")
+    words = ("--base", "HEAD~1", "--head", "HEAD", "--format", "json")
+    change = wait_for_end(place.start("watch", "toy.json", *words))
+    watched = wait_for_end(watcher)
+    assert watched.code == 0, watched
+    assert change.code == 1, change
+    assert [one["state"] for one in incidents(place)] == ["confirmed"]
+    assert_measured_once(place)

@@ -88,9 +88,7 @@ Result<EngineBuild> add_python_runner(const PythonRunnerRequest& request) {
     replace_all(script, name, value);
   }
   const auto runner = folder / fmt::format("assay-runner-{}", request.name);
-  ASSAY_RETURN_IF_ERROR(write_file_atomically(runner, script));
-  std::error_code error;
-  stdfs::permissions(runner, stdfs::perms::owner_exec, stdfs::perm_options::add, error);
+  ASSAY_RETURN_IF_ERROR(write_file_atomically(runner, script, 0755));
   return register_runner(request.home, runner, request.name, request.label);
 }
 

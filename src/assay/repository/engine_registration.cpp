@@ -41,9 +41,8 @@ Result<stdfs::path> write_command_runner(const std::string& engine, const std::s
                                  engine, "--version", label, "--build", entry.folder.string()}));
   auto runner = engines_folder(home) / fmt::format("{}@{}", engine, label) /
                 fmt::format("assay-runner-{}", engine);
-  ASSAY_RETURN_IF_ERROR(write_file_atomically(runner, script));
-  std::error_code error;
-  stdfs::permissions(runner, stdfs::perms::owner_exec, stdfs::perm_options::add, error);
+  // Another command may start it at any moment.
+  ASSAY_RETURN_IF_ERROR(write_file_atomically(runner, script, 0755));
   return runner;
 }
 
