@@ -1,5 +1,6 @@
 """Devices behind ssh: measured as this machine is, nothing sent twice, failures with advice."""
 
+import hashlib
 import json
 import os
 import signal
@@ -49,6 +50,20 @@ def test_runs_a_program_there_and_sends_nothing_twice(place: Workplace, board: R
     assert here["cases"][0]["case_key"] == report["cases"][0]["case_key"], (
         "a device of the same class has the same cases"
     )
+
+
+@pytest.mark.parametrize(
+    "verb", [("calibrate", "--for", "1s"), ("profile",), ("bench", "--launches", "1")]
+)
+def test_every_verb_launches_on_the_device(
+    place: Workplace, board: RemoteBoard, verb: tuple[str, ...]
+) -> None:
+    program = place.program("net")
+    digest = hashlib.sha256(program.read_bytes()).hexdigest()
+    finished = place.run(verb[0], program, *verb[1:], "--device", "ssh:board", "--quiet")
+    assert finished.code in (0, 6), finished
+    assert place.query("select distinct outcome from launch") == [("completed",)]
+    assert digest in board.files(), "the program was executed somewhere else"
 
 
 def test_says_what_to_do_when_it_cannot_be_reached(place: Workplace, board: RemoteBoard) -> None:

@@ -32,9 +32,6 @@ struct CampaignTools {
   ConnectTarget connect_target;                                ///< Called again when one was lost.
   std::function<Result<std::shared_ptr<void>>()> lock_device;  ///< Exclusive while launches run.
   CampaignListener& listener;
-  /// The device is behind a link that may fail: a launch that lost it is made again more often, and
-  /// is no crash of its program.
-  bool has_link = false;
   /// Fork servers that are kept for the campaigns to come; null: each has its own.
   AotServers* servers = nullptr;
 };

@@ -26,6 +26,10 @@ class LaunchTarget {
 
   /// True if the target can run further launches; called after an error.
   virtual bool is_alive() = 0;
+
+  /// The device is behind a link that may fail: a launch that lost it is made again more often, and
+  /// is no crash of its program.
+  [[nodiscard]] virtual bool has_link() const { return false; }
 };
 
 /// Connects to the device anew; asked again when a target was lost.

@@ -49,11 +49,14 @@ Result<LaunchResult> Launcher::run(const LaunchRequest& request) {
 Result<LaunchResult> Launcher::run_on_target(const LaunchRequest& request) {
   ASSAY_RETURN_IF_ERROR(check_losses());
   Error loss;
-  const int tries = tools_->has_link ? kTriesOverLink : kTries;
-  for (int i = 0; i < tries; ++i) {
+  bool has_link = false;
+  int tries = 0;
+  while (tries < (has_link ? kTriesOverLink : kTries)) {
     if (!target_) {
       ASSAY_ASSIGN_OR_RETURN(target_, tools_->connect_target());
     }
+    ++tries;
+    has_link = target_->has_link();
     auto result = target_->run(request);
     if (result) {
       losses_ = 0;
@@ -72,9 +75,9 @@ Result<LaunchResult> Launcher::run_on_target(const LaunchRequest& request) {
   last_loss_ = fmt::format("'{}' with '{}': {}", request.build.reference(), request.artifact.entry,
                            loss.message);
   return failed_launch(
-      {.outcome = tools_->has_link ? Outcome::kHarnessError : Outcome::kCrashed,
+      {.outcome = has_link ? Outcome::kHarnessError : Outcome::kCrashed,
        .stage = Stage::kStart,
-       .reason_code = tools_->has_link ? "device_lost" : "agent_lost",
+       .reason_code = has_link ? "device_lost" : "agent_lost",
        .text = fmt::format("the agent was lost {} times while this ran: {}", tries, loss.message)});
 }
 

@@ -36,6 +36,7 @@ class RemoteTarget final : public LaunchTarget {
   /// runner.
   Result<LaunchResult> run(const LaunchRequest& request) override;
   bool is_alive() override;
+  [[nodiscard]] bool has_link() const override { return true; }
 
  private:
   /// Why the device is not ready to be timed; empty: it is. Waits for it. Errors: those of

@@ -116,14 +116,13 @@ Result<CampaignRequest> plan_campaign(const Spec& asked, const CampaignFlags& fl
 CampaignTools campaign_tools(ResultStore& store, const ArtifactCache& cache,
                              const ToolchainFlags& flags, const DeviceFlag& device,
                              CampaignListener& listener) {
-  const auto current = device.current();
+  // Verbs ask for the tools before the plan opens the device.
   return {.store = store,
           .cache = cache,
           .toolchain_of = toolchains_of(default_python(flags.python)),
-          .connect_target = current->connect,
-          .lock_device = current->lock,
-          .listener = listener,
-          .has_link = current->has_link};
+          .connect_target = [device] { return device.current()->connect(); },
+          .lock_device = [device] { return device.current()->lock(); },
+          .listener = listener};
 }
 
 }  // namespace assay::cli

@@ -60,7 +60,6 @@ Result<CampaignDevice> remote_device(const std::string& name) {
             return device->connect(
                 {.gate = gate, .keep_waiting = [] { return !is_interrupted(); }});
           },
-      .has_link = true,
       .lock = [address = entry.address.text()] { return lock_for_launches(address); }};
 }
 
@@ -96,20 +95,21 @@ Result<std::shared_ptr<CampaignDevice>> DeviceFlag::open(const Spec& spec,
                 fmt::format("{} names {} devices; run it for one at a time (--device NAME)",
                             spec.origin, spec.devices.size()));
   }
-  if (opened_ == nullptr || opened_->name != name) {
+  auto& opened = *opened_;
+  if (opened == nullptr || opened->name != name) {
     if (name == kLocalDevice) {
-      opened_ = std::make_shared<CampaignDevice>(local_device(sandbox));
+      opened = std::make_shared<CampaignDevice>(local_device(sandbox));
     } else {
       ASSAY_ASSIGN_OR_RETURN(auto device, remote_device(name));
-      opened_ = std::make_shared<CampaignDevice>(std::move(device));
+      opened = std::make_shared<CampaignDevice>(std::move(device));
     }
   }
-  return opened_;
+  return opened;
 }
 
 std::shared_ptr<CampaignDevice> DeviceFlag::current() const {
-  if (opened_ != nullptr) {
-    return opened_;
+  if (*opened_ != nullptr) {
+    return *opened_;
   }
   return std::make_shared<CampaignDevice>(CampaignDevice{
       .connect = connect_local_target, .lock = [] { return lock_for_launches(kLocalDevice); }});

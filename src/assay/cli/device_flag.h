@@ -22,7 +22,6 @@ struct CampaignDevice {
   Environment environment;
   InstalledBuilds installed;
   ConnectTarget connect;
-  bool has_link = false;                                ///< CampaignTools::has_link
   std::function<Result<std::shared_ptr<void>>()> lock;  ///< Against other commands of this machine.
 };
 
@@ -43,7 +42,9 @@ class DeviceFlag {
 
  private:
   std::string name_;
-  mutable std::shared_ptr<CampaignDevice> opened_;  ///< Planning and launching share a connection.
+  /// Planning and launching share a connection, and copies of the flag do.
+  std::shared_ptr<std::shared_ptr<CampaignDevice>> opened_ =
+      std::make_shared<std::shared_ptr<CampaignDevice>>();
 };
 
 /// This machine. `sandbox`: for the runners that were added.

@@ -284,7 +284,6 @@ Result<ConformReport> run_conformance(const ConformRequest& request, const Campa
                             .connect_target = tools.connect_target,
                             .lock_device = tools.lock_device,
                             .listener = progress,
-                            .has_link = tools.has_link,
                             .servers = tools.servers};
   ASSAY_ASSIGN_OR_RETURN(const auto judged, judge_plan(plan, request.context, quiet, execute));
   progress.close();
