@@ -7,7 +7,7 @@ import time
 from collections import Counter
 
 import pytest
-from driver import BIN, Workplace, wait_for_end
+from driver import BIN, Workplace, assert_told, wait_for_end
 from toy_repository import Source, incidents, launches, points, repository_file, watch
 
 DAY_NS = 86_400_000_000_000
@@ -45,6 +45,16 @@ def test_a_build_that_hangs(place: Workplace, source: Source) -> None:
     assert f"failed       {hanging[:12]}  Hang: step 1 (sh) took longer than 1" in status(place)
     assert {revision for _, revision, _ in points(place)} == {source.hashes[0]}
     assert_measured_once(place)
+
+
+def test_a_mistake_in_the_spec_is_told_before_a_build(place: Workplace, source: Source) -> None:
+    source.commit("Add a benchmark")
+    spec = place.folder / "bench.spec.json"
+    spec.write_text(json.dumps({**json.loads(spec.read_text()), "settings": {}}))
+    for words in (("watch", "toy.json", "--once"), ("bisect", "toy.json", "HEAD~1..HEAD")):
+        assert_told(place.run(*words), 2, "unknown key 'settings'")
+    assert not (place.home / "builds").exists()
+    status(place)
 
 
 def test_a_commit_without_the_benchmark(place: Workplace, source: Source) -> None:

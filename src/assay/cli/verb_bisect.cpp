@@ -283,6 +283,7 @@ Result<ExitCode> execute_bisect(const BisectOptions& options) {
   BudgetProgress progress(options.flags.is_quiet, budget_ns);
   ASSAY_ASSIGN_OR_RETURN(const auto setup,
                          WatchSetup::open(options.flags, progress, options.source));
+  ASSAY_RETURN_IF_ERROR(setup->runner->check_spec());
   auto code = bisect(*setup, options);
   if (!code && code.error().code == ErrorCode::kTimeout) {
     log_line(LogLevel::kInfo, "stopped; the same command goes on from here");

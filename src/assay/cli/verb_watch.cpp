@@ -293,6 +293,9 @@ Result<ExitCode> execute_watch(const WatchOptions& options) {
   const bool only_prints = options.is_dry_run || options.shows_status;
   WatchProgress progress(options.flags.is_quiet || only_prints, duration_ns);
   ASSAY_ASSIGN_OR_RETURN(const auto setup, WatchSetup::open(options.flags, progress));
+  if (!options.shows_status) {
+    ASSAY_RETURN_IF_ERROR(setup->runner->check_spec());
+  }
   if (only_prints) {
     return print_plan(options, *setup, options.shows_status);
   }

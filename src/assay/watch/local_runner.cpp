@@ -178,6 +178,13 @@ Result<Spec> LocalRunner::spec_for(const std::vector<RevisionBuild>& builds, con
   return spec_from_json(document, context);
 }
 
+Status LocalRunner::check_spec() {
+  RevisionBuild any;
+  any.engine = parts_.spec.repository.engine;
+  const auto spec = spec_for({any}, Json::object());
+  return spec ? Status() : std::unexpected(spec.error());
+}
+
 Result<PlannedRequest> LocalRunner::request_for(const Spec& spec, std::string_view purpose,
                                                 const std::map<std::string, std::string>& labels) {
   auto options = parts_.options;

@@ -50,6 +50,10 @@ class LocalRunner final : public RevisionRunner {
 
   explicit LocalRunner(Parts parts) : parts_(std::move(parts)) {}
 
+  /// Reads the spec as it will be for any build, so that a mistake is told before the first build.
+  /// Errors: those of read_file() and spec_from_json().
+  Status check_spec();
+
   Result<RevisionBuild> build(const Revision& revision) override;
   /// Labels of the cases that are measured of a build. Errors: as measure().
   Result<std::vector<std::string>> labels_of_cases(const RevisionBuild& build);
