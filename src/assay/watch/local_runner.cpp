@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <expected>
 #include <fmt/format.h>
 #include <iterator>
 #include <map>
