@@ -1,7 +1,7 @@
 # The front door. Every target is complete on a fresh machine and quick when nothing is left to do.
 SHELL := /bin/bash
 BIN := build/release/bin
-AARCH64_TARGETS := assay-agent assay-runner-executorch assay-runner-fake fixedpoint
+AARCH64_TARGETS := assay-agent assay-runner-fake fixedpoint assay-bundle-executorch assay-bundle-openvino
 DEMO_TARGETS := assay assay-agent assay-runner-executorch assay_vega_bundle
 
 .PHONY: help build litert demo test test-long test-sanitized check lint-all format fuzz aarch64 fixedpoint-aarch64 bench wheel sbom test-wheel hashes validate-statistics mutation-score clean
@@ -64,12 +64,9 @@ fuzz: ##           each fuzz target for 60 s; installs clang-19 when it is missi
 	@tools/set_up.sh
 	@tools/run_fuzz.sh 60
 
-aarch64: ##        agent, runner and delegate for devices with 64-bit Arm, and the runner's bundle, in build/aarch64
+aarch64: ##        agent and delegate for devices with 64-bit Arm, and bundles of the engines' runners, in build/aarch64
 	@tools/set_up_aarch64.sh
 	@.venv/bin/cmake --build build/aarch64 --target $(AARCH64_TARGETS) | tail -1
-	@.venv/bin/python tools/make_device_bundle.py build/aarch64/bin/assay-runner-executorch \
-	  --libraries build/wheels-aarch64/executorch/executorch/lib --libraries build/sysroot-aarch64 \
-	  --out build/aarch64/bundle/executorch
 	@mkdir -p $(BIN) && ln -sfn ../../aarch64 $(BIN)/aarch64-linux-gnu
 
 fixedpoint-aarch64: ## the delegate's kernels for 64-bit Arm, built and compared under qemu (needs a cross compiler)

@@ -1,14 +1,15 @@
 # What the engines share: their runners, build ids, and which of them are written in Python.
 #
-#   assay_runner(openvino LIBRARIES "${folder}" IN_WHEEL openvino/libs)
+#   assay_runner(openvino LIBRARIES "${folder}" IN_WHEEL openvino/libs LOADS libopenvino_ir_frontend.so*)
 #   assay_build_id(id FILES …)
 #   assay_python_engines(names)
 
 # The program assay-runner-NAME of the module engines/NAME, from its main.cpp. It stands above the
 # module: it brings engine and runner together. LIBRARIES: where the engine's shared libraries lie;
 # IN_WHEEL: the same folder in an environment's site-packages, whose bin the program is installed to.
+# LOADS: names of libraries there, with * and ?, that the engine opens while it runs.
 function(assay_runner name)
-  cmake_parse_arguments(ARG "" "LIBRARIES;IN_WHEEL" "" ${ARGN})
+  cmake_parse_arguments(ARG "" "LIBRARIES;IN_WHEEL" "LOADS" ${ARGN})
   set(target "assay-runner-${name}")
   add_executable(${target} main.cpp)
   assay_set_options(${target})
@@ -23,6 +24,37 @@ function(assay_runner name)
   include(GNUInstallDirs)
   install(TARGETS ${target} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
   set_property(GLOBAL APPEND PROPERTY ASSAY_RUNNERS ${target})
+  if(CMAKE_CROSSCOMPILING)
+    _assay_bundle(${name} ${target} "${ARG_LIBRARIES}" "${ARG_LOADS}")
+  endif()
+endfunction()
+
+option(ASSAY_BUNDLE_LOADER "Put the loader and the C library into bundles for devices" ON)
+
+# The target assay-bundle-NAME: bundle/NAME in the build folder, with the runner and all that it loads.
+function(_assay_bundle name runner libraries loads)
+  set(tool "${PROJECT_SOURCE_DIR}/tools/make_device_bundle.py")
+  set(folder "${CMAKE_BINARY_DIR}/bundle/${name}")
+  list(TRANSFORM loads PREPEND "--loads=")
+  set(arguments "--libraries=${libraries}" ${loads})
+  if(ASSAY_BUNDLE_LOADER)
+    list(APPEND arguments "--libraries=${ASSAY_SYSROOT}")
+  else()
+    list(APPEND arguments --no-loader)
+    # The device's loader reads the path from the program; Android's knows RUNPATH only.
+    set_target_properties(${runner} PROPERTIES BUILD_RPATH "$ORIGIN/../lib")
+    target_link_options(${runner} PRIVATE LINKER:--enable-new-dtags)
+  endif()
+  if(ASSAY_TRIPLE)
+    list(APPEND arguments "--triple=${ASSAY_TRIPLE}")
+  endif()
+  add_custom_command(
+    OUTPUT "${folder}/bundle.json"
+    COMMAND "${Python_EXECUTABLE}" "${tool}" "$<TARGET_FILE:${runner}>" ${arguments} --out "${folder}"
+    DEPENDS ${runner} "${tool}"
+    COMMENT "Collecting the bundle of ${name} for devices"
+    VERBATIM)
+  add_custom_target(assay-bundle-${name} DEPENDS "${folder}/bundle.json")
 endfunction()
 
 # A digest of the engine's libraries, taken when the build is configured, which a change of one

@@ -49,6 +49,7 @@ endif()
 # The sources that `assay engine add` builds a runner from.
 install(FILES CMakeLists.txt DESTINATION "${_share}/assay/source" ${_component})
 install(DIRECTORY cmake DESTINATION "${_share}/assay/source" ${_component})
+install(FILES tools/make_device_bundle.py DESTINATION "${_share}/assay/source/tools" ${_component})
 install(DIRECTORY src/assay DESTINATION "${_share}/assay/source/src" ${_component})
 install(DIRECTORY python/assay/data DESTINATION "${_share}/assay/source/python/assay" ${_component})
 install(FILES python/runner.sh.in DESTINATION "${_share}/assay/source/python" ${_component})

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes 64-bit Arm ready as a target: the cross compiler, libraries for it in build/sysroot-aarch64, the engine's wheel
+# Makes 64-bit Arm ready as a target: the cross compiler, libraries for it in build/sysroot-aarch64, the engines' wheels
 # for it in build/wheels-aarch64, and the build folder. Quick when nothing is left to do.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -23,7 +23,7 @@ unpack_wheel() {
   mkdir -p "$wheels/download"
   .venv/bin/python -m pip download -q --disable-pip-version-check --no-deps --only-binary=:all: --require-hashes \
     --python-version 3.11 --platform manylinux_2_27_aarch64 --platform manylinux_2_28_aarch64 \
-    -d "$wheels/download" -r <(echo "$block")
+    --platform manylinux_2_35_aarch64 -d "$wheels/download" -r <(echo "$block")
   wheel=$(ls "$wheels"/download/*.whl)
   .venv/bin/python -m zipfile -e "$wheel" "$wheels/$name"
   rm -r "$wheels/download"
@@ -42,4 +42,5 @@ tools/set_up.sh
 tools/install_packages.sh tools/aarch64_packages.txt
 unpack_sysroot
 unpack_wheel executorch
+unpack_wheel openvino
 configure

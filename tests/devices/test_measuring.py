@@ -16,6 +16,20 @@ from driver import FAST_MEASURE, Workplace, assert_told, wait_for_end, wait_unti
 from phone import Phone
 
 LAUNCHES = 10
+PORT = '<port id="{}" precision="FP32"><dim>1</dim><dim>4</dim></port>'
+RELU_IR = f"""<net name="relu" version="11">
+<layers>
+  <layer id="0" name="x" type="Parameter" version="opset1">
+    <data shape="1,4" element_type="f32"/><output>{PORT.format(0)}</output></layer>
+  <layer id="1" name="y" type="ReLU" version="opset1">
+    <input>{PORT.format(0)}</input><output>{PORT.format(1)}</output></layer>
+  <layer id="2" name="z" type="Result" version="opset1"><input>{PORT.format(0)}</input></layer>
+</layers>
+<edges>
+  <edge from-layer="0" from-port="0" to-layer="1" to-port="0"/>
+  <edge from-layer="1" from-port="1" to-layer="2" to-port="0"/>
+</edges></net>
+"""
 
 
 @pytest.fixture
@@ -120,11 +134,20 @@ def test_hot_device_is_waited_for_and_not_timed(place: Workplace) -> None:
 
 
 @pytest.mark.slow
-def test_phone_runs_a_runner_for_arm(place: Workplace, tmp_path: Path) -> None:
+def test_phone_runs_runners_for_arm(place: Workplace, tmp_path: Path) -> None:
     with Phone(tmp_path / "phone") as phone:
         place.env["ANDROID_ADB_SERVER_PORT"] = phone.environment["ANDROID_ADB_SERVER_PORT"]
         address = f"adb:{phone.serial}"
         added = place.ok("device", "add", address, "--name", "phone")
         assert "linux-aarch64:qemu-user-mode-emulation" in added.out
         assert "engine      executorch@" in added.out
+        assert "engine      openvino@" in added.out
         assert_told(place.run("device", "check", "adb:nothing"), 2, "adb devices")
+        (tmp_path / "relu.xml").write_text(RELU_IR)
+        (tmp_path / "relu.bin").write_bytes(b"")
+        relu = place.spec(tmp_path / "relu.xml", engines=["openvino"], devices=["phone"])
+        measured = place.run("run", relu, "--quiet")
+        assert measured.code in (0, 6), measured
+        assert {outcome for (outcome,) in place.query("select outcome from launch")} == {
+            "completed"
+        }

@@ -4,6 +4,7 @@ import hashlib
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,10 @@ TOOL = Path(__file__).resolve().parents[2] / "tools" / "make_device_bundle.py"
 TRIPLE = "x86_64-linux-gnu"
 
 
-def make_bundle(program: Path, out: Path, *libraries: str) -> subprocess.CompletedProcess[str]:
-    flags = [flag for folder in libraries for flag in ("--libraries", folder)]
+def make_bundle(
+    program: Path, out: Path, *libraries: str, flags: Sequence[str] = ()
+) -> subprocess.CompletedProcess[str]:
+    flags = [*flags, *(flag for folder in libraries for flag in ("--libraries", folder))]
     command = [sys.executable, TOOL, program, *flags, "--triple", TRIPLE, "--out", out]
     return subprocess.run([str(part) for part in command], capture_output=True, text=True)
 
@@ -65,3 +68,39 @@ def test_static_program_needs_no_bundle(tmp_path: Path) -> None:
 
     assert made.returncode == 1
     assert "is static" in made.stderr
+
+
+def test_libraries_that_a_program_opens_come_along_with_what_they_need(
+    program: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "engine"
+    folder.mkdir()
+    for name, needed in (
+        ("inner", []),
+        ("plugin", ["-Wl,--no-as-needed", f"{folder}/libinner.so"]),
+    ):
+        flags = ["-shared", f"-Wl,-soname,lib{name}.so", "-o", f"{folder}/lib{name}.so"]
+        subprocess.run(["gcc", "-xc", "/dev/null", "-xnone", *needed, *flags], check=True)
+    out = tmp_path / "bundle"
+
+    made = make_bundle(program, out, str(folder), "/", flags=["--loads", "libplug*.so"])
+
+    assert made.returncode == 0, made.stderr
+    files = json.loads((out / "bundle.json").read_text())["files"]
+    assert {"lib/libplugin.so", "lib/libinner.so"} < set(files)
+    absent = make_bundle(program, out, str(folder), "/", flags=["--loads", "libnone*.so"])
+    assert "libnone*.so is in none of" in absent.stderr
+
+
+def test_bundle_without_a_loader_leaves_the_systems_libraries_to_the_device(
+    program: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "bundle"
+
+    made = make_bundle(program, out, str(tmp_path), flags=["--no-loader"])
+
+    assert made.returncode == 0, made.stderr
+    document = json.loads((out / "bundle.json").read_text())
+    assert document["argv"] == ["bin/prog"]
+    assert list(document["files"]) == ["bin/prog"]
+    assert subprocess.run(document["argv"], cwd=out).returncode == 7
