@@ -76,7 +76,7 @@ endfunction()
 function(assay_set_options target)
   cmake_parse_arguments(ARG "UNOPTIMISED" "" "" ${ARGN})
   target_compile_features(${target} PUBLIC cxx_std_23)
-  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Werror
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow $<$<BOOL:${ASSAY_WARNINGS_ARE_ERRORS}>:-Werror>
                          # Designated initialisers leave the other members at their defaults on purpose.
                          -Wno-missing-field-initializers)
   target_include_directories(${target} PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>")

@@ -12,7 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 
 from board import Board
-from driver import FAST_MEASURE, Workplace, assert_told, wait_for_end, wait_until
+from driver import FAST_MEASURE, ROOT, Workplace, assert_told, wait_for_end, wait_until
 from phone import Phone
 
 LAUNCHES = 10
@@ -131,6 +131,46 @@ def test_hot_device_is_waited_for_and_not_timed(place: Workplace) -> None:
         cool = place.run("bench", program, *once)
         assert cool.code in (0, 6), cool
         assert '"temperature_celsius":50' in cool.out, "launches keep the board's conditions"
+
+
+@pytest.mark.slow
+def test_build_for_a_device_says_what_it_lacks(place: Workplace) -> None:
+    wheel = ROOT / "build" / "wheels-aarch64" / "executorch" / "executorch"
+    add = ("engine", "add", "executorch@mine", "--prefix", wheel)
+    assert_told(place.run(*add, "--toolchain", "ndk.cmake"), 2, "needs --triple")
+    arm = (*add, "--triple", "aarch64-linux-gnu")
+    assert_told(place.run(*arm, "--sysroot", "/nowhere"), 3, "make aarch64")
+    assert_told(place.run(*arm, "--toolchain", "/nowhere.cmake"), 2, "no toolchain file")
+    assert_told(place.run(*add, "--triple", "riscv64-linux-gnu"), 3, "--toolchain FILE.cmake")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("is_plain", [False, True])
+def test_phone_lists_an_engine_that_was_built_for_it(
+    place: Workplace, tmp_path: Path, is_plain: bool
+) -> None:
+    flags: list[str | Path] = []
+    if is_plain:
+        toolchain = tmp_path / "other.cmake"
+        toolchain.write_text((ROOT / "cmake" / "aarch64-linux-gnu.cmake").read_text())
+        flags = ["--toolchain", toolchain, "--sysroot", ROOT / "build" / "sysroot-aarch64"]
+    wheel = ROOT / "build" / "wheels-aarch64" / "executorch" / "executorch"
+    add = ("engine", "add", "executorch@mine", "--prefix", wheel, "--triple", "aarch64-linux-gnu")
+    added = place.run(*add, *flags, timeout_s=1200)
+    assert added.code == 0, added
+    bundle = place.home / "engines" / "executorch@mine" / "build" / "bundle" / "executorch"
+    argv = json.loads((bundle / "bundle.json").read_text())["argv"]
+    assert argv[-1] == "bin/assay-runner-executorch"
+    assert (len(argv) == 1) == is_plain
+    if is_plain:  # A device with a C library: the phone has none.
+        emulator = ["qemu-aarch64-static", "-L", ROOT / "build" / "sysroot-aarch64"]
+        told = subprocess.run([*emulator, *argv, "--describe"], cwd=bundle, capture_output=True)
+        assert json.loads(told.stdout)["name"] == "executorch"
+        return
+    with Phone(tmp_path / "phone") as phone:
+        place.env["ANDROID_ADB_SERVER_PORT"] = phone.environment["ANDROID_ADB_SERVER_PORT"]
+        added = place.ok("device", "add", f"adb:{phone.serial}")
+        assert "engine      executorch@mine" in added.out
 
 
 @pytest.mark.slow

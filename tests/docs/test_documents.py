@@ -56,6 +56,12 @@ NOT_TYPED = {
             "assay device add ssh:pi5",
             "assay bench torchvision:mobilenet_v3_small --recipe executorch/xnnpack-fp32 "
             "--device pi5",
+            "pip download --no-deps --only-binary=:all: --platform manylinux_2_28_aarch64 "
+            "executorch==1.5.1",
+            "python -m zipfile -e executorch-*.whl wheel",
+            "assay engine add executorch@mine --prefix wheel --triple aarch64-linux-gnu",
+            "assay bench MODEL --recipe executorch/xnnpack-fp32 --engine executorch@mine "
+            "--device pi5",
         ),
         "a device of the reader's: tests/devices/test_measuring.py types their like",
     ),

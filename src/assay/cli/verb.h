@@ -50,6 +50,7 @@ Execute declare_init(CLI::App& app);
 Execute declare_inspect(CLI::App& app);
 Execute declare_list(CLI::App& app);
 Execute declare_engine(CLI::App& app);
+Execute declare_engine_add(CLI::App& app);    ///< `assay engine add`.
 Execute declare_engine_build(CLI::App& app);  ///< `assay engine build`.
 Execute declare_engine_check(CLI::App& app);  ///< `assay engine check`.
 Execute declare_engine_gc(CLI::App& app);     ///< `assay engine gc`.

@@ -1,0 +1,191 @@
+#include <filesystem>
+#include <fmt/format.h>
+#include <memory>
+#include <string>
+
+#include "assay/artifact/toolchain.h"
+#include "assay/base/fs.h"
+#include "assay/base/log.h"
+#include "assay/base/output.h"
+#include "assay/base/result.h"
+#include "assay/cli/exit_code.h"
+#include "assay/cli/sandbox_flag.h"
+#include "assay/cli/verb.h"
+#include "assay/engine/build_device_engine.h"
+#include "assay/engine/build_runner.h"
+#include "assay/engine/installed_builds.h"
+#include "assay/engine/known_engines.h"
+#include "assay/engine/python_runner.h"
+#include "assay/record/sandbox.h"
+#include "assay/record/subject.h"
+#include "assay/remote/device_bundle.h"
+
+namespace assay::cli {
+namespace {
+
+struct AddOptions {
+  std::string reference;
+  std::string prefix;
+  std::string python;
+  std::string cmake;
+  std::string file;
+  std::string runner;
+  std::string bundle;
+  std::string triple;
+  std::string sysroot;
+  std::string toolchain;
+  SandboxFlag sandbox;
+};
+
+/// "ENGINE@NAME" in two.
+struct Reference {
+  std::string name;
+  std::string label;
+};
+
+/// A runner for devices: it is described there, at first contact.
+Result<EngineBuild> register_bundle(const std::filesystem::path& folder,
+                                    const Reference& reference) {
+  const auto path = std::filesystem::absolute(folder);
+  ASSAY_ASSIGN_OR_RETURN(const auto bundle, read_bundle(path));
+  EngineBuild build{.name = reference.name,
+                    .label = reference.label,
+                    .runner = (path / bundle.argv.back()).string(),
+                    .details = {{kBundleKey, path.string()}, {"triple", bundle.triple}}};
+  ASSAY_RETURN_IF_ERROR(register_build(assay_home(), build));
+  return build;
+}
+
+/// The cmake beside the toolchain's interpreter is new enough; a system's own may not be.
+std::filesystem::path find_cmake(const std::string& requested) {
+  if (!requested.empty()) {
+    return requested;
+  }
+  const auto beside = default_python().parent_path() / "cmake";
+  return std::filesystem::exists(beside) ? beside : std::filesystem::path("cmake");
+}
+
+/// Builds the runner for a device and notes its bundle. The delegate is no engine: it is built, and
+/// has no entry.
+Result<EngineBuild> add_device_engine(const AddOptions& options, const Reference& reference) {
+  ASSAY_ASSIGN_OR_RETURN(const auto source, find_source_folder());
+  log_line(LogLevel::kInfo, fmt::format("building for {}, a minute or two…", options.triple));
+  ASSAY_ASSIGN_OR_RETURN(const auto built, build_device_engine({.name = reference.name,
+                                                                .label = reference.label,
+                                                                .prefix = options.prefix,
+                                                                .triple = options.triple,
+                                                                .sysroot = options.sysroot,
+                                                                .toolchain = options.toolchain,
+                                                                .python = default_python(),
+                                                                .cmake = find_cmake(options.cmake),
+                                                                .source = source,
+                                                                .home = assay_home()}));
+  if (std::filesystem::is_directory(built)) {
+    return register_bundle(built, reference);
+  }
+  return EngineBuild{
+      .name = reference.name, .label = reference.label, .runner = built.string(), .build_id = {}};
+}
+
+Result<EngineBuild> add_from_sources(const AddOptions& options, const Reference& reference) {
+  ASSAY_ASSIGN_OR_RETURN(const auto source, find_source_folder());
+  if (!options.file.empty() || is_known_in_python(reference.name)) {
+    return add_python_runner(
+        {.name = reference.name,
+         .label = reference.label,
+         .engine = options.file.empty() ? reference.name : options.file,
+         .python = options.python.empty() ? default_python().string() : options.python,
+         .source = source,
+         .home = assay_home()});
+  }
+  log_line(LogLevel::kInfo, "building the runner, a minute or two…");
+  return build_runner({.name = reference.name,
+                       .label = reference.label,
+                       .prefix = options.prefix,
+                       .python = options.python,
+                       .cmake = find_cmake(options.cmake),
+                       .source = source,
+                       .home = assay_home()});
+}
+
+Status check_places(const AddOptions& options) {
+  const int places = (options.prefix.empty() ? 0 : 1) + (options.runner.empty() ? 0 : 1) +
+                     (options.bundle.empty() ? 0 : 1) +
+                     (options.file.empty() && options.python.empty() ? 0 : 1);
+  if (places != 1) {
+    return fail(ErrorCode::kInvalidArgument,
+                "say where it is: --prefix DIR, --python VENV/bin/python, --file FILE.py:Class, "
+                "--runner PROGRAM, or --device-bundle DIR");
+  }
+  const bool is_for_device =
+      !options.triple.empty() || !options.sysroot.empty() || !options.toolchain.empty();
+  if (is_for_device && (options.triple.empty() || options.prefix.empty())) {
+    return fail(ErrorCode::kInvalidArgument,
+                "a build for a device needs --triple, such as aarch64-linux-gnu, and --prefix, the "
+                "folder of the engine's unpacked wheel for it");
+  }
+  return {};
+}
+
+Result<EngineBuild> add_build(const AddOptions& options, const Reference& reference) {
+  ASSAY_RETURN_IF_ERROR(check_places(options));
+  if (!options.triple.empty()) {
+    return add_device_engine(options, reference);
+  }
+  if (!options.bundle.empty()) {
+    return register_bundle(options.bundle, reference);
+  }
+  if (!options.runner.empty()) {
+    ASSAY_ASSIGN_OR_RETURN(const auto sandbox, options.sandbox.get());
+    return register_runner(assay_home(), std::filesystem::absolute(options.runner), reference.name,
+                           reference.label, sandbox.value_or(SandboxMode::kOff));
+  }
+  return add_from_sources(options, reference);
+}
+
+Result<ExitCode> execute_add(const AddOptions& options) {
+  const auto at = options.reference.find('@');
+  if (at == std::string::npos || at == 0 || at + 1 == options.reference.size()) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("'{}': write ENGINE@NAME, such as executorch@mine", options.reference));
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto build,
+                         add_build(options, {.name = options.reference.substr(0, at),
+                                             .label = options.reference.substr(at + 1)}));
+  print_out("{} is ready: {}\n", build.reference(), build.runner);
+  if (!options.triple.empty() && !build.details.contains(kBundleKey)) {
+    print_out("load it on a device with --library executorch={}\n", build.runner);
+  }
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+Execute declare_engine_add(CLI::App& app) {
+  auto options = std::make_shared<AddOptions>();
+  auto* add = app.add_subcommand("add", "Add another installation of an engine, or a new engine");
+  add->add_option("reference", options->reference,
+                  "Name of the installation: ENGINE@NAME, such as executorch@mine")
+      ->required();
+  add->add_option("--prefix", options->prefix, "Folder where the engine is installed");
+  add->add_option("--python", options->python,
+                  "Python interpreter whose packages contain the engine");
+  add->add_option("--file", options->file, "Engine class written in Python");
+  add->add_option("--runner", options->runner, "Finished runner program");
+  add->add_option("--device-bundle", options->bundle,
+                  "Folder of a runner for devices with all that it loads, and bundle.json");
+  add->add_option("--triple", options->triple,
+                  "Build for devices of this kind, against the installation for them in --prefix: "
+                  "aarch64-linux-gnu");
+  add->add_option("--sysroot", options->sysroot,
+                  "Libraries for the device [default: those that make aarch64 unpacks]");
+  add->add_option("--toolchain", options->toolchain,
+                  "CMake toolchain file, such as an NDK's: the device's own loader starts the "
+                  "runner");
+  options->sandbox.declare(*add, "the program of --runner while it describes itself", "off");
+  add->add_option("--cmake", options->cmake,
+                  "CMake 3.28 or newer that builds the runner [default: cmake]");
+  return [options] { return execute_add(*options); };
+}
+
+}  // namespace assay::cli

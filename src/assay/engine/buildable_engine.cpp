@@ -1,0 +1,56 @@
+#include "assay/engine/buildable_engine.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <string_view>
+
+#include "assay/base/result.h"
+
+namespace assay {
+namespace {
+
+constexpr std::array<BuildableEngine, 2> kBuildable = {{
+    {"executorch",
+     "executorch",
+     {"executorch-config.cmake", "ExecuTorchConfig.cmake"},
+     {".", "share/cmake", "lib/cmake/ExecuTorch", "lib/cmake/executorch", "executorch/share/cmake",
+      "cmake", "executorch"}},
+    {"openvino",
+     "OpenVINO",
+     {"OpenVINOConfig.cmake", "openvino-config.cmake"},
+     {".", "cmake", "runtime/cmake", "lib/cmake/openvino", "openvino/cmake", "lib/cmake/OpenVINO",
+      "lib64/cmake/openvino"}},
+}};
+
+}  // namespace
+
+Result<const BuildableEngine*> find_buildable_engine(std::string_view name) {
+  const auto* found = std::ranges::find(kBuildable, name, &BuildableEngine::name);
+  if (found != kBuildable.end()) {
+    return found;
+  }
+  return fail(ErrorCode::kUnsupported,
+              fmt::format("cannot build a runner for '{}', only for executorch and openvino; add "
+                          "any other engine with --runner or --file",
+                          name));
+}
+
+Result<std::filesystem::path> find_cmake_package(const std::filesystem::path& prefix,
+                                                 const BuildableEngine& engine) {
+  for (const auto* folder : engine.folders) {
+    for (const auto* file : engine.files) {
+      if (std::filesystem::exists(prefix / folder / file)) {
+        return std::filesystem::canonical(prefix / folder);
+      }
+    }
+  }
+  return fail(ErrorCode::kNotFound,
+              fmt::format("no {} in '{}' (looked in {}); give the folder that {} was installed to",
+                          engine.files.front(), prefix.string(), fmt::join(engine.folders, ", "),
+                          engine.name));
+}
+
+}  // namespace assay

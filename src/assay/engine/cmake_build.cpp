@@ -1,0 +1,55 @@
+#include "assay/engine/cmake_build.h"
+
+#include <chrono>
+#include <filesystem>
+#include <fmt/format.h>
+#include <string>
+#include <vector>
+
+#include "assay/base/fs.h"
+#include "assay/base/result.h"
+#include "assay/base/subprocess.h"
+
+namespace assay {
+namespace {
+
+constexpr std::chrono::minutes kBuildTimeout{30};
+
+Status run_step(const std::vector<std::string>& argv, const std::filesystem::path& log) {
+  // Both streams of cmake belong into the log: its stdout is collected and appended.
+  ASSAY_ASSIGN_OR_RETURN(
+      const auto output,
+      run_command({.argv = argv, .env = {}, .stderr_file = log.string()}, kBuildTimeout));
+  const auto before = read_file(log).value_or("");
+  ASSAY_RETURN_IF_ERROR(write_file_atomically(log, before + output.output));
+  if (output.exit_code != 0) {
+    return fail(
+        ErrorCode::kUnavailable,
+        fmt::format("the runner does not build against this installation; see '{}'", log.string()));
+  }
+  return {};
+}
+
+}  // namespace
+
+Status build_with_cmake(const CmakeBuild& build) {
+  const auto log = build.folder / "build.log";
+  ASSAY_RETURN_IF_ERROR(write_file_atomically(log, ""));
+  const auto folder = (build.folder / "build").string();
+  std::vector<std::string> configure = {build.cmake.string(),
+                                        "-S",
+                                        build.source.string(),
+                                        "-B",
+                                        folder,
+                                        "-G",
+                                        "Ninja",
+                                        "-DASSAY_BUILD_TESTS=OFF",
+                                        "-DASSAY_BUILD_BENCH=OFF",
+                                        "-DASSAY_PYTHON_EXTENSION=OFF",
+                                        "-DASSAY_WARNINGS_ARE_ERRORS=OFF"};
+  configure.insert(configure.end(), build.definitions.begin(), build.definitions.end());
+  ASSAY_RETURN_IF_ERROR(run_step(configure, log));
+  return run_step({build.cmake.string(), "--build", folder, "--target", build.target}, log);
+}
+
+}  // namespace assay
