@@ -20,6 +20,7 @@
 #include "assay/campaign/launch.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
+#include "assay/record/core_names.h"
 #include "assay/record/scenario.h"
 #include "assay/record/spawn.h"
 #include "assay/record/subject.h"
@@ -113,7 +114,7 @@ Status apply_scenario(const Case& cell, int turn, const RunContext& context,
   if (scenario.cores == "own") {
     request.cpus = own_cores(turn, threads_of(cell), context.environment.cpus);
   } else if (!scenario.cores.empty()) {
-    ASSAY_ASSIGN_OR_RETURN(request.cpus, cores_from_text(scenario.cores));
+    ASSAY_ASSIGN_OR_RETURN(request.cpus, cores_on_machine(scenario.cores, context.environment));
   }
   auto& surroundings = request.surroundings;
   surroundings.files = program_files(request.artifact);

@@ -17,6 +17,7 @@
 #include "assay/campaign/case_launch.h"
 #include "assay/campaign/run_context.h"
 #include "assay/engine/installed_builds.h"
+#include "assay/record/core_names.h"
 #include "assay/record/run.h"
 #include "assay/record/subject.h"
 #include "assay/spec/expand.h"
@@ -120,6 +121,20 @@ Run new_run(const Spec& spec, RequestOptions& options, const Environment& enviro
   return run;
 }
 
+/// Errors: kInvalidArgument for cores by a name that the machine does not have.
+Status check_cores(const Spec& spec, const Environment& environment) {
+  const auto asked = spec.scenario.find("cores");
+  if (asked == spec.scenario.end()) {
+    return {};
+  }
+  for (const auto& cores : asked->second) {
+    if (cores.is_string() && is_core_name(cores.get<std::string>())) {
+      ASSAY_RETURN_IF_ERROR(cores_on_machine(cores.get<std::string>(), environment));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Status check_engines_found(const Spec& spec, const InstalledBuilds& installed) {
@@ -130,6 +145,7 @@ Result<PlannedRequest> request_from_spec(const Spec& spec, RequestOptions option
                                          Environment environment, InstalledBuilds installed) {
   ASSAY_RETURN_IF_ERROR(check_engines_found(spec, installed));
   ASSAY_RETURN_IF_ERROR(check_libraries(options.libraries, installed.builds));
+  ASSAY_RETURN_IF_ERROR(check_cores(spec, environment));
   const ExpansionContext context{.device_class = environment.device_class,
                                  .devices = {options.device},
                                  .installed = installed.builds,

@@ -22,6 +22,7 @@
 #endif
 
 #include "assay/base/json.h"
+#include "assay/device/core_clusters.h"
 #include "assay/device/cpu_name.h"
 #include "assay/device/text_fields.h"
 
@@ -198,6 +199,9 @@ Environment environment_from(const SystemFacts& facts, const stdfs::path& root) 
   environment.kernel = facts.release;
   environment.os = os_name(root);
   environment.details = details_of(cpuinfo, root);
+  if (const auto clusters = read_core_clusters(root); !clusters.empty()) {
+    environment.details[kCoresDetail] = clusters;
+  }
   environment.id = digest_of_json(stable_part(environment));
   return environment;
 }

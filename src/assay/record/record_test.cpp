@@ -2,11 +2,14 @@
 #include <gtest/gtest.h>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
+#include "assay/record/core_names.h"
 #include "assay/record/launch.h"
 #include "assay/record/metric.h"
+#include "assay/record/run.h"
 #include "assay/record/subject.h"
 
 namespace assay {
@@ -150,6 +153,28 @@ TEST(Artifact, DigestDependsOnContentNotOnOrder) {
   EXPECT_EQ(a.digest(), b.digest());
   b.files[0].sha256 = "cc";
   EXPECT_NE(a.digest(), b.digest());
+}
+
+TEST(CoreNames, AreThoseOfTheMachine) {
+  Environment machine{.cpus = 3};
+  EXPECT_EQ(cores_on_machine("big", machine), (std::vector{0, 1, 2})) << "all are alike";
+  EXPECT_EQ(cores_on_machine("0,2", machine), (std::vector{0, 2}));
+  EXPECT_EQ(cores_on_machine("little", machine).error().message,
+            "the device has no 'little' cores; it has big ones only, as all are alike");
+  machine.details[kCoresDetail] = {{"big", "2"}, {"little", "0-1"}};
+  EXPECT_EQ(cores_on_machine("big", machine), std::vector{2});
+  EXPECT_EQ(cores_on_machine("little", machine), (std::vector{0, 1}));
+  EXPECT_EQ(cores_on_machine("mid", machine).error().message,
+            "the device has no 'mid' cores; it has big 2, little 0-1");
+}
+
+TEST(Environment, ShowsADetailOnOneLine) {
+  Environment machine;
+  EXPECT_EQ(text_of_detail(machine, kPolicyDetail), "");
+  machine.details[kPolicyDetail] = {
+      {"frequency", "max"}, {"keep_awake", true}, {"reboot", {{"wait", "5min"}}}};
+  EXPECT_EQ(text_of_detail(machine, kPolicyDetail),
+            "frequency max, keep_awake true, reboot (wait 5min)");
 }
 
 }  // namespace

@@ -1,11 +1,38 @@
 #include "assay/record/run.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "assay/base/json.h"
 
 namespace assay {
+namespace {
+
+/// "frequency max, reboot (before_run true, wait 5min)".
+std::string text_of_object(const Json& object) {
+  std::vector<std::string> parts;
+  for (const auto& [key, value] : object.items()) {
+    if (value.is_object()) {
+      parts.push_back(fmt::format("{} ({})", key, text_of_object(value)));
+    } else {
+      parts.push_back(
+          fmt::format("{} {}", key, value.is_string() ? value.get<std::string>() : value.dump()));
+    }
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+}  // namespace
+
+std::string text_of_detail(const Environment& environment, std::string_view name) {
+  const auto& details = environment.details;
+  const auto found = details.is_object() ? details.find(name) : details.end();
+  return found != details.end() && found->is_object() ? text_of_object(*found) : "";
+}
 
 std::string environment_key(const Environment& environment) { return digest_of_json(environment); }
 

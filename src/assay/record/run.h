@@ -36,6 +36,15 @@ struct Environment {
   Json details = Json::object();
 };
 
+/// Environment::details: what Assay did with the device while it measured, as the user wrote it,
+/// and cores by name, {"big": "4-7", "little": "0-3"}; a machine whose cores are all alike has
+/// none.
+inline constexpr const char* kPolicyDetail = "policy";
+inline constexpr const char* kCoresDetail = "cores";
+
+/// A detail of the machine on one line, "big 4-7, little 0-3"; empty where it has none.
+std::string text_of_detail(const Environment& environment, std::string_view name);
+
 /// Digest of all that the machine told: one machine may tell several things over time.
 std::string environment_key(const Environment& environment);
 

@@ -50,9 +50,10 @@ Result<std::vector<int>> cores_from_text(const std::string& text) {
     rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
   }
   if (!is_list) {
-    return fail(
-        ErrorCode::kInvalidArgument,
-        fmt::format("'{}' is not a list of processors; write \"own\", \"0\" or \"0,2-3\"", text));
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("'{}' is not a list of processors; write \"own\", \"big\", \"mid\", "
+                            "\"little\", \"0\" or \"0,2-3\"",
+                            text));
   }
   return cores;
 }

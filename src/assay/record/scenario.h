@@ -16,7 +16,7 @@ struct Scenario {
   std::int64_t gap_ns = 0;        ///< Pause before each inference; 0: a tight loop.
   int streams = 1;                ///< Inferences in flight, each in a session of its own.
   std::string page_cache;         ///< "cold" or "warm" program files; empty: as they are found.
-  std::string cores;              ///< "own", or a list such as "0,2-3"; empty: anywhere.
+  std::string cores;              ///< "own", "big", "mid", "little", or a list; empty: anywhere.
   std::string background;         ///< "cpu:1" or "memory:2": that much other work.
   double cool_below_celsius = 0;  ///< A launch waits for it; 0: it does not.
   std::string beside;             ///< A program file that another process executes meanwhile.

@@ -280,6 +280,10 @@ std::string machine_of(const Run& run, const Environment& environment) {
   if (environment.hypervisor == kUserModeEmulator) {
     parts.emplace_back("emulated: its times are not those of a device");
   }
+  for (const auto* detail : {kCoresDetail, kPolicyDetail}) {
+    const auto text = text_of_detail(environment, detail);
+    add(text.empty() ? "" : fmt::format("{}: {}", detail, text));
+  }
   const auto device = run.labels.find("device");
   return fmt::format("{}{}", device == run.labels.end() ? "" : printable(device->second) + ": ",
                      fmt::join(parts, ", "));

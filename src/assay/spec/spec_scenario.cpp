@@ -11,6 +11,7 @@
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/base/units.h"
+#include "assay/record/core_names.h"
 #include "assay/record/scenario.h"
 #include "assay/spec/node.h"
 #include "assay/spec/program_format.h"
@@ -73,7 +74,7 @@ Json read_cores(const Node& node, const SpecContext& /*context*/) {
   if (text == "any") {
     return nullptr;
   }
-  if (const auto cores = cores_from_text(text); text != "own" && !cores) {
+  if (const auto cores = cores_from_text(text); text != "own" && !is_core_name(text) && !cores) {
     node.complain(cores.error().message);
   }
   return text;
