@@ -42,7 +42,7 @@ ASSAY_DEFINE_JSON(EventCount, name, value, running_ratio, unavailable)
 ASSAY_DEFINE_JSON(ProfileReport, iterations, events, method_median_ns, execute_median_ns, notes,
                   spans, inferences, counted_iterations, counters)
 ASSAY_DEFINE_JSON(Conditions, unix_ns, load_average_1min, cpu_pressure_avg10, memory_pressure_avg10,
-                  io_pressure_avg10, steal_ticks, total_ticks, frequency_hz, temperature_celsius,
+                  io_pressure_avg10, steal_ticks, total_ticks, frequency_hz, set_frequency_hz, temperature_celsius,
                   throttle_count, governor, memory_available_bytes, cached_ratio, battery_percent,
                   is_charging, battery_watts)
 ASSAY_DEFINE_JSON(ProcessEnd, exit_code, signal, signal_name, is_timed_out, is_out_of_memory,

@@ -208,6 +208,7 @@ struct Conditions {
   std::optional<std::int64_t> steal_ticks;
   std::optional<std::int64_t> total_ticks;
   std::optional<double> frequency_hz;
+  std::optional<double> set_frequency_hz;  ///< The one that was set; absent: none was.
   std::optional<double> temperature_celsius;
   std::optional<std::int64_t> throttle_count;  ///< Thermal throttling since boot, all cores.
   std::optional<std::string> governor;

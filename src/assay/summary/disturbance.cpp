@@ -47,6 +47,18 @@ Value frequency_change_ratio(const Launch& launch) {
   return before && after && *before > 0 ? Value(std::abs(*after / *before - 1)) : std::nullopt;
 }
 
+/// How far the frequency was from the one that was set, the worse of both readings.
+Value frequency_miss_ratio(const Launch& launch) {
+  Value worst;
+  for (const auto* conditions : {&launch.before, &launch.after}) {
+    const auto& [read, set] = std::tie(conditions->frequency_hz, conditions->set_frequency_hz);
+    if (read && set && *set > 0) {
+      worst = std::max(worst.value_or(0), std::abs(*read / *set - 1));
+    }
+  }
+  return worst;
+}
+
 Value cpu_pressure_ratio(const Launch& launch) {
   const auto& percent = launch.before.cpu_pressure_avg10;
   return percent ? Value(*percent / 100) : std::nullopt;
@@ -129,6 +141,8 @@ constexpr auto kRules = std::to_array<Rule>({
      "cooling or a longer gap would help"},
     {"frequency_change", 0.03, frequency_change_ratio, show_percent,
      "the processor's frequency changed by {}", "a fixed frequency would help"},
+    {"frequency_missed", 0.03, frequency_miss_ratio, show_percent,
+     "the processor's frequency was {} off the one that was set", "cooling or a pause would help"},
     {"run_queue_wait", 0.02, run_queue_wait_ratio, show_percent,
      "threads that were ready waited for a processor for {} of the time, summed over all threads",
      kQuieter},

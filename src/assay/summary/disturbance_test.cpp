@@ -15,6 +15,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 /// One thread that computed for all of its second, on a machine that tells everything.
 Launch quiet_launch(std::int64_t level_ns = 1000) {
@@ -52,6 +53,19 @@ std::vector<std::string> flags_after(const std::function<void(Launch&)>& happeni
   auto launch = quiet_launch();
   happening(launch);
   return flags_of(launch);
+}
+
+TEST(Disturbance, IsAFrequencyOffTheOneThatWasSet) {
+  const auto set = [](double before_hz, double after_hz) {
+    return flags_after([=](Launch& l) {
+      l.before.set_frequency_hz = l.after.set_frequency_hz = 2e9;
+      l.before.frequency_hz = before_hz;
+      l.after.frequency_hz = after_hz;
+    });
+  };
+  EXPECT_THAT(set(1.95e9, 2.05e9), Not(Contains("frequency_missed")));
+  EXPECT_THAT(set(2e9, 1.5e9), Contains("frequency_missed"));
+  EXPECT_THAT(set(1.5e9, 1.5e9), ElementsAre("frequency_missed"));
 }
 
 TEST(Disturbance, IsNotSeenInAQuietLaunchNorWhereTheSystemTellsNothing) {

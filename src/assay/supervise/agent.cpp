@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include <time.h>
+
 #include "assay/base/clock.h"
 #include "assay/base/enum_names.h"
 #include "assay/base/result.h"
@@ -44,6 +46,12 @@ Frame reply_of(const Frame& request, Json body) {
   return {.type = request.type, .request = request.request, .body = std::move(body)};
 }
 
+std::int64_t uptime_ns() {
+  timespec now{};
+  constexpr std::int64_t kSecondNs = 1'000'000'000;
+  return ::clock_gettime(CLOCK_BOOTTIME, &now) == 0 ? now.tv_sec * kSecondNs + now.tv_nsec : 0;
+}
+
 /// 0 for a host that wants none.
 std::int64_t heartbeat_ns_for(std::int64_t wanted_ns) {
   constexpr std::int64_t kLeastNs = 1'000'000;
@@ -66,6 +74,7 @@ Result<Frame> Agent::dispatch(Frame& request) {
       {MessageType::kPut, &Agent::put},
       {MessageType::kTree, &Agent::tree},
       {MessageType::kLock, &Agent::lock},
+      {MessageType::kPolicy, &Agent::policy},
       {MessageType::kSpace, &Agent::space},
       {MessageType::kPrune, &Agent::prune},
       {MessageType::kSpawn, &Agent::spawn},
@@ -90,13 +99,15 @@ Result<Frame> Agent::greet(Frame& request) {
   ASSAY_ASSIGN_OR_RETURN(const auto theirs, wire::body_of<wire::Hello>(request));
   ASSAY_RETURN_IF_ERROR(wire::agree_on_version(theirs));
   heartbeat_ns_ = heartbeat_ns_for(theirs.heartbeat_ns);
+  restored_ += restore_settings_left_in(storage_.home());
   const wire::Hello hello{.program = "assay-agent",
                           .version = ASSAY_VERSION,
                           .target = ASSAY_TARGET,
                           .clock_resolution_ns = measure_clock_resolution_ns(),
                           .heartbeat_ns = heartbeat_ns_,
                           .boot_id = read_system_text(kBootIdFile).value_or(""),
-                          .home = storage_.home().string()};
+                          .home = storage_.home().string(),
+                          .uptime_ns = uptime_ns()};
   return wire::frame_of(MessageType::kHello, request.request, hello);
 }
 
@@ -125,7 +136,17 @@ Result<Frame> Agent::lock(Frame& request) {
     ASSAY_ASSIGN_OR_RETURN(device_, HeldDevice::take(storage_.home() / "locks"));
   }
   device_->name_holder(wanted.holder);
-  return reply_of(request, Json::object());
+  restored_ += settings_.restore_left();
+  return reply_of(request, Json(wire::LockReply{.restored = std::exchange(restored_, "")}));
+}
+
+Result<Frame> Agent::policy(Frame& request) {
+  ASSAY_ASSIGN_OR_RETURN(const auto policy, wire::body_of<wire::Policy>(request));
+  if (!device_) {
+    return fail(ErrorCode::kInvalidArgument, "lock the device before its settings are changed");
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto reply, settings_.apply(policy));
+  return reply_of(request, Json(reply));
 }
 
 Result<Frame> Agent::space(Frame& request) {
@@ -143,13 +164,17 @@ Result<Frame> Agent::spawn(Frame& request) {
   ASSAY_ASSIGN_OR_RETURN(auto spawn_request, wire::body_of<SpawnRequest>(request));
   spawn_request.input = std::move(request.blob);
   ASSAY_ASSIGN_OR_RETURN(auto result, spawn_and_wait(spawn_request, cancel_));
+  result.before.set_frequency_hz = settings_.frequency_hz();
+  result.after.set_frequency_hz = settings_.frequency_hz();
   auto reply = reply_of(request, Json(result));
   reply.blob = std::move(result.output);
   return reply;
 }
 
 Result<Frame> Agent::conditions(Frame& request) {
-  return reply_of(request, Json(read_conditions()));
+  auto conditions = read_conditions();
+  conditions.set_frequency_hz = settings_.frequency_hz();
+  return reply_of(request, Json(conditions));
 }
 
 Result<Frame> Agent::environment(Frame& request) {

@@ -3,10 +3,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 
 #include "assay/base/result.h"
 #include "assay/supervise/agent_storage.h"
 #include "assay/supervise/held_device.h"
+#include "assay/supervise/held_settings.h"
 #include "assay/supervise/spawn.h"
 #include "assay/wire/frame.h"
 
@@ -15,14 +17,14 @@ namespace assay {
 /// The far end on a device: runs processes and keeps blobs for a host. Messages:
 ///   hello Hello -> Hello · conditions -> Conditions · environment -> Environment · bye -> bye
 ///   has {sha256} -> {has, path} · put Put + blob -> PutReply · tree Tree -> TreeReply
-///   lock Lock -> {} · space -> Space · prune Prune -> PruneReply
-///   spawn SpawnRequest + blob (stdin) -> SpawnResult + blob (stdout)
+///   lock Lock -> LockReply · policy Policy -> PolicyReply · space -> Space · prune Prune ->
+///   PruneReply spawn SpawnRequest + blob (stdin) -> SpawnResult + blob (stdout)
 /// Whatever else is answered with an error. One request at a time.
 class Agent {
  public:
   /// `home`: its folder for all that it keeps, see agent_home().
   Agent(std::filesystem::path home, const SpawnCancel& cancel)
-      : storage_(std::move(home)), cancel_(cancel) {}
+      : storage_(std::move(home)), settings_(storage_.home()), cancel_(cancel) {}
 
   /// The answer to one request; never fails, an error is an answer too.
   wire::Frame answer(wire::Frame request);
@@ -39,6 +41,7 @@ class Agent {
   Result<wire::Frame> put(wire::Frame& request);
   Result<wire::Frame> tree(wire::Frame& request);
   Result<wire::Frame> lock(wire::Frame& request);
+  Result<wire::Frame> policy(wire::Frame& request);
   Result<wire::Frame> space(wire::Frame& request);
   Result<wire::Frame> prune(wire::Frame& request);
   Result<wire::Frame> spawn(wire::Frame& request);
@@ -48,6 +51,8 @@ class Agent {
 
   AgentStorage storage_;
   std::optional<HeldDevice> device_;
+  HeldSettings settings_;  ///< Taken back while the device is still ours.
+  std::string restored_;   ///< Not told yet.
   SpawnCancel cancel_;
   std::int64_t heartbeat_ns_ = 0;
 };

@@ -197,11 +197,17 @@ Result<Environment> AgentClient::environment() {
   return wire::body_of<Environment>(answer);
 }
 
-Status AgentClient::lock(std::string_view holder) {
+Result<wire::LockReply> AgentClient::lock(std::string_view holder) {
   const wire::Lock lock{.holder = std::string(holder)};
-  ASSAY_RETURN_IF_ERROR(
-      ask(wire::frame_of(MessageType::kLock, 0, lock), kAnswerNs, "locked the device"));
-  return {};
+  ASSAY_ASSIGN_OR_RETURN(const auto answer, ask(wire::frame_of(MessageType::kLock, 0, lock),
+                                                kAnswerNs, "locked the device"));
+  return wire::body_of<wire::LockReply>(answer);
+}
+
+Result<wire::PolicyReply> AgentClient::apply_policy(const wire::Policy& policy) {
+  ASSAY_ASSIGN_OR_RETURN(const auto answer, ask(wire::frame_of(MessageType::kPolicy, 0, policy),
+                                                kAnswerNs, "changed settings of the device"));
+  return wire::body_of<wire::PolicyReply>(answer);
 }
 
 Result<wire::Space> AgentClient::space() {

@@ -76,7 +76,11 @@ class AgentClient {
 
   /// Keeps others off the device until the agent ends. `holder`: tells them who has it. Errors:
   /// kUnavailable with the holder's text where another agent of its folder holds it.
-  Status lock(std::string_view holder);
+  Result<wire::LockReply> lock(std::string_view holder);
+
+  /// Changes settings of a device that was locked, until the agent ends; they are taken back then.
+  /// Errors: kUnavailable, kUnsupported where it cannot be done, with what to do.
+  Result<wire::PolicyReply> apply_policy(const wire::Policy& policy);
 
   /// Space in the folder of the agent.
   Result<wire::Space> space();

@@ -28,6 +28,7 @@
 #include "assay/supervise/agent_service.h"
 #include "assay/supervise/child_process.h"
 #include "assay/supervise/companions.h"
+#include "assay/supervise/held_settings.h"
 #include "assay/supervise/process_tree.h"
 #include "assay/supervise/sandbox.h"
 
@@ -48,6 +49,7 @@ constexpr const char* kHelp =
     "  assay-agent --keep-busy cpu|memory work that disturbs others, until it is killed\n"
     "  assay-agent --box REQUEST --folder DIR -- PROGRAM ARG…\n"
     "                                    the program in a sandbox with DIR as its own folder\n"
+    "  assay-agent --restore             take back settings that a killed agent has left\n"
     "  assay-agent --version | --help\n"
     "\n"
     "Its files are in $ASSAY_AGENT_HOME, or ~/.cache/assay-agent. Where the first is set,\n"
@@ -60,17 +62,19 @@ struct Options {
   std::string box;
   std::string folder;
   std::vector<std::string> program;
+  bool restores = false;
   bool is_help = false;
   bool is_version = false;
   bool is_wrong = false;
 };
 
 Options parse(int argc, char** argv) {
-  constexpr std::array<option, 8> kFlags = {{{"job", required_argument, nullptr, 'j'},
+  constexpr std::array<option, 9> kFlags = {{{"job", required_argument, nullptr, 'j'},
                                              {"box", required_argument, nullptr, 'b'},
                                              {"folder", required_argument, nullptr, 'f'},
                                              {"out", required_argument, nullptr, 'o'},
                                              {"keep-busy", required_argument, nullptr, 'k'},
+                                             {"restore", no_argument, nullptr, 'r'},
                                              {"help", no_argument, nullptr, 'h'},
                                              {"version", no_argument, nullptr, 'v'},
                                              {}}};
@@ -82,6 +86,7 @@ Options parse(int argc, char** argv) {
     options.busy = flag == 'k' ? optarg : options.busy;
     options.box = flag == 'b' ? optarg : options.box;
     options.folder = flag == 'f' ? optarg : options.folder;
+    options.restores = options.restores || flag == 'r';
     options.is_help = options.is_help || flag == 'h';
     options.is_version = options.is_version || flag == 'v';
     options.is_wrong = options.is_wrong || flag == '?';
@@ -169,6 +174,10 @@ int run(int argc, char** argv) {
   if (const auto settled = settle_in_agent_home(); !settled) {
     fmt::print(stderr, "assay-agent: {}\n", settled.error().message);
     return kCouldNotRun;
+  }
+  if (options.restores) {
+    fmt::print("{}", restore_settings_left_in(agent_home()));
+    return kAllWell;
   }
   // Large blobs go back to the system when they are freed: the peak memory that the kernel tells of
   // a child begins with what we hold when we fork.

@@ -41,9 +41,24 @@ struct TreeReply {
   std::vector<std::string> missing;  ///< SHA-256 of blobs, each once.
 };
 
-/// lock -> {}: the device is this agent's until it ends.
+/// lock -> LockReply: the device is this agent's until it ends.
 struct Lock {
   std::string holder;  ///< For those who want it meanwhile: "ann@build1, run 0190…".
+};
+
+struct LockReply {
+  std::string restored;  ///< Settings that an agent left which was killed, and that are taken back.
+};
+
+/// policy -> PolicyReply: settings of a device that is this agent's, until it ends.
+struct Policy {
+  std::string frequency = "leave";  ///< As frequency_target_from_text() takes it.
+  bool keep_awake = false;
+};
+
+struct PolicyReply {
+  std::vector<std::string> clocks;  ///< "policy4: performance, 1.8 GHz", as read back.
+  std::string awake;                ///< "systemd-inhibit": what keeps it awake; empty: nothing.
 };
 
 /// space -> Space.
@@ -75,6 +90,9 @@ ASSAY_DECLARE_JSON(TreeFile);
 ASSAY_DECLARE_JSON(Tree);
 ASSAY_DECLARE_JSON(TreeReply);
 ASSAY_DECLARE_JSON(Lock);
+ASSAY_DECLARE_JSON(LockReply);
+ASSAY_DECLARE_JSON(Policy);
+ASSAY_DECLARE_JSON(PolicyReply);
 ASSAY_DECLARE_JSON(Space);
 ASSAY_DECLARE_JSON(Prune);
 ASSAY_DECLARE_JSON(PruneReply);

@@ -84,7 +84,7 @@ Result<PhaseSamples> samples_from_blob(std::span<const std::byte> blob) {
 }
 
 ASSAY_DEFINE_JSON(Hello, protocol_min, protocol_max, program, engine, version, build_id, target,
-                  clock_resolution_ns, heartbeat_ns, boot_id, home)
+                  clock_resolution_ns, heartbeat_ns, boot_id, home, uptime_ns)
 ASSAY_DEFINE_JSON(Load, entry, data, method, options, libraries)
 ASSAY_DEFINE_JSON(InputSource, file, in_blob, is_generated, seed, samples, converts_floating)
 ASSAY_DEFINE_JSON(Measure, inputs, plan)

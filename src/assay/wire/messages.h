@@ -31,6 +31,7 @@ struct Hello {
   std::int64_t heartbeat_ns = 0;
   std::string boot_id;  ///< Agent only: another one after each start of the system; empty: unknown.
   std::string home;     ///< Agent only: the folder for all that it keeps.
+  std::int64_t uptime_ns = 0;  ///< Agent only: since the system started; 0: unknown.
 };
 
 /// load -> LoadReport (record/launch.h).
