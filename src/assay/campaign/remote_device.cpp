@@ -5,6 +5,7 @@
 #include <expected>
 #include <filesystem>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -20,13 +21,16 @@
 #include "assay/base/digest.h"
 #include "assay/base/log.h"
 #include "assay/base/result.h"
+#include "assay/base/units.h"
 #include "assay/campaign/device_engines.h"
 #include "assay/campaign/launch_target.h"
 #include "assay/campaign/remote_target.h"
 #include "assay/device/transport.h"
 #include "assay/engine/installed_builds.h"
 #include "assay/record/subject.h"
+#include "assay/remote/device_policy.h"
 #include "assay/supervise/agent_client.h"
+#include "assay/wire/agent_messages.h"
 
 namespace assay {
 namespace {
@@ -48,8 +52,12 @@ Status lock_device(AgentClient& agent) {
   while (true) {
     const auto locked = agent.lock(holder);
     const bool is_taken = !locked && locked.error().code == ErrorCode::kUnavailable;
+    if (locked && !locked->restored.empty()) {
+      log_line(LogLevel::kWarning,
+               fmt::format("device '{}': {}", agent.device(), locked->restored));
+    }
     if (!is_taken || monotonic_ns() - start_ns > kLockWaitNs) {
-      return locked;
+      return locked ? Status() : std::unexpected(locked.error());
     }
     std::this_thread::sleep_for(kRetry);
   }
@@ -149,10 +157,95 @@ void RemoteDevice::note_boot(const AgentClient& agent) {
   boot_id_ = boot_id;
 }
 
-Result<std::unique_ptr<LaunchTarget>> RemoteDevice::connect(const RemoteTarget::Options& options) {
+Result<AgentClient> RemoteDevice::take_device(const RemoteTarget::Options& options) {
   ASSAY_ASSIGN_OR_RETURN(auto agent, take_agent(options.keep_waiting));
   note_boot(agent);
   ASSAY_RETURN_IF_ERROR(lock_device(agent));
+  return agent;
+}
+
+Result<AgentClient> RemoteDevice::begin_run(AgentClient agent,
+                                            const RemoteTarget::Options& options) {
+  const auto& policy = options.policy;
+  const bool reboots =
+      policy.reboot.before_run && agent.hello().uptime_ns >= policy.reboot.at_most_every_ns;
+  if (policy.wipe != Wipe::kBeforeRun && !reboots) {
+    return agent;
+  }
+  // Neither may happen under a connection; the lock has shown that nobody else has the device.
+  {
+    const auto ended = std::move(agent);
+  }
+  if (policy.wipe == Wipe::kBeforeRun) {
+    ASSAY_RETURN_IF_ERROR(transport_->clear());
+  }
+  if (reboots) {
+    ASSAY_RETURN_IF_ERROR(start_anew(options));
+  }
+  return take_device(options);
+}
+
+Status RemoteDevice::start_anew(const RemoteTarget::Options& options) {
+  const auto wait_ns = options.policy.reboot.wait_ns;
+  log_line(LogLevel::kInfo, fmt::format("device '{}' starts anew", transport_->describe()));
+  ASSAY_RETURN_IF_ERROR(transport_->reboot());
+  const auto start_ns = monotonic_ns();
+  while (options.keep_waiting() && monotonic_ns() - start_ns < wait_ns) {
+    std::this_thread::sleep_for(kRetry);
+    auto agent = connect_agent();
+    if (agent && agent->hello().boot_id != boot_id_) {
+      boot_id_ = agent->hello().boot_id;
+      agent_ = *std::move(agent);
+      return {};
+    }
+  }
+  return fail(
+      ErrorCode::kTimeout,
+      fmt::format("device '{}' did not come back within {} after its reboot; look at it, or "
+                  "give it longer (\"wait\" of the policy's \"reboot\")",
+                  transport_->describe(), text_from_duration_ns(static_cast<double>(wait_ns))));
+}
+
+Status RemoteDevice::put_in_force(AgentClient& agent, const DevicePolicy& policy) {
+  const wire::Policy asked{.frequency = policy.frequency, .keep_awake = policy.keeps_awake};
+  if (asked.frequency == wire::Policy().frequency && !asked.keep_awake) {
+    return {};
+  }
+  const auto reply = agent.apply_policy(asked);
+  if (!reply) {
+    return fail(reply.error().code,
+                fmt::format("device '{}': {}", agent.device(), reply.error().message));
+  }
+  if (!has_begun_ && !reply->clocks.empty()) {
+    log_line(LogLevel::kInfo,
+             fmt::format("device '{}': {}", agent.device(), fmt::join(reply->clocks, "; ")));
+  }
+  if (!has_begun_ && asked.keep_awake && reply->awake.empty()) {
+    log_line(LogLevel::kWarning,
+             fmt::format("device '{}': nothing keeps it awake; it has neither Android's svc nor a "
+                         "systemd-inhibit that its user may use",
+                         agent.device()));
+  }
+  return {};
+}
+
+RemoteDevice::~RemoteDevice() {
+  if (wipes_at_end_) {
+    agent_.reset();
+    if (const auto cleared = transport_->clear(); !cleared) {
+      log_line(LogLevel::kWarning, "its folder was not emptied: " + cleared.error().message);
+    }
+  }
+}
+
+Result<std::unique_ptr<LaunchTarget>> RemoteDevice::connect(const RemoteTarget::Options& options) {
+  ASSAY_ASSIGN_OR_RETURN(auto agent, take_device(options));
+  if (!has_begun_) {
+    ASSAY_ASSIGN_OR_RETURN(agent, begin_run(std::move(agent), options));
+  }
+  wipes_at_end_ = options.policy.wipe == Wipe::kAfterRun;
+  ASSAY_RETURN_IF_ERROR(put_in_force(agent, options.policy));
+  has_begun_ = true;
   return std::make_unique<RemoteTarget>(std::move(agent), bundles_, options);
 }
 

@@ -14,6 +14,7 @@
 #include "assay/engine/installed_builds.h"
 #include "assay/record/launch.h"
 #include "assay/record/run.h"
+#include "assay/remote/device_policy.h"
 #include "assay/supervise/agent_client.h"
 
 namespace assay {
@@ -45,9 +46,16 @@ class RemoteDevice {
   /// A target that owns the device: no other agent has it until the target is gone. A device that
   /// went away is waited for, up to a minute and while the options say so; it may start anew.
   /// The agent of a connection that broke may live on for a while, and is waited for, too. The
+  /// policy is put in force; its wipe and its reboot before a run come with the first target. The
   /// target must not outlive this. Errors: those of AgentClient::connect(); kUnavailable, naming
-  /// who has the device.
+  /// who has the device; those of AgentClient::apply_policy() and Transport::reboot(); kTimeout
+  /// where it does not come back from that.
   Result<std::unique_ptr<LaunchTarget>> connect(const RemoteTarget::Options& options);
+
+  /// Empties Assay's folder there, where the policy says so after a run.
+  ~RemoteDevice();
+  RemoteDevice(const RemoteDevice&) = delete;
+  RemoteDevice& operator=(const RemoteDevice&) = delete;
 
  private:
   explicit RemoteDevice(std::unique_ptr<Transport> transport) : transport_(std::move(transport)) {}
@@ -55,13 +63,21 @@ class RemoteDevice {
   /// The connection that waits to be used; made where there is none.
   Result<AgentClient*> agent();
   Result<AgentClient> take_agent(const std::function<bool()>& keep_waiting);
+  /// Connects and locks the device.
+  Result<AgentClient> take_device(const RemoteTarget::Options& options);
+  /// Does what the policy asks for before a run; the device is locked before and after it.
+  Result<AgentClient> begin_run(AgentClient agent, const RemoteTarget::Options& options);
+  Status start_anew(const RemoteTarget::Options& options);
+  Status put_in_force(AgentClient& agent, const DevicePolicy& policy);
   void note_boot(const AgentClient& agent);
   void describe_engines(AgentClient& agent, const std::filesystem::path& home);
 
   std::unique_ptr<Transport> transport_;
   std::optional<AgentClient> agent_;  ///< A connection, until a target takes it.
   std::string triple_;
-  std::string boot_id_;  ///< Boot of the device at the last connection.
+  std::string boot_id_;     ///< Boot of the device at the last connection.
+  bool has_begun_ = false;  ///< A target was connected.
+  bool wipes_at_end_ = false;
   Environment environment_;
   Conditions conditions_;
   InstalledBuilds installed_;

@@ -70,6 +70,15 @@ std::vector<std::string> argv_in(const DeviceBundle& bundle, const std::string& 
 RemoteTarget::RemoteTarget(AgentClient agent, const EngineBundles& bundles, Options options)
     : agent_(std::move(agent)), bundles_(bundles), options_(std::move(options)) {}
 
+void RemoteTarget::cool_down() const {
+  constexpr std::chrono::milliseconds kBetween{100};
+  const auto pause_ns = options_.policy.cool_down_ns;
+  while (timed_until_ns_ && monotonic_ns() - *timed_until_ns_ < pause_ns &&
+         options_.keep_waiting()) {
+    std::this_thread::sleep_for(kBetween);
+  }
+}
+
 Result<std::string> RemoteTarget::wait_for_gate() {
   constexpr std::chrono::seconds kBetween{2};
   const auto& gate = options_.gate;
@@ -102,7 +111,9 @@ Result<LaunchResult> RemoteTarget::run(const LaunchRequest& request) {
   if (!there) {
     return std::unexpected(there.error());
   }
-  if (request.pass == Pass::kTiming) {
+  const bool is_timed = request.pass == Pass::kTiming;
+  if (is_timed) {
+    cool_down();
     ASSAY_ASSIGN_OR_RETURN(const auto reason, wait_for_gate());
     if (!reason.empty()) {
       return failed_launch({.outcome = Outcome::kSkipped,
@@ -112,6 +123,9 @@ Result<LaunchResult> RemoteTarget::run(const LaunchRequest& request) {
     }
   }
   ASSAY_ASSIGN_OR_RETURN(const auto result, agent_.spawn(spawn_from_launch(*there)));
+  if (is_timed) {
+    timed_until_ns_ = monotonic_ns();
+  }
   return result_from_answer(result, request);
 }
 

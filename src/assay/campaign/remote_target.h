@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +14,7 @@
 #include "assay/record/subject.h"
 #include "assay/remote/device_bundle.h"
 #include "assay/remote/device_gate.h"
+#include "assay/remote/device_policy.h"
 #include "assay/supervise/agent_client.h"
 
 namespace assay {
@@ -24,8 +27,9 @@ using EngineBundles = std::map<std::string, DeviceBundle>;
 class RemoteTarget final : public LaunchTarget {
  public:
   struct Options {
-    DeviceGate gate;                     ///< Waited for before a timed launch.
-    std::function<bool()> keep_waiting;  ///< Asked while it is.
+    DeviceGate gate;  ///< Waited for before a timed launch.
+    DevicePolicy policy = {};
+    std::function<bool()> keep_waiting;  ///< Asked while something is waited for.
   };
 
   /// `bundles` outlive it.
@@ -39,6 +43,8 @@ class RemoteTarget final : public LaunchTarget {
   [[nodiscard]] bool has_link() const override { return true; }
 
  private:
+  /// Pauses until the last timed launch is long enough ago.
+  void cool_down() const;
   /// Why the device is not ready to be timed; empty: it is. Waits for it. Errors: those of
   /// AgentClient::conditions().
   Result<std::string> wait_for_gate();
@@ -59,6 +65,7 @@ class RemoteTarget final : public LaunchTarget {
   AgentClient agent_;
   const EngineBundles& bundles_;
   Options options_;
+  std::optional<std::int64_t> timed_until_ns_;  ///< End of the last timed launch.
   std::map<std::filesystem::path, Digested> digests_;
 };
 

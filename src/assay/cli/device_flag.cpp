@@ -19,6 +19,7 @@
 #include "assay/device/environment.h"
 #include "assay/device/local_transport.h"
 #include "assay/engine/installed_builds.h"
+#include "assay/record/run.h"
 #include "assay/record/sandbox.h"
 #include "assay/remote/inventory.h"
 #include "assay/remote/remote_transport.h"
@@ -51,14 +52,16 @@ Result<CampaignDevice> remote_device(const std::string& name) {
       RemoteTransport::Options{.address = entry.address, .folder = entry.folder});
   ASSAY_ASSIGN_OR_RETURN(auto opened, RemoteDevice::open(std::move(transport), assay_home()));
   const std::shared_ptr<RemoteDevice> device = std::move(opened);
+  auto environment = device->environment();
+  describe_settings(entry, environment);
   return CampaignDevice{
       .name = name,
-      .environment = device->environment(),
+      .environment = std::move(environment),
       .installed = device->installed(),
       .connect =
-          [device, gate = entry.gate] {
+          [device, gate = entry.gate, policy = entry.policy] {
             return device->connect(
-                {.gate = gate, .keep_waiting = [] { return !is_interrupted(); }});
+                {.gate = gate, .policy = policy, .keep_waiting = [] { return !is_interrupted(); }});
           },
       .lock = [address = entry.address.text()] { return lock_for_launches(address); }};
 }

@@ -70,14 +70,23 @@ std::string text_of_conditions(const Conditions& conditions) {
   return text;
 }
 
-void print_device(const std::string& name, const RemoteDevice& device) {
-  const auto& environment = device.environment();
-  print_out("{}  {}\n", name, environment.device_class);
+void print_detail(const char* title, const Environment& environment, const char* detail) {
+  if (const auto text = text_of_detail(environment, detail); !text.empty()) {
+    print_out("  {:<11} {}\n", title, text);
+  }
+}
+
+void print_device(const InventoryDevice& entry, const RemoteDevice& device) {
+  auto environment = device.environment();
+  describe_settings(entry, environment);
+  print_out("{}  {}\n", entry.name, environment.device_class);
   print_out("  machine     {}, {} CPUs, {}\n", environment.cpu_model, environment.cpus,
             text_from_bytes(static_cast<double>(environment.memory_bytes)));
   print_out("  system      {}{}{} ({})\n", environment.os, environment.os.empty() ? "" : ", ",
             environment.kernel, device.triple());
+  print_detail("cores", environment, kCoresDetail);
   print_out("  conditions  {}\n", text_of_conditions(device.conditions()));
+  print_detail("policy", environment, kPolicyDetail);
   for (const auto& build : device.installed().builds) {
     print_out("  engine      {}\n", build.reference());
   }
@@ -105,7 +114,7 @@ Result<ExitCode> execute_add(const DeviceOptions& options) {
   ASSAY_RETURN_IF_ERROR(checked.put(entry));
   ASSAY_ASSIGN_OR_RETURN(const auto device, open_device(entry));
   ASSAY_RETURN_IF_ERROR(remember(entry, *device));
-  print_device(entry.name, *device);
+  print_device(entry, *device);
   print_out("added; try: assay bench MODEL --device {}\n", entry.name);
   return ExitCode::kOk;
 }
@@ -148,7 +157,7 @@ Result<InventoryDevice> find_device(const std::string& name) {
 Result<ExitCode> execute_check(const DeviceOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto entry, find_device(options.name));
   ASSAY_ASSIGN_OR_RETURN(const auto device, open_device(entry));
-  print_device(entry.name, *device);
+  print_device(entry, *device);
   if (entry.name != entry.address.text()) {
     ASSAY_RETURN_IF_ERROR(remember(entry, *device));
   }

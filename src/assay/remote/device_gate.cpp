@@ -5,13 +5,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/base/units.h"
 #include "assay/record/launch.h"
+#include "assay/remote/strict_keys.h"
 
 namespace assay {
 namespace {
@@ -50,6 +50,8 @@ std::vector<std::string> reasons_of_closed_gate(const DeviceGate& gate,
 }
 
 Result<DeviceGate> gate_from_json(const Json& document) {
+  ASSAY_RETURN_IF_ERROR(
+      check_keys(document, "gate", {kBelowCelsius, kBatteryAbove, kLoadBelow, kWait}));
   DeviceGate gate;
   for (const auto& [key, value] : document.items()) {
     if (key == kWait && value.is_string()) {
@@ -62,27 +64,12 @@ Result<DeviceGate> gate_from_json(const Json& document) {
       gate.load_below = value.get<double>();
     } else {
       return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("gate: '{}' is no key, or has the wrong type; write {}, {} and {} as "
-                              "numbers, {} as \"10min\"",
+                  fmt::format("gate: '{}' has the wrong type; write {}, {} and {} as numbers, {} "
+                              "as \"10min\"",
                               key, kBelowCelsius, kBatteryAbove, kLoadBelow, kWait));
     }
   }
   return gate;
-}
-
-Json json_from_gate(const DeviceGate& gate) {
-  Json document = Json::object();
-  for (const auto& [key, value] : {std::pair(kBelowCelsius, gate.below_celsius),
-                                   std::pair(kBatteryAbove, gate.battery_above_percent),
-                                   std::pair(kLoadBelow, gate.load_below)}) {
-    if (value) {
-      document[std::string(key)] = *value;
-    }
-  }
-  if (!gate.is_open_always()) {
-    document[std::string(kWait)] = fmt::format("{}ms", gate.wait_ns / 1'000'000);
-  }
-  return document;
 }
 
 }  // namespace assay

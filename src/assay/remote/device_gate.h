@@ -30,6 +30,5 @@ std::vector<std::string> reasons_of_closed_gate(const DeviceGate& gate,
 /// {"below_celsius": 45, "battery_above_percent": 30, "load_below": 1.5, "wait": "10min"}. Errors:
 /// kInvalidArgument, naming the key.
 Result<DeviceGate> gate_from_json(const Json& document);
-Json json_from_gate(const DeviceGate& gate);
 
 }  // namespace assay

@@ -11,6 +11,7 @@ namespace assay {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 Conditions conditions_at(double celsius, double percent, bool is_charging) {
@@ -41,15 +42,17 @@ TEST(DeviceGate, IsOpenToADeviceThatTellsNothing) {
   EXPECT_THAT(reasons_of_closed_gate(DeviceGate{}, conditions_at(99, 1, false)), IsEmpty());
 }
 
-TEST(DeviceGate, IsReadAsItIsWritten) {
-  const auto gate = gate_from_json(json_from_gate(kGate));
+TEST(DeviceGate, IsReadStrictly) {
+  const auto gate = gate_from_json(
+      {{"below_celsius", 45}, {"battery_above_percent", 30}, {"load_below", 1.5}, {"wait", "1s"}});
   ASSERT_TRUE(gate.has_value()) << gate.error().message;
   EXPECT_EQ(gate->below_celsius, 45);
   EXPECT_EQ(gate->battery_above_percent, 30);
   EXPECT_EQ(gate->load_below, 1.5);
   EXPECT_EQ(gate->wait_ns, 1'000'000'000);
   EXPECT_TRUE(gate_from_json(Json::object())->is_open_always());
-  EXPECT_FALSE(gate_from_json({{"celsius", 45}}).has_value());
+  EXPECT_THAT(gate_from_json({{"below_celcius", 45}}).error().message,
+              HasSubstr("did you mean 'below_celsius'?"));
   EXPECT_FALSE(gate_from_json({{"below_celsius", "45"}}).has_value());
 }
 

@@ -21,7 +21,7 @@ struct FailureText {
 };
 
 // Sources: OpenSSH's sshconnect.c, adb's transport.cpp and adb_client, dash, toybox.
-constexpr std::array<FailureText, 19> kFailures = {{
+constexpr std::array<FailureText, 20> kFailures = {{
     {"REMOTE HOST IDENTIFICATION HAS CHANGED", ErrorCode::kUnavailable,
      "its host key has changed: if the device was installed anew, remove the old key with "
      "ssh-keygen -R HOST and connect once by hand"},
@@ -54,6 +54,9 @@ constexpr std::array<FailureText, 19> kFailures = {{
      "its storage is full: make room, or run assay device release"},
     {"Read-only file system", ErrorCode::kUnavailable,
      "the folder cannot be written: give another with assay device add --folder"},
+    {"no right to reboot", ErrorCode::kUnavailable,
+     "its user may not start it anew: allow reboot by sudo without a password, or take \"reboot\" "
+     "out of its policy"},
     {"Exec format error", ErrorCode::kUnsupported,
      "the program is for another processor: build the device's programs (make aarch64)"},
     {"not executable: 64-bit ELF file", ErrorCode::kUnsupported,

@@ -1,6 +1,7 @@
 #include "assay/remote/inventory.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <expected>
 #include <filesystem>
@@ -17,8 +18,12 @@
 #include "assay/base/result.h"
 #include "assay/base/suggest.h"
 #include "assay/config/config_file.h"
+#include "assay/record/run.h"
+#include "assay/record/scenario.h"
 #include "assay/remote/address.h"
 #include "assay/remote/device_gate.h"
+#include "assay/remote/device_policy.h"
+#include "assay/remote/strict_keys.h"
 
 namespace assay {
 namespace {
@@ -33,34 +38,97 @@ bool is_device_name(const std::string& name) {
          });
 }
 
+/// What a device and a class may say about how it is measured.
+constexpr std::array<const char*, 3> kSettings = {"gate", "policy", "cores"};
+
 Json json_of(const InventoryDevice& device) {
-  return {{"name", device.name},
-          {"reach", device.address.text()},
-          {"class", device.device_class},
-          {"triple", device.triple},
-          {"folder", device.folder},
-          {"labels", device.labels},
-          {"gate", json_from_gate(device.gate)},
-          {"excluded", device.excluded}};
+  Json entry = {{"name", device.name},          {"reach", device.address.text()},
+                {"class", device.device_class}, {"triple", device.triple},
+                {"folder", device.folder},      {"labels", device.labels},
+                {"excluded", device.excluded}};
+  entry.update(device.own);
+  return entry;
 }
 
-Result<InventoryDevice> device_from_json(const Json& entry) {
+Json settings_in(const Json& entry) {
+  Json settings = Json::object();
+  for (const auto* key : kSettings) {
+    if (const auto found = entry.find(key); found != entry.end()) {
+      settings[key] = *found;
+    }
+  }
+  return settings;
+}
+
+Result<std::map<std::string, std::string>> cores_from_json(const Json& document) {
+  ASSAY_RETURN_IF_ERROR(check_keys(document, "cores", {"big", "mid", "little"}));
+  for (const auto& [name, cores] : document.items()) {
+    const auto list = cores.is_string() ? cores_from_text(cores.get<std::string>())
+                                        : fail(ErrorCode::kInvalidArgument, "it must be text");
+    if (!list) {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("cores: {}: {}", name, list.error().message));
+    }
+  }
+  return document.get<std::map<std::string, std::string>>();
+}
+
+/// Puts settings in force.
+Status apply_settings(const Json& settings, InventoryDevice& device) {
+  ASSAY_ASSIGN_OR_RETURN(device.gate, gate_from_json(settings.value("gate", Json::object())));
+  device.policy_document = settings.value("policy", Json::object());
+  ASSAY_ASSIGN_OR_RETURN(device.policy, policy_from_json(device.policy_document));
+  ASSAY_ASSIGN_OR_RETURN(device.cores, cores_from_json(settings.value("cores", Json::object())));
+  return {};
+}
+
+Status check_class(const std::string& name, const Json& settings) {
+  ASSAY_RETURN_IF_ERROR(check_keys(settings, "class", {"gate", "policy", "cores"}));
+  InventoryDevice device{.name = name};
+  return apply_settings(settings, device);
+}
+
+Result<InventoryDevice> device_from_json(const Json& entry, const Json& classes) {
+  ASSAY_RETURN_IF_ERROR(check_keys(entry, "device",
+                                   {"name", "reach", "class", "triple", "folder", "labels", "gate",
+                                    "policy", "cores", "excluded"}));
   try {
     InventoryDevice device{.name = entry.at("name").get<std::string>(),
                            .device_class = entry.value("class", ""),
                            .triple = entry.value("triple", ""),
                            .folder = entry.value("folder", ""),
                            .labels = entry.value("labels", std::map<std::string, std::string>()),
-                           .excluded = entry.value("excluded", "")};
-    ASSAY_ASSIGN_OR_RETURN(device.gate, gate_from_json(entry.value("gate", Json::object())));
+                           .excluded = entry.value("excluded", ""),
+                           .own = settings_in(entry)};
     ASSAY_ASSIGN_OR_RETURN(device.address, address_from_text(entry.at("reach").get<std::string>()));
+    ASSAY_RETURN_IF_ERROR(apply_settings(device.own, device));  // Names its own faults.
+    auto settings = classes.value(device.device_class, Json::object());
+    settings.merge_patch(device.own);
+    ASSAY_RETURN_IF_ERROR(apply_settings(settings, device));
     return device;
   } catch (const Json::exception& error) {
     return fail(ErrorCode::kCorrupt, error.what());
   }
 }
 
+/// An error about a part of the file.
+std::unexpected<Error> damaged(const std::filesystem::path& file, const std::string& part,
+                               const Error& error) {
+  return fail(ErrorCode::kCorrupt,
+              fmt::format("'{}', {}: {}; mend the file, or remove it and add the devices again",
+                          file.string(), part, error.message));
+}
+
 }  // namespace
+
+void describe_settings(const InventoryDevice& device, Environment& environment) {
+  if (!device.policy_document.empty()) {
+    environment.details[kPolicyDetail] = device.policy_document;
+  }
+  for (const auto& [name, cores] : device.cores) {
+    environment.details[kCoresDetail][name] = cores;
+  }
+}
 
 std::filesystem::path Inventory::default_file() {
   const auto config = user_config_file();
@@ -79,13 +147,21 @@ Result<Inventory> Inventory::read(const std::filesystem::path& file) {
     return fail(ErrorCode::kUnsupported, fmt::format("'{}' has schema '{}'; this build reads {}",
                                                      file.string(), schema, kSchema));
   }
+  if (const auto known = check_keys(*document, "inventory", {"schema", "devices", "classes"});
+      !known) {
+    return damaged(file, "top level", known.error());
+  }
+  inventory.classes_ = document->value("classes", Json::object());
+  for (const auto& [name, settings] : inventory.classes_.items()) {
+    if (const auto checked = check_class(name, settings); !checked) {
+      return damaged(file, fmt::format("class '{}'", name), checked.error());
+    }
+  }
   const auto devices = document->value("devices", Json::array());
   for (std::size_t i = 0; i < devices.size(); ++i) {
-    auto device = device_from_json(devices.at(i));
+    auto device = device_from_json(devices.at(i), inventory.classes_);
     if (!device) {
-      return fail(ErrorCode::kCorrupt, fmt::format("'{}', device {}: {}; mend the file, or remove "
-                                                   "it and add the devices again",
-                                                   file.string(), i + 1, device.error().message));
+      return damaged(file, fmt::format("device {}", i + 1), device.error());
     }
     inventory.devices_.push_back(*std::move(device));
   }
@@ -143,8 +219,11 @@ Status Inventory::write(const std::filesystem::path& file) const {
   Json devices = Json::array();
   std::ranges::transform(devices_, std::back_inserter(devices), json_of);
   constexpr unsigned kOwnerOnly = 0600;
-  return write_file_atomically(
-      file, Json{{"schema", kSchema}, {"devices", std::move(devices)}}.dump(2) + "\n", kOwnerOnly);
+  Json document{{"schema", kSchema}, {"devices", std::move(devices)}};
+  if (!classes_.empty()) {
+    document["classes"] = classes_;
+  }
+  return write_file_atomically(file, document.dump(2) + "\n", kOwnerOnly);
 }
 
 }  // namespace assay

@@ -2,12 +2,16 @@
 
 #include <filesystem>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "assay/base/json.h"
 #include "assay/base/result.h"
+#include "assay/record/run.h"
 #include "assay/remote/address.h"
 #include "assay/remote/device_gate.h"
+#include "assay/remote/device_policy.h"
 
 namespace assay {
 
@@ -19,11 +23,21 @@ struct InventoryDevice {
   std::string triple;                         ///< "aarch64-linux-gnu"
   std::string folder;                         ///< Assay's folder there; empty: the default one.
   std::map<std::string, std::string> labels;  ///< Added to every run.
-  DeviceGate gate;                            ///< For timed launches.
   std::string excluded;                       ///< Why it takes no runs; empty: it does.
+  Json own = Json::object();                  ///< Its "gate", "policy" and "cores" as written.
+
+  // In force: its own, and those of its class where it says nothing.
+  DeviceGate gate;  ///< For timed launches.
+  DevicePolicy policy;
+  Json policy_document = Json::object();     ///< The policy as it was written.
+  std::map<std::string, std::string> cores;  ///< {"big": "4-7"}, in place of what it tells.
 };
 
-/// The devices of a user, in the order in which they were added: schema assay/devices/1, mode 0600.
+/// Adds to what a device tells of itself: the policy in force, and its cores by name.
+void describe_settings(const InventoryDevice& device, Environment& environment);
+
+/// The devices of a user, in the order in which they were added, and what is common to a class of
+/// them: schema assay/devices/1, mode 0600.
 class Inventory {
  public:
   /// $XDG_CONFIG_HOME/assay/devices.json, else ~/.config/assay/devices.json.
@@ -51,6 +65,7 @@ class Inventory {
   [[nodiscard]] Error unknown_device(const std::string& name) const;
 
   std::vector<InventoryDevice> devices_;
+  Json classes_ = Json::object();  ///< By device class, each with "gate", "policy", "cores".
 };
 
 }  // namespace assay

@@ -1,15 +1,20 @@
 #include "assay/remote/inventory.h"
 
 #include <filesystem>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "assay/base/fs.h"
+#include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/remote/address.h"
 
 namespace assay {
 namespace {
+
+using testing::HasSubstr;
 
 InventoryDevice device_of(const std::string& name) {
   return {.name = name,
@@ -17,7 +22,7 @@ InventoryDevice device_of(const std::string& name) {
           .device_class = "linux-aarch64:cortex-a76:4cpu",
           .triple = "aarch64-linux-gnu",
           .labels = {{"rack", "2"}},
-          .gate = {.below_celsius = 45}};
+          .own = {{"gate", {{"below_celsius", 45}, {"wait", "2min"}}}}};
 }
 
 struct InventoryFile {
@@ -42,6 +47,7 @@ TEST(Inventory, KeepsDevicesInAFileOfTheirOwner) {
   EXPECT_EQ(device.triple, "aarch64-linux-gnu");
   EXPECT_EQ(device.labels.at("rack"), "2");
   EXPECT_EQ(device.gate.below_celsius, 45);
+  EXPECT_EQ(device.own["gate"]["wait"], "2min") << "as it was written";
 }
 
 TEST(Inventory, ReplacesAndRemovesByName) {
@@ -68,6 +74,57 @@ TEST(Inventory, NamesTheNearestDeviceAndTakesAddresses) {
   for (const std::string name : {"", "-x", "all", "local", "ssh:x", "a b"}) {
     EXPECT_FALSE(inventory.put(device_of(name)).has_value()) << name;
   }
+}
+
+struct InventoryText : InventoryFile {
+  Result<Inventory> read(const std::string& text) const {
+    EXPECT_TRUE(write_file_atomically(file, text).has_value());
+    return Inventory::read(file);
+  }
+};
+
+TEST(Inventory, TakesFromTheClassWhereTheDeviceSaysNothing) {
+  const InventoryText place;
+  const auto inventory = place.read(R"({"schema": "assay/devices/1",
+      "classes": {"linux:a": {"gate": {"below_celsius": 50, "wait": "1min"},
+                              "policy": {"frequency": "max", "reboot": {"before_run": true}},
+                              "cores": {"big": "4-7"}}},
+      "devices": [{"name": "a", "reach": "ssh:a", "class": "linux:a"},
+                  {"name": "b", "reach": "ssh:b", "class": "linux:a",
+                   "gate": {"below_celsius": 40},
+                   "policy": {"frequency": "leave", "reboot": {"wait": "1min"}}},
+                  {"name": "c", "reach": "ssh:c", "class": "linux:other"}]})");
+  ASSERT_TRUE(inventory.has_value()) << inventory.error().message;
+  const auto plain = inventory->get("a").value();
+  EXPECT_EQ(plain.policy.frequency, "max");
+  EXPECT_EQ(plain.gate.below_celsius, 50);
+  EXPECT_EQ(plain.cores.at("big"), "4-7");
+  const auto with_own = inventory->get("b").value();
+  EXPECT_EQ(with_own.policy.frequency, "leave");
+  EXPECT_TRUE(with_own.policy.reboot.before_run);
+  EXPECT_EQ(with_own.policy.reboot.wait_ns, 60'000'000'000);
+  EXPECT_EQ(with_own.gate.below_celsius, 40);
+  EXPECT_EQ(with_own.gate.wait_ns, 60'000'000'000);
+  EXPECT_EQ(inventory->get("c")->policy.frequency, "leave");
+
+  ASSERT_TRUE(inventory->write(place.file).has_value());
+  const auto document = read_json_file(place.file).value();
+  EXPECT_EQ(document["classes"]["linux:a"]["policy"]["frequency"], "max");
+  EXPECT_FALSE(document["devices"][0].contains("policy")) << "the class's is not made its own";
+}
+
+TEST(Inventory, RefusesUnknownKeysWithTheNearestOne) {
+  const InventoryText place;
+  const auto told = [&place](const std::string& entry) {
+    return place.read(R"({"schema": "assay/devices/1", )" + entry + "}").error().message;
+  };
+  EXPECT_THAT(told(R"("devices": [{"name": "a", "reach": "ssh:a", "polcy": {}}])"),
+              HasSubstr("device 1: device: unknown key 'polcy'; did you mean 'policy'?"));
+  EXPECT_THAT(told(R"("classes": {"x": {"policy": {"keep_awak": true}}})"),
+              HasSubstr("class 'x': policy: unknown key 'keep_awak'; did you mean 'keep_awake'?"));
+  EXPECT_THAT(told(R"("classes": {"x": {"cores": {"big": "4-"}}})"),
+              HasSubstr("cores: big: '4-' is not a list of processors"));
+  EXPECT_THAT(told(R"("device": [])"), HasSubstr("did you mean 'devices'?"));
 }
 
 TEST(Inventory, SaysWhichEntryIsDamaged) {

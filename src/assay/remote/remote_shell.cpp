@@ -42,13 +42,22 @@ std::vector<std::string> ssh_argv(const std::string& host, const std::string& co
   return argv;
 }
 
-std::vector<std::string> adb_argv(std::vector<std::string> program, const std::string& serial,
-                                  const std::string& command) {
-  for (const char* word : {"-s", serial.c_str(), "shell", "-T", command.c_str()}) {
-    program.emplace_back(word);
-  }
-  return program;
+/// adb of this machine, or of the one that has the cable.
+std::vector<std::string> adb_argv(const DeviceAddress& address,
+                                  const std::vector<std::string>& words) {
+  const bool is_here = address.host.empty();
+  auto argv = is_here ? words_of("ASSAY_ADB", "adb") : std::vector<std::string>{"adb"};
+  argv.insert(argv.end(), {"-s", address.serial});
+  argv.insert(argv.end(), words.begin(), words.end());
+  return is_here ? argv : ssh_argv(address.host, shell_command(argv));
 }
+
+/// Ends first, so that it is no loss of the connection that stops it.
+constexpr const char* kReboot =
+    "if [ \"$(id -u)\" = 0 ]; then as=; elif sudo -n true 2>/dev/null; then as='sudo -n'; else "
+    "echo "
+    "'no right to reboot' >&2; exit 1; fi; if [ -d /run/systemd/system ]; then by='systemctl "
+    "reboot'; else by=reboot; fi; (sleep 1; $as $by) </dev/null >/dev/null 2>&1 &";
 
 }  // namespace
 
@@ -59,10 +68,7 @@ std::vector<std::string> RemoteShell::argv_for(const std::string& command) const
     case Reach::kSsh:
       return ssh_argv(address_.host, command);
     case Reach::kAdb:
-      if (address_.host.empty()) {
-        return adb_argv(words_of("ASSAY_ADB", "adb"), address_.serial, command);
-      }
-      return ssh_argv(address_.host, shell_command(adb_argv({"adb"}, address_.serial, command)));
+      return adb_argv(address_, {"shell", "-T", command});
   }
   return {"/bin/sh", "-c", command};
 }
@@ -85,12 +91,25 @@ Error RemoteShell::explain(const Error& error, const std::string& program,
 
 Result<std::string> RemoteShell::run(const std::string& command, std::string_view input,
                                      std::chrono::milliseconds timeout) const {
+  return run_here(argv_for(command), input, timeout);
+}
+
+Status RemoteShell::reboot() const {
+  constexpr std::chrono::seconds kPatience{30};
+  const auto argv =
+      address_.reach == Reach::kAdb ? adb_argv(address_, {"reboot"}) : argv_for(kReboot);
+  const auto answer = run_here(argv, "", kPatience);
+  return answer ? Status() : std::unexpected(answer.error());
+}
+
+Result<std::string> RemoteShell::run_here(const std::vector<std::string>& argv,
+                                          std::string_view input,
+                                          std::chrono::milliseconds timeout) const {
   ASSAY_ASSIGN_OR_RETURN(const auto folder, TemporaryFolder::make("assay-remote"));
   const auto words_file = folder.path() / "words";
   const auto input_file = folder.path() / "input";
   ASSAY_RETURN_IF_ERROR(write_file_atomically(input_file, input, 0600));
   // A file as stdin: a device that dies cannot block the writing of a pipe.
-  const auto argv = argv_for(command);
   const auto output = run_command({.argv = argv,
                                    .stderr_file = words_file.string(),
                                    .stdin_file = input_file.string(),

@@ -27,9 +27,16 @@ class RemoteShell {
   [[nodiscard]] Result<std::string> run(const std::string& command, std::string_view input,
                                         std::chrono::milliseconds timeout) const;
 
+  /// Starts the device anew, soon after it returns. Errors: those of run(); kUnavailable where the
+  /// user there may not.
+  [[nodiscard]] Status reboot() const;
+
   [[nodiscard]] const DeviceAddress& address() const { return address_; }
 
  private:
+  [[nodiscard]] Result<std::string> run_here(const std::vector<std::string>& argv,
+                                             std::string_view input,
+                                             std::chrono::milliseconds timeout) const;
   /// Why the program that reaches the device gave no answer.
   [[nodiscard]] Error explain(const Error& error, const std::string& program,
                               std::chrono::milliseconds timeout) const;

@@ -84,8 +84,9 @@ std::vector<std::string> RemoteTransport::argv_of(const std::vector<std::string>
 Status RemoteTransport::clear() const {
   // Only what is Assay's: the folder may be one that the user has other files in.
   const auto command = fmt::format(
-      "d={}; [ -d \"$d\" ] || exit 0; cd \"$d\" && rm -rf {} assay-agent-* && cd / && "
-      "rmdir \"$d\" 2>/dev/null || true",
+      "d={}; [ -d \"$d\" ] || exit 0; cd \"$d\" || exit 1; if [ -f settings ]; then for a in "
+      "assay-agent-*; do ASSAY_AGENT_HOME=\"$d\" \"./$a\" --restore && break; done; fi; rm -rf {} "
+      "assay-agent-* && cd / && rmdir \"$d\" 2>/dev/null || true",
       folder_expression(options_), kFoldersOfAgent);
   const auto answer = shell_.run(command, "", kPush);
   return answer ? Status() : std::unexpected(answer.error());

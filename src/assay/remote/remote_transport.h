@@ -46,9 +46,12 @@ class RemoteTransport final : public Transport {
   /// A process here whose standard streams are those of a program there.
   [[nodiscard]] std::vector<std::string> argv_of(const std::vector<std::string>& words) const;
 
-  /// Removes all that Assay put on the device; an agent that runs meanwhile loses its files.
-  /// Errors: those of RemoteShell::run.
-  [[nodiscard]] Status clear() const;
+  /// Takes back settings that a killed agent has left, too. An agent that runs meanwhile loses its
+  /// files. Errors: those of RemoteShell::run.
+  [[nodiscard]] Status clear() const override;
+
+  /// By `adb reboot`, or a command of the device's root or of a user who may run it by sudo.
+  [[nodiscard]] Status reboot() const override { return shell_.reboot(); }
 
  private:
   Status push_agent(const std::filesystem::path& agent, const std::string& target) const;

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "assay/base/enum_names.h"
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+
+namespace assay {
+
+/// When Assay's own folder on a device is emptied.
+enum class Wipe : std::uint8_t { kNever, kBeforeRun, kAfterRun };
+
+template <>
+inline constexpr auto kEnumNames<Wipe> = std::to_array<EnumName<Wipe>>({
+    {Wipe::kNever, "never"},
+    {Wipe::kBeforeRun, "before_run"},
+    {Wipe::kAfterRun, "after_run"},
+});
+
+/// When a device starts anew.
+struct RebootPolicy {
+  bool before_run = false;
+  std::int64_t at_most_every_ns = 0;       ///< One that started less than this ago is left alone.
+  std::int64_t wait_ns = 300'000'000'000;  ///< How long its return is waited for.
+};
+
+/// What Assay does with a device that it measures on. By default it leaves it as it is.
+struct DevicePolicy {
+  std::string frequency = "leave";  ///< As frequency_target_from_text() takes it.
+  bool keeps_awake = false;
+  RebootPolicy reboot;
+  Wipe wipe = Wipe::kNever;
+  std::int64_t cool_down_ns = 0;  ///< Pause between timed launches.
+};
+
+/// {"frequency": "max", "keep_awake": true, "reboot": {"before_run": true, "at_most_every": "6h",
+/// "wait": "5min"}, "wipe": "before_run", "cool_down": "30s"}. Errors: kInvalidArgument, naming the
+/// key.
+Result<DevicePolicy> policy_from_json(const Json& document);
+
+}  // namespace assay
