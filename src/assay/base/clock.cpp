@@ -11,6 +11,12 @@
 
 namespace assay {
 
+std::int64_t boottime_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_BOOTTIME, &now);
+  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+}
+
 std::int64_t unix_time_ns() {
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME, &now);

@@ -14,6 +14,10 @@ inline std::int64_t monotonic_ns() {
   return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
 }
 
+/// CLOCK_BOOTTIME in nanoseconds: since the system started, time in suspension included; the same
+/// for all processes.
+std::int64_t boottime_ns();
+
 /// Wall-clock time, nanoseconds since 1970-01-01 UTC.
 std::int64_t unix_time_ns();
 

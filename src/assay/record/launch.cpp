@@ -49,6 +49,6 @@ ASSAY_DEFINE_JSON(ProcessEnd, exit_code, signal, signal_name, is_timed_out, is_o
                   is_output_exceeded, wall_ns, user_ns, system_ns, peak_rss_bytes, last_words,
                   left_processes, sandbox)
 ASSAY_DEFINE_JSON(Launch, id, attempt, index, order, is_fresh, outcome, stage, reason_code, text,
-                  before, after, end, load, measurement, memory, profile, overhead_ns)
+                  before, after, end, load, measurement, memory, profile, traces, overhead_ns)
 
 }  // namespace assay

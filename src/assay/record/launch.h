@@ -10,6 +10,7 @@
 #include "assay/base/json.h"
 #include "assay/record/axes.h"
 #include "assay/record/comparison.h"
+#include "assay/record/device_trace.h"
 #include "assay/record/metric.h"
 #include "assay/record/sandbox.h"
 #include "assay/tensor/tensor.h"
@@ -255,7 +256,8 @@ struct Launch {
   std::optional<Measurement> measurement;
   std::optional<MemoryReport> memory;
   std::optional<ProfileReport> profile;
-  std::int64_t overhead_ns = 0;  ///< Wall time of the launch outside load and inference.
+  std::optional<LaunchTraces> traces;  ///< Absent where nothing was sampled.
+  std::int64_t overhead_ns = 0;        ///< Wall time of the launch outside load and inference.
 };
 
 ASSAY_DECLARE_JSON(MeasurePlan);

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "assay/base/json.h"
+#include "assay/record/device_trace.h"
 #include "assay/record/launch.h"
 #include "assay/record/sandbox.h"
 
@@ -44,15 +46,17 @@ struct SpawnRequest {
   SpawnLimits limits;
   Surroundings surroundings;
   SandboxRequest sandbox;
-  std::vector<std::byte> input;  ///< Travels as the frame's blob.
+  std::int64_t trace_period_ns = 0;  ///< Of readings of the device meanwhile; 0: none.
+  std::vector<std::byte> input;      ///< Travels as the frame's blob.
 };
 
 struct SpawnResult {
   ProcessEnd end;
   Conditions before;
   Conditions after;
-  std::string companion_failure;  ///< Fate of a companion that ended too early.
-  std::vector<std::byte> output;  ///< stdout; travels as the frame's blob.
+  std::optional<LaunchTraces> traces;  ///< Where they were asked for.
+  std::string companion_failure;       ///< Fate of a companion that ended too early.
+  std::vector<std::byte> output;       ///< stdout; travels as the frame's blob.
 };
 
 ASSAY_DECLARE_JSON(SpawnLimits);

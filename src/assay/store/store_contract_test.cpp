@@ -94,7 +94,7 @@ TEST_P(StoreContract, KeepsTheLaunchOfAProcessThatDiedWithAnyLastWords) {
   EXPECT_EQ(back.stage, Stage::kSteady);
   EXPECT_EQ(back.text, "caf\xef\xbf\xbd");
   EXPECT_EQ(back.end.last_words, std::string("a\xef\xbf\xbd\0b", 6));
-  EXPECT_FALSE(back.load || back.measurement || back.memory || back.profile);
+  EXPECT_FALSE(back.load || back.measurement || back.memory || back.profile || back.traces);
 }
 
 TEST_P(StoreContract, OrdersLaunchesByIndexAndAttemptsByMaking) {

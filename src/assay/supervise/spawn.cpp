@@ -19,6 +19,7 @@
 #include "assay/supervise/process_tree.h"
 #include "assay/supervise/sandbox.h"
 #include "assay/supervise/supervisor.h"
+#include "assay/supervise/trace_sampler.h"
 #include "assay/wire/sigpipe_guard.h"
 
 namespace assay {
@@ -87,6 +88,7 @@ Result<SpawnResult> spawn_and_wait(const SpawnRequest& request, const SpawnCance
   ASSAY_ASSIGN_OR_RETURN(const auto folder, TemporaryFolder::make("assay-launch"));
   ASSAY_ASSIGN_OR_RETURN(const auto sandbox, prepare_sandbox(request.sandbox, folder));
   auto before = read_conditions();
+  TraceSampler sampler(request.trace_period_ns);
   const auto start_ns = monotonic_ns();
   LaunchProcesses processes;
   ASSAY_ASSIGN_OR_RETURN(auto child,
@@ -95,6 +97,9 @@ Result<SpawnResult> spawn_and_wait(const SpawnRequest& request, const SpawnCance
   Supervisor supervisor(std::move(child), request, cancel, start_ns, std::move(processes));
   ASSAY_RETURN_IF_ERROR(supervisor.run());
   auto result = supervisor.take_result();
+  if (request.trace_period_ns > 0) {
+    result.traces = sampler.stop();
+  }
   result.before = std::move(before);
   result.before.cached_ratio = cached_ratio;
   result.after = read_conditions();

@@ -16,11 +16,12 @@ struct SpawnCancel {
 /// process group, and in a process that called adopt_orphans() whatever it started. It runs in a
 /// private folder, which is removed, and in the sandbox that the request asks for.
 /// request.surroundings come first: cool, then page cache, then companions, which work to its end.
-/// Conditions are read before and after, never while it runs; resident memory is looked at every 20
-/// ms, and only if there is a limit for it. Blocks; any number of threads may do it at once.
-/// Errors: those of start_child and of the surroundings (kUnsupported: no temperature sensor;
-/// kTimeout: it stays hot; kUnavailable: a companion does not start); kUnavailable when cancelled.
-/// A child that fails in any way is a result.
+/// Conditions are read before and after; while it runs, sensors are read only if
+/// request.trace_period_ns says so, and resident memory, every 20 ms, only if there is a limit for
+/// it. Blocks; any number of threads may do it at once. Errors: those of start_child and of the
+/// surroundings (kUnsupported: no temperature sensor; kTimeout: it stays hot; kUnavailable: a
+/// companion does not start); kUnavailable when cancelled. A child that fails in any way is a
+/// result.
 Result<SpawnResult> spawn_and_wait(const SpawnRequest& request, const SpawnCancel& cancel = {});
 
 }  // namespace assay

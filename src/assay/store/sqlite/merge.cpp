@@ -64,7 +64,7 @@ constexpr auto kMergedTables = std::to_array<MergedTable>({
      "attempt, launch_index, run_order, comparison, block, pair, side, core_set, is_fresh, "
      "outcome, stage, reason_code, text, wall_ns, overhead_ns, conditions_before, "
      "conditions_after, process_end, load, measurement, memory, profile, pair_phase, pairing, "
-     "digest"},
+     "digest, sampling"},
     {"sample_block", "launch", "", "launch, metric, step, phase", "n, codec, bytes"},
     {"op_event", "launch", "", "launch, position",
      "name, kind, instruction, calls, total_ns, min_ns, median_ns"},

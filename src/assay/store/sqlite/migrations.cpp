@@ -328,8 +328,13 @@ CREATE INDEX point_by_run ON point (run);
 CREATE INDEX run_case_by_build ON run_case (engine_build);
 )sql";
 
+// How the traces of a launch were read; their rows have had a table since the beginning.
+constexpr std::string_view kMigration7 = R"sql(
+ALTER TABLE launch ADD COLUMN sampling TEXT;
+)sql";
+
 constexpr auto kMigrations = std::to_array<std::string_view>(
-    {kMigration1, kMigration2, kMigration3, kMigration4, kMigration5, kMigration6});
+    {kMigration1, kMigration2, kMigration3, kMigration4, kMigration5, kMigration6, kMigration7});
 
 }  // namespace
 

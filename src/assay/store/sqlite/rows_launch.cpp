@@ -1,4 +1,4 @@
-// Rows of launches with samples and operator events, of metrics and attachments.
+// Rows of launches with samples, traces and operator events, of metrics and attachments.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -17,6 +17,7 @@
 #include "assay/base/result.h"
 #include "assay/record/axes.h"
 #include "assay/record/comparison.h"
+#include "assay/record/device_trace.h"
 #include "assay/record/launch.h"
 #include "assay/record/metric.h"
 #include "assay/store/result_store.h"
@@ -109,6 +110,33 @@ Result<std::vector<ProfileEvent>> read_events(Connection& connection, const std:
                  });
 }
 
+// One codec serves both columns of a row.
+Status add_traces(Connection& connection, const std::string& launch, const LaunchTraces& traces) {
+  for (const auto& trace : traces.channels) {
+    const auto times = shuffled_from_samples(trace.times_ns);
+    const auto readings = shuffled_from_samples(trace.micros);
+    ASSAY_RETURN_IF_ERROR(connection.run("INSERT INTO trace VALUES (?, ?, ?, ?, ?, ?, ?)", launch,
+                                         trace.channel, trace.unit, trace.times_ns.size(),
+                                         times.codec, Blob{times.bytes}, Blob{readings.bytes}));
+  }
+  return {};
+}
+
+Result<std::vector<DeviceTrace>> read_traces(Connection& connection, const std::string& launch) {
+  return collect(
+      connection.prepare("SELECT channel, unit, n, codec, times_ns, readings FROM trace "
+                         "WHERE launch = ? ORDER BY channel",
+                         launch),
+      [](Statement& row) -> Result<DeviceTrace> {
+        DeviceTrace trace{.channel = row.text(0), .unit = row.text(1)};
+        const auto count = static_cast<std::size_t>(row.integer(2));
+        const auto codec = row.text(3);
+        ASSAY_ASSIGN_OR_RETURN(trace.times_ns, samples_from_packed(codec, row.text(4), count));
+        ASSAY_ASSIGN_OR_RETURN(trace.micros, samples_from_packed(codec, row.text(5), count));
+        return trace;
+      });
+}
+
 template <class T>
 std::optional<std::string> text_from_optional(const std::optional<T>& record) {
   return record ? std::optional(text_from_record(*record)) : std::nullopt;
@@ -121,6 +149,16 @@ std::optional<std::string> text_from_profile(const Launch& launch) {
   }
   ProfileReport rest = *launch.profile;
   rest.events.clear();
+  return text_from_record(rest);
+}
+
+// Channels are rows of their own.
+std::optional<std::string> text_from_traces(const Launch& launch) {
+  if (!launch.traces) {
+    return std::nullopt;
+  }
+  LaunchTraces rest = *launch.traces;
+  rest.channels.clear();
   return text_from_record(rest);
 }
 
@@ -140,8 +178,8 @@ Status add_launch_row(Connection& connection, const Launch& launch) {
       "pair, "
       "side, core_set, pair_phase, pairing, outcome, stage, reason_code, text, wall_ns, "
       "overhead_ns, conditions_before, "
-      "conditions_after, process_end, load, measurement, memory, profile) "
-      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      "conditions_after, process_end, load, measurement, memory, profile, sampling) "
+      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
       launch.id, launch.attempt, launch.index, launch.order, launch.is_fresh,
       in_place(launch, &PairPlace::comparison), in_place(launch, &PairPlace::block),
       in_place(launch, &PairPlace::pair), name_in_place(launch, &PairPlace::side),
@@ -151,7 +189,7 @@ Status add_launch_row(Connection& connection, const Launch& launch) {
       launch.end.wall_ns, launch.overhead_ns, text_from_record(launch.before),
       text_from_record(launch.after), text_from_record(launch.end), text_from_optional(launch.load),
       text_from_optional(launch.measurement), text_from_optional(launch.memory),
-      text_from_profile(launch));
+      text_from_profile(launch), text_from_traces(launch));
 }
 
 template <class T>
@@ -173,7 +211,7 @@ Status read_pair_kind(Statement& row, PairPlace& place) {
   return {};
 }
 
-// Everything but samples and operators.
+// Everything but samples, channels and operators.
 Result<Launch> read_launch(Statement& row) {
   Launch launch;
   launch.id = row.text(0);
@@ -193,6 +231,7 @@ Result<Launch> read_launch(Statement& row) {
   ASSAY_RETURN_IF_ERROR(read_optional(row, 14, "measurement", launch.measurement));
   ASSAY_RETURN_IF_ERROR(read_optional(row, 15, "memory report", launch.memory));
   ASSAY_RETURN_IF_ERROR(read_optional(row, 16, "profile", launch.profile));
+  ASSAY_RETURN_IF_ERROR(read_optional(row, 24, "sampling", launch.traces));
   if (!row.is_null(17)) {
     ASSAY_ASSIGN_OR_RETURN(const auto side, enum_from_text<Side>(row.text(20)));
     launch.place = {.comparison = row.text(17),
@@ -250,6 +289,9 @@ Status SqliteResultStore::add_launch(const Launch& launch) {
     if (launch.profile) {
       ASSAY_RETURN_IF_ERROR(add_events(connection_, launch.id, launch.profile->events));
     }
+    if (launch.traces) {
+      ASSAY_RETURN_IF_ERROR(add_traces(connection_, launch.id, *launch.traces));
+    }
     return seal_launch(connection_, launch.id);
   });
 }
@@ -279,7 +321,7 @@ Result<std::vector<Launch>> SqliteResultStore::launches_of_attempt(std::string_v
                   "SELECT id, attempt, launch_index, run_order, is_fresh, outcome, stage, "
                   "reason_code, text, overhead_ns, conditions_before, conditions_after, "
                   "process_end, load, measurement, memory, profile, comparison, block, pair, side, "
-                  "core_set, pair_phase, pairing "
+                  "core_set, pair_phase, pairing, sampling "
                   "FROM launch WHERE attempt = ? "
                   "ORDER BY launch_index, rowid",
                   attempt_id),
@@ -290,6 +332,9 @@ Result<std::vector<Launch>> SqliteResultStore::launches_of_attempt(std::string_v
     }
     if (launch.profile) {
       ASSAY_ASSIGN_OR_RETURN(launch.profile->events, read_events(connection_, launch.id));
+    }
+    if (launch.traces) {
+      ASSAY_ASSIGN_OR_RETURN(launch.traces->channels, read_traces(connection_, launch.id));
     }
   }
   return launches;

@@ -92,11 +92,14 @@ std::string little_endian_from_samples(std::span<const std::int64_t> samples) {
 }  // namespace
 
 Packed packed_from_samples(std::span<const std::int64_t> samples) {
-  auto shuffled = compress(planes_from_samples(samples));
-  if (shuffled.size() < samples.size() * kWidth) {
-    return {"i64-shuffle-zstd", std::move(shuffled)};
-  }
-  return {"i64", little_endian_from_samples(samples)};
+  auto shuffled = shuffled_from_samples(samples);
+  return shuffled.bytes.size() < samples.size() * kWidth
+             ? shuffled
+             : Packed{"i64", little_endian_from_samples(samples)};
+}
+
+Packed shuffled_from_samples(std::span<const std::int64_t> samples) {
+  return {"i64-shuffle-zstd", compress(planes_from_samples(samples))};
 }
 
 Result<std::vector<std::int64_t>> samples_from_packed(std::string_view codec,

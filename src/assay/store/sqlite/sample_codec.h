@@ -23,6 +23,9 @@ struct Packed {
 /// noise around a level.
 Packed packed_from_samples(std::span<const std::int64_t> samples);
 
+/// "i64-shuffle-zstd" in any case, for columns that name their codec once.
+Packed shuffled_from_samples(std::span<const std::int64_t> samples);
+
 /// Inverse, bit-exact. `count`: how many there must be. Errors: kCorrupt.
 Result<std::vector<std::int64_t>> samples_from_packed(std::string_view codec,
                                                       std::string_view bytes, std::size_t count);

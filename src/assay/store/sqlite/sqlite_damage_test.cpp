@@ -45,6 +45,8 @@ TEST_F(SqliteStore, TellsEveryFlippedBitOfALaunch) {
             {"launch", "measurement", "TEXT", "true"},
             {"launch", "memory", "TEXT", "true"},
             {"launch", "process_end", "TEXT", "true"},
+            {"trace", "readings", "BLOB", "channel = 'temperature:cpu'"},
+            {"trace", "times_ns", "BLOB", "channel = 'power:battery'"},
             {"op_event", "name", "TEXT", "position = 0"}})) {
     std::string intact;
     {

@@ -120,6 +120,19 @@ Launch make_launch(const std::string& attempt, int index) {
                                  .spans = {{.event = 1, .iteration = 2, .duration_ns = 7}},
                                  .counters = {{.name = "page-faults", .value = 3.5},
                                               {.name = "cycles", .unavailable = "no counter"}}};
+  launch.traces = {.period_ns = 250'000'000,
+                   .start_ns = 9'000'000'000,
+                   .readings = 3,
+                   .cpu_ns = 80'000,
+                   .unavailable = {{"energy:package-0", "Permission denied"}},
+                   .channels = {{.channel = "power:battery",
+                                 .unit = "watts",
+                                 .times_ns = {9'250'000'100},
+                                 .micros = {-2'000'000}},
+                                {.channel = "temperature:cpu",
+                                 .unit = "celsius",
+                                 .times_ns = {9'000'000'001, 9'250'000'002, 9'500'000'003},
+                                 .micros = {38'500'000, 41'000'000, 43'250'000}}}};
   launch.overhead_ns = 77;
   return launch;
 }
