@@ -67,6 +67,15 @@ NOT_TYPED = {
     ),
     **dict.fromkeys(
         (
+            "python tools/job_worker.py /srv/farm --runner build/release/bin/assay-runner-fake",
+            "assay device add folder:/srv/farm",
+            "assay bench torchvision:mobilenet_v3_small --recipe executorch/xnnpack-fp32 "
+            "--device farm",
+        ),
+        "a folder of the reader's: tests/e2e/test_job_folder.py types their like",
+    ),
+    **dict.fromkeys(
+        (
             "assay watch toy.json --dry-run",
             "assay watch toy.json --for 2h",
             "assay watch toy.json --status",

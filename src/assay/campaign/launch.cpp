@@ -44,17 +44,16 @@ constexpr std::uint32_t kPassRequest = 3;
 constexpr std::uint32_t kUnloadRequest = 4;
 constexpr std::uint32_t kByeRequest = 5;
 
-/// A launch runs in a folder of its own: what is relative begins at ours.
 std::string absolute_path(const std::filesystem::path& path) {
   return path.empty() ? std::string() : std::filesystem::absolute(path).string();
 }
 
 wire::Load load_message(const LaunchRequest& request) {
-  const std::filesystem::path folder(absolute_path(request.artifact.folder));
-  wire::Load load{.entry = absolute_path(folder / request.artifact.entry),
+  const std::filesystem::path folder(request.artifact.folder);
+  wire::Load load{.entry = (folder / request.artifact.entry).string(),
                   .method = request.method,
-                  .options = request.options};
-  std::ranges::transform(request.libraries, std::back_inserter(load.libraries), absolute_path);
+                  .options = request.options,
+                  .libraries = request.libraries};
   for (const auto& file : request.artifact.files) {
     if (file.role == "data") {
       load.data.push_back((folder / file.name).string());
@@ -63,18 +62,12 @@ wire::Load load_message(const LaunchRequest& request) {
   return load;
 }
 
-wire::InputSource absolute_inputs(const LaunchRequest& request) {
-  auto inputs = request.inputs;
-  inputs.file = absolute_path(inputs.file);
-  return inputs;
-}
-
 wire::Infer infer_message(const LaunchRequest& request) {
-  return {.inputs = absolute_inputs(request), .repeat = request.repeat};
+  return {.inputs = request.inputs, .repeat = request.repeat};
 }
 
 wire::Observe observe_message(const LaunchRequest& request) {
-  return {.inputs = absolute_inputs(request),
+  return {.inputs = request.inputs,
           .iterations = request.iterations,
           .time_budget_ns = request.time_budget_ns,
           .leak_loads = request.leak_loads,
@@ -84,9 +77,8 @@ wire::Observe observe_message(const LaunchRequest& request) {
 Frame pass_frame(const LaunchRequest& request) {
   switch (request.pass) {
     case Pass::kTiming:
-      return wire::frame_of(
-          MessageType::kMeasure, kPassRequest,
-          wire::Measure{.inputs = absolute_inputs(request), .plan = request.plan});
+      return wire::frame_of(MessageType::kMeasure, kPassRequest,
+                            wire::Measure{.inputs = request.inputs, .plan = request.plan});
     case Pass::kEvaluate:
       return wire::frame_of(MessageType::kInfer, kPassRequest, infer_message(request));
     case Pass::kMemory:
@@ -269,19 +261,31 @@ std::vector<std::string> readable_paths(const LaunchRequest& request) {
   add_places(load.entry, paths);
   paths.insert(paths.end(), load.libraries.begin(), load.libraries.end());
   if (!request.inputs.file.empty()) {
-    paths.push_back(absolute_path(request.inputs.file));
+    paths.push_back(request.inputs.file);
   }
   return paths;
 }
 
 }  // namespace
 
+LaunchRequest with_absolute_paths(LaunchRequest request) {
+  auto& folder = request.artifact.folder;
+  if (folder.empty() && !request.artifact.entry.empty()) {
+    folder = std::filesystem::current_path().string();
+  }
+  folder = absolute_path(folder);
+  std::ranges::transform(request.libraries, request.libraries.begin(), absolute_path);
+  request.inputs.file = absolute_path(request.inputs.file);
+  return request;
+}
+
 SandboxRequest sandbox_request_from(const LaunchRequest& request) {
   if (request.sandbox == SandboxMode::kOff) {
     return {};
   }
-  return {
-      .mode = request.sandbox, .readable = readable_paths(request), .writable = request.writable};
+  return {.mode = request.sandbox,
+          .readable = readable_paths(with_absolute_paths(request)),
+          .writable = request.writable};
 }
 
 std::vector<std::byte> job_bytes(const LaunchRequest& request) {
@@ -357,7 +361,7 @@ SpawnRequest spawn_from_launch(const LaunchRequest& request) {
   spawn.limits = request.limits;
   spawn.surroundings = request.surroundings;
   spawn.sandbox = sandbox_request_from(request);
-  spawn.input = job_bytes(request);
+  spawn.input = job_bytes(with_absolute_paths(request));
   return spawn;
 }
 

@@ -52,8 +52,11 @@ struct LaunchResult {
 /// The sandbox of a launch: opens its runner, its program and its inputs for reading.
 SandboxRequest sandbox_request_from(const LaunchRequest& request);
 
+/// The request with paths that do not depend on the folder in which the runner starts.
+LaunchRequest with_absolute_paths(LaunchRequest request);
+
 /// The frames of the whole conversation with the runner, so that nothing is exchanged while the
-/// engine works, and a file can carry them.
+/// engine works, and a file can carry them. Their paths are those of the request.
 std::vector<std::byte> job_bytes(const LaunchRequest& request);
 
 /// The process that makes the launch on this machine, or on a device that has its files at the same

@@ -67,7 +67,7 @@ Result<Companion> neighbor(const Scenario& scenario, const RunContext& context,
   request.plan = {.warmup_iterations = 0,
                   .iterations = kEndless,
                   .time_budget_ns = std::numeric_limits<std::int64_t>::max() / 2};
-  const auto job = job_bytes(request);
+  const auto job = job_bytes(with_absolute_paths(request));
   const auto file = folder / (scenario.beside_sha256 + ".job");
   ASSAY_RETURN_IF_ERROR(write_file_atomically(
       file, std::string_view(reinterpret_cast<const char*>(job.data()), job.size())));

@@ -10,13 +10,11 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "assay/base/clock.h"
-#include "assay/base/digest.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/base/text.h"
@@ -177,23 +175,11 @@ Status RemoteTarget::bring_program(const LaunchRequest& request, LaunchRequest& 
 }
 
 Result<std::string> RemoteTarget::bring_file(const std::filesystem::path& file) {
-  ASSAY_ASSIGN_OR_RETURN(auto digest, digest_of(file));
+  ASSAY_ASSIGN_OR_RETURN(auto digest, digests_.get(file));
   const auto name = file.filename().string();
   const TreeSource source{.path = name, .file = file, .sha256 = std::move(digest)};
   ASSAY_ASSIGN_OR_RETURN(const auto tree, agent_.push_tree({source}));
   return tree + "/" + name;
-}
-
-Result<std::string> RemoteTarget::digest_of(const std::filesystem::path& file) {
-  std::error_code error;
-  const auto changed = std::filesystem::last_write_time(file, error);
-  const auto known = digests_.find(file);
-  if (!error && known != digests_.end() && known->second.changed == changed) {
-    return known->second.sha256;
-  }
-  ASSAY_ASSIGN_OR_RETURN(auto digest, sha256_hex_of_file(file));
-  digests_[file] = {.changed = changed, .sha256 = digest};
-  return digest;
 }
 
 Result<PlacedRunner> push_runner(AgentClient& agent, const DeviceBundle& bundle) {

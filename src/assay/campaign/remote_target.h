@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "assay/base/result.h"
+#include "assay/campaign/file_digests.h"
 #include "assay/campaign/launch.h"
 #include "assay/campaign/launch_target.h"
 #include "assay/record/subject.h"
@@ -55,18 +56,11 @@ class RemoteTarget final : public LaunchTarget {
   /// The path there of one file; its name stays.
   Result<std::string> bring_file(const std::filesystem::path& file);
 
-  /// A file as it was when it was digested.
-  struct Digested {
-    std::filesystem::file_time_type changed;
-    std::string sha256;
-  };
-  Result<std::string> digest_of(const std::filesystem::path& file);
-
   AgentClient agent_;
   const EngineBundles& bundles_;
   Options options_;
   std::optional<std::int64_t> timed_until_ns_;  ///< End of the last timed launch.
-  std::map<std::filesystem::path, Digested> digests_;
+  FileDigests digests_;
 };
 
 /// A runner on a device.

@@ -12,6 +12,7 @@
 #include "assay/base/log.h"
 #include "assay/base/result.h"
 #include "assay/campaign/agent_target.h"
+#include "assay/campaign/job_device.h"
 #include "assay/campaign/launch_target.h"
 #include "assay/campaign/remote_device.h"
 #include "assay/cli/interrupt.h"
@@ -21,6 +22,7 @@
 #include "assay/engine/installed_builds.h"
 #include "assay/record/run.h"
 #include "assay/record/sandbox.h"
+#include "assay/remote/address.h"
 #include "assay/remote/inventory.h"
 #include "assay/remote/remote_transport.h"
 #include "assay/spec/spec.h"
@@ -45,9 +47,24 @@ Result<std::unique_ptr<LaunchTarget>> connect_local_target() {
   return connect_agent_target(transport);
 }
 
+Result<CampaignDevice> job_device(const std::string& name, const DeviceAddress& address) {
+  ASSAY_ASSIGN_OR_RETURN(auto opened, JobDevice::open(address.folder));
+  const std::shared_ptr<JobDevice> device = std::move(opened);
+  return CampaignDevice{
+      .name = name,
+      .environment = device->environment(),
+      .installed = device->installed(),
+      .connect = [device] { return device->connect([] { return !is_interrupted(); }); },
+      .has_link = true,
+      .lock = [address = address.text()] { return lock_for_launches(address); }};
+}
+
 Result<CampaignDevice> remote_device(const std::string& name) {
   ASSAY_ASSIGN_OR_RETURN(const auto inventory, Inventory::read(Inventory::default_file()));
   ASSAY_ASSIGN_OR_RETURN(const auto entry, inventory.get(name));
+  if (entry.address.reach == Reach::kFolder) {
+    return job_device(name, entry.address);
+  }
   auto transport = std::make_unique<RemoteTransport>(
       RemoteTransport::Options{.address = entry.address, .folder = entry.folder});
   ASSAY_ASSIGN_OR_RETURN(auto opened, RemoteDevice::open(std::move(transport), assay_home()));

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,13 +15,16 @@
 #include "assay/base/output.h"
 #include "assay/base/result.h"
 #include "assay/base/units.h"
+#include "assay/campaign/job_device.h"
 #include "assay/campaign/remote_device.h"
 #include "assay/cli/exit_code.h"
 #include "assay/cli/verb.h"
+#include "assay/engine/installed_builds.h"
 #include "assay/record/launch.h"
 #include "assay/record/run.h"
 #include "assay/remote/address.h"
 #include "assay/remote/inventory.h"
+#include "assay/remote/job_folder.h"
 #include "assay/remote/remote_transport.h"
 
 namespace assay::cli {
@@ -48,11 +52,42 @@ Result<std::unique_ptr<RemoteDevice>> open_device(const InventoryDevice& device)
     return fail(ErrorCode::kInvalidArgument,
                 "this machine needs no connection: see assay doctor and assay list engines");
   }
+  if (device.address.reach == Reach::kFolder) {
+    return fail(ErrorCode::kUnsupported,
+                "a device behind a folder has no agent: its worker brings the engines, and jobs "
+                "bring their own files");
+  }
   return RemoteDevice::open(transport_to(device), assay_home());
 }
 
-/// Host without the user, or serial: "ssh:me@pi5" -> "pi5".
+/// Facts that first contact tells, however the device is reached.
+struct Contact {
+  Environment environment;
+  std::string triple;
+  std::optional<Conditions> conditions;
+  InstalledBuilds installed;
+};
+
+Result<Contact> make_contact(const InventoryDevice& entry) {
+  if (entry.address.reach == Reach::kFolder) {
+    ASSAY_ASSIGN_OR_RETURN(const auto device, JobDevice::open(entry.address.folder));
+    return Contact{.environment = device->environment(),
+                   .triple = device->triple(),
+                   .conditions = {},
+                   .installed = device->installed()};
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto device, open_device(entry));
+  return Contact{.environment = device->environment(),
+                 .triple = device->triple(),
+                 .conditions = device->conditions(),
+                 .installed = device->installed()};
+}
+
+/// Host without the user, serial, or last part of the folder: "ssh:me@pi5" -> "pi5".
 std::string default_name(const DeviceAddress& address) {
+  if (address.reach == Reach::kFolder) {
+    return std::filesystem::path(address.folder + "/").parent_path().filename().string();
+  }
   const auto& name = address.serial.empty() ? address.host : address.serial;
   auto plain = name.substr(name.find('@') + 1);
   std::ranges::replace(plain, ':', '-');
@@ -76,30 +111,32 @@ void print_detail(const char* title, const Environment& environment, const char*
   }
 }
 
-void print_device(const InventoryDevice& entry, const RemoteDevice& device) {
-  auto environment = device.environment();
+void print_device(const InventoryDevice& entry, const Contact& device) {
+  auto environment = device.environment;
   describe_settings(entry, environment);
   print_out("{}  {}\n", entry.name, environment.device_class);
   print_out("  machine     {}, {} CPUs, {}\n", environment.cpu_model, environment.cpus,
             text_from_bytes(static_cast<double>(environment.memory_bytes)));
   print_out("  system      {}{}{} ({})\n", environment.os, environment.os.empty() ? "" : ", ",
-            environment.kernel, device.triple());
+            environment.kernel, device.triple);
   print_detail("cores", environment, kCoresDetail);
-  print_out("  conditions  {}\n", text_of_conditions(device.conditions()));
+  if (device.conditions) {
+    print_out("  conditions  {}\n", text_of_conditions(*device.conditions));
+  }
   print_detail("policy", environment, kPolicyDetail);
-  for (const auto& build : device.installed().builds) {
+  for (const auto& build : device.installed.builds) {
     print_out("  engine      {}\n", build.reference());
   }
-  for (const auto& missing : device.installed().missing) {
+  for (const auto& missing : device.installed.missing) {
     print_out("  not there   {}: {}\n", missing.name, missing.reason);
   }
 }
 
 /// Writes the facts of first contact into the inventory.
-Status remember(InventoryDevice entry, const RemoteDevice& device) {
+Status remember(InventoryDevice entry, const Contact& device) {
   ASSAY_ASSIGN_OR_RETURN(auto inventory, read_inventory());
-  entry.device_class = device.environment().device_class;
-  entry.triple = device.triple();
+  entry.device_class = device.environment.device_class;
+  entry.triple = device.triple;
   entry.excluded.clear();
   ASSAY_RETURN_IF_ERROR(inventory.put(std::move(entry)));
   return inventory.write(Inventory::default_file());
@@ -112,9 +149,9 @@ Result<ExitCode> execute_add(const DeviceOptions& options) {
                               .folder = options.folder};
   Inventory checked;
   ASSAY_RETURN_IF_ERROR(checked.put(entry));
-  ASSAY_ASSIGN_OR_RETURN(const auto device, open_device(entry));
-  ASSAY_RETURN_IF_ERROR(remember(entry, *device));
-  print_device(entry, *device);
+  ASSAY_ASSIGN_OR_RETURN(const auto device, make_contact(entry));
+  ASSAY_RETURN_IF_ERROR(remember(entry, device));
+  print_device(entry, device);
   print_out("added; try: assay bench MODEL --device {}\n", entry.name);
   return ExitCode::kOk;
 }
@@ -156,10 +193,10 @@ Result<InventoryDevice> find_device(const std::string& name) {
 
 Result<ExitCode> execute_check(const DeviceOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto entry, find_device(options.name));
-  ASSAY_ASSIGN_OR_RETURN(const auto device, open_device(entry));
-  print_device(entry, *device);
+  ASSAY_ASSIGN_OR_RETURN(const auto device, make_contact(entry));
+  print_device(entry, device);
   if (entry.name != entry.address.text()) {
-    ASSAY_RETURN_IF_ERROR(remember(entry, *device));
+    ASSAY_RETURN_IF_ERROR(remember(entry, device));
   }
   return ExitCode::kOk;
 }
@@ -198,7 +235,9 @@ Result<ExitCode> execute_prepare(const DeviceOptions& options) {
 
 Result<ExitCode> execute_release(const DeviceOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto entry, find_device(options.name));
-  const auto cleared = transport_to(entry)->clear();
+  const auto cleared = entry.address.reach == Reach::kFolder
+                           ? JobFolder(entry.address.folder).clear()
+                           : transport_to(entry)->clear();
   if (!cleared && !options.forgets) {
     return std::unexpected(cleared.error());
   }
@@ -237,9 +276,11 @@ Execute declare_add_device(CLI::App& app) {
   auto* add = app.add_subcommand(
       "add", "Connect to a device for the first time, describe it, and remember it");
   add->add_option("address", options->address,
-                  "ssh:HOST, adb:SERIAL, or adb:SERIAL@ssh:HOST for a phone at another machine")
+                  "ssh:HOST, adb:SERIAL, adb:SERIAL@ssh:HOST for a phone at another machine, or "
+                  "folder:DIR for a device that takes jobs from a folder")
       ->required();
-  add->add_option("--name", options->name, "Name for --device [default: the host or the serial]");
+  add->add_option("--name", options->name,
+                  "Name for --device [default: the host, the serial or the folder]");
   add->add_option("--folder", options->folder,
                   "Folder for Assay's files there [default: ~/.cache/assay-agent, on a phone "
                   "/data/local/tmp/assay]");

@@ -179,6 +179,10 @@ SystemFacts read_system_facts() {
           .hypervisor = hypervisor_from_cpuid()};
 }
 
+std::string environment_id(const Environment& environment) {
+  return digest_of_json(stable_part(environment));
+}
+
 Environment environment_from(const SystemFacts& facts, const stdfs::path& root) {
   const auto cpuinfo = read_system_text(root / "proc/cpuinfo").value_or("");
   const auto meminfo = read_system_text(root / "proc/meminfo").value_or("");
@@ -202,7 +206,7 @@ Environment environment_from(const SystemFacts& facts, const stdfs::path& root) 
   if (const auto clusters = read_core_clusters(root); !clusters.empty()) {
     environment.details[kCoresDetail] = clusters;
   }
-  environment.id = digest_of_json(stable_part(environment));
+  environment.id = environment_id(environment);
   return environment;
 }
 

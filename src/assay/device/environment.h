@@ -22,6 +22,9 @@ SystemFacts read_system_facts();
 /// no host name, serial or address. The same machine gives the same id until it changes.
 Environment read_environment();
 
+/// Digest of what stays as long as the machine is the same: Environment::id.
+std::string environment_id(const Environment& environment);
+
 /// Builds the environment from given facts and a folder in place of "/"; for tests.
 Environment environment_from(const SystemFacts& facts, const std::filesystem::path& root);
 

@@ -1,6 +1,7 @@
 #include "assay/remote/address.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fmt/format.h>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@ namespace {
 
 constexpr std::string_view kSsh = "ssh:";
 constexpr std::string_view kAdb = "adb:";
+constexpr std::string_view kFolder = "folder:";
 constexpr std::string_view kOverSsh = "@ssh:";
 
 /// Letters and digits of ASCII and a few marks, and no option: what ssh and adb take for a name.
@@ -33,6 +35,8 @@ std::string DeviceAddress::text() const {
       return fmt::format("{}{}", kSsh, host);
     case Reach::kAdb:
       return fmt::format("{}{}{}{}", kAdb, serial, host.empty() ? "" : kOverSsh, host);
+    case Reach::kFolder:
+      return fmt::format("{}{}", kFolder, folder);
   }
   return {};
 }
@@ -59,9 +63,14 @@ Result<DeviceAddress> address_from_text(std::string_view text) {
       return address;
     }
   }
+  if (text.starts_with(kFolder) && text.size() > kFolder.size()) {
+    const std::filesystem::path folder(text.substr(kFolder.size()));
+    return DeviceAddress{.reach = Reach::kFolder,
+                         .folder = std::filesystem::absolute(folder).lexically_normal().string()};
+  }
   return fail(ErrorCode::kInvalidArgument,
-              fmt::format("'{}' is no address of a device; write local, ssh:HOST, adb:SERIAL or "
-                          "adb:SERIAL@ssh:HOST",
+              fmt::format("'{}' is no address of a device; write local, ssh:HOST, adb:SERIAL, "
+                          "adb:SERIAL@ssh:HOST or folder:DIR",
                           text));
 }
 

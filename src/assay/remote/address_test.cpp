@@ -1,5 +1,6 @@
 #include "assay/remote/address.h"
 
+#include <filesystem>
 #include <gtest/gtest.h>
 #include <string>
 
@@ -17,6 +18,13 @@ TEST(DeviceAddress, ReadsItsOwnText) {
   }
   EXPECT_EQ(address_from_text("adb:S@ssh:lab3")->host, "lab3");
   EXPECT_EQ(address_from_text("adb:S@ssh:lab3")->serial, "S");
+}
+
+TEST(DeviceAddress, TakesAFolderFromWhereverItIsNamed) {
+  const auto here = std::filesystem::current_path() / "farm";
+  EXPECT_EQ(address_from_text("folder:farm")->text(), "folder:" + here.string());
+  EXPECT_EQ(address_from_text("folder:/srv/a farm")->folder, "/srv/a farm");
+  EXPECT_FALSE(address_from_text("folder:"));
 }
 
 TEST(DeviceAddress, RefusesWhatAShellOrAnOptionParserCouldTakeForMore) {

@@ -64,6 +64,7 @@ constexpr const char* kReboot =
 std::vector<std::string> RemoteShell::argv_for(const std::string& command) const {
   switch (address_.reach) {
     case Reach::kLocal:
+    case Reach::kFolder:
       break;
     case Reach::kSsh:
       return ssh_argv(address_.host, command);

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/campaign/file_digests.h"
+#include "assay/campaign/launch.h"
+#include "assay/campaign/launch_target.h"
+#include "assay/remote/job_folder.h"
+#include "assay/remote/job_worker.h"
+
+namespace assay {
+
+/// Runs launches on a device without an agent: writes each as a job into a folder, and waits for
+/// the worker's answer.
+class JobTarget final : public LaunchTarget {
+ public:
+  struct Options {
+    std::function<bool()> keep_waiting;            ///< Asked while a job is not answered.
+    std::function<void(const Error&)> on_absence;  ///< No worker takes jobs.
+  };
+
+  /// `worker` outlives it.
+  JobTarget(JobFolder folder, const JobWorker& worker, Options options)
+      : folder_(std::move(folder)), worker_(worker), options_(std::move(options)) {}
+
+  /// Errors: kUnsupported for conditions that a worker does not make; those of JobFolder::offer;
+  /// what the worker says where it refuses the job; those of JobWatch, after which the target is
+  /// lost; kTimeout when it is to stop.
+  Result<LaunchResult> run(const LaunchRequest& request) override;
+  bool is_alive() override { return !is_lost_; }
+
+ private:
+  struct OfferedJob {
+    std::string id;
+    std::int64_t offered_ns = 0;
+  };
+
+  Result<Job> job_of(const LaunchRequest& request);
+  Result<OfferedJob> offer(const Job& job);
+  Status wait_for_answer(const OfferedJob& offered, const SpawnLimits& limits);
+  Result<LaunchResult> take(const OfferedJob& offered, const Job& job,
+                            const LaunchRequest& request);
+
+  JobFolder folder_;
+  const JobWorker& worker_;
+  Options options_;
+  FileDigests digests_;
+  bool is_lost_ = false;
+};
+
+}  // namespace assay
