@@ -32,6 +32,7 @@ class JobTarget final : public LaunchTarget {
   /// lost; kTimeout when it is to stop.
   Result<LaunchResult> run(const LaunchRequest& request) override;
   bool is_alive() override { return !is_lost_; }
+  [[nodiscard]] bool has_link() const override { return true; }
 
  private:
   struct OfferedJob {

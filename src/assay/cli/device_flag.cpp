@@ -55,7 +55,6 @@ Result<CampaignDevice> job_device(const std::string& name, const DeviceAddress& 
       .environment = device->environment(),
       .installed = device->installed(),
       .connect = [device] { return device->connect([] { return !is_interrupted(); }); },
-      .has_link = true,
       .lock = [address = address.text()] { return lock_for_launches(address); }};
 }
 

@@ -84,8 +84,9 @@ struct RunListing {
 ///
 /// Errors: kUnavailable (cannot write), kExhausted (disk full), kCorrupt (damaged), kNotFound (what
 /// the record refers to, or is asked for, is not there), kInvalidArgument (a run or launch whose id
-/// is there already, a record of a run that is finished). Not thread-safe; several processes may
-/// write to one store.
+/// is there already, a record of a run that is finished). Thread-safe except for the calls that
+/// manage whole runs (claim, list, tag, remove, vacuum, merge): threads may add and read records at
+/// once, one call at a time goes on. Several processes may write to one store.
 class ResultStore {
  public:
   virtual ~ResultStore() = default;
@@ -99,6 +100,10 @@ class ResultStore {
   virtual Status claim_run(std::string_view run_id) = 0;
   /// The first end of a run stands. Errors: kNotFound.
   virtual Status finish_run(std::string_view run_id, std::int64_t finished_unix_ns) = 0;
+  /// A device of a run on several, with its machine when the run began; what is there stays. The
+  /// machine is added, too.
+  virtual Status add_run_device(std::string_view run_id, std::string_view device,
+                                const Environment& environment) = 0;
   virtual Status add_case(std::string_view run_id, const Case& cell) = 0;
   virtual Status add_subject(const Subject& subject) = 0;
   virtual Status add_artifact(const Artifact& artifact) = 0;
@@ -131,6 +136,9 @@ class ResultStore {
   virtual Result<Run> get_run(std::string_view reference) = 0;
   /// Description of the machine when the run began.
   virtual Result<Environment> environment_of_run(std::string_view run_id) = 0;
+  /// The machines of a run on several devices, by device; empty for a run on one.
+  virtual Result<std::map<std::string, Environment>> environments_of_run(
+      std::string_view run_id) = 0;
   virtual Result<std::vector<Case>> cases_of_run(std::string_view run_id) = 0;
   /// In order of making.
   virtual Result<std::vector<Attempt>> attempts_of_run(std::string_view run_id) = 0;

@@ -6,12 +6,15 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "assay/base/result.h"
+#include "assay/base/uuid.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
+#include "assay/record/launch.h"
 #include "assay/record/metric.h"
 #include "assay/store/result_store.h"
 #include "assay/store/testing/sample_records.h"
@@ -363,6 +366,50 @@ TEST_P(StoreContract, KeepsWhatAMachineToldWhenEachRunBegan) {
   ASSERT_TRUE(store().add_run(second).has_value());
   EXPECT_EQ(json_of(store().environment_of_run(first.run.id).value()), json_of(first.environment));
   EXPECT_EQ(json_of(store().environment_of_run(second.id).value()), json_of(later));
+}
+
+TEST_P(StoreContract, KeepsTheMachineOfEachDeviceOfARun) {
+  const auto records = add_sample_run(store());
+  auto other = records.environment;
+  other.id = "env-2";
+  EXPECT_TRUE(store().environments_of_run(records.run.id)->empty()) << "a run on one device";
+  ASSERT_TRUE(store().add_run_device(records.run.id, "a", records.environment));
+  ASSERT_TRUE(store().add_run_device(records.run.id, "b", other));
+  ASSERT_TRUE(store().add_run_device(records.run.id, "b", records.environment));
+  const auto machines = store().environments_of_run(records.run.id).value();
+  ASSERT_EQ(machines.size(), 2U);
+  EXPECT_EQ(json_of(machines.at("a")), json_of(records.environment));
+  EXPECT_EQ(json_of(machines.at("b")), json_of(other)) << "the first one stays";
+  EXPECT_EQ(store().add_run_device("x", "a", other).error().code, ErrorCode::kNotFound);
+}
+
+TEST_P(StoreContract, TakesRecordsOfSeveralThreads) {
+  const auto records = add_sample_run(store());
+  constexpr int kThreads = 4;
+  constexpr int kLaunches = 25;
+  std::vector<std::string> attempts;
+  for (int i = 0; i < kThreads; ++i) {
+    auto attempt = records.attempt;
+    attempt.id = make_id();
+    ASSERT_TRUE(store().put_attempt(attempt));
+    attempts.push_back(attempt.id);
+  }
+  {
+    std::vector<std::jthread> threads;
+    for (const auto& attempt : attempts) {
+      threads.emplace_back([this, &attempt, launch = records.launch]() mutable {
+        launch.attempt = attempt;
+        for (launch.index = 0; launch.index < kLaunches; ++launch.index) {
+          launch.id = make_uuid7();
+          EXPECT_TRUE(store().add_launch(launch));
+          EXPECT_TRUE(store().launches_of_attempt(attempt));
+        }
+      });
+    }
+  }
+  for (const auto& attempt : attempts) {
+    EXPECT_EQ(store().launches_of_attempt(attempt)->size(), kLaunches);
+  }
 }
 
 TEST_P(StoreContract, TellsHowLongACaseTookInItsNewestRun) {

@@ -107,6 +107,7 @@ TEST_P(StoreManage, RemovesARunWithAllThatIsItsOwn) {
   const auto records = add_sample_run(store());
   const std::vector<MetricRow> rows = {{records.attempt.id, "", make_metric("first_ns", 5)}};
   ASSERT_TRUE(store().add_metrics(rows).has_value());
+  ASSERT_TRUE(store().add_run_device(records.run.id, "pi5", records.environment));
   ASSERT_TRUE(store().put_comparison({.id = make_id(), .run = records.run.id}).has_value());
   for (const auto& owner : {records.run.id, records.attempt.id, records.launch.id}) {
     ASSERT_TRUE(store().add_attachment({owner, "log", "x"}).has_value());
@@ -114,6 +115,7 @@ TEST_P(StoreManage, RemovesARunWithAllThatIsItsOwn) {
   ASSERT_TRUE(store().remove_run(records.run.id).has_value());
   EXPECT_THAT(store().list_runs({}).value(), IsEmpty());
   EXPECT_THAT(store().cases_of_run(records.run.id).value(), IsEmpty());
+  EXPECT_THAT(store().environments_of_run(records.run.id).value(), IsEmpty());
   EXPECT_THAT(store().attempts_of_run(records.run.id).value(), IsEmpty());
   EXPECT_THAT(store().comparisons_of_run(records.run.id).value(), IsEmpty());
   EXPECT_THAT(store().launches_of_attempt(records.attempt.id).value(), IsEmpty());
@@ -131,6 +133,9 @@ TEST_P(StoreManage, LeavesWhatAnotherRunRefersTo) {
   const auto first = add_sample_run(store());
   const auto second = add_sample_run(store());
   ASSERT_TRUE(store().add_attachment({second.attempt.id, "log", "x"}).has_value());
+  auto device = second.environment;
+  device.memory_bytes = 17;
+  ASSERT_TRUE(store().add_run_device(second.run.id, "pi5", device));
   ASSERT_TRUE(store().remove_run(first.run.id).has_value());
   EXPECT_EQ(json_of(store().get_run("latest").value()), json_of(second.run));
   EXPECT_EQ(json_of(store().cases_of_run(second.run.id).value()),
@@ -140,6 +145,7 @@ TEST_P(StoreManage, LeavesWhatAnotherRunRefersTo) {
             json_of(second.artifact));
   EXPECT_EQ(json_of(store().environment_of_run(second.run.id).value()),
             json_of(second.environment));
+  EXPECT_EQ(json_of(store().environments_of_run(second.run.id)->at("pi5")), json_of(device));
   EXPECT_THAT(store().launches_of_attempt(second.attempt.id).value(), SizeIs(1));
   EXPECT_THAT(store().attachments_of(second.attempt.id).value(), SizeIs(1));
 }

@@ -31,6 +31,7 @@ TEST_P(StoreMerge, BringsAnotherStoreOnce) {
     auto other = open_sqlite_store(file("other.db")).value();
     theirs = add_sample_run(*other);
     ASSERT_TRUE(other->add_attachment({theirs.launch.id, "log", "text"}).has_value());
+    ASSERT_TRUE(other->add_run_device(theirs.run.id, "pi5", theirs.environment));
     const std::vector<MetricRow> rows = {{theirs.attempt.id, "", make_metric("first_ns", 5)}};
     ASSERT_TRUE(other->add_metrics(rows).has_value());
   }
@@ -46,6 +47,7 @@ TEST_P(StoreMerge, BringsAnotherStoreOnce) {
             theirs.launch.measurement->samples.execute_ns);
   EXPECT_THAT(store().attachments_of(theirs.launch.id).value(), SizeIs(1));
   EXPECT_THAT(store().metrics_of_attempt(theirs.attempt.id).value(), SizeIs(1));
+  EXPECT_THAT(store().environments_of_run(theirs.run.id).value(), SizeIs(1));
   EXPECT_THAT(store().launches_of_attempt(own.attempt.id).value(), SizeIs(1));
 }
 

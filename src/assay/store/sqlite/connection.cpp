@@ -15,6 +15,7 @@
 #include <string_view>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include <unistd.h>
 
@@ -119,7 +120,8 @@ std::string uri_path(std::string_view path) {
 
 }  // namespace
 
-Statement::Statement(sqlite3_stmt* statement) : statement_(statement, &sqlite3_finalize) {}
+Statement::Statement(sqlite3_stmt* statement, Lock lock)
+    : lock_(std::move(lock)), statement_(statement, &sqlite3_finalize) {}
 
 Result<bool> Statement::step() {
   switch (sqlite3_step(statement_.get())) {
@@ -283,15 +285,17 @@ Status Connection::switch_to_wal() {
 }
 
 Result<Statement> Connection::prepare_only(std::string_view sql) {
+  auto lock = this->lock();
   sqlite3_stmt* statement = nullptr;
   if (sqlite3_prepare_v2(database_.get(), sql.data(), static_cast<int>(sql.size()), &statement,
                          nullptr) != SQLITE_OK) {
     return fail_from_database(database_.get());
   }
-  return Statement(statement);
+  return Statement(statement, std::move(lock));
 }
 
 Status Connection::run_script(const std::string& sql) {
+  const auto lock = this->lock();
   if (sqlite3_exec(database_.get(), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) {
     return fail_from_database(database_.get());
   }
@@ -327,8 +331,9 @@ Status Connection::copy_to(Connection& target) {
 }
 
 Result<Transaction> Transaction::begin(Connection& connection) {
+  auto lock = connection.lock();
   ASSAY_RETURN_IF_ERROR(connection.run("BEGIN IMMEDIATE"));
-  return Transaction(connection);
+  return Transaction(connection, std::move(lock));
 }
 
 Transaction::~Transaction() {

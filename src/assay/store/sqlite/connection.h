@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,7 +23,8 @@ struct Blob {
 };
 
 /// A prepared statement. Parameters are bound in order; a row is read with the getters until the
-/// next step. Must not outlive its connection.
+/// next step. Must not outlive its connection. Keeps other threads from the connection until it is
+/// gone.
 class Statement {
  public:
   /// True: a row is there. False: done.
@@ -41,7 +43,9 @@ class Statement {
 
  private:
   friend class Connection;
-  explicit Statement(sqlite3_stmt* statement);
+  friend class Transaction;
+  using Lock = std::unique_lock<std::recursive_mutex>;
+  Statement(sqlite3_stmt* statement, Lock lock);
 
   void bind_value(std::int64_t value);
   void bind_value(double value);
@@ -58,11 +62,13 @@ class Statement {
     value ? bind_value(*value) : bind_value(nullptr);
   }
 
+  Lock lock_;
   std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> statement_;
   int next_parameter_ = 1;
 };
 
-/// An open database. Not thread-safe.
+/// An open database. Threads may share it: a statement and a transaction belong to one thread, and
+/// others wait until it is done with them.
 class Connection {
  public:
   /// Opens or makes `path` (missing folders too), with foreign keys, a busy timeout and, on disk,
@@ -111,20 +117,24 @@ class Connection {
   Status copy_to(Connection& target);
 
  private:
+  friend class Transaction;
   explicit Connection(sqlite3* database);
+  [[nodiscard]] Statement::Lock lock() const { return Statement::Lock(*mutex_); }
   static Result<Connection> open_with(const std::string& name, int flags);
   Result<Statement> prepare_only(std::string_view sql);
   Status switch_to_wal();
 
   std::unique_ptr<sqlite3, int (*)(sqlite3*)> database_;
+  std::unique_ptr<std::recursive_mutex> mutex_ = std::make_unique<std::recursive_mutex>();
 };
 
-/// BEGIN IMMEDIATE, and ROLLBACK unless committed.
+/// BEGIN IMMEDIATE, and ROLLBACK unless committed. Keeps other threads from the connection until it
+/// is gone.
 class Transaction {
  public:
   static Result<Transaction> begin(Connection& connection);
   Transaction(Transaction&& other) noexcept
-      : connection_(std::exchange(other.connection_, nullptr)) {}
+      : lock_(std::move(other.lock_)), connection_(std::exchange(other.connection_, nullptr)) {}
   Transaction& operator=(Transaction&&) = delete;
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;
@@ -133,7 +143,10 @@ class Transaction {
   Status commit();
 
  private:
-  explicit Transaction(Connection& connection) : connection_(&connection) {}
+  Transaction(Connection& connection, Statement::Lock lock)
+      : lock_(std::move(lock)), connection_(&connection) {}
+
+  Statement::Lock lock_;
   Connection* connection_;
 };
 

@@ -134,6 +134,7 @@ constexpr auto kOwnedRows = std::to_array<std::string_view>({
     "DELETE FROM comparison WHERE run = ?1",
     "DELETE FROM point WHERE run = ?1",
     "DELETE FROM run_case WHERE run = ?1",
+    "DELETE FROM run_device WHERE run = ?1",
     "DELETE FROM run WHERE id = ?1",
 });
 
@@ -147,7 +148,8 @@ constexpr auto kUnusedRows = std::to_array<std::string_view>({
     "DELETE FROM input_set WHERE digest NOT IN (SELECT input_set FROM run_case UNION "
     "SELECT calibration_set FROM run_case)",
     "DELETE FROM environment_record WHERE environment_key NOT IN "
-    "(SELECT environment_key FROM run WHERE environment_key IS NOT NULL)",
+    "(SELECT environment_key FROM run WHERE environment_key IS NOT NULL UNION "
+    "SELECT environment_key FROM run_device)",
     "DELETE FROM environment WHERE NOT EXISTS (SELECT 1 FROM run WHERE environment = "
     "environment.id) AND NOT EXISTS (SELECT 1 FROM attachment WHERE owner = environment.id) AND "
     "NOT EXISTS (SELECT 1 FROM environment_record WHERE environment = environment.id)",

@@ -39,6 +39,7 @@ constexpr auto kMergedTables = std::to_array<MergedTable>({
      "ON CONFLICT (id) DO UPDATE SET finished_unix_ns = excluded.finished_unix_ns "
      "WHERE run.finished_unix_ns = 0 AND excluded.finished_unix_ns <> 0",
      "id", "purpose, name, seed, argv, spec_digest, spec, environment, started_unix_ns"},
+    {"run_device", "run, device", "", "run, device", "environment_key"},
     {"case_identity", "rowid", "", "case_key", "identity"},
     {"input_set", "rowid", "", "digest", "role, document"},
     {"run_case", "rowid", ""},

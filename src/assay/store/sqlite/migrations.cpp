@@ -333,8 +333,19 @@ constexpr std::string_view kMigration7 = R"sql(
 ALTER TABLE launch ADD COLUMN sampling TEXT;
 )sql";
 
+// Devices of runs on several. A run on one has its machine in its own row.
+constexpr std::string_view kMigration8 = R"sql(
+CREATE TABLE run_device (
+  run TEXT NOT NULL REFERENCES run (id),
+  device TEXT NOT NULL,
+  environment_key TEXT NOT NULL REFERENCES environment_record (environment_key),
+  PRIMARY KEY (run, device)) WITHOUT ROWID;
+CREATE INDEX run_device_by_environment ON run_device (environment_key);
+)sql";
+
 constexpr auto kMigrations = std::to_array<std::string_view>(
-    {kMigration1, kMigration2, kMigration3, kMigration4, kMigration5, kMigration6, kMigration7});
+    {kMigration1, kMigration2, kMigration3, kMigration4, kMigration5, kMigration6, kMigration7,
+     kMigration8});
 
 }  // namespace
 

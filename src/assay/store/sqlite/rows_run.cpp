@@ -1,6 +1,9 @@
 // Rows known before anything runs: runs, cases, subjects, artifacts, references.
 #include <cstdint>
 #include <fmt/ranges.h>
+#include <iterator>
+#include <map>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -99,6 +102,16 @@ Status SqliteResultStore::finish_run(std::string_view run_id, std::int64_t finis
       run_id);
 }
 
+Status SqliteResultStore::add_run_device(std::string_view run_id, std::string_view device,
+                                         const Environment& environment) {
+  ASSAY_RETURN_IF_ERROR(add_environment(environment));
+  return in_transaction(connection_, [&]() -> Status {
+    ASSAY_RETURN_IF_ERROR(check_unfinished(connection_, run_id));
+    return connection_.run("INSERT OR IGNORE INTO run_device VALUES (?, ?, ?)", run_id, device,
+                           environment_key(environment));
+  });
+}
+
 Status SqliteResultStore::add_case(std::string_view run_id, const Case& cell) {
   return in_transaction(connection_, [&]() -> Status {
     ASSAY_RETURN_IF_ERROR(check_unfinished(connection_, run_id));
@@ -192,6 +205,23 @@ Result<Environment> SqliteResultStore::environment_of_run(std::string_view run_i
                           run_id),
       [](Statement& row) { return record_from_text<Environment>(row.text(0), "environment"); },
       fmt::format("no environment of run '{}' in the store", run_id));
+}
+
+Result<std::map<std::string, Environment>> SqliteResultStore::environments_of_run(
+    std::string_view run_id) {
+  using Machine = std::pair<std::string, Environment>;
+  ASSAY_ASSIGN_OR_RETURN(
+      auto machines,
+      collect(connection_.prepare("SELECT device, document FROM run_device JOIN environment_record "
+                                  "USING (environment_key) WHERE run = ?",
+                                  run_id),
+              [](Statement& row) -> Result<Machine> {
+                ASSAY_ASSIGN_OR_RETURN(auto machine,
+                                       record_from_text<Environment>(row.text(1), "environment"));
+                return Machine(row.text(0), std::move(machine));
+              }));
+  return std::map<std::string, Environment>(std::make_move_iterator(machines.begin()),
+                                            std::make_move_iterator(machines.end()));
 }
 
 Result<std::vector<Case>> SqliteResultStore::cases_of_run(std::string_view run_id) {

@@ -31,6 +31,8 @@ class SqliteResultStore final : public ResultStore {
   Status add_run(const Run& run) override;
   Status claim_run(std::string_view run_id) override;
   Status finish_run(std::string_view run_id, std::int64_t finished_unix_ns) override;
+  Status add_run_device(std::string_view run_id, std::string_view device,
+                        const Environment& environment) override;
   Status add_case(std::string_view run_id, const Case& cell) override;
   Status add_subject(const Subject& subject) override;
   Status add_artifact(const Artifact& artifact) override;
@@ -48,6 +50,7 @@ class SqliteResultStore final : public ResultStore {
   Result<std::int64_t> vacuum() override;
   Result<Run> get_run(std::string_view reference) override;
   Result<Environment> environment_of_run(std::string_view run_id) override;
+  Result<std::map<std::string, Environment>> environments_of_run(std::string_view run_id) override;
   Result<std::vector<Case>> cases_of_run(std::string_view run_id) override;
   Result<std::vector<Attempt>> attempts_of_run(std::string_view run_id) override;
   Result<std::vector<Comparison>> comparisons_of_run(std::string_view run_id) override;
