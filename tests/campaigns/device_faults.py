@@ -1,10 +1,11 @@
-"""Breaks a board and the way to it while a run measures there: nothing is lost or counted twice.
+"""Breaks a device and the way to it while a run measures there: nothing is lost or counted twice.
 
     python tests/campaigns/device_faults.py --faults 200 [--launches 500] [--seed 1]
+    python tests/campaigns/device_faults.py --device phone --faults 50 --launches 150
 
-The board is that of tests/devices/board.py. Faults come at random moments: the agent or the ssh to
-it is killed, the board starts anew, its cable is out for a while, `assay` itself is killed and the
-run resumed. It ends with 1 if a launch is missing, doubled or failed.
+The devices are those of tests/devices. Faults come at random moments: the agent, the ssh to it or
+the adb server is killed, the device starts anew, its cable is out for a while, `assay` itself is
+killed and the run resumed. It ends with 1 if a launch is missing, doubled or failed.
 """
 
 from __future__ import annotations
@@ -18,27 +19,29 @@ import subprocess
 import sys
 import tempfile
 import time
+from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "devices"))
 
+from arm_programs import add_fake_engine
 from board import Board
 from driver import FAST_MEASURE, Workplace
+from phone import Phone
 
 PROGRAMS = 10
 
 
-class Campaign:
-    """A run on a board that is broken again and again."""
+class Campaign(ABC):
+    """A run on a device that is broken again and again."""
 
-    def __init__(self, folder: Path, board: Board, options: argparse.Namespace) -> None:
-        self.place = Workplace(folder)
-        self.place.env["ASSAY_SSH"] = f"ssh -F {board.ssh_config}"
-        self.board = board
+    def __init__(self, place: Workplace, address: str, options: argparse.Namespace) -> None:
+        self.place = place
+        self.address = address
         self.chance = random.Random(options.seed)
         self.launches = options.launches
         self.run = ""
@@ -52,27 +55,14 @@ class Campaign:
         programs = [self.place.program(f"net{i}", execute_ns=50_000_000) for i in range(PROGRAMS)]
         measure = {**FAST_MEASURE, "launches": self.launches // PROGRAMS}
         return self.place.start(
-            "run", self.place.spec(*programs, devices=["ssh:board"], measure=measure), "--quiet"
+            "run", self.place.spec(*programs, devices=[self.address], measure=measure), "--quiet"
         )
 
     # ---- faults
 
-    def kill_agent(self) -> None:
-        self.board.kill_agent()
-
-    def kill_ssh(self) -> None:
-        for pid, command in list(self.place._processes()):
-            if command.startswith("ssh "):
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-
-    def reboot(self) -> None:
-        self.board.reboot(down_s=self.chance.uniform(0, 2))
-
-    def pull_cable(self) -> None:
-        self.board.link_down()
-        time.sleep(self.chance.choice((0.2, 1, 3, 20)))
-        self.board.link_up()
+    @abstractmethod
+    def faults(self) -> dict[Callable[[], object], int]:
+        """Ways to break the device and the way to it, with how often each is chosen."""
 
     def kill_assay(self) -> None:
         self.process.kill()
@@ -80,10 +70,7 @@ class Campaign:
         self.process = self.start()
 
     def break_something(self) -> None:
-        faults: dict[Callable[[], None], int] = {
-            **{self.kill_agent: 8, self.kill_ssh: 8, self.reboot: 4},
-            **{self.pull_cable: 1, self.kill_assay: 2},
-        }
+        faults = {**self.faults(), self.kill_assay: 2}
         fault = self.chance.choices(list(faults), list(faults.values()))[0]
         fault()
         self.counts[fault.__name__] += 1
@@ -129,21 +116,92 @@ class Campaign:
         return found + ([f"left: {left}"] if left else [])
 
 
+class BoardCampaign(Campaign):
+    """A board behind ssh."""
+
+    def __init__(self, place: Workplace, board: Board, options: argparse.Namespace) -> None:
+        self.board = board
+        super().__init__(place, "ssh:board", options)
+
+    def faults(self) -> dict[Callable[[], object], int]:
+        return {self.kill_agent: 8, self.kill_ssh: 8, self.reboot: 4, self.pull_cable: 1}
+
+    def kill_agent(self) -> None:
+        self.board.kill_agent()
+
+    def kill_ssh(self) -> None:
+        for pid, command in list(self.place._processes()):
+            if command.startswith("ssh "):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+
+    def reboot(self) -> None:
+        self.board.reboot(down_s=self.chance.uniform(0, 2))
+
+    def pull_cable(self) -> None:
+        self.board.link_down()
+        time.sleep(self.chance.choice((0.2, 1, 3, 20)))
+        self.board.link_up()
+
+
+class PhoneCampaign(Campaign):
+    """A phone behind adb, with the fake engine for 64-bit Arm."""
+
+    def __init__(self, place: Workplace, phone: Phone, options: argparse.Namespace) -> None:
+        self.phone = phone
+        super().__init__(place, f"adb:{phone.serial}", options)
+
+    def faults(self) -> dict[Callable[[], object], int]:
+        return {self.kill_agent: 8, self.kill_server: 6, self.reboot: 4, self.pull_cable: 6}
+
+    def kill_agent(self) -> None:
+        self.phone.kill_agent()
+
+    def kill_server(self) -> None:
+        self.phone.adb("kill-server")
+
+    def reboot(self) -> None:
+        self.phone.reboot(down_s=self.chance.uniform(0, 2))
+
+    def pull_cable(self) -> None:
+        self.phone.unplug()
+        time.sleep(self.chance.choice((0, 1, 3, 20)))
+        self.phone.plug_in()
+
+
+@contextlib.contextmanager
+def start_campaign(folder: Path, options: argparse.Namespace) -> Iterator[Campaign]:
+    """A campaign on the device of the options, and its end."""
+    place = Workplace(folder)
+    with contextlib.ExitStack() as stack:
+        if options.device == "board":
+            board = stack.enter_context(Board(folder / "board"))
+            place.env["ASSAY_SSH"] = f"ssh -F {board.ssh_config}"
+            stack.callback(place.clean_up)
+            yield BoardCampaign(place, board, options)
+        else:
+            phone = stack.enter_context(Phone(folder / "phone"))
+            place.env["ANDROID_ADB_SERVER_PORT"] = phone.environment["ANDROID_ADB_SERVER_PORT"]
+            stack.callback(place.clean_up)
+            add_fake_engine(place)
+            yield PhoneCampaign(place, phone, options)
+
+
 def main() -> int:
     """Reads the command line; 1 if something was lost, doubled or left."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--device", choices=("board", "phone"), default="board")
     parser.add_argument("--faults", type=int, default=200)
     parser.add_argument("--launches", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, Board(Path(folder) / "board") as board:
-        begin = time.monotonic()
-        campaign = Campaign(Path(folder), board, options)
-        try:
-            campaign.break_until(options.faults)
-            findings = campaign.findings()
-        finally:
-            campaign.place.clean_up()
+    begin = time.monotonic()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        start_campaign(Path(folder), options) as campaign,
+    ):
+        campaign.break_until(options.faults)
+        findings = campaign.findings()
         print(f"{time.monotonic() - begin:.0f} s, {dict(campaign.counts)}")
         print("\n".join(findings) or "nothing lost, doubled or left")
     return 1 if findings else 0
