@@ -190,7 +190,10 @@ Status RemoteDevice::start_anew(const RemoteTarget::Options& options) {
   log_line(LogLevel::kInfo, fmt::format("device '{}' starts anew", transport_->describe()));
   ASSAY_RETURN_IF_ERROR(transport_->reboot());
   const auto start_ns = monotonic_ns();
-  while (options.keep_waiting() && monotonic_ns() - start_ns < wait_ns) {
+  while (monotonic_ns() - start_ns < wait_ns) {
+    if (!options.keep_waiting()) {
+      return fail(ErrorCode::kTimeout, "stopped while the device started anew");
+    }
     std::this_thread::sleep_for(kRetry);
     auto agent = connect_agent();
     if (agent && agent->hello().boot_id != boot_id_) {
@@ -200,7 +203,7 @@ Status RemoteDevice::start_anew(const RemoteTarget::Options& options) {
     }
   }
   return fail(
-      ErrorCode::kTimeout,
+      ErrorCode::kUnavailable,
       fmt::format("device '{}' did not come back within {} after its reboot; look at it, or "
                   "give it longer (\"wait\" of the policy's \"reboot\")",
                   transport_->describe(), text_from_duration_ns(static_cast<double>(wait_ns))));

@@ -48,7 +48,7 @@ class RemoteDevice {
   /// The agent of a connection that broke may live on for a while, and is waited for, too. The
   /// policy is put in force; its wipe and its reboot before a run come with the first target. The
   /// target must not outlive this. Errors: those of AgentClient::connect(); kUnavailable, naming
-  /// who has the device; those of AgentClient::apply_policy() and Transport::reboot(); kTimeout
+  /// who has the device; those of AgentClient::apply_policy() and Transport::reboot(); kUnavailable
   /// where it does not come back from that.
   Result<std::unique_ptr<LaunchTarget>> connect(const RemoteTarget::Options& options);
 

@@ -12,7 +12,7 @@ namespace assay {
 struct FrequencyTarget {
   enum class Kind : std::uint8_t { kLeave, kMax, kMin, kMid, kValue };
   Kind kind = Kind::kLeave;
-  std::int64_t khz = 0;  ///< Of kValue.
+  std::int64_t khz = 0;  ///< For kValue.
 };
 
 /// "leave", "max", "min", "mid", or a value such as "1.8GHz", "998.4 MHz", "300000kHz". Errors:

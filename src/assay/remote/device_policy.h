@@ -26,7 +26,7 @@ struct RebootPolicy {
   std::int64_t wait_ns = 300'000'000'000;  ///< How long its return is waited for.
 };
 
-/// What Assay does with a device that it measures on. By default it leaves it as it is.
+/// Settings and steps for a device that is measured on. By default it is left as it is.
 struct DevicePolicy {
   std::string frequency = "leave";  ///< As frequency_target_from_text() takes it.
   bool keeps_awake = false;

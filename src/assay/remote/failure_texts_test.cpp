@@ -23,7 +23,7 @@ struct Told {
 
 TEST(FailureTexts, SayWhatToDo) {
   // Words as OpenSSH 9.2 and adb 1.0.41 print them.
-  const std::array<Told, 10> cases = {{
+  const std::array<Told, 11> cases = {{
       {kBoard, 255, "ssh: Could not resolve hostname pi5: Name or service not known",
        ErrorCode::kNotFound, "~/.ssh/config"},
       {kBoard, 255, "ssh: connect to host pi5 port 22: Connection refused", ErrorCode::kUnavailable,
@@ -37,6 +37,7 @@ TEST(FailureTexts, SayWhatToDo) {
        ErrorCode::kUnsupported, "another processor"},
       {kBoard, 127, "bash: sha256sum: command not found", ErrorCode::kUnavailable,
        "a program is missing there"},
+      {kBoard, 1, "no right to reboot", ErrorCode::kUnavailable, "sudo without a password"},
       {kPhone, 1, "adb: device unauthorized.", ErrorCode::kUnavailable, "USB debugging"},
       {kPhone, 1, "adb: device 'S1' not found", ErrorCode::kNotFound, "adb devices"},
       {kPhone, 1, "cat: write error: No space left on device", ErrorCode::kExhausted, "full"},

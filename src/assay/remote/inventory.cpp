@@ -38,7 +38,7 @@ bool is_device_name(const std::string& name) {
          });
 }
 
-/// What a device and a class may say about how it is measured.
+/// Keys of a device and of a class that say how it is measured.
 constexpr std::array<const char*, 3> kSettings = {"gate", "policy", "cores"};
 
 Json json_of(const InventoryDevice& device) {

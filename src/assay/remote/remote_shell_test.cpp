@@ -1,11 +1,13 @@
 #include "assay/remote/remote_shell.h"
 
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <string>
+#include <thread>
 
 #include "assay/base/fs.h"
 #include "assay/base/result.h"
@@ -14,9 +16,11 @@
 namespace assay {
 namespace {
 
+using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::MatchesRegex;
 
 /// An ssh that runs the command on this machine, or fails as it is told to.
 class RemoteShellTest : public testing::Test {
@@ -30,6 +34,12 @@ class RemoteShellTest : public testing::Test {
   }
 
   RemoteShell shell_{{.reach = Reach::kSsh, .host = "board"}};
+
+  void add_program(const std::string& name, const std::string& body) {
+    ASSERT_TRUE(write_file_atomically(folder_.path() / name, "#!/bin/sh\n" + body + "\n", 0755)
+                    .has_value());
+  }
+  [[nodiscard]] std::filesystem::path folder() const { return folder_.path(); }
 
  private:
   TemporaryFolder folder_ = TemporaryFolder::make("assay-test").value();
@@ -66,6 +76,38 @@ TEST_F(RemoteShellTest, ReachesAPhoneAtAnotherMachine) {
   EXPECT_EQ(argv.at(argv.size() - 2), "lab");
   EXPECT_THAT(RemoteShell({.reach = Reach::kAdb, .serial = "S1"}).argv_for("id"),
               ElementsAre("adb", "-s", "S1", "shell", "-T", "id"));
+}
+
+TEST_F(RemoteShellTest, StartsAPhoneAnewByAdb) {
+  const auto log = (folder() / "log").string();
+  add_program("adb", "echo \"$@\" >" + log);
+  ::setenv("ASSAY_ADB", (folder() / "adb").c_str(), 1);
+  EXPECT_TRUE(RemoteShell({.reach = Reach::kAdb, .serial = "S1"}).reboot().has_value());
+  ::unsetenv("ASSAY_ADB");
+  EXPECT_EQ(read_file(log).value(), "-s S1 reboot\n");
+}
+
+TEST_F(RemoteShellTest, StartsABoardAnewIfItsUserMay) {
+  // Nothing but these programs is found, so that this machine is safe.
+  const std::string path = std::getenv("PATH");
+  const auto log = folder() / "log";
+  std::filesystem::create_symlink("/bin/sh", folder() / "sh");
+  add_program("id", "echo 1000");
+  add_program("sudo", "exit 1");
+  ::setenv("PATH", folder().c_str(), 1);
+  const auto refused = shell_.reboot();
+  add_program("sudo", "echo \"$@\" >>" + log.string());
+  const auto begun = shell_.reboot();
+  ::setenv("PATH", path.c_str(), 1);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_THAT(refused.error().message, HasSubstr("sudo without a password"));
+  EXPECT_TRUE(begun.has_value());
+  std::string calls;
+  for (int i = 0; i < 400 && !calls.contains("reboot"); ++i) {
+    std::this_thread::sleep_for(10ms);
+    calls = read_file(log).value_or("");
+  }
+  EXPECT_THAT(calls, MatchesRegex("-n true\n-n (systemctl )?reboot\n"));
 }
 
 }  // namespace

@@ -99,7 +99,7 @@ Result<Frame> Agent::greet(Frame& request) {
   ASSAY_ASSIGN_OR_RETURN(const auto theirs, wire::body_of<wire::Hello>(request));
   ASSAY_RETURN_IF_ERROR(wire::agree_on_version(theirs));
   heartbeat_ns_ = heartbeat_ns_for(theirs.heartbeat_ns);
-  restored_ += restore_settings_left_in(storage_.home());
+  note_restored(restore_settings_left_in(storage_.home()));
   const wire::Hello hello{.program = "assay-agent",
                           .version = ASSAY_VERSION,
                           .target = ASSAY_TARGET,
@@ -109,6 +109,12 @@ Result<Frame> Agent::greet(Frame& request) {
                           .home = storage_.home().string(),
                           .uptime_ns = uptime_ns()};
   return wire::frame_of(MessageType::kHello, request.request, hello);
+}
+
+void Agent::note_restored(std::string told) {
+  if (!told.empty()) {
+    restored_ = std::move(told);
+  }
 }
 
 Result<Frame> Agent::has(Frame& request) {
@@ -136,7 +142,7 @@ Result<Frame> Agent::lock(Frame& request) {
     ASSAY_ASSIGN_OR_RETURN(device_, HeldDevice::take(storage_.home() / "locks"));
   }
   device_->name_holder(wanted.holder);
-  restored_ += settings_.restore_left();
+  note_restored(settings_.restore_left());
   return reply_of(request, Json(wire::LockReply{.restored = std::exchange(restored_, "")}));
 }
 

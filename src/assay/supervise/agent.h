@@ -48,6 +48,7 @@ class Agent {
   Result<wire::Frame> conditions(wire::Frame& request);
   Result<wire::Frame> environment(wire::Frame& request);
   Result<wire::Frame> bye(wire::Frame& request);
+  void note_restored(std::string told);
 
   AgentStorage storage_;
   std::optional<HeldDevice> device_;

@@ -29,6 +29,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using wire::Frame;
 using wire::MessageType;
 
@@ -132,6 +133,17 @@ TEST_F(AgentTest, AnswersWithTheErrorOfAStart) {
   const SpawnRequest missing{.argv = {"/no/such/program"}};
   EXPECT_EQ(refusal_of(wire::frame_of(MessageType::kSpawn, 0, missing)), ErrorCode::kNotFound);
   EXPECT_EQ(refusal_of({.type = MessageType::kSpawn, .body = {{"argv", 3}}}), ErrorCode::kCorrupt);
+}
+
+TEST_F(AgentTest, ChangesSettingsOnlyOfADeviceThatItHas) {
+  const auto request = wire::frame_of(MessageType::kPolicy, 0, wire::Policy{});
+  EXPECT_EQ(refusal_of(request), ErrorCode::kInvalidArgument);
+  const auto locked = answer(wire::frame_of(MessageType::kLock, 0, wire::Lock{.holder = "ann"}));
+  EXPECT_EQ(wire::body_of<wire::LockReply>(locked)->restored, "");
+  EXPECT_THAT(wire::body_of<wire::PolicyReply>(answer(request))->clocks, IsEmpty());
+  const wire::Policy unknown{.frequency = "fast"};
+  EXPECT_EQ(refusal_of(wire::frame_of(MessageType::kPolicy, 0, unknown)),
+            ErrorCode::kInvalidArgument);
 }
 
 TEST_F(AgentTest, TellsItsConditions) {

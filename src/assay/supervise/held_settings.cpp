@@ -5,6 +5,8 @@
 #include <expected>
 #include <filesystem>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -62,6 +64,12 @@ std::string text_of_clock(const ClockSetting& clock) {
       clock.min_khz == clock.max_khz
           ? text_from_khz(clock.max_khz)
           : fmt::format("{} to {}", text_from_khz(clock.min_khz), text_from_khz(clock.max_khz)));
+}
+
+std::vector<std::string> texts_of_clocks(const std::vector<ClockSetting>& clocks) {
+  std::vector<std::string> texts;
+  std::ranges::transform(clocks, std::back_inserter(texts), text_of_clock);
+  return texts;
 }
 
 Error no_frequency(const Error& error) {
@@ -125,26 +133,24 @@ std::string HeldSettings::restore_left() {
     const bool is_of_this_boot = left->value(kBoot, "") == boot_id();
     const auto clocks = clocks_from_json(left->value(kClocks, Json::array()));
     if (const auto restored = restore(*left); !restored) {
-      return fmt::format("an agent was killed, and its settings stay: {}; ",
+      return fmt::format("an agent was killed, and its settings stay: {}",
                          restored.error().message);
     }
-    std::string told;
-    for (const auto& clock : clocks) {
-      told += text_of_clock(clock) + "; ";
-    }
-    return is_of_this_boot ? "settings that a killed agent left are as before: " + told : "";
+    return is_of_this_boot
+               ? fmt::format("settings that a killed agent left are as before{}{}",
+                             clocks.empty() ? "" : ": ", fmt::join(texts_of_clocks(clocks), "; "))
+               : "";
   } catch (const Json::exception& error) {
     std::error_code ignored;
     std::filesystem::remove(file(), ignored);
-    return fmt::format("the settings that a killed agent left are not known: {}; ", error.what());
+    return fmt::format("the settings that a killed agent left are not known: {}", error.what());
   }
 }
 
 Result<std::vector<std::string>> HeldSettings::set_frequency(const std::string& target) {
   ASSAY_ASSIGN_OR_RETURN(const auto wanted, frequency_target_from_text(target));
-  std::vector<std::string> told;
   if (wanted.kind == FrequencyTarget::Kind::kLeave) {
-    return told;
+    return std::vector<std::string>();
   }
   const auto now = read_clock_settings(root_);
   if (!now) {
@@ -161,9 +167,8 @@ Result<std::vector<std::string>> HeldSettings::set_frequency(const std::string& 
   for (const auto& clock : clocks) {
     frequency_hz_ =
         std::max(frequency_hz_.value_or(0), kHzPerKhz * static_cast<double>(clock.max_khz));
-    told.push_back(text_of_clock(clock));
   }
-  return told;
+  return texts_of_clocks(clocks);
 }
 
 Result<wire::PolicyReply> HeldSettings::apply(const wire::Policy& policy) {

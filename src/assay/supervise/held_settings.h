@@ -47,7 +47,7 @@ class HeldSettings {
 
   std::filesystem::path home_;
   std::filesystem::path root_;
-  Json former_ = Json::object();  ///< What this object has changed.
+  Json former_ = Json::object();  ///< Settings before this object changed them.
   std::optional<double> frequency_hz_;
   std::optional<KeptAwake> awake_;
 };

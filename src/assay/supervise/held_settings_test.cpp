@@ -38,7 +38,7 @@ class HeldSettingsTest : public testing::Test {
   [[nodiscard]] std::filesystem::path home() const { return root_.path() / "home"; }
   [[nodiscard]] std::filesystem::path file() const { return home() / "settings"; }
 
-  /// What an agent that dies without a word leaves.
+  /// Leaves settings behind as an agent does that is killed.
   void leave(const std::string& frequency) {
     std::string kept;
     {
