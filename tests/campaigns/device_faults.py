@@ -46,6 +46,7 @@ class Campaign(ABC):
         self.launches = options.launches
         self.run = ""
         self.counts: Counter[str] = Counter()
+        self.stops: Counter[int] = Counter()
         self.process = self.start()
 
     def start(self) -> subprocess.Popen[str]:
@@ -83,7 +84,7 @@ class Campaign(ABC):
             return True
         if self.process.returncode in (0, 6):
             return False
-        self.counts[f"stopped with {self.process.returncode}"] += 1
+        self.stops[self.process.returncode] += 1
         self.process = self.start()
         return True
 
@@ -112,7 +113,8 @@ class Campaign(ABC):
             found.append(f"attempts with another number of launches: {doubled}")
         if self.place.query("pragma integrity_check") != [("ok",)]:
             found.append("the store is damaged")
-        left = self.place.processes()
+        # A server of adb that a command had to start belongs to the phone.
+        left = [one for one in self.place.processes() if " fork-server " not in one]
         return found + ([f"left: {left}"] if left else [])
 
 
@@ -203,6 +205,7 @@ def main() -> int:
         campaign.break_until(options.faults)
         findings = campaign.findings()
         print(f"{time.monotonic() - begin:.0f} s, {dict(campaign.counts)}")
+        print(f"resumed after exit codes {dict(campaign.stops)}")
         print("\n".join(findings) or "nothing lost, doubled or left")
     return 1 if findings else 0
 

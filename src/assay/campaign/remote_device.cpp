@@ -41,6 +41,9 @@ constexpr std::int64_t kLockWaitNs = 25'000'000'000;
 constexpr std::int64_t kReturnWaitNs = 60'000'000'000;
 constexpr std::chrono::milliseconds kRetry{500};
 
+/// Codes of AgentClient where the agent is gone.
+bool is_loss(ErrorCode code) { return code == ErrorCode::kCrashed || code == ErrorCode::kTimeout; }
+
 std::string host_name() {
   utsname names{};
   return ::uname(&names) == 0 ? names.nodename : "another machine";
@@ -72,7 +75,7 @@ Result<std::unique_ptr<RemoteDevice>> RemoteDevice::open(std::unique_ptr<Transpo
   device->triple_ = agent.hello().target;
   ASSAY_ASSIGN_OR_RETURN(device->environment_, agent.environment());
   ASSAY_ASSIGN_OR_RETURN(device->conditions_, agent.conditions());
-  device->describe_engines(agent, home);
+  ASSAY_RETURN_IF_ERROR(device->describe_engines(agent, home));
   device->agent_ = std::move(agent);
   return device;
 }
@@ -81,11 +84,14 @@ Result<AgentClient> RemoteDevice::connect_agent() {
   return AgentClient::connect(*transport_, {.heartbeat_ns = kHeartbeatNs});
 }
 
-void RemoteDevice::describe_engines(AgentClient& agent, const std::filesystem::path& home) {
+Status RemoteDevice::describe_engines(AgentClient& agent, const std::filesystem::path& home) {
   auto found = find_device_engines(home, triple_);
   installed_.missing = std::move(found.missing);
   for (auto& [label, bundle, known] : found.engines) {
     auto build = known ? Result<EngineBuild>(*std::move(known)) : describe_on_device(agent, bundle);
+    if (!build && is_loss(build.error().code)) {
+      return std::unexpected(build.error());
+    }
     if (!build) {
       installed_.missing.push_back({bundle.argv.back(), build.error().message});
       continue;
@@ -97,6 +103,7 @@ void RemoteDevice::describe_engines(AgentClient& agent, const std::filesystem::p
       installed_.builds.push_back(*std::move(build));
     }
   }
+  return {};
 }
 
 Result<AgentClient*> RemoteDevice::agent() {

@@ -70,7 +70,8 @@ class RemoteDevice {
   Status start_anew(const RemoteTarget::Options& options);
   Status put_in_force(AgentClient& agent, const DevicePolicy& policy);
   void note_boot(const AgentClient& agent);
-  void describe_engines(AgentClient& agent, const std::filesystem::path& home);
+  /// An engine that does not start there is a missing one. Errors: where the agent is lost.
+  Status describe_engines(AgentClient& agent, const std::filesystem::path& home);
 
   std::unique_ptr<Transport> transport_;
   std::optional<AgentClient> agent_;  ///< A connection, until a target takes it.
