@@ -33,7 +33,7 @@ function(_assay_find_in_wheel package module folder)
   endif()
 endfunction()
 
-# ExecuTorch's targets bring the folder in which they lie here as an RPATH; a wheel has its own.
+# ExecuTorch's targets bring the folder in which they lie here as an RPATH; a wheel and a device have their own.
 function(_assay_forget_folder_of_wheel)
   get_property(targets DIRECTORY PROPERTY IMPORTED_TARGETS)
   list(FILTER targets INCLUDE REGEX "^executorch::")
@@ -56,7 +56,7 @@ if(ASSAY_ENGINE_EXECUTORCH)
   find_package(executorch QUIET)
   if(NOT executorch_FOUND)
     message(STATUS "executorch: not found, its runner is not built (pip install executorch, then configure again)")
-  elseif(SKBUILD)
+  elseif(SKBUILD OR NOT ASSAY_BUNDLE_LOADER)
     _assay_forget_folder_of_wheel()
   endif()
 endif()

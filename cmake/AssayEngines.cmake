@@ -29,8 +29,6 @@ function(assay_runner name)
   endif()
 endfunction()
 
-option(ASSAY_BUNDLE_LOADER "Put the loader and the C library into bundles for devices" ON)
-
 # The target assay-bundle-NAME: bundle/NAME in the build folder, with the runner and all that it loads.
 function(_assay_bundle name runner libraries loads)
   set(tool "${PROJECT_SOURCE_DIR}/tools/make_device_bundle.py")

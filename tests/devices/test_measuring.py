@@ -68,6 +68,7 @@ def test_first_contact_tells_the_board(place: Workplace, board: Board) -> None:
     added = place.ok("device", "add", "ssh:board", "--name", "desk")
     assert added.out.startswith("desk  linux-"), added
     assert "engine      fake@1" in added.out
+    assert "not there   onnxruntime: its runner is a program of Python" in added.out
     place.ok("device", "release", "desk")
     assert not list((board.home / ".cache" / "assay-agent").glob("*"))
 
@@ -182,6 +183,8 @@ def test_phone_runs_runners_for_arm(place: Workplace, tmp_path: Path) -> None:
         assert "linux-aarch64:qemu-user-mode-emulation" in added.out
         assert "engine      executorch@" in added.out
         assert "engine      openvino@" in added.out
+        assert "not there   litert: its runner is a program of Python" in added.out
+        assert "not there   fake: Assay builds its runner for this machine" in added.out
         assert_told(place.run("device", "check", "adb:nothing"), 2, "adb devices")
         (tmp_path / "relu.xml").write_text(RELU_IR)
         (tmp_path / "relu.bin").write_bytes(b"")

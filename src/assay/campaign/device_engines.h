@@ -13,6 +13,7 @@ namespace assay {
 
 /// An engine build that can be brought to a device.
 struct DeviceEngine {
+  std::string name;   ///< "executorch"
   std::string label;  ///< Empty: the version that its runner tells.
   DeviceBundle bundle;
   std::optional<EngineBuild> build;  ///< Its description; absent: to be asked for there.
@@ -20,7 +21,7 @@ struct DeviceEngine {
 
 struct DeviceEngines {
   std::vector<DeviceEngine> engines;
-  std::vector<MissingEngine> missing;  ///< With what to do about it.
+  std::vector<MissingEngine> missing;  ///< The others that Assay knows, and why.
 };
 
 /// The engines for a device of the triple: bundles that were added (`assay engine add

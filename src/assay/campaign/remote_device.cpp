@@ -87,13 +87,14 @@ Result<AgentClient> RemoteDevice::connect_agent() {
 Status RemoteDevice::describe_engines(AgentClient& agent, const std::filesystem::path& home) {
   auto found = find_device_engines(home, triple_);
   installed_.missing = std::move(found.missing);
-  for (auto& [label, bundle, known] : found.engines) {
+  for (auto& [name, label, bundle, known] : found.engines) {
     auto build = known ? Result<EngineBuild>(*std::move(known)) : describe_on_device(agent, bundle);
     if (!build && is_loss(build.error().code)) {
       return std::unexpected(build.error());
     }
     if (!build) {
-      installed_.missing.push_back({bundle.argv.back(), build.error().message});
+      installed_.missing.push_back(
+          {label.empty() ? name : fmt::format("{}@{}", name, label), build.error().message});
       continue;
     }
     if (!label.empty()) {

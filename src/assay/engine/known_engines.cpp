@@ -25,7 +25,8 @@ std::vector<KnownEngine> read_known_engines() {
                        .how_to_get = entry.value("how_to_get", kNoPythonRunner),
                        .how_to_install = entry.value("how_to_install", ""),
                        .package = entry.value("package", ""),
-                       .is_in_python = entry.contains("python")});
+                       .is_in_python = entry.contains("python"),
+                       .not_on_devices = entry.value("not_on_devices", "")});
   }
   return engines;
 }

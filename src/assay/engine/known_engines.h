@@ -9,10 +9,11 @@ namespace assay {
 /// An engine that comes with Assay.
 struct KnownEngine {
   std::string name;
-  std::string how_to_get;      ///< Advice when its runner is missing.
-  std::string how_to_install;  ///< Package with its runner's libraries; empty: none needed.
-  std::string package = {};    ///< Python package that holds the engine; empty: none does.
-  bool is_in_python = false;   ///< Its runner starts an interpreter.
+  std::string how_to_get;           ///< Advice when its runner is missing.
+  std::string how_to_install;       ///< Package with its runner's libraries; empty: none needed.
+  std::string package = {};         ///< Python package that holds the engine; empty: none does.
+  bool is_in_python = false;        ///< Its runner starts an interpreter.
+  std::string not_on_devices = {};  ///< Why it never runs on a device; empty: its runner may.
 };
 
 /// python/assay/data/engines.json, which Python and the build read too, in the order in which
