@@ -66,7 +66,8 @@ class Farm:
 
     def left(self, part: str) -> list[str]:
         """Jobs or answers that lie in a part of the folder."""
-        return sorted(path.name for path in (self.root / part).iterdir())
+        names = (path.name for path in (self.root / part).glob("*"))
+        return sorted(name for name in names if not name.startswith("."))
 
     def close(self) -> None:
         for process in self._processes:
@@ -256,6 +257,23 @@ def test_deadline_is_kept_there(place: Workplace, farm: Farm) -> None:
     place.run("run", spec, "--launch-timeout", "1s", "--quiet")
     ((outcome, reason),) = place.query("select outcome, reason_code from launch")
     assert (outcome, reason) == ("timed_out", "deadline")
+
+
+def test_one_visit_of_the_worker_does_many_launches(place: Workplace, farm: Farm) -> None:
+    farm.start("--once", "--claimed-within", "60s").wait(20)
+    measure = {**FAST_MEASURE, "launches": 3, "passes": ["memory", "timing"]}
+    programs = [place.program("a"), place.program("b")]
+    process = place.start(
+        "run", place.spec(*programs, devices=[farm.device], measure=measure), "--quiet"
+    )
+    for jobs in (2, 6):
+        wait_until(lambda jobs=jobs: len(farm.left("jobs")) == jobs)
+        farm.start("--once", "--claimed-within", "60s").wait(60)
+    ended = wait_for_end(process)
+    assert ended.code in (0, 6), ended
+    outcomes = place.query("select outcome, count(*) from launch group by 1")
+    assert outcomes == [("completed", 8)]
+    assert [farm.left(part) for part in ("jobs", "claimed", "answers")] == [[], [], []]
 
 
 class Dying(job_worker.Worker):

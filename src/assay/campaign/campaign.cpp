@@ -269,6 +269,9 @@ class Campaign {
     const auto label = label_of(prepared.cell);
     tools_.listener.on_step_started(label, "");
     ASSAY_ASSIGN_OR_RETURN(auto* state, attempts_.find_or_begin(prepared, step.pass));
+    if (index >= first_unnamed_) {
+      ASSAY_RETURN_IF_ERROR(launcher_.expect([&] { return upcoming_launches(steps, index); }));
+    }
     ASSAY_ASSIGN_OR_RETURN(const auto request, launch_request_for(prepared, step.pass, *state));
     ASSAY_ASSIGN_OR_RETURN(auto result, launcher_.run(request));
     ASSAY_RETURN_IF_ERROR(attempts_.add_launch(*state, result.launch));
@@ -276,6 +279,39 @@ class Campaign {
     tools_.listener.on_step_finished(label, result.launch.outcome, result.launch.text);
     tell_progress(steps, index + 1, step.pass);
     return {};
+  }
+
+  /// The launches from a step on that no result to come changes, most likely.
+  Result<std::vector<LaunchRequest>> upcoming_launches(const std::vector<ScheduledLaunch>& steps,
+                                                       std::size_t index) {
+    std::vector<LaunchRequest> requests;
+    std::map<std::size_t, int> planned;  // By case.
+    for (std::size_t i = index; i < steps.size() && steps[i].pass == steps[index].pass; ++i) {
+      const auto& step = steps[i];
+      if (!is_open(step)) {
+        continue;
+      }
+      const auto* known = attempts_.find(prepared_[step.cell], step.pass);
+      auto state = known == nullptr ? AttemptState{} : *known;
+      auto& more = planned[step.cell];
+      if (more > 0 && state.launches + more >= foreseen_launches(state)) {
+        break;
+      }
+      state.launches += more++;
+      ASSAY_ASSIGN_OR_RETURN(auto request,
+                             launch_request_for(prepared_[step.cell], step.pass, state));
+      requests.push_back(std::move(request));
+      first_unnamed_ = i + 1;
+    }
+    return requests;
+  }
+
+  /// How many launches a timed case has for sure, and with the plan that it has now.
+  int foreseen_launches(const AttemptState& state) const {
+    constexpr int kLearning = 3;
+    const auto& plan = request_.context.settings.launches;
+    const bool is_learning = plan.adapts_iterations && state.launches < kLearning;
+    return is_learning ? std::min(plan.least, kLearning) : plan.least;
   }
 
   /// Decides the attempt when its last launch, or its first failing one, is in.
@@ -395,7 +431,8 @@ class Campaign {
   Attempts attempts_;
   Launcher launcher_;
   PhaseProgress progress_;
-  TemporaryFolder jobs_;  ///< Folder of the programs that run beside.
+  std::size_t first_unnamed_ = 0;  ///< Step whose launch a target with a queue was not told.
+  TemporaryFolder jobs_;           ///< Folder of the programs that run beside.
 };
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <expected>
 #include <filesystem>
 #include <fmt/format.h>
-#include <iterator>
+#include <map>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "assay/base/clock.h"
+#include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/base/units.h"
 #include "assay/campaign/job_watch.h"
@@ -85,13 +86,36 @@ LaunchResult malformed_launch(const Error& error) {
 
 Result<LaunchResult> JobTarget::run(const LaunchRequest& request) {
   ASSAY_ASSIGN_OR_RETURN(const auto job, job_of(request));
-  ASSAY_ASSIGN_OR_RETURN(const auto offered, offer(job));
+  ASSAY_ASSIGN_OR_RETURN(const auto offered, find_or_offer(job));
   if (const auto answered = wait_for_answer(offered, job.limits); !answered) {
     folder_.withdraw(offered.id);
     is_lost_ = true;
     return std::unexpected(answered.error());
   }
   return take(offered, job, request);
+}
+
+void JobTarget::expect(const std::vector<LaunchRequest>& requests) {
+  std::multimap<std::string, OfferedJob> wanted;
+  for (const auto& request : requests) {
+    const auto job = job_of(request);
+    const auto offered = job ? find_or_offer(*job) : std::unexpected(job.error());
+    if (!offered) {
+      break;  // run() tells why.
+    }
+    wanted.emplace(digest_of_json(job->document()), *offered);
+  }
+  withdraw_named();
+  named_ = std::move(wanted);
+}
+
+JobTarget::~JobTarget() { withdraw_named(); }
+
+void JobTarget::withdraw_named() {
+  for (const auto& [digest, offered] : named_) {
+    folder_.withdraw(offered.id);
+  }
+  named_.clear();
 }
 
 Result<Job> JobTarget::job_of(const LaunchRequest& request) {
@@ -129,7 +153,14 @@ Result<Job> JobTarget::job_of(const LaunchRequest& request) {
   return job;
 }
 
-Result<JobTarget::OfferedJob> JobTarget::offer(const Job& job) {
+Result<JobTarget::OfferedJob> JobTarget::find_or_offer(const Job& job) {
+  // Equal jobs have equal digests, and stand in the order in which they were offered.
+  const auto [found, last] = named_.equal_range(digest_of_json(job.document()));
+  if (found != last) {
+    auto offered = std::move(found->second);
+    named_.erase(found);
+    return offered;
+  }
   const auto offered_ns = monotonic_ns();
   ASSAY_ASSIGN_OR_RETURN(auto id, folder_.offer(job));
   return OfferedJob{.id = std::move(id), .offered_ns = offered_ns};

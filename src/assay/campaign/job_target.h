@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,10 @@ class JobTarget final : public LaunchTarget {
   /// `worker` outlives it.
   JobTarget(JobFolder folder, const JobWorker& worker, Options options)
       : folder_(std::move(folder)), worker_(worker), options_(std::move(options)) {}
+  JobTarget(const JobTarget&) = delete;
+  JobTarget& operator=(const JobTarget&) = delete;
+  /// Withdraws the jobs that were named and not run.
+  ~JobTarget() override;
 
   /// Errors: kUnsupported for conditions that a worker does not make; those of JobFolder::offer;
   /// what the worker says where it refuses the job; those of JobWatch, after which the target is
@@ -33,6 +38,8 @@ class JobTarget final : public LaunchTarget {
   Result<LaunchResult> run(const LaunchRequest& request) override;
   bool is_alive() override { return !is_lost_; }
   [[nodiscard]] bool has_link() const override { return true; }
+  [[nodiscard]] bool has_queue() const override { return true; }
+  void expect(const std::vector<LaunchRequest>& requests) override;
 
  private:
   struct OfferedJob {
@@ -41,7 +48,9 @@ class JobTarget final : public LaunchTarget {
   };
 
   Result<Job> job_of(const LaunchRequest& request);
-  Result<OfferedJob> offer(const Job& job);
+  /// The job's place in the folder, where it may lie since it was named.
+  Result<OfferedJob> find_or_offer(const Job& job);
+  void withdraw_named();
   Status wait_for_answer(const OfferedJob& offered, const SpawnLimits& limits);
   Result<LaunchResult> take(const OfferedJob& offered, const Job& job,
                             const LaunchRequest& request);
@@ -50,6 +59,7 @@ class JobTarget final : public LaunchTarget {
   const JobWorker& worker_;
   Options options_;
   FileDigests digests_;
+  std::multimap<std::string, OfferedJob> named_;  ///< By the digest of the job's document.
   bool is_lost_ = false;
 };
 

@@ -1,14 +1,17 @@
 // Campaigns on a scripted device: what is launched, in which order, and what becomes of losses.
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <expected>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "assay/base/fs.h"
@@ -71,6 +74,33 @@ TEST(LaunchFlow, TimesAllCasesInRoundsAfterEveryOtherPass) {
   }
   EXPECT_EQ(bench.locks, 1);
   EXPECT_EQ(bench.device.connections, 1) << "one target serves every launch";
+}
+
+TEST(LaunchFlow, NamesLaunchesAheadToATargetWithAQueueAsTheyWillBeRun) {
+  CampaignBench bench(healthy);
+  bench.device.has_queue = true;
+  auto request = bench.request_for({bench.add_program("a"), bench.add_program("b")});
+  request.context.settings.passes = {Pass::kTiming, Pass::kMemory};
+  ASSERT_TRUE(run_campaign(request, bench.tools()));
+  const auto& [requests, expected] = std::tie(bench.device.requests, bench.device.expected);
+  ASSERT_THAT(expected, ElementsAre(SizeIs(2), SizeIs(4)));
+  auto named = programs_of(expected[0]);
+  std::ranges::move(programs_of(expected[1]), std::back_inserter(named));
+  EXPECT_EQ(named, programs_of(requests));
+}
+
+TEST(LaunchFlow, NamesNoFurtherThanLaunchesAreCertain) {
+  CampaignBench bench([](const LaunchRequest& launch, int before) -> Result<LaunchResult> {
+    return timed_result(launch, (1 + before) * kMillisecondNs);
+  });
+  bench.device.has_queue = true;
+  auto request = bench.request_for({bench.add_program("a")});
+  request.context.settings.launches = {
+      .least = 5, .most = 7, .interval_ratio = 1e-9, .adapts_iterations = true};
+  ASSERT_TRUE(run_campaign(request, bench.tools()));
+  // Three to learn from, two with what was learnt, then one at a time.
+  EXPECT_THAT(bench.device.expected, ElementsAre(SizeIs(3), SizeIs(2), SizeIs(1), SizeIs(1)));
+  EXPECT_EQ(bench.device.expected[1][0].plan.iterations, bench.device.requests[3].plan.iterations);
 }
 
 TEST(LaunchFlow, EvaluatesTheProviderOfAReferenceFirst) {

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "assay/base/result.h"
 #include "assay/campaign/launch.h"
@@ -30,6 +31,13 @@ class LaunchTarget {
   /// The device is behind a link that may fail: a launch that lost it is made again more often, and
   /// is no crash of its program.
   [[nodiscard]] virtual bool has_link() const { return false; }
+
+  /// True if the target begins with launches before run() asks for them, once expect() names them.
+  [[nodiscard]] virtual bool has_queue() const { return false; }
+
+  /// Names the launches that run() will be asked for next, in this order. They replace those that
+  /// were named before; what run() asks for besides is run all the same.
+  virtual void expect(const std::vector<LaunchRequest>& /*requests*/) {}
 };
 
 /// Connects to the device anew; asked again when a target was lost.

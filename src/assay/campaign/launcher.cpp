@@ -1,13 +1,16 @@
 #include "assay/campaign/launcher.h"
 
 #include <fmt/format.h>
+#include <functional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "assay/base/enum_names.h"
 #include "assay/base/error_code_names.h"  // IWYU pragma: keep
 #include "assay/base/result.h"
 #include "assay/campaign/launch.h"
+#include "assay/campaign/launch_target.h"
 #include "assay/record/axes.h"
 #include "assay/record/conclusion.h"
 
@@ -46,23 +49,38 @@ Result<LaunchResult> Launcher::run(const LaunchRequest& request) {
   return result;
 }
 
+Status Launcher::expect(const std::function<Result<std::vector<LaunchRequest>>()>& upcoming) {
+  ASSAY_RETURN_IF_ERROR(check_losses());
+  ASSAY_ASSIGN_OR_RETURN(auto* const connected, target());
+  if (connected->has_queue()) {
+    ASSAY_ASSIGN_OR_RETURN(const auto requests, upcoming());
+    connected->expect(requests);
+  }
+  return {};
+}
+
+Result<LaunchTarget*> Launcher::target() {
+  if (!target_) {
+    ASSAY_ASSIGN_OR_RETURN(target_, tools_->connect_target());
+  }
+  return target_.get();
+}
+
 Result<LaunchResult> Launcher::run_on_target(const LaunchRequest& request) {
   ASSAY_RETURN_IF_ERROR(check_losses());
   Error loss;
   bool has_link = false;
   int tries = 0;
   while (tries < (has_link ? kTriesOverLink : kTries)) {
-    if (!target_) {
-      ASSAY_ASSIGN_OR_RETURN(target_, tools_->connect_target());
-    }
     ++tries;
-    has_link = target_->has_link();
-    auto result = target_->run(request);
+    ASSAY_ASSIGN_OR_RETURN(auto* const connected, target());
+    has_link = connected->has_link();
+    auto result = connected->run(request);
     if (result) {
       losses_ = 0;
       return result;
     }
-    if (target_->is_alive()) {
+    if (connected->is_alive()) {
       return refused_launch(result.error());
     }
     target_.reset();

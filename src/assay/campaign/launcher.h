@@ -1,7 +1,9 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
@@ -25,7 +27,12 @@ class Launcher {
   /// kUnavailable after several launches in a row that lost their targets, naming the last one.
   Result<LaunchResult> run(const LaunchRequest& request);
 
+  /// Names the launches to come to a target that has a queue; others are not asked `upcoming`.
+  /// Errors: those of connect_target() and of `upcoming`.
+  Status expect(const std::function<Result<std::vector<LaunchRequest>>()>& upcoming);
+
  private:
+  Result<LaunchTarget*> target();
   Result<LaunchResult> run_on_target(const LaunchRequest& request);
   Status check_losses() const;
 

@@ -174,7 +174,7 @@ Result<std::string> JobFolder::offer(const Job& job) const {
   for (const auto& file : job.files) {
     ASSAY_RETURN_IF_ERROR(put_blob(file));
   }
-  const auto id = next_id();
+  auto id = next_id();
   auto document = job.document();
   document["job"] = id;
   document["host"] = {{"name", own_host()}, {"process", ::getpid()}};

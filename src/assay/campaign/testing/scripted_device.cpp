@@ -31,6 +31,12 @@ class ScriptedTarget : public LaunchTarget {
 
   bool is_alive() override { return !is_lost_; }
 
+  [[nodiscard]] bool has_queue() const override { return device_.has_queue; }
+
+  void expect(const std::vector<LaunchRequest>& requests) override {
+    device_.expected.push_back(requests);
+  }
+
  private:
   ScriptedDevice& device_;
   bool is_lost_ = false;

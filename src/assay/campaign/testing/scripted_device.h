@@ -27,6 +27,8 @@ class ScriptedDevice {
 
   std::vector<LaunchRequest> requests;  ///< Every one, in order, also of lost launches.
   int connections = 0;
+  bool has_queue = false;
+  std::vector<std::vector<LaunchRequest>> expected;  ///< As they were named: LaunchTarget::expect.
 
  private:
   friend class ScriptedTarget;
