@@ -37,6 +37,15 @@ class RemoteBoard:
     def _set_fault(self, script: str) -> None:
         (self.folder / "fault").write_text(script + "\n", encoding="utf-8")
 
+    def hide(self, program: str) -> None:
+        """The board has the usual programs from now on, and not this one."""
+        shadow = self.folder / "bin"
+        shadow.mkdir()
+        for file in Path("/usr/bin").iterdir():
+            if file.name != program:
+                (shadow / file.name).symlink_to(file)
+        self._set_fault(f"PATH={shadow}")
+
     def heal(self) -> None:
         """Connections succeed again."""
         (self.folder / "fault").unlink()

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 import signal
 
 import pytest
@@ -104,3 +105,62 @@ def test_is_used_by_one_command_at_a_time(place: Workplace, board: RemoteBoard) 
     both = place.run("bench", place.program("net"), "--device", "ssh:board", "--launches", "1")
     assert both.code in (0, 3, 6), both
     assert wait_for_end(process).code in (0, 6)
+
+
+def sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def test_brings_what_a_command_program_names(place: Workplace, board: RemoteBoard) -> None:
+    """The tool counts only where it runs from the board's own files, and so does its data."""
+    tool, data = place.folder / "tool", place.folder / "data"
+    tool.write_text('#!/bin/sh\ncase "$0$1" in *trees*trees*) cat "$1";; esac\n')
+    tool.chmod(0o755)
+    data.write_text("at 7 ms\n")
+    program = place.folder / "net.command.json"
+    document = {
+        "argv": ["{place:tool}", "{place:data}"],
+        "places": {"tool": {}, "data": {}},
+        "metrics": {"told": {"pattern": "at ([0-9]+) ms", "unit": "ms", "per": "launch"}},
+    }
+    program.write_text(json.dumps(document))
+    places = {"tool": str(tool), "data": str(data)}
+    program.with_name("net.command.places.json").write_text(json.dumps(places))
+    once = ("--launches", "1", "--iterations", "2", "--warmup", "0", "--quiet", "--format", "json")
+
+    told = place.run("bench", program, "--device", "ssh:board", *once)
+
+    assert told.code in (0, 6), told
+    (case,) = told.json()["cases"]
+    assert case["metrics"]["program:told"]["value"] == 7e6
+    assert {sha256(tool.read_bytes()), sha256(data.read_bytes())} <= set(board.files())
+
+
+def test_runs_a_program_beside_the_measured_one(place: Workplace, board: RemoteBoard) -> None:
+    program, other = place.program("net"), place.program("other", execute_ns=1_000_000)
+    beside = ("--scenario", f"beside={other}")
+    once = ("--launches", "1", "--iterations", "4", "--warmup", "1", "--quiet")
+
+    told = place.run("bench", program, "--device", "ssh:board", *beside, *once)
+
+    assert told.code in (0, 6), told
+    timed = "select launch.outcome from launch join attempt on attempt.id = attempt where pass = ?"
+    assert place.query(timed, "timing") == [("completed",)]
+    assert sha256(other.read_bytes()) in board.files()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="no valgrind here")
+def test_counts_instructions_with_the_valgrind_there(place: Workplace, board: RemoteBoard) -> None:
+    program = place.program("net")
+    profile = ("profile", program, "--device", "ssh:board", "--callgrind", "--format", "json")
+    counted = place.run(*profile, "--quiet")
+    assert counted.code == 0, counted
+    (case,) = counted.json()["cases"]
+    assert case["instructions"]["instructions_per_inference"] > 0, case["instructions"]
+    assert not list((board.storage / "tmp").glob("wrapped-*"))
+
+    board.hide("valgrind")
+    told = place.run(*profile, "--quiet")
+    (case,) = told.json()["cases"]
+    assert "apt install valgrind" in case["instructions"]["unavailable"]

@@ -38,6 +38,8 @@ struct LaunchRequest {
   std::map<std::string, std::string> env;  ///< Added to the agent's own.
   std::vector<int> cpus;                   ///< Affinity; empty: all.
   Surroundings surroundings;
+  /// Programs among the companions, for a target that brings what they need.
+  std::vector<LaunchRequest> beside;
   SandboxMode sandbox = SandboxMode::kOff;
   std::vector<std::string> writable;  ///< Folders that the sandbox opens for writing.
 };

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "assay/base/digest.h"
 #include "assay/base/fs.h"
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
@@ -48,9 +49,8 @@ Result<EngineBuild> build_for(const std::string& program, const std::vector<Engi
   return *found;
 }
 
-/// A process that executes the program until it is killed.
-Result<Companion> neighbor(const Scenario& scenario, const RunContext& context,
-                           const stdfs::path& folder) {
+/// A launch that executes the program until it is killed.
+Result<LaunchRequest> neighbor_launch(const Scenario& scenario, const RunContext& context) {
   ASSAY_ASSIGN_OR_RETURN(const auto build, build_for(scenario.beside, context.builds));
   const stdfs::path path(scenario.beside);
   Artifact artifact{.folder = path.parent_path().string(), .entry = path.filename().string()};
@@ -67,13 +67,7 @@ Result<Companion> neighbor(const Scenario& scenario, const RunContext& context,
   request.plan = {.warmup_iterations = 0,
                   .iterations = kEndless,
                   .time_budget_ns = std::numeric_limits<std::int64_t>::max() / 2};
-  const auto job = job_bytes(with_absolute_paths(request));
-  const auto file = folder / (scenario.beside_sha256 + ".job");
-  ASSAY_RETURN_IF_ERROR(write_file_atomically(
-      file, std::string_view(reinterpret_cast<const char*>(job.data()), job.size())));
-  return Companion{.argv = {build.runner},
-                   .input_file = file.string(),
-                   .sandbox = sandbox_request_from(request)};
+  return request;
 }
 
 std::vector<std::string> program_files(const Artifact& artifact) {
@@ -87,6 +81,16 @@ std::vector<std::string> program_files(const Artifact& artifact) {
 }
 
 }  // namespace
+
+Result<Companion> companion_from_launch(const LaunchRequest& request, const stdfs::path& folder) {
+  auto spawn = spawn_from_launch(request);
+  const std::string_view job(reinterpret_cast<const char*>(spawn.input.data()), spawn.input.size());
+  const auto file = folder / (sha256_hex(job) + ".job");
+  ASSAY_RETURN_IF_ERROR(write_file_atomically(file, job));
+  return Companion{.argv = std::move(spawn.argv),
+                   .input_file = file.string(),
+                   .sandbox = std::move(spawn.sandbox)};
+}
 
 std::vector<int> own_cores(int turn, int threads, int cores) {
   if (threads < 1 || threads >= cores) {
@@ -126,8 +130,10 @@ Status apply_scenario(const Case& cell, int turn, const RunContext& context,
                                    {.argv = {"assay-agent", "--keep-busy", background.kind}});
   }
   if (!scenario.beside.empty()) {
-    ASSAY_ASSIGN_OR_RETURN(auto companion, neighbor(scenario, context, folder));
+    ASSAY_ASSIGN_OR_RETURN(auto neighbor, neighbor_launch(scenario, context));
+    ASSAY_ASSIGN_OR_RETURN(auto companion, companion_from_launch(neighbor, folder));
     surroundings.companions.push_back(std::move(companion));
+    request.beside.push_back(std::move(neighbor));
   }
   return {};
 }

@@ -7,6 +7,7 @@
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/launch.h"
 #include "assay/record/case.h"
+#include "assay/record/spawn.h"
 
 namespace assay {
 
@@ -17,6 +18,11 @@ std::vector<int> own_cores(int turn, int threads, int cores);
 
 /// "threads" of the case's options; 0 where they are not asked for.
 int threads_of(const Case& cell);
+
+/// The process beside a measured one that makes the launch; its job is written into `folder`.
+/// Errors: kUnavailable, kExhausted.
+Result<Companion> companion_from_launch(const LaunchRequest& request,
+                                        const std::filesystem::path& folder);
 
 /// Puts the case's scenario (record/scenario.h) into the request of a timed launch.
 ///

@@ -90,6 +90,8 @@ TEST_F(ApplyScenario, WritesTheJobOfAProgramThatRunsBeside) {
   ASSERT_EQ(request_.surroundings.companions.size(), 1U);
   const auto& companion = request_.surroundings.companions[0];
   EXPECT_THAT(companion.argv, ElementsAre("/bin/runner"));
+  ASSERT_EQ(request_.beside.size(), 1U);
+  EXPECT_EQ(request_.beside[0].artifact.entry, "kws.pte") << "for a target that brings its files";
   const auto job = read_file(companion.input_file);
   ASSERT_TRUE(job) << job.error().message;
   const auto bytes = std::as_bytes(std::span(*job));

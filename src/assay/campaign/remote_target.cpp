@@ -8,18 +8,24 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "assay/base/clock.h"
+#include "assay/base/digest.h"
+#include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/base/text.h"
 #include "assay/base/units.h"
 #include "assay/campaign/launch.h"
+#include "assay/campaign/launch_conditions.h"
+#include "assay/campaign/remote_wrapper.h"
 #include "assay/engine/description.h"
 #include "assay/engine/program_places.h"
 #include "assay/record/axes.h"
@@ -32,23 +38,10 @@
 namespace assay {
 namespace {
 
-/// Refuses requests that a device cannot serve yet.
-Status check_supported(const LaunchRequest& request) {
-  const auto refuse = [](std::string_view what) {
-    return fail(ErrorCode::kUnsupported, fmt::format("{} works on this machine only", what));
-  };
-  if (!request.prefix.empty()) {
-    return refuse(fmt::format("'{}' around a runner", request.prefix.front()));
-  }
-  const auto& companions = request.surroundings.companions;
-  if (std::ranges::any_of(companions, [](const Companion& companion) {
-        return !companion.argv.empty() && companion.argv.front().starts_with('/');
-      })) {
-    return refuse("a program beside the measured one");
-  }
-  const auto places =
-      read_program_places(std::filesystem::path(request.artifact.folder) / request.artifact.entry);
-  return places && !places->empty() ? refuse("a program that names files of its own") : Status();
+bool is_executable(const std::filesystem::path& file) {
+  std::error_code error;
+  const auto owner = std::filesystem::status(file, error).permissions();
+  return (owner & std::filesystem::perms::owner_exec) != std::filesystem::perms::none;
 }
 
 /// The bundle's command line with the paths of its tree there.
@@ -98,7 +91,6 @@ Result<std::string> RemoteTarget::wait_for_gate() {
 }
 
 Result<LaunchResult> RemoteTarget::run(const LaunchRequest& request) {
-  ASSAY_RETURN_IF_ERROR(check_supported(request));
   auto there = bring(request);
   if (!there && there.error().code == ErrorCode::kExhausted) {
     if (const auto removed = agent_.prune(0); !removed) {
@@ -120,9 +112,23 @@ Result<LaunchResult> RemoteTarget::run(const LaunchRequest& request) {
                             .text = reason});
     }
   }
-  ASSAY_ASSIGN_OR_RETURN(const auto result, agent_.spawn(spawn_from_launch(*there)));
+  auto result = run_there(request, *std::move(there));
   if (is_timed) {
     timed_until_ns_ = monotonic_ns();
+  }
+  return result;
+}
+
+Result<LaunchResult> RemoteTarget::run_there(const LaunchRequest& request, LaunchRequest there) {
+  std::optional<RemoteWrapper> wrapper;
+  if (!request.prefix.empty()) {
+    ASSAY_ASSIGN_OR_RETURN(wrapper, RemoteWrapper::place(agent_, request));
+    there.prefix.insert(there.prefix.begin(), wrapper->argv().begin(), wrapper->argv().end());
+    there.writable = {wrapper->folder()};
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto result, agent_.spawn(spawn_from_launch(there)));
+  if (wrapper) {
+    ASSAY_RETURN_IF_ERROR(wrapper->fetch(agent_, request.writable.front()));
   }
   return result_from_answer(result, request);
 }
@@ -133,6 +139,7 @@ Result<LaunchRequest> RemoteTarget::bring(const LaunchRequest& request) {
   auto there = request;
   ASSAY_RETURN_IF_ERROR(bring_runner(request, there));
   ASSAY_RETURN_IF_ERROR(bring_program(request, there));
+  ASSAY_RETURN_IF_ERROR(bring_companions(request, there));
   for (auto& library : there.libraries) {
     ASSAY_ASSIGN_OR_RETURN(library, bring_file(library));
   }
@@ -162,8 +169,12 @@ Status RemoteTarget::bring_program(const LaunchRequest& request, LaunchRequest& 
   std::vector<TreeSource> sources;
   sources.reserve(request.artifact.files.size());
   for (const auto& file : request.artifact.files) {
-    sources.push_back({.path = file.name, .file = folder / file.name, .sha256 = file.sha256});
+    const auto path = folder / file.name;
+    ASSAY_ASSIGN_OR_RETURN(auto digest, file.sha256.empty() ? digests_.get(path) : file.sha256);
+    sources.push_back({.path = file.name, .file = path, .sha256 = std::move(digest)});
   }
+  ASSAY_ASSIGN_OR_RETURN(const auto places, bring_places(request, there));
+  sources.insert(sources.end(), places.begin(), places.end());
   ASSAY_ASSIGN_OR_RETURN(there.artifact.folder, agent_.push_tree(sources));
   auto& cached = there.surroundings.files;
   for (auto& path : cached) {
@@ -174,10 +185,56 @@ Status RemoteTarget::bring_program(const LaunchRequest& request, LaunchRequest& 
   return {};
 }
 
+Result<std::vector<TreeSource>> RemoteTarget::bring_places(const LaunchRequest& request,
+                                                           LaunchRequest& there) {
+  const auto entry = std::filesystem::path(request.artifact.folder) / request.artifact.entry;
+  ASSAY_ASSIGN_OR_RETURN(const auto places, read_program_places(entry));
+  if (places.empty()) {
+    return std::vector<TreeSource>();
+  }
+  auto moved = Json::object();
+  for (const auto& [name, place] : places) {
+    ASSAY_ASSIGN_OR_RETURN(auto path, bring_file(place));
+    there.build.reads.push_back(path);
+    moved[name] = std::move(path);
+  }
+  const auto text = moved.dump();
+  auto digest = sha256_hex(text);
+  ASSAY_ASSIGN_OR_RETURN(auto file, scratch());
+  file /= digest + ".places.json";
+  ASSAY_RETURN_IF_ERROR(write_file_atomically(file, text));
+  return std::vector<TreeSource>{{.path = places_file_of(request.artifact.entry).string(),
+                                  .file = file,
+                                  .sha256 = std::move(digest)}};
+}
+
+Status RemoteTarget::bring_companions(const LaunchRequest& request, LaunchRequest& there) {
+  auto& companions = there.surroundings.companions;
+  std::erase_if(companions, [](const Companion& one) { return !one.input_file.empty(); });
+  for (const auto& neighbor : request.beside) {
+    ASSAY_ASSIGN_OR_RETURN(const auto placed, bring(neighbor));
+    ASSAY_ASSIGN_OR_RETURN(const auto folder, scratch());
+    ASSAY_ASSIGN_OR_RETURN(auto companion, companion_from_launch(placed, folder));
+    ASSAY_ASSIGN_OR_RETURN(companion.input_file, bring_file(companion.input_file));
+    companions.push_back(std::move(companion));
+  }
+  return {};
+}
+
+Result<std::filesystem::path> RemoteTarget::scratch() {
+  if (!scratch_) {
+    ASSAY_ASSIGN_OR_RETURN(scratch_, TemporaryFolder::make("assay-device"));
+  }
+  return scratch_->path();
+}
+
 Result<std::string> RemoteTarget::bring_file(const std::filesystem::path& file) {
   ASSAY_ASSIGN_OR_RETURN(auto digest, digests_.get(file));
   const auto name = file.filename().string();
-  const TreeSource source{.path = name, .file = file, .sha256 = std::move(digest)};
+  const TreeSource source{.path = name,
+                          .file = file,
+                          .sha256 = std::move(digest),
+                          .is_executable = is_executable(file)};
   ASSAY_ASSIGN_OR_RETURN(const auto tree, agent_.push_tree({source}));
   return tree + "/" + name;
 }

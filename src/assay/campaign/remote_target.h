@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/fs.h"
 #include "assay/base/result.h"
 #include "assay/campaign/file_digests.h"
 #include "assay/campaign/launch.h"
@@ -36,9 +37,8 @@ class RemoteTarget final : public LaunchTarget {
   /// `bundles` outlive it.
   RemoteTarget(AgentClient agent, const EngineBundles& bundles, Options options);
 
-  /// Files of earlier runs are removed where there is no room. Errors: also kUnsupported for what a
-  /// device cannot do: programs that name files of their own, a program beside, a wrapper of the
-  /// runner.
+  /// Files of earlier runs are removed where there is no room. Errors: also kUnsupported for a
+  /// wrapper of the runner that the device does not have.
   Result<LaunchResult> run(const LaunchRequest& request) override;
   bool is_alive() override;
   [[nodiscard]] bool has_link() const override { return true; }
@@ -53,6 +53,12 @@ class RemoteTarget final : public LaunchTarget {
   Result<LaunchRequest> bring(const LaunchRequest& request);
   Status bring_runner(const LaunchRequest& request, LaunchRequest& there);
   Status bring_program(const LaunchRequest& request, LaunchRequest& there);
+  /// Brings what the program names, and makes the file that says where it lies there.
+  Result<std::vector<TreeSource>> bring_places(const LaunchRequest& request, LaunchRequest& there);
+  Status bring_companions(const LaunchRequest& request, LaunchRequest& there);
+  Result<LaunchResult> run_there(const LaunchRequest& request, LaunchRequest there);
+  /// The folder here for files that are made for the device.
+  Result<std::filesystem::path> scratch();
   /// The path there of one file; its name stays.
   Result<std::string> bring_file(const std::filesystem::path& file);
 
@@ -61,6 +67,7 @@ class RemoteTarget final : public LaunchTarget {
   Options options_;
   std::optional<std::int64_t> timed_until_ns_;  ///< End of the last timed launch.
   FileDigests digests_;
+  std::optional<TemporaryFolder> scratch_;
 };
 
 /// A runner on a device.

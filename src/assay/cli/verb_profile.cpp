@@ -112,7 +112,10 @@ Result<Profiles> measure_profiles(const ProfileOptions& options, CampaignRequest
         campaign_tools(*store, cache, options.flags.toolchain, options.flags.device, progress);
     ASSAY_RETURN_IF_ERROR(run_campaign(request, tools));
     if (options.has_instructions) {
-      ASSAY_RETURN_IF_ERROR(count_instructions(request, tools, {.valgrind = find_valgrind()}));
+      // A device has its own, which is looked for there.
+      const auto valgrind =
+          tools.has_link ? std::optional<std::string>("valgrind") : find_valgrind();
+      ASSAY_RETURN_IF_ERROR(count_instructions(request, tools, {.valgrind = valgrind}));
       ASSAY_RETURN_IF_ERROR(store->finish_run(request.context.run.id, unix_time_ns()));
     }
   }
