@@ -113,8 +113,8 @@ Result<Profiles> measure_profiles(const ProfileOptions& options, CampaignRequest
     ASSAY_RETURN_IF_ERROR(run_campaign(request, tools));
     if (options.has_instructions) {
       // A device has its own, which is looked for there.
-      const auto valgrind =
-          tools.has_link ? std::optional<std::string>("valgrind") : find_valgrind();
+      const bool is_here = options.flags.device.current()->name == kLocalDevice;
+      const auto valgrind = is_here ? find_valgrind() : std::optional<std::string>("valgrind");
       ASSAY_RETURN_IF_ERROR(count_instructions(request, tools, {.valgrind = valgrind}));
       ASSAY_RETURN_IF_ERROR(store->finish_run(request.context.run.id, unix_time_ns()));
     }
