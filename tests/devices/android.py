@@ -1,4 +1,4 @@
-"""Answers of an Android-like root: getprop and dumpsys, from tables that a test may change."""
+"""Programs of an Android-like root: getprop, dumpsys, settings, svc; a test sets what they say."""
 
 from pathlib import Path
 
@@ -64,13 +64,35 @@ fi
 """
 
 
+# Settings are files of /data, which a reboot keeps.
+SETTINGS = """\
+#!/system/bin/sh
+file=/data/local/tmp/.setting.$3
+case $1 in
+  get) cat "$file" 2>/dev/null || echo null ;;
+  put) echo "$4" >"$file" ;;
+esac
+"""
+
+SVC = """\
+#!/system/bin/sh
+case "$*" in
+  "power stayon true") settings put global stay_on_while_plugged_in 7 ;;
+  "power stayon false") settings put global stay_on_while_plugged_in 0 ;;
+esac
+"""
+
+
+SCRIPTS = {"getprop": GETPROP, "dumpsys": DUMPSYS, "settings": SETTINGS, "svc": SVC}
+
+
 class Answers:
     """The tables of one phone, in the folder that it sees as /system."""
 
     def __init__(self, system: Path) -> None:
         self._folder = system / "answers"
         self._folder.mkdir()
-        for name, script in {"getprop": GETPROP, "dumpsys": DUMPSYS}.items():
+        for name, script in SCRIPTS.items():
             (system / "bin" / name).unlink(missing_ok=True)
             (system / "bin" / name).write_text(script)
             (system / "bin" / name).chmod(0o755)

@@ -11,6 +11,7 @@
 #include "assay/base/result.h"
 #include "assay/campaign/launch.h"
 #include "assay/record/case.h"
+#include "assay/record/run.h"
 #include "assay/record/subject.h"
 #include "assay/wire/frame.h"
 #include "assay/wire/messages.h"
@@ -83,6 +84,13 @@ TEST_F(ApplyScenario, GivesEachLaunchOwnCoresInTurn) {
   EXPECT_THAT(request_.cpus, ElementsAre(0));
   ASSERT_TRUE(apply({{"cores", "own"}}, 1));
   EXPECT_THAT(request_.cpus, ElementsAre(1));
+}
+
+TEST_F(ApplyScenario, TakesCoresByTheNamesOfTheDevice) {
+  context_.environment.details[kCoresDetail] = {{"big", "4-5"}, {"little", "0-3"}};
+  ASSERT_TRUE(apply({{"cores", "big"}}));
+  EXPECT_THAT(request_.cpus, ElementsAre(4, 5));
+  EXPECT_THAT(apply({{"cores", "mid"}}).error().message, HasSubstr("it has big 4-5, little 0-3"));
 }
 
 TEST_F(ApplyScenario, WritesTheJobOfAProgramThatRunsBeside) {
