@@ -96,7 +96,7 @@ TEST_F(RemoteShellTest, StartsABoardAnewIfItsUserMay) {
   add_program("sudo", "exit 1");
   ::setenv("PATH", folder().c_str(), 1);
   const auto refused = shell_.reboot();
-  add_program("sudo", "echo \"$@\" >>" + log.string());
+  add_program("sudo", "printf '%s\\n' \"$*\" >>" + log.string());
   const auto begun = shell_.reboot();
   ::setenv("PATH", path.c_str(), 1);
   ASSERT_FALSE(refused.has_value());
