@@ -1,15 +1,14 @@
 # What the engines share: their runners, build ids, and which of them are written in Python.
 #
-#   assay_runner(openvino LIBRARIES "${folder}" IN_WHEEL openvino/libs LOADS libopenvino_ir_frontend.so*)
+#   assay_runner(openvino LIBRARIES "${folder}" IN_WHEEL openvino/libs)
 #   assay_build_id(id FILES …)
 #   assay_python_engines(names)
 
 # The program assay-runner-NAME of the module engines/NAME, from its main.cpp. It stands above the
 # module: it brings engine and runner together. LIBRARIES: where the engine's shared libraries lie;
 # IN_WHEEL: the same folder in an environment's site-packages, whose bin the program is installed to.
-# LOADS: names of libraries there, with * and ?, that the engine opens while it runs.
 function(assay_runner name)
-  cmake_parse_arguments(ARG "" "LIBRARIES;IN_WHEEL" "LOADS" ${ARGN})
+  cmake_parse_arguments(ARG "" "LIBRARIES;IN_WHEEL" "" ${ARGN})
   set(target "assay-runner-${name}")
   add_executable(${target} main.cpp)
   assay_set_options(${target})
@@ -25,14 +24,15 @@ function(assay_runner name)
   install(TARGETS ${target} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
   set_property(GLOBAL APPEND PROPERTY ASSAY_RUNNERS ${target})
   if(CMAKE_CROSSCOMPILING)
-    _assay_bundle(${name} ${target} "${ARG_LIBRARIES}" "${ARG_LOADS}")
+    _assay_bundle(${name} ${target} "${ARG_LIBRARIES}")
   endif()
 endfunction()
 
 # The target assay-bundle-NAME: bundle/NAME in the build folder, with the runner and all that it loads.
-function(_assay_bundle name runner libraries loads)
+function(_assay_bundle name runner libraries)
   set(tool "${PROJECT_SOURCE_DIR}/tools/make_device_bundle.py")
   set(folder "${CMAKE_BINARY_DIR}/bundle/${name}")
+  assay_engine_loads(${name} loads)
   list(TRANSFORM loads PREPEND "--loads=")
   set(arguments "--libraries=${libraries}" ${loads})
   if(ASSAY_BUNDLE_LOADER)
@@ -69,12 +69,19 @@ function(assay_build_id out)
   set(${out} "${id}" PARENT_SCOPE)
 endfunction()
 
-# Names of Assay's engines in Python, from the table that C++ and Python read too.
-function(assay_python_engines out)
+# The table of engines that C++ and Python read too.
+function(_assay_engine_table document count)
   set(table "${PROJECT_SOURCE_DIR}/python/assay/data/engines.json")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${table}")
-  file(READ "${table}" document)
-  string(JSON count LENGTH "${document}" engines)
+  file(READ "${table}" text)
+  string(JSON length LENGTH "${text}" engines)
+  set(${document} "${text}" PARENT_SCOPE)
+  set(${count} "${length}" PARENT_SCOPE)
+endfunction()
+
+# Names of Assay's engines in Python.
+function(assay_python_engines out)
+  _assay_engine_table(document count)
   math(EXPR last "${count} - 1")
   set(names "")
   foreach(index RANGE ${last})
@@ -85,4 +92,23 @@ function(assay_python_engines out)
     endif()
   endforeach()
   set(${out} "${names}" PARENT_SCOPE)
+endfunction()
+
+# Libraries, by name with * and ?, that an engine opens while it runs.
+function(assay_engine_loads engine out)
+  _assay_engine_table(document count)
+  math(EXPR last "${count} - 1")
+  set(patterns "")
+  foreach(index RANGE ${last})
+    string(JSON name GET "${document}" engines ${index} name)
+    string(JSON length ERROR_VARIABLE has_none LENGTH "${document}" engines ${index} loads)
+    if(name STREQUAL engine AND NOT has_none)
+      math(EXPR last_pattern "${length} - 1")
+      foreach(place RANGE ${last_pattern})
+        string(JSON pattern GET "${document}" engines ${index} loads ${place})
+        list(APPEND patterns "${pattern}")
+      endforeach()
+    endif()
+  endforeach()
+  set(${out} "${patterns}" PARENT_SCOPE)
 endfunction()

@@ -12,7 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 
 from board import Board
-from driver import FAST_MEASURE, ROOT, Workplace, assert_told, wait_for_end, wait_until
+from driver import BIN, FAST_MEASURE, ROOT, Workplace, assert_told, wait_for_end, wait_until
 from phone import Phone
 
 LAUNCHES = 10
@@ -61,6 +61,23 @@ def assert_whole(place: Workplace, process: "subprocess.Popen[str]") -> None:
     assert finished.code in (0, 6), finished
     outcomes = place.query("select outcome, count(*) from launch group by 1")
     assert outcomes == [("completed", LAUNCHES)]
+
+
+def assert_relu_runs(place: Workplace, device: str) -> None:
+    """OpenVINO computes there, by a plug-in and a reader that it opens while it runs."""
+    (place.folder / "relu.xml").write_text(RELU_IR)
+    (place.folder / "relu.bin").write_bytes(b"")
+    spec = place.spec(place.folder / "relu.xml", engines=["openvino"], devices=[device])
+    measured = place.run("run", spec, "--quiet")
+    assert measured.code in (0, 6), measured
+    assert place.query("select distinct outcome from launch") == [("completed",)]
+
+
+@pytest.mark.slow
+def test_board_gets_what_an_engine_opens(place: Workplace, board: Board) -> None:
+    if not (BIN / "assay-runner-openvino").exists():
+        pytest.skip("OpenVINO's runner is not built")
+    assert_relu_runs(place, "ssh:board")
 
 
 @pytest.mark.slow
@@ -186,11 +203,4 @@ def test_phone_runs_runners_for_arm(place: Workplace, tmp_path: Path) -> None:
         assert "not there   litert: its runner is a program of Python" in added.out
         assert "not there   fake: Assay builds its runner for this machine" in added.out
         assert_told(place.run("device", "check", "adb:nothing"), 2, "adb devices")
-        (tmp_path / "relu.xml").write_text(RELU_IR)
-        (tmp_path / "relu.bin").write_bytes(b"")
-        relu = place.spec(tmp_path / "relu.xml", engines=["openvino"], devices=["phone"])
-        measured = place.run("run", relu, "--quiet")
-        assert measured.code in (0, 6), measured
-        assert {outcome for (outcome,) in place.query("select outcome from launch")} == {
-            "completed"
-        }
+        assert_relu_runs(place, "phone")

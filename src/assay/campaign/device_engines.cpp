@@ -38,7 +38,9 @@ void add_own_runners(const std::filesystem::path& home, DeviceEngines& found) {
                 [](const MissingEngine& engine) { return is_known_in_python(engine.name); });
   std::ranges::move(installed.missing, std::back_inserter(found.missing));
   for (auto& build : installed.builds) {
-    auto bundle = bundle_of_program(build.runner);
+    const auto* known = find_known_engine(build.name);
+    auto bundle = bundle_of_program(build.runner,
+                                    known == nullptr ? std::vector<std::string>() : known->loads);
     if (bundle) {
       found.engines.push_back({.name = build.name,
                                .label = build.label,

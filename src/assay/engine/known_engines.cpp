@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -26,7 +27,8 @@ std::vector<KnownEngine> read_known_engines() {
                        .how_to_install = entry.value("how_to_install", ""),
                        .package = entry.value("package", ""),
                        .is_in_python = entry.contains("python"),
-                       .not_on_devices = entry.value("not_on_devices", "")});
+                       .not_on_devices = entry.value("not_on_devices", ""),
+                       .loads = entry.value("loads", std::vector<std::string>())});
   }
   return engines;
 }
@@ -38,10 +40,15 @@ std::span<const KnownEngine> known_engines() {
   return engines;
 }
 
-bool is_known_in_python(std::string_view name) {
+const KnownEngine* find_known_engine(std::string_view name) {
   const auto engines = known_engines();
   const auto found = std::ranges::find(engines, name, &KnownEngine::name);
-  return found != engines.end() && found->is_in_python;
+  return found == engines.end() ? nullptr : &*found;
+}
+
+bool is_known_in_python(std::string_view name) {
+  const auto* engine = find_known_engine(name);
+  return engine != nullptr && engine->is_in_python;
 }
 
 }  // namespace assay

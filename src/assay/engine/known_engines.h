@@ -3,6 +3,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace assay {
 
@@ -14,11 +15,16 @@ struct KnownEngine {
   std::string package = {};         ///< Python package that holds the engine; empty: none does.
   bool is_in_python = false;        ///< Its runner starts an interpreter.
   std::string not_on_devices = {};  ///< Why it never runs on a device; empty: its runner may.
+  /// Libraries that it opens while it runs, by name with * and ?, beside those that it needs.
+  std::vector<std::string> loads = {};
 };
 
 /// python/assay/data/engines.json, which Python and the build read too, in the order in which
 /// engines are listed.
 std::span<const KnownEngine> known_engines();
+
+/// nullptr: no engine of that name comes with Assay.
+const KnownEngine* find_known_engine(std::string_view name);
 
 /// True for Assay's engines that are written in Python.
 bool is_known_in_python(std::string_view name);

@@ -4,10 +4,14 @@
 #include <chrono>
 #include <filesystem>
 #include <fmt/format.h>
+#include <fnmatch.h>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <span>
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -54,6 +58,46 @@ Result<std::vector<std::filesystem::path>> libraries_of(const std::filesystem::p
   return libraries;
 }
 
+/// Files beside the libraries whose names match the pattern.
+std::vector<std::filesystem::path> files_beside(const std::vector<std::filesystem::path>& libraries,
+                                                const std::string& pattern) {
+  std::set<std::filesystem::path> folders;
+  for (const auto& library : libraries) {
+    folders.insert(library.parent_path());
+  }
+  std::vector<std::filesystem::path> found;
+  for (const auto& folder : folders) {
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+      if (::fnmatch(pattern.c_str(), entry.path().filename().c_str(), 0) == 0) {
+        found.push_back(entry.path());
+      }
+    }
+  }
+  return found;
+}
+
+/// All libraries of a program: those that it needs, those that it opens, and what these need.
+Result<std::vector<std::filesystem::path>> libraries_with(const std::filesystem::path& program,
+                                                          std::span<const std::string> loads) {
+  ASSAY_ASSIGN_OR_RETURN(auto libraries, libraries_of(program));
+  const auto needed = libraries;
+  for (const auto& pattern : loads) {
+    const auto opened = files_beside(needed, pattern);
+    if (opened.empty()) {
+      return fail(ErrorCode::kNotFound,
+                  fmt::format("'{}' opens {} while it runs, which is beside none of its libraries",
+                              program.string(), pattern));
+    }
+    for (const auto& library : opened) {
+      libraries.push_back(library);
+      ASSAY_ASSIGN_OR_RETURN(const auto further, libraries_of(library));
+      libraries.insert(libraries.end(), further.begin(), further.end());
+    }
+  }
+  return libraries;
+}
+
 bool is_loader(const std::filesystem::path& library) {
   return library.filename().string().starts_with("ld-linux");
 }
@@ -69,7 +113,8 @@ Result<BundleFile> bundle_file(std::string path, const std::filesystem::path& so
 
 }  // namespace
 
-Result<DeviceBundle> bundle_of_program(const std::filesystem::path& program) {
+Result<DeviceBundle> bundle_of_program(const std::filesystem::path& program,
+                                       std::span<const std::string> loads) {
   ASSAY_ASSIGN_OR_RETURN(const auto content, read_file(program));
   if (!content.starts_with(kElf)) {
     return fail(ErrorCode::kUnsupported,
@@ -79,8 +124,12 @@ Result<DeviceBundle> bundle_of_program(const std::filesystem::path& program) {
   const auto name = program.filename().string();
   ASSAY_ASSIGN_OR_RETURN(auto file, bundle_file(name, program, /*is_executable=*/true));
   bundle.files.push_back(std::move(file));
-  ASSAY_ASSIGN_OR_RETURN(const auto libraries, libraries_of(program));
+  ASSAY_ASSIGN_OR_RETURN(const auto libraries, libraries_with(program, loads));
+  std::set<std::filesystem::path> names;
   for (const auto& library : libraries) {
+    if (!names.insert(library.filename()).second) {
+      continue;
+    }
     const auto path = std::filesystem::path(kLibraries) / library.filename();
     ASSAY_ASSIGN_OR_RETURN(file, bundle_file(path.string(), library, is_loader(library)));
     bundle.files.push_back(std::move(file));

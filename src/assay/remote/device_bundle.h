@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,9 +29,11 @@ struct DeviceBundle {
 /// kNotFound; kCorrupt where a file has another digest than noted, or the document is no bundle.
 Result<DeviceBundle> read_bundle(const std::filesystem::path& folder);
 
-/// The bundle of a program of this machine, with the shared libraries that its loader names.
-/// Errors: kNotFound (a library, too); kUnsupported for a program that is no ELF file, such as a
-/// runner in Python.
-Result<DeviceBundle> bundle_of_program(const std::filesystem::path& program);
+/// The bundle of a program of this machine, with the shared libraries that its loader names, and
+/// those that the program opens while it runs: `loads`, by name with * and ?, which lie beside the
+/// others. Errors: kNotFound (a library, too); kUnsupported for a program that is no ELF file, such
+/// as a runner in Python.
+Result<DeviceBundle> bundle_of_program(const std::filesystem::path& program,
+                                       std::span<const std::string> loads = {});
 
 }  // namespace assay

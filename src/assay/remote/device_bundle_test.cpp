@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <string>
+#include <vector>
 
 #include "assay/base/digest.h"
 #include "assay/base/fs.h"
@@ -24,6 +25,19 @@ TEST(DeviceBundle, HasThisProgramWithItsLoader) {
   EXPECT_EQ(libc->sha256, sha256_hex_of_file(libc->source).value());
   EXPECT_FALSE(libc->is_executable);
   EXPECT_EQ(std::ranges::count_if(bundle->files, &BundleFile::is_executable), 2);
+}
+
+TEST(DeviceBundle, HasLibrariesThatTheProgramOpens) {
+  const auto program = executable_folder() / "assay_remote_test";
+  const std::vector<std::string> loads = {"libresolv.so.?"};
+  const auto bundle = bundle_of_program(program, loads);
+  ASSERT_TRUE(bundle.has_value()) << bundle.error().message;
+  EXPECT_EQ(std::ranges::count(bundle->files, "lib/libresolv.so.2", &BundleFile::path), 1);
+  EXPECT_EQ(std::ranges::count(bundle->files, "lib/libc.so.6", &BundleFile::path), 1);
+
+  const std::vector<std::string> none = {"libnone*.so"};
+  const auto lacking = bundle_of_program(program, none);
+  EXPECT_EQ(lacking.error().code, ErrorCode::kNotFound);
 }
 
 TEST(DeviceBundle, RefusesARunnerInPython) {
