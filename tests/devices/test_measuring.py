@@ -202,5 +202,5 @@ def test_phone_runs_runners_for_arm(place: Workplace, tmp_path: Path) -> None:
         assert "engine      openvino@" in added.out
         assert "not there   litert: its runner is a program of Python" in added.out
         assert "not there   fake: Assay builds its runner for this machine" in added.out
-        assert_told(place.run("device", "check", "adb:nothing"), 2, "adb devices")
+        assert_told(place.run("device", "check", "adb:nothing"), 3, "adb devices")
         assert_relu_runs(place, "phone")

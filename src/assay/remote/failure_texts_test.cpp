@@ -28,6 +28,8 @@ TEST(FailureTexts, SayWhatToDo) {
        ErrorCode::kNotFound, "~/.ssh/config"},
       {kBoard, 255, "ssh: connect to host pi5 port 22: Connection refused", ErrorCode::kUnavailable,
        "start its sshd"},
+      {kBoard, 255, "ssh: connect to host pi5 port 22: Connection timed out",
+       ErrorCode::kUnavailable, "is it on"},
       {kBoard, 255, "me@pi5: Permission denied (publickey).", ErrorCode::kUnavailable,
        "ssh-copy-id"},
       {kBoard, 255,
@@ -39,7 +41,7 @@ TEST(FailureTexts, SayWhatToDo) {
        "a program is missing there"},
       {kBoard, 1, "no right to reboot", ErrorCode::kUnavailable, "sudo without a password"},
       {kPhone, 1, "adb: device unauthorized.", ErrorCode::kUnavailable, "USB debugging"},
-      {kPhone, 1, "adb: device 'S1' not found", ErrorCode::kNotFound, "adb devices"},
+      {kPhone, 1, "adb: device 'S1' not found", ErrorCode::kUnavailable, "adb devices"},
       {kPhone, 1, "cat: write error: No space left on device", ErrorCode::kExhausted, "full"},
       {kPhone, 3, "some words", ErrorCode::kUnavailable, "exit code 3"},
   }};

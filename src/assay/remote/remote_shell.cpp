@@ -1,14 +1,17 @@
 #include "assay/remote/remote_shell.h"
 
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <expected>
 #include <fmt/format.h>
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
+#include "assay/base/clock.h"
 #include "assay/base/fs.h"
 #include "assay/base/result.h"
 #include "assay/base/shell.h"
@@ -59,6 +62,11 @@ constexpr const char* kReboot =
     "'no right to reboot' >&2; exit 1; fi; if [ -d /run/systemd/system ]; then by='systemctl "
     "reboot'; else by=reboot; fi; (sleep 1; $as $by) </dev/null >/dev/null 2>&1 &";
 
+/// Words of adb after the server was killed: the new one looks for phones first.
+constexpr std::string_view kServerStarted = "daemon started successfully";
+constexpr std::int64_t kServerLooksNs = 10'000'000'000;
+constexpr std::chrono::milliseconds kRetry{300};
+
 }  // namespace
 
 std::vector<std::string> RemoteShell::argv_for(const std::string& command) const {
@@ -78,8 +86,9 @@ Error RemoteShell::explain(const Error& error, const std::string& program,
                            std::chrono::milliseconds timeout) const {
   switch (error.code) {
     case ErrorCode::kTimeout:
-      return {ErrorCode::kTimeout,
-              fmt::format("device '{}' did not answer within {} s", address_.text(),
+      return {ErrorCode::kUnavailable,
+              fmt::format("device '{}' did not answer within {} s: is it on, and connected?",
+                          address_.text(),
                           std::chrono::duration_cast<std::chrono::seconds>(timeout).count())};
     case ErrorCode::kNotFound:
       return {ErrorCode::kNotFound,
@@ -104,6 +113,21 @@ Status RemoteShell::reboot() const {
 }
 
 Result<std::string> RemoteShell::run_here(const std::vector<std::string>& argv,
+                                          std::string_view input,
+                                          std::chrono::milliseconds timeout) const {
+  auto answer = run_once(argv, input, timeout);
+  if (answer || !answer.error().message.contains(kServerStarted)) {
+    return answer;
+  }
+  const auto start_ns = monotonic_ns();
+  while (!answer && monotonic_ns() - start_ns < kServerLooksNs) {
+    std::this_thread::sleep_for(kRetry);
+    answer = run_once(argv, input, timeout);
+  }
+  return answer;
+}
+
+Result<std::string> RemoteShell::run_once(const std::vector<std::string>& argv,
                                           std::string_view input,
                                           std::chrono::milliseconds timeout) const {
   ASSAY_ASSIGN_OR_RETURN(const auto folder, TemporaryFolder::make("assay-remote"));

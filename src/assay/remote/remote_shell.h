@@ -22,8 +22,9 @@ class RemoteShell {
   [[nodiscard]] std::vector<std::string> argv_for(const std::string& command) const;
 
   /// Runs the command to its end with these bytes as its stdin, and returns the lines that it
-  /// printed. Errors: those of error_from_failure() where it ended with another code than 0;
-  /// kTimeout; kNotFound where ssh or adb is not installed.
+  /// printed. A server of adb that had to be started is given time to find its phones. Errors:
+  /// those of error_from_failure() where it ended with another code than 0; kUnavailable where it
+  /// does not end in time; kNotFound where ssh or adb is not installed.
   [[nodiscard]] Result<std::string> run(const std::string& command, std::string_view input,
                                         std::chrono::milliseconds timeout) const;
 
@@ -35,6 +36,9 @@ class RemoteShell {
 
  private:
   [[nodiscard]] Result<std::string> run_here(const std::vector<std::string>& argv,
+                                             std::string_view input,
+                                             std::chrono::milliseconds timeout) const;
+  [[nodiscard]] Result<std::string> run_once(const std::vector<std::string>& argv,
                                              std::string_view input,
                                              std::chrono::milliseconds timeout) const;
   /// Why the program that reaches the device gave no answer.

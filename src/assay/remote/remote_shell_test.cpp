@@ -41,8 +41,9 @@ class RemoteShellTest : public testing::Test {
   }
   [[nodiscard]] std::filesystem::path folder() const { return folder_.path(); }
 
- private:
   TemporaryFolder folder_ = TemporaryFolder::make("assay-test").value();
+
+ private:
   std::filesystem::path ssh_ = folder_.path() / "ssh";
 };
 
@@ -65,7 +66,27 @@ TEST_F(RemoteShellTest, TellsHowItFailed) {
 
 TEST_F(RemoteShellTest, GivesUpOnADeviceThatHangs) {
   write_ssh("sleep 60");
-  EXPECT_EQ(shell_.run("true", "", 1s).error().code, ErrorCode::kTimeout);
+  EXPECT_EQ(shell_.run("true", "", 1s).error().code, ErrorCode::kUnavailable);
+}
+
+TEST_F(RemoteShellTest, LetsANewServerOfAdbFindItsPhones) {
+  const auto adb = folder_.path() / "adb";
+  const auto calls = (folder_.path() / "calls").string();
+  ASSERT_TRUE(write_file_atomically(
+      adb,
+      "#!/bin/sh\n"
+      "echo x >>" +
+          calls + "; n=$(wc -l <" + calls +
+          ")\n"
+          "if [ $n = 1 ]; then echo '* daemon started successfully' >&2; fi\n"
+          "if [ $n -lt 3 ]; then echo \"error: device 'S1' not found\" >&2; exit 1; fi\n"
+          "echo found\n",
+      0755));
+  ::setenv("ASSAY_ADB", adb.c_str(), 1);
+  const auto answer = RemoteShell({.reach = Reach::kAdb, .serial = "S1"}).run("true", "", 20s);
+  ::unsetenv("ASSAY_ADB");
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(*answer, "found\n");
 }
 
 TEST_F(RemoteShellTest, ReachesAPhoneAtAnotherMachine) {

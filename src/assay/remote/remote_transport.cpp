@@ -97,7 +97,8 @@ Status RemoteTransport::push_agent(const std::filesystem::path& agent,
   ASSAY_ASSIGN_OR_RETURN(const auto content, read_file(agent));
   const auto path = shell_word(target);
   const auto command = fmt::format(
-      "t={0}.$$; cat >\"$t\" && chmod 755 \"$t\" && mv \"$t\" {0} && echo \"assay_bytes=$(wc -c "
+      "t={0}.$$; cat >\"$t\" && chmod 755 \"$t\" && \"$t\" --version >/dev/null && mv \"$t\" {0} "
+      "&& echo \"assay_bytes=$(wc -c "
       "<{0} | tr -d ' ')\" || {{ rm -f \"$t\"; exit 1; }}",
       path);
   ASSAY_ASSIGN_OR_RETURN(const auto answer, shell_.run(command, content, kPush));
