@@ -222,8 +222,8 @@ Status count_instructions(const CampaignRequest& request, const CampaignTools& t
     tools.listener.on_step_started(label, "");
     InstructionReport report{.unavailable = kNoValgrind};
     if (plan.valgrind) {
-      ASSAY_ASSIGN_OR_RETURN(target,
-                             tools.connect_target());  // A fresh one: the last may have died.
+      target.reset();  // It may have died, and a living one keeps the device locked.
+      ASSAY_ASSIGN_OR_RETURN(target, tools.connect_target());
       auto counted = count_case(
           *target, launch_request_from_case(one, Pass::kTiming, request.context.settings), plan,
           *plan.valgrind);

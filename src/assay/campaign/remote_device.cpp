@@ -14,9 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include <sys/utsname.h>
-#include <unistd.h>
-
 #include "assay/base/clock.h"
 #include "assay/base/digest.h"
 #include "assay/base/log.h"
@@ -24,6 +21,7 @@
 #include "assay/base/units.h"
 #include "assay/campaign/device_engines.h"
 #include "assay/campaign/launch_target.h"
+#include "assay/campaign/left_agent.h"
 #include "assay/campaign/remote_target.h"
 #include "assay/device/transport.h"
 #include "assay/engine/installed_builds.h"
@@ -39,18 +37,24 @@ constexpr std::int64_t kHeartbeatNs = 5'000'000'000;
 /// An agent whose host is gone notices within four heartbeats.
 constexpr std::int64_t kLockWaitNs = 25'000'000'000;
 constexpr std::int64_t kReturnWaitNs = 60'000'000'000;
+constexpr std::int64_t kKillNs = 10'000'000'000;
 constexpr std::chrono::milliseconds kRetry{500};
 
 /// Codes of AgentClient where the agent is gone.
 bool is_loss(ErrorCode code) { return code == ErrorCode::kCrashed || code == ErrorCode::kTimeout; }
 
-std::string host_name() {
-  utsname names{};
-  return ::uname(&names) == 0 ? names.nodename : "another machine";
+/// Ends an agent that keeps the device for a process that has ended. Its lock ends with it.
+void end_agent(AgentClient& agent, const std::string& process) {
+  log_line(LogLevel::kWarning, fmt::format("device '{}' was still locked for a process that has "
+                                           "ended; its agent {} there is ended, too",
+                                           agent.device(), process));
+  // A failure shows when the lock is asked for again.
+  [[maybe_unused]] const auto ended = agent.spawn(
+      {.argv = {"/bin/sh", "-c", "kill -9 \"$1\"", "sh", process}, .limits = {.wall_ns = kKillNs}});
 }
 
 Status lock_device(AgentClient& agent) {
-  const auto holder = fmt::format("process {} on {}", ::getpid(), host_name());
+  const auto holder = lock_holder_text();
   const auto start_ns = monotonic_ns();
   while (true) {
     const auto locked = agent.lock(holder);
@@ -61,6 +65,9 @@ Status lock_device(AgentClient& agent) {
     }
     if (!is_taken || monotonic_ns() - start_ns > kLockWaitNs) {
       return locked ? Status() : std::unexpected(locked.error());
+    }
+    if (const auto left = find_left_agent(locked.error().message)) {
+      end_agent(agent, *left);
     }
     std::this_thread::sleep_for(kRetry);
   }
