@@ -47,7 +47,8 @@ class LaunchOptions(ToolchainOptions, total=False):
     exceeds this size, in bytes or with a unit ("500MB"). `rebuild`: builds artifacts again.
     `report`: further report files; their extensions name the formats. `sandbox`: "on", "required"
     or "off"; default: on for commands, libraries given by path, .pt2 models and programs that the
-    toolchain reads.
+    toolchain reads. `sensors`: how often the sensors of the device are read during timed launches,
+    such as "250ms"; "off"; default: "auto".
     """
 
     device: str
@@ -58,6 +59,7 @@ class LaunchOptions(ToolchainOptions, total=False):
     rebuild: bool
     report: Paths
     sandbox: str
+    sensors: str
 
 
 class RunOptions(LaunchOptions, total=False):

@@ -113,6 +113,52 @@ def test_run_survives_a_cable_that_is_out_for_a_while(place: Workplace, board: B
     assert_whole(place, process)
 
 
+def heat(board: Board) -> None:
+    """Warms the board while its runner infers, and halves its frequency from 50 °C on."""
+    seen: set[int] = set()
+    celsius = 38.0
+    while celsius < 90:
+        runners = set(board.processes("assay-runner-fake"))
+        if seen & runners:
+            celsius += 1
+        elif celsius > 38:
+            return
+        seen = runners
+        board.sensors.set_temperature(celsius)
+        for core in board.sensors.cores:
+            board.sensors.set_frequency(core, 900_000 if celsius > 50 else 1_800_000)
+        time.sleep(0.5)
+
+
+@pytest.mark.slow
+def test_sustained_launch_on_a_board_that_throttles(place: Workplace) -> None:
+    with Board(place.folder / "board", has_sensors=True) as board:
+        place.env["ASSAY_SSH"] = f"ssh -F {board.ssh_config}"
+        spec = place.spec(
+            place.program("net", execute_ns=5_000_000),
+            devices=["ssh:board"],
+            scenario={"duration": "18s"},
+            measure={**FAST_MEASURE, "sensors": "250ms"},
+        )
+        process = place.start("run", spec, "--quiet", "--format", "json")
+        heat(board)
+        result = wait_for_end(process)
+    case = result.json()["cases"][0]
+    assert case["outcome"] == "completed", result
+    traces = case["launches"][0]["traces"]
+    channels = {trace["channel"]: trace for trace in traces["channels"]}
+    assert {"temperature:cpu-thermal", "power:battery", "frequency:cpu0"} <= channels.keys()
+    assert len(channels["temperature:cpu-thermal"]["micros"]) >= 20
+    assert any("1 of 1 launches was throttled: frequency:cpu" in note for note in case["notes"])
+    # The battery gives 2 W all the time.
+    metrics = case["metrics"]
+    assert metrics["mean_power_w"]["value"] == pytest.approx(2)
+    assert "energy and power are those of power:battery" in case["notes"]
+    page = place.folder / "report.html"
+    place.ok("report", "latest", "--report", page)
+    assert "temperature:cpu-thermal" in page.read_text(encoding="utf-8")
+
+
 @pytest.mark.slow
 def test_host_key_and_disk_are_told_before_anything_is_measured(
     place: Workplace, board: Board

@@ -6,6 +6,7 @@
 #include "assay/base/result.h"
 #include "assay/campaign/launch.h"
 #include "assay/campaign/launch_target.h"
+#include "assay/campaign/metered_spawn.h"
 #include "assay/device/transport.h"
 #include "assay/supervise/agent_client.h"
 
@@ -14,7 +15,8 @@ namespace assay {
 AgentTarget::AgentTarget(AgentClient agent) : agent_(std::move(agent)) {}
 
 Result<LaunchResult> AgentTarget::run(const LaunchRequest& request) {
-  ASSAY_ASSIGN_OR_RETURN(const auto result, agent_.spawn(spawn_from_launch(request)));
+  ASSAY_ASSIGN_OR_RETURN(const auto result,
+                         spawn_with_meter(agent_, spawn_from_launch(request), request.meter));
   return result_from_answer(result, request);
 }
 

@@ -310,6 +310,19 @@ LaunchResult result_from_answer(const SpawnResult& answer, const LaunchRequest& 
   launch.before = answer.before;
   launch.after = answer.after;
   launch.end = answer.end;
+  if (answer.traces) {
+    if (const auto possible =
+            wire::check_traces(*answer.traces, request.trace_period_ns, answer.end.wall_ns);
+        !possible) {
+      set_conclusion(launch,
+                     {.outcome = Outcome::kHarnessError,
+                      .stage = Stage::kStart,
+                      .reason_code = "malformed_answer",
+                      .text = "the agent's answer cannot be true: " + possible.error().message});
+      return result;
+    }
+    launch.traces = answer.traces;
+  }
   const auto sequence = wire::frames_from_bytes(answer.output);
   AnswerReader reader(answer, request, sequence.frames, result);
   const auto loaded = reader.take_load();
@@ -358,6 +371,7 @@ SpawnRequest spawn_from_launch(const LaunchRequest& request) {
     spawn.env.emplace(wire::kCountAllocations, "1");
   }
   spawn.cpus = request.cpus;
+  spawn.trace_period_ns = request.trace_period_ns;
   spawn.limits = request.limits;
   spawn.surroundings = request.surroundings;
   spawn.sandbox = sandbox_request_from(request);

@@ -37,6 +37,8 @@ struct LaunchRequest {
   SpawnLimits limits;
   std::map<std::string, std::string> env;  ///< Added to the agent's own.
   std::vector<int> cpus;                   ///< Affinity; empty: all.
+  std::int64_t trace_period_ns = 0;        ///< Between readings of the sensors; 0: none.
+  std::vector<std::string> meter;          ///< Command here that reads a power meter; empty: none.
   Surroundings surroundings;
   /// Programs among the companions, for a target that brings what they need.
   std::vector<LaunchRequest> beside;

@@ -22,6 +22,7 @@
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/core_names.h"
+#include "assay/record/device_trace.h"
 #include "assay/record/scenario.h"
 #include "assay/record/spawn.h"
 #include "assay/record/subject.h"
@@ -80,6 +81,12 @@ std::vector<std::string> program_files(const Artifact& artifact) {
   return files;
 }
 
+/// "auto" reads them where their readings are needed.
+std::int64_t sensors_period_of(const Scenario& scenario, const CampaignSettings& settings) {
+  const bool is_needed = scenario.duration_ns > 0 || !settings.meter.empty();
+  return settings.sensors_period_ns.value_or(is_needed ? kSensorsPeriodNs : 0);
+}
+
 }  // namespace
 
 Result<Companion> companion_from_launch(const LaunchRequest& request, const stdfs::path& folder) {
@@ -115,6 +122,12 @@ Status apply_scenario(const Case& cell, int turn, const RunContext& context,
   const auto scenario = cell.scenario.get<Scenario>();
   request.plan.gap_ns = scenario.gap_ns;
   request.plan.streams = scenario.streams;
+  if (scenario.duration_ns > 0) {
+    request.plan.duration_ns = scenario.duration_ns;
+    request.limits.wall_ns += context.settings.launch_timeout_ns == 0 ? scenario.duration_ns : 0;
+  }
+  request.meter = context.settings.meter;
+  request.trace_period_ns = sensors_period_of(scenario, context.settings);
   if (scenario.cores == "own") {
     request.cpus = own_cores(turn, threads_of(cell), context.environment.cpus);
   } else if (!scenario.cores.empty()) {

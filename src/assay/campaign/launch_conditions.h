@@ -24,7 +24,8 @@ int threads_of(const Case& cell);
 Result<Companion> companion_from_launch(const LaunchRequest& request,
                                         const std::filesystem::path& folder);
 
-/// Puts the case's scenario (record/scenario.h) into the request of a timed launch.
+/// Puts the case's scenario (record/scenario.h) into the request of a timed launch, and how often
+/// the sensors of the device are read meanwhile.
 ///
 /// `turn`: which launch of the case this is. `context`: knows the device's cores, the engines for
 /// a program that runs beside, and whether that is kept in a sandbox; the job of that program is

@@ -79,6 +79,33 @@ TEST_F(ApplyScenario, ReachesPlanAndSurroundings) {
               ElementsAre("assay-agent", "--keep-busy", "memory"));
 }
 
+TEST_F(ApplyScenario, LetsASustainedLaunchLastAsLongAsItIsTo) {
+  request_.limits.wall_ns = 620'000'000'000;
+  ASSERT_TRUE(apply({{"duration_ns", 300'000'000'000}}));
+  EXPECT_EQ(request_.plan.duration_ns, 300'000'000'000);
+  EXPECT_EQ(request_.limits.wall_ns, 920'000'000'000);
+  EXPECT_EQ(request_.trace_period_ns, kSensorsPeriodNs);
+  context_.settings.launch_timeout_ns = 30'000'000'000;
+  request_.limits.wall_ns = 30'000'000'000;
+  ASSERT_TRUE(apply({{"duration_ns", 300'000'000'000}}));
+  EXPECT_EQ(request_.limits.wall_ns, 30'000'000'000) << "the user's limit stays";
+}
+
+TEST_F(ApplyScenario, ReadsSensorsWhereTheyAreAskedForOrNeeded) {
+  ASSERT_TRUE(apply(Json::object()));
+  EXPECT_EQ(request_.trace_period_ns, 0);
+  context_.settings.meter = {"read-meter"};
+  ASSERT_TRUE(apply(Json::object()));
+  EXPECT_EQ(request_.trace_period_ns, kSensorsPeriodNs);
+  EXPECT_THAT(request_.meter, ElementsAre("read-meter"));
+  context_.settings.sensors_period_ns = 250'000'000;
+  ASSERT_TRUE(apply(Json::object()));
+  EXPECT_EQ(request_.trace_period_ns, 250'000'000);
+  context_.settings.sensors_period_ns = 0;
+  ASSERT_TRUE(apply({{"duration_ns", 300'000'000'000}}));
+  EXPECT_EQ(request_.trace_period_ns, 0);
+}
+
 TEST_F(ApplyScenario, GivesEachLaunchOwnCoresInTurn) {
   ASSERT_TRUE(apply({{"cores", "own"}}, 0));
   EXPECT_THAT(request_.cpus, ElementsAre(0));

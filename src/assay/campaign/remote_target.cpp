@@ -25,6 +25,7 @@
 #include "assay/base/units.h"
 #include "assay/campaign/launch.h"
 #include "assay/campaign/launch_conditions.h"
+#include "assay/campaign/metered_spawn.h"
 #include "assay/campaign/remote_wrapper.h"
 #include "assay/engine/description.h"
 #include "assay/engine/program_places.h"
@@ -126,7 +127,8 @@ Result<LaunchResult> RemoteTarget::run_there(const LaunchRequest& request, Launc
     there.prefix.insert(there.prefix.begin(), wrapper->argv().begin(), wrapper->argv().end());
     there.writable = {wrapper->folder()};
   }
-  ASSAY_ASSIGN_OR_RETURN(const auto result, agent_.spawn(spawn_from_launch(there)));
+  ASSAY_ASSIGN_OR_RETURN(const auto result,
+                         spawn_with_meter(agent_, spawn_from_launch(there), request.meter));
   if (wrapper) {
     ASSAY_RETURN_IF_ERROR(wrapper->fetch(agent_, request.writable.front()));
   }

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +20,7 @@
 #include "assay/campaign/run_context.h"
 #include "assay/engine/installed_builds.h"
 #include "assay/record/core_names.h"
+#include "assay/record/device_trace.h"
 #include "assay/record/run.h"
 #include "assay/record/subject.h"
 #include "assay/spec/expand.h"
@@ -26,6 +29,14 @@
 
 namespace assay {
 namespace {
+
+/// Devices are read once a second unless it is said otherwise. Both texts were checked before.
+std::optional<std::int64_t> sensors_period(const Spec& spec, const RequestOptions& options) {
+  const auto period_ns =
+      sensors_period_from_text(options.sensors.empty() ? spec.measure.sensors : options.sensors)
+          .value_or(std::nullopt);
+  return period_ns || options.device == "local" ? period_ns : std::optional(kSensorsPeriodNs);
+}
 
 CampaignSettings settings_from_spec(const Spec& spec, const RequestOptions& options) {
   return CampaignSettings{
@@ -47,6 +58,8 @@ CampaignSettings settings_from_spec(const Spec& spec, const RequestOptions& opti
       .launch_timeout_ns = options.launch_timeout_ns,
       .memory_limit_bytes = options.memory_limit_bytes,
       .libraries = options.libraries,
+      .meter = options.meter,
+      .sensors_period_ns = sensors_period(spec, options),
       .sandbox = options.sandbox ? options.sandbox : spec.sandbox};
 }
 

@@ -24,6 +24,8 @@ struct RequestOptions {
   std::optional<SandboxMode> sandbox;         ///< Absent: the spec's.
   std::int64_t launch_timeout_ns = 0;         ///< 0: time budget and ten minutes.
   std::int64_t memory_limit_bytes = 0;        ///< Limit of a runner; 0: none.
+  std::string sensors;                        ///< "250ms", "off", "auto"; empty: the spec's.
+  std::vector<std::string> meter;             ///< Command that reads a power meter; empty: none.
   int parallel_jobs = 2;                      ///< Ahead of time.
   bool is_rebuild = false;
   bool keeps_repeated = false;   ///< A case that the spec names twice is there twice.

@@ -33,7 +33,9 @@ struct CampaignSettings {
   std::int64_t job_timeout_ns = 0;      ///< Timeout of one ahead-of-time job; 0: none.
   std::int64_t memory_limit_bytes = 0;  ///< Limit of a runner; 0: none.
   std::vector<std::string> libraries;   ///< The user's: "/a.so", or "executorch=/a.so".
-  std::optional<SandboxMode> sandbox;   ///< Absent: for what comes from elsewhere.
+  std::vector<std::string> meter;       ///< Command here that reads a power meter; empty: none.
+  std::optional<std::int64_t> sensors_period_ns;  ///< 0: not read; absent: where it is needed.
+  std::optional<SandboxMode> sandbox;             ///< Absent: for what comes from elsewhere.
 };
 
 /// The run that launches belong to, and with what they are made: campaigns, comparisons,

@@ -24,6 +24,7 @@
 #include "assay/cli/device_flag.h"
 #include "assay/cli/labels.h"
 #include "assay/record/case.h"
+#include "assay/record/device_trace.h"
 #include "assay/record/sandbox.h"
 #include "assay/record/subject.h"
 #include "assay/repository/build_cache.h"
@@ -83,6 +84,13 @@ Result<RequestOptions> request_options_from(const Spec& spec, const CampaignFlag
       .has_plugins = !flags.toolchain.plugin_files().empty()};
   ASSAY_ASSIGN_OR_RETURN(options.sandbox, flags.run.sandbox.get(spec.sandbox));
   ASSAY_ASSIGN_OR_RETURN(options.launch_timeout_ns, launch_timeout_from(flags.run.launch_timeout));
+  options.sensors = flags.run.sensors;
+  if (!options.sensors.empty()) {
+    const auto period = sensors_period_from_text(options.sensors);
+    if (!period) {
+      return fail_with_context(period.error(), "--sensors");
+    }
+  }
   ASSAY_ASSIGN_OR_RETURN(options.labels, labels_from_texts(flags.run.labels, "--label"));
   add_configured_device(options.labels);
   return options;
@@ -103,6 +111,7 @@ Result<CampaignRequest> plan_campaign(const Spec& asked, const CampaignFlags& fl
   ASSAY_ASSIGN_OR_RETURN(const auto device,
                          flags.device.open(spec, options.sandbox.value_or(SandboxMode::kOff)));
   options.device = device->name;
+  options.meter = device->meter;
   if (device->name != kLocalDevice) {
     options.labels.emplace("device", device->name);
   }

@@ -361,6 +361,9 @@ void RunFlags::declare(CLI::App& app) {
   app.add_option("--only", only, "Run only the cases whose label or key contains SUBSTRING");
   app.add_option("--launch-timeout", launch_timeout,
                  "Kill a runner after this long, such as 30s [default: time budget plus 10 min]");
+  app.add_option("--sensors", sensors,
+                 "Read temperature, frequency, power and energy of the device during timed "
+                 "launches this often, such as 250ms; or off, auto [default: auto]");
   app.add_option(
          "--memory-limit", memory_limit_bytes,
          "Kill a runner whose resident memory exceeds this size, such as 500MB [default: no limit]")

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "assay/base/fs.h"
 #include "assay/base/log.h"
@@ -15,6 +16,7 @@
 #include "assay/campaign/job_device.h"
 #include "assay/campaign/launch_target.h"
 #include "assay/campaign/remote_device.h"
+#include "assay/cli/configured.h"
 #include "assay/cli/interrupt.h"
 #include "assay/device/device_lock.h"
 #include "assay/device/environment.h"
@@ -79,7 +81,14 @@ Result<CampaignDevice> remote_device(const std::string& name) {
             return device->connect(
                 {.gate = gate, .policy = policy, .keep_waiting = [] { return !is_interrupted(); }});
           },
+      .meter = entry.meter,
       .lock = [address = entry.address.text()] { return lock_for_launches(address); }};
+}
+
+std::vector<std::string> configured_meter() {
+  const auto* const value = configuration().find("meter");
+  return value == nullptr ? std::vector<std::string>()
+                          : value->value.get<std::vector<std::string>>();
 }
 
 }  // namespace
@@ -88,6 +97,7 @@ CampaignDevice local_device(SandboxMode sandbox) {
   return {.environment = read_environment(),
           .installed = find_installed_builds(assay_home(), Descriptions::kKept, sandbox),
           .connect = connect_local_target,
+          .meter = configured_meter(),
           .lock = [] { return lock_for_launches(kLocalDevice); }};
 }
 

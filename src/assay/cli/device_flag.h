@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "assay/base/result.h"
 #include "assay/campaign/launch_target.h"
@@ -22,6 +23,7 @@ struct CampaignDevice {
   Environment environment;
   InstalledBuilds installed;
   ConnectTarget connect;
+  std::vector<std::string> meter;                       ///< Command that reads its power meter.
   std::function<Result<std::shared_ptr<void>>()> lock;  ///< Against other commands of this machine.
 };
 

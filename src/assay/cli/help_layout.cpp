@@ -59,6 +59,7 @@ constexpr auto kFlags = std::to_array<FlagLayout>({
     {"--iterations", kMeasuring, "N|auto"},
     {"--time-budget", kMeasuring, "DURATION"},
     {"--scenario", kMeasuring, "NAME=VALUE"},
+    {"--sensors", kMeasuring, "PERIOD"},
     {"--profile", kMeasuring, nullptr},
     {"--profile-iterations", kMeasuring, "N"},
     {"--callgrind", kMeasuring, nullptr},

@@ -232,8 +232,8 @@ void QuickSpec::declare_iterations(CLI::App& app) {
                  "Warm-up iterations of a launch; auto detects the steady state in the times")
       ->capture_default_str();
   app.add_option("--scenario", scenario,
-                 "Timing condition, such as gap=0ms,5ms: gap, streams, page_cache, cores, "
-                 "background, cool_below, beside (docs/reference/scenarios.md)");
+                 "Timing condition, such as gap=0ms,5ms: gap, duration, streams, page_cache, "
+                 "cores, background, cool_below, beside (docs/reference/scenarios.md)");
   app.add_option(
          "--iterations", iterations,
          "Steady iterations of a launch; auto derives them from the spread of the first launches")

@@ -137,6 +137,7 @@ Conditions read_conditions(const stdfs::path& root) {
   const auto cpus = root / "sys/devices/system/cpu";
   Conditions conditions;
   conditions.unix_ns = unix_time_ns();
+  conditions.boottime_ns = boottime_ns();
   if (const auto text = read_system_text(root / "proc/loadavg")) {
     conditions.load_average_1min = leading_double(*text);
   }

@@ -22,8 +22,8 @@ struct TraceChannel {
   std::int64_t least = 0;               ///< A reading outside is none: zones without a sensor
   std::int64_t most = 0;                ///< tell values like -274000.
   std::int64_t wrap = 0;                ///< A counter starts anew behind it; 0: never.
-  std::int64_t last = 0;                ///< Of a counter that starts anew.
-  std::int64_t wrapped = 0;             ///< What its rounds so far add up to.
+  std::int64_t last = 0;                ///< Reading before, of a counter that starts anew.
+  std::int64_t wrapped = 0;             ///< Sum of its rounds so far.
 };
 
 /// Temperature, frequency, power and energy of this machine as it can be read now and again:

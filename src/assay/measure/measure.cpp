@@ -31,12 +31,13 @@ namespace {
 constexpr int kMaxIterations = 10'000'000;
 
 Status check_plan(const MeasurePlan& plan) {
-  const std::array<std::pair<std::string_view, std::int64_t>, 5> fields = {{
+  const std::array<std::pair<std::string_view, std::int64_t>, 6> fields = {{
       {"warmup_iterations", plan.warmup_iterations},
       {"iterations", plan.iterations},
       {"min_iterations", plan.min_iterations},
       {"time_budget_ns", plan.time_budget_ns},
       {"gap_ns", plan.gap_ns},
+      {"duration_ns", plan.duration_ns},
   }};
   for (const auto& [name, value] : fields) {
     if (value < 0) {
@@ -156,13 +157,78 @@ Result<int> run_loop(Session& session, std::span<const TensorView> inputs, const
   return done;
 }
 
-/// The plan as the loops take it: a warm-up that is detected is part of the steady loop.
+/// Inferences over a given time, of which each `stride`-th has a sample.
+struct SustainedSeries {
+  int samples = 0;
+  std::int64_t inferences = 0;
+  std::int64_t stride = 1;
+};
+
+/// Drops every second sample: the columns are full.
+void thin_out(PhaseSamples& samples, SustainedSeries& series) {
+  for (auto* column : {&samples.bind_ns, &samples.execute_ns, &samples.fetch_ns}) {
+    for (std::size_t i = 0; 2 * i < column->size(); ++i) {
+      (*column)[i] = (*column)[2 * i];
+    }
+  }
+  series.samples = (series.samples + 1) / 2;
+  series.stride *= 2;
+}
+
+/// Infers until the deadline, at least once.
+Result<SustainedSeries> run_sustained(Session& session, std::span<const TensorView> inputs,
+                                      const LoopLimits& limits, PhaseSamples& samples) {
+  SustainedSeries series;
+  PhaseTimes times;
+  std::int64_t end_ns = 0;
+  do {
+    pause_for(limits.gap_ns);
+    const auto ended = time_inference(session, inputs, times);
+    if (!ended) [[unlikely]] {
+      return fail_with_context(ended.error(), fmt::format("inference {}", series.inferences + 2));
+    }
+    end_ns = *ended;
+    if (series.inferences % series.stride == 0 && series.samples == limits.count) {
+      thin_out(samples, series);
+    }
+    if (series.inferences % series.stride == 0) {
+      put_sample(samples, static_cast<std::size_t>(series.samples++), times);
+    }
+    ++series.inferences;
+  } while (end_ns < limits.deadline_ns);
+  return series;
+}
+
+/// The plan as the loops take it: a warm-up that is detected is part of the steady loop, and a
+/// sustained launch has room for as many samples as it keeps.
 MeasurePlan loop_plan(MeasurePlan plan) {
+  if (plan.duration_ns > 0) {
+    plan.warmup_iterations = 0;
+    plan.detects_warmup = false;
+    plan.iterations = kMostSustainedSamples;
+    plan.time_budget_ns = plan.duration_ns;
+    return plan;
+  }
   if (plan.detects_warmup) {
     plan.iterations += plan.warmup_iterations;
     plan.warmup_iterations = 0;
   }
   return plan;
+}
+
+/// The steady loop, into samples[first…): how many inferences it made.
+Result<std::int64_t> run_series(Session& session, std::span<const TensorView> inputs,
+                                const MeasurePlan& plan, const LoopLimits& limits,
+                                Measurement& result, std::size_t first) {
+  if (plan.duration_ns == 0) {
+    ASSAY_ASSIGN_OR_RETURN(result.iterations,
+                           run_loop(session, inputs, limits, result.samples, first));
+    return result.iterations;
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto series, run_sustained(session, inputs, limits, result.samples));
+  result.iterations = series.samples;
+  result.stride = series.stride;
+  return series.inferences;
 }
 
 std::int64_t warmup_share_ns(const MeasurePlan& plan) {
@@ -210,8 +276,10 @@ Result<Measurement> measure(Session& session, std::span<const TensorView> inputs
   if (auto* timer = find_extension<SelfTimer>(session)) {
     return measure_self_timed(session, *timer, inputs, plan, listener);
   }
-  Measurement result{
-      .detects_warmup = plan.detects_warmup, .gap_ns = plan.gap_ns, .streams = plan.streams};
+  Measurement result{.detects_warmup = plan.detects_warmup,
+                     .duration_ns = plan.duration_ns,
+                     .gap_ns = plan.gap_ns,
+                     .streams = plan.streams};
   result.clock_resolution_ns = measure_clock_resolution_ns();
   result.timer_cost_ns = median_timer_cost_ns();
   result.samples = reserve_samples(static_cast<std::size_t>(plan.warmup_iterations) +
@@ -239,17 +307,18 @@ Result<Measurement> measure(Session& session, std::span<const TensorView> inputs
   // The threads are read around the counters, so that their page faults are not counted.
   const auto threads_before = read_thread_times();
   const Usage before = read_usage();
+  result.begin_ns = boottime_ns();
   const std::int64_t steady_start_ns = monotonic_ns();
-  ASSAY_ASSIGN_OR_RETURN(result.iterations,
-                         run_loop(session, inputs, steady, result.samples, warm));
+  ASSAY_ASSIGN_OR_RETURN(const auto done, run_series(session, inputs, plan, steady, result, warm));
   result.wall_ns = monotonic_ns() - steady_start_ns;
+  result.end_ns = boottime_ns();
   put_usage(result, before, read_usage());
   result.inferences_ns = steady_start_ns + result.wall_ns - start_ns;
-  result.inferences =
-      static_cast<std::int64_t>(warm) + result.iterations + count_of(others) - others_before;
+  result.inferences = static_cast<std::int64_t>(warm) + done + count_of(others) - others_before;
   put_thread_work(result, threads_before, read_thread_times());
 
-  result.stopped_by = result.iterations == plan.iterations ? "count" : "time_budget";
+  const bool is_whole = result.iterations == plan.iterations;
+  result.stopped_by = plan.duration_ns > 0 ? "duration" : is_whole ? "count" : "time_budget";
   shrink_samples(result.samples, warm + static_cast<std::size_t>(result.iterations));
   return result;
 }

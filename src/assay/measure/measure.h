@@ -22,6 +22,9 @@ inline void notify(const StageListener& listener, Stage stage) {
   }
 }
 
+/// Samples of a sustained launch: 12 MB in memory.
+inline constexpr int kMostSustainedSamples = 500'000;
+
 /// Times one program on one sample: the first inference, then warm-up, then steady iterations until
 /// the count or the time budget is reached.
 ///
@@ -32,6 +35,9 @@ inline void notify(const StageListener& listener, Stage stage) {
 /// iterations: it is overrun by at most one inference, and by `min_iterations` of them when warm-up
 /// used it up. A plan that detects warm-up takes warm-up and steady iterations as one series with
 /// no warm-up done: where it becomes steady is seen afterwards (summary/steady_part.h).
+///
+/// A plan with a duration infers that long, however many times, and keeps each k-th sample: as many
+/// as fit kMostSustainedSamples.
 ///
 /// `inputs`: one tensor for each input of the program, alive during the call.
 /// `others`: streams that infer meanwhile, whose inferences are counted; null: none.

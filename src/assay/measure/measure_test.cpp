@@ -1,8 +1,11 @@
 #include "assay/measure/measure.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -11,8 +14,13 @@
 
 #include <sched.h>
 
+#include "assay/base/clock.h"
+#include "assay/base/result.h"
 #include "assay/device/thread_times.h"
+#include "assay/engine/session.h"
 #include "assay/measure/testing/scripted_session.h"
+#include "assay/record/launch.h"
+#include "assay/tensor/tensor.h"
 
 namespace assay {
 namespace {
@@ -52,6 +60,57 @@ TEST(Measure, ChargesTheTimeOfExecuteToExecute) {
   EXPECT_GE(result->wall_ns, 5 * 200'000);
   EXPECT_GT(result->cpu_ns, 0);  // Not 5 * 200 us: whoever spins may be preempted.
   EXPECT_LT(std::ranges::min(result->samples.bind_ns), 200'000);
+}
+
+/// Does nothing, as fast as can be.
+class IdleSession : public Session {
+ public:
+  [[nodiscard]] const LoadReport& report() const override { return report_; }
+  Status bind(std::span<const TensorView> /*inputs*/) override { return {}; }
+  Status execute() override {
+    ++executes;
+    return {};
+  }
+  Result<std::span<const TensorView>> fetch() override { return std::span<const TensorView>{}; }
+  Status reset_state() override { return {}; }
+
+  std::int64_t executes = 0;
+
+ private:
+  LoadReport report_;
+};
+
+TEST(Measure, GoesOnForADurationAndKeepsAsManySamplesAsThereIsRoomFor) {
+  constexpr std::int64_t kDurationNs = 1'000'000'000;
+  IdleSession session;
+  const auto result = measure(session, {},
+                              {.warmup_iterations = 10,
+                               .iterations = 5,
+                               .detects_warmup = true,
+                               .duration_ns = kDurationNs},
+                              {});
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->stopped_by, "duration");
+  EXPECT_EQ(result->duration_ns, kDurationNs);
+  EXPECT_GE(result->wall_ns, kDurationNs);
+  EXPECT_EQ(result->warmup_iterations, 0);
+  EXPECT_FALSE(result->detects_warmup);
+  EXPECT_EQ(result->inferences + 1, session.executes) << "the first one is apart";
+  EXPECT_LE(result->iterations, kMostSustainedSamples);
+  EXPECT_EQ(result->samples.execute_ns.size(), static_cast<std::size_t>(result->iterations));
+  // Each stride-th from the first on, however often the columns were thinned out.
+  EXPECT_EQ(result->iterations, (result->inferences + result->stride - 1) / result->stride);
+}
+
+TEST(Measure, TellsBeginAndEndOnTheClockOfOtherProcesses) {
+  ScriptedSession session;
+  session.execute_ns = 200'000;
+  const auto before_ns = boottime_ns();
+  const auto result = measure(session, {}, {.warmup_iterations = 0, .iterations = 5}, {});
+  ASSERT_TRUE(result);
+  EXPECT_GE(result->begin_ns, before_ns);
+  EXPECT_LE(result->end_ns, boottime_ns());
+  EXPECT_GE(result->end_ns - result->begin_ns, 5 * 190'000);
 }
 
 TEST(Measure, TellsItsGap) {

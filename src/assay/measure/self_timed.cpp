@@ -58,9 +58,9 @@ void put_samples(SelfTimer::Times times, Measurement& result) {
 Result<Measurement> measure_self_timed(Session& session, SelfTimer& timer,
                                        std::span<const TensorView> inputs, const MeasurePlan& plan,
                                        const StageListener& listener) {
-  if (plan.gap_ns > 0 || plan.streams > 1) {
+  if (plan.gap_ns > 0 || plan.streams > 1 || plan.duration_ns > 0) {
     return fail(ErrorCode::kUnsupported,
-                "this engine times itself: it takes neither a gap nor streams");
+                "this engine times itself: it takes no gap, no streams and no duration");
   }
   if (listener) {
     listener(Stage::kFirst);

@@ -92,6 +92,9 @@ std::string text_of_condition(const std::string& name, const Json& value) {
   if (name == "gap_ns") {
     return "gap=" + exact_duration(value.get<std::int64_t>());
   }
+  if (name == "duration_ns") {
+    return "duration=" + exact_duration(value.get<std::int64_t>());
+  }
   return fmt::format("{}={}", name == "cool_below_celsius" ? "cool_below" : name,
                      text_of_value(value));
 }

@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "assay/base/json.h"
+#include "assay/base/result.h"
 
 namespace assay {
 
@@ -36,6 +38,13 @@ struct LaunchTraces {
   std::vector<MissingChannel> unavailable;
   std::vector<DeviceTrace> channels;
 };
+
+/// When the sensors of a device are read during a timed launch: "off" (0), "auto" (absent), or a
+/// period of at least 1 ms such as "250ms". Errors: kInvalidArgument.
+Result<std::optional<std::int64_t>> sensors_period_from_text(const std::string& text);
+
+/// The period that "auto" means where sensors are read.
+inline constexpr std::int64_t kSensorsPeriodNs = 1'000'000'000;
 
 ASSAY_DECLARE_JSON(DeviceTrace);
 ASSAY_DECLARE_JSON(MissingChannel);

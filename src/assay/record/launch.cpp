@@ -20,12 +20,12 @@ void from_json(const Json& j, ProfileSpan& span) {
 }
 
 ASSAY_DEFINE_JSON(MeasurePlan, warmup_iterations, iterations, min_iterations, time_budget_ns,
-                  gap_ns, streams, detects_warmup)
+                  gap_ns, streams, detects_warmup, duration_ns)
 ASSAY_DEFINE_JSON(PhaseTimes, bind_ns, execute_ns, fetch_ns)
 ASSAY_DEFINE_JSON(Measurement, first, warmup_iterations, iterations, detects_warmup, stopped_by,
-                  gap_ns, streams, inferences, inferences_ns, busy_threads, wall_ns, cpu_ns,
-                  run_queue_wait_ns, involuntary_switches, minor_faults, major_faults,
-                  clock_resolution_ns, timer_cost_ns, times, metrics)
+                  duration_ns, stride, gap_ns, streams, inferences, inferences_ns, busy_threads,
+                  wall_ns, cpu_ns, begin_ns, end_ns, run_queue_wait_ns, involuntary_switches,
+                  minor_faults, major_faults, clock_resolution_ns, timer_cost_ns, times, metrics)
 ASSAY_DEFINE_JSON(StageTime, name, ns)
 ASSAY_DEFINE_JSON(NamedBytes, name, bytes, is_peak)
 ASSAY_DEFINE_JSON(LoadReport, stages, effective_options, inputs, outputs, declared_memory, backends,
@@ -41,10 +41,10 @@ ASSAY_DEFINE_JSON(ProfiledInference, start_ns, times)
 ASSAY_DEFINE_JSON(EventCount, name, value, running_ratio, unavailable)
 ASSAY_DEFINE_JSON(ProfileReport, iterations, events, method_median_ns, execute_median_ns, notes,
                   spans, inferences, counted_iterations, counters)
-ASSAY_DEFINE_JSON(Conditions, unix_ns, load_average_1min, cpu_pressure_avg10, memory_pressure_avg10,
-                  io_pressure_avg10, steal_ticks, total_ticks, frequency_hz, set_frequency_hz, temperature_celsius,
-                  throttle_count, governor, memory_available_bytes, cached_ratio, battery_percent,
-                  is_charging, battery_watts)
+ASSAY_DEFINE_JSON(Conditions, unix_ns, boottime_ns, load_average_1min, cpu_pressure_avg10,
+                  memory_pressure_avg10, io_pressure_avg10, steal_ticks, total_ticks, frequency_hz,
+                  set_frequency_hz, temperature_celsius, throttle_count, governor,
+                  memory_available_bytes, cached_ratio, battery_percent, is_charging, battery_watts)
 ASSAY_DEFINE_JSON(ProcessEnd, exit_code, signal, signal_name, is_timed_out, is_out_of_memory,
                   is_output_exceeded, wall_ns, user_ns, system_ns, peak_rss_bytes, last_words,
                   left_processes, sandbox)

@@ -28,6 +28,8 @@ struct MeasurePlan {
   int streams = 1;          ///< Inferences in flight, each in a session of its own.
   /// Warm-up and steady iterations are one series, whose steady part the summary finds.
   bool detects_warmup = false;
+  /// Infers for this long after the first inference, in place of all counts and the budget; 0: not.
+  std::int64_t duration_ns = 0;
 };
 
 /// One inference: bind | execute | fetch, nanoseconds.
@@ -64,9 +66,11 @@ struct Measurement {
   int warmup_iterations = 0;  ///< Done, may be fewer than planned; 0 where they are detected.
   int iterations = 0;         ///< Steady iterations done, or all where warm-up is detected.
   bool detects_warmup = false;
-  std::string stopped_by;   ///< "count" or "time_budget".
-  std::int64_t gap_ns = 0;  ///< Pause between inferences, as planned.
-  int streams = 1;          ///< As planned; the samples are those of the first one.
+  std::string stopped_by;        ///< "count", "time_budget" or "duration".
+  std::int64_t duration_ns = 0;  ///< As planned; 0: a number of iterations.
+  std::int64_t stride = 1;       ///< Each sample is one of so many inferences in a row.
+  std::int64_t gap_ns = 0;       ///< Pause between inferences, as planned.
+  int streams = 1;               ///< As planned; the samples are those of the first one.
   /// Inferences of all streams while the first one took its samples, and how long that took.
   std::int64_t inferences = 0;
   std::int64_t inferences_ns = 0;
@@ -74,6 +78,9 @@ struct Measurement {
   std::optional<int> busy_threads;
   std::int64_t wall_ns = 0;  ///< Wall time of `iterations`, called the steady part below.
   std::int64_t cpu_ns = 0;   ///< CPU time of the process in the steady part.
+  /// CLOCK_BOOTTIME at its begin and its end; 0 where it is not told.
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = 0;
   /// In which its threads were ready but had no processor, in the steady part, summed over them.
   std::optional<std::int64_t> run_queue_wait_ns;
   std::int64_t involuntary_switches = 0;
@@ -202,6 +209,7 @@ struct ProfileReport {
 /// State of a device at one moment. What a system does not tell is absent.
 struct Conditions {
   std::int64_t unix_ns = 0;
+  std::int64_t boottime_ns = 0;  ///< CLOCK_BOOTTIME; 0 where it is not told.
   std::optional<double> load_average_1min;
   std::optional<double> cpu_pressure_avg10;  ///< Percent of 10 s in which something waited for it.
   std::optional<double> memory_pressure_avg10;

@@ -75,7 +75,7 @@ Result<Background> background_from_text(const std::string& text) {
   return Background{.kind = kind, .count = *count};
 }
 
-ASSAY_DEFINE_JSON(Scenario, gap_ns, streams, page_cache, cores, background, cool_below_celsius,
-                  beside, beside_sha256)
+ASSAY_DEFINE_JSON(Scenario, gap_ns, duration_ns, streams, page_cache, cores, background,
+                  cool_below_celsius, beside, beside_sha256)
 
 }  // namespace assay

@@ -14,6 +14,7 @@ namespace assay {
 /// case that asks for nothing has the key it always had. docs/reference/scenarios.md
 struct Scenario {
   std::int64_t gap_ns = 0;        ///< Pause before each inference; 0: a tight loop.
+  std::int64_t duration_ns = 0;   ///< Infers for so long; 0: a burst of some iterations.
   int streams = 1;                ///< Inferences in flight, each in a session of its own.
   std::string page_cache;         ///< "cold" or "warm" program files; empty: as they are found.
   std::string cores;              ///< "own", "big", "mid", "little", or a list; empty: anywhere.

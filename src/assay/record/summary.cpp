@@ -9,7 +9,7 @@ ASSAY_DEFINE_JSON(OutputError, output, metrics, bounds)
 ASSAY_DEFINE_JSON(AccuracyTable, against, accuracy, reason, outputs, controls)
 ASSAY_DEFINE_JSON(Disturbance, flag, value, text)
 ASSAY_DEFINE_JSON(LaunchSeries, launch, index, warmup_iterations, warmup, first, execute_ns,
-                  median_ns, stopped_by, before, after, disturbances)
+                  median_ns, stopped_by, before, after, disturbances, traces)
 ASSAY_DEFINE_JSON(LeakFinding, cycle, source, cycles, bytes_per_cycle, verdict, text)
 ASSAY_DEFINE_JSON(CaseSummary, case_key, label, model, recipe, engine, options, shapes, identity,
                   subject, outcome, stage, reason_code, text, accuracy, timing, delegation, verdict,

@@ -12,6 +12,7 @@
 #include "assay/record/axes.h"
 #include "assay/record/calibration.h"
 #include "assay/record/comparison.h"
+#include "assay/record/device_trace.h"
 #include "assay/record/launch.h"
 #include "assay/record/metric.h"
 #include "assay/record/profile.h"
@@ -58,10 +59,11 @@ struct Disturbance {
 
 /// How it is known where the warm-up of a launch ends.
 enum class WarmupFinding : std::uint8_t {
-  kGiven,     ///< The plan said how many iterations.
-  kFound,     ///< The times became steady there.
-  kUnsteady,  ///< They never did; the second half is shown as steady.
-  kTooFew,    ///< Too few to tell: half of them, ten at most, count as warm-up.
+  kGiven,      ///< The plan said how many iterations.
+  kFound,      ///< The times became steady there.
+  kUnsteady,   ///< They never did; the second half is shown as steady.
+  kTooFew,     ///< Too few to tell: half of them, ten at most, count as warm-up.
+  kSustained,  ///< The last third of a launch that went on for a given time.
 };
 
 template <>
@@ -70,6 +72,7 @@ inline constexpr auto kEnumNames<WarmupFinding> = std::to_array<EnumName<WarmupF
     {WarmupFinding::kFound, "found"},
     {WarmupFinding::kUnsteady, "unsteady"},
     {WarmupFinding::kTooFew, "too_few"},
+    {WarmupFinding::kSustained, "sustained"},
 });
 
 /// Steady iterations of one timing launch, for pictures.
@@ -85,6 +88,7 @@ struct LaunchSeries {
   Conditions before;
   Conditions after;
   std::vector<Disturbance> disturbances;  ///< Empty: no sign of any.
+  std::optional<LaunchTraces> traces;     ///< Where the device's sensors were read.
 };
 
 enum class LeakVerdict : std::uint8_t {

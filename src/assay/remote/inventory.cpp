@@ -10,6 +10,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -39,7 +40,7 @@ bool is_device_name(const std::string& name) {
 }
 
 /// Keys of a device and of a class that say how it is measured.
-constexpr std::array<const char*, 3> kSettings = {"gate", "policy", "cores"};
+constexpr std::array<const char*, 4> kSettings = {"gate", "policy", "cores", "meter"};
 
 Json json_of(const InventoryDevice& device) {
   Json entry = {{"name", device.name},          {"reach", device.address.text()},
@@ -73,17 +74,24 @@ Result<std::map<std::string, std::string>> cores_from_json(const Json& document)
   return document.get<std::map<std::string, std::string>>();
 }
 
+/// {"command": ["PROGRAM", "ARGUMENT"]}
+Result<std::vector<std::string>> meter_from_json(const Json& document) {
+  ASSAY_RETURN_IF_ERROR(check_keys(document, "meter", {"command"}));
+  return document.value("command", std::vector<std::string>());
+}
+
 /// Puts settings in force.
 Status apply_settings(const Json& settings, InventoryDevice& device) {
   ASSAY_ASSIGN_OR_RETURN(device.gate, gate_from_json(settings.value("gate", Json::object())));
   device.policy_document = settings.value("policy", Json::object());
   ASSAY_ASSIGN_OR_RETURN(device.policy, policy_from_json(device.policy_document));
+  ASSAY_ASSIGN_OR_RETURN(device.meter, meter_from_json(settings.value("meter", Json::object())));
   ASSAY_ASSIGN_OR_RETURN(device.cores, cores_from_json(settings.value("cores", Json::object())));
   return {};
 }
 
 Status check_class(const std::string& name, const Json& settings) {
-  ASSAY_RETURN_IF_ERROR(check_keys(settings, "class", {"gate", "policy", "cores"}));
+  ASSAY_RETURN_IF_ERROR(check_keys(settings, "class", {"gate", "policy", "cores", "meter"}));
   InventoryDevice device{.name = name};
   return apply_settings(settings, device);
 }
@@ -91,7 +99,7 @@ Status check_class(const std::string& name, const Json& settings) {
 Result<InventoryDevice> device_from_json(const Json& entry, const Json& classes) {
   ASSAY_RETURN_IF_ERROR(check_keys(entry, "device",
                                    {"name", "reach", "class", "triple", "folder", "labels", "gate",
-                                    "policy", "cores", "excluded"}));
+                                    "policy", "cores", "meter", "excluded"}));
   try {
     InventoryDevice device{.name = entry.at("name").get<std::string>(),
                            .device_class = entry.value("class", ""),

@@ -24,10 +24,11 @@ struct InventoryDevice {
   std::string folder;                         ///< Assay's folder there; empty: the default one.
   std::map<std::string, std::string> labels;  ///< Added to every run.
   std::string excluded;                       ///< Why it takes no runs; empty: it does.
-  Json own = Json::object();                  ///< Its "gate", "policy" and "cores" as written.
+  Json own = Json::object();  ///< Its "gate", "policy", "cores" and "meter" as written.
 
   // In force: its own, and those of its class where it says nothing.
-  DeviceGate gate;  ///< For timed launches.
+  DeviceGate gate;                 ///< For timed launches.
+  std::vector<std::string> meter;  ///< Command here that reads its power meter; empty: none.
   DevicePolicy policy;
   Json policy_document = Json::object();     ///< The policy as it was written.
   std::map<std::string, std::string> cores;  ///< {"big": "4-7"}, in place of what it tells.

@@ -22,7 +22,8 @@ InventoryDevice device_of(const std::string& name) {
           .device_class = "linux-aarch64:cortex-a76:4cpu",
           .triple = "aarch64-linux-gnu",
           .labels = {{"rack", "2"}},
-          .own = {{"gate", {{"below_celsius", 45}, {"wait", "2min"}}}}};
+          .own = {{"gate", {{"below_celsius", 45}, {"wait", "2min"}}},
+                  {"meter", {{"command", {"read-meter", "--port", "3"}}}}}};
 }
 
 struct InventoryFile {
@@ -48,6 +49,7 @@ TEST(Inventory, KeepsDevicesInAFileOfTheirOwner) {
   EXPECT_EQ(device.labels.at("rack"), "2");
   EXPECT_EQ(device.gate.below_celsius, 45);
   EXPECT_EQ(device.own["gate"]["wait"], "2min") << "as it was written";
+  EXPECT_EQ(device.meter, (std::vector<std::string>{"read-meter", "--port", "3"}));
 }
 
 TEST(Inventory, ReplacesAndRemovesByName) {

@@ -52,6 +52,7 @@ struct SpecMeasure {
   int most_launches = 40;           ///< With an interval.
   std::int64_t case_budget_ns = 0;  ///< Likewise: of all launches of a case; 0: none.
   MeasurePlan plan{.detects_warmup = true};
+  std::string sensors = "auto";    ///< See sensors_period_from_text().
   bool adapts_iterations = false;  ///< From the spread of a case's first launches.
   std::vector<Pass> passes = {Pass::kTiming,
                               Pass::kMemory};  ///< And kEvaluate where "evaluate" is given.

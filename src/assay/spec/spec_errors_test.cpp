@@ -189,6 +189,9 @@ TEST(SpecErrors, NameWrongConditions) {
   const std::vector<std::pair<const char*, const char*>> wrong = {
       {R"({"gap": 5})", "scenario.gap: must be"},
       {R"({"gap": "5"})", "scenario.gap: '5' is not a duration"},
+      {R"({"duration": 5})", "scenario.duration: must be \"burst\""},
+      {R"({"duration": "long"})", "scenario.duration: 'long' is not a duration"},
+      {R"({"duration": "10ms"})", "scenario.duration: '10ms' is too short"},
       {R"({"streams": 0})", "scenario.streams: must be"},
       {R"({"streams": [1, 99]})", "scenario.streams[1]: 99 streams are more than 64"},
       {R"({"page_cache": "hot"})", "unknown state of the page cache 'hot'"},
@@ -218,6 +221,8 @@ TEST(SpecErrors, NameAWrongPlanOfLaunches) {
 }
 
 TEST(SpecErrors, AskForUnits) {
+  EXPECT_THAT(message_with("measure", R"({"sensors": "often"})"),
+              AllOf(HasSubstr("measure.sensors: 'often' is no period"), HasSubstr("250ms")));
   EXPECT_THAT(message_with("measure", R"({"time_budget": "20"})"),
               AllOf(HasSubstr("measure.time_budget: '20' is not a duration"), HasSubstr("20s")));
   EXPECT_THAT(message_with("require", R"({"steady_ns": "<=12"})"),

@@ -25,13 +25,13 @@ inline constexpr auto kLoweringKeys =
     std::to_array<std::string_view>({"flow", "partitioner", "options", "recipe"});
 inline constexpr auto kMeasureKeys = std::to_array<std::string_view>(
     {"launches", "interval", "most_launches", "case_budget", "warmup", "iterations",
-     "min_iterations", "time_budget", "passes", "leak_check"});
+     "min_iterations", "time_budget", "passes", "leak_check", "sensors"});
 inline constexpr auto kLeakCheckKeys = std::to_array<std::string_view>({"loads", "inferences"});
 inline constexpr auto kEvaluateKeys = std::to_array<std::string_view>(
     {"against", "samples", "seed", "tolerance", "layers", "parity"});
 inline constexpr auto kCalibrationKeys = std::to_array<std::string_view>({"batches", "seed"});
 inline constexpr auto kScenarioKeys = std::to_array<std::string_view>(
-    {"gap", "streams", "page_cache", "cores", "background", "cool_below", "beside"});
+    {"gap", "duration", "streams", "page_cache", "cores", "background", "cool_below", "beside"});
 inline constexpr auto kExcludeKeys =
     std::to_array<std::string_view>({"model", "recipe", "engine", "device", "options", "scenario"});
 

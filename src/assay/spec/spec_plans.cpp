@@ -12,6 +12,7 @@
 #include "assay/base/json.h"
 #include "assay/base/suggest.h"
 #include "assay/record/axes.h"
+#include "assay/record/device_trace.h"
 #include "assay/record/launch.h"
 #include "assay/record/metric.h"
 #include "assay/spec/bound.h"
@@ -230,6 +231,10 @@ SpecMeasure read_measure(const Node& node) {
     if (passes->json().is_array() && passes->json().empty()) {
       passes->complain("is empty; name at least one of: timing, evaluate, memory, profile");
     }
+  }
+  measure.sensors = node.text("sensors", measure.sensors);
+  if (const auto period = sensors_period_from_text(measure.sensors); !period) {
+    node.find("sensors")->complain(period.error().message);
   }
   if (const auto check = node.find("leak_check")) {
     measure.leak_check = read_leak_check(*check, measure.passes);

@@ -46,6 +46,28 @@ Json read_gap(const Node& node, const SpecContext& /*context*/) {
   return *ns == 0 ? Json(nullptr) : Json(*ns);
 }
 
+/// A launch of a few iterations tells nothing about heat.
+Json read_duration(const Node& node, const SpecContext& /*context*/) {
+  constexpr std::int64_t kLeastNs = 1'000'000'000;
+  if (!node.json().is_string()) {
+    node.complain_of_type("\"burst\", or a duration with its unit in quotes, such as \"5min\"");
+    return nullptr;
+  }
+  if (node.json() == "burst") {
+    return nullptr;
+  }
+  const auto ns = duration_ns_from_text(node.text());
+  if (!ns) {
+    node.complain(ns.error().message);
+    return nullptr;
+  }
+  if (*ns < kLeastNs) {
+    node.complain(fmt::format("'{}' is too short to become hot in; give 1s or more, or \"burst\"",
+                              node.text()));
+  }
+  return *ns;
+}
+
 Json read_streams(const Node& node, const SpecContext& /*context*/) {
   const auto streams = node.integer(1, 1);
   if (streams > kMostStreams) {
@@ -125,6 +147,7 @@ struct Axis {
 };
 
 constexpr auto kAxes = std::to_array<Axis>({{"gap", "gap_ns", read_gap},
+                                            {"duration", "duration_ns", read_duration},
                                             {"streams", "streams", read_streams},
                                             {"page_cache", "page_cache", read_page_cache},
                                             {"cores", "cores", read_cores},

@@ -105,6 +105,7 @@ TEST(Spec, ReadsPlansAndTheRest) {
   EXPECT_EQ(spec.measure.plan.iterations, 20);
   EXPECT_EQ(spec.measure.plan.min_iterations, 2);
   EXPECT_EQ(spec.measure.plan.time_budget_ns, 20'000'000'000);
+  EXPECT_EQ(spec.measure.sensors, "250ms");
   EXPECT_THAT(spec.measure.passes, ElementsAre(Pass::kTiming, Pass::kMemory));
   EXPECT_THAT(spec.evaluate.against, ElementsAre("float32", "qdq"));
   EXPECT_EQ(spec.evaluate.samples, 8);
@@ -164,6 +165,7 @@ TEST(Spec, ReadsTheConditionsOfTiming) {
   const auto axes = whole_spec().scenario;
   const auto values = [&axes](const char* name) { return Json(axes.at(name)); };
   EXPECT_EQ(values("gap_ns"), Json::parse("[null, 5000000]")) << "the default is no part of a case";
+  EXPECT_EQ(values("duration_ns"), Json::parse("[null, 300000000000]"));
   EXPECT_EQ(values("streams"), Json::parse("[null, 2]"));
   EXPECT_EQ(values("page_cache"), Json::parse(R"(["cold"])"));
   EXPECT_EQ(values("cores"), Json::parse(R"(["own", "0-1"])"));

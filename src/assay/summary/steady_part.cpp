@@ -9,6 +9,7 @@
 #include "assay/record/summary.h"
 #include "assay/stats/quantile.h"
 #include "assay/stats/steady_state.h"
+#include "assay/summary/sample_times.h"
 
 namespace assay {
 namespace {
@@ -30,6 +31,11 @@ stats::SteadyRule rule_for(const std::vector<double>& values, std::int64_t clock
 
 SteadyPart find_steady_part(const Measurement& measurement) {
   const auto& times = measurement.samples.execute_ns;
+  if (measurement.duration_ns > 0) {
+    constexpr double kTwoThirds = 2.0 / 3;
+    return {.finding = WarmupFinding::kSustained,
+            .first = first_sample_at(measurement, kTwoThirds)};
+  }
   if (!measurement.detects_warmup) {
     const auto done = static_cast<std::size_t>(std::max(0, measurement.warmup_iterations));
     return {.finding = WarmupFinding::kGiven, .first = std::min(done, times.size())};

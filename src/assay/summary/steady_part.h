@@ -17,7 +17,8 @@ struct SteadyPart {
 
 /// Splits the samples of a launch: the one place where warm-up ends.
 ///
-/// A plan with a given warm-up is taken at its word. Otherwise stats::find_steady_state on the
+/// A sustained launch is steady in the last third of its time, whatever its times do there. A plan
+/// with a given warm-up is taken at its word. Otherwise stats::find_steady_state on the
 /// execute times decides; a launch that never becomes steady is split in its middle, where that
 /// function takes its level from, and so is one that has too few iterations to tell, whose warm-up
 /// is at most ten of them. Pure; O(n log n).

@@ -32,6 +32,7 @@
 #include "assay/summary/steady_part.h"
 #include "assay/summary/summarize.h"
 #include "assay/summary/timing.h"
+#include "assay/summary/trace_notes.h"
 #include "assay/tensor/tensor.h"
 
 namespace assay {
@@ -186,6 +187,7 @@ void add_timing(const CaseRows& rows, bool has_series, CaseSummary& summary) {
   summary.metrics.merge(timing.metrics);
   std::ranges::move(timing.notes, std::back_inserter(summary.notes));
   std::ranges::move(notes_of_scenario(rows.cell, found->second), std::back_inserter(summary.notes));
+  std::ranges::move(notes_of_traces(found->second), std::back_inserter(summary.notes));
   for (const auto& launch : found->second) {
     if (launch.load && summary.effective_options.is_null()) {
       summary.effective_options = launch.load->effective_options;
@@ -208,7 +210,8 @@ void add_timing(const CaseRows& rows, bool has_series, CaseSummary& summary) {
            .stopped_by = measurement.stopped_by,
            .before = launch.before,
            .after = launch.after,
-           .disturbances = find_disturbances(launch)});
+           .disturbances = find_disturbances(launch),
+           .traces = launch.traces});
     }
   }
 }

@@ -20,7 +20,9 @@
 #include "assay/stats/order_statistics.h"
 #include "assay/stats/quantile.h"
 #include "assay/summary/disturbance.h"
+#include "assay/summary/energy.h"
 #include "assay/summary/steady_part.h"
+#include "assay/summary/sustained.h"
 #include "assay/summary/timing_verdict.h"
 
 namespace assay {
@@ -120,6 +122,35 @@ void add_condition_metrics(const std::vector<MeasuredLaunch>& launches,
   for (auto& [name, values] : columns) {
     metrics[name] = estimate_over_launches(std::move(values));
   }
+}
+
+/// Energy and power where each launch has them; else why it has not, where they were asked for.
+void add_energy_metrics(const std::vector<MeasuredLaunch>& launches, TimingSummary& summary) {
+  std::vector<double> energies;
+  std::vector<double> powers;
+  std::string meter;
+  for (const auto& measured : launches) {
+    auto energy = find_energy(*measured.launch, measured.steady.first);
+    if (energy.meter.empty()) {
+      if (energy.is_asked && !energy.unavailable.empty()) {
+        summary.notes.push_back("no energy per inference: " + energy.unavailable);
+      }
+      return;
+    }
+    energies.push_back(energy.joules_per_inference);
+    powers.push_back(energy.watts);
+    meter = std::move(energy.meter);
+  }
+  summary.metrics["energy_per_inference_j"] = estimate_over_launches(std::move(energies));
+  summary.metrics["mean_power_w"] = estimate_over_launches(std::move(powers));
+  summary.notes.push_back("energy and power are those of " + meter);
+}
+
+void add_sustained_metrics(const std::vector<MeasuredLaunch>& launches,
+                           std::map<std::string, Estimate>& metrics) {
+  std::vector<const Measurement*> measurements(launches.size());
+  std::ranges::transform(launches, measurements.begin(), &MeasuredLaunch::measurement);
+  metrics.merge(summarize_sustained(measurements));
 }
 
 /// The numbers that programs tell of their launches, as metrics "program:NAME".
@@ -272,6 +303,8 @@ TimingSummary summarize_timing(const std::vector<Launch>& launches) {
   drop_untold(measured, summary.metrics);
   add_load_metrics(measured, summary.metrics);
   add_condition_metrics(measured, summary.metrics);
+  add_sustained_metrics(measured, summary.metrics);
+  add_energy_metrics(measured, summary);
   note_time_budget(measured, summary.notes);
   auto verdict = judge_timing(evidence_of(measured, summary.metrics["launch_spread_ratio"].value,
                                           summary.metrics["steady_ns"].value));

@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "assay/base/result.h"
+#include "assay/record/device_trace.h"
 #include "assay/record/launch.h"
 #include "assay/wire/frame.h"
 #include "assay/wire/messages.h"
 
-/// Holds what a runner answers against what it was asked and against what our own clock says of its
-/// process, before anything of it is stored or computed with. Every failure is kCorrupt; its text
-/// names the field, what the runner claims, and what is possible.
+/// Holds what a runner, and for traces an agent, answers against what it was asked and against what
+/// our own clock says of its process, before anything of it is stored or computed with. Every
+/// failure is kCorrupt; its text names the field, what the runner claims, and what is possible.
 namespace assay::wire {
 
 /// Every request has one answer, of its own type or an error; notes and log lines come in between.
@@ -38,6 +39,9 @@ Status check_memory_report(const MemoryReport& report, const Observe& asked);
 
 Status check_profile_report(const ProfileReport& report, const Observe& asked,
                             std::int64_t wall_ns);
+
+/// `asked_ns`: the period that was asked for. `wall_ns`: how long the process lived.
+Status check_traces(const LaunchTraces& traces, std::int64_t asked_ns, std::int64_t wall_ns);
 
 /// Checks the memory that an engine reports; `list` is the name of the field.
 Status check_declared_memory(std::string_view list, const std::vector<NamedBytes>& declared);

@@ -186,6 +186,40 @@ TEST(MeasurementCheck, RefusesMetricsThatCannotBe) {
               HasSubstr("metrics"));
 }
 
+std::string complaint_about_sustained(const std::function<void(Measurement&)>& change) {
+  auto measurement = honest_measurement();
+  measurement.warmup_iterations = 0;
+  measurement.iterations = 5;
+  measurement.stopped_by = "duration";
+  measurement.duration_ns = 90'000'000;
+  measurement.stride = 4;
+  measurement.inferences = 18;
+  measurement.begin_ns = 7;
+  measurement.end_ns = 60'000'007;
+  change(measurement);
+  auto plan = kPlan;
+  plan.duration_ns = 90'000'000;
+  const auto status = check_measurement(measurement, plan, kWallNs);
+  return status ? "" : status.error().message;
+}
+
+TEST(MeasurementCheck, HoldsASustainedLaunchAgainstItsDuration) {
+  EXPECT_EQ(complaint_about_sustained([](auto&) {}), "");
+  EXPECT_THAT(complaint_about_sustained([](auto& m) { m.stopped_by = "count"; }),
+              HasSubstr("stopped_by is 'count', where the launch was to go on for 90 ms"));
+  EXPECT_THAT(complaint_about_sustained([](auto& m) { m.inferences_ns = 80'000'000; }),
+              HasSubstr("inferences_ns is 80000000"));
+  EXPECT_THAT(complaint_about_sustained([](auto& m) { m.inferences = 16; }),
+              HasSubstr("inferences is 16"));
+  EXPECT_THAT(complaint_about_sustained([](auto& m) { m.stride = 0; }), HasSubstr("stride is 0"));
+  EXPECT_THAT(complaint_about_sustained([](auto& m) { m.duration_ns = 1; }),
+              HasSubstr("duration_ns is 1"));
+  EXPECT_THAT(complaint_about_sustained([](auto& m) { m.end_ns = 6; }), HasSubstr("end_ns is 6"));
+  EXPECT_THAT(complaint_about([](auto& m) { m.stopped_by = "duration"; }),
+              HasSubstr("stopped_by is 'duration'"));
+  EXPECT_THAT(complaint_about([](auto& m) { m.stride = 2; }), HasSubstr("stride is 2"));
+}
+
 TEST(MeasurementCheck, HoldsCountsAgainstThePlan) {
   using M = Measurement;
   EXPECT_THAT(complaint_about([](M& m) { m.warmup_iterations = 1'000'000; }),

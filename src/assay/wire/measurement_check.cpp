@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <limits>
 #include <numeric>
 #include <set>
 #include <string>
@@ -28,6 +29,7 @@ constexpr std::int64_t kMostThreads = 1'000'000;
 constexpr std::int64_t kNsPerSecond = 1'000'000'000;
 constexpr std::int64_t kMostMetrics = 100;
 constexpr std::int64_t kMostToldTimes = 10'000'000;
+constexpr std::int64_t kMostStride = std::int64_t{1} << 40;
 
 std::string shown_ns(std::int64_t ns) { return text_from_duration_ns(static_cast<double>(ns)); }
 
@@ -42,6 +44,9 @@ MeasurePlan planned_series(MeasurePlan plan) {
 
 /// A runner may stop early where the time budget was spent, and only there.
 Status check_stop(const Measurement& claimed, const MeasurePlan& plan) {
+  if (plan.duration_ns > 0) {
+    return {};  // check_sustained() has looked.
+  }
   if (claimed.stopped_by != "count" && claimed.stopped_by != "time_budget") {
     ASSAY_RETURN_IF_ERROR(expect_text("stopped_by", claimed.stopped_by));
     return fail(ErrorCode::kCorrupt,
@@ -127,7 +132,40 @@ Status check_warmup(const Measurement& claimed, const MeasurePlan& plan) {
                           claimed.warmup_iterations, plan.warmup_iterations, share_ns, spent_ns));
 }
 
+/// A sustained launch goes on for its duration, and has a sample of each `stride`-th inference.
+Status check_sustained(const Measurement& claimed, const MeasurePlan& plan) {
+  if (claimed.stopped_by != "duration") {
+    ASSAY_RETURN_IF_ERROR(expect_text("stopped_by", claimed.stopped_by));
+    return fail(
+        ErrorCode::kCorrupt,
+        fmt::format("stopped_by is '{}', where the launch was to go on for {}: the runner may "
+                    "be older than sustained launches",
+                    claimed.stopped_by, shown_ns(plan.duration_ns)));
+  }
+  ASSAY_RETURN_IF_ERROR(expect_between("inferences_ns", claimed.inferences_ns, plan.duration_ns,
+                                       std::numeric_limits<std::int64_t>::max()));
+  ASSAY_RETURN_IF_ERROR(expect_equal("warmup_iterations", claimed.warmup_iterations, 0));
+  ASSAY_RETURN_IF_ERROR(expect_between("stride", claimed.stride, 1, kMostStride));
+  ASSAY_RETURN_IF_ERROR(expect_between("iterations", claimed.iterations, 1, kMostToldTimes));
+  ASSAY_RETURN_IF_ERROR(expect_equal("the number of samples",
+                                     static_cast<std::int64_t>(claimed.samples.execute_ns.size()),
+                                     claimed.iterations));
+  ASSAY_RETURN_IF_ERROR(expect_equal("streams", claimed.streams, plan.streams));
+  ASSAY_RETURN_IF_ERROR(expect_equal("gap_ns", claimed.gap_ns, plan.gap_ns));
+  return expect_between("inferences", claimed.inferences,
+                        (claimed.iterations - 1) * claimed.stride + 1,
+                        std::numeric_limits<std::int64_t>::max());
+}
+
 Status check_counts(const Measurement& claimed, const MeasurePlan& plan) {
+  if (plan.duration_ns > 0) {
+    ASSAY_RETURN_IF_ERROR(check_sustained(claimed, plan));
+  }
+  ASSAY_RETURN_IF_ERROR(expect_equal("duration_ns", claimed.duration_ns, plan.duration_ns));
+  if (plan.duration_ns > 0) {
+    return {};
+  }
+  ASSAY_RETURN_IF_ERROR(expect_equal("stride", claimed.stride, 1));
   if (claimed.times != TimesTold::kAll) {
     return check_self_told(claimed);
   }
@@ -164,6 +202,9 @@ Status check_counters(const Measurement& claimed) {
   for (const auto& [name, value] : fields) {
     ASSAY_RETURN_IF_ERROR(expect_not_negative(name, value));
   }
+  ASSAY_RETURN_IF_ERROR(expect_not_negative("begin_ns", claimed.begin_ns));
+  ASSAY_RETURN_IF_ERROR(expect_between("end_ns", claimed.end_ns, claimed.begin_ns,
+                                       std::numeric_limits<std::int64_t>::max()));
   ASSAY_RETURN_IF_ERROR(
       expect_between("busy_threads", claimed.busy_threads.value_or(0), 0, kMostThreads));
   return expect_between("clock_resolution_ns", claimed.clock_resolution_ns, 0, kNsPerSecond);

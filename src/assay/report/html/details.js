@@ -415,6 +415,7 @@ function caseDetails(cells, cell) {
         memoryPart(cell),
         profilePart(cell),
         conditionsPart(cell),
+        sensorsPart(cell),
         buildPart(cell),
         metricsPart(cell),
         identityPart(cell),

@@ -1,0 +1,74 @@
+#include "assay/campaign/metered_spawn.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "assay/base/clock.h"
+#include "assay/base/result.h"
+#include "assay/campaign/meter.h"
+#include "assay/record/device_trace.h"
+#include "assay/record/spawn.h"
+#include "assay/supervise/agent_client.h"
+
+namespace assay {
+namespace {
+
+/// From CLOCK_BOOTTIME of this machine to that of the device.
+struct ClockOffset {
+  std::int64_t ns = 0;
+  std::int64_t error_ns = 0;  ///< Half the round trip by which it was found.
+};
+
+/// Absent: the agent does not tell the time.
+Result<std::optional<ClockOffset>> align_clocks(AgentClient& agent) {
+  constexpr int kTries = 3;
+  std::optional<ClockOffset> best;
+  for (int i = 0; i < kTries; ++i) {
+    const auto before_ns = boottime_ns();
+    ASSAY_ASSIGN_OR_RETURN(const auto conditions, agent.conditions());
+    const auto trip_ns = boottime_ns() - before_ns;
+    if (conditions.boottime_ns != 0 && (!best || trip_ns / 2 < best->error_ns)) {
+      best = {.ns = conditions.boottime_ns - (before_ns + trip_ns / 2), .error_ns = trip_ns / 2};
+    }
+  }
+  return best;
+}
+
+void add_meter(Result<DeviceTrace> trace, const ClockOffset& offset, LaunchTraces& traces) {
+  if (!trace) {
+    traces.unavailable.push_back({kMeterChannel, trace.error().message});
+    return;
+  }
+  for (auto& ns : trace->times_ns) {
+    ns += offset.ns;
+  }
+  traces.clock_error_ns = offset.error_ns;
+  traces.channels.push_back(*std::move(trace));
+}
+
+}  // namespace
+
+Result<SpawnResult> spawn_with_meter(AgentClient& agent, const SpawnRequest& request,
+                                     const std::vector<std::string>& meter) {
+  if (meter.empty()) {
+    return agent.spawn(request);
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto offset, align_clocks(agent));
+  auto started = Meter::start(meter);
+  ASSAY_ASSIGN_OR_RETURN(auto result, agent.spawn(request));
+  if (!result.traces) {
+    result.traces = LaunchTraces{.period_ns = request.trace_period_ns};
+  }
+  auto trace = started ? (*started)->stop() : Result<DeviceTrace>(std::unexpected(started.error()));
+  if (!offset) {
+    trace = fail(ErrorCode::kUnavailable,
+                 "cannot be aligned: the agent of the device does not tell its clock");
+  }
+  add_meter(std::move(trace), offset.value_or(ClockOffset()), *result.traces);
+  return result;
+}
+
+}  // namespace assay

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/record/spawn.h"
+#include "assay/supervise/agent_client.h"
+
+namespace assay {
+
+/// AgentClient::spawn() with a meter beside it, whose readings become the channel "meter" of the
+/// traces, on the clock of the device. A meter that fails is a missing channel and never an error.
+///
+/// `meter`: its command on this machine; empty: none. The clocks are aligned before the launch by
+/// the shortest of three round trips of `conditions`, to half of it (LaunchTraces::clock_error_ns).
+/// Errors: those of AgentClient::spawn().
+Result<SpawnResult> spawn_with_meter(AgentClient& agent, const SpawnRequest& request,
+                                     const std::vector<std::string>& meter);
+
+}  // namespace assay
