@@ -117,8 +117,9 @@ def heat(board: Board) -> None:
     """Warms the board while its runner infers, and halves its frequency from 50 °C on."""
     seen: set[int] = set()
     celsius = 38.0
-    while celsius < 90:
-        runners = set(board.processes("assay-runner-fake"))
+    for _ in range(160):
+        # A bundle starts its runner through a loader.
+        runners = {pid for name in ("ld-", "assay-runner") for pid in board.processes(name)}
         if seen & runners:
             celsius += 1
         elif celsius > 38:
