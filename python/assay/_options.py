@@ -65,11 +65,13 @@ class LaunchOptions(ToolchainOptions, total=False):
 class RunOptions(LaunchOptions, total=False):
     """Options of assay.run.
 
-    `baseline`: the recipe that speedups refer to. `only`: part of a case's label or key.
+    `baseline`: the recipe that speedups refer to. `exclude_device`: devices to leave out of
+    `device`, which may name several ("pi5,pi4", "all"). `only`: part of a case's label or key.
     `resume`: a stopped run to resume, by id or "latest".
     """
 
     baseline: str
+    exclude_device: Texts
     only: str
     resume: str
 
@@ -122,9 +124,13 @@ class TimingOptions(IterationOptions, total=False):
 
 
 class CaseOptions(LaunchOptions, ModelOptions, total=False):
-    """Options of measurements of one model that end with a report of cases."""
+    """Options of measurements of one model that end with a report of cases.
+
+    `exclude_device`: devices to leave out of `device`, which may name several ("pi5,pi4", "all").
+    """
 
     baseline: str
+    exclude_device: Texts
     only: str
 
 

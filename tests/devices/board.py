@@ -81,15 +81,20 @@ class Board(SshDevice):
     sensors: its temperatures, frequencies and battery, if it has its own and not this machine's.
     """
 
-    host = "board"
     alive_interval_s = 1
     home_there = "/home/board"
 
     sensors: Sensors
 
     def __init__(
-        self, folder: Path, architecture: str = NATIVE, *, has_sensors: bool = False
+        self,
+        folder: Path,
+        architecture: str = NATIVE,
+        *,
+        has_sensors: bool = False,
+        host: str = "board",
     ) -> None:
+        self.host = host
         self._has_sensors = has_sensors
         self.folder = folder.resolve()
         self.architecture = architecture

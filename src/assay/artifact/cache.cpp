@@ -197,13 +197,15 @@ Result<std::optional<bool>> ArtifactCache::adopt(std::string_view key, const std
 }
 
 void ArtifactCache::claim(std::string_view name) const {
-  if (!*claims_) {
+  const std::scoped_lock lock(claims_->mutex);
+  auto& claims = claims_->claims;
+  if (!claims) {
     if (auto opened = Claims::open(claims_file())) {
-      *claims_ = *std::move(opened);
+      claims = *std::move(opened);
     }
   }
-  if (*claims_) {
-    [[maybe_unused]] const auto status = (*claims_)->share(name);
+  if (claims) {
+    [[maybe_unused]] const auto status = claims->share(name);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -66,7 +67,12 @@ class ArtifactCache {
   void claim(std::string_view name) const;
 
   std::filesystem::path folder_;
-  std::shared_ptr<std::optional<Claims>> claims_ = std::make_shared<std::optional<Claims>>();
+  /// Threads may keep references of several devices at once.
+  struct SharedClaims {
+    std::mutex mutex;
+    std::optional<Claims> claims;
+  };
+  std::shared_ptr<SharedClaims> claims_ = std::make_shared<SharedClaims>();
 };
 
 }  // namespace assay

@@ -22,14 +22,14 @@ Attempts::Key Attempts::key_of(const Attempt& attempt) {
 }
 
 Attempt Attempts::wanted(const PreparedCase& prepared, Pass pass) const {
-  return {.run = run_,
+  return {.run = scope_.run,
           .case_key = prepared.key,
           .subject = prepared.subject_digest,
           .artifact = prepared.artifact_id,
           .device = prepared.cell.device,
           .pass = pass,
           .worker = "local",
-          .n = n_};
+          .n = scope_.n};
 }
 
 AttemptState& Attempts::keep(AttemptState state) {
@@ -39,17 +39,28 @@ AttemptState& Attempts::keep(AttemptState state) {
 }
 
 Status Attempts::read() {
-  ASSAY_ASSIGN_OR_RETURN(const auto attempts, store_.attempts_of_run(run_));
+  ASSAY_ASSIGN_OR_RETURN(const auto attempts, store_.attempts_of_run(scope_.run));
   for (const auto& attempt : attempts) {
     ASSAY_ASSIGN_OR_RETURN(const auto launches, store_.launches_of_attempt(attempt.id));
+    skip_order(launches);
+    if (attempt.device != scope_.device) {
+      continue;
+    }
     auto& state = keep({.attempt = attempt, .launches = static_cast<int>(launches.size())});
     for (const auto& launch : launches) {
-      order_ = std::max(order_, launch.order + 1);
       count(launch, state);
     }
     ASSAY_RETURN_IF_ERROR(settle(state, launches));
   }
   return {};
+}
+
+void Attempts::skip_order(const std::vector<Launch>& launches) {
+  for (const auto& launch : launches) {
+    int next = order_->load();
+    while (next <= launch.order && !order_->compare_exchange_weak(next, launch.order + 1)) {
+    }
+  }
 }
 
 void Attempts::count(const Launch& launch, AttemptState& state) const {
@@ -98,7 +109,7 @@ Result<AttemptState*> Attempts::find_or_begin(const PreparedCase& prepared, Pass
 Status Attempts::add_launch(AttemptState& state, Launch& launch) {
   launch.attempt = state.attempt.id;
   launch.index = state.launches++;
-  launch.order = order_++;
+  launch.order = (*order_)++;
   count(launch, state);
   return store_.add_launch(launch);
 }

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -31,17 +33,28 @@ struct AttemptState {
   IterationPilot pilot{3};  ///< Pilot of the first timed launches, where a plan adapts iterations.
 };
 
-/// The attempts of one try at the cases of a run, each kept in the store as it changes. References
-/// to states stay good while others are added.
+/// Position of the next launch in its run; the devices of a run count together.
+using LaunchOrder = std::atomic<int>;
+
+/// Whose attempts: those of one try at the cases of a run on one device.
+struct AttemptScope {
+  std::string run;
+  std::string device = "local";
+  int n = 0;  ///< Which try; another one has attempts of its own.
+};
+
+/// The attempts of a scope, each kept in the store as it changes. References to states stay good
+/// while others are added.
 class Attempts {
  public:
-  /// `store` outlives it. `n`: which try; another one has attempts of its own.
-  Attempts(std::string run, int n, const LaunchPlan& plan, ResultStore& store)
-      : run_(std::move(run)), n_(n), plan_(plan), store_(store) {}
+  /// `store` outlives it. `order`: shared with the other devices of the run.
+  Attempts(AttemptScope scope, const LaunchPlan& plan, ResultStore& store,
+           std::shared_ptr<LaunchOrder> order = std::make_shared<LaunchOrder>(0))
+      : scope_(std::move(scope)), plan_(plan), store_(store), order_(std::move(order)) {}
   Attempts(const Attempts&) = delete;
   Attempts(Attempts&&) = default;
 
-  /// Takes up what the store holds of the run, and decides attempts whose last launch was stored,
+  /// Takes up what the store holds of the scope, and decides attempts whose last launch was stored,
   /// but which were stopped before their verdict was.
   Status read();
 
@@ -68,13 +81,14 @@ class Attempts {
   void count(const Launch& launch, AttemptState& state) const;
   Status settle(AttemptState& state, const std::vector<Launch>& launches);
 
-  std::string run_;
-  int n_;
+  void skip_order(const std::vector<Launch>& launches);
+
+  AttemptScope scope_;
   LaunchPlan plan_;
   ResultStore& store_;
   std::deque<AttemptState> states_;
   std::map<Key, AttemptState*> by_key_;
-  int order_ = 0;  ///< Position of the next launch.
+  std::shared_ptr<LaunchOrder> order_;
 };
 
 }  // namespace assay

@@ -30,7 +30,7 @@ class AttemptsTest : public testing::Test {
     ASSERT_TRUE(store_->add_subject(prepared_.subject));
   }
 
-  Attempts attempts(int n = 0) const { return {run_, n, plan_, *store_}; }
+  Attempts attempts(int n = 0) const { return {{.run = run_, .n = n}, plan_, *store_}; }
   Attempts taken_up(int n = 0) const {
     auto found = attempts(n);
     EXPECT_TRUE(found.read());

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "assay/artifact/aot_servers.h"
@@ -34,11 +35,31 @@ struct CampaignTools {
   CampaignListener& listener;
   /// Fork servers that are kept for the campaigns to come; null: each has its own.
   AotServers* servers = nullptr;
+
+  [[nodiscard]] CampaignTools with_listener(CampaignListener& other) const;
+};
+
+/// A campaign's cases on one of its devices, and the tools that work there.
+struct CampaignPart {
+  CampaignRequest request;
+  CampaignTools tools;
+};
+
+/// A device on which a campaign came to no end; its cases stay open, to be resumed.
+struct UnfinishedDevice {
+  std::string device;
+  Error error;
 };
 
 /// Makes artifacts, then runs every pass of every case and stores each launch as it ends. A case
 /// that fails is a row; errors are only what stops the whole: the store, the device, the toolchain.
 /// kTimeout: asked to stop; all finished launches are stored, and the run can be resumed.
 Status run_campaign(const CampaignRequest& request, const CampaignTools& tools);
+
+/// A campaign on several devices, each of which has a part of one run. All artifacts are made
+/// first. Then this machine is measured, alone, and then all other devices at once, a thread each.
+/// A device that fails takes nothing from the others; the run ends if none failed. `parts`: at
+/// least one, with one store, cache and listener. Errors: as run_campaign().
+Result<std::vector<UnfinishedDevice>> run_campaigns(const std::vector<CampaignPart>& parts);
 
 }  // namespace assay

@@ -38,11 +38,15 @@ constexpr std::string_view kLabels = "labels.safetensors";
 
 std::string key_of(const PreparedCase& prepared) {
   const auto& artifact = prepared.artifact;
-  return digest_of_json({{"schema", "assay/engine_reference/1"},
-                         {"case", case_key(prepared.cell)},
-                         {"build", prepared.build.reference()},
-                         {"build_id", prepared.build.build_id},
-                         {"artifact", artifact ? artifact->digest() : ""}});
+  Json identity = {{"schema", "assay/engine_reference/1"},
+                   {"case", case_key(prepared.cell)},
+                   {"build", prepared.build.reference()},
+                   {"build_id", prepared.build.build_id},
+                   {"artifact", artifact ? artifact->digest() : ""}};
+  if (prepared.cell.device != "local") {  // Devices of one class may compute different outputs.
+    identity["device"] = prepared.cell.device;
+  }
+  return digest_of_json(identity);
 }
 
 /// Where the labels of the case's inputs would lie; empty where it has no inputs of a toolchain.

@@ -43,6 +43,10 @@ class RemoteDevice {
   /// Brings files there, under their names, in one folder; its path. Errors: those of push_tree().
   Result<std::string> bring_files(const std::vector<std::filesystem::path>& files);
 
+  /// The connection that no target has taken; made where there is none. Errors: those of
+  /// AgentClient::connect().
+  Result<AgentClient*> agent();
+
   /// A target that owns the device: no other agent has it until the target is gone. A device that
   /// went away is waited for, up to a minute and while the options say so; it may start anew.
   /// The agent of a connection that broke may live on for a while, and is waited for, too. The
@@ -60,8 +64,6 @@ class RemoteDevice {
  private:
   explicit RemoteDevice(std::unique_ptr<Transport> transport) : transport_(std::move(transport)) {}
   Result<AgentClient> connect_agent();
-  /// The connection that waits to be used; made where there is none.
-  Result<AgentClient*> agent();
   Result<AgentClient> take_agent(const std::function<bool()>& keep_waiting);
   /// Connects and locks the device.
   Result<AgentClient> take_device(const RemoteTarget::Options& options);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fmt/format.h>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -16,9 +17,11 @@
 #include "assay/base/result.h"
 #include "assay/base/suggest.h"
 #include "assay/base/uuid.h"
+#include "assay/campaign/campaign.h"
 #include "assay/campaign/case_launch.h"
 #include "assay/campaign/run_context.h"
 #include "assay/engine/installed_builds.h"
+#include "assay/record/case.h"
 #include "assay/record/core_names.h"
 #include "assay/record/device_trace.h"
 #include "assay/record/run.h"
@@ -58,7 +61,6 @@ CampaignSettings settings_from_spec(const Spec& spec, const RequestOptions& opti
       .launch_timeout_ns = options.launch_timeout_ns,
       .memory_limit_bytes = options.memory_limit_bytes,
       .libraries = options.libraries,
-      .meter = options.meter,
       .sensors_period_ns = sensors_period(spec, options),
       .sandbox = options.sandbox ? options.sandbox : spec.sandbox};
 }
@@ -154,26 +156,48 @@ Status check_engines_found(const Spec& spec, const InstalledBuilds& installed) {
   return check_search(installed, references_in(spec.engines));
 }
 
-Result<PlannedRequest> request_from_spec(const Spec& spec, RequestOptions options,
-                                         Environment environment, InstalledBuilds installed) {
-  ASSAY_RETURN_IF_ERROR(check_engines_found(spec, installed));
-  ASSAY_RETURN_IF_ERROR(check_libraries(options.libraries, installed.builds));
-  ASSAY_RETURN_IF_ERROR(check_cores(spec, environment));
-  const ExpansionContext context{.device_class = environment.device_class,
-                                 .devices = {options.device},
-                                 .installed = installed.builds,
-                                 .keeps_repeated = options.keeps_repeated,
-                                 .has_plugins = options.has_plugins};
+Result<PlannedRequests> requests_from_spec(const Spec& spec, RequestOptions options,
+                                           std::vector<PlannedDevice> devices) {
+  ExpansionContext context{
+      .devices = {}, .keeps_repeated = options.keeps_repeated, .has_plugins = options.has_plugins};
+  std::vector<EngineBuild> installed;
+  for (const auto& device : devices) {
+    ASSAY_RETURN_IF_ERROR(check_engines_found(spec, device.installed));
+    ASSAY_RETURN_IF_ERROR(check_cores(spec, device.environment));
+    std::ranges::copy(device.installed.builds, std::back_inserter(installed));
+    context.devices.push_back({.name = device.name,
+                               .device_class = device.environment.device_class,
+                               .installed = device.installed.builds});
+  }
+  ASSAY_RETURN_IF_ERROR(check_libraries(options.libraries, installed));
   ASSAY_ASSIGN_OR_RETURN(
       auto expansion, spec.models.empty() ? expand_settings(spec, context) : expand(spec, context));
-  auto run = new_run(spec, options, environment);
-  return PlannedRequest{.request = {.context = {.run = std::move(run),
-                                                .environment = std::move(environment),
-                                                .builds = std::move(installed.builds),
-                                                .settings = settings_from_spec(spec, options)},
-                                    .cases = std::move(expansion.cases)},
-                        .refused = std::move(expansion.refused),
-                        .warnings = std::move(expansion.warnings)};
+  const auto run = new_run(spec, options, devices.front().environment);
+  PlannedRequests planned{.requests = {},
+                          .refused = std::move(expansion.refused),
+                          .warnings = std::move(expansion.warnings)};
+  for (auto& device : devices) {
+    auto& request = planned.requests.emplace_back(
+        CampaignRequest{.context = {.run = run,
+                                    .device = device.name,
+                                    .environment = std::move(device.environment),
+                                    .builds = std::move(device.installed.builds),
+                                    .settings = settings_from_spec(spec, options)}});
+    std::ranges::copy_if(expansion.cases, std::back_inserter(request.cases),
+                         [&](const Case& cell) { return cell.device == device.name; });
+  }
+  return planned;
+}
+
+Result<PlannedRequest> request_from_spec(const Spec& spec, RequestOptions options,
+                                         PlannedDevice device) {
+  std::vector<PlannedDevice> devices;
+  devices.push_back(std::move(device));
+  ASSAY_ASSIGN_OR_RETURN(auto planned,
+                         requests_from_spec(spec, std::move(options), std::move(devices)));
+  return PlannedRequest{.request = std::move(planned.requests.front()),
+                        .refused = std::move(planned.refused),
+                        .warnings = std::move(planned.warnings)};
 }
 
 }  // namespace assay

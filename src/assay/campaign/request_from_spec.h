@@ -25,12 +25,18 @@ struct RequestOptions {
   std::int64_t launch_timeout_ns = 0;         ///< 0: time budget and ten minutes.
   std::int64_t memory_limit_bytes = 0;        ///< Limit of a runner; 0: none.
   std::string sensors;                        ///< "250ms", "off", "auto"; empty: the spec's.
-  std::vector<std::string> meter;             ///< Command that reads a power meter; empty: none.
   int parallel_jobs = 2;                      ///< Ahead of time.
   bool is_rebuild = false;
-  bool keeps_repeated = false;   ///< A case that the spec names twice is there twice.
-  std::string device = "local";  ///< The one that can be reached; the spec must name it.
-  bool has_plugins = false;      ///< Unknown engine names may be a plug-in's.
+  bool keeps_repeated = false;  ///< A case that the spec names twice is there twice.
+  bool has_plugins = false;     ///< Unknown engine names may be a plug-in's.
+};
+
+/// A device that can be reached, and the builds that are installed there.
+struct PlannedDevice {
+  std::string name = "local";
+  Environment environment;
+  InstalledBuilds installed;
+  std::vector<std::string> meter;  ///< Command here that reads its power meter; empty: none.
 };
 
 /// A new run with its cases, and what became no case.
@@ -40,13 +46,25 @@ struct PlannedRequest {
   std::vector<std::string> warnings;
 };
 
+/// A new run on several devices: a request for each, of one run.
+struct PlannedRequests {
+  std::vector<CampaignRequest> requests;
+  std::vector<RefusedCell> refused;
+  std::vector<std::string> warnings;
+};
+
 /// Errors: those of check_search() for the engines that the spec names.
 Status check_engines_found(const Spec& spec, const InstalledBuilds& installed);
 
-/// The campaign that a spec describes on the device of `environment` with the builds that are
-/// installed there. The cases of a spec without models have none. Errors: those of expand() and
-/// check_search(); kInvalidArgument for a library of an unknown engine.
+/// The campaign that a spec describes on its devices, in their order; one without a case has a
+/// request, too. The run has the machine of the first device. The cases of a spec without models
+/// have none. Errors: those of expand() and check_search(); kInvalidArgument for a library of an
+/// unknown engine.
+Result<PlannedRequests> requests_from_spec(const Spec& spec, RequestOptions options,
+                                           std::vector<PlannedDevice> devices);
+
+/// The same on the one device of the spec.
 Result<PlannedRequest> request_from_spec(const Spec& spec, RequestOptions options,
-                                         Environment environment, InstalledBuilds installed);
+                                         PlannedDevice device);
 
 }  // namespace assay

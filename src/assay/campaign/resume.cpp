@@ -4,6 +4,8 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -17,7 +19,7 @@
 namespace assay {
 
 Result<ResumedCases> keep_cases_of_run(std::string_view run, ResultStore& store,
-                                       CampaignRequest& request) {
+                                       std::span<CampaignRequest> requests) {
   ASSAY_ASSIGN_OR_RETURN(const auto attempts, store.attempts_of_run(run));
   if (attempts.empty()) {
     return ResumedCases{};
@@ -25,12 +27,23 @@ Result<ResumedCases> keep_cases_of_run(std::string_view run, ResultStore& store,
   ASSAY_ASSIGN_OR_RETURN(const auto begun, store.cases_of_run(run));
   std::set<CaseId> ids;
   std::ranges::transform(begun, std::inserter(ids, ids.end()), case_id_from);
-  std::erase_if(request.cases,
-                [&ids](const Case& cell) { return ids.erase(case_id_from(cell)) == 0; });
-  for (const auto& extra : extra_cases_of(request)) {
-    ids.erase(case_id_from(extra.cell));
+  std::set<std::string> devices;
+  for (auto& request : requests) {
+    devices.insert(request.context.device);
+    std::erase_if(request.cases,
+                  [&ids](const Case& cell) { return ids.erase(case_id_from(cell)) == 0; });
+    for (const auto& extra : extra_cases_of(request)) {
+      ids.erase(case_id_from(extra.cell));
+    }
   }
-  return ResumedCases{.begun = begun.size(), .lost = ids.size()};
+  const auto lost = std::ranges::count_if(
+      ids, [&devices](const CaseId& id) { return devices.contains(id.device); });
+  ResumedCases resumed{.begun = begun.size(), .lost = static_cast<std::size_t>(lost)};
+  resumed.elsewhere = ids.size() - resumed.lost;
+  for (auto& request : requests) {
+    request.finishes_run = request.finishes_run && resumed.elsewhere == 0;
+  }
+  return resumed;
 }
 
 }  // namespace assay

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string_view>
 
 #include "assay/base/result.h"
@@ -9,16 +10,17 @@
 
 namespace assay {
 
-/// How many cases a run began with, and how many of them a resumption cannot make again: a model
-/// file, an engine build or a recipe has changed since.
+/// How many cases a run began with, and which of them a resumption does not make again.
 struct ResumedCases {
   std::size_t begun = 0;
-  std::size_t lost = 0;
+  std::size_t lost = 0;       ///< A model file, an engine build or a recipe has changed since.
+  std::size_t elsewhere = 0;  ///< Those on devices that no request is for.
 };
 
-/// Takes the cases out of the request that the run did not begin with. A run without attempts may
-/// have died while it listed its cases: all of them stay. Errors: the store's.
+/// Takes the cases out of the requests that the run did not begin with. A run without attempts may
+/// have died while it listed its cases: all of them stay. Requests that leave out a device of the
+/// run do not finish it. `requests`: one for each device. Errors: the store's.
 Result<ResumedCases> keep_cases_of_run(std::string_view run, ResultStore& store,
-                                       CampaignRequest& request);
+                                       std::span<CampaignRequest> requests);
 
 }  // namespace assay

@@ -42,8 +42,9 @@ struct CampaignSettings {
 /// conformance and reduction have it in common, and name their cases beside it.
 struct RunContext {
   Run run;
-  Environment environment;
-  std::vector<EngineBuild> builds;
+  std::string device = "local";     ///< Where all of its launches are made.
+  Environment environment;          ///< Of the device.
+  std::vector<EngineBuild> builds;  ///< On the device.
   CampaignSettings settings;
   bool is_resumed = false;  ///< `run` is in the store; go on where it stopped.
 };

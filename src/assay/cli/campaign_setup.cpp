@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -27,6 +28,7 @@
 #include "assay/record/device_trace.h"
 #include "assay/record/sandbox.h"
 #include "assay/record/subject.h"
+#include "assay/remote/device_choice.h"
 #include "assay/repository/build_cache.h"
 #include "assay/repository/engine_registration.h"
 #include "assay/spec/spec.h"
@@ -41,25 +43,29 @@ std::vector<std::string>& remembered_argv() {
 }
 
 /// Builds of the cache that are measured stay there until this process ends.
-void keep_builds_in_use(const CampaignRequest& request) {
+void keep_builds_in_use(const std::vector<CampaignRequest>& requests) {
   static std::optional<BuildCache> claimed;
   std::vector<EngineBuild> used;
-  std::ranges::copy_if(request.context.builds, std::back_inserter(used), [&](const auto& build) {
-    return std::ranges::find(request.cases, build.reference(), &Case::engine_build) !=
-           request.cases.end();
-  });
+  for (const auto& request : requests) {
+    std::ranges::copy_if(request.context.builds, std::back_inserter(used), [&](const auto& build) {
+      return std::ranges::find(request.cases, build.reference(), &Case::engine_build) !=
+             request.cases.end();
+    });
+  }
   claimed = claim_builds_of(used, assay_home());
 }
 
-void log_refused(const PlannedRequest& planned) {
+void log_refused(const PlannedRequests& planned) {
   for (const auto& warning : planned.warnings) {
     log_line(LogLevel::kWarning, warning);
   }
   for (const auto& refused : planned.refused) {
-    log_line(LogLevel::kInfo,
-             fmt::format("skipped {} combination(s): {}{}{} on {}: {}", refused.cells,
-                         refused.model, refused.model.empty() ? "" : " ", refused.recipe,
-                         refused.engine, refused.reason));
+    log_line(
+        LogLevel::kInfo,
+        fmt::format("skipped {} combination(s): {}{}{} on {}{}: {}", refused.cells, refused.model,
+                    refused.model.empty() ? "" : " ", refused.recipe, refused.engine,
+                    refused.device == kLocalDevice ? "" : ", device " + refused.device,
+                    refused.reason));
   }
 }
 
@@ -96,30 +102,65 @@ Result<RequestOptions> request_options_from(const Spec& spec, const CampaignFlag
   return options;
 }
 
+/// `spec`: with its devices by name.
+Result<std::vector<CampaignRequest>> plan_on_devices(const Spec& spec, const CampaignFlags& flags,
+                                                     bool keeps_repeated) {
+  ASSAY_ASSIGN_OR_RETURN(auto options, request_options_from(spec, flags));
+  options.keeps_repeated = keeps_repeated;
+  flags.toolchain.apply();
+  ASSAY_ASSIGN_OR_RETURN(const auto devices,
+                         flags.device.open(spec, options.sandbox.value_or(SandboxMode::kOff)));
+  std::vector<PlannedDevice> reached;
+  for (const auto& device : devices) {
+    reached.push_back({.name = device->name,
+                       .environment = device->environment,
+                       .installed = device->installed,
+                       .meter = device->meter});
+  }
+  if (spec.devices != std::vector<std::string>{kLocalDevice}) {
+    options.labels.emplace("device", fmt::format("{}", fmt::join(spec.devices, ",")));
+  }
+  ASSAY_ASSIGN_OR_RETURN(auto planned,
+                         requests_from_spec(spec, std::move(options), std::move(reached)));
+  log_refused(planned);
+  keep_builds_in_use(planned.requests);
+  return std::move(planned.requests);
+}
+
 }  // namespace
 
 void remember_argv(int argc, char** argv) { remembered_argv().assign(argv, argv + argc); }
 
 const std::vector<std::string>& program_argv() { return remembered_argv(); }
 
+Result<std::vector<CampaignRequest>> plan_campaigns(const Spec& asked, const CampaignFlags& flags,
+                                                    bool keeps_repeated) {
+  ASSAY_ASSIGN_OR_RETURN(const auto spec, flags.device.apply_to(asked));
+  return plan_on_devices(spec, flags, keeps_repeated);
+}
+
 Result<CampaignRequest> plan_campaign(const Spec& asked, const CampaignFlags& flags,
                                       bool keeps_repeated) {
-  const auto spec = flags.device.apply_to(asked);
-  ASSAY_ASSIGN_OR_RETURN(auto options, request_options_from(spec, flags));
-  options.keeps_repeated = keeps_repeated;
-  flags.toolchain.apply();
-  ASSAY_ASSIGN_OR_RETURN(const auto device,
-                         flags.device.open(spec, options.sandbox.value_or(SandboxMode::kOff)));
-  options.device = device->name;
-  options.meter = device->meter;
-  if (device->name != kLocalDevice) {
-    options.labels.emplace("device", device->name);
+  ASSAY_ASSIGN_OR_RETURN(const auto spec, flags.device.apply_to(asked));
+  if (spec.devices.size() > 1) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("this command works on one device, and {} are named ({}); name one of "
+                            "them with --device",
+                            spec.devices.size(), fmt::join(spec.devices, ", ")));
   }
-  ASSAY_ASSIGN_OR_RETURN(auto planned, request_from_spec(spec, std::move(options),
-                                                         device->environment, device->installed));
-  log_refused(planned);
-  keep_builds_in_use(planned.request);
-  return std::move(planned.request);
+  ASSAY_ASSIGN_OR_RETURN(auto planned, plan_on_devices(spec, flags, keeps_repeated));
+  return std::move(planned.front());
+}
+
+CampaignTools campaign_tools(ResultStore& store, const ArtifactCache& cache,
+                             const ToolchainFlags& flags, const CampaignDevice& device,
+                             CampaignListener& listener) {
+  return {.store = store,
+          .cache = cache,
+          .toolchain_of = toolchains_of(default_python(flags.python)),
+          .connect_target = device.connect,
+          .lock_device = device.lock,
+          .listener = listener};
 }
 
 CampaignTools campaign_tools(ResultStore& store, const ArtifactCache& cache,

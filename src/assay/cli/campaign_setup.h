@@ -29,13 +29,21 @@ struct CampaignFlags {
   void declare(CLI::App& app);
 };
 
-/// Plans what the spec and the flags ask for on their device: a new run with its cases; cells that
-/// were refused are told. `keeps_repeated`: a case that the spec names twice is there twice.
-/// Errors: as expand; kInvalidArgument for a malformed flag.
+/// Plans what the spec and the flags ask for on their devices, in the spec's order: the parts of a
+/// new run with their cases; cells that were refused are told. `keeps_repeated`: a case that the
+/// spec names twice is there twice. Errors: as expand; kInvalidArgument for a malformed flag.
+Result<std::vector<CampaignRequest>> plan_campaigns(const Spec& spec, const CampaignFlags& flags,
+                                                    bool keeps_repeated = false);
+
+/// The same for a command that works on one device. Errors: also kInvalidArgument for several.
 Result<CampaignRequest> plan_campaign(const Spec& spec, const CampaignFlags& flags,
                                       bool keeps_repeated = false);
 
-/// Tools that work on the device that was planned for; all arguments outlive them.
+/// Tools that work on the device; all arguments outlive them.
+CampaignTools campaign_tools(ResultStore& store, const ArtifactCache& cache,
+                             const ToolchainFlags& flags, const CampaignDevice& device,
+                             CampaignListener& listener);
+/// Tools that work on the device that was planned for.
 CampaignTools campaign_tools(ResultStore& store, const ArtifactCache& cache,
                              const ToolchainFlags& flags, const DeviceFlag& device,
                              CampaignListener& listener);

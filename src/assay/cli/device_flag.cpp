@@ -2,8 +2,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <expected>
 #include <fmt/format.h>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -25,6 +25,7 @@
 #include "assay/record/run.h"
 #include "assay/record/sandbox.h"
 #include "assay/remote/address.h"
+#include "assay/remote/device_choice.h"
 #include "assay/remote/inventory.h"
 #include "assay/remote/remote_transport.h"
 #include "assay/spec/spec.h"
@@ -93,6 +94,28 @@ std::vector<std::string> configured_meter() {
 
 }  // namespace
 
+Result<std::unique_ptr<RemoteDevice>> open_remote_device(const std::string& name) {
+  ASSAY_ASSIGN_OR_RETURN(const auto inventory, Inventory::read(Inventory::default_file()));
+  ASSAY_ASSIGN_OR_RETURN(const auto entry, inventory.get(name));
+  return RemoteDevice::open(std::make_unique<RemoteTransport>(RemoteTransport::Options{
+                                .address = entry.address, .folder = entry.folder}),
+                            assay_home());
+}
+
+void declare_device_name(CLI::App& app, std::string& name) {
+  app.add_option("--device", name,
+                 "Device to ask: a name of assay device list, or ssh:HOST, adb:SERIAL "
+                 "[default: this machine]");
+}
+
+Result<InstalledBuilds> installed_on(const std::string& device) {
+  if (device.empty() || device == kLocalDevice) {
+    return find_installed_builds(assay_home());
+  }
+  ASSAY_ASSIGN_OR_RETURN(auto opened, open_campaign_device(device, SandboxMode::kOff));
+  return std::move(opened.installed);
+}
+
 CampaignDevice local_device(SandboxMode sandbox) {
   return {.environment = read_environment(),
           .installed = find_installed_builds(assay_home(), Descriptions::kKept, sandbox),
@@ -101,44 +124,76 @@ CampaignDevice local_device(SandboxMode sandbox) {
           .lock = [] { return lock_for_launches(kLocalDevice); }};
 }
 
-void DeviceFlag::declare(CLI::App& app) {
-  app.add_option("--device", name_,
-                 "Device to run on: a name of assay device list, or ssh:HOST, adb:SERIAL "
-                 "[default: this machine]");
+void DeviceFlag::declare_as(CLI::App& app, const std::string& help) {
+  // One word each, so that a name takes no argument behind it.
+  app.add_option("--device", names_, help)->delimiter(',')->allow_extra_args(false);
 }
 
-Spec DeviceFlag::apply_to(Spec spec) const {
-  if (!name_.empty()) {
-    spec.devices = {name_};
+void DeviceFlag::declare(CLI::App& app) {
+  declare_as(app,
+             "Device to run on: a name of assay device list, or ssh:HOST, adb:SERIAL "
+             "[default: this machine]");
+}
+
+void DeviceFlag::declare_several(CLI::App& app) {
+  declare_as(app,
+             "Devices to run on, one or several: names of assay device list, local, ssh:HOST, "
+             "adb:SERIAL, class:CLASS, or all [default: this machine]");
+  app.add_option("--exclude-device", excluded_,
+                 "Devices to leave out of class:CLASS, all or a spec")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+}
+
+Result<Spec> DeviceFlag::apply_to(Spec spec) const {
+  const auto& asked = names_.empty() ? spec.devices : names_;
+  ASSAY_ASSIGN_OR_RETURN(const auto inventory, Inventory::read(Inventory::default_file()));
+  ASSAY_ASSIGN_OR_RETURN(auto chosen, choose_devices(asked, excluded_, inventory));
+  for (const auto& device : chosen.left_out) {
+    log_line(LogLevel::kInfo,
+             fmt::format("device '{}' is left out: {}", device.name, device.excluded));
+  }
+  if (chosen.names != spec.devices) {
+    spec.devices = std::move(chosen.names);
     spec.document["devices"] = spec.devices;
   }
   return spec;
 }
 
-Result<std::shared_ptr<CampaignDevice>> DeviceFlag::open(const Spec& spec,
-                                                         SandboxMode sandbox) const {
-  const auto& name = spec.devices.front();
-  // One that is named twice is told by the expansion.
-  if (std::ranges::count(spec.devices, name) < std::ssize(spec.devices)) {
-    return fail(ErrorCode::kUnsupported,
-                fmt::format("{} names {} devices; run it for one at a time (--device NAME)",
-                            spec.origin, spec.devices.size()));
-  }
-  auto& opened = *opened_;
-  if (opened == nullptr || opened->name != name) {
-    if (name == kLocalDevice) {
-      opened = std::make_shared<CampaignDevice>(local_device(sandbox));
-    } else {
-      ASSAY_ASSIGN_OR_RETURN(auto device, remote_device(name));
-      opened = std::make_shared<CampaignDevice>(std::move(device));
+Result<CampaignDevice> open_campaign_device(const std::string& name, SandboxMode sandbox) {
+  return name == kLocalDevice ? Result<CampaignDevice>(local_device(sandbox)) : remote_device(name);
+}
+
+Result<std::vector<std::shared_ptr<CampaignDevice>>> DeviceFlag::open(const Spec& spec,
+                                                                      SandboxMode sandbox) const {
+  std::vector<std::shared_ptr<CampaignDevice>> devices;
+  for (const auto& name : spec.devices) {
+    auto device = get(name);
+    if (device == nullptr) {
+      auto opened = open_campaign_device(name, sandbox);
+      if (!opened) {
+        auto error = std::move(opened).error();
+        error.message += spec.devices.size() > 1
+                             ? fmt::format("; --exclude-device {} goes on without it", name)
+                             : "";
+        return std::unexpected(std::move(error));
+      }
+      device = std::make_shared<CampaignDevice>(*std::move(opened));
+      opened_->push_back(device);
     }
+    devices.push_back(std::move(device));
   }
-  return opened;
+  return devices;
+}
+
+std::shared_ptr<CampaignDevice> DeviceFlag::get(const std::string& name) const {
+  const auto found = std::ranges::find(*opened_, name, [](const auto& one) { return one->name; });
+  return found == opened_->end() ? nullptr : *found;
 }
 
 std::shared_ptr<CampaignDevice> DeviceFlag::current() const {
-  if (*opened_ != nullptr) {
-    return *opened_;
+  if (!opened_->empty()) {
+    return opened_->front();
   }
   return std::make_shared<CampaignDevice>(CampaignDevice{
       .connect = connect_local_target, .lock = [] { return lock_for_launches(kLocalDevice); }});

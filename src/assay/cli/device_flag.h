@@ -8,14 +8,14 @@
 
 #include "assay/base/result.h"
 #include "assay/campaign/launch_target.h"
+#include "assay/campaign/remote_device.h"
 #include "assay/engine/installed_builds.h"
 #include "assay/record/run.h"
 #include "assay/record/sandbox.h"
+#include "assay/remote/device_choice.h"
 #include "assay/spec/spec.h"
 
 namespace assay::cli {
-
-inline constexpr const char* kLocalDevice = "local";
 
 /// The device that a command measures on.
 struct CampaignDevice {
@@ -27,27 +27,51 @@ struct CampaignDevice {
   std::function<Result<std::shared_ptr<void>>()> lock;  ///< Against other commands of this machine.
 };
 
-/// --device, of the verbs that launch something.
+/// --device and --exclude-device, of the verbs that launch something.
 class DeviceFlag {
  public:
+  /// For a verb that works on one device.
   void declare(CLI::App& app);
+  /// For a verb that works on several at once.
+  void declare_several(CLI::App& app);
 
-  /// The spec with the device of the flag, if one was given, in place of its own.
-  [[nodiscard]] Spec apply_to(Spec spec) const;
+  /// The spec with the devices of the flag, if it was given, in place of its own, each by its name:
+  /// "all" and "class:C" become those devices of the inventory, without the excluded ones, which
+  /// are told. Errors: those of choose_devices() and of Inventory::read().
+  [[nodiscard]] Result<Spec> apply_to(Spec spec) const;
 
-  /// Connects to the device of the spec, once: the same device is returned again. Errors: those of
-  /// Inventory::get and of RemoteDevice::open; kUnsupported for several devices.
-  Result<std::shared_ptr<CampaignDevice>> open(const Spec& spec, SandboxMode sandbox) const;
+  /// Connects to the devices of the spec in its order, to each once: the same device is returned
+  /// again. Errors: those of Inventory::get and of RemoteDevice::open.
+  Result<std::vector<std::shared_ptr<CampaignDevice>>> open(const Spec& spec,
+                                                            SandboxMode sandbox) const;
 
-  /// The device that was opened, or this machine without its engines.
+  /// The first device that was opened, or this machine without its engines.
   [[nodiscard]] std::shared_ptr<CampaignDevice> current() const;
+  /// A device that was opened.
+  [[nodiscard]] std::shared_ptr<CampaignDevice> get(const std::string& name) const;
 
  private:
-  std::string name_;
-  /// Planning and launching share a connection, and copies of the flag do.
-  std::shared_ptr<std::shared_ptr<CampaignDevice>> opened_ =
-      std::make_shared<std::shared_ptr<CampaignDevice>>();
+  void declare_as(CLI::App& app, const std::string& help);
+
+  std::vector<std::string> names_;
+  std::vector<std::string> excluded_;
+  using Devices = std::vector<std::shared_ptr<CampaignDevice>>;
+  /// Planning and launching share connections, and copies of the flag do.
+  std::shared_ptr<Devices> opened_ = std::make_shared<Devices>();
 };
+
+/// Connects to one device, which is no selection of several. Errors: as DeviceFlag::open().
+Result<CampaignDevice> open_campaign_device(const std::string& name, SandboxMode sandbox);
+
+/// Connects to a device that is not this machine. Errors: those of Inventory::get and of
+/// RemoteDevice::open.
+Result<std::unique_ptr<RemoteDevice>> open_remote_device(const std::string& name);
+
+/// --device of a verb that reads what a device has.
+void declare_device_name(CLI::App& app, std::string& name);
+
+/// The builds on that device; empty or "local": on this machine. Errors: of open_remote_device().
+Result<InstalledBuilds> installed_on(const std::string& device);
 
 /// This machine. `sandbox`: for the runners that were added.
 CampaignDevice local_device(SandboxMode sandbox);

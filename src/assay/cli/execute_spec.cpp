@@ -39,39 +39,57 @@
 namespace assay::cli {
 namespace {
 
+using CampaignRequests = std::vector<CampaignRequest>;
+
+std::vector<Case> cases_of(const CampaignRequests& requests) {
+  std::vector<Case> cases;
+  for (const auto& request : requests) {
+    std::ranges::copy(request.cases, std::back_inserter(cases));
+  }
+  return cases;
+}
+
 bool is_wanted_case(const Case& cell, const std::string& only) {
   return only.empty() || label_of(cell).find(only) != std::string::npos ||
          case_key(cell).starts_with(only);
 }
 
-Status print_campaign_plan(const CampaignRequest& request, const CampaignFlags& flags) {
-  const auto& cases = request.cases;
+std::string where_of(const Case& cell, bool is_on_several) {
+  return is_on_several ? " on " + cell.device : "";
+}
+
+Status print_campaign_plan(const CampaignRequests& requests, const CampaignFlags& flags) {
   const auto store = flags.store.open_to_read();
   if (!store && store.error().code != ErrorCode::kNotFound) {
     return std::unexpected(store.error());
   }
+  const bool is_on_several = requests.size() > 1;
+  const auto cases = cases_of(requests);
   for (const auto& cell : cases) {
     std::int64_t past_ns = 0;
     if (store) {
       ASSAY_ASSIGN_OR_RETURN(past_ns, (*store)->past_duration_ns(case_key(cell)));
     }
-    print_out("{}  {:<60} {}\n", case_key(cell).substr(0, 12), label_of(cell),
+    print_out("{}  {:<60} {}\n", case_key(cell).substr(0, 12),
+              label_of(cell) + where_of(cell, is_on_several),
               past_ns == 0 ? "never run"
                            : "last time " + text_from_duration_ns(static_cast<double>(past_ns)));
   }
   print_out("{} case{}\n", cases.size(), cases.size() == 1 ? "" : "s");
-  for (const auto& [cell, refusal] : extra_cases_of(request)) {
-    print_out("evaluated only: {} on {}{}{}\n", label_of(cell), cell.engine_build,
-              refusal.empty() ? "" : ": ", refusal);
+  for (const auto& request : requests) {
+    for (const auto& [cell, refusal] : extra_cases_of(request)) {
+      print_out("evaluated only: {}{} on {}{}{}\n", label_of(cell), where_of(cell, is_on_several),
+                cell.engine_build, refusal.empty() ? "" : ": ", refusal);
+    }
   }
   return {};
 }
 
 /// A resumed run gets no cases that it did not begin with: those that --only left out, or those of
 /// a file that has changed since.
-Status keep_begun_cases(const Run& run, const CampaignFlags& flags, CampaignRequest& request) {
+Status keep_begun_cases(const Run& run, const CampaignFlags& flags, CampaignRequests& requests) {
   ASSAY_ASSIGN_OR_RETURN(const auto store, flags.store.open());
-  ASSAY_ASSIGN_OR_RETURN(const auto resumed, keep_cases_of_run(run.id, *store, request));
+  ASSAY_ASSIGN_OR_RETURN(const auto resumed, keep_cases_of_run(run.id, *store, requests));
   if (resumed.lost > 0) {
     log_line(LogLevel::kWarning,
              fmt::format(
@@ -79,7 +97,33 @@ Status keep_begun_cases(const Run& run, const CampaignFlags& flags, CampaignRequ
                  "recipe has changed since",
                  resumed.lost, resumed.begun));
   }
+  if (resumed.elsewhere > 0) {
+    log_line(LogLevel::kInfo,
+             fmt::format("{} of the run's {} cases belong to devices that are left out; they stay "
+                         "open",
+                         resumed.elsewhere, resumed.begun));
+  }
+  for (auto& request : requests) {
+    request.context.run = run;
+    request.context.is_resumed = true;
+  }
   return {};
+}
+
+/// Leaves out the cases that are not wanted, and the devices that have none then.
+void keep_wanted_cases(const std::string& only, CampaignRequests& requests) {
+  for (auto& request : requests) {
+    std::erase_if(request.cases, [&only](const Case& cell) { return !is_wanted_case(cell, only); });
+  }
+  std::erase_if(requests, [](const CampaignRequest& request) { return request.cases.empty(); });
+  for (auto& request : requests) {
+    auto& context = request.context;
+    const auto& first = requests.front().context.environment;
+    if (!context.is_resumed) {
+      context.run.environment = first.id;
+      context.run.environment_key = environment_key(first);
+    }
+  }
 }
 
 ReportFlags with_files_of_spec(ReportFlags flags, const Spec& spec) {
@@ -99,29 +143,45 @@ std::string baseline_of_run(const Run& run, const CampaignFlags& flags) {
   return is_given ? flags.report.baseline : run.spec.value("baseline", "");
 }
 
-/// Runs the campaign; being asked to stop is no failure here: what was measured is reported.
-Result<bool> run_to_end_or_stop(const CampaignRequest& request, ResultStore& store,
-                                const CampaignFlags& flags) {
+/// How a campaign ended that could begin.
+struct CampaignEnd {
+  bool is_stopped = false;                   ///< It was asked to.
+  std::vector<UnfinishedDevice> unfinished;  ///< Only where others came to their end.
+};
+
+/// Runs the campaign; being asked to stop is no failure here: what was measured is reported. So is
+/// what other devices measured, if some came to no end.
+Result<CampaignEnd> run_to_end_or_stop(const CampaignRequests& requests, ResultStore& store,
+                                       const CampaignFlags& flags) {
   Progress progress(flags.run.is_quiet);
   const ArtifactCache cache(assay_home() / "cache");
-  const auto status =
-      run_campaign(request, campaign_tools(store, cache, flags.toolchain, flags.device, progress));
-  if (status) {
-    return true;
+  std::vector<CampaignPart> parts;
+  for (const auto& request : requests) {
+    const auto device = flags.device.get(request.context.device);
+    parts.push_back({.request = request,
+                     .tools = campaign_tools(store, cache, flags.toolchain, *device, progress)});
   }
+  auto unfinished = run_campaigns(parts);
   if (is_interrupted()) {
-    return false;
+    return CampaignEnd{.is_stopped = !unfinished || !unfinished->empty()};
   }
-  return std::unexpected(status.error());
+  if (!unfinished) {
+    return std::unexpected(std::move(unfinished).error());
+  }
+  if (unfinished->size() == parts.size()) {
+    return std::unexpected(std::move(unfinished->front().error));
+  }
+  return CampaignEnd{.unfinished = *std::move(unfinished)};
 }
 
-Status write_bundles(const CampaignRequest& request, const RunSummary& summary,
+Status write_bundles(const CampaignRequests& requests, const RunSummary& summary,
                      const CampaignFlags& flags) {
-  return write_layer_bundles({.cases = request.cases,
+  const auto& settings = requests.front().context.settings;
+  return write_layer_bundles({.cases = cases_of(requests),
                               .folder = flags.bundle,
-                              .libraries = request.context.settings.libraries,
+                              .libraries = settings.libraries,
                               .parallel_jobs = flags.toolchain.jobs,
-                              .sandbox = request.context.settings.sandbox,
+                              .sandbox = settings.sandbox,
                               .toolchain_of = toolchains_of(default_python(flags.toolchain.python)),
                               .should_stop = is_interrupted},
                              summary, ArtifactCache(assay_home() / "cache"));
@@ -151,12 +211,28 @@ Status refuse_wrong_requests(const RunSummary& summary) {
              : fail(ErrorCode::kInvalidArgument, fmt::format("{}", fmt::join(texts, "\n")));
 }
 
+ExitCode exit_code_of_end(const CampaignEnd& end, const RunSummary& summary) {
+  for (const auto& device : end.unfinished) {
+    log_line(LogLevel::kError,
+             fmt::format("device '{}' came to no end, and its cases stay open: {}", device.device,
+                         device.error.message));
+  }
+  if (end.is_stopped || !end.unfinished.empty()) {
+    log_line(LogLevel::kInfo, fmt::format("{}; resume with: assay run --resume {}",
+                                          end.is_stopped ? "stopped" : "the other devices are done",
+                                          summary.run.id));
+  }
+  return end.is_stopped            ? ExitCode::kInterrupted
+         : !end.unfinished.empty() ? ExitCode::kUnavailable
+                                   : exit_code_from_summary(summary);
+}
+
 }  // namespace
 
 void CampaignFlags::declare(CLI::App& app) {
   report.declare(app);
   run.declare(app);
-  device.declare(app);
+  device.declare_several(app);
   toolchain.declare(app);
   store.declare(app);
 }
@@ -167,44 +243,35 @@ Result<ExitCode> execute_spec(const Spec& spec, const CampaignFlags& flags,
   if (flags.report.is_list()) {
     return ExitCode::kOk;
   }
-  ASSAY_ASSIGN_OR_RETURN(auto request, plan_campaign(spec, flags));
+  ASSAY_ASSIGN_OR_RETURN(auto requests, plan_campaigns(spec, flags));
   if (resumed) {
-    ASSAY_RETURN_IF_ERROR(keep_begun_cases(*resumed, flags, request));
+    ASSAY_RETURN_IF_ERROR(keep_begun_cases(*resumed, flags, requests));
   }
-  std::erase_if(request.cases,
-                [&flags](const Case& cell) { return !is_wanted_case(cell, flags.run.only); });
-  if (request.cases.empty()) {
+  keep_wanted_cases(flags.run.only, requests);
+  if (requests.empty()) {
     log_line(LogLevel::kError,
              "no case matched; `assay run --dry-run` lists the cases, `assay doctor` shows what is "
              "missing");
     return ExitCode::kNothingMatched;
   }
-  ASSAY_RETURN_IF_ERROR(flags.report.check_baseline(recipes_of(request.cases)));
+  ASSAY_RETURN_IF_ERROR(flags.report.check_baseline(recipes_of(cases_of(requests))));
   if (flags.run.is_dry_run) {
-    ASSAY_RETURN_IF_ERROR(print_campaign_plan(request, flags));
+    ASSAY_RETURN_IF_ERROR(print_campaign_plan(requests, flags));
     return ExitCode::kOk;
   }
   ASSAY_ASSIGN_OR_RETURN(const auto store, flags.store.open());
-  if (resumed) {
-    request.context.run = *resumed;
-    request.context.is_resumed = true;
-  }
-  ASSAY_ASSIGN_OR_RETURN(const bool is_done, run_to_end_or_stop(request, *store, flags));
-  ASSAY_ASSIGN_OR_RETURN(const auto run, store->get_run(request.context.run.id));
+  ASSAY_ASSIGN_OR_RETURN(const auto end, run_to_end_or_stop(requests, *store, flags));
+  ASSAY_ASSIGN_OR_RETURN(const auto run, store->get_run(requests.front().context.run.id));
   ASSAY_ASSIGN_OR_RETURN(const auto summary,
                          summarize_run(*store, run, {.baseline = baseline_of_run(run, flags)}));
   ASSAY_RETURN_IF_ERROR(refuse_wrong_requests(summary));
   auto report = flags.report;
   report.suggest_reports(run.id, flags.store);
   ASSAY_RETURN_IF_ERROR(report.write(summary, flags.has_accuracy_tables));
-  if (is_done && !flags.bundle.empty()) {
-    ASSAY_RETURN_IF_ERROR(write_bundles(request, summary, flags));
+  if (!end.is_stopped && !flags.bundle.empty()) {
+    ASSAY_RETURN_IF_ERROR(write_bundles(requests, summary, flags));
   }
-  if (!is_done) {
-    log_line(LogLevel::kInfo, fmt::format("stopped; resume with: assay run --resume {}", run.id));
-    return ExitCode::kInterrupted;
-  }
-  return exit_code_from_summary(summary);
+  return exit_code_of_end(end, summary);
 }
 
 Result<ExitCode> report_stored_run(ResultStore& store, const Run& run, const CampaignFlags& flags) {

@@ -43,6 +43,7 @@ constexpr auto kFlags = std::to_array<FlagLayout>({
     {"--library", kEngine, "[ENGINE=]FILE"},
     {"--environment", kEngine, "NAME"},
     {"--device", kEngine, "NAME"},
+    {"--exclude-device", kEngine, "NAME"},
     {"--base", kCommits, "COMMIT"},
     {"--head", kCommits, "COMMIT"},
     {"--once", kCommits, nullptr},

@@ -53,8 +53,8 @@ Result<std::vector<Case>> cases_of(const AotOptions& options) {
   const auto installed = find_installed_builds(assay_home());
   ASSAY_RETURN_IF_ERROR(check_engines_found(spec, installed));
   ASSAY_ASSIGN_OR_RETURN(auto expansion,
-                         expand(spec, {.device_class = read_environment().device_class,
-                                       .installed = installed.builds}));
+                         expand(spec, {.devices = {{.device_class = read_environment().device_class,
+                                                    .installed = installed.builds}}}));
   if (find_program_format(options.quick.model)) {
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("'{}' is a finished program, so there is nothing to build; `assay "

@@ -11,14 +11,14 @@ ASSAY_DEFINE_JSON(Disturbance, flag, value, text)
 ASSAY_DEFINE_JSON(LaunchSeries, launch, index, warmup_iterations, warmup, first, execute_ns,
                   median_ns, stopped_by, before, after, disturbances, traces)
 ASSAY_DEFINE_JSON(LeakFinding, cycle, source, cycles, bytes_per_cycle, verdict, text)
-ASSAY_DEFINE_JSON(CaseSummary, case_key, label, model, recipe, engine, options, shapes, identity,
-                  subject, outcome, stage, reason_code, text, accuracy, timing, delegation, verdict,
-                  metrics, accuracy_tables, attribution, gates, launches, memory, leaks, profile,
-                  breakdown, instructions, manifest, effective_options, notes, warnings, reproduce,
-                  last_words)
+ASSAY_DEFINE_JSON(CaseSummary, case_key, label, model, recipe, engine, options, shapes, device,
+                  identity, subject, outcome, stage, reason_code, text, accuracy, timing,
+                  delegation, verdict, metrics, accuracy_tables, attribution, gates, launches,
+                  memory, leaks, profile, breakdown, instructions, manifest, effective_options,
+                  notes, warnings, reproduce, last_words)
 ASSAY_DEFINE_JSON(PairPoint, pair, phase, a, b, is_replaced, is_disturbed)
 ASSAY_DEFINE_JSON(ComparisonSummary, comparison, pairs)
-ASSAY_DEFINE_JSON(RunSummary, run, environment, calibration, baseline, cases, trade_offs,
+ASSAY_DEFINE_JSON(RunSummary, run, environment, devices, calibration, baseline, cases, trade_offs,
                   comparisons)
 
 }  // namespace assay

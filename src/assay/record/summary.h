@@ -123,6 +123,7 @@ struct CaseSummary {
   std::string engine;   ///< With build.
   std::string options;  ///< "threads=1"
   std::string shapes;   ///< "1x3x224x224"
+  std::string device;   ///< Name; two of one class have the same key.
   Json identity;
   std::string subject;
   Outcome outcome = Outcome::kSkipped;
@@ -172,8 +173,9 @@ struct ComparisonSummary {
 struct RunSummary {
   Run run;
   Environment environment;
-  std::optional<Calibration> calibration;  ///< The newest of this environment.
-  std::string baseline;                    ///< Recipe name that ratios refer to; empty: none.
+  std::map<std::string, Environment> devices;  ///< By name, of a run on several; else empty.
+  std::optional<Calibration> calibration;      ///< The newest of the environment; none for several.
+  std::string baseline;                        ///< Recipe name that ratios refer to; empty: none.
   std::vector<CaseSummary> cases;
   std::vector<TradeOff> trade_offs;  ///< One for each model that has several points.
   std::vector<ComparisonSummary> comparisons;

@@ -20,7 +20,7 @@ struct TradeOffPoint {
   bool is_on_front = false;     ///< No other point is as fast and as accurate, and better in one.
 };
 
-/// Latency against accuracy over the cases of one model on one shape of input.
+/// Latency against accuracy over the cases of one model on one shape of input and one device.
 struct TradeOff {
   std::string model;
   std::string shapes;

@@ -346,6 +346,9 @@ TextTable case_table(const RunSummary& summary, std::vector<std::string>& common
   auto name = text_column(rows, "recipe", &CaseSummary::recipe, prefix.size(), 100);
   name.unit = prefix.empty() ? "" : prefix + "…";
   table.columns.push_back(std::move(name));
+  if (!summary.devices.empty()) {
+    table.columns.push_back(text_column(rows, "device", &CaseSummary::device, 0, 98));
+  }
   add_text(table, common, rows, "engine", &CaseSummary::engine, 70);
   add_options(table, common, rows);
   if (has_shapes_column(rows)) {

@@ -263,7 +263,9 @@ std::string when_of(const Run& run) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string machine_of(const Run& run, const Environment& environment) {
+namespace {
+
+std::string text_of_machine(const Environment& environment) {
   std::vector<std::string> parts;
   const auto add = [&parts](const std::string& text) {
     if (!text.empty()) {
@@ -284,9 +286,32 @@ std::string machine_of(const Run& run, const Environment& environment) {
     const auto text = text_of_detail(environment, detail);
     add(text.empty() ? "" : fmt::format("{}: {}", detail, text));
   }
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+}  // namespace
+
+std::string machine_of(const Run& run, const Environment& environment) {
   const auto device = run.labels.find("device");
   return fmt::format("{}{}", device == run.labels.end() ? "" : printable(device->second) + ": ",
-                     fmt::join(parts, ", "));
+                     text_of_machine(environment));
+}
+
+std::vector<std::string> machines_of(const RunSummary& summary) {
+  std::vector<std::string> machines;
+  for (const auto& [name, environment] : summary.devices) {
+    machines.push_back(fmt::format("{}: {}", printable(name), text_of_machine(environment)));
+  }
+  if (summary.devices.empty()) {
+    machines.push_back(machine_of(summary.run, summary.environment));
+  }
+  std::erase(machines, "");
+  return machines;
+}
+
+const Environment& environment_of(const RunSummary& summary, const CaseSummary& cell) {
+  const auto found = summary.devices.find(cell.device);
+  return found == summary.devices.end() ? summary.environment : found->second;
 }
 
 }  // namespace assay::report

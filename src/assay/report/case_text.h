@@ -67,6 +67,12 @@ std::string when_of(const Run& run);
 /// of the device where it has one.
 std::string machine_of(const Run& run, const Environment& environment);
 
+/// A text as machine_of() for each device of the run; none where nothing is known.
+std::vector<std::string> machines_of(const RunSummary& summary);
+
+/// The machine that the case ran on.
+const Environment& environment_of(const RunSummary& summary, const CaseSummary& cell);
+
 /// The main table, a row a case, models together; `common` takes what all rows share ("engine
 /// executorch@1.5.1") and therefore is no column.
 TextTable case_table(const RunSummary& summary, std::vector<std::string>& common);

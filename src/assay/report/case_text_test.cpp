@@ -135,6 +135,21 @@ TEST(CaseTable, SaysOnceWhatAllRowsShare) {
   EXPECT_EQ(table.columns[0].cells[0].text, "a");
 }
 
+TEST(CaseTable, HasTheDeviceOfEachCaseOfARunOnSeveral) {
+  RunSummary summary;
+  summary.cases = {completed(Verdict::kPass), completed(Verdict::kPass)};
+  summary.cases[0].device = "a";
+  summary.cases[1].device = "b";
+  summary.devices["a"].cpu_model = "Cortex-A76";
+  summary.devices["b"].cpu_model = "Cortex-A72";
+  std::vector<std::string> common;
+  const auto table = case_table(summary, common);
+  EXPECT_THAT(titles_of(table), Contains("device"));
+  EXPECT_EQ(table.columns[1].cells[1].text, "b");
+  EXPECT_THAT(machines_of(summary), ElementsAre("a: Cortex-A76", "b: Cortex-A72"));
+  EXPECT_EQ(environment_of(summary, summary.cases[1]).cpu_model, "Cortex-A72");
+}
+
 TEST(CaseTable, KeepsModelsTogether) {
   RunSummary summary;
   summary.cases = {completed(Verdict::kPass), completed(Verdict::kPass), completed(Verdict::kPass)};

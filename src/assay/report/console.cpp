@@ -50,7 +50,7 @@ void add_title(TextPage& page, const RunSummary& summary) {
                         counted(summary.cases.size(), "case"),
                         summary.cases.empty() ? "nothing was measured" : tally_of(summary.cases)));
   page.line(when_of(run));
-  if (const auto machine = machine_of(summary.run, summary.environment); !machine.empty()) {
+  for (const auto& machine : machines_of(summary)) {
     page.line(machine);
   }
   if (const auto told = told_apart_by(summary); !told.empty()) {

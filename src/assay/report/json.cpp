@@ -26,6 +26,9 @@ std::string document_of(const RunSummary& summary) {
   head["schema"] = kReportSchema;
   head["run"] = Json(summary.run);
   head["environment"] = Json(summary.environment);
+  if (!summary.devices.empty()) {
+    head["devices"] = Json(summary.devices);
+  }
   if (summary.calibration) {
     head["calibration"] = Json(*summary.calibration);
   }
@@ -47,7 +50,7 @@ Status write_json(const RunSummary& summary, const ReportStyle& /*style*/, std::
 
 Status write_jsonl(const RunSummary& summary, const ReportStyle& /*style*/, std::ostream& out) {
   for (const auto& cell : summary.cases) {
-    out << line_of_item(kCaseSchema, summary.run, summary.environment.id, cell);
+    out << line_of_item(kCaseSchema, summary.run, environment_of(summary, cell).id, cell);
   }
   return {};
 }

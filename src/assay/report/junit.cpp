@@ -39,14 +39,17 @@ std::size_t count_case_elements(const RunSummary& summary, std::string_view elem
 XmlAttributes properties_of(const RunSummary& summary) {
   XmlAttributes properties = {{"run", summary.run.id},
                               {"seed", fmt::to_string(summary.run.seed)},
-                              {"device_class", summary.environment.device_class},
-                              {"machine", machine_of(summary.run, summary.environment)}};
+                              {"device_class", summary.environment.device_class}};
+  for (auto& machine : machines_of(summary)) {
+    properties.emplace_back("machine", std::move(machine));
+  }
   std::ranges::copy(summary.run.labels, std::back_inserter(properties));
   return properties;
 }
 
 XmlAttributes properties_of(const CaseSummary& cell) {
   XmlAttributes properties = {{"case_key", cell.case_key},
+                              {"device", cell.device},
                               {"subject", cell.subject},
                               {"outcome", std::string(name_of(cell.outcome))},
                               {"accuracy", std::string(name_of(cell.accuracy))},

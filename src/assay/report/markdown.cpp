@@ -141,7 +141,7 @@ Status write_markdown(const RunSummary& summary, const ReportStyle& style, std::
                         ? " · a difference of " + line_from_calibration(*summary.calibration)
                         : "";
   out << fmt::format("\n<sub>{} · {}{} · run {}</sub>\n", markdown_escaped(when_of(run)),
-                     markdown_escaped(machine_of(summary.run, summary.environment)),
+                     markdown_escaped(fmt::format("{}", fmt::join(machines_of(summary), " · "))),
                      markdown_escaped(told), markdown_escaped(run.id));
   return {};
 }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <fmt/format.h>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -31,12 +32,13 @@ namespace {
 // Before reduction. Nobody runs as many, and finding pairs among more takes seconds.
 constexpr std::int64_t kMaxCells = 20'000;
 
-/// One model, recipe and engine: a block of cells that differ in devices and options only.
+/// One model, recipe, engine and device: a block of cells that differ in options only.
 struct Block {
   BoundModel model;
   Recipe recipe;
   std::string engine;
   std::string engine_build;
+  const ExpansionDevice* device;
   Coordinates place;
 };
 
@@ -48,16 +50,17 @@ class Expander {
       : spec_(spec), context_(context), exclusion_(spec.exclude) {}
 
   /// Checks the names of engines and devices.
-  Status check_names() const;
+  Status check_names();
   Result<Expansion> run(std::vector<BoundModel> models);
 
  private:
   Status check_engines() const;
-  Status check_devices() const;
+  Status collect_devices();
   Status check_size() const;
   Status digest_neighbors();
   void collect_blocks();
   void add_blocks_of(int model_index, int recipe_index, const Recipe& recipe);
+  void add_block(Block block, const std::string& refusal);
   void add_cells_of(const Block& block);
   void add_scenarios_of(Case& cell, const Coordinates& base);
   void keep_pairs();
@@ -72,6 +75,7 @@ class Expander {
   std::vector<Coordinates> option_places_;
   std::vector<Json> scenarios_;
   std::vector<Coordinates> scenario_places_;
+  std::vector<const ExpansionDevice*> devices_;  ///< In the spec's order.
   std::vector<Block> blocks_;
   std::vector<Coordinates> places_;  ///< Coordinates of expansion_.cases.
   Exclusion exclusion_;
@@ -131,15 +135,15 @@ Result<Expansion> Expander::run(std::vector<BoundModel> models) {
   return std::move(expansion_);
 }
 
-Status Expander::check_names() const {
+Status Expander::check_names() {
   ASSAY_RETURN_IF_ERROR(check_engines());
-  return check_devices();
+  return collect_devices();
 }
 
 Status Expander::check_engines() const {
   std::vector<std::string> known = known_engine_names();
-  for (const auto& build : context_.installed) {
-    known.push_back(build.name);
+  for (const auto& device : context_.devices) {
+    std::ranges::transform(device.installed, std::back_inserter(known), &EngineBuild::name);
   }
   for (std::size_t i = 0; i < spec_.engines.size(); ++i) {
     const auto& name = spec_.engines[i].name;
@@ -154,20 +158,23 @@ Status Expander::check_engines() const {
 }
 
 // A device that is not there must not be measured as another one.
-Status Expander::check_devices() const {
+Status Expander::collect_devices() {
   const auto& known = context_.devices;
   for (std::size_t i = 0; i < spec_.devices.size(); ++i) {
     const auto& name = spec_.devices[i];
     const auto where = fmt::format("{}: devices[{}]", spec_.origin, i);
-    if (std::ranges::find(known, name) == known.end()) {
+    const auto found = std::ranges::find(known, name, &ExpansionDevice::name);
+    if (found == known.end()) {
+      std::vector<std::string> names(known.size());
+      std::ranges::transform(known, names.begin(), &ExpansionDevice::name);
       return fail(ErrorCode::kInvalidArgument, fmt::format("{}: unknown device '{}'{}", where, name,
-                                                           suggestion_for(name, known)));
+                                                           suggestion_for(name, names)));
     }
-    const auto end = spec_.devices.begin() + static_cast<std::ptrdiff_t>(i);
-    if (std::find(spec_.devices.begin(), end, name) != end) {
+    if (std::ranges::find(devices_, &*found) != devices_.end()) {
       return fail(ErrorCode::kInvalidArgument,
                   fmt::format("{}: duplicate device '{}'", where, name));
     }
+    devices_.push_back(&*found);
   }
   return {};
 }
@@ -204,24 +211,41 @@ void Expander::collect_blocks() {
 
 void Expander::add_blocks_of(int model_index, int recipe_index, const Recipe& recipe) {
   const auto& model = models_[static_cast<std::size_t>(model_index)];
-  int engine_index = 0;
-  for (const auto& engine : choose_engines(spec_.engines, recipe, context_.installed)) {
-    if (!engine.refusal.empty()) {
-      const auto cells = spec_.devices.size() * options_.size() * scenarios_.size();
-      expansion_.refused.push_back({.model = model.short_name,
-                                    .recipe = recipe.name,
-                                    .engine = engine.reference,
-                                    .reason = engine.refusal,
-                                    .cells = static_cast<int>(cells)});
-    } else {
-      blocks_.push_back({.model = model,
-                         .recipe = recipe,
-                         .engine = engine.name,
-                         .engine_build = engine.reference,
-                         .place = {model_index, recipe_index, engine_index}});
-    }
-    ++engine_index;
+  std::vector<std::vector<EngineChoice>> choices;
+  std::size_t most = 0;
+  for (const auto* device : devices_) {
+    choices.push_back(choose_engines(spec_.engines, recipe, device->installed));
+    most = std::max(most, choices.back().size());
   }
+  for (std::size_t engine = 0; engine < most; ++engine) {
+    for (std::size_t device = 0; device < devices_.size(); ++device) {
+      if (engine >= choices[device].size()) {
+        continue;
+      }
+      const auto& choice = choices[device][engine];
+      add_block({.model = model,
+                 .recipe = recipe,
+                 .engine = choice.name,
+                 .engine_build = choice.reference,
+                 .device = devices_[device],
+                 .place = {model_index, recipe_index, static_cast<int>(engine),
+                           static_cast<int>(device)}},
+                choice.refusal);
+    }
+  }
+}
+
+void Expander::add_block(Block block, const std::string& refusal) {
+  if (refusal.empty()) {
+    blocks_.push_back(std::move(block));
+    return;
+  }
+  expansion_.refused.push_back({.model = block.model.short_name,
+                                .recipe = block.recipe.name,
+                                .engine = block.engine_build,
+                                .device = block.device->name,
+                                .reason = refusal,
+                                .cells = static_cast<int>(options_.size() * scenarios_.size())});
 }
 
 void Expander::add_cells_of(const Block& block) {
@@ -233,18 +257,15 @@ void Expander::add_cells_of(const Block& block) {
             .expected_file = block.model.expected_file,
             .expected_sha256 = block.model.expected_sha256,
             .gives_layers = spec_.evaluate.gives_layers,
-            .device_class = context_.device_class,
+            .device_class = block.device->device_class,
             .engine_build = block.engine_build,
+            .device = block.device->name,
             .require = spec_.require};
-  for (std::size_t device = 0; device < spec_.devices.size(); ++device) {
-    cell.device = spec_.devices[device];
-    for (std::size_t i = 0; i < options_.size(); ++i) {
-      cell.options = options_[i];
-      auto place = block.place;
-      place.push_back(static_cast<int>(device));
-      place.insert(place.end(), option_places_[i].begin(), option_places_[i].end());
-      add_scenarios_of(cell, place);
-    }
+  for (std::size_t i = 0; i < options_.size(); ++i) {
+    cell.options = options_[i];
+    auto place = block.place;
+    place.insert(place.end(), option_places_[i].begin(), option_places_[i].end());
+    add_scenarios_of(cell, place);
   }
 }
 

@@ -10,20 +10,26 @@
 
 namespace assay {
 
-/// Facts that a spec does not contain: where it runs.
-struct ExpansionContext {
+/// A device that can be reached.
+struct ExpansionDevice {
+  std::string name = "local";
   std::string device_class;
-  std::vector<std::string> devices = {"local"};  ///< That can be reached.
   std::vector<EngineBuild> installed;  ///< A name without label takes the first of that name.
-  bool keeps_repeated = false;         ///< A case that stands in the matrix twice stays twice.
-  bool has_plugins = false;            ///< Unknown engine names may be a plug-in's.
 };
 
-/// Cells that are no cases: all options of one model, recipe and engine.
+/// Facts that a spec does not contain: where it runs.
+struct ExpansionContext {
+  std::vector<ExpansionDevice> devices = {{}};
+  bool keeps_repeated = false;  ///< A case that stands in the matrix twice stays twice.
+  bool has_plugins = false;     ///< Unknown engine names may be a plug-in's.
+};
+
+/// Cells that are no cases: all options of one model, recipe and engine on one device.
 struct RefusedCell {
   std::string model;
   std::string recipe;
   std::string engine;
+  std::string device;
   std::string reason;  ///< "unavailable: …" or why the parts do not fit.
   int cells = 0;
 };

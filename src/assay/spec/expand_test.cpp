@@ -27,11 +27,13 @@ using testing::SizeIs;
 class ExpandSpec : public testing::Test {
  protected:
   ExpandSpec() : folder_(TemporaryFolder::make("assay-expand").value()) {
-    context_.device_class = "linux-x86_64:test:2cpu";
-    context_.installed = {{.name = "executorch", .label = "1.5.1"},
-                          {.name = "executorch", .label = "mine"},
-                          {.name = "onnxruntime", .label = "1.27.0"}};
+    local().device_class = "linux-x86_64:test:2cpu";
+    local().installed = {{.name = "executorch", .label = "1.5.1"},
+                         {.name = "executorch", .label = "mine"},
+                         {.name = "onnxruntime", .label = "1.27.0"}};
   }
+
+  ExpansionDevice& local() { return context_.devices.front(); }
 
   std::string add_file(const std::string& name, const std::string& content) {
     const auto path = folder_.path() / name;
@@ -140,7 +142,7 @@ TEST_F(ExpandSpec, FillsEveryPartOfACase) {
   EXPECT_EQ(cell.engine, "executorch");
   EXPECT_EQ(cell.options, (Json{{"threads", 1}}));
   EXPECT_EQ(cell.device, "local");
-  EXPECT_EQ(cell.device_class, context_.device_class);
+  EXPECT_EQ(cell.device_class, local().device_class);
   EXPECT_EQ(cell.require, (Json{{"delegated_ratio", ">=0.99"}}));
   EXPECT_EQ(cell.inputs.seed, 1U);
   EXPECT_EQ(cell.inputs.role, "evaluation");
@@ -199,7 +201,7 @@ TEST_F(ExpandSpec, RunsOneCaseOnSeveralBuilds) {
 TEST_F(ExpandSpec, FindsTheEngineOfAProgramByItsFormat) {
   add_file("net.pte", "p");
   add_file("net.fake.json", "{}");
-  context_.installed.push_back({.name = "fake", .label = "1", .details = {{"formats", {"fake"}}}});
+  local().installed.push_back({.name = "fake", .label = "1", .details = {{"formats", {"fake"}}}});
   const auto expansion =
       expansion_of({{"models", {"net.pte", "net.fake.json"}}, {"recipes", Json::array()}});
   ASSERT_THAT(expansion.cases, SizeIs(2));
@@ -216,7 +218,7 @@ TEST_F(ExpandSpec, ListsWhatIsNotInstalledWithTheReason) {
   EXPECT_EQ(expansion.refused[0].cells, 3);
   EXPECT_THAT(expansion.refused[0].reason,
               AllOf(HasSubstr("unavailable: executorch@9.9"), HasSubstr("executorch@1.5.1")));
-  context_.installed.clear();
+  local().installed.clear();
   const auto bare = expansion_of(Json::object());
   EXPECT_THAT(bare.cases, SizeIs(0));
   EXPECT_THAT(bare.refused.at(0).reason, HasSubstr("installed: none"));
@@ -264,6 +266,28 @@ TEST_F(ExpandSpec, RefusesADeviceThatIsNotThereOrThereTwice) {
   EXPECT_THAT(twice.message, HasSubstr("devices[1]: duplicate device 'local'"));
 }
 
+TEST_F(ExpandSpec, TakesTheClassAndTheEnginesOfEachDevice) {
+  const auto pi = ExpansionDevice{
+      .name = "pi", .device_class = "arm", .installed = {{.name = "executorch", .label = "2.0"}}};
+  auto twin = pi;
+  twin.name = "twin";
+  context_.devices.insert(context_.devices.end(), {pi, twin});
+  const auto expansion = expansion_of(
+      {{"devices", {"local", "pi", "twin"}}, {"engines", {"executorch", "executorch@mine"}}});
+  std::vector<std::string> cells;
+  std::set<std::string> keys;
+  for (const auto& cell : expansion.cases) {
+    cells.push_back(cell.device + " " + cell.device_class + " " + cell.engine_build);
+    keys.insert(case_key(cell));
+  }
+  EXPECT_THAT(cells, ElementsAre("local linux-x86_64:test:2cpu executorch@1.5.1",
+                                 "pi arm executorch@2.0", "twin arm executorch@2.0",
+                                 "local linux-x86_64:test:2cpu executorch@mine"));
+  EXPECT_THAT(keys, SizeIs(2)) << "two devices of one class have one key";
+  ASSERT_THAT(expansion.refused, SizeIs(2));
+  EXPECT_EQ(expansion.refused[0].device, "pi");
+}
+
 TEST_F(ExpandSpec, TellsModelsOfOneNameApart) {
   std::filesystem::create_directories(folder_.path() / "a");
   std::filesystem::create_directories(folder_.path() / "b");
@@ -307,7 +331,8 @@ TEST_F(ExpandSpec, ExcludesByModelEngineAndDevice) {
   const Json matrix = {{"models", {"torchvision:resnet18", "torchvision:resnet50"}},
                        {"engines", {"executorch@1.5.1", "executorch@mine"}},
                        {"devices", {"local", "ssh:lab"}}};
-  context_.devices = {"local", "ssh:lab"};
+  context_.devices.push_back(local());
+  context_.devices.back().name = "ssh:lab";
   const auto count_without = [&](const Json& rule) {
     auto fields = matrix;
     fields["exclude"] = {rule};

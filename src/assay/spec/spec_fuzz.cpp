@@ -19,8 +19,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   const auto spec = assay::spec_from_json(*document, {.origin = "fuzz", .folder = "/nonexistent"});
   if (spec) {
-    const assay::ExpansionContext context{.device_class = "fuzz",
-                                          .installed = {{.name = "executorch", .label = "1"}}};
+    const assay::ExpansionContext context{
+        .devices = {{.device_class = "fuzz", .installed = {{.name = "executorch", .label = "1"}}}}};
     static_cast<void>(assay::expand(*spec, context));
   }
   return 0;

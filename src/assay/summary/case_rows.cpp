@@ -16,15 +16,15 @@
 namespace assay {
 namespace {
 
-/// The attempts of a case. Two builds of one case have the same key: each has those of its own
-/// build, where there are any.
+/// The attempts of a case on its device. Two builds of one case have the same key: each has those
+/// of its own build, where there are any.
 Result<std::vector<Attempt>> attempts_of(ResultStore& store, const Case& cell,
                                          const std::vector<Attempt>& attempts) {
   const auto key = case_key(cell);
   std::vector<Attempt> alike;
   std::vector<Attempt> own;
   for (const auto& attempt : attempts) {
-    if (attempt.case_key != key) {
+    if (attempt.case_key != key || attempt.device != cell.device) {
       continue;
     }
     ASSAY_ASSIGN_OR_RETURN(const auto subject, store.get_subject(attempt.subject));

@@ -28,7 +28,7 @@ std::string key_of_pair(const CaseSummary& cell) {
   Json identity = cell.identity;
   identity.erase("inputs");
   identity.erase("scenario");
-  return identity.dump() + cell.engine;
+  return identity.dump() + cell.engine + " " + cell.device;
 }
 
 const AccuracyTable* find_table(const CaseSummary& cell, const std::string& against) {

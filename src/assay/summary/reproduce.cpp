@@ -28,6 +28,7 @@ constexpr int kUsualSamples = 4;
 constexpr std::uint64_t kUsualSeed = 1;
 constexpr int kUsualBatches = 8;
 constexpr std::uint64_t kUsualCalibrationSeed = 1000;
+constexpr std::string_view kLocal = "local";
 
 bool has_pass(const Reproduction& how, Pass pass) {
   return std::ranges::find(how.passes, pass) != how.passes.end();
@@ -134,6 +135,9 @@ class Words {
     }
     for (const auto& [metric, bound] : cell.require.items()) {
       add("--require", metric + flag_text(bound));
+    }
+    if (cell.device != kLocal) {
+      add("--device", cell.device);
     }
   }
   std::vector<std::string>& list() { return words_; }
@@ -268,6 +272,9 @@ std::string spec_command(const Case& cell, const Reproduction& how) {
   }
   if (!cell.require.empty()) {
     spec["require"] = cell.require;
+  }
+  if (cell.device != kLocal) {
+    spec["devices"] = Json::array({cell.device});
   }
   std::vector<std::string> words = {"assay", "run", spec.dump()};
   words.insert(words.end(), how.run_flags.begin(), how.run_flags.end());

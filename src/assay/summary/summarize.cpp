@@ -39,9 +39,13 @@ Reproduction reproduction_of_run(const Run& run) {
   return how;
 }
 
-/// Rows and headings of one run never share a label: cases that differ by what a label leaves out
-/// get their engine's build added, and where that does not tell either, the begin of their key.
-void tell_labels_apart(std::vector<CaseSummary>& cases) {
+/// Rows and headings of one run never share a label: cases of a run on several devices get theirs
+/// added, those that differ by what a label leaves out their engine's build, and where that does
+/// not tell either, the begin of their key.
+void tell_labels_apart(std::vector<CaseSummary>& cases, bool is_on_several) {
+  for (auto& cell : cases) {
+    cell.label += is_on_several ? " on " + cell.device : "";
+  }
   for (auto CaseSummary::* added : {&CaseSummary::engine, &CaseSummary::case_key}) {
     std::map<std::string, int> counts;
     for (const auto& cell : cases) {
@@ -57,12 +61,13 @@ void tell_labels_apart(std::vector<CaseSummary>& cases) {
   }
 }
 
-/// How many times faster than the baseline recipe on the same model, shapes and options.
+/// How many times faster than the baseline recipe on the same model, shapes, options and device.
 void add_speedups(RunSummary& run) {
   for (auto& summary : run.cases) {
     const auto is_baseline = [&](const CaseSummary& other) {
       return other.recipe == run.baseline && other.model == summary.model &&
-             other.options == summary.options && other.shapes == summary.shapes;
+             other.options == summary.options && other.shapes == summary.shapes &&
+             other.device == summary.device;
     };
     const auto baseline = std::ranges::find_if(run.cases, is_baseline);
     const auto own = summary.metrics.find("steady_ns");
@@ -101,7 +106,10 @@ Result<RunSummary> summarize_run(ResultStore& store, const Run& run,
   ASSAY_RETURN_IF_ERROR(store.claim_run(run.id));
   RunSummary summary{.run = run, .environment = {}, .baseline = options.baseline};
   ASSAY_ASSIGN_OR_RETURN(summary.environment, store.environment_of_run(run.id));
-  ASSAY_ASSIGN_OR_RETURN(summary.calibration, find_calibration(store, run));
+  ASSAY_ASSIGN_OR_RETURN(summary.devices, store.environments_of_run(run.id));
+  if (summary.devices.empty()) {
+    ASSAY_ASSIGN_OR_RETURN(summary.calibration, find_calibration(store, run));
+  }
   ASSAY_ASSIGN_OR_RETURN(const auto cases, store.cases_of_run(run.id));
   ASSAY_ASSIGN_OR_RETURN(const auto attempts, store.attempts_of_run(run.id));
   ASSAY_ASSIGN_OR_RETURN(const auto comparisons, store.comparisons_of_run(run.id));
@@ -115,7 +123,7 @@ Result<RunSummary> summarize_run(ResultStore& store, const Run& run,
     ASSAY_ASSIGN_OR_RETURN(auto one, summarize_case(rows, how, options));
     summary.cases.push_back(std::move(one));
   }
-  tell_labels_apart(summary.cases);
+  tell_labels_apart(summary.cases, !summary.devices.empty());
   add_speedups(summary);
   compare_inputs(summary.cases);
   summary.trade_offs = find_trade_offs(summary.cases);

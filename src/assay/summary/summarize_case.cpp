@@ -73,6 +73,7 @@ void describe_case(const CaseRows& rows, const Reproduction& how, CaseSummary& s
   summary.engine = cell.engine_build;
   summary.options = joined_options(cell);
   summary.shapes = joined_shapes(cell.model.inputs);
+  summary.device = cell.device;
   summary.identity = identity_of(cell);
   summary.reproduce = reproduce_command(rows, how);
   if (!rows.attempts.empty()) {

@@ -174,8 +174,10 @@ class StoredRun {
     EXPECT_TRUE(store->add_run(run));
   }
 
-  Case add_case(const std::string& recipe, Json require = Json::object()) {
+  Case add_case(const std::string& recipe, Json require = Json::object(),
+                const std::string& device = "local") {
     Case cell;
+    cell.device = device;
     cell.model.ref = "torchvision:mobilenet_v2";
     cell.recipe = {.name = recipe, .is_preset = true};
     cell.engine_build = "executorch@1.5.1";
@@ -188,10 +190,12 @@ class StoredRun {
                    Outcome outcome = Outcome::kCompleted, const std::string& suffix = {}) {
     const Subject subject{.engine_build = cell.engine_build};
     EXPECT_TRUE(store->add_subject(subject));
-    Attempt attempt{.id = case_key(cell) + std::string(name_of(pass)) + suffix,
+    Attempt attempt{.id = case_key(cell) + (cell.device == "local" ? "" : cell.device) +
+                          std::string(name_of(pass)) + suffix,
                     .run = run.id,
                     .case_key = case_key(cell),
                     .subject = subject_key(subject),
+                    .device = cell.device,
                     .pass = pass,
                     .is_finished = true,
                     .outcome = outcome};
@@ -221,6 +225,29 @@ TEST(SummarizeRun, TellsHowMuchFasterThanTheBaseline) {
   ASSERT_EQ(summary.cases.size(), 2U);
   EXPECT_DOUBLE_EQ(summary.cases[1].metrics.at("speedup_ratio").value, 8.0);
   EXPECT_EQ(summary.cases[1].verdict, Verdict::kPass);
+}
+
+TEST(SummarizeRun, TellsDevicesOfOneClassApart) {
+  StoredRun stored;
+  int level_ns = 1000;
+  for (const auto* device : {"a", "b"}) {
+    EXPECT_TRUE(
+        stored.store->add_run_device(stored.run.id, device, {.id = "env-1", .cpu_model = device}));
+    for (const auto* recipe : {"executorch/portable", "executorch/xnnpack-fp32"}) {
+      stored.add_attempt(stored.add_case(recipe, Json::object(), device), Pass::kTiming,
+                         three_launches(level_ns));
+      level_ns *= 2;
+    }
+  }
+  const auto summary = stored.summary("executorch/portable");
+  ASSERT_EQ(summary.cases.size(), 4U);
+  EXPECT_EQ(summary.devices.at("b").cpu_model, "b");
+  EXPECT_EQ(summary.cases[1].case_key, summary.cases[3].case_key);
+  EXPECT_EQ(summary.cases[1].metrics.at("steady_ns").value, 2000);
+  EXPECT_EQ(summary.cases[3].metrics.at("steady_ns").value, 8000);
+  EXPECT_EQ(summary.cases[3].device, "b");
+  EXPECT_TRUE(summary.cases[3].label.ends_with(" on b")) << summary.cases[3].label;
+  EXPECT_EQ(summary.cases[3].metrics.at("speedup_ratio").value, 0.5) << "over its own device's";
 }
 
 TEST(SummarizeRun, TakesATimingPassWithoutLaunchesForNoPass) {

@@ -13,6 +13,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -220,6 +221,10 @@ TradeOff trade_off_of(const std::vector<const CaseSummary*>& cells, const Accura
   std::ranges::sort(trade_off.points, is_before);
   mark_front(trade_off.points);
   trade_off.text = text_of_fastest(trade_off, cases);
+  const auto& device = cells.front()->device;
+  if (std::ranges::any_of(cases, [&](const auto& cell) { return cell.device != device; })) {
+    trade_off.text = fmt::format("on {}, {}", device, trade_off.text);
+  }
   return trade_off;
 }
 
@@ -227,12 +232,13 @@ TradeOff trade_off_of(const std::vector<const CaseSummary*>& cells, const Accura
 
 std::vector<TradeOff> find_trade_offs(const std::vector<CaseSummary>& cases) {
   std::vector<std::vector<const CaseSummary*>> groups;
-  std::map<std::pair<std::string, std::string>, std::size_t> places;
+  std::map<std::tuple<std::string, std::string, std::string>, std::size_t> places;
   for (const auto& cell : cases) {
     if (!is_timed(cell)) {
       continue;
     }
-    const auto [place, is_new] = places.try_emplace({cell.model, cell.shapes}, groups.size());
+    const auto [place, is_new] =
+        places.try_emplace({cell.model, cell.shapes, cell.device}, groups.size());
     if (is_new) {
       groups.emplace_back();
     }

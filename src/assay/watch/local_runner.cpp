@@ -191,8 +191,9 @@ Result<PlannedRequest> LocalRunner::request_for(const Spec& spec, std::string_vi
   auto options = parts_.options;
   options.labels = labels;
   ASSAY_ASSIGN_OR_RETURN(auto planned,
-                         request_from_spec(spec, std::move(options), read_environment(),
-                                           find_installed_builds(parts_.home)));
+                         request_from_spec(spec, std::move(options),
+                                           {.environment = read_environment(),
+                                            .installed = find_installed_builds(parts_.home)}));
   planned.request.context.run.purpose = purpose;
   if (purpose == kWatchPurpose && !parts_.only.empty()) {
     ASSAY_RETURN_IF_ERROR(keep_wanted_cases(parts_.only, spec.origin, planned.request.cases));
@@ -258,7 +259,7 @@ Result<Run> LocalRunner::run_sitting(const std::vector<RevisionBuild>& builds, c
   if (unfinished) {
     request.context.run = *unfinished;
     request.context.is_resumed = true;
-    ASSAY_RETURN_IF_ERROR(keep_cases_of_run(unfinished->id, store, request));
+    ASSAY_RETURN_IF_ERROR(keep_cases_of_run(unfinished->id, store, {&request, 1}));
   }
   request.finishes_run = !before_end;
   ASSAY_RETURN_IF_ERROR(run_campaign(request, parts_.tools));

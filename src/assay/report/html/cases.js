@@ -84,6 +84,7 @@ function textColumns() {
       isName: true,
       value: (cell) => `${cell.model} ${cell.recipe}`,
     },
+    ...(DATA.devices ? [textColumn("device", "Device")] : []),
     {
       key: "verdict",
       title: "Result",

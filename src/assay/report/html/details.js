@@ -387,6 +387,7 @@ function identityPart(cell) {
     facts(
       [
         ["Engine", cell.engine],
+        ["Device", DATA.devices && cell.device],
         ["Input", cell.shapes],
         ["Asked for", cell.options],
         ["In effect", options.join("  ")],

@@ -46,6 +46,7 @@ function nameWithin(cells, cell) {
     cell.recipe.slice((recipePrefixOf(cells) || RECIPE_PREFIX).length),
     optionsWithin(cells, cell),
     varies(cells, "shapes") ? cell.shapes : "",
+    varies(cells, "device") ? cell.device : "",
     buildWithin(cells, cell),
   ]
     .filter(Boolean)

@@ -8,8 +8,9 @@ function masthead() {
     counted(CASES.length, "case"),
     run.started_unix_ns ? dateText(run.started_unix_ns) : "",
     isFinished ? durationText(run.finished_unix_ns - run.started_unix_ns) : "not finished",
-    environment.cpu_model,
-    environment.cpus ? counted(environment.cpus, "CPU") : "",
+    ...(DATA.devices
+      ? [Object.keys(DATA.devices).join(", ")]
+      : [environment.cpu_model, environment.cpus ? counted(environment.cpus, "CPU") : ""]),
     ...new Set(CASES.map((cell) => cell.engine)),
   ].filter(Boolean);
   const found = CASES.filter((cell) => cell.verdict !== "pass").length;
@@ -266,6 +267,22 @@ function toldApart(calibration) {
   return shown && `${shown} (${calibration.program})`;
 }
 
+function machineFacts(environment) {
+  return [
+    ["Processor", environment.cpu_model],
+    ["CPUs", environment.cpus ? String(environment.cpus) : ""],
+    [
+      "Memory",
+      environment.memory_bytes ? textFromQuantity("bytes", environment.memory_bytes) : "",
+    ],
+    ["System", environment.os],
+    ["Kernel", environment.kernel],
+    ["Hypervisor", environment.hypervisor],
+    ["CPU features", (environment.cpu_flags ?? []).join("  ")],
+    ["Device class", environment.device_class],
+  ];
+}
+
 function runSection() {
   const { run, environment } = DATA;
   const labels = Object.entries(run.labels ?? {})
@@ -280,19 +297,12 @@ function runSection() {
       ["Labels", labels],
       ["Seed", String(run.seed)],
       ["Spec", run.spec_digest && h("code", { class: "long" }, run.spec_digest)],
-      ["Processor", environment.cpu_model],
-      ["CPUs", environment.cpus ? String(environment.cpus) : ""],
-      [
-        "Memory",
-        environment.memory_bytes ? textFromQuantity("bytes", environment.memory_bytes) : "",
-      ],
-      ["System", environment.os],
-      ["Kernel", environment.kernel],
-      ["Hypervisor", environment.hypervisor],
-      ["CPU features", (environment.cpu_flags ?? []).join("  ")],
-      ["Device class", environment.device_class],
+      ...(DATA.devices ? [] : machineFacts(environment)),
       ["Tells apart", toldApart(DATA.calibration)],
     ]),
+    Object.entries(DATA.devices ?? {}).map(([name, machine]) =>
+      h("div", { class: "part" }, h("h4", {}, name), facts(machineFacts(machine))),
+    ),
     run.argv?.length
       ? h("div", { class: "part" }, h("h4", {}, "Command"), commandLine(run.argv.join(" ")))
       : null,

@@ -1,0 +1,146 @@
+"""Assay measures on several devices: in one run, and in several commands at once."""
+
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
+
+from board import Board
+from driver import FAST_MEASURE, Workplace, assert_told, wait_for_end, wait_until
+
+LAUNCHES = 4
+QUICK = ("--launches", "2", "--quiet")
+
+
+@pytest.fixture(scope="module")
+def boards(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Board, Board]]:
+    folder = tmp_path_factory.mktemp("boards")
+    with Board(folder / "a", host="left") as left, Board(folder / "b", host="right") as right:
+        yield left, right
+
+
+@pytest.fixture
+def place(tmp_path: Path, boards: tuple[Board, Board]) -> Iterator[Workplace]:
+    """A workplace that knows both boards by their hosts' names."""
+    workplace = Workplace(tmp_path)
+    config = tmp_path / "ssh_config"
+    config.write_text("".join(f"Include {board.ssh_config}\n" for board in boards))
+    workplace.env["ASSAY_SSH"] = f"ssh -F {config}"
+    for board in boards:
+        workplace.ok("device", "add", f"ssh:{board.host}")
+    yield workplace
+    workplace.clean_up()
+
+
+def slow_spec(place: Workplace, launches: int = LAUNCHES, **fields: object) -> Path:
+    """A spec of launches, each of which takes a while."""
+    program = place.program("slow", execute_ns=200_000_000)
+    measure = {**FAST_MEASURE, "launches": launches, "time_budget": "10s"}
+    return place.spec(program, measure=measure, **fields)
+
+
+def launches_by_device(place: Workplace) -> dict[str, int]:
+    rows = place.query(
+        "select device, count(*) from launch join attempt on attempt.id = attempt group by device"
+    )
+    return dict(rows)
+
+
+@pytest.mark.slow
+def test_one_run_tells_two_devices_of_one_class_apart(place: Workplace) -> None:
+    program = place.program("net")
+    finished = place.run("bench", program, "--device", "left,right", *QUICK, "--format", "json")
+    assert finished.code in (0, 6), finished
+    cases = finished.json()["cases"]
+    assert [case["device"] for case in cases] == ["left", "right"]
+    assert len({case["case_key"] for case in cases}) == 1, "one series"
+    assert len({case["label"] for case in cases}) == 2
+    assert set(finished.json()["devices"]) == {"left", "right"}
+    assert launches_by_device(place)["left"] == launches_by_device(place)["right"]
+    console = place.run("report", "--format", "console").out
+    assert "device" in console, console
+    assert "left" in console, console
+    assert "right: " in console, "the machine of each"
+    assert " on right" in place.run("report", "--format", "junit").out
+    assert "--device left" in cases[0]["reproduce"]
+
+
+@pytest.mark.slow
+def test_devices_are_chosen_by_class_and_left_out_by_name(place: Workplace) -> None:
+    program = place.program("net")
+
+    def planned(*arguments: str) -> list[str]:
+        finished = place.ok("bench", *arguments, program, "--dry-run")
+        return [line for line in finished.out.splitlines() if " on " in line]
+
+    assert len(planned("--device", "all")) == 2
+    assert len(planned("--device", "class:linux-x86_64", "--device", "local")) == 3
+    one = place.ok("bench", program, "--dry-run", "--device", "all", "--exclude-device", "right")
+    assert "1 case\n" in one.out
+    spec = place.spec(program, devices=["all"])
+    assert "2 cases" in place.ok("run", spec, "--dry-run").out
+    wrong = place.run("bench", program, "--device", "class:linux-riscv64")
+    assert_told(wrong, 2, "no device is of 'class:linux-riscv64'; there are class:linux-")
+    several = place.run("profile", program, "--device", "all")
+    assert_told(several, 2, "works on one device, and 2 are named (left, right)")
+
+
+@pytest.mark.slow
+def test_lost_device_takes_nothing_from_the_other(
+    place: Workplace, boards: tuple[Board, Board]
+) -> None:
+    right = boards[1]
+    process = place.start("run", slow_spec(place, devices=["left", "right"]), "--quiet")
+    wait_until(lambda: len(place.launch_ids()) >= 2)
+    right.link_down()
+    try:
+        finished = wait_for_end(process, 240)
+    finally:
+        right.link_up()
+    assert finished.code == 3, finished
+    assert "device 'right' came to no end, and its cases stay open" in finished.err
+    assert launches_by_device(place)["left"] == LAUNCHES
+    assert place.query("select finished_unix_ns from run") == [(0,)]
+
+    without = place.run("run", "--resume", "latest", "--exclude-device", "right", "--quiet")
+    assert "1 of the run's 2 cases belong to devices that are left out" in without.err
+    assert place.query("select finished_unix_ns from run") == [(0,)], "its cases stay open"
+    resumed = place.run("run", "--resume", "latest", "--quiet")
+    assert resumed.code in (0, 6), resumed
+    assert launches_by_device(place) == {"left": LAUNCHES, "right": LAUNCHES}
+    assert place.query("select finished_unix_ns from run") != [(0,)]
+
+
+@pytest.mark.slow
+def test_commands_on_two_devices_and_here_do_not_wait_for_each_other(place: Workplace) -> None:
+    first = place.start("run", slow_spec(place, 500, devices=["left"]))
+    wait_until(lambda: len(place.launch_ids()) >= 1)
+    program = place.program("net")
+    for device in ("right", "local"):
+        other = place.run("bench", program, "--device", device, "--launches", "1")
+        assert other.code in (0, 6), other
+        assert "waiting for the device" not in other.err
+        assert first.poll() is None, "it goes on meanwhile"
+    first.terminate()
+    assert wait_for_end(first).code == 130
+
+
+@pytest.mark.slow
+def test_two_commands_on_one_device_take_turns(place: Workplace) -> None:
+    spec = slow_spec(place, devices=["left"])
+    first = place.start("run", spec)
+    wait_until(lambda: len(place.launch_ids()) >= 1)
+    second = place.start("run", spec)
+    time.sleep(0.1)
+    ended = [wait_for_end(process) for process in (first, second)]
+    assert all(one.code in (0, 6) for one in ended), ended
+    assert "waiting for the device" in ended[1].err, ended[1]
+    runs = place.query(
+        "select run from launch join attempt on attempt.id = attempt order by launch.rowid"
+    )
+    blocks = [run for i, run in enumerate(runs) if i == 0 or run != runs[i - 1]]
+    assert len(blocks) == 2, "launches of two runs are not mixed"
