@@ -90,6 +90,46 @@ def test_devices_are_chosen_by_class_and_left_out_by_name(place: Workplace) -> N
 
 
 @pytest.mark.slow
+def test_excluded_device_takes_no_runs(place: Workplace) -> None:
+    program = place.program("net")
+    dry = ("bench", program, "--dry-run", "--device")
+    place.ok("device", "exclude", "right", "--reason", "its fan is broken")
+    assert "excluded: its fan is broken" in place.ok("device", "list").out
+    named = place.run(*dry, "right")
+    assert_told(named, 3, "is excluded: its fan is broken; assay device include right")
+    others = place.ok(*dry, "all")
+    assert "1 case\n" in others.out
+    assert "device 'right' is left out: its fan is broken" in others.err
+    place.ok("device", "check", "right")
+    assert place.run(*dry, "right").code == 3, "a check is no repair"
+    place.ok("device", "include", "right")
+    assert "2 cases" in place.ok(*dry, "all").out
+    assert place.run("device", "exclude", "right", "--reason", "").code == 2
+
+
+@pytest.mark.slow
+def test_doctor_and_lists_tell_what_is_there(place: Workplace) -> None:
+    doctor = place.run("doctor", "--device", "left")
+    assert "answers on device 'left' (x86_64-linux-gnu)" in doctor.out, doctor
+    assert "engine       fake@1" in doctor.out
+    assert "toolchain" not in doctor.out, "programs are made here"
+    engines = place.ok("list", "engines", "--device", "left")
+    assert "fake@1" in engines.out
+    assert_told(place.run("list", "models", "--device", "left"), 2, "only engines")
+    program = place.program("net")
+    check = ("engine", "check", "fake", "--program", program, "--loads", "20")
+    here, there = place.run(*check), place.run(*check, "--device", "left")
+    verdicts = [
+        {line.split()[1]: line.split()[0] for line in checked.out.splitlines()}
+        for checked in (here, there)
+    ]
+    damaged = "refuses_damaged_files"
+    assert verdicts[1].pop(damaged) == "skipped"
+    verdicts[0].pop(damaged)
+    assert verdicts[0] == verdicts[1], there
+
+
+@pytest.mark.slow
 def test_lost_device_takes_nothing_from_the_other(
     place: Workplace, boards: tuple[Board, Board]
 ) -> None:

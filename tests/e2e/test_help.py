@@ -41,7 +41,7 @@ PAGES = {
     "engine_remove": ["engine", "remove"],
     **{
         f"device_{verb}": ["device", verb]
-        for verb in ("add", "check", "list", "prepare", "release")
+        for verb in ("add", "check", "exclude", "include", "list", "prepare", "release")
     },
     "cache_prune": ["cache", "prune"],
     **{f"runs_{verb}": ["runs", verb] for verb in ("show", "tag", "rm", "prune")},

@@ -35,6 +35,7 @@ struct DeviceOptions {
   std::string name;
   std::string folder;
   std::string engine;
+  std::string reason;
   std::vector<std::string> files;
   bool is_json = false;
   bool forgets = false;
@@ -137,7 +138,6 @@ Status remember(InventoryDevice entry, const Contact& device) {
   ASSAY_ASSIGN_OR_RETURN(auto inventory, read_inventory());
   entry.device_class = device.environment.device_class;
   entry.triple = device.triple;
-  entry.excluded.clear();
   ASSAY_RETURN_IF_ERROR(inventory.put(std::move(entry)));
   return inventory.write(Inventory::default_file());
 }
@@ -253,6 +253,32 @@ Result<ExitCode> execute_release(const DeviceOptions& options) {
   return ExitCode::kOk;
 }
 
+/// Writes why the device of the list takes no runs; an empty reason: it does.
+Status set_excluded(const std::string& name, const std::string& reason) {
+  ASSAY_ASSIGN_OR_RETURN(auto inventory, read_inventory());
+  ASSAY_ASSIGN_OR_RETURN(auto entry, find_device(name));
+  if (entry.name == entry.address.text()) {
+    return fail(
+        ErrorCode::kNotFound,
+        fmt::format("'{}' is not in the list; add it first: assay device add {}", name, name));
+  }
+  entry.excluded = reason;
+  ASSAY_RETURN_IF_ERROR(inventory.put(std::move(entry)));
+  return inventory.write(Inventory::default_file());
+}
+
+Result<ExitCode> execute_exclude(const DeviceOptions& options) {
+  ASSAY_RETURN_IF_ERROR(set_excluded(options.name, options.reason));
+  print_out("{} takes no runs: {}\n", options.name, options.reason);
+  return ExitCode::kOk;
+}
+
+Result<ExitCode> execute_include(const DeviceOptions& options) {
+  ASSAY_RETURN_IF_ERROR(set_excluded(options.name, ""));
+  print_out("{} takes runs\n", options.name);
+  return ExitCode::kOk;
+}
+
 using DeviceVerb = Result<ExitCode> (*)(const DeviceOptions&);
 
 Execute declare_named(CLI::App& app, const char* name, const char* help, DeviceVerb execute) {
@@ -263,6 +289,12 @@ Execute declare_named(CLI::App& app, const char* name, const char* help, DeviceV
     verb->add_option("--engine", options->engine,
                      "Only this engine; print how to start its runner as JSON");
     verb->add_option("--send", options->files, "Files to bring there; print their paths as JSON");
+  }
+  if (execute == execute_exclude) {
+    verb->add_option("--reason", options->reason, "Why, for those who miss it")
+        ->required()
+        ->check(
+            [](const std::string& text) { return std::string(text.empty() ? "it is empty" : ""); });
   }
   if (execute == execute_release) {
     verb->add_flag("--forget", options->forgets,
@@ -303,6 +335,11 @@ Execute declare_device(CLI::App& app) {
   verbs.emplace_back(
       "check",
       declare_named(app, "check", "Connect, describe the device and its engines", execute_check));
+  verbs.emplace_back("exclude", declare_named(app, "exclude", "Let a device take no runs for now",
+                                              execute_exclude));
+  verbs.emplace_back(
+      "include",
+      declare_named(app, "include", "Let an excluded device take runs again", execute_include));
   verbs.emplace_back("list", declare_list_devices(app));
   verbs.emplace_back("prepare",
                      declare_named(app, "prepare", "Bring the agent and the engines to the device",

@@ -185,9 +185,10 @@ Result<InventoryDevice> Inventory::get(const std::string& name) const {
     return std::unexpected(unknown_device(name));
   }
   if (!found->excluded.empty()) {
-    return fail(ErrorCode::kUnavailable,
-                fmt::format("device '{}' is excluded: {}; assay device check {} tries it again",
-                            name, found->excluded, name));
+    return fail(
+        ErrorCode::kUnavailable,
+        fmt::format("device '{}' is excluded: {}; assay device include {} takes it in again", name,
+                    found->excluded, name));
   }
   return *found;
 }
