@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "assay/base/file_digests.h"
 #include "assay/base/folders.h"
 #include "assay/base/result.h"
 #include "assay/device/environment.h"
@@ -22,8 +23,8 @@ namespace {
 
 void add_bundle(const std::string& name, const std::string& label,
                 const std::filesystem::path& folder, const std::string& triple,
-                DeviceEngines& found) {
-  auto bundle = read_bundle(folder);
+                FileDigests& digests, DeviceEngines& found) {
+  auto bundle = read_bundle(folder, digests);
   if (!bundle) {
     found.missing.push_back({label.empty() ? name : name + "@" + label, bundle.error().message});
   } else if (bundle->triple == triple) {
@@ -32,15 +33,16 @@ void add_bundle(const std::string& name, const std::string& label,
   }
 }
 
-void add_own_runners(const std::filesystem::path& home, DeviceEngines& found) {
+void add_own_runners(const std::filesystem::path& home, FileDigests& digests,
+                     DeviceEngines& found) {
   auto installed = find_installed_builds(home);
   std::erase_if(installed.missing,
                 [](const MissingEngine& engine) { return is_known_in_python(engine.name); });
   std::ranges::move(installed.missing, std::back_inserter(found.missing));
   for (auto& build : installed.builds) {
     const auto* known = find_known_engine(build.name);
-    auto bundle = bundle_of_program(build.runner,
-                                    known == nullptr ? std::vector<std::string>() : known->loads);
+    auto bundle = bundle_of_program(
+        build.runner, known == nullptr ? std::vector<std::string>() : known->loads, digests);
     if (bundle) {
       found.engines.push_back({.name = build.name,
                                .label = build.label,
@@ -78,20 +80,23 @@ void explain_absence(const std::string& triple, DeviceEngines& found) {
 
 DeviceEngines find_device_engines(const std::filesystem::path& home, const std::string& triple) {
   DeviceEngines found;
+  FileDigests digests(home / "engines" / "file-digests.json");
   for (const auto& build : registered_builds(home)) {
     if (const auto folder = build.details.find(kBundleKey); folder != build.details.end()) {
-      add_bundle(build.name, build.label, folder->get<std::string>(), triple, found);
+      add_bundle(build.name, build.label, folder->get<std::string>(), triple, digests, found);
     }
   }
   auto folders = folders_in(device_folder(triple) / "bundle");
   std::ranges::sort(folders);
   for (const auto& folder : folders) {
-    add_bundle(folder.filename().string(), "", folder, triple, found);
+    add_bundle(folder.filename().string(), "", folder, triple, digests, found);
   }
   if (triple == triple_of_machine(read_system_facts().machine)) {
-    add_own_runners(home, found);
+    add_own_runners(home, digests, found);
   }
   explain_absence(triple, found);
+  // They are computed again where they cannot be kept.
+  [[maybe_unused]] const auto status = digests.write();
   return found;
 }
 

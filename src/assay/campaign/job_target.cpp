@@ -59,7 +59,7 @@ std::string_view find_refused_condition(const LaunchRequest& request) {
 }
 
 Result<JobFile> file_at(const std::string& path, const stdfs::path& source, FileDigests& digests) {
-  ASSAY_ASSIGN_OR_RETURN(auto digest, digests.get(source));
+  ASSAY_ASSIGN_OR_RETURN(auto digest, digests.digest_of(source));
   return JobFile{.path = path, .source = source, .sha256 = std::move(digest)};
 }
 

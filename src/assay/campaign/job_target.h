@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/file_digests.h"
 #include "assay/base/result.h"
-#include "assay/campaign/file_digests.h"
 #include "assay/campaign/launch.h"
 #include "assay/campaign/launch_target.h"
 #include "assay/remote/job_folder.h"
@@ -58,7 +58,7 @@ class JobTarget final : public LaunchTarget {
   JobFolder folder_;
   const JobWorker& worker_;
   Options options_;
-  FileDigests digests_;
+  FileDigests digests_{{}};                       ///< In this process only.
   std::multimap<std::string, OfferedJob> named_;  ///< By the digest of the job's document.
   bool is_lost_ = false;
 };

@@ -172,7 +172,8 @@ Status RemoteTarget::bring_program(const LaunchRequest& request, LaunchRequest& 
   sources.reserve(request.artifact.files.size());
   for (const auto& file : request.artifact.files) {
     const auto path = folder / file.name;
-    ASSAY_ASSIGN_OR_RETURN(auto digest, file.sha256.empty() ? digests_.get(path) : file.sha256);
+    ASSAY_ASSIGN_OR_RETURN(auto digest,
+                           file.sha256.empty() ? digests_.digest_of(path) : file.sha256);
     sources.push_back({.path = file.name, .file = path, .sha256 = std::move(digest)});
   }
   ASSAY_ASSIGN_OR_RETURN(const auto places, bring_places(request, there));
@@ -231,7 +232,7 @@ Result<std::filesystem::path> RemoteTarget::scratch() {
 }
 
 Result<std::string> RemoteTarget::bring_file(const std::filesystem::path& file) {
-  ASSAY_ASSIGN_OR_RETURN(auto digest, digests_.get(file));
+  ASSAY_ASSIGN_OR_RETURN(auto digest, digests_.digest_of(file));
   const auto name = file.filename().string();
   const TreeSource source{.path = name,
                           .file = file,

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/file_digests.h"
 #include "assay/base/fs.h"
 #include "assay/base/result.h"
-#include "assay/campaign/file_digests.h"
 #include "assay/campaign/launch.h"
 #include "assay/campaign/launch_target.h"
 #include "assay/record/subject.h"
@@ -66,7 +66,7 @@ class RemoteTarget final : public LaunchTarget {
   const EngineBundles& bundles_;
   Options options_;
   std::optional<std::int64_t> timed_until_ns_;  ///< End of the last timed launch.
-  FileDigests digests_;
+  FileDigests digests_{{}};                     ///< In this process only.
   std::optional<TemporaryFolder> scratch_;
 };
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "assay/artifact/toolchain.h"
+#include "assay/base/file_digests.h"
 #include "assay/base/fs.h"
 #include "assay/base/log.h"
 #include "assay/base/output.h"
@@ -47,7 +48,8 @@ struct Reference {
 Result<EngineBuild> register_bundle(const std::filesystem::path& folder,
                                     const Reference& reference) {
   const auto path = std::filesystem::absolute(folder);
-  ASSAY_ASSIGN_OR_RETURN(const auto bundle, read_bundle(path));
+  FileDigests digests({});  // Nothing is known from before: every file is read.
+  ASSAY_ASSIGN_OR_RETURN(const auto bundle, read_bundle(path, digests));
   EngineBuild build{.name = reference.name,
                     .label = reference.label,
                     .runner = (path / bundle.argv.back()).string(),

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "assay/base/digest.h"
+#include "assay/base/file_digests.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
@@ -103,8 +103,8 @@ bool is_loader(const std::filesystem::path& library) {
 }
 
 Result<BundleFile> bundle_file(std::string path, const std::filesystem::path& source,
-                               bool is_executable) {
-  ASSAY_ASSIGN_OR_RETURN(auto digest, sha256_hex_of_file(source));
+                               bool is_executable, FileDigests& digests) {
+  ASSAY_ASSIGN_OR_RETURN(auto digest, digests.digest_of(source));
   return BundleFile{.path = std::move(path),
                     .source = source,
                     .sha256 = std::move(digest),
@@ -114,7 +114,7 @@ Result<BundleFile> bundle_file(std::string path, const std::filesystem::path& so
 }  // namespace
 
 Result<DeviceBundle> bundle_of_program(const std::filesystem::path& program,
-                                       std::span<const std::string> loads) {
+                                       std::span<const std::string> loads, FileDigests& digests) {
   ASSAY_ASSIGN_OR_RETURN(const auto content, read_file(program));
   if (!content.starts_with(kElf)) {
     return fail(ErrorCode::kUnsupported,
@@ -122,7 +122,7 @@ Result<DeviceBundle> bundle_of_program(const std::filesystem::path& program,
   }
   DeviceBundle bundle{.triple = triple_of_machine(read_system_facts().machine)};
   const auto name = program.filename().string();
-  ASSAY_ASSIGN_OR_RETURN(auto file, bundle_file(name, program, /*is_executable=*/true));
+  ASSAY_ASSIGN_OR_RETURN(auto file, bundle_file(name, program, /*is_executable=*/true, digests));
   bundle.files.push_back(std::move(file));
   ASSAY_ASSIGN_OR_RETURN(const auto libraries, libraries_with(program, loads));
   std::set<std::filesystem::path> names;
@@ -131,7 +131,7 @@ Result<DeviceBundle> bundle_of_program(const std::filesystem::path& program,
       continue;
     }
     const auto path = std::filesystem::path(kLibraries) / library.filename();
-    ASSAY_ASSIGN_OR_RETURN(file, bundle_file(path.string(), library, is_loader(library)));
+    ASSAY_ASSIGN_OR_RETURN(file, bundle_file(path.string(), library, is_loader(library), digests));
     bundle.files.push_back(std::move(file));
     if (is_loader(library)) {
       bundle.argv = {path.string(), "--library-path", kLibraries};
@@ -141,7 +141,7 @@ Result<DeviceBundle> bundle_of_program(const std::filesystem::path& program,
   return bundle;
 }
 
-Result<DeviceBundle> read_bundle(const std::filesystem::path& folder) {
+Result<DeviceBundle> read_bundle(const std::filesystem::path& folder, FileDigests& digests) {
   ASSAY_ASSIGN_OR_RETURN(const auto document, read_json_file(folder / "bundle.json"));
   DeviceBundle bundle;
   try {
@@ -159,7 +159,7 @@ Result<DeviceBundle> read_bundle(const std::filesystem::path& folder) {
                                                  (folder / "bundle.json").string()));
   }
   for (auto& file : bundle.files) {
-    ASSAY_ASSIGN_OR_RETURN(const auto digest, sha256_hex_of_file(file.source));
+    ASSAY_ASSIGN_OR_RETURN(const auto digest, digests.digest_of(file.source));
     if (digest != file.sha256) {
       return fail(ErrorCode::kCorrupt,
                   fmt::format("'{}' has changed since its bundle was made; make it again",

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/file_digests.h"
 #include "assay/base/result.h"
 
 namespace assay {
@@ -25,15 +26,16 @@ struct DeviceBundle {
   std::vector<BundleFile> files;
 };
 
-/// A bundle that was made by tools/make_device_bundle.py: a folder with bundle.json. Errors:
-/// kNotFound; kCorrupt where a file has another digest than noted, or the document is no bundle.
-Result<DeviceBundle> read_bundle(const std::filesystem::path& folder);
+/// A bundle that was made by tools/make_device_bundle.py: a folder with bundle.json. `digests`:
+/// what is known of its files from before. Errors: kNotFound; kCorrupt where a file has another
+/// digest than noted, or the document is no bundle.
+Result<DeviceBundle> read_bundle(const std::filesystem::path& folder, FileDigests& digests);
 
 /// The bundle of a program of this machine, with the shared libraries that its loader names, and
 /// those that the program opens while it runs: `loads`, by name with * and ?, which lie beside the
-/// others. Errors: kNotFound (a library, too); kUnsupported for a program that is no ELF file, such
-/// as a runner in Python.
+/// others. `digests` as in read_bundle(). Errors: kNotFound (a library, too); kUnsupported for a
+/// program that is no ELF file, such as a runner in Python.
 Result<DeviceBundle> bundle_of_program(const std::filesystem::path& program,
-                                       std::span<const std::string> loads = {});
+                                       std::span<const std::string> loads, FileDigests& digests);
 
 }  // namespace assay

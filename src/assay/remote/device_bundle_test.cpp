@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "assay/base/digest.h"
+#include "assay/base/file_digests.h"
 #include "assay/base/fs.h"
 #include "assay/base/result.h"
 
@@ -14,8 +15,9 @@ namespace assay {
 namespace {
 
 TEST(DeviceBundle, HasThisProgramWithItsLoader) {
+  FileDigests digests({});
   const auto program = executable_folder() / "assay_remote_test";
-  const auto bundle = bundle_of_program(program);
+  const auto bundle = bundle_of_program(program, {}, digests);
   ASSERT_TRUE(bundle.has_value()) << bundle.error().message;
   ASSERT_EQ(bundle->argv.size(), 4U);
   EXPECT_TRUE(bundle->argv[0].starts_with("lib/ld-linux"));
@@ -28,26 +30,29 @@ TEST(DeviceBundle, HasThisProgramWithItsLoader) {
 }
 
 TEST(DeviceBundle, HasLibrariesThatTheProgramOpens) {
+  FileDigests digests({});
   const auto program = executable_folder() / "assay_remote_test";
   const std::vector<std::string> loads = {"libresolv.so.?"};
-  const auto bundle = bundle_of_program(program, loads);
+  const auto bundle = bundle_of_program(program, loads, digests);
   ASSERT_TRUE(bundle.has_value()) << bundle.error().message;
   EXPECT_EQ(std::ranges::count(bundle->files, "lib/libresolv.so.2", &BundleFile::path), 1);
   EXPECT_EQ(std::ranges::count(bundle->files, "lib/libc.so.6", &BundleFile::path), 1);
 
   const std::vector<std::string> none = {"libnone*.so"};
-  const auto lacking = bundle_of_program(program, none);
+  const auto lacking = bundle_of_program(program, none, digests);
   EXPECT_EQ(lacking.error().code, ErrorCode::kNotFound);
 }
 
 TEST(DeviceBundle, RefusesARunnerInPython) {
+  FileDigests digests({});
   const auto folder = TemporaryFolder::make("assay-test").value();
   const auto script = folder.path() / "runner";
   ASSERT_TRUE(write_file_atomically(script, "#!/usr/bin/python3\n", 0755).has_value());
-  EXPECT_EQ(bundle_of_program(script).error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(bundle_of_program(script, {}, digests).error().code, ErrorCode::kUnsupported);
 }
 
 TEST(DeviceBundle, ReadsAFolderAndChecksItsFiles) {
+  FileDigests digests({});
   const auto folder = TemporaryFolder::make("assay-test").value();
   const auto runner = folder.path() / "assay-runner-toy";
   ASSERT_TRUE(write_file_atomically(runner, "runner", 0755).has_value());
@@ -56,14 +61,14 @@ TEST(DeviceBundle, ReadsAFolderAndChecksItsFiles) {
                         R"( "files": {"assay-runner-toy": ")" +
                         digest + R"("}})";
   ASSERT_TRUE(write_file_atomically(folder.path() / "bundle.json", document).has_value());
-  const auto bundle = read_bundle(folder.path());
+  const auto bundle = read_bundle(folder.path(), digests);
   ASSERT_TRUE(bundle.has_value()) << bundle.error().message;
   EXPECT_EQ(bundle->triple, "aarch64-linux-gnu");
   ASSERT_EQ(bundle->files.size(), 1U);
   EXPECT_TRUE(bundle->files[0].is_executable);
 
   ASSERT_TRUE(write_file_atomically(runner, "another", 0755).has_value());
-  EXPECT_EQ(read_bundle(folder.path()).error().code, ErrorCode::kCorrupt);
+  EXPECT_EQ(read_bundle(folder.path(), digests).error().code, ErrorCode::kCorrupt);
 }
 
 }  // namespace
