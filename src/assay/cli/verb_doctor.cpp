@@ -16,6 +16,7 @@
 #include "assay/base/result.h"
 #include "assay/base/units.h"
 #include "assay/cli/common_flags.h"
+#include "assay/cli/device_flag.h"
 #include "assay/cli/exit_code.h"
 #include "assay/cli/places.h"
 #include "assay/cli/verb.h"
@@ -24,13 +25,17 @@
 #include "assay/device/environment.h"
 #include "assay/device/local_transport.h"
 #include "assay/engine/installed_builds.h"
+#include "assay/record/launch.h"
+#include "assay/record/run.h"
 #include "assay/record/subject.h"
+#include "assay/remote/device_choice.h"
 #include "assay/supervise/agent_client.h"
 
 namespace assay::cli {
 namespace {
 
 struct DoctorOptions {
+  std::string device;
   StoreFlags store;
   ToolchainFlags toolchain;
 };
@@ -51,14 +56,12 @@ class Checklist {
   bool is_complete_ = true;
 };
 
-void check_machine(Checklist& /*list*/) {
-  const auto environment = read_environment();
+void tell_machine(const Environment& environment, const Conditions& conditions) {
   Checklist::note("machine",
                   fmt::format("{}, {} CPUs, {} ({})", environment.cpu_model, environment.cpus,
                               text_from_bytes(static_cast<double>(environment.memory_bytes)),
                               environment.device_class));
   Checklist::note("cpu flags", fmt::format("{}", fmt::join(environment.cpu_flags, " ")));
-  const auto conditions = read_conditions();
   Checklist::note("conditions",
                   fmt::format("load {}, governor {}, temperature {}",
                               conditions.load_average_1min
@@ -70,8 +73,7 @@ void check_machine(Checklist& /*list*/) {
                                   : "not told"));
 }
 
-void check_engines(Checklist& list) {
-  const auto installed = find_installed_builds(assay_home(), Descriptions::kAskedAnew);
+void check_engines(const InstalledBuilds& installed, Checklist& list) {
   for (const auto& build : installed.builds) {
     list.tell(true, "engine", fmt::format("{}  {}", build.reference(), build.runner));
     const Json backends = build.details.value("backends", Json::array());
@@ -145,11 +147,24 @@ void check_places(const DoctorOptions& options, Checklist& list) {
                   "runs prune` free space");
 }
 
-Result<ExitCode> execute_doctor(const DoctorOptions& options) {
+/// What a device tells; programs are made on this machine, whose toolchain is no part of it.
+Result<ExitCode> check_device(const std::string& name) {
+  ASSAY_ASSIGN_OR_RETURN(const auto device, open_remote_device(name));
   Checklist list;
-  check_machine(list);
+  tell_machine(device->environment(), device->conditions());
+  list.tell(true, "agent", fmt::format("answers on device '{}' ({})", name, device->triple()));
+  check_engines(device->installed(), list);
+  return list.is_complete() ? ExitCode::kOk : ExitCode::kUnavailable;
+}
+
+Result<ExitCode> execute_doctor(const DoctorOptions& options) {
+  if (!options.device.empty() && options.device != kLocalDevice) {
+    return check_device(options.device);
+  }
+  Checklist list;
+  tell_machine(read_environment(), read_conditions());
   check_agent(list);
-  check_engines(list);
+  check_engines(find_installed_builds(assay_home(), Descriptions::kAskedAnew), list);
   check_toolchain(options, list);
   check_places(options, list);
   return list.is_complete() ? ExitCode::kOk : ExitCode::kUnavailable;
@@ -159,6 +174,7 @@ Result<ExitCode> execute_doctor(const DoctorOptions& options) {
 
 Execute declare_doctor(CLI::App& app) {
   auto options = std::make_shared<DoctorOptions>();
+  declare_device_name(app, options->device);
   options->store.declare(app);
   options->toolchain.declare(app);
   return [options] { return execute_doctor(*options); };

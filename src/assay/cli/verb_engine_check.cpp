@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,11 +13,14 @@
 #include "assay/base/output.h"
 #include "assay/base/result.h"
 #include "assay/base/units.h"
+#include "assay/campaign/remote_device.h"
+#include "assay/cli/device_flag.h"
 #include "assay/cli/exit_code.h"
 #include "assay/cli/verb.h"
 #include "assay/device/local_transport.h"
 #include "assay/engine/installed_builds.h"
 #include "assay/engine_check/engine_check.h"
+#include "assay/remote/device_choice.h"
 #include "assay/supervise/agent_client.h"
 
 namespace assay::cli {
@@ -32,6 +36,7 @@ struct EngineCheckOptions {
   int loads = 1000;
   std::string loads_budget = "2min";
   std::string format = "console";
+  std::string device;
 };
 
 void print_finding(const CheckFinding& finding) {
@@ -55,15 +60,46 @@ Result<EngineCheckRequest> engine_check_request(const EngineCheckOptions& option
   }
   ASSAY_ASSIGN_OR_RETURN(request.leak_budget_ns, duration_ns_from_text(options.loads_budget));
   ASSAY_ASSIGN_OR_RETURN(request.options, parse_json(options.options, "--options"));
-  ASSAY_ASSIGN_OR_RETURN(request.build,
-                         get_build(find_installed_builds(assay_home()), options.engine));
   return request;
 }
 
-Result<ExitCode> execute_engine_check(const EngineCheckOptions& options) {
-  ASSAY_ASSIGN_OR_RETURN(const auto request, engine_check_request(options));
+/// Whom to ask, and who answers.
+struct Interview {
+  std::unique_ptr<RemoteDevice> device;  ///< Null: this machine.
+  std::optional<AgentClient> own_agent;
+  AgentClient* agent = nullptr;
+};
+
+Result<Interview> interview_here(const EngineCheckOptions& options, EngineCheckRequest& request) {
+  ASSAY_ASSIGN_OR_RETURN(request.build,
+                         get_build(find_installed_builds(assay_home()), options.engine));
   LocalTransport transport;
-  ASSAY_ASSIGN_OR_RETURN(auto agent, AgentClient::connect(transport));
+  Interview interview;
+  ASSAY_ASSIGN_OR_RETURN(interview.own_agent, AgentClient::connect(transport));
+  return interview;
+}
+
+/// Brings the runner and the program there.
+Result<Interview> interview_there(const EngineCheckOptions& options, EngineCheckRequest& request) {
+  Interview interview;
+  ASSAY_ASSIGN_OR_RETURN(interview.device, open_remote_device(options.device));
+  auto& device = *interview.device;
+  ASSAY_ASSIGN_OR_RETURN(request.build, get_build(device.installed(), options.engine));
+  ASSAY_ASSIGN_OR_RETURN(request.argv, device.bring_runner(options.engine));
+  std::vector<std::filesystem::path> files = {request.entry};
+  files.insert(files.end(), request.data.begin(), request.data.end());
+  ASSAY_ASSIGN_OR_RETURN(const std::filesystem::path folder, device.bring_files(files));
+  request.place = folder;
+  ASSAY_ASSIGN_OR_RETURN(interview.agent, device.agent());
+  return interview;
+}
+
+Result<ExitCode> execute_engine_check(const EngineCheckOptions& options) {
+  ASSAY_ASSIGN_OR_RETURN(auto request, engine_check_request(options));
+  const bool is_here = options.device.empty() || options.device == kLocalDevice;
+  ASSAY_ASSIGN_OR_RETURN(auto interview, is_here ? interview_here(options, request)
+                                                 : interview_there(options, request));
+  auto& agent = interview.own_agent ? *interview.own_agent : *interview.agent;
   const bool is_json = options.format == "json";
   ASSAY_ASSIGN_OR_RETURN(const auto findings,
                          check_engine(agent, request, is_json ? nullptr : print_finding));
@@ -99,6 +135,7 @@ Execute declare_engine_check(CLI::App& app) {
   check->add_option("--format", options->format, "Format of the findings: console or json")
       ->capture_default_str()
       ->check(CLI::IsMember({"console", "json"}));
+  declare_device_name(*check, options->device);
   return [options] { return execute_engine_check(*options); };
 }
 

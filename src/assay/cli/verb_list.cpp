@@ -20,6 +20,7 @@
 #include "assay/base/result.h"
 #include "assay/base/suggest.h"
 #include "assay/cli/common_flags.h"
+#include "assay/cli/device_flag.h"
 #include "assay/cli/exit_code.h"
 #include "assay/cli/verb.h"
 #include "assay/cli/verb_runs.h"
@@ -42,6 +43,7 @@ struct ListOptions {
   std::string what;
   bool is_json = false;
   int limit = 20;
+  std::string device;
   StoreFlags store;
   ToolchainFlags toolchain;
 };
@@ -53,9 +55,9 @@ struct Item {
 };
 using Items = std::vector<Item>;
 
-Result<Items> list_engines(const ListOptions& /*options*/) {
+Result<Items> list_engines(const ListOptions& options) {
   Items items;
-  const auto installed = find_installed_builds(assay_home());
+  ASSAY_ASSIGN_OR_RETURN(const auto installed, installed_on(options.device));
   for (const auto& build : installed.builds) {
     std::vector<std::string> backends;
     const Json known = build.details.value("backends", Json::array());
@@ -213,6 +215,9 @@ Result<ExitCode> execute_list(const ListOptions& options) {
     return fail(ErrorCode::kNotFound, fmt::format("'{}' cannot be listed{}", options.what,
                                                   suggestion_for(options.what, names_of_lists())));
   }
+  if (!options.device.empty() && list->make != list_engines) {
+    return fail(ErrorCode::kInvalidArgument, "only engines are listed by device");
+  }
   if (list->make == list_runs && !options.is_json) {
     ASSAY_RETURN_IF_ERROR(show_runs(options.store, {.limit = options.limit}, {}));
     return ExitCode::kOk;
@@ -241,6 +246,7 @@ Execute declare_list(CLI::App& app) {
   app.add_flag("--json", options->is_json, "Print the list as a JSON document");
   app.add_option("--limit", options->limit, "Number of runs to show, newest first")
       ->capture_default_str();
+  declare_device_name(app, options->device);
   options->toolchain.declare_sources(app);
   options->store.declare(app);
   return [options] { return execute_list(*options); };

@@ -6,6 +6,7 @@
 #include <expected>
 #include <filesystem>
 #include <fmt/format.h>
+#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
@@ -44,18 +45,24 @@ Result<Frame> Conversation::answer(std::size_t question) const {
 }
 
 Frame Interviewer::load_frame(const Json& more_options) const {
-  wire::Load load{.entry = std::filesystem::absolute(request_.entry).string(),
-                  .options = request_.options};
-  for (const auto& file : request_.data) {
-    load.data.push_back(std::filesystem::absolute(file).string());
-  }
+  wire::Load load{.entry = path_there(request_.entry), .options = request_.options};
+  std::ranges::transform(request_.data, std::back_inserter(load.data),
+                         [this](const auto& file) { return path_there(file); });
   load.options.update(more_options);
   return wire::frame_of(MessageType::kLoad, 0, load);
 }
 
+std::string Interviewer::path_there(const std::filesystem::path& file) const {
+  return request_.place.empty() ? std::filesystem::absolute(file).string()
+                                : (request_.place / file.filename()).string();
+}
+
 Result<Conversation> Interviewer::ask(std::vector<Frame> questions,
                                       const std::map<std::string, std::string>& env) {
-  SpawnRequest spawn{.argv = {request_.build.runner}, .env = env};
+  SpawnRequest spawn{.argv = request_.argv, .env = env};
+  if (spawn.argv.empty()) {
+    spawn.argv = {request_.build.runner};
+  }
   spawn.limits.wall_ns = request_.deadline_ns + request_.leak_budget_ns;
   wire::append_frame(spawn.input, wire::frame_of(MessageType::kHello, kHelloRequest,
                                                  wire::Hello{.program = "assay"}));

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <string>
 #include <type_traits>
@@ -55,6 +56,8 @@ class Interviewer {
   [[nodiscard]] wire::Frame load_frame(const Json& more_options = Json::object()) const;
 
  private:
+  [[nodiscard]] std::string path_there(const std::filesystem::path& file) const;
+
   AgentClient& agent_;
   const EngineCheckRequest& request_;
 };

@@ -33,8 +33,10 @@ struct CheckFinding {
 
 struct EngineCheckRequest {
   EngineBuild build;
+  std::vector<std::string> argv;            ///< Starts it on the agent's machine; empty: its path.
   std::filesystem::path entry;              ///< A program that it loads.
   std::vector<std::filesystem::path> data;  ///< Files that belong to it.
+  std::filesystem::path place;              ///< Their folder on another device; empty: this one.
   Json options = Json::object();
   int loads = 1000;                               ///< Cycles of load and unload.
   std::int64_t leak_budget_ns = 120'000'000'000;  ///< For these cycles.
