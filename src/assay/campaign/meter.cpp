@@ -2,7 +2,7 @@
 
 #include <chrono>
 #include <cmath>
-#include <csignal>
+#include <cstddef>
 #include <cstdint>
 #include <fmt/format.h>
 #include <memory>
@@ -13,6 +13,8 @@
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include <signal.h>
 
 #include "assay/base/clock.h"
 #include "assay/base/json.h"
@@ -33,7 +35,7 @@ constexpr double kMostValue = 1e12;
 
 std::string shown(std::string_view line) {
   constexpr std::size_t kMost = 80;
-  return printable(std::string(line.substr(0, kMost)));
+  return printable(line.substr(0, kMost));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "assay/campaign/metered_spawn.h"
 
 #include <cstdint>
+#include <expected>
 #include <optional>
 #include <string>
 #include <utility>

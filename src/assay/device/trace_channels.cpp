@@ -21,7 +21,6 @@
 
 #include "assay/base/file_descriptor.h"
 #include "assay/device/text_fields.h"
-#include "assay/record/device_trace.h"
 
 namespace assay {
 namespace {
@@ -201,7 +200,7 @@ void TraceChannels::add_rapl(const stdfs::path& root) {
     auto name = name_in(zone);
     const auto file = zone.filename().string();
     if (const auto part = file.find(':', file.find(':') + 1); part != std::string::npos) {
-      name = name_in(folder / file.substr(0, part)) + "/" + name;
+      name = fmt::format("{}/{}", name_in(folder / file.substr(0, part)), name);
     }
     const auto wrap = read_system_text(zone / "max_energy_range_uj");
     add(energy_channel("energy:" + name, wrap ? leading_integer(*wrap).value_or(0) : 0),

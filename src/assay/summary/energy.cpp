@@ -78,8 +78,7 @@ std::vector<const DeviceTrace*> channels_that(const LaunchTraces& traces, Predic
 
 /// Channels whose energies add up to that of the device.
 std::vector<const DeviceTrace*> choose_meter(const LaunchTraces& traces) {
-  const auto meter =
-      channels_that(traces, [](const auto& one) { return one.channel == kMeterChannel; });
+  auto meter = channels_that(traces, [](const auto& one) { return one.channel == kMeterChannel; });
   if (!meter.empty()) {
     return meter;
   }

@@ -1,11 +1,11 @@
 #include "assay/summary/trace_notes.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <fmt/format.h>
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "assay/record/device_trace.h"
@@ -27,9 +27,8 @@ struct Course {
 };
 
 /// Readings before the process and after its end are of an idle device.
-std::vector<double> values_in_life(const DeviceTrace& trace, const Launch& launch) {
-  const auto begin_ns = launch.traces->start_ns;
-  const auto end_ns = begin_ns + launch.end.wall_ns;
+std::vector<double> values_between(const DeviceTrace& trace, std::int64_t begin_ns,
+                                   std::int64_t end_ns) {
   std::vector<double> values;
   for (std::size_t i = 0; i < trace.times_ns.size(); ++i) {
     if (trace.times_ns[i] >= begin_ns && trace.times_ns[i] <= end_ns) {
@@ -39,8 +38,9 @@ std::vector<double> values_in_life(const DeviceTrace& trace, const Launch& launc
   return values;
 }
 
-std::optional<Course> course_of(const DeviceTrace& trace, const Launch& launch) {
-  const auto values = values_in_life(trace, launch);
+std::optional<Course> course_of(const DeviceTrace& trace, std::int64_t begin_ns,
+                                std::int64_t end_ns) {
+  const auto values = values_between(trace, begin_ns, end_ns);
   if (values.size() < kFewestInCourse) {
     return std::nullopt;
   }
@@ -57,10 +57,10 @@ struct Courses {
   std::optional<Course> temperature;
 };
 
-Courses steepest_courses(const Launch& launch) {
+Courses steepest_courses(const LaunchTraces& traces, std::int64_t wall_ns) {
   Courses steepest;
-  for (const auto& trace : launch.traces->channels) {
-    const auto course = course_of(trace, launch);
+  for (const auto& trace : traces.channels) {
+    const auto course = course_of(trace, traces.start_ns, traces.start_ns + wall_ns);
     if (course && trace.unit == "hz" &&
         (!steepest.frequency ||
          course->last * steepest.frequency->first < steepest.frequency->last * course->first)) {
@@ -76,8 +76,8 @@ Courses steepest_courses(const Launch& launch) {
 }
 
 /// Empty: it was not throttled.
-std::string throttling_of(const Launch& launch) {
-  const auto [frequency, temperature] = steepest_courses(launch);
+std::string throttling_of(const LaunchTraces& traces, std::int64_t wall_ns) {
+  const auto [frequency, temperature] = steepest_courses(traces, wall_ns);
   if (!frequency || !temperature || frequency->last > (1 - kLeastFall) * frequency->first ||
       temperature->last - temperature->first < kLeastRiseCelsius) {
     return {};
@@ -93,7 +93,8 @@ std::vector<std::string> notes_of_traces(std::span<const Launch> launches) {
   std::size_t throttled = 0;
   std::string example;
   for (const auto& launch : launches) {
-    if (const auto text = launch.traces ? throttling_of(launch) : ""; !text.empty()) {
+    if (const auto text = launch.traces ? throttling_of(*launch.traces, launch.end.wall_ns) : "";
+        !text.empty()) {
       example = throttled++ == 0 ? text : example;
     }
   }
