@@ -40,7 +40,7 @@ function(_assay_bundle name runner libraries)
   else()
     list(APPEND arguments --no-loader)
     # The device's loader reads the path from the program; Android's knows RUNPATH only.
-    set_target_properties(${runner} PROPERTIES BUILD_RPATH "$ORIGIN/../lib")
+    set_target_properties(${runner} PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN/../lib")
     target_link_options(${runner} PRIVATE LINKER:--enable-new-dtags)
   endif()
   if(ASSAY_TRIPLE)

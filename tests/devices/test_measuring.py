@@ -228,6 +228,8 @@ def test_phone_lists_an_engine_that_was_built_for_it(
     assert argv[-1] == "bin/assay-runner-executorch"
     assert (len(argv) == 1) == is_plain
     if is_plain:  # A device with a C library: the phone has none.
+        told = subprocess.run(["readelf", "-d", argv[0]], cwd=bundle, capture_output=True)
+        assert b"runpath: [$ORIGIN/../lib]" in told.stdout
         emulator = ["qemu-aarch64-static", "-L", ROOT / "build" / "sysroot-aarch64"]
         told = subprocess.run([*emulator, *argv, "--describe"], cwd=bundle, capture_output=True)
         assert json.loads(told.stdout)["name"] == "executorch"
