@@ -34,14 +34,16 @@ namespace assay {
 namespace {
 
 /// Devices are read once a second unless it is said otherwise. Both texts were checked before.
-std::optional<std::int64_t> sensors_period(const Spec& spec, const RequestOptions& options) {
+std::optional<std::int64_t> sensors_period(const Spec& spec, const RequestOptions& options,
+                                           const std::string& device) {
   const auto period_ns =
       sensors_period_from_text(options.sensors.empty() ? spec.measure.sensors : options.sensors)
           .value_or(std::nullopt);
-  return period_ns || options.device == "local" ? period_ns : std::optional(kSensorsPeriodNs);
+  return period_ns || device == "local" ? period_ns : std::optional(kSensorsPeriodNs);
 }
 
-CampaignSettings settings_from_spec(const Spec& spec, const RequestOptions& options) {
+CampaignSettings settings_from_spec(const Spec& spec, const RequestOptions& options,
+                                    const PlannedDevice& device) {
   return CampaignSettings{
       .plan = spec.measure.plan,
       .launches = {.least = spec.measure.launches,
@@ -61,7 +63,8 @@ CampaignSettings settings_from_spec(const Spec& spec, const RequestOptions& opti
       .launch_timeout_ns = options.launch_timeout_ns,
       .memory_limit_bytes = options.memory_limit_bytes,
       .libraries = options.libraries,
-      .sensors_period_ns = sensors_period(spec, options),
+      .meter = device.meter,
+      .sensors_period_ns = sensors_period(spec, options, device.name),
       .sandbox = options.sandbox ? options.sandbox : spec.sandbox};
 }
 
@@ -182,7 +185,7 @@ Result<PlannedRequests> requests_from_spec(const Spec& spec, RequestOptions opti
                                     .device = device.name,
                                     .environment = std::move(device.environment),
                                     .builds = std::move(device.installed.builds),
-                                    .settings = settings_from_spec(spec, options)}});
+                                    .settings = settings_from_spec(spec, options, device)}});
     std::ranges::copy_if(expansion.cases, std::back_inserter(request.cases),
                          [&](const Case& cell) { return cell.device == device.name; });
   }

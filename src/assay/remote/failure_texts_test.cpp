@@ -23,7 +23,7 @@ struct Told {
 
 TEST(FailureTexts, SayWhatToDo) {
   // Words as OpenSSH 9.2 and adb 1.0.41 print them.
-  const std::array<Told, 11> cases = {{
+  const auto cases = std::to_array<Told>({
       {kBoard, 255, "ssh: Could not resolve hostname pi5: Name or service not known",
        ErrorCode::kNotFound, "~/.ssh/config"},
       {kBoard, 255, "ssh: connect to host pi5 port 22: Connection refused", ErrorCode::kUnavailable,
@@ -44,7 +44,7 @@ TEST(FailureTexts, SayWhatToDo) {
       {kPhone, 1, "adb: device 'S1' not found", ErrorCode::kUnavailable, "adb devices"},
       {kPhone, 1, "cat: write error: No space left on device", ErrorCode::kExhausted, "full"},
       {kPhone, 3, "some words", ErrorCode::kUnavailable, "exit code 3"},
-  }};
+  });
   for (const auto& one : cases) {
     const auto error = error_from_failure(one.address, one.exit_code, one.words);
     EXPECT_EQ(error.code, one.code) << one.words;
