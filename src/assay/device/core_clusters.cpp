@@ -12,7 +12,6 @@
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <vector>
 
 #include "assay/device/text_fields.h"
 
@@ -65,12 +64,12 @@ std::string list_of(const std::set<int>& cores) {
   std::string list;
   for (auto core = cores.begin(); core != cores.end();) {
     const int first = *core;
-    int last = first;
-    while (++core != cores.end() && *core == last + 1) {
-      last = *core;
+    int after = first + 1;
+    for (++core; core != cores.end() && *core == after; ++core) {
+      ++after;
     }
     list += fmt::format("{}{}{}", list.empty() ? "" : ",", first,
-                        last == first ? "" : fmt::format("-{}", last));
+                        after == first + 1 ? "" : fmt::format("-{}", after - 1));
   }
   return list;
 }

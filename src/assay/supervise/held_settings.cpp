@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <exception>
 #include <expected>
 #include <filesystem>
 #include <fmt/format.h>
@@ -83,8 +84,12 @@ Error no_frequency(const Error& error) {
 }  // namespace
 
 HeldSettings::~HeldSettings() {
-  if (const auto restored = restore_own(); !restored) {
-    log_line(LogLevel::kWarning, "assay-agent: " + restored.error().message);
+  try {
+    if (const auto restored = restore_own(); !restored) {
+      log_line(LogLevel::kWarning, "assay-agent: " + restored.error().message);
+    }
+  } catch (const std::exception&) {
+    return;  // The file stays, and the next agent takes them back.
   }
 }
 

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "assay/base/result.h"
 #include "assay/base/subprocess.h"
 #include "assay/device/text_fields.h"
 
