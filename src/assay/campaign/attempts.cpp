@@ -1,6 +1,5 @@
 #include "assay/campaign/attempts.h"
 
-#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>

@@ -1,6 +1,5 @@
 #include "assay/campaign/campaign.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <expected>
 #include <memory>

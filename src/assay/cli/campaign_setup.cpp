@@ -111,6 +111,7 @@ Result<std::vector<CampaignRequest>> plan_on_devices(const Spec& spec, const Cam
   ASSAY_ASSIGN_OR_RETURN(const auto devices,
                          flags.device.open(spec, options.sandbox.value_or(SandboxMode::kOff)));
   std::vector<PlannedDevice> reached;
+  reached.reserve(devices.size());
   for (const auto& device : devices) {
     reached.push_back({.name = device->name,
                        .environment = device->environment,

@@ -1,6 +1,7 @@
 #include "assay/remote/device_choice.h"
 
 #include <algorithm>
+#include <expected>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <iterator>
