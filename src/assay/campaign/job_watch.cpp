@@ -1,6 +1,7 @@
 #include "assay/campaign/job_watch.h"
 
 #include <cstdint>
+#include <expected>
 #include <fmt/format.h>
 #include <limits>
 #include <string>

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <fmt/format.h>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <string>

@@ -3,18 +3,22 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/campaign/launch.h"
+#include "assay/campaign/run_context.h"
 #include "assay/record/case.h"
 #include "assay/record/run.h"
+#include "assay/record/sandbox.h"
 #include "assay/record/subject.h"
 #include "assay/wire/frame.h"
-#include "assay/wire/messages.h"
 
 namespace assay {
 namespace {

@@ -15,12 +15,14 @@
 #include <vector>
 
 #include "assay/base/fs.h"
+#include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/launch.h"
 #include "assay/campaign/testing/campaign_bench.h"
 #include "assay/campaign/testing/scripted_device.h"
 #include "assay/record/axes.h"
+#include "assay/record/case.h"
 #include "assay/record/launch.h"
 #include "assay/record/run.h"
 #include "assay/record/spawn.h"

@@ -42,10 +42,10 @@ std::string lock_holder_text() {
 }
 
 std::optional<std::string> find_left_agent(const std::string& refusal) {
-  static const std::regex kRefusal(
+  static const std::regex refusal_form(
       R"(process (\d{1,9}) on .* \(([0-9a-f]{12})\); .* process (\d{1,9}) \()");
   std::smatch parts;
-  if (!std::regex_search(refusal, parts, kRefusal) || parts[2] != mark_of_process_ids() ||
+  if (!std::regex_search(refusal, parts, refusal_form) || parts[2] != mark_of_process_ids() ||
       is_alive(parts[1])) {
     return std::nullopt;
   }

@@ -4,10 +4,12 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <expected>
 #include <filesystem>
 #include <fmt/format.h>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -77,7 +79,9 @@ Result<RemoteWrapper> RemoteWrapper::place(AgentClient& agent, const LaunchReque
                             name, agent.device(), name));
   }
   auto folder = fmt::format("{}/tmp/wrapped-{}", agent.hello().home, make_uuid7());
-  ASSAY_ASSIGN_OR_RETURN(const auto made, run_shell(agent, "mkdir -p \"$1\"", {folder}));
+  if (const auto made = run_shell(agent, "mkdir -p \"$1\"", {folder}); !made) {
+    return std::unexpected(made.error());
+  }
   std::vector<std::string> argv = {found->substr(0, found->find('\n'))};
   for (std::size_t i = 1; i < request.prefix.size(); ++i) {
     argv.push_back(with_replaced(request.prefix[i], request.writable.front(), folder));

@@ -1,9 +1,8 @@
 #include "assay/remote/job_folder.h"
 
-#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstddef>
-#include <cstdlib>
 #include <expected>
 #include <filesystem>
 #include <fmt/format.h>
@@ -13,9 +12,11 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include <signal.h>
+#include <sys/types.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -29,6 +30,7 @@
 #include "assay/base/text.h"
 #include "assay/base/uuid.h"
 #include "assay/record/spawn.h"
+#include "assay/remote/job_worker.h"
 
 namespace assay {
 namespace {
@@ -117,8 +119,10 @@ bool is_orphan(const stdfs::path& job) {
 /// Whether a folder is the staging of a process of this machine that has ended.
 bool is_left_staging(const stdfs::path& folder) {
   const auto name = folder.filename().string();
-  const auto process = std::atoi(name.substr(name.rfind('-') + 1).c_str());
-  return process > 0 && name == staging_name(process) && has_ended(process);
+  const auto digits = std::string_view(name).substr(name.rfind('-') + 1);
+  pid_t process = 0;
+  const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), process);
+  return read.ec == std::errc() && name == staging_name(process) && has_ended(process);
 }
 
 }  // namespace
