@@ -20,7 +20,8 @@ namespace {
 /// In the order in which they use each other; together they are one script.
 constexpr auto kScripts = std::to_array<std::string_view>(
     {"format.js", "dom.js", "model.js", "charts.js", "model_charts.js", "case_charts.js",
-     "trade_off.js", "attribution.js", "comparisons.js", "cases.js", "details.js", "page.js"});
+     "trace_charts.js", "trade_off.js", "attribution.js", "comparisons.js", "cases.js",
+     "details.js", "page.js"});
 
 std::string charts_element(const ReportStyle& style) {
   const auto bundle = read_vega_bundle(style.data_folder);
