@@ -86,6 +86,7 @@ def test_sustained_launches_are_cases_of_their_own(place: Workplace) -> None:
     metrics = sustained["metrics"]
     assert metrics["sustained_ns"]["value"] == metrics["steady_ns"]["value"] >= 5 * MILLISECOND
     assert {"sustained_ratio", "sustained_slope_percent_per_min"} <= metrics.keys()
+    assert any("of the last third took" in note for note in sustained["notes"])
     launch = sustained["launches"][0]
     assert (launch["stopped_by"], launch["warmup"]) == ("duration", "sustained")
     assert len(launch["execute_ns"]) > 50

@@ -146,11 +146,19 @@ void add_energy_metrics(const std::vector<MeasuredLaunch>& launches, TimingSumma
   summary.notes.push_back("energy and power are those of " + meter);
 }
 
-void add_sustained_metrics(const std::vector<MeasuredLaunch>& launches,
-                           std::map<std::string, Estimate>& metrics) {
+void add_sustained_metrics(const std::vector<MeasuredLaunch>& launches, TimingSummary& summary) {
   std::vector<const Measurement*> measurements(launches.size());
   std::ranges::transform(launches, measurements.begin(), &MeasuredLaunch::measurement);
-  metrics.merge(summarize_sustained(measurements));
+  auto metrics = summarize_sustained(measurements);
+  const auto ratio = metrics.find("sustained_ratio");
+  const auto slope = metrics.find("sustained_slope_percent_per_min");
+  if (ratio != metrics.end() && slope != metrics.end()) {
+    summary.notes.push_back(fmt::format(
+        "an inference of the last third took {:.3f} times as long as one of the first third, and "
+        "changed by {:+.2f} % a minute",
+        ratio->second.value, slope->second.value));
+  }
+  summary.metrics.merge(metrics);
 }
 
 /// The numbers that programs tell of their launches, as metrics "program:NAME".
@@ -303,7 +311,7 @@ TimingSummary summarize_timing(const std::vector<Launch>& launches) {
   drop_untold(measured, summary.metrics);
   add_load_metrics(measured, summary.metrics);
   add_condition_metrics(measured, summary.metrics);
-  add_sustained_metrics(measured, summary.metrics);
+  add_sustained_metrics(measured, summary);
   add_energy_metrics(measured, summary);
   note_time_budget(measured, summary.notes);
   auto verdict = judge_timing(evidence_of(measured, summary.metrics["launch_spread_ratio"].value,
