@@ -82,8 +82,8 @@ class Campaign(ABC):
         """Resumes a run that stopped; False once it has come to its end."""
         if self.process.poll() is None:
             return True
-        if self.process.returncode in (0, 6):
-            return False
+        if self.process.returncode in (0, 1, 6):
+            return False  # At its end; findings() tells what a 1 stands for.
         self.stops[self.process.returncode] += 1
         self.process = self.start()
         return True
