@@ -1,7 +1,6 @@
 """Assay measures on several devices: in one run, and in several commands at once."""
 
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -171,16 +170,17 @@ def test_commands_on_two_devices_and_here_do_not_wait_for_each_other(place: Work
 
 @pytest.mark.slow
 def test_two_commands_on_one_device_take_turns(place: Workplace) -> None:
-    spec = slow_spec(place, devices=["left"])
-    first = place.start("run", spec)
+    first = place.start("run", slow_spec(place, 500, devices=["left"]))
     wait_until(lambda: len(place.launch_ids()) >= 1)
-    second = place.start("run", spec)
-    time.sleep(0.1)
-    ended = [wait_for_end(process) for process in (first, second)]
-    assert all(one.code in (0, 6) for one in ended), ended
-    assert "waiting for the device" in ended[1].err, ended[1]
-    runs = place.query(
-        "select run from launch join attempt on attempt.id = attempt order by launch.rowid"
-    )
+    second = place.start("bench", place.program("net"), "--device", "left", "--launches", "1")
+    assert second.stderr is not None
+    told = next((line for line in iter(second.stderr.readline, "") if "waiting" in line), "")
+    assert "waiting for the device: " in told
+    assert second.poll() is None
+    first.terminate()
+    assert wait_for_end(first).code == 130
+    assert wait_for_end(second).code in (0, 6)
+    rows = "select run from launch join attempt on attempt.id = attempt order by launch.rowid"
+    runs = place.query(rows)
     blocks = [run for i, run in enumerate(runs) if i == 0 or run != runs[i - 1]]
     assert len(blocks) == 2, "launches of two runs are not mixed"
