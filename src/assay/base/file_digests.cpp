@@ -23,7 +23,7 @@ namespace {
 constexpr const char* kFileDigestsSchema = "assay/file-digests/1";
 constexpr std::int64_t kSettledNs = 2'000'000'000;
 
-/// What tells a file's content from another one's without reading it.
+/// Tells a file's content from another one's without reading it.
 struct FileStamp {
   std::uint64_t inode = 0;
   std::int64_t bytes = 0;

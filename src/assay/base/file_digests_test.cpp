@@ -21,7 +21,7 @@ class FileDigestsTest : public testing::Test {
     ASSERT_TRUE(write_file_atomically(library_, content).has_value());
   }
 
-  /// What is kept says another digest than the content has: whoever reads the file tells the right
+  /// Keeps another digest than the content has: whoever reads the file tells the right
   /// one, and whoever trusts what is kept the wrong one.
   void falsify() const {
     auto document = read_json_file(kept_).value();

@@ -40,7 +40,7 @@ struct Execution {
 
 bool is_this_machine(const CampaignPart& part) { return part.request.context.device == "local"; }
 
-/// What uses this machine comes first and alone: whoever drives a device, pushes files to it or
+/// This machine comes first and alone: whoever drives a device, pushes files to it or
 /// judges its outputs would disturb it.
 void execute_all(std::span<const CampaignPart> parts, std::span<Execution> executions) {
   for (std::size_t i = 0; i < parts.size(); ++i) {

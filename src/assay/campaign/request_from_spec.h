@@ -63,7 +63,7 @@ Status check_engines_found(const Spec& spec, const InstalledBuilds& installed);
 Result<PlannedRequests> requests_from_spec(const Spec& spec, RequestOptions options,
                                            std::vector<PlannedDevice> devices);
 
-/// The same on the one device of the spec.
+/// As requests_from_spec(), on the one device of the spec.
 Result<PlannedRequest> request_from_spec(const Spec& spec, RequestOptions options,
                                          PlannedDevice device);
 

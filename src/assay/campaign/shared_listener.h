@@ -17,7 +17,7 @@ class SharedListener {
   /// `listener` outlives it.
   explicit SharedListener(CampaignListener& listener) : listener_(listener) {}
 
-  /// What the campaign on that device tells. Must not outlive this.
+  /// Listens to the campaign on that device. Must not outlive this.
   std::unique_ptr<CampaignListener> for_device(std::string name);
 
  private:

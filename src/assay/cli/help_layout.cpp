@@ -44,6 +44,7 @@ constexpr auto kFlags = std::to_array<FlagLayout>({
     {"--environment", kEngine, "NAME"},
     {"--device", kEngine, "NAME"},
     {"--exclude-device", kEngine, "NAME"},
+    {"--reason", kChoice, "SENTENCE"},
     {"--base", kCommits, "COMMIT"},
     {"--head", kCommits, "COMMIT"},
     {"--once", kCommits, nullptr},

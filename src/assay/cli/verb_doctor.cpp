@@ -147,7 +147,7 @@ void check_places(const DoctorOptions& options, Checklist& list) {
                   "runs prune` free space");
 }
 
-/// What a device tells; programs are made on this machine, whose toolchain is no part of it.
+/// Reads what is on a device; programs are made on this machine, whose toolchain is no part of it.
 Result<ExitCode> check_device(const std::string& name) {
   ASSAY_ASSIGN_OR_RETURN(const auto device, open_remote_device(name));
   Checklist list;
