@@ -11,6 +11,7 @@
 #include "assay/base/digest.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
+#include "assay/base/result.h"
 
 namespace assay {
 namespace {

@@ -1,6 +1,7 @@
 #include "assay/campaign/resume.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>

@@ -14,7 +14,6 @@
 
 #include "assay/artifact/toolchain.h"
 #include "assay/artifact/toolchains.h"
-#include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/output.h"
 #include "assay/base/result.h"

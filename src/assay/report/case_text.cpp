@@ -299,6 +299,7 @@ std::string machine_of(const Run& run, const Environment& environment) {
 
 std::vector<std::string> machines_of(const RunSummary& summary) {
   std::vector<std::string> machines;
+  machines.reserve(summary.devices.size() + 1);
   for (const auto& [name, environment] : summary.devices) {
     machines.push_back(fmt::format("{}: {}", printable(name), text_of_machine(environment)));
   }

@@ -18,6 +18,7 @@
 #include "assay/base/suggest.h"
 #include "assay/record/case.h"
 #include "assay/record/case_id.h"
+#include "assay/record/subject.h"
 #include "assay/spec/engine_choice.h"
 #include "assay/spec/exclusion.h"
 #include "assay/spec/model_binding.h"
