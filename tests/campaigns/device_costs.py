@@ -1,4 +1,4 @@
-"""What a launch on a device costs more than one on this machine, and which bytes go there.
+"""Measures what a launch on a device costs more than one here, and which bytes go there.
 
     python tests/campaigns/device_costs.py [--launches 40] [--rounds 3] [--cases 100]
 

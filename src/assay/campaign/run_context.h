@@ -43,7 +43,7 @@ struct CampaignSettings {
 struct RunContext {
   Run run;
   std::string device = "local";     ///< Where all of its launches are made.
-  Environment environment;          ///< Of the device.
+  Environment environment;          ///< The machine of the device.
   std::vector<EngineBuild> builds;  ///< On the device.
   CampaignSettings settings;
   bool is_resumed = false;  ///< `run` is in the store; go on where it stopped.

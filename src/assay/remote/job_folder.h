@@ -26,7 +26,7 @@ struct JobFile {
 /// A process that a device without an agent is to make: assay-runner-NAME --job IN --out OUT.
 struct Job {
   std::string engine;    ///< "executorch@1.5.1"
-  std::string build_id;  ///< Of that build, as the worker described it.
+  std::string build_id;  ///< The build, as the worker described it.
   std::vector<JobFile> files;
   std::map<std::string, std::string> env;  ///< Added to the worker's own.
   std::vector<int> cpus;                   ///< Affinity; empty: all.
