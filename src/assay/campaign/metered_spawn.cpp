@@ -25,9 +25,9 @@ struct ClockOffset {
 
 /// Absent: the agent does not tell the time.
 Result<std::optional<ClockOffset>> align_clocks(AgentClient& agent) {
-  constexpr int kTries = 3;
+  constexpr int kClockTries = 3;
   std::optional<ClockOffset> best;
-  for (int i = 0; i < kTries; ++i) {
+  for (int i = 0; i < kClockTries; ++i) {
     const auto before_ns = boottime_ns();
     ASSAY_ASSIGN_OR_RETURN(const auto conditions, agent.conditions());
     const auto trip_ns = boottime_ns() - before_ns;
