@@ -182,6 +182,7 @@ Result<Spec> LocalRunner::spec_for(const std::vector<RevisionBuild>& builds, con
 Status LocalRunner::check_spec() {
   RevisionBuild any;
   any.engine = parts_.spec.repository.engine;
+  any.label = "any";
   const auto spec = spec_for({any}, Json::object());
   return spec ? Status() : std::unexpected(spec.error());
 }
