@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* kWorkerSchema = "assay/job-device/1";
 
-Status read_duration(const Json& document, const char* key, std::int64_t& ns) {
+Status read_duration_ns(const Json& document, const char* key, std::int64_t& ns) {
   if (const auto found = document.find(key); found != document.end()) {
     ASSAY_ASSIGN_OR_RETURN(ns, duration_ns_from_text(found->get<std::string>()));
   }
@@ -33,9 +33,9 @@ Result<JobWorker> read_worker(const Json& document) {
     return fail(ErrorCode::kCorrupt, "environment.device_class must be a printable text");
   }
   worker.environment.id = environment_id(worker.environment);
-  ASSAY_RETURN_IF_ERROR(read_duration(document, "claimed_within", worker.claimed_within_ns));
-  ASSAY_RETURN_IF_ERROR(read_duration(document, "answered_within", worker.answered_within_ns));
-  ASSAY_RETURN_IF_ERROR(read_duration(document, "heartbeat", worker.heartbeat_ns));
+  ASSAY_RETURN_IF_ERROR(read_duration_ns(document, "claimed_within", worker.claimed_within_ns));
+  ASSAY_RETURN_IF_ERROR(read_duration_ns(document, "answered_within", worker.answered_within_ns));
+  ASSAY_RETURN_IF_ERROR(read_duration_ns(document, "heartbeat", worker.heartbeat_ns));
   return worker;
 }
 

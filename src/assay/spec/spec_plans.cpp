@@ -233,8 +233,9 @@ SpecMeasure read_measure(const Node& node) {
     }
   }
   measure.sensors = node.text("sensors", measure.sensors);
-  if (const auto period = sensors_period_from_text(measure.sensors); !period) {
-    node.find("sensors")->complain(period.error().message);
+  const auto sensors = node.find("sensors");
+  if (const auto period = sensors_period_from_text(measure.sensors); sensors && !period) {
+    sensors->complain(period.error().message);
   }
   if (const auto check = node.find("leak_check")) {
     measure.leak_check = read_leak_check(*check, measure.passes);
